@@ -1,0 +1,119 @@
+// Renders reports for people and reads spans out of MLIR locations.
+#include "ir/Diagnostic.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <algorithm>
+#include <optional>
+
+using namespace tw;
+
+static std::optional<std::string> findLine(const std::vector<SourceText> &sources,
+                                           const std::string &file, int line) {
+  for (const SourceText &source : sources) {
+    if (source.file != file || line < source.firstLine)
+      continue;
+    llvm::SmallVector<llvm::StringRef> lines;
+    llvm::StringRef(source.text).split(lines, '\n');
+    if (size_t(line - source.firstLine) < lines.size())
+      return lines[line - source.firstLine].str();
+  }
+  return std::nullopt;
+}
+
+/// Quotes the label's first line with carets under its span.
+static void renderLabel(llvm::raw_ostream &os, const SourceLabel &label, bool isPrimary,
+                        unsigned margin, const std::vector<SourceText> &sources) {
+  const SourceSpan &span = label.span;
+  std::optional<std::string> line = findLine(sources, span.file, span.line);
+  if (!line) {
+    if (!label.text.empty())
+      os << std::string(margin, ' ') << " = " << label.text << "\n";
+    return;
+  }
+  int lastColumn = span.endLine == span.line ? span.endColumn : int(line->size()) + 1;
+  int width = std::max(1, lastColumn - span.column);
+  std::string number = std::to_string(span.line);
+  os << std::string(margin - number.size(), ' ') << number << " | " << *line << "\n";
+  os << std::string(margin, ' ') << " | " << std::string(std::max(0, span.column - 1), ' ')
+     << std::string(width, isPrimary ? '^' : '-');
+  os << (label.text.empty() ? "" : " " + label.text) << "\n";
+}
+
+llvm::StringRef tw::nameOf(Severity severity) {
+  switch (severity) {
+  case Severity::Error:
+    return "error";
+  case Severity::Warning:
+    return "warning";
+  case Severity::Remark:
+    return "remark";
+  }
+  return "error";
+}
+
+std::string tw::renderDiagnostic(const Diagnostic &diagnostic,
+                                 const std::vector<SourceText> &sources) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << nameOf(diagnostic.severity) << "[" << diagnostic.code << "]: " << diagnostic.message
+     << "\n";
+  int largestLine = 1;
+  for (const auto *labels : {&diagnostic.labels, &diagnostic.callStack})
+    for (const SourceLabel &label : *labels)
+      largestLine = std::max(largestLine, label.span.line);
+  unsigned margin = std::to_string(largestLine).size();
+  bool isPrimary = true;
+  for (const SourceLabel &label : diagnostic.labels) {
+    if (isPrimary && label.span.isKnown())
+      os << std::string(margin, ' ')
+         << llvm::formatv("--> {0}:{1}:{2}\n", label.span.file, label.span.line, label.span.column);
+    renderLabel(os, label, isPrimary, margin, sources);
+    isPrimary = false;
+  }
+  for (const SourceLabel &call : diagnostic.callStack) {
+    os << std::string(margin, ' ')
+       << llvm::formatv("::: {0}:{1}:{2}\n", call.span.file, call.span.line, call.span.column);
+    renderLabel(os, call, false, margin, sources);
+  }
+  if (!diagnostic.hint.empty())
+    os << std::string(margin, ' ') << " = hint: " << diagnostic.hint << "\n";
+  return text;
+}
+
+SourceSpan tw::spanOf(mlir::Location location) {
+  return llvm::TypeSwitch<mlir::Location, SourceSpan>(location)
+      .Case<mlir::FileLineColRange>([](mlir::FileLineColRange range) {
+        return SourceSpan{range.getFilename().str(), int(range.getStartLine()),
+                          int(range.getStartColumn()), int(range.getEndLine()),
+                          int(range.getEndColumn())};
+      })
+      .Case<mlir::CallSiteLoc>([](mlir::CallSiteLoc call) { return spanOf(call.getCallee()); })
+      .Case<mlir::NameLoc>([](mlir::NameLoc name) { return spanOf(name.getChildLoc()); })
+      .Case<mlir::FusedLoc>([](mlir::FusedLoc fused) {
+        for (mlir::Location part : fused.getLocations())
+          if (SourceSpan span = spanOf(part); span.isKnown())
+            return span;
+        return SourceSpan();
+      })
+      .Default([](mlir::Location) { return SourceSpan(); });
+}
+
+std::vector<SourceLabel> tw::callStackOf(mlir::Location location) {
+  std::vector<SourceLabel> stack;
+  if (auto name = llvm::dyn_cast<mlir::NameLoc>(location))
+    return callStackOf(name.getChildLoc());
+  if (auto fused = llvm::dyn_cast<mlir::FusedLoc>(location))
+    return fused.getLocations().empty() ? stack : callStackOf(fused.getLocations().front());
+  auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location);
+  if (!call)
+    return stack;
+  stack = callStackOf(call.getCallee());
+  stack.push_back({spanOf(call.getCaller()), "called from here"});
+  std::vector<SourceLabel> outer = callStackOf(call.getCaller());
+  llvm::append_range(stack, outer);
+  return stack;
+}

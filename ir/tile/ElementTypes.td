@@ -1,0 +1,29 @@
+// One row per element type of the language; `llvm-tblgen -gen-searchable-tables` makes the C++ table.
+include "llvm/TableGen/SearchableTable.td"
+
+class ElementType<string name, string shortName, string kind, bits<8> width, string irType> {
+  string Name = name;           // Python name, as in tw.float32
+  string ShortName = shortName; // name in signatures and messages, as in *fp32
+  string Kind = kind;           // bool, sint, uint, float
+  bits<8> Bits = width;             // width of the value
+  string IrType = irType;       // MLIR type
+}
+def : ElementType<"int1", "i1", "bool", 1, "i1">;
+def : ElementType<"int8", "i8", "sint", 8, "i8">;
+def : ElementType<"int16", "i16", "sint", 16, "i16">;
+def : ElementType<"int32", "i32", "sint", 32, "i32">;
+def : ElementType<"int64", "i64", "sint", 64, "i64">;
+def : ElementType<"uint8", "u8", "uint", 8, "i8">;
+def : ElementType<"uint16", "u16", "uint", 16, "i16">;
+def : ElementType<"uint32", "u32", "uint", 32, "i32">;
+def : ElementType<"uint64", "u64", "uint", 64, "i64">;
+def : ElementType<"float16", "fp16", "float", 16, "f16">;
+def : ElementType<"bfloat16", "bf16", "float", 16, "bf16">;
+def : ElementType<"float32", "fp32", "float", 32, "f32">;
+def : ElementType<"float64", "fp64", "float", 64, "f64">;
+
+def ElementTypeTable : GenericTable {
+  let FilterClass = "ElementType";
+  let CppTypeName = "ElementTypeRow";
+  let Fields = ["Name", "ShortName", "Kind", "Bits", "IrType"];
+}

@@ -1,0 +1,43 @@
+// The `tile` dialect's C++ classes: everything that reads or makes Tile IR includes this.
+#ifndef IR_TILE_TILE_H
+#define IR_TILE_TILE_H
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "ir/tile/TileDialect.h.inc"
+#include "ir/tile/TileEnums.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "ir/tile/TileTypes.h.inc"
+#define GET_OP_CLASSES
+#include "ir/tile/TileOps.h.inc"
+
+namespace tw::tile {
+
+/// Names of the argument attributes of a kernel's func.func.
+inline constexpr llvm::StringLiteral kArgName = "tile.name"; // StringAttr: parameter
+inline constexpr llvm::StringLiteral kArgDivisibility =
+    "tile.divisibility";                                               // I64: of value/address
+inline constexpr llvm::StringLiteral kArgStreaming = "tile.streaming"; // Unit: larger than caches
+/// Unit: the memory behind this pointer overlaps that of no other argument.
+inline constexpr llvm::StringLiteral kArgDisjoint = "tile.disjoint";
+
+/// The element type of a tile, or the type itself of a scalar.
+mlir::Type elementTypeOf(mlir::Type type);
+/// The shape of a tile; empty for a scalar.
+llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
+/// `type` with another element type: a tile stays a tile of the same shape.
+mlir::Type withElementType(mlir::Type type, mlir::Type element);
+/// Number of elements of a tile; 1 for a scalar.
+int64_t numElementsOf(mlir::Type type);
+/// Bytes that an element takes in memory: i1 takes one, pointers take eight.
+unsigned elementBytes(mlir::Type element);
+
+} // namespace tw::tile
+#endif

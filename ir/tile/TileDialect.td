@@ -1,0 +1,66 @@
+// The `tile` dialect and its types: what one program of a kernel computes, on whole tiles.
+#ifndef IR_TILE_TILEDIALECT_TD
+#define IR_TILE_TILEDIALECT_TD
+include "mlir/IR/OpBase.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+def Tile_Dialect : Dialect {
+  let name = "tile";
+  let cppNamespace = "::tw::tile";
+  let summary = "operations on tiles: array values of static shape inside one program of a grid";
+  let description = [{
+    A tile is a `tensor` of static shape without an encoding; a scalar is a plain value. Elementwise
+    operations are upstream `arith` and `math` operations on tiles, control flow is `scf`; this
+    dialect adds what they lack: the grid, pointers, memory, shape changes, reductions and matrix
+    products. Integers are signless; operations carry the sign. Arithmetic differs from upstream in
+    what is never undefined: see ir/README.md, "Meaning of arith on tiles".
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let hasConstantMaterializer = 1;
+}
+
+def Tile_PtrType : TypeDef<Tile_Dialect, "Ptr"> {
+  let mnemonic = "ptr";
+  let summary = "address of elements of one type in global memory";
+  let parameters = (ins "::mlir::Type":$pointee);
+  let assemblyFormat = "`<` $pointee `>`";
+  let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{
+    return $_get(pointee.getContext(), pointee);
+  }]>];
+}
+
+// The address and every value that lives in memory or registers: integers, floats, pointers.
+def Tile_Scalar : AnyTypeOf<[AnySignlessInteger, AnyFloat, Tile_PtrType], "scalar">;
+def Tile_Tile : RankedTensorOf<[Tile_Scalar]>;
+def Tile_Value : AnyTypeOf<[Tile_Scalar, Tile_Tile], "scalar or tile">;
+def Tile_PtrLike : AnyTypeOf<[Tile_PtrType, RankedTensorOf<[Tile_PtrType]>], "pointer or tile of pointers">;
+def Tile_IntLike : AnyTypeOf<[AnySignlessInteger, RankedTensorOf<[AnySignlessInteger]>], "integer or tile of integers">;
+def Tile_BoolLike : AnyTypeOf<[I1, RankedTensorOf<[I1]>], "i1 or tile of i1">;
+
+def Tile_CacheModifier : I32EnumAttr<"CacheModifier", "which cache levels an access uses", [
+    I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"CA", 1, "ca">, I32EnumAttrCase<"CG", 2, "cg">,
+    I32EnumAttrCase<"CS", 3, "cs">, I32EnumAttrCase<"CV", 4, "cv">, I32EnumAttrCase<"WB", 5, "wb">,
+    I32EnumAttrCase<"WT", 6, "wt">]> { let cppNamespace = "::tw::tile"; }
+def Tile_EvictionPolicy : I32EnumAttr<"EvictionPolicy", "how soon a cache line may go", [
+    I32EnumAttrCase<"Normal", 0, "normal">, I32EnumAttrCase<"EvictFirst", 1, "evict_first">,
+    I32EnumAttrCase<"EvictLast", 2, "evict_last">]> { let cppNamespace = "::tw::tile"; }
+def Tile_AtomicKind : I32EnumAttr<"AtomicKind", "what an atomic does with the old and the new value", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"FAdd", 1, "fadd">, I32EnumAttrCase<"Max", 2, "max">,
+    I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"UMax", 4, "umax">, I32EnumAttrCase<"UMin", 5, "umin">,
+    I32EnumAttrCase<"FMax", 6, "fmax">, I32EnumAttrCase<"FMin", 7, "fmin">, I32EnumAttrCase<"And", 8, "and">,
+    I32EnumAttrCase<"Or", 9, "or">, I32EnumAttrCase<"Xor", 10, "xor">, I32EnumAttrCase<"Xchg", 11, "xchg">
+    ]> { let cppNamespace = "::tw::tile"; }
+def Tile_MemoryOrder : I32EnumAttr<"MemoryOrder", "ordering of an atomic", [
+    I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,
+    I32EnumAttrCase<"Release", 2, "release">, I32EnumAttrCase<"AcqRel", 3, "acq_rel">
+    ]> { let cppNamespace = "::tw::tile"; }
+def Tile_MemoryScope : I32EnumAttr<"MemoryScope", "who observes the ordering", [
+    I32EnumAttrCase<"CTA", 0, "cta">, I32EnumAttrCase<"GPU", 1, "gpu">, I32EnumAttrCase<"System", 2, "sys">
+    ]> { let cppNamespace = "::tw::tile"; }
+def Tile_InputPrecision : I32EnumAttr<"InputPrecision", "how f32 operands of a dot may be rounded", [
+    I32EnumAttrCase<"TF32", 0, "tf32">, I32EnumAttrCase<"TF32x3", 1, "tf32x3">,
+    I32EnumAttrCase<"IEEE", 2, "ieee">, I32EnumAttrCase<"BF16x3", 3, "bf16x3">,
+    I32EnumAttrCase<"BF16x6", 4, "bf16x6">]> { let cppNamespace = "::tw::tile"; }
+#endif

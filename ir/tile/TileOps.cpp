@@ -1,0 +1,257 @@
+// Verifiers of the `tile` operations: what every later stage may rely on.
+#include "ir/tile/Tile.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace tw::tile;
+
+static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+LogicalResult ArangeOp::verify() {
+  int64_t length = int64_t(int32_t(getEnd())) - int32_t(getStart());
+  if (length <= 0)
+    return emitOpError("end must be above start");
+  RankedTensorType type = tensorOf(getResult());
+  if (type.getRank() != 1 || type.getDimSize(0) != length)
+    return emitOpError("result must be 1-D with ") << length << " elements";
+  return success();
+}
+
+LogicalResult SplatOp::verify() {
+  if (getSource().getType() != elementTypeOf(getType()))
+    return emitOpError("result's elements must have the source's type");
+  return success();
+}
+
+LogicalResult ExpandDimsOp::verify() {
+  SmallVector<int64_t> shape(tensorOf(getSource()).getShape());
+  if (getAxis() > shape.size())
+    return emitOpError("axis is out of range");
+  shape.insert(shape.begin() + getAxis(), 1);
+  if (tensorOf(getResult()) != RankedTensorType::get(shape, elementTypeOf(getSource().getType())))
+    return emitOpError("result must be the source with a dimension of extent 1 inserted");
+  return success();
+}
+
+LogicalResult BroadcastOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
+  if (source.getElementType() != result.getElementType() || source.getRank() != result.getRank())
+    return emitOpError("rank and element type must stay");
+  for (auto [from, to] : llvm::zip(source.getShape(), result.getShape()))
+    if (from != to && from != 1)
+      return emitOpError("only dimensions of extent 1 can grow");
+  return success();
+}
+
+LogicalResult ReshapeOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
+  if (source.getElementType() != result.getElementType())
+    return emitOpError("element type must stay");
+  if (source.getNumElements() != result.getNumElements())
+    return emitOpError("number of elements must stay");
+  return success();
+}
+
+LogicalResult TransOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), result = tensorOf(getResult());
+  ArrayRef<int32_t> order = getOrder();
+  if (source.getElementType() != result.getElementType() ||
+      int64_t(order.size()) != source.getRank() || result.getRank() != source.getRank())
+    return emitOpError("rank and element type must stay");
+  SmallVector<bool> seen(order.size(), false);
+  for (auto [position, dim] : llvm::enumerate(order)) {
+    if (dim < 0 || dim >= source.getRank() || seen[dim])
+      return emitOpError("order must be a permutation");
+    seen[dim] = true;
+    if (result.getDimSize(position) != source.getDimSize(dim))
+      return emitOpError("result's extents must be the source's, permuted");
+  }
+  return success();
+}
+
+LogicalResult JoinOp::verify() {
+  SmallVector<int64_t> shape(tensorOf(getLhs()).getShape());
+  shape.push_back(2);
+  if (getLhs().getType() != getRhs().getType() ||
+      getType() != RankedTensorType::get(shape, elementTypeOf(getLhs().getType())))
+    return emitOpError("operands must agree and the result must add a last dimension of extent 2");
+  return success();
+}
+
+LogicalResult SplitOp::verify() {
+  RankedTensorType source = tensorOf(getSource());
+  if (source.getRank() == 0 || source.getShape().back() != 2 ||
+      getLhs().getType() != getRhs().getType() ||
+      getLhs().getType() !=
+          RankedTensorType::get(source.getShape().drop_back(), source.getElementType()))
+    return emitOpError("source must end in a dimension of extent 2, which the results lack");
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  RankedTensorType source = tensorOf(getSource()), indices = tensorOf(getIndices());
+  if (tensorOf(getResult()) != RankedTensorType::get(indices.getShape(), source.getElementType()))
+    return emitOpError(
+        "result must have the shape of the indices and the element type of the source");
+  if (source.getRank() != indices.getRank() || getAxis() >= uint64_t(source.getRank()))
+    return emitOpError("source and indices must have the same rank, and axis must be a dimension");
+  for (int64_t dim = 0; dim < source.getRank(); ++dim)
+    if (dim != int64_t(getAxis()) && source.getDimSize(dim) != indices.getDimSize(dim))
+      return emitOpError("extents must agree except along the axis");
+  return success();
+}
+
+LogicalResult AddPtrOp::verify() {
+  if (shapeOf(getPtr().getType()) != shapeOf(getOffset().getType()) ||
+      isa<RankedTensorType>(getPtr().getType()) != isa<RankedTensorType>(getOffset().getType()))
+    return emitOpError("pointers and offsets must have one shape");
+  return success();
+}
+
+/// Checks that the result has the source's shape: a conversion of each element.
+static LogicalResult verifyElementwise(Operation *op) {
+  Type source = op->getOperand(0).getType(), result = op->getResult(0).getType();
+  if (result != withElementType(source, elementTypeOf(result)))
+    return op->emitOpError("result must have the source's shape");
+  return success();
+}
+
+LogicalResult PtrCastOp::verify() { return verifyElementwise(*this); }
+
+LogicalResult PtrToIntOp::verify() {
+  if (!elementTypeOf(getType()).isInteger(64))
+    return emitOpError("addresses are i64");
+  return verifyElementwise(*this);
+}
+
+LogicalResult IntToPtrOp::verify() {
+  if (!elementTypeOf(getSource().getType()).isInteger(64))
+    return emitOpError("addresses are i64");
+  return verifyElementwise(*this);
+}
+
+/// Checks that `value` has the pointee's type and the pointers' shape, and `mask` the pointers'
+/// shape.
+static LogicalResult verifyAccess(Operation *op, Value ptr, Type value, Value mask) {
+  Type pointee = cast<PtrType>(elementTypeOf(ptr.getType())).getPointee();
+  if (value != withElementType(ptr.getType(), pointee))
+    return op->emitOpError("value must have the pointee's type and the pointers' shape");
+  if (mask &&
+      mask.getType() != withElementType(ptr.getType(), IntegerType::get(op->getContext(), 1)))
+    return op->emitOpError("mask must be i1 of the pointers' shape");
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  if (getOther() && getOther().getType() != getType())
+    return emitOpError("other must have the result's type");
+  return verifyAccess(*this, getPtr(), getType(), getMask());
+}
+
+LogicalResult StoreOp::verify() {
+  return verifyAccess(*this, getPtr(), getValue().getType(), getMask());
+}
+
+LogicalResult AtomicRmwOp::verify() {
+  if (getType() != getValue().getType())
+    return emitOpError("result must have the value's type");
+  return verifyAccess(*this, getPtr(), getType(), getMask());
+}
+
+LogicalResult AtomicCasOp::verify() { return verifyAccess(*this, getPtr(), getType(), Value()); }
+
+/// Checks that the region takes `2 * n` scalars of the sources' element types and yields n.
+static LogicalResult verifyCombine(Operation *op, Region &combine, ValueRange sources) {
+  Block &block = combine.front();
+  if (sources.empty() || block.getNumArguments() != 2 * sources.size())
+    return op->emitOpError("combining region must take two scalars per source");
+  for (auto [position, argument] : llvm::enumerate(block.getArguments()))
+    if (argument.getType() != elementTypeOf(sources[position % sources.size()].getType()))
+      return op->emitOpError("combining region's arguments must have the sources' element types");
+  // The last operation may not be a terminator yet: this runs before the block is verified.
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield || yield.getValues().size() != sources.size())
+    return op->emitOpError("combining region must yield one scalar per source");
+  for (auto [value, source] : llvm::zip(yield.getValues(), sources))
+    if (value.getType() != elementTypeOf(source.getType()))
+      return op->emitOpError("combining region must yield the sources' element types");
+  return success();
+}
+
+static LogicalResult verifySameShape(Operation *op, ValueRange sources, uint64_t axis) {
+  for (Value source : sources)
+    if (shapeOf(source.getType()) != shapeOf(sources.front().getType()))
+      return op->emitOpError("sources must have one shape");
+  if (axis >= shapeOf(sources.front().getType()).size())
+    return op->emitOpError("axis is out of range");
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  if (failed(verifyCombine(*this, getCombine(), getSources())) ||
+      failed(verifySameShape(*this, getSources(), getAxis())))
+    return failure();
+  SmallVector<int64_t> shape(shapeOf(getSources().front().getType()));
+  shape.erase(shape.begin() + getAxis());
+  if (getResults().size() != getSources().size())
+    return emitOpError("must have one result per source");
+  for (auto [result, source] : llvm::zip(getResults(), getSources())) {
+    Type element = elementTypeOf(source.getType());
+    if (result.getType() != (shape.empty() ? element : RankedTensorType::get(shape, element)))
+      return emitOpError("results must be the sources without the axis");
+  }
+  return success();
+}
+
+LogicalResult ScanOp::verify() {
+  if (failed(verifyCombine(*this, getCombine(), getSources())) ||
+      failed(verifySameShape(*this, getSources(), getAxis())))
+    return failure();
+  if (getSources().getTypes() != getResultTypes())
+    return emitOpError("results must have the sources' types");
+  return success();
+}
+
+LogicalResult DotOp::verify() {
+  RankedTensorType a = getA().getType(), b = getB().getType(), acc = getAcc().getType();
+  int64_t rank = acc.getRank();
+  if ((rank != 2 && rank != 3) || a.getRank() != rank || b.getRank() != rank)
+    return emitOpError("operands must have rank 2, or rank 3 with a leading batch dimension");
+  if (rank == 3 && (a.getDimSize(0) != acc.getDimSize(0) || b.getDimSize(0) != acc.getDimSize(0)))
+    return emitOpError("batch dimensions must agree");
+  if (a.getDimSize(rank - 1) != b.getDimSize(rank - 2) ||
+      a.getDimSize(rank - 2) != acc.getDimSize(rank - 2) ||
+      b.getDimSize(rank - 1) != acc.getDimSize(rank - 1))
+    return emitOpError("shapes must be [M, K], [K, N] and [M, N]");
+  if (isa<FloatType>(a.getElementType()) != isa<FloatType>(acc.getElementType()) ||
+      isa<FloatType>(b.getElementType()) != isa<FloatType>(acc.getElementType()))
+    return emitOpError("operands must be all floating-point or all integer");
+  return success();
+}
+
+LogicalResult HintOp::verify() {
+  size_t numDims = std::max<size_t>(1, shapeOf(getType()).size());
+  for (std::optional<ArrayRef<int64_t>> fact :
+       {getDivisibility(), getContiguity(), getConstancy()}) {
+    if (fact && fact->size() != numDims)
+      return emitOpError("a fact has one number per dimension (one for a scalar)");
+    if (fact && llvm::any_of(*fact, [](int64_t number) { return number < 1; }))
+      return emitOpError("the numbers of a fact are at least 1");
+  }
+  return success();
+}
+
+LogicalResult PrintOp::verify() {
+  if (getIsSigned().size() != getValues().size())
+    return emitOpError("is_signed has one entry per value");
+  return success();
+}
+
+LogicalResult AssertOp::verify() {
+  if (getMask() && getMask().getType() != getCondition().getType())
+    return emitOpError("mask must have the condition's shape");
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "ir/tile/TileOps.cpp.inc"

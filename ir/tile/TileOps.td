@@ -1,0 +1,273 @@
+// The operations of the `tile` dialect.
+#ifndef IR_TILE_TILEOPS_TD
+#define IR_TILE_TILEOPS_TD
+include "ir/tile/TileDialect.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Tile_Op<string mnemonic, list<Trait> traits = []> : Op<Tile_Dialect, mnemonic, traits>;
+class Tile_PureOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, !listconcat([Pure], traits)>;
+
+//===-- The grid ---------------------------------------------------------------------------------===//
+
+def Tile_ProgramIdOp : Tile_PureOp<"program_id"> {
+  let summary = "index of this program along a grid axis (0, 1 or 2)";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+def Tile_NumProgramsOp : Tile_PureOp<"num_programs"> {
+  let summary = "number of programs along a grid axis (0, 1 or 2)";
+  let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+//===-- Making tiles and changing shapes ---------------------------------------------------------===//
+
+def Tile_ArangeOp : Tile_PureOp<"arange"> {
+  let summary = "the integers start, start + 1, ..., end - 1";
+  let arguments = (ins I32Attr:$start, I32Attr:$end);
+  let results = (outs RankedTensorOf<[I32]>:$result);
+  let assemblyFormat = "$start `to` $end attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SplatOp : Tile_PureOp<"splat"> {
+  let summary = "a tile whose elements all equal one scalar";
+  let arguments = (ins Tile_Scalar:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
+  let summary = "insert a dimension of extent 1 before dimension `axis`";
+  let arguments = (ins Tile_Tile:$source, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source `axis` $axis attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
+  let summary = "repeat a tile along its dimensions of extent 1; the rank stays";
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
+  let summary = "the same elements in row-major order under another shape";
+  let arguments = (ins Tile_Tile:$source, UnitAttr:$allow_reorder);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source (`reorder` $allow_reorder^)? attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_TransOp : Tile_PureOp<"trans"> {
+  let summary = "permute dimensions: dimension i of the result is dimension order[i] of the source";
+  let arguments = (ins Tile_Tile:$source, DenseI32ArrayAttr:$order);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source $order attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_JoinOp : Tile_PureOp<"join", [AllTypesMatch<["lhs", "rhs"]>]> {
+  let summary = "two tiles side by side along a new last dimension of extent 2";
+  let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Tile_SplitOp : Tile_PureOp<"split", [AllTypesMatch<["lhs", "rhs"]>]> {
+  let summary = "the two tiles that `join` would put together: the halves of a last dimension of extent 2";
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$lhs, Tile_Tile:$rhs);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($lhs)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_GatherOp : Tile_PureOp<"gather"> {
+  let summary = "result[.., i, ..] = source[.., indices[.., i, ..], ..] along `axis`";
+  let arguments = (ins Tile_Tile:$source, RankedTensorOf<[AnySignlessInteger]>:$indices, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source `[` $indices `]` `axis` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===-- Pointers and memory ----------------------------------------------------------------------===//
+
+def Tile_AddPtrOp : Tile_PureOp<"addptr", [AllTypesMatch<["ptr", "result"]>]> {
+  let summary = "advance pointers by a number of elements";
+  let arguments = (ins Tile_PtrLike:$ptr, Tile_IntLike:$offset);
+  let results = (outs Tile_PtrLike:$result);
+  let assemblyFormat = "$ptr `,` $offset attr-dict `:` type($ptr) `,` type($offset)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_PtrCastOp : Tile_PureOp<"ptr_cast"> {
+  let summary = "the same addresses, pointing to elements of another type";
+  let arguments = (ins Tile_PtrLike:$source);
+  let results = (outs Tile_PtrLike:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_PtrToIntOp : Tile_PureOp<"ptr_to_int"> {
+  let summary = "addresses as 64-bit integers";
+  let arguments = (ins Tile_PtrLike:$source);
+  let results = (outs Tile_IntLike:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_IntToPtrOp : Tile_PureOp<"int_to_ptr"> {
+  let summary = "64-bit integers as addresses";
+  let arguments = (ins Tile_IntLike:$source);
+  let results = (outs Tile_PtrLike:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "read the elements at the addresses; where the mask is false, yield `other` (or 0)";
+  let arguments = (ins Tile_PtrLike:$ptr, Optional<Tile_BoolLike>:$mask, Optional<Tile_Value>:$other,
+    DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "EvictionPolicy::Normal">:$evict, UnitAttr:$is_volatile);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = [{
+    $ptr (`mask` $mask^ `:` type($mask))? (`other` $other^ `:` type($other))? attr-dict
+    `:` type($ptr) `->` type($result)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+  let hasFolder = 1;
+}
+
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "write the elements to the addresses where the mask is true";
+  let arguments = (ins Tile_PtrLike:$ptr, Tile_Value:$value, Optional<Tile_BoolLike>:$mask,
+    DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "EvictionPolicy::Normal">:$evict);
+  let assemblyFormat = "$ptr `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($ptr) `,` type($value)";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "atomically combine each element in memory with a value; yields the old elements";
+  let description = "Where the mask is false, nothing is accessed and the result is 0.";
+  let arguments = (ins Tile_AtomicKind:$kind, Tile_PtrLike:$ptr, Tile_Value:$value, Optional<Tile_BoolLike>:$mask,
+    DefaultValuedAttr<Tile_MemoryOrder, "MemoryOrder::AcqRel">:$order,
+    DefaultValuedAttr<Tile_MemoryScope, "MemoryScope::GPU">:$scope);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$kind `,` $ptr `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($ptr) `,` type($value) `->` type($result)";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["compare", "value", "result"]>]> {
+  let summary = "atomically replace each element that equals `compare` by `value`; yields the old elements";
+  let arguments = (ins Tile_PtrLike:$ptr, Tile_Value:$compare, Tile_Value:$value,
+    DefaultValuedAttr<Tile_MemoryOrder, "MemoryOrder::AcqRel">:$order,
+    DefaultValuedAttr<Tile_MemoryScope, "MemoryScope::GPU">:$scope);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$ptr `,` $compare `,` $value attr-dict `:` type($ptr) `,` type($value)";
+  let hasVerifier = 1;
+}
+
+//===-- Reductions, scans, matrix products -------------------------------------------------------===//
+
+def Tile_ReduceOp : Tile_PureOp<"reduce", [SingleBlock]> {
+  let summary = "fold tiles along `axis` with the region's combining function";
+  let description = [{
+    The region takes 2n scalars (n of the left, n of the right partial result), where n is the number
+    of sources, and yields n. The combination must be associative; neighbours are combined in order, unless
+    `commutative` allows any order. The grouping is the target's choice but fixed for a shape. Results lack dimension `axis`; a rank-1 source yields scalars.
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis, UnitAttr:$commutative);
+  let results = (outs Variadic<Tile_Value>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $sources `)` `axis` $axis (`commutative` $commutative^)? $combine attr-dict `:` functional-type($sources, $results)";
+  let hasVerifier = 1;
+}
+
+def Tile_ScanOp : Tile_PureOp<"scan", [SingleBlock]> {
+  let summary = "inclusive prefix combination along `axis`, from the end when `reverse`";
+  let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis, UnitAttr:$reverse);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $sources `)` `axis` $axis (`reverse` $reverse^)? $combine attr-dict `:` functional-type($sources, $results)";
+  let hasVerifier = 1;
+}
+
+def Tile_YieldOp : Tile_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["ReduceOp", "ScanOp"]>]> {
+  let summary = "the combined values of a reduce or scan";
+  let arguments = (ins Variadic<Tile_Scalar>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + a * b for a [M, K], b [K, N], acc [M, N], or batched with one leading dimension";
+  let arguments = (ins RankedTensorOf<[AnyFloat, AnySignlessInteger]>:$a, RankedTensorOf<[AnyFloat, AnySignlessInteger]>:$b,
+    RankedTensorOf<[AnyFloat, AnySignlessInteger]>:$acc,
+    DefaultValuedAttr<Tile_InputPrecision, "InputPrecision::IEEE">:$precision);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+//===-- Facts and debugging ----------------------------------------------------------------------===//
+
+def Tile_HintOp : Tile_PureOp<"hint", [AllTypesMatch<["source", "result"]>]> {
+  let summary = "promise facts about a tile's values: divisibility, contiguity, constancy per dimension";
+  let arguments = (ins Tile_Value:$source, OptionalAttr<DenseI64ArrayAttr>:$divisibility,
+    OptionalAttr<DenseI64ArrayAttr>:$contiguity, OptionalAttr<DenseI64ArrayAttr>:$constancy);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
+}
+
+def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
+  let summary = "promise that a condition holds";
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
+def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "order all memory accesses of this program before and after it";
+  let assemblyFormat = "attr-dict";
+}
+
+def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
+  let summary = "print a prefix and values with their program and tile index";
+  let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseI32ArrayAttr:$is_signed, Variadic<Tile_Value>:$values);
+  let assemblyFormat = "$prefix attr-dict (`:` $values^ `:` type($values))?";
+  let hasVerifier = 1;
+}
+
+def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+  let summary = "report a failure when any element of the condition is false where the mask is true";
+  let arguments = (ins Tile_BoolLike:$condition, Optional<Tile_BoolLike>:$mask, StrAttr:$message);
+  let assemblyFormat = "$condition `,` $message (`mask` $mask^ `:` type($mask))? attr-dict `:` type($condition)";
+  let hasVerifier = 1;
+}
+#endif
