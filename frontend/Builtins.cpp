@@ -1,0 +1,234 @@
+// Finds builtins, binds their arguments by signature, and reads arguments with checks.
+#include "frontend/Builtins.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace tw;
+using llvm::failed;
+using llvm::failure;
+using mlir::FailureOr;
+using mlir::LogicalResult;
+using mlir::success;
+
+static constexpr BuiltinRow kElementwise[] = {
+    {"elementwise 1", "x", emitElementwise},
+    {"elementwise 2", "x, y", emitElementwise},
+    {"elementwise 3", "x, y, z", emitElementwise},
+};
+
+const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
+  for (llvm::ArrayRef<BuiltinRow> rows :
+       {memoryBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
+    for (const BuiltinRow &row : rows)
+      if (row.name == name)
+        return &row;
+  const tile::ElementwiseRow *row = tile::findElementwise(name);
+  return row ? &kElementwise[row->NumOperands - 1] : nullptr;
+}
+
+std::vector<std::string> tw::builtinNames() {
+  std::vector<std::string> names;
+  for (llvm::ArrayRef<BuiltinRow> rows :
+       {memoryBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
+    for (const BuiltinRow &row : rows)
+      names.push_back(row.name.str());
+  for (const tile::ElementwiseRow &row : tile::elementwiseFunctions())
+    names.push_back(row.Name);
+  return names;
+}
+
+//===-- Binding ------------------------------------------------------------------------------===//
+
+namespace {
+struct Formal {
+  llvm::StringRef name;
+  bool isRequired, isRest;
+};
+} // namespace
+
+static llvm::SmallVector<Formal> formalsOf(llvm::StringRef signature) {
+  llvm::SmallVector<Formal> formals;
+  llvm::SmallVector<llvm::StringRef> parts;
+  signature.split(parts, ", ", -1, /*KeepEmpty=*/false);
+  for (llvm::StringRef part : parts) {
+    auto [name, defaultText] = part.split('=');
+    bool isRest = name.consume_front("*");
+    formals.push_back({name, !isRest && !part.contains('='), isRest});
+  }
+  return formals;
+}
+
+static LogicalResult bindArguments(BuiltinCall &call, Arguments &arguments) {
+  llvm::SmallVector<Formal> formals = formalsOf(call.signature);
+  call.bound.resize(formals.size());
+  auto wrong = [&](const Node &node, const llvm::Twine &message) {
+    return call.emitter.error(Code::WrongArguments, node, "`" + call.name + "` " + message,
+                              "it is " + call.name + "(" + call.signature + ")");
+  };
+  size_t next = 0;
+  std::vector<Value> rest;
+  for (Argument &argument : arguments) {
+    if (!argument.keyword.empty())
+      continue;
+    if (next < formals.size() && formals[next].isRest)
+      rest.push_back(argument.value);
+    else if (next < formals.size())
+      call.bound[next++] = argument;
+    else
+      return wrong(*argument.node, "is given too many arguments");
+  }
+  for (auto [i, formal] : llvm::enumerate(formals))
+    if (formal.isRest && !rest.empty())
+      call.bound[i] = Argument{makeTuple(rest), &call.site, ""};
+  for (Argument &argument : arguments) {
+    if (argument.keyword.empty() || llvm::StringRef(argument.keyword).starts_with("_"))
+      continue; // names with an underscore belong to the host's own machinery
+    const Formal *formal =
+        llvm::find_if(formals, [&](const Formal &f) { return f.name == argument.keyword; });
+    if (formal == formals.end())
+      return wrong(*argument.node, "has no parameter `" + argument.keyword + "`");
+    std::optional<Argument> &slot = call.bound[formal - formals.begin()];
+    if (slot)
+      return wrong(*argument.node, "is given `" + argument.keyword + "` twice");
+    slot = argument;
+  }
+  for (auto [i, formal] : llvm::enumerate(formals))
+    if (formal.isRequired && !call.bound[i])
+      return wrong(call.site, "needs an argument for `" + formal.name + "`");
+  return success();
+}
+
+ValueOr Emitter::callBuiltin(const Callable &callee, Arguments &arguments, const Node &site) {
+  llvm::StringRef name = callee.name;
+  const BuiltinRow *row = findBuiltin(name);
+  if (!row) {
+    name.consume_front("unsupported:");
+    return error(Code::UnsupportedFunction, site, "`" + name + "` is not implemented",
+                 callee.hint.empty() ? "use other functions of the language" : callee.hint);
+  }
+  BuiltinCall call{*this, site, name, row->signature, {}};
+  if (failed(bindArguments(call, arguments)))
+    return failure();
+  locate(site);
+  return row->emit(call);
+}
+
+//===-- Reading arguments --------------------------------------------------------------------===//
+
+FailureOr<TypedValue> BuiltinCall::tile(size_t i) {
+  FailureOr<TypedValue> result = emitter.toRuntime(value(i), node(i));
+  emitter.locate(site);
+  return result;
+}
+
+FailureOr<std::optional<TypedValue>> BuiltinCall::optionalTile(size_t i) {
+  if (!has(i))
+    return std::optional<TypedValue>();
+  FailureOr<TypedValue> result = tile(i);
+  if (failed(result))
+    return failure();
+  return std::optional<TypedValue>(*result);
+}
+
+LogicalResult BuiltinCall::notStatic(size_t i, llvm::StringRef what) {
+  const Value &given = value(i);
+  bool isRuntime = !isStatic(given);
+  return emitter.error(isRuntime ? Code::NotStatic : Code::WrongType, node(i),
+                       "`" + name + "` needs " + what +
+                           (isRuntime ? " known at compile time" : ", not " + typeName(given)),
+                       isRuntime ? "use a constant or a tw.constexpr parameter"
+                                 : "it is " + name + "(" + signature + ")",
+                       {emitter.label(node(i), "this is " + typeName(given))});
+}
+
+LogicalResult BuiltinCall::badOption(size_t i, llvm::StringRef choices) {
+  return emitter.error(Code::BadOption, node(i),
+                       "`" + name + "` does not know the option " + toText(value(i), true),
+                       "use one of " + choices);
+}
+
+FailureOr<int64_t> BuiltinCall::integer(size_t i) {
+  if (std::optional<int64_t> number = toInt64(value(i)))
+    return *number;
+  return notStatic(i, "an integer");
+}
+
+FailureOr<bool> BuiltinCall::flag(size_t i, bool absent) {
+  if (!has(i))
+    return absent;
+  if (!isStatic(value(i)))
+    return notStatic(i, "True or False");
+  return truthOf(value(i));
+}
+
+FailureOr<std::string> BuiltinCall::text(size_t i, llvm::StringRef absent) {
+  if (!has(i))
+    return absent.str();
+  if (const std::string *text = value(i).as<std::string>())
+    return *text;
+  return notStatic(i, "a text");
+}
+
+FailureOr<DType> BuiltinCall::dtype(size_t i) {
+  if (const DType *dtype = value(i).as<DType>())
+    return *dtype;
+  if (const TileType *type = value(i).as<TileType>())
+    return type->element;
+  if (const std::string *name = value(i).as<std::string>())
+    if (DType dtype = findDType(*name); dtype.row)
+      return dtype;
+  if (const Opaque *opaque = value(i).as<Opaque>())
+    return emitter.error(Code::UnsupportedFunction, node(i), opaque->text + " is not implemented",
+                         "use float16, bfloat16, float32 or another type of the language");
+  return notStatic(i, "an element type");
+}
+
+FailureOr<std::vector<int64_t>> BuiltinCall::integers(size_t i) {
+  std::vector<int64_t> numbers;
+  const Tuple *tuple = bound[i] ? value(i).as<Tuple>() : nullptr;
+  if (tuple && (*tuple)->items.size() == 1 && (*tuple)->items[0].is<Tuple>())
+    tuple = (*tuple)->items[0].as<Tuple>();
+  if (!bound[i])
+    return numbers;
+  if (!tuple) {
+    FailureOr<int64_t> number = integer(i);
+    if (failed(number))
+      return failure();
+    return std::vector<int64_t>{*number};
+  }
+  for (const Value &item : (*tuple)->items) {
+    std::optional<int64_t> number = toInt64(item);
+    if (!number)
+      return notStatic(i, "integers");
+    numbers.push_back(*number);
+  }
+  return numbers;
+}
+
+bool BuiltinCall::propagatesNan(size_t i) const {
+  if (!has(i))
+    return false;
+  if (const std::string *text = value(i).as<std::string>())
+    return llvm::StringRef(*text).contains_insensitive("all");
+  if (const Opaque *opaque = value(i).as<Opaque>())
+    return llvm::StringRef(opaque->text).contains("ALL");
+  return isStatic(value(i)) && truthOf(value(i));
+}
+
+LogicalResult BuiltinCall::fail(const OperandError &problem, llvm::ArrayRef<size_t> operands) {
+  llvm::SmallVector<const Node *> nodes;
+  for (size_t i : operands)
+    nodes.push_back(&node(i));
+  return emitter.error(problem, site, nodes);
+}
+
+ValueOr BuiltinCall::finish(TileBuilder::Value result, llvm::ArrayRef<size_t> operands) {
+  if (!result)
+    return fail(result.error(), operands);
+  return Value{*result};
+}
+
+ValueOr BuiltinCall::finish(std::optional<OperandError> problem, llvm::ArrayRef<size_t> operands) {
+  if (problem)
+    return fail(*problem, operands);
+  return Value{None{}};
+}

@@ -1,0 +1,60 @@
+// The functions of the language that the frontend implements: name, signature and what they emit.
+#ifndef FRONTEND_BUILTINS_H
+#define FRONTEND_BUILTINS_H
+#include "frontend/Emitter.h"
+
+namespace tw {
+
+/// One call of a builtin with its arguments in the order of the signature.
+struct BuiltinCall {
+  Emitter &emitter;
+  const Node &site;
+  llvm::StringRef name, signature;
+  std::vector<std::optional<Argument>> bound;
+
+  TileBuilder &tiles() { return emitter.tiles; }
+  bool has(size_t i) const { return bound[i] && !bound[i]->value.is<None>(); }
+  const Value &value(size_t i) const { return bound[i]->value; }
+  const Node &node(size_t i) const { return bound[i] ? *bound[i]->node : site; }
+
+  mlir::FailureOr<TypedValue> tile(size_t i);
+  mlir::FailureOr<std::optional<TypedValue>> optionalTile(size_t i);
+  mlir::FailureOr<int64_t> integer(size_t i);
+  mlir::FailureOr<bool> flag(size_t i, bool absent);
+  mlir::FailureOr<std::string> text(size_t i, llvm::StringRef absent);
+  mlir::FailureOr<DType> dtype(size_t i);
+  /// A tuple of integers, one integer, or all of them as arguments of their own (`*shape`).
+  mlir::FailureOr<std::vector<int64_t>> integers(size_t i);
+  /// What max and min do with NaN: a bool, or the name of a PropagateNan.
+  bool propagatesNan(size_t i) const;
+
+  mlir::LogicalResult notStatic(size_t i, llvm::StringRef what);
+  mlir::LogicalResult badOption(size_t i, llvm::StringRef choices);
+  /// Reports errors at the arguments with these indices.
+  ValueOr finish(TileBuilder::Value result, llvm::ArrayRef<size_t> operands);
+  ValueOr finish(std::optional<OperandError> problem, llvm::ArrayRef<size_t> operands);
+  mlir::LogicalResult fail(const OperandError &problem, llvm::ArrayRef<size_t> operands);
+};
+
+struct BuiltinRow {
+  llvm::StringLiteral name;
+  llvm::StringLiteral signature; // "pointer, mask=None, *rest"
+  ValueOr (*emit)(BuiltinCall &call);
+};
+
+/// The row of a name, or null. Elementwise functions share one row for each operand count.
+const BuiltinRow *findBuiltin(llvm::StringRef name);
+std::vector<std::string> builtinNames();
+llvm::ArrayRef<BuiltinRow> memoryBuiltins();
+llvm::ArrayRef<BuiltinRow> shapeBuiltins();
+llvm::ArrayRef<BuiltinRow> mathBuiltins();
+llvm::ArrayRef<BuiltinRow> controlBuiltins();
+ValueOr emitElementwise(BuiltinCall &call);
+
+/// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
+std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);
+/// isinstance(value, type) for a class of Python or of the language.
+std::optional<bool> isInstance(const Value &value, const Value &type);
+
+} // namespace tw
+#endif

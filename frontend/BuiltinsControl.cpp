@@ -1,0 +1,186 @@
+// Builtins that steer compilation: ranges, assertions, printing, facts.
+#include "frontend/Builtins.h"
+
+using namespace tw;
+using llvm::failed;
+using llvm::failure;
+using mlir::FailureOr;
+using mlir::LogicalResult;
+using mlir::success;
+
+static bool isBound(const Value &value) { return value.isInteger() || value.isRuntime(); }
+
+static constexpr llvm::StringLiteral kRangeSignature =
+    "start, end=None, step=None, num_stages=None, loop_unroll_factor=None, "
+    "disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False";
+static constexpr llvm::StringLiteral kRangeOptions[] = {
+    "num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
+    "flatten",    "warp_specialize",    "disable_licm"};
+
+static ValueOr emitRange(BuiltinCall &call) {
+  bool hasEnd = call.has(1);
+  RangeValue range;
+  range.start = share(hasEnd ? call.value(0) : makeInt(0));
+  range.stop = share(hasEnd ? call.value(1) : call.value(0));
+  range.step = share(call.has(2) ? call.value(2) : makeInt(1));
+  range.isStatic = call.name == "static_range";
+  const std::shared_ptr<const Value> bounds[] = {range.start, range.stop, range.step};
+  for (auto [i, bound] : llvm::enumerate(bounds)) {
+    bool isRuntime = bound->isRuntime();
+    if (isBound(*bound) && !(isRuntime && range.isStatic))
+      continue;
+    const Node &node = call.node(hasEnd ? i : 0);
+    return call.emitter.error(
+        isRuntime ? Code::NotStatic : Code::WrongType, node,
+        isRuntime ? "the bounds of tw.static_range must be known at compile time"
+                  : "the bounds of a range must be integers, not " + typeName(*bound),
+        isRuntime ? "use tw.range for bounds that are known at run time" : "use integers",
+        {call.emitter.label(node, "this is " + typeName(*bound))});
+  }
+  if (isStatic(Value{range}) && toInteger(*range.step).isZero())
+    return call.emitter.error(Code::BadOption, call.node(2), "the step of a range must not be 0",
+                              "use a positive or a negative step");
+  for (auto [i, name] : llvm::enumerate(kRangeOptions)) {
+    size_t index = 3 + i;
+    if (index >= call.bound.size() || !call.has(index))
+      continue;
+    FailureOr<int64_t> number = call.integer(index);
+    if (failed(number))
+      return failure();
+    if (*number != 0)
+      range.options.emplace_back(name.str(), std::clamp<int64_t>(*number, 0, INT32_MAX));
+  }
+  return Value{std::move(range)};
+}
+
+//===-- Assertions and printing --------------------------------------------------------------===//
+
+static std::string joinedText(const Value &values) {
+  std::string text;
+  if (const Tuple *tuple = values.as<Tuple>())
+    for (const Value &item : (*tuple)->items)
+      text += (text.empty() ? "" : " ") + toText(item, false);
+  return text;
+}
+
+static ValueOr emitStaticAssert(BuiltinCall &call) {
+  if (!isStatic(call.value(0)))
+    return call.notStatic(0, "a condition");
+  FailureOr<bool> truth = call.emitter.staticTruth(call.value(0), call.node(0));
+  if (failed(truth))
+    return failure();
+  if (*truth)
+    return Value{None{}};
+  std::string text = call.has(1) ? toText(call.value(1), false) : "";
+  return call.emitter.error(Code::StaticAssert, call.node(0),
+                            text.empty() ? "static assertion failed" : text,
+                            "the condition of this tw.static_assert is false");
+}
+
+static ValueOr emitStaticPrint(BuiltinCall &call) {
+  call.emitter.remark(call.site, call.bound[0] ? joinedText(call.value(0)) : "");
+  return Value{None{}};
+}
+
+static ValueOr emitDevicePrint(BuiltinCall &call) {
+  FailureOr<std::string> prefix = call.text(0, "");
+  FailureOr<bool> hex = failed(prefix) ? FailureOr<bool>(failure()) : call.flag(2, false);
+  if (failed(hex))
+    return failure();
+  std::vector<TypedValue> values;
+  if (call.bound[1])
+    for (const Value &item : (*call.value(1).as<Tuple>())->items) {
+      FailureOr<TypedValue> value = call.emitter.toRuntime(item, call.site);
+      if (failed(value))
+        return failure();
+      values.push_back(*value);
+    }
+  call.emitter.locate(call.site);
+  call.tiles().print(*prefix, *hex, values);
+  return Value{None{}};
+}
+
+static ValueOr emitDeviceAssert(BuiltinCall &call) {
+  FailureOr<TypedValue> condition = call.tile(0);
+  if (failed(condition))
+    return failure();
+  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
+  if (failed(mask))
+    return failure();
+  if (!call.emitter.options.debug)
+    return Value{None{}};
+  std::string text = call.has(1) ? toText(call.value(1), false) : "assertion failed";
+  return call.finish(call.tiles().deviceAssert(*condition, text, *mask), {0, 2});
+}
+
+//===-- Facts --------------------------------------------------------------------------------===//
+
+static ValueOr emitHint(BuiltinCall &call) {
+  if (!call.value(0).isRuntime()) // a number needs no promise
+    return call.value(0);
+  FailureOr<TypedValue> operand = call.tile(0);
+  FailureOr<std::vector<int64_t>> values =
+      failed(operand) ? FailureOr<std::vector<int64_t>>(failure()) : call.integers(1);
+  if (failed(values))
+    return failure();
+  llvm::StringRef fact = call.name == "multiple_of"      ? "divisibility"
+                         : call.name == "max_contiguous" ? "contiguity"
+                                                         : "constancy";
+  return call.finish(call.tiles().hint(*operand, fact, *values), {0, 1});
+}
+
+static ValueOr emitAssume(BuiltinCall &call) {
+  if (isStatic(call.value(0))) {
+    if (truthOf(call.value(0)))
+      return Value{None{}};
+    return call.emitter.error(Code::StaticAssert, call.node(0), "this assumption is false",
+                              "the condition of tw.assume is known at compile time");
+  }
+  FailureOr<mlir::Value> condition = call.emitter.toCondition(call.value(0), call.node(0));
+  if (failed(condition))
+    return failure();
+  call.emitter.locate(call.site);
+  return call.finish(call.tiles().assume(TypedValue{*condition, findDType("int1")}), {0});
+}
+
+static ValueOr emitBarrier(BuiltinCall &call) {
+  call.tiles().barrier();
+  return Value{None{}};
+}
+
+/// tw.constexpr(x), tw.tuple(x) and tw.condition(x): the value itself.
+static ValueOr emitIdentity(BuiltinCall &call) {
+  if (call.name == "constexpr" && !isStatic(call.value(0)))
+    return call.notStatic(0, "a value");
+  if (call.name != "tuple" || call.value(0).is<Tuple>())
+    return call.value(0);
+  FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
+  return failed(items) ? ValueOr(failure()) : ValueOr(makeTuple(std::move(*items)));
+}
+
+static ValueOr emitPointerType(BuiltinCall &call) {
+  FailureOr<DType> pointee = call.dtype(0);
+  if (failed(pointee))
+    return failure();
+  return Value{DType{pointee->row, true}};
+}
+
+static constexpr BuiltinRow kRows[] = {
+    {"range", kRangeSignature, emitRange},
+    {"static_range", "start, end=None, step=None", emitRange},
+    {"static_assert", "cond, msg=None", emitStaticAssert},
+    {"static_print", "*values", emitStaticPrint},
+    {"device_print", "prefix, *args, hex=False", emitDevicePrint},
+    {"device_assert", "cond, msg=None, mask=None", emitDeviceAssert},
+    {"multiple_of", "input, values", emitHint},
+    {"max_contiguous", "input, values", emitHint},
+    {"max_constancy", "input, values", emitHint},
+    {"assume", "cond", emitAssume},
+    {"debug_barrier", "", emitBarrier},
+    {"constexpr", "value", emitIdentity},
+    {"tuple", "values", emitIdentity},
+    {"condition", "arg", emitIdentity},
+    {"pointer_type", "element_ty, address_space=1, const=False", emitPointerType},
+};
+
+llvm::ArrayRef<BuiltinRow> tw::controlBuiltins() { return kRows; }

@@ -1,0 +1,149 @@
+// Builtins that read and write memory, and those that know the grid.
+#include "frontend/Builtins.h"
+
+using namespace tw;
+using llvm::failed;
+using llvm::failure;
+using mlir::FailureOr;
+using mlir::LogicalResult;
+using mlir::success;
+
+static ValueOr emitGrid(BuiltinCall &call) {
+  FailureOr<int64_t> axis = call.integer(0);
+  if (failed(axis))
+    return failure();
+  if (*axis < 0 || *axis > 2)
+    return call.badOption(0, "0, 1, 2");
+  return Value{call.name == "program_id" ? call.tiles().programId(int(*axis))
+                                         : call.tiles().numPrograms(int(*axis))};
+}
+
+/// Bounds checks belong to tiles of memory described by shape and strides; plain pointers use
+/// masks.
+static LogicalResult refuseBoundaryCheck(BuiltinCall &call, size_t i) {
+  if (!call.has(i) || !truthOf(call.value(i)))
+    return success();
+  return call.emitter.error(Code::UnsupportedFunction, call.node(i),
+                            "`boundary_check` needs a described tile of memory",
+                            "pass a mask: mask=offsets < size");
+}
+
+static LogicalResult readHints(BuiltinCall &call, size_t cache, size_t evict,
+                               llvm::ArrayRef<llvm::StringLiteral> modifiers,
+                               LoadOptions &options) {
+  FailureOr<std::string> cacheText = call.text(cache, "");
+  FailureOr<std::string> evictText = failed(cacheText) ? cacheText : call.text(evict, "");
+  if (failed(cacheText) || failed(evictText))
+    return failure();
+  if (!llvm::is_contained(modifiers, *cacheText))
+    return call.badOption(cache, "\"" + llvm::join(modifiers.drop_front(), "\", \"") + "\"");
+  static constexpr llvm::StringLiteral kPolicies[] = {"", "evict_normal", "evict_first",
+                                                      "evict_last"};
+  if (!llvm::is_contained(kPolicies, *evictText))
+    return call.badOption(evict, "\"evict_first\", \"evict_last\"");
+  options.cache = *cacheText;
+  options.evict = *evictText == "evict_normal" ? "" : *evictText;
+  return success();
+}
+
+static ValueOr emitLoad(BuiltinCall &call) {
+  static constexpr llvm::StringLiteral kModifiers[] = {"", ".ca", ".cg", ".cs", ".cv"};
+  FailureOr<TypedValue> pointer = call.tile(0);
+  if (failed(pointer))
+    return failure();
+  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(1);
+  if (failed(mask))
+    return failure();
+  FailureOr<std::optional<TypedValue>> other = call.optionalTile(2);
+  LoadOptions options;
+  if (failed(other) || failed(refuseBoundaryCheck(call, 3)) ||
+      failed(readHints(call, 5, 6, kModifiers, options)))
+    return failure();
+  FailureOr<bool> isVolatile = call.flag(7, false);
+  if (failed(isVolatile))
+    return failure();
+  options.isVolatile = *isVolatile;
+  return call.finish(call.tiles().load(*pointer, *mask, *other, options), {0, 1, 2});
+}
+
+static ValueOr emitStore(BuiltinCall &call) {
+  static constexpr llvm::StringLiteral kModifiers[] = {"", ".wb", ".cg", ".cs", ".wt"};
+  FailureOr<TypedValue> pointer = call.tile(0);
+  FailureOr<TypedValue> value = failed(pointer) ? pointer : call.tile(1);
+  if (failed(pointer) || failed(value))
+    return failure();
+  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
+  LoadOptions options;
+  if (failed(mask) || failed(refuseBoundaryCheck(call, 3)) ||
+      failed(readHints(call, 4, 5, kModifiers, options)))
+    return failure();
+  return call.finish(call.tiles().store(*pointer, *value, *mask, options), {0, 1, 2});
+}
+
+static LogicalResult readAtomicOptions(BuiltinCall &call, size_t order, size_t scope,
+                                       AtomicOptions &options) {
+  FailureOr<std::string> orderText = call.text(order, options.order);
+  FailureOr<std::string> scopeText =
+      failed(orderText) ? orderText : call.text(scope, options.scope);
+  if (failed(orderText) || failed(scopeText))
+    return failure();
+  static constexpr llvm::StringLiteral kOrders[] = {"relaxed", "acquire", "release", "acq_rel"};
+  static constexpr llvm::StringLiteral kScopes[] = {"gpu", "cta", "sys"};
+  if (!llvm::is_contained(kOrders, *orderText))
+    return call.badOption(order, "\"relaxed\", \"acquire\", \"release\", \"acq_rel\"");
+  if (!llvm::is_contained(kScopes, *scopeText))
+    return call.badOption(scope, "\"gpu\", \"cta\", \"sys\"");
+  options.order = *orderText;
+  options.scope = *scopeText;
+  return success();
+}
+
+static ValueOr emitAtomic(BuiltinCall &call) {
+  FailureOr<TypedValue> pointer = call.tile(0);
+  FailureOr<TypedValue> value = failed(pointer) ? pointer : call.tile(1);
+  if (failed(pointer) || failed(value))
+    return failure();
+  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
+  AtomicOptions options;
+  if (failed(mask) || failed(readAtomicOptions(call, 3, 4, options)))
+    return failure();
+  llvm::StringRef kind = call.name;
+  kind.consume_front("atomic_");
+  return call.finish(call.tiles().atomic(kind, *pointer, *value, *mask, options), {0, 1, 2});
+}
+
+static ValueOr emitAtomicCas(BuiltinCall &call) {
+  FailureOr<TypedValue> pointer = call.tile(0);
+  FailureOr<TypedValue> compare = failed(pointer) ? pointer : call.tile(1);
+  FailureOr<TypedValue> value = failed(compare) ? compare : call.tile(2);
+  AtomicOptions options;
+  if (failed(pointer) || failed(compare) || failed(value) ||
+      failed(readAtomicOptions(call, 3, 4, options)))
+    return failure();
+  return call.finish(call.tiles().atomicCas(*pointer, *compare, *value, options), {0, 1, 2});
+}
+
+static constexpr llvm::StringLiteral kAtomicSignature =
+    "pointer, val, mask=None, sem=None, scope=None";
+
+static constexpr BuiltinRow kRows[] = {
+    {"program_id", "axis", emitGrid},
+    {"num_programs", "axis", emitGrid},
+    {"load",
+     "pointer, mask=None, other=None, boundary_check=(), padding_option=\"\", "
+     "cache_modifier=\"\", eviction_policy=\"\", volatile=False",
+     emitLoad},
+    {"store",
+     "pointer, value, mask=None, boundary_check=(), cache_modifier=\"\", eviction_policy=\"\"",
+     emitStore},
+    {"atomic_add", kAtomicSignature, emitAtomic},
+    {"atomic_max", kAtomicSignature, emitAtomic},
+    {"atomic_min", kAtomicSignature, emitAtomic},
+    {"atomic_and", kAtomicSignature, emitAtomic},
+    {"atomic_or", kAtomicSignature, emitAtomic},
+    {"atomic_xor", kAtomicSignature, emitAtomic},
+    {"atomic_xchg", kAtomicSignature, emitAtomic},
+    {"atomic_cas", "pointer, cmp, val, sem=None, scope=None", emitAtomicCas},
+};
+
+llvm::ArrayRef<BuiltinRow> tw::memoryBuiltins() { return kRows; }

@@ -1,0 +1,50 @@
+// The frontend's door: a kernel source buffer and a specialization in, verified Tile IR out.
+#ifndef FRONTEND_FRONTEND_H
+#define FRONTEND_FRONTEND_H
+#include "ir/Diagnostic.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tw {
+
+/// One parameter of the entry function, in the order of its Python signature.
+struct KernelArgument {
+  enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
+  std::string name;
+  std::string type;          // Scalar: "i32", "fp32", ...; Pointer: pointee
+  std::string constexprJson; // Constexpr: value in the buffer's value encoding
+  int64_t divisibility = 1;
+  bool isOne = false;       // Scalar: becomes the compile-time integer 1
+  bool isStreaming = false; // Pointer: argument attribute tile.streaming
+  bool isDisjoint = false;  // Pointer: argument attribute tile.disjoint
+};
+
+struct FrontendOptions {
+  bool debug = false; // compile device_assert
+  int numWarps = 4, numStages = 3;
+};
+
+/// Evaluates a static expression that the frontend does not know. Request and answer are JSON:
+/// {"function": id, "node": <AST>, "names": {name: value}} -> {"value": value} | {"error": text}.
+using StaticEvaluator = std::function<std::string(const std::string &request)>;
+
+struct FrontendResult {
+  mlir::OwningOpRef<mlir::ModuleOp> module; // null when there are errors
+  std::vector<Diagnostic> diagnostics;      // errors and warnings
+  std::vector<SourceText> sources;          // for rendering them
+  std::vector<int> parameterSources;        // for each func argument: index in the Python signature
+};
+
+/// Builds the Tile IR module of the buffer's entry function: one public func.func named like the
+/// kernel, with `tile.name` and facts on its arguments, everything inlined, verified. The context
+/// needs the dialects of registerTileDialects.
+FrontendResult buildTileIr(mlir::MLIRContext &context, const std::string &sourceBuffer,
+                           const std::vector<KernelArgument> &arguments,
+                           const FrontendOptions &options, const StaticEvaluator &evaluator);
+
+} // namespace tw
+#endif

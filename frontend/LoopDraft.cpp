@@ -1,0 +1,281 @@
+// Carries names through run-time loops: entries, ends, and attempts until both have one type.
+#include "frontend/LoopDraft.h"
+
+using namespace tw;
+using llvm::failed;
+using llvm::failure;
+using mlir::FailureOr;
+using mlir::LogicalResult;
+using mlir::success;
+
+// Each attempt settles at least one name or flag; more than a few mean that types chase each other.
+static constexpr int kMaxAttempts = 8;
+
+static void collectLeaves(const Value &value, std::vector<mlir::Value> &leaves) {
+  if (const TypedValue *typed = value.as<TypedValue>())
+    leaves.push_back(typed->value);
+  if (const Tuple *tuple = value.as<Tuple>())
+    for (const Value &item : (*tuple)->items)
+      collectLeaves(item, leaves);
+}
+
+static Value withLeaves(const Value &value, mlir::ValueRange leaves, size_t &next) {
+  if (const TypedValue *typed = value.as<TypedValue>())
+    return {TypedValue{leaves[next++], typed->dtype}};
+  const Tuple *tuple = value.as<Tuple>();
+  if (!tuple)
+    return value;
+  std::vector<Value> items;
+  for (const Value &item : (*tuple)->items)
+    items.push_back(withLeaves(item, leaves, next));
+  return makeTuple(std::move(items), (*tuple)->fields);
+}
+
+/// The value at the loop's entry: numbers become run-time values, of the learned type if there is
+/// one.
+static FailureOr<Value> entryOf(Emitter &emitter, const Value &value, const Value *learned,
+                                const Node &site) {
+  if (const Tuple *tuple = value.as<Tuple>()) {
+    std::vector<Value> items;
+    const Tuple *types = learned ? learned->as<Tuple>() : nullptr;
+    bool isAlike = types && (*types)->items.size() == (*tuple)->items.size();
+    for (auto [i, item] : llvm::enumerate((*tuple)->items)) {
+      FailureOr<Value> entry =
+          entryOf(emitter, item, isAlike ? &(*types)->items[i] : nullptr, site);
+      if (failed(entry))
+        return failure();
+      items.push_back(std::move(*entry));
+    }
+    return makeTuple(std::move(items), (*tuple)->fields);
+  }
+  const TypedValue *type = learned ? learned->as<TypedValue>() : nullptr;
+  if (value.isNumber()) {
+    LeafType leaf = type ? leafTypeOf(*type) : leafTypeOf(value);
+    FailureOr<TypedValue> entry = materialize(emitter, value, leaf, site);
+    return failed(entry) ? FailureOr<Value>(failure()) : FailureOr<Value>(Value{*entry});
+  }
+  return value;
+}
+
+/// Zeros in the place of every leaf: what `.result` holds before anything is returned.
+static Value zerosLike(Emitter &emitter, const Value &value) {
+  if (const TypedValue *typed = value.as<TypedValue>())
+    return {zeroOf(emitter, leafTypeOf(*typed))};
+  const Tuple *tuple = value.as<Tuple>();
+  if (!tuple)
+    return value;
+  std::vector<Value> items;
+  for (const Value &item : (*tuple)->items)
+    items.push_back(zerosLike(emitter, item));
+  return makeTuple(std::move(items), (*tuple)->fields);
+}
+
+LogicalResult LoopDraft::prepare() {
+  emitter.frame().names = before;
+  emitter.locate(node);
+  carried.clear();
+  mustRepeat = false;
+  outside = emitter.builder.getInsertionBlock();
+  std::set<std::string> names = assigned;
+  if (hasExit)
+    names.insert(kBroke.str());
+  if (hasReturn)
+    names.insert({kReturned.str(), kResult.str()});
+  for (const std::string &name : names) {
+    auto binding = before.find(name);
+    auto known = learned.find(name);
+    const Value *type = known == learned.end() ? nullptr : &known->second;
+    bool isResult = name == kResult && type;
+    if (binding == before.end() || binding->second.isConstexpr ||
+        (binding->second.value.is<Absent>() && !isResult))
+      continue;
+    FailureOr<Value> entry = isResult ? FailureOr<Value>(zerosLike(emitter, *type))
+                                      : entryOf(emitter, binding->second.value, type, node);
+    if (failed(entry))
+      return failure();
+    carried.push_back({name, *entry, binding->second.where});
+  }
+  return success();
+}
+
+/// Sets the insertion point before the loop that is being built.
+void LoopDraft::moveOutside() {
+  mlir::Operation *op = emitter.builder.getInsertionBlock()->getParentOp();
+  while (op->getBlock() != outside)
+    op = op->getParentOp();
+  emitter.builder.setInsertionPoint(op);
+}
+
+std::vector<mlir::Value> LoopDraft::entryValues() const {
+  std::vector<mlir::Value> values;
+  for (const Carried &name : carried)
+    collectLeaves(name.entry, values);
+  return values;
+}
+
+void LoopDraft::bindLeaves(mlir::ValueRange values) {
+  size_t next = 0;
+  for (const Carried &name : carried) {
+    Binding &binding = emitter.frame().names[name.name];
+    binding.value = withLeaves(name.entry, values, next);
+    binding.where = name.where;
+  }
+}
+
+/// True when the entry was a number, whose type the loop may still choose.
+static bool isOpen(const Value &original) { return original.isNumber() || original.is<Absent>(); }
+
+/// Brings the value at the end of the body to the entry's form. Answers false when it does not fit;
+/// `learned` then holds the form that would, when the entry can still take it.
+static bool conform(LoopDraft &loop, const Value &original, const Value &entry, const Value &end,
+                    std::vector<mlir::Value> &leaves, std::optional<Value> &learned) {
+  if (const Tuple *tuple = entry.as<Tuple>()) {
+    const Tuple *ends = end.as<Tuple>(), *originals = original.as<Tuple>();
+    if (!ends || (*ends)->items.size() != (*tuple)->items.size())
+      return false;
+    std::vector<Value> types = (*tuple)->items;
+    bool isAlike = true, canLearn = true;
+    for (auto [i, item] : llvm::enumerate((*tuple)->items)) {
+      std::optional<Value> type;
+      Value source = originals ? (*originals)->items[i] : original;
+      if (conform(loop, source, item, (*ends)->items[i], leaves, type))
+        continue;
+      isAlike = false;
+      canLearn = canLearn && type;
+      if (type)
+        types[i] = *type;
+    }
+    if (!isAlike && canLearn)
+      learned = makeTuple(std::move(types), (*tuple)->fields);
+    return isAlike;
+  }
+  const TypedValue *start = entry.as<TypedValue>(), *finish = end.as<TypedValue>();
+  if (!start)
+    return areIdentical(entry, end);
+  if (finish && leafTypeOf(*finish) == leafTypeOf(*start)) {
+    leaves.push_back(finish->value);
+    return true;
+  }
+  if (!finish && fits(end, leafTypeOf(*start))) {
+    FailureOr<TypedValue> value = materialize(loop.emitter, end, leafTypeOf(*start), loop.node);
+    leaves.push_back(failed(value) ? start->value : value->value);
+    return true;
+  }
+  if (!isOpen(original) || (!finish && !end.isNumber()))
+    return false;
+  LeafType wanted = finish ? leafTypeOf(*finish) : leafTypeOf(end);
+  if (original.is<Absent>() || fits(original, wanted)) {
+    mlir::OpBuilder::InsertionGuard guard(loop.emitter.builder);
+    loop.moveOutside();
+    learned = Value{zeroOf(loop.emitter, wanted)};
+  }
+  return false;
+}
+
+static LogicalResult reportChange(LoopDraft &loop, const Carried &name, const Value &original,
+                                  const Binding &end) {
+  Emitter &emitter = loop.emitter;
+  if (const Absent *reason = end.value.as<Absent>())
+    return emitter.absent(*reason, name.name, loop.node);
+  std::string first = typeName(original), last = typeName(end.value);
+  if (isHidden(name.name))
+    return emitter.error(Code::BadReturn, loop.node,
+                         "the returns of this loop have different types: " + first + " and " + last,
+                         "convert them to one type with .to(...)");
+  return emitter.error(
+      Code::LoopTypeChanges, loop.node,
+      "`" + name.name + "` is " + first + " before the loop, but " + last + " after an iteration",
+      "convert one of them with .to(...), start with a value of the final type and shape, or use "
+      "another name inside the loop",
+      {{name.where, "this is " + first}, {end.where, "this is " + last}});
+}
+
+static bool isPossible(const Value &flag) { return flag.isRuntime() || truthOf(flag); }
+
+FailureOr<std::vector<mlir::Value>> LoopDraft::endValues() {
+  emitter.locate(node);
+  Names &end = emitter.frame().names;
+  std::vector<mlir::Value> leaves;
+  if (isPossible(end[kBroke.str()].value) && !hasExit)
+    hasExit = mustRepeat = true;
+  if (isPossible(end[kReturned.str()].value) && !hasReturn)
+    hasReturn = mustRepeat = true;
+  const Binding &result = end[kResult.str()];
+  if (hasReturn && !learned.count(kResult.str()) && !result.value.is<Absent>()) {
+    mlir::OpBuilder::InsertionGuard guard(emitter.builder);
+    moveOutside();
+    FailureOr<Value> type = entryOf(emitter, result.value, nullptr, node);
+    if (failed(type))
+      return failure();
+    learned[kResult.str()] = zerosLike(emitter, *type);
+    mustRepeat = true;
+  }
+  for (const Carried &name : carried) {
+    const Binding &binding = end[name.name];
+    const Value &original = before[name.name].value;
+    std::optional<Value> type;
+    if (conform(*this, original, name.entry, binding.value, leaves, type))
+      continue;
+    if (!type)
+      return reportChange(*this, name, original, binding);
+    learned[name.name] = *type;
+    mustRepeat = true;
+  }
+  for (const std::string &name : assigned)
+    if (auto old = before.find(name); old != before.end() && old->second.isConstexpr &&
+                                      !areIdentical(old->second.value, end[name].value))
+      return emitter.error(Code::ConstexprChanges, node,
+                           "`" + name + "` is a constexpr, but the loop changes it at run time",
+                           "leave out the constexpr annotation, or loop with tw.static_range",
+                           {{end[name].where, "changed here"}});
+  return leaves;
+}
+
+void LoopDraft::finish(mlir::ValueRange results) {
+  Names end = std::exchange(emitter.frame().names, before);
+  Names &names = emitter.frame().names;
+  bindLeaves(results);
+  for (const auto &[name, binding] : end)
+    if (auto old = before.find(name);
+        !isHidden(name) &&
+        (old == before.end() || (old->second.value.is<Absent>() && assigned.count(name))))
+      names[name].value = {Absent{Absent::Reason::LoopBody, binding.where, {}, "", ""}};
+  for (const std::string &name : assignedNames({&node})) // the target, which no iteration may bind
+    if (!assigned.count(name) && end.count(name))
+      names[name].value = {Absent{Absent::Reason::LoopBody, end[name].where, {}, "", ""}};
+  emitter.leaveLoop();
+}
+
+void Emitter::leaveLoop() {
+  Value returned = flag(kReturned);
+  setFlag(kJumped, returned);
+  setFlag(kBroke, frame().loopDepth > 0 ? returned : Value{false});
+}
+
+LogicalResult tw::settle(LoopDraft &loop,
+                         llvm::function_ref<FailureOr<mlir::Operation *>(LoopDraft &)> attempt) {
+  Emitter &emitter = loop.emitter;
+  size_t numReports = emitter.numReports();
+  int64_t numUnrolled = emitter.numUnrolled;
+  for (int i = 0; i < kMaxAttempts; ++i) {
+    if (failed(loop.prepare()))
+      return failure();
+    ++emitter.frame().loopDepth;
+    FailureOr<mlir::Operation *> op = attempt(loop);
+    --emitter.frame().loopDepth;
+    if (failed(op))
+      return failure();
+    emitter.builder.setInsertionPointAfter(*op);
+    emitter.locate(loop.node);
+    if (!loop.mustRepeat) {
+      loop.finish((*op)->getResults().take_back(loop.entryValues().size()));
+      return success();
+    }
+    (*op)->erase();
+    emitter.dropReportsAfter(numReports);
+    emitter.numUnrolled = numUnrolled;
+  }
+  return emitter.error(Code::LoopTypeChanges, loop.node,
+                       "the types of the names that this loop changes do not settle",
+                       "give them their final types before the loop");
+}

@@ -1,0 +1,187 @@
+// Promotes, converts and broadcasts operands.
+#include "frontend/OperandBuilder.h"
+#include "frontend/Operands.h"
+
+using namespace tw;
+namespace arith = mlir::arith;
+
+mlir::Type OperandBuilder::typeLike(const TypedValue &value, DType dtype) const {
+  return tile::withElementType(value.value.getType(), dtype.irType(builder.getContext()));
+}
+
+//===-- Constants ----------------------------------------------------------------------------===//
+
+static mlir::TypedAttr splatAttribute(mlir::TypedAttr number, mlir::Type type) {
+  if (!llvm::isa<mlir::RankedTensorType>(type))
+    return number;
+  return mlir::DenseElementsAttr::get(llvm::cast<mlir::ShapedType>(type),
+                                      llvm::ArrayRef<mlir::Attribute>{number});
+}
+
+TypedValue OperandBuilder::constantLike(const TypedValue &like, DType dtype, double value) {
+  mlir::TypedAttr number = numberAttribute(llvm::APFloat(value), dtype, builder.getContext());
+  return typed(create<mlir::arith::ConstantOp>(splatAttribute(number, typeLike(like, dtype))),
+               dtype);
+}
+
+mlir::Value OperandBuilder::allOnesLike(const TypedValue &integer) {
+  mlir::Type type = integer.value.getType();
+  mlir::TypedAttr number = builder.getIntegerAttr(tile::elementTypeOf(type),
+                                                  llvm::APInt::getAllOnes(integer.dtype.bits()));
+  return create<mlir::arith::ConstantOp>(splatAttribute(number, type));
+}
+
+//===-- Conversion by value ------------------------------------------------------------------===//
+
+TypedValue OperandBuilder::isNonzero(TypedValue operand) {
+  DType int1 = findDType("int1");
+  mlir::Value zero = constantLike(operand, operand.dtype, 0).value;
+  if (operand.dtype.isFloat())
+    return typed(create<arith::CmpFOp>(arith::CmpFPredicate::UNE, operand.value, zero), int1);
+  return typed(create<arith::CmpIOp>(arith::CmpIPredicate::ne, operand.value, zero), int1);
+}
+
+TypedValue OperandBuilder::convertFloat(TypedValue operand, DType dtype) {
+  mlir::Type type = typeLike(operand, dtype);
+  if (dtype.isInt())
+    return typed(dtype.isSigned() ? create<arith::FPToSIOp>(type, operand.value)
+                                  : create<arith::FPToUIOp>(type, operand.value),
+                 dtype);
+  if (operand.dtype.bits() == dtype.bits()) // float16 and bfloat16
+    return convertFloat(convertFloat(operand, findDType("float32")), dtype);
+  return typed(operand.dtype.bits() < dtype.bits() ? create<arith::ExtFOp>(type, operand.value)
+                                                   : create<arith::TruncFOp>(type, operand.value),
+               dtype);
+}
+
+TypedValue OperandBuilder::convertInteger(TypedValue operand, DType dtype) {
+  mlir::Type type = typeLike(operand, dtype);
+  bool isSigned = operand.dtype.isSigned();
+  if (dtype.isFloat())
+    return typed(isSigned ? create<arith::SIToFPOp>(type, operand.value)
+                          : create<arith::UIToFPOp>(type, operand.value),
+                 dtype);
+  if (operand.dtype.bits() == dtype.bits())
+    return typed(operand.value, dtype);
+  if (operand.dtype.bits() > dtype.bits())
+    return typed(create<arith::TruncIOp>(type, operand.value), dtype);
+  return typed(isSigned ? create<arith::ExtSIOp>(type, operand.value)
+                        : create<arith::ExtUIOp>(type, operand.value),
+               dtype);
+}
+
+TypedValue OperandBuilder::convert(TypedValue operand, DType dtype) {
+  mlir::MLIRContext *context = builder.getContext();
+  if (std::optional<llvm::APSInt> number = literalInteger(operand))
+    return typed(create<arith::ConstantOp>(numberAttribute(*number, dtype, context)), dtype);
+  if (std::optional<llvm::APFloat> number = literalFloat(operand))
+    return typed(create<arith::ConstantOp>(numberAttribute(*number, dtype, context)), dtype);
+  if (operand.dtype == dtype)
+    return typed(operand.value, dtype);
+  if (dtype.isBool())
+    return isNonzero(operand);
+  return operand.dtype.isFloat() ? convertFloat(operand, dtype) : convertInteger(operand, dtype);
+}
+
+TypedValue OperandBuilder::addresses(TypedValue pointer) {
+  DType uint64 = findDType("uint64");
+  return typed(create<tile::PtrToIntOp>(typeLike(pointer, uint64), pointer.value), uint64);
+}
+
+//===-- Broadcasting -------------------------------------------------------------------------===//
+
+TypedValue OperandBuilder::splatTo(TypedValue operand, llvm::ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return operand;
+  auto type = mlir::RankedTensorType::get(shape, operand.value.getType());
+  return typed(create<tile::SplatOp>(type, operand.value), operand.dtype);
+}
+
+TypedValue OperandBuilder::growTo(TypedValue operand, llvm::ArrayRef<int64_t> shape) {
+  if (!operand.isTile())
+    return splatTo(operand, shape);
+  while (operand.shape().size() < shape.size()) {
+    llvm::SmallVector<int64_t> expanded{1};
+    llvm::append_range(expanded, operand.shape());
+    auto type = mlir::RankedTensorType::get(expanded, tile::elementTypeOf(operand.value.getType()));
+    operand.value = create<tile::ExpandDimsOp>(type, operand.value, 0);
+  }
+  if (operand.shape() == shape)
+    return operand;
+  auto type = mlir::RankedTensorType::get(shape, tile::elementTypeOf(operand.value.getType()));
+  return typed(create<tile::BroadcastOp>(type, operand.value), operand.dtype);
+}
+
+OperandBuilder::Pair OperandBuilder::broadcast(TypedValue lhs, TypedValue rhs) {
+  OrError<llvm::SmallVector<int64_t>> shape = commonShape({lhs, rhs});
+  if (!shape)
+    return shape.error();
+  if (shape->empty())
+    return std::pair(lhs, rhs);
+  return std::pair(growTo(lhs, *shape), growTo(rhs, *shape));
+}
+
+//===-- Promotion ----------------------------------------------------------------------------===//
+
+/// An error when an integer literal does not fit the integer dtype that it takes.
+static std::optional<OperandError> checkLiterals(llvm::ArrayRef<TypedValue> operands, DType dtype) {
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    std::optional<llvm::APSInt> number = literalInteger(operand);
+    if (!number || !dtype.isInt() || dtype.isBool() || fitsInteger(*number, dtype))
+      continue;
+    OperandError error = operandError(
+        OperandCode::LiteralRange,
+        "the number " + llvm::toString(*number, 10) + " does not fit " + dtype.str(),
+        "a number takes the integer type of the other operand; cast that operand to a type that "
+        "holds both, as in x.to(tw.int64)",
+        operands);
+    error.labels[index].second = "this does not fit " + dtype.str();
+    return error;
+  }
+  return std::nullopt;
+}
+
+static std::optional<OperandError> refusePointers(llvm::ArrayRef<TypedValue> operands) {
+  if (llvm::none_of(operands, [](const TypedValue &value) { return value.dtype.isPointer; }))
+    return std::nullopt;
+  return operandError(OperandCode::PointerArithmetic, "this operation is not defined on pointers",
+                      "load the values first, or cast the pointer with .to(tw.int64)", operands);
+}
+
+OrError<std::vector<TypedValue>> OperandBuilder::convertAll(std::vector<TypedValue> operands,
+                                                            DType dtype) {
+  if (std::optional<OperandError> error = checkLiterals(operands, dtype))
+    return *error;
+  OrError<llvm::SmallVector<int64_t>> shape = commonShape(operands);
+  if (!shape)
+    return shape.error();
+  // Converting before growing leaves less work where a pass does not look through the broadcast.
+  for (TypedValue &operand : operands)
+    operand = growTo(convert(operand, dtype), *shape);
+  return operands;
+}
+
+OrError<std::vector<TypedValue>> OperandBuilder::promoteAll(std::vector<TypedValue> operands,
+                                                            bool isDivision) {
+  if (std::optional<OperandError> error = refusePointers(operands))
+    return *error;
+  PromotionOperand common{operands.front().dtype, operands.front().isLiteral};
+  for (const TypedValue &operand : llvm::drop_begin(operands)) {
+    common.dtype = promoteDTypes(common, {operand.dtype, operand.isLiteral}, isDivision);
+    common.isLiteral &= operand.isLiteral;
+  }
+  return convertAll(std::move(operands), common.dtype);
+}
+
+OperandBuilder::Pair OperandBuilder::promote(TypedValue lhs, TypedValue rhs, bool isDivision) {
+  OrError<std::vector<TypedValue>> operands = promoteAll({lhs, rhs}, isDivision);
+  if (!operands)
+    return operands.error();
+  return std::pair((*operands)[0], (*operands)[1]);
+}
+
+OperandBuilder::Pair OperandBuilder::unify(TypedValue lhs, TypedValue rhs) {
+  if (lhs.dtype.isPointer && lhs.dtype == rhs.dtype)
+    return broadcast(lhs, rhs);
+  return promote(lhs, rhs);
+}

@@ -1,0 +1,63 @@
+// The stable codes of operand errors (TW02xx) and their titles: one table.
+#ifndef FRONTEND_OPERANDCODES_H
+#define FRONTEND_OPERANDCODES_H
+#include "llvm/ADT/ArrayRef.h"
+
+namespace tw {
+
+/// The value is the number in the code: TW0201 and so on. Numbers are never reused.
+enum class OperandCode {
+  OperandType = 201,
+  PointerArithmetic,
+  LiteralRange,
+  MixedSigns,
+  ShapeMismatch,
+  InvalidCast,
+  AxisRange,
+  InvalidShape,
+  TileTooLarge,
+  ArangeBounds,
+  NotAPointer,
+  MaskType,
+  AccessShape,
+  OtherWithoutMask,
+  AtomicType,
+  UnknownOption,
+  CombineResult,
+  DotOperands,
+  NeedsTile,
+  NeedsScalar,
+  HintValues,
+};
+
+struct OperandCodeRow {
+  OperandCode code;
+  const char *name, *title;
+};
+
+inline constexpr OperandCodeRow kOperandCodes[] = {
+    {OperandCode::OperandType, "TW0201", "the operation does not accept values of this type"},
+    {OperandCode::PointerArithmetic, "TW0202", "the operation is not defined on pointers"},
+    {OperandCode::LiteralRange, "TW0203", "a number does not fit the integer type it takes"},
+    {OperandCode::MixedSigns, "TW0204", "division of a signed by an unsigned integer"},
+    {OperandCode::ShapeMismatch, "TW0205", "shapes cannot be broadcast together"},
+    {OperandCode::InvalidCast, "TW0206", "there is no such conversion"},
+    {OperandCode::AxisRange, "TW0207", "an axis is outside the tile's rank"},
+    {OperandCode::InvalidShape, "TW0208", "a shape that the tile cannot take"},
+    {OperandCode::TileTooLarge, "TW0209", "a tile has too many elements"},
+    {OperandCode::ArangeBounds, "TW0210", "arange bounds are empty or outside int32"},
+    {OperandCode::NotAPointer, "TW0211", "a memory access needs a pointer"},
+    {OperandCode::MaskType, "TW0212", "a mask is not of type int1"},
+    {OperandCode::AccessShape, "TW0213", "a tile is given where the scalar pointer needs a scalar"},
+    {OperandCode::OtherWithoutMask, "TW0214", "`other` has no meaning without a mask"},
+    {OperandCode::AtomicType, "TW0215", "the atomic operation does not exist for this type"},
+    {OperandCode::UnknownOption, "TW0216", "an option has an unknown value"},
+    {OperandCode::CombineResult, "TW0217", "a combining function returns the wrong values"},
+    {OperandCode::DotOperands, "TW0218", "operands of dot do not fit together"},
+    {OperandCode::NeedsTile, "TW0219", "the operation needs a tile"},
+    {OperandCode::NeedsScalar, "TW0220", "the operation needs a scalar"},
+    {OperandCode::HintValues, "TW0221", "a hint's numbers do not fit the value"},
+};
+
+} // namespace tw
+#endif

@@ -1,0 +1,154 @@
+// Expressions that only Python can evaluate: the request to the evaluator and its answer.
+#include "frontend/Emitter.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tw;
+using llvm::failed;
+using llvm::failure;
+using mlir::FailureOr;
+
+/// The names of an expression with their values; nullopt when one is known only at run time.
+static std::optional<llvm::json::Object> namesFor(const Frame &frame, const Node &node) {
+  llvm::json::Object names;
+  bool areStatic = true;
+  walk(node, [&](const Node &part) {
+    if (!part.is(NodeKind::Name))
+      return true;
+    std::string name = part.text("id").str();
+    for (const Frame *scope = &frame; scope; scope = scope->enclosing.get()) {
+      auto binding = scope->names.find(name);
+      if (binding == scope->names.end())
+        continue;
+      std::optional<llvm::json::Value> value = toJson(binding->second.value);
+      areStatic = areStatic && value;
+      if (value)
+        names[name] = std::move(*value);
+      break;
+    }
+    return true;
+  });
+  return areStatic ? std::optional(std::move(names)) : std::nullopt;
+}
+
+std::optional<Value> Emitter::askPython(llvm::json::Object expression, llvm::json::Object names,
+                                        std::string &reason) {
+  if (!evaluator) {
+    reason = "no Python is at hand";
+    return std::nullopt;
+  }
+  llvm::json::Value request(llvm::json::Object{{"function", frame().source->id},
+                                               {"node", std::move(expression)},
+                                               {"names", std::move(names)}});
+  llvm::Expected<llvm::json::Value> answer =
+      llvm::json::parse(evaluator(llvm::formatv("{0}", request).str()));
+  if (!answer) {
+    reason = llvm::toString(answer.takeError());
+    return std::nullopt;
+  }
+  // Opaque values point into the answer, which therefore lives as long as the emitter.
+  answers.push_back(std::move(*answer));
+  const llvm::json::Object *object = answers.back().getAsObject();
+  const llvm::json::Object *encoded = object ? object->getObject("value") : nullptr;
+  if (encoded)
+    return fromJson(*encoded);
+  reason = object ? object->getString("error").value_or("").str() : "";
+  return std::nullopt;
+}
+
+std::optional<Value> Emitter::askPython(const Node &node, std::string &reason) {
+  std::optional<llvm::json::Object> names = namesFor(frame(), node);
+  if (!names || !node.json) {
+    reason =
+        names ? "no Python is at hand" : "it depends on values that are known only at run time";
+    return std::nullopt;
+  }
+  return askPython(llvm::json::Object(*node.json), std::move(*names), reason);
+}
+
+std::optional<Value> Emitter::tryEvaluateInPython(const Node &node) {
+  std::string reason;
+  return askPython(node, reason);
+}
+
+ValueOr Emitter::evaluateInPython(const Node &node) {
+  std::string reason;
+  if (std::optional<Value> value = askPython(node, reason))
+    return *value;
+  bool isRuntime = !namesFor(frame(), node);
+  return error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, node,
+               "this expression must be evaluated at compile time by Python, which fails" +
+                   (reason.empty() ? "" : ": " + reason),
+               isRuntime ? "use operations of the language on run-time values"
+                         : "compute it outside the kernel and pass it as tw.constexpr");
+}
+
+//===-- Values that only Python knows --------------------------------------------------------===//
+
+static llvm::json::Object nameNode(llvm::StringRef name) {
+  return llvm::json::Object{{"_", "Name"}, {"id", name.str()}};
+}
+
+/// Names for operands, so that an expression is about values and not about how they are written.
+static std::optional<llvm::json::Object> operandNames(llvm::ArrayRef<Value> operands,
+                                                      llvm::json::Array &nodes) {
+  llvm::json::Object names;
+  for (const Value &operand : operands) {
+    std::optional<llvm::json::Value> encoded = toJson(operand);
+    if (!encoded)
+      return std::nullopt;
+    std::string name = llvm::formatv("_operand{0}", nodes.size());
+    nodes.push_back(nameNode(name));
+    names[name] = std::move(*encoded);
+  }
+  return names;
+}
+
+std::optional<Value> Emitter::pythonCall(llvm::StringRef function, llvm::ArrayRef<Value> operands,
+                                         std::string &reason) {
+  llvm::json::Array nodes;
+  std::optional<llvm::json::Object> names = operandNames(operands, nodes);
+  if (!names) {
+    reason = "it depends on values that are known only at run time";
+    return std::nullopt;
+  }
+  // Under a name of its own: the kernel's module may define the builtin's name anew.
+  (*names)["_function"] = llvm::json::Object{{"k", "pybuiltin"}, {"v", function.str()}};
+  return askPython(llvm::json::Object{{"_", "Call"},
+                                      {"func", nameNode("_function")},
+                                      {"args", std::move(nodes)},
+                                      {"keywords", llvm::json::Array{}}},
+                   std::move(*names), reason);
+}
+
+StaticResult Emitter::pythonOperator(llvm::StringRef op, const Value &lhs, const Value &rhs,
+                                     bool isComparison) {
+  llvm::json::Array nodes;
+  std::optional<llvm::json::Object> names = operandNames({lhs, rhs}, nodes);
+  if (!names)
+    return std::string("it depends on values that are known only at run time");
+  llvm::json::Object expression{{"_", isComparison ? "Compare" : "BinOp"},
+                                {"left", std::move(nodes[0])}};
+  if (isComparison) {
+    expression["ops"] = llvm::json::Array{op.str()};
+    expression["comparators"] = llvm::json::Array{std::move(nodes[1])};
+  } else {
+    expression["op"] = op.str();
+    expression["right"] = std::move(nodes[1]);
+  }
+  std::string reason;
+  if (std::optional<Value> answer = askPython(std::move(expression), std::move(*names), reason))
+    return *answer;
+  return reason;
+}
+
+FailureOr<bool> Emitter::staticTruth(const Value &value, const Node &node) {
+  if (!value.is<Opaque>())
+    return truthOf(value);
+  std::string reason;
+  std::optional<Value> answer = pythonCall("bool", {value}, reason);
+  if (!answer)
+    return error(Code::StaticEvaluation, node,
+                 "this compile-time condition has no truth value: " + reason,
+                 "write the comparison out");
+  return truthOf(*answer);
+}

@@ -1,0 +1,67 @@
+// Values with the language's types: what IR values are to the user, who sees signedness and dtypes.
+#ifndef FRONTEND_TYPEDVALUE_H
+#define FRONTEND_TYPEDVALUE_H
+#include "ir/tile/Tables.h"
+#include "ir/tile/Tile.h"
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tw {
+
+/// An element type of the language, or a pointer to elements of one.
+struct DType {
+  const tile::ElementTypeRow *row = nullptr; // of the pointee when isPointer
+  bool isPointer = false;
+
+  bool operator==(const DType &) const = default;
+  bool isFloat() const;  // false for pointers
+  bool isInt() const;    // sint, uint or bool
+  bool isSigned() const; // sint
+  bool isBool() const;
+  unsigned bits() const; // 64 for pointers
+  DType pointee() const { return {row, false}; }
+  mlir::Type irType(mlir::MLIRContext *context) const;
+  std::string str() const; // "float32", "*float32"
+};
+
+/// By Python name ("float32") or short name ("fp32"); row is null when unknown.
+DType findDType(llvm::StringRef name);
+
+/// A run-time scalar or tile. `isLiteral` marks a scalar that came from a Python number or
+/// constexpr: in promotion it gives way to the other operand (LANGUAGE, "Promotion").
+struct TypedValue {
+  mlir::Value value;
+  DType dtype;
+  bool isLiteral = false;
+  std::optional<double> exactValue = {}; // of a float literal: before rounding to float32
+
+  llvm::ArrayRef<int64_t> shape() const { return tile::shapeOf(value.getType()); }
+  bool isTile() const { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
+  std::string str() const; // "float32[64, 32]", "int32"
+};
+
+/// Why an operation cannot be built. The caller knows the operands' source spans and adds them.
+struct OperandError {
+  std::string code, message, hint;
+  std::vector<std::pair<int, std::string>> labels; // operand index, text: "this is float32[64, 32]"
+};
+
+/// A value or the reason why there is none.
+template <typename T> class OrError {
+public:
+  OrError(T value) : state(std::move(value)) {}
+  OrError(OperandError error) : state(std::move(error)) {}
+  explicit operator bool() const { return std::holds_alternative<T>(state); }
+  T &operator*() { return std::get<T>(state); }
+  T *operator->() { return &std::get<T>(state); }
+  OperandError &error() { return std::get<OperandError>(state); }
+
+private:
+  std::variant<T, OperandError> state;
+};
+
+} // namespace tw
+#endif
