@@ -1,0 +1,34 @@
+// The passes from Tile IR to the LLVM dialect, in order.
+#include "passes/Pipeline.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Transforms/Passes.h"
+#include "passes/Passes.h"
+
+using namespace mlir;
+
+void tw::addTilePasses(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createCombineOps());
+  pm.addPass(createRaisePointers());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
+  LowerSimdOptions simd;
+  simd.vectorBytes = machine.vectorBytes;
+  simd.numRegisters = machine.numRegisters;
+  simd.bf16DotIntrinsic = machine.bf16DotIntrinsic;
+  pm.addPass(createLowerSimd(simd));
+  pm.addPass(createCSEPass());
+  ExpandMathOptions math;
+  math.vectorBytes = machine.vectorBytes;
+  pm.addPass(createExpandMath(math));
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLowerToLlvm());
+}
+
+void tw::registerPasses() { registerTilewrightPasses(); }

@@ -1,0 +1,29 @@
+// The passes from Tile IR to lowered IR, for each machine model.
+#ifndef PASSES_PIPELINE_H
+#define PASSES_PIPELINE_H
+#include "mlir/Pass/PassManager.h"
+#include <string>
+
+namespace tw {
+
+/// Widths and features of a SIMD machine, filled by a target's description.
+struct SimdMachine {
+  unsigned vectorBytes = 32;  // 64 with 512-bit vectors, 32, 16
+  unsigned numRegisters = 16; // vector registers
+  /// LLVM intrinsic acc = f(acc, a, b) that adds products of bf16 pairs to f32 lanes of a whole
+  /// register; empty where there is none.
+  std::string bf16DotIntrinsic;
+};
+
+/// Clean-ups on Tile IR that every target shares.
+void addTilePasses(mlir::OpPassManager &pm);
+/// Tile IR to LLVM dialect for SIMD machines. Afterwards the module holds one llvm.func
+/// `NAME(const uint64_t *arguments, const TwProgram *program)`, see backend/cpu/KernelAbi.h, and
+/// the module attribute `simd.scratch_bytes` (i64): private memory per running program.
+void addSimdPasses(mlir::OpPassManager &pm, const SimdMachine &machine);
+
+/// Registers all passes by name for tile-opt.
+void registerPasses();
+
+} // namespace tw
+#endif

@@ -1,0 +1,168 @@
+// How the elements of index and pointer tiles change along a dimension.
+#include "passes/analysis/Contiguity.h"
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::tile;
+
+bool tw::isUnitReshape(ArrayRef<int64_t> source, ArrayRef<int64_t> result,
+                       SmallVectorImpl<int> &sourceDims) {
+  sourceDims.clear();
+  size_t next = 0;
+  for (int64_t extent : result) {
+    while (next < source.size() && source[next] == 1 && extent != 1)
+      ++next;
+    if (next < source.size() && source[next] == extent)
+      sourceDims.push_back(int(next++));
+    else if (extent == 1)
+      sourceDims.push_back(-1);
+    else
+      return false;
+  }
+  return llvm::all_of(source.drop_front(next), [](int64_t extent) { return extent == 1; });
+}
+
+static AxisChange sum(AxisChange lhs, AxisChange rhs) {
+  if (lhs.kind == AxisChange::Constant && rhs.kind == AxisChange::Constant)
+    return AxisChange::constant(lhs.step + rhs.step);
+  if (lhs.isInvariant())
+    return rhs;
+  if (rhs.isInvariant())
+    return lhs;
+  auto isAffine = [](AxisChange change) {
+    return change.kind == AxisChange::Constant || change.kind == AxisChange::Affine;
+  };
+  return isAffine(lhs) && isAffine(rhs) ? AxisChange{AxisChange::Affine} : AxisChange{};
+}
+
+static AxisChange negated(AxisChange change) {
+  if (change.kind == AxisChange::WrappedUnit)
+    return {};
+  return {change.kind, -change.step};
+}
+
+/// The change of `lhs * rhs` when one side does not vary along the dimension.
+static AxisChange product(AxisChange lhs, AxisChange rhs, Value rhsValue) {
+  if (lhs.isInvariant() && rhs.isInvariant())
+    return AxisChange::constant(0);
+  if (!rhs.isInvariant())
+    return {};
+  APInt factor;
+  if (lhs.kind == AxisChange::Constant && matchPattern(rhsValue, m_ConstantInt(&factor)))
+    return AxisChange::constant(lhs.step * factor.getSExtValue());
+  bool isAffine = lhs.kind == AxisChange::Constant || lhs.kind == AxisChange::Affine;
+  return isAffine ? AxisChange{AxisChange::Affine} : AxisChange{};
+}
+
+AxisChange Contiguity::along(Value tile, unsigned dim) {
+  ArrayRef<int64_t> shape = shapeOf(tile.getType());
+  if (shape.empty() || shape[dim] == 1)
+    return AxisChange::constant(0);
+  auto found = known.find({tile, dim});
+  if (found != known.end())
+    return found->second;
+  AxisChange change = compute(tile, dim);
+  known[{tile, dim}] = change;
+  return change;
+}
+
+static std::optional<int64_t> factAlong(std::optional<ArrayRef<int64_t>> facts, unsigned dim) {
+  if (!facts || dim >= facts->size())
+    return std::nullopt;
+  return (*facts)[dim];
+}
+
+/// The change of a cast of a tile that changes by `change`.
+static AxisChange changeAfterCast(Operation *cast, AxisChange change) {
+  if (change.isInvariant())
+    return change;
+  // -1 extends to 2^32 - 1, in front of 0.
+  if (isa<arith::ExtUIOp>(cast))
+    return change.isUnit() ? AxisChange{AxisChange::WrappedUnit} : AxisChange{};
+  Type from = cast->getOperand(0).getType(), to = cast->getResult(0).getType();
+  // Few values fit into narrow integers: steps wrap around within one tile.
+  if (isa<arith::TruncIOp>(cast))
+    return elementTypeOf(to).getIntOrFloatBitWidth() >= 32 ? change : AxisChange{};
+  return isa<PtrCastOp>(cast) && from != to ? AxisChange{} : change;
+}
+
+AxisChange Contiguity::compute(Value tile, unsigned dim) {
+  Operation *op = tile.getDefiningOp();
+  if (!op)
+    return {};
+  auto operandAlong = [&](unsigned i) { return along(op->getOperand(i), dim); };
+  auto allInvariant = [&] {
+    return llvm::all_of(op->getOperands(), [&](Value operand) {
+      return shapeOf(operand.getType()).size() <= dim || along(operand, dim).isInvariant();
+    });
+  };
+  auto invariantOrUnknown = [&](bool isInvariant) {
+    return isInvariant ? AxisChange::constant(0) : AxisChange{};
+  };
+  return TypeSwitch<Operation *, AxisChange>(op)
+      .Case([&](arith::ConstantOp constant) {
+        return invariantOrUnknown(isa<SplatElementsAttr>(constant.getValue()));
+      })
+      .Case([](ArangeOp) { return AxisChange::constant(1); })
+      .Case([](SplatOp) { return AxisChange::constant(0); })
+      .Case([&](ExpandDimsOp expand) {
+        return along(expand.getSource(), dim < expand.getAxis() ? dim : dim - 1);
+      })
+      .Case([&](BroadcastOp broadcast) { return along(broadcast.getSource(), dim); })
+      .Case([&](TransOp trans) { return along(trans.getSource(), trans.getOrder()[dim]); })
+      .Case([&](ReshapeOp reshape) {
+        ArrayRef<int64_t> source = shapeOf(reshape.getSource().getType());
+        ArrayRef<int64_t> result = shapeOf(reshape.getType());
+        SmallVector<int> dims;
+        if (isUnitReshape(source, result, dims))
+          return along(reshape.getSource(), dims[dim]);
+        if (source.size() != 1)
+          return AxisChange{};
+        AxisChange change = along(reshape.getSource(), 0);
+        for (int64_t extent : result.drop_front(dim + 1))
+          change.step *= extent;
+        return change.kind == AxisChange::Constant ? change : AxisChange{};
+      })
+      .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, PtrCastOp>(
+          [&](Operation *cast) { return changeAfterCast(cast, operandAlong(0)); })
+      .Case<arith::AddIOp, AddPtrOp>(
+          [&](Operation *) { return sum(operandAlong(0), operandAlong(1)); })
+      .Case([&](arith::SubIOp) { return sum(operandAlong(0), negated(operandAlong(1))); })
+      .Case([&](arith::MulIOp mul) {
+        AxisChange lhs = operandAlong(0), rhs = operandAlong(1);
+        return lhs.isInvariant() ? product(rhs, lhs, mul.getLhs())
+                                 : product(lhs, rhs, mul.getRhs());
+      })
+      .Case<arith::RemSIOp, arith::RemUIOp>([&](Operation *) {
+        if (!operandAlong(1).isInvariant())
+          return AxisChange{};
+        AxisChange value = operandAlong(0);
+        return value.isUnit() ? AxisChange{AxisChange::WrappedUnit}
+                              : invariantOrUnknown(value.isInvariant());
+      })
+      .Case([&](HintOp hint) {
+        int64_t extent = shapeOf(tile.getType())[dim];
+        if (factAlong(hint.getContiguity(), dim).value_or(1) >= extent)
+          return AxisChange::constant(1);
+        if (factAlong(hint.getConstancy(), dim).value_or(1) >= extent)
+          return AxisChange::constant(0);
+        return operandAlong(0);
+      })
+      .Case([&](arith::SelectOp select) {
+        AxisChange lhs = along(select.getTrueValue(), dim),
+                   rhs = along(select.getFalseValue(), dim);
+        bool fixedChoice = shapeOf(select.getCondition().getType()).empty() ||
+                           along(select.getCondition(), dim).isInvariant();
+        return fixedChoice && lhs == rhs ? lhs : AxisChange{};
+      })
+      .Case<LoadOp, PtrToIntOp, IntToPtrOp>(
+          [&](Operation *) { return invariantOrUnknown(allInvariant()); })
+      .Default([&](Operation *other) {
+        bool isElementwise = other->hasTrait<OpTrait::Elementwise>();
+        return invariantOrUnknown(isElementwise && allInvariant());
+      });
+}

@@ -1,0 +1,347 @@
+// Computes the elements of tile values at coordinates: the deferred trees become scalar and vector
+// code.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "passes/simd/SimdFunction.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+Type SimdFunction::lowered(Type type) {
+  return isa<PtrType>(type) ? LLVM::LLVMPointerType::get(type.getContext()) : type;
+}
+
+Value SimdFunction::constantIndex(int64_t value) { return constantOf(builder.getI64Type(), value); }
+
+Value SimdFunction::constantOf(Type type, int64_t value) {
+  TypedAttr attribute = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, double(value)))
+                                             : TypedAttr(builder.getIntegerAttr(type, value));
+  return arith::ConstantOp::create(builder, loc, attribute);
+}
+
+Value SimdFunction::splat(Value scalar, int64_t lanes) {
+  if (isa<VectorType>(scalar.getType()))
+    return scalar;
+  return vector::BroadcastOp::create(builder, loc, VectorType::get({lanes}, scalar.getType()),
+                                     scalar);
+}
+
+Value SimdFunction::iota(Type element, int64_t lanes) {
+  SmallVector<APInt> values;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    values.emplace_back(element.getIntOrFloatBitWidth(), lane, false, true);
+  auto type = VectorType::get({lanes}, element);
+  return arith::ConstantOp::create(builder, loc, DenseIntElementsAttr::get(type, values));
+}
+
+Value SimdFunction::scalarOf(Value value) {
+  auto found = scalars.find(value);
+  assert(found != scalars.end() && "scalars are lowered before their uses");
+  return found->second;
+}
+
+static std::vector<void *> memoKey(Value value, const Coordinates &at) {
+  std::vector<void *> key = {value.getAsOpaquePointer(),
+                             reinterpret_cast<void *>(int64_t(at.vectorDim) * 4096 + at.lanes)};
+  for (Value index : at.index) {
+    // Constants of one value are one coordinate, whichever operation made them.
+    APInt constant;
+    if (matchPattern(index, m_ConstantInt(&constant)))
+      key.push_back(reinterpret_cast<void *>(constant.getSExtValue() * 2 + 1));
+    else
+      key.push_back(index.getAsOpaquePointer());
+  }
+  return key;
+}
+
+Value SimdFunction::evaluate(Value tile, const Coordinates &at) {
+  if (!isa<RankedTensorType>(tile.getType()))
+    return scalarOf(tile);
+  if (assumedTrue.contains(tile))
+    return constantOf(builder.getI1Type(), 1);
+  if (at.vectorDim >= 0 && contiguity.along(tile, at.vectorDim).isInvariant())
+    return evaluateUniform(tile, at);
+  std::vector<void *> key = memoKey(tile, at);
+  auto found = memo.find(key);
+  if (found != memo.end())
+    return found->second;
+  auto kept = buffers.find(tile);
+  Value value = kept != buffers.end() ? loadBuffer(kept->second, at)
+                                      : evaluateOperation(cast<OpResult>(tile), at);
+  memo[key] = value;
+  return value;
+}
+
+Value SimdFunction::evaluateVector(Value tile, const Coordinates &at) {
+  Value value = evaluate(tile, at);
+  return at.vectorDim < 0 ? value : splat(value, at.lanes);
+}
+
+/// Moves coordinates in front of `loop`; false when one of them is only known inside it.
+static bool hoistCoordinates(SimdFunction &f, Operation *loop, Coordinates &at) {
+  for (Value &index : at.index) {
+    APInt constant;
+    if (matchPattern(index, m_ConstantInt(&constant)))
+      index = f.constantIndex(constant.getSExtValue());
+    else if (loop->isAncestor(index.getParentBlock()->getParentOp()))
+      return false;
+  }
+  return true;
+}
+
+Value SimdFunction::evaluateUniform(Value tile, const Coordinates &at) {
+  Coordinates scalarAt = at;
+  scalarAt.vectorDim = -1;
+  scalarAt.lanes = 1;
+  Operation *loop = levels.empty() ? nullptr : levels.back().loop;
+  scalarAt.index[at.vectorDim] = constantIndex(0);
+  Coordinates hoistedAt = scalarAt;
+  OpBuilder::InsertPoint inside = builder.saveInsertionPoint();
+  if (loop)
+    builder.setInsertionPoint(loop);
+  bool isHoisted = loop && hoistCoordinates(*this, loop, hoistedAt);
+  if (!isHoisted) {
+    builder.restoreInsertionPoint(inside);
+    return evaluate(tile, scalarAt);
+  }
+  std::swap(memo, levels.back().uniform);
+  Value value = evaluate(tile, hoistedAt);
+  std::swap(memo, levels.back().uniform);
+  builder.restoreInsertionPoint(inside);
+  return value;
+}
+
+Value SimdFunction::cloneElementwise(Operation *op, ArrayRef<Value> operands) {
+  int64_t lanes = 0;
+  for (Value operand : operands)
+    if (auto type = dyn_cast<VectorType>(operand.getType()))
+      lanes = type.getDimSize(0);
+  IRMapping mapping;
+  for (auto [from, to] : llvm::zip(op->getOperands(), operands))
+    mapping.map(from, lanes ? splat(to, lanes) : to);
+  Operation *clone = op->clone(mapping);
+  for (Value result : clone->getResults()) {
+    Type element = lowered(elementTypeOf(result.getType()));
+    result.setType(lanes ? VectorType::get({lanes}, element) : element);
+  }
+  // Tile constants carry tensor attributes; a scalar or vector one is made where it is evaluated.
+  SmallVector<Value> folded;
+  if (succeeded(builder.tryFold(clone, folded)) && folded.size() == 1) {
+    clone->erase();
+    return folded.front();
+  }
+  builder.insert(clone);
+  return clone->getResult(0);
+}
+
+/// Where the source of a shape operation has the elements of the result at `at`.
+static Coordinates sourceCoordinates(SimdFunction &f, Operation *op, const Coordinates &at) {
+  Coordinates inner = at;
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    inner.index.erase(inner.index.begin() + expand.getAxis());
+    if (inner.vectorDim > int(expand.getAxis()))
+      --inner.vectorDim;
+  } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    for (auto [dim, extent] : llvm::enumerate(shapeOf(broadcast.getSource().getType())))
+      if (extent == 1)
+        inner.index[dim] = f.constantIndex(0);
+  } else {
+    for (auto [position, dim] : llvm::enumerate(cast<TransOp>(op).getOrder())) {
+      inner.index[dim] = at.index[position];
+      if (int(position) == at.vectorDim)
+        inner.vectorDim = dim;
+    }
+  }
+  return inner;
+}
+
+static Value evaluateReshape(SimdFunction &f, ReshapeOp op, const Coordinates &at) {
+  ArrayRef<int64_t> source = shapeOf(op.getSource().getType()), result = shapeOf(op.getType());
+  SmallVector<int> dims;
+  if (isUnitReshape(source, result, dims)) {
+    Coordinates sourceAt = at;
+    sourceAt.index.assign(source.size(), f.constantIndex(0));
+    sourceAt.vectorDim = -1;
+    for (auto [dim, sourceDim] : llvm::enumerate(dims)) {
+      if (sourceDim < 0)
+        continue;
+      sourceAt.index[sourceDim] = at.index[dim];
+      if (int(dim) == at.vectorDim)
+        sourceAt.vectorDim = sourceDim;
+    }
+    return f.evaluate(op.getSource(), sourceAt);
+  }
+  // The source is kept in row-major order, which is the order of the result.
+  TileBuffer view = f.buffers.lookup(op.getSource());
+  view.shape.assign(result.begin(), result.end());
+  return f.loadBuffer(view, at);
+}
+
+static Value evaluateSplit(SimdFunction &f, OpResult result, const Coordinates &at) {
+  auto op = cast<SplitOp>(result.getOwner());
+  Coordinates sourceAt = at;
+  sourceAt.index.push_back(f.constantIndex(result.getResultNumber()));
+  return f.loadBuffer(f.buffers.lookup(op.getSource()), sourceAt);
+}
+
+static Value evaluateArange(SimdFunction &f, ArangeOp op, const Coordinates &at) {
+  Type i32 = f.builder.getI32Type();
+  Value position = f.builder.createOrFold<arith::TruncIOp>(f.loc, i32, at.index[0]);
+  Value first = f.builder.createOrFold<arith::AddIOp>(f.loc, position,
+                                                      f.constantOf(i32, int32_t(op.getStart())));
+  if (at.vectorDim < 0)
+    return first;
+  return f.builder.createOrFold<arith::AddIOp>(f.loc, f.splat(first, at.lanes),
+                                               f.iota(i32, at.lanes));
+}
+
+/// Elements of a kept tile at positions that are themselves values: one lane at a time.
+static Value evaluateGather(SimdFunction &f, GatherOp op, const Coordinates &at) {
+  const TileBuffer &buffer = f.buffers.find(op.getSource())->second;
+  Value positions = f.evaluateVector(op.getIndices(), at);
+  auto loadOne = [&](Value position, int64_t lane) {
+    Coordinates one = at;
+    one.vectorDim = -1;
+    one.lanes = 1;
+    if (at.vectorDim >= 0)
+      one.index[at.vectorDim] = f.builder.createOrFold<arith::AddIOp>(f.loc, at.index[at.vectorDim],
+                                                                      f.constantIndex(lane));
+    Type i64 = f.builder.getI64Type();
+    one.index[op.getAxis()] = position.getType() == i64
+                                  ? position
+                                  : arith::ExtSIOp::create(f.builder, f.loc, i64, position);
+    return f.loadBuffer(buffer, one);
+  };
+  if (at.vectorDim < 0)
+    return loadOne(positions, 0);
+  Type element = f.lowered(elementTypeOf(op.getType()));
+  Value result = LLVM::PoisonOp::create(f.builder, f.loc, VectorType::get({at.lanes}, element));
+  for (int64_t lane = 0; lane < at.lanes; ++lane) {
+    Value position = vector::ExtractOp::create(f.builder, f.loc, positions, lane);
+    result = vector::InsertOp::create(f.builder, f.loc, loadOne(position, lane), result, lane);
+  }
+  return result;
+}
+
+static Value evaluateAddPtr(SimdFunction &f, AddPtrOp op, const Coordinates &at) {
+  Value pointer = f.evaluate(op.getPtr(), at), offset = f.evaluate(op.getOffset(), at);
+  Type pointee = cast<PtrType>(elementTypeOf(op.getType())).getPointee();
+  unsigned bytes = elementBytes(pointee);
+  Type unit = pointee.isInteger(1) ? f.builder.getI8Type() : f.lowered(pointee);
+  assert(bytes > 0);
+  Type type = pointer.getType();
+  auto lanes = dyn_cast<VectorType>(offset.getType());
+  if (lanes && !isa<VectorType>(type))
+    type = VectorType::get(lanes.getShape(), type);
+  return LLVM::GEPOp::create(f.builder, f.loc, type, unit, pointer, ValueRange{offset});
+}
+
+template <typename Cast> static Value castAddress(SimdFunction &f, Value value, Type type) {
+  if (auto lanes = dyn_cast<VectorType>(value.getType()))
+    type = VectorType::get(lanes.getShape(), type);
+  return Cast::create(f.builder, f.loc, type, value);
+}
+
+/// A 32-bit field of the TwProgram that the kernel runs as.
+static Value loadProgramField(SimdFunction &f, int32_t offset) {
+  Value address =
+      LLVM::GEPOp::create(f.builder, f.loc, f.programArgument.getType(), f.builder.getI8Type(),
+                          f.programArgument, ArrayRef<LLVM::GEPArg>{offset});
+  return LLVM::LoadOp::create(f.builder, f.loc, f.builder.getI32Type(), address);
+}
+
+Value SimdFunction::evaluateOperation(OpResult result, const Coordinates &at) {
+  Operation *op = result.getOwner();
+  Location outerLoc = loc;
+  loc = op->getLoc();
+  Value value =
+      TypeSwitch<Operation *, Value>(op)
+          .Case([&](arith::ConstantOp constant) -> Value {
+            auto splatValue = dyn_cast<SplatElementsAttr>(constant.getValue());
+            return arith::ConstantOp::create(
+                builder, loc,
+                splatValue ? cast<TypedAttr>(splatValue.getSplatValue<Attribute>())
+                           : cast<TypedAttr>(constant.getValue()));
+          })
+          .Case([&](ArangeOp arange) { return evaluateArange(*this, arange, at); })
+          .Case([&](SplatOp splatOp) { return scalarOf(splatOp.getSource()); })
+          .Case<ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *shape) {
+            return evaluate(shape->getOperand(0), sourceCoordinates(*this, shape, at));
+          })
+          .Case([&](ReshapeOp reshape) { return evaluateReshape(*this, reshape, at); })
+          .Case([&](SplitOp) { return evaluateSplit(*this, result, at); })
+          .Case([&](GatherOp gather) { return evaluateGather(*this, gather, at); })
+          .Case([&](AddPtrOp add) { return evaluateAddPtr(*this, add, at); })
+          .Case([&](LoadOp load) { return evaluateLoad(load, at); })
+          .Case<HintOp, PtrCastOp>(
+              [&](Operation *same) { return evaluate(same->getOperand(0), at); })
+          .Case([&](PtrToIntOp cast) {
+            return castAddress<LLVM::PtrToIntOp>(*this, evaluate(cast.getSource(), at),
+                                                 builder.getI64Type());
+          })
+          .Case([&](IntToPtrOp cast) {
+            return castAddress<LLVM::IntToPtrOp>(*this, evaluate(cast.getSource(), at),
+                                                 LLVM::LLVMPointerType::get(builder.getContext()));
+          })
+          .Case([&](ProgramIdOp id) { return loadProgramField(*this, 4 * id.getAxis()); })
+          .Case([&](NumProgramsOp num) { return loadProgramField(*this, 12 + 4 * num.getAxis()); })
+          .Default([&](Operation *elementwise) -> Value {
+            SmallVector<Value> operands;
+            for (Value operand : elementwise->getOperands())
+              operands.push_back(evaluate(operand, at));
+            if (elementwise->getNumResults() == 1)
+              return cloneElementwise(elementwise, operands);
+            Value first = cloneElementwise(elementwise, operands);
+            return first.getDefiningOp()->getResult(result.getResultNumber());
+          });
+  loc = outerLoc;
+  return value;
+}
+
+bool tw::simd::isVectorizable(Region &region) {
+  return region.hasOneBlock() &&
+         llvm::all_of(region.front().without_terminator(), [](Operation &op) {
+           return op.hasTrait<OpTrait::Elementwise>() || isa<arith::ConstantOp>(op);
+         });
+}
+
+SmallVector<Value> SimdFunction::combine(Region &region, ArrayRef<Value> lhs, ArrayRef<Value> rhs) {
+  Block &block = region.front();
+  if (!isVectorizable(region)) {
+    IRMapping mapping;
+    mapping.map(block.getArguments().take_front(lhs.size()), lhs);
+    mapping.map(block.getArguments().drop_front(lhs.size()), rhs);
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(region, captured);
+    for (Value value : captured)
+      mapping.map(value, scalarOf(value));
+    for (Operation &op : block.without_terminator())
+      builder.clone(op, mapping);
+    return llvm::map_to_vector(block.getTerminator()->getOperands(),
+                               [&](Value value) { return mapping.lookupOrDefault(value); });
+  }
+  llvm::DenseMap<Value, Value> values;
+  for (auto [argument, value] : llvm::zip(block.getArguments().take_front(lhs.size()), lhs))
+    values[argument] = value;
+  for (auto [argument, value] : llvm::zip(block.getArguments().drop_front(lhs.size()), rhs))
+    values[argument] = value;
+  auto lookUp = [&](Value value) {
+    auto found = values.find(value);
+    return found != values.end() ? found->second : scalarOf(value);
+  };
+  for (Operation &op : block.without_terminator()) {
+    SmallVector<Value> operands = llvm::map_to_vector(op.getOperands(), lookUp);
+    Value first = cloneElementwise(&op, operands);
+    for (OpResult result : op.getResults())
+      values[result] = op.getNumResults() == 1
+                           ? first
+                           : first.getDefiningOp()->getResult(result.getResultNumber());
+  }
+  return llvm::map_to_vector(block.getTerminator()->getOperands(), lookUp);
+}

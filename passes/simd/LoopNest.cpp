@@ -1,0 +1,329 @@
+// Emits loop nests over register tiles and picks their vector dimension.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/simd/LoopLevel.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+SmallVector<Value>
+SimdFunction::emitLoop(int64_t lower, int64_t upper, int64_t step, ArrayRef<Value> carried,
+                       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  if (upper - lower <= step) {
+    if (upper <= lower)
+      return SmallVector<Value>(carried);
+    return body(constantIndex(lower), carried);
+  }
+  auto loop = scf::ForOp::create(builder, loc, constantIndex(lower), constantIndex(upper),
+                                 constantIndex(step), carried);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (loop.getNumResults() > 0 || loop.getBody()->empty() ||
+      !loop.getBody()->back().hasTrait<OpTrait::IsTerminator>()) {
+    builder.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(builder, loc, results);
+  }
+  return SmallVector<Value>(loop.getResults());
+}
+
+LoopLevel::LoopLevel(SimdFunction &f, Value index) : f(f), before(f.memo) {
+  auto loop = dyn_cast<scf::ForOp>(f.builder.getInsertionBlock()->getParentOp());
+  bool isLoop = loop && loop.getInductionVar() == index;
+  f.levels.push_back({isLoop ? loop.getOperation() : nullptr, before});
+}
+
+LoopLevel::~LoopLevel() {
+  f.levels.pop_back();
+  f.memo = std::move(before);
+}
+
+void SimdFunction::emitOuterLoops(ArrayRef<int64_t> shape, int exceptDim, Body body) {
+  Coordinates at;
+  at.index.assign(shape.size(), Value());
+  if (exceptDim >= 0)
+    at.index[exceptDim] = constantIndex(0);
+  std::function<void(size_t)> descend = [&](size_t dim) {
+    if (dim == shape.size())
+      return body(at);
+    if (int(dim) == exceptDim)
+      return descend(dim + 1);
+    emitLoop(0, shape[dim], 1, {}, [&](Value index, ValueRange) {
+      at.index[dim] = index;
+      Memo outer = memo;
+      descend(dim + 1);
+      memo = std::move(outer);
+      return SmallVector<Value>();
+    });
+  };
+  descend(0);
+}
+
+void SimdFunction::emitVectorLoop(int64_t extent, const Coordinates &outer, int vectorDim,
+                                  int64_t lanes, Body body) {
+  Coordinates at = outer;
+  int64_t main = lanes > 1 ? extent / lanes * lanes : 0;
+  auto emitRange = [&](int64_t lower, int64_t upper, int64_t step) {
+    emitLoop(lower, upper, step, {}, [&](Value index, ValueRange) {
+      LoopLevel level(*this, index);
+      at.index[vectorDim] = index;
+      at.vectorDim = step > 1 ? vectorDim : -1;
+      at.lanes = step;
+      body(at);
+      return SmallVector<Value>();
+    });
+  };
+  emitRange(0, main, lanes);
+  emitRange(main, extent, 1);
+}
+
+void SimdFunction::emitNest(ArrayRef<int64_t> shape, int vectorDim, int64_t lanes, Body body) {
+  if (shape.empty())
+    return body(Coordinates());
+  emitOuterLoops(shape, vectorDim, [&](const Coordinates &outer) {
+    emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, body);
+  });
+}
+
+//===-- Full masks
+//-------------------------------------------------------------------------------===//
+
+/// Walks the deferred tree of a value; `visit` gets each value with the tree's dimension behind
+/// each of its own dimensions (-1: none).
+static void walkTree(Value root, const TilePlan &plan, SmallVector<int> dims,
+                     llvm::DenseSet<Value> &seen,
+                     llvm::function_ref<void(Value, ArrayRef<int>)> visit) {
+  if (!isa<RankedTensorType>(root.getType()) || !seen.insert(root).second)
+    return;
+  visit(root, dims);
+  Operation *op = root.getDefiningOp();
+  if (!op || plan.isKept(root))
+    return;
+  auto descend = [&](Value operand, SmallVector<int> operandDims) {
+    walkTree(operand, plan, std::move(operandDims), seen, visit);
+  };
+  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
+    dims.erase(dims.begin() + expand.getAxis());
+    return descend(expand.getSource(), dims);
+  }
+  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
+    for (auto [dim, extent] : llvm::enumerate(shapeOf(broadcast.getSource().getType())))
+      if (extent == 1)
+        dims[dim] = -1;
+    return descend(broadcast.getSource(), dims);
+  }
+  if (auto trans = dyn_cast<TransOp>(op)) {
+    SmallVector<int> sourceDims(dims.size(), -1);
+    for (auto [position, dim] : llvm::enumerate(trans.getOrder()))
+      sourceDims[dim] = dims[position];
+    return descend(trans.getSource(), sourceDims);
+  }
+  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
+    SmallVector<int> behind;
+    ArrayRef<int64_t> source = shapeOf(reshape.getSource().getType());
+    if (!isUnitReshape(source, shapeOf(reshape.getType()), behind))
+      return;
+    SmallVector<int> sourceDims(source.size(), -1);
+    for (auto [position, dim] : llvm::enumerate(behind))
+      if (dim >= 0)
+        sourceDims[dim] = dims[position];
+    return descend(reshape.getSource(), sourceDims);
+  }
+  if (isa<SplitOp, GatherOp>(op))
+    return;
+  for (Value operand : op->getOperands())
+    if (shapeOf(operand.getType()).size() == dims.size())
+      descend(operand, dims);
+}
+
+static SmallVector<int> identityDims(size_t rank) {
+  return llvm::to_vector(llvm::seq<int>(0, rank));
+}
+
+namespace {
+/// A comparison that holds in the whole tile if it holds at one corner.
+struct MonotoneTest {
+  Value test;              // i1 tile
+  SmallVector<bool> atEnd; // per dimension of the test: its last index, else its first
+};
+} // namespace
+
+/// The corner at which `lhs - rhs` is largest (or smallest); none when the signs of steps are
+/// unknown.
+static std::optional<SmallVector<bool>> extremeCorner(Contiguity &contiguity, arith::CmpIOp test,
+                                                      bool largest) {
+  SmallVector<bool> atEnd;
+  ArrayRef<int64_t> shape = shapeOf(test.getType());
+  int64_t lhsSpan = 0, rhsSpan = 0;
+  for (unsigned dim = 0; dim < shape.size(); ++dim) {
+    AxisChange lhs = contiguity.along(test.getLhs(), dim);
+    AxisChange rhs = contiguity.along(test.getRhs(), dim);
+    if (lhs.kind != AxisChange::Constant || rhs.kind != AxisChange::Constant)
+      return std::nullopt;
+    lhsSpan += std::abs(lhs.step) * (shape[dim] - 1);
+    rhsSpan += std::abs(rhs.step) * (shape[dim] - 1);
+    atEnd.push_back((lhs.step - rhs.step >= 0) == largest);
+  }
+  // A wrap of 32-bit sums shows at the corners only when they are less than half the range apart.
+  if (std::max(lhsSpan, rhsSpan) > std::numeric_limits<int32_t>::max())
+    return std::nullopt;
+  return atEnd;
+}
+
+static std::optional<MonotoneTest> monotoneTest(Contiguity &contiguity, Value value) {
+  auto test = value.getDefiningOp<arith::CmpIOp>();
+  if (!test)
+    return std::nullopt;
+  using P = arith::CmpIPredicate;
+  bool isUpperBound = llvm::is_contained({P::slt, P::sle, P::ult, P::ule}, test.getPredicate());
+  bool isLowerBound = llvm::is_contained({P::sgt, P::sge, P::ugt, P::uge}, test.getPredicate());
+  if (!isUpperBound && !isLowerBound)
+    return std::nullopt;
+  std::optional<SmallVector<bool>> corner = extremeCorner(contiguity, test, isUpperBound);
+  if (!corner)
+    return std::nullopt;
+  return MonotoneTest{value, *corner};
+}
+
+static SmallVector<MonotoneTest> collectTests(SimdFunction &f, ArrayRef<Value> trees) {
+  SmallVector<MonotoneTest> tests;
+  llvm::DenseSet<Value> seen;
+  for (Value tree : trees)
+    walkTree(tree, f.plan, identityDims(shapeOf(tree.getType()).size()), seen,
+             [&](Value value, ArrayRef<int>) {
+               if (f.assumedTrue.contains(value) || f.plan.isKept(value))
+                 return;
+               if (auto test = monotoneTest(f.contiguity, value))
+                 tests.push_back(*test);
+             });
+  return tests;
+}
+
+static Coordinates cornerOf(SimdFunction &f, ArrayRef<int64_t> shape, ArrayRef<bool> atEnd) {
+  Coordinates corner;
+  for (auto [extent, isLast] : llvm::zip(shape, atEnd))
+    corner.index.push_back(f.constantIndex(isLast ? extent - 1 : 0));
+  return corner;
+}
+
+/// Whether an operand of a comparison is monotone in fact: sums of indices may wrap around, and an
+/// unsigned comparison sees -1, 0, 1 ... in another order. Null when it does not vary.
+static Value emitIsMonotone(SimdFunction &f, Value operand, bool isUnsigned) {
+  ArrayRef<int64_t> shape = shapeOf(operand.getType());
+  SmallVector<bool> falls, rises;
+  bool varies = false;
+  for (unsigned dim = 0; dim < shape.size(); ++dim) {
+    int64_t step = f.contiguity.along(operand, dim).step;
+    falls.push_back(step < 0);
+    rises.push_back(step >= 0);
+    varies |= step != 0;
+  }
+  using P = arith::CmpIPredicate;
+  Value smallest = f.evaluate(operand, cornerOf(f, shape, falls));
+  Value holds;
+  if (isUnsigned)
+    holds = f.builder.createOrFold<arith::CmpIOp>(f.loc, P::sge, smallest,
+                                                  f.constantOf(smallest.getType(), 0));
+  if (!varies)
+    return holds;
+  Value largest = f.evaluate(operand, cornerOf(f, shape, rises));
+  Value inOrder = f.builder.createOrFold<arith::CmpIOp>(f.loc, P::sle, smallest, largest);
+  return holds ? f.builder.createOrFold<arith::AndIOp>(f.loc, holds, inOrder) : inOrder;
+}
+
+/// Whether every test holds in its whole tile.
+static Value emitTests(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
+  Value allHold;
+  auto require = [&](Value holds) {
+    allHold = allHold ? f.builder.createOrFold<arith::AndIOp>(f.loc, allHold, holds) : holds;
+  };
+  for (const MonotoneTest &test : tests) {
+    auto compare = test.test.getDefiningOp<arith::CmpIOp>();
+    require(f.evaluate(test.test, cornerOf(f, shapeOf(test.test.getType()), test.atEnd)));
+    using P = arith::CmpIPredicate;
+    bool isUnsigned = llvm::is_contained({P::ult, P::ule, P::ugt, P::uge}, compare.getPredicate());
+    for (Value operand : {compare.getLhs(), compare.getRhs()})
+      if (Value isMonotone = emitIsMonotone(f, operand, isUnsigned))
+        require(isMonotone);
+  }
+  return allHold;
+}
+
+SmallVector<Value> SimdFunction::withFullMasks(ArrayRef<Value> trees, TypeRange results,
+                                               llvm::function_ref<SmallVector<Value>()> emit) {
+  SmallVector<MonotoneTest> tests = collectTests(*this, trees);
+  if (tests.empty())
+    return emit();
+  auto choice = scf::IfOp::create(builder, loc, results, emitTests(*this, tests), true);
+  Memo outer = memo;
+  auto emitBranch = [&](Block *block) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (results.empty())
+      builder.setInsertionPointToStart(block);
+    else
+      builder.setInsertionPointToEnd(block);
+    SmallVector<Value> values = emit();
+    if (!results.empty())
+      scf::YieldOp::create(builder, loc, values);
+    memo = outer;
+  };
+  for (const MonotoneTest &test : tests)
+    assumedTrue.insert(test.test);
+  emitBranch(choice.thenBlock());
+  for (const MonotoneTest &test : tests)
+    assumedTrue.erase(test.test);
+  emitBranch(choice.elseBlock());
+  return SmallVector<Value>(choice.getResults());
+}
+
+void SimdFunction::withFullMasks(ArrayRef<Value> trees, llvm::function_ref<void()> emit) {
+  withFullMasks(trees, TypeRange(), [&] {
+    emit();
+    return SmallVector<Value>();
+  });
+}
+
+//===-- Choice of the vector dimension
+//-----------------------------------------------------------===//
+
+static int scoreOf(AxisChange change) {
+  switch (change.kind) {
+  case AxisChange::Constant:
+    return change.step == 1 ? 4 : change.step == 0 ? 1 : -2;
+  case AxisChange::WrappedUnit:
+    return 3;
+  default:
+    return -2;
+  }
+}
+
+std::pair<int, int64_t> SimdFunction::chooseVector(ArrayRef<Value> trees, ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return {-1, 1};
+  SmallVector<int> scores(shape.size(), 0);
+  unsigned bytes = 1;
+  llvm::DenseSet<Value> seen;
+  for (Value tree : trees)
+    walkTree(tree, plan, identityDims(shape.size()), seen, [&](Value value, ArrayRef<int> dims) {
+      Type element = elementTypeOf(value.getType());
+      if (!isa<PtrType>(element))
+        bytes = std::max(bytes, elementBytes(element));
+      if (plan.isKept(value) && !dims.empty() && dims.back() >= 0)
+        scores[dims.back()] += 3;
+      auto load = value.getDefiningOp<LoadOp>();
+      bool isPointerRoot = isa<PtrType>(element) && llvm::is_contained(trees, value);
+      if (!isPointerRoot && (!load || plan.isKept(value)))
+        return;
+      Value pointer = load ? load.getPtr() : value;
+      for (auto [dim, outer] : llvm::enumerate(dims))
+        if (outer >= 0)
+          scores[outer] += scoreOf(contiguity.along(pointer, dim));
+    });
+  int best = shape.size() - 1;
+  for (int dim = best - 1; dim >= 0; --dim)
+    if (shape[dim] > 1 && (scores[dim] > scores[best] || shape[best] == 1))
+      best = dim;
+  int64_t lanes = machine.vectorBytes / std::min(bytes, 4u);
+  return {best, std::min<int64_t>(lanes, llvm::bit_floor(uint64_t(shape[best])))};
+}

@@ -1,0 +1,132 @@
+// device_print and device_assert: one call of a host function per element
+// (backend/cpu/KernelAbi.h).
+#include "ir/Diagnostic.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/simd/SimdFunction.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+static LLVM::LLVMFuncOp declare(SimdFunction &f, StringRef name, TypeRange arguments) {
+  auto module = f.function->getParentOfType<ModuleOp>();
+  if (auto found = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return found;
+  OpBuilder::InsertionGuard guard(f.builder);
+  f.builder.setInsertionPointToStart(module.getBody());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(f.builder.getContext()),
+                                          SmallVector<Type>(arguments));
+  return LLVM::LLVMFuncOp::create(f.builder, f.loc, name, type);
+}
+
+/// A constant, zero-terminated string in the module.
+static LLVM::GlobalOp makeString(SimdFunction &f, StringRef text) {
+  auto module = f.function->getParentOfType<ModuleOp>();
+  std::string terminated = text.str() + '\0';
+  auto type = LLVM::LLVMArrayType::get(f.builder.getI8Type(), terminated.size());
+  OpBuilder::InsertionGuard guard(f.builder);
+  f.builder.setInsertionPointToStart(module.getBody());
+  unsigned number = 0;
+  while (module.lookupSymbol("string" + std::to_string(number)))
+    ++number;
+  return LLVM::GlobalOp::create(f.builder, f.loc, type, /*isConstant=*/true,
+                                LLVM::Linkage::Internal, "string" + std::to_string(number),
+                                f.builder.getStringAttr(terminated));
+}
+
+static Value stringAddress(SimdFunction &f, StringRef text) {
+  return LLVM::AddressOfOp::create(f.builder, f.loc, makeString(f, text));
+}
+
+/// Row-major index of an element.
+static Value elementIndex(SimdFunction &f, ArrayRef<int64_t> shape, const Coordinates &at) {
+  Value linear = f.constantIndex(0);
+  for (auto [extent, index] : llvm::zip(shape, at.index)) {
+    linear = f.builder.createOrFold<arith::MulIOp>(f.loc, linear, f.constantIndex(extent));
+    linear = f.builder.createOrFold<arith::AddIOp>(f.loc, linear, index);
+  }
+  return linear;
+}
+
+static Value shapeAddress(SimdFunction &f, ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(shape, os, "x");
+  return stringAddress(f, text);
+}
+
+static void forEachElement(SimdFunction &f, ArrayRef<int64_t> shape,
+                           llvm::function_ref<void(const Coordinates &)> body) {
+  f.emitNest(shape, int(shape.size()) - 1, 1, body);
+}
+
+/// The element as 64 bits and the host function's type character.
+static std::pair<Value, char> encodeElement(SimdFunction &f, Value value, bool isSigned) {
+  Type type = value.getType(), i64 = f.builder.getI64Type();
+  OpBuilder &b = f.builder;
+  if (isa<LLVM::LLVMPointerType>(type))
+    return {LLVM::PtrToIntOp::create(b, f.loc, i64, value), 'p'};
+  if (isa<FloatType>(type)) {
+    Value wide =
+        type.isF64() ? value : Value(arith::ExtFOp::create(b, f.loc, b.getF64Type(), value));
+    return {arith::BitcastOp::create(b, f.loc, i64, wide), 'f'};
+  }
+  char kind = type.isInteger(1) ? 'b' : isSigned ? 'i' : 'u';
+  if (type.isInteger(64))
+    return {value, kind};
+  Value wide = isSigned && !type.isInteger(1) ? Value(arith::ExtSIOp::create(b, f.loc, i64, value))
+                                              : Value(arith::ExtUIOp::create(b, f.loc, i64, value));
+  return {wide, kind};
+}
+
+LogicalResult SimdFunction::lowerPrint(PrintOp op) {
+  Type pointer = programArgument.getType(), i8 = builder.getI8Type(), i32 = builder.getI32Type(),
+       i64 = builder.getI64Type();
+  LLVM::LLVMFuncOp print =
+      declare(*this, "tw_device_print", {pointer, pointer, pointer, i8, i32, i64, i64});
+  Value prefix = stringAddress(*this, op.getPrefix());
+  Value hex = constantOf(i32, op.getHex());
+  if (op.getValues().empty()) {
+    Value zero = constantOf(i64, 0);
+    LLVM::CallOp::create(builder, loc, print,
+                         ValueRange{programArgument, prefix, shapeAddress(*this, {}),
+                                    constantOf(i8, 'n'), hex, zero, zero});
+  }
+  for (auto [value, isSigned] : llvm::zip(op.getValues(), op.getIsSigned())) {
+    ArrayRef<int64_t> shape = shapeOf(value.getType());
+    Value extents = shapeAddress(*this, shape);
+    forEachElement(*this, shape, [&, value = value, isSigned = isSigned](const Coordinates &at) {
+      auto [bits, kind] = encodeElement(*this, evaluate(value, at), isSigned);
+      LLVM::CallOp::create(builder, loc, print,
+                           ValueRange{programArgument, prefix, extents, constantOf(i8, kind), hex,
+                                      elementIndex(*this, shape, at), bits});
+    });
+  }
+  return success();
+}
+
+LogicalResult SimdFunction::lowerAssert(AssertOp op) {
+  Type pointer = programArgument.getType(), i64 = builder.getI64Type();
+  LLVM::LLVMFuncOp fail =
+      declare(*this, "tw_device_assert", {pointer, pointer, pointer, pointer, i64});
+  SourceSpan span = spanOf(op.getLoc());
+  Value message = stringAddress(*this, op.getMessage());
+  Value where = stringAddress(*this, span.file + ":" + std::to_string(span.line));
+  ArrayRef<int64_t> shape = shapeOf(op.getCondition().getType());
+  Value extents = shapeAddress(*this, shape);
+  forEachElement(*this, shape, [&](const Coordinates &at) {
+    Value one = constantOf(builder.getI1Type(), 1);
+    Value failed = arith::XOrIOp::create(builder, loc, evaluate(op.getCondition(), at), one);
+    if (op.getMask())
+      failed = arith::AndIOp::create(builder, loc, failed, evaluate(op.getMask(), at));
+    auto branch = scf::IfOp::create(builder, loc, failed, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(branch.thenBlock());
+    LLVM::CallOp::create(
+        builder, loc, fail,
+        ValueRange{programArgument, message, where, extents, elementIndex(*this, shape, at)});
+  });
+  return success();
+}

@@ -1,0 +1,437 @@
+// Loads, stores and atomics: addresses become vector accesses where the pointers are contiguous,
+// gathers and scatters otherwise.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/simd/SimdFunction.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+/// The mask at the coordinates: null when it is known to be full.
+static Value evaluateMask(SimdFunction &f, Value mask, const Coordinates &at) {
+  if (!mask)
+    return {};
+  Value value = f.evaluate(mask, at);
+  if (matchPattern(value, m_One()))
+    return {};
+  return at.vectorDim < 0 ? value : f.splat(value, at.lanes);
+}
+
+static Coordinates laneOf(SimdFunction &f, const Coordinates &at, int64_t lane) {
+  Coordinates one = at;
+  one.vectorDim = -1;
+  one.lanes = 1;
+  if (lane > 0)
+    one.index[at.vectorDim] =
+        f.builder.createOrFold<arith::AddIOp>(f.loc, at.index[at.vectorDim], f.constantIndex(lane));
+  return one;
+}
+
+/// The address of lane 0 of a unit-step access: a base in front of the loop plus the loop's index.
+static Value contiguousAddress(SimdFunction &f, Value pointer, Type element,
+                               const Coordinates &at) {
+  Value base = f.evaluateUniform(pointer, at);
+  return LLVM::GEPOp::create(f.builder, f.loc, base.getType(), element, base,
+                             ValueRange{at.index[at.vectorDim]});
+}
+
+/// The addresses of all lanes when neighbours are equally far apart: base + lane * distance.
+static Value stridedAddresses(SimdFunction &f, Value pointer, const Coordinates &at) {
+  Type i64 = f.builder.getI64Type(), i8 = f.builder.getI8Type();
+  Coordinates first = laneOf(f, at, 0), second = first;
+  Value base = f.evaluateUniform(pointer, at);
+  second.index[at.vectorDim] = f.constantIndex(1);
+  OpBuilder::InsertionGuard guard(f.builder);
+  Value address = LLVM::PtrToIntOp::create(f.builder, f.loc, i64, base);
+  Value next = LLVM::PtrToIntOp::create(f.builder, f.loc, i64, f.evaluate(pointer, second));
+  Value distance = arith::SubIOp::create(f.builder, f.loc, next, address);
+  Value lane0 = arith::MulIOp::create(f.builder, f.loc, at.index[at.vectorDim], distance);
+  Value offsets =
+      arith::MulIOp::create(f.builder, f.loc, f.iota(i64, at.lanes), f.splat(distance, at.lanes));
+  offsets = arith::AddIOp::create(f.builder, f.loc, offsets, f.splat(lane0, at.lanes));
+  auto type = VectorType::get({at.lanes}, base.getType());
+  return LLVM::GEPOp::create(f.builder, f.loc, type, i8, base, ValueRange{offsets});
+}
+
+static Value laneAddresses(SimdFunction &f, Value pointer, const Coordinates &at) {
+  AxisChange change = f.contiguity.along(pointer, at.vectorDim);
+  if (change.kind == AxisChange::Constant || change.kind == AxisChange::Affine)
+    return stridedAddresses(f, pointer, at);
+  return f.splat(f.evaluate(pointer, at), at.lanes);
+}
+
+static Value fullMask(SimdFunction &f, Value mask, int64_t lanes) {
+  return mask ? mask : f.splat(f.constantOf(f.builder.getI1Type(), 1), lanes);
+}
+
+static Value loadContiguous(SimdFunction &f, Value address, VectorType type, Value mask,
+                            Value other) {
+  unsigned alignment = elementBytes(type.getElementType());
+  if (!mask)
+    return LLVM::LoadOp::create(f.builder, f.loc, type, address, alignment);
+  return LLVM::MaskedLoadOp::create(f.builder, f.loc, type, address, mask, other,
+                                    f.builder.getI32IntegerAttr(alignment), UnitAttr());
+}
+
+/// The same bits as integers, where the elements are 16-bit floats. LLVM 22 takes gathers and
+/// scatters of them apart, and then cannot select the shuffles of bf16 vectors that result on x86.
+static Value asMovable(SimdFunction &f, Value vector) {
+  auto type = cast<VectorType>(vector.getType());
+  Type element = type.getElementType();
+  if (!element.isBF16() && !element.isF16())
+    return vector;
+  Type bits = VectorType::get(type.getShape(), f.builder.getI16Type());
+  return arith::BitcastOp::create(f.builder, f.loc, bits, vector);
+}
+
+static Value gather(SimdFunction &f, Value addresses, VectorType type, Value mask, Value other) {
+  Type element = type.getElementType();
+  unsigned alignment = isa<LLVM::LLVMPointerType>(element) ? 8 : elementBytes(element);
+  other = asMovable(f, other);
+  Value gathered = LLVM::masked_gather::create(
+      f.builder, f.loc, other.getType(), addresses, fullMask(f, mask, type.getDimSize(0)),
+      ValueRange{other}, f.builder.getI32IntegerAttr(alignment));
+  if (other.getType() == type)
+    return gathered;
+  return arith::BitcastOp::create(f.builder, f.loc, type, gathered);
+}
+
+/// Emits `then` or `otherwise` in the branches of a test, each with its own memo.
+static Value choose(SimdFunction &f, Value test, Type type, llvm::function_ref<Value()> then,
+                    llvm::function_ref<Value()> otherwise) {
+  SmallVector<Type> types;
+  if (type)
+    types.push_back(type);
+  auto choice = scf::IfOp::create(f.builder, f.loc, types, test, /*withElseRegion=*/true);
+  SimdFunction::Memo outer = f.memo;
+  auto emit = [&](Block *block, llvm::function_ref<Value()> body) {
+    OpBuilder::InsertionGuard guard(f.builder);
+    if (type)
+      f.builder.setInsertionPointToEnd(block);
+    else
+      f.builder.setInsertionPointToStart(block);
+    Value value = body();
+    if (type)
+      scf::YieldOp::create(f.builder, f.loc, value);
+    f.memo = outer;
+  };
+  emit(choice.thenBlock(), then);
+  emit(choice.elseBlock(), otherwise);
+  return type ? choice.getResult(0) : Value();
+}
+
+/// Whether the addresses of the lanes are consecutive: the last one is where it must be. Exact for
+/// remainders, which only ever jump back.
+static Value isConsecutive(SimdFunction &f, Value pointer, unsigned bytes, const Coordinates &at) {
+  Type i64 = f.builder.getI64Type();
+  Value first =
+      LLVM::PtrToIntOp::create(f.builder, f.loc, i64, f.evaluate(pointer, laneOf(f, at, 0)));
+  Value last = LLVM::PtrToIntOp::create(f.builder, f.loc, i64,
+                                        f.evaluate(pointer, laneOf(f, at, at.lanes - 1)));
+  Value distance = arith::SubIOp::create(f.builder, f.loc, last, first);
+  return arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::eq, distance,
+                               f.constantIndex((at.lanes - 1) * int64_t(bytes)));
+}
+
+static Value loadScalar(SimdFunction &f, LoadOp op, Type type, const Coordinates &at, Value mask) {
+  unsigned alignment = elementBytes(elementTypeOf(op.getType()));
+  auto load = [&]() -> Value {
+    return LLVM::LoadOp::create(f.builder, f.loc, type, f.evaluate(op.getPtr(), at), alignment,
+                                op.getIsVolatile());
+  };
+  if (!mask)
+    return load();
+  return choose(f, mask, type, load, [&]() -> Value {
+    if (op.getOther())
+      return f.evaluate(op.getOther(), at);
+    return LLVM::ZeroOp::create(f.builder, f.loc, type);
+  });
+}
+
+Value SimdFunction::evaluateLoad(LoadOp op, const Coordinates &at) {
+  Type element = lowered(elementTypeOf(op.getType()));
+  Value mask = evaluateMask(*this, op.getMask(), at);
+  if (at.vectorDim < 0)
+    return loadScalar(*this, op, element, at, mask);
+  auto type = VectorType::get({at.lanes}, element);
+  AxisChange change = contiguity.along(op.getPtr(), at.vectorDim);
+  Value other = op.getOther() && mask ? evaluateVector(op.getOther(), at)
+                                      : Value(LLVM::ZeroOp::create(builder, loc, type));
+  if (change.isUnit())
+    return loadContiguous(*this, contiguousAddress(*this, op.getPtr(), element, at), type, mask,
+                          other);
+  auto gatherLanes = [&] {
+    return gather(*this, laneAddresses(*this, op.getPtr(), at), type, mask, other);
+  };
+  if (change.kind != AxisChange::WrappedUnit)
+    return gatherLanes();
+  Value test = isConsecutive(*this, op.getPtr(), elementBytes(element), at);
+  return choose(
+      *this, test, type,
+      [&] {
+        Value address = evaluate(op.getPtr(), laneOf(*this, at, 0));
+        return loadContiguous(*this, address, type, mask, other);
+      },
+      gatherLanes);
+}
+
+//===-- Stores
+//-----------------------------------------------------------------------------------===//
+
+void SimdFunction::storeToUser(StoreOp op, const Coordinates &at, Value value, bool isStreaming) {
+  Type element = lowered(elementTypeOf(op.getValue().getType()));
+  unsigned alignment = elementBytes(element);
+  Value mask = evaluateMask(*this, op.getMask(), at);
+  if (at.vectorDim < 0) {
+    auto store = [&]() -> Value {
+      LLVM::StoreOp::create(builder, loc, value, evaluate(op.getPtr(), at), alignment);
+      return {};
+    };
+    if (!mask)
+      store();
+    else
+      choose(*this, mask, Type(), store, [] { return Value(); });
+    return;
+  }
+  auto storeAt = [&](Value address) {
+    if (mask)
+      LLVM::MaskedStoreOp::create(builder, loc, value, address, mask, alignment);
+    else
+      LLVM::StoreOp::create(builder, loc, value, address,
+                            isStreaming ? at.lanes * alignment : alignment, false, isStreaming);
+  };
+  auto scatter = [&]() -> Value {
+    LLVM::masked_scatter::create(builder, loc, asMovable(*this, value),
+                                 laneAddresses(*this, op.getPtr(), at),
+                                 fullMask(*this, mask, at.lanes), alignment);
+    return {};
+  };
+  AxisChange change = contiguity.along(op.getPtr(), at.vectorDim);
+  if (change.isUnit())
+    return storeAt(contiguousAddress(*this, op.getPtr(), element, at));
+  if (change.kind != AxisChange::WrappedUnit)
+    return (void)scatter();
+  Value test = isConsecutive(*this, op.getPtr(), alignment, at);
+  choose(
+      *this, test, Type(),
+      [&]() -> Value {
+        storeAt(evaluate(op.getPtr(), laneOf(*this, at, 0)));
+        return {};
+      },
+      scatter);
+}
+
+/// Whether the kernel only ever writes through this pointer, and to more memory than caches hold:
+/// such stores bypass the caches.
+static bool isStreamingStore(StoreOp op) {
+  BlockArgument argument = pointerArgument(op.getPtr());
+  auto function = op->getParentOfType<func::FuncOp>();
+  if (!argument || !function.getArgAttr(argument.getArgNumber(), kArgStreaming))
+    return false;
+  WalkResult result = function.walk([&](Operation *other) {
+    bool reads = isa<LoadOp, AtomicRmwOp, AtomicCasOp>(other);
+    bool isSame = reads && (!pointerArgument(other->getOperand(0)) ||
+                            pointerArgument(other->getOperand(0)) == argument);
+    return isSame ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
+LogicalResult SimdFunction::lowerStore(StoreOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getPtr().getType());
+  if (shape.empty()) {
+    storeToUser(op, Coordinates(), evaluate(op.getValue(), Coordinates()), false);
+    return success();
+  }
+  SmallVector<Value> trees = {op.getValue(), op.getPtr()};
+  auto [vectorDim, lanes] = chooseVector(trees, shape);
+  auto [readDim, readLanes] = chooseVector({op.getValue()}, shape);
+  auto [writeDim, writeLanes] = chooseVector({op.getPtr()}, shape);
+  if (op.getMask())
+    trees.push_back(op.getMask());
+  int64_t vectorBytes = lanes * elementBytes(elementTypeOf(op.getValue().getType()));
+  bool mayStream = isStreamingStore(op) && contiguity.along(op.getPtr(), vectorDim).isUnit() &&
+                   vectorBytes == machine.vectorBytes;
+  withFullMasks(trees, [&, vectorDim = vectorDim, lanes = lanes, readDim = readDim,
+                        writeDim = writeDim] {
+    auto storeVector = [&](const Coordinates &at, Value value) {
+      storeToUser(op, at, value, false);
+    };
+    if (emitTransposed(op.getValue(), {}, readDim, writeDim, lanes, storeVector))
+      return;
+    bool isUnmasked = !op.getMask() || assumedTrue.contains(op.getMask());
+    emitOuterLoops(shape, vectorDim, [&](const Coordinates &outer) {
+      auto emit = [&](bool isStreaming) {
+        emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, [&](const Coordinates &at) {
+          storeToUser(op, at, evaluateVector(op.getValue(), at), isStreaming && at.vectorDim >= 0);
+        });
+      };
+      if (!mayStream || !isUnmasked)
+        return emit(false);
+      // Non-temporal stores trap on addresses that are not aligned to the whole vector.
+      Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(),
+                                               evaluate(op.getPtr(), outer));
+      Value low = arith::AndIOp::create(builder, loc, address, constantIndex(vectorBytes - 1));
+      Value isAligned =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, low, constantIndex(0));
+      choose(
+          *this, isAligned, Type(), [&] { return emit(true), Value(); },
+          [&] { return emit(false), Value(); });
+    });
+  });
+  return success();
+}
+
+//===-- Buffers
+//----------------------------------------------------------------------------------===//
+
+static Type memoryType(SimdFunction &f, Type element) {
+  return element.isInteger(1) ? f.builder.getI8Type() : f.lowered(element);
+}
+
+Value SimdFunction::bufferAddress(const TileBuffer &buffer, ArrayRef<Value> index) {
+  Value linear;
+  for (auto [extent, position] : llvm::zip(buffer.shape, index)) {
+    if (linear)
+      linear = builder.createOrFold<arith::MulIOp>(loc, linear, constantIndex(extent));
+    linear = linear ? builder.createOrFold<arith::AddIOp>(loc, linear, position) : position;
+  }
+  if (!linear)
+    return buffer.base;
+  return LLVM::GEPOp::create(builder, loc, buffer.base.getType(), memoryType(*this, buffer.element),
+                             buffer.base, ValueRange{linear});
+}
+
+/// Addresses of the lanes along a dimension that is not the last.
+static Value bufferLaneAddresses(SimdFunction &f, const TileBuffer &buffer, const Coordinates &at) {
+  int64_t distance = 1;
+  for (int64_t extent : ArrayRef(buffer.shape).drop_front(at.vectorDim + 1))
+    distance *= extent;
+  Value offsets = arith::MulIOp::create(f.builder, f.loc, f.iota(f.builder.getI64Type(), at.lanes),
+                                        f.splat(f.constantIndex(distance), at.lanes));
+  Value base = f.bufferAddress(buffer, at.index);
+  return LLVM::GEPOp::create(f.builder, f.loc, VectorType::get({at.lanes}, base.getType()),
+                             memoryType(f, buffer.element), base, ValueRange{offsets});
+}
+
+static bool isLastDim(const TileBuffer &buffer, int dim) {
+  return llvm::all_of(ArrayRef(buffer.shape).drop_front(dim + 1),
+                      [](int64_t extent) { return extent == 1; });
+}
+
+Value SimdFunction::loadBuffer(const TileBuffer &buffer, const Coordinates &at) {
+  Type element = memoryType(*this, buffer.element);
+  unsigned bytes = elementBytes(buffer.element);
+  Value value;
+  if (at.vectorDim < 0) {
+    value = LLVM::LoadOp::create(builder, loc, element, bufferAddress(buffer, at.index), bytes);
+  } else if (isLastDim(buffer, at.vectorDim)) {
+    value = LLVM::LoadOp::create(builder, loc, VectorType::get({at.lanes}, element),
+                                 bufferAddress(buffer, at.index), bytes);
+  } else {
+    auto type = VectorType::get({at.lanes}, element);
+    value = gather(*this, bufferLaneAddresses(*this, buffer, at), type, {},
+                   LLVM::ZeroOp::create(builder, loc, type));
+  }
+  if (!buffer.element.isInteger(1))
+    return value;
+  Type bit = builder.getI1Type();
+  return arith::TruncIOp::create(builder, loc,
+                                 at.vectorDim < 0 ? bit : VectorType::get({at.lanes}, bit), value);
+}
+
+void SimdFunction::storeBuffer(const TileBuffer &buffer, const Coordinates &at, Value value) {
+  unsigned bytes = elementBytes(buffer.element);
+  if (at.vectorDim >= 0)
+    value = splat(value, at.lanes);
+  if (buffer.element.isInteger(1)) {
+    Type byte = builder.getI8Type();
+    value = arith::ExtUIOp::create(
+        builder, loc, at.vectorDim < 0 ? byte : VectorType::get({at.lanes}, byte), value);
+  }
+  if (at.vectorDim < 0 || isLastDim(buffer, at.vectorDim))
+    LLVM::StoreOp::create(builder, loc, value, bufferAddress(buffer, at.index), bytes);
+  else
+    LLVM::masked_scatter::create(builder, loc, asMovable(*this, value),
+                                 bufferLaneAddresses(*this, buffer, at),
+                                 fullMask(*this, {}, at.lanes), bytes);
+}
+
+//===-- Atomics
+//----------------------------------------------------------------------------------===//
+
+static LLVM::AtomicOrdering orderingOf(MemoryOrder order) {
+  switch (order) {
+  case MemoryOrder::Relaxed:
+    return LLVM::AtomicOrdering::monotonic;
+  case MemoryOrder::Acquire:
+    return LLVM::AtomicOrdering::acquire;
+  case MemoryOrder::Release:
+    return LLVM::AtomicOrdering::release;
+  case MemoryOrder::AcqRel:
+    return LLVM::AtomicOrdering::acq_rel;
+  }
+  return LLVM::AtomicOrdering::seq_cst;
+}
+
+static LLVM::AtomicBinOp binaryOf(AtomicKind kind) {
+  using B = LLVM::AtomicBinOp;
+  static constexpr B kinds[] = {B::add,  B::fadd, B::max,  B::min, B::umax, B::umin,
+                                B::fmax, B::fmin, B::_and, B::_or, B::_xor, B::xchg};
+  return kinds[unsigned(kind)];
+}
+
+/// One element of an atomic; yields the old value.
+static Value emitAtomic(SimdFunction &f, Operation *op, const Coordinates &at) {
+  if (auto cas = dyn_cast<AtomicCasOp>(op)) {
+    Value pointer = f.evaluate(cas.getPtr(), at), compare = f.evaluate(cas.getCompare(), at);
+    Value value = f.evaluate(cas.getValue(), at);
+    Type type = value.getType();
+    // The instruction compares bits.
+    Type bits = f.builder.getIntegerType(elementBytes(type) * 8);
+    auto toBits = [&](Value v) -> Value {
+      return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, bits, v) : v;
+    };
+    LLVM::AtomicOrdering order = orderingOf(cas.getOrder());
+    bool releases =
+        order == LLVM::AtomicOrdering::release || order == LLVM::AtomicOrdering::monotonic;
+    Value pair = LLVM::AtomicCmpXchgOp::create(
+        f.builder, f.loc, pointer, toBits(compare), toBits(value), order,
+        releases ? LLVM::AtomicOrdering::monotonic : LLVM::AtomicOrdering::acquire);
+    Value old = LLVM::ExtractValueOp::create(f.builder, f.loc, pair, 0);
+    return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, type, old) : old;
+  }
+  auto rmw = cast<AtomicRmwOp>(op);
+  Value pointer = f.evaluate(rmw.getPtr(), at), value = f.evaluate(rmw.getValue(), at);
+  auto update = [&]() -> Value {
+    return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(rmw.getKind()), pointer, value,
+                                     orderingOf(rmw.getOrder()));
+  };
+  Value mask = evaluateMask(f, rmw.getMask(), at);
+  if (!mask)
+    return update();
+  return choose(f, mask, value.getType(), update,
+                [&]() -> Value { return LLVM::ZeroOp::create(f.builder, f.loc, value.getType()); });
+}
+
+LogicalResult SimdFunction::lowerAtomic(Operation *op) {
+  Value result = op->getResult(0);
+  ArrayRef<int64_t> shape = shapeOf(result.getType());
+  if (shape.empty()) {
+    scalars[result] = emitAtomic(*this, op, Coordinates());
+    return success();
+  }
+  TileBuffer buffer;
+  if (!result.use_empty())
+    buffers[result] = buffer = allocate(result);
+  emitNest(shape, int(shape.size()) - 1, 1, [&](const Coordinates &at) {
+    Value old = emitAtomic(*this, op, at);
+    if (!result.use_empty())
+      storeBuffer(buffer, at, old);
+  });
+  return success();
+}

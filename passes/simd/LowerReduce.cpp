@@ -1,0 +1,282 @@
+// Reductions and scans: partial results live in vector registers, several of them where the reduced
+// dimension is also the vector dimension.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/simd/LoopLevel.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+// Independent partial results, to cover the latency of the combining operation.
+static constexpr int64_t kPartialResults = 4;
+
+static SmallVector<Value> evaluateAll(SimdFunction &f, ValueRange sources, const Coordinates &at) {
+  return llvm::map_to_vector(sources, [&](Value source) { return f.evaluateVector(source, at); });
+}
+
+static Value everySecondLane(SimdFunction &f, Value vector, int64_t first) {
+  SmallVector<int64_t> lanes;
+  for (int64_t lane = first; lane < cast<VectorType>(vector.getType()).getDimSize(0); lane += 2)
+    lanes.push_back(lane);
+  return vector::ShuffleOp::create(f.builder, f.loc, vector, vector, lanes);
+}
+
+/// Combines the lanes of vectors (a power of two of them) into scalars, neighbours in order.
+static SmallVector<Value> combineLanes(SimdFunction &f, Region &region, SmallVector<Value> values) {
+  int64_t lanes = cast<VectorType>(values.front().getType()).getDimSize(0);
+  for (; lanes > 1; lanes /= 2) {
+    SmallVector<Value> even, odd;
+    for (Value value : values) {
+      even.push_back(everySecondLane(f, value, 0));
+      odd.push_back(everySecondLane(f, value, 1));
+    }
+    values = f.combine(region, even, odd);
+  }
+  for (Value &value : values)
+    value = vector::ExtractOp::create(f.builder, f.loc, value, 0);
+  return values;
+}
+
+/// Whether operands may be swapped: promised, or one commutative operation per result on its own
+/// pair.
+static bool isCommutative(ReduceOp op) {
+  Block &block = op.getCombine().front();
+  size_t n = op.getSources().size();
+  return op.getCommutative() ||
+         llvm::all_of(llvm::enumerate(block.getTerminator()->getOperands()), [&](auto indexed) {
+           Operation *combining = indexed.value().getDefiningOp();
+           auto isArgument = [&](Value value, size_t number) {
+             return value == block.getArgument(number);
+           };
+           return combining && combining->getNumOperands() == 2 &&
+                  (combining->hasTrait<OpTrait::IsCommutative>() ||
+                   isa<arith::MaxNumFOp, arith::MinNumFOp>(combining)) &&
+                  isArgument(combining->getOperand(0), indexed.index()) &&
+                  isArgument(combining->getOperand(1), indexed.index() + n);
+         });
+}
+
+/// The largest number of partial results that divides the number of vectors.
+static int64_t numPartials(int64_t vectors) {
+  int64_t count = kPartialResults;
+  while (vectors % count != 0)
+    count /= 2;
+  return count;
+}
+
+/// Folds whole vectors one after the other, each of them first: for combinations with an order.
+static SmallVector<Value> reduceInOrder(SimdFunction &f, ReduceOp op, const Coordinates &outer,
+                                        int64_t lanes) {
+  int axis = int(op.getAxis());
+  int64_t extent = shapeOf(op.getSources().front().getType())[axis];
+  int64_t main = extent / lanes * lanes;
+  auto foldVector = [&](Value index, int64_t count) {
+    Coordinates at = outer;
+    at.index[axis] = index;
+    at.vectorDim = count > 1 ? axis : -1;
+    at.lanes = count;
+    SmallVector<Value> values = evaluateAll(f, op.getSources(), at);
+    return count > 1 ? combineLanes(f, op.getCombine(), values) : values;
+  };
+  auto foldRange = [&](int64_t lower, int64_t upper, int64_t step, SmallVector<Value> result) {
+    return f.emitLoop(lower, upper, step, result, [&](Value index, ValueRange old) {
+      LoopLevel level(f, index);
+      return f.combine(op.getCombine(), SmallVector<Value>(old), foldVector(index, step));
+    });
+  };
+  SmallVector<Value> result = foldRange(lanes, main, lanes, foldVector(f.constantIndex(0), lanes));
+  return foldRange(main, extent, 1, result);
+}
+
+/// Reduces along the vector dimension at the other coordinates of `outer`.
+static SmallVector<Value> reduceLanes(SimdFunction &f, ReduceOp op, const Coordinates &outer,
+                                      int64_t lanes) {
+  if (!isCommutative(op))
+    return reduceInOrder(f, op, outer, lanes);
+  int axis = int(op.getAxis());
+  int64_t extent = shapeOf(op.getSources().front().getType())[axis];
+  int64_t main = extent / lanes * lanes, partials = numPartials(main / lanes);
+  size_t n = op.getSources().size();
+  Coordinates at = outer;
+  auto evaluatePartial = [&](Value index, int64_t partial) {
+    at.index[axis] =
+        f.builder.createOrFold<arith::AddIOp>(f.loc, index, f.constantIndex(partial * lanes));
+    at.vectorDim = lanes > 1 ? axis : -1;
+    at.lanes = lanes;
+    return evaluateAll(f, op.getSources(), at);
+  };
+  SmallVector<Value> carried;
+  for (int64_t partial = 0; partial < partials; ++partial)
+    llvm::append_range(carried, evaluatePartial(f.constantIndex(0), partial));
+  carried = f.emitLoop(
+      partials * lanes, main, partials * lanes, carried, [&](Value index, ValueRange old) {
+        LoopLevel level(f, index);
+        SmallVector<Value> next;
+        for (int64_t partial = 0; partial < partials; ++partial)
+          llvm::append_range(next, f.combine(op.getCombine(),
+                                             SmallVector<Value>(old.slice(partial * n, n)),
+                                             evaluatePartial(index, partial)));
+        return next;
+      });
+  for (int64_t count = partials / 2; count >= 1; count /= 2)
+    for (int64_t partial = 0; partial < count; ++partial) {
+      SmallVector<Value> sum = f.combine(op.getCombine(), ArrayRef(carried).slice(partial * n, n),
+                                         ArrayRef(carried).slice((partial + count) * n, n));
+      llvm::copy(sum, carried.begin() + partial * n);
+    }
+  SmallVector<Value> result(ArrayRef(carried).take_front(n));
+  if (lanes > 1)
+    result = combineLanes(f, op.getCombine(), result);
+  return f.emitLoop(main, extent, 1, result, [&](Value index, ValueRange old) {
+    LoopLevel level(f, index);
+    Coordinates one = outer;
+    one.index[axis] = index;
+    return f.combine(op.getCombine(), SmallVector<Value>(old),
+                     evaluateAll(f, op.getSources(), one));
+  });
+}
+
+/// Reduces along a dimension other than the vector dimension, for `chunks` neighbouring vectors of
+/// results at once; yields the results of each chunk in turn.
+static SmallVector<Value> reduceRows(SimdFunction &f, ReduceOp op, const Coordinates &resultAt,
+                                     int64_t chunks) {
+  int axis = int(op.getAxis());
+  int64_t extent = shapeOf(op.getSources().front().getType())[axis];
+  size_t n = op.getSources().size();
+  Coordinates at = resultAt;
+  at.index.insert(at.index.begin() + axis, f.constantIndex(0));
+  if (at.vectorDim >= axis)
+    ++at.vectorDim;
+  auto evaluateChunks = [&](Value index) {
+    SmallVector<Value> values;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+      Coordinates one = at;
+      one.index[axis] = index;
+      if (chunk > 0)
+        one.index[at.vectorDim] = f.builder.createOrFold<arith::AddIOp>(
+            f.loc, at.index[at.vectorDim], f.constantIndex(chunk * at.lanes));
+      llvm::append_range(values, evaluateAll(f, op.getSources(), one));
+    }
+    return values;
+  };
+  SmallVector<Value> first = evaluateChunks(f.constantIndex(0));
+  return f.emitLoop(1, extent, 1, first, [&](Value index, ValueRange old) {
+    LoopLevel level(f, index);
+    SmallVector<Value> values = evaluateChunks(index), next;
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+      llvm::append_range(next,
+                         f.combine(op.getCombine(), SmallVector<Value>(old.slice(chunk * n, n)),
+                                   ArrayRef(values).slice(chunk * n, n)));
+    return next;
+  });
+}
+
+LogicalResult SimdFunction::lowerReduce(ReduceOp op) {
+  SmallVector<Value> sources(op.getSources());
+  SmallVector<int64_t> shape(shapeOf(sources.front().getType()));
+  int axis = int(op.getAxis());
+  auto [vectorDim, lanes] = chooseVector(sources, shape);
+  if (!isVectorizable(op.getCombine()))
+    std::tie(vectorDim, lanes) = std::pair(axis, int64_t(1));
+  SmallVector<TileBuffer> results;
+  if (shape.size() > 1)
+    for (Value result : op.getResults())
+      results.push_back(destinationOf(result));
+  auto storeResults = [&](const Coordinates &at, ArrayRef<Value> values) {
+    for (auto [buffer, value] : llvm::zip(results, values))
+      storeBuffer(buffer, at, value);
+  };
+  if (shape.size() == 1) {
+    SmallVector<Type> types =
+        llvm::map_to_vector(op.getResultTypes(), [&](Type t) { return lowered(t); });
+    SmallVector<Value> values = withFullMasks(sources, types, [&, lanes = lanes] {
+      Coordinates outer;
+      outer.index = {constantIndex(0)};
+      return reduceLanes(*this, op, outer, lanes);
+    });
+    for (auto [result, value] : llvm::zip(op.getResults(), values))
+      scalars[result] = value;
+    return success();
+  }
+  SmallVector<int64_t> resultShape(shape);
+  resultShape.erase(resultShape.begin() + axis);
+  withFullMasks(sources, [&, vectorDim = vectorDim, lanes = lanes] {
+    if (vectorDim == axis)
+      return emitOuterLoops(shape, axis, [&](const Coordinates &outer) {
+        SmallVector<Value> values = reduceLanes(*this, op, outer, lanes);
+        Coordinates at = outer;
+        at.index.erase(at.index.begin() + axis);
+        storeResults(at, values);
+      });
+    int64_t chunks = numPartials(shape[vectorDim] % lanes == 0 ? shape[vectorDim] / lanes : 1);
+    emitNest(resultShape, vectorDim - (vectorDim > axis), lanes * chunks, [&](Coordinates at) {
+      bool isVector = at.vectorDim >= 0;
+      at.lanes = isVector ? lanes : 1;
+      int64_t count = isVector ? chunks : 1;
+      SmallVector<Value> values = reduceRows(*this, op, at, count);
+      for (int64_t chunk = 0; chunk < count; ++chunk) {
+        Coordinates one = at;
+        if (chunk > 0)
+          one.index[at.vectorDim] = builder.createOrFold<arith::AddIOp>(
+              loc, at.index[at.vectorDim], constantIndex(chunk * lanes));
+        storeResults(one, ArrayRef(values).slice(chunk * results.size(), results.size()));
+      }
+    });
+  });
+  for (auto [result, buffer] : llvm::zip(op.getResults(), results))
+    buffers[result] = buffer;
+  return success();
+}
+
+//===-- Scans
+//------------------------------------------------------------------------------------===//
+
+/// Scans along the axis for one position (or vector of positions) of the other dimensions.
+static void scanLine(SimdFunction &f, ScanOp op, Coordinates at, ArrayRef<TileBuffer> results) {
+  int axis = int(op.getAxis());
+  int64_t extent = shapeOf(op.getSources().front().getType())[axis];
+  auto position = [&](Value index) -> Value {
+    if (!op.getReverse())
+      return index;
+    return f.builder.createOrFold<arith::SubIOp>(f.loc, f.constantIndex(extent - 1), index);
+  };
+  auto store = [&](ArrayRef<Value> values) {
+    for (auto [buffer, value] : llvm::zip(results, values))
+      f.storeBuffer(buffer, at, value);
+  };
+  at.index[axis] = position(f.constantIndex(0));
+  SmallVector<Value> first = evaluateAll(f, op.getSources(), at);
+  store(first);
+  f.emitLoop(1, extent, 1, first, [&](Value index, ValueRange old) {
+    LoopLevel level(f, index);
+    at.index[axis] = position(index);
+    SmallVector<Value> next =
+        f.combine(op.getCombine(), SmallVector<Value>(old), evaluateAll(f, op.getSources(), at));
+    store(next);
+    return next;
+  });
+}
+
+LogicalResult SimdFunction::lowerScan(ScanOp op) {
+  SmallVector<Value> sources(op.getSources());
+  SmallVector<int64_t> shape(shapeOf(sources.front().getType()));
+  int axis = int(op.getAxis());
+  SmallVector<TileBuffer> results;
+  for (Value result : op.getResults())
+    results.push_back(allocate(result));
+  // Lines are independent: they are the lanes where another dimension is long enough.
+  int vectorDim = int(shape.size()) - 1;
+  int64_t lanes = machine.vectorBytes / 4;
+  bool canVectorize = isVectorizable(op.getCombine()) && vectorDim != axis && shape[vectorDim] > 1;
+  SmallVector<int64_t> lines = shape;
+  lines[axis] = 1;
+  if (canVectorize)
+    lanes = std::min<int64_t>(lanes, llvm::bit_floor(uint64_t(shape[vectorDim])));
+  emitNest(lines, vectorDim, canVectorize ? lanes : 1,
+           [&](const Coordinates &at) { scanLine(*this, op, at, results); });
+  for (auto [result, buffer] : llvm::zip(op.getResults(), results))
+    buffers[result] = buffer;
+  return success();
+}

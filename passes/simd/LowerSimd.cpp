@@ -1,0 +1,180 @@
+// The pass `lower-simd`: walks a kernel in order and lowers each root to loops over vectors.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Passes.h"
+#include "passes/simd/SimdFunction.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tw {
+#define GEN_PASS_DEF_LOWERSIMD
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+// Buffers up to this size live on the stack, where LLVM can see that nothing else points to them;
+// the rest is in the worker's scratch memory, since a thread's stack is small.
+static constexpr uint64_t kStackBufferBytes = 16 << 10;
+static constexpr uint64_t kStackBytes = 96 << 10;
+static constexpr uint64_t kBufferAlignment = 64;
+
+SimdFunction::SimdFunction(func::FuncOp source, const SimdMachine &machine)
+    : source(source), machine(machine), builder(source.getContext()), loc(source.getLoc()),
+      plan(source, contiguity) {}
+
+TileBuffer SimdFunction::allocate(ArrayRef<int64_t> shape, Type element) {
+  uint64_t bytes = elementBytes(element);
+  for (int64_t extent : shape)
+    bytes *= extent;
+  bytes = llvm::alignTo(bytes, kBufferAlignment);
+  TileBuffer buffer = {{}, SmallVector<int64_t>(shape), element};
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(scratch);
+  Type i8 = builder.getI8Type();
+  if (bytes <= kStackBufferBytes && stackBytes + bytes <= kStackBytes) {
+    stackBytes += bytes;
+    buffer.base = LLVM::AllocaOp::create(builder, loc, scratch.getType(), i8, constantIndex(bytes),
+                                         kBufferAlignment);
+    return buffer;
+  }
+  buffer.base = LLVM::GEPOp::create(builder, loc, scratch.getType(), i8, scratch,
+                                    ValueRange{constantIndex(scratchTop)});
+  scratchTop += bytes;
+  scratchBytes = std::max(scratchBytes, scratchTop);
+  return buffer;
+}
+
+TileBuffer SimdFunction::allocate(Value tile) {
+  return allocate(shapeOf(tile.getType()), elementTypeOf(tile.getType()));
+}
+
+void SimdFunction::keep(Value tile, const TileBuffer &buffer) {
+  ArrayRef<int64_t> shape = shapeOf(tile.getType());
+  auto [vectorDim, lanes] = chooseVector({tile}, shape);
+  withFullMasks({tile}, [&, vectorDim = vectorDim, lanes = lanes] {
+    auto store = [&](const Coordinates &at, Value value) { storeBuffer(buffer, at, value); };
+    if (emitTransposed(tile, {}, vectorDim, int(shape.size()) - 1, lanes, store))
+      return;
+    emitNest(shape, vectorDim, lanes,
+             [&](const Coordinates &at) { storeBuffer(buffer, at, evaluate(tile, at)); });
+  });
+}
+
+LogicalResult SimdFunction::lowerJoin(JoinOp op) {
+  TileBuffer buffer = allocate(op.getResult());
+  ArrayRef<int64_t> shape = shapeOf(op.getLhs().getType());
+  auto [vectorDim, lanes] = chooseVector({op.getLhs(), op.getRhs()}, shape);
+  emitNest(shape, vectorDim, lanes, [&](const Coordinates &at) {
+    Coordinates pair = at;
+    for (auto [side, operand] : llvm::enumerate(op.getOperands())) {
+      pair.index.resize(shape.size());
+      Value value = evaluate(operand, at);
+      pair.index.push_back(constantIndex(side));
+      storeBuffer(buffer, pair, value);
+    }
+  });
+  buffers[op.getResult()] = buffer;
+  return success();
+}
+
+static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+LogicalResult SimdFunction::lowerOperation(Operation *op) {
+  loc = op->getLoc();
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::ForOp loop) { return lowerFor(loop); })
+      .Case([&](scf::IfOp branch) { return lowerIf(branch); })
+      .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })
+      .Case([&](StoreOp store) { return lowerStore(store); })
+      .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return lowerAtomic(atomic); })
+      .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
+      .Case([&](ScanOp scan) { return lowerScan(scan); })
+      .Case([&](DotOp dot) { return lowerDot(dot); })
+      .Case([&](JoinOp join) { return lowerJoin(join); })
+      .Case([&](PrintOp print) { return lowerPrint(print); })
+      .Case([&](AssertOp check) { return lowerAssert(check); })
+      .Case<AssumeOp, BarrierOp>([](Operation *) { return success(); })
+      .Case([&](func::ReturnOp) {
+        LLVM::ReturnOp::create(builder, loc, ValueRange());
+        return success();
+      })
+      .Default([&](Operation *other) -> LogicalResult {
+        auto constant = dyn_cast<arith::ConstantOp>(other);
+        if (constant && isTile(constant) && !isa<SplatElementsAttr>(constant.getValue()))
+          return other->emitError("[TW0301] a tile constant must have one value in all elements");
+        for (OpResult result : other->getResults()) {
+          if (!isTile(result)) {
+            scalars[result] = evaluateOperation(result, Coordinates());
+          } else if (plan.isKept(result)) {
+            TileBuffer buffer = destinationOf(result);
+            keep(result, buffer);
+            buffers[result] = buffer;
+          }
+        }
+        return success();
+      });
+}
+
+LogicalResult SimdFunction::lowerBlock(Block &block) {
+  for (Operation &op : block) {
+    if (isa<scf::YieldOp, scf::ConditionOp>(op))
+      return success(); // the enclosing operation's lowering writes what they carry
+    // A root's intermediate values are not worth remembering beyond it; buffers may change between
+    // roots.
+    memo.clear();
+    if (failed(lowerOperation(&op)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult SimdFunction::lower() {
+  MLIRContext *context = source.getContext();
+  Type pointer = LLVM::LLVMPointerType::get(context);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), {pointer, pointer});
+  builder.setInsertionPoint(source);
+  auto lowered = LLVM::LLVMFuncOp::create(builder, loc, source.getName(), type);
+  function = lowered;
+  Block *entry = lowered.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  programArgument = entry->getArgument(1);
+  Value scratchAddress = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(),
+                                             programArgument, ArrayRef<LLVM::GEPArg>{24});
+  scratch = LLVM::LoadOp::create(builder, loc, pointer, scratchAddress);
+  for (BlockArgument argument : source.getArguments()) {
+    Value slot =
+        LLVM::GEPOp::create(builder, loc, pointer, builder.getI64Type(), entry->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{int32_t(argument.getArgNumber())});
+    scalars[argument] = LLVM::LoadOp::create(builder, loc, this->lowered(argument.getType()), slot);
+  }
+  return lowerBlock(source.getBody().front());
+}
+
+namespace {
+struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
+  using Base::Base;
+  void runOnOperation() override {
+    SimdMachine machine;
+    machine.vectorBytes = vectorBytes;
+    machine.numRegisters = numRegisters;
+    machine.bf16DotIntrinsic = bf16DotIntrinsic;
+    uint64_t scratchBytes = 0;
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      SimdFunction lowering(function, machine);
+      if (failed(lowering.lower()))
+        return signalPassFailure();
+      scratchBytes = std::max(scratchBytes, lowering.scratchBytes);
+      function.erase();
+    }
+    getOperation()->setAttr("simd.scratch_bytes",
+                            Builder(&getContext()).getI64IntegerAttr(scratchBytes));
+  }
+};
+} // namespace

@@ -1,0 +1,140 @@
+// The state of lowering one kernel to vector code: buffers, evaluation of tiles at coordinates,
+// loop nests. LowerSimd.cpp walks the kernel; LowerMemory, LowerReduce, LowerDot ... lower the
+// roots.
+#ifndef PASSES_SIMD_SIMDFUNCTION_H
+#define PASSES_SIMD_SIMDFUNCTION_H
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Pipeline.h"
+#include "passes/simd/TilePlan.h"
+#include <map>
+
+namespace tw::simd {
+
+/// A position in a tile: an i64 index per dimension. With `vectorDim` >= 0 it stands for `lanes`
+/// consecutive positions along that dimension.
+struct Coordinates {
+  llvm::SmallVector<mlir::Value> index;
+  int vectorDim = -1;
+  int64_t lanes = 1;
+};
+
+/// Row-major memory of one tile. i1 elements take a byte.
+struct TileBuffer {
+  mlir::Value base;
+  llvm::SmallVector<int64_t> shape;
+  mlir::Type element;
+};
+
+struct SimdFunction {
+  SimdFunction(mlir::func::FuncOp source, const SimdMachine &machine);
+  mlir::LogicalResult lower();
+
+  // Walking the kernel (LowerSimd.cpp, LowerControlFlow.cpp).
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOperation(mlir::Operation *op);
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
+  /// Writes the yielded tiles into `slots`, in an order that reads every old value in time.
+  void writeCarried(mlir::ValueRange yielded, mlir::ValueRange carried,
+                    llvm::ArrayRef<TileBuffer> slots);
+
+  // Roots. Each leaves its tile results in buffers and its scalar results in `scalars`.
+  mlir::LogicalResult lowerStore(tile::StoreOp op);
+  mlir::LogicalResult lowerAtomic(mlir::Operation *op);
+  mlir::LogicalResult lowerReduce(tile::ReduceOp op);
+  mlir::LogicalResult lowerScan(tile::ScanOp op);
+  mlir::LogicalResult lowerDot(tile::DotOp op);
+  mlir::LogicalResult lowerJoin(tile::JoinOp op);
+  mlir::LogicalResult lowerPrint(tile::PrintOp op);
+  mlir::LogicalResult lowerAssert(tile::AssertOp op);
+  /// Evaluates a tile into a buffer.
+  void keep(mlir::Value tile, const TileBuffer &buffer);
+
+  // Evaluation (Evaluate.cpp): a scalar when the tile does not vary over the lanes, else a vector.
+  mlir::Value evaluate(mlir::Value tile, const Coordinates &at);
+  mlir::Value evaluateVector(mlir::Value tile, const Coordinates &at); // always a vector of lanes
+  mlir::Value evaluateOperation(mlir::OpResult result, const Coordinates &at);
+  mlir::Value evaluateUniform(mlir::Value tile, const Coordinates &at);
+  mlir::Value evaluateLoad(tile::LoadOp op, const Coordinates &at);
+  mlir::Value cloneElementwise(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
+  /// Applies a combining region to scalars or vectors.
+  llvm::SmallVector<mlir::Value> combine(mlir::Region &region, llvm::ArrayRef<mlir::Value> lhs,
+                                         llvm::ArrayRef<mlir::Value> rhs);
+
+  // Memory (LowerMemory.cpp).
+  mlir::Value loadBuffer(const TileBuffer &buffer, const Coordinates &at);
+  void storeBuffer(const TileBuffer &buffer, const Coordinates &at, mlir::Value value);
+  mlir::Value bufferAddress(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> index);
+  void storeToUser(tile::StoreOp op, const Coordinates &at, mlir::Value value, bool isStreaming);
+
+  // Buffers live until the end of the region that they are made in.
+  TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  TileBuffer allocate(mlir::Value tile);
+  TileBuffer destinationOf(mlir::Value tile); // the carried slot it may overwrite, or a new buffer
+
+  // Loop nests (LoopNest.cpp).
+  using Body = llvm::function_ref<void(const Coordinates &)>;
+  void emitNest(llvm::ArrayRef<int64_t> shape, int vectorDim, int64_t lanes, Body body);
+  void emitOuterLoops(llvm::ArrayRef<int64_t> shape, int exceptDim, Body body);
+  void emitVectorLoop(int64_t extent, const Coordinates &outer, int vectorDim, int64_t lanes,
+                      Body body);
+  llvm::SmallVector<mlir::Value>
+  emitLoop(int64_t lower, int64_t upper, int64_t step, llvm::ArrayRef<mlir::Value> carried,
+           llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+  /// Emits the code once, or twice under a test whether all masks of the trees are full.
+  llvm::SmallVector<mlir::Value>
+  withFullMasks(llvm::ArrayRef<mlir::Value> trees, mlir::TypeRange results,
+                llvm::function_ref<llvm::SmallVector<mlir::Value>()> emit);
+  void withFullMasks(llvm::ArrayRef<mlir::Value> trees, llvm::function_ref<void()> emit);
+  /// The dimension along which the trees are best read as vectors, and how many lanes.
+  std::pair<int, int64_t> chooseVector(llvm::ArrayRef<mlir::Value> trees,
+                                       llvm::ArrayRef<int64_t> shape);
+
+  // Reading along one dimension, writing along another (Transpose.cpp).
+  using StoreVector = llvm::function_ref<void(const Coordinates &, mlir::Value)>;
+  /// Evaluates a tile in square blocks, read along `readDim` and transposed in registers, and hands
+  /// on vectors along `writeDim`. False when the dimensions agree or the extents do not fit:
+  /// nothing is emitted then. `batch` fixes the leading indices.
+  bool emitTransposed(mlir::Value tile, llvm::ArrayRef<mlir::Value> batch, int readDim,
+                      int writeDim, int64_t lanes, StoreVector store);
+  /// Transposes as many vectors as they have lanes (a power of two).
+  llvm::SmallVector<mlir::Value> transposeSquare(llvm::SmallVector<mlir::Value> rows);
+
+  // Small makers.
+  mlir::Value constantIndex(int64_t value);
+  mlir::Value constantOf(mlir::Type type, int64_t value);
+  mlir::Value splat(mlir::Value scalar, int64_t lanes);
+  mlir::Value iota(mlir::Type element, int64_t lanes);
+  mlir::Value scalarOf(mlir::Value value); // the lowered scalar of a Tile IR scalar
+  mlir::Type lowered(mlir::Type type);     // pointers become !llvm.ptr
+
+  mlir::func::FuncOp source;
+  SimdMachine machine;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  Contiguity contiguity;
+  TilePlan plan;
+  mlir::Operation *function = nullptr; // the llvm.func being written
+  mlir::Value programArgument, scratch;
+  uint64_t stackBytes = 0, scratchTop = 0, scratchBytes = 0;
+  llvm::DenseMap<mlir::Value, mlir::Value> scalars;
+  llvm::DenseMap<mlir::Value, TileBuffer> buffers;
+  llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true in this nest
+
+  // Values computed in the current loop body, and uniform ones in front of its loop.
+  using Memo = std::map<std::vector<void *>, mlir::Value>;
+  struct Level {
+    mlir::Operation *loop = nullptr; // innermost vector loop; null outside nests
+    Memo uniform;
+  };
+  Memo memo;
+  llvm::SmallVector<Level> levels;
+};
+
+/// Whether a combining region can be applied to vectors: elementwise operations only.
+bool isVectorizable(mlir::Region &region);
+
+} // namespace tw::simd
+#endif

@@ -1,0 +1,223 @@
+// Decides for every tile value whether it is computed where it is used or kept in a buffer.
+#include "passes/simd/TilePlan.h"
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+// Costs count vector instructions. A buffer costs a store, its loads and cache space; recomputation
+// is preferred below this sum.
+static constexpr int64_t kBufferCost = 8;
+
+static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
+
+static bool isElementwise(Operation *op) {
+  return op->hasTrait<OpTrait::Elementwise>() ||
+         isa<AddPtrOp, PtrCastOp, PtrToIntOp, IntToPtrOp, HintOp>(op);
+}
+
+/// Whether values of this operation can be computed one register tile at a time.
+static bool isDeferrable(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return isa<SplatElementsAttr>(constant.getValue());
+  return isElementwise(op) || isa<ArangeOp, SplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp,
+                                  SplitOp, GatherOp, LoadOp>(op);
+}
+
+BlockArgument tw::simd::pointerArgument(Value pointer) {
+  while (Operation *op = pointer.getDefiningOp()) {
+    if (!isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, HintOp, PtrCastOp, TransOp, ReshapeOp>(
+            op))
+      return {};
+    pointer = op->getOperand(0);
+  }
+  auto argument = cast<BlockArgument>(pointer);
+  return isa<func::FuncOp>(argument.getOwner()->getParentOp()) ? argument : BlockArgument();
+}
+
+bool tw::simd::writesUserMemory(Operation *op) {
+  return isa<StoreOp, AtomicRmwOp, AtomicCasOp>(op);
+}
+
+/// Whether a write through `lhs` can change what `rhs` reads, when both belong to one program.
+static bool mayAlias(Value lhs, Value rhs) {
+  BlockArgument a = pointerArgument(lhs), b = pointerArgument(rhs);
+  if (!a || !b || a == b)
+    return true;
+  auto function = cast<func::FuncOp>(a.getOwner()->getParentOp());
+  auto isDisjoint = [&](BlockArgument argument) {
+    return bool(function.getArgAttr(argument.getArgNumber(), kArgDisjoint));
+  };
+  return !isDisjoint(a) && !isDisjoint(b);
+}
+
+static bool containsAliasingWrite(Operation *op, Value pointer) {
+  WalkResult result = op->walk([&](Operation *inner) {
+    bool aliases = writesUserMemory(inner) && mayAlias(inner->getOperand(0), pointer);
+    return aliases ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+TilePlan::TilePlan(Operation *function, Contiguity &contiguity) : contiguity(contiguity) {
+  SmallVector<Operation *> order;
+  function->walk<WalkOrder::PreOrder>([&](Operation *op) { order.push_back(op); });
+  // Users stand behind definitions, so in reverse every user is decided first.
+  for (Operation *op : llvm::reverse(order)) {
+    for (Value result : op->getResults())
+      if (isTile(result))
+        decide(result);
+    for (Region &region : op->getRegions())
+      for (BlockArgument argument : region.getArguments())
+        if (isTile(argument))
+          decide(argument);
+  }
+}
+
+const llvm::SmallSetVector<Operation *, 4> &TilePlan::sitesOf(Value tile) const {
+  static const llvm::SmallSetVector<Operation *, 4> none;
+  auto found = sites.find(tile);
+  return found == sites.end() ? none : found->second;
+}
+
+void TilePlan::decide(Value tile) {
+  llvm::SmallSetVector<Operation *, 4> found;
+  int64_t count = 0;
+  for (Operation *user : tile.getUsers()) {
+    bool isDeferredUser = user->getNumResults() > 0 && isTile(user->getResult(0)) &&
+                          isDeferrable(user) && !isKept(user->getResult(0));
+    if (!isDeferredUser) {
+      found.insert(user);
+      ++count;
+      continue;
+    }
+    for (Value result : user->getResults()) {
+      found.insert_range(sites[result]);
+      count += evaluations[result];
+    }
+  }
+  sites[tile] = found;
+  evaluations[tile] = count;
+  if (mustKeep(tile) || isDearerThanBuffer(tile))
+    kept.insert(tile);
+}
+
+bool TilePlan::mustKeep(Value tile) const {
+  Operation *op = tile.getDefiningOp();
+  if (!op || !isDeferrable(op))
+    return true;
+  for (Operation *user : tile.getUsers()) {
+    SmallVector<int> dims;
+    if (auto reshape = dyn_cast<ReshapeOp>(user))
+      if (!isUnitReshape(shapeOf(tile.getType()), shapeOf(reshape.getType()), dims))
+        return true;
+    if (isa<SplitOp>(user) || (isa<GatherOp>(user) && user->getOperand(0) == tile))
+      return true;
+  }
+  return isa<LoadOp>(op) && const_cast<TilePlan *>(this)->isOvertakenByWrite(op);
+}
+
+/// Whether an evaluation of the load would come after a write that may change what it reads.
+bool TilePlan::isOvertakenByWrite(Operation *load) {
+  Value pointer = load->getOperand(0);
+  Block *block = load->getBlock();
+  for (Operation *site : sites[load->getResult(0)]) {
+    Operation *ancestor = block->findAncestorOpInBlock(*site);
+    for (Operation *op = load->getNextNode(); op && op != ancestor; op = op->getNextNode())
+      if (containsAliasingWrite(op, pointer))
+        return true;
+    bool isInPlace = site == ancestor && isa<StoreOp>(site) && site->getOperand(0) == pointer &&
+                     readsOnlyOwnElement(site, load->getResult(0), *this);
+    if (!isInPlace && containsAliasingWrite(ancestor, pointer))
+      return true;
+  }
+  return false;
+}
+
+static bool isInsideLoopOf(Operation *site, Block *block) {
+  for (Operation *op = site; op && op->getBlock() != block; op = op->getParentOp())
+    if (isa<scf::ForOp, scf::WhileOp>(op->getParentOp()))
+      return true;
+  return false;
+}
+
+bool TilePlan::isDearerThanBuffer(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (elementTypeOf(tile.getType()).isInteger(1) || isa<arith::ConstantOp>(op))
+    return false;
+  int64_t cost = treeCost(tile);
+  if (cost * (evaluations[tile] - 1) >= kBufferCost)
+    return true;
+  bool isInLoop = llvm::any_of(
+      sites[tile], [&](Operation *site) { return isInsideLoopOf(site, op->getBlock()); });
+  if (isInLoop && (cost >= kBufferCost || isa<LoadOp>(op)))
+    return true;
+  // A tile repeated along outer dimensions is evaluated once per repetition.
+  return cost >= kBufferCost && llvm::any_of(tile.getUsers(), [&](Operation *user) {
+           auto broadcast = dyn_cast<BroadcastOp>(user);
+           return broadcast &&
+                  shapeOf(tile.getType()).drop_back() != shapeOf(broadcast.getType()).drop_back();
+         });
+}
+
+static int64_t operationCost(Operation *op) {
+  if (isa<math::SqrtOp, arith::DivFOp, math::FmaOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op))
+    return isa<math::SqrtOp, arith::DivFOp>(op) ? 5 : 1;
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
+    return 20;
+  if (op->getDialect()->getNamespace() == "math")
+    return 14;
+  return isa<LoadOp>(op) ? 2 : isa<GatherOp>(op) ? 8 : isElementwise(op) ? 1 : 0;
+}
+
+int64_t TilePlan::treeCost(Value tile) {
+  Operation *op = tile.getDefiningOp();
+  if (!op || !isDeferrable(op))
+    return 1;
+  auto found = costs.find(tile);
+  if (found != costs.end())
+    return found->second;
+  int64_t cost = operationCost(op);
+  // A load's address is one base and one step; only its values count.
+  bool isUnitLoad = isa<LoadOp>(op) &&
+                    contiguity.along(op->getOperand(0), shapeOf(tile.getType()).size() - 1).kind !=
+                        AxisChange::Unknown;
+  for (Value operand : op->getOperands())
+    if (isTile(operand) && !isUnitLoad)
+      cost += treeCost(operand);
+  cost = std::min<int64_t>(cost, 1 << 20); // shared subtrees count once per path
+  costs[tile] = cost;
+  return cost;
+}
+
+bool tw::simd::readsOnlyOwnElement(Operation *root, Value leaf, const TilePlan &plan) {
+  SmallVector<std::pair<Value, unsigned>> pending; // a value, and whether it is aligned
+  llvm::DenseSet<std::pair<Value, unsigned>> seen;
+  bool rootKeepsIndex = isElementwise(root) || isa<LoadOp, StoreOp>(root);
+  for (OpOperand &operand : root->getOpOperands()) {
+    bool isAccumulator = isa<DotOp>(root) && operand.getOperandNumber() == 2;
+    if (isTile(operand.get()))
+      pending.push_back({operand.get(), rootKeepsIndex || isAccumulator});
+  }
+  while (!pending.empty()) {
+    auto [value, isAligned] = pending.pop_back_val();
+    if (!seen.insert({value, isAligned}).second)
+      continue;
+    if (value == leaf && !isAligned)
+      return false;
+    Operation *op = value.getDefiningOp();
+    if (value == leaf || !op || plan.isKept(value))
+      continue;
+    bool keepsIndex = isElementwise(op) || isa<LoadOp>(op);
+    for (Value operand : op->getOperands())
+      if (isTile(operand))
+        pending.push_back({operand, isAligned && keepsIndex});
+  }
+  return true;
+}

@@ -1,0 +1,46 @@
+// Decides for every tile value whether it is computed where it is used or kept in a buffer.
+//
+// A deferred value produces no code at its definition: each root (a store, reduction, dot, kept
+// value
+// ...) that needs it evaluates its whole elementwise tree, one register tile at a time.
+#ifndef PASSES_SIMD_TILEPLAN_H
+#define PASSES_SIMD_TILEPLAN_H
+#include "mlir/IR/Operation.h"
+#include "passes/analysis/Contiguity.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace tw::simd {
+
+class TilePlan {
+public:
+  TilePlan(mlir::Operation *function, Contiguity &contiguity);
+
+  /// Whether the value lives in a buffer from its definition on.
+  bool isKept(mlir::Value tile) const { return kept.contains(tile); }
+  /// The operations that evaluate the value: roots that use it directly or through deferred values.
+  const llvm::SmallSetVector<mlir::Operation *, 4> &sitesOf(mlir::Value tile) const;
+
+private:
+  void decide(mlir::Value tile);
+  bool mustKeep(mlir::Value tile) const;
+  bool isOvertakenByWrite(mlir::Operation *load);
+  bool isDearerThanBuffer(mlir::Value tile);
+  int64_t treeCost(mlir::Value tile);
+
+  Contiguity &contiguity;
+  llvm::DenseSet<mlir::Value> kept;
+  llvm::DenseMap<mlir::Value, llvm::SmallSetVector<mlir::Operation *, 4>> sites;
+  llvm::DenseMap<mlir::Value, int64_t> evaluations;
+  llvm::DenseMap<mlir::Value, int64_t> costs;
+};
+
+/// Whether every path from `root`'s operands to `leaf` through deferred values visits only
+/// elementwise operations, so that the root reads exactly the element that it is computing.
+bool readsOnlyOwnElement(mlir::Operation *root, mlir::Value leaf, const TilePlan &plan);
+/// Whether the operation writes memory that the user can see.
+bool writesUserMemory(mlir::Operation *op);
+/// The kernel argument that a pointer is derived from; null when it cannot be told.
+mlir::BlockArgument pointerArgument(mlir::Value pointer);
+
+} // namespace tw::simd
+#endif
