@@ -1,0 +1,38 @@
+// From the LLVM dialect to machine code: translation, optimization and code generation, contained
+// so that a failure inside LLVM is an error message and not the end of the process.
+#ifndef BACKEND_EMITLLVM_H
+#define BACKEND_EMITLLVM_H
+#include "backend/Target.h"
+#include "llvm/ADT/SmallVector.h"
+#include <string>
+
+namespace mlir {
+class DialectRegistry;
+}
+
+namespace tw {
+
+/// The machine that LLVM generates code for.
+struct LlvmMachine {
+  std::string triple, cpu, features;
+  unsigned vectorBits = 0; // registers to prefer, 0: LLVM's choice
+};
+
+struct EmittedCode {
+  std::string bytes;      // text or an object file
+  uint64_t codeBytes = 0; // executable sections of an object file
+  double translateMilliseconds = 0, optimizeMilliseconds = 0, generateMilliseconds = 0;
+};
+
+/// What translation to LLVM IR needs to know of the dialects.
+void registerLlvmTranslations(mlir::DialectRegistry &registry);
+
+/// Emits a module of the LLVM dialect in one form. False with a message in `error` when it fails.
+bool emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form, EmittedCode &code,
+              std::string &error);
+
+/// The machine that this process runs on.
+LlvmMachine hostMachine();
+
+} // namespace tw
+#endif

@@ -1,0 +1,63 @@
+// Finds which pointer parameters a kernel writes through.
+#include "backend/StoredParameters.h"
+#include "ir/tile/Tile.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tw;
+
+/// The operand through which `op` writes to memory, or null.
+static Value writtenPointer(Operation *op) {
+  if (auto store = dyn_cast<tile::StoreOp>(op))
+    return store.getPtr();
+  if (auto atomic = dyn_cast<tile::AtomicRmwOp>(op))
+    return atomic.getPtr();
+  if (auto atomic = dyn_cast<tile::AtomicCasOp>(op))
+    return atomic.getPtr();
+  return nullptr;
+}
+
+/// Whether what `user` yields can no longer be an address derived from `value`, an operand of it.
+static bool endsAddress(Operation *user, Value value) {
+  if (isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, arith::CmpIOp>(user))
+    return true;
+  if (auto add = dyn_cast<tile::AddPtrOp>(user))
+    return add.getPtr() != value;
+  if (auto select = dyn_cast<arith::SelectOp>(user))
+    return select.getTrueValue() != value && select.getFalseValue() != value;
+  return false;
+}
+
+/// Adds every value of `op` and its regions that may receive a value of `type` by control flow.
+static void addForwarded(Operation *op, Type type, llvm::SetVector<Value> &derived) {
+  auto addAll = [&](auto &&values) {
+    for (Value value : values)
+      if (value.getType() == type)
+        derived.insert(value);
+  };
+  addAll(op->getResults());
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      addAll(block.getArguments());
+}
+
+bool tw::isStoredThrough(Value pointer) {
+  llvm::SetVector<Value> derived;
+  derived.insert(pointer);
+  for (size_t i = 0; i < derived.size(); ++i) {
+    Value value = derived[i];
+    for (Operation *user : value.getUsers()) {
+      if (writtenPointer(user) == value)
+        return true;
+      if (endsAddress(user, value))
+        continue;
+      if (user->getNumRegions() > 0)
+        addForwarded(user, value.getType(), derived);
+      else if (user->hasTrait<OpTrait::IsTerminator>())
+        addForwarded(user->getParentOp(), value.getType(), derived);
+      else
+        derived.insert(user->result_begin(), user->result_end());
+    }
+  }
+  return false;
+}

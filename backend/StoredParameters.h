@@ -1,0 +1,12 @@
+// Finds which pointer parameters a kernel writes through.
+#ifndef BACKEND_STOREDPARAMETERS_H
+#define BACKEND_STOREDPARAMETERS_H
+#include "mlir/IR/Value.h"
+
+namespace tw {
+
+/// Whether a store or an atomic may write to an address derived from `pointer`, in Tile IR.
+bool isStoredThrough(mlir::Value pointer);
+
+} // namespace tw
+#endif

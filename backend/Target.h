@@ -1,0 +1,43 @@
+// What a target adds to the compiler: the passes below Tile IR and the emission of its binary.
+#ifndef BACKEND_TARGET_H
+#define BACKEND_TARGET_H
+#include "ir/Diagnostic.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "runtime/Artifact.h"
+#include "runtime/Specialization.h"
+#include <string>
+#include <vector>
+
+namespace tw {
+
+/// A form in which generated code can be shown.
+enum class CodeForm { LlvmIr, OptimizedLlvmIr, Assembly, Object };
+
+class Target {
+public:
+  virtual ~Target() = default;
+  virtual std::string name() const = 0;
+  /// Every fact of the machine that the generated code depends on, as text: part of the cache key.
+  virtual std::string describe() const = 0;
+  /// The symbol of a kernel in the binary. Where code is linked by name, it must not be a Python
+  /// identifier: a kernel may be called `memcpy`, and its own code calls that.
+  virtual std::string symbolOf(llvm::StringRef kernelName) const { return kernelName.str(); }
+  /// Whether the binary names places in the user's source: then moving a kernel changes it.
+  virtual bool keepsLocations() const { return false; }
+  /// Whether the shared tile passes come first. An interpreter takes what the frontend wrote, so
+  /// that it can judge those passes.
+  virtual bool runsTilePasses() const { return true; }
+  /// From Tile IR, after the shared tile passes, to what `compile` takes.
+  virtual void addPasses(mlir::OpPassManager &pm, const CompileOptions &options) const = 0;
+  /// Fills the artifact's binary, codeBytes, scratchBytes and milliseconds. On failure returns
+  /// false with `error` saying why in the compiler's terms: such a failure is the compiler's own
+  /// fault.
+  virtual bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const = 0;
+  /// The text of a form of the code, or false and `error`.
+  virtual bool print(mlir::ModuleOp lowered, CodeForm form, std::string &text,
+                     std::string &error) const = 0;
+};
+
+} // namespace tw
+#endif

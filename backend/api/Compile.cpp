@@ -1,0 +1,406 @@
+// The public C++ interface: compile, cache and launch kernels without Python.
+#include "backend/api/Compile.h"
+#include "backend/BytecodeTarget.h"
+#include "backend/Compiler.h"
+#include "backend/ContainCrash.h"
+#include "backend/Inspection.h"
+#include "backend/PassRun.h"
+#include "backend/api/BuildId.h"
+#include "backend/api/CacheKey.h"
+#include "backend/api/KernelStore.h"
+#include "backend/api/Reports.h"
+#include "backend/cpu/CpuDevice.h"
+#include "backend/cpu/CpuTarget.h"
+#include "backend/reference/ReferenceDevice.h"
+#include "frontend/Frontend.h"
+#include "runtime/DiskCache.h"
+#include <chrono>
+
+using namespace tw;
+using namespace tw::api;
+
+namespace {
+
+/// A target and the device that runs what it compiles.
+struct TargetEntry {
+  std::unique_ptr<Target> target;
+  std::shared_ptr<Device> device;
+};
+
+/// What lives as long as the process. Never destroyed: kernels may outlive static destructors.
+struct Service {
+  static constexpr size_t kMaxLoadedKernels = 2048;
+
+  Service() {
+    std::shared_ptr<Device> cpu = makeCpuDevice();
+    entries["cpu"] = {makeCpuTarget(), cpu};
+    for (const std::string &level : cpuLevels())
+      entries["cpu:" + level] = {makeCpuTarget(level), cpu};
+    entries["reference"] = {makeBytecodeTarget("reference"), makeReferenceDevice()};
+  }
+  DiskCache *acquireCache(const CacheSettings &settings) {
+    return isInUse(settings) ? acquire(caches, settings.directory, DiskCacheSettings()) : nullptr;
+  }
+  /// The records of a cache; null where its kernels cannot be kept either.
+  DiskCache *acquireRecords(const CacheSettings &settings) {
+    DiskCache *cache = acquireCache(settings);
+    if (!cache || !cache->isUsable())
+      return nullptr;
+    DiskCacheSettings diskSettings;
+    diskSettings.maxBytes = kMaxRecordBytes;
+    return acquire(records, settings.directory + "/records", std::move(diskSettings));
+  }
+
+  std::map<std::string, TargetEntry> entries;
+  KernelStore store{kMaxLoadedKernels};
+  std::mutex cachesMutex; // guards the maps of caches; each cache is thread safe itself
+  using CacheMap = std::map<std::string, std::unique_ptr<DiskCache>>;
+  CacheMap caches, records;
+
+private:
+  static constexpr uint64_t kMaxRecordBytes = 64 << 20;
+
+  static bool isInUse(const CacheSettings &settings) {
+    return settings.enabled && !settings.directory.empty() && !identifyBuild().empty();
+  }
+  DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings) {
+    std::lock_guard lock(cachesMutex);
+    std::unique_ptr<DiskCache> &cache = map[directory];
+    if (!cache) {
+      diskSettings.directory = directory;
+      diskSettings.hash = hashBytes;
+      cache = std::make_unique<DiskCache>(std::move(diskSettings));
+    }
+    return cache.get();
+  }
+};
+
+/// What one call of `compile` works with.
+struct Request {
+  const KernelSource &source;
+  const Specialization &specialization;
+  const TargetEntry &entry;
+  const StaticEvaluator &evaluator;
+  std::string key;
+};
+
+class Stopwatch {
+public:
+  double milliseconds() const {
+    auto elapsed = std::chrono::steady_clock::now() - start;
+    return std::chrono::duration<double, std::milli>(elapsed).count();
+  }
+
+private:
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+} // namespace
+
+static Service &service() {
+  static Service *instance = new Service;
+  return *instance;
+}
+
+KernelSource::KernelSource(std::string json)
+    : text(std::move(json)), hashes{digestSource(text), hexOf(hashBytes(text))} {}
+
+KernelSource::KernelSource(std::string json, SourceDigests digests)
+    : text(std::move(json)), hashes(std::move(digests)) {}
+
+static_assert(int(ArgumentSpec::Kind::Pointer) == int(KernelArgument::Kind::Pointer) &&
+              int(ArgumentSpec::Kind::Scalar) == int(KernelArgument::Kind::Scalar));
+
+static std::vector<KernelArgument> argumentsOf(const Specialization &specialization) {
+  std::vector<KernelArgument> arguments;
+  for (const ArgumentSpec &spec : specialization.arguments) {
+    KernelArgument argument;
+    argument.kind = KernelArgument::Kind(spec.kind);
+    argument.name = spec.name;
+    argument.type = spec.type;
+    argument.constexprJson = spec.constexprJson;
+    argument.divisibility = spec.divisibility;
+    argument.isOne = spec.isOne;
+    argument.isStreaming = spec.isStreaming;
+    argument.isDisjoint = spec.isDisjoint;
+    arguments.push_back(std::move(argument));
+  }
+  return arguments;
+}
+
+/// The frontend, contained: whatever happens in it, the result has a module or an error.
+static FrontendResult runFrontend(mlir::MLIRContext &context, const KernelSource &source,
+                                  const Specialization &specialization,
+                                  const StaticEvaluator &evaluator) {
+  FrontendOptions options;
+  options.debug = specialization.options.debug;
+  options.numWarps = specialization.options.numWarps;
+  options.numStages = specialization.options.numStages;
+  auto result = std::make_unique<FrontendResult>();
+  std::string crash;
+  bool finished = containCrash(
+      [&] {
+        *result =
+            buildTileIr(context, source.json(), argumentsOf(specialization), options, evaluator);
+      },
+      crash);
+  if (!finished) {
+    (void)result.release(); // half made: leaked with its context
+    abandonThreadContext();
+    FrontendResult failed;
+    failed.diagnostics.push_back(internalError("the frontend crashed: " + crash));
+    return failed;
+  }
+  if (!result->module && !hasError(result->diagnostics))
+    result->diagnostics.push_back(internalError("the frontend failed without saying why"));
+  return std::move(*result);
+}
+
+/// Says for which call of the kernel an internal error arose.
+static void addReproduction(const Request &request, std::vector<Diagnostic> &diagnostics) {
+  std::string arguments;
+  llvm::raw_string_ostream stream(arguments);
+  for (const ArgumentSpec &spec : request.specialization.arguments) {
+    stream << (stream.tell() ? ", " : "") << spec.name << ": ";
+    if (spec.kind == ArgumentSpec::Kind::Constexpr)
+      stream << spec.constexprJson;
+    else
+      stream << (spec.kind == ArgumentSpec::Kind::Pointer ? "*" : "") << spec.type;
+  }
+  for (Diagnostic &diagnostic : diagnostics)
+    if (diagnostic.kind == DiagnosticKind::Internal)
+      diagnostic.hint = "this is a fault of the compiler, please report it; to reproduce: target " +
+                        request.entry.target->name() + ", arguments (" + arguments + "), build " +
+                        identifyBuild();
+}
+
+static void addReports(const std::vector<Diagnostic> &diagnostics,
+                       const std::vector<SourceText> &sources, std::vector<Report> &reports) {
+  for (const Diagnostic &diagnostic : diagnostics)
+    reports.push_back(makeReport(diagnostic, sources));
+}
+
+/// The types of parameters as the caller knows them: Tile IR has no signs.
+static void nameParameters(const Specialization &specialization, const std::vector<int> &sources,
+                           Artifact &artifact) {
+  for (size_t i = 0; i < artifact.parameters.size() && i < sources.size(); ++i) {
+    ArtifactParameter &parameter = artifact.parameters[i];
+    parameter.sourceIndex = sources[i];
+    if (sources[i] < 0 || size_t(sources[i]) >= specialization.arguments.size())
+      continue;
+    const ArgumentSpec &spec = specialization.arguments[sources[i]];
+    parameter.name = spec.name;
+    parameter.type = (spec.kind == ArgumentSpec::Kind::Pointer ? "*" : "") + spec.type;
+  }
+}
+
+/// Source to artifact.
+static bool build(const Request &request, Artifact &artifact, std::vector<Report> &reports) {
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  Stopwatch watch;
+  FrontendResult frontend =
+      runFrontend(*context, request.source, request.specialization, request.evaluator);
+  artifact.milliseconds["frontend"] = watch.milliseconds();
+  bool built = frontend.module &&
+               compileModule(*frontend.module, *request.entry.target,
+                             request.specialization.options, artifact, frontend.diagnostics);
+  if (!built && isThreadContextAbandoned())
+    (void)frontend.module.release(); // its context is gone from this thread
+  if (built)
+    nameParameters(request.specialization, frontend.parameterSources, artifact);
+  addReproduction(request, frontend.diagnostics);
+  addReports(frontend.diagnostics, frontend.sources, reports);
+  return built;
+}
+
+static std::shared_ptr<CompiledKernel> load(const std::string &key,
+                                            const std::shared_ptr<Device> &device,
+                                            Artifact artifact, Origin origin,
+                                            std::vector<Report> &reports) {
+  Stopwatch watch;
+  auto kernel = std::make_shared<CompiledKernel>();
+  RuntimeError error;
+  kernel->loaded = device->load(artifact, error);
+  if (!kernel->loaded) {
+    reports.push_back(makeReport(diagnosticOf(error), {}));
+    return nullptr;
+  }
+  artifact.milliseconds["link"] = watch.milliseconds();
+  kernel->artifact = std::move(artifact);
+  kernel->key = key;
+  kernel->origin = origin;
+  kernel->device = device;
+  return kernel;
+}
+
+/// The kernel from the disk store; null when it is not there or of no use.
+static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
+                                                    const std::shared_ptr<Device> &device,
+                                                    DiskCache &cache, bool isSecondLook) {
+  std::optional<std::string> bytes = cache.read(key, isSecondLook);
+  if (!bytes)
+    return nullptr;
+  Artifact artifact;
+  std::vector<Report> unused; // a failure here is answered by compiling anew
+  std::shared_ptr<CompiledKernel> kernel;
+  if (decodeArtifact(*bytes, artifact))
+    kernel = load(key, device, std::move(artifact), Origin::Disk, unused);
+  if (!kernel)
+    cache.remove(key);
+  return kernel;
+}
+
+/// The kernel from the disk store, or compiled and stored there.
+static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache *cache,
+                                              std::vector<Report> &reports) {
+  const std::string &key = request.key;
+  const std::shared_ptr<Device> &device = request.entry.device;
+  std::optional<DiskCache::Lock> lock;
+  if (cache) {
+    if (auto kernel = loadFromDisk(key, device, *cache, /*isSecondLook=*/false))
+      return kernel;
+    lock.emplace(cache->lock(key));
+    // Another process may have finished between the two.
+    if (auto kernel = loadFromDisk(key, device, *cache, /*isSecondLook=*/true))
+      return kernel;
+  }
+  Artifact artifact;
+  if (!build(request, artifact, reports))
+    return nullptr;
+  if (cache)
+    cache->write(key, encodeArtifact(artifact));
+  return load(key, device, std::move(artifact), Origin::Compiled, reports);
+}
+
+static std::shared_ptr<CompiledKernel> fromMemory(const CompiledKernel &stored) {
+  auto kernel = std::make_shared<CompiledKernel>(stored);
+  kernel->origin = Origin::Memory;
+  return kernel;
+}
+
+static Report unknownTarget(const std::string &target) {
+  Diagnostic diagnostic;
+  diagnostic.kind = DiagnosticKind::Launch;
+  diagnostic.code = "TW0401";
+  diagnostic.message = "there is no target `" + target + "`";
+  diagnostic.hint = "this build has: " + llvm::join(api::targets(), ", ");
+  return makeReport(diagnostic, {});
+}
+
+static std::string keyOf(const SourceDigests &source, const Specialization &specialization,
+                         const std::string &name, const Target &target) {
+  // A target that embeds source locations depends on the whole buffer.
+  const std::string &digest = target.keepsLocations() ? source.exact : source.meaning;
+  return makeKey(digest, specialization, name + ";" + target.describe(), identifyBuild());
+}
+
+CompileResult api::compile(const KernelSource &source, const Specialization &specialization,
+                           const std::string &target, const StaticEvaluator &evaluator,
+                           const CacheSettings &cacheSettings) {
+  CompileResult result;
+  auto entry = service().entries.find(target);
+  if (entry == service().entries.end()) {
+    result.reports.push_back(unknownTarget(target));
+    return result;
+  }
+  Request request{source, specialization, entry->second, evaluator,
+                  keyOf(source.digests(), specialization, target, *entry->second.target)};
+  bool isOwner;
+  if (auto stored = service().store.findOrBegin(request.key, isOwner)) {
+    result.kernel = fromMemory(*stored);
+    return result;
+  }
+  DiskCache *cache = service().acquireCache(cacheSettings);
+  result.kernel = obtain(request, cache, result.reports);
+  if (isOwner)
+    service().store.finish(request.key, result.kernel);
+  if (std::string warning = cache ? cache->takeWarning() : ""; !warning.empty())
+    result.reports.push_back(makeReport(warningOf("TW0501", std::move(warning)), {}));
+  return result;
+}
+
+std::shared_ptr<CompiledKernel> api::find(const SourceDigests &source,
+                                          const Specialization &specialization,
+                                          const std::string &target,
+                                          const CacheSettings &cacheSettings) {
+  auto entry = service().entries.find(target);
+  if (entry == service().entries.end())
+    return nullptr; // `compile` says so
+  const std::string key = keyOf(source, specialization, target, *entry->second.target);
+  bool isOwner;
+  if (auto stored = service().store.findOrBegin(key, isOwner))
+    return fromMemory(*stored);
+  std::shared_ptr<CompiledKernel> kernel;
+  // A miss is counted by `compile`, which looks again.
+  if (DiskCache *cache = service().acquireCache(cacheSettings))
+    kernel = loadFromDisk(key, entry->second.device, *cache, /*isSecondLook=*/true);
+  if (isOwner)
+    service().store.finish(key, kernel);
+  return kernel;
+}
+
+CompileResult api::inspect(const KernelSource &source, const Specialization &specialization,
+                           const std::string &target, const std::string &stage,
+                           const StaticEvaluator &evaluator, std::string &text) {
+  CompileResult result;
+  auto entry = service().entries.find(target);
+  if (entry == service().entries.end()) {
+    result.reports.push_back(unknownTarget(target));
+    return result;
+  }
+  Request request{source, specialization, entry->second, evaluator, ""};
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  FrontendResult frontend = runFrontend(*context, source, specialization, evaluator);
+  bool printed =
+      frontend.module && inspectModule(*frontend.module, *entry->second.target,
+                                       specialization.options, stage, text, frontend.diagnostics);
+  if (!printed && isThreadContextAbandoned())
+    (void)frontend.module.release();
+  addReproduction(request, frontend.diagnostics);
+  addReports(frontend.diagnostics, frontend.sources, result.reports);
+  return result;
+}
+
+std::optional<RuntimeError> api::launch(CompiledKernel &kernel, const LaunchGrid &grid,
+                                        std::span<const LaunchArgument> arguments) {
+  return kernel.device->launch(*kernel.loaded, grid, arguments);
+}
+
+CacheStatistics api::cacheStatistics() {
+  CacheStatistics total;
+  std::lock_guard lock(service().cachesMutex);
+  for (const auto &[directory, cache] : service().caches) {
+    const DiskCacheCounts &counts = cache->counts();
+    total.hits += counts.hits;
+    total.misses += counts.misses;
+    total.corrupt += counts.corrupt;
+    total.writes += counts.writes;
+    total.writeFailures += counts.writeFailures;
+  }
+  return total;
+}
+
+std::optional<std::string> api::readRecord(const std::string &key, const CacheSettings &cache) {
+  DiskCache *records = service().acquireRecords(cache);
+  return records ? records->read(key) : std::nullopt;
+}
+
+void api::writeRecord(const std::string &key, const std::string &content,
+                      const CacheSettings &cache) {
+  if (DiskCache *records = service().acquireRecords(cache))
+    records->write(key, content);
+}
+
+void api::forgetLoadedKernels() { service().store.clear(); }
+
+std::vector<std::string> api::targets() {
+  std::vector<std::string> names;
+  for (const auto &[name, entry] : service().entries)
+    names.push_back(name);
+  return names;
+}
+
+std::string api::buildId() { return identifyBuild(); }
+
+void api::setNumThreads(int count) { setCpuThreads(*service().entries["cpu"].device, count); }
+
+int api::numThreads() { return cpuThreads(*service().entries["cpu"].device); }

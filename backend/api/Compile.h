@@ -1,0 +1,106 @@
+// The public C++ interface: compile, cache and launch kernels without Python. No LLVM types.
+#ifndef BACKEND_API_COMPILE_H
+#define BACKEND_API_COMPILE_H
+#include "runtime/Device.h"
+#include "runtime/Specialization.h"
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tw::api {
+
+/// A report to the user, rendered and in parts (JSON) for tools.
+struct Report {
+  std::string kind;     // "compile", "unsupported", "launch", "device", "internal"
+  std::string severity; // "error", "warning", "remark"
+  std::string code, message, rendered, json;
+};
+
+/// Evaluates static expressions that the frontend does not know: frontend/Frontend.h.
+using StaticEvaluator = std::function<std::string(const std::string &)>;
+
+/// What identifies a kernel's source in keys. Whoever makes them answers for it that sources with
+/// equal digests are equal: `meaning` covers what a binary depends on, which is all of the buffer
+/// but its places in files (those too where assertions name them), `exact` the whole buffer.
+struct SourceDigests {
+  std::string meaning, exact;
+};
+
+/// One kernel's source buffer (frontend/README.md documents the format), hashed once.
+class KernelSource {
+public:
+  explicit KernelSource(std::string json);
+  KernelSource(std::string json, SourceDigests digests);
+  const std::string &json() const { return text; }
+  const std::string &digest() const { return hashes.meaning; }
+  const SourceDigests &digests() const { return hashes; }
+
+private:
+  std::string text;
+  SourceDigests hashes;
+};
+
+/// Where a compiled kernel came from.
+enum class Origin { Compiled, Disk, Memory };
+
+struct CompiledKernel {
+  Artifact artifact;
+  std::string key; // 64 hex digits: everything the binary depends on
+  Origin origin = Origin::Compiled;
+  std::shared_ptr<LoadedKernel> loaded;
+  std::shared_ptr<Device> device;
+};
+
+struct CompileResult {
+  std::shared_ptr<CompiledKernel> kernel; // null when a report is an error
+  std::vector<Report> reports;
+};
+
+struct CacheSettings {
+  std::string directory; // empty: memory only
+  bool enabled = true;
+};
+
+/// Compiles for a target ("cpu", "reference") or finds the result in memory or on disk. Thread
+/// safe; one compile per key at a time.
+CompileResult compile(const KernelSource &source, const Specialization &specialization,
+                      const std::string &target, const StaticEvaluator &evaluator,
+                      const CacheSettings &cache);
+
+/// The kernel from memory or disk by the digests of its source, so that nobody has to make the
+/// source's text; null where it has to be compiled.
+std::shared_ptr<CompiledKernel> find(const SourceDigests &source,
+                                     const Specialization &specialization,
+                                     const std::string &target, const CacheSettings &cache);
+
+/// The text of one stage: "tile", "lowered", "llvm-dialect", "llvm", "asm".
+CompileResult inspect(const KernelSource &source, const Specialization &specialization,
+                      const std::string &target, const std::string &stage,
+                      const StaticEvaluator &evaluator, std::string &text);
+
+/// Runs a kernel over a grid on its device. No error: empty.
+std::optional<RuntimeError> launch(CompiledKernel &kernel, const LaunchGrid &grid,
+                                   std::span<const LaunchArgument> arguments);
+
+struct CacheStatistics {
+  uint64_t hits = 0, misses = 0, corrupt = 0, writes = 0, writeFailures = 0;
+};
+CacheStatistics cacheStatistics();
+/// Keeps small texts of the caller between processes, beside the kernels of the same cache and as
+/// safe as they are, but not among them: they are in no statistics. Keys are 64 hex digits.
+std::optional<std::string> readRecord(const std::string &key, const CacheSettings &cache);
+void writeRecord(const std::string &key, const std::string &content, const CacheSettings &cache);
+/// Drops this process's loaded kernels, other than those that a caller holds: the next compile
+/// looks on disk again.
+void forgetLoadedKernels();
+
+/// Names of targets in this build, and this build's identity (changes with any source change).
+std::vector<std::string> targets();
+std::string buildId();
+/// Number of worker threads of the CPU device; settable before the first launch (0: all cores).
+void setNumThreads(int count);
+int numThreads();
+
+} // namespace tw::api
+#endif

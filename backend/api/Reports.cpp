@@ -1,0 +1,77 @@
+// Turns the compiler's diagnostics into the reports that users and tools get.
+#include "backend/api/Reports.h"
+#include "llvm/Support/JSON.h"
+
+using namespace tw;
+using namespace tw::api;
+
+static const char *nameOfKind(DiagnosticKind kind) {
+  switch (kind) {
+  case DiagnosticKind::Compile:
+    return "compile";
+  case DiagnosticKind::Unsupported:
+    return "unsupported";
+  case DiagnosticKind::Launch:
+    return "launch";
+  case DiagnosticKind::Device:
+    return "device";
+  case DiagnosticKind::Internal:
+    return "internal";
+  }
+  return "internal";
+}
+
+/// A source line may hold any bytes; JSON may not.
+static std::string asUtf8(const std::string &text) {
+  return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
+}
+
+static llvm::json::Array labelsToJson(const std::vector<SourceLabel> &labels) {
+  llvm::json::Array array;
+  for (const SourceLabel &label : labels)
+    array.push_back(llvm::json::Object{{"file", asUtf8(label.span.file)},
+                                       {"line", label.span.line},
+                                       {"column", label.span.column},
+                                       {"endLine", label.span.endLine},
+                                       {"endColumn", label.span.endColumn},
+                                       {"text", asUtf8(label.text)}});
+  return array;
+}
+
+Report api::makeReport(const Diagnostic &diagnostic, const std::vector<SourceText> &sources) {
+  Report report;
+  report.kind = nameOfKind(diagnostic.kind);
+  report.severity = tw::nameOf(diagnostic.severity).str();
+  report.code = diagnostic.code;
+  report.message = diagnostic.message;
+  report.rendered = renderDiagnostic(diagnostic, sources);
+  llvm::json::Object object{{"kind", report.kind},
+                            {"severity", report.severity},
+                            {"code", diagnostic.code},
+                            {"message", asUtf8(diagnostic.message)},
+                            {"hint", asUtf8(diagnostic.hint)},
+                            {"labels", labelsToJson(diagnostic.labels)},
+                            {"callStack", labelsToJson(diagnostic.callStack)}};
+  report.json = llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();
+  return report;
+}
+
+Diagnostic api::diagnosticOf(const RuntimeError &error) {
+  Diagnostic diagnostic;
+  diagnostic.kind = error.kind == RuntimeError::Kind::Launch   ? DiagnosticKind::Launch
+                    : error.kind == RuntimeError::Kind::Device ? DiagnosticKind::Device
+                                                               : DiagnosticKind::Internal;
+  diagnostic.code = error.code;
+  diagnostic.message = error.message;
+  diagnostic.hint = error.hint;
+  return diagnostic;
+}
+
+Diagnostic api::warningOf(std::string code, std::string message) {
+  Diagnostic diagnostic;
+  diagnostic.kind = DiagnosticKind::Launch;
+  diagnostic.severity = Severity::Warning;
+  diagnostic.code = std::move(code);
+  diagnostic.message = std::move(message);
+  return diagnostic;
+}

@@ -1,0 +1,148 @@
+// Links object files into this process, each kernel on its own, and unloads them again.
+#include "backend/cpu/CpuLink.h"
+#include "backend/ContainCrash.h"
+#include "backend/cpu/NarrowFloats.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+
+using namespace tw;
+namespace orc = llvm::orc;
+
+namespace {
+
+/// Finds math functions where a kernel asks for them: in the vector math library, then in C's.
+class MathLibraryGenerator : public orc::DefinitionGenerator {
+public:
+  MathLibraryGenerator() {
+    for (const char *name : {"libmvec.so.1", "libm.so.6"})
+      if (void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL))
+        libraries.push_back(library);
+  }
+  ~MathLibraryGenerator() override {
+    for (void *library : libraries)
+      dlclose(library);
+  }
+  llvm::Error tryToGenerate(orc::LookupState &, orc::LookupKind, orc::JITDylib &dylib,
+                            orc::JITDylibLookupFlags, const orc::SymbolLookupSet &names) override {
+    orc::SymbolMap found;
+    for (const auto &[name, flags] : names)
+      if (void *address = find((*name).str().c_str()))
+        found[name] = {orc::ExecutorAddr::fromPtr(address),
+                       llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    if (found.empty())
+      return llvm::Error::success();
+    return dylib.define(orc::absoluteSymbols(std::move(found)));
+  }
+
+private:
+  /// dlsym also searches what a library depends on: only its own functions count.
+  void *find(const char *name) const {
+    for (void *library : libraries) {
+      void *address = dlsym(library, name);
+      Dl_info place;
+      if (address && dladdr(address, &place) && strstr(place.dli_fname, "/libm"))
+        return address;
+    }
+    return nullptr;
+  }
+  std::vector<void *> libraries;
+};
+
+class OrcLinker final : public CpuLinker {
+public:
+  explicit OrcLinker(std::unique_ptr<orc::ExecutorProcessControl> control)
+      : session(std::move(control)), layer(session), host(session.createBareJITDylib("host")) {
+    session.setErrorReporter(
+        [this](llvm::Error error) { reported += llvm::toString(std::move(error)) + "; "; });
+    llvm::cantFail(host.define(orc::absoluteSymbols(hostFunctions())));
+    host.addGenerator(std::make_unique<MathLibraryGenerator>());
+  }
+  ~OrcLinker() override { llvm::consumeError(session.endSession()); }
+
+  std::unique_ptr<LinkedCode> link(const std::string &object, const std::string &symbol,
+                                   std::string &error) override;
+  /// Takes no lock: it also runs when a link fails half way.
+  void unload(orc::JITDylib &dylib) { llvm::consumeError(session.removeJITDylib(dylib)); }
+
+private:
+  orc::SymbolMap hostFunctions() {
+    orc::SymbolMap symbols;
+    auto add = [&](const char *name, auto *function) {
+      symbols[session.intern(name)] = {orc::ExecutorAddr::fromPtr(function),
+                                       llvm::JITSymbolFlags::Exported |
+                                           llvm::JITSymbolFlags::Callable};
+    };
+    for (const HostFunction *function = narrowFloatFunctions(); function->name; ++function)
+      add(function->name, function->address);
+    add("tw_device_print", tw_device_print);
+    add("tw_device_assert", tw_device_assert);
+    add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(memcpy));
+    add("memmove", static_cast<void *(*)(void *, const void *, size_t)>(memmove));
+    add("memset", static_cast<void *(*)(void *, int, size_t)>(memset));
+    return symbols;
+  }
+  llvm::Expected<TwKernel> add(orc::JITDylib &dylib, const std::string &object,
+                               const std::string &symbol);
+
+  orc::ExecutionSession session;
+  orc::ObjectLinkingLayer layer;
+  orc::JITDylib &host;
+  std::mutex mutex;     // guards what follows, and with it one link at a time
+  std::string reported; // what the session said about the link that runs
+  uint64_t numLinked = 0;
+};
+
+class OrcCode final : public LinkedCode {
+public:
+  OrcCode(std::shared_ptr<OrcLinker> linker, orc::JITDylib &dylib)
+      : linker(std::move(linker)), dylib(dylib) {}
+  ~OrcCode() override { linker->unload(dylib); }
+
+private:
+  std::shared_ptr<OrcLinker> linker;
+  orc::JITDylib &dylib;
+};
+
+llvm::Expected<TwKernel> OrcLinker::add(orc::JITDylib &dylib, const std::string &object,
+                                        const std::string &symbol) {
+  dylib.addToLinkOrder(host);
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(object, symbol);
+  if (llvm::Error error = layer.add(dylib, std::move(buffer)))
+    return std::move(error);
+  auto found = session.lookup({&dylib}, session.intern(symbol));
+  if (!found)
+    return found.takeError();
+  return found->getAddress().toPtr<TwKernel>();
+}
+
+std::unique_ptr<LinkedCode> OrcLinker::link(const std::string &object, const std::string &symbol,
+                                            std::string &error) {
+  std::lock_guard lock(mutex);
+  reported.clear();
+  orc::JITDylib &dylib = session.createBareJITDylib("kernel" + std::to_string(++numLinked));
+  auto code =
+      std::make_unique<OrcCode>(std::static_pointer_cast<OrcLinker>(shared_from_this()), dylib);
+  llvm::Expected<TwKernel> entry = add(dylib, object, symbol);
+  if (!entry) {
+    error = reported + llvm::toString(entry.takeError());
+    return nullptr; // `code` unloads what there is of it
+  }
+  code->entry = *entry;
+  return code;
+}
+} // namespace
+
+std::shared_ptr<CpuLinker> CpuLinker::create(std::string &error) {
+  auto control = orc::SelfExecutorProcessControl::Create(
+      nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
+  if (control)
+    return std::make_shared<OrcLinker>(std::move(*control));
+  error = llvm::toString(control.takeError());
+  return nullptr;
+}

@@ -1,0 +1,108 @@
+// The meaning of atomics: programs run one after another, so each is a checked read and write.
+#include "backend/reference/Elementwise.h"
+#include "backend/reference/Meanings.h"
+#include "backend/reference/Memory.h"
+#include "ir/tile/Tile.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::reference;
+
+static uint64_t combineIntegers(tile::AtomicKind kind, uint64_t old, uint64_t value,
+                                unsigned width) {
+  int64_t signedOld = signExtend(old, width), signedValue = signExtend(value, width);
+  switch (kind) {
+  case tile::AtomicKind::Add:
+    return truncateToWidth(old + value, width);
+  case tile::AtomicKind::Max:
+    return signedOld >= signedValue ? old : value;
+  case tile::AtomicKind::Min:
+    return signedOld <= signedValue ? old : value;
+  case tile::AtomicKind::UMax:
+    return std::max(old, value);
+  case tile::AtomicKind::UMin:
+    return std::min(old, value);
+  case tile::AtomicKind::And:
+    return old & value;
+  case tile::AtomicKind::Or:
+    return old | value;
+  case tile::AtomicKind::Xor:
+    return old ^ value;
+  default:
+    return value;
+  }
+}
+
+static uint64_t combine(tile::AtomicKind kind, Type type, uint64_t old, uint64_t value) {
+  if (!isa<FloatType>(type))
+    return combineIntegers(kind, old, value, elementWidth(type));
+  double lhs = toDouble(type, old), rhs = toDouble(type, value);
+  switch (kind) {
+  case tile::AtomicKind::FAdd:
+    return fromDouble(type, lhs + rhs);
+  case tile::AtomicKind::FMax:
+    return fromDouble(type, maximumOf(lhs, rhs, false));
+  case tile::AtomicKind::FMin:
+    return fromDouble(type, minimumOf(lhs, rhs, false));
+  default:
+    return value;
+  }
+}
+
+/// Whether the kind acts on elements of the type: integer kinds on integers, float kinds on floats.
+static bool isKindOf(tile::AtomicKind kind, Type type) {
+  switch (kind) {
+  case tile::AtomicKind::Xchg:
+    return true;
+  case tile::AtomicKind::FAdd:
+  case tile::AtomicKind::FMax:
+  case tile::AtomicKind::FMin:
+    return isa<FloatType>(type);
+  default:
+    return isa<IntegerType>(type);
+  }
+}
+
+static LogicalResult runAtomicRmw(Program &program, Operation &op) {
+  auto atomic = cast<tile::AtomicRmwOp>(op);
+  Access access(program, op, AccessKind::Atomic, atomic.getPtr(), atomic.getMask());
+  if (!isKindOf(atomic.getKind(), access.pointee))
+    return failAt(program, op, "TW0604", "this kind of atomic has no meaning on its type");
+  const TileValue &value = program.valueOf(atomic.getValue());
+  TileValue result(value.size());
+  for (size_t position = 0; position < value.size(); ++position) {
+    if (!access.isActive(position))
+      continue;
+    if (failed(access.check(position)))
+      return failure();
+    result[position] = access.read(position);
+    uint64_t updated =
+        combine(atomic.getKind(), access.pointee, result[position].bits, value[position].bits);
+    access.write(position, {updated});
+  }
+  program.set(atomic, std::move(result));
+  return success();
+}
+
+/// Compares bits: -0.0 and 0.0 differ, a NaN equals itself.
+static LogicalResult runAtomicCas(Program &program, Operation &op) {
+  auto atomic = cast<tile::AtomicCasOp>(op);
+  Access access(program, op, AccessKind::Atomic, atomic.getPtr(), Value());
+  const TileValue &compare = program.valueOf(atomic.getCompare());
+  const TileValue &value = program.valueOf(atomic.getValue());
+  TileValue result(value.size());
+  for (size_t position = 0; position < value.size(); ++position) {
+    if (failed(access.check(position)))
+      return failure();
+    result[position] = access.read(position);
+    if (result[position].bits == compare[position].bits)
+      access.write(position, value[position]);
+  }
+  program.set(atomic, std::move(result));
+  return success();
+}
+
+void tw::reference::addAtomicMeanings(Meanings &meanings) {
+  meanings["tile.atomic_rmw"].structured = runAtomicRmw;
+  meanings["tile.atomic_cas"].structured = runAtomicCas;
+}

@@ -1,0 +1,83 @@
+// The meaning of Tile IR, one operation at a time: what a program of a kernel does, step by step.
+#ifndef BACKEND_REFERENCE_INTERPRETER_H
+#define BACKEND_REFERENCE_INTERPRETER_H
+#include "backend/reference/Values.h"
+#include "mlir/IR/Operation.h"
+#include "runtime/Device.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tw::reference {
+
+struct Program;
+struct ElementwiseCall;
+
+/// Runs one operation: reads operand values, writes result values. On failure the program's error
+/// is set.
+using StructuredMeaning = llvm::LogicalResult (*)(Program &, mlir::Operation &);
+/// Computes one element of an elementwise operation from the operands' elements.
+using ElementwiseMeaning = uint64_t (*)(const ElementwiseCall &);
+
+/// What an operation means; exactly one of the two is set, neither for an unknown operation.
+struct Meaning {
+  StructuredMeaning structured = nullptr;
+  ElementwiseMeaning elementwise = nullptr;
+};
+
+/// All operations that have a meaning, by name. Terminators have one too: their region's owner
+/// reads their operands.
+class MeaningTable {
+public:
+  MeaningTable();
+  Meaning find(mlir::OperationName name) const { return meanings.lookup(name.getStringRef()); }
+  const llvm::StringMap<Meaning> &all() const { return meanings; }
+
+private:
+  llvm::StringMap<Meaning> meanings;
+};
+
+/// What all programs of a launch share.
+struct Launch {
+  LaunchGrid grid;
+  std::span<const LaunchArgument> arguments;
+  std::vector<std::string> argumentNames;
+};
+
+/// One running program.
+struct Program {
+  const MeaningTable &meanings;
+  const Launch &launch;
+  std::array<int32_t, 3> id;
+  int callDepth;
+  llvm::DenseMap<mlir::Value, TileValue> values;
+  RuntimeError error; // set when a step failed
+
+  Program(const MeaningTable &meanings, const Launch &launch, std::array<int32_t, 3> id,
+          int callDepth = 0)
+      : meanings(meanings), launch(launch), id(id), callDepth(callDepth) {}
+  const TileValue &valueOf(mlir::Value value) const { return values.find(value)->second; }
+  void set(mlir::Value value, TileValue result) { values[value] = std::move(result); }
+  /// The value of a scalar integer or index, sign extended.
+  int64_t integerOf(mlir::Value value) const;
+  bool isTrue(mlir::Value condition) const { return valueOf(condition)[0].bits != 0; }
+};
+
+/// Runs a block's operations in order, its terminator included.
+llvm::LogicalResult runBlock(Program &program, mlir::Block &block);
+/// Gives `targets` the values of `sources`, all at once.
+void assignValues(Program &program, mlir::ValueRange targets, mlir::ValueRange sources);
+
+/// Sets the program's error: message, program, tile index when `position` >= 0, and source lines.
+llvm::LogicalResult failAt(Program &program, mlir::Operation &op, llvm::StringRef code,
+                           const std::string &message, int64_t position = -1,
+                           llvm::ArrayRef<int64_t> shape = {});
+
+/// The first operation, or type of a value, that the interpreter gives no meaning to; else empty.
+std::string findUnknown(const MeaningTable &meanings, mlir::Operation *root);
+
+} // namespace tw::reference
+#endif

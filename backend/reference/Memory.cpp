@@ -1,0 +1,172 @@
+// The meaning of pointers, loads and stores; every access is checked against its argument's memory.
+#include "backend/reference/Memory.h"
+#include "backend/reference/Meanings.h"
+#include "ir/tile/Tile.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <cstring>
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::reference;
+
+// No object lies in the first page: an address there is a null pointer and an offset.
+static constexpr uint64_t kFirstValidAddress = 4096;
+
+int32_t tw::reference::findOrigin(const Launch &launch, uint64_t address) {
+  for (auto [index, argument] : llvm::enumerate(launch.arguments))
+    if (address - argument.allocationBase < argument.bytes)
+      return index;
+  return kUnknownOrigin;
+}
+
+Access::Access(Program &program, Operation &op, AccessKind kind, Value pointer, Value maskValue)
+    : program(program), op(op), kind(kind),
+      pointee(cast<tile::PtrType>(tile::elementTypeOf(pointer.getType())).getPointee()),
+      pointers(program.valueOf(pointer)), mask(maskValue ? &program.valueOf(maskValue) : nullptr),
+      shape(tile::shapeOf(pointer.getType())) {}
+
+static llvm::StringRef nameOf(AccessKind kind) {
+  switch (kind) {
+  case AccessKind::Load:
+    return "load";
+  case AccessKind::Store:
+    return "store";
+  case AccessKind::Atomic:
+    return "atomic";
+  }
+  return "access";
+}
+
+/// "element 12 of argument 'x', which has elements -4 to 7 relative to its pointer"
+static std::string describeElement(const Launch &launch, int32_t origin, uint64_t address,
+                                   int64_t bytes) {
+  const LaunchArgument &argument = launch.arguments[origin];
+  std::string text = "element ";
+  int64_t distance = int64_t(address - argument.bits);
+  int64_t index = distance / bytes - (distance % bytes < 0);
+  text += llvm::formatv("{0} of argument '{1}'", index, launch.argumentNames[origin]);
+  if (argument.bytes == 0)
+    return text;
+  int64_t first = int64_t(argument.allocationBase - argument.bits) / bytes;
+  int64_t end = int64_t(argument.allocationBase + argument.bytes - argument.bits) / bytes;
+  if (first >= end)
+    return text + ", which holds no element";
+  return text + llvm::formatv(", which holds elements {0} to {1}", first, end - 1).str();
+}
+
+LogicalResult Access::check(size_t position) const {
+  const Launch &launch = program.launch;
+  uint64_t address = pointers[position].bits, bytes = tile::elementBytes(pointee);
+  int32_t origin = pointers[position].origin;
+  auto fail = [&](llvm::StringRef code, const std::string &what) {
+    std::string where = origin == kUnknownOrigin ? llvm::formatv("address {0:x}", address).str()
+                                                 : describeElement(launch, origin, address, bytes);
+    return failAt(program, op, code, what + ": " + where, position, shape);
+  };
+  if (origin != kUnknownOrigin) {
+    const LaunchArgument &argument = launch.arguments[origin];
+    uint64_t offset = address - argument.allocationBase;
+    if (argument.bytes != 0 && (offset >= argument.bytes || argument.bytes - offset < bytes))
+      return fail("TW0601", ("out-of-bounds " + nameOf(kind)).str());
+    if (argument.isReadOnly && kind != AccessKind::Load)
+      return fail("TW0605", (nameOf(kind) + " to read-only memory").str());
+  }
+  if (address < kFirstValidAddress)
+    return fail("TW0601", (nameOf(kind) + " through a null pointer").str());
+  if (address % bytes != 0)
+    return fail("TW0606",
+                ("misaligned " + nameOf(kind) + " of " + std::to_string(bytes) + " bytes").str());
+  return success();
+}
+
+Element Access::read(size_t position) const {
+  Element element;
+  std::memcpy(&element.bits, reinterpret_cast<const void *>(pointers[position].bits),
+              tile::elementBytes(pointee));
+  if (elementWidth(pointee) == 1)
+    element.bits = element.bits != 0;
+  if (isa<tile::PtrType>(pointee))
+    element.origin = findOrigin(program.launch, element.bits);
+  return element;
+}
+
+void Access::write(size_t position, Element value) const {
+  std::memcpy(reinterpret_cast<void *>(pointers[position].bits), &value.bits,
+              tile::elementBytes(pointee));
+}
+
+static LogicalResult runLoad(Program &program, Operation &op) {
+  auto load = cast<tile::LoadOp>(op);
+  Access access(program, op, AccessKind::Load, load.getPtr(), load.getMask());
+  const TileValue *other = load.getOther() ? &program.valueOf(load.getOther()) : nullptr;
+  TileValue result(access.pointers.size());
+  for (size_t position = 0; position < result.size(); ++position) {
+    if (!access.isActive(position)) {
+      result[position] = other ? (*other)[position] : Element();
+      continue;
+    }
+    if (failed(access.check(position)))
+      return failure();
+    result[position] = access.read(position);
+  }
+  program.set(load, std::move(result));
+  return success();
+}
+
+static LogicalResult runStore(Program &program, Operation &op) {
+  auto store = cast<tile::StoreOp>(op);
+  Access access(program, op, AccessKind::Store, store.getPtr(), store.getMask());
+  const TileValue &value = program.valueOf(store.getValue());
+  for (size_t position = 0; position < value.size(); ++position) {
+    if (!access.isActive(position))
+      continue;
+    if (failed(access.check(position)))
+      return failure();
+    access.write(position, value[position]);
+  }
+  return success();
+}
+
+static LogicalResult runAddPtr(Program &program, Operation &op) {
+  auto add = cast<tile::AddPtrOp>(op);
+  Type pointee = cast<tile::PtrType>(tile::elementTypeOf(add.getType())).getPointee();
+  uint64_t bytes = tile::elementBytes(pointee);
+  const TileValue &offsets = program.valueOf(add.getOffset());
+  unsigned width = elementWidth(tile::elementTypeOf(add.getOffset().getType()));
+  TileValue result = program.valueOf(add.getPtr());
+  for (auto [element, offset] : llvm::zip(result, offsets))
+    element.bits += bytes * uint64_t(signExtend(offset.bits, width));
+  program.set(add, std::move(result));
+  return success();
+}
+
+static LogicalResult runPtrCast(Program &program, Operation &op) {
+  assignValues(program, op.getResults(), op.getOperands());
+  return success();
+}
+
+static LogicalResult runPtrToInt(Program &program, Operation &op) {
+  TileValue result = program.valueOf(op.getOperand(0));
+  unsigned width = elementWidth(tile::elementTypeOf(op.getResult(0).getType()));
+  for (Element &element : result)
+    element = {truncateToWidth(element.bits, width)};
+  program.set(op.getResult(0), std::move(result));
+  return success();
+}
+
+static LogicalResult runIntToPtr(Program &program, Operation &op) {
+  TileValue result = program.valueOf(op.getOperand(0));
+  for (Element &element : result)
+    element.origin = findOrigin(program.launch, element.bits);
+  program.set(op.getResult(0), std::move(result));
+  return success();
+}
+
+void tw::reference::addMemoryMeanings(Meanings &meanings) {
+  meanings["tile.load"].structured = runLoad;
+  meanings["tile.store"].structured = runStore;
+  meanings["tile.addptr"].structured = runAddPtr;
+  meanings["tile.ptr_cast"].structured = runPtrCast;
+  meanings["tile.ptr_to_int"].structured = runPtrToInt;
+  meanings["tile.int_to_ptr"].structured = runIntToPtr;
+}

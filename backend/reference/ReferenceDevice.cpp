@@ -1,0 +1,135 @@
+// Loads Tile IR and runs its programs in order under the reference interpreter.
+#include "backend/reference/ReferenceDevice.h"
+#include "backend/reference/Interpreter.h"
+#include "ir/RegisterDialects.h"
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <mutex>
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::reference;
+
+namespace {
+struct ReferenceKernel final : LoadedKernel {
+  MLIRContext context{MLIRContext::Threading::DISABLED};
+  OwningOpRef<ModuleOp> module;
+  func::FuncOp entry;
+  MeaningTable meanings;
+  std::vector<std::string> argumentNames;
+  std::mutex running; // a context without threading serves one launch at a time
+};
+
+class ReferenceDevice final : public Device {
+public:
+  std::string name() const override { return "reference"; }
+  std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
+  std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
+                                     std::span<const LaunchArgument> arguments) override;
+};
+} // namespace
+
+static OwningOpRef<ModuleOp> parseModule(MLIRContext &context, const std::string &binary,
+                                         std::string &reason) {
+  DialectRegistry registry;
+  registerTileDialects(registry);
+  context.appendDialectRegistry(registry);
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    if (reason.empty())
+      reason = diagnostic.str();
+    return success();
+  });
+  return parseSourceString<ModuleOp>(binary, &context);
+}
+
+static std::vector<std::string> argumentNamesOf(func::FuncOp entry) {
+  std::vector<std::string> names;
+  for (unsigned i = 0; i < entry.getNumArguments(); ++i) {
+    auto name = entry.getArgAttrOfType<StringAttr>(i, tile::kArgName);
+    names.push_back(name ? name.str() : "#" + std::to_string(i));
+  }
+  return names;
+}
+
+/// Why the entry cannot be run, or empty.
+static std::string findObstacle(const MeaningTable &meanings, ModuleOp module, func::FuncOp entry,
+                                const std::string &symbol) {
+  if (!entry || !llvm::hasSingleElement(entry.getBody()))
+    return "the module has no plain function '" + symbol + "'";
+  return findUnknown(meanings, module);
+}
+
+std::shared_ptr<LoadedKernel> ReferenceDevice::load(const Artifact &artifact, RuntimeError &error) {
+  auto kernel = std::make_shared<ReferenceKernel>();
+  std::string reason;
+  kernel->module = parseModule(kernel->context, artifact.binary, reason);
+  if (!kernel->module) {
+    error = {RuntimeError::Kind::Internal, "TW0610", "malformed Tile IR: " + reason, ""};
+    return nullptr;
+  }
+  kernel->entry = kernel->module->lookupSymbol<func::FuncOp>(artifact.symbol);
+  reason = findObstacle(kernel->meanings, *kernel->module, kernel->entry, artifact.symbol);
+  if (!reason.empty()) {
+    error = {RuntimeError::Kind::Internal, "TW0604", reason, ""};
+    return nullptr;
+  }
+  kernel->argumentNames = argumentNamesOf(kernel->entry);
+  return kernel;
+}
+
+/// The value of a parameter as the program first sees it.
+static Element bindArgument(Type type, const LaunchArgument &argument, int32_t index) {
+  if (isa<tile::PtrType>(type))
+    return {argument.bits, index};
+  return {truncateToWidth(argument.bits, elementWidth(type))};
+}
+
+static std::optional<RuntimeError> runProgram(ReferenceKernel &kernel, const Launch &launch,
+                                              std::array<int32_t, 3> id) {
+  Program program(kernel.meanings, launch, id);
+  for (BlockArgument parameter : kernel.entry.getArguments()) {
+    unsigned index = parameter.getArgNumber();
+    program.set(parameter, {bindArgument(parameter.getType(), launch.arguments[index], index)});
+  }
+  if (failed(runBlock(program, kernel.entry.getBody().front())))
+    return program.error;
+  return std::nullopt;
+}
+
+static std::optional<RuntimeError> checkLaunch(ReferenceKernel &kernel, const LaunchGrid &grid,
+                                               size_t numArguments) {
+  const auto &[x, y, z] = grid.programs;
+  if (x < 0 || y < 0 || z < 0)
+    return RuntimeError{RuntimeError::Kind::Launch, "TW0402",
+                        llvm::formatv("the grid ({0}, {1}, {2}) has a negative extent", x, y, z),
+                        "a grid counts programs along each axis: 0 or more"};
+  if (numArguments != kernel.argumentNames.size())
+    return RuntimeError{RuntimeError::Kind::Launch, "TW0404",
+                        llvm::formatv("kernel {0} takes {1} run-time arguments, {2} were given",
+                                      kernel.entry.getName(), kernel.argumentNames.size(),
+                                      numArguments),
+                        ""};
+  return std::nullopt;
+}
+
+std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
+                                                    std::span<const LaunchArgument> arguments) {
+  auto &kernel = static_cast<ReferenceKernel &>(loaded);
+  std::lock_guard<std::mutex> lock(kernel.running);
+  if (auto error = checkLaunch(kernel, grid, arguments.size()))
+    return error;
+  Launch launch{grid, arguments, kernel.argumentNames};
+  for (int32_t z = 0; z < grid.programs[2]; ++z)
+    for (int32_t y = 0; y < grid.programs[1]; ++y)
+      for (int32_t x = 0; x < grid.programs[0]; ++x)
+        if (std::optional<RuntimeError> error = runProgram(kernel, launch, {x, y, z}))
+          return error;
+  return std::nullopt;
+}
+
+std::shared_ptr<Device> tw::makeReferenceDevice() { return std::make_shared<ReferenceDevice>(); }

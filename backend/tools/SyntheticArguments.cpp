@@ -1,0 +1,117 @@
+// Made-up arguments for running a kernel from the command line: arrays filled by rule, and scalars.
+#include "backend/tools/SyntheticArguments.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/APInt.h"
+#include "llvm/ADT/StringSwitch.h"
+#include <cstring>
+#include <random>
+
+using namespace tw;
+
+static unsigned bitWidth(llvm::StringRef type) {
+  return llvm::StringSwitch<unsigned>(type)
+      .Case("i1", 1)
+      .Case("i8", 8)
+      .Cases({"i16", "f16", "bf16"}, 16)
+      .Cases({"i32", "f32"}, 32)
+      .Cases({"i64", "f64"}, 64)
+      .Default(0);
+}
+
+static bool isFloat(llvm::StringRef type) { return type.contains('f'); }
+
+static const llvm::fltSemantics &semanticsOf(llvm::StringRef type) {
+  if (type == "f16")
+    return llvm::APFloat::IEEEhalf();
+  if (type == "bf16")
+    return llvm::APFloat::BFloat();
+  return type == "f32" ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble();
+}
+
+static uint64_t encodeNumber(llvm::StringRef type, double value) {
+  if (!isFloat(type))
+    return uint64_t(int64_t(value));
+  llvm::APFloat number(value);
+  bool isInexact;
+  number.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &isInexact);
+  return number.bitcastToAPInt().getZExtValue();
+}
+
+static double decodeNumber(llvm::StringRef type, uint64_t bits) {
+  unsigned width = bitWidth(type);
+  if (!isFloat(type))
+    return double(llvm::APInt(64, bits).trunc(width).getSExtValue());
+  llvm::APFloat number(semanticsOf(type), llvm::APInt(64, bits).trunc(width));
+  bool isInexact;
+  number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &isInexact);
+  return number.convertToDouble();
+}
+
+static unsigned storedBytes(llvm::StringRef type) { return (bitWidth(type) + 7) / 8; }
+
+/// Fills an array by rule; false when the rule is neither a name nor a number.
+static bool fill(SyntheticArgument &argument, llvm::StringRef rule, uint64_t seed) {
+  double constant = 0;
+  bool isNumber = !rule.getAsDouble(constant);
+  if (!isNumber && rule != "random" && rule != "iota" && rule != "zeros")
+    return false;
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  unsigned bytes = storedBytes(argument.type);
+  for (uint64_t i = 0; i < argument.numElements; ++i) {
+    uint64_t bits = encodeNumber(argument.type, rule == "iota" ? double(i) : constant);
+    if (rule == "random")
+      bits = isFloat(argument.type) ? encodeNumber(argument.type, uniform(generator)) : generator();
+    if (argument.type == "i1")
+      bits &= 1;
+    memcpy(argument.data + i * bytes, &bits, bytes);
+  }
+  return true;
+}
+
+static void allocate(SyntheticArgument &argument) {
+  uint64_t bytes = argument.numElements * storedBytes(argument.type);
+  argument.storage = std::make_unique<char[]>(bytes + 64);
+  argument.data = argument.storage.get();
+  argument.data += (64 - reinterpret_cast<uintptr_t>(argument.data) % 64) % 64;
+}
+
+bool tw::parseArgument(llvm::StringRef text, uint64_t seed, SyntheticArgument &argument,
+                       std::string &error) {
+  auto [declaration, value] = text.split('=');
+  argument.isReadOnly = declaration.consume_front("const ");
+  auto [type, extent] = declaration.split('[');
+  argument.type = type.str();
+  argument.isArray = !extent.empty();
+  error = ("argument `" + text + "` is not like f32[1024]=random or i32=5").str();
+  if (!bitWidth(type))
+    return false;
+  if (argument.isArray) {
+    if (!extent.consume_back("]") || extent.getAsInteger(10, argument.numElements))
+      return false;
+    allocate(argument);
+    return fill(argument, value, seed);
+  }
+  double number;
+  int64_t integer;
+  if (!isFloat(type) && !value.getAsInteger(0, integer))
+    argument.scalarBits = uint64_t(integer);
+  else if (isFloat(type) && !value.getAsDouble(number))
+    argument.scalarBits = encodeNumber(type, number);
+  else
+    return false;
+  return true;
+}
+
+LaunchArgument SyntheticArgument::launchArgument() const {
+  if (!isArray)
+    return {scalarBits};
+  uint64_t address = reinterpret_cast<uint64_t>(data);
+  return {address, address, numElements * storedBytes(type), isReadOnly};
+}
+
+double SyntheticArgument::element(uint64_t index) const {
+  uint64_t bits = 0;
+  memcpy(&bits, data + index * storedBytes(type), storedBytes(type));
+  return decodeNumber(type, bits);
+}

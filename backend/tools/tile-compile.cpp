@@ -1,0 +1,112 @@
+// Compiles one kernel written in Tile IR text: shows it at any stage, or runs it on made-up
+// arguments.
+#include "backend/BytecodeTarget.h"
+#include "backend/Compiler.h"
+#include "backend/Inspection.h"
+#include "backend/PassRun.h"
+#include "backend/cpu/CpuDevice.h"
+#include "backend/cpu/CpuTarget.h"
+#include "backend/reference/ReferenceDevice.h"
+#include "backend/tools/RunKernel.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace tw;
+namespace cl = llvm::cl;
+
+namespace {
+/// The command line. Its options live on main's stack, so there are no static constructors.
+struct CommandLine {
+  cl::opt<std::string> input{cl::Positional, cl::desc("<kernel.mlir>"), cl::init("-")};
+  cl::opt<std::string> output{"o", cl::desc("output file of --emit"), cl::init("-")};
+  cl::opt<std::string> target{"target", cl::desc("cpu or reference"), cl::init("cpu")};
+  cl::opt<std::string> stage{"emit",
+                             cl::desc("print a stage: tile, tile-passes, lowered, llvm-dialect, "
+                                      "llvm-unoptimized, llvm, asm, object")};
+  cl::opt<std::string> options{"options", cl::desc("target options, as verify")};
+  cl::opt<bool> run{"run", cl::desc("compile, launch, print sums of the arrays")};
+  cl::opt<std::string> grid{"grid", cl::desc("4 or 4,2,1"), cl::init("1")};
+  cl::list<std::string> arguments{
+      "arg", cl::desc("f32[1024]=random|iota|zeros|1.5, const f32[8]=iota, or i32=5; in order")};
+  cl::opt<unsigned> time{"time", cl::desc("time this many launches"), cl::init(0)};
+  cl::opt<unsigned> show{"show", cl::desc("print this many elements of every array"), cl::init(0)};
+  cl::opt<int> threads{"num-threads", cl::desc("threads of the cpu, 0: all cores"), cl::init(0)};
+};
+} // namespace
+
+static int fail(const std::vector<Diagnostic> &diagnostics) {
+  for (const Diagnostic &diagnostic : diagnostics)
+    llvm::errs() << renderDiagnostic(diagnostic, {});
+  return 1;
+}
+
+static int writeOutput(const std::string &path, const std::string &text) {
+  std::error_code error;
+  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
+  if (error) {
+    llvm::errs() << path << ": " << error.message() << "\n";
+    return 1;
+  }
+  file.os() << text;
+  file.keep();
+  return 0;
+}
+
+static int printStage(const CommandLine &line, mlir::ModuleOp module, const Target &target,
+                      const CompileOptions &options) {
+  std::vector<Diagnostic> diagnostics;
+  std::string text;
+  if (!inspectModule(module, target, options, line.stage, text, diagnostics))
+    return fail(diagnostics);
+  return writeOutput(line.output, text);
+}
+
+static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const Target &target,
+                         const CompileOptions &options) {
+  std::vector<Diagnostic> diagnostics;
+  Artifact artifact;
+  if (!compileModule(module, target, options, artifact, diagnostics))
+    return fail(diagnostics);
+  llvm::outs() << "compiled " << artifact.symbol << ": " << artifact.codeBytes << " bytes of code";
+  for (const auto &[piece, milliseconds] : artifact.milliseconds)
+    llvm::outs() << llvm::formatv(", {0} {1:F1} ms", piece, milliseconds);
+  llvm::outs() << "\n";
+  if (!line.run)
+    return 0;
+  std::shared_ptr<Device> device =
+      target.name() == "reference" ? makeReferenceDevice() : makeCpuDevice(line.threads);
+  RunRequest request{
+      {line.arguments.begin(), line.arguments.end()}, line.grid, line.time, line.show};
+  return runKernel(artifact, *device, request) ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  CommandLine line;
+  cl::ParseCommandLineOptions(argc, argv, "Compiles a kernel written in Tile IR\n");
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceFile<mlir::ModuleOp>(line.input, context.get());
+  if (!module)
+    return 1;
+  std::vector<std::string> names = {"cpu", "reference"};
+  for (const std::string &level : cpuLevels())
+    names.push_back("cpu:" + level);
+  if (!llvm::is_contained(names, line.target.getValue())) {
+    llvm::errs() << "error: there is no target `" << line.target << "`: " << llvm::join(names, ", ")
+                 << "\n";
+    return 1;
+  }
+  std::unique_ptr<Target> target =
+      llvm::StringRef(line.target).starts_with("cpu")
+          ? makeCpuTarget(llvm::StringRef(line.target).drop_front(3).ltrim(':').str())
+          : makeBytecodeTarget("reference");
+  CompileOptions options;
+  options.extra = line.options;
+  int status = line.stage.empty() ? compileAndRun(line, *module, *target, options)
+                                  : printStage(line, *module, *target, options);
+  if (isThreadContextAbandoned())
+    (void)module.release(); // a pass crashed half way through it
+  return status;
+}

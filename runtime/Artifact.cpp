@@ -1,0 +1,123 @@
+// Encodes artifacts as self-contained bytes, and decodes them with every length checked.
+#include "runtime/Artifact.h"
+#include <cstring>
+#include <string_view>
+
+using namespace tw;
+
+namespace {
+constexpr std::string_view kMagic = "TWARTIFACT";
+constexpr uint32_t kVersion = 1;
+
+/// Appends values in the machine's byte order: artifacts do not travel between kinds of machine.
+class Encoder {
+public:
+  template <typename T> void addNumber(T value) {
+    bytes.append(reinterpret_cast<const char *>(&value), sizeof(value));
+  }
+  void addText(std::string_view text) {
+    addNumber<uint64_t>(text.size());
+    bytes.append(text);
+  }
+  std::string bytes;
+};
+
+/// Takes values from the front. After the first failure everything fails and reads as empty.
+class Decoder {
+public:
+  explicit Decoder(std::string_view bytes) : rest(bytes) {}
+  template <typename T> T takeNumber() {
+    T value{};
+    if (rest.size() < sizeof(T)) {
+      fail();
+      return value;
+    }
+    memcpy(&value, rest.data(), sizeof(T));
+    rest.remove_prefix(sizeof(T));
+    return value;
+  }
+  std::string takeText() {
+    uint64_t size = takeNumber<uint64_t>();
+    if (size > rest.size()) {
+      fail();
+      return {};
+    }
+    std::string text(rest.substr(0, size));
+    rest.remove_prefix(size);
+    return text;
+  }
+  /// A count of things that take at least `bytesEach`: a huge one is refused before anything is
+  /// allocated for it.
+  uint64_t takeCount(size_t bytesEach) {
+    uint64_t count = takeNumber<uint64_t>();
+    if (count > rest.size() / bytesEach) {
+      fail();
+      return 0;
+    }
+    return count;
+  }
+  bool isComplete() const { return !failed && rest.empty(); }
+
+private:
+  void fail() {
+    failed = true;
+    rest = {};
+  }
+  std::string_view rest;
+  bool failed = false;
+};
+} // namespace
+
+std::string tw::encodeArtifact(const Artifact &artifact) {
+  Encoder encoder;
+  encoder.addText(kMagic);
+  encoder.addNumber(kVersion);
+  encoder.addText(artifact.target);
+  encoder.addText(artifact.symbol);
+  encoder.addText(artifact.binary);
+  encoder.addNumber(artifact.scratchBytes);
+  encoder.addNumber(artifact.codeBytes);
+  encoder.addNumber<uint64_t>(artifact.parameters.size());
+  for (const ArtifactParameter &parameter : artifact.parameters) {
+    encoder.addText(parameter.name);
+    encoder.addText(parameter.type);
+    encoder.addNumber<uint8_t>(parameter.isStored);
+    encoder.addNumber<int32_t>(parameter.sourceIndex);
+  }
+  encoder.addNumber<uint64_t>(artifact.milliseconds.size());
+  for (const auto &[piece, milliseconds] : artifact.milliseconds) {
+    encoder.addText(piece);
+    encoder.addNumber(milliseconds);
+  }
+  return std::move(encoder.bytes);
+}
+
+bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
+  Decoder decoder(bytes);
+  if (decoder.takeText() != kMagic || decoder.takeNumber<uint32_t>() != kVersion)
+    return false;
+  Artifact result;
+  result.target = decoder.takeText();
+  result.symbol = decoder.takeText();
+  result.binary = decoder.takeText();
+  result.scratchBytes = decoder.takeNumber<uint64_t>();
+  result.codeBytes = decoder.takeNumber<uint64_t>();
+  uint64_t numParameters = decoder.takeCount(2 * sizeof(uint64_t) + 5);
+  for (uint64_t i = 0; i < numParameters; ++i) {
+    ArtifactParameter parameter;
+    parameter.name = decoder.takeText();
+    parameter.type = decoder.takeText();
+    parameter.isStored = decoder.takeNumber<uint8_t>() != 0;
+    parameter.sourceIndex = decoder.takeNumber<int32_t>();
+    result.parameters.push_back(std::move(parameter));
+  }
+  uint64_t numPieces = decoder.takeCount(2 * sizeof(uint64_t));
+  for (uint64_t i = 0; i < numPieces; ++i) {
+    std::string piece = decoder.takeText();
+    result.milliseconds[piece] = decoder.takeNumber<double>();
+  }
+  if (!decoder.isComplete())
+    return false;
+  artifact = std::move(result);
+  return true;
+}

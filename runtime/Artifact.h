@@ -1,0 +1,34 @@
+// What a target makes of a kernel: the binary and every fact needed to load and launch it.
+#ifndef RUNTIME_ARTIFACT_H
+#define RUNTIME_ARTIFACT_H
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tw {
+
+/// One run-time parameter of a compiled kernel; constexpr and ==1 parameters are not among them.
+struct ArtifactParameter {
+  std::string name;
+  std::string type;      // "i32", "fp32", ... or "*fp32" for a pointer
+  bool isStored = false; // the kernel writes through this pointer
+  int sourceIndex = 0;   // position in the Python signature
+};
+
+struct Artifact {
+  std::string target; // "cpu", "reference", ...
+  std::string symbol; // name of the entry in the binary
+  std::string binary; // cpu: relocatable ELF object; reference: Tile IR bytecode
+  std::vector<ArtifactParameter> parameters;
+  uint64_t scratchBytes = 0; // private memory that each running program needs, 64-byte aligned
+  uint64_t codeBytes = 0;    // machine code, for reports
+  std::map<std::string, double> milliseconds; // compile time by piece: frontend, passes, llvm, ...
+};
+
+/// A self-contained encoding with a format version; `decodeArtifact` rejects anything malformed.
+std::string encodeArtifact(const Artifact &artifact);
+bool decodeArtifact(const std::string &bytes, Artifact &artifact);
+
+} // namespace tw
+#endif

@@ -1,0 +1,48 @@
+// A thing that runs compiled kernels: the CPU, the reference interpreter, a GPU.
+#ifndef RUNTIME_DEVICE_H
+#define RUNTIME_DEVICE_H
+#include "runtime/Artifact.h"
+#include <array>
+#include <memory>
+#include <optional>
+#include <span>
+
+namespace tw {
+
+/// A failure at run time; `code` is stable ("TW0401") and `message` is for people.
+struct RuntimeError {
+  enum class Kind { Launch, Device, Internal } kind = Kind::Launch;
+  std::string code, message, hint;
+};
+
+/// One argument of a launch. A scalar's bits are in the low bytes of `bits`; a pointer's address is
+/// `bits`. `bytes` and `isReadOnly` describe the memory behind a pointer, 0 when unknown.
+struct LaunchArgument {
+  uint64_t bits = 0;
+  uint64_t allocationBase = 0; // address of the first byte of the tensor's memory
+  uint64_t bytes = 0;          // size of that memory from `allocationBase`
+  bool isReadOnly = false;
+};
+
+struct LaunchGrid {
+  std::array<int32_t, 3> programs = {1, 1, 1};
+};
+
+/// A kernel that a device has loaded; destroying it unloads the code.
+class LoadedKernel {
+public:
+  virtual ~LoadedKernel() = default;
+};
+
+class Device {
+public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;
+  virtual std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) = 0;
+  /// Runs the whole grid and returns when it has finished (CPU devices) or is enqueued (GPUs).
+  virtual std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
+                                             std::span<const LaunchArgument> arguments) = 0;
+};
+
+} // namespace tw
+#endif

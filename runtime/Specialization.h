@@ -1,0 +1,35 @@
+// What a compiled kernel assumes of its arguments.
+#ifndef RUNTIME_SPECIALIZATION_H
+#define RUNTIME_SPECIALIZATION_H
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tw {
+
+/// One parameter of the Python signature, in order.
+struct ArgumentSpec {
+  enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
+  std::string name;
+  std::string type;          // Scalar: "i32", "fp32", "u64", "i1"; Pointer: pointee "fp32"
+  std::string constexprJson; // Constexpr: the captured value, as in the kernel source buffer
+  int64_t divisibility = 1;  // of a scalar's value or a pointer's address; 16 when known
+  bool isOne = false;        // a scalar known to equal 1: becomes a compile-time 1
+  bool isStreaming = false;  // a pointer to more bytes than the last-level cache holds
+  bool isDisjoint = false;   // a pointer whose memory overlaps that of no other argument
+};
+
+struct CompileOptions {
+  int numWarps = 4;
+  int numStages = 3;
+  bool debug = false; // device_assert and overflow checks are compiled in
+  std::string extra;  // further target options, part of the key
+};
+
+struct Specialization {
+  std::vector<ArgumentSpec> arguments;
+  CompileOptions options;
+};
+
+} // namespace tw
+#endif
