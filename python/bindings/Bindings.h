@@ -1,0 +1,29 @@
+// What the files of the Python module share: conversions of reports and the parts of the module.
+#ifndef PYTHON_BINDINGS_BINDINGS_H
+#define PYTHON_BINDINGS_BINDINGS_H
+#include "backend/api/Compile.h"
+#include <pybind11/pybind11.h>
+
+namespace tw::python {
+
+/// A compiled kernel as Python holds it, with what a warm launch needs worked out once.
+struct Kernel {
+  explicit Kernel(std::shared_ptr<api::CompiledKernel> compiled);
+
+  /// How a parameter's bits are made from a Python object.
+  enum class Encoding : char { Integer, Float32, Float64 };
+
+  std::shared_ptr<api::CompiledKernel> compiled;
+  std::vector<Encoding> encodings;
+};
+
+/// A report as a dictionary with the field names of api::Report.
+pybind11::dict toDict(const api::Report &report);
+pybind11::dict toDict(const RuntimeError &error);
+
+void defineCompiler(pybind11::module_ &module);
+void defineRuntime(pybind11::module_ &module);
+void defineArrays(pybind11::module_ &module);
+
+} // namespace tw::python
+#endif

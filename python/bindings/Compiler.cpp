@@ -1,0 +1,224 @@
+// Python's view of compilation: kernel sources, specializations, compile and inspect.
+#include "python/bindings/Bindings.h"
+#include <mutex>
+#include <optional>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+using namespace tw;
+
+namespace {
+
+/// Calls a Python evaluator from the compiler. The compiler is built without exceptions, so
+/// whatever Python raises (KeyboardInterrupt, too) is kept here, answered as an error and raised
+/// afterwards.
+class PythonEvaluator {
+public:
+  explicit PythonEvaluator(py::function function) : function(std::move(function)) {}
+
+  std::string operator()(const std::string &request) {
+    py::gil_scoped_acquire gil;
+    if (pending)
+      return R"({"error": "the evaluation was interrupted"})";
+    try {
+      return py::cast<std::string>(function(request));
+    } catch (py::error_already_set &raised) {
+      pending.emplace(std::move(raised));
+    } catch (py::cast_error &) {
+      return R"({"error": "the evaluator answered with something other than text"})";
+    }
+    return R"({"error": "the evaluation was interrupted"})";
+  }
+
+  void raisePending() {
+    if (pending)
+      throw py::error_already_set(std::move(*pending));
+  }
+
+private:
+  py::function function;
+  std::optional<py::error_already_set> pending;
+};
+
+} // namespace
+
+static Specialization makeSpecialization(std::vector<ArgumentSpec> arguments, int numWarps,
+                                         int numStages, bool debug, std::string extra) {
+  Specialization specialization;
+  specialization.arguments = std::move(arguments);
+  specialization.options.numWarps = numWarps;
+  specialization.options.numStages = numStages;
+  specialization.options.debug = debug;
+  specialization.options.extra = std::move(extra);
+  return specialization;
+}
+
+static ArgumentSpec makeConstexpr(std::string name, std::string json) {
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::Constexpr;
+  spec.name = std::move(name);
+  spec.constexprJson = std::move(json);
+  return spec;
+}
+
+static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divisibility,
+                               bool isOne) {
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::Scalar;
+  spec.name = std::move(name);
+  spec.type = std::move(type);
+  spec.divisibility = divisibility;
+  spec.isOne = isOne;
+  return spec;
+}
+
+static ArgumentSpec makePointer(std::string name, std::string pointee, int64_t divisibility,
+                                bool isStreaming, bool isDisjoint) {
+  ArgumentSpec spec;
+  spec.kind = ArgumentSpec::Kind::Pointer;
+  spec.name = std::move(name);
+  spec.type = std::move(pointee);
+  spec.divisibility = divisibility;
+  spec.isStreaming = isStreaming;
+  spec.isDisjoint = isDisjoint;
+  return spec;
+}
+
+static py::list toList(const std::vector<api::Report> &reports) {
+  py::list list;
+  for (const api::Report &report : reports)
+    list.append(python::toDict(report));
+  return list;
+}
+
+static py::tuple compileKernel(const api::KernelSource &source,
+                               const Specialization &specialization, const std::string &target,
+                               py::function evaluate, const std::string &cacheDirectory,
+                               bool cacheEnabled) {
+  PythonEvaluator evaluator(std::move(evaluate));
+  api::CompileResult result;
+  {
+    py::gil_scoped_release released;
+    result = api::compile(source, specialization, target, std::ref(evaluator),
+                          api::CacheSettings{cacheDirectory, cacheEnabled});
+  }
+  evaluator.raisePending();
+  py::object kernel = py::none();
+  if (result.kernel)
+    kernel = py::cast(std::make_shared<python::Kernel>(result.kernel));
+  return py::make_tuple(kernel, toList(result.reports));
+}
+
+/// Without the lock of the interpreter: another thread may be compiling the same kernel.
+static py::object findKernel(const std::string &meaning, const std::string &exact,
+                             const Specialization &specialization, const std::string &target,
+                             const std::string &cacheDirectory, bool cacheEnabled) {
+  std::shared_ptr<api::CompiledKernel> kernel;
+  {
+    py::gil_scoped_release released;
+    kernel = api::find({meaning, exact}, specialization, target,
+                       api::CacheSettings{cacheDirectory, cacheEnabled});
+  }
+  if (!kernel)
+    return py::none();
+  return py::cast(std::make_shared<python::Kernel>(std::move(kernel)));
+}
+
+static py::object readRecord(const std::string &cacheDirectory, const std::string &key) {
+  std::optional<std::string> content = api::readRecord(key, api::CacheSettings{cacheDirectory});
+  return content ? py::object(py::bytes(*content)) : py::none();
+}
+
+static void writeRecord(const std::string &cacheDirectory, const std::string &key,
+                        const py::bytes &content) {
+  api::writeRecord(key, content, api::CacheSettings{cacheDirectory});
+}
+
+static py::tuple inspectKernel(const api::KernelSource &source,
+                               const Specialization &specialization, const std::string &target,
+                               const std::string &stage, py::function evaluate) {
+  PythonEvaluator evaluator(std::move(evaluate));
+  std::string text;
+  api::CompileResult result;
+  {
+    py::gil_scoped_release released;
+    result = api::inspect(source, specialization, target, stage, std::ref(evaluator), text);
+  }
+  evaluator.raisePending();
+  return py::make_tuple(text, toList(result.reports));
+}
+
+static const char *nameOf(api::Origin origin) {
+  switch (origin) {
+  case api::Origin::Compiled:
+    return "compiled";
+  case api::Origin::Disk:
+    return "disk";
+  case api::Origin::Memory:
+    return "memory";
+  }
+  return "compiled";
+}
+
+static py::list describeParameters(const python::Kernel &kernel) {
+  py::list list;
+  for (const ArtifactParameter &parameter : kernel.compiled->artifact.parameters)
+    list.append(
+        py::make_tuple(parameter.name, parameter.type, parameter.isStored, parameter.sourceIndex));
+  return list;
+}
+
+static void defineKernel(py::module_ &module) {
+  using python::Kernel;
+  py::class_<Kernel, std::shared_ptr<Kernel>>(module, "Kernel")
+      .def_property_readonly("key", [](const Kernel &kernel) { return kernel.compiled->key; })
+      .def_property_readonly("origin",
+                             [](const Kernel &kernel) { return nameOf(kernel.compiled->origin); })
+      .def_property_readonly("target",
+                             [](const Kernel &kernel) { return kernel.compiled->artifact.target; })
+      .def_property_readonly("symbol",
+                             [](const Kernel &kernel) { return kernel.compiled->artifact.symbol; })
+      .def_property_readonly(
+          "binary",
+          [](const Kernel &kernel) { return py::bytes(kernel.compiled->artifact.binary); })
+      .def_property_readonly("parameters", &describeParameters)
+      .def_property_readonly(
+          "scratch_bytes",
+          [](const Kernel &kernel) { return kernel.compiled->artifact.scratchBytes; })
+      .def_property_readonly(
+          "code_bytes", [](const Kernel &kernel) { return kernel.compiled->artifact.codeBytes; })
+      .def_property_readonly("milliseconds", [](const Kernel &kernel) {
+        return kernel.compiled->artifact.milliseconds;
+      });
+}
+
+void python::defineCompiler(py::module_ &module) {
+  py::class_<api::KernelSource>(module, "KernelSource")
+      .def(py::init<std::string>(), py::arg("json"))
+      .def(py::init([](std::string json, std::string meaning, std::string exact) {
+             return api::KernelSource(std::move(json), {std::move(meaning), std::move(exact)});
+           }),
+           py::arg("json"), py::arg("meaning"), py::arg("exact"))
+      .def_property_readonly("json", &api::KernelSource::json)
+      .def_property_readonly("digest", &api::KernelSource::digest);
+  py::class_<ArgumentSpec>(module, "ArgumentSpec")
+      .def_static("constexpr", &makeConstexpr, py::arg("name"), py::arg("json"))
+      .def_static("scalar", &makeScalar, py::arg("name"), py::arg("type"), py::arg("divisibility"),
+                  py::arg("is_one"))
+      .def_static("pointer", &makePointer, py::arg("name"), py::arg("pointee"),
+                  py::arg("divisibility"), py::arg("is_streaming"), py::arg("is_disjoint"));
+  py::class_<Specialization>(module, "Specialization")
+      .def(py::init(&makeSpecialization), py::arg("arguments"), py::arg("num_warps"),
+           py::arg("num_stages"), py::arg("debug"), py::arg("extra"));
+  defineKernel(module);
+  module.def("compile", &compileKernel, py::arg("source"), py::arg("specialization"),
+             py::arg("target"), py::arg("evaluator"), py::arg("cache_directory"),
+             py::arg("cache_enabled"));
+  module.def("find", &findKernel, py::arg("meaning"), py::arg("exact"), py::arg("specialization"),
+             py::arg("target"), py::arg("cache_directory"), py::arg("cache_enabled"));
+  module.def("read_record", &readRecord, py::arg("cache_directory"), py::arg("key"));
+  module.def("write_record", &writeRecord, py::arg("cache_directory"), py::arg("key"),
+             py::arg("content"));
+  module.def("inspect", &inspectKernel, py::arg("source"), py::arg("specialization"),
+             py::arg("target"), py::arg("stage"), py::arg("evaluator"));
+}

@@ -1,0 +1,125 @@
+// Python's view of running kernels: launches, the cache's counters, targets and threads.
+#include "python/bindings/Bindings.h"
+#include <bit>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+using namespace tw;
+using python::Kernel;
+
+Kernel::Kernel(std::shared_ptr<api::CompiledKernel> kernel) : compiled(std::move(kernel)) {
+  for (const ArtifactParameter &parameter : compiled->artifact.parameters)
+    encodings.push_back(parameter.type == "fp32"   ? Encoding::Float32
+                        : parameter.type == "fp64" ? Encoding::Float64
+                                                   : Encoding::Integer);
+}
+
+py::dict python::toDict(const api::Report &report) {
+  py::dict dict;
+  dict["kind"] = report.kind;
+  dict["severity"] = report.severity;
+  dict["code"] = report.code;
+  dict["message"] = report.message;
+  dict["rendered"] = report.rendered;
+  dict["json"] = report.json;
+  return dict;
+}
+
+static const char *nameOf(RuntimeError::Kind kind) {
+  switch (kind) {
+  case RuntimeError::Kind::Launch:
+    return "launch";
+  case RuntimeError::Kind::Device:
+    return "device";
+  case RuntimeError::Kind::Internal:
+    return "internal";
+  }
+  return "internal";
+}
+
+py::dict python::toDict(const RuntimeError &error) {
+  py::dict dict;
+  dict["kind"] = nameOf(error.kind);
+  dict["severity"] = "error";
+  dict["code"] = error.code;
+  dict["message"] = error.message;
+  dict["hint"] = error.hint;
+  return dict;
+}
+
+/// The bits of one argument. Integers are taken modulo 2^64: the kernel reads the low bytes that
+/// its parameter's type has. `value` must be an int (or have __index__) or a number, or Python
+/// raises.
+static uint64_t bitsOf(PyObject *value, Kernel::Encoding encoding) {
+  if (encoding == Kernel::Encoding::Integer) {
+    uint64_t bits = PyLong_AsUnsignedLongLongMask(value);
+    if (bits == ~uint64_t(0) && PyErr_Occurred())
+      throw py::error_already_set();
+    return bits;
+  }
+  double number = PyFloat_AsDouble(value);
+  if (number == -1.0 && PyErr_Occurred())
+    throw py::error_already_set();
+  if (encoding == Kernel::Encoding::Float32)
+    return std::bit_cast<uint32_t>(static_cast<float>(number));
+  return std::bit_cast<uint64_t>(number);
+}
+
+/// `memory` is None or one (base address, bytes, is read-only) for each parameter.
+static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py::tuple &values,
+                                                 const py::object &memory) {
+  size_t count = kernel.encodings.size();
+  if (values.size() != count)
+    throw py::value_error("the kernel has " + std::to_string(count) + " parameters, " +
+                          std::to_string(values.size()) + " values were given");
+  std::vector<LaunchArgument> arguments(count);
+  for (size_t i = 0; i < count; ++i)
+    arguments[i].bits = bitsOf(PyTuple_GET_ITEM(values.ptr(), i), kernel.encodings[i]);
+  if (memory.is_none())
+    return arguments;
+  py::sequence spans = py::reinterpret_borrow<py::sequence>(memory);
+  if (spans.size() != count)
+    throw py::value_error("one memory description for each parameter is needed");
+  for (size_t i = 0; i < count; ++i) {
+    py::sequence span = spans[i];
+    arguments[i].allocationBase = py::cast<uint64_t>(span[0]);
+    arguments[i].bytes = py::cast<uint64_t>(span[1]);
+    arguments[i].isReadOnly = py::cast<bool>(span[2]);
+  }
+  return arguments;
+}
+
+/// Runs the grid; the report of a failure, or None.
+static py::object launchKernel(Kernel &kernel, int32_t x, int32_t y, int32_t z,
+                               const py::tuple &values, const py::object &memory) {
+  std::vector<LaunchArgument> arguments = readArguments(kernel, values, memory);
+  std::optional<RuntimeError> error;
+  {
+    py::gil_scoped_release released;
+    error = api::launch(*kernel.compiled, LaunchGrid{{x, y, z}}, arguments);
+  }
+  if (error)
+    return python::toDict(*error);
+  return py::none();
+}
+
+static py::dict cacheStatistics() {
+  api::CacheStatistics statistics = api::cacheStatistics();
+  py::dict dict;
+  dict["hits"] = statistics.hits;
+  dict["misses"] = statistics.misses;
+  dict["corrupt"] = statistics.corrupt;
+  dict["writes"] = statistics.writes;
+  dict["write_failures"] = statistics.writeFailures;
+  return dict;
+}
+
+void python::defineRuntime(py::module_ &module) {
+  module.def("launch", &launchKernel, py::arg("kernel"), py::arg("x"), py::arg("y"), py::arg("z"),
+             py::arg("values"), py::arg("memory"));
+  module.def("cache_statistics", &cacheStatistics);
+  module.def("targets", &api::targets);
+  module.def("build_id", &api::buildId);
+  module.def("set_num_threads", &api::setNumThreads, py::arg("count"));
+  module.def("num_threads", &api::numThreads);
+}

@@ -1,0 +1,31 @@
+"""Tilewright: a block-level kernel language embedded in Python, and its compiler.
+
+`import tilewright as tw` gives the language's names for use in kernels (tw.load, tw.arange, ...),
+the decorator `tw.jit`, and what the host needs. Nothing is loaded or compiled at import: the native
+module comes with the first compilation.
+"""
+
+from __future__ import annotations
+
+from . import language as language
+from . import testing as testing
+from ._version import __version__ as __version__
+from .arguments import reinterpret as reinterpret
+from .autotune import Config as Config
+from .autotune import autotune as autotune
+from .autotune import heuristics as heuristics
+from .compile import CompiledKernel as CompiledKernel
+from .devices import current_device as current_device
+from .devices import device as device
+from .devices import list_devices as list_devices
+from .errors import CompileError as CompileError
+from .errors import DeviceError as DeviceError
+from .errors import InternalError as InternalError
+from .errors import LaunchError as LaunchError
+from .errors import TilewrightError as TilewrightError
+from .errors import TilewrightWarning as TilewrightWarning
+from .errors import UnsupportedError as UnsupportedError
+from .jit import JITFunction as JITFunction
+from .jit import jit as jit
+from .language import *  # noqa: F403 (the language's names are the package's)
+from .sizes import next_power_of_2 as next_power_of_2

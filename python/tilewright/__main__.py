@@ -1,0 +1,8 @@
+"""`python -m tilewright` is the command `tilewright`."""
+
+import sys
+
+from .cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

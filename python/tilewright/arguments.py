@@ -1,0 +1,384 @@
+"""Reads launch arguments: what a kernel may assume of each (its facts) and the bits to pass."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import Any
+
+from .language.dtypes import dtype
+from .language.static import constexpr
+from .native import native
+
+# (address of the first byte, bytes, is read-only) of the memory behind a pointer.
+Memory = tuple[int, int, bool]
+NO_MEMORY: Memory = (0, 0, False)
+
+
+class ArgumentProblem(Exception):
+    """An argument that cannot be passed; the launch adds the parameter's name."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code, self.message, self.hint = code, message, hint
+
+
+class Facts:
+    """What a kernel is compiled to assume of one argument. Equal facts are the same object, so that
+    the key of a launch is hashed and compared by identity."""
+
+    def __init__(
+        self, is_pointer: bool, type: str, divisibility: int, is_one: bool,
+        is_streaming: bool, is_read_only: bool, is_disjoint: bool = True,
+    ) -> None:  # fmt: skip
+        self.is_pointer = is_pointer
+        self.type = type  # "i32", "fp32", ...; of a pointer the pointee
+        self.divisibility = divisibility
+        self.is_one = is_one
+        self.is_streaming = is_streaming
+        self.is_disjoint = is_disjoint  # no other argument's memory overlaps a pointer's
+        self.is_read_only = is_read_only  # no part of the specialization: checked before the launch
+
+    @cached_property
+    def overlapping(self) -> Facts:
+        """The same pointer where another argument's memory may overlap its own."""
+        return _facts(
+            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only, False
+        )
+
+    @cached_property
+    def unaligned(self) -> Facts:
+        """The same without divisibility."""
+        if self.is_pointer:
+            return pointer_facts(self.type, 1, self.is_streaming, self.is_read_only)
+        return scalar_facts(self.type, 1, self.is_one)
+
+    @cached_property
+    def general(self) -> Facts:
+        """Only the type."""
+        if self.is_pointer:
+            return pointer_facts(self.type, 1, False, self.is_read_only)
+        return scalar_facts(self.type)
+
+    def __str__(self) -> str:
+        text = f"*{self.type}" if self.is_pointer else self.type
+        text += ":1" if self.is_one else f":{self.divisibility}" if self.divisibility > 1 else ""
+        text += ":overlap" if not self.is_disjoint else ""
+        return text + (":stream" if self.is_streaming else "")
+
+
+_known_facts: dict[tuple[Any, ...], Facts] = {}
+
+
+def _facts(*fields: Any) -> Facts:
+    known = _known_facts.get(fields)
+    return known or _known_facts.setdefault(fields, Facts(*fields))
+
+
+def scalar_facts(type: str, divisibility: int = 1, is_one: bool = False) -> Facts:
+    """The facts of a number."""
+    return _facts(False, type, divisibility, is_one, False, False)
+
+
+def pointer_facts(
+    pointee: str, divisibility: int = 1, is_streaming: bool = False, is_read_only: bool = False
+) -> Facts:
+    """The facts of an array."""
+    return _facts(True, pointee, divisibility, False, is_streaming, is_read_only)
+
+
+def parse_facts(text: str) -> Facts:
+    """The facts that a signature entry names: `i32`, `i32:16`, `i32:1`, `*fp32:16:stream:overlap`.
+
+    Raises ValueError for anything else.
+    """
+    type_name, *rest = text.replace(" ", "").split(":")
+    is_pointer = type_name.startswith("*")
+    element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
+    is_streaming, overlaps = "stream" in rest, "overlap" in rest
+    numbers = [int(part) for part in rest if part not in ("stream", "overlap")]
+    if len(numbers) > 1 or any(n not in (1, 16) for n in numbers) or type_name.startswith("**"):
+        raise ValueError(f"{text!r} is no signature entry such as i32, i32:16 or *fp32:16")
+    divisibility = numbers[0] if numbers else 1
+    if is_pointer:
+        facts = pointer_facts(element, divisibility, is_streaming)
+        return facts.overlapping if overlaps else facts
+    return scalar_facts(element, divisibility, numbers == [1])
+
+
+_SIMPLE_CONSTANTS = frozenset({int, bool, str, type(None)})
+
+
+def constexpr_key(value: Any) -> tuple[Any, ...]:
+    """What identifies a compile-time constant: 1, True and 1.0 differ, and so do 0.0 and -0.0."""
+    kind: type = type(value)
+    if kind in _SIMPLE_CONSTANTS:
+        return (kind, value)
+    if isinstance(value, constexpr):
+        return constexpr_key(value.value)
+    if isinstance(value, float):
+        return (kind, float(value).hex())
+    if isinstance(value, (tuple, list)):
+        return (kind, *map(constexpr_key, value))
+    if hasattr(kind, "__dlpack__"):
+        raise ArgumentProblem(
+            "TW0405",
+            "an array cannot be a compile-time constant",
+            "pass it for a parameter of its own, and not for a tw.constexpr",
+        )
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentProblem(
+            "TW0405",
+            f"a {kind.__qualname__} cannot be a compile-time constant: it is not hashable",
+            "pass numbers, strings, dtypes, functions or tuples of them",
+        ) from None
+    return (kind, value)
+
+
+Reading = tuple[Any, Any]  # (facts, bits), or (key of a constant, the constant)
+
+
+def read_constant(value: Any) -> Reading:
+    """The key of a compile-time constant and the constant."""
+    return constexpr_key(value), value
+
+
+_BOOL = scalar_facts("i1")
+_FLOAT = scalar_facts("fp32")
+_I32, _I32_BY_16 = scalar_facts("i32"), scalar_facts("i32", 16)
+_I32_ONE = scalar_facts("i32", 1, True)
+
+
+def _read_int(value: int) -> Reading:
+    if -0x80000000 <= value <= 0x7FFFFFFF:
+        return (_I32_ONE if value == 1 else _I32 if value & 15 else _I32_BY_16), value
+    divisibility = 1 if value & 15 else 16
+    if -(1 << 63) <= value < 1 << 63:
+        return scalar_facts("i64", divisibility), value
+    if 0 <= value < 1 << 64:
+        return scalar_facts("u64", divisibility), value
+    raise ArgumentProblem("TW0407", f"the integer {value} does not fit in 64 bits")
+
+
+def _read_bool(value: bool) -> Reading:
+    return _BOOL, value
+
+
+def _read_float(value: float) -> Reading:
+    return _FLOAT, value
+
+
+class OwnedAddress(int):
+    """An address with the object that keeps its memory alive during a launch."""
+
+    owner: object
+    memory: Memory
+
+
+_BUFFER_TYPES = {
+    "?": "i1", "b": "i8", "B": "u8", "c": "u8", "h": "i16", "H": "u16", "i": "i32", "I": "u32",
+    "l": "i64", "L": "u64", "q": "i64", "Q": "u64", "n": "i64", "N": "u64",
+    "e": "fp16", "f": "fp32", "d": "fp64",
+}  # fmt: skip
+
+
+def _owned(description: tuple[int, int, int, Any, bool], pointee: str, owner: object) -> Reading:
+    address, base, size, _, is_read_only = description
+    value = OwnedAddress(address)
+    value.owner, value.memory = owner, (base, size, is_read_only)
+    divisibility = 1 if address & 15 else 16
+    return pointer_facts(pointee, divisibility, size >= streaming_bytes(), is_read_only), value
+
+
+def _read_buffer(value: Any) -> Reading:
+    # The view keeps the exporter from moving or resizing its memory.
+    view = memoryview(value)
+    description = native().describe_buffer(view)
+    # ctypes says "<f"; the other byte order is no element type of kernels.
+    pointee = _BUFFER_TYPES.get(description[3].lstrip("@=<"))
+    if pointee is None:
+        raise unknown_element_type(f"buffer format {description[3]!r}")
+    return _owned(description, pointee, view)
+
+
+_DLPACK_TYPES = {
+    (6, 8): "i1", (0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
+    (1, 8): "u8", (1, 16): "u16", (1, 32): "u32", (1, 64): "u64",
+    (2, 16): "fp16", (2, 32): "fp32", (2, 64): "fp64", (4, 16): "bf16",
+}  # fmt: skip
+_DLPACK_CPU = 1
+
+
+def _read_dlpack(value: Any) -> Reading:
+    device = tuple(value.__dlpack_device__())
+    if device[0] != _DLPACK_CPU:
+        raise wrong_device(f"DLPack device {device}")
+    try:
+        capsule = value.__dlpack__(max_version=(1, 0))
+    except TypeError:  # a producer of DLPack before 1.0
+        capsule = value.__dlpack__()
+    description = native().describe_dlpack(capsule)
+    code, bits, lanes = description[3][:3]
+    pointee = _DLPACK_TYPES.get((code, bits))
+    if pointee is None or lanes != 1:
+        raise unknown_element_type(f"DLPack type (code {code}, {bits} bits, {lanes} lanes)")
+    return _owned(description, pointee, capsule)
+
+
+def unknown_element_type(name: str) -> ArgumentProblem:
+    """An array of a type that kernels do not have."""
+    return ArgumentProblem(
+        "TW0406",
+        f"arrays of {name} cannot be passed to a kernel",
+        "element types are bool, (u)int8-64, float16, bfloat16, float32 and float64",
+    )
+
+
+def wrong_device(place: str) -> ArgumentProblem:
+    """An array whose memory is not the host's."""
+    return ArgumentProblem(
+        "TW0409",
+        f"the array is on {place}, but the kernel runs on the cpu",
+        "move it with .cpu() or .to('cpu')",
+    )
+
+
+class Reinterpreted:
+    """An array whose elements a kernel takes for another type of the same size."""
+
+    def __init__(self, base: Any, element_type: dtype) -> None:
+        self.base, self.dtype = base, element_type
+
+
+def reinterpret(array: Any, element_type: dtype) -> Any:
+    """The array as a launch argument with elements of another dtype, for example int8 as bool.
+
+    Nothing is copied or converted. Raises TypeError for dtypes of another size at launch.
+    """
+    return reinterpret(array.base, element_type) if isinstance(array, Reinterpreted) else (
+        Reinterpreted(array, element_type))  # fmt: skip
+
+
+def _read_reinterpreted(value: Reinterpreted) -> Reading:
+    facts, bits = read_argument(value.base)
+    if not isinstance(facts, Facts) or not facts.is_pointer:
+        raise ArgumentProblem("TW0405", "only arrays can be reinterpreted as another dtype")
+    if dtype(facts.type).itemsize != value.dtype.itemsize:
+        raise ArgumentProblem(
+            "TW0406", f"elements of {facts.type} cannot be taken for {value.dtype}: sizes differ"
+        )
+    pointee = value.dtype.short_name
+    return pointer_facts(pointee, facts.divisibility, facts.is_streaming, facts.is_read_only), bits
+
+
+# How arguments of exactly a type are read; read_argument fills it for subclasses and libraries.
+READERS: dict[type, Callable[[Any], Reading]] = {
+    int: _read_int,
+    bool: _read_bool,
+    float: _read_float,
+    Reinterpreted: _read_reinterpreted,
+    **{kind: read_constant for kind in (type(None), str, tuple, list, constexpr, dtype)},
+    **{kind: read_constant for kind in (types.FunctionType, types.BuiltinFunctionType, type)},
+}
+
+
+def read_argument(value: Any) -> Reading:
+    """The facts and bits of an argument, or the key of a constant and the constant."""
+    reader = READERS.get(type(value))
+    if reader is None:
+        reader = READERS[type(value)] = _find_reader(type(value), value)
+    return reader(value)
+
+
+def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
+    libraries = {cls.__module__.partition(".")[0] for cls in kind.__mro__}
+    if "torch" in libraries:
+        from . import torch as torch_arguments
+
+        torch_arguments.register(READERS)
+    if "numpy" in libraries:
+        from . import numpy as numpy_arguments
+
+        numpy_arguments.register(READERS)
+    for cls in kind.__mro__:
+        if cls in READERS:
+            return READERS[cls]
+    if hasattr(kind, "__tilewright_jit__"):
+        return read_constant
+    if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
+        return _read_dlpack
+    if hasattr(kind, "__cuda_array_interface__"):
+        raise wrong_device("a GPU")
+    return _find_buffer_reader(kind, value)
+
+
+def _find_buffer_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
+    try:
+        memoryview(value)
+    except TypeError:
+        raise ArgumentProblem(
+            "TW0405",
+            f"an object of type {kind.__module__}.{kind.__qualname__} cannot be passed to a kernel",
+            "kernels take tensors, arrays, numbers and compile-time constants",
+        ) from None
+    return _read_buffer
+
+
+# The memory behind arguments of a type, for devices that check every access.
+MEMORY_READERS: dict[type, Callable[[Any], Memory]] = {}
+
+
+def memory_of(value: Any, bits: Any) -> Memory:
+    """The memory that an argument may reach; NO_MEMORY of numbers."""
+    if isinstance(bits, OwnedAddress):
+        return bits.memory
+    while isinstance(value, Reinterpreted):
+        value = value.base
+    for cls in type(value).__mro__:
+        if cls in MEMORY_READERS:
+            return MEMORY_READERS[cls](value)
+    return NO_MEMORY
+
+
+# (value, address) -> (begin, end) of memory that meets the memory of every other argument that
+# shares an allocation with this one, without the cost of reading the allocation where it can be.
+SPAN_READERS: dict[type, Callable[[Any, int], tuple[int, int]]] = {}
+
+
+def _read_span(value: Any, address: int) -> tuple[int, int]:
+    base, size, _ = memory_of(value, address)
+    return base, base + size
+
+
+def span_of(value: Any, address: int) -> tuple[int, int]:
+    """The memory of a pointer argument, for finding overlaps; empty when it is not known."""
+    reader = SPAN_READERS.get(type(value))
+    if reader is None:
+        known = (SPAN_READERS[cls] for cls in type(value).__mro__ if cls in SPAN_READERS)
+        reader = SPAN_READERS[type(value)] = next(known, _read_span)
+    return reader(value, address)
+
+
+_DEFAULT_CACHE_BYTES = 32 << 20
+
+
+@lru_cache(maxsize=None)
+def streaming_bytes() -> int:
+    """From this size on an array counts as streaming: half of the last-level cache."""
+    return _last_level_cache_bytes(Path("/sys/devices/system/cpu/cpu0/cache")) // 2
+
+
+def _last_level_cache_bytes(directory: Path) -> int:
+    largest = 0
+    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    try:
+        for file in directory.glob("index*/size"):
+            text = file.read_text().strip()
+            largest = max(largest, int(text.rstrip("KMG")) * units.get(text[-1:], 1))
+    except (OSError, ValueError):
+        return _DEFAULT_CACHE_BYTES
+    return largest or _DEFAULT_CACHE_BYTES

@@ -1,0 +1,302 @@
+"""Chooses a kernel's constants: by timing (`autotune`) or by rules (`heuristics`)."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .arguments import constexpr_key
+from .errors import CompileError, LaunchError, TilewrightError, UnsupportedError
+
+Arguments = dict[str, Any]
+Hook = Callable[..., None]
+
+
+class Config:
+    """One choice of a kernel's constants and launch options for `autotune`.
+
+    `pre_hook(arguments)` runs before each launch with this configuration.
+    """
+
+    def __init__(
+        self,
+        kwargs: Mapping[str, Any],
+        num_warps: int = 4,
+        num_stages: int = 3,
+        num_ctas: int = 1,
+        maxnreg: int | None = None,
+        pre_hook: Hook | None = None,
+        ir_override: str | None = None,
+    ) -> None:
+        self.kwargs = dict(kwargs)
+        self.num_warps = num_warps
+        self.num_stages = num_stages
+        self.num_ctas = num_ctas
+        self.maxnreg = maxnreg
+        self.pre_hook = pre_hook
+        self.ir_override = ir_override
+
+    def all_kwargs(self) -> Arguments:
+        """The constants and the launch options."""
+        options = {name: getattr(self, name) for name in ("num_warps", "num_stages", "num_ctas")}
+        return {**self.kwargs, **options} | ({"maxnreg": self.maxnreg} if self.maxnreg else {})
+
+    def _identity(self) -> tuple[Any, ...]:
+        return constexpr_key(tuple(sorted(self.all_kwargs().items())))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Config) and (
+            (self._identity(), self.pre_hook) == (other._identity(), other.pre_hook)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._identity(), self.pre_hook))
+
+    def __repr__(self) -> str:
+        parts = [f"{name}: {value}" for name, value in self.all_kwargs().items()]
+        return ", ".join(parts)
+
+
+class Wrapper:
+    """A kernel with something added to its launches; wrappers may be stacked."""
+
+    def __init__(self, fn: Any) -> None:
+        self.fn = fn
+        functools.update_wrapper(self, fn, updated=())
+
+    @property
+    def arg_names(self) -> list[str]:
+        """The parameters' names of the kernel inside."""
+        return self.fn.arg_names
+
+    def __getitem__(self, grid: Any) -> Callable[..., Any]:
+        return functools.partial(self._launch, grid)
+
+    def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return self.run(*args, grid=grid, **kwargs)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        """Launch the kernel inside."""
+        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
+
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
+        """Compile for arguments without running."""
+        return self.run(*args, grid=grid, warmup=True, **kwargs)
+
+
+class Heuristics(Wrapper):
+    """A kernel some of whose parameters are computed from the others at each launch."""
+
+    def __init__(self, fn: Any, values: Mapping[str, Callable[[Arguments], Any]]) -> None:
+        super().__init__(fn)
+        self.values = dict(values)
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        for name, rule in self.values.items():
+            kwargs[name] = rule({**dict(zip(self.arg_names, args)), **kwargs})
+        return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
+
+
+def heuristics(values: Mapping[str, Callable[[Arguments], Any]]) -> Callable[[Any], Heuristics]:
+    """Compute parameters of a kernel: `@tw.heuristics({"EVEN": lambda args: args["n"] % 64 == 0})`.
+
+    Each rule gets the dictionary of the arguments by name, with the values computed before it.
+    """
+    return lambda fn: Heuristics(fn, values)
+
+
+class Autotuner(Wrapper):
+    """A kernel that times its configurations once per key and then uses the fastest.
+
+    `cache` maps a key (values of the key arguments, element types of the arrays) to the best
+    configuration; `best_config` is that of the last launch, `configs_timings` the last measurement
+    in milliseconds.
+    """
+
+    def __init__(
+        self,
+        fn: Any,
+        configs: Sequence[Config],
+        key: Sequence[str],
+        *,
+        prune_configs_by: Mapping[str, Any] | None = None,
+        reset_to_zero: Sequence[str] | None = None,
+        restore_value: Sequence[str] | None = None,
+        pre_hook: Hook | None = None,
+        post_hook: Hook | None = None,
+        warmup: float | None = None,
+        rep: float | None = None,
+        do_bench: Callable[..., Any] | None = None,
+    ) -> None:
+        super().__init__(fn)
+        self.configs = list(configs)
+        self.keys = list(key)
+        self.prune = dict(prune_configs_by or {})
+        self.reset_to_zero = list(reset_to_zero or ())
+        self.restore_value = list(restore_value or ())
+        self.pre_hook, self.post_hook = pre_hook, post_hook
+        self.warmup_ms = 25.0 if warmup is None else warmup
+        self.rep_ms = 100.0 if rep is None else rep
+        self.do_bench = do_bench
+        self.cache: dict[tuple[Any, ...], Config] = {}
+        self.best_config: Config | None = None
+        self.configs_timings: dict[Config, float] = {}
+
+    def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
+        arguments = {**dict(zip(self.arg_names, args)), **kwargs}
+        if warmup:
+            return [self._call(c, args, kwargs, grid, True) for c in self._pruned(arguments)][-1]
+        config = self._choose(arguments, args, kwargs, grid)
+        self.best_config = config
+        if config.pre_hook:
+            config.pre_hook({**arguments, **config.all_kwargs()})
+        return self._call(config, args, kwargs, grid, False)
+
+    def _call(
+        self, config: Config, args: tuple[Any, ...], kwargs: Arguments, grid: Any, warmup: bool
+    ) -> Any:
+        twice = [name for name in config.kwargs if name in kwargs]
+        if twice:
+            raise LaunchError(
+                f"`{twice[0]}` of {self.__name__} is chosen by autotune and given at the launch",
+                code="TW0404",
+                hint="leave it out of the launch",
+            )
+        return self.fn.run(
+            *args, grid=grid, warmup=warmup, **{**config.all_kwargs(), **kwargs}
+        )
+
+    def _choose(
+        self, arguments: Arguments, args: tuple[Any, ...], kwargs: Arguments, grid: Any
+    ) -> Config:
+        key = self._key(arguments)
+        config = self.cache.get(key)
+        if config is None:
+            candidates = self._pruned(arguments)
+            if len(candidates) == 1:
+                config = candidates[0]
+            else:
+                config = self._measure(candidates, arguments, args, kwargs, grid)
+            self.cache[key] = config
+        return config
+
+    def _key(self, arguments: Arguments) -> tuple[Any, ...]:
+        values = constexpr_key(tuple(arguments.get(name) for name in self.keys))
+        types = [str(v.dtype) for v in arguments.values() if hasattr(v, "dtype")]
+        return (*values, *types)
+
+    def _pruned(self, arguments: Arguments) -> list[Config]:
+        configs = self.configs or [Config({})]
+        if early := self.prune.get("early_config_prune"):
+            configs = list(early(configs, arguments, **arguments))
+        model, top_k = self.prune.get("perf_model"), self.prune.get("top_k")
+        if model and top_k:
+            count = int(len(configs) * top_k) if isinstance(top_k, float) else top_k
+            cost = {c: model(**{**arguments, **c.all_kwargs()}) for c in configs}
+            configs = sorted(configs, key=lambda c: cost[c])[: max(count, 1)]
+        if not configs:
+            raise LaunchError(
+                f"no configuration of {self.__name__} is left after pruning", code="TW0411"
+            )
+        return configs
+
+    def _measure(
+        self, candidates: Sequence[Config], arguments: Arguments, args: tuple[Any, ...],
+        kwargs: Arguments, grid: Any,
+    ) -> Config:  # fmt: skip
+        saved = {name: _copy(arguments[name]) for name in self.restore_value}
+        failures: list[TilewrightError] = []
+        self.configs_timings = {}
+        for config in candidates:
+            full = {**arguments, **config.all_kwargs()}
+
+            def launch(config: Config = config, full: Arguments = full) -> None:
+                self._prepare(config, full, saved)
+                self._call(config, args, kwargs, grid, False)
+                if self.post_hook:
+                    self.post_hook(full, exception=None)
+
+            try:
+                self.configs_timings[config] = self._time(launch)
+            except (CompileError, UnsupportedError, LaunchError) as error:
+                failures.append(error)
+                self.configs_timings[config] = math.inf
+                if self.post_hook:
+                    self.post_hook(full, exception=error)
+        self._restore(arguments, saved)
+        best = min(self.configs_timings, key=lambda c: self.configs_timings[c])
+        if math.isinf(self.configs_timings[best]):
+            raise LaunchError(
+                f"no configuration of {self.__name__} runs; the first: {failures[0].message}",
+                code="TW0411",
+                hint=f"`tilewright explain {failures[0].code}`",
+            ) from failures[0]
+        return best
+
+    def _time(self, launch: Callable[[], None]) -> float:
+        from .testing import do_bench
+
+        if self.do_bench:
+            result = self.do_bench(launch, quantiles=(0.5, 0.2, 0.8))
+        else:
+            result = do_bench(
+                launch, warmup=self.warmup_ms, rep=self.rep_ms, quantiles=(0.5, 0.2, 0.8)
+            )
+        return float(result[0]) if isinstance(result, Sequence) else float(result)
+
+    def _prepare(self, config: Config, full: Arguments, saved: Arguments) -> None:
+        if self.pre_hook:
+            self.pre_hook(full, reset_only=False)
+        self._restore(full, saved)
+        if config.pre_hook:
+            config.pre_hook(full)
+
+    def _restore(self, arguments: Arguments, saved: Arguments) -> None:
+        for name in self.reset_to_zero:
+            arguments[name][...] = 0
+        for name, value in saved.items():
+            arguments[name][...] = value
+
+
+def _copy(array: Any) -> Any:
+    return array.clone() if hasattr(array, "clone") else array.copy()
+
+
+def autotune(
+    configs: Sequence[Config],
+    key: Sequence[str],
+    prune_configs_by: Mapping[str, Any] | None = None,
+    reset_to_zero: Sequence[str] | None = None,
+    restore_value: Sequence[str] | None = None,
+    pre_hook: Hook | None = None,
+    post_hook: Hook | None = None,
+    warmup: float | None = None,
+    rep: float | None = None,
+    use_cuda_graph: bool = False,
+    do_bench: Callable[..., Any] | None = None,
+    cache_results: bool = False,
+) -> Callable[[Any], Autotuner]:
+    """Time a kernel's configurations once for each value of the arguments named by `key`.
+
+    `prune_configs_by` may hold `early_config_prune(configs, arguments, **arguments)`,
+    `perf_model(**arguments)` and `top_k`; arrays in `reset_to_zero` are zeroed and those in
+    `restore_value` restored before each run of a measurement; `pre_hook(arguments, reset_only)` and
+    `post_hook(arguments, exception)` run around it; `warmup` and `rep` are milliseconds. Results
+    are kept in memory (`use_cuda_graph` and `cache_results` are accepted for other devices).
+    """
+    del use_cuda_graph, cache_results
+    return lambda fn: Autotuner(
+        fn,
+        configs,
+        key,
+        prune_configs_by=prune_configs_by,
+        reset_to_zero=reset_to_zero,
+        restore_value=restore_value,
+        pre_hook=pre_hook,
+        post_hook=post_hook,
+        warmup=warmup,
+        rep=rep,
+        do_bench=do_bench,
+    )

@@ -1,0 +1,61 @@
+"""Looks at the kernel cache's files from outside: `tilewright cache list` and `prune`.
+
+The native module writes `v<schema>/<2 hex>/<64 hex>` and verifies what it reads; this only lists
+and removes whole entries. Below `records` it keeps what it knows of sources in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+_KEY = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file of the cache."""
+
+    path: Path
+    key: str
+    num_bytes: int
+    used: datetime
+
+
+def list_entries(root: Path) -> list[Entry]:
+    """All entries below a cache directory, the least recently used first."""
+    return sorted(_find_entries(root), key=lambda entry: (entry.used, entry.key))
+
+
+def _find_entries(root: Path) -> Iterator[Entry]:
+    for path in root.glob("v*/??/*"):
+        if not _KEY.fullmatch(path.name) or path.is_symlink():
+            continue
+        try:
+            status = path.stat()
+        except OSError:  # removed by another process
+            continue
+        used = datetime.fromtimestamp(max(status.st_mtime, status.st_atime))
+        yield Entry(path, path.name, status.st_size, used)
+
+
+def prune(root: Path, max_bytes: int) -> list[Entry]:
+    """Remove the least recently used entries until the rest has at most `max_bytes`.
+
+    Records go before any kernel, uncounted: they are small, and made again in milliseconds.
+    """
+    for record in _find_entries(root / "records"):
+        record.path.unlink(missing_ok=True)
+    entries = list_entries(root)
+    total = sum(entry.num_bytes for entry in entries)
+    removed: list[Entry] = []
+    for entry in entries:
+        if total <= max_bytes:
+            break
+        entry.path.unlink(missing_ok=True)
+        total -= entry.num_bytes
+        removed.append(entry)
+    return removed

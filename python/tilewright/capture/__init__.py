@@ -1,0 +1,24 @@
+"""Takes kernels out of Python: source, captured values, and the buffer that the frontend reads.
+
+`capture(kernel)` gives a `Capture` with `.buffer` (JSON text, see frontend/README.md),
+`.dependencies`, `.is_current()`, `.including(constexpr values)`, `.encode(value)` and
+`.evaluate(request)`.
+A jit function is any object with `__tilewright_jit__ = True` and the plain function as `.fn`.
+"""
+
+from .serialize import Capture, Dependency, capture
+from .source import FunctionSource, SourceNotFound, find_source
+from .values import decode_value, encode_value, is_jit, plain_function
+
+__all__ = [
+    "Capture",
+    "Dependency",
+    "FunctionSource",
+    "SourceNotFound",
+    "capture",
+    "decode_value",
+    "encode_value",
+    "find_source",
+    "is_jit",
+    "plain_function",
+]

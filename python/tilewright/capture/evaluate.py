@@ -1,0 +1,34 @@
+"""Evaluates, with Python itself, the static expressions that the frontend does not know."""
+
+from __future__ import annotations
+
+import ast
+import json
+from typing import TYPE_CHECKING, Any
+
+from ..language import static
+from . import values
+from .nodes import decode_expression
+from .record import namespace_of
+
+if TYPE_CHECKING:
+    from .serialize import Capture
+
+
+def evaluate(capture: Capture, request: str) -> str:
+    """`{"function", "node", "names"}` to `{"value"}`, or `{"error"}` with the exception's text."""
+    try:
+        answer = {"value": capture.encode(_value_of(capture, json.loads(request)))}
+    except Exception as error:  # user code may raise anything; the frontend reports it
+        answer = {"error": f"{type(error).__name__}: {error}"}
+    return json.dumps(answer, separators=(",", ":"))
+
+
+def _value_of(capture: Capture, request: dict[str, Any]) -> object:
+    function = values.plain_function(capture.function_by_id(request["function"]))
+    namespace = namespace_of(function)
+    for name, encoded in request["names"].items():
+        if "." not in name:
+            namespace[name] = static.unwrap(values.decode_value(encoded, capture))
+    node = decode_expression(request["node"], lambda v: values.decode_value(v, capture))
+    return eval(compile(ast.Expression(body=node), "<static expression>", "eval"), namespace)

@@ -1,0 +1,360 @@
+"""Captures a kernel: the functions it can reach and the values they use, as one JSON buffer."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import functools
+import json
+import types
+from collections.abc import Iterable
+from typing import Any, NamedTuple, cast
+
+from ..language import marks
+from . import values
+from .contents import digest_of
+from .digests import digest_texts
+from .names import Chain
+from .record import FunctionRecord, encode_parameters, names_lines, record_of
+from .source import SourceNotFound
+from .values import Json
+
+VERSION = 1
+_CAPTURE = "__tilewright_capture__"
+
+
+class _Missing(enum.Enum):
+    MISSING = "missing"
+
+
+_MISSING: Any = _Missing.MISSING
+_UNKNOWN = "unknown"
+_IMMUTABLE = (type(None), bool, int, float, str, types.ModuleType, types.FunctionType, type)
+
+
+class Dependency(NamedTuple):
+    """A captured value and where it came from: a namespace, a closure cell or an object."""
+
+    container: Any
+    name: str
+    value: Any
+    fingerprint: str | None  # of a value that can change in place; _UNKNOWN if nobody can tell
+
+    def is_current(self) -> bool:
+        """Whether a new capture would find the same value."""
+        now = _look_up(self.container, self.name)
+        if now is not self.value and not _equal(now, self.value):
+            return False
+        if self.fingerprint is None:
+            return True
+        return self.fingerprint != _UNKNOWN and self.fingerprint == _fingerprint(now)
+
+
+def _look_up(container: Any, name: str) -> Any:
+    if isinstance(container, dict):
+        return cast("dict[str, Any]", container).get(name, _MISSING)
+    if isinstance(container, types.CellType):
+        try:
+            return container.cell_contents
+        except ValueError:  # not assigned yet
+            return _MISSING
+    return getattr(container, name, _MISSING)
+
+
+def _equal(now: Any, then: Any) -> bool:
+    """By value for plain constants (1 and True and 1.0 differ), by identity for the rest."""
+    if type(now) is not type(then):
+        return False
+    if isinstance(now, tuple):
+        old, new = cast("tuple[Any, ...]", then), cast("tuple[Any, ...]", now)
+        return len(old) == len(new) and all(a is b or _equal(a, b) for a, b in zip(old, new))
+    if isinstance(now, float):
+        return now.hex() == then.hex()
+    return isinstance(now, (int, str)) and now == then
+
+
+def _is_immutable(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return all(_is_immutable(item) for item in cast("tuple[Any, ...]", value))
+    return isinstance(value, (*_IMMUTABLE, enum.Enum)) or values.is_jit(value)
+
+
+class _ByIdentity(values.NoObjects):
+    """Functions inside of a container that may change: within a process identity tells enough."""
+
+    def function(self, value: Any) -> Json | None:
+        return {"k": "jit", "v": id(value)}
+
+
+def _fingerprint(value: Any) -> str | None:
+    return digest_of(value, _ByIdentity())
+
+
+def _fingerprint_in(function: types.FunctionType, value: Any) -> str | None:
+    """What tells of a change of a value that `function` uses; None where nothing can change."""
+    if isinstance(value, types.FunctionType):
+        # What Python runs has no dependencies of its own here.
+        is_run = hasattr(value, marks.CONSTEXPR_FUNCTION) or value.__module__ != function.__module__
+        return _fingerprint(value) if is_run else None
+    return None if _is_immutable(value) else _fingerprint(value) or _UNKNOWN
+
+
+class Capture:
+    """A kernel's source buffer, the values it depends on, and the evaluator's view of both.
+
+    `meaning` is a digest of what compiled code depends on: of all of the buffer except for places
+    in files, unless assertions name those. `exact` is a digest of the whole buffer.
+    """
+
+    meaning: str
+    exact: str
+    dependencies: list[Dependency]
+    is_opaque: bool  # refers to objects whose contents are not covered by the buffer
+
+    def __init__(self, kernel: Any, reachable: Iterable[Any] = ()) -> None:
+        self.dependencies = []
+        self.is_opaque = False
+        self._functions: list[Any] = []
+        self._parts: list[tuple[FunctionRecord, str]] = []  # with params and names as JSON
+        self._ids: dict[types.FunctionType, str] = {}
+        self._objects: list[tuple[object, Json]] = []
+        self._inlined: set[types.FunctionType] = set()
+        self._module: str | None = None
+        self._is_base = False  # the value being encoded only leads to an attribute
+        self._kernel = kernel
+        self._variants: dict[tuple[int, ...], Capture] = {}
+        self._build(kernel, list(reachable))
+
+    @property
+    def entry(self) -> types.FunctionType:
+        """The kernel's plain function."""
+        return values.plain_function(self._kernel)
+
+    def is_current(self) -> bool:
+        """Whether no captured value has changed since."""
+        for dependency in self.dependencies:
+            if not dependency.is_current():
+                return False
+        return True
+
+    def including(self, arguments: Iterable[object]) -> Capture:
+        """This capture, or one that also holds the functions among constexpr arguments."""
+        found = [v for v in arguments if self._is_function(v)]
+        missing = [v for v in found if values.plain_function(v) not in self._ids]
+        if not missing:
+            return self
+        key = tuple(id(v) for v in missing)
+        variant = self._variants.get(key)
+        if variant is None or not variant.is_current():
+            variant = self._variants[key] = Capture(self._kernel, missing)
+        return variant
+
+    def encode(self, value: object) -> Json:
+        """The VALUE of a constexpr argument; its functions must be in this capture."""
+        return values.encode_value(value, self)
+
+    def evaluate(self, request: str) -> str:
+        """Answer the frontend's request to evaluate a static expression."""
+        from .evaluate import evaluate
+
+        return evaluate(self, request)
+
+    # The protocol `values.Objects`.
+
+    def function(self, value: Any) -> Json | None:
+        plain = values.plain_function(value)
+        is_plain = not values.is_jit(value)
+        if plain not in self._ids:
+            if is_plain and not self._can_inline(plain):
+                return None
+            self._ids[plain] = f"f{len(self._functions)}"
+            self._functions.append(value)
+        encoded: Json = {"k": "jit", "v": self._ids[plain]}
+        return encoded | {"plain": True} if is_plain else encoded
+
+    def opaque(self, value: object, kind: str, name: str) -> Json:
+        for known, encoded in self._objects:
+            if known is value:
+                break
+        else:
+            encoded: Json = {"k": kind, "v": name, "ref": f"o{len(self._objects)}"}
+            self._objects.append((value, encoded))
+        if not self._is_base and "digest" not in encoded:
+            digest = digest_of(value, self)
+            self.is_opaque |= digest is None
+            encoded["digest"] = digest or ""
+        return encoded
+
+    def find(self, encoded: Json) -> object:
+        if encoded["k"] == "jit":
+            return self.function_by_id(str(encoded["v"]))
+        for value, known in self._objects:
+            if known["ref"] == encoded.get("ref"):
+                return value
+        raise ValueError(f"{encoded.get('v')} was not captured")
+
+    def function_by_id(self, identifier: str) -> Any:
+        """The jit function or plain function of an id of the buffer."""
+        index = int(identifier[1:]) if identifier[1:].isdigit() else len(self._functions)
+        if not identifier.startswith("f") or index >= len(self._functions):
+            raise ValueError(f"no function {identifier} in this capture")
+        return self._functions[index]
+
+    # Building the buffer.
+
+    def _build(self, kernel: Any, reachable: list[Any]) -> None:
+        record_of(self.entry)  # an error here is the user's to see: the kernel has no source
+        for root in (kernel, *reachable):
+            self._inlined.add(values.plain_function(root))
+            self.function(root)
+        attributes: dict[str, None] = {}
+        methods: dict[str, Json] = {}
+        while len(self._parts) < len(self._functions):
+            self._parts.append(self._encode_function(self._functions[len(self._parts)], attributes))
+            if len(self._parts) == len(self._functions):
+                self._add_methods(attributes, methods)
+        self._rest = json.dumps({"methods": methods}, separators=(",", ":"))[1:]
+        self._make_digests()
+
+    def _make_digests(self) -> None:
+        """Digests of the same parts that `buffer` is put together from."""
+        facts = [record.facts for record, _ in self._parts]
+        ends = [end for _, end in self._parts]
+        meaning = digest_texts(str(VERSION), *(f.meaning for f in facts), *ends, self._rest)
+        files = [record.file for record, _ in self._parts]
+        self.exact = digest_texts(meaning, *(f.exact for f in facts), *files)
+        has_lines = any(f.names_lines for f in facts) or any(map(names_lines, ends))
+        self.meaning = self.exact if has_lines else meaning
+
+    @functools.cached_property
+    def buffer(self) -> str:
+        """The JSON text; made when it is asked for, as a kernel found on disk does not need it."""
+        functions = (f"{record.opening},{end}" for record, end in self._parts)
+        entries = ",".join(f'"f{index}":{text}' for index, text in enumerate(functions))
+        return f'{{"version":{VERSION},"entry":"f0","functions":{{{entries}}},{self._rest}'
+
+    def _add_methods(self, attributes: dict[str, None], methods: dict[str, Json]) -> None:
+        from ..language.library import METHODS
+
+        for name in attributes:
+            if name in METHODS and name not in methods:
+                encoded = self.function(METHODS[name])
+                assert encoded is not None  # a library function can always be inlined
+                methods[name] = encoded
+
+    def _encode_function(
+        self, value: Any, attributes: dict[str, None]
+    ) -> tuple[FunctionRecord, str]:
+        function = values.plain_function(value)
+        self._module = function.__module__
+        record = record_of(function)
+        for name in record.facts.attributes:
+            attributes.setdefault(name)
+        names = self._encode_names(function, record, attributes)
+        rest: Json = {"params": encode_parameters(function, record, self), "names": names}
+        if isinstance(value, marks.LibraryFunction):
+            rest["library"] = True
+        return record, json.dumps(rest, separators=(",", ":"))[1:]
+
+    def _encode_names(
+        self, function: types.FunctionType, record: FunctionRecord, attributes: dict[str, None]
+    ) -> dict[str, Json]:
+        names: dict[str, Json] = {}
+        for chain in record.facts.chains:
+            links = list(_resolve(function, chain))
+            attributes.update(dict.fromkeys(chain[len(links) :]))
+            for index, (container, name, value) in enumerate(links):
+                self._depend(function, container, name, value, index + 1 == len(links))
+                if value is _MISSING:
+                    break
+                if chain in record.arguments and isinstance(value, types.FunctionType):
+                    self._inlined.add(value)
+                self._is_base = index + 1 < len(links)
+                names[".".join(chain[: index + 1])] = values.encode_value(value, self)
+        return names
+
+    def _depend(
+        self, function: types.FunctionType, container: Any, name: str, value: Any, is_used: bool
+    ) -> None:
+        """Remember where a value came from; contents count only where the value itself is used."""
+        if _is_of_language(function) or _is_of_language(container) or container is vars(builtins):
+            return
+        fingerprint = _fingerprint_in(function, value) if is_used else None
+        found = Dependency(container, name, value, fingerprint)
+        for index, known in enumerate(self.dependencies):
+            if known.container is container and known.name == name:
+                if known.fingerprint is None:
+                    self.dependencies[index] = found
+                return
+        self.dependencies.append(found)
+
+    def _can_inline(self, function: types.FunctionType) -> bool:
+        """A plain function is inlined when it is the kernel's neighbour, a lambda or passed on."""
+        near = function.__module__ == self._module or function.__name__ == "<lambda>"
+        if not (near or function in self._inlined):
+            return False
+        try:
+            record_of(function)
+        except SourceNotFound:
+            return False
+        return True
+
+    @staticmethod
+    def _is_function(value: object) -> bool:
+        is_marked = marks.BUILTIN in getattr(value, "__dict__", {})
+        return values.is_jit(value) or (
+            isinstance(value, types.FunctionType)
+            and not is_marked
+            and not hasattr(value, marks.CONSTEXPR_FUNCTION)
+        )
+
+
+def _is_of_language(value: Any) -> bool:
+    """A module of this package or a function in one: they do not change under their users."""
+    attribute = "__name__" if isinstance(value, types.ModuleType) else "__module__"
+    name = getattr(value, attribute, "")
+    return isinstance(name, str) and name.split(".")[0] == "tilewright"
+
+
+def _resolve(function: types.FunctionType, chain: Chain) -> Iterable[tuple[Any, str, Any]]:
+    """(container, name, value) of each link that can be resolved, and of the first in any case."""
+    container, value = _resolve_root(function, chain[0])
+    yield container, chain[0], value
+    for name in chain[1:]:
+        base = value
+        if value is _MISSING or not _has_plain_attribute(base, name):
+            return
+        value = getattr(base, name, _MISSING)
+        if value is _MISSING:
+            return
+        yield base, name, value
+
+
+def _resolve_root(function: types.FunctionType, name: str) -> tuple[Any, Any]:
+    if name in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+        return cell, _look_up(cell, name)
+    if name in function.__globals__ or not hasattr(builtins, name):
+        return function.__globals__, function.__globals__.get(name, _MISSING)
+    return vars(builtins), getattr(builtins, name)
+
+
+def _has_plain_attribute(base: Any, name: str) -> bool:
+    """Reading it runs no user code: modules, classes, enums, and what lies in an object itself."""
+    if isinstance(base, (types.ModuleType, type, enum.Enum)):
+        return marks.BUILTIN not in vars(base) if isinstance(base, type) else True
+    if isinstance(base, (tuple, str, int, float)) or values.is_jit(base):
+        return False
+    return name in getattr(base, "__dict__", {}) and not isinstance(base, types.FunctionType)
+
+
+def capture(kernel: Any) -> Capture:
+    """The current capture of a jit function or plain function, made again when a value changed."""
+    # Kept in the function itself, so that both are freed together.
+    function = values.plain_function(kernel)
+    kept: dict[str, Any] = vars(function)
+    known: Capture | None = kept.get(_CAPTURE)
+    # functools.wraps copies what a function keeps to its wrapper, which is another kernel.
+    if known is None or known.entry is not function or not known.is_current():
+        known = kept[_CAPTURE] = Capture(kernel)
+    return known

@@ -1,0 +1,203 @@
+"""Python values as the VALUE of the kernel source buffer, and back."""
+
+from __future__ import annotations
+
+import builtins
+import enum
+import sys
+import types
+from collections.abc import Sequence
+from typing import Any, Protocol, cast
+
+from ..language import dtypes, marks, static
+
+Json = dict[str, Any]
+
+ELLIPSIS: Json = {"k": "object", "v": "Ellipsis"}
+_FRAMEWORK_DTYPES = {
+    "bool": "int1",
+    "float8_e5m2": "float8e5",
+    "float8_e4m3fn": "float8e4nv",
+    "float8_e4m3fnuz": "float8e4b8",
+    "float8_e5m2fnuz": "float8e5b16",
+}
+
+
+class Objects(Protocol):
+    """What a value may refer to: the functions of a buffer and the objects only Python knows."""
+
+    def function(self, value: Any) -> Json | None:
+        """The VALUE of a function to be inlined, or None where this function cannot be."""
+        ...
+
+    def opaque(self, value: object, kind: str, name: str) -> Json:
+        """The VALUE of an object whose meaning stays in Python."""
+        ...
+
+    def find(self, encoded: Json) -> object:
+        """The object of a `jit`, `object` or `constexpr_function` VALUE; ValueError if unknown."""
+        ...
+
+
+class NoObjects:
+    """For values that stand by themselves."""
+
+    def function(self, value: Any) -> Json | None:
+        raise ValueError(f"{value!r} is a function that was not captured with the kernel")
+
+    def opaque(self, value: object, kind: str, name: str) -> Json:
+        del value
+        return {"k": kind, "v": name}
+
+    def find(self, encoded: Json) -> object:
+        raise ValueError(f"{encoded['v']} is not known here")
+
+
+def is_jit(value: object) -> bool:
+    """Whether an object follows the protocol of jit functions: a mark and the function as `.fn`."""
+    return not isinstance(value, type) and getattr(value, "__tilewright_jit__", False) is True
+
+
+def plain_function(value: Any) -> types.FunctionType:
+    """The Python function inside of a jit function, however often it is wrapped."""
+    while is_jit(value):
+        value = value.fn
+    if not isinstance(value, types.FunctionType):
+        raise TypeError(f"a kernel must be a Python function, not {type(value).__name__}")
+    return value
+
+
+def encode_value(value: object, objects: Objects | None = None) -> Json:
+    """The VALUE of a Python object. Functions need the `objects` of their capture."""
+    table = objects or NoObjects()
+    return (
+        _encode_plain(value, table)
+        or _encode_type(value)
+        or _encode_callable(value, table)
+        or _encode_other(value, table)
+    )
+
+
+def _encode_plain(value: object, objects: Objects) -> Json | None:
+    if isinstance(value, static.constexpr):
+        return {"k": "constexpr", "v": encode_value(value.value, objects)}
+    if value is None:
+        return {"k": "none"}
+    if isinstance(value, bool):
+        return {"k": "bool", "v": value}
+    if isinstance(value, enum.Enum):
+        return encode_value(value.value, objects)
+    if isinstance(value, int):
+        return {"k": "int", "v": str(int(value))}
+    if isinstance(value, float):
+        return {"k": "float", "v": float.hex(value)}
+    if isinstance(value, str):
+        return {"k": "str", "v": str(value)}
+    if isinstance(value, (tuple, list)):
+        return _encode_sequence(cast("Sequence[object]", value), objects)
+    if value is Ellipsis:
+        return dict(ELLIPSIS)
+    return None
+
+
+def _encode_sequence(value: Sequence[object], objects: Objects) -> Json:
+    encoded: Json = {"k": "tuple", "v": [encode_value(item, objects) for item in value]}
+    fields: tuple[str, ...] | None = getattr(value, "_fields", None)
+    return encoded | {"fields": list(fields)} if isinstance(fields, tuple) else encoded
+
+
+def _encode_type(value: object) -> Json | None:
+    if isinstance(value, dtypes.pointer_type):
+        return {"k": "pointer_type", "v": _encode_type(value.element_ty)}
+    if isinstance(value, dtypes.dtype):
+        return {"k": "dtype", "v": value.name}
+    kind = type(value)
+    if kind.__name__ == "dtype" and kind.__module__ == "torch":
+        return _framework_dtype(str(value).removeprefix("torch."))
+    if any(base.__module__ == "numpy" and base.__name__ == "dtype" for base in kind.__mro__):
+        return _framework_dtype(str(value))
+    return None
+
+
+def _framework_dtype(name: str) -> Json | None:
+    name = _FRAMEWORK_DTYPES.get(name, name)
+    return {"k": "dtype", "v": name} if any(row[0] == name for row in dtypes.ROWS) else None
+
+
+def _encode_callable(value: object, objects: Objects) -> Json | None:
+    if isinstance(value, (type, types.FunctionType)) and marks.BUILTIN in vars(value):
+        encoded: Json = {"k": "builtin", "v": vars(value)[marks.BUILTIN]}
+        hint = vars(value).get(marks.HINT)
+        return encoded | {"hint": hint} if hint else encoded
+    if is_jit(value):
+        return objects.function(value)
+    name = getattr(value, "__name__", None)
+    if isinstance(name, str) and getattr(builtins, name, None) is value:
+        return {"k": "pybuiltin", "v": name}
+    if isinstance(value, types.FunctionType):
+        if not hasattr(value, marks.CONSTEXPR_FUNCTION):
+            if encoded_function := objects.function(value):
+                return encoded_function
+    elif not isinstance(value, (types.BuiltinFunctionType, types.MethodType)):
+        return None
+    return objects.opaque(value, "constexpr_function", f"{value.__module__}.{value.__qualname__}")
+
+
+def _encode_other(value: object, objects: Objects) -> Json:
+    if isinstance(value, types.ModuleType):
+        return {"k": "module", "v": value.__name__}
+    kind = type(value)
+    if any(base.__module__ == "numpy" and base.__name__ == "generic" for base in kind.__mro__):
+        return encode_value(getattr(value, "item")(), objects)
+    if isinstance(value, type):
+        return objects.opaque(value, "object", f"class {value.__module__}.{value.__qualname__}")
+    return objects.opaque(value, "object", f"{kind.__module__}.{kind.__qualname__} object")
+
+
+def decode_value(encoded: Json, objects: Objects | None = None) -> Any:
+    """The Python object of a VALUE; namedtuples come back with the same fields."""
+    table = objects or NoObjects()
+    kind, payload = encoded["k"], encoded.get("v")
+    if kind == "none":
+        return None
+    if kind in ("bool", "str"):
+        return payload
+    if kind == "int":
+        return int(str(payload))
+    if kind == "float":
+        return float.fromhex(str(payload))
+    if kind == "tuple":
+        return _decode_tuple(encoded, table)
+    if kind == "dtype":
+        return dtypes.dtype(str(payload))
+    if kind == "pointer_type":
+        return dtypes.pointer_type(decode_value(encoded["v"], table))
+    if kind == "constexpr":
+        return static.constexpr(decode_value(encoded["v"], table))
+    if kind == "pybuiltin":
+        return getattr(builtins, str(payload))
+    if kind == "builtin":
+        return _find_builtin(str(payload))
+    if kind == "module":
+        return sys.modules[str(payload)]
+    if encoded == ELLIPSIS:
+        return Ellipsis
+    return table.find(encoded)
+
+
+def _decode_tuple(encoded: Json, objects: Objects) -> tuple[Any, ...]:
+    items = tuple(decode_value(item, objects) for item in encoded["v"])
+    if "fields" not in encoded:
+        return items
+    import collections
+
+    return collections.namedtuple("namedtuple", encoded["fields"])(*items)  # type: ignore[misc]
+
+
+def _find_builtin(mark: str) -> object:
+    from .. import language
+
+    found = getattr(language, mark.removeprefix("unsupported:"), None)
+    if found is None:
+        raise ValueError(f"tw.{mark} is not a name of the language")
+    return found

@@ -1,0 +1,195 @@
+"""The command `tilewright`: explain, info, cache and compile."""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import os
+import sys
+import types
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from . import cache_files, knobs
+from ._version import __version__
+from .compile import STAGES
+from .errors import TilewrightError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; gives the exit status: 0, 1 for a failure, 2 for wrong usage."""
+    options = _parser().parse_args(arguments)
+    try:
+        return options.run(options)
+    except TilewrightError as error:
+        print(error.rendered.rstrip(), file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader, `head` for example, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, ValueError, KeyError, ImportError) as error:
+        text = error.args[0] if isinstance(error, KeyError) else error
+        print(f"tilewright: {text}", file=sys.stderr)
+        return 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tilewright", description="Tilewright: reports, the kernel cache, compilation."
+    )
+    parser.add_argument("--version", action="version", version=f"tilewright {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    explain = commands.add_parser("explain", help="the page of a report's code, or all codes")
+    explain.add_argument("code", nargs="?", help="for example TW0107")
+    explain.set_defaults(run=_explain)
+
+    info = commands.add_parser("info", help="version, devices, threads, knobs")
+    info.set_defaults(run=_info)
+
+    cache = commands.add_parser("cache", help="look at or clear the kernel cache on disk")
+    cache.add_argument("action", choices=("path", "list", "show", "clear", "prune"))
+    cache.add_argument("key", nargs="?", help="of show: the first digits of an entry's key")
+    cache.add_argument("--max-bytes", type=int, default=2 << 30, help="of prune: the size to keep")
+    cache.set_defaults(run=_cache)
+
+    compile_ = commands.add_parser("compile", help="compile one kernel and write a stage")
+    compile_.add_argument("kernel", help="FILE.py:NAME")
+    compile_.add_argument("--signature", default="", help='"x=*fp32:16, n=i32"')
+    compile_.add_argument("--constexpr", default="", help='"BLOCK=1024, NAME=\'relu\'"')
+    compile_.add_argument("--target", default="cpu")
+    compile_.add_argument("--emit", default="asm", choices=("source", *STAGES, "object"))
+    compile_.add_argument("--num-warps", type=int, default=4)
+    compile_.add_argument("--num-stages", type=int, default=3)
+    compile_.add_argument("-o", "--output", help="file to write; else standard output")
+    compile_.set_defaults(run=_compile)
+    return parser
+
+
+def _explain(options: argparse.Namespace) -> int:
+    from .explain import explain, list_codes
+
+    print(explain(options.code) if options.code else list_codes(), end="")
+    return 0
+
+
+def _info(options: argparse.Namespace) -> int:
+    del options
+    from .native import native
+
+    settings = knobs.settings()
+    print(f"tilewright {__version__}")
+    try:
+        module = native()
+        print(f"build     {module.build_id()}")
+        print(f"devices   {', '.join(module.targets())}")
+        print(f"threads   {module.num_threads()}")
+    except ImportError as error:
+        print(f"build     {error}")
+    print(f"cache     {settings.cache_directory if settings.is_cache_enabled else 'off'}")
+    print("\nenvironment:")
+    for name, meaning in knobs.KNOBS.items():
+        print(f"  {knobs.PREFIX}{name:<12} {meaning}")
+    return 0
+
+
+def _cache(options: argparse.Namespace) -> int:
+    directory = knobs.settings().cache_directory
+    if not directory:
+        raise ValueError("there is no home directory: set TILEWRIGHT_CACHE_DIR")
+    root = Path(directory)
+    if options.action == "path":
+        print(root)
+    elif options.action == "list":
+        for entry in cache_files.list_entries(root):
+            print(f"{entry.key}  {entry.num_bytes:>9}  {entry.used:%Y-%m-%d %H:%M}")
+    elif options.action == "show":
+        _show_entry(root, options.key or "")
+    else:
+        limit = 0 if options.action == "clear" else options.max_bytes
+        removed = cache_files.prune(root, limit)
+        print(f"removed {len(removed)} entries, {sum(e.num_bytes for e in removed)} bytes")
+    return 0
+
+
+def _show_entry(root: Path, prefix: str) -> None:
+    found = [e for e in cache_files.list_entries(root) if e.key.startswith(prefix.lower())]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} entries have a key that starts with {prefix!r}")
+    entry = found[0]
+    print(f"key    {entry.key}\nfile   {entry.path}\nbytes  {entry.num_bytes}\nused   {entry.used}")
+
+
+def _compile(options: argparse.Namespace) -> int:
+    from .jit import JITFunction
+
+    kernel = _load_kernel(options.kernel)
+    while not isinstance(kernel, JITFunction):
+        if not hasattr(kernel, "fn"):
+            raise ValueError(f"{options.kernel} is not a kernel (a function under @tw.jit)")
+        kernel = kernel.fn
+    compiled = kernel.compile(
+        _assignments(options.signature),
+        {name: ast.literal_eval(text) for name, text in _assignments(options.constexpr).items()},
+        device=options.target,
+        num_warps=options.num_warps,
+        num_stages=options.num_stages,
+    )
+    source = compiled.request.source.capture.buffer
+    if options.emit != "source" and options.emit not in compiled.asm:
+        there = ", ".join(("source", *compiled.asm))
+        raise ValueError(f"{options.target} has no stage {options.emit}; there are {there}")
+    text: Any = source if options.emit == "source" else compiled.asm[options.emit]
+    data = text if isinstance(text, bytes) else text.encode()
+    if options.output:
+        Path(options.output).write_bytes(data)
+    else:
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def _assignments(text: str) -> dict[str, str]:
+    """`a=1, b=(2, 3)` as a dictionary of texts; commas in brackets and quotes do not split."""
+    result: dict[str, str] = {}
+    for part in _split(text):
+        name, equals, value = part.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise ValueError(f"{part.strip()!r} is not NAME=VALUE")
+        result[name.strip()] = value.strip()
+    return result
+
+
+def _split(text: str) -> list[str]:
+    parts = [""]
+    depth, quote = 0, ""
+    for character in text:
+        if quote:
+            quote = "" if character == quote else quote
+        elif character in "'\"":
+            quote = character
+        else:
+            depth += (character in "([{") - (character in ")]}")
+        if character == "," and not depth and not quote:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return [part for part in parts if part.strip()]
+
+
+def _load_kernel(place: str) -> Any:
+    file, _, name = place.rpartition(":")
+    if not file or not name.isidentifier():
+        raise ValueError(f"{place!r} is not FILE.py:NAME")
+    spec = importlib.util.spec_from_file_location(Path(file).stem, file)
+    if spec is None or spec.loader is None:
+        raise ValueError(f"{file} is not a Python file")
+    module: types.ModuleType = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    sys.path.insert(0, str(Path(file).resolve().parent))  # as for a script: its own imports work
+    spec.loader.exec_module(module)
+    if not hasattr(module, name):
+        raise ValueError(f"{file} defines no {name}")
+    return getattr(module, name)

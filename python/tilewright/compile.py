@@ -1,0 +1,224 @@
+"""Compiles one specialization of a captured kernel, and what Python shows of the result."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from . import knobs
+from .arguments import Facts
+from .capture import Capture
+from .errors import InternalError, TilewrightWarning, handle_reports
+from .native import native
+
+STAGES = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
+
+
+class Options(NamedTuple):
+    """The launch options that a kernel is compiled for."""
+
+    num_warps: int = 4
+    num_stages: int = 3
+    debug: bool = False
+
+
+class Source:
+    """A capture with the native module's copy of its buffer."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.is_current = capture.is_current
+
+    @functools.cached_property
+    def native(self) -> Any:
+        """The buffer in the native module; only a compilation needs it."""
+        capture = self.capture
+        return native().KernelSource(capture.buffer, capture.meaning, capture.exact)
+
+
+# Numbers the compilations whose source refers to objects that no key can cover.
+_opaque_compilations = itertools.count()
+
+
+class Request(NamedTuple):
+    """Everything that a compilation depends on, beside the knobs of the cache."""
+
+    name: str
+    source: Source
+    parameters: tuple[str, ...]
+    facts: tuple[Any, ...]  # for each parameter its Facts, or anything else for a constant
+    constants: tuple[Any, ...]  # for each parameter its value if it is a constant
+    options: Options
+    device: str
+
+    def specialization(self) -> Any:
+        """The native module's form of the facts and options."""
+        module = native()
+        arguments = [
+            _argument_spec(module.ArgumentSpec, name, facts, self.source.capture, value)
+            for name, facts, value in zip(self.parameters, self.facts, self.constants)
+        ]
+        is_opaque = self.source.capture.is_opaque
+        extra = f"opaque {next(_opaque_compilations)}" if is_opaque else ""
+        options = self.options
+        return module.Specialization(
+            arguments, options.num_warps, options.num_stages, options.debug, extra
+        )
+
+    def describe(self) -> str:
+        """The arguments as a person reads them: `x: *fp32:16, n: i32, BLOCK=64 on cpu`."""
+        parts = [
+            f"{name}: {facts}" if isinstance(facts, Facts) else f"{name}={value!r}"
+            for name, facts, value in zip(self.parameters, self.facts, self.constants)
+        ]
+        return f"{', '.join(parts) or 'no arguments'} on {self.device}"
+
+
+def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: Any) -> Any:
+    if not isinstance(facts, Facts):
+        import json
+
+        return spec.constexpr(name, json.dumps(capture.encode(value), separators=(",", ":")))
+    if facts.is_pointer:
+        assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint
+        return spec.pointer(name, facts.type, *assumed)
+    return spec.scalar(name, facts.type, facts.divisibility, facts.is_one)
+
+
+def stages_of(device: str) -> tuple[str, ...]:
+    """The stages that compiling for a device goes through; `reference` interprets the first."""
+    return STAGES[:1] if device == "reference" else STAGES
+
+
+class StageTexts(Mapping[str, Any]):
+    """The texts of a kernel's stages, each made when it is asked for."""
+
+    def __init__(
+        self, make: Callable[[str], str], binary: bytes, stages: tuple[str, ...] = STAGES
+    ) -> None:
+        self._make = make
+        self._stages = stages
+        self._known: dict[str, Any] = {"object": binary}
+
+    def __getitem__(self, stage: str) -> Any:
+        if stage not in self._known:
+            if stage not in self._stages:
+                raise KeyError(f"{stage!r}; stages are {', '.join(self)}")
+            self._known[stage] = self._make(stage)
+        return self._known[stage]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((*self._stages, "object"))
+
+    def __len__(self) -> int:
+        return len(self._stages) + 1
+
+    def __contains__(self, stage: object) -> bool:
+        return stage == "object" or stage in self._stages
+
+
+class CompiledKernel:
+    """A kernel compiled for one specialization and loaded on its device.
+
+    `asm` maps a stage (tile, lowered, llvm, asm, ...) to its text, `milliseconds` a part of the
+    compilation to its duration, `origin` is "compiled", "disk" or "memory", `key` identifies
+    everything that the binary depends on. Registers and shared memory are facts of GPUs and 0 here.
+    """
+
+    n_regs = 0
+    n_spills = 0
+    shared = 0
+
+    def __init__(self, request: Request, kernel: Any) -> None:
+        self.name = request.name
+        self.request = request
+        self.native = kernel
+        self.key: str = kernel.key
+        self.origin: str = kernel.origin
+        self.parameters: list[tuple[str, str, bool, int]] = kernel.parameters
+        self.pick = _picker([index for *_, index in self.parameters])
+        self.is_current = request.source.is_current
+        stages = stages_of(request.device)
+        self.asm = StageTexts(lambda stage: inspect(request, stage), kernel.binary, stages)
+
+    @property
+    def milliseconds(self) -> dict[str, float]:
+        """The duration of each piece of the compilation that made the binary."""
+        return dict(self.native.milliseconds)
+
+    @property
+    def metadata(self) -> SimpleNamespace:
+        """Facts about the kernel as attributes."""
+        return SimpleNamespace(
+            name=self.name,
+            target=self.native.target,
+            symbol=self.native.symbol,
+            code_bytes=self.native.code_bytes,
+            scratch_bytes=self.native.scratch_bytes,
+            shared=self.shared,
+            key=self.key,
+            **self.request.options._asdict(),
+        )
+
+    def __repr__(self) -> str:
+        return f"<compiled kernel {self.name}({self.request.describe()}) from {self.origin}>"
+
+
+def _picker(indices: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """A function that takes the values at some positions as a tuple."""
+    if len(indices) == 1:
+        (only,) = indices
+        return lambda values: (values[only],)
+    return itemgetter(*indices) if indices else lambda values: ()
+
+
+def compile_request(request: Request) -> CompiledKernel:
+    """Compile, or find the result in memory or on disk. Raises the first error that is reported."""
+    settings = knobs.settings()
+    capture = request.source.capture
+    is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not capture.is_opaque)
+    cache = settings.cache_directory, is_kept
+    target = request.specialization(), request.device
+    kernel = native().find(capture.meaning, capture.exact, *target, *cache)
+    if kernel is None:
+        kernel, reports = native().compile(request.source.native, *target, capture.evaluate, *cache)
+        handle_reports(reports)
+    if kernel is None:
+        raise InternalError(f"compiling {request.name} gave neither a kernel nor a report")
+    compiled = CompiledKernel(request, kernel)
+    if settings.dump_directory:
+        dump(compiled, Path(settings.dump_directory))
+    return compiled
+
+
+def inspect(request: Request, stage: str) -> str:
+    """The text of one stage of a kernel's compilation."""
+    text, reports = native().inspect(
+        request.source.native,
+        request.specialization(),
+        request.device,
+        stage,
+        request.source.capture.evaluate,
+    )
+    handle_reports(reports, shows_prints=False)
+    return text
+
+
+def dump(kernel: CompiledKernel, directory: Path) -> None:
+    """Write every stage to `directory/NAME-KEY.STAGE`; a failure is a warning."""
+    stem = f"{re.sub(r'[^A-Za-z0-9_]', '_', kernel.name)}-{kernel.key[:12]}"
+    try:
+        os.makedirs(directory, exist_ok=True)
+        (directory / f"{stem}.json").write_text(kernel.request.source.capture.buffer)
+        for stage in stages_of(kernel.request.device):
+            (directory / f"{stem}.{stage}").write_text(kernel.asm[stage])
+    except OSError as error:
+        warnings.warn(f"cannot write to TILEWRIGHT_DUMP: {error}", TilewrightWarning, stacklevel=2)

@@ -1,0 +1,534 @@
+"""The catalogue of report codes: one page for each, shown by `tilewright explain CODE`.
+
+Ranges: TW01xx names, syntax and static values; TW02xx types, shapes and operands; TW03xx passes and
+targets; TW04xx arguments and launches; TW05xx the kernel cache; TW06xx failures while a kernel
+runs; TW09xx mistakes in Tilewright itself. A code, once released, keeps its meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Page:
+    """What one code means, a smallest example of it and what to do."""
+
+    title: str
+    meaning: str
+    example: str
+    fix: str
+
+
+PAGES: dict[str, Page] = {
+    "TW0101": Page(
+        "unknown name",
+        "The kernel uses a name that is neither assigned before nor a parameter, a global, "
+        "a closure value or a Python builtin.",
+        "y = tw.exp(xs)          # the parameter is called x",
+        "Check the spelling (the report suggests near names) and the imports of the kernel's file.",
+    ),
+    "TW0102": Page(
+        "unknown attribute or method",
+        "The value has no such attribute. Tiles have shape, dtype, type, numel and T, and "
+        "every function of the language whose first parameter is a tile as a method.",
+        "x.size                  # x.numel",
+        "Use the attribute that the report suggests.",
+    ),
+    "TW0103": Page(
+        "a value of the wrong type",
+        "An operation was given a value that it cannot work on, for example a string or a "
+        "dtype where a number or a tile is needed.",
+        "x + \"1\"",
+        "Look at the labels: they say which type each operand has.",
+    ),
+    "TW0104": Page(
+        "a run-time value where a constexpr is needed",
+        "Shapes, axes, dtypes, options and the bounds of tw.arange and tw.static_range "
+        "must be known when the kernel is compiled.",
+        "tw.arange(0, n)         # n is an ordinary parameter",
+        "Make it a parameter of type tw.constexpr, or compute with a constant tile extent "
+        "and a mask.",
+    ),
+    "TW0105": Page(
+        "a name that is defined on one path only",
+        "A name is used after an if that assigns it on one of its paths only, and which "
+        "path is taken is known only at run time.",
+        "if n > 4:\n    y = x\ntw.store(out, y)",
+        "Assign the name before the if, or on both paths.",
+    ),
+    "TW0106": Page(
+        "a name that has different types on two paths",
+        "The two paths of a run-time branch leave a name with different types, shapes or "
+        "compile-time values, so that it has no one type afterwards.",
+        "if n > 4:\n    y = tw.zeros((8,), tw.float32)\nelse:\n    y = tw.zeros((8,), tw.int32)",
+        "Convert one of them: y.to(tw.float32).",
+    ),
+    "TW0107": Page(
+        "a type that changes from one iteration to the next",
+        "A value that a loop carries must have the same type and shape at the end of the "
+        "body as before the loop.",
+        "acc = 0\nfor i in range(n):\n    acc += tw.load(x + i)   # int32 becomes float32",
+        "Give the first value the final type: acc = 0.0, tw.zeros(shape, tw.float32) or "
+        "x.to(dtype).",
+    ),
+    "TW0108": Page(
+        "a name that is defined only inside a loop",
+        "A name is used after a loop that may run no iteration, and is assigned only in it.",
+        "for i in range(n):\n    last = i\ntw.store(out, last)",
+        "Assign the name before the loop.",
+    ),
+    "TW0109": Page(
+        "wrong arguments of a call",
+        "A call inside of a kernel has too few, too many or unknown arguments. The report "
+        "shows the signature.",
+        "tw.load(x, masks=m)",
+        "Give the arguments of the signature.",
+    ),
+    "TW0110": Page(
+        "a recursive call",
+        "Functions are compiled into their callers, so that a function cannot call itself, "
+        "directly or through others.",
+        "@tw.jit\ndef fact(n):\n    return n * fact(n - 1)",
+        "Use a loop.",
+    ),
+    "TW0111": Page(
+        "a Python construct that kernels cannot use",
+        "try, with, class, yield, async, global, dictionaries and some others have no "
+        "meaning in a kernel.",
+        "try:\n    x = tw.load(p)\nexcept Exception: ...",
+        "The hint names the way to write it.",
+    ),
+    "TW0112": Page(
+        "a function that is not implemented",
+        "The name is part of the language, but this version cannot compile it.",
+        "tw.inline_asm_elementwise(...)",
+        "The hint names a replacement where there is one.",
+    ),
+    "TW0113": Page(
+        "a static assertion that failed",
+        "tw.static_assert, or assert on a compile-time value, was false while the kernel "
+        "was compiled.",
+        "tw.static_assert(BLOCK % 16 == 0, 'BLOCK must be a multiple of 16')",
+        "Launch the kernel with other constants.",
+    ),
+    "TW0114": Page(
+        "a value that cannot be iterated or unpacked",
+        "Only tuples, ranges, zip and enumerate of compile-time length can be iterated or "
+        "unpacked.",
+        "a, b = x                # x is a tile",
+        "Use tw.split for the halves of a tile, and masks and reductions instead of loops "
+        "over elements.",
+    ),
+    "TW0115": Page(
+        "a call of something that is not a function",
+        "The value before the parentheses cannot be called in a kernel.",
+        "n = 4\nn(3)",
+        "Check what the name is bound to.",
+    ),
+    "TW0116": Page(
+        "a compile-time expression that failed",
+        "Python raised an exception while it evaluated a static expression of the kernel.",
+        "SIZES[BLOCK]            # KeyError",
+        "The message ends with Python's exception: fix the constants or the expression.",
+    ),
+    "TW0117": Page(
+        "a wrong subscript",
+        "Tiles are indexed with : and None; tuples with compile-time integers and slices.",
+        "x[i]                    # one element of a tile",
+        "Load the element through its address, or reduce: tw.sum(tw.where(cols == i, x, 0)).",
+    ),
+    "TW0118": Page(
+        "return values that do not fit",
+        "The returns of a function give different numbers or types of values, or a kernel "
+        "returns a value.",
+        "@tw.jit\ndef kernel(out):\n    return 1",
+        "Return the same types on every path; a kernel stores its results.",
+    ),
+    "TW0119": Page(
+        "a condition that is not one truth value",
+        "if, while, and, or, not and ternaries need a scalar; a tile has many truth values.",
+        "if x > 0: ...           # x is a tile",
+        "Use tw.where(x > 0, a, b) for a choice by element, or reduce the condition: "
+        "tw.max(x) > 0.",
+    ),
+    "TW0120": Page(
+        "an unknown option or option value",
+        "An option of a loop or a function has a value that means nothing.",
+        "for i in tw.range(0, 0, 0): ...",
+        "The hint lists the values.",
+    ),
+    "TW0121": Page(
+        "a limit of the compiler",
+        "The kernel exceeds a fixed limit: iterations of static_range, depth of calls, "
+        "elements of a list.",
+        "for i in tw.static_range(10000000): ...",
+        "Use a run-time loop, tw.range.",
+    ),
+    "TW0122": Page(
+        "a constexpr that changes at run time",
+        "A name annotated with tw.constexpr is assigned in a run-time loop or branch.",
+        "x: tw.constexpr = 1\nfor i in range(n):\n    x += 1",
+        "Leave the annotation out.",
+    ),
+    "TW0123": Page(
+        "output of static_print",
+        "Not an error: what the kernel printed while it was compiled.",
+        "tw.static_print(BLOCK)",
+        "Nothing.",
+    ),
+    "TW0124": Page(
+        "a specialization that does not fit the kernel",
+        "The specialization given to the compiler does not have the kernel's parameters. "
+        "The Python package cannot cause it.",
+        "",
+        "Please report it; programs that use the C++ interface check their ArgumentSpec list.",
+    ),
+    "TW0190": Page(
+        "a malformed kernel source buffer",
+        "The buffer given to the compiler is not what frontend/README.md describes. The "
+        "Python package cannot cause it.",
+        "",
+        "Please report it, with the kernel.",
+    ),
+    "TW0191": Page(
+        "invalid Tile IR",
+        "The frontend made IR that does not verify. This is a mistake in Tilewright.",
+        "",
+        "Please report it, with the kernel.",
+    ),
+    "TW0201": Page(
+        "an operation on values of the wrong element type",
+        "For example bitwise operators on floats, math functions on integers, or "
+        "arithmetic on pointers and bools where there is none.",
+        "x & 1                   # x is float32",
+        "Convert an operand: x.to(tw.int32), or x.to(tw.int32, bitcast=True) for the bits.",
+    ),
+    "TW0202": Page(
+        "an operation that is not defined on pointers",
+        "Pointers can be compared, and integers added to or subtracted from them.",
+        "x * 2                   # x is a pointer",
+        "Multiply the offset before it is added to the pointer.",
+    ),
+    "TW0203": Page(
+        "a number that does not fit the integer type it takes",
+        "A literal takes the type of the other operand, and its value is outside of that type.",
+        "x + 300                 # x is int8",
+        "Convert the tile to a wider type first.",
+    ),
+    "TW0204": Page(
+        "a division of a signed by an unsigned integer",
+        "`//` and `%` of integers of different signedness have no common type that keeps "
+        "both values.",
+        "a // b                  # int32 and uint32",
+        "Convert one of them with .to(...).",
+    ),
+    "TW0205": Page(
+        "shapes that cannot be broadcast together",
+        "Extents must be equal or 1, counted from the last dimension as in NumPy.",
+        "a[:, None] + b          # (64, 1) and (32, 64, 2)",
+        "Look at the labels for the shapes; expand with None or tw.reshape.",
+    ),
+    "TW0206": Page(
+        "a conversion that does not exist",
+        "Bit casts need types of equal width, and pointers convert only to 64-bit integers "
+        "and pointers.",
+        "x.to(tw.int64, bitcast=True)   # x is float32",
+        "Convert by value, or cast to an integer of the same width.",
+    ),
+    "TW0207": Page(
+        "an axis outside of the tile's rank",
+        "An axis counts from 0, or from -1 backwards, and must name a dimension of the tile.",
+        "tw.sum(x, axis=2)       # x is 2-D",
+        "Use an axis that the tile has.",
+    ),
+    "TW0208": Page(
+        "a shape that the tile cannot take",
+        "A reshape must keep the number of elements, extents are positive, and a "
+        "permutation names each dimension once.",
+        "x.reshape(7, 9)         # x has 64 elements",
+        "Choose extents whose product is x.numel.",
+    ),
+    "TW0209": Page(
+        "a tile with too many elements",
+        "Tiles have at most 1048576 elements.",
+        "tw.zeros((4096, 4096), tw.float32)",
+        "Use smaller tiles and a larger grid, or a loop.",
+    ),
+    "TW0210": Page(
+        "bounds of arange that are empty or outside of int32",
+        "tw.arange(start, end) needs compile-time integers with start < end.",
+        "tw.arange(8, 8)",
+        "Swap or widen the bounds.",
+    ),
+    "TW0211": Page(
+        "a memory access without a pointer",
+        "tw.load, tw.store and atomics take a pointer or a tile of pointers as their first "
+        "argument.",
+        "tw.load(n)              # n is an integer",
+        "Pass an array for the parameter; offsets are added to the pointer.",
+    ),
+    "TW0212": Page(
+        "a mask that is not of type int1",
+        "Masks come from comparisons and from & and | of masks.",
+        "tw.load(x, mask=n)",
+        "Compare: mask=cols < n.",
+    ),
+    "TW0213": Page(
+        "a tile where a scalar pointer needs a scalar",
+        "The value, mask and other of an access through a scalar pointer are scalars.",
+        "tw.store(out, tile)     # out is a scalar pointer",
+        "Add offsets to the pointer: out + tw.arange(0, BLOCK).",
+    ),
+    "TW0214": Page(
+        "a load with `other` and without a mask",
+        "other is what masked-off elements of a load read as; without a mask there are none.",
+        "tw.load(x, other=0.0)",
+        "Give a mask, or leave other out.",
+    ),
+    "TW0215": Page(
+        "an atomic operation that does not exist for this type",
+        "Atomics work on 32- and 64-bit integers; add, min, max and xchg on floats as well.",
+        "tw.atomic_and(p, 1)     # p points to float32",
+        "Use another element type, or a loop with tw.atomic_cas.",
+    ),
+    "TW0216": Page(
+        "an option with an unknown value",
+        "An option such as cache_modifier, eviction_policy or input_precision has a value "
+        "that means nothing.",
+        "tw.load(x, cache_modifier=\".xx\")",
+        "The hint lists the values.",
+    ),
+    "TW0217": Page(
+        "a combining function that returns the wrong values",
+        "The function given to reduce or associative_scan must return as many values, of "
+        "the same types, as it combines.",
+        "tw.reduce(x, 0, lambda a, b: (a, b))",
+        "Return one value for each tile that is combined, of that tile's element type.",
+    ),
+    "TW0218": Page(
+        "operands of dot that do not fit together",
+        "tw.dot(a, b) needs (M, K) and (K, N) with equal element types, both with or "
+        "without the same batch dimension.",
+        "tw.dot(a, b)            # (64, 32) and (64, 32)",
+        "Transpose one operand (b.T) or convert one element type.",
+    ),
+    "TW0219": Page(
+        "an operation that needs a tile",
+        "The operation works along a dimension, and a scalar has none.",
+        "tw.sum(n, axis=0)",
+        "Leave the operation out, or make a tile with tw.full.",
+    ),
+    "TW0220": Page(
+        "an operation that needs a scalar",
+        "Loop bounds, conditions and grid indices are scalars.",
+        "for i in range(x): ...  # x is a tile",
+        "Reduce the tile first, for example tw.max(x).",
+    ),
+    "TW0221": Page(
+        "a hint whose numbers do not fit the value",
+        "multiple_of, max_contiguous and max_constancy take one positive integer for each "
+        "dimension.",
+        "tw.multiple_of(x, (16, 16))   # x is 1-D",
+        "Give one number for each dimension.",
+    ),
+    "TW0301": Page(
+        "an operation that this target cannot compile",
+        "The kernel is right, but no lowering exists on this target for the operation with "
+        "these types and shapes.",
+        "",
+        "The hint names another way; the reference device runs every kernel.",
+    ),
+    "TW0401": Page(
+        "an unknown device, target or stage",
+        "The name given to tw.device, TILEWRIGHT_DEVICE or `tilewright compile` is no device, "
+        "target or stage of this build.",
+        "with tw.device('gpu'): ...",
+        "`tilewright info` lists the devices; `cpu` is always there.",
+    ),
+    "TW0402": Page(
+        "a grid that cannot be launched",
+        "A grid is one to three integers, each from 0 to 2147483647, or a function that is given "
+        "the dictionary of the kernel's arguments and returns them. A grid with a 0 runs nothing.",
+        "add[(-1,)](out, x, n)",
+        "Compute the grid with tw.cdiv(n, BLOCK), and check where a negative size comes from.",
+    ),
+    "TW0403": Page(
+        "a store to read-only memory",
+        "The kernel writes through a parameter, but the array passed for it is read-only.",
+        "x = numpy.broadcast_to(numpy.float32(0), (64,))   # read-only\nfill[(1,)](x, 64)",
+        "Pass a writable array (array.copy()), or exchange input and output.",
+    ),
+    "TW0404": Page(
+        "wrong arguments of a launch",
+        "The arguments of kernel[grid](...) do not fit the kernel's parameters: one is missing, "
+        "one is given twice, or a keyword is neither a parameter nor a launch option such as "
+        "num_warps.",
+        "@tw.jit\ndef add(out, x, n): ...\n\nadd[(4,)](out, x)            # n is missing",
+        "Give every parameter without a default exactly once, by position or by name.",
+    ),
+    "TW0405": Page(
+        "an argument that cannot be passed to a kernel",
+        "Kernels take tensors and arrays (torch, NumPy, DLPack, the buffer protocol), integers, "
+        "floats and bools; None, strings, dtypes, functions and tuples of such values are taken as "
+        "compile-time constants.",
+        "add[(4,)](out, {'x': x}, n)",
+        "Pass the arrays and numbers inside the object one by one.",
+    ),
+    "TW0406": Page(
+        "an array whose element type kernels do not have",
+        "Element types of arrays are bool, int8 to int64, uint8 to uint64, float16, bfloat16, "
+        "float32 and float64, in the machine's byte order.",
+        "add[(4,)](out, x.to(torch.complex64), n)",
+        "Convert the array, or view it as another type: torch.view_as_real(x).",
+    ),
+    "TW0407": Page(
+        "a number that does not fit its parameter",
+        "An integer argument is passed as int32 if its value fits, else as int64, else as uint64. "
+        "A parameter annotated with a type takes the values of that type.",
+        "add[(4,)](out, x, 1 << 64)",
+        "Keep the value within 64 bits, or within the annotated type.",
+    ),
+    "TW0408": Page(
+        "a launch that would have to compile",
+        "TILEWRIGHT_JIT=deny is set and this kernel was not warmed up for these argument types, "
+        "facts, constants, options and device in this process. The message names them.",
+        "TILEWRIGHT_JIT=deny python serve.py",
+        "Call kernel.warmup(...) with such arguments at start-up; specialize='none' needs the "
+        "fewest.",
+    ),
+    "TW0409": Page(
+        "an array on the wrong device",
+        "The memory of an argument is not where the kernel runs: a tensor of another device, or "
+        "one without memory (meta, sparse).",
+        "add[(4,)](out, x.to('meta'), n)",
+        "Move the tensor (x.cpu()), or choose the device with `with tw.device(...)`.",
+    ),
+    "TW0410": Page(
+        "a launch option with an impossible value",
+        "num_warps and num_stages are small positive integers; num_warps is a power of two.",
+        "add[(4,)](out, x, n, num_warps=3)",
+        "Use 1, 2, 4, 8, 16 or 32 for num_warps and 1 or more for num_stages.",
+    ),
+    "TW0411": Page(
+        "an autotuned kernel without a configuration that runs",
+        "Every configuration was pruned away or failed to compile or to launch; the message has "
+        "the first failure.",
+        "@tw.autotune([], key=['n'])",
+        "Run the kernel with one configuration by hand to see its whole report.",
+    ),
+    "TW0412": Page(
+        "a kernel whose source cannot be found",
+        "Tilewright compiles a kernel from its source text. The text is not available, or the file "
+        "changed after it was imported.",
+        "exec(text)            # a kernel defined by a string",
+        "Import the file again; for text, compile it under a name of its own and register its "
+        "lines: linecache.cache[name] = (len(text), None, text.splitlines(True), name).",
+    ),
+    "TW0413": Page(
+        "a kernel with *args or **kwargs",
+        "Every parameter of a kernel has a name. Functions that kernels call may take *args.",
+        "@tw.jit\ndef add(*arrays): ...",
+        "Name the parameters.",
+    ),
+    "TW0302": Page(
+        "a kernel that hides a library function",
+        "The kernel is named like a function of the C library that its compiled form calls, for "
+        "example memcpy or expf.",
+        "@tw.jit\ndef expf(out, x): ...",
+        "Rename the kernel.",
+    ),
+    "TW0501": Page(
+        "a kernel cache that cannot be used",
+        "The directory cannot be created or written, belongs to another user, is open to "
+        "everyone or is a symbolic link. Kernels are compiled in every process anew.",
+        "TILEWRIGHT_CACHE_DIR=/proc tilewright info",
+        "Name a private directory with TILEWRIGHT_CACHE_DIR, or set TILEWRIGHT_CACHE=0 to "
+        "silence the warning.",
+    ),
+    "TW0601": Page(
+        "an access outside of an argument's memory",
+        "A load, store or atomic reached past the memory of the array that its pointer "
+        "came from, or through a null pointer. The reference device checks every access.",
+        "tw.load(x + tw.arange(0, 64))   # x has 60 elements",
+        "Mask the access: mask=offsets < n.",
+    ),
+    "TW0602": Page(
+        "a device assertion that failed",
+        "tw.device_assert was false for an element at run time. The message has the "
+        "program and the line.",
+        "tw.device_assert(index < n, 'index out of range')",
+        "Look at the data that the program worked on.",
+    ),
+    "TW0603": Page(
+        "an assumption that does not hold",
+        "The argument of tw.assume was false. The compiler relies on it; the reference "
+        "device checks it.",
+        "tw.assume(n % 16 == 0)",
+        "Remove the assumption, or keep its promise.",
+    ),
+    "TW0604": Page(
+        "an operation that the reference device does not know",
+        "This is a mistake in Tilewright: every operation of Tile IR has a meaning there.",
+        "",
+        "Please report it, with the kernel.",
+    ),
+    "TW0605": Page(
+        "a store to read-only memory at run time",
+        "The reference device found a store through a pointer to read-only memory.",
+        "",
+        "Pass a writable array.",
+    ),
+    "TW0606": Page(
+        "a misaligned access",
+        "The address is no multiple of the element's size. Arrays made by frombuffer with "
+        "odd offsets are misaligned.",
+        "numpy.frombuffer(data, numpy.float32, offset=1)",
+        "Copy the array.",
+    ),
+    "TW0607": Page(
+        "no memory for a kernel's temporaries",
+        "A kernel with large tiles needs scratch memory for each worker thread, and there "
+        "was none.",
+        "",
+        "Use smaller tiles or fewer threads (TILEWRIGHT_NUM_THREADS).",
+    ),
+    "TW0608": Page(
+        "an index of gather outside of the axis",
+        "tw.gather(x, index, axis) needs indices from 0 to the extent of the axis.",
+        "tw.gather(x, index, 0)  # an index is 64, the extent 64",
+        "Clamp or mask the indices.",
+    ),
+    "TW0609": Page(
+        "a loop whose step is not positive",
+        "The reference device found a loop with a step of 0 or less. The frontend turns "
+        "negative steps around, so that only IR written by hand can show it.",
+        "",
+        "Please report it if it came from a Python kernel.",
+    ),
+    "TW0610": Page(
+        "malformed Tile IR in an artifact",
+        "The reference device could not read the IR that it was given.",
+        "",
+        "Please report it; `tilewright cache clear` removes what is stored.",
+    ),
+    "TW0900": Page(
+        "a failure without a code of its own",
+        "A report that nobody gave a code.",
+        "",
+        "Please report it, with the kernel.",
+    ),
+    "TW0901": Page(
+        "a mistake in the compiler",
+        "The compiler failed on a kernel that it should compile, or crashed; the process goes on.",
+        "",
+        "Please report the message with the kernel and its arguments; "
+        "TILEWRIGHT_DUMP=DIRECTORY writes the stages.",
+    ),
+    "TW0902": Page(
+        "a compiled kernel that cannot be loaded",
+        "The linker in the process refused the kernel's object.",
+        "",
+        "Please report it; `tilewright cache clear` removes what is stored.",
+    ),
+}

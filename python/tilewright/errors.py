@@ -1,0 +1,129 @@
+"""The exceptions that Tilewright raises, and how reports of the native module become them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+Report = Mapping[str, Any]
+
+
+class TilewrightError(Exception):
+    """A report to the user.
+
+    `code` is stable and has a page behind `tilewright explain CODE`; `message` is one line;
+    `rendered` is the whole text with source lines; `report` holds the parts for tools.
+    """
+
+    kind = "internal"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        code: str = "TW0900",
+        hint: str = "",
+        rendered: str = "",
+        report: Report | None = None,
+    ) -> None:
+        self.code = code
+        self.message = message
+        self.hint = hint
+        self.rendered = rendered or render(code, message, hint)
+        self.report: Report = report or {
+            "kind": self.kind,
+            "severity": "error",
+            "code": code,
+            "message": message,
+            "rendered": self.rendered,
+        }
+        super().__init__(self.rendered)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.message, self.code, self.hint, self.rendered)
+
+
+class CompileError(TilewrightError):
+    """The kernel's code is wrong."""
+
+    kind = "compile"
+
+
+class UnsupportedError(TilewrightError):
+    """The kernel's code is right, but this target or this version cannot compile it."""
+
+    kind = "unsupported"
+
+
+class LaunchError(TilewrightError):
+    """The arguments or the grid of a launch are wrong. Nothing ran."""
+
+    kind = "launch"
+
+
+class DeviceError(TilewrightError):
+    """A kernel failed while it ran: a failed assertion, an access out of bounds."""
+
+    kind = "device"
+
+
+class InternalError(TilewrightError):
+    """A mistake in Tilewright itself."""
+
+    kind = "internal"
+
+
+_BY_KIND: dict[str, type[TilewrightError]] = {
+    cls.kind: cls
+    for cls in (CompileError, UnsupportedError, LaunchError, DeviceError, InternalError)
+}
+
+
+class TilewrightWarning(UserWarning):
+    """A warning of the compiler, the cache or the settings."""
+
+
+def render(code: str, message: str, hint: str = "", severity: str = "error") -> str:
+    """A report without source lines in the form that the compiler gives all reports."""
+    text = f"{severity}[{code}]: {message}\n"
+    return f"{text}  = hint: {hint}\n" if hint else text
+
+
+def _rebuild(
+    cls: type[TilewrightError], message: str, code: str, hint: str, rendered: str
+) -> TilewrightError:
+    return cls(message, code=code, hint=hint, rendered=rendered)
+
+
+def to_exception(report: Report) -> TilewrightError:
+    """The exception of one report of the native module."""
+    cls = _BY_KIND.get(report["kind"], InternalError)
+    rendered = report.get("rendered", "")
+    return cls(
+        report["message"],
+        code=report["code"],
+        hint=report.get("hint", ""),
+        rendered=rendered,
+        report=report if rendered else None,
+    )
+
+
+def raise_report(report: Report) -> NoReturn:
+    """Raise the exception of a report."""
+    raise to_exception(report)
+
+
+_STATIC_PRINT = "TW0123"
+
+
+def handle_reports(reports: Sequence[Report], shows_prints: bool = True) -> None:
+    """Show the warnings and static prints of a compilation, then raise its first error."""
+    errors = [report for report in reports if report["severity"] == "error"]
+    for report in reports:
+        if report["severity"] == "warning":
+            warnings.warn(report["rendered"].rstrip(), TilewrightWarning, stacklevel=4)
+        elif report["code"] == _STATIC_PRINT and shows_prints:
+            print(report["message"])
+    if errors:
+        raise_report(errors[0])

@@ -1,0 +1,306 @@
+"""`@tw.jit`: makes a Python function a kernel that is compiled when it is launched."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, overload
+
+from . import knobs
+from .arguments import ArgumentProblem, Facts, parse_facts, pointer_facts
+from .capture import SourceNotFound, capture
+from .compile import CompiledKernel, Options, Request, Source, compile_request
+from .devices import check_device, current_device
+from .errors import CompileError, LaunchError
+from .launch import check_stores, launch, resolve_grid
+from .overlap import mark_overlaps
+from .parameters import Binder, Parameter, checked_options, parameters_of
+
+_SPECIALIZE = ("auto", "none")
+
+
+class JITFunction:
+    """A kernel, or a function that kernels call. `kernel[grid](*arguments)` runs it.
+
+    Made by `@tw.jit`. Nothing is read or compiled before the first launch.
+    """
+
+    __tilewright_jit__ = True
+
+    def __init__(
+        self,
+        fn: types.FunctionType,
+        *,
+        version: Any = None,
+        repr: Callable[..., str] | None = None,
+        launch_metadata: Callable[..., Any] | None = None,
+        do_not_specialize: Iterable[int | str] | None = None,
+        do_not_specialize_on_alignment: Iterable[int | str] | None = None,
+        debug: bool | None = None,
+        noinline: bool | None = None,
+        specialize: str = "auto",
+    ) -> None:
+        if specialize not in _SPECIALIZE:
+            raise ValueError(f"specialize={specialize!r} is not one of {', '.join(_SPECIALIZE)}")
+        self.fn = fn
+        self.version = version
+        self.repr = repr
+        self.launch_metadata = launch_metadata
+        self.do_not_specialize = tuple(do_not_specialize or ())
+        self.do_not_specialize_on_alignment = tuple(do_not_specialize_on_alignment or ())
+        self.debug = debug
+        self.noinline = noinline
+        self.specialize = specialize
+        # Launch key -> kernel; keys hold facts and constants, never arrays.
+        self._loaded: dict[tuple[Any, ...], CompiledKernel] = {}
+        self._sources: dict[int, Source] = {}
+        functools.update_wrapper(self, fn, updated=())
+
+    @functools.cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The kernel's parameters in the order of its signature."""
+        return parameters_of(
+            self.fn, self.do_not_specialize, self.do_not_specialize_on_alignment, self.specialize
+        )
+
+    @property
+    def arg_names(self) -> list[str]:
+        """The parameters' names."""
+        return [parameter.name for parameter in self.parameters]
+
+    @functools.cached_property
+    def _binder(self) -> Binder:
+        return Binder(self.fn.__name__, self.parameters)
+
+    @functools.cached_property
+    def _readers(self) -> tuple[Callable[[Any], Any], ...]:
+        return tuple(parameter.reader() for parameter in self.parameters)
+
+    @functools.cached_property
+    def _num_plain_arguments(self) -> int:
+        """With so many positional arguments there is nothing to bind."""
+        return len(self.parameters) if all(p.is_positional for p in self.parameters) else -1
+
+    @functools.cached_property
+    def _options(self) -> Options:
+        return Options(debug=bool(self.debug) or knobs.settings().is_debug)
+
+    def __repr__(self) -> str:
+        return f"<kernel {self.fn.__module__}.{self.fn.__qualname__}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise LaunchError(
+            f"the kernel {self.fn.__name__} was called like a function",
+            code="TW0404",
+            hint=f"launch it over a grid: {self.fn.__name__}[grid](...)",
+        )
+
+    def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel | None]:
+        """The kernel over a grid: one to three integers, or a function of the arguments' dict."""
+        return functools.partial(self._launch, grid)
+
+    def run(
+        self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any
+    ) -> CompiledKernel | None:
+        """`kernel[grid](*args, **kwargs)` as one call."""
+        if warmup:
+            return self.warmup(*args, grid=grid, **kwargs)
+        return self._launch(grid, *args, **kwargs)
+
+    def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
+        if kwargs or len(args) != self._num_plain_arguments:
+            args, options = self._binder.bind(args, kwargs, self._options)
+        else:
+            options = self._options
+        facts, bits = self._read(args)
+        programs = resolve_grid(grid, self._grid_arguments(args, options, kwargs, grid))
+        if not all(programs):
+            return None
+        key = (current_device(), options, facts)
+        kernel = self._loaded.get(key)
+        if kernel is None or not kernel.is_current():
+            if knobs.settings().is_jit_denied:
+                self._refuse(key, args)
+            kernel = self._prepare(key, args)
+        launch(kernel, programs, args, bits)
+        return kernel
+
+    def _grid_arguments(
+        self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any], grid: Any
+    ) -> dict[str, Any] | None:
+        if not callable(grid):
+            return None
+        return {**options._asdict(), **kwargs, **dict(zip(self._binder.names, values))}
+
+    def _read(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
+        facts: list[Any] = []
+        bits: list[Any] = []
+        try:
+            for read, value in zip(self._readers, values):
+                fact, bit = read(value)
+                facts.append(fact)
+                bits.append(bit)
+        except ArgumentProblem as problem:
+            name = self._binder.names[len(facts)]
+            raise LaunchError(
+                f"argument `{name}` of {self.fn.__name__}: {problem.message}",
+                code=problem.code,
+                hint=problem.hint,
+            ) from None
+        mark_overlaps(facts, values, bits)
+        return tuple(facts), bits
+
+    def _prepare(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
+        kernel = compile_request(self._request(key, values))
+        check_stores(kernel, key[2])
+        self._loaded[key] = kernel
+        return kernel
+
+    def _request(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> Request:
+        device, options, facts = key
+        constants = tuple(
+            None if isinstance(fact, Facts) else value for fact, value in zip(facts, values)
+        )
+        source = self._source(constants)
+        return Request(
+            self.fn.__name__, source, self._binder.names, facts, constants, options, device
+        )
+
+    def _source(self, constants: tuple[Any, ...]) -> Source:
+        try:
+            captured = capture(self).including(constants)
+        except SourceNotFound as error:
+            raise CompileError(str(error), code="TW0412") from None
+        source = self._sources.get(id(captured))
+        if source is None:
+            # A capture that is out of date is never asked for again.
+            self._sources = {k: s for k, s in self._sources.items() if s.is_current()}
+            source = self._sources[id(captured)] = Source(captured)
+        return source
+
+    def _refuse(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> NoReturn:
+        missing = self._request(key, values).describe()
+        raise LaunchError(
+            f"TILEWRIGHT_JIT=deny: {self.fn.__name__} was not warmed up for {missing}",
+            code="TW0408",
+            hint="call kernel.warmup(...) with such arguments first",
+        )
+
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel:
+        """Compile for arguments without running. A torch dtype stands for an aligned array."""
+        del grid
+        values, options = self._binder.bind(args, kwargs, self._options)
+        values = tuple(map(_stand_in, values, self.parameters))
+        key = (current_device(), options, self._read(values)[0])
+        kernel = self._loaded.get(key)
+        if kernel is None or not kernel.is_current():
+            kernel = self._prepare(key, values)
+        return kernel
+
+    def compile(
+        self,
+        signature: Mapping[str, str],
+        constants: Mapping[str, Any] | None = None,
+        device: str | None = None,
+        **options: Any,
+    ) -> CompiledKernel:
+        """Compile from a signature: `{"x": "*fp32:16", "n": "i32"}` with the constants' values.
+
+        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1. Raises LaunchError
+        TW0404 when a parameter has neither, ValueError for an entry that is no type.
+        """
+        if device is not None:
+            check_device(device)
+        facts: list[Any] = []
+        values: list[Any] = []
+        given = dict(constants or {})
+        for parameter in self.parameters:
+            if parameter.name in signature:
+                facts.append(parse_facts(signature[parameter.name]))
+                values.append(None)
+                continue
+            value, _ = Binder(self.fn.__name__, (parameter,)).bind(
+                (), {k: v for k, v in given.items() if k == parameter.name}, self._options
+            )
+            facts.append(parameter.reader()(value[0])[0])
+            values.append(value[0])
+        chosen = checked_options(self._options._replace(**options))
+        key = (device or current_device(), chosen, tuple(facts))
+        return self._prepare(key, tuple(values))
+
+
+class _StandIn:
+    """Stands for an array of a torch dtype in a warm-up."""
+
+    def __init__(self, element_type: Any) -> None:
+        self.element_type = element_type
+
+
+def _stand_in(value: Any, parameter: Parameter) -> Any:
+    kind = type(value)
+    if parameter.is_constant or (kind.__module__, kind.__name__) != ("torch", "dtype"):
+        return value
+    return _StandIn(value)
+
+
+def _read_stand_in(value: _StandIn) -> Any:
+    from .torch import from_torch
+
+    try:
+        return pointer_facts(from_torch(value.element_type).short_name, 16), 0
+    except KeyError:
+        raise ArgumentProblem(
+            "TW0406", f"arrays of {value.element_type} cannot be passed to a kernel"
+        ) from None
+
+
+def _register_stand_in() -> None:
+    from .arguments import READERS
+
+    READERS[_StandIn] = _read_stand_in
+
+
+_register_stand_in()
+
+
+@overload
+def jit(fn: Callable[..., Any]) -> JITFunction: ...
+
+
+@overload
+def jit(
+    fn: None = None,
+    *,
+    version: Any = ...,
+    repr: Callable[..., str] | None = ...,
+    launch_metadata: Callable[..., Any] | None = ...,
+    do_not_specialize: Iterable[int | str] | None = ...,
+    do_not_specialize_on_alignment: Iterable[int | str] | None = ...,
+    debug: bool | None = ...,
+    noinline: bool | None = ...,
+    specialize: str = ...,
+) -> Callable[[Callable[..., Any]], JITFunction]: ...
+
+
+def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a function a kernel: `@tw.jit` or `@tw.jit(specialize="none")`.
+
+    `specialize="auto"` compiles variants for integers equal to 1 or divisible by 16 and for aligned
+    arrays, "none" one binary for all; `do_not_specialize` and `do_not_specialize_on_alignment` name
+    single parameters (or their indices); `debug` compiles device assertions. `version`, `repr`,
+    `launch_metadata` and `noinline` are accepted and kept as attributes.
+    """
+
+    def decorate(function: Any) -> JITFunction:
+        if isinstance(function, JITFunction):
+            function = function.fn
+        if not isinstance(function, types.FunctionType):
+            raise TypeError(f"@tw.jit decorates functions, not {type(function).__name__}")
+        if function.__code__.co_filename.startswith("<"):
+            from .capture.executed import keep_executed_source
+
+            keep_executed_source(function)
+        return JITFunction(function, **options)
+
+    return decorate if fn is None else decorate(fn)

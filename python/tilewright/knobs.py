@@ -1,0 +1,118 @@
+"""The environment variables that Tilewright reads; nothing else here reads the environment."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+PREFIX = "TILEWRIGHT_"
+
+KNOBS: dict[str, str] = {
+    "DEVICE": "device of launches outside `with tw.device(...)`; cpu when unset",
+    "CACHE_DIR": "directory of the kernel cache; $XDG_CACHE_HOME/tilewright or ~/.cache/tilewright",
+    "CACHE": "0: neither read nor write the kernel cache on disk",
+    "NUM_THREADS": "worker threads of the cpu device; all cores when unset or 0",
+    "DUMP": "directory into which the stages of every compiled kernel are written",
+    "DEBUG": "1: compile every kernel with its device assertions and overflow checks",
+    "JIT": "deny: a launch never compiles; what was not warmed up is a LaunchError",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The knobs' values, read once at the first compilation or launch."""
+
+    device: str
+    cache_directory: str  # empty: no directory could be determined
+    is_cache_enabled: bool
+    num_threads: int
+    dump_directory: str
+    is_debug: bool
+    is_jit_denied: bool
+
+
+_settings: Settings | None = None
+
+
+def settings() -> Settings:
+    """The settings of this process."""
+    global _settings
+    if _settings is None:
+        _settings = read_settings()
+    return _settings
+
+
+def reset() -> None:
+    """Forget the settings, so that the next use reads the environment again."""
+    global _settings
+    _settings = None
+
+
+def read_settings() -> Settings:
+    """Read the environment, warning about names and values that mean nothing."""
+    _warn_of_unknown_names()
+    return Settings(
+        device=_value("DEVICE") or "cpu",
+        cache_directory=cache_directory(),
+        is_cache_enabled=_flag("CACHE", default=True),
+        num_threads=_number("NUM_THREADS"),
+        dump_directory=_value("DUMP"),
+        is_debug=_flag("DEBUG", default=False),
+        is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
+    )
+
+
+def cache_directory() -> str:
+    """Where compiled kernels are kept; empty when there is no home directory either."""
+    if named := _value("CACHE_DIR"):
+        return os.path.abspath(named)
+    # The XDG specification says that relative paths are to be ignored.
+    if (xdg := os.environ.get("XDG_CACHE_HOME", "")) and os.path.isabs(xdg):
+        return os.path.join(xdg, "tilewright")
+    try:
+        return str(Path.home() / ".cache" / "tilewright")
+    except RuntimeError:
+        return ""
+
+
+def _value(name: str) -> str:
+    return os.environ.get(PREFIX + name, "").strip()
+
+
+def _flag(name: str, default: bool) -> bool:
+    choice = _choice(name, ("0", "1", "off", "on", "false", "true", "no", "yes"))
+    return choice in ("1", "on", "true", "yes") if choice else default
+
+
+def _choice(name: str, known: tuple[str, ...]) -> str:
+    value = _value(name).lower()
+    if value and value not in known:
+        _warn(f"{PREFIX}{name}={value} is ignored: known values are {', '.join(known)}")
+        return ""
+    return value
+
+
+def _number(name: str) -> int:
+    value = _value(name)
+    if value and not (value.isascii() and value.isdigit()):
+        _warn(f"{PREFIX}{name}={value} is ignored: it is not a number")
+        return 0
+    return min(int(value), 4096) if value else 0
+
+
+def _warn_of_unknown_names() -> None:
+    for name in sorted(os.environ):
+        if not name.startswith(PREFIX) or name[len(PREFIX) :] in KNOBS:
+            continue
+        close = difflib.get_close_matches(name[len(PREFIX) :], KNOBS, n=1)
+        hint = f"; did you mean {PREFIX}{close[0]}?" if close else ""
+        _warn(f"the environment variable {name} means nothing to Tilewright{hint}")
+
+
+def _warn(text: str) -> None:
+    from .errors import TilewrightWarning
+
+    warnings.warn(text, TilewrightWarning, stacklevel=5)

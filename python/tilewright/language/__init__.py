@@ -1,0 +1,39 @@
+"""The language: every name a kernel may use. Importing it runs no native code.
+
+Kernels usually write `import tilewright as tw` and use these names as `tw.load` and so on; they are
+also `tilewright.triton.language` for kernels that come from Triton.
+"""
+
+# pyright: reportWildcardImportFromLibrary=false
+from __future__ import annotations
+
+from builtins import tuple
+from typing import TYPE_CHECKING, Any
+
+from . import dtypes, elementwise, libdevice, library, math, random, tile
+from .dtypes import *  # noqa: F403
+from .elementwise import *  # noqa: F403
+from .library import *  # noqa: F403
+from .marks import builtin, constexpr_function, library_function
+from .random import *  # noqa: F403
+from .static import constexpr
+from .tile import *  # noqa: F403
+from .unsupported import BUILTINS, UNSUPPORTED
+
+globals().update(BUILTINS)
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+__all__ = [
+    "UNSUPPORTED", "builtin", "constexpr", "constexpr_function", "libdevice", "library_function",
+    "math", "random", "tuple",
+]  # fmt: skip
+__all__ += dtypes.__all__
+__all__ += elementwise.__all__
+__all__ += library.__all__
+__all__ += random.__all__
+__all__ += tile.__all__
+__all__ += [*UNSUPPORTED]  # pyright: ignore[reportUnsupportedDunderAll]

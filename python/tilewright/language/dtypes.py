@@ -1,0 +1,292 @@
+"""Element types, pointer types and the classes that stand for a program's values."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from .marks import constexpr_function, refuse_outside_kernel
+
+# Name, short name, kind, bits, explicit mantissa bits, exponent bias; ir/tile/ElementTypes.td has
+# the rows that the compiler knows (a test compares them).
+ROWS: tuple[tuple[str, str, str, int, int, int], ...] = (
+    ("void", "void", "void", 0, 0, 0),
+    ("int1", "i1", "bool", 1, 0, 0),
+    ("int8", "i8", "sint", 8, 0, 0),
+    ("int16", "i16", "sint", 16, 0, 0),
+    ("int32", "i32", "sint", 32, 0, 0),
+    ("int64", "i64", "sint", 64, 0, 0),
+    ("uint8", "u8", "uint", 8, 0, 0),
+    ("uint16", "u16", "uint", 16, 0, 0),
+    ("uint32", "u32", "uint", 32, 0, 0),
+    ("uint64", "u64", "uint", 64, 0, 0),
+    ("float8e5", "fp8e5", "float", 8, 2, 15),
+    ("float8e5b16", "fp8e5b16", "float", 8, 2, 16),
+    ("float8e4nv", "fp8e4nv", "float", 8, 3, 7),
+    ("float8e4b8", "fp8e4b8", "float", 8, 3, 8),
+    ("float8e4b15", "fp8e4b15", "float", 8, 3, 15),
+    ("float16", "fp16", "float", 16, 10, 15),
+    ("bfloat16", "bf16", "float", 16, 7, 127),
+    ("float32", "fp32", "float", 32, 23, 127),
+    ("float64", "fp64", "float", 64, 52, 1023),
+)
+_BY_NAME = {name: row for row in ROWS for name in row[:2]}
+
+
+class dtype:  # noqa: N801 (the language's name)
+    """The type of one element. `tw.dtype("fp32")` equals `tw.float32`."""
+
+    __tilewright_builtin__ = "dtype"
+
+    name: str  # as in tw.float32
+    short_name: str  # as in signatures: fp32, *bf16
+    kind: str  # bool, sint, uint, float, pointer or void
+    primitive_bitwidth: int
+
+    def __init__(self, name: str) -> None:
+        if name not in _BY_NAME:
+            raise ValueError(f"unknown dtype {name!r}; known are {', '.join(r[0] for r in ROWS)}")
+        row = _BY_NAME[name]
+        self.name, self.short_name, self.kind, self.primitive_bitwidth = row[:4]
+        self.fp_mantissa_width, self.exponent_bias = row[4:]
+
+    def __repr__(self) -> str:
+        return f"tilewright.{self.name}"
+
+    def __str__(self) -> str:
+        return self.short_name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, dtype) and self.name == other.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __call__(self, value: object) -> NoReturn:
+        del value
+        refuse_outside_kernel(self.name)
+
+    @property
+    def scalar(self) -> dtype:
+        """The element type itself."""
+        return self
+
+    @property
+    def element_ty(self) -> dtype:
+        """The type pointed to, of a pointer type; else the type itself."""
+        return self
+
+    @property
+    def int_bitwidth(self) -> int:
+        """Width in bits of an integer type."""
+        return self.primitive_bitwidth
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element in memory; int1 takes a whole byte."""
+        return (self.primitive_bitwidth + 7) // 8
+
+    def is_floating(self) -> bool:
+        """True for every floating-point type."""
+        return self.kind == "float"
+
+    def is_standard_floating(self) -> bool:
+        """True for float16, bfloat16, float32 and float64."""
+        return self.is_floating() and self.primitive_bitwidth >= 16
+
+    def is_fp8(self) -> bool:
+        """True for the 8-bit floating-point types."""
+        return self.is_floating() and self.primitive_bitwidth == 8
+
+    def is_int(self) -> bool:
+        """True for integers of either sign and int1."""
+        return self.kind in ("bool", "sint", "uint")
+
+    def is_int_signed(self) -> bool:
+        """True for int8 to int64."""
+        return self.kind == "sint"
+
+    def is_int_unsigned(self) -> bool:
+        """True for uint8 to uint64 and for int1, which is 0 or 1."""
+        return self.kind in ("uint", "bool")
+
+    def is_bool(self) -> bool:
+        """True for int1."""
+        return self.kind == "bool"
+
+    def is_ptr(self) -> bool:
+        """True for pointer types."""
+        return self.kind == "pointer"
+
+    def is_void(self) -> bool:
+        """True for void."""
+        return self.kind == "void"
+
+    def is_block(self) -> bool:
+        """False: a dtype has no shape."""
+        return False
+
+    def is_const(self) -> bool:
+        """False for everything but pointers to constant memory."""
+        return False
+
+    # fmt: off
+    def is_fp8e4nv(self) -> bool: return self.name == "float8e4nv"
+    def is_fp8e4b8(self) -> bool: return self.name == "float8e4b8"
+    def is_fp8e4b15(self) -> bool: return self.name == "float8e4b15"
+    def is_fp8e5(self) -> bool: return self.name == "float8e5"
+    def is_fp8e5b16(self) -> bool: return self.name == "float8e5b16"
+    def is_fp16(self) -> bool: return self.name == "float16"
+    def is_bf16(self) -> bool: return self.name == "bfloat16"
+    def is_fp32(self) -> bool: return self.name == "float32"
+    def is_fp64(self) -> bool: return self.name == "float64"
+    def is_int1(self) -> bool: return self.name == "int1"
+    def is_int8(self) -> bool: return self.name == "int8"
+    def is_int16(self) -> bool: return self.name == "int16"
+    def is_int32(self) -> bool: return self.name == "int32"
+    def is_int64(self) -> bool: return self.name == "int64"
+    def is_uint8(self) -> bool: return self.name == "uint8"
+    def is_uint16(self) -> bool: return self.name == "uint16"
+    def is_uint32(self) -> bool: return self.name == "uint32"
+    def is_uint64(self) -> bool: return self.name == "uint64"
+    # fmt: on
+
+
+class pointer_type(dtype):  # noqa: N801
+    """The type of a pointer to elements of `element_ty`."""
+
+    __tilewright_builtin__ = "pointer_type"
+
+    def __init__(self, element_ty: dtype, address_space: int = 1, const: bool = False) -> None:
+        self._element_ty = element_ty
+        self.address_space = address_space
+        self._const = const
+        self.name = f"pointer_type({element_ty.name})"
+        self.short_name = f"*{'k' if const else ''}{element_ty.short_name}"
+        self.kind = "pointer"
+        self.primitive_bitwidth = 64
+        self.fp_mantissa_width = self.exponent_bias = 0
+
+    @property
+    def element_ty(self) -> dtype:
+        return self._element_ty
+
+    def is_const(self) -> bool:
+        """True when the memory pointed to is only read."""
+        return self._const
+
+
+class block_type:  # noqa: N801
+    """The type of a tile: an element type and a shape. Kernels see it as `x.type`."""
+
+    __tilewright_builtin__ = "block_type"
+
+    def __init__(self, element_ty: dtype, shape: tuple[int, ...]) -> None:
+        self.element_ty = element_ty
+        self.shape = tuple(shape)
+
+    @property
+    def scalar(self) -> dtype:
+        """The element type."""
+        return self.element_ty
+
+    @property
+    def numel(self) -> int:
+        """Number of elements."""
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        return count
+
+    def is_block(self) -> bool:
+        """True: a tile type has a shape."""
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, block_type)
+            and (self.element_ty, self.shape) == (other.element_ty, other.shape)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.element_ty, self.shape))
+
+    def __repr__(self) -> str:
+        return f"<{list(self.shape)}, {self.element_ty}>"
+
+
+class const:  # noqa: N801
+    """Annotation of a pointer parameter through which the kernel only reads: `x: tw.const`."""
+
+
+class tensor:  # noqa: N801
+    """A run-time value of a kernel: a scalar, or a tile of static shape. Never made on the host.
+
+    Operators work elementwise with broadcasting. Every function of the language whose first
+    parameter is a tile is a method as well: `x.sum(axis=0)`, `x.to(tw.float16)`, `x.reshape(4, 8)`.
+    """
+
+    __tilewright_builtin__ = "tensor"
+
+    dtype: dtype
+    shape: tuple[int, ...]
+    type: block_type | dtype
+    numel: int
+    T: tensor
+
+    def __init__(self) -> None:
+        refuse_outside_kernel("tensor")
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    # fmt: off
+    def _operator(self, *operands: Any) -> tensor: del operands; refuse_outside_kernel("tensor")
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = _operator
+    __truediv__ = __rtruediv__ = __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _operator
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _operator
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = _operator
+    __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __pos__ = __invert__ = __getitem__ = _operator
+    # fmt: on
+
+
+void = dtype("void")
+int1 = dtype("int1")
+int8 = dtype("int8")
+int16 = dtype("int16")
+int32 = dtype("int32")
+int64 = dtype("int64")
+uint8 = dtype("uint8")
+uint16 = dtype("uint16")
+uint32 = dtype("uint32")
+uint64 = dtype("uint64")
+float8e5 = dtype("float8e5")
+float8e5b16 = dtype("float8e5b16")
+float8e4nv = dtype("float8e4nv")
+float8e4b8 = dtype("float8e4b8")
+float8e4b15 = dtype("float8e4b15")
+float16 = dtype("float16")
+bfloat16 = dtype("bfloat16")
+float32 = dtype("float32")
+float64 = dtype("float64")
+pi32_t = pointer_type(int32)
+
+
+def str_to_ty(name: str) -> dtype:
+    """The type of a signature entry: `fp32`, `*bf16`, `*ki8` (constant memory)."""
+    if not name.startswith("*"):
+        return dtype(name)
+    is_const = name.startswith("*k")
+    return pointer_type(str_to_ty(name[2:] if is_const else name[1:]), const=is_const)
+
+
+@constexpr_function
+def get_int_dtype(bitwidth: int, signed: bool) -> dtype:
+    """The integer type of a width in bits: 1 (int1), 8, 16, 32 or 64."""
+    return dtype("int1" if bitwidth == 1 else f"{'' if signed else 'u'}int{bitwidth}")
+
+__all__ = [
+    "bfloat16", "block_type", "const", "dtype", "float16", "float32", "float64", "float8e4b15",
+    "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "get_int_dtype", "int1", "int16",
+    "int32", "int64", "int8", "pi32_t", "pointer_type", "str_to_ty", "tensor", "uint16", "uint32",
+    "uint64", "uint8", "void",
+]  # fmt: skip

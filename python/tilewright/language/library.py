@@ -1,0 +1,485 @@
+"""Functions written in the language itself; kernels inline them like jit functions.
+
+Bodies are kernel code: `if` on compile-time values folds, and tiles have the frontend's methods.
+"""
+
+# Kernel code follows the type rules of the language, not those of Python:
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportIndexIssue=false, reportOptionalMemberAccess=false
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
+from __future__ import annotations
+
+from typing import Any
+
+from .dtypes import dtype, float32, int32, tensor, uint32
+from .elementwise import exp
+from .marks import LibraryFunction, library_function
+from .static import constexpr
+from .tile import (
+    PropagateNan,
+    Shape,
+    Value,
+    arange,
+    associative_scan,
+    broadcast_to,
+    expand_dims,
+    fdiv,
+    full,
+    gather,
+    join,
+    maximum,
+    minimum,
+    reduce,
+    reshape,
+    static_assert,
+    static_range,
+    where,
+)
+
+# Making tiles.
+
+
+@library_function
+def zeros(shape: Shape, dtype: dtype) -> tensor:
+    """A tile of the given compile-time shape filled with 0 of `dtype`."""
+    return full(shape, 0, dtype)
+
+
+@library_function
+def zeros_like(input: tensor) -> tensor:
+    """Zeros of the shape and dtype of `input`."""
+    return full(input.shape, 0, input.dtype)
+
+
+# Reductions.
+
+
+@library_function
+def _add(a, b):
+    return a + b
+
+
+@library_function
+def _multiply(a, b):
+    return a * b
+
+
+@library_function
+def _exclusive_or(a, b):
+    return a ^ b
+
+
+@library_function
+def _or(a, b):
+    return a | b
+
+
+@library_function
+def _larger(a, b):
+    return maximum(a, b)
+
+
+@library_function
+def _smaller(a, b):
+    return minimum(a, b)
+
+
+@library_function
+def _larger_or_nan(a, b):
+    return maximum(a, b, propagate_nan=PropagateNan.ALL)
+
+
+@library_function
+def _smaller_or_nan(a, b):
+    return minimum(a, b, propagate_nan=PropagateNan.ALL)
+
+
+@library_function
+def _larger_at(a, i, b, j, ties_go_left: constexpr):
+    """The larger value and its index; a NaN loses against every number."""
+    wins = a > b
+    if a.dtype.is_floating():
+        wins = wins | ((b != b) & (a == a))
+    if ties_go_left:
+        ties = a == b
+        if a.dtype.is_floating():
+            ties = ties | ((a != a) & (b != b))
+        wins = wins | (ties & (i < j))
+    return where(wins, a, b), where(wins, i, j)
+
+
+@library_function
+def _smaller_at(a, i, b, j, ties_go_left: constexpr):
+    """The smaller value and its index; a NaN loses against every number."""
+    wins = a < b
+    if a.dtype.is_floating():
+        wins = wins | ((b != b) & (a == a))
+    if ties_go_left:
+        ties = a == b
+        if a.dtype.is_floating():
+            ties = ties | ((a != a) & (b != b))
+        wins = wins | (ties & (i < j))
+    return where(wins, a, b), where(wins, i, j)
+
+
+@library_function
+def _larger_at_left(a, i, b, j):
+    return _larger_at(a, i, b, j, True)
+
+
+@library_function
+def _larger_at_any(a, i, b, j):
+    return _larger_at(a, i, b, j, False)
+
+
+@library_function
+def _smaller_at_left(a, i, b, j):
+    return _smaller_at(a, i, b, j, True)
+
+
+@library_function
+def _smaller_at_any(a, i, b, j):
+    return _smaller_at(a, i, b, j, False)
+
+
+@library_function
+def _widen_for_sum(input, dtype: constexpr):
+    """The operand of a sum: in `dtype`, else small ints in 32 bits and small floats in float32."""
+    if dtype is not None:
+        return input.to(dtype)
+    if input.dtype.primitive_bitwidth >= 32:
+        return input
+    if input.dtype.is_floating():
+        return input.to(float32)
+    if input.dtype.is_int_signed():
+        return input.to(int32)
+    return input.to(uint32)
+
+
+@library_function
+def _widen_for_order(input):
+    """The operand of max or min: no value changes, and the result has at least 32 bits."""
+    if input.dtype.primitive_bitwidth >= 32:
+        return input
+    if input.dtype.is_floating():
+        return input.to(float32)
+    return input.to(int32)
+
+
+@library_function
+def _positions(input, axis: constexpr):
+    """The int32 index along `axis` of every element; the row-major index when `axis` is None."""
+    if axis is None:
+        return reshape(arange(0, input.numel), input.shape)
+    rank: constexpr = len(input.shape)
+    dim: constexpr = axis + rank if axis < 0 else axis
+    index = arange(0, input.shape[dim])
+    for d in static_range(rank):
+        if d < dim:
+            index = expand_dims(index, 0)
+        if d > dim:
+            index = expand_dims(index, d)
+    return broadcast_to(index, input.shape)
+
+
+@library_function
+def sum(
+    input: tensor, axis: constexpr = None, keep_dims: constexpr = False, dtype: constexpr = None
+) -> tensor:
+    """The sum along `axis`, or of all elements.
+
+    Ints below 32 bits are added in int32 (uint32), float16 and bfloat16 in float32, and the result
+    has that type; `dtype` chooses another one. `keep_dims` keeps the axis with extent 1.
+    """
+    return reduce(_widen_for_sum(input, dtype), axis, _add, keep_dims=keep_dims)
+
+
+@library_function
+def xor_sum(input: tensor, axis: constexpr = None, keep_dims: constexpr = False) -> tensor:
+    """The bitwise exclusive or of integers along `axis`, or of all elements."""
+    static_assert(input.dtype.is_int(), "xor_sum takes integers")
+    return reduce(input, axis, _exclusive_or, keep_dims=keep_dims)
+
+
+@library_function
+def reduce_or(input: tensor, axis: constexpr = None, keep_dims: constexpr = False) -> tensor:
+    """The bitwise or of integers along `axis`, or of all elements."""
+    static_assert(input.dtype.is_int(), "reduce_or takes integers")
+    return reduce(input, axis, _or, keep_dims=keep_dims)
+
+
+@library_function
+def max(
+    input: tensor,
+    axis: constexpr = None,
+    return_indices: constexpr = False,
+    return_indices_tie_break_left: constexpr = True,
+    keep_dims: constexpr = False,
+    propagate_nan: constexpr = PropagateNan.NONE,
+) -> Any:
+    """The largest element along `axis`, or of all; with `return_indices` also its int32 index.
+
+    NaN is ignored, or yielded with `propagate_nan` (without indices). Types below 32 bits give
+    float32 or int32. Of equal elements the first one's index is given, or any one's without
+    `return_indices_tie_break_left`.
+    """
+    operand = _widen_for_order(input)
+    if return_indices:
+        both = (operand, _positions(operand, axis))
+        if return_indices_tie_break_left:
+            return reduce(both, axis, _larger_at_left, keep_dims, commutative=True)
+        return reduce(both, axis, _larger_at_any, keep_dims, commutative=True)
+    if propagate_nan == PropagateNan.ALL:
+        return reduce(operand, axis, _larger_or_nan, keep_dims, commutative=True)
+    return reduce(operand, axis, _larger, keep_dims=keep_dims)
+
+
+@library_function
+def min(
+    input: tensor,
+    axis: constexpr = None,
+    return_indices: constexpr = False,
+    return_indices_tie_break_left: constexpr = True,
+    keep_dims: constexpr = False,
+    propagate_nan: constexpr = PropagateNan.NONE,
+) -> Any:
+    """The smallest element along `axis`, or of all; the parameters are those of `max`."""
+    operand = _widen_for_order(input)
+    if return_indices:
+        both = (operand, _positions(operand, axis))
+        if return_indices_tie_break_left:
+            return reduce(both, axis, _smaller_at_left, keep_dims, commutative=True)
+        return reduce(both, axis, _smaller_at_any, keep_dims, commutative=True)
+    if propagate_nan == PropagateNan.ALL:
+        return reduce(operand, axis, _smaller_or_nan, keep_dims, commutative=True)
+    return reduce(operand, axis, _smaller, keep_dims=keep_dims)
+
+
+@library_function
+def argmax(
+    input: tensor,
+    axis: constexpr,
+    tie_break_left: constexpr = True,
+    keep_dims: constexpr = False,
+) -> tensor:
+    """The int32 index of the largest element along `axis`; see `max`."""
+    _, index = max(input, axis, True, tie_break_left, keep_dims)
+    return index
+
+
+@library_function
+def argmin(
+    input: tensor,
+    axis: constexpr,
+    tie_break_left: constexpr = True,
+    keep_dims: constexpr = False,
+) -> tensor:
+    """The int32 index of the smallest element along `axis`; see `max`."""
+    _, index = min(input, axis, True, tie_break_left, keep_dims)
+    return index
+
+
+@library_function
+def histogram(input: tensor, num_bins: constexpr, mask: Value | None = None) -> tensor:
+    """How many elements of an integer tile equal 0, 1, ..., num_bins - 1, as int32[num_bins].
+
+    Elements outside of the bins, and those whose `mask` is false, are not counted. Compares every
+    element with every bin.
+    """
+    flat = reshape(input, (input.numel,))
+    hits = flat[:, None] == arange(0, num_bins)[None, :]
+    if mask is not None:
+        hits = hits & reshape(mask, (input.numel,))[:, None]
+    return sum(hits.to(int32), axis=0)
+
+
+# Scans.
+
+
+@library_function
+def cumsum(
+    input: tensor, axis: constexpr = 0, reverse: constexpr = False, dtype: constexpr = None
+) -> tensor:
+    """Running sums along `axis`, from the end when `reverse`; types as for `sum`."""
+    return associative_scan(_widen_for_sum(input, dtype), axis, _add, reverse=reverse)
+
+
+@library_function
+def cumprod(input: tensor, axis: constexpr = 0, reverse: constexpr = False) -> tensor:
+    """Running products along `axis`, from the end when `reverse`; types as for `sum`."""
+    return associative_scan(_widen_for_sum(input, None), axis, _multiply, reverse=reverse)
+
+
+# Elementwise.
+
+
+@library_function
+def sigmoid(x: tensor) -> tensor:
+    """1 / (1 + exp(-x))."""
+    return 1 / (1 + exp(-x))
+
+
+@library_function
+def softmax(
+    x: tensor,
+    dim: constexpr = None,
+    keep_dims: constexpr = False,
+    ieee_rounding: constexpr = False,
+) -> tensor:
+    """exp(x - max(x)) / sum(exp(x - max(x))) along `dim` (0 by default), shaped like `x`.
+
+    `keep_dims` changes nothing, as the extents always fit.
+    """
+    axis: constexpr = 0 if dim is None else dim
+    numerator = exp(x - max(x, axis, keep_dims=True))
+    return fdiv(numerator, sum(numerator, axis, keep_dims=True), ieee_rounding)
+
+
+@library_function
+def swizzle2d(
+    i: Value, j: Value, size_i: Value, size_j: Value, size_g: Value
+) -> tuple[tensor, tensor]:
+    """Index (i, j) of a row-major size_i x size_j grid in an order by groups of `size_g` rows.
+
+    Within a group the order is by columns, so that neighbouring programs share operands.
+    """
+    linear = i * size_j + j
+    group_size = size_g * size_j
+    first_i = linear // group_size * size_g
+    rows = minimum(size_i - first_i, size_g)
+    within = linear % group_size
+    return first_i + within % rows, within // rows
+
+
+# Shapes.
+
+
+@library_function
+def item(input: tensor) -> tensor:
+    """The one element of a tile with one element, as a scalar."""
+    static_assert(input.numel == 1, "item takes a tile with one element")
+    return reduce(input, None, _or if input.dtype.is_int() else _add)
+
+
+@library_function
+def ravel(x: tensor, can_reorder: constexpr = False) -> tensor:
+    """All elements as a tile of rank 1, in row-major order unless `can_reorder`."""
+    return reshape(x, (x.numel,), can_reorder=can_reorder)
+
+
+@library_function
+def squeeze(x: tensor, dim: constexpr) -> tensor:
+    """`x` without dimension `dim`, whose extent must be 1."""
+    axis: constexpr = dim + len(x.shape) if dim < 0 else dim
+    static_assert(x.shape[axis] == 1, "squeeze takes a dimension of extent 1")
+    return reshape(x, x.shape[:axis] + x.shape[axis + 1 :])
+
+
+@library_function
+def unsqueeze(x: tensor, dim: constexpr) -> tensor:
+    """`x` with a dimension of extent 1 at `dim`."""
+    return expand_dims(x, dim)
+
+
+@library_function
+def interleave(a: tensor, b: tensor) -> tensor:
+    """The elements of two tiles in turn along the last dimension: a0, b0, a1, b1, ..."""
+    pairs = join(a, b)
+    if len(pairs.shape) == 1:
+        return pairs
+    return reshape(pairs, pairs.shape[:-2] + (2 * pairs.shape[-2],))
+
+
+@library_function
+def flip(x: tensor, dim: constexpr = None) -> tensor:
+    """`x` in reverse order along `dim`; `None` stands for the only dimension."""
+    static_assert(dim is not None or len(x.shape) == 1, "flip of a tile needs dim")
+    axis: constexpr = 0 if dim is None else dim
+    last: constexpr = x.shape[axis] - 1
+    return gather(x, last - _positions(x, axis), axis)
+
+
+# Sorting: a bitonic network on the last dimension, whose extent is a power of two.
+
+
+@library_function
+def _log2(n: constexpr):
+    """The compile-time logarithm of a power of two; a tile has at most 2**20 elements."""
+    static_assert(n & (n - 1) == 0, "sorting needs an extent that is a power of two")
+    result: constexpr = 0
+    for i in static_range(20):
+        if 2 << i == n:
+            result: constexpr = i + 1
+    return result
+
+
+@library_function
+def _compare_exchange(x, i: constexpr, j: constexpr, is_last: constexpr, descending: constexpr):
+    """Order the elements whose indices differ in bit j; bit i of the index gives the direction."""
+    outer: constexpr = x.numel // (2 << j)
+    a, b = reshape(x, (outer, 2, 1 << j)).permute(0, 2, 1).split()
+    if is_last:
+        if descending:
+            swap = a < b
+        else:
+            swap = a > b
+    else:
+        is_falling = ((arange(0, outer) >> (i - j - 1)) & 1) != 0
+        swap = where(is_falling[:, None], a < b, a > b)
+    pairs = join(where(swap, b, a), where(swap, a, b))
+    return reshape(pairs.permute(0, 2, 1), x.shape)
+
+
+@library_function
+def _merge(x, i: constexpr, is_last: constexpr, descending: constexpr):
+    for step in static_range(i):
+        x = _compare_exchange(x, i, i - 1 - step, is_last, descending)
+    return x
+
+
+@library_function
+def bitonic_merge(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
+    """Sort, along the last dimension, what first rises and then falls."""
+    static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
+                  "sorting works along the last dimension")  # fmt: skip
+    return _merge(x, _log2(x.shape[-1]), True, descending)
+
+
+@library_function
+def sort(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
+    """`x` sorted along its last dimension, whose extent is a power of two; not stable."""
+    static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
+                  "sorting works along the last dimension")  # fmt: skip
+    stages: constexpr = _log2(x.shape[-1])
+    for i in static_range(1, stages + 1):
+        x = _merge(x, i, i == stages, descending)
+    return x
+
+
+@library_function
+def topk(x: tensor, k: constexpr, dim: constexpr = None) -> tensor:
+    """The k largest elements along the last dimension, largest first."""
+    static_assert(k <= x.shape[-1], "topk cannot give more elements than there are")
+    ordered = sort(x, dim, True)
+    axis: constexpr = len(x.shape) - 1
+    index = arange(0, k)
+    for _ in static_range(axis):
+        index = expand_dims(index, 0)
+    return gather(ordered, broadcast_to(index, x.shape[:-1] + (k,)), axis)
+
+
+def _functions(*functions: Any) -> dict[str, LibraryFunction]:
+    return {function.__name__: function for function in functions}
+
+
+# What `tile.name(...)` may mean beside the builtins.
+METHODS = _functions(
+    argmax, argmin, bitonic_merge, cumprod, cumsum, flip, histogram, item, max, min, ravel,
+    reduce_or, sigmoid, softmax, sort, squeeze, sum, topk, unsqueeze, xor_sum,
+)  # fmt: skip
+
+__all__ = [
+    "argmax", "argmin", "bitonic_merge", "cumprod", "cumsum", "flip", "histogram", "interleave",
+    "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort", "squeeze", "sum",
+    "swizzle2d", "topk", "unsqueeze", "xor_sum", "zeros", "zeros_like",
+]  # fmt: skip

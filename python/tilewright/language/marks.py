@@ -1,0 +1,97 @@
+"""How a Python object says what it is to the capture: builtin, library function, host function."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+BUILTIN = "__tilewright_builtin__"
+HINT = "__tilewright_hint__"
+CONSTEXPR_FUNCTION = "__tilewright_constexpr_function__"
+
+
+def refuse_outside_kernel(name: str) -> NoReturn:
+    """Raise the error of a language function that runs as ordinary Python."""
+    raise RuntimeError(
+        f"tw.{name} has a meaning only inside a kernel. Call it in a function decorated with "
+        "@tw.jit, and launch that function with kernel[grid](...)."
+    )
+
+
+def builtin(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function that the frontend implements. Its Python body never runs."""
+
+    @functools.wraps(function)
+    def outside(*args: P.args, **kwargs: P.kwargs) -> R:
+        del args, kwargs
+        refuse_outside_kernel(function.__name__)
+
+    setattr(outside, BUILTIN, function.__name__)
+    return outside
+
+
+def builtin_alias(name: str, target: Callable[P, R]) -> Callable[P, R]:
+    """Another Python name for the builtin `target`, which keeps its meaning."""
+
+    @functools.wraps(target)
+    def outside(*args: P.args, **kwargs: P.kwargs) -> R:
+        del args, kwargs
+        refuse_outside_kernel(name)
+
+    outside.__name__ = name
+    setattr(outside, BUILTIN, getattr(target, BUILTIN))
+    return outside
+
+
+def unsupported(name: str, hint: str) -> Callable[..., Any]:
+    """A known name that is not implemented: using it is an UnsupportedError with this hint."""
+
+    def outside(*args: object, **kwargs: object) -> NoReturn:
+        del args, kwargs
+        refuse_outside_kernel(name)
+
+    outside.__name__ = outside.__qualname__ = name
+    outside.__doc__ = f"Not implemented. {hint}"
+    setattr(outside, BUILTIN, f"unsupported:{name}")
+    setattr(outside, HINT, hint)
+    return outside
+
+
+class LibraryFunction:
+    """A function written in the language itself; kernels call it like a jit function."""
+
+    __tilewright_jit__ = True
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        self.fn = fn
+        functools.update_wrapper(self, fn)
+
+    def __call__(self, *args: object, **kwargs: object) -> NoReturn:
+        refuse_outside_kernel(self.fn.__name__)
+
+    def __repr__(self) -> str:
+        return f"<library function {self.fn.__qualname__}>"
+
+
+def library_function(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function written in the language itself (the protocol of jit functions)."""
+    return cast("Callable[P, R]", LibraryFunction(function))
+
+
+def constexpr_function(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a host function that kernels may call on compile-time values. Python runs it."""
+
+    @functools.wraps(function)
+    def unwrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        from .static import constexpr
+
+        plain = [a.value if isinstance(a, constexpr) else a for a in args]
+        named = {k: v.value if isinstance(v, constexpr) else v for k, v in kwargs.items()}
+        return cast("Callable[..., R]", function)(*plain, **named)
+
+    setattr(unwrapped, CONSTEXPR_FUNCTION, True)
+    return unwrapped

@@ -1,0 +1,471 @@
+"""The functions of the language that the frontend implements: their signatures and meaning.
+
+The bodies never run: inside a kernel the frontend knows each function by its mark. `tensor` stands
+for a run-time scalar or tile; Python numbers are accepted wherever a tensor is.
+"""
+
+# pyright: reportReturnType=false
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .dtypes import dtype, float32, tensor
+from .marks import builtin
+
+
+
+class PropagateNan(enum.Enum):
+    """What `minimum`, `maximum` and `clamp` do with NaN: ignore it (NONE) or yield it (ALL)."""
+
+    NONE = 0
+    ALL = 0xFFFF
+
+
+Scalar = int | float | bool
+Value = tensor | Scalar
+Shape = tuple[int, ...] | list[int]
+
+
+class range:  # noqa: N801 (the language's name)
+    """`for i in tw.range(start, end, step)`: a run-time loop with options for the compiler.
+
+    `num_stages` asks for software pipelining of the loop's loads, `loop_unroll_factor` for
+    unrolling, `flatten` for merging with an inner loop, `disable_licm` keeps invariant code inside;
+    `warp_specialize` and `disallow_acc_multi_buffer` matter on GPUs only.
+    """
+
+    __tilewright_builtin__ = "range"
+
+    def __init__(
+        self,
+        arg1: Value,
+        arg2: Value | None = None,
+        step: Value | None = None,
+        num_stages: int | None = None,
+        loop_unroll_factor: int | None = None,
+        disallow_acc_multi_buffer: bool = False,
+        flatten: bool = False,
+        warp_specialize: bool = False,
+        disable_licm: bool = False,
+    ) -> None:
+        raise RuntimeError("tw.range has a meaning only inside a kernel; use range on the host")
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class static_range:  # noqa: N801
+    """`for i in tw.static_range(start, end, step)`: unrolled, so `i` is a compile-time value."""
+
+    __tilewright_builtin__ = "static_range"
+
+    def __init__(self, arg1: int, arg2: int | None = None, step: int | None = None) -> None:
+        raise RuntimeError("tw.static_range has a meaning only inside a kernel")
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class condition:  # noqa: N801
+    """`while tw.condition(c)`: a run-time loop with options, else the same as `while c`."""
+
+    __tilewright_builtin__ = "condition"
+
+    def __init__(self, arg1: Value, disable_licm: bool = False) -> None:
+        raise RuntimeError("tw.condition has a meaning only inside a kernel")
+
+
+# The grid.
+
+
+@builtin
+def program_id(axis: int) -> tensor:
+    """Index of this program along grid axis 0, 1 or 2, an int32."""
+
+
+@builtin
+def num_programs(axis: int) -> tensor:
+    """Number of programs along grid axis 0, 1 or 2, an int32."""
+
+
+# Making tiles.
+
+
+@builtin
+def arange(start: int, end: int) -> tensor:
+    """The int32 tile [start, start + 1, ..., end - 1]; both ends are compile-time integers."""
+
+
+@builtin
+def full(shape: Shape, value: Value, dtype: dtype) -> tensor:
+    """A tile of the given compile-time shape whose elements all equal the scalar `value`."""
+
+
+@builtin
+def to_tensor(x: Value) -> tensor:
+    """A number as a run-time scalar: int32, uint32, int64 or uint64 by value, or float32.
+
+    A value that is a tensor already is returned as it is.
+    """
+
+
+@builtin
+def cat(input: tensor, other: tensor, can_reorder: bool = False, dim: int = 0) -> tensor:
+    """Two tiles one after the other along `dim`; `can_reorder` permits any order of elements."""
+
+
+@builtin
+def cast(
+    input: Value, dtype: dtype, fp_downcast_rounding: str | None = None, bitcast: bool = False
+) -> tensor:
+    """`input` converted to `dtype`, also `x.to(dtype)`.
+
+    Floats to integers saturate and NaN gives 0; floats round to nearest even, or toward zero with
+    `fp_downcast_rounding="rtz"`. `bitcast` keeps the bits; both types then have one width.
+    """
+
+
+# Shapes.
+
+
+@builtin
+def expand_dims(input: tensor, axis: int | tuple[int, ...]) -> tensor:
+    """Insert dimensions of extent 1 so that they stand at `axis`; the same as `x[:, None]`."""
+
+
+@builtin
+def broadcast(input: Value, other: Value) -> tuple[tensor, tensor]:
+    """Both values with their common shape. Missing dimensions are added on the left."""
+
+
+@builtin
+def broadcast_to(input: Value, *shape: Any) -> tensor:
+    """`input` repeated along its dimensions of extent 1 to `shape`."""
+
+
+@builtin
+def reshape(input: tensor, *shape: Any, can_reorder: bool = False) -> tensor:
+    """The same elements in row-major order under another shape, given as a tuple or as integers."""
+
+
+@builtin
+def view(input: tensor, *shape: Any) -> tensor:
+    """The same elements under another shape, in any order. `reshape` keeps the order."""
+
+
+@builtin
+def trans(input: tensor, *dims: Any) -> tensor:
+    """Dimensions in the order `dims`; without it the last two are exchanged. Also `x.T`."""
+
+
+@builtin
+def permute(input: tensor, *dims: Any) -> tensor:
+    """Dimension i of the result is dimension `dims[i]` of `input`."""
+
+
+@builtin
+def join(a: Value, b: Value) -> tensor:
+    """Two tiles side by side along a new last dimension of extent 2."""
+
+
+@builtin
+def split(a: tensor) -> tuple[tensor, tensor]:
+    """The halves of a last dimension of extent 2, which they lose: the inverse of `join`."""
+
+
+@builtin
+def gather(src: tensor, index: tensor, axis: int) -> tensor:
+    """result[.., i, ..] = src[.., index[.., i, ..], ..] along `axis`; shaped like `index`."""
+
+
+# Memory.
+
+
+@builtin
+def load(
+    pointer: tensor,
+    mask: Value | None = None,
+    other: Value | None = None,
+    boundary_check: tuple[int, ...] = (),
+    padding_option: str = "",
+    cache_modifier: str = "",
+    eviction_policy: str = "",
+    volatile: bool = False,
+) -> tensor:
+    """Read the elements at the addresses.
+
+    Where `mask` is false nothing is read and the element is `other`, or 0 without it.
+    `cache_modifier` is "", ".ca", ".cg", ".cs" or ".cv"; `eviction_policy` "", "evict_first" or
+    "evict_last". They are hints and never change the result.
+    """
+
+
+@builtin
+def store(
+    pointer: tensor,
+    value: Value,
+    mask: Value | None = None,
+    boundary_check: tuple[int, ...] = (),
+    cache_modifier: str = "",
+    eviction_policy: str = "",
+) -> None:
+    """Write the elements, converted to the pointers' type, where `mask` is true.
+
+    `cache_modifier` is "", ".wb", ".cg", ".cs" or ".wt".
+    """
+
+
+@builtin
+def atomic_add(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
+    """Atomically add to each element in memory where `mask` is true; yields the old elements.
+
+    `sem` is "acquire", "release", "acq_rel" (the default) or "relaxed"; `scope` "gpu" (the default:
+    all programs of the launch), "cta" or "sys". The other atomic functions take the same arguments.
+    """
+
+
+@builtin
+def atomic_max(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
+    """Atomically store the larger of each element in memory and `val`; yields the old elements."""
+
+
+@builtin
+def atomic_min(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
+    """Atomically store the smaller of each element in memory and `val`; yields the old elements."""
+
+
+@builtin
+def atomic_and(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
+    """Atomic bitwise and with each element in memory; yields the old elements."""
+
+
+@builtin
+def atomic_or(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
+    """Atomic bitwise or with each element in memory; yields the old elements."""
+
+
+@builtin
+def atomic_xor(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
+    """Atomic bitwise exclusive or with each element in memory; yields the old elements."""
+
+
+@builtin
+def atomic_xchg(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> tensor:
+    """Atomically replace each element in memory; yields the old elements."""
+
+
+@builtin
+def atomic_cas(
+    pointer: tensor, cmp: Value, val: Value, sem: str | None = None, scope: str | None = None
+) -> tensor:
+    """Atomically replace each element that equals `cmp` by `val`; yields the old elements."""
+
+
+# Elementwise, with promotion and broadcasting.
+
+
+@builtin
+def where(condition: Value, x: Value, y: Value) -> tensor:
+    """Elements of `x` where the condition is true, of `y` elsewhere. Both are computed."""
+
+
+@builtin
+def minimum(x: Value, y: Value, propagate_nan: PropagateNan = PropagateNan.NONE) -> tensor:
+    """The smaller of two elements. NaN is ignored, unless `propagate_nan=tw.PropagateNan.ALL`."""
+
+
+@builtin
+def maximum(x: Value, y: Value, propagate_nan: PropagateNan = PropagateNan.NONE) -> tensor:
+    """The larger of two elements. NaN is ignored, unless `propagate_nan=tw.PropagateNan.ALL`."""
+
+
+@builtin
+def clamp(
+    x: Value, min: Value, max: Value, propagate_nan: PropagateNan = PropagateNan.NONE
+) -> tensor:
+    """`x` limited to [min, max]; undefined where min > max."""
+
+
+@builtin
+def add(x: Value, y: Value, sanitize_overflow: bool = True) -> tensor:
+    """x + y. `sanitize_overflow=False` permits wrapping of integers in debug builds."""
+
+
+@builtin
+def sub(x: Value, y: Value, sanitize_overflow: bool = True) -> tensor:
+    """x - y. `sanitize_overflow=False` permits wrapping of integers in debug builds."""
+
+
+@builtin
+def mul(x: Value, y: Value, sanitize_overflow: bool = True) -> tensor:
+    """x * y. `sanitize_overflow=False` permits wrapping of integers in debug builds."""
+
+
+@builtin
+def umulhi(x: Value, y: Value) -> tensor:
+    """The high half of the product of two unsigned integers of 32 or 64 bits."""
+
+
+@builtin
+def fdiv(x: Value, y: Value, ieee_rounding: bool = False) -> tensor:
+    """The quotient of floats; `ieee_rounding` asks for correct rounding, which is always given."""
+
+
+@builtin
+def div_rn(x: Value, y: Value) -> tensor:
+    """The quotient of floats, correctly rounded to nearest even."""
+
+
+def cdiv(x: Any, div: Any) -> Any:
+    """x / div rounded up, of integers; on the host as well."""
+    return -(-x // div)
+
+
+cdiv.__tilewright_builtin__ = "cdiv"  # type: ignore[attr-defined]
+
+
+# Reductions, scans, matrix products.
+
+
+@builtin
+def reduce(
+    input: Any,
+    axis: int | None,
+    combine_fn: Callable[..., Any],
+    keep_dims: bool = False,
+    commutative: bool = False,
+) -> Any:
+    """Fold a tile, or a tuple of tiles of one shape, along `axis` with `combine_fn`.
+
+    `combine_fn` takes n left and n right scalars and returns n; it must be associative. With
+    `commutative` its operands may also be swapped, which is faster. `axis=None` folds all elements. The result lacks the axis, or keeps it with extent 1 (`keep_dims`).
+    """
+
+
+@builtin
+def associative_scan(
+    input: Any, axis: int, combine_fn: Callable[..., Any], reverse: bool = False
+) -> Any:
+    """Inclusive prefix combination along `axis`, from the end when `reverse`; shape as `input`."""
+
+
+@builtin
+def dot(
+    input: tensor,
+    other: tensor,
+    acc: tensor | None = None,
+    input_precision: str | None = None,
+    allow_tf32: bool | None = None,
+    max_num_imprecise_acc: int | None = None,
+    out_dtype: dtype = float32,
+) -> tensor:
+    """The matrix product [M, K] x [K, N] -> [M, N], plus `acc`; rank 3 is a batch of products.
+
+    Floats accumulate in float32 (float64 for float64), int8 in int32. `input_precision` is "ieee",
+    "tf32", "tf32x3", "bf16x3" or "bf16x6" and concerns float32 operands.
+    """
+
+
+# Hints: promises about values, which the compiler believes.
+
+
+@builtin
+def multiple_of(input: tensor, values: Any) -> tensor:
+    """`input`, promising that along dimension d the first value is a multiple of values[d]."""
+
+
+@builtin
+def max_contiguous(input: tensor, values: Any) -> tensor:
+    """`input`, promising that along dimension d runs of values[d] elements are contiguous."""
+
+
+@builtin
+def max_constancy(input: tensor, values: Any) -> tensor:
+    """`input`, promising that along dimension d runs of values[d] elements are equal."""
+
+
+@builtin
+def assume(cond: Value) -> None:
+    """Promise that a scalar condition holds."""
+
+
+@builtin
+def debug_barrier() -> None:
+    """Order all memory accesses of this program before and after it."""
+
+
+# Debugging.
+
+
+@builtin
+def static_print(*values: Any, sep: str = " ", end: str = "\n", file: Any = None,
+                 flush: bool = False) -> None:  # fmt: skip
+    """Print compile-time values while compiling."""
+
+
+@builtin
+def static_assert(cond: bool, msg: str = "") -> None:
+    """A compile-time condition that must hold; else a CompileError with the message."""
+
+
+@builtin
+def device_print(prefix: str, *args: Value, hex: bool = False) -> None:
+    """Print values while the kernel runs, each with its program and tile index."""
+
+
+@builtin
+def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None:
+    """Report a DeviceError where the condition is false and the mask true; only in debug builds."""
+
+__all__ = [
+    "PropagateNan", "add", "arange", "associative_scan", "assume", "atomic_add", "atomic_and",
+    "atomic_cas", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg", "atomic_xor",
+    "broadcast", "broadcast_to", "cast", "cat", "cdiv", "clamp", "condition", "debug_barrier",
+    "device_assert", "device_print", "div_rn", "dot", "expand_dims", "fdiv", "full", "gather",
+    "join", "load", "max_constancy", "max_contiguous", "maximum", "minimum", "mul", "multiple_of",
+    "num_programs", "permute", "program_id", "range", "reduce", "reshape", "split",
+    "static_assert", "static_print", "static_range", "store", "sub", "to_tensor", "trans",
+    "umulhi", "view", "where",
+]  # fmt: skip

@@ -1,0 +1,34 @@
+"""Names that kernels elsewhere use and that are not implemented, each with what to write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .marks import unsupported
+
+_POINTERS = "Use pointers: tw.load(base + offsets, mask=...), the offsets from tw.arange."
+_TARGET = "It belongs to one kind of GPU. Leave it out or choose by a constexpr parameter."
+
+UNSUPPORTED: dict[str, str] = {
+    "make_block_ptr": _POINTERS,
+    "advance": _POINTERS,
+    "make_tensor_descriptor": _POINTERS,
+    "tensor_descriptor": _POINTERS,
+    "tensor_descriptor_type": _POINTERS,
+    "load_tensor_descriptor": _POINTERS,
+    "store_tensor_descriptor": _POINTERS,
+    "_experimental_make_tensor_descriptor": _POINTERS,
+    "_experimental_descriptor_load": _POINTERS,
+    "_experimental_descriptor_store": _POINTERS,
+    "dot_scaled": "Scale the operands to float16 or bfloat16 and use tw.dot.",
+    "inline_asm_elementwise": "Write the operation with functions of the language.",
+    "extern_elementwise": "Write the operation with functions of the language.",
+    "map_elementwise": "Call the function on whole tiles, with tw.where instead of branches.",
+    "atomic_poll": "Loop over tw.atomic_cas(pointer, value, value) until it yields the value.",
+    "atomic_load": "Use tw.atomic_or(pointer, 0), or tw.load(pointer, volatile=True).",
+    "atomic_store": "Use tw.atomic_xchg(pointer, value).",
+    "extract_slice": "Use tw.reshape and tw.split.",
+    "target_info": _TARGET,
+}
+
+BUILTINS: dict[str, Any] = {name: unsupported(name, hint) for name, hint in UNSUPPORTED.items()}

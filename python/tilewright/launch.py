@@ -1,0 +1,73 @@
+"""Checks a grid and runs a compiled kernel over it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .arguments import Facts, memory_of
+from .compile import CompiledKernel
+from .errors import LaunchError, raise_report
+from .native import native
+
+Programs = tuple[int, int, int]
+_LARGEST = 0x7FFFFFFF
+# Devices that check every access need to know the memory behind each pointer.
+CHECKING_DEVICES = frozenset({"reference"})
+
+
+def resolve_grid(grid: Any, arguments: Mapping[str, Any] | None) -> Programs:
+    """The grid as three numbers of programs. Raises LaunchError TW0402 for anything else."""
+    if callable(grid):
+        grid = grid(arguments)
+    try:
+        extents = tuple(map(operator.index, grid))
+    except TypeError:
+        extents = (_single_extent(grid),)
+    if not 1 <= len(extents) <= 3:
+        raise _grid_error(f"a grid has one to three numbers, not {len(extents)}: {grid!r}")
+    for axis, extent in enumerate(extents):
+        if not 0 <= extent <= _LARGEST:
+            problem = "negative" if extent < 0 else "too large"
+            raise _grid_error(f"the grid {extents} is {problem} in dimension {axis}")
+    x, y, z = (*extents, 1, 1)[:3]
+    return x, y, z
+
+
+def _single_extent(grid: Any) -> int:
+    try:
+        return operator.index(grid)
+    except TypeError:
+        raise _grid_error(
+            f"a grid is one to three integers or a function that gives them, not {grid!r}"
+        ) from None
+
+
+def _grid_error(message: str) -> LaunchError:
+    return LaunchError(message, code="TW0402", hint="tw.cdiv(n, BLOCK) is the usual extent")
+
+
+def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
+    """Refuse a kernel that stores to an argument whose memory is read-only."""
+    for name, _, is_stored, index in kernel.parameters:
+        argument = facts[index]
+        if is_stored and isinstance(argument, Facts) and argument.is_read_only:
+            raise LaunchError(
+                f"the kernel {kernel.name} stores to `{name}`, but the array passed is read-only",
+                code="TW0403",
+                hint="pass a writable array, for example array.copy()",
+            )
+
+
+def launch(
+    kernel: CompiledKernel, programs: Programs, values: Sequence[Any], bits: Sequence[Any]
+) -> None:
+    """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
+    memory = None
+    if kernel.request.device in CHECKING_DEVICES:
+        memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
+    x, y, z = programs
+    report = native().launch(kernel.native, x, y, z, kernel.pick(bits), memory)
+    if report is not None:
+        raise_report(report)

@@ -1,0 +1,82 @@
+"""How NumPy arrays and scalars are read as kernel arguments. Imported only when one is passed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+
+from .arguments import (
+    MEMORY_READERS,
+    SPAN_READERS,
+    Memory,
+    Reading,
+    pointer_facts,
+    read_argument,
+    streaming_bytes,
+    unknown_element_type,
+)
+
+_POINTEES = {
+    "|b1": "i1", "|i1": "i8", "<i2": "i16", "<i4": "i32", "<i8": "i64",
+    "|u1": "u8", "<u2": "u16", "<u4": "u32", "<u8": "u64",
+    "<f2": "fp16", "<f4": "fp32", "<f8": "fp64",
+}  # fmt: skip
+
+
+def _read_array(array: Any) -> Reading:
+    interface = array.__array_interface__
+    address, is_read_only = interface["data"]
+    pointee = _POINTEES.get(interface["typestr"]) or _extension_type(array)
+    divisibility = 1 if address & 15 else 16
+    is_streaming = array.nbytes >= streaming_bytes()
+    return pointer_facts(pointee, divisibility, is_streaming, is_read_only), address
+
+
+def _extension_type(array: Any) -> str:
+    if array.dtype.name == "bfloat16" and array.dtype.isnative:  # of the package ml_dtypes
+        return "bf16"
+    raise unknown_element_type(f"dtype {array.dtype}")
+
+
+def _memory(array: Any) -> Memory:
+    """The memory of the array that owns what this one is a view of."""
+    is_read_only = not array.flags.writeable
+    owner: Any = array
+    part: Any = array
+    while (part := getattr(part, "base", None)) is not None:
+        if isinstance(part, numpy.ndarray):
+            owner = part
+    low = high = owner.__array_interface__["data"][0]
+    if owner.size:
+        for extent, stride in zip(owner.shape, owner.strides):
+            reach = (extent - 1) * stride
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        high += owner.itemsize
+    return low, high - low, is_read_only
+
+
+def _span(array: Any, address: int) -> tuple[int, int]:
+    if array.base is None:  # the owner of its memory, which is contiguous
+        return address, address + array.nbytes
+    base, size, _ = _memory(array)
+    return base, base + size
+
+
+def _read_scalar(value: Any) -> Reading:
+    # A NumPy scalar is passed like the Python number that it stands for.
+    number = value.item()
+    if not isinstance(number, (bool, int, float)):
+        raise unknown_element_type(f"dtype {value.dtype}")
+    return read_argument(number)
+
+
+def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
+    """Add NumPy's types to the readers."""
+    readers[numpy.ndarray] = _read_array
+    readers[numpy.generic] = _read_scalar
+    # Some scalars are subclasses of Python's numbers and would be found as such first.
+    readers[numpy.float64] = _read_scalar
+    MEMORY_READERS[numpy.ndarray] = _memory
+    SPAN_READERS[numpy.ndarray] = _span

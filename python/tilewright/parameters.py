@@ -1,0 +1,231 @@
+"""A kernel's parameters: which are constants, how arguments are bound, what is specialized."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import struct
+import types
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .arguments import (
+    ArgumentProblem,
+    Facts,
+    Reading,
+    read_argument,
+    read_constant,
+    scalar_facts,
+)
+from .capture.record import namespace_of
+from .compile import Options
+from .errors import LaunchError, UnsupportedError
+from .language import dtypes, static
+
+# Launch options of other devices and of Triton that change nothing on the devices of this build.
+IGNORED_OPTIONS = frozenset({
+    "num_ctas", "maxnreg", "stream", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl",
+    "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer",
+    "waves_per_eu", "matrix_instr_nonkdim", "kpack", "ir_override", "minRegAutoWS", "maxRegAutoWS",
+    "pingpongAutoWS", "sanitize_overflow", "warp_size", "allow_fp8e4nv", "extern_libs",
+    "launch_metadata", "device", "device_type",
+})  # fmt: skip
+_OPTIONS = frozenset({"num_warps", "num_stages", "debug"})
+_MISSING: Any = inspect.Parameter.empty
+
+
+@dataclass
+class Parameter:
+    """One parameter of a kernel."""
+
+    name: str
+    is_constant: bool
+    default: Any
+    is_positional: bool
+    annotated_type: dtypes.dtype | None  # of a number: it is passed as this type
+    drops_facts: bool  # do_not_specialize
+    drops_alignment: bool  # do_not_specialize_on_alignment
+
+    def reader(self) -> Callable[[Any], Reading]:
+        """The quickest function that reads an argument for this parameter."""
+        if self.is_constant:
+            return read_constant
+        is_plain = not (self.annotated_type or self.drops_facts or self.drops_alignment)
+        return read_argument if is_plain else self._read
+
+    def _read(self, value: Any) -> Reading:
+        facts, bits = read_argument(value)
+        if not isinstance(facts, Facts):
+            return facts, bits
+        if self.annotated_type and not facts.is_pointer:
+            facts, bits = _convert(facts, bits, self.annotated_type)
+        if self.drops_facts:
+            return facts.general, bits
+        return (facts.unaligned if self.drops_alignment else facts), bits
+
+
+def _convert(facts: Facts, value: Any, element_type: dtypes.dtype) -> Reading:
+    """A number as a parameter's annotated type."""
+    name = element_type.short_name
+    if facts.type == name:
+        return facts, value
+    if element_type.is_floating():
+        if element_type.primitive_bitwidth < 32:
+            return scalar_facts(name), _half_bits(float(value), element_type)
+        return scalar_facts(name), float(value)
+    if facts.type == "fp32":
+        raise ArgumentProblem("TW0407", f"the float {value} is given for one of type {name}")
+    if name == "i1":
+        return scalar_facts(name), bool(value)
+    bits = element_type.primitive_bitwidth
+    is_signed = element_type.is_int_signed()
+    low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if is_signed else (0, 1 << bits)
+    if not low <= value < high:
+        raise ArgumentProblem("TW0407", f"the integer {int(value)} does not fit in {name}")
+    return scalar_facts(name, 1 if value & 15 else 16, value == 1), int(value)
+
+
+def _half_bits(value: float, element_type: dtypes.dtype) -> int:
+    if element_type.is_fp16():
+        try:
+            return int.from_bytes(struct.pack("<e", value), "little")
+        except OverflowError:
+            return 0x7C00 if value > 0 else 0xFC00
+    if not element_type.is_bf16():
+        raise ArgumentProblem("TW0406", f"numbers of type {element_type} cannot be passed")
+    try:
+        (single,) = struct.unpack("<I", struct.pack("<f", value))
+    except OverflowError:
+        return 0x7F80 if value > 0 else 0xFF80
+    if value != value:
+        return 0x7FC0
+    # Round to nearest even at bit 16. Going through fp32 first can round twice; torch does so, too.
+    return (single + 0x7FFF + (single >> 16 & 1)) >> 16
+
+
+def parameters_of(
+    function: types.FunctionType,
+    do_not_specialize: Iterable[int | str],
+    do_not_specialize_on_alignment: Iterable[int | str],
+    specialize: str,
+) -> tuple[Parameter, ...]:
+    """The parameters of a kernel's function, in order."""
+    general, unaligned = set(do_not_specialize), set(do_not_specialize_on_alignment)
+    parameters: list[Parameter] = []
+    for index, entry in enumerate(inspect.signature(function).parameters.values()):
+        if entry.kind in (entry.VAR_POSITIONAL, entry.VAR_KEYWORD):
+            raise UnsupportedError(
+                f"the kernel {function.__name__} has the parameter `{entry}`",
+                code="TW0413",
+                hint="name every parameter of a kernel; tuples can be passed as one argument",
+            )
+        annotation = _annotation(function, entry)
+        parameters.append(
+            Parameter(
+                name=entry.name,
+                is_constant=_is_constexpr(annotation),
+                default=entry.default,
+                is_positional=entry.kind is not entry.KEYWORD_ONLY,
+                annotated_type=_number_type(annotation),
+                drops_facts=specialize == "none" or bool(general & {index, entry.name}),
+                drops_alignment=bool(unaligned & {index, entry.name}),
+            )
+        )
+    return tuple(parameters)
+
+
+def _annotation(function: types.FunctionType, entry: inspect.Parameter) -> object:
+    annotation: object = entry.annotation
+    # A quoted annotation is text within text under `from __future__ import annotations`.
+    for _ in range(2):
+        if not isinstance(annotation, str):
+            break
+        try:
+            annotation = eval(annotation, namespace_of(function))
+        except Exception:  # an annotation may name anything
+            break
+    return annotation
+
+
+def _is_constexpr(annotation: object) -> bool:
+    if isinstance(annotation, str):
+        return annotation.split("[")[0].split(".")[-1].strip() == "constexpr"
+    kind = static.constexpr
+    return annotation is kind or getattr(annotation, "__origin__", None) is kind
+
+
+def _number_type(annotation: object) -> dtypes.dtype | None:
+    if isinstance(annotation, str):
+        try:
+            annotation = dtypes.str_to_ty(annotation.strip())
+        except ValueError:
+            return None
+    is_number = isinstance(annotation, dtypes.dtype) and not annotation.is_ptr()
+    return annotation if is_number and isinstance(annotation, dtypes.dtype) else None
+
+
+class Binder:
+    """Binds the arguments of a call to parameters and splits off the launch options."""
+
+    def __init__(self, kernel: str, parameters: tuple[Parameter, ...]) -> None:
+        self.kernel = kernel
+        self.parameters = parameters
+        self.names = tuple(p.name for p in parameters)
+        self.num_positional = sum(p.is_positional for p in parameters)
+
+    def bind(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], defaults: Options
+    ) -> tuple[tuple[Any, ...], Options]:
+        """The value of each parameter, and the options. Raises LaunchError TW0404."""
+        if len(args) > self.num_positional:
+            limit = self.num_positional
+            raise self._error(f"takes {limit} positional arguments, {len(args)} given")
+        rest = dict(kwargs)
+        values = list(args)
+        for parameter in self.parameters[len(args) :]:
+            value = rest.pop(parameter.name, parameter.default)
+            if value is _MISSING:
+                raise self._missing(rest, len(values))
+            values.append(value)
+        return tuple(values), self._options(rest, defaults) if rest else defaults
+
+    def _missing(self, rest: Mapping[str, Any], index: int) -> LaunchError:
+        missing = [
+            p.name
+            for p in self.parameters[index:]
+            if p.default is _MISSING and p.name not in rest
+        ]
+        unknown = [n for n in rest if n not in self.names and n not in _OPTIONS | IGNORED_OPTIONS]
+        hint = f"{unknown[0]!r} is no parameter" if unknown else ""
+        return self._error(f"lacks the arguments {', '.join(f'`{n}`' for n in missing)}", hint)
+
+    def _options(self, rest: dict[str, Any], defaults: Options) -> Options:
+        for name in rest:
+            if name in self.names:
+                raise self._error(f"is given `{name}` twice, by position and by name")
+            if name not in _OPTIONS and name not in IGNORED_OPTIONS:
+                known = (*self.names, *_OPTIONS, *IGNORED_OPTIONS)
+                close = difflib.get_close_matches(name, known, n=1)
+                hint = f"did you mean `{close[0]}`?" if close else f"parameters: {self._list()}"
+                raise self._error(f"has no parameter or launch option `{name}`", hint)
+        chosen = {name: value for name, value in rest.items() if name in _OPTIONS}
+        return checked_options(defaults._replace(**chosen)) if chosen else defaults
+
+    def _list(self) -> str:
+        return ", ".join(self.names) or "none"
+
+    def _error(self, message: str, hint: str = "") -> LaunchError:
+        return LaunchError(f"the launch of {self.kernel} {message}", code="TW0404", hint=hint)
+
+
+def checked_options(options: Options) -> Options:
+    """The options as plain integers. Raises LaunchError TW0410 for impossible ones."""
+    warps, stages = static.unwrap(options.num_warps), static.unwrap(options.num_stages)
+    if not isinstance(warps, int) or warps not in (1, 2, 4, 8, 16, 32):
+        raise LaunchError(
+            f"num_warps={warps!r} is not 1, 2, 4, 8, 16 or 32", code="TW0410"
+        )
+    if not isinstance(stages, int) or not 0 <= stages <= 64:
+        raise LaunchError(f"num_stages={stages!r} is no integer from 0 to 64", code="TW0410")
+    return Options(int(warps), int(stages), bool(options.debug))

@@ -1,0 +1,131 @@
+"""For tests and measurements of kernels: timing and comparison of arrays."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+# Relative and absolute tolerance by element type, as torch.testing uses them.
+_TOLERANCES = {
+    "float16": (1e-3, 1e-5),
+    "bfloat16": (1.6e-2, 1e-5),
+    "float32": (1.3e-6, 1e-5),
+    "float64": (1e-7, 1e-7),
+}
+
+
+def do_bench(
+    fn: Callable[[], Any],
+    warmup: float = 25,
+    rep: float = 100,
+    grad_to_none: Iterable[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+) -> Any:
+    """The time of `fn()` in milliseconds, after about `warmup` ms of calls, from about `rep` ms.
+
+    Gives the mean ("mean"), "min", "max", "median" or all times ("all"); with `quantiles` the list
+    of these quantiles (a number for one). The gradients of `grad_to_none` are dropped between.
+    """
+    fn()
+    estimate = max(_time_once(fn), 1e-6)
+    for _ in range(int(warmup / estimate)):
+        fn()
+    cleared = list(grad_to_none or ())
+    times: list[float] = []
+    for _ in range(max(1, int(rep / estimate))):
+        for tensor in cleared:
+            tensor.grad = None
+        times.append(_time_once(fn))
+    return summarize(times, quantiles, return_mode)
+
+
+def _time_once(fn: Callable[[], Any]) -> float:
+    start = time.perf_counter_ns()
+    fn()
+    return (time.perf_counter_ns() - start) / 1e6
+
+
+def summarize(times: Sequence[float], quantiles: Sequence[float] | None, return_mode: str) -> Any:
+    """Times as do_bench returns them. Raises ValueError for an unknown mode."""
+    ordered = sorted(times)
+    if quantiles is not None:
+        chosen = [_quantile(ordered, q) for q in quantiles]
+        return chosen[0] if len(chosen) == 1 else chosen
+    modes: dict[str, Callable[[], Any]] = {
+        "all": lambda: list(times),
+        "min": lambda: ordered[0],
+        "max": lambda: ordered[-1],
+        "mean": lambda: math.fsum(ordered) / len(ordered),
+        "median": lambda: _quantile(ordered, 0.5),
+    }
+    if return_mode not in modes:
+        raise ValueError(f"return_mode={return_mode!r} is not one of {', '.join(modes)}")
+    return modes[return_mode]()
+
+
+def _quantile(ordered: Sequence[float], q: float) -> float:
+    """Linear interpolation between the two nearest ranks."""
+    if not 0 <= q <= 1:
+        raise ValueError(f"the quantile {q} is not between 0 and 1")
+    position = q * (len(ordered) - 1)
+    low = math.floor(position)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (position - low)
+
+
+def assert_close(
+    actual: Any,
+    expected: Any,
+    atol: float | None = None,
+    rtol: float | None = None,
+    err_msg: str = "",
+) -> None:
+    """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere.
+
+    Takes tensors, arrays and numbers. Unset tolerances come from the coarser element type; integers
+    and bools must be equal. NaN equals NaN; infinities must agree. Needs NumPy.
+    """
+    import numpy
+
+    left, left_type = _to_array(actual)
+    right, right_type = _to_array(expected)
+    if left.shape != right.shape:
+        raise AssertionError(f"shapes differ: {left.shape} and {right.shape}. {err_msg}".rstrip())
+    tolerances = [_TOLERANCES.get(name, (0.0, 0.0)) for name in (left_type, right_type)]
+    relative, absolute = max(tolerances)
+    relative = relative if rtol is None else rtol
+    absolute = absolute if atol is None else atol
+    with numpy.errstate(invalid="ignore", over="ignore"):
+        error = numpy.abs(left - right)
+        is_close = (left == right) | (numpy.isnan(left) & numpy.isnan(right))
+        is_close |= numpy.isfinite(right) & (error <= absolute + relative * numpy.abs(right))
+    if is_close.all():
+        return
+    error = numpy.where(numpy.isnan(error), numpy.inf, error)
+    worst = numpy.argmax(numpy.where(is_close, -1.0, error))
+    place = tuple(int(i) for i in numpy.unravel_index(worst, left.shape))
+    count = int((~is_close).sum())
+    raise AssertionError(
+        f"{count} of {left.size} elements differ by more than {absolute:g} + {relative:g} * "
+        f"|expected|; worst at {place}: {float(left[place])!r} instead of {float(right[place])!r}. "
+        f"{err_msg}".rstrip()
+    )
+
+
+def _to_array(value: Any) -> tuple[Any, str]:
+    """The values as float64 (integers exactly, as objects if they need it) and the element type."""
+    import numpy
+
+    name = str(getattr(value, "dtype", type(value).__name__)).removeprefix("torch.")
+    if hasattr(value, "detach"):
+        tensor = value.detach().cpu()
+        value = tensor.double() if tensor.is_floating_point() else tensor
+        value = value.numpy()
+    array = numpy.asarray(value)
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        # Differences of large 64-bit integers vanish in float64.
+        return array.astype(numpy.longdouble), name
+    return array.astype(numpy.float64), "float64" if name == "float" else name

@@ -1,0 +1,82 @@
+"""How torch tensors are read as kernel arguments, and torch's dtypes as ours; imported on use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .arguments import (
+    MEMORY_READERS,
+    SPAN_READERS,
+    ArgumentProblem,
+    Facts,
+    Memory,
+    Reading,
+    pointer_facts,
+    streaming_bytes,
+    unknown_element_type,
+    wrong_device,
+)
+from .language.dtypes import dtype
+
+_POINTEES: dict[torch.dtype, str] = {
+    torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",
+    torch.int64: "i64", torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32",
+    torch.uint64: "u64", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32",
+    torch.float64: "fp64",
+}  # fmt: skip
+
+# (dtype, is aligned, is streaming) -> facts: one probe on a warm launch.
+_facts: dict[tuple[torch.dtype, bool, bool], Facts] = {}
+
+
+def from_torch(element_type: torch.dtype) -> dtype:
+    """Our dtype for one of torch's. Raises KeyError when kernels have no such type."""
+    return dtype(_POINTEES[element_type])
+
+
+def _read_tensor(tensor: torch.Tensor) -> Reading:
+    if not tensor.is_cpu:
+        raise wrong_device(f"device {tensor.device}")
+    try:
+        address = tensor.data_ptr()
+        key = (tensor.dtype, not address & 15, tensor.nbytes >= streaming_bytes())
+    except RuntimeError as error:
+        raise ArgumentProblem(
+            "TW0409", f"the tensor has no memory ({error})", "pass a dense tensor with values"
+        ) from None
+    if tensor.is_neg():
+        raise ArgumentProblem(
+            "TW0405", "the tensor is a lazy negation of its memory", "pass tensor.resolve_neg()"
+        )
+    return _facts.get(key) or _find_facts(key), address
+
+
+def _find_facts(key: tuple[torch.dtype, bool, bool]) -> Facts:
+    element_type, is_aligned, is_streaming = key
+    if element_type not in _POINTEES:
+        raise unknown_element_type(str(element_type))
+    facts = pointer_facts(_POINTEES[element_type], 16 if is_aligned else 1, is_streaming)
+    return _facts.setdefault(key, facts)
+
+
+def _memory(tensor: torch.Tensor) -> Memory:
+    storage = tensor.untyped_storage()
+    return storage.data_ptr(), storage.nbytes(), False
+
+
+def _span(tensor: torch.Tensor, address: int) -> tuple[int, int]:
+    # A prefix of its storage meets every other prefix, and whatever is none stands for all of it.
+    if tensor.storage_offset() == 0 and tensor.is_contiguous():
+        return address, address + tensor.nbytes
+    base, size, _ = _memory(tensor)
+    return base, base + size
+
+
+def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
+    """Add torch's types to the readers."""
+    readers[torch.Tensor] = _read_tensor
+    MEMORY_READERS[torch.Tensor] = _memory
+    SPAN_READERS[torch.Tensor] = _span

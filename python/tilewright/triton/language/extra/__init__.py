@@ -1,0 +1,6 @@
+"""The names of `triton.language.extra`: the device math library, and what belongs to one kind of GPU."""
+
+from __future__ import annotations
+
+from . import cuda as cuda
+from . import libdevice as libdevice

@@ -1,0 +1,5 @@
+"""The names of `triton.language.extra.cuda.libdevice`."""
+
+from __future__ import annotations
+
+from tilewright.language.libdevice import *  # noqa: F403 (the same names)
