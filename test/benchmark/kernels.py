@@ -1,0 +1,136 @@
+"""Our side of the benchmark: the tutorials' kernels and three more, with their tile sizes."""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import tilewright as tw
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tutorials"))
+_vector_add, _softmax, _matmul, _layer_norm, _attention = map(
+    importlib.import_module,
+    ("01_vector_add", "02_fused_softmax", "03_matmul", "04_layer_norm", "06_flash_attention"),
+)
+
+Tensors = dict[str, Any]
+
+# Tile sizes for the CPU. Elementwise tiles are large to make starting a program cheap, and small
+# enough for many programs to share the work evenly.
+ELEMENTWISE_BLOCK = 8192
+MATMUL_TILES = {
+    "fp32": {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 256, "GROUP_M": 4},
+    "bf16": {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 256, "GROUP_M": 4},
+}
+ATTENTION_TILES = {"BLOCK_M": 64, "BLOCK_N": 64}
+
+
+class Launch(NamedTuple):
+    """A kernel with everything that it is launched with."""
+
+    kernel: Any
+    grid: tuple[int, ...]
+    arguments: tuple[Any, ...]
+    options: dict[str, Any]
+
+    def bound(self) -> Callable[[], Any]:
+        """A function that launches and returns the compiled kernel."""
+        run, arguments, options = self.kernel[self.grid], self.arguments, self.options
+        return lambda: run(*arguments, **options)
+
+    def compiled(self) -> Any:
+        """Compiles without running."""
+        return self.kernel.warmup(*self.arguments, grid=self.grid, **self.options)
+
+
+@tw.jit
+def exp_kernel(x, out, n, BLOCK: tw.constexpr):
+    indices = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    exists = indices < n
+    tw.store(out + indices, tw.exp(tw.load(x + indices, mask=exists)), mask=exists)
+
+
+@tw.jit
+def gelu_erf_kernel(x, out, n, BLOCK: tw.constexpr):
+    indices = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    exists = indices < n
+    v = tw.load(x + indices, mask=exists)
+    tw.store(out + indices, 0.5 * v * (1.0 + tw.erf(v * 0.7071067811865476)), mask=exists)
+
+
+@tw.jit
+def gelu_tanh_kernel(x, out, n, BLOCK: tw.constexpr):
+    indices = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    exists = indices < n
+    v = tw.load(x + indices, mask=exists)
+    inner = 0.7978845608028654 * (v + 0.044715 * v * v * v)
+    tw.store(out + indices, 0.5 * v * (1.0 + tw.tanh(inner)), mask=exists)
+
+
+def _elementwise(kernel: Any, *arrays: Any) -> Launch:
+    n = arrays[0].numel()
+    options = {"BLOCK": ELEMENTWISE_BLOCK}
+    return Launch(kernel, (tw.cdiv(n, ELEMENTWISE_BLOCK),), (*arrays, n), options)
+
+
+def add(t: Tensors) -> Launch:
+    return _elementwise(_vector_add.add_kernel, t["x"], t["y"], t["out"])
+
+
+def exp(t: Tensors) -> Launch:
+    return _elementwise(exp_kernel, t["x"], t["out"])
+
+
+def gelu_erf(t: Tensors) -> Launch:
+    return _elementwise(gelu_erf_kernel, t["x"], t["out"])
+
+
+def gelu_tanh(t: Tensors) -> Launch:
+    return _elementwise(gelu_tanh_kernel, t["x"], t["out"])
+
+
+def softmax(t: Tensors) -> Launch:
+    x, out = t["x"], t["out"]
+    n_rows, n_cols = x.shape
+    arguments = (out, x, out.stride(0), x.stride(0), n_cols)
+    options = {"BLOCK": tw.next_power_of_2(n_cols)}
+    return Launch(_softmax.softmax_kernel, (n_rows,), arguments, options)
+
+
+def layer_norm(t: Tensors) -> Launch:
+    x = t["x"]
+    n_rows, n_cols = x.shape
+    outputs = (t["out"], t["mean"], t["rstd"])
+    arguments = (x, t["weight"], t["bias"], *outputs, x.stride(0), n_cols, 1e-5)
+    options = {"BLOCK": tw.next_power_of_2(n_cols)}
+    return Launch(_layer_norm.layer_norm_kernel, (n_rows,), arguments, options)
+
+
+def matmul(t: Tensors) -> Launch:
+    a, b, c = t["a"], t["b"], t["out"]
+    tiles = MATMUL_TILES["fp32" if a.element_size() == 4 else "bf16"]
+    (m, k), n = a.shape, b.shape[1]
+    grid = (tw.cdiv(m, tiles["BLOCK_M"]) * tw.cdiv(n, tiles["BLOCK_N"]),)
+    arguments = (a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride())
+    return Launch(_matmul.matmul_kernel, grid, arguments, {"ACTIVATION": None, **tiles})
+
+
+def _attend(t: Tensors, causal: bool) -> Launch:
+    q = t["q"]
+    sequences, heads, n, head_size = q.shape
+    grid = (tw.cdiv(n, ATTENTION_TILES["BLOCK_M"]), sequences * heads)
+    scale = _attention.LOG2_E / head_size**0.5
+    arguments = (q, t["k"], t["v"], t["out"], q.stride(1), q.stride(2), n, scale)
+    options = {"HEAD": head_size, "CAUSAL": causal, **ATTENTION_TILES}
+    return Launch(_attention.attention_kernel, grid, arguments, options)
+
+
+def attention_full(t: Tensors) -> Launch:
+    return _attend(t, causal=False)
+
+
+def attention_causal(t: Tensors) -> Launch:
+    return _attend(t, causal=True)

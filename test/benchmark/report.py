@@ -1,0 +1,142 @@
+"""Turns the benchmark's measurements into tables for people and JSON for programs."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import platform
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+
+import workloads
+
+OURS = "tilewright"
+
+
+@dataclass
+class Row:
+    """One workload's times: for each participant one number of milliseconds per round."""
+
+    name: str
+    unit: str
+    work: float
+    goal: float | None
+    code_bytes: int
+    milliseconds: dict[str, list[float]] = field(default_factory=dict)
+    absent: dict[str, str] = field(default_factory=dict)  # participant -> why it did not run
+
+
+@dataclass
+class Start:
+    """What a fresh process pays before a kernel runs; medians over processes."""
+
+    family: str
+    import_ms: float
+    first_ms: float  # empty cache: capture + compile, without running
+    first_pieces: dict[str, float]
+    second_ms: float  # another process, from the disk cache
+    second_origin: str
+    call_us: float | None  # one warm launch of next to no work; measured for one kernel
+    code_bytes: int
+
+
+def ratios(row: Row, peer: str) -> list[float]:
+    """Peer's time / our time, round by round: above 1 we are faster."""
+    mine, theirs = row.milliseconds[OURS], row.milliseconds[peer]
+    return [their / my for my, their in zip(mine, theirs, strict=True)]
+
+
+def _verdict(is_met: bool) -> str:
+    return "met" if is_met else "NOT MET"
+
+
+def _goal(row: Row) -> str:
+    if row.goal is None or "torch" not in row.milliseconds:
+        return ""
+    return f"{row.goal:.2f} {_verdict(statistics.median(ratios(row, 'torch')) >= row.goal)}"
+
+
+def _ratio(row: Row, peer: str) -> str:
+    if peer not in row.milliseconds:
+        return "-"
+    values = sorted(ratios(row, peer))
+    low, high = values[len(values) // 4], values[-1 - len(values) // 4]
+    return f"{statistics.median(values):.2f} ({low:.2f}-{high:.2f})"
+
+
+def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+    widths = [max(len(line[i]) for line in (head, *lines)) for i in range(len(head))]
+
+    def show(line: Sequence[str]) -> str:
+        cells = [line[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(line[1:], widths[1:], strict=True)]
+        return "  ".join(cells).rstrip()
+
+    return "\n".join([show(head), "  ".join("-" * w for w in widths), *map(show, lines)])
+
+
+def speed_table(rows: Sequence[Row], peers: Sequence[str]) -> str:
+    """Our times and rates, and the ratio to each peer with the middle half of the rounds."""
+    head = ["workload", "ms", "rate", *(f"vs {peer}" for peer in peers), "goal vs torch", "code B"]
+    lines: list[list[str]] = []
+    for row in rows:
+        mine = statistics.median(row.milliseconds[OURS])
+        rate = f"{row.work / mine * 1e3:.1f} {row.unit}"
+        against = [_ratio(row, peer) for peer in peers]
+        code = f"{row.code_bytes}{'' if row.code_bytes <= workloads.CODE_BYTES else ' NOT MET'}"
+        lines.append([row.name, f"{mine:.3f}", rate, *against, _goal(row), code])
+    notes = sorted({f"{who}: {why}" for row in rows for who, why in row.absent.items()})
+    return "\n".join([_table(head, lines), *notes])
+
+
+def start_table(starts: Sequence[Start]) -> str:
+    """Compile time by piece, empty cache and disk cache, in fresh processes."""
+    names = list(dict.fromkeys(piece for start in starts for piece in start.first_pieces))
+    head = ["kernel", "first ms", *names, "goal", "from disk ms", "goal", "import ms"]
+    lines: list[list[str]] = []
+    for start in starts:
+        limit = workloads.FIRST_CALL_MS.get(start.family)
+        first_goal = f"{limit:.0f} {_verdict(start.first_ms < limit)}" if limit else ""
+        is_hit = start.second_origin == "disk"
+        second_goal = _verdict(is_hit and start.second_ms < workloads.SECOND_PROCESS_MS)
+        pieces = [f"{start.first_pieces.get(name, 0.0):.1f}" for name in names]
+        lines.append(
+            [start.family, f"{start.first_ms:.1f}", *pieces, first_goal]
+            + [f"{start.second_ms:.1f}" + ("" if is_hit else f" ({start.second_origin})")]
+            + [f"{workloads.SECOND_PROCESS_MS:.0f} {second_goal}"]
+            + [f"{start.import_ms:.0f}"]
+        )
+    calls = [start for start in starts if start.call_us is not None]
+    notes = [f"warm launch of 16 elements by {s.family}: {s.call_us:.1f} us" for s in calls]
+    return "\n".join([_table(head, lines), *notes])
+
+
+def machine(threads: int) -> Mapping[str, str]:
+    """What the numbers depend on."""
+    import numpy
+    import torch
+
+    model = platform.processor() or platform.machine()
+    cpuinfo = pathlib.Path("/proc/cpuinfo")
+    if cpuinfo.is_file():
+        names = [x for x in cpuinfo.read_text().splitlines() if x.startswith("model name")]
+        model = names[0].split(":", 1)[1].strip() if names else model
+    return {
+        "cpu": model,
+        "threads": str(threads),
+        "torch": torch.__version__,
+        "numpy": numpy.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def write_json(
+    path: str, about: Mapping[str, str], rows: Sequence[Row], starts: Sequence[Start]
+) -> None:
+    document = {
+        "machine": dict(about),
+        "speed": [asdict(row) for row in rows],
+        "start": [asdict(start) for start in starts],
+    }
+    pathlib.Path(path).write_text(json.dumps(document, indent=1) + "\n")

@@ -1,0 +1,234 @@
+"""Measures Tilewright's kernels beside torch, torch.compile and NumPy: `make bench`.
+
+All participants of a row run in one process, in turn, on the same tensors, with the same number of
+threads and with outputs that exist already. A ratio is a peer's time / our time in the same round;
+the table shows the median over the rounds and the middle half. Compile times come from fresh
+processes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+THREADS = int(os.environ.get("TILEWRIGHT_NUM_THREADS", "2"))
+os.environ["TILEWRIGHT_NUM_THREADS"] = str(THREADS)
+
+import peers  # noqa: E402  the number of threads is read at the first use
+import report  # noqa: E402
+import torch  # noqa: E402
+import workloads  # noqa: E402
+from report import OURS, Row, Start  # noqa: E402
+from workloads import Workload  # noqa: E402
+
+Call = Callable[[], object]
+
+SAMPLE_MS = 4.0  # a sample repeats short calls until it is this long
+PAUSE_S = 0.002  # lets the other side's waiting threads go to sleep before a sample
+
+
+def milliseconds(call: Call, repeats: int) -> float:
+    """Time of one call, the mean of `repeats`, after an untimed one that wakes the threads."""
+    time.sleep(PAUSE_S)
+    call()
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) * 1e3 / repeats
+
+
+def interleave(calls: dict[str, Call], rounds: int) -> dict[str, list[float]]:
+    """One sample of every participant a round; who begins changes from round to round."""
+    repeats: dict[str, int] = {}
+    for name, call in calls.items():
+        call()
+        repeats[name] = max(1, math.ceil(SAMPLE_MS / milliseconds(call, 1)))
+    names = list(calls)
+    times: dict[str, list[float]] = {name: [] for name in names}
+    for index in range(rounds):
+        for name in names[index % len(names) :] + names[: index % len(names)]:
+            times[name].append(milliseconds(calls[name], repeats[name]))
+    return times
+
+
+def check(workload: Workload, tensors: dict[str, Any], call: Callable[[], Any]) -> Any:
+    """Runs our kernel into a poisoned output and compares; returns the compiled kernel."""
+    tensors["out"].fill_(float("nan"))
+    kernel = call()
+    reference = workloads.expected(workload.family, tensors)
+    error = (tensors["out"].double() - reference).abs() / reference.abs().clamp(min=1)
+    if not bool((error <= workload.tolerance).all()):
+        worst = error.nan_to_num(nan=math.inf).max().item()
+        raise AssertionError(
+            f"{workload.name}: wrong result, error {worst:.3g}, allowed {workload.tolerance:.3g}"
+        )
+    return kernel
+
+
+def participants(row: Row, workload: Workload, tensors: dict[str, Any], names: list[str]) -> dict:
+    """The peers that can do the workload, by name; the others are noted in the row."""
+    makers = {"torch": peers.eager, "torch.compile": peers.compiled, "NumPy": peers.by_numpy}
+    calls: dict[str, Call] = {}
+    for name in names:
+        try:
+            call = makers[name](workload.family, tensors)
+        except Exception as error:  # torch.compile fails in many ways, all of them its own
+            first = str(error).strip().split("\n")[0][:100]
+            row.absent[name] = f"{type(error).__name__}: {first}"
+            continue
+        if call is not None:
+            calls[name] = call
+    return calls
+
+
+def measure(workload: Workload, names: list[str], rounds: int) -> Row:
+    import kernels
+
+    tensors = workload.inputs(torch.Generator().manual_seed(0))
+    ours = getattr(kernels, workload.family)(tensors).bound()
+    kernel = check(workload, tensors, ours)
+    row = Row(
+        workload.name, workload.unit, workload.work, workload.goal, kernel.metadata.code_bytes
+    )
+    calls = {OURS: ours, **participants(row, workload, tensors, names)}
+    row.milliseconds = interleave(calls, rounds)
+    return row
+
+
+def probe(family: str) -> None:
+    """In a fresh process: times what stands between a program's start and its first result."""
+    start = time.perf_counter()
+    import tilewright
+
+    tilewright.list_devices()  # loads the native module
+    import_ms = (time.perf_counter() - start) * 1e3
+    import kernels
+    from tilewright.capture import capture
+
+    workload = next(w for w in workloads.workloads() if w.family == family)
+    launch = getattr(kernels, family)(workload.inputs(torch.Generator().manual_seed(0)))
+    start = time.perf_counter()
+    capture(launch.kernel)
+    captured = time.perf_counter()
+    kernel = launch.compiled()
+    compiled = time.perf_counter()
+    total = (compiled - start) * 1e3
+    pieces = {"capture": (captured - start) * 1e3, **kernel.milliseconds}
+    pieces["rest"] = max(0.0, total - sum(pieces.values()))
+    result = {
+        "import_ms": import_ms,
+        "first_ms": total,
+        "pieces": pieces,
+        "origin": kernel.origin,
+        "code_bytes": kernel.metadata.code_bytes,
+        "call_us": warm_call() if family == "add" else None,
+    }
+    print(json.dumps(result))
+
+
+def warm_call() -> float:
+    """Microseconds of a launch with three arrays and almost nothing to compute."""
+    import kernels
+
+    tensors = workloads.vectors(16, "x", "y")(torch.Generator().manual_seed(0))
+    run = kernels.add(tensors).bound()
+    run()
+    return milliseconds(run, 2000) * 1e3
+
+
+def run_probe(family: str, cache: str) -> dict[str, Any]:
+    result = subprocess.run(
+        [sys.executable, __file__, "--probe", family],
+        env={**os.environ, "TILEWRIGHT_CACHE_DIR": cache},
+        capture_output=True,
+        text=True,
+    )
+    if result.returncode != 0:
+        raise RuntimeError(f"measuring the first call of {family} failed:\n{result.stderr}")
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def measure_start(family: str, processes: int) -> Start:
+    """Fresh processes in pairs: one with an empty cache, one that finds the first one's kernel."""
+    pairs: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    for _ in range(processes):
+        with tempfile.TemporaryDirectory() as cache:
+            pairs.append((run_probe(family, cache), run_probe(family, cache)))
+    first, second = min(
+        pairs,
+        key=lambda p: abs(p[0]["first_ms"] - statistics.median(q[0]["first_ms"] for q in pairs)),
+    )
+    return Start(
+        family=family,
+        import_ms=first["import_ms"],
+        first_ms=first["first_ms"],
+        first_pieces=first["pieces"],
+        second_ms=statistics.median(pair[1]["first_ms"] for pair in pairs),
+        second_origin=second["origin"],
+        call_us=second["call_us"],
+        code_bytes=first["code_bytes"],
+    )
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--only", action="append", default=[], help="rows whose name contains this")
+    parser.add_argument("--quick", action="store_true", help="few rounds, no torch.compile")
+    parser.add_argument("--no-compile", action="store_true", help="leave torch.compile out")
+    parser.add_argument("--no-start", action="store_true", help="leave the compile times out")
+    parser.add_argument("--rounds", type=int, help="rounds for each row; 21, with --quick 5")
+    parser.add_argument("--json", metavar="FILE", help="also write every single time")
+    parser.add_argument("--probe", metavar="FAMILY", help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> int:
+    arguments = parse()
+    if arguments.probe:
+        probe(arguments.probe)
+        return 0
+    peers.prepare(THREADS)
+    rounds = arguments.rounds or (5 if arguments.quick else 21)
+    names = ["torch", "torch.compile", "NumPy"]
+    if arguments.quick or arguments.no_compile:
+        names.remove("torch.compile")
+    chosen = [
+        w
+        for w in workloads.workloads()
+        if (w.is_quick or not arguments.quick)
+        and (not arguments.only or any(part in w.name for part in arguments.only))
+    ]
+    if not chosen:
+        print("no row has a name like that", file=sys.stderr)
+        return 2
+    about = report.machine(THREADS)
+    print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
+    rows: list[Row] = []
+    for workload in chosen:
+        print(f"measuring {workload.name}", file=sys.stderr, flush=True)
+        rows.append(measure(workload, names, rounds))
+    print("\nratios: peer's time / our time, above 1 we are faster; median (middle half)\n")
+    print(report.speed_table(rows, names), flush=True)
+    starts: list[Start] = []
+    if not arguments.no_start:
+        families = dict.fromkeys(w.family for w in chosen)
+        starts = [measure_start(family, 1 if arguments.quick else 5) for family in families]
+        print("\ncompile time in fresh processes, milliseconds; imports apart\n")
+        print(report.start_table(starts))
+    if arguments.json:
+        report.write_json(arguments.json, about, rows, starts)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
