@@ -1,0 +1,95 @@
+# The front door: `make setup demo test bench format clean`. CMake does the building.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3
+BUILD ?= build
+VENV := .venv
+VENV_PYTHON := $(VENV)/bin/python
+SIZE ?= full
+
+# Everything a fresh Debian 12 lacks; llvm-22 and mlir-22 come from Debian's own security archive.
+PACKAGES := llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22 \
+  clang-format-22 libgtest-dev ccache ninja-build cmake make git python3-venv python3-dev python3-pip \
+  libzstd-dev zlib1g-dev
+# torch.compile, one of the benchmark's peers, writes C++ with OpenMP and asks for g++.
+BENCH_PACKAGES := g++
+
+# ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
+export CCACHE_SLOPPINESS := pch_defines,time_macros
+
+.PHONY: help setup packages build demo test bench format clean
+
+help:
+	@printf '%s\n' \
+	  'make setup    install missing Debian packages, build, make .venv usable' \
+	  'make demo     run the tutorials and print their speed against torch and NumPy' \
+	  'make test     run every test: ctest, pytest, lints' \
+	  'make bench    print the full ratio tables (BENCH="--quick --only matmul" narrows them)' \
+	  'make format   clang-format all C++' \
+	  'make clean    remove the build directory; .venv stays'
+
+setup: build
+
+# install-missing(packages): nothing is asked of the network when all of them are there.
+define install-missing
+missing=$$(comm -23 <(printf '%s\n' $(1) | sort) <(dpkg-query -W \
+    -f='$${db:Status-Status} $${Package}\n' $(1) 2>/dev/null | sed -n 's/^installed //p' | sort)); \
+if [ -n "$$missing" ]; then \
+  root=; [ "$$(id -u)" = 0 ] || root=sudo; \
+  if [ -n "$$root" ] && ! command -v sudo >/dev/null; then \
+    echo "These Debian packages are missing, and neither root nor sudo is there to install them:" \
+         $$missing >&2; exit 1; \
+  fi; \
+  echo "installing" $$missing; \
+  $$root apt-get update -q; \
+  $$root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $$missing; \
+fi
+endef
+
+packages:
+	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(PACKAGES)); \
+	else echo 'not Debian: taking for granted that these are installed: $(PACKAGES)'; fi
+
+$(VENV)/.installed: test/requirements.txt | packages
+	@$(VENV_PYTHON) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv $(VENV)
+	$(VENV_PYTHON) -m pip install -q -r test/requirements.txt
+	@touch $@
+
+# A path file and a two-line command make the source tree itself the package of .venv: an edited .py or
+# a rebuilt _native.so counts at once, with no second build and no network, unlike `pip install -e`.
+$(VENV)/.linked: $(VENV)/.installed Makefile
+	@echo '$(CURDIR)/python' > "$$($(VENV_PYTHON) -c \
+	  'import sysconfig; print(sysconfig.get_path("purelib"))')/tilewright-source.pth"
+	@printf '#!/bin/sh\nexec "%s" -m tilewright "$$@"\n' '$(CURDIR)/$(VENV_PYTHON)' \
+	  > $(VENV)/bin/tilewright
+	@chmod +x $(VENV)/bin/tilewright
+	@touch $@
+
+# The stamp depends on this file: its options are the configuration.
+$(BUILD)/.configured: $(VENV)/.installed Makefile | packages
+	cmake -S . -B $(BUILD) -G Ninja -DCMAKE_C_COMPILER="$$(command -v clang-22)" \
+	  -DCMAKE_CXX_COMPILER="$$(command -v clang++-22)" -DTILEWRIGHT_PYTHON=ON -DTILEWRIGHT_TESTS=ON \
+	  -DPYTHON_EXECUTABLE=$(CURDIR)/$(VENV_PYTHON) -DPython_EXECUTABLE=$(CURDIR)/$(VENV_PYTHON)
+	@touch $@
+
+build: packages $(BUILD)/.configured $(VENV)/.linked
+	@cmake --build $(BUILD)
+
+demo: setup
+	@$(VENV_PYTHON) tutorials/demo.py --size $(SIZE)
+
+# Every runner runs, so that one failure does not hide another, and prints its closing line again.
+test: setup
+	@$(VENV_PYTHON) test/run_all.py --build $(BUILD)
+
+bench: setup
+	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(BENCH_PACKAGES)); fi
+	@$(VENV_PYTHON) test/benchmark/run.py $(BENCH)
+
+format: packages
+	@git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs -r clang-format-22 -i
+
+clean:
+	rm -rf $(BUILD)

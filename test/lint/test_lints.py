@@ -1,0 +1,190 @@
+"""Seeds one violation of each rule and expects the lint to name it; what is fine stays quiet."""
+
+from __future__ import annotations
+
+import pathlib
+
+import layering
+import pytest
+import sizes
+import tree
+import words
+
+
+def write(root: pathlib.Path, path: str, text: str) -> None:
+    file = root / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("path", "included", "expected"),
+    [
+        ("ir/A.h", "passes/Pipeline.h", "ir/ may not include passes/"),
+        ("frontend/A.cpp", "backend/Target.h", "frontend/ may not include backend/"),
+        ("frontend/A.cpp", "mlir/Pass/Pass.h", "frontend/ runs no passes"),
+        ("passes/simd/A.cpp", "frontend/Frontend.h", "passes/ may not include frontend/"),
+        ("runtime/A.h", "ir/Diagnostic.h", "runtime/ may not include ir/"),
+        ("runtime/A.cpp", "llvm/ADT/StringRef.h", "runtime/ and python/ know no LLVM"),
+        ("backend/A.cpp", "frontend/Frontend.h", "backend/ may not include frontend/"),
+        ("backend/A.cpp", "backend/api/Compile.h", "backend/ may not include backend/api/"),
+        (
+            "backend/cpu/A.cpp",
+            "backend/reference/B.h",
+            "backend/cpu/ may not include backend/reference/",
+        ),
+        ("backend/api/A.h", "llvm/ADT/StringRef.h", "the public headers hold no LLVM type"),
+        ("backend/api/A.cpp", "passes/Pipeline.h", "backend/api/ may not include passes/"),
+        (
+            "python/bindings/A.cpp",
+            "backend/Compiler.h",
+            "python/bindings/ may not include backend/",
+        ),
+        ("backend/A.cpp", "pybind11/pybind11.h", "only python/bindings/ knows Python"),
+        ("passes/A.h", "mlir/Dialect/LLVMIR/LLVMDialect.h", "takes seconds to compile"),
+    ],
+)
+def test_include_against_the_arrows_is_found(
+    tmp_path: pathlib.Path, path: str, included: str, expected: str
+) -> None:
+    write(tmp_path, path, f'// One file.\n#include "{included}"\n')
+    (problem,) = layering.problems(tmp_path)
+    assert problem.startswith(f"{path}:2: ") and expected in problem
+
+
+@pytest.mark.parametrize(
+    ("path", "included"),
+    [
+        ("frontend/A.cpp", "ir/Diagnostic.h"),
+        ("backend/cpu/A.cpp", "backend/cpu/KernelAbi.h"),
+        ("backend/cpu/A.cpp", "backend/Target.h"),
+        ("backend/api/A.cpp", "backend/cpu/CpuTarget.h"),
+        ("backend/api/A.cpp", "llvm/ADT/StringRef.h"),
+        ("python/bindings/A.cpp", "backend/api/Compile.h"),
+        ("passes/A.cpp", "mlir/Dialect/LLVMIR/LLVMDialect.h"),
+    ],
+)
+def test_include_along_the_arrows_is_quiet(
+    tmp_path: pathlib.Path, path: str, included: str
+) -> None:
+    write(tmp_path, path, f'#include "{included}"\n')
+    assert not list(layering.problems(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "text", ["// like PTX does", "int emitCudaCall();", "def gfx942 : Row;", '"sm_80"']
+)
+def test_vendor_word_in_shared_code_is_found(tmp_path: pathlib.Path, text: str) -> None:
+    write(tmp_path, "passes/A.cpp", text)
+    write(tmp_path, "backend/nvidia/A.cpp", text)
+    (problem,) = layering.problems(tmp_path)
+    assert problem.startswith("passes/A.cpp:1: ")
+
+
+def cpp_function(num_lines: int, header: str = "static int longOne(int a)") -> str:
+    return header + " {\n" + "  a += 1; // { not a brace\n" * (num_lines - 2) + "}\n"
+
+
+def test_long_cpp_function_is_found(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "ir/A.cpp", "namespace tw {\n" + cpp_function(81) + cpp_function(80) + "}\n")
+    (problem,) = sizes.problems(tmp_path)
+    assert problem == "ir/A.cpp:2: longOne has 81 lines, at most 80"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "struct Pair makePair(int a) const",
+        "template <class T, class U = Row<int>> auto pick(T a) -> int",
+        "Row::Row(int a) : first(a), second(a)",
+        "TEST(Rows, AreLong)",
+        "bool Row::operator==(const Row &other) const",
+    ],
+)
+def test_every_kind_of_cpp_function_is_measured(header: str) -> None:
+    text = "class Row : public Thing<int> {\npublic:\n" + cpp_function(90, header) + "};\n"
+    (function,) = sizes.cpp_functions(text)
+    assert (function.line, function.num_lines) == (3, 90)
+
+
+def test_literals_directives_and_tables_do_not_confuse_the_measure() -> None:
+    text = (
+        "#define OPEN { \\\n  {\n"
+        "static const Row rows[] = {\n" + '  {1, "}"},\n' * 100 + "};\n"
+        "char brace() { return '}'; }\n"
+        'std::string raw() { return R"x({{{)x"; }\n'
+        "int big = 1'000;\n"
+    )
+    assert [f.name for f in sizes.cpp_functions(text)] == ["brace", "raw"]
+
+
+def test_long_python_function_file_and_header_are_found(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "python/a.py", "def f():\n" + "    pass\n" * 80)
+    write(tmp_path, "python/b.py", "x = 1\n" * 701)
+    write(tmp_path, "ir/A.h", "int x;\n" * 151)
+    write(tmp_path, "ir/B.h", "int x;\n" * 150)
+    assert sorted(sizes.problems(tmp_path)) == [
+        "ir/A.h: 151 lines, at most 150",
+        "python/a.py:1: f has 81 lines, at most 80",
+        "python/b.py: 701 lines, at most 700",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int smemBytes;",
+        "// kept in LDS",
+        "// one thread block",
+        "int isPredicated;",
+        "// the Encoding of it",
+        "struct PadRow;",
+        "#define TMA_SIZE 3",
+        "// a memdesc",
+        "// by cp.async",
+        "Type scalarType;",
+    ],
+)
+def test_refused_word_is_found(tmp_path: pathlib.Path, text: str) -> None:
+    write(tmp_path, "passes/A.cpp", text + "\n")
+    (problem,) = words.problems(tmp_path)
+    assert problem.startswith("passes/A.cpp:1: ")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Block *block = op->getBlock();",
+        "arith::CmpIPredicate p = cmp.getPredicate();",
+        "// loop-invariant",
+        "std::variant<int, float> v;",
+        '#include "mlir/Encoding.h"',
+        'print("padding of a string");',
+        "auto e = type.getEncoding();",
+        "Value broadcast(Value scalar, Type like);",
+        "return scalar.type;",
+        "arith::CmpFPredicate floatPredicate(Comparison op);",
+    ],
+)
+def test_names_of_upstream_interfaces_are_quiet(tmp_path: pathlib.Path, text: str) -> None:
+    write(tmp_path, "passes/A.cpp", text + "\n")
+    assert not list(words.problems(tmp_path))
+
+
+def test_empty_words_in_file_and_type_names_are_found(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "backend/CompilerUtils.h", "int x;\n")
+    write(tmp_path, "runtime/Cache.h", "struct CacheInfo {\n};\nclass InformationTheory {\n};\n")
+    assert sorted(words.problems(tmp_path)) == [
+        "backend/CompilerUtils.h: 'utils' says nothing in a file's name",
+        "runtime/Cache.h:1: 'info' says nothing in the name CacheInfo",
+    ]
+
+
+def test_main_returns_failure_for_a_violation(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.argv", ["layering.py", str(tmp_path)])
+    assert tree.main(layering.problems, "layers hold") == 0
+    write(tmp_path, "ir/A.h", '#include "passes/Pipeline.h"\n')
+    assert tree.main(layering.problems, "layers hold") == 1
+    assert capsys.readouterr().out.splitlines()[0] == "layers hold"

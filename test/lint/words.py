@@ -1,0 +1,99 @@
+"""Checks that one thing has one word: the right column of the conventions' table is refused.
+
+Looked at are identifiers and comments of ir/, passes/ and frontend/, split into words, so that
+`smemBytes`, `SMEM_BYTES` and "smem bytes" are all found. Not checked, because the upstream
+interfaces or another meaning need the word: block, module, predicate (of a comparison), encoding in
+frontend/ (of values in JSON), entry, thread, stage.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import sys
+from collections.abc import Iterator
+
+import tree
+
+# Refused phrase -> what to write.
+REFUSED = {
+    "thread block": "CTA, or program",
+    "threadblock": "CTA, or program",
+    "workgroup": "CTA, or program",
+    "work group": "CTA, or program",
+    "scalar type": "element type",
+    "predicated": "masked",
+    "predicate mask": "mask",
+    "pad": "other",
+    "padding": "other",
+    "padded": "filled with other",
+    "meta parameter": "constexpr",
+    "metaparameter": "constexpr",
+    "variant": "specialization",
+    "wavefront": "warp",
+    "encoding": "layout",
+    "relayout": "convert_layout",
+    "smem": "shared memory, or shared buffer",
+    "lds": "shared memory",
+    "memdesc": "shared buffer",
+    "tensor core": "mma",
+    "wmma": "mma",
+    "mfma": "mma",
+    "cp async": "async copy",
+    "tma": "async copy",
+    "platform": "target",
+    "blob": "artifact",
+    "log message": "diagnostic, or remark",
+}
+
+# Text in which a refused word is someone else's name: removed before looking.
+ALLOWED = re.compile(
+    r"std::(variant|get_if|holds_alternative)\w*|[<\"][^>\"\n]*\.(h|inc|td)[>\"]|<variant>"
+    r"|\bgetEncoding\b|\bwithout an encoding\b|\bpadding_option\w*",
+)
+ENCODING_OF_VALUES = ("frontend",)
+
+_PARTS = re.compile(r"[^\w\s-]+")  # a phrase does not reach over punctuation
+FOLDERS = ("ir", "passes", "frontend")
+REFUSED_IN_NAMES = set("util utils helper helpers common manager base impl info".split())
+# Declarations of ours; upstream types of these names are only used.
+DECLARED = re.compile(
+    r"^\s*(?:template\s*<[^{;]*>\s*)?(?:class|struct|enum(?:\s+class)?)\s+(\w+)\s*"
+    r"(?:final\s*)?[:{]",
+    re.M,
+)
+
+
+def phrase_problems(path: str, text: str) -> Iterator[str]:
+    visible = tree.blank(text, keep=lambda found: found.startswith("/"))
+    for number, line in enumerate(visible.splitlines(), 1):
+        parts = _PARTS.split(ALLOWED.sub(";", line).replace("cp.async", "cp async"))
+        found = "".join(f" {' '.join(tree.words(part))} ;" for part in parts)
+        for phrase, instead in REFUSED.items():
+            if phrase == "encoding" and path.startswith(ENCODING_OF_VALUES):
+                continue
+            if re.search(f" {phrase}s? ", found):
+                yield f"{path}:{number}: '{phrase}' here is called: {instead}"
+
+
+def name_problems(root: pathlib.Path) -> Iterator[str]:
+    for file in tree.files(root, tree.TOP_FOLDERS, {*tree.CPP, ".py", ".td"}):
+        path = file.relative_to(root).as_posix()
+        for word in REFUSED_IN_NAMES.intersection(tree.words(file.stem)):
+            yield f"{path}: '{word}' says nothing in a file's name"
+        if file.suffix in tree.CPP:
+            code = tree.blank(tree.read(file))
+            for match in DECLARED.finditer(code):
+                for word in REFUSED_IN_NAMES.intersection(tree.words(match.group(1))):
+                    number = code.count("\n", 0, match.start(1)) + 1
+                    yield f"{path}:{number}: '{word}' says nothing in the name {match.group(1)}"
+
+
+def problems(root: pathlib.Path) -> Iterator[str]:
+    for file in tree.files(root, FOLDERS, {*tree.CPP, ".td"}):
+        yield from phrase_problems(file.relative_to(root).as_posix(), tree.read(file))
+    yield from name_problems(root)
+
+
+if __name__ == "__main__":
+    sys.exit(tree.main(problems, "words hold"))

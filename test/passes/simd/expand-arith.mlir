@@ -1,0 +1,154 @@
+// Operations of arith that upstream leaves undefined for some operands get the meaning of tiles.
+// RUN: tile-opt --expand-math --split-input-file %s | FileCheck %s
+
+// CHECK-LABEL: @shifts
+// CHECK-SAME: %[[X:.*]]: vector<16xi32>, %[[N:.*]]: vector<16xi32>
+func.func @shifts(%x: vector<16xi32>, %n: vector<16xi32>) -> (vector<16xi32>, vector<16xi32>, vector<16xi32>) {
+  // CHECK: %[[OK:.*]] = arith.cmpi ult, %[[N]]
+  // CHECK: %[[S:.*]] = arith.shli %[[X]], %[[N]]
+  // CHECK: arith.select %[[OK]], %[[S]]
+  %a = arith.shli %x, %n : vector<16xi32>
+  // CHECK: %[[AMOUNT:.*]] = arith.select %{{.*}}, %[[N]], %{{.*}}
+  // CHECK: arith.shrsi %[[X]], %[[AMOUNT]]
+  %b = arith.shrsi %x, %n : vector<16xi32>
+  // CHECK: %[[FIVE:.*]] = arith.constant dense<5>
+  // CHECK-NEXT: %[[C:.*]] = arith.shrui %[[X]], %[[FIVE]]
+  // CHECK-NEXT: return %{{.*}}, %{{.*}}, %[[C]]
+  %five = arith.constant dense<5> : vector<16xi32>
+  %c = arith.shrui %x, %five : vector<16xi32>
+  return %a, %b, %c : vector<16xi32>, vector<16xi32>, vector<16xi32>
+}
+
+// -----
+
+// CHECK-LABEL: @divide
+func.func @divide(%x: vector<16xi32>, %y: vector<16xi32>) -> vector<16xi32> {
+  // CHECK-NOT: arith.divsi
+  // CHECK: arith.divf %{{.*}}, %{{.*}} : vector<16xf64>
+  // CHECK-NOT: arith.divsi
+  // CHECK: return
+  %q = arith.divsi %x, %y : vector<16xi32>
+  return %q : vector<16xi32>
+}
+
+// -----
+
+// One divisor of all lanes: its reciprocal is a scalar.
+// CHECK-LABEL: @divide_by_uniform
+func.func @divide_by_uniform(%x: vector<16xi16>, %s: i16) -> vector<16xi16> {
+  // CHECK: arith.divf %{{.*}}, %{{.*}} : f32
+  // CHECK: arith.mulf %{{.*}}, %{{.*}} : vector<16xf32>
+  %y = vector.broadcast %s : i16 to vector<16xi16>
+  %q = arith.remui %x, %y : vector<16xi16>
+  return %q : vector<16xi16>
+}
+
+// -----
+
+// CHECK-LABEL: @divide_by_constants
+// CHECK-SAME: %[[X:.*]]: vector<16xi32>
+func.func @divide_by_constants(%x: vector<16xi32>) -> (vector<16xi32>, vector<16xi32>, vector<16xi32>) {
+  %seven = arith.constant dense<7> : vector<16xi32>
+  %zero = arith.constant dense<0> : vector<16xi32>
+  %minus_one = arith.constant dense<-1> : vector<16xi32>
+  // CHECK: %[[A:.*]] = arith.divsi %[[X]]
+  // CHECK: %[[B:.*]] = arith.constant dense<0>
+  // CHECK: %[[C:.*]] = arith.subi %{{.*}}, %[[X]]
+  // CHECK: return %[[A]], %[[B]], %[[C]]
+  %a = arith.divsi %x, %seven : vector<16xi32>
+  %b = arith.divsi %x, %zero : vector<16xi32>
+  %c = arith.divsi %x, %minus_one : vector<16xi32>
+  return %a, %b, %c : vector<16xi32>, vector<16xi32>, vector<16xi32>
+}
+
+// -----
+
+// CHECK-LABEL: @divide_scalars
+func.func @divide_scalars(%x: i64, %y: i64) -> i64 {
+  // CHECK: %[[SAFE:.*]] = arith.select
+  // CHECK: arith.divsi %{{.*}}, %[[SAFE]] : i64
+  %q = arith.divsi %x, %y : i64
+  return %q : i64
+}
+
+// -----
+
+// The compiler's own index arithmetic stays.
+// CHECK-LABEL: @index
+func.func @index(%x: index, %y: index) -> index {
+  // CHECK-NEXT: arith.divsi
+  // CHECK-NEXT: return
+  %q = arith.divsi %x, %y : index
+  return %q : index
+}
+
+// -----
+
+// CHECK-LABEL: @saturate
+// CHECK-SAME: %[[X:.*]]: vector<16xf32>
+func.func @saturate(%x: vector<16xf32>) -> vector<16xi8> {
+  // CHECK: arith.cmpf uno, %[[X]], %[[X]]
+  // CHECK: arith.fptosi %{{.*}} : vector<16xf32> to vector<16xi32>
+  // CHECK: arith.trunci %{{.*}} : vector<16xi32> to vector<16xi8>
+  %y = arith.fptosi %x : vector<16xf32> to vector<16xi8>
+  return %y : vector<16xi8>
+}
+
+// -----
+
+// CHECK-LABEL: @round_narrow
+func.func @round_narrow(%x: vector<16xf32>, %y: vector<8xf64>) -> (vector<16xbf16>, vector<16xf16>, vector<8xf16>) {
+  // CHECK-NOT: to vector<16xbf16>
+  // CHECK: arith.bitcast %{{.*}} : vector<16xi16> to vector<16xbf16>
+  %a = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+  // CHECK: arith.truncf %{{.*}} : vector<16xf32> to vector<16xf16>
+  %b = arith.truncf %x : vector<16xf32> to vector<16xf16>
+  // CHECK: arith.truncf %{{.*}} : vector<8xf64> to vector<8xf32>
+  // CHECK: arith.truncf %{{.*}} : vector<8xf32> to vector<8xf16>
+  %c = arith.truncf %y : vector<8xf64> to vector<8xf16>
+  return %a, %b, %c : vector<16xbf16>, vector<16xf16>, vector<8xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @bf16_arithmetic
+func.func @bf16_arithmetic(%x: vector<16xbf16>, %y: vector<16xbf16>) -> vector<16xbf16> {
+  // CHECK: arith.addf %{{.*}}, %{{.*}} : vector<16xf32>
+  %z = arith.addf %x, %y : vector<16xbf16>
+  return %z : vector<16xbf16>
+}
+
+// -----
+
+// bf16 vectors are shuffled as integers.
+// CHECK-LABEL: @reverse_pairs
+// CHECK-DAG: %[[A:.*]] = arith.bitcast %arg0 : vector<4xbf16> to vector<4xi16>
+// CHECK-DAG: %[[B:.*]] = arith.bitcast %arg1 : vector<4xbf16> to vector<4xi16>
+// CHECK: %[[BITS:.*]] = vector.shuffle %[[A]], %[[B]] [5, 4, 1, 0] : vector<4xi16>, vector<4xi16>
+// CHECK: arith.bitcast %[[BITS]] : vector<4xi16> to vector<4xbf16>
+func.func @reverse_pairs(%a: vector<4xbf16>, %b: vector<4xbf16>) -> vector<4xbf16> {
+  %r = vector.shuffle %a, %b [5, 4, 1, 0] : vector<4xbf16>, vector<4xbf16>
+  return %r : vector<4xbf16>
+}
+
+// -----
+
+// The maximum of float16 numbers is one of float32, which LLVM cannot narrow again.
+// CHECK-LABEL: @larger_half
+// CHECK-COUNT-2: llvm.call_intrinsic "llvm.arithmetic.fence"(%{{.*}}) : (vector<16xf32>) -> vector<16xf32>
+// CHECK: %[[MAX:.*]] = arith.maxnumf %{{.*}} : vector<16xf32>
+// CHECK: arith.truncf %[[MAX]] : vector<16xf32> to vector<16xf16>
+func.func @larger_half(%a: vector<16xf16>, %b: vector<16xf16>) -> vector<16xf16> {
+  %r = arith.maxnumf %a, %b : vector<16xf16>
+  return %r : vector<16xf16>
+}
+
+// -----
+
+// bf16 is compared as f32.
+// CHECK-LABEL: @less
+// CHECK: arith.cmpf olt, %{{.*}}, %{{.*}} : vector<16xf32>
+func.func @less(%a: vector<16xbf16>, %b: vector<16xbf16>) -> vector<16xi1> {
+  %r = arith.cmpf olt, %a, %b : vector<16xbf16>
+  return %r : vector<16xi1>
+}

@@ -1,0 +1,110 @@
+// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+
+// An elementwise kernel is one loop over vectors: full tiles without masks, edge tiles with them.
+// CHECK-LABEL: llvm.func @double_elements
+// CHECK: scf.if
+// CHECK:   scf.for
+// CHECK-NOT: masked
+// CHECK:     llvm.load {{.*}} -> vector<16xf32>
+// CHECK:     arith.addf {{.*}} : vector<16xf32>
+// CHECK:     llvm.store {{.*}} : vector<16xf32>
+// CHECK: else
+// CHECK:   scf.for
+// CHECK:     llvm.intr.masked.load
+// CHECK:     llvm.intr.masked.store
+func.func @double_elements(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %nn = tile.splat %n : i32 -> tensor<1024xi32>
+  %m = arith.cmpi slt, %r, %nn : tensor<1024xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %v = tile.load %xp mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %d = arith.addf %v, %v : tensor<1024xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %op = tile.addptr %os, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %op, %d mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Where the output may overlap the input, the tile is read whole before anything is written.
+// CHECK-LABEL: llvm.func @shift_in_place
+// CHECK: scf.for
+// CHECK:   llvm.load {{.*}} -> vector<16xf32>
+// CHECK:   llvm.store
+// CHECK: scf.for
+// CHECK:   llvm.load {{.*}} -> vector<16xf32>
+// CHECK:   llvm.store
+func.func @shift_in_place(%x: !tile.ptr<f32>) {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %one = arith.constant dense<1> : tensor<64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %r : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  %v = tile.load %xp : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+  %op = tile.addptr %xp, %one : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  tile.store %op, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}
+
+// -----
+
+// Addresses known only element by element are gathered.
+// CHECK-LABEL: llvm.func @lookup
+// CHECK: llvm.load {{.*}} -> vector<16xi32>
+// CHECK: llvm.intr.masked.gather
+func.func @lookup(%table: !tile.ptr<f32> {tile.disjoint}, %index: !tile.ptr<i32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}) {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %is = tile.splat %index : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>>
+  %ip = tile.addptr %is, %r : tensor<64x!tile.ptr<i32>>, tensor<64xi32>
+  %i = tile.load %ip : tensor<64x!tile.ptr<i32>> -> tensor<64xi32>
+  %ts = tile.splat %table : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %tp = tile.addptr %ts, %i : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  %v = tile.load %tp : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %r : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  tile.store %op, %v : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}
+
+// -----
+
+// A transposed copy reads and writes whole vectors: blocks are transposed in registers.
+// CHECK-LABEL: llvm.func @transpose
+// CHECK-NOT: gather
+// CHECK-NOT: scatter
+// CHECK-COUNT-64: vector.shuffle
+// CHECK-NOT: scatter
+// CHECK: llvm.return
+func.func @transpose(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}) {
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %o = tile.reshape %r : tensor<1024xi32> -> tensor<32x32xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xi32>
+  %v = tile.load %xp : tensor<32x32x!tile.ptr<f32>> -> tensor<32x32xf32>
+  %t = tile.trans %v [1, 0] : tensor<32x32xf32> -> tensor<32x32xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xi32>
+  tile.store %op, %t : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xf32>
+  return
+}
+
+// -----
+
+// 16-bit floats are gathered and scattered as integers, which LLVM can select for x86.
+// CHECK-LABEL: llvm.func @gather_halves
+// CHECK: %[[BITS:.*]] = llvm.intr.masked.gather {{.*}} -> vector<16xi16>
+// CHECK: arith.bitcast %[[BITS]] : vector<16xi16> to vector<16xbf16>
+// CHECK: llvm.intr.masked.scatter {{.*}} : vector<16xi16>
+func.func @gather_halves(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<bf16> {tile.disjoint}, %step: i32) {
+  %r = tile.arange 0 to 16 : tensor<16xi32>
+  %s = tile.splat %step : i32 -> tensor<16xi32>
+  %o = arith.muli %r, %s : tensor<16xi32>
+  %xs = tile.splat %x : !tile.ptr<bf16> -> tensor<16x!tile.ptr<bf16>>
+  %xp = tile.addptr %xs, %o : tensor<16x!tile.ptr<bf16>>, tensor<16xi32>
+  %v = tile.load %xp : tensor<16x!tile.ptr<bf16>> -> tensor<16xbf16>
+  %os = tile.splat %out : !tile.ptr<bf16> -> tensor<16x!tile.ptr<bf16>>
+  %op = tile.addptr %os, %o : tensor<16x!tile.ptr<bf16>>, tensor<16xi32>
+  tile.store %op, %v : tensor<16x!tile.ptr<bf16>>, tensor<16xbf16>
+  return
+}

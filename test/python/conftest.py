@@ -1,0 +1,67 @@
+"""Fixtures of the Python tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+# The package of the source tree is tested, unless one is installed for it (pip install .).
+if not any((Path(entry) / "tilewright").is_dir() for entry in sys.path if "site-packages" in entry):
+    sys.path.insert(0, str(ROOT / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+from fake_native import FakeNative  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Each test has an empty kernel cache, and none sees the user's."""
+    from tilewright import knobs
+
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "kernel-cache"))
+    knobs.reset()
+    yield
+    knobs.reset()
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch) -> FakeNative:
+    """Replaces the native module by one that only records."""
+    from tilewright import devices, native
+
+    module = FakeNative()
+    monkeypatch.setattr(native, "_module", module)
+    monkeypatch.setattr(devices, "_known", set())
+    return module
+
+
+@pytest.fixture
+def compiler() -> None:
+    """Skips a test that needs the native module where it is not built."""
+    pytest.importorskip("tilewright._native", reason="the native module is not built")
+
+
+@pytest.fixture(params=["cpu", "cpu:x86-64-v3", "reference"])
+def device(request: pytest.FixtureRequest, compiler: None) -> Iterator[str]:
+    """Sends the test's launches to each device in turn; the level has vectors of 32 bytes."""
+    import tilewright as tw
+
+    if request.param not in tw.list_devices():
+        pytest.skip(f"this processor does not reach {request.param}")
+    with tw.device(request.param):
+        yield request.param
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    """Random numbers from a fresh seed; OP_TEST_SEED=<the printed seed> repeats a failure."""
+    chosen = os.environ.get("OP_TEST_SEED")
+    seed = int(chosen) if chosen else np.random.SeedSequence().entropy
+    print(f"OP_TEST_SEED={seed}")
+    return np.random.default_rng(seed)

@@ -1,0 +1,140 @@
+"""A native module without a compiler that records what Python asks of it, for the host's tests."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+from typing import Any
+
+
+class ArgumentSpec:
+    """What was said of one parameter."""
+
+    def __init__(self, kind: str, name: str, **facts: Any) -> None:
+        self.kind, self.name, self.facts = kind, name, facts
+
+    @classmethod
+    def constexpr(cls, name: str, json: str) -> ArgumentSpec:
+        return cls("constexpr", name, json=json)
+
+    @classmethod
+    def scalar(cls, name: str, type: str, divisibility: int, is_one: bool) -> ArgumentSpec:
+        return cls("scalar", name, type=type, divisibility=divisibility, is_one=is_one)
+
+    @classmethod
+    def pointer(
+        cls, name: str, pointee: str, divisibility: int, is_streaming: bool, is_disjoint: bool
+    ) -> ArgumentSpec:
+        facts = {
+            "type": "*" + pointee, "divisibility": divisibility, "is_streaming": is_streaming,
+            "is_disjoint": is_disjoint,
+        }  # fmt: skip
+        return cls("pointer", name, **facts)
+
+
+class Specialization:
+    def __init__(
+        self, arguments: list[ArgumentSpec], num_warps: int, num_stages: int, debug: bool,
+        extra: str,
+    ) -> None:  # fmt: skip
+        self.arguments = arguments
+        self.options = (num_warps, num_stages, debug, extra)
+
+
+class KernelSource:
+    def __init__(self, text: str, meaning: str, exact: str) -> None:
+        self.json = text
+        self.digest = hashlib.sha256(text.encode()).hexdigest()
+        self.digests = meaning, exact
+        json.loads(text)
+
+
+class Kernel:
+    """Stores to the parameters whose name begins with `out`."""
+
+    origin = "compiled"
+    binary = b"binary"
+    code_bytes = 100
+    scratch_bytes = 0
+    milliseconds = {"frontend": 1.0}
+
+    def __init__(self, specialization: Specialization, target: str, number: int) -> None:
+        self.target = target
+        self.symbol = "kernel"
+        self.key = f"{number:064x}"
+        self.parameters = [
+            (spec.name, spec.facts["type"], spec.name.startswith("out"), index)
+            for index, spec in enumerate(specialization.arguments)
+            if spec.kind != "constexpr" and not spec.facts.get("is_one")
+        ]
+
+
+class FakeNative:
+    """The functions of tilewright._native."""
+
+    KernelSource = KernelSource
+    ArgumentSpec = ArgumentSpec
+    Specialization = Specialization
+
+    def __init__(self) -> None:
+        self.compilations: list[tuple[KernelSource, Specialization, str, str, bool]] = []
+        self.launches: list[tuple[Kernel, tuple[int, int, int], tuple[Any, ...], Any]] = []
+        self.reports: list[dict[str, Any]] = []
+        self.launch_report: dict[str, Any] | None = None
+        self.evaluations: list[str] = []
+        self.request: str | None = None
+        self._numbers = itertools.count(1)
+
+    def compile(
+        self, source: KernelSource, specialization: Specialization, target: str, evaluator: Any,
+        cache_directory: str, cache_enabled: bool,
+    ) -> tuple[Kernel | None, list[dict[str, Any]]]:  # fmt: skip
+        self.compilations.append((source, specialization, target, cache_directory, cache_enabled))
+        if self.request is not None:
+            self.evaluations.append(evaluator(self.request))
+        if any(report["severity"] == "error" for report in self.reports):
+            return None, self.reports
+        return Kernel(specialization, target, next(self._numbers)), self.reports
+
+    def find(
+        self, meaning: str, exact: str, specialization: Specialization, target: str,
+        cache_directory: str, cache_enabled: bool,
+    ) -> None:  # fmt: skip
+        return None
+
+    def read_record(self, cache_directory: str, key: str) -> bytes | None:
+        return None
+
+    def write_record(self, cache_directory: str, key: str, content: bytes) -> None:
+        assert len(key) == 64
+
+    def inspect(
+        self, source: KernelSource, specialization: Specialization, target: str, stage: str,
+        evaluator: Any,
+    ) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
+        return f"{stage} of {source.digest}", []
+
+    def launch(
+        self, kernel: Kernel, x: int, y: int, z: int, values: tuple[Any, ...], memory: Any
+    ) -> dict[str, Any] | None:
+        assert len(values) == len(kernel.parameters)
+        self.launches.append((kernel, (x, y, z), values, memory))
+        return self.launch_report
+
+    def targets(self) -> list[str]:
+        return ["cpu", "reference"]
+
+    def build_id(self) -> str:
+        return "build"
+
+    def set_num_threads(self, count: int) -> None:
+        self.threads = count
+
+    def num_threads(self) -> int:
+        return 2
+
+    @property
+    def last(self) -> dict[str, ArgumentSpec]:
+        """The arguments of the last compilation by name."""
+        return {spec.name: spec for spec in self.compilations[-1][1].arguments}

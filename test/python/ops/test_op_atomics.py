@@ -1,0 +1,132 @@
+"""Atomics: what is left in memory, the old values that they yield, and contention of programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_values import (
+    argument, assert_equal, decode, draw, encode, is_float, poisoned, round_to, wrap,
+)  # fmt: skip
+
+import tilewright as tw
+
+INTS = ["int32", "uint32", "int64", "uint64"]
+FLOATS = ["float16", "bfloat16", "float32", "float64"]
+
+
+def make_kernel(name: str) -> Any:
+    atomic = getattr(tw, f"atomic_{name}")
+
+    @tw.jit
+    def kernel(memory, old, operand, n, N: tw.constexpr):
+        i = tw.arange(0, N)
+        mask = i < n
+        before = atomic(memory + i, tw.load(operand + i, mask=mask), mask=mask)
+        tw.store(old + i, before, mask=mask)
+
+    return kernel
+
+
+def formula(name: str, dtype: str) -> Any:
+    if is_float(dtype):
+        return {"add": np.add, "max": np.fmax, "min": np.fmin, "xchg": lambda a, b: b}[name]
+    return {
+        "add": np.add, "max": np.maximum, "min": np.minimum, "and": np.bitwise_and,
+        "or": np.bitwise_or, "xor": np.bitwise_xor, "xchg": lambda a, b: b,
+    }[name]  # fmt: skip
+
+
+CASES = [
+    *((name, d) for name in ("add", "max", "min", "and", "or", "xor", "xchg") for d in INTS),
+    *(("add", d) for d in FLOATS),
+    *((name, d) for name in ("max", "min", "xchg") for d in ("float32", "float64")),
+]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+def test_atomic(name: str, dtype: str, device: str, rng: np.random.Generator) -> None:
+    start, operand = draw(rng, dtype, 50), draw(rng, dtype, 50)
+    memory, old = start.copy(), poisoned(dtype, 50)
+    arrays = [argument(x, dtype) for x in (memory, old, operand)]
+    make_kernel(name)[(1,)](*arrays, 45, N=64)
+    np.testing.assert_array_equal(old[:45], start[:45])
+    np.testing.assert_array_equal(memory[45:], start[45:])
+    expected = formula(name, dtype)(decode(start, dtype), decode(operand, dtype))[:45]
+    expected = round_to(expected, dtype) if is_float(dtype) else wrap(expected, dtype)
+    assert_equal(memory[:45], expected, dtype, name)
+
+
+@tw.jit
+def count_up(counter, tickets, N: tw.constexpr):
+    i = tw.program_id(0) * N + tw.arange(0, N)
+    tw.store(tickets + i, tw.atomic_add(counter + tw.zeros((N,), tw.int32), 1))
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_every_increment_counts_once(dtype: str, device: str) -> None:
+    counter, tickets = encode([5], dtype), poisoned(dtype, 64 * 32)
+    count_up[(64,)](counter, tickets, N=32)
+    assert counter[0] == 5 + 64 * 32
+    np.testing.assert_array_equal(np.sort(tickets), np.arange(5, 5 + 64 * 32).astype(dtype))
+
+
+@tw.jit
+def add_from_all(total, a, N: tw.constexpr):
+    i = tw.program_id(0) * N + tw.arange(0, N)
+    tw.atomic_add(total, tw.sum(tw.load(a + i), axis=0))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_float_sums_of_many_programs(dtype: str, device: str, rng: np.random.Generator) -> None:
+    a = rng.integers(-8, 8, 200 * 16).astype(dtype)  # exact in any order
+    total = encode([0.5], dtype)
+    add_from_all[(200,)](total, a, N=16)
+    assert total[0] == a.sum() + 0.5
+
+
+@tw.jit
+def compare_and_swap(memory, old, expected, value, N: tw.constexpr):
+    i = tw.arange(0, N)
+    before = tw.atomic_cas(memory + i, tw.load(expected + i), tw.load(value + i))
+    tw.store(old + i, before)
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_compare_and_swap(dtype: str, device: str, rng: np.random.Generator) -> None:
+    start, value = draw(rng, dtype, 40), draw(rng, dtype, 40)
+    matches = rng.random(40) < 0.5
+    expected = np.where(matches, start, start ^ np.array(1, dtype))
+    memory, old = start.copy(), poisoned(dtype, 40)
+    compare_and_swap[(1,)](memory, old, expected, value, N=40)
+    np.testing.assert_array_equal(old, start)
+    np.testing.assert_array_equal(memory, np.where(matches, value, start))
+
+
+@tw.jit
+def locked_update(lock, data):
+    while tw.atomic_cas(lock, 0, 1) == 1:
+        pass
+    tw.store(data, tw.load(data) + 1)
+    tw.atomic_xchg(lock, 0)
+
+
+def test_a_lock_excludes(device: str) -> None:
+    lock, data = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    locked_update[(300,)](lock, data)
+    assert (lock[0], data[0]) == (0, 300)
+
+
+@tw.jit
+def with_orders(memory):
+    tw.atomic_add(memory, 1, sem="relaxed", scope="cta")
+    tw.atomic_add(memory, 1, sem="acquire", scope="gpu")
+    tw.atomic_add(memory, 1, sem="release", scope="sys")
+    tw.atomic_add(memory, 1, sem="acq_rel")
+
+
+def test_orders_and_scopes_are_accepted(device: str) -> None:
+    memory = np.zeros(1, np.int32)
+    with_orders[(10,)](memory)
+    assert memory[0] == 40

@@ -1,0 +1,132 @@
+"""Matrix products of every element type, shape and kind of accumulator."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_values import argument, assert_close, assert_equal, decode, draw, is_float, poisoned, wrap
+
+import tilewright as tw
+
+SHAPES = [
+    (16, 16, 16), (32, 64, 16), (64, 32, 128), (1, 8, 4), (5, 7, 3), (17, 1, 33), (48, 80, 24),
+]  # fmt: skip
+RESULTS = {
+    "float16": "float32", "bfloat16": "float32", "float32": "float32", "float64": "float64",
+    "int8": "int32",
+}  # fmt: skip
+
+
+@tw.jit
+def product(out, a, b, M: tw.constexpr, K: tw.constexpr, N: tw.constexpr):
+    m = tw.arange(0, M)[:, None]
+    n = tw.arange(0, N)[None, :]
+    x = tw.load(a + m * K + tw.arange(0, K)[None, :])
+    y = tw.load(b + tw.arange(0, K)[:, None] * N + n)
+    tw.store(out + m * N + n, tw.dot(x, y, input_precision="ieee", out_dtype=out.dtype.element_ty))
+
+
+@tw.jit
+def accumulated(
+    out, a, b, c, M: tw.constexpr, K: tw.constexpr, N: tw.constexpr, STEPS: tw.constexpr
+):
+    m = tw.arange(0, M)[:, None]
+    n = tw.arange(0, N)[None, :]
+    acc = tw.load(c + m * N + n)
+    for step in range(STEPS):
+        k = step * K + tw.arange(0, K)
+        x = tw.load(a + m * (K * STEPS) + k[None, :])
+        y = tw.load(b + k[:, None] * N + n)
+        acc = tw.dot(x, y, acc, input_precision="ieee")
+    tw.store(out + m * N + n, acc)
+
+
+@tw.jit
+def batched(out, a, b, B: tw.constexpr, M: tw.constexpr, K: tw.constexpr, N: tw.constexpr):
+    batch = tw.arange(0, B)[:, None, None]
+    m = tw.arange(0, M)[None, :, None]
+    n = tw.arange(0, N)[None, None, :]
+    x = tw.load(a + (batch * M + m) * K + tw.arange(0, K)[None, None, :])
+    y = tw.load(b + (batch * K + tw.arange(0, K)[None, :, None]) * N + n)
+    tw.store(out + (batch * M + m) * N + n, tw.dot(x, y, input_precision="ieee"))
+
+
+@tw.jit
+def transposed(out, a, b, M: tw.constexpr, K: tw.constexpr, N: tw.constexpr):
+    m = tw.arange(0, M)
+    n = tw.arange(0, N)
+    k = tw.arange(0, K)
+    x = tw.load(a + k[:, None] * M + m[None, :])  # [K, M]
+    y = tw.load(b + n[:, None] * K + k[None, :])  # [N, K]
+    tw.store(out + m[:, None] * N + n[None, :], tw.dot(x.T, tw.trans(y), input_precision="ieee"))
+
+
+def check(out: np.ndarray, a: np.ndarray, b: np.ndarray, result: str, start: Any = 0) -> None:
+    """`a` and `b` as numbers. Each product and sum may round once in the accumulator's type."""
+    expected = np.matmul(a, b) + start
+    if not is_float(result):
+        assert_equal(out, wrap(expected, result), result, "dot")
+        return
+    epsilon = 2.0**-53 if result == "float64" else 2.0**-24
+    bound = (a.shape[-1] + 1) * epsilon * (np.matmul(np.abs(a), np.abs(b)) + np.abs(start))
+    assert_close(out, expected, result, 0.5, bound, "dot")
+
+
+@pytest.mark.parametrize("dtype", [*RESULTS])
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: "x".join(map(str, s)))
+def test_dot(
+    shape: tuple[int, int, int], dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    m, k, n = shape
+    a, b = draw(rng, dtype, (m, k)), draw(rng, dtype, (k, n))
+    result = RESULTS[dtype]
+    out = poisoned(result, (m, n))
+    product[(1,)](out, argument(a, dtype), argument(b, dtype), M=m, K=k, N=n)
+    check(out, decode(a, dtype), decode(b, dtype), result)
+
+
+@pytest.mark.parametrize("dtype", [*RESULTS])
+def test_dot_accumulates_in_a_loop(dtype: str, device: str, rng: np.random.Generator) -> None:
+    m, k, n, steps = 16, 32, 48, 5
+    result = RESULTS[dtype]
+    a, b = draw(rng, dtype, (m, k * steps)), draw(rng, dtype, (k * steps, n))
+    c = draw(rng, result, (m, n))
+    out = poisoned(result, (m, n))
+    accumulated[(1,)](out, argument(a, dtype), argument(b, dtype), c, M=m, K=k, N=n, STEPS=steps)
+    check(out, decode(a, dtype), decode(b, dtype), result, decode(c, result))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+def test_batched_dot(dtype: str, device: str, rng: np.random.Generator) -> None:
+    a, b = draw(rng, dtype, (3, 8, 16)), draw(rng, dtype, (3, 16, 4))
+    out = poisoned(RESULTS[dtype], (3, 8, 4))
+    batched[(1,)](out, a, b, B=3, M=8, K=16, N=4)
+    check(out, decode(a, dtype), decode(b, dtype), RESULTS[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_transposed_operands(dtype: str, device: str, rng: np.random.Generator) -> None:
+    a, b = draw(rng, dtype, (24, 16)), draw(rng, dtype, (40, 24))
+    out = poisoned("float32", (16, 40))
+    transposed[(1,)](out, argument(a, dtype), argument(b, dtype), M=16, K=24, N=40)
+    check(out, decode(a, dtype).T, decode(b, dtype).T, "float32")
+
+
+def test_special_numbers_reach_the_result(device: str) -> None:
+    a = np.array([[np.inf, 1], [np.nan, 1], [1e30, 1], [2, 3]], np.float32)
+    b = np.array([[1, -1], [2, 0]], np.float32)
+    out = poisoned("float32", (4, 2))
+    product[(1,)](out, a, b, M=4, K=2, N=2)
+    assert_equal(out, [[np.inf, -np.inf], [np.nan, np.nan], [1e30, -1e30], [8, -2]], "float32")
+
+
+def test_mismatched_shapes_are_an_error(device: str) -> None:
+    @tw.jit
+    def kernel(out):
+        x = tw.zeros((8, 4), tw.float32)
+        tw.store(out, tw.sum(tw.dot(x, x)))
+
+    with pytest.raises(tw.CompileError, match=r"8, 4"):
+        kernel[(1,)](poisoned("float32", 1))

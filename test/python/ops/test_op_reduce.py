@@ -1,0 +1,271 @@
+"""Reductions along each axis, with the library's functions and with user functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_values import (
+    FLOATS, INTS, argument, assert_close, assert_equal, bits_of, decode, draw, encode,
+    is_float, is_signed, poisoned, wrap,
+)  # fmt: skip
+
+import tilewright as tw
+
+SHAPES = [(1,), (7,), (128,), (1000,), (8, 16), (5, 3), (1, 64), (33, 2), (3, 4, 5), (2, 8, 4)]
+CASES = [(shape, axis) for shape in SHAPES for axis in [None, *range(len(shape))]]
+CASE_IDS = ["x".join(map(str, shape)) + f"-axis-{axis}" for shape, axis in CASES]
+FEW_CASES = [((100,), 0), ((6, 10), 0), ((6, 10), 1), ((16, 8), None)]
+
+
+def reduced_shape(shape: tuple[int, ...], axis: int | None) -> tuple[int, ...]:
+    return () if axis is None else shape[:axis] + shape[axis + 1 :]
+
+
+def make_kernel(function: Any, shape: tuple[int, ...], axis: int | None) -> Any:
+    """Stores `function(tile, axis)`; the tile is read and the result written in row-major order."""
+    count = int(np.prod(shape))
+    result_count = int(np.prod(reduced_shape(shape, axis)))
+    is_scalar = reduced_shape(shape, axis) == ()
+
+    @tw.jit
+    def kernel(out, a):
+        x = tw.reshape(tw.load(a + tw.arange(0, count)), shape)
+        r = function(x, axis)
+        if is_scalar:
+            tw.store(out, r)
+        else:
+            tw.store(out + tw.arange(0, result_count), tw.reshape(r, (result_count,)))
+
+    return kernel
+
+
+def run(function: Any, values: np.ndarray, dtype: str, axis: int | None, result: str) -> np.ndarray:
+    out = poisoned(result, reduced_shape(values.shape, axis))
+    kernel = make_kernel(function, values.shape, axis)
+    kernel[(1,)](argument(out.reshape(-1), result), argument(values.reshape(-1), dtype))
+    return out
+
+
+def sum_type(dtype: str) -> str:
+    if bits_of(dtype) >= 32:
+        return dtype
+    return "float32" if is_float(dtype) else "int32" if is_signed(dtype) else "uint32"
+
+
+def check_sum(values: np.ndarray, dtype: str, axis: int | None) -> None:
+    result = sum_type(dtype)
+    out = run(tw.sum, values, dtype, axis, result)
+    numbers = decode(values, dtype)
+    expected = np.asarray(numbers.astype(np.longdouble if is_float(dtype) else object).sum(axis))
+    if not is_float(dtype):
+        assert_equal(out, wrap(expected, result), result, f"sum {dtype}")
+        return
+    # Each addition rounds by at most half a unit of a partial sum (Higham, Accuracy, 4.2).
+    epsilon = 2.0**-53 if result == "float64" else 2.0**-24
+    terms = values.size if axis is None else values.shape[axis]
+    bound = terms * epsilon * np.abs(numbers).sum(axis)
+    assert_close(out, expected, result, 0.5, bound, f"sum {dtype} {values.shape} axis {axis}")
+
+
+@pytest.mark.parametrize(("shape", "axis"), CASES, ids=CASE_IDS)
+def test_sum(shape: Any, axis: int | None, device: str, rng: np.random.Generator) -> None:
+    check_sum(draw(rng, "float32", shape), "float32", axis)
+    check_sum(draw(rng, "int32", shape), "int32", axis)
+
+
+@pytest.mark.parametrize(("shape", "axis"), FEW_CASES)
+@pytest.mark.parametrize("dtype", [d for d in INTS + FLOATS if d not in ("float32", "int32")])
+def test_sum_of_every_type(
+    dtype: str, shape: Any, axis: int | None, device: str, rng: np.random.Generator
+) -> None:
+    check_sum(draw(rng, dtype, shape), dtype, axis)
+
+
+def order_type(dtype: str) -> str:
+    if bits_of(dtype) >= 32:
+        return dtype
+    return "float32" if is_float(dtype) else "int32"
+
+
+@pytest.mark.parametrize(("shape", "axis"), CASES, ids=CASE_IDS)
+def test_max_and_min(shape: Any, axis: int | None, device: str, rng: np.random.Generator) -> None:
+    for dtype in ("float32", "int16"):
+        values = draw(rng, dtype, shape)
+        numbers = decode(values, dtype)
+        for function, formula in ((tw.max, np.max), (tw.min, np.min)):
+            out = run(function, values, dtype, axis, order_type(dtype))
+            assert_equal(out, formula(numbers, axis), order_type(dtype), f"{formula} {dtype}")
+
+
+@pytest.mark.parametrize("dtype", INTS + FLOATS)
+def test_max_and_min_of_every_type(dtype: str, device: str, rng: np.random.Generator) -> None:
+    values = draw(rng, dtype, (9, 10))
+    numbers = decode(values, dtype)
+    for function, formula in ((tw.max, np.max), (tw.min, np.min)):
+        out = run(function, values, dtype, 1, order_type(dtype))
+        assert_equal(out, formula(numbers, 1), order_type(dtype), f"{formula} {dtype}")
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_max_and_min_ignore_nan(dtype: str, device: str, rng: np.random.Generator) -> None:
+    numbers = rng.uniform(-4, 4, (6, 33))
+    numbers[rng.random(numbers.shape) < 0.5] = np.nan
+    numbers[0] = np.nan
+    numbers[1, 1:] = np.nan
+    values = encode(numbers, dtype)
+    for function, formula in ((tw.max, np.fmax), (tw.min, np.fmin)):
+        out = run(function, values, dtype, 1, order_type(dtype))
+        assert_equal(out, formula.reduce(decode(values, dtype), 1), order_type(dtype), dtype)
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"), [case for case in CASES if case[1] is not None]
+)
+@pytest.mark.parametrize("dtype", ["float32", "int32"])
+def test_argmax_and_argmin_take_the_first(
+    dtype: str, shape: Any, axis: int, device: str, rng: np.random.Generator
+) -> None:
+    values = rng.integers(-3, 4, shape).astype(dtype)  # many ties
+    for function, formula in ((tw.argmax, np.argmax), (tw.argmin, np.argmin)):
+        out = run(function, values, dtype, axis, "int32")
+        assert_equal(out, formula(values, axis), "int32", f"{formula} {shape} axis {axis}")
+
+
+@pytest.mark.parametrize("dtype", [d for d in INTS + FLOATS if d not in ("float32", "int32")])
+def test_argmax_of_every_type(dtype: str, device: str, rng: np.random.Generator) -> None:
+    values = draw(rng, dtype, (5, 21))
+    out = run(tw.argmax, values, dtype, 1, "int32")
+    assert_equal(out, np.argmax(decode(values, dtype).astype(np.longdouble), 1), "int32", dtype)
+
+
+def test_argmax_passes_over_nan(device: str) -> None:
+    values = np.array([[np.nan, 1, 3, np.nan, 3], [2, np.nan, 1, 0, np.nan]], np.float32)
+    assert list(run(tw.argmax, values, "float32", 1, "int32")) == [2, 0]
+    assert list(run(tw.argmin, values, "float32", 1, "int32")) == [1, 3]
+
+
+@pytest.mark.parametrize("dtype", INTS)
+def test_xor_sum_and_or(dtype: str, device: str, rng: np.random.Generator) -> None:
+    values = draw(rng, dtype, (7, 12))
+    for axis in (0, 1):
+        out = run(tw.xor_sum, values, dtype, axis, dtype)
+        np.testing.assert_array_equal(out, np.bitwise_xor.reduce(values, axis))
+    sparse = values & draw(rng, dtype, (7, 12)) & draw(rng, dtype, (7, 12))
+    out = run(tw.reduce_or, sparse, dtype, 0, dtype)
+    np.testing.assert_array_equal(out, np.bitwise_or.reduce(sparse, 0))
+
+
+@tw.jit
+def multiply(a, b):
+    return a * b
+
+
+@tw.jit
+def product(x, axis: tw.constexpr):
+    return tw.reduce(x, axis, multiply)
+
+
+@pytest.mark.parametrize(("shape", "axis"), FEW_CASES)
+def test_user_function(shape: Any, axis: int | None, device: str, rng: np.random.Generator) -> None:
+    values = draw(rng, "uint32", shape)
+    out = run(product, values, "uint32", axis, "uint32")
+    assert_equal(out, wrap(np.prod(decode(values, "uint32"), axis), "uint32"), "uint32")
+
+
+def make_pair_kernel(combine: Any, rows: int, columns: int) -> Any:
+    @tw.jit
+    def kernel(first, second, a, b):
+        i = tw.arange(0, rows)[:, None] * columns + tw.arange(0, columns)[None, :]
+        x, y = tw.reduce((tw.load(a + i), tw.load(b + i)), 1, combine)
+        tw.store(first + tw.arange(0, rows), x)
+        tw.store(second + tw.arange(0, rows), y)
+
+    return kernel
+
+
+@tw.jit
+def multiply_gaussian(a, b, c, d):
+    """The product of a + bi and c + di: associative and commutative."""
+    return a * c - b * d, a * d + b * c
+
+
+@tw.jit
+def compose(scale, shift, next_scale, next_shift):
+    """Two affine maps one after the other: associative, not commutative."""
+    return scale * next_scale, shift * next_scale + next_shift
+
+
+FORMULAS = {
+    multiply_gaussian: lambda a, b, c, d: (a * c - b * d, a * d + b * c),
+    compose: lambda a, b, c, d: (a * c, b * c + d),
+}
+
+
+def check_pairs(combine: Any, columns: int, rng: np.random.Generator) -> None:
+    a, b = draw(rng, "uint64", (3, columns)), draw(rng, "uint64", (3, columns))
+    first, second = poisoned("uint64", 3), poisoned("uint64", 3)
+    make_pair_kernel(combine, 3, columns)[(1,)](first, second, a, b)
+    for row in range(3):
+        pairs = list(zip(a[row].tolist(), b[row].tolist()))
+        folded = pairs[0]
+        for pair in pairs[1:]:
+            folded = FORMULAS[combine](*folded, *pair)
+        actual = np.array([first[row], second[row]])
+        assert_equal(actual, wrap(folded, "uint64"), "uint64", f"row {row}")
+
+
+@pytest.mark.parametrize("columns", [1, 2, 20, 64])
+def test_tuples(columns: int, device: str, rng: np.random.Generator) -> None:
+    check_pairs(multiply_gaussian, columns, rng)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 20, 64])
+def test_neighbours_are_combined_in_order(
+    columns: int, device: str, rng: np.random.Generator
+) -> None:
+    check_pairs(compose, columns, rng)
+
+
+@tw.jit
+def keeps_dims(out, a, N: tw.constexpr, M: tw.constexpr):
+    i = tw.arange(0, N)[:, None] * M + tw.arange(0, M)[None, :]
+    x = tw.load(a + i)
+    total = tw.sum(x, axis=1, keep_dims=True)
+    tw.static_assert(total.shape[0] == N and total.shape[1] == 1)
+    tw.store(out + i, x - total + x.max(axis=0, keep_dims=True))
+
+
+def test_keep_dims_and_methods(device: str, rng: np.random.Generator) -> None:
+    a = rng.integers(-50, 50, (6, 10)).astype(np.int32)
+    out = poisoned("int32", a.shape)
+    keeps_dims[(1,)](out, a, N=6, M=10)
+    np.testing.assert_array_equal(out, a - a.sum(1, keepdims=True) + a.max(0, keepdims=True))
+
+
+@tw.jit
+def indices_and_values(values, indices, a, N: tw.constexpr):
+    value, index = tw.min(tw.load(a + tw.arange(0, N)), axis=0, return_indices=True)
+    tw.store(values, value)
+    tw.store(indices, index)
+
+
+def test_return_indices(device: str) -> None:
+    a = np.array([4, -7, 3, -7, 9], np.int64)
+    value, index = poisoned("int64", 1), poisoned("int32", 1)
+    indices_and_values[(1,)](value, index, a, N=5)
+    assert (value[0], index[0]) == (-7, 1)
+
+
+@tw.jit
+def histogram_kernel(out, a, N: tw.constexpr, BINS: tw.constexpr):
+    x = tw.load(a + tw.arange(0, N))
+    tw.store(out + tw.arange(0, BINS), tw.histogram(x, BINS))
+
+
+def test_histogram(device: str, rng: np.random.Generator) -> None:
+    a = rng.integers(0, 12, 300).astype(np.int32)
+    out = poisoned("int32", 10)
+    histogram_kernel[(1,)](out, a, N=300, BINS=10)
+    np.testing.assert_array_equal(out, np.bincount(a, minlength=12)[:10])

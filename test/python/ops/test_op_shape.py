@@ -1,0 +1,193 @@
+"""Operations that make tiles and move their elements, against NumPy's of the same meaning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from op_values import DTYPES, argument, decode, draw, poisoned
+
+import tilewright as tw
+
+CUBE = (4, 2, 8)
+COUNT = 64
+
+
+# Each takes the cube [4, 2, 8] of elements 0, 1, 2, ...; CASES has NumPy's function of its meaning.
+# fmt: off
+@tw.jit
+def reshape(x): return tw.reshape(x, (8, 8))
+@tw.jit
+def reshape_method(x): return x.reshape(16, 4)
+@tw.jit
+def permute(x): return tw.permute(x, (2, 0, 1))
+@tw.jit
+def permute_again(x): return x.permute(1, 2, 0)
+@tw.jit
+def trans(x): return tw.trans(tw.reshape(x, (4, 16)))
+@tw.jit
+def attribute_t(x): return tw.reshape(x, (2, 32)).T
+@tw.jit
+def trans_of_sum(x): return tw.trans(x, 0, 2, 1)
+@tw.jit
+def expand_and_broadcast(x): return tw.broadcast_to(tw.expand_dims(x, 1), (4, 3, 2, 8))
+@tw.jit
+def index_none(x): return x[:, None, :, :] + tw.zeros((1, 5, 1, 1), tw.int32)
+@tw.jit
+def broadcast_pair(x):
+    a, b = tw.broadcast(tw.reshape(x, (64, 1)), tw.arange(0, 3)[None, :])
+    return a * 10 + b
+@tw.jit
+def join(x): return tw.join(x, x + 1000)
+@tw.jit
+def split(x):
+    a, b = tw.split(tw.reshape(x, (4, 8, 2)))
+    return a * 100 + b
+@tw.jit
+def interleave(x): return tw.interleave(x, -x)
+@tw.jit
+def cat(x): return tw.cat(x, x + 1000, can_reorder=False)
+@tw.jit
+def flip(x): return tw.flip(x, 2)
+@tw.jit
+def ravel(x): return tw.ravel(x)
+@tw.jit
+def squeeze(x): return tw.squeeze(tw.unsqueeze(x, 0), 0)
+@tw.jit
+def gather(x):
+    rows = (tw.arange(0, 64) * 7 % 4).reshape(4, 2, 8)
+    return tw.gather(x, rows, 0)
+# fmt: on
+
+CASES: dict[Any, Any] = {
+    reshape: lambda x: x.reshape(8, 8),
+    reshape_method: lambda x: x.reshape(16, 4),
+    permute: lambda x: x.transpose(2, 0, 1),
+    permute_again: lambda x: x.transpose(1, 2, 0),
+    trans: lambda x: x.reshape(4, 16).T,
+    attribute_t: lambda x: x.reshape(2, 32).T,
+    trans_of_sum: lambda x: x.transpose(0, 2, 1),
+    expand_and_broadcast: lambda x: np.broadcast_to(x[:, None], (4, 3, 2, 8)),
+    index_none: lambda x: np.broadcast_to(x[:, None], (4, 5, 2, 8)),
+    broadcast_pair: lambda x: x.reshape(64, 1) * 10 + np.arange(3),
+    join: lambda x: np.stack([x, x + 1000], -1),
+    split: lambda x: x.reshape(4, 8, 2)[..., 0] * 100 + x.reshape(4, 8, 2)[..., 1],
+    interleave: lambda x: np.stack([x, -x], -1).reshape(4, 2, 16),
+    cat: lambda x: np.concatenate([x, x + 1000]),
+    flip: lambda x: x[:, :, ::-1],
+    ravel: lambda x: x.ravel(),
+    squeeze: lambda x: x,
+    gather: lambda x: np.take_along_axis(x, (np.arange(64) * 7 % 4).reshape(CUBE), 0),
+}
+
+
+def make_kernel(function: Any, count: int, shape: tuple[int, ...]) -> Any:
+    @tw.jit
+    def kernel(out, a):
+        x = tw.reshape(tw.load(a + tw.arange(0, 64)), (4, 2, 8))
+        r = function(x)
+        tw.static_assert(len(r.shape) == len(shape))
+        for d in tw.static_range(len(shape)):
+            tw.static_assert(r.shape[d] == shape[d])
+        tw.store(out + tw.arange(0, count), tw.reshape(r, (count,)))
+
+    return kernel
+
+
+@pytest.mark.parametrize("function", [*CASES], ids=lambda f: f.fn.__name__)
+def test_shape_operation(function: Any, device: str) -> None:
+    cube = np.arange(COUNT, dtype=np.int32).reshape(CUBE)
+    expected = CASES[function](cube)
+    out = poisoned("int32", expected.shape)
+    make_kernel(function, expected.size, expected.shape)[(1,)](out.reshape(-1), cube.reshape(-1))
+    np.testing.assert_array_equal(out, expected)
+
+
+@tw.jit
+def transpose_tile(out, a, N: tw.constexpr, M: tw.constexpr):
+    i = tw.arange(0, N)[:, None]
+    j = tw.arange(0, M)[None, :]
+    x = tw.load(a + i * M + j)
+    tw.store(out + tw.arange(0, M)[:, None] * N + tw.arange(0, N)[None, :], x.T)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(16, 32), (5, 9), (1, 7), (64, 64)])
+def test_transpose_of_every_type(
+    shape: tuple[int, int], dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    a = draw(rng, dtype, shape)
+    out = poisoned(dtype, shape[::-1])
+    transpose_tile[(1,)](argument(out, dtype), argument(a, dtype), N=shape[0], M=shape[1])
+    assert out.tobytes() == np.ascontiguousarray(a.T).tobytes()
+
+
+@tw.jit
+def fill(out, zeros, ones, value, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.store(out + i, tw.full((N,), value, out.dtype.element_ty))
+    tw.store(zeros + i, tw.zeros((N,), zeros.dtype.element_ty))
+    tw.store(ones + i, tw.zeros_like(tw.load(ones + i)) + 1)
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "int1"])
+def test_full_and_zeros(dtype: str, device: str) -> None:
+    outs = [poisoned(dtype, 30) for _ in range(3)]
+    fill[(1,)](*(argument(out, dtype) for out in outs), 5, N=30)
+    for out, expected in zip(outs, (5, 0, 1)):
+        assert (decode(out, dtype) == expected).all(), (expected, out)
+
+
+@tw.jit
+def ranges(out, START: tw.constexpr, END: tw.constexpr):
+    i = tw.arange(START, END)
+    tw.store(out + (i - START), i)
+
+
+@pytest.mark.parametrize(("start", "end"), [(0, 1), (0, 128), (3, 10), (-5, 7), (100, 133)])
+def test_arange(start: int, end: int, device: str) -> None:
+    out = poisoned("int32", end - start)
+    ranges[(1,)](out, START=start, END=end)
+    np.testing.assert_array_equal(out, np.arange(start, end))
+
+
+@tw.jit
+def sort_rows(out, a, N: tw.constexpr, M: tw.constexpr, DESCENDING: tw.constexpr):
+    i = tw.arange(0, N)[:, None] * M + tw.arange(0, M)[None, :]
+    tw.store(out + i, tw.sort(tw.load(a + i), descending=DESCENDING))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+def test_sort(dtype: str, descending: bool, device: str, rng: np.random.Generator) -> None:
+    a = draw(rng, dtype, (4, 32))
+    out = poisoned(dtype, a.shape)
+    sort_rows[(1,)](out, a, N=4, M=32, DESCENDING=descending)
+    expected = np.sort(a, 1)
+    np.testing.assert_array_equal(out, expected[:, ::-1] if descending else expected)
+
+
+@tw.jit
+def grid_places(out):
+    x = tw.program_id(0)
+    y = tw.program_id(1)
+    z = tw.program_id(2)
+    place = (z * tw.num_programs(1) + y) * tw.num_programs(0) + x
+    tw.store(out + place, x + 10 * y + 100 * z + 1000 * tw.num_programs(2))
+
+
+@pytest.mark.parametrize("grid", [(5,), (3, 4), (2, 3, 4)])
+def test_grid(grid: tuple[int, ...], device: str) -> None:
+    nx, ny, nz = (*grid, 1, 1)[:3]
+    out = poisoned("int32", nx * ny * nz)
+    grid_places[grid](out)
+    z, y, x = np.meshgrid(np.arange(nz), np.arange(ny), np.arange(nx), indexing="ij")
+    np.testing.assert_array_equal(out, (x + 10 * y + 100 * z + 1000 * nz).ravel())
+
+
+def test_an_empty_grid_does_nothing(device: str) -> None:
+    out = poisoned("int32", 4)
+    before = out.tobytes()
+    grid_places[(0, 3)](out)
+    assert out.tobytes() == before

@@ -1,0 +1,67 @@
+"""The benchmark's arithmetic on made-up times, and one short run of the whole program."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "benchmark"
+sys.path.insert(0, str(FOLDER))
+
+import report  # noqa: E402
+
+
+def row(ours: list[float], theirs: list[float], goal: float | None) -> report.Row:
+    times = {report.OURS: ours, "torch": theirs}
+    return report.Row("work", "GB/s", 2.0, goal, 100, times)
+
+
+def test_ratio_is_the_peers_time_over_ours_round_by_round() -> None:
+    assert report.ratios(row([1.0, 2.0, 4.0], [2.0, 2.0, 2.0], None), "torch") == [2.0, 1.0, 0.5]
+
+
+@pytest.mark.parametrize(("goal", "verdict"), [(1.0, "1.00 met"), (1.01, "1.01 NOT MET")])
+def test_goal_is_met_by_the_median_ratio(goal: float, verdict: str) -> None:
+    table = report.speed_table([row([1.0, 2.0, 4.0], [2.0, 2.0, 2.0], goal)], ["torch"])
+    (line,) = table.splitlines()[2:]
+    assert verdict in line and "1000.0 GB/s" in line and "1.00 (0.50-2.00)" in line
+
+
+def test_absent_peer_is_named_with_its_reason() -> None:
+    with_absent = row([1.0], [1.0], None)
+    with_absent.absent["torch.compile"] = "RuntimeError: no compiler"
+    table = report.speed_table([with_absent], ["torch", "torch.compile"])
+    assert table.splitlines()[-1] == "torch.compile: RuntimeError: no compiler"
+
+
+def test_too_much_code_and_a_missed_cache_are_not_met() -> None:
+    large = row([1.0], [1.0], None)
+    large.code_bytes = 20_001
+    assert "20001 NOT MET" in report.speed_table([large], ["torch"])
+    start = report.Start("add", 5.0, 49.0, {"llvm": 40.0}, 1.0, "compiled", None, 100)
+    line = report.start_table([start]).splitlines()[2]
+    assert "50 met" in line and "1.0 (compiled)" in line and "5 NOT MET" in line
+
+
+def test_benchmark_runs_and_writes_json(tmp_path: pathlib.Path) -> None:
+    result = subprocess.run(
+        [sys.executable, str(FOLDER / "run.py"), "--quick", "--rounds", "2"]
+        + ["--only", "matmul 512 fp32", "--json", str(tmp_path / "out.json")],
+        env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    document = json.loads((tmp_path / "out.json").read_text())
+    (speed,) = document["speed"]
+    assert set(speed["milliseconds"]) == {"tilewright", "torch", "NumPy"}
+    (start,) = document["start"]
+    assert start["second_origin"] == "disk" and start["first_ms"] > 0

@@ -1,0 +1,213 @@
+"""Autotuning and heuristics, and the measurements they use. Without a compiler."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy
+import pytest
+import tilewright as tw
+from fake_native import FakeNative
+from tilewright import testing
+
+
+def body(out, n, BLOCK: tw.constexpr, EVEN: tw.constexpr = False):
+    tw.store(out + n, BLOCK)
+
+
+class Bench:
+    """Measures by the constant that a configuration chose instead of by a clock."""
+
+    def __init__(self, fake: FakeNative, cost: dict[int, float]) -> None:
+        self.fake, self.cost, self.calls = fake, cost, 0
+
+    def __call__(self, launch: Any, quantiles: Any) -> list[float]:
+        self.calls += 1
+        launch()
+        return [self.cost[chosen_block(self.fake)], 0.0, 0.0]
+
+
+def chosen_block(fake: FakeNative) -> int:
+    kernel = fake.launches[-1][0]
+    source = next(c for c, k in zip(fake.compilations, range(1, 99)) if kernel.key == f"{k:064x}")
+    text = {s.name: s for s in source[1].arguments}["BLOCK"].facts["json"]
+    return int(text.split('"v":"')[1].rstrip('"}'))
+
+
+def configs(*blocks: int) -> list[tw.Config]:
+    return [tw.Config({"BLOCK": block}, num_warps=2) for block in blocks]
+
+
+def test_the_fastest_configuration_is_used_for_its_key(fake: FakeNative) -> None:
+    bench = Bench(fake, {16: 3.0, 32: 1.0, 64: 2.0})
+    kernel = tw.autotune(configs(16, 32, 64), key=["n"], do_bench=bench)(tw.jit(body))
+    out = numpy.zeros(4)
+    kernel[(4,)](out, 60)
+    assert chosen_block(fake) == 32 and kernel.best_config.kwargs == {"BLOCK": 32}
+    assert bench.calls == 3 and sorted(kernel.configs_timings.values()) == [1.0, 2.0, 3.0]
+    kernel[(4,)](out, 60)
+    assert bench.calls == 3
+    kernel[(4,)](out, 61)
+    assert bench.calls == 6
+    kernel[(4,)](out.astype(numpy.float32), 61)
+    assert bench.calls == 9
+    assert fake.compilations[-1][1].options[0] == 2
+
+
+def test_the_grid_sees_the_chosen_constants(fake: FakeNative) -> None:
+    bench = Bench(fake, {16: 1.0, 32: 2.0})
+    kernel = tw.autotune(configs(16, 32), key=[], do_bench=bench)(tw.jit(body))
+    kernel[lambda arguments: (tw.cdiv(arguments["n"], arguments["BLOCK"]),)](numpy.zeros(4), 60)
+    assert fake.launches[-1][1] == (4, 1, 1)
+
+
+def test_one_configuration_is_not_measured(fake: FakeNative) -> None:
+    bench = Bench(fake, {})
+    kernel = tw.autotune(configs(16), key=["n"], do_bench=bench)(tw.jit(body))
+    kernel[1](numpy.zeros(4), 60)
+    assert bench.calls == 0 and chosen_block(fake) == 16
+
+
+def test_arrays_are_restored_between_measurements(fake: FakeNative) -> None:
+    torch = pytest.importorskip("torch")
+    seen: list[tuple[float, float]] = []
+
+    def bench(launch: Any, quantiles: Any) -> float:
+        restored.add_(5.0)
+        zeroed.add_(5.0)
+        launch()
+        seen.append((float(restored[0]), float(zeroed[0])))
+        return 1.0
+
+    restored, zeroed = torch.full((4,), 7.0), torch.full((4,), 7.0)
+
+    @tw.jit
+    def kernel(a, b, BLOCK: tw.constexpr):
+        tw.store(a, tw.load(b) + BLOCK)
+
+    tuned = tw.autotune(
+        configs(16, 32), key=[], reset_to_zero=["b"], restore_value=["a"], do_bench=bench
+    )(kernel)
+    tuned[1](restored, zeroed)
+    assert seen == [(7.0, 0.0)] * 2 and float(restored[0]) == 7.0
+
+
+def test_configurations_that_fail_are_left_out(fake: FakeNative) -> None:
+    bench = Bench(fake, {16: 1.0, 32: 2.0})
+    bad = tw.Config({"BLOCK": 16}, num_warps=3)
+    kernel = tw.autotune([bad, *configs(32)], key=[], do_bench=bench)(tw.jit(body))
+    kernel[1](numpy.zeros(4), 60)
+    assert chosen_block(fake) == 32 and kernel.configs_timings[bad] == math.inf
+    hopeless = tw.autotune([bad, tw.Config({"BLOCK": 8}, num_warps=5)], key=[])(tw.jit(body))
+    with pytest.raises(tw.LaunchError, match="num_warps=3") as error:
+        hopeless[1](numpy.zeros(4), 60)
+    assert error.value.code == "TW0411"
+
+
+def test_pruning(fake: FakeNative) -> None:
+    bench = Bench(fake, {16: 3.0, 32: 2.0, 64: 1.0})
+    prune = {
+        "early_config_prune": lambda configs, named, **_: [
+            c for c in configs if c.kwargs["BLOCK"] < named["n"]
+        ],
+        "perf_model": lambda BLOCK, **_: BLOCK,
+        "top_k": 1,
+    }
+    kernel = tw.autotune(configs(64, 32, 16), ["n"], prune_configs_by=prune, do_bench=bench)(
+        tw.jit(body)
+    )
+    kernel[1](numpy.zeros(4), 60)
+    assert bench.calls == 0 and chosen_block(fake) == 16
+    with pytest.raises(tw.LaunchError, match="no configuration"):
+        kernel[1](numpy.zeros(4), 3)
+
+
+def test_hooks(fake: FakeNative) -> None:
+    events: list[str] = []
+    config = tw.Config(
+        {"BLOCK": 16}, pre_hook=lambda named: events.append(f"config {named['BLOCK']}")
+    )
+    kernel = tw.autotune(
+        [config, *configs(32)],
+        key=[],
+        pre_hook=lambda named, reset_only: events.append("pre"),
+        post_hook=lambda named, exception: events.append("post"),
+        do_bench=Bench(fake, {16: 1.0, 32: 2.0}),
+    )(tw.jit(body))
+    kernel[1](numpy.zeros(4), 60)
+    assert events == ["pre", "config 16", "post", "pre", "post", "config 16"]
+
+
+def test_constants_given_twice_are_refused(fake: FakeNative) -> None:
+    kernel = tw.autotune(configs(16), key=[])(tw.jit(body))
+    with pytest.raises(tw.LaunchError, match="`BLOCK`"):
+        kernel[1](numpy.zeros(4), 60, BLOCK=8)
+
+
+def test_heuristics_compute_parameters(fake: FakeNative) -> None:
+    rules = {
+        "BLOCK": lambda named: tw.next_power_of_2(named["n"]),
+        "EVEN": lambda named: named["n"] == named["BLOCK"],
+    }
+    kernel = tw.heuristics(rules)(tw.jit(body))
+    kernel[1](numpy.zeros(4), 60)
+    assert chosen_block(fake) == 64 and '"v":false' in fake.last["EVEN"].facts["json"]
+    kernel[1](numpy.zeros(4), n=64)
+    assert '"v":true' in fake.last["EVEN"].facts["json"]
+
+
+def test_wrappers_can_be_stacked(fake: FakeNative) -> None:
+    bench = Bench(fake, {16: 2.0, 32: 1.0})
+    inner = tw.heuristics({"EVEN": lambda named: named["n"] % named["BLOCK"] == 0})(tw.jit(body))
+    kernel = tw.autotune(configs(16, 32), key=["n"], do_bench=bench)(inner)
+    kernel[1](numpy.zeros(4), 64)
+    assert chosen_block(fake) == 32 and '"v":true' in fake.last["EVEN"].facts["json"]
+    assert kernel.__name__ == "body" and kernel.arg_names == ["out", "n", "BLOCK", "EVEN"]
+    assert len(kernel.warmup(numpy.zeros(4), 62).parameters) == 2
+
+
+def test_configurations_compare_by_what_they_choose() -> None:
+    assert tw.Config({"A": 1}) == tw.Config({"A": 1})
+    assert tw.Config({"A": 1}) != tw.Config({"A": True})
+    assert tw.Config({"A": 1}, num_warps=8) != tw.Config({"A": 1})
+    assert "A: 1, num_warps: 4" in repr(tw.Config({"A": 1}))
+
+
+def test_next_power_of_2() -> None:
+    values = [tw.next_power_of_2(n) for n in (0, 1, 2, 3, 4, 5, 1023, 1024, 1025)]
+    assert values == [1, 1, 2, 4, 4, 8, 1024, 1024, 2048]
+
+
+def test_summaries_of_times() -> None:
+    times = [4.0, 1.0, 3.0, 2.0]
+    assert testing.summarize(times, None, "all") == times
+    assert testing.summarize(times, None, "mean") == testing.summarize(times, [0.5], "mean") == 2.5
+    assert testing.summarize(times, [0, 1, 1 / 3], "mean") == [1.0, 4.0, 2.0]
+    assert [testing.summarize(times, None, m) for m in ("min", "max", "median")] == [1.0, 4.0, 2.5]
+    with pytest.raises(ValueError, match="fastest"):
+        testing.summarize(times, None, "fastest")
+
+
+def test_do_bench_calls_the_function() -> None:
+    calls: list[None] = []
+    assert testing.do_bench(lambda: calls.append(None), warmup=0, rep=0.01) > 0
+    assert len(calls) >= 3
+
+
+def test_assert_close() -> None:
+    torch = pytest.importorskip("torch")
+    nan, inf = math.nan, math.inf
+    testing.assert_close(torch.tensor([1.0, nan, inf]), numpy.array([1.0, nan, inf]))
+    testing.assert_close(torch.tensor([1.0], dtype=torch.bfloat16), [1.01])
+    testing.assert_close(numpy.float32([1.0]), numpy.float64([1.0 + 1e-6]))
+    testing.assert_close([1, 2], [1, 2])
+    for left, right in (
+        ([1.0], [1.1]), ([nan], [1.0]), ([1.0], [nan]), ([inf], [-inf]), ([1.0], [inf]),
+        ([1], [2]), ([2**60], [2**60 + 1]), ([1.0], [1.0, 1.0]),
+    ):  # fmt: skip
+        with pytest.raises(AssertionError):
+            testing.assert_close(numpy.array(left), numpy.array(right))
+    text = r"1 of 4 .* worst at \(1, 0\): 2.0 instead of 3.0. why"
+    with pytest.raises(AssertionError, match=text):
+        testing.assert_close(numpy.float32([[1, 1], [2, 1]]), [[1, 1], [3, 1]], err_msg="why")

@@ -1,0 +1,97 @@
+// What a pass says reaches the user as a coded report at the user's line; what it does wrong, as
+// ours.
+#include "backend/PassRun.h"
+#include "backend/Compiler.h"
+#include "mlir/Parser/Parser.h"
+#include <csignal>
+#include <gtest/gtest.h>
+
+using namespace tw;
+
+namespace {
+/// A pass that does what a test says.
+struct ScriptedPass : mlir::PassWrapper<ScriptedPass, mlir::OperationPass<mlir::ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScriptedPass)
+  explicit ScriptedPass(std::function<void(mlir::ModuleOp)> script) : script(std::move(script)) {}
+  void runOnOperation() override {
+    script(getOperation());
+    signalPassFailure();
+  }
+  std::function<void(mlir::ModuleOp)> script;
+};
+} // namespace
+
+/// The diagnostics of a failing pass over a module whose only function is at k.py:7, columns 5
+/// to 9.
+static std::vector<Diagnostic> runScript(std::function<void(mlir::ModuleOp)> script) {
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(
+      R"(func.func @k() { return } loc("k.py":7:5 to 7:9))", context.get());
+  mlir::PassManager pm(context.get());
+  pm.addPass(std::make_unique<ScriptedPass>(std::move(script)));
+  std::vector<Diagnostic> diagnostics;
+  EXPECT_FALSE(runPasses(pm, *module, diagnostics));
+  if (isThreadContextAbandoned())
+    (void)module.release();
+  return diagnostics;
+}
+
+static mlir::Operation *kernelOf(mlir::ModuleOp module) { return &module.getBody()->front(); }
+
+TEST(PassRunTest, CodedErrorsAreTheUsers) {
+  std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp module) {
+    auto error = mlir::emitError(kernelOf(module)->getLoc(), "[TW0301] no such instruction here");
+    error.attachNote() << "use smaller tiles";
+  });
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].code, "TW0301");
+  EXPECT_EQ(diagnostics[0].kind, DiagnosticKind::Unsupported);
+  EXPECT_EQ(diagnostics[0].message, "no such instruction here");
+  EXPECT_EQ(diagnostics[0].hint, "use smaller tiles");
+  ASSERT_EQ(diagnostics[0].labels.size(), 1u);
+  EXPECT_EQ(diagnostics[0].labels[0].span.line, 7);
+  EXPECT_EQ(diagnostics[0].labels[0].span.column, 5);
+}
+
+TEST(PassRunTest, OperationsNameIsLeftOut) {
+  std::vector<Diagnostic> diagnostics =
+      runScript([](mlir::ModuleOp module) { kernelOf(module)->emitOpError("[TW0302] too large"); });
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].code, "TW0302");
+  EXPECT_EQ(diagnostics[0].message, "too large");
+}
+
+TEST(PassRunTest, OtherErrorsAreTheCompilers) {
+  std::vector<Diagnostic> diagnostics =
+      runScript([](mlir::ModuleOp module) { kernelOf(module)->emitError("illegal operation"); });
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].code, "TW0901");
+  EXPECT_EQ(diagnostics[0].kind, DiagnosticKind::Internal);
+  EXPECT_EQ(diagnostics[0].message, "illegal operation");
+}
+
+TEST(PassRunTest, SilentFailuresAreTheCompilers) {
+  std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp) {});
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].code, "TW0901");
+}
+
+TEST(PassRunTest, CodedRemarksAreKeptOthersAreNot) {
+  std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp module) {
+    kernelOf(module)->emitRemark("[TW0351] loads are gathers");
+    kernelOf(module)->emitRemark("internal chatter");
+    kernelOf(module)->emitError("[TW0301] stop");
+  });
+  ASSERT_EQ(diagnostics.size(), 2u);
+  EXPECT_EQ(diagnostics[0].severity, Severity::Remark);
+  EXPECT_EQ(diagnostics[0].code, "TW0351");
+}
+
+TEST(PassRunTest, CrashingPassLeavesTheThreadWorking) {
+  for (int i = 0; i < 3; ++i) {
+    std::vector<Diagnostic> diagnostics = runScript([](mlir::ModuleOp) { raise(SIGSEGV); });
+    ASSERT_EQ(diagnostics.size(), 1u);
+    EXPECT_EQ(diagnostics[0].code, "TW0901");
+    EXPECT_EQ(runScript([](mlir::ModuleOp) {}).size(), 1u);
+  }
+}
