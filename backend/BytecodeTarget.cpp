@@ -12,6 +12,10 @@ public:
   std::string describe() const override { return "tile bytecode"; }
   bool keepsLocations() const override { return true; }
   bool runsTilePasses() const override { return false; }
+  llvm::ArrayRef<llvm::StringLiteral> stages() const override {
+    static constexpr llvm::StringLiteral stages[] = {"tile"};
+    return stages;
+  }
   void addPasses(mlir::OpPassManager &, const CompileOptions &) const override {}
   bool compile(mlir::ModuleOp module, Artifact &artifact, std::string &error) const override {
     llvm::raw_string_ostream stream(artifact.binary);

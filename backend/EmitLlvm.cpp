@@ -14,6 +14,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -47,16 +48,41 @@ LlvmMachine tw::hostMachine() {
   return machine;
 }
 
+static void initializeX86() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+}
+
+static void initializeNvptx() {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  // Shared memory has 32-bit addresses. LLVM has no switch per machine for it, only this option of
+  // the process, which no other code generator reads.
+  if (llvm::cl::Option *shortPointers = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
+    shortPointers->addOccurrence(0, "nvptx-short-ptr", "true");
+}
+
+static bool isNvptx(const LlvmMachine &machine) {
+  return llvm::StringRef(machine.triple).starts_with("nvptx");
+}
+
+/// Registers LLVM's target for the machine, at its first use.
+static void initializeTarget(const LlvmMachine &machine) {
+  static std::once_flag x86, nvptx;
+  if (isNvptx(machine))
+    std::call_once(nvptx, initializeNvptx);
+  else
+    std::call_once(x86, initializeX86);
+}
+
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const LlvmMachine &machine,
                                                               std::string &error) {
-  static std::once_flag once;
-  std::call_once(once, [] {
-    LLVMInitializeX86TargetInfo();
-    LLVMInitializeX86Target();
-    LLVMInitializeX86TargetMC();
-    LLVMInitializeX86AsmPrinter();
-    LLVMInitializeX86AsmParser();
-  });
+  initializeTarget(machine);
   llvm::Triple triple(machine.triple);
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
@@ -230,7 +256,8 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   code.translateMilliseconds = watch.lap();
   if (form != CodeForm::LlvmIr)
     optimize(*emission.module, *emission.machine);
-  storeSingleLanes(*emission.module);
+  if (!isNvptx(machine))
+    storeSingleLanes(*emission.module);
   code.optimizeMilliseconds = watch.lap();
   if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
     code.bytes = printModule(*emission.module);

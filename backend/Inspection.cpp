@@ -7,10 +7,17 @@
 
 using namespace tw;
 
-llvm::ArrayRef<llvm::StringLiteral> tw::inspectionStages() {
+llvm::ArrayRef<llvm::StringLiteral> Target::stages() const {
   static constexpr llvm::StringLiteral stages[] = {
       "tile", "tile-passes", "lowered", "llvm-dialect", "llvm-unoptimized",
       "llvm", "asm",         "object"};
+  return stages;
+}
+
+llvm::ArrayRef<llvm::StringLiteral> tw::inspectionStages() {
+  static constexpr llvm::StringLiteral stages[] = {
+      "tile", "tile-passes", "laid-out", "scheduled", "lowered", "llvm-dialect", "llvm-unoptimized",
+      "llvm", "asm",         "ptx",      "object",    "cubin",   "resources"};
   return stages;
 }
 
@@ -22,18 +29,27 @@ static std::string printModule(mlir::Operation *module) {
   return text;
 }
 
+/// The stage that a pass ends, or works on; of several passes of one stage, the last one counts.
+static llvm::StringRef stageAfter(llvm::StringRef pass) {
+  return llvm::StringSwitch<llvm::StringRef>(pass)
+      .Cases({"assign-layouts", "coalesce-accesses", "remove-layout-conversions"}, "laid-out")
+      .Cases({"stage-through-shared", "allocate-shared", "insert-barriers"}, "scheduled")
+      .Cases({"lower-simd", "lower-simt"}, "lowered")
+      .Default("");
+}
+
 namespace {
-/// Keeps the module as it is after the last pass that works on tiles.
-class LoweredRecorder : public mlir::PassInstrumentation {
+/// Keeps the module as it is after the last pass of a stage.
+class StageRecorder : public mlir::PassInstrumentation {
 public:
-  explicit LoweredRecorder(std::string &text) : text(text) {}
+  StageRecorder(llvm::StringRef stage, std::string &text) : stage(stage), text(text) {}
   void runAfterPass(mlir::Pass *pass, mlir::Operation *op) override {
-    llvm::StringRef name = pass->getArgument();
-    if (name.starts_with("lower-") && !name.ends_with("-llvm"))
+    if (stageAfter(pass->getArgument()) == stage)
       text = printModule(op);
   }
 
 private:
+  llvm::StringRef stage;
   std::string &text;
 };
 } // namespace
@@ -43,7 +59,8 @@ static bool printCode(mlir::ModuleOp module, const Target &target, llvm::StringR
   CodeForm form = llvm::StringSwitch<CodeForm>(stage)
                       .Case("llvm-unoptimized", CodeForm::LlvmIr)
                       .Case("llvm", CodeForm::OptimizedLlvmIr)
-                      .Case("asm", CodeForm::Assembly)
+                      .Cases({"asm", "ptx"}, CodeForm::Assembly)
+                      .Case("resources", CodeForm::Resources)
                       .Default(CodeForm::Object);
   std::string error;
   if (target.print(module, form, text, error))
@@ -52,20 +69,22 @@ static bool printCode(mlir::ModuleOp module, const Target &target, llvm::StringR
   return false;
 }
 
-static Diagnostic unknownStage(llvm::StringRef stage) {
+static Diagnostic unknownStage(llvm::StringRef stage, const Target &target) {
   Diagnostic diagnostic;
   diagnostic.code = "TW0401";
   diagnostic.kind = DiagnosticKind::Launch;
-  diagnostic.message = ("there is no stage `" + stage + "`").str();
-  diagnostic.hint = "stages: " + llvm::join(inspectionStages(), ", ");
+  bool isElsewhere = llvm::is_contained(inspectionStages(), stage);
+  diagnostic.message = ("there is no stage `" + stage + "`").str() +
+                       (isElsewhere ? " on target " + target.name() : std::string());
+  diagnostic.hint = "stages: " + llvm::join(target.stages(), ", ");
   return diagnostic;
 }
 
 bool tw::inspectModule(mlir::ModuleOp module, const Target &target, const CompileOptions &options,
                        llvm::StringRef stage, std::string &text,
                        std::vector<Diagnostic> &diagnostics) {
-  if (!llvm::is_contained(inspectionStages(), stage)) {
-    diagnostics.push_back(unknownStage(stage));
+  if (!llvm::is_contained(target.stages(), stage)) {
+    diagnostics.push_back(unknownStage(stage, target));
     return false;
   }
   if (stage == "tile") {
@@ -74,21 +93,23 @@ bool tw::inspectModule(mlir::ModuleOp module, const Target &target, const Compil
   }
   if (mlir::func::FuncOp kernel = findKernel(module))
     kernel.setName(target.symbolOf(kernel.getName()));
-  std::string lowered;
+  std::string recorded;
   mlir::PassManager pm(module.getContext());
   pm.enableVerifier(true);
-  pm.addInstrumentation(std::make_unique<LoweredRecorder>(lowered));
+  pm.addInstrumentation(std::make_unique<StageRecorder>(stage, recorded));
   if (target.runsTilePasses())
     addTilePasses(pm);
   if (stage != "tile-passes")
     target.addPasses(pm, options);
   if (!runPasses(pm, module, diagnostics))
     return false;
-  if (stage == "lowered" && !lowered.empty()) {
-    text = std::move(lowered);
+  if (!recorded.empty()) {
+    text = std::move(recorded);
     return true;
   }
-  if (stage == "tile-passes" || stage == "lowered" || stage == "llvm-dialect") {
+  bool isCode = llvm::find(inspectionStages(), stage) >
+                llvm::find(inspectionStages(), llvm::StringRef("llvm-dialect"));
+  if (!isCode) {
     text = printModule(module);
     return true;
   }

@@ -5,7 +5,7 @@
 
 namespace tw {
 
-/// Names that `inspectModule` takes, in the order of the flow.
+/// All names of stages, in the order of the flow; `Target::stages` has those of one target.
 llvm::ArrayRef<llvm::StringLiteral> inspectionStages();
 
 /// Runs the module, which is used up, as far as `stage` and prints it. False with an error in

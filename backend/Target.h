@@ -12,7 +12,7 @@
 namespace tw {
 
 /// A form in which generated code can be shown.
-enum class CodeForm { LlvmIr, OptimizedLlvmIr, Assembly, Object };
+enum class CodeForm { LlvmIr, OptimizedLlvmIr, Assembly, Object, Resources };
 
 class Target {
 public:
@@ -28,6 +28,8 @@ public:
   /// Whether the shared tile passes come first. An interpreter takes what the frontend wrote, so
   /// that it can judge those passes.
   virtual bool runsTilePasses() const { return true; }
+  /// The names of the stages that a kernel goes through and `inspectModule` can show, in order.
+  virtual llvm::ArrayRef<llvm::StringLiteral> stages() const;
   /// From Tile IR, after the shared tile passes, to what `compile` takes.
   virtual void addPasses(mlir::OpPassManager &pm, const CompileOptions &options) const = 0;
   /// Fills the artifact's binary, codeBytes, scratchBytes and milliseconds. On failure returns

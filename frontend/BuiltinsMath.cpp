@@ -28,6 +28,19 @@ template <BinaryMethod method> static ValueOr emitBinary(BuiltinCall &call) {
   return call.finish((call.tiles().*method)(*lhs, *rhs), {0, 1});
 }
 
+static ValueOr emitFdiv(BuiltinCall &call) {
+  FailureOr<TypedValue> lhs = call.tile(0);
+  FailureOr<TypedValue> rhs = failed(lhs) ? lhs : call.tile(1);
+  if (failed(rhs))
+    return failure();
+  FailureOr<bool> isExact = true;
+  if (call.name == "fdiv")
+    isExact = call.flag(2, false);
+  if (failed(isExact))
+    return failure();
+  return call.finish(call.tiles().fdiv(*lhs, *rhs, *isExact), {0, 1});
+}
+
 static ValueOr emitOperator(BuiltinCall &call) {
   llvm::StringRef op = call.name == "add" ? "Add" : call.name == "sub" ? "Sub" : "Mult";
   return call.emitter.binary(op, call.value(0), call.value(1), call.site, call.node(0),
@@ -250,8 +263,8 @@ static constexpr BuiltinRow kRows[] = {
     {"sub", "x, y, sanitize_overflow=True", emitOperator},
     {"mul", "x, y, sanitize_overflow=True", emitOperator},
     {"cdiv", "x, div", emitCdiv},
-    {"fdiv", "x, y, ieee_rounding=False", emitBinary<&TileBuilder::fdiv>},
-    {"div_rn", "x, y", emitBinary<&TileBuilder::fdiv>},
+    {"fdiv", "x, y, ieee_rounding=False", emitFdiv},
+    {"div_rn", "x, y", emitFdiv},
     {"umulhi", "x, y", emitBinary<&TileBuilder::umulhi>},
     {"minimum", "x, y, propagate_nan=None", emitExtremum},
     {"maximum", "x, y, propagate_nan=None", emitExtremum},

@@ -66,7 +66,7 @@ public:
   Value clamp(TypedValue x, TypedValue lower, TypedValue upper, bool propagateNan);
   Value elementwise(const tile::ElementwiseRow &row, std::vector<TypedValue> operands);
   Value umulhi(TypedValue lhs, TypedValue rhs);
-  Value fdiv(TypedValue lhs, TypedValue rhs);
+  Value fdiv(TypedValue lhs, TypedValue rhs, bool isExact = false); // exact on every machine
   Value cdiv(TypedValue lhs, TypedValue rhs);
   /// `rounding` is "", "rtne" or "rtz".
   Value cast(TypedValue operand, DType dtype, bool bitcast, llvm::StringRef rounding);
@@ -120,6 +120,7 @@ private:
   Value pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   Value arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   Value divide(TypedValue lhs, TypedValue rhs);
+  mlir::Value quotientOf(TypedValue lhs, TypedValue rhs, bool isExact);
   Value divideIntegers(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   Value bitwise(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   Value logical(bool isAnd, TypedValue lhs, TypedValue rhs);
@@ -145,6 +146,5 @@ private:
                                           const std::vector<TypedValue> &sources,
                                           const CombineBody &combine);
 };
-
 } // namespace tw
 #endif

@@ -83,7 +83,16 @@ TileBuilder::Value TileBuilder::divide(TypedValue lhs, TypedValue rhs) {
   OrError<std::vector<TypedValue>> operands = convertAll({lhs, rhs}, dtype);
   if (!operands)
     return operands.error();
-  return typed(create<arith::DivFOp>((*operands)[0].value, (*operands)[1].value), dtype);
+  return typed(quotientOf((*operands)[0], (*operands)[1], /*isExact=*/false), dtype);
+}
+
+/// A GPU divides float32 several times faster when it may multiply by a reciprocal, within 2 units
+/// in the last place.
+mlir::Value TileBuilder::quotientOf(TypedValue lhs, TypedValue rhs, bool isExact) {
+  bool mayUseReciprocal = !isExact && lhs.dtype.bits() <= 32;
+  arith::FastMathFlags flags =
+      mayUseReciprocal ? arith::FastMathFlags::arcp : arith::FastMathFlags::none;
+  return create<arith::DivFOp>(lhs.value, rhs.value, flags);
 }
 
 TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs, TypedValue rhs) {

@@ -60,7 +60,7 @@ TileBuilder::Value TileBuilder::umulhi(TypedValue lhs, TypedValue rhs) {
   return typed(product.getHigh(), dtype);
 }
 
-TileBuilder::Value TileBuilder::fdiv(TypedValue lhs, TypedValue rhs) {
+TileBuilder::Value TileBuilder::fdiv(TypedValue lhs, TypedValue rhs, bool isExact) {
   auto isFloat = [](const TypedValue &value, const TypedValue &other) {
     return value.dtype.isFloat() || (value.isLiteral && other.dtype.isFloat());
   };
@@ -71,8 +71,8 @@ TileBuilder::Value TileBuilder::fdiv(TypedValue lhs, TypedValue rhs) {
   if (!operands)
     return operands.error();
   DType dtype = operands->first.dtype, computed = computeDTypeOf(dtype);
-  mlir::Value quotient = create<arith::DivFOp>(convert(operands->first, computed).value,
-                                               convert(operands->second, computed).value);
+  mlir::Value quotient =
+      quotientOf(convert(operands->first, computed), convert(operands->second, computed), isExact);
   return convert(typed(quotient, computed), dtype);
 }
 

@@ -1,6 +1,6 @@
 // Registers the dialects that Tile IR modules are made of.
 #include "ir/RegisterDialects.h"
-#include "ir/tile/Tile.h"
+#include "ir/simt/Simt.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -8,6 +8,6 @@
 #include "mlir/IR/DialectRegistry.h"
 
 void tw::registerTileDialects(mlir::DialectRegistry &registry) {
-  registry.insert<tile::TileDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+  registry.insert<tile::TileDialect, simt::SimtDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
 }

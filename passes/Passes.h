@@ -9,6 +9,9 @@ class ControlFlowDialect;
 namespace tw::tile {
 class TileDialect;
 }
+namespace tw::simt {
+class SimtDialect;
+}
 namespace mlir::arith {
 class ArithDialect;
 }

@@ -70,8 +70,83 @@ def VerifyStage : Pass<"verify-stage", "::mlir::ModuleOp"> {
   let summary = "fails where the module breaks an invariant of a stage of compilation";
   let description = [{
     `tile`: tile, scf, arith, math and func operations on tiles without layout.
-    `lowered`: no tiles; gpu, vector, memref, scf, cf, arith, math, func and llvm operations.
+    `laid-out`: every tile has one layout, which fits the target's warps; data moves by `simt.convert_layout`.
+    `scheduled`: data moves between warps through `simt.alloc_shared` buffers with offsets only.
+    `lowered`: no tiles; gpu, vector, memref, scf, cf, arith, math, func and llvm operations, and those of
+    one thread of simt.
   }];
-  let options = [Option<"stage", "stage", "std::string", "\"tile\"", "tile or lowered">];
+  let options = [Option<"stage", "stage", "std::string", "\"tile\"", "tile, laid-out, scheduled or lowered">];
+}
+
+//===-- SIMT machines ------------------------------------------------------------------------------===//
+
+def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp"> {
+  let summary = "every tile gets a layout over registers, lanes and warps";
+  let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">];
+  let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
+def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp"> {
+  let summary = "loads, stores and atomics get the layout in which a warp's accesses are widest";
+  let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
+def RemoveLayoutConversions : Pass<"remove-layout-conversions", "::mlir::ModuleOp"> {
+  let summary = "conversions disappear where values can be computed in the wanted layout, or move to where they cost less";
+  let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
+def StageThroughShared : Pass<"stage-through-shared", "::mlir::ModuleOp"> {
+  let summary = "data that moves between warps goes through explicit buffers in shared memory";
+  let description = [{
+    ```mlir
+    %y = simt.convert_layout %x : tensor<256xf32, #a> -> tensor<256xf32, #b>
+    // becomes, where warps exchange elements or shuffles would cost more
+    %buffer = simt.alloc_shared "conversion at line 12" : !simt.shared<[256], f32, #free_of_conflicts>
+    simt.store_shared %x, %buffer
+    %y = simt.load_shared %buffer
+    ```
+    Reductions across warps become a `simt.partial_reduce` in each warp, an exchange of its small results and a
+    reduction of those; scans get a layout without warps along the axis; the sources of gathers and the
+    operands of products lie in buffers; a thread's atomic reaches the others that hold its result.
+  }];
+  let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
+def AllocateShared : Pass<"allocate-shared", "::mlir::ModuleOp"> {
+  let summary = "shared buffers get offsets; those that do not live at the same time share memory";
+  let description = [{
+    `simt.alloc_shared "conversion at line 12"` becomes `simt.alloc_shared "conversion at line 12" at 1024`; the
+    module gets `simt.shared_bytes` and `simt.shared_buffers`. Buffers of up to 512 bytes keep memory of their own,
+    up to 4 KiB together: to reuse it would take a barrier. Over the target's limit: error TW0311.
+  }];
+  let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
+def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp"> {
+  let summary = "the fewest barriers that order all accesses of shared memory";
+  let description = [{
+    ```mlir
+    simt.store_shared %x, %buffer
+    simt.barrier          // inserted; `simt.barrier warp` where each warp reads what it wrote itself
+    %y = simt.load_shared %buffer
+    ```
+    A barrier stands right before the access that needs it, in front of a loop that would only need it once,
+    and in front of a branch where it then also serves what follows. Atomics of one scalar that release or
+    acquire are ordered with the other threads' accesses of global memory.
+  }];
+  let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
+def LowerSimt : Pass<"lower-simt", "::mlir::ModuleOp"> {
+  let summary = "tiles become the registers of one thread, in an llvm.func with the attribute simt.kernel";
+  let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
+    "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
+}
+
+def ExpandSimtMath : Pass<"expand-simt-math", "::mlir::ModuleOp"> {
+  let summary = "math functions of one thread become short formulas over the machine's approximations";
+  let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
+    "::mlir::math::MathDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 #endif

@@ -31,4 +31,26 @@ void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
   pm.addPass(createLowerToLlvm());
 }
 
+void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps) {
+  // To laid-out.
+  AssignLayoutsOptions layouts;
+  layouts.numWarps = numWarps;
+  pm.addPass(createAssignLayouts(layouts));
+  pm.addPass(createCoalesceAccesses());
+  pm.addPass(createRemoveLayoutConversions());
+  pm.addPass(createCSEPass());
+  pm.addPass(createLoopInvariantCodeMotionPass());
+  // To scheduled.
+  pm.addPass(createStageThroughShared());
+  pm.addPass(createCSEPass());
+  pm.addPass(createAllocateShared());
+  pm.addPass(createInsertBarriers());
+  // To lowered.
+  pm.addPass(createLowerSimt());
+  pm.addPass(createCSEPass());
+  pm.addPass(createExpandSimtMath());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
 void tw::registerPasses() { registerTilewrightPasses(); }

@@ -22,6 +22,12 @@ void addTilePasses(mlir::OpPassManager &pm);
 /// the module attribute `simd.scratch_bytes` (i64): private memory per running program.
 void addSimdPasses(mlir::OpPassManager &pm, const SimdMachine &machine);
 
+/// Tile IR to the stage lowered for SIMT machines, except for what `simt` operations of one thread
+/// become: the target's passes say that and end with lower-to-llvm. The module needs the attribute
+/// `tile.target` (ir/target/TargetDesc.h). Afterwards it holds one llvm.func with the attribute
+/// `simt.kernel` and the module attributes of ir/simt/Simt.h.
+void addSimtPasses(mlir::OpPassManager &pm, unsigned numWarps);
+
 /// Registers all passes by name for tile-opt.
 void registerPasses();
 

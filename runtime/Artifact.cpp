@@ -7,7 +7,7 @@ using namespace tw;
 
 namespace {
 constexpr std::string_view kMagic = "TWARTIFACT";
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 
 /// Appends values in the machine's byte order: artifacts do not travel between kinds of machine.
 class Encoder {
@@ -84,6 +84,18 @@ std::string tw::encodeArtifact(const Artifact &artifact) {
     encoder.addNumber<uint8_t>(parameter.isStored);
     encoder.addNumber<int32_t>(parameter.sourceIndex);
   }
+  encoder.addText(artifact.assembled);
+  encoder.addNumber<uint64_t>(artifact.resources.size());
+  for (const auto &[name, amount] : artifact.resources) {
+    encoder.addText(name);
+    encoder.addNumber(amount);
+  }
+  encoder.addNumber<uint64_t>(artifact.sharedBuffers.size());
+  for (const ArtifactBuffer &buffer : artifact.sharedBuffers) {
+    encoder.addText(buffer.name);
+    encoder.addNumber(buffer.offset);
+    encoder.addNumber(buffer.bytes);
+  }
   encoder.addNumber<uint64_t>(artifact.milliseconds.size());
   for (const auto &[piece, milliseconds] : artifact.milliseconds) {
     encoder.addText(piece);
@@ -110,6 +122,20 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
     parameter.isStored = decoder.takeNumber<uint8_t>() != 0;
     parameter.sourceIndex = decoder.takeNumber<int32_t>();
     result.parameters.push_back(std::move(parameter));
+  }
+  result.assembled = decoder.takeText();
+  uint64_t numResources = decoder.takeCount(2 * sizeof(uint64_t));
+  for (uint64_t i = 0; i < numResources; ++i) {
+    std::string name = decoder.takeText();
+    result.resources[name] = decoder.takeNumber<int64_t>();
+  }
+  uint64_t numBuffers = decoder.takeCount(3 * sizeof(uint64_t));
+  for (uint64_t i = 0; i < numBuffers; ++i) {
+    ArtifactBuffer buffer;
+    buffer.name = decoder.takeText();
+    buffer.offset = decoder.takeNumber<uint64_t>();
+    buffer.bytes = decoder.takeNumber<uint64_t>();
+    result.sharedBuffers.push_back(std::move(buffer));
   }
   uint64_t numPieces = decoder.takeCount(2 * sizeof(uint64_t));
   for (uint64_t i = 0; i < numPieces; ++i) {

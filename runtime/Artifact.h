@@ -16,13 +16,22 @@ struct ArtifactParameter {
   int sourceIndex = 0;   // position in the Python signature
 };
 
+/// A named part of the shared memory of a program, for reports.
+struct ArtifactBuffer {
+  std::string name;
+  uint64_t offset = 0, bytes = 0;
+};
+
 struct Artifact {
   std::string target; // "cpu", "reference", ...
   std::string symbol; // name of the entry in the binary
-  std::string binary; // cpu: relocatable ELF object; reference: Tile IR bytecode
+  std::string binary; // cpu: relocatable ELF object; reference: Tile IR bytecode; GPUs: assembly text
   std::vector<ArtifactParameter> parameters;
   uint64_t scratchBytes = 0; // private memory that each running program needs, 64-byte aligned
   uint64_t codeBytes = 0;    // machine code, for reports
+  std::string assembled;     // GPUs: machine code made of `binary` (CUBIN); empty: at load
+  std::map<std::string, int64_t> resources; // GPUs: num_warps, shared_bytes, registers, ...
+  std::vector<ArtifactBuffer> sharedBuffers;
   std::map<std::string, double> milliseconds; // compile time by piece: frontend, passes, llvm, ...
 };
 

@@ -1,79 +1,22 @@
 // The public C++ interface: compile, cache and launch kernels without Python.
 #include "backend/api/Compile.h"
-#include "backend/BytecodeTarget.h"
 #include "backend/Compiler.h"
 #include "backend/ContainCrash.h"
 #include "backend/Inspection.h"
 #include "backend/PassRun.h"
 #include "backend/api/BuildId.h"
 #include "backend/api/CacheKey.h"
-#include "backend/api/KernelStore.h"
 #include "backend/api/Reports.h"
+#include "backend/api/Service.h"
 #include "backend/cpu/CpuDevice.h"
-#include "backend/cpu/CpuTarget.h"
-#include "backend/reference/ReferenceDevice.h"
+#include "backend/warpsim/WarpsimDevice.h"
 #include "frontend/Frontend.h"
-#include "runtime/DiskCache.h"
 #include <chrono>
 
 using namespace tw;
 using namespace tw::api;
 
 namespace {
-
-/// A target and the device that runs what it compiles.
-struct TargetEntry {
-  std::unique_ptr<Target> target;
-  std::shared_ptr<Device> device;
-};
-
-/// What lives as long as the process. Never destroyed: kernels may outlive static destructors.
-struct Service {
-  static constexpr size_t kMaxLoadedKernels = 2048;
-
-  Service() {
-    std::shared_ptr<Device> cpu = makeCpuDevice();
-    entries["cpu"] = {makeCpuTarget(), cpu};
-    for (const std::string &level : cpuLevels())
-      entries["cpu:" + level] = {makeCpuTarget(level), cpu};
-    entries["reference"] = {makeBytecodeTarget("reference"), makeReferenceDevice()};
-  }
-  DiskCache *acquireCache(const CacheSettings &settings) {
-    return isInUse(settings) ? acquire(caches, settings.directory, DiskCacheSettings()) : nullptr;
-  }
-  /// The records of a cache; null where its kernels cannot be kept either.
-  DiskCache *acquireRecords(const CacheSettings &settings) {
-    DiskCache *cache = acquireCache(settings);
-    if (!cache || !cache->isUsable())
-      return nullptr;
-    DiskCacheSettings diskSettings;
-    diskSettings.maxBytes = kMaxRecordBytes;
-    return acquire(records, settings.directory + "/records", std::move(diskSettings));
-  }
-
-  std::map<std::string, TargetEntry> entries;
-  KernelStore store{kMaxLoadedKernels};
-  std::mutex cachesMutex; // guards the maps of caches; each cache is thread safe itself
-  using CacheMap = std::map<std::string, std::unique_ptr<DiskCache>>;
-  CacheMap caches, records;
-
-private:
-  static constexpr uint64_t kMaxRecordBytes = 64 << 20;
-
-  static bool isInUse(const CacheSettings &settings) {
-    return settings.enabled && !settings.directory.empty() && !identifyBuild().empty();
-  }
-  DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings) {
-    std::lock_guard lock(cachesMutex);
-    std::unique_ptr<DiskCache> &cache = map[directory];
-    if (!cache) {
-      diskSettings.directory = directory;
-      diskSettings.hash = hashBytes;
-      cache = std::make_unique<DiskCache>(std::move(diskSettings));
-    }
-    return cache.get();
-  }
-};
 
 /// What one call of `compile` works with.
 struct Request {
@@ -95,11 +38,6 @@ private:
   std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
 };
 } // namespace
-
-static Service &service() {
-  static Service *instance = new Service;
-  return *instance;
-}
 
 KernelSource::KernelSource(std::string json)
     : text(std::move(json)), hashes{digestSource(text), hexOf(hashBytes(text))} {}
@@ -277,15 +215,6 @@ static std::shared_ptr<CompiledKernel> fromMemory(const CompiledKernel &stored) 
   return kernel;
 }
 
-static Report unknownTarget(const std::string &target) {
-  Diagnostic diagnostic;
-  diagnostic.kind = DiagnosticKind::Launch;
-  diagnostic.code = "TW0401";
-  diagnostic.message = "there is no target `" + target + "`";
-  diagnostic.hint = "this build has: " + llvm::join(api::targets(), ", ");
-  return makeReport(diagnostic, {});
-}
-
 static std::string keyOf(const SourceDigests &source, const Specialization &specialization,
                          const std::string &name, const Target &target) {
   // A target that embeds source locations depends on the whole buffer.
@@ -297,13 +226,14 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
                            const std::string &target, const StaticEvaluator &evaluator,
                            const CacheSettings &cacheSettings) {
   CompileResult result;
-  auto entry = service().entries.find(target);
-  if (entry == service().entries.end()) {
-    result.reports.push_back(unknownTarget(target));
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(target, error);
+  if (!entry) {
+    result.reports.push_back(makeReport(diagnosticOf(error), {}));
     return result;
   }
-  Request request{source, specialization, entry->second, evaluator,
-                  keyOf(source.digests(), specialization, target, *entry->second.target)};
+  Request request{source, specialization, *entry, evaluator,
+                  keyOf(source.digests(), specialization, target, *entry->target)};
   bool isOwner;
   if (auto stored = service().store.findOrBegin(request.key, isOwner)) {
     result.kernel = fromMemory(*stored);
@@ -322,17 +252,18 @@ std::shared_ptr<CompiledKernel> api::find(const SourceDigests &source,
                                           const Specialization &specialization,
                                           const std::string &target,
                                           const CacheSettings &cacheSettings) {
-  auto entry = service().entries.find(target);
-  if (entry == service().entries.end())
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(target, error);
+  if (!entry)
     return nullptr; // `compile` says so
-  const std::string key = keyOf(source, specialization, target, *entry->second.target);
+  const std::string key = keyOf(source, specialization, target, *entry->target);
   bool isOwner;
   if (auto stored = service().store.findOrBegin(key, isOwner))
     return fromMemory(*stored);
   std::shared_ptr<CompiledKernel> kernel;
   // A miss is counted by `compile`, which looks again.
   if (DiskCache *cache = service().acquireCache(cacheSettings))
-    kernel = loadFromDisk(key, entry->second.device, *cache, /*isSecondLook=*/true);
+    kernel = loadFromDisk(key, entry->device, *cache, /*isSecondLook=*/true);
   if (isOwner)
     service().store.finish(key, kernel);
   return kernel;
@@ -342,17 +273,18 @@ CompileResult api::inspect(const KernelSource &source, const Specialization &spe
                            const std::string &target, const std::string &stage,
                            const StaticEvaluator &evaluator, std::string &text) {
   CompileResult result;
-  auto entry = service().entries.find(target);
-  if (entry == service().entries.end()) {
-    result.reports.push_back(unknownTarget(target));
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(target, error);
+  if (!entry) {
+    result.reports.push_back(makeReport(diagnosticOf(error), {}));
     return result;
   }
-  Request request{source, specialization, entry->second, evaluator, ""};
+  Request request{source, specialization, *entry, evaluator, ""};
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
   FrontendResult frontend = runFrontend(*context, source, specialization, evaluator);
   bool printed =
-      frontend.module && inspectModule(*frontend.module, *entry->second.target,
-                                       specialization.options, stage, text, frontend.diagnostics);
+      frontend.module && inspectModule(*frontend.module, *entry->target, specialization.options,
+                                       stage, text, frontend.diagnostics);
   if (!printed && isThreadContextAbandoned())
     (void)frontend.module.release();
   addReproduction(request, frontend.diagnostics);
@@ -392,15 +324,46 @@ void api::writeRecord(const std::string &key, const std::string &content,
 
 void api::forgetLoadedKernels() { service().store.clear(); }
 
-std::vector<std::string> api::targets() {
-  std::vector<std::string> names;
-  for (const auto &[name, entry] : service().entries)
-    names.push_back(name);
-  return names;
+static bool isSimulated(const std::string &device) { return device.starts_with("sim:"); }
+
+std::vector<std::string> api::targets() { return service().names(); }
+
+std::optional<RuntimeError> api::checkTarget(const std::string &target) {
+  RuntimeError error;
+  if (service().findTarget(target, error))
+    return std::nullopt;
+  return error;
+}
+
+std::string api::simulationReport(const std::string &device) {
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(device, error);
+  return entry && isSimulated(device) ? lastReportJson(*entry->device) : "";
+}
+
+bool api::setSimulationOptions(const std::string &device, const SimulationOptions &options) {
+  using Schedule = warpsim::LaunchOptions::Schedule;
+  static constexpr std::pair<llvm::StringLiteral, Schedule> kSchedules[] = {
+      {"round-robin", Schedule::RoundRobin},
+      {"greedy", Schedule::Greedy},
+      {"reverse", Schedule::Reverse},
+      {"random", Schedule::Random}};
+  const auto *schedule =
+      llvm::find_if(kSchedules, [&](const auto &row) { return row.first == options.schedule; });
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(device, error);
+  if (!entry || !isSimulated(device) || schedule == std::end(kSchedules))
+    return false;
+  warpsim::LaunchOptions launch;
+  launch.schedule = schedule->second;
+  launch.seed = options.seed;
+  launch.ctas = options.ctas;
+  tw::setSimulationOptions(*entry->device, launch);
+  return true;
 }
 
 std::string api::buildId() { return identifyBuild(); }
 
-void api::setNumThreads(int count) { setCpuThreads(*service().entries["cpu"].device, count); }
+void api::setNumThreads(int count) { setCpuThreads(service().cpu(), count); }
 
-int api::numThreads() { return cpuThreads(*service().entries["cpu"].device); }
+int api::numThreads() { return cpuThreads(service().cpu()); }

@@ -62,8 +62,8 @@ struct CacheSettings {
   bool enabled = true;
 };
 
-/// Compiles for a target ("cpu", "reference") or finds the result in memory or on disk. Thread
-/// safe; one compile per key at a time.
+/// Compiles for a target ("cpu", "reference", "sim:sm_80", ...) or finds the result in memory or on
+/// disk. Thread safe; one compile per key at a time.
 CompileResult compile(const KernelSource &source, const Specialization &specialization,
                       const std::string &target, const StaticEvaluator &evaluator,
                       const CacheSettings &cache);
@@ -94,6 +94,22 @@ void writeRecord(const std::string &key, const std::string &content, const Cache
 /// Drops this process's loaded kernels, other than those that a caller holds: the next compile
 /// looks on disk again.
 void forgetLoadedKernels();
+
+/// Why no kernel can be compiled for a name, or nothing.
+std::optional<RuntimeError> checkTarget(const std::string &target);
+
+/// What the simulator found in the last launch on a device (JSON: findings and statistics, see
+/// backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
+/// nothing.
+std::string simulationReport(const std::string &device);
+/// Options of launches on a simulated device from now on: see warpsim::LaunchOptions. False when
+/// the device simulates nothing or the schedule is unknown.
+struct SimulationOptions {
+  std::string schedule = "round-robin"; // or greedy, reverse, random
+  uint64_t seed = 0;
+  std::vector<uint64_t> ctas; // linear numbers of the programs to run; empty: all
+};
+bool setSimulationOptions(const std::string &device, const SimulationOptions &options);
 
 /// Names of targets in this build, and this build's identity (changes with any source change).
 std::vector<std::string> targets();

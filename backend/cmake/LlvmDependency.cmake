@@ -27,7 +27,7 @@ foreach(target IN LISTS MLIR_EXPORTED_TARGETS ITEMS LLVMSupport LLVMExtensions)
 endforeach()
 
 llvm_map_components_to_libnames(TW_LLVM_LIBRARIES core support passes orcjit
-  x86codegen x86asmparser x86desc x86info)
+  x86codegen x86asmparser x86desc x86info nvptxcodegen nvptxdesc nvptxinfo)
 set(TW_MLIR_LIBRARIES
   MLIRIR MLIRParser MLIRPass MLIRTransforms MLIRSupport MLIRRewrite MLIRBytecodeReader MLIRBytecodeWriter
   MLIRArithDialect MLIRArithTransforms MLIRControlFlowDialect MLIRFuncDialect MLIRLLVMDialect

@@ -6,6 +6,7 @@
 #include "backend/PassRun.h"
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuTarget.h"
+#include "backend/nvidia/NvidiaTarget.h"
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/tools/RunKernel.h"
 #include "mlir/Parser/Parser.h"
@@ -21,10 +22,12 @@ namespace {
 struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::desc("<kernel.mlir>"), cl::init("-")};
   cl::opt<std::string> output{"o", cl::desc("output file of --emit"), cl::init("-")};
-  cl::opt<std::string> target{"target", cl::desc("cpu or reference"), cl::init("cpu")};
-  cl::opt<std::string> stage{"emit",
-                             cl::desc("print a stage: tile, tile-passes, lowered, llvm-dialect, "
-                                      "llvm-unoptimized, llvm, asm, object")};
+  cl::opt<std::string> target{"target", cl::desc("cpu, nvidia:sm_80, ... or reference"),
+                              cl::init("cpu")};
+  cl::opt<std::string> stage{
+      "emit", cl::desc("print a stage, as tile, lowered, llvm, asm, ptx, resources; an "
+                       "unknown one lists those of the target")};
+  cl::opt<int> numWarps{"num-warps", cl::desc("warps of a program, on GPUs"), cl::init(4)};
   cl::opt<std::string> options{"options", cl::desc("target options, as verify")};
   cl::opt<bool> run{"run", cl::desc("compile, launch, print sums of the arrays")};
   cl::opt<std::string> grid{"grid", cl::desc("4 or 4,2,1"), cl::init("1")};
@@ -35,6 +38,27 @@ struct CommandLine {
   cl::opt<int> threads{"num-threads", cl::desc("threads of the cpu, 0: all cores"), cl::init(0)};
 };
 } // namespace
+
+/// The target of a name, or null after saying which there are.
+static std::unique_ptr<Target> makeTarget(llvm::StringRef name) {
+  if (name == "reference")
+    return makeBytecodeTarget("reference");
+  auto [kind, level] = name.split(':');
+  if (kind == "cpu" && (level.empty() || llvm::is_contained(cpuLevels(), level)))
+    return makeCpuTarget(level.str());
+  if (kind == "nvidia")
+    if (std::unique_ptr<Target> target = makeNvidiaTarget(level.str()))
+      return target;
+  std::vector<std::string> names = {"cpu", "reference"};
+  for (const std::string &known : cpuLevels())
+    names.push_back("cpu:" + known);
+  for (const std::string &arch : nvidiaArchs())
+    names.push_back("nvidia:" + arch);
+  llvm::errs() << "error: there is no target `" << name << "`: " << llvm::join(names, ", ") << "\n";
+  if (kind == "nvidia")
+    llvm::errs() << "hint: did you mean nvidia:" << closestArch(level) << "?\n";
+  return nullptr;
+}
 
 static int fail(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics)
@@ -75,6 +99,10 @@ static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const T
   llvm::outs() << "\n";
   if (!line.run)
     return 0;
+  if (llvm::StringRef(target.name()).starts_with("nvidia")) {
+    llvm::errs() << "error: --run takes the targets cpu and reference\n";
+    return 1;
+  }
   std::shared_ptr<Device> device =
       target.name() == "reference" ? makeReferenceDevice() : makeCpuDevice(line.threads);
   RunRequest request{
@@ -90,20 +118,12 @@ int main(int argc, char **argv) {
       mlir::parseSourceFile<mlir::ModuleOp>(line.input, context.get());
   if (!module)
     return 1;
-  std::vector<std::string> names = {"cpu", "reference"};
-  for (const std::string &level : cpuLevels())
-    names.push_back("cpu:" + level);
-  if (!llvm::is_contained(names, line.target.getValue())) {
-    llvm::errs() << "error: there is no target `" << line.target << "`: " << llvm::join(names, ", ")
-                 << "\n";
+  std::unique_ptr<Target> target = makeTarget(line.target);
+  if (!target)
     return 1;
-  }
-  std::unique_ptr<Target> target =
-      llvm::StringRef(line.target).starts_with("cpu")
-          ? makeCpuTarget(llvm::StringRef(line.target).drop_front(3).ltrim(':').str())
-          : makeBytecodeTarget("reference");
   CompileOptions options;
   options.extra = line.options;
+  options.numWarps = line.numWarps;
   int status = line.stage.empty() ? compileAndRun(line, *module, *target, options)
                                   : printStage(line, *module, *target, options);
   if (isThreadContextAbandoned())

@@ -9,10 +9,16 @@ using namespace tw::tile;
 
 #include "ir/tile/TileDialect.cpp.inc"
 #include "ir/tile/TileEnums.cpp.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/tile/TileAttributes.cpp.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/tile/TileTypes.cpp.inc"
 
 void TileDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "ir/tile/TileAttributes.cpp.inc"
+      >();
   addTypes<
 #define GET_TYPEDEF_LIST
 #include "ir/tile/TileTypes.cpp.inc"
@@ -40,7 +46,7 @@ ArrayRef<int64_t> tw::tile::shapeOf(Type type) {
 
 Type tw::tile::withElementType(Type type, Type element) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? RankedTensorType::get(tensor.getShape(), element) : element;
+  return tensor ? RankedTensorType::get(tensor.getShape(), element, tensor.getEncoding()) : element;
 }
 
 int64_t tw::tile::numElementsOf(Type type) {

@@ -13,6 +13,8 @@
 
 #include "ir/tile/TileDialect.h.inc"
 #include "ir/tile/TileEnums.h.inc"
+#define GET_ATTRDEF_CLASSES
+#include "ir/tile/TileAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/tile/TileTypes.h.inc"
 #define GET_OP_CLASSES
@@ -32,7 +34,7 @@ inline constexpr llvm::StringLiteral kArgDisjoint = "tile.disjoint";
 mlir::Type elementTypeOf(mlir::Type type);
 /// The shape of a tile; empty for a scalar.
 llvm::ArrayRef<int64_t> shapeOf(mlir::Type type);
-/// `type` with another element type: a tile stays a tile of the same shape.
+/// `type` with another element type: a tile stays a tile of the same shape and layout.
 mlir::Type withElementType(mlir::Type type, mlir::Type element);
 /// Number of elements of a tile; 1 for a scalar.
 int64_t numElementsOf(mlir::Type type);

@@ -17,6 +17,7 @@ def Tile_Dialect : Dialect {
     what is never undefined: see ir/README.md, "Meaning of arith on tiles".
   }];
   let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
   let dependentDialects = ["::mlir::arith::ArithDialect"];
   let hasConstantMaterializer = 1;
 }
@@ -29,6 +30,29 @@ def Tile_PtrType : TypeDef<Tile_Dialect, "Ptr"> {
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{
     return $_get(pointee.getContext(), pointee);
   }]>];
+}
+
+// One kind of matrix instruction: D = A * B + C of m x n x k elements by one warp.
+def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma"> {
+  let mnemonic = "mma";
+  let summary = "a matrix instruction: extents and the element types of operands and accumulator";
+  let parameters = (ins "unsigned":$m, "unsigned":$n, "unsigned":$k, "::mlir::Type":$a, "::mlir::Type":$b, "::mlir::Type":$accumulator);
+  let assemblyFormat = "`<` $m `x` $n `x` $k `,` $a `,` $b `->` $accumulator `>`";
+}
+
+def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "the facts of a GPU that passes may use; never who made it";
+  let description = [{
+    `warp_size` lanes; `shared_bytes` that one CTA may have; `registers` of 32 bits that one thread may have;
+    `max_warps` of a CTA; `vector_bits` of the widest memory access of a lane; `mma` instructions;
+    `async_copy_bytes`: sizes of the copies from global to shared memory that run by themselves;
+    `features`: words such as "bf16-arith" (adds and multiplies bf16), "atomic-f16", "atomic-bf16", "redux".
+  }];
+  let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$max_warps,
+    "unsigned":$vector_bits, OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma,
+    OptionalArrayRefParameter<"unsigned">:$async_copy_bytes, OptionalArrayRefParameter<"::mlir::StringAttr">:$features);
+  let assemblyFormat = "`<` `warp_size` `=` $warp_size `,` `shared_bytes` `=` $shared_bytes `,` `registers` `=` $registers `,` `max_warps` `=` $max_warps `,` `vector_bits` `=` $vector_bits (`,` `mma` `=` `[` $mma^ `]`)? (`,` `async_copy_bytes` `=` `[` $async_copy_bytes^ `]`)? (`,` `features` `=` `[` $features^ `]`)? `>`";
 }
 
 // The address and every value that lives in memory or registers: integers, floats, pointers.

@@ -82,7 +82,7 @@ OpFoldResult TransOp::fold(FoldAdaptor adaptor) {
 
 LogicalResult SplitOp::fold(FoldAdaptor, SmallVectorImpl<OpFoldResult> &results) {
   auto join = getSource().getDefiningOp<JoinOp>();
-  if (!join)
+  if (!join || join.getLhs().getType() != getLhs().getType())
     return failure();
   results.assign({join.getLhs(), join.getRhs()});
   return success();

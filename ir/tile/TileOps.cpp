@@ -1,11 +1,38 @@
 // Verifiers of the `tile` operations: what every later stage may rely on.
+#include "ir/simt/Simt.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
+using namespace tw;
 using namespace tw::tile;
 
 static RankedTensorType tensorOf(Value value) { return cast<RankedTensorType>(value.getType()); }
+
+/// Checks that all tiles have a layout or none has: `hasLayouts` says which.
+static LogicalResult verifyUniform(Operation *op, ValueRange tiles, bool &hasLayouts) {
+  hasLayouts = simt::hasLayout(tiles.front().getType());
+  for (Value tile : tiles)
+    if (simt::hasLayout(tile.getType()) != hasLayouts)
+      return op->emitOpError("either all tiles have a layout or none");
+  return success();
+}
+
+/// Checks that the result of an operation without movement of data has the layout that follows from
+/// its source's.
+static LogicalResult verifyLayout(Operation *op, Value source, Value result,
+                                  function_ref<LinearLayout(const LinearLayout &)> follow) {
+  bool hasLayouts;
+  if (failed(verifyUniform(op, {source, result}, hasLayouts)))
+    return failure();
+  if (hasLayouts && simt::layoutOf(result.getType()) != follow(simt::layoutOf(source.getType())))
+    return op->emitOpError("result's layout must be the one that follows from the source's");
+  return success();
+}
+
+static bool isOfShape(Value tile, ArrayRef<int64_t> shape, Type element) {
+  return tensorOf(tile).getShape() == shape && tensorOf(tile).getElementType() == element;
+}
 
 LogicalResult ArangeOp::verify() {
   int64_t length = int64_t(int32_t(getEnd())) - int32_t(getStart());
@@ -28,9 +55,10 @@ LogicalResult ExpandDimsOp::verify() {
   if (getAxis() > shape.size())
     return emitOpError("axis is out of range");
   shape.insert(shape.begin() + getAxis(), 1);
-  if (tensorOf(getResult()) != RankedTensorType::get(shape, elementTypeOf(getSource().getType())))
+  if (!isOfShape(getResult(), shape, elementTypeOf(getSource().getType())))
     return emitOpError("result must be the source with a dimension of extent 1 inserted");
-  return success();
+  return verifyLayout(*this, getSource(), getResult(),
+                      [&](const LinearLayout &source) { return source.reshaped(shape); });
 }
 
 LogicalResult BroadcastOp::verify() {
@@ -40,6 +68,17 @@ LogicalResult BroadcastOp::verify() {
   for (auto [from, to] : llvm::zip(source.getShape(), result.getShape()))
     if (from != to && from != 1)
       return emitOpError("only dimensions of extent 1 can grow");
+  bool hasLayouts;
+  if (failed(verifyUniform(*this, {getSource(), getResult()}, hasLayouts)))
+    return failure();
+  if (!hasLayouts)
+    return success();
+  LinearLayout wanted = simt::layoutOf(result);
+  for (int64_t dim = 0; dim < source.getRank(); ++dim)
+    if (source.getDimSize(dim) != result.getDimSize(dim))
+      wanted = wanted.withDimCollapsed(dim);
+  if (!wanted.registersFrom(simt::layoutOf(source)))
+    return emitOpError("every thread must hold the source's elements that its result repeats");
   return success();
 }
 
@@ -49,7 +88,9 @@ LogicalResult ReshapeOp::verify() {
     return emitOpError("element type must stay");
   if (source.getNumElements() != result.getNumElements())
     return emitOpError("number of elements must stay");
-  return success();
+  return verifyLayout(*this, getSource(), getResult(), [&](const LinearLayout &layout) {
+    return layout.reshaped(result.getShape());
+  });
 }
 
 LogicalResult TransOp::verify() {
@@ -66,31 +107,34 @@ LogicalResult TransOp::verify() {
     if (result.getDimSize(position) != source.getDimSize(dim))
       return emitOpError("result's extents must be the source's, permuted");
   }
-  return success();
+  return verifyLayout(*this, getSource(), getResult(),
+                      [&](const LinearLayout &layout) { return layout.transposed(order); });
 }
 
 LogicalResult JoinOp::verify() {
   SmallVector<int64_t> shape(tensorOf(getLhs()).getShape());
   shape.push_back(2);
   if (getLhs().getType() != getRhs().getType() ||
-      getType() != RankedTensorType::get(shape, elementTypeOf(getLhs().getType())))
+      !isOfShape(getResult(), shape, elementTypeOf(getLhs().getType())))
     return emitOpError("operands must agree and the result must add a last dimension of extent 2");
-  return success();
+  // Any layouts: stage-through-shared moves data where a thread lacks what it is to hold.
+  bool hasLayouts;
+  return verifyUniform(*this, {getLhs(), getResult()}, hasLayouts);
 }
 
 LogicalResult SplitOp::verify() {
   RankedTensorType source = tensorOf(getSource());
   if (source.getRank() == 0 || source.getShape().back() != 2 ||
       getLhs().getType() != getRhs().getType() ||
-      getLhs().getType() !=
-          RankedTensorType::get(source.getShape().drop_back(), source.getElementType()))
+      !isOfShape(getLhs(), source.getShape().drop_back(), source.getElementType()))
     return emitOpError("source must end in a dimension of extent 2, which the results lack");
-  return success();
+  bool hasLayouts;
+  return verifyUniform(*this, {getSource(), getLhs()}, hasLayouts);
 }
 
 LogicalResult GatherOp::verify() {
   RankedTensorType source = tensorOf(getSource()), indices = tensorOf(getIndices());
-  if (tensorOf(getResult()) != RankedTensorType::get(indices.getShape(), source.getElementType()))
+  if (getType() != withElementType(indices, source.getElementType()))
     return emitOpError(
         "result must have the shape of the indices and the element type of the source");
   if (source.getRank() != indices.getRank() || getAxis() >= uint64_t(source.getRank()))
@@ -98,13 +142,14 @@ LogicalResult GatherOp::verify() {
   for (int64_t dim = 0; dim < source.getRank(); ++dim)
     if (dim != int64_t(getAxis()) && source.getDimSize(dim) != indices.getDimSize(dim))
       return emitOpError("extents must agree except along the axis");
-  return success();
+  bool hasLayouts;
+  return verifyUniform(*this, {getSource(), getIndices()}, hasLayouts);
 }
 
 LogicalResult AddPtrOp::verify() {
-  if (shapeOf(getPtr().getType()) != shapeOf(getOffset().getType()) ||
-      isa<RankedTensorType>(getPtr().getType()) != isa<RankedTensorType>(getOffset().getType()))
-    return emitOpError("pointers and offsets must have one shape");
+  if (getOffset().getType() !=
+      withElementType(getPtr().getType(), elementTypeOf(getOffset().getType())))
+    return emitOpError("pointers and offsets must have one shape and layout");
   return success();
 }
 
@@ -180,8 +225,9 @@ static LogicalResult verifyCombine(Operation *op, Region &combine, ValueRange so
 
 static LogicalResult verifySameShape(Operation *op, ValueRange sources, uint64_t axis) {
   for (Value source : sources)
-    if (shapeOf(source.getType()) != shapeOf(sources.front().getType()))
-      return op->emitOpError("sources must have one shape");
+    if (source.getType() !=
+        withElementType(sources.front().getType(), elementTypeOf(source.getType())))
+      return op->emitOpError("sources must have one shape and layout");
   if (axis >= shapeOf(sources.front().getType()).size())
     return op->emitOpError("axis is out of range");
   return success();
@@ -191,13 +237,10 @@ LogicalResult ReduceOp::verify() {
   if (failed(verifyCombine(*this, getCombine(), getSources())) ||
       failed(verifySameShape(*this, getSources(), getAxis())))
     return failure();
-  SmallVector<int64_t> shape(shapeOf(getSources().front().getType()));
-  shape.erase(shape.begin() + getAxis());
   if (getResults().size() != getSources().size())
     return emitOpError("must have one result per source");
   for (auto [result, source] : llvm::zip(getResults(), getSources())) {
-    Type element = elementTypeOf(source.getType());
-    if (result.getType() != (shape.empty() ? element : RankedTensorType::get(shape, element)))
+    if (result.getType() != simt::reducedType(source.getType(), getAxis()))
       return emitOpError("results must be the sources without the axis");
   }
   return success();
@@ -226,7 +269,8 @@ LogicalResult DotOp::verify() {
   if (isa<FloatType>(a.getElementType()) != isa<FloatType>(acc.getElementType()) ||
       isa<FloatType>(b.getElementType()) != isa<FloatType>(acc.getElementType()))
     return emitOpError("operands must be all floating-point or all integer");
-  return success();
+  bool hasLayouts;
+  return verifyUniform(*this, {getA(), getB(), getAcc()}, hasLayouts);
 }
 
 LogicalResult HintOp::verify() {

@@ -157,11 +157,22 @@ LogicalResult SimdFunction::lower() {
   return lowerBlock(source.getBody().front());
 }
 
+/// These machines divide exactly; LLVM would take the permission to use a reciprocal.
+static void forbidReciprocals(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (auto quotient = dyn_cast<arith::DivFOp>(op))
+      quotient.setFastmath(arith::FastMathFlags::none);
+    else if (auto product = dyn_cast<arith::MulFOp>(op)) // by an exact inverse
+      product.setFastmath(arith::FastMathFlags::none);
+  });
+}
+
 namespace {
 struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
   using Base::Base;
   void runOnOperation() override {
     SimdMachine machine;
+    forbidReciprocals(getOperation());
     machine.vectorBytes = vectorBytes;
     machine.numRegisters = numRegisters;
     machine.bf16DotIntrinsic = bf16DotIntrinsic;

@@ -181,6 +181,11 @@ static void defineKernel(py::module_ &module) {
       .def_property_readonly(
           "binary",
           [](const Kernel &kernel) { return py::bytes(kernel.compiled->artifact.binary); })
+      .def_property_readonly(
+          "assembled",
+          [](const Kernel &kernel) { return py::bytes(kernel.compiled->artifact.assembled); })
+      .def_property_readonly(
+          "resources", [](const Kernel &kernel) { return kernel.compiled->artifact.resources; })
       .def_property_readonly("parameters", &describeParameters)
       .def_property_readonly(
           "scratch_bytes",

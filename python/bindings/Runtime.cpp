@@ -114,11 +114,27 @@ static py::dict cacheStatistics() {
   return dict;
 }
 
+/// The report that says why there is no such device, or None.
+static py::object checkTarget(const std::string &name) {
+  if (std::optional<RuntimeError> error = api::checkTarget(name))
+    return python::toDict(*error);
+  return py::none();
+}
+
+static bool setSimulationOptions(const std::string &device, const std::string &schedule,
+                                 uint64_t seed, std::vector<uint64_t> programs) {
+  return api::setSimulationOptions(device, {schedule, seed, std::move(programs)});
+}
+
 void python::defineRuntime(py::module_ &module) {
   module.def("launch", &launchKernel, py::arg("kernel"), py::arg("x"), py::arg("y"), py::arg("z"),
              py::arg("values"), py::arg("memory"));
   module.def("cache_statistics", &cacheStatistics);
   module.def("targets", &api::targets);
+  module.def("check_target", &checkTarget, py::arg("name"));
+  module.def("simulation_report", &api::simulationReport, py::arg("device"));
+  module.def("set_simulation_options", &setSimulationOptions, py::arg("device"),
+             py::arg("schedule"), py::arg("seed"), py::arg("programs"));
   module.def("build_id", &api::buildId);
   module.def("set_num_threads", &api::setNumThreads, py::arg("count"));
   module.def("num_threads", &api::numThreads);

@@ -8,6 +8,7 @@ module comes with the first compilation.
 from __future__ import annotations
 
 from . import language as language
+from . import simulation as simulation
 from . import testing as testing
 from ._version import __version__ as __version__
 from .arguments import reinterpret as reinterpret

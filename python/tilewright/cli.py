@@ -14,7 +14,7 @@ from typing import Any
 
 from . import cache_files, knobs
 from ._version import __version__
-from .compile import STAGES
+from .compile import GPU_STAGES, STAGES
 from .errors import TilewrightError
 
 
@@ -57,10 +57,19 @@ def _parser() -> argparse.ArgumentParser:
 
     compile_ = commands.add_parser("compile", help="compile one kernel and write a stage")
     compile_.add_argument("kernel", help="FILE.py:NAME")
-    compile_.add_argument("--signature", default="", help='"x=*fp32:16, n=i32"')
+    compile_.add_argument(
+        "--signature",
+        default="",
+        help="the parameters that are not given by --constexpr, in order: '*fp32:16, i32:16, 1' (a "
+        "number is a constant of that value), or by name: 'x=*fp32:16, n=i32'",
+    )
     compile_.add_argument("--constexpr", default="", help='"BLOCK=1024, NAME=\'relu\'"')
-    compile_.add_argument("--target", default="cpu")
-    compile_.add_argument("--emit", default="asm", choices=("source", *STAGES, "object"))
+    compile_.add_argument("--target", default="cpu", help="cpu, nvidia:sm_80, ...")
+    stages = dict.fromkeys((*STAGES, *GPU_STAGES))
+    compile_.add_argument(
+        "--emit", default=None, choices=("source", *stages, "object", "cubin"),
+        help="the stage to write; without it the last readable one: asm or ptx",
+    )  # fmt: skip
     compile_.add_argument("--num-warps", type=int, default=4)
     compile_.add_argument("--num-stages", type=int, default=3)
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
@@ -130,18 +139,22 @@ def _compile(options: argparse.Namespace) -> int:
         if not hasattr(kernel, "fn"):
             raise ValueError(f"{options.kernel} is not a kernel (a function under @tw.jit)")
         kernel = kernel.fn
+    constants = {
+        name: ast.literal_eval(text) for name, text in _assignments(options.constexpr).items()
+    }
     compiled = kernel.compile(
-        _assignments(options.signature),
-        {name: ast.literal_eval(text) for name, text in _assignments(options.constexpr).items()},
+        _signature(options.signature, [p.name for p in kernel.parameters], constants),
+        constants,
         device=options.target,
         num_warps=options.num_warps,
         num_stages=options.num_stages,
     )
     source = compiled.request.source.capture.buffer
-    if options.emit != "source" and options.emit not in compiled.asm:
+    stage = options.emit or ("ptx" if "ptx" in compiled.asm else "asm")
+    if stage != "source" and stage not in compiled.asm:
         there = ", ".join(("source", *compiled.asm))
-        raise ValueError(f"{options.target} has no stage {options.emit}; there are {there}")
-    text: Any = source if options.emit == "source" else compiled.asm[options.emit]
+        raise ValueError(f"{options.target} has no stage {stage}; there are {there}")
+    text: Any = source if stage == "source" else compiled.asm[stage]
     data = text if isinstance(text, bytes) else text.encode()
     if options.output:
         Path(options.output).write_bytes(data)
@@ -149,6 +162,23 @@ def _compile(options: argparse.Namespace) -> int:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     return 0
+
+
+def _signature(text: str, names: list[str], constants: dict[str, Any]) -> dict[str, str]:
+    """The types by parameter; numbers in the place of types go to `constants`."""
+    parts = _split(text)
+    if any("=" in part for part in parts):
+        return _assignments(text)
+    expected = [name for name in names if name not in constants]
+    if len(parts) > len(expected):
+        raise ValueError(f"the signature has {len(parts)} entries for {', '.join(expected)}")
+    types: dict[str, str] = {}
+    for name, part in zip(expected, parts):
+        try:
+            constants[name] = ast.literal_eval(part.strip())
+        except (ValueError, SyntaxError):
+            types[name] = part.strip()
+    return types
 
 
 def _assignments(text: str) -> dict[str, str]:

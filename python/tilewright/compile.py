@@ -20,6 +20,10 @@ from .errors import InternalError, TilewrightWarning, handle_reports
 from .native import native
 
 STAGES = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
+GPU_STAGES = (
+    "tile", "tile-passes", "laid-out", "scheduled", "lowered", "llvm-dialect", "llvm", "ptx",
+    "resources",
+)  # fmt: skip
 
 
 class Options(NamedTuple):
@@ -95,18 +99,28 @@ def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: An
 
 def stages_of(device: str) -> tuple[str, ...]:
     """The stages that compiling for a device goes through; `reference` interprets the first."""
-    return STAGES[:1] if device == "reference" else STAGES
+    if device == "reference":
+        return STAGES[:1]
+    return GPU_STAGES if is_gpu(device) else STAGES
+
+
+def is_gpu(device: str) -> bool:
+    """Whether a device runs code of many threads per program, or simulates one that does."""
+    return device.startswith(("sim:", "nvidia:", "cuda:"))
 
 
 class StageTexts(Mapping[str, Any]):
     """The texts of a kernel's stages, each made when it is asked for."""
 
     def __init__(
-        self, make: Callable[[str], str], binary: bytes, stages: tuple[str, ...] = STAGES
+        self,
+        make: Callable[[str], str],
+        binaries: Mapping[str, bytes],
+        stages: tuple[str, ...] = STAGES,
     ) -> None:
         self._make = make
-        self._stages = stages
-        self._known: dict[str, Any] = {"object": binary}
+        self._stages = (*stages, *binaries)
+        self._known: dict[str, Any] = dict(binaries)
 
     def __getitem__(self, stage: str) -> Any:
         if stage not in self._known:
@@ -116,13 +130,13 @@ class StageTexts(Mapping[str, Any]):
         return self._known[stage]
 
     def __iter__(self) -> Iterator[str]:
-        return iter((*self._stages, "object"))
+        return iter(self._stages)
 
     def __len__(self) -> int:
-        return len(self._stages) + 1
+        return len(self._stages)
 
     def __contains__(self, stage: object) -> bool:
-        return stage == "object" or stage in self._stages
+        return stage in self._stages
 
 
 class CompiledKernel:
@@ -130,12 +144,9 @@ class CompiledKernel:
 
     `asm` maps a stage (tile, lowered, llvm, asm, ...) to its text, `milliseconds` a part of the
     compilation to its duration, `origin` is "compiled", "disk" or "memory", `key` identifies
-    everything that the binary depends on. Registers and shared memory are facts of GPUs and 0 here.
+    everything that the binary depends on. Registers, spilled bytes and bytes of shared memory are
+    facts of GPUs: 0 elsewhere, and registers and spills also where nothing was assembled.
     """
-
-    n_regs = 0
-    n_spills = 0
-    shared = 0
 
     def __init__(self, request: Request, kernel: Any) -> None:
         self.name = request.name
@@ -147,7 +158,30 @@ class CompiledKernel:
         self.pick = _picker([index for *_, index in self.parameters])
         self.is_current = request.source.is_current
         stages = stages_of(request.device)
-        self.asm = StageTexts(lambda stage: inspect(request, stage), kernel.binary, stages)
+        binaries = {"object": kernel.binary}
+        if is_gpu(request.device):
+            binaries = {"cubin": kernel.assembled} if kernel.assembled else {}
+        self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """What a GPU's program takes: num_warps, shared_bytes, registers, spill_bytes, ..."""
+        return dict(self.native.resources)
+
+    @property
+    def n_regs(self) -> int:
+        """Registers of a thread."""
+        return self.native.resources.get("registers", 0)
+
+    @property
+    def n_spills(self) -> int:
+        """Bytes of registers that a thread spills to memory."""
+        return self.native.resources.get("spill_bytes", 0)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a program."""
+        return self.native.resources.get("shared_bytes", 0)
 
     @property
     def milliseconds(self) -> dict[str, float]:

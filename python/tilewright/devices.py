@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 
 from . import knobs
-from .errors import LaunchError
+from .errors import LaunchError, raise_report
 from .native import native
 
 _chosen: ContextVar[str | None] = ContextVar("tilewright_device", default=None)
@@ -29,7 +29,9 @@ def current_device() -> str:
 def check_device(name: str) -> None:
     """Raise a LaunchError unless this build has the device."""
     available = native().targets()
-    if name not in available:
+    if name not in available and (report := native().check_target(name)) is not None:
+        if report["code"] != "TW0401":
+            raise_report(report)
         close = difflib.get_close_matches(name, available, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(available)}"
         raise LaunchError(f"this build has no device {name!r}", code="TW0401", hint=hint)
@@ -39,8 +41,9 @@ def check_device(name: str) -> None:
 @contextmanager
 def device(name: str) -> Iterator[None]:
     """Send the launches of a `with` block to a device: "cpu"; "cpu:x86-64-v3" for code that runs on
-    every machine of that level; or "reference", the interpreter that defines the language's meaning
-    and checks every access.
+    every machine of that level; "reference", the interpreter that defines the language's meaning and
+    checks every access; or "sim:sm_80", which executes the GPU code of that architecture here and
+    checks it (see `tilewright.simulation`).
 
     Raises LaunchError TW0401 for a device that this build does not have.
     """

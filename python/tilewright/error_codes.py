@@ -438,6 +438,33 @@ PAGES: dict[str, Page] = {
         "@tw.jit\ndef expf(out, x): ...",
         "Rename the kernel.",
     ),
+    "TW0310": Page(
+        "a tile whose extent is not a power of two, on a GPU",
+        "GPUs spread a tile over registers, lanes and warps by the bits of its indices, so every "
+        "extent is a power of two there.",
+        "tw.arange(0, 100)  # on sim:sm_80",
+        "Use the next power of two (tw.next_power_of_2) and mask what is outside.",
+    ),
+    "TW0311": Page(
+        "more shared memory than a program may have",
+        "Tiles that move between warps go through shared memory, and the buffers that live at the "
+        "same time do not fit. The report names each with its size.",
+        "tw.trans(tile)  # of 512 x 512 float32 elements",
+        "Use smaller tiles, or fewer stages.",
+    ),
+    "TW0312": Page(
+        "an operation that this GPU cannot do",
+        "The operation or its element type has no instruction and no replacement on this "
+        "architecture.",
+        "tw.lgamma(x)  # of float64 elements, on sim:sm_80",
+        "The report names the alternative; compute it in float32, for example.",
+    ),
+    "TW0313": Page(
+        "too many warps",
+        "A program has a power of two of warps, and at most as many as the architecture allows.",
+        "kernel[grid](x, num_warps=64)",
+        "Use num_warps=4 or 8.",
+    ),
     "TW0501": Page(
         "a kernel cache that cannot be used",
         "The directory cannot be created or written, belongs to another user, is open to "
@@ -511,6 +538,25 @@ PAGES: dict[str, Page] = {
         "The reference device could not read the IR that it was given.",
         "",
         "Please report it; `tilewright cache clear` removes what is stored.",
+    ),
+    "TW0611": Page(
+        "a pointer to unknown memory",
+        "The simulator checks every access, so it needs to know which memory a pointer leads to.",
+        "kernel[grid](address_as_an_integer, n)",
+        "Pass the array itself.",
+    ),
+    "TW0612": Page(
+        "the simulator found a fault in a kernel",
+        "The GPU code read or wrote outside of its arrays, raced, used a value that nothing had "
+        "computed, or hung. The report has each finding with its array, offset and source line.",
+        "tw.load(x + i)  # without a mask, past the end of x",
+        "Mask the access; order accesses to the same address with tw.debug_barrier() or atomics.",
+    ),
+    "TW0613": Page(
+        "a launch on a target that is no device",
+        "Names such as nvidia:sm_80 say for which GPU to compile; nothing runs there.",
+        'with tw.device("nvidia:sm_80"): kernel[grid](x)',
+        "Launch on sim:sm_80, or on cuda:0 where there is a GPU.",
     ),
     "TW0900": Page(
         "a failure without a code of its own",

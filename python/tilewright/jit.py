@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, overload
 
 from . import knobs
-from .arguments import ArgumentProblem, Facts, parse_facts, pointer_facts
+from .arguments import ArgumentProblem, Facts, parse_facts, pointer_facts, read_constant
 from .capture import SourceNotFound, capture
 from .compile import CompiledKernel, Options, Request, Source, compile_request
 from .devices import check_device, current_device
@@ -207,7 +207,8 @@ class JITFunction:
     ) -> CompiledKernel:
         """Compile from a signature: `{"x": "*fp32:16", "n": "i32"}` with the constants' values.
 
-        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1. Raises LaunchError
+        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1. A parameter whose value
+        is given is a compile-time constant, whether declared so or not. Raises LaunchError
         TW0404 when a parameter has neither, ValueError for an entry that is no type.
         """
         if device is not None:
@@ -223,7 +224,8 @@ class JITFunction:
             value, _ = Binder(self.fn.__name__, (parameter,)).bind(
                 (), {k: v for k, v in given.items() if k == parameter.name}, self._options
             )
-            facts.append(parameter.reader()(value[0])[0])
+            reader = read_constant if parameter.name in given else parameter.reader()
+            facts.append(reader(value[0])[0])
             values.append(value[0])
         chosen = checked_options(self._options._replace(**options))
         key = (device or current_device(), chosen, tuple(facts))

@@ -13,8 +13,11 @@ from .native import native
 
 Programs = tuple[int, int, int]
 _LARGEST = 0x7FFFFFFF
-# Devices that check every access need to know the memory behind each pointer.
-CHECKING_DEVICES = frozenset({"reference"})
+
+
+def checks_accesses(device: str) -> bool:
+    """Whether a device checks every access: it needs to know the memory behind each pointer."""
+    return device == "reference" or device.startswith("sim:")
 
 
 def resolve_grid(grid: Any, arguments: Mapping[str, Any] | None) -> Programs:
@@ -65,7 +68,7 @@ def launch(
 ) -> None:
     """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
     memory = None
-    if kernel.request.device in CHECKING_DEVICES:
+    if checks_accesses(kernel.request.device):
         memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
     x, y, z = programs
     report = native().launch(kernel.native, x, y, z, kernel.pick(bits), memory)

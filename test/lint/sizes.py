@@ -16,7 +16,9 @@ MAX_FILE_LINES = 700
 MAX_HEADER_LINES = 150
 
 # Files whose length is that of a table, and why it stays one table: path -> reason.
-EXEMPT: dict[str, str] = {}
+EXEMPT: dict[str, str] = {
+    "backend/warpsim/Instruction.h": "most of it enumerates the words of an instruction set",
+}
 
 
 class Function(NamedTuple):

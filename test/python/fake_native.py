@@ -58,6 +58,8 @@ class Kernel:
     code_bytes = 100
     scratch_bytes = 0
     milliseconds = {"frontend": 1.0}
+    assembled = b""
+    resources: dict[str, int] = {}
 
     def __init__(self, specialization: Specialization, target: str, number: int) -> None:
         self.target = target
@@ -124,6 +126,9 @@ class FakeNative:
 
     def targets(self) -> list[str]:
         return ["cpu", "reference"]
+
+    def check_target(self, name: str) -> dict[str, Any] | None:
+        return None if name in self.targets() else {"code": "TW0401"}
 
     def build_id(self) -> str:
         return "build"

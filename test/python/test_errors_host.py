@@ -242,7 +242,7 @@ def test_compile_on_the_command_line(
         ("{}", [], "FILE.py:NAME"),
         ("{}x:scale", [], "x"),
         ("{}:scale", ["--signature", "out=*fp32,x=*fp32"], "TW0404"),
-        ("{}:scale", ["--signature", "out"], "'out' is not NAME=VALUE"),
+        ("{}:scale", ["--signature", "out"], "unknown dtype 'out'"),
         ("{}:scale", ["--signature", "out=*f,x=*fp32,n=i32"], "unknown dtype 'f'"),
         ("{}:scale", ["--target", "gpu"], "TW0401"),
     ],

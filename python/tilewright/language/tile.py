@@ -350,12 +350,16 @@ def umulhi(x: Value, y: Value) -> tensor:
 
 @builtin
 def fdiv(x: Value, y: Value, ieee_rounding: bool = False) -> tensor:
-    """The quotient of floats; `ieee_rounding` asks for correct rounding, which is always given."""
+    """The quotient of floats, as x / y gives it: float16 and bfloat16 in float32, rounded once more.
+
+    Of float32, it is correctly rounded on CPUs and within 2 units in the last place on GPUs;
+    `ieee_rounding` asks for correct rounding there too. Of float64, it always is correctly rounded.
+    """
 
 
 @builtin
 def div_rn(x: Value, y: Value) -> tensor:
-    """The quotient of floats, correctly rounded to nearest even."""
+    """The quotient of floats, correctly rounded to nearest even on every device."""
 
 
 def cdiv(x: Any, div: Any) -> Any:

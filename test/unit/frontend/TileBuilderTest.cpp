@@ -51,6 +51,17 @@ TEST_F(TileBuilderTest, DivisionIsInFloat32OrFloat64) {
   EXPECT_EQ(result(tiles.binary(B::Mod, value("fp16", {8}), literal(2))), "arith.remf float32[8]");
 }
 
+TEST_F(TileBuilderTest, OnlyInexactDivisionOfFloat32AllowsReciprocals) {
+  auto allows = [](TileBuilder::Value quotient) {
+    auto division = quotient->value.getDefiningOp<mlir::arith::DivFOp>();
+    return division && division.getFastmath() == mlir::arith::FastMathFlags::arcp;
+  };
+  EXPECT_TRUE(allows(tiles.binary(B::Div, value("fp32", {8}), value("fp32", {8}))));
+  EXPECT_TRUE(allows(tiles.fdiv(value("fp32", {8}), value("fp32", {8}), /*isExact=*/false)));
+  EXPECT_FALSE(allows(tiles.fdiv(value("fp32", {8}), value("fp32", {8}), /*isExact=*/true)));
+  EXPECT_FALSE(allows(tiles.binary(B::Div, value("fp64", {8}), value("fp64", {8}))));
+}
+
 TEST_F(TileBuilderTest, HalfArithmeticStaysHalf) {
   EXPECT_EQ(result(tiles.binary(B::Mul, value("bf16", {8}), value("bf16", {8}))),
             "arith.mulf bfloat16[8]");

@@ -1,6 +1,7 @@
-// Compiles functions in LLVM and vector dialects through expand-math to machine code, for tests of
-// values.
+// Compiles functions in LLVM and vector dialects through expand-math, or functions of one lane
+// through expand-simt-math, to machine code, for tests of values.
 #include "VectorJit.h"
+#include "ir/simt/Simt.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -45,9 +46,8 @@ unsigned tw::test::hostVectorBytes() {
 }
 
 /// A loop over vectors around the function's body.
-static std::string moduleText(const VectorFunction &function) {
-  std::string in = llvm::formatv("vector<{0}x{1}>", function.lanes, function.inputElement);
-  std::string out = llvm::formatv("vector<{0}x{1}>", function.lanes, function.outputElement);
+static std::string moduleText(StringRef in, StringRef out, StringRef inputElement,
+                              StringRef outputElement, unsigned lanes, StringRef body) {
   return llvm::formatv(R"(
     llvm.func @apply(%pa: !llvm.ptr, %pb: !llvm.ptr, %pr: !llvm.ptr, %n: i64) {{
       %zero = arith.constant 0 : i64
@@ -71,22 +71,19 @@ static std::string moduleText(const VectorFunction &function) {
     ^end:
       llvm.return
     })",
-                       in, out, function.body, function.inputElement, function.outputElement,
-                       function.lanes);
+                       in, out, body, inputElement, outputElement, lanes);
 }
 
 static void loadDialects(MLIRContext &context) {
   context.loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect,
-                      math::MathDialect, scf::SCFDialect, vector::VectorDialect>();
+                      math::MathDialect, scf::SCFDialect, vector::VectorDialect,
+                      tw::simt::SimtDialect>();
   registerBuiltinDialectTranslation(context);
   registerLLVMDialectTranslation(context);
 }
 
-static LogicalResult lower(ModuleOp module, unsigned vectorBytes) {
+static LogicalResult lowerToLlvm(ModuleOp module) {
   PassManager passes(module.getContext());
-  tw::ExpandMathOptions options;
-  options.vectorBytes = vectorBytes;
-  passes.addPass(tw::createExpandMath(options));
   passes.addPass(createSCFToControlFlowPass());
   if (failed(passes.run(module)))
     return failure();
@@ -105,7 +102,56 @@ static LogicalResult lower(ModuleOp module, unsigned vectorBytes) {
   return applyFullConversion(module, target, std::move(patterns));
 }
 
-static llvm::Error link(llvm::orc::LLJIT &jit, llvm::orc::ThreadSafeModule module) {
+static LogicalResult expandVectors(ModuleOp module, unsigned vectorBytes) {
+  PassManager passes(module.getContext());
+  tw::ExpandMathOptions options;
+  options.vectorBytes = vectorBytes;
+  passes.addPass(tw::createExpandMath(options));
+  return passes.run(module);
+}
+
+/// Calls of the stand-ins take the place of the machine's instructions.
+static LogicalResult expandLane(ModuleOp module) {
+  PassManager passes(module.getContext());
+  passes.addPass(tw::createExpandSimtMath());
+  if (failed(passes.run(module)))
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+  Type single = builder.getF32Type(), kind = builder.getI32Type();
+  Location loc = module.getLoc();
+  auto declare = [&](StringRef name, ArrayRef<Type> operands) {
+    auto type = LLVM::LLVMFunctionType::get(single, operands);
+    return LLVM::LLVMFuncOp::create(builder, loc, name, type);
+  };
+  LLVM::LLVMFuncOp approximate = declare("lane_approximate", {kind, single});
+  LLVM::LLVMFuncOp divide = declare("lane_divide", {single, single});
+  module.walk([&](Operation *op) {
+    IRRewriter rewriter(op);
+    if (auto approx = dyn_cast<tw::simt::ApproxOp>(op)) {
+      Value number =
+          LLVM::ConstantOp::create(rewriter, loc, kind, static_cast<int64_t>(approx.getKind()));
+      rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, approximate,
+                                                ValueRange{number, approx.getSource()});
+    } else if (isa<tw::simt::DivideOp>(op)) {
+      rewriter.replaceOpWithNewOp<LLVM::CallOp>(op, divide, op->getOperands());
+    }
+  });
+  return success();
+}
+
+static llvm::Error link(llvm::orc::LLJIT &jit, llvm::orc::ThreadSafeModule module,
+                        const LaneMachine &machine) {
+  auto symbolOf = [](auto *function) {
+    return llvm::orc::ExecutorSymbolDef(llvm::orc::ExecutorAddr::fromPtr(function),
+                                        llvm::JITSymbolFlags::Exported);
+  };
+  llvm::orc::SymbolMap symbols;
+  if (machine.approximate)
+    symbols[jit.mangleAndIntern("lane_approximate")] = symbolOf(machine.approximate);
+  if (machine.divide)
+    symbols[jit.mangleAndIntern("lane_divide")] = symbolOf(machine.divide);
+  if (llvm::Error error = jit.getMainJITDylib().define(llvm::orc::absoluteSymbols(symbols)))
+    return error;
   using llvm::orc::DynamicLibrarySearchGenerator;
   char prefix = jit.getDataLayout().getGlobalPrefix();
   for (const char *library : {"libmvec.so.1", "libm.so.6"}) {
@@ -117,14 +163,15 @@ static llvm::Error link(llvm::orc::LLJIT &jit, llvm::orc::ThreadSafeModule modul
   return jit.addIRModule(std::move(module));
 }
 
-std::unique_ptr<VectorJit> VectorJit::compile(const VectorFunction &function,
-                                              unsigned vectorBytes) {
+template <typename Expand>
+std::unique_ptr<VectorJit> VectorJit::build(const std::string &text, Expand expand,
+                                            const LaneMachine &machine) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadDialects(context);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(moduleText(function), &context);
-  if (!module || failed(lower(*module, vectorBytes)))
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  if (!module || failed(expand(*module)) || failed(lowerToLlvm(*module)))
     return nullptr;
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   std::unique_ptr<llvm::Module> llvmModule = translateModuleToLLVMIR(*module, *llvmContext);
@@ -136,7 +183,7 @@ std::unique_ptr<VectorJit> VectorJit::compile(const VectorFunction &function,
   llvmModule->setDataLayout((*jit)->getDataLayout());
   auto state = std::make_unique<State>();
   state->jit = std::move(*jit);
-  llvm::Error error = link(*state->jit, {std::move(llvmModule), std::move(llvmContext)});
+  llvm::Error error = link(*state->jit, {std::move(llvmModule), std::move(llvmContext)}, machine);
   if (error) {
     llvm::logAllUnhandledErrors(std::move(error), llvm::errs());
     return nullptr;
@@ -148,6 +195,23 @@ std::unique_ptr<VectorJit> VectorJit::compile(const VectorFunction &function,
   }
   state->function = address->toPtr<decltype(state->function)>();
   return std::unique_ptr<VectorJit>(new VectorJit(std::move(state)));
+}
+
+std::unique_ptr<VectorJit> VectorJit::compile(const VectorFunction &function,
+                                              unsigned vectorBytes) {
+  std::string in = llvm::formatv("vector<{0}x{1}>", function.lanes, function.inputElement);
+  std::string out = llvm::formatv("vector<{0}x{1}>", function.lanes, function.outputElement);
+  std::string text = moduleText(in, out, function.inputElement, function.outputElement,
+                                function.lanes, function.body);
+  return build(
+      text, [&](ModuleOp module) { return expandVectors(module, vectorBytes); }, LaneMachine());
+}
+
+std::unique_ptr<VectorJit> VectorJit::compile(const LaneFunction &function,
+                                              const LaneMachine &machine) {
+  std::string text = moduleText(function.inputElement, function.outputElement,
+                                function.inputElement, function.outputElement, 1, function.body);
+  return build(text, expandLane, machine);
 }
 
 void VectorJit::run(const void *a, const void *b, void *out, int64_t numVectors) const {

@@ -1,0 +1,118 @@
+// What lives as long as the process: targets, their devices, loaded kernels and caches.
+#include "backend/api/Service.h"
+#include "backend/BytecodeTarget.h"
+#include "backend/api/BuildId.h"
+#include "backend/api/CacheKey.h"
+#include "backend/cpu/CpuDevice.h"
+#include "backend/cpu/CpuTarget.h"
+#include "backend/nvidia/NvidiaTarget.h"
+#include "backend/reference/ReferenceDevice.h"
+#include "backend/warpsim/WarpsimDevice.h"
+
+using namespace tw;
+using namespace tw::api;
+
+static constexpr size_t kMaxLoadedKernels = 2048;
+static constexpr uint64_t kMaxRecordBytes = 64 << 20;
+
+namespace {
+/// The device of targets that are compiled for and not run here.
+class CompileOnlyDevice final : public Device {
+public:
+  explicit CompileOnlyDevice(std::string target) : target(std::move(target)) {}
+  std::string name() const override { return target; }
+  std::shared_ptr<LoadedKernel> load(const Artifact &, RuntimeError &) override {
+    return std::make_shared<LoadedKernel>();
+  }
+  std::optional<RuntimeError> launch(LoadedKernel &, const LaunchGrid &,
+                                     std::span<const LaunchArgument>) override {
+    auto [maker, arch] = llvm::StringRef(target).split(':');
+    return RuntimeError{RuntimeError::Kind::Device, "TW0613",
+                        "`" + target + "` is a target to compile for, not a device",
+                        "launch on sim:" + arch.str() + ", which executes the same code here"};
+  }
+
+private:
+  std::string target;
+};
+} // namespace
+
+Service &api::service() {
+  static Service *instance = new Service;
+  return *instance;
+}
+
+Service::Service() : store(kMaxLoadedKernels) {
+  std::shared_ptr<Device> cpu = makeCpuDevice();
+  entries["cpu"] = {makeCpuTarget(), cpu};
+  for (const std::string &level : cpuLevels())
+    entries["cpu:" + level] = {makeCpuTarget(level), cpu};
+  entries["reference"] = {makeBytecodeTarget("reference"), makeReferenceDevice()};
+}
+
+std::vector<std::string> Service::names() const {
+  std::vector<std::string> names = {"cpu"};
+  for (const std::string &level : cpuLevels())
+    names.push_back("cpu:" + level);
+  names.push_back("reference");
+  for (const char *maker : {"sim:", "nvidia:"})
+    for (const std::string &arch : nvidiaArchs())
+      names.push_back(maker + arch);
+  return names;
+}
+
+/// A target and device whose name has an arch: made when first asked for.
+static std::optional<TargetEntry> makeEntry(llvm::StringRef name, RuntimeError &error) {
+  auto [kind, rest] = name.split(':');
+  std::string arch = rest.str();
+  bool isArch = llvm::is_contained(nvidiaArchs(), arch);
+  if (kind == "sim" && isArch)
+    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/false), makeWarpsimDevice(arch)};
+  if (kind == "nvidia" && isArch)
+    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/true),
+                       std::make_shared<CompileOnlyDevice>(name.str())};
+  error = {RuntimeError::Kind::Launch, "TW0401", ("there is no device `" + name + "`").str(), ""};
+  if ((kind == "sim" || kind == "nvidia") && !arch.empty())
+    error.hint = "did you mean " + kind.str() + ":" + closestArch(arch) + "?";
+  else
+    error.hint = "this build has: " + llvm::join(api::targets(), ", ");
+  return std::nullopt;
+}
+
+const TargetEntry *Service::findTarget(const std::string &name, RuntimeError &error) {
+  std::lock_guard lock(entriesMutex);
+  auto found = entries.find(name);
+  if (found != entries.end())
+    return &found->second;
+  std::optional<TargetEntry> entry = makeEntry(name, error);
+  return entry ? &(entries[name] = std::move(*entry)) : nullptr;
+}
+
+static bool isInUse(const CacheSettings &settings) {
+  return settings.enabled && !settings.directory.empty() && !identifyBuild().empty();
+}
+
+DiskCache *Service::acquire(CacheMap &map, const std::string &directory,
+                            DiskCacheSettings diskSettings) {
+  std::lock_guard lock(cachesMutex);
+  std::unique_ptr<DiskCache> &cache = map[directory];
+  if (!cache) {
+    diskSettings.directory = directory;
+    diskSettings.hash = hashBytes;
+    cache = std::make_unique<DiskCache>(std::move(diskSettings));
+  }
+  return cache.get();
+}
+
+DiskCache *Service::acquireCache(const CacheSettings &settings) {
+  return isInUse(settings) ? acquire(caches, settings.directory, DiskCacheSettings()) : nullptr;
+}
+
+DiskCache *Service::acquireRecords(const CacheSettings &settings) {
+  DiskCache *cache = acquireCache(settings);
+  if (!cache || !cache->isUsable())
+    return nullptr;
+  DiskCacheSettings diskSettings;
+  diskSettings.maxBytes = kMaxRecordBytes;
+  return acquire(records, settings.directory + "/records", std::move(diskSettings));
+}

@@ -1,0 +1,48 @@
+// What lives as long as the process: targets, their devices, loaded kernels and caches.
+#ifndef BACKEND_API_SERVICE_H
+#define BACKEND_API_SERVICE_H
+#include "backend/Target.h"
+#include "backend/api/Compile.h"
+#include "backend/api/KernelStore.h"
+#include "runtime/DiskCache.h"
+#include <map>
+#include <mutex>
+
+namespace tw::api {
+
+/// A target and the device that runs what it compiles.
+struct TargetEntry {
+  std::unique_ptr<Target> target;
+  std::shared_ptr<Device> device;
+};
+
+class Service {
+public:
+  Service();
+  /// The target of a name, made at its first use; null with a reason in `error`.
+  const TargetEntry *findTarget(const std::string &name, RuntimeError &error);
+  /// The names that this build has without asking a driver.
+  std::vector<std::string> names() const;
+  Device &cpu() { return *entries["cpu"].device; }
+
+  DiskCache *acquireCache(const CacheSettings &settings);
+  /// The records of a cache; null where its kernels cannot be kept either.
+  DiskCache *acquireRecords(const CacheSettings &settings);
+
+  KernelStore store;
+  std::mutex cachesMutex; // guards the maps of caches; each cache is thread safe itself
+  using CacheMap = std::map<std::string, std::unique_ptr<DiskCache>>;
+  CacheMap caches, records;
+
+private:
+  DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings);
+
+  std::mutex entriesMutex; // guards the map; entries never go away
+  std::map<std::string, TargetEntry> entries;
+};
+
+/// Never destroyed: kernels may outlive static destructors.
+Service &service();
+
+} // namespace tw::api
+#endif

@@ -1,0 +1,183 @@
+// Printing and assertions: calls of the two functions that the driver gives every module, with
+// texts as the other devices write them (backend/cpu/HostFunctions.cpp).
+#include "backend/nvidia/LowerNvidia.h"
+#include "ir/Diagnostic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::nvidia;
+
+namespace {
+/// A line for vprintf: its format and the values that it names.
+struct Line {
+  std::string format;
+  SmallVector<Value> values;
+};
+} // namespace
+
+/// The address of a constant, zero-terminated text; one per text and module.
+static Value stringAddress(Lowering &lowering, StringRef text) {
+  OpBuilder &b = lowering.builder;
+  Operation *&global = lowering.strings[text.str()];
+  if (!global) {
+    std::string terminated = text.str() + '\0';
+    auto type = LLVM::LLVMArrayType::get(b.getI8Type(), terminated.size());
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(lowering.module.getBody());
+    // No Python identifier has a dollar sign: the name cannot meet a kernel's.
+    std::string name = "string$" + std::to_string(lowering.strings.size() - 1);
+    global = LLVM::GlobalOp::create(b, lowering.loc, type, /*isConstant=*/true,
+                                    LLVM::Linkage::Internal, name, b.getStringAttr(terminated),
+                                    /*alignment=*/1, /*addrSpace=*/1);
+  }
+  Value address = LLVM::AddressOfOp::create(b, lowering.loc, cast<LLVM::GlobalOp>(global));
+  return LLVM::AddrSpaceCastOp::create(b, lowering.loc, LLVM::LLVMPointerType::get(b.getContext()),
+                                       address);
+}
+
+static LLVM::LLVMFuncOp declare(Lowering &lowering, StringRef name, Type result,
+                                ArrayRef<Type> arguments) {
+  if (auto found = lowering.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return found;
+  OpBuilder &b = lowering.builder;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(lowering.module.getBody());
+  return LLVM::LLVMFuncOp::create(b, lowering.loc, name,
+                                  LLVM::LLVMFunctionType::get(result, arguments));
+}
+
+/// Memory on the stack for the values of a line, made once at the start of the kernel: the machine
+/// has no stack that grows.
+static Value bufferOf(Lowering &lowering, Type type) {
+  Value &buffer = lowering.buffers[type];
+  if (buffer)
+    return buffer;
+  OpBuilder &b = lowering.builder;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&lowering.kernel->getRegion(0).front());
+  Value one = LLVM::ConstantOp::create(b, lowering.loc, b.getI32Type(), b.getI32IntegerAttr(1));
+  buffer = LLVM::AllocaOp::create(b, lowering.loc, LLVM::LLVMPointerType::get(b.getContext()), type,
+                                  one, /*alignment=*/8);
+  return buffer;
+}
+
+/// Calls vprintf: the values lie one after another, each aligned to its size.
+static void emitLine(Lowering &lowering, const Line &line) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i32 = b.getI32Type();
+  SmallVector<Type> types(ValueRange(line.values).getTypes());
+  Type structure = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
+  Value buffer = bufferOf(lowering, structure);
+  for (auto [position, value] : llvm::enumerate(line.values)) {
+    Value place = LLVM::GEPOp::create(b, loc, pointer, structure, buffer,
+                                      ArrayRef<LLVM::GEPArg>{0, int32_t(position)});
+    LLVM::StoreOp::create(b, loc, value, place);
+  }
+  LLVM::LLVMFuncOp print = declare(lowering, "vprintf", i32, {pointer, pointer});
+  LLVM::CallOp::create(b, loc, print, ValueRange{stringAddress(lowering, line.format), buffer});
+}
+
+/// `text` as part of a format.
+static std::string escaped(StringRef text) {
+  std::string result;
+  for (char character : text)
+    result += character == '%' ? "%%" : std::string(1, character);
+  return result;
+}
+
+/// Adds "pid (x, y, z) idx (i, j)".
+static void addPlace(Lowering &lowering, ArrayRef<int64_t> shape, Value index, Line &line) {
+  OpBuilder &b = lowering.builder;
+  line.format += "pid (%u, %u, %u) idx (";
+  for (const char *name : {"ctaid.x", "ctaid.y", "ctaid.z"})
+    line.values.push_back(readSpecialRegister(lowering, name, 0, INT32_MAX));
+  SmallVector<Value> coordinates;
+  for (int64_t extent : llvm::reverse(shape)) {
+    Value size = arith::ConstantOp::create(b, lowering.loc, b.getI32IntegerAttr(extent));
+    coordinates.push_back(arith::RemUIOp::create(b, lowering.loc, index, size));
+    index = arith::DivUIOp::create(b, lowering.loc, index, size);
+  }
+  std::string separator;
+  for (Value coordinate : llvm::reverse(coordinates)) {
+    line.format += separator + "%u";
+    separator = ", ";
+    line.values.push_back(coordinate);
+  }
+  line.format += ")";
+}
+
+static Value chooseText(Lowering &lowering, Value condition, StringRef yes, StringRef no) {
+  return arith::SelectOp::create(lowering.builder, lowering.loc, condition,
+                                 stringAddress(lowering, yes), stringAddress(lowering, no));
+}
+
+/// Adds a space and the value: nine digits tell any two f32 apart.
+static void addValue(Lowering &lowering, simt::PrintOp op, Line &line) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value value = op.getValue();
+  Type type = value.getType(), i64 = b.getI64Type();
+  if (isa<LLVM::LLVMPointerType>(type)) {
+    line.format += " 0x%016llx";
+    line.values.push_back(LLVM::PtrToIntOp::create(b, loc, i64, value));
+  } else if (isa<FloatType>(type)) {
+    line.format += op.getHex() ? " %a" : " %.9g";
+    line.values.push_back(
+        type.isF64() ? value : Value(arith::ExtFOp::create(b, loc, b.getF64Type(), value)));
+  } else if (type.isInteger(1) && !op.getHex()) {
+    line.format += " %s";
+    line.values.push_back(chooseText(lowering, value, "True", "False"));
+  } else {
+    bool isSigned = op.getIsSigned() && !type.isInteger(1);
+    line.format += op.getHex() ? " 0x%llx" : isSigned ? " %lld" : " %llu";
+    if (!type.isInteger(64))
+      value = isSigned ? Value(arith::ExtSIOp::create(b, loc, i64, value))
+                       : Value(arith::ExtUIOp::create(b, loc, i64, value));
+    line.values.push_back(value);
+  }
+}
+
+void tw::nvidia::lowerPrint(Lowering &lowering, simt::PrintOp op) {
+  OpBuilder &b = lowering.builder;
+  auto branch = scf::IfOp::create(b, lowering.loc, op.getMask(), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Line line;
+  addPlace(lowering, op.getShape(), op.getIndex(), line);
+  line.format += " " + escaped(op.getPrefix());
+  if (op.getValue())
+    addValue(lowering, op, line);
+  line.format += "\n";
+  emitLine(lowering, line);
+}
+
+/// Prints which element failed, which the driver's own message has no place for, then stops.
+void tw::nvidia::lowerAssert(Lowering &lowering, simt::AssertOp op) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  auto branch = scf::IfOp::create(b, loc, op.getFailed(), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SourceSpan span = spanOf(loc);
+  Line line;
+  line.format = "device_assert failed at " + escaped(span.file) + ":" + std::to_string(span.line) +
+                ": " + escaped(op.getMessage()) + " (";
+  addPlace(lowering, op.getShape(), op.getIndex(), line);
+  line.format += ")\n";
+  emitLine(lowering, line);
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i32 = b.getI32Type(),
+       i64 = b.getI64Type();
+  LLVM::LLVMFuncOp fail = declare(lowering, "__assertfail", LLVM::LLVMVoidType::get(b.getContext()),
+                                  {pointer, pointer, i32, pointer, i64});
+  Value lineNumber = LLVM::ConstantOp::create(b, loc, i32, b.getI32IntegerAttr(span.line));
+  Value charBytes = LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(1));
+  StringRef kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel).getName();
+  LLVM::CallOp::create(b, loc, fail,
+                       ValueRange{stringAddress(lowering, op.getMessage()),
+                                  stringAddress(lowering, span.file), lineNumber,
+                                  stringAddress(lowering, kernel), charBytes});
+}

@@ -1,0 +1,272 @@
+// The pass `lower-nvidia`: what one thread does in the `simt` dialect becomes LLVM dialect with
+// intrinsics and inline PTX. Control flow and arithmetic stay for lower-to-llvm.
+#include "backend/nvidia/LowerNvidia.h"
+#include "backend/nvidia/InlinePtx.h"
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::nvidia;
+
+/// Shared memory as one array whose size the launch gives. No Python identifier has a dollar sign.
+static constexpr llvm::StringLiteral kSharedMemory = "shared$memory";
+
+bool tw::nvidia::hasFeature(const Lowering &lowering, StringRef feature) {
+  return lowering.target && llvm::any_of(lowering.target.getFeatures(),
+                                         [&](StringAttr has) { return has.getValue() == feature; });
+}
+
+Value tw::nvidia::neededMask(Value mask) {
+  return mask && matchPattern(mask, m_One()) ? Value() : mask;
+}
+
+static Value constantI32(Lowering &lowering, int64_t value) {
+  return LLVM::ConstantOp::create(lowering.builder, lowering.loc, lowering.builder.getI32Type(),
+                                  lowering.builder.getI32IntegerAttr(int32_t(value)));
+}
+
+/// Calls an intrinsic; `result` is null for those without a result.
+static LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const Twine &name, Type result,
+                                           ValueRange operands) {
+  OpBuilder &b = lowering.builder;
+  StringAttr intrinsic = b.getStringAttr("llvm.nvvm." + name);
+  if (!result)
+    return LLVM::CallIntrinsicOp::create(b, lowering.loc, intrinsic, operands);
+  return LLVM::CallIntrinsicOp::create(b, lowering.loc, result, intrinsic, operands);
+}
+
+Value tw::nvidia::readSpecialRegister(Lowering &lowering, StringRef name, int64_t lower,
+                                      int64_t upper) {
+  OpBuilder &b = lowering.builder;
+  auto read = callIntrinsic(lowering, "read.ptx.sreg." + name, b.getI32Type(), /*operands=*/{});
+  auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, lower, upper);
+  NamedAttribute attribute(LLVM::LLVMDialect::getRangeAttrName(), range);
+  read.setResAttrsAttr(b.getArrayAttr(b.getDictionaryAttr(attribute)));
+  return read.getResults();
+}
+
+/// Extents of a grid: CUDA C++ Programming Guide, "Technical Specifications per Compute
+/// Capability".
+static int64_t maxGridExtent(unsigned axis) { return axis == 0 ? INT32_MAX : 65535; }
+
+static Value readGrid(Lowering &lowering, const char *name, unsigned axis, int64_t lower,
+                      int64_t upper) {
+  return readSpecialRegister(lowering, std::string(name) + "." + "xyz"[axis], lower, upper);
+}
+
+/// All threads of a CTA wait; of a CTA of one warp, the lanes.
+static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
+  if (op.getWarp() || lowering.numWarps == 1)
+    callIntrinsic(lowering, "bar.warp.sync", Type(), constantI32(lowering, -1));
+  else
+    callIntrinsic(lowering, "barrier.cta.sync.aligned.all", Type(), constantI32(lowering, 0));
+}
+
+static Value sharedAddress(Lowering &lowering, int64_t offset) {
+  OpBuilder &b = lowering.builder;
+  auto global = lowering.module.lookupSymbol<LLVM::GlobalOp>(kSharedMemory);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(lowering.module.getBody());
+    global = LLVM::GlobalOp::create(b, lowering.loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                                    /*isConstant=*/false, LLVM::Linkage::External, kSharedMemory,
+                                    Attribute(), /*alignment=*/16, /*addrSpace=*/3);
+  }
+  Value start = LLVM::AddressOfOp::create(b, lowering.loc, global);
+  if (offset == 0)
+    return start;
+  return LLVM::GEPOp::create(b, lowering.loc, start.getType(), b.getI8Type(), start,
+                             ArrayRef<LLVM::GEPArg>{int32_t(offset)},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+/// Shuffles one 32-bit register. The last operand is the clamp and segment mask of PTX: with 0 an
+/// upward shuffle stops at lane 0, with 31 the others stop at lane 31.
+static Value shuffleWord(Lowering &lowering, simt::ShuffleMode mode, Value word, Value lane) {
+  const char *name = mode == simt::ShuffleMode::Xor     ? "bfly"
+                     : mode == simt::ShuffleMode::Index ? "idx"
+                     : mode == simt::ShuffleMode::Up    ? "up"
+                                                        : "down";
+  Value clamp = constantI32(lowering, mode == simt::ShuffleMode::Up ? 0 : 31);
+  return callIntrinsic(lowering, Twine("shfl.sync.") + name + ".i32", word.getType(),
+                       {constantI32(lowering, -1), word, lane, clamp})
+      .getResults();
+}
+
+static Value shuffleInteger(Lowering &lowering, simt::ShuffleMode mode, Value value, Value lane) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Type type = value.getType(), i32 = b.getI32Type();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits == 32)
+    return shuffleWord(lowering, mode, value, lane);
+  if (bits < 32) {
+    Value wide = LLVM::ZExtOp::create(b, loc, i32, value);
+    return LLVM::TruncOp::create(b, loc, type, shuffleWord(lowering, mode, wide, lane));
+  }
+  Value half = LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, 32));
+  Value low = LLVM::TruncOp::create(b, loc, i32, value);
+  Value high = LLVM::TruncOp::create(b, loc, i32, Value(LLVM::LShrOp::create(b, loc, value, half)));
+  low = LLVM::ZExtOp::create(b, loc, type, shuffleWord(lowering, mode, low, lane));
+  high = LLVM::ZExtOp::create(b, loc, type, shuffleWord(lowering, mode, high, lane));
+  return LLVM::OrOp::create(b, loc, low, LLVM::ShlOp::create(b, loc, high, half));
+}
+
+static Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value value = op.getValue();
+  Type type = value.getType();
+  if (isa<LLVM::LLVMPointerType>(type)) {
+    value = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), value);
+    value = shuffleInteger(lowering, op.getMode(), value, op.getLane());
+    return LLVM::IntToPtrOp::create(b, loc, type, value);
+  }
+  if (isa<IntegerType>(type))
+    return shuffleInteger(lowering, op.getMode(), value, op.getLane());
+  Type integer = b.getIntegerType(type.getIntOrFloatBitWidth());
+  value = LLVM::BitcastOp::create(b, loc, integer, value);
+  value = shuffleInteger(lowering, op.getMode(), value, op.getLane());
+  return LLVM::BitcastOp::create(b, loc, type, value);
+}
+
+/// The instruction of an approximation, without flushing subnormals to zero: Tile IR keeps them.
+static const char *approximation(simt::ApproxKind kind) {
+  switch (kind) {
+  case simt::ApproxKind::Exp2:
+    return "ex2.approx.f32";
+  case simt::ApproxKind::Log2:
+    return "lg2.approx.f32";
+  case simt::ApproxKind::Reciprocal:
+    return "rcp.approx.f32";
+  case simt::ApproxKind::Sqrt:
+    return "sqrt.approx.f32";
+  case simt::ApproxKind::Rsqrt:
+    return "rsqrt.approx.f32";
+  case simt::ApproxKind::Sin:
+    return "sin.approx.f32";
+  case simt::ApproxKind::Cos:
+    return "cos.approx.f32";
+  case simt::ApproxKind::Tanh:
+    return "tanh.approx.f32";
+  }
+  return nullptr;
+}
+
+static Value lowerPure(Lowering &lowering, Operation *op) {
+  OpBuilder &b = lowering.builder;
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<simt::ThreadIdOp>([&](auto) {
+        return readSpecialRegister(lowering, "tid.x", 0, 32 * int64_t(lowering.numWarps));
+      })
+      .Case<simt::ProgramIdOp>([&](simt::ProgramIdOp id) {
+        return readGrid(lowering, "ctaid", id.getAxis(), 0, maxGridExtent(id.getAxis()));
+      })
+      .Case<simt::NumProgramsOp>([&](simt::NumProgramsOp num) {
+        return readGrid(lowering, "nctaid", num.getAxis(), 1, maxGridExtent(num.getAxis()) + 1);
+      })
+      .Case<simt::ShuffleOp>(
+          [&](simt::ShuffleOp shuffle) { return lowerShuffle(lowering, shuffle); })
+      .Case<simt::SharedAddressOp>([&](simt::SharedAddressOp address) {
+        return sharedAddress(lowering, address.getOffset());
+      })
+      .Case<simt::ApproxOp>([&](simt::ApproxOp approx) {
+        return emitPureInstruction(b, lowering.loc, approximation(approx.getKind()), b.getF32Type(),
+                                   approx.getSource());
+      })
+      .Case<simt::DivideOp>([&](simt::DivideOp divide) {
+        return emitPureInstruction(b, lowering.loc, "div.full.f32", b.getF32Type(),
+                                   {divide.getLhs(), divide.getRhs()});
+      })
+      .Default([](Operation *) { return Value(); });
+}
+
+static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
+  lowering.builder.setInsertionPoint(op);
+  lowering.loc = op->getLoc();
+  if (Value value = lowerPure(lowering, op)) {
+    op->getResult(0).replaceAllUsesWith(value);
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case<simt::BarrierOp>(
+          [&](auto barrier) { return lowerBarrier(lowering, barrier), success(); })
+      .Case<simt::GlobalLoadOp>(
+          [&](auto load) { return lowerGlobalLoad(lowering, load), success(); })
+      .Case<simt::GlobalStoreOp>(
+          [&](auto store) { return lowerGlobalStore(lowering, store), success(); })
+      .Case<simt::AtomicRmwOp>([&](auto rmw) { return lowerAtomicRmw(lowering, rmw), success(); })
+      .Case<simt::AtomicCasOp>([&](auto cas) { return lowerAtomicCas(lowering, cas), success(); })
+      .Case<simt::PrintOp>([&](auto print) { return lowerPrint(lowering, print), success(); })
+      .Case<simt::AssertOp>([&](auto check) { return lowerAssert(lowering, check), success(); })
+      .Default([](Operation *op) { return op->emitOpError("has no meaning for one thread"); });
+}
+
+/// Makes the function a kernel of `numWarps` warps, and turns what is known of its arguments into
+/// LLVM's words. The other attributes of Tile IR have done their work.
+static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps) {
+  Builder b(kernel.getContext());
+  kernel.setCConv(LLVM::cconv::CConv::PTX_Kernel);
+  Attribute threads[] = {b.getStringAttr("nvvm.reqntid"),
+                         b.getStringAttr(std::to_string(32 * numWarps))};
+  kernel.setPassthroughAttr(b.getArrayAttr(b.getArrayAttr(threads)));
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
+    bool isPointer = isa<LLVM::LLVMPointerType>(kernel.getArgument(i).getType());
+    if (isPointer && kernel.getArgAttr(i, tile::kArgDisjoint))
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+    auto divisor = kernel.getArgAttrOfType<IntegerAttr>(i, tile::kArgDivisibility);
+    if (isPointer && divisor && llvm::isPowerOf2_64(divisor.getInt()))
+      kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
+                        b.getI64IntegerAttr(divisor.getInt()));
+    for (NamedAttribute attribute :
+         llvm::to_vector(mlir::function_interface_impl::getArgAttrs(kernel, i)))
+      if (attribute.getName().strref().starts_with("tile."))
+        kernel.removeArgAttr(i, attribute.getName());
+  }
+}
+
+static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps) {
+  Lowering lowering(kernel, numWarps, targetOf(kernel));
+  SmallVector<Operation *> operations;
+  kernel.walk([&](Operation *op) {
+    if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()))
+      operations.push_back(op);
+  });
+  for (Operation *op : operations) {
+    if (failed(lowerOperation(lowering, op)))
+      return failure();
+    op->erase();
+  }
+  declareKernel(kernel, numWarps);
+  return success();
+}
+
+namespace {
+struct LowerNvidia : PassWrapper<LowerNvidia, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerNvidia)
+  StringRef getArgument() const override { return "lower-nvidia"; }
+  StringRef getDescription() const override {
+    return "what one thread does becomes intrinsics and inline PTX";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect, arith::ArithDialect, scf::SCFDialect>();
+  }
+  void runOnOperation() override {
+    auto numWarps = getOperation()->getAttrOfType<IntegerAttr>(simt::kNumWarps);
+    for (auto kernel : llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>()))
+      if (kernel->hasAttr(simt::kKernel) &&
+          failed(lowerKernel(kernel, numWarps ? unsigned(numWarps.getInt()) : 4)))
+        return signalPassFailure();
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> tw::createLowerNvidia() { return std::make_unique<LowerNvidia>(); }
+
+void tw::registerNvidiaPasses() {
+  registerPass([] { return createLowerNvidia(); });
+}

@@ -1,0 +1,57 @@
+// What one thread does in the `simt` dialect, as LLVM dialect for NVIDIA GPUs.
+#ifndef BACKEND_NVIDIA_LOWERNVIDIA_H
+#define BACKEND_NVIDIA_LOWERNVIDIA_H
+#include "ir/simt/Simt.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include <map>
+#include <memory>
+
+namespace tw {
+
+/// The pass `lower-nvidia`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
+std::unique_ptr<mlir::Pass> createLowerNvidia();
+/// Registers the passes of this folder by name for tile-opt.
+void registerNvidiaPasses();
+
+namespace nvidia {
+
+/// The state of lowering one kernel. `builder` stands at the operation being lowered.
+struct Lowering {
+  Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target)
+      : builder(kernel), loc(kernel->getLoc()), module(kernel->getParentOfType<mlir::ModuleOp>()),
+        kernel(kernel), numWarps(numWarps), target(target) {}
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::ModuleOp module;
+  mlir::Operation *kernel; // the llvm.func
+  unsigned numWarps;
+  tile::TargetAttr target;                          // may be null: the oldest GPU
+  std::map<std::string, mlir::Operation *> strings; // llvm.mlir.global by text
+  llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the functions that print
+};
+
+/// Whether the target has a feature, as "atomic-bf16".
+bool hasFeature(const Lowering &lowering, llvm::StringRef feature);
+/// A 32-bit special register such as "ctaid.x" whose value lies in [lower, upper).
+mlir::Value readSpecialRegister(Lowering &lowering, llvm::StringRef name, int64_t lower,
+                                int64_t upper);
+/// The mask as an operand of instructions: null when it is absent or constantly true.
+mlir::Value neededMask(mlir::Value mask);
+
+// One function per group; each replaces the operation's results but leaves it to be erased.
+// LowerGlobalAccess.cpp
+void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
+void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
+// LowerAtomics.cpp
+void lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op);
+void lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op);
+// LowerDebugCalls.cpp
+void lowerPrint(Lowering &lowering, simt::PrintOp op);
+void lowerAssert(Lowering &lowering, simt::AssertOp op);
+
+} // namespace nvidia
+} // namespace tw
+#endif

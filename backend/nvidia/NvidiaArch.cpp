@@ -1,0 +1,82 @@
+// The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
+#include "backend/nvidia/NvidiaArch.h"
+#include "ir/tile/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace tw;
+
+/// Shared memory: CUDA C++ Programming Guide, table "Technical Specifications per Compute
+/// Capability". PTX versions: PTX ISA, "Release Notes"; fp8 matrix instructions of sm_89 need 8.4.
+static constexpr NvidiaArch kArchs[] = {
+    {"sm_80", 80, "80", 163 * 1024},    {"sm_86", 86, "80", 99 * 1024},
+    {"sm_89", 89, "84", 99 * 1024},     {"sm_90a", 90, "84", 227 * 1024},
+    {"sm_100a", 100, "86", 227 * 1024}, {"sm_120", 120, "87", 99 * 1024},
+};
+
+llvm::ArrayRef<NvidiaArch> tw::nvidiaArchTable() { return kArchs; }
+
+const NvidiaArch *tw::findNvidiaArch(llvm::StringRef name) {
+  for (const NvidiaArch &arch : kArchs)
+    if (arch.name == name)
+      return &arch;
+  return nullptr;
+}
+
+std::vector<std::string> tw::nvidiaArchs() {
+  std::vector<std::string> names;
+  for (const NvidiaArch &arch : kArchs)
+    names.push_back(arch.name.str());
+  return names;
+}
+
+/// The digits of a name as a number: 90 of "sm_90".
+static int numberIn(llvm::StringRef name) {
+  int number = 0;
+  name.drop_until(llvm::isDigit).take_while(llvm::isDigit).getAsInteger(10, number);
+  return number;
+}
+
+std::string tw::closestArch(llvm::StringRef name) {
+  // Of names that are equally like it, the one with the nearest number: sm_90a for sm_90.
+  auto distance = [&](const NvidiaArch &arch) {
+    return std::pair(name.edit_distance_insensitive(arch.name),
+                     std::abs(numberIn(name) - int(arch.number)));
+  };
+  auto closer = [&](const NvidiaArch &a, const NvidiaArch &b) { return distance(a) < distance(b); };
+  return std::min_element(std::begin(kArchs), std::end(kArchs), closer)->name.str();
+}
+
+/// Shapes of mma.sync (PTX ISA, "Matrix multiply-accumulate operation using mma instruction").
+static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const NvidiaArch &arch) {
+  mlir::MLIRContext *context = b.getContext();
+  mlir::Type f16 = b.getF16Type(), bf16 = b.getBF16Type(), f32 = b.getF32Type(),
+             f64 = b.getF64Type(), i8 = b.getI8Type(), i32 = b.getI32Type(),
+             tf32 = mlir::FloatTF32Type::get(context);
+  llvm::SmallVector<tile::MmaAttr> rows = {tile::MmaAttr::get(context, 16, 8, 16, f16, f16, f32),
+                                           tile::MmaAttr::get(context, 16, 8, 16, f16, f16, f16),
+                                           tile::MmaAttr::get(context, 16, 8, 16, bf16, bf16, f32),
+                                           tile::MmaAttr::get(context, 16, 8, 8, tf32, tf32, f32),
+                                           tile::MmaAttr::get(context, 16, 8, 32, i8, i8, i32),
+                                           tile::MmaAttr::get(context, 8, 8, 4, f64, f64, f64)};
+  if (arch.number < 89)
+    return rows;
+  mlir::Type fp8s[] = {mlir::Float8E4M3FNType::get(context), mlir::Float8E5M2Type::get(context)};
+  for (mlir::Type a : fp8s)
+    for (mlir::Type other : fp8s)
+      rows.push_back(tile::MmaAttr::get(context, 16, 8, 32, a, other, f32));
+  return rows;
+}
+
+tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch) {
+  mlir::Builder builder(&context);
+  llvm::SmallVector<mlir::StringAttr> features = {builder.getStringAttr("atomic-f16"),
+                                                  builder.getStringAttr("redux")};
+  if (arch.number >= 90)
+    for (const char *feature : {"bf16-arith", "atomic-bf16"})
+      features.push_back(builder.getStringAttr(feature));
+  constexpr unsigned asyncCopyBytes[] = {4, 8, 16};
+  return tile::TargetAttr::get(&context, /*warp_size=*/32, arch.sharedBytes, /*registers=*/255,
+                               /*max_warps=*/32, /*vector_bits=*/128,
+                               mmaInstructions(builder, arch), asyncCopyBytes, features);
+}

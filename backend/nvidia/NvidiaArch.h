@@ -1,0 +1,41 @@
+// The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
+#ifndef BACKEND_NVIDIA_NVIDIAARCH_H
+#define BACKEND_NVIDIA_NVIDIAARCH_H
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <vector>
+
+namespace mlir {
+class MLIRContext;
+}
+namespace tw::tile {
+class TargetAttr;
+}
+
+namespace tw {
+
+/// What differs between the GPUs.
+struct NvidiaArch {
+  llvm::StringLiteral name; // "sm_80", as LLVM, ptxas and users say
+  unsigned number;          // 80: the compute capability times ten
+  /// Version of PTX that is emitted, "80" for 8.0: the oldest that has every instruction we emit
+  /// for the GPU, so that old drivers can still assemble it.
+  llvm::StringLiteral ptxVersion;
+  unsigned sharedBytes; // of one CTA, with the opt-in that the driver asks for above 48 KiB
+};
+
+/// All of them, the oldest first.
+llvm::ArrayRef<NvidiaArch> nvidiaArchTable();
+/// Null when there is no such GPU.
+const NvidiaArch *findNvidiaArch(llvm::StringRef name);
+/// Names of all of them: "sm_80", ...
+std::vector<std::string> nvidiaArchs();
+/// The name that an unknown one most likely means.
+std::string closestArch(llvm::StringRef name);
+
+/// The facts that passes see as the module attribute `tile.target`.
+tile::TargetAttr describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch);
+
+} // namespace tw
+#endif

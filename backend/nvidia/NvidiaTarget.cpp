@@ -1,0 +1,219 @@
+// NVIDIA GPUs as targets of the compiler.
+#include "backend/nvidia/NvidiaTarget.h"
+#include "backend/EmitLlvm.h"
+#include "backend/nvidia/CubinResources.h"
+#include "backend/nvidia/LineTables.h"
+#include "backend/nvidia/LowerNvidia.h"
+#include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "llvm/ADT/StringExtras.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace tw;
+
+/// Writes the machine's facts into the module, for all passes that follow.
+static LogicalResult describeTarget(ModuleOp module, const NvidiaArch &arch, unsigned numWarps) {
+  tile::TargetAttr target = describeNvidia(*module.getContext(), arch);
+  module->setAttr(kTargetAttribute, target);
+  if (llvm::isPowerOf2_32(numWarps) && numWarps <= target.getMaxWarps())
+    return success();
+  Operation *place = module;
+  for (auto kernel : module.getOps<func::FuncOp>())
+    place = kernel;
+  return place->emitError() << "[TW0313] a program cannot have " << numWarps << " warps on "
+                            << arch.name << ": num_warps is 1, 2, 4, 8, 16 or "
+                            << target.getMaxWarps();
+}
+
+namespace {
+struct DescribeNvidia : PassWrapper<DescribeNvidia, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DescribeNvidia)
+  DescribeNvidia(const NvidiaArch &arch, unsigned numWarps) : arch(arch), numWarps(numWarps) {}
+  StringRef getArgument() const override { return "describe-nvidia"; }
+  StringRef getDescription() const override { return "sets the facts of an NVIDIA GPU"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<tile::TileDialect>();
+  }
+  void runOnOperation() override {
+    if (failed(describeTarget(getOperation(), arch, numWarps)))
+      signalPassFailure();
+  }
+  const NvidiaArch &arch;
+  unsigned numWarps;
+};
+
+class NvidiaTarget final : public Target {
+public:
+  NvidiaTarget(const NvidiaArch &arch, bool assembles, AssemblerSettings settings)
+      : arch(arch), assembles(assembles), settings(std::move(settings)) {
+    machine.triple = "nvptx64-nvidia-cuda";
+    machine.cpu = arch.name.str();
+    machine.features = "+ptx" + arch.ptxVersion.str();
+  }
+  std::string name() const override { return "nvidia:" + arch.name.str(); }
+  std::string describe() const override {
+    return machine.triple + ";" + machine.cpu + ";" + machine.features +
+           (assembles ? ";assembled" : ";ptx only");
+  }
+  std::string symbolOf(StringRef kernelName) const override;
+  bool keepsLocations() const override { return true; }
+  ArrayRef<StringLiteral> stages() const override;
+  void addPasses(OpPassManager &pm, const CompileOptions &options) const override;
+  bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
+  bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
+
+private:
+  bool emitPtx(ModuleOp lowered, Artifact &artifact, std::string &error) const;
+  bool assemble(Artifact &artifact, std::string &error) const;
+
+  const NvidiaArch &arch;
+  bool assembles;
+  AssemblerSettings settings;
+  LlvmMachine machine;
+};
+} // namespace
+
+/// PTX names are ASCII, and some belong to PTX or to the driver. Names from Python have no dollar
+/// signs, so those mark what is replaced.
+std::string NvidiaTarget::symbolOf(StringRef kernelName) const {
+  std::string symbol;
+  for (char character : kernelName)
+    symbol += llvm::isAlnum(character) || character == '_'
+                  ? std::string(1, character)
+                  : "$" + llvm::utohexstr(uint8_t(character), /*LowerCase=*/true, /*Width=*/2);
+  bool isTaken = symbol == "WARP_SZ" || symbol == "vprintf" || symbol == "__assertfail";
+  return isTaken ? symbol + "$" : symbol;
+}
+
+ArrayRef<StringLiteral> NvidiaTarget::stages() const {
+  static constexpr StringLiteral stages[] = {
+      "tile", "tile-passes", "laid-out", "scheduled", "lowered", "llvm-dialect", "llvm-unoptimized",
+      "llvm", "ptx",         "cubin",    "resources"};
+  return stages;
+}
+
+void NvidiaTarget::addPasses(OpPassManager &pm, const CompileOptions &options) const {
+  unsigned numWarps = unsigned(std::max(options.numWarps, 0));
+  pm.addPass(std::make_unique<DescribeNvidia>(arch, numWarps));
+  addSimtPasses(pm, numWarps);
+  pm.addPass(createLowerNvidia());
+  pm.addPass(createLowerToLlvm());
+  pm.addPass(createAttachLineTables());
+}
+
+static int64_t integerAttribute(ModuleOp module, StringRef name, int64_t absent) {
+  auto attribute = module->getAttrOfType<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : absent;
+}
+
+/// The named buffers that allocate-shared left on the module.
+static std::vector<ArtifactBuffer> sharedBuffersOf(ModuleOp module) {
+  std::vector<ArtifactBuffer> buffers;
+  auto list = module->getAttrOfType<ArrayAttr>(simt::kSharedBuffers);
+  for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>()) {
+    auto fields = dyn_cast<ArrayAttr>(entry);
+    if (!fields || fields.size() != 3)
+      continue;
+    auto name = dyn_cast<StringAttr>(fields[0]);
+    auto offset = dyn_cast<IntegerAttr>(fields[1]), bytes = dyn_cast<IntegerAttr>(fields[2]);
+    if (name && offset && bytes)
+      buffers.push_back({name.str(), uint64_t(offset.getInt()), uint64_t(bytes.getInt())});
+  }
+  return buffers;
+}
+
+bool NvidiaTarget::emitPtx(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  EmittedCode code;
+  if (!emitLlvm(lowered, machine, CodeForm::Assembly, code, error))
+    return false;
+  artifact.binary = withFixedFileStamps(code.bytes);
+  artifact.milliseconds["llvm"] =
+      code.translateMilliseconds + code.optimizeMilliseconds + code.generateMilliseconds;
+  artifact.milliseconds["llvm/translate"] = code.translateMilliseconds;
+  artifact.milliseconds["llvm/optimize"] = code.optimizeMilliseconds;
+  artifact.milliseconds["llvm/codegen"] = code.generateMilliseconds;
+  int64_t numWarps = integerAttribute(lowered, simt::kNumWarps, 4);
+  artifact.resources["arch"] = arch.number;
+  artifact.resources["num_warps"] = numWarps;
+  artifact.resources["threads"] = 32 * numWarps;
+  artifact.resources["shared_bytes"] = integerAttribute(lowered, simt::kSharedBytes, 0);
+  artifact.sharedBuffers = sharedBuffersOf(lowered);
+  return true;
+}
+
+bool NvidiaTarget::assemble(Artifact &artifact, std::string &error) const {
+  auto start = std::chrono::steady_clock::now();
+  AssembledPtx assembled;
+  if (!assemblePtx(artifact.binary, arch.name.str(), settings, assembled, error))
+    return false;
+  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  artifact.milliseconds["assemble"] = elapsed.count();
+  artifact.assembled = std::move(assembled.cubin);
+  if (!artifact.assembled.empty())
+    artifact.codeBytes =
+        readCubinResources(artifact.assembled, assembled.log, artifact.symbol, artifact.resources);
+  return true;
+}
+
+bool NvidiaTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  if (!emitPtx(lowered, artifact, error))
+    return false;
+  return !assembles || assemble(artifact, error);
+}
+
+/// The symbol of the one kernel in a module of the LLVM dialect.
+static std::string kernelSymbol(ModuleOp lowered) {
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
+    if (function.getCConv() == LLVM::cconv::CConv::PTX_Kernel)
+      return function.getName().str();
+  return "";
+}
+
+static std::string printResources(const Artifact &artifact) {
+  std::string text;
+  for (const auto &[name, value] : artifact.resources)
+    text += name + " " + std::to_string(value) + "\n";
+  for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
+    text += "shared buffer \"" + buffer.name + "\" at " + std::to_string(buffer.offset) + ", " +
+            std::to_string(buffer.bytes) + " bytes\n";
+  return text;
+}
+
+bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
+                         std::string &error) const {
+  if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
+    EmittedCode code;
+    bool emitted = emitLlvm(lowered, machine, form, code, error);
+    text = std::move(code.bytes);
+    return emitted;
+  }
+  Artifact artifact;
+  artifact.symbol = kernelSymbol(lowered);
+  if (!emitPtx(lowered, artifact, error))
+    return false;
+  if (form == CodeForm::Assembly) {
+    text = std::move(artifact.binary);
+    return true;
+  }
+  if (!assemble(artifact, error))
+    return false;
+  if (form == CodeForm::Resources)
+    text = printResources(artifact);
+  else
+    text = std::move(artifact.assembled);
+  if (!text.empty())
+    return true;
+  error = "this machine has no assembler of PTX: install nvidia-nvjitlink or ptxas";
+  return false;
+}
+
+std::unique_ptr<Target> tw::makeNvidiaTarget(const std::string &arch, bool assembles,
+                                             AssemblerSettings settings) {
+  const NvidiaArch *row = findNvidiaArch(arch);
+  if (!row)
+    return nullptr;
+  return std::make_unique<NvidiaTarget>(*row, assembles, std::move(settings));
+}

@@ -1,0 +1,18 @@
+// NVIDIA GPUs as targets of the compiler.
+#ifndef BACKEND_NVIDIA_NVIDIATARGET_H
+#define BACKEND_NVIDIA_NVIDIATARGET_H
+#include "backend/Target.h"
+#include "backend/nvidia/AssemblePtx.h"
+#include "backend/nvidia/NvidiaArch.h"
+#include <memory>
+
+namespace tw {
+
+/// The target "nvidia:sm_80"; null when there is no such arch (see closestArch). Its binary is PTX.
+/// With `assembles`, artifacts get machine code too where this machine has an assembler; a
+/// simulator needs none.
+std::unique_ptr<Target> makeNvidiaTarget(const std::string &arch, bool assembles = true,
+                                         AssemblerSettings settings = {});
+
+} // namespace tw
+#endif

@@ -1,0 +1,14 @@
+// The assembler as a program, run without a shell.
+#ifndef BACKEND_NVIDIA_PTXASPROGRAM_H
+#define BACKEND_NVIDIA_PTXASPROGRAM_H
+#include "backend/nvidia/AssemblePtx.h"
+
+namespace tw::nvidia {
+
+/// Assembles with the program `path`, or with the ptxas of the search path or the CUDA toolkit
+/// where `path` is empty. False with an empty `error` when there is none.
+bool assembleWithProgram(const std::string &ptx, const std::string &arch, const std::string &path,
+                         AssembledPtx &result, std::string &error);
+
+} // namespace tw::nvidia
+#endif

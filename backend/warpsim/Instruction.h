@@ -1,0 +1,279 @@
+// A decoded PTX instruction.
+#ifndef BACKEND_WARPSIM_INSTRUCTION_H
+#define BACKEND_WARPSIM_INSTRUCTION_H
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tw::warpsim {
+
+/// Instruction types of PTX. `None` where an instruction has no second type.
+enum class Type : uint8_t {
+  None,
+  Pred,
+  B8,
+  B16,
+  B32,
+  B64,
+  B128,
+  U8,
+  U16,
+  U32,
+  U64,
+  S8,
+  S16,
+  S32,
+  S64,
+  F16,
+  F16x2,
+  BF16,
+  BF16x2,
+  TF32,
+  F32,
+  F64,
+  E4M3x2,
+  E5M2x2,
+  U16x2,
+  S16x2
+};
+unsigned bytesOf(Type type);
+
+enum class Space : uint8_t { Generic, Global, Shared, Local, Const, Param };
+
+/// One operation; what PTX writes as modifiers is in the fields of Instruction. Operations that
+/// only read and write registers come first: exec/ computes those, core/ the others.
+enum class Op : uint16_t {
+  Mov, // also vector packs and unpacks: `mov.b64 {a, b}, c`
+  Add,
+  Sub,
+  Mul,
+  MulHi,
+  MulWide,
+  Mul24,
+  Mad,
+  MadHi,
+  MadWide,
+  Mad24,
+  Sad,
+  Div,
+  Rem,
+  Abs,
+  Neg,
+  Min,
+  Max,
+  Addc,
+  Subc,
+  Madc,
+  MadcHi, // with Instruction::writesCarry for .cc, readsCarry for addc/subc/madc
+  And,
+  Or,
+  Xor,
+  Not,
+  Cnot,
+  Lop3,
+  Shl,
+  Shr,
+  ShfL,
+  ShfR,
+  Bfe,
+  Bfi,
+  Bfind,
+  Brev,
+  Clz,
+  Popc,
+  Fns,
+  Prmt,
+  Bmsk,
+  Szext,
+  Dp4a,
+  Dp2a,
+  Set,
+  Setp,
+  Selp,
+  Slct,
+  Cvt,
+  CvtPack,
+  Fma,
+  Rcp,
+  Sqrt,
+  Rsqrt,
+  Ex2,
+  Lg2,
+  Sin,
+  Cos,
+  Tanh,
+  Copysign,
+  Testp,
+  Cvta,
+  Isspacep,
+  Nop,
+  FirstOfCore, // a mark, not an operation
+  Ld = FirstOfCore,
+  St,
+  Atom,
+  Red,
+  Prefetch,
+  Membar,
+  Bra,
+  BrxIdx,
+  Call,
+  Ret,
+  Exit,
+  Trap,
+  Brkpt,
+  BarSync,
+  BarArrive,
+  BarRed,
+  BarWarpSync,
+  Shfl,
+  Vote,
+  Match,
+  Activemask,
+  Redux,
+  Elect,
+  MovSpecial, // a special register: Instruction::special
+  Nanosleep,
+  Discard,
+  CreatePolicy,
+};
+
+enum class Compare : uint8_t {
+  None,
+  Eq,
+  Ne,
+  Lt,
+  Le,
+  Gt,
+  Ge,
+  Lo,
+  Ls,
+  Hi,
+  Hs,
+  Equ,
+  Neu,
+  Ltu,
+  Leu,
+  Gtu,
+  Geu,
+  Num,
+  Nan
+};
+enum class Bool : uint8_t { None, And, Or, Xor, Popc };
+enum class Rounding : uint8_t { None, Rn, Rz, Rm, Rp, Rna, Rni, Rzi, Rmi, Rpi };
+enum class AtomOp : uint8_t { None, And, Or, Xor, Cas, Exch, Add, Inc, Dec, Min, Max };
+enum class Order : uint8_t { Weak, Relaxed, Acquire, Release, AcqRel, SeqCst, Volatile };
+enum class Scope : uint8_t { None, Cta, Cluster, Gpu, Sys };
+enum class ShflMode : uint8_t { Up, Down, Bfly, Idx };
+enum class VoteMode : uint8_t { All, Any, Uni, Ballot, MatchAny, MatchAll };
+enum class TestpKind : uint8_t { Finite, Infinite, Number, NotANumber, Normal, Subnormal };
+enum class PrmtMode : uint8_t { Index, F4e, B4e, Rc8, Ecl, Ecr, Rc16 };
+enum class Special : uint8_t {
+  TidX,
+  TidY,
+  TidZ,
+  NtidX,
+  NtidY,
+  NtidZ,
+  CtaidX,
+  CtaidY,
+  CtaidZ,
+  NctaidX,
+  NctaidY,
+  NctaidZ,
+  Laneid,
+  Warpid,
+  Nwarpid,
+  Smid,
+  Nsmid,
+  Gridid,
+  LanemaskEq,
+  LanemaskLt,
+  LanemaskLe,
+  LanemaskGt,
+  LanemaskGe,
+  Clock,
+  Clock64,
+  Globaltimer,
+  GlobaltimerLo,
+  DynamicSmemSize,
+  TotalSmemSize,
+  ClusterCtaidX,
+  ClusterCtaidY,
+  ClusterCtaidZ,
+  ClusterNctaidX,
+  ClusterNctaidY,
+  ClusterNctaidZ,
+  ClusterCtarank,
+  ClusterNctarank,
+  IsExplicitCluster
+};
+
+/// Virtual registers, numbered in three files: predicates (one bit a lane), 32-bit registers (all
+/// of .b8 to .b32; narrow values zero-extended) and 64-bit registers. A .b128 register is two
+/// 64-bit ones.
+enum class RegisterFile : uint8_t { Predicate, Word, Double };
+struct Register {
+  RegisterFile file = RegisterFile::Word;
+  uint32_t number = 0;
+};
+
+struct Operand {
+  enum class Kind : uint8_t { None, Register, Immediate, Sink } kind = Kind::None; // Sink: `_`
+  bool isNegated = false; // of a predicate source: `!%p`
+  Register reg;
+  uint64_t bits = 0; // Immediate: the value's bits at the width of the instruction's type
+};
+
+/// `[base + offset]`. Without a base register the address is `offset` alone; a name of a variable
+/// has been replaced by its offset in its space, a name of a parameter by its offset.
+struct Address {
+  Operand base;
+  int64_t offset = 0;
+};
+
+struct Instruction {
+  Op op = Op::Nop;
+  Type type = Type::None; // of the operation; of the result for cvt, set and mul.wide's operands
+  Type sourceType = Type::None; // cvt, set, slct, dp4a: of the operands
+  Operand guard;                // Kind::None: always; Register: a predicate, perhaps negated
+
+  // Registers written, in order (ld.v4 has four, `setp p|q` two, `shfl d|p` two), and read.
+  std::vector<Operand> results, sources;
+  Address address; // ld, st, atom, red, prefetch
+  Space space = Space::Generic;
+  uint8_t vectorWidth = 1; // ld, st: elements; bytes each = bytesOf(type)
+
+  Compare compare = Compare::None;
+  Bool combine =
+      Bool::None; // setp.and: the last source is the predicate to combine with; also bar.red
+  Rounding rounding = Rounding::None;
+  bool isFtz = false, isSaturating = false, isApproximate = false, isFull = false,
+       isNanMode = false, isXorsignAbs = false, isRelu = false, isWrapping = false,
+       isShiftAmount = false, writesCarry = false, readsCarry = false, isUniform = false,
+       isAligned = false, toSpace = false; // cvta.to
+  bool isHigh = false;                     // dp2a.hi
+  AtomOp atomOp = AtomOp::None;            // also the operation of redux
+  Order order = Order::Weak;
+  Scope scope = Scope::None;
+  ShflMode shfl = ShflMode::Idx;
+  VoteMode vote = VoteMode::All;
+  TestpKind testp = TestpKind::Finite;
+  PrmtMode prmt = PrmtMode::Index;
+  Special special = Special::TidX;
+  bool isReadOnlyCache = false; // ld.global.nc
+  std::string modifiers;        // cache and eviction hints as written, checked, without effect
+
+  // Control flow: instruction numbers. `reconverge` is the first instruction of the branch's
+  // immediate post-dominator, or -1 where there is none (the paths meet only at the end).
+  int32_t target = -1, reconverge = -1;
+  std::vector<int32_t> targets; // brx.idx
+  int32_t callee = -1; // Call: index into Program::functions; else `calleeName` is a host function
+  std::string calleeName;
+
+  int32_t line = 0;      // of the PTX text, from 1
+  int32_t location = -1; // into Program::locations, -1 unknown
+};
+
+} // namespace tw::warpsim
+#endif

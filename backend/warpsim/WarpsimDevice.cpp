@@ -1,0 +1,230 @@
+// The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
+#include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/ptx/Parse.h"
+#include <cstring>
+#include <mutex>
+
+using namespace tw;
+using namespace tw::warpsim;
+
+namespace {
+class SimulatedKernel final : public LoadedKernel {
+public:
+  Program program;
+  std::string symbol;
+  std::vector<ArtifactParameter> parameters;
+  std::vector<SharedBuffer> sharedBuffers;
+  int64_t numWarps = 0, sharedBytes = 0;
+  const Function &entry() const { return *program.findKernel(symbol); }
+};
+
+class WarpsimDevice final : public Device {
+public:
+  explicit WarpsimDevice(const std::string &arch) : arch(arch) {}
+  std::string name() const override { return "sim:" + arch; }
+  std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
+  std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
+                                     std::span<const LaunchArgument> arguments) override;
+
+  std::string report() {
+    std::lock_guard lock(mutex);
+    return lastReport;
+  }
+  void setOptions(const LaunchOptions &chosen) {
+    std::lock_guard lock(mutex);
+    options = chosen;
+  }
+
+private:
+  std::string arch;
+  std::mutex mutex; // guards the two below; simulations themselves may run side by side
+  LaunchOptions options;
+  std::string lastReport;
+};
+} // namespace
+
+static int64_t resourceOf(const Artifact &artifact, const char *name, int64_t absent) {
+  auto found = artifact.resources.find(name);
+  return found == artifact.resources.end() ? absent : found->second;
+}
+
+std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, RuntimeError &error) {
+  auto fail = [&](const std::string &reason) {
+    error = {RuntimeError::Kind::Internal, "TW0902",
+             "kernel " + artifact.symbol + " could not be loaded: " + reason, ""};
+    return nullptr;
+  };
+  ParseError refusal;
+  std::optional<Program> program = parsePtx(artifact.binary, refusal);
+  if (!program)
+    return fail("line " + std::to_string(refusal.line) + " of its PTX: " + refusal.message);
+  auto kernel = std::make_shared<SimulatedKernel>();
+  kernel->program = std::move(*program);
+  kernel->symbol = artifact.symbol;
+  kernel->parameters = artifact.parameters;
+  kernel->numWarps = resourceOf(artifact, "num_warps", 4);
+  kernel->sharedBytes = resourceOf(artifact, "shared_bytes", 0);
+  for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
+    kernel->sharedBuffers.push_back({buffer.name, uint32_t(buffer.offset), uint32_t(buffer.bytes)});
+  if (!kernel->program.findKernel(kernel->symbol))
+    return fail("its PTX has no kernel of that name");
+  if (kernel->numWarps < 1 || kernel->numWarps > 32)
+    return fail("a CTA of " + std::to_string(kernel->numWarps) + " warps cannot be launched");
+  if (kernel->sharedBytes < 0 || kernel->sharedBytes > (int64_t(1) << 20))
+    return fail(std::to_string(kernel->sharedBytes) + " bytes of shared memory");
+  if (kernel->entry().parameters.size() < kernel->parameters.size())
+    return fail("its PTX declares fewer parameters than the kernel has");
+  return kernel;
+}
+
+static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid) {
+  const auto &[x, y, z] = grid.programs;
+  auto error = [&](const char *fault, const char *hint) {
+    return RuntimeError{RuntimeError::Kind::Launch, "TW0402",
+                        "the grid (" + std::to_string(x) + ", " + std::to_string(y) + ", " +
+                            std::to_string(z) + ") has " + fault,
+                        hint};
+  };
+  if (x < 0 || y < 0 || z < 0)
+    return error("a negative extent", "a grid counts programs along each axis: 0 or more");
+  if (y > 65535 || z > 65535)
+    return error("more than 65535 programs along its second or third axis",
+                 "put the longest axis first: it may have 2147483647");
+  return std::nullopt;
+}
+
+static bool isPointer(const ArtifactParameter &parameter) {
+  return parameter.type.starts_with("*");
+}
+
+static std::optional<RuntimeError> checkArgument(const SimulatedKernel &kernel, size_t index,
+                                                 const LaunchArgument &argument) {
+  const ArtifactParameter &parameter = kernel.parameters[index];
+  if (argument.isReadOnly && parameter.isStored)
+    return RuntimeError{RuntimeError::Kind::Launch, "TW0403",
+                        "argument `" + parameter.name + "` is read-only, and kernel " +
+                            kernel.symbol + " stores to it",
+                        "pass a writable array, or a copy"};
+  // A null pointer is passed on: the simulator says so if the kernel follows it.
+  if (isPointer(parameter) && argument.bytes == 0 && argument.bits != 0 &&
+      argument.allocationBase == 0)
+    return RuntimeError{RuntimeError::Kind::Launch, "TW0611",
+                        "argument `" + parameter.name + "` of kernel " + kernel.symbol +
+                            " is a pointer to memory of unknown size",
+                        "pass an array: the simulator checks every access against its bounds"};
+  return std::nullopt;
+}
+
+static std::optional<RuntimeError> checkArguments(const SimulatedKernel &kernel,
+                                                  std::span<const LaunchArgument> arguments) {
+  if (arguments.size() != kernel.parameters.size())
+    return RuntimeError{RuntimeError::Kind::Launch, "TW0404",
+                        "kernel " + kernel.symbol + " takes " +
+                            std::to_string(kernel.parameters.size()) + " run-time arguments, " +
+                            std::to_string(arguments.size()) + " were given",
+                        ""};
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (std::optional<RuntimeError> error = checkArgument(kernel, i, arguments[i]))
+      return error;
+  return std::nullopt;
+}
+
+static void addArguments(Launch &launch, const SimulatedKernel &kernel,
+                         std::span<const LaunchArgument> arguments) {
+  const std::vector<Parameter> &declared = kernel.entry().parameters;
+  uint32_t size = 0;
+  for (const Parameter &parameter : declared)
+    size = std::max(size, parameter.offset + parameter.bytes);
+  launch.parameters.assign(size, 0);
+  launch.allocationOfParameter.assign(declared.size(), -1);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const LaunchArgument &argument = arguments[i];
+    memcpy(launch.parameters.data() + declared[i].offset, &argument.bits,
+           std::min<size_t>(declared[i].bytes, sizeof(argument.bits)));
+    if (!isPointer(kernel.parameters[i]) || argument.bytes == 0)
+      continue;
+    launch.allocationOfParameter[i] = int(launch.allocations.size());
+    // What the kernel does not store to by its own word is checked as if it could not.
+    bool isReadOnly = argument.isReadOnly || !kernel.parameters[i].isStored;
+    launch.allocations.push_back(
+        {kernel.parameters[i].name, argument.allocationBase, argument.bytes, isReadOnly, nullptr});
+  }
+}
+
+static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,
+                                           const SimulationReport &report) {
+  const Finding *first = nullptr;
+  size_t numErrors = 0;
+  for (const Finding &finding : report.findings) {
+    // A failed assertion is the program's own word; other findings may only follow from it.
+    if (finding.kind == Kind::Assertion)
+      return RuntimeError{RuntimeError::Kind::Device, "TW0602", finding.message, ""};
+    if (!finding.isError)
+      continue;
+    ++numErrors;
+    if (!first)
+      first = &finding;
+  }
+  if (!first)
+    return std::nullopt;
+  SimulationReport shown;
+  constexpr size_t kNumShown = 4;
+  for (const Finding &finding : report.findings)
+    if (finding.isError && shown.findings.size() < kNumShown)
+      shown.findings.push_back(finding);
+  std::string text =
+      "kernel " + kernel.symbol + " is wrong as GPU code: " + std::to_string(numErrors) +
+      (numErrors == 1 ? " finding\n" : " findings\n") + shown.findingsText(kernel.program);
+  text.pop_back(); // the last line's end
+  if (numErrors > kNumShown)
+    text += "\nand " + std::to_string(numErrors - kNumShown) + " more";
+  return RuntimeError{RuntimeError::Kind::Device, "TW0612", text,
+                      "the report of the simulation has all findings with their counts"};
+}
+
+std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
+                                                  std::span<const LaunchArgument> arguments) {
+  auto &kernel = static_cast<SimulatedKernel &>(loaded);
+  if (std::optional<RuntimeError> error = checkGrid(grid))
+    return error;
+  if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
+    return error;
+  Launch launch;
+  launch.kernel = kernel.symbol;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    launch.grid[axis] = uint32_t(grid.programs[axis]);
+  launch.block = {uint32_t(kernel.numWarps) * 32, 1, 1};
+  if (kernel.program.hasDynamicShared)
+    launch.dynamicSharedBytes = uint32_t(
+        std::max<int64_t>(0, kernel.sharedBytes - int64_t(kernel.program.staticSharedBytes)));
+  addArguments(launch, kernel, arguments);
+  launch.sharedBuffers = kernel.sharedBuffers;
+  {
+    std::lock_guard lock(mutex);
+    launch.options = options;
+  }
+  // Chosen CTAs that a smaller grid does not have are nothing to run.
+  uint64_t numCtas = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  bool hasChoice = !launch.options.ctas.empty();
+  std::erase_if(launch.options.ctas, [&](uint64_t cta) { return cta >= numCtas; });
+  if (numCtas == 0 || (hasChoice && launch.options.ctas.empty()))
+    return std::nullopt;
+  SimulationReport report = simulate(kernel.program, launch);
+  {
+    std::lock_guard lock(mutex);
+    lastReport = report.json(kernel.program);
+  }
+  return errorOf(kernel, report);
+}
+
+std::shared_ptr<Device> tw::makeWarpsimDevice(const std::string &arch) {
+  return std::make_shared<WarpsimDevice>(arch);
+}
+
+std::string tw::lastReportJson(Device &device) {
+  return static_cast<WarpsimDevice &>(device).report();
+}
+
+void tw::setSimulationOptions(Device &device, const LaunchOptions &options) {
+  static_cast<WarpsimDevice &>(device).setOptions(options);
+}

@@ -1,0 +1,91 @@
+// From the address operands of a memory instruction to places that exist, lane by lane.
+#ifndef BACKEND_WARPSIM_CORE_ADDRESSES_H
+#define BACKEND_WARPSIM_CORE_ADDRESSES_H
+#include "backend/warpsim/core/Operations.h"
+
+namespace tw::warpsim {
+
+/// Lanes of one instruction that access the same memory. Addresses are offsets from the memory's
+/// first byte (shared, local, param) or addresses (global, const).
+struct Request {
+  Space space = Space::Global;
+  LaneMask lanes = 0;
+  unsigned bytes = 0; // each lane accesses
+  /// All 32 lanes, lane i at `at[0] + i * bytes`: of `at` and `host` only the first elements are
+  /// there until `expand`.
+  bool isRow = false;
+  bool isUniform = false; // all lanes at one address
+  std::array<uint64_t, kWarpSize> at;
+  Region *region = nullptr; // global, when all lanes are in one
+  /// The byte that a lane begins at.
+  std::array<uint8_t *, kWarpSize> host;
+  void expand();
+};
+
+/// What all lanes have in common of a memory instruction under execution.
+struct MemoryStep {
+  Cta &cta;
+  Warp &warp;
+  const Instruction &instruction;
+  int32_t pc;
+  bool isWrite;
+  unsigned bytes;
+};
+
+/// Calls `perform` for each memory that the lanes of `active` access. Lanes whose access fails are
+/// reported and left out; the result is the mask of the lanes left.
+template <typename Perform>
+LaneMask forEachMemory(const MemoryStep &step, LaneMask active, Perform perform);
+
+// The steps of it.
+LaneMask gatherAddresses(const MemoryStep &step, LaneMask active, Request &request);
+/// Takes the lanes that are in the window of the first of `lanes`, and strips the window.
+Request takeWindow(const Request &all, LaneMask &lanes, uint64_t sharedBase);
+bool resolve(const MemoryStep &step, Request &request);
+
+/// Reports a fault of one lane; `offset` is as in Request::at.
+void reportAccess(const MemoryStep &step, Kind kind, const Request &request, unsigned lane,
+                  const std::string &what);
+struct Place {
+  std::string buffer; // empty: not in one
+  int64_t offset = 0;
+  std::string text; // "`x` + 128" or an address
+};
+Place describePlace(const Cta &cta, const Request &request, unsigned lane);
+
+/// Checks the request for races, records it, and calls `perform(lanes)` for lanes that may go on
+/// together, in the order of the lanes.
+void checkRow(const MemoryStep &step, const Request &request, Strength strength, bool &isClear);
+void checkLane(const MemoryStep &step, const Request &request, Strength strength, unsigned lane,
+               const uint8_t *newValue);
+Strength strengthOf(const Instruction &instruction);
+
+// Counting (Counting.cpp).
+void countRequest(const MemoryStep &step, const Request &request);
+
+template <typename Perform>
+LaneMask forEachMemory(const MemoryStep &step, LaneMask active, Perform perform) {
+  Request request;
+  request.bytes = step.bytes;
+  request.space = step.instruction.space;
+  LaneMask lanes = gatherAddresses(step, active, request), performed = 0;
+  if (step.instruction.space != Space::Generic) {
+    request.lanes = lanes;
+    if (lanes && resolve(step, request)) {
+      perform(request);
+      performed |= request.lanes;
+    }
+    return performed;
+  }
+  while (lanes) {
+    Request part = takeWindow(request, lanes, step.cta.launch.program.sharedBase);
+    if (!resolve(step, part))
+      continue;
+    perform(part);
+    performed |= part.lanes;
+  }
+  return performed;
+}
+
+} // namespace tw::warpsim
+#endif

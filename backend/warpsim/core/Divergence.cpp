@@ -1,0 +1,172 @@
+// The stack that a warp's lanes part and meet on: they meet at the immediate post-dominator.
+#include "backend/warpsim/core/Warp.h"
+#include <algorithm>
+
+using namespace tw::warpsim;
+
+namespace {
+struct Path {
+  int32_t pc;
+  LaneMask mask;
+};
+} // namespace
+
+bool tw::warpsim::settle(Warp &warp) {
+  while (!warp.stack.empty()) {
+    const StackEntry &top = warp.stack.back();
+    if (top.mask != 0 && top.pc != top.reconverge)
+      break;
+    warp.stack.pop_back();
+  }
+  if (warp.stack.empty()) {
+    warp.state = WarpState::Done;
+    return false;
+  }
+  while (warp.frames.size() > warp.stack.back().depth + 1)
+    warp.frames.pop_back();
+  return true;
+}
+
+void tw::warpsim::exitLanes(Warp &warp, LaneMask lanes) {
+  warp.exited |= lanes;
+  for (StackEntry &entry : warp.stack)
+    entry.mask &= ~lanes;
+}
+
+/// A branch to the kernel's end is the end: assemblers make it so, and lanes that have left must
+/// not count as diverged at the barriers of the others.
+static bool isEnd(const Program &program, const Warp &warp, int32_t pc) {
+  const Instruction &instruction = program.code[pc];
+  if (instruction.guard.kind != Operand::Kind::None)
+    return false;
+  return instruction.op == Op::Exit || (instruction.op == Op::Ret && warp.stack.back().depth == 0);
+}
+
+static void diverge(Warp &warp, const Program &program, std::vector<Path> paths,
+                    int32_t reconverge) {
+  std::erase_if(paths, [&](const Path &path) {
+    bool isOver = isEnd(program, warp, path.pc);
+    if (isOver)
+      exitLanes(warp, path.mask);
+    return isOver;
+  });
+  if (paths.size() == 1)
+    warp.stack.back().pc = paths.front().pc;
+  if (paths.size() <= 1)
+    return;
+  StackEntry parent = warp.stack.back();
+  // Without a meeting point the paths go on to the parent's. At the parent's own the entry below
+  // already has all lanes, so loops do not make the stack grow.
+  if (reconverge < 0 || reconverge == parent.reconverge) {
+    reconverge = parent.reconverge;
+    warp.stack.pop_back();
+  } else {
+    warp.stack.back().pc = reconverge;
+  }
+  for (const Path &path : paths)
+    if (path.pc != reconverge)
+      warp.stack.push_back({path.pc, reconverge, path.mask, parent.depth, -1});
+}
+
+void tw::warpsim::branch(Warp &warp, const Program &program, int32_t pc, LaneMask active,
+                         LaneMask taken) {
+  const Instruction &instruction = program.code[pc];
+  StackEntry &top = warp.stack.back();
+  LaneMask others = top.mask & ~taken;
+  if (!taken)
+    top.pc = pc + 1;
+  else if (!others)
+    top.pc = instruction.target;
+  else
+    diverge(warp, program, {{pc + 1, others}, {instruction.target, taken}}, instruction.reconverge);
+}
+
+void tw::warpsim::branchIndexed(Warp &warp, const Program &program, int32_t pc, LaneMask active) {
+  const Instruction &instruction = program.code[pc];
+  std::map<int32_t, LaneMask> lanesByTarget;
+  if (LaneMask idle = warp.stack.back().mask & ~active)
+    lanesByTarget[pc + 1] = idle;
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t index = uint32_t(readLane(instruction.sources[0], warp.registers(), lane));
+    // An index past the list is undefined: the last target is as good as any.
+    index = std::min<uint64_t>(index, instruction.targets.size() - 1);
+    lanesByTarget[instruction.targets[index]] |= 1u << lane;
+  }
+  std::vector<Path> paths;
+  for (auto [target, lanes] : lanesByTarget)
+    paths.push_back({target, lanes});
+  if (paths.size() == 1)
+    warp.stack.back().pc = paths[0].pc;
+  else
+    diverge(warp, program, std::move(paths), instruction.reconverge);
+}
+
+void tw::warpsim::callFunction(Warp &warp, const Program &program, int32_t pc, LaneMask active) {
+  const Instruction &instruction = program.code[pc];
+  const Function &callee = program.functions[instruction.callee];
+  warp.stack.back().pc = pc + 1;
+  auto frame = std::make_unique<Frame>(callee);
+  frame->callPc = pc;
+  size_t count = std::min(callee.arguments.size(), instruction.sources.size());
+  for (size_t i = 0; i < count; ++i) {
+    Operand argument;
+    argument.kind = Operand::Kind::Register;
+    argument.reg = callee.arguments[i];
+    LaneMask set = setLanes(instruction.sources[i], warp.registers());
+    for (LaneMask rest = active; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      writeLane(argument, frame->registers, lane,
+                readLane(instruction.sources[i], warp.registers(), lane), set >> lane & 1);
+    }
+  }
+  warp.frames.push_back(std::move(frame));
+  warp.stack.push_back({callee.begin, -1, active, uint32_t(warp.frames.size() - 1), -1});
+}
+
+void tw::warpsim::returnLanes(Warp &warp, const Program &program, LaneMask lanes) {
+  uint32_t depth = warp.stack.back().depth;
+  if (depth == 0)
+    return exitLanes(warp, lanes);
+  Frame &frame = *warp.frames[depth], &caller = *warp.frames[depth - 1];
+  const Instruction &call = program.code[frame.callPc];
+  size_t count = std::min(frame.function->results.size(), call.results.size());
+  for (size_t i = 0; i < count; ++i) {
+    Operand result;
+    result.kind = Operand::Kind::Register;
+    result.reg = frame.function->results[i];
+    LaneMask set = setLanes(result, frame.registers);
+    for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      writeLane(call.results[i], caller.registers, lane, readLane(result, frame.registers, lane),
+                set >> lane & 1);
+    }
+  }
+  for (StackEntry &entry : warp.stack)
+    if (entry.depth == depth)
+      entry.mask &= ~lanes;
+}
+
+bool tw::warpsim::rotate(Warp &warp) {
+  StackEntry top = warp.stack.back();
+  for (size_t i = warp.stack.size() - 1; i-- > 0;) {
+    StackEntry &entry = warp.stack[i];
+    LaneMask waiting = entry.mask & ~top.mask;
+    if (!waiting || entry.depth != top.depth)
+      continue;
+    // Entries above hold none of these lanes: they have arrived at entry.pc.
+    StackEntry next = entry;
+    if (waiting != entry.mask) {
+      // They go on without the lanes on top, and meet them at the next post-dominator.
+      entry.mask &= ~waiting;
+      next.mask = waiting;
+    } else {
+      warp.stack.erase(warp.stack.begin() + long(i));
+    }
+    warp.stack.push_back(next);
+    if (next.parkedAt < 0)
+      return true;
+    top.mask |= next.mask;
+  }
+  return false;
+}

@@ -1,0 +1,286 @@
+// The cycle of a warp: fetch, guard, dispatch.
+#include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/Provenance.h"
+#include <algorithm>
+
+using namespace tw::warpsim;
+
+// A warp that has read the same values so often waits for somebody else.
+constexpr uint32_t kMaxFruitlessReads = 256;
+// And after so many turns it may be its own lanes that it waits for.
+constexpr uint32_t kTurnsBeforeRotation = 4;
+
+static uint64_t localBytesOf(const Program &program) {
+  uint64_t bytes = 0;
+  for (const Function &function : program.functions)
+    bytes = std::max<uint64_t>(bytes, function.localBytes);
+  for (const Variable &variable : program.variables)
+    if (variable.space == Space::Local)
+      bytes = std::max(bytes, variable.offset + variable.bytes);
+  return (bytes + 15) / 16 * 16;
+}
+
+static uint32_t sharedBytesOf(const Program &program, const Launch &launch) {
+  uint32_t fixed = program.staticSharedBytes;
+  if (program.hasDynamicShared || launch.dynamicSharedBytes)
+    fixed = (fixed + 15) / 16 * 16;
+  return fixed + launch.dynamicSharedBytes;
+}
+
+LaunchState::LaunchState(const Program &program, const Launch &launch, const Function &kernel)
+    : program(program), launch(launch), kernel(kernel),
+      numThreads(launch.block[0] * launch.block[1] * launch.block[2]),
+      numWarps((numThreads + kWarpSize - 1) / kWarpSize),
+      sharedBytes(sharedBytesOf(program, launch)), localBytes(localBytesOf(program)),
+      prepared(program.code.size() + 1), memory(program, launch),
+      findings(program, launch.options.maxFindings) {
+  for (size_t i = 0; i < program.code.size(); ++i) {
+    const Instruction &instruction = program.code[i];
+    if (instruction.op < Op::FirstOfCore)
+      prepared[i].handler = findHandler(instruction);
+    prepared[i].isPlain = prepared[i].handler && instruction.guard.kind == Operand::Kind::None;
+  }
+  std::vector<int32_t> provenance = findProvenance(program, kernel, launch);
+  for (size_t i = 0; i < program.code.size(); ++i)
+    if (provenance[i] >= 0)
+      prepared[i].expected = memory.regionOf(launch.allocations[provenance[i]]);
+  // Running off the end of a function is a return, and only the slow path looks for it.
+  for (const Function &function : program.functions)
+    if (function.begin < function.end)
+      prepared[function.begin].isPlain = false;
+}
+
+Cta::Cta(LaunchState &launch)
+    : launch(launch), warps(launch.numWarps),
+      sharedShadow((launch.sharedBytes + 15) / 16 * 16, true), executed(launch.program.code.size()),
+      regionHints(launch.program.code.size()), isSpinning(launch.numWarps) {}
+
+static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
+  std::vector<std::unique_ptr<Frame>> frames = std::move(warp.frames);
+  TrackedBytes local = std::move(warp.local);
+  warp = Warp();
+  warp.index = index;
+  unsigned count = std::min(kWarpSize, launch.numThreads - index * kWarpSize);
+  warp.lanes = count == kWarpSize ? ~LaneMask(0) : (1u << count) - 1;
+  // Registers of the last CTA on this host thread keep their values, which are as good as any.
+  if (frames.empty())
+    frames.push_back(std::make_unique<Frame>(launch.kernel));
+  frames.resize(1);
+  WarpRegisters &registers = frames[0]->registers;
+  std::fill(registers.predicatesSet.begin(), registers.predicatesSet.end(), 0);
+  std::fill(registers.wordsSet.begin(), registers.wordsSet.end(), 0);
+  std::fill(registers.doublesSet.begin(), registers.doublesSet.end(), 0);
+  warp.frames = std::move(frames);
+  warp.local = std::move(local);
+  if (!warp.local.bytes.empty())
+    warp.local.reset(kWarpSize * launch.localBytes);
+  warp.stack.push_back({launch.kernel.begin, -1, warp.lanes, 0, -1});
+}
+
+void Cta::start(uint64_t linear) {
+  number = linear;
+  const auto &grid = launch.launch.grid;
+  position = {uint32_t(linear % grid[0]), uint32_t(linear / grid[0] % grid[1]),
+              uint32_t(linear / grid[0] / grid[1])};
+  for (unsigned i = 0; i < warps.size(); ++i)
+    startWarp(warps[i], i, launch);
+  barriers = {};
+  shared.reset(launch.sharedBytes);
+  clocks.reset(linear, launch.numWarps);
+  released.clear();
+  printed.clear();
+  clock = 0;
+  isStopped = false;
+  lastWarp = launch.numWarps - 1;
+  random.seed(launch.launch.options.seed * 0x9e3779b97f4a7c15 + linear);
+  isSpinning.assign(launch.numWarps, false);
+}
+
+std::array<uint32_t, 3> Cta::threadPosition(unsigned warp, unsigned lane) const {
+  uint32_t linear = warp * kWarpSize + lane;
+  const auto &block = launch.launch.block;
+  return {linear % block[0], linear / block[0] % block[1], linear / block[0] / block[1]};
+}
+
+bool Cta::readGuard(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask &active) {
+  if (instruction.guard.kind == Operand::Kind::None)
+    return active != 0;
+  WarpRegisters &registers = warp.registers();
+  if (LaneMask unset = active & ~registers.predicatesSet[instruction.guard.reg.number])
+    report(Kind::UninitRegister, warp, unsigned(__builtin_ctz(unset)), pc, [](Finding &finding) {
+      finding.message = "the guard is a predicate that has no value";
+    });
+  LaneMask predicate = registers.predicates[instruction.guard.reg.number];
+  active &= instruction.guard.isNegated ? ~predicate : predicate;
+  return active != 0;
+}
+
+bool Cta::isFruitless(Warp &warp) {
+  if (warp.poll.fruitless < kMaxFruitlessReads)
+    return false;
+  warp.poll.fruitless = 0;
+  if (++warp.poll.turns % kTurnsBeforeRotation == 0)
+    rotate(warp);
+  return true;
+}
+
+/// Runs the plain instructions from here on, as far as the lanes stay together.
+void Cta::runPlain(Warp &warp) {
+  StackEntry &top = warp.stack.back();
+  const Instruction *code = launch.program.code.data();
+  WarpRegisters &registers = warp.registers();
+  int32_t begin = top.pc, pc = begin;
+  for (const Prepared *next = &launch.prepared[pc]; next->isPlain && pc != top.reconverge;
+       ++next, ++pc) {
+    next->handler(code[pc], registers, top.mask);
+    ++executed[pc];
+  }
+  top.pc = pc;
+  uint64_t count = uint64_t(pc - begin);
+  clock += count;
+  warp.steps += count;
+  statistics.threadInstructions += count * uint64_t(__builtin_popcount(top.mask));
+}
+
+Cta::Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
+  const Program &program = launch.program;
+  uint64_t limit = launch.launch.options.maxStepsPerWarp, end = clock + maxSteps;
+  while (true) {
+    if (!settle(warp))
+      return Stop::Ended;
+    if (warp.stack.back().parkedAt >= 0 && !rotate(warp)) {
+      warp.state = WarpState::Waiting;
+      warp.barrier = warp.stack.back().parkedAt;
+      warp.waitPc = warp.stack.back().pc - 1;
+      return Stop::Blocked;
+    }
+    StackEntry &top = warp.stack.back();
+    if (launch.prepared[top.pc].isPlain) {
+      runPlain(warp);
+      if (top.pc == top.reconverge)
+        continue;
+    }
+    int32_t pc = top.pc;
+    if (pc >= warp.frames.back()->function->end) {
+      returnLanes(warp, program, top.mask); // the closing brace is a return
+      continue;
+    }
+    const Instruction &instruction = program.code[pc];
+    LaneMask active = top.mask;
+    ++executed[pc];
+    ++clock;
+    if (++warp.steps > limit) {
+      report(Kind::StepLimit, warp, unsigned(__builtin_ctz(active)), pc, [&](Finding &finding) {
+        finding.message = "the warp has run " + std::to_string(limit) + " instructions";
+      });
+      exitLanes(warp, warp.lanes);
+      continue;
+    }
+    bool isAny = readGuard(warp, instruction, pc, active);
+    statistics.threadInstructions += uint64_t(__builtin_popcount(active));
+    if (instruction.op == Op::Bra || !isAny) {
+      if (instruction.op == Op::Bra)
+        executeControl(warp, instruction, pc, active);
+      else
+        ++top.pc;
+    } else if (Handler handler = launch.prepared[pc].handler) {
+      handler(instruction, warp.registers(), active);
+      ++top.pc;
+      continue;
+    } else {
+      execute(warp, instruction, pc, active);
+    }
+    if (isStopped)
+      return Stop::Ended;
+    if (warp.state == WarpState::Waiting)
+      return Stop::Blocked;
+    if (isFruitless(warp))
+      return Stop::Fruitless;
+    if (clock >= end)
+      return Stop::Preempted;
+  }
+}
+
+void Cta::executeControl(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active) {
+  const Program &program = launch.program;
+  switch (instruction.op) {
+  case Op::Bra:
+    statistics.divergentBranches += active != 0 && active != warp.stack.back().mask;
+    return branch(warp, program, pc, active, active);
+  case Op::BrxIdx:
+    return branchIndexed(warp, program, pc, active);
+  case Op::Exit:
+    ++warp.stack.back().pc;
+    return exitLanes(warp, active);
+  case Op::Ret:
+    ++warp.stack.back().pc;
+    return returnLanes(warp, program, active);
+  default: // a call
+    if (instruction.callee >= 0)
+      return callFunction(warp, program, pc, active);
+    ++warp.stack.back().pc;
+    return executeHostCall(*this, warp, instruction, pc, active);
+  }
+}
+
+static void stopAtTrap(Cta &cta, Warp &warp, int32_t pc, LaneMask active) {
+  cta.report(Kind::Trap, warp, unsigned(__builtin_ctz(active)), pc,
+             [](Finding &finding) { finding.message = "the kernel executes a trap"; });
+  cta.isStopped = true;
+}
+
+void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active) {
+  switch (instruction.op) {
+  case Op::Bra:
+  case Op::BrxIdx:
+  case Op::Call:
+  case Op::Ret:
+  case Op::Exit:
+    return executeControl(warp, instruction, pc, active);
+  default:
+    break;
+  }
+  // Before the operation: one that waits is done when its warp goes on.
+  ++warp.stack.back().pc;
+  switch (instruction.op) {
+  case Op::Ld:
+    return executeLoad(*this, warp, instruction, pc, active);
+  case Op::St:
+    return executeStore(*this, warp, instruction, pc, active);
+  case Op::Atom:
+  case Op::Red:
+    return executeAtomic(*this, warp, instruction, pc, active);
+  case Op::Membar:
+    return executeFence(*this, warp, instruction, active);
+  case Op::BarSync:
+  case Op::BarArrive:
+  case Op::BarRed:
+    return executeBarrier(*this, warp, instruction, pc, active);
+  case Op::BarWarpSync:
+    return executeWarpBarrier(*this, warp, instruction, pc, active);
+  case Op::Shfl:
+  case Op::Vote:
+  case Op::Match:
+  case Op::Activemask:
+  case Op::Redux:
+  case Op::Elect:
+    return executeCollective(*this, warp, instruction, pc, active);
+  case Op::MovSpecial:
+    return executeSpecial(*this, warp, instruction, active);
+  case Op::Trap:
+    return stopAtTrap(*this, warp, pc, active);
+  case Op::CreatePolicy: // a hint: its value means nothing here, but it is one
+    for (LaneMask rest = active; rest; rest &= rest - 1)
+      writeLane(instruction.results[0], warp.registers(), unsigned(__builtin_ctz(rest)), 0, true);
+    return;
+  case Op::Prefetch:
+  case Op::Nanosleep:
+  case Op::Discard:
+  case Op::Brkpt:
+    return;
+  default:
+    report(Kind::Unsupported, warp, unsigned(__builtin_ctz(active)), pc, [](Finding &finding) {
+      finding.message = "the simulator cannot execute this instruction with these types";
+    });
+  }
+}

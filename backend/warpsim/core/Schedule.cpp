@@ -1,0 +1,101 @@
+// Which warp of a CTA runs next, and when the CTA has ended or waits for others.
+#include "backend/warpsim/core/Machine.h"
+
+using namespace tw::warpsim;
+using Schedule = LaunchOptions::Schedule;
+
+// A warp of a plain schedule goes on until it waits; this bounds a turn all the same.
+constexpr uint64_t kLongSlice = 1 << 20, kMaxRandomSlice = 48;
+
+uint64_t Cta::sliceLength() {
+  if (launch.launch.options.schedule == Schedule::Random)
+    return 1 + random() % kMaxRandomSlice;
+  return kLongSlice;
+}
+
+/// A warp that is ready and not known to spin, or null.
+Warp *Cta::nextWarp() {
+  unsigned count = launch.numWarps, start = lastWarp + 1;
+  Schedule schedule = launch.launch.options.schedule;
+  if (schedule == Schedule::Random)
+    start = unsigned(random() % count);
+  for (unsigned i = 0; i < count; ++i) {
+    unsigned index = (start + i) % count;
+    if (schedule == Schedule::Greedy)
+      index = i;
+    else if (schedule == Schedule::Reverse)
+      index = count - 1 - i;
+    if (warps[index].state == WarpState::Ready && !isSpinning[index]) {
+      lastWarp = index;
+      return &warps[index];
+    }
+  }
+  return nullptr;
+}
+
+Turn Cta::run() {
+  uint64_t begin = clock;
+  bool hasProgress = false;
+  isSpinning.assign(warps.size(), false);
+  while (!isStopped) {
+    Warp *warp = nextWarp();
+    if (!warp)
+      break;
+    Stop stop = runWarp(*warp, sliceLength());
+    if (stop == Stop::Fruitless) {
+      // The first time since it saw something new, it has got on before.
+      if (warp->poll.turns <= 1) {
+        hasProgress = true;
+        isSpinning.assign(warps.size(), false);
+      }
+      isSpinning[warp->index] = true;
+      continue;
+    }
+    if (stop == Stop::Preempted && warp->poll.fruitless > 0)
+      continue;
+    // Somebody got on: whoever spins may have what it waits for.
+    hasProgress = true;
+    isSpinning.assign(warps.size(), false);
+    // Other CTAs get their turn even if this one never ends.
+    if (clock - begin > 16 * kLongSlice)
+      return Turn::Progressed;
+  }
+  bool isSpinningAny = false, isWaitingAny = false;
+  for (const Warp &warp : warps) {
+    isSpinningAny |= warp.state == WarpState::Ready;
+    isWaitingAny |= warp.state == WarpState::Waiting;
+  }
+  if (!isStopped && isSpinningAny)
+    return hasProgress ? Turn::Progressed : Turn::Waited;
+  if (!isStopped && isWaitingAny)
+    reportDeadlock();
+  return Turn::Finished;
+}
+
+static std::string describeWait(const Cta &cta, const Warp &warp) {
+  std::string text = "warp " + std::to_string(warp.index);
+  if (warp.state == WarpState::Done)
+    return text + " has exited";
+  if (warp.state == WarpState::Ready)
+    return text + " spins at line " +
+           std::to_string(cta.launch.program.code[warp.stack.back().pc].line);
+  const Barrier &barrier = cta.barriers[warp.barrier];
+  return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
+         " for barrier " + std::to_string(warp.barrier) + " (" +
+         std::to_string(barrier.arrivedWarps) + " of " + std::to_string(barrier.expectedWarps) +
+         " warps have arrived)";
+}
+
+void Cta::reportDeadlock() {
+  std::string text = "no warp can go on:";
+  for (const Warp &warp : warps)
+    text += (warp.index ? "; " : " ") + describeWait(*this, warp);
+  for (Warp &warp : warps) {
+    if (warp.state == WarpState::Done)
+      continue;
+    int32_t pc = warp.state == WarpState::Waiting ? warp.waitPc : warp.stack.back().pc;
+    unsigned lane = unsigned(__builtin_ctz(warp.present() ? warp.present() : 1));
+    report(Kind::Deadlock, warp, lane, pc, [&](Finding &finding) { finding.message = text; });
+  }
+  isStopped = true;
+}

@@ -1,0 +1,250 @@
+// Operations in which the lanes of a warp exchange values: shuffles, votes, matches, reductions.
+#include "backend/warpsim/core/Operations.h"
+
+using namespace tw::warpsim;
+
+namespace {
+/// A collective under execution.
+struct Exchange {
+  Cta &cta;
+  Warp &warp;
+  const Instruction &instruction;
+  int32_t pc;
+  LaneMask active;
+};
+} // namespace
+
+template <typename Use> static void forEachLane(LaneMask lanes, Use use) {
+  for (LaneMask rest = lanes; rest; rest &= rest - 1)
+    use(unsigned(__builtin_ctz(rest)));
+}
+
+/// PTX ISA, shfl: the lane that a lane reads from, and whether it is within its segment.
+static bool findSource(ShflMode mode, unsigned lane, uint32_t b, uint32_t c, unsigned &source) {
+  unsigned clamp = c & 0x1f, segment = c >> 8 & 0x1f, offset = b & 0x1f;
+  unsigned maxLane = (lane & segment) | (clamp & ~segment), minLane = lane & segment;
+  bool isWithin = false;
+  int32_t from = 0;
+  switch (mode) {
+  case ShflMode::Up:
+    from = int32_t(lane) - int32_t(offset);
+    isWithin = from >= int32_t(maxLane);
+    break;
+  case ShflMode::Down:
+    from = int32_t(lane + offset);
+    isWithin = from <= int32_t(maxLane);
+    break;
+  case ShflMode::Bfly:
+    from = int32_t(lane ^ offset);
+    isWithin = from <= int32_t(maxLane);
+    break;
+  case ShflMode::Idx:
+    from = int32_t(minLane | (offset & ~segment));
+    isWithin = from <= int32_t(maxLane);
+    break;
+  }
+  source = isWithin ? unsigned(from) : lane;
+  return isWithin;
+}
+
+/// Whom each lane reads from; the result says which lanes' sources are within their segments.
+static LaneMask findSources(const Exchange &x, std::array<unsigned, kWarpSize> &from) {
+  const Operand &b = x.instruction.sources[1], &c = x.instruction.sources[2];
+  WarpRegisters &registers = x.warp.registers();
+  LaneMask within = 0;
+  if (b.kind == Operand::Kind::Immediate && c.kind == Operand::Kind::Immediate) {
+    for (unsigned lane = 0; lane < kWarpSize; ++lane)
+      within |= LaneMask(findSource(x.instruction.shfl, lane, uint32_t(b.bits), uint32_t(c.bits),
+                                    from[lane]))
+                << lane;
+    return within & x.active;
+  }
+  if (LaneMask unset = x.active & ~(setLanes(b, registers) & setLanes(c, registers)))
+    x.cta.report(Kind::UninitRegister, x.warp, unsigned(__builtin_ctz(unset)), x.pc,
+                 [](Finding &finding) {
+                   finding.message = "the lane to read from comes from a register without a value";
+                 });
+  forEachLane(x.active, [&](unsigned lane) {
+    bool isWithin = findSource(x.instruction.shfl, lane, uint32_t(readLane(b, registers, lane)),
+                               uint32_t(readLane(c, registers, lane)), from[lane]);
+    within |= LaneMask(isWithin) << lane;
+  });
+  return within;
+}
+
+/// All lanes exchange 32-bit registers.
+static void shuffleWords(const Exchange &x, const std::array<unsigned, kWarpSize> &from) {
+  WarpRegisters &registers = x.warp.registers();
+  uint32_t to = x.instruction.results[0].reg.number, source = x.instruction.sources[0].reg.number;
+  const std::array<uint32_t, kWarpSize> values = registers.words[source];
+  LaneMask known = registers.wordsSet[source];
+  std::array<uint32_t, kWarpSize> &result = registers.words[to];
+  for (unsigned lane = 0; lane < kWarpSize; ++lane)
+    result[lane] = values[from[lane]];
+  LaneMask set = known;
+  if (known != ~LaneMask(0)) {
+    set = 0;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane)
+      set |= (known >> from[lane] & 1) << lane;
+  }
+  registers.wordsSet[to] = set;
+}
+
+static bool isWord(const Operand &operand) {
+  return operand.kind == Operand::Kind::Register && operand.reg.file == RegisterFile::Word;
+}
+
+static void shuffleLanes(const Exchange &x, const std::array<unsigned, kWarpSize> &from) {
+  const Operand &source = x.instruction.sources[0];
+  WarpRegisters &registers = x.warp.registers();
+  std::array<uint64_t, kWarpSize> values = {};
+  forEachLane(x.active, [&](unsigned lane) { values[lane] = readLane(source, registers, lane); });
+  LaneMask set = setLanes(source, registers);
+  forEachLane(x.active, [&](unsigned lane) {
+    unsigned other = from[lane];
+    bool isActive = x.active >> other & 1;
+    if (!isActive)
+      x.cta.report(Kind::InactiveLane, x.warp, lane, x.pc, [&](Finding &finding) {
+        finding.message = "reads the value of lane " + std::to_string(other) +
+                          ", which does not take part in the shuffle";
+      });
+    writeLane(x.instruction.results[0], registers, lane, values[other],
+              isActive && (set >> other & 1));
+  });
+}
+
+static void shuffle(const Exchange &x) {
+  checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[3], x.pc, x.active);
+  std::array<unsigned, kWarpSize> from = {};
+  LaneMask within = findSources(x, from);
+  bool isFull = x.active == ~LaneMask(0);
+  if (isFull && isWord(x.instruction.sources[0]) && isWord(x.instruction.results[0]))
+    shuffleWords(x, from);
+  else
+    shuffleLanes(x, from);
+  if (x.instruction.results.size() > 1)
+    writePredicate(x.instruction.results[1], x.warp.registers(), x.active, within, x.active);
+}
+
+static void vote(const Exchange &x) {
+  WarpRegisters &registers = x.warp.registers();
+  LaneMask members =
+      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[1], x.pc, x.active);
+  const Operand &source = x.instruction.sources[0];
+  LaneMask values = source.kind == Operand::Kind::Immediate
+                        ? (source.bits ? members : 0)
+                        : readPredicate(source, registers) & members;
+  LaneMask set = (members & ~setLanes(source, registers)) == 0 ? x.active : 0;
+  const Operand &result = x.instruction.results[0];
+  bool isTrue = false;
+  switch (x.instruction.vote) {
+  case VoteMode::All:
+    isTrue = values == members;
+    break;
+  case VoteMode::Any:
+    isTrue = values != 0;
+    break;
+  case VoteMode::Uni:
+    isTrue = values == members || values == 0;
+    break;
+  default:
+    forEachLane(x.active,
+                [&](unsigned lane) { writeLane(result, registers, lane, values, set != 0); });
+    return;
+  }
+  writePredicate(result, registers, x.active, isTrue ? x.active : 0, set);
+}
+
+static void match(const Exchange &x) {
+  WarpRegisters &registers = x.warp.registers();
+  LaneMask members =
+      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[1], x.pc, x.active);
+  const Operand &source = x.instruction.sources[0];
+  bool isSet = (members & ~setLanes(source, registers)) == 0;
+  std::array<LaneMask, kWarpSize> equals = {};
+  forEachLane(members, [&](unsigned lane) {
+    uint64_t value = readLane(source, registers, lane);
+    forEachLane(members, [&](unsigned other) {
+      equals[lane] |= LaneMask(readLane(source, registers, other) == value) << other;
+    });
+  });
+  bool isAll = x.instruction.vote == VoteMode::MatchAll;
+  LaneMask agreed = members && equals[__builtin_ctz(members)] == members ? members : 0;
+  forEachLane(x.active, [&](unsigned lane) {
+    writeLane(x.instruction.results[0], registers, lane, isAll ? agreed : equals[lane], isSet);
+  });
+  if (x.instruction.results.size() > 1)
+    writePredicate(x.instruction.results[1], registers, x.active, agreed ? x.active : 0,
+                   isSet ? x.active : 0);
+}
+
+static uint32_t reduceTwo(AtomOp op, bool isSigned, uint32_t a, uint32_t b) {
+  switch (op) {
+  case AtomOp::Add:
+    return a + b;
+  case AtomOp::And:
+    return a & b;
+  case AtomOp::Or:
+    return a | b;
+  case AtomOp::Xor:
+    return a ^ b;
+  case AtomOp::Min:
+    return isSigned ? uint32_t(std::min(int32_t(a), int32_t(b))) : std::min(a, b);
+  default:
+    return isSigned ? uint32_t(std::max(int32_t(a), int32_t(b))) : std::max(a, b);
+  }
+}
+
+static void reduce(const Exchange &x) {
+  WarpRegisters &registers = x.warp.registers();
+  LaneMask members =
+      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[1], x.pc, x.active);
+  const Operand &source = x.instruction.sources[0];
+  if (!members)
+    return;
+  uint32_t result = uint32_t(readLane(source, registers, unsigned(__builtin_ctz(members))));
+  forEachLane(members & (members - 1), [&](unsigned lane) {
+    result = reduceTwo(x.instruction.atomOp, x.instruction.type == Type::S32, result,
+                       uint32_t(readLane(source, registers, lane)));
+  });
+  bool isSet = (members & ~setLanes(source, registers)) == 0;
+  forEachLane(x.active, [&](unsigned lane) {
+    writeLane(x.instruction.results[0], registers, lane, result, isSet);
+  });
+}
+
+static void elect(const Exchange &x) {
+  LaneMask members =
+      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[0], x.pc, x.active);
+  // Any deterministic choice is allowed (PTX ISA, elect.sync): the lowest lane.
+  LaneMask leader = members & (~members + 1);
+  if (x.instruction.results.empty())
+    return;
+  forEachLane(x.active, [&](unsigned lane) {
+    writeLane(x.instruction.results[0], x.warp.registers(), lane,
+              members ? unsigned(__builtin_ctz(members)) : 0, true);
+  });
+  if (x.instruction.results.size() > 1)
+    writePredicate(x.instruction.results[1], x.warp.registers(), x.active, leader, x.active);
+}
+
+void tw::warpsim::executeCollective(Cta &cta, Warp &warp, const Instruction &instruction,
+                                    int32_t pc, LaneMask active) {
+  Exchange exchange = {cta, warp, instruction, pc, active};
+  switch (instruction.op) {
+  case Op::Shfl:
+    return shuffle(exchange);
+  case Op::Vote:
+    return vote(exchange);
+  case Op::Match:
+    return match(exchange);
+  case Op::Redux:
+    return reduce(exchange);
+  case Op::Elect:
+    return elect(exchange);
+  default: // activemask
+    forEachLane(active, [&](unsigned lane) {
+      writeLane(instruction.results[0], warp.registers(), lane, active, true);
+    });
+  }
+}

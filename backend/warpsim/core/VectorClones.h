@@ -1,0 +1,11 @@
+// Loops over lanes that are compiled for wider vectors too and chosen when the program starts.
+#ifndef BACKEND_WARPSIM_CORE_VECTORCLONES_H
+#define BACKEND_WARPSIM_CORE_VECTORCLONES_H
+
+#if defined(__x86_64__) && defined(__linux__)
+#define TW_VECTOR_CLONES __attribute__((target_clones("default", "avx2")))
+#else
+#define TW_VECTOR_CLONES
+#endif
+
+#endif

@@ -1,0 +1,67 @@
+// A warp: its lanes' stack, registers and state, and how its lanes part and meet.
+#ifndef BACKEND_WARPSIM_CORE_WARP_H
+#define BACKEND_WARPSIM_CORE_WARP_H
+#include "backend/warpsim/core/Memory.h"
+
+namespace tw::warpsim {
+
+/// Lanes that run together. They stop at `reconverge`, where the entry below has them again.
+struct StackEntry {
+  int32_t pc = 0, reconverge = -1;
+  LaneMask mask = 0;
+  uint32_t depth = 0;   // number of the frame that they run in
+  int8_t parkedAt = -1; // barrier that these lanes have arrived at and wait for
+};
+
+struct Frame {
+  explicit Frame(const Function &function)
+      : registers(function.numRegisters), function(&function) {}
+  WarpRegisters registers;
+  const Function *function;
+  int32_t callPc = -1;
+};
+
+/// What a relaxed access publishes or learns once a fence stands on the right side of it.
+struct FenceState {
+  Knowledge released, seen;
+  bool hasReleased = false, hasSeen = false;
+};
+
+/// Tells a spinning warp: it reads the same values at the same place again and again.
+struct PollState {
+  std::array<int32_t, 4> pc = {-1, -1, -1, -1};
+  std::array<uint64_t, 4> seen = {};
+  uint32_t fruitless = 0, turns = 0;
+};
+
+enum class WarpState : uint8_t { Ready, Waiting, Done };
+
+struct Warp {
+  unsigned index = 0;
+  LaneMask lanes = 0, exited = 0; // of `lanes`, those that exist in the CTA
+  WarpState state = WarpState::Ready;
+  int8_t barrier = -1; // waited for
+  int32_t waitPc = -1;
+  uint64_t steps = 0;
+  std::vector<StackEntry> stack;
+  std::vector<std::unique_ptr<Frame>> frames;
+  PollState poll;
+  TrackedBytes local;             // lane after lane
+  std::vector<FenceState> fences; // by lane; empty until there is a fence
+
+  LaneMask present() const { return lanes & ~exited; }
+  WarpRegisters &registers() { return frames.back()->registers; }
+};
+
+void branch(Warp &warp, const Program &program, int32_t pc, LaneMask active, LaneMask taken);
+void branchIndexed(Warp &warp, const Program &program, int32_t pc, LaneMask active);
+void exitLanes(Warp &warp, LaneMask lanes);
+void callFunction(Warp &warp, const Program &program, int32_t pc, LaneMask active);
+void returnLanes(Warp &warp, const Program &program, LaneMask lanes);
+/// Drops entries that are empty or have arrived. False when the warp has ended.
+bool settle(Warp &warp);
+/// Lets other lanes run than those on top, which wait for them. False where there are none.
+bool rotate(Warp &warp);
+
+} // namespace tw::warpsim
+#endif

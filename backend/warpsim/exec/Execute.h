@@ -1,0 +1,45 @@
+// The meaning of instructions that read and write registers only, for the lanes of a warp.
+#ifndef BACKEND_WARPSIM_EXEC_EXECUTE_H
+#define BACKEND_WARPSIM_EXEC_EXECUTE_H
+#include "backend/warpsim/Program.h"
+
+namespace tw::warpsim {
+
+constexpr unsigned kWarpSize = 32;
+using LaneMask = uint32_t;
+
+/// The virtual registers of one warp, by lane. A bit of `...Set` says that the lane's value was
+/// computed from initialized values only; an instruction's result is set where all that it used is.
+struct WarpRegisters {
+  explicit WarpRegisters(const std::array<uint32_t, 3> &numRegisters);
+  std::vector<LaneMask> predicates, predicatesSet;
+  std::vector<std::array<uint32_t, kWarpSize>> words;
+  std::vector<LaneMask> wordsSet;
+  std::vector<std::array<uint64_t, kWarpSize>> doubles;
+  std::vector<LaneMask> doublesSet;
+  LaneMask carry = 0; // the condition code of .cc
+  LaneMask carrySet = 0;
+};
+
+/// Executes one instruction for the lanes of `active`; the others keep their values.
+using Handler = void (*)(const Instruction &, WarpRegisters &, LaneMask active);
+
+/// The code of an operation before Op::FirstOfCore with its types and modifiers, or null where the
+/// simulator cannot execute that combination. To be asked once per instruction, before it runs.
+Handler findHandler(const Instruction &instruction);
+
+/// findHandler and call in one, for an instruction that is known to have a handler.
+void executeScalar(const Instruction &instruction, WarpRegisters &registers, LaneMask active);
+
+/// Reading and writing operands, for the instructions that the machine executes itself.
+uint64_t readLane(const Operand &operand, const WarpRegisters &registers, unsigned lane);
+LaneMask readPredicate(const Operand &operand,
+                       const WarpRegisters &registers); // by lane, negation applied
+LaneMask setLanes(const Operand &operand, const WarpRegisters &registers); // immediates: all
+void writeLane(const Operand &operand, WarpRegisters &registers, unsigned lane, uint64_t bits,
+               bool isSet);
+void writePredicate(const Operand &operand, WarpRegisters &registers, LaneMask active,
+                    LaneMask value, LaneMask set);
+
+} // namespace tw::warpsim
+#endif

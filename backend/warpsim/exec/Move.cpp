@@ -1,0 +1,185 @@
+// Moves, packing and unpacking of registers, and conversion of addresses between spaces.
+#include "backend/warpsim/exec/Handlers.h"
+
+using namespace tw::warpsim;
+
+using Wide = unsigned __int128;
+
+template <typename S>
+[[gnu::always_inline]] static inline void runCopy(const Instruction &instruction,
+                                                  WarpRegisters &registers, LaneMask active) {
+  LaneValues<S> buffer, values;
+  const S *source = readLanes(instruction.sources[0], registers, buffer);
+  for (unsigned lane = 0; lane < kWarpSize; ++lane)
+    values.lanes[lane] = source[lane];
+  writeLanes(instruction.results[0], registers, active, values,
+             setOfSource<S>(instruction.sources[0], registers));
+}
+
+static void runPredicateCopy(const Instruction &instruction, WarpRegisters &registers,
+                             LaneMask active) {
+  const Operand &source = instruction.sources[0];
+  writePredicate(instruction.results[0], registers, active, readPredicate(source, registers),
+                 setLanes(source, registers));
+}
+
+/// The 64-bit halves of a .b128 operand; other operands are one part.
+static unsigned partsOf(const Operand &operand, Type type, size_t numOperands) {
+  return type == Type::B128 && numOperands == 1 ? 2 : 1;
+}
+static Operand partOf(const Operand &operand, unsigned part) {
+  Operand result = operand;
+  if (operand.kind == Operand::Kind::Register)
+    result.reg.number += part;
+  else if (part > 0)
+    result.bits = 0;
+  return result;
+}
+
+/// Concatenates the sources, the first lowest, and cuts the bits into the results.
+static void runRepack(const Instruction &instruction, WarpRegisters &registers, LaneMask active) {
+  const auto &sources = instruction.sources, &results = instruction.results;
+  unsigned bits = bytesOf(instruction.type) * 8;
+  unsigned halves = partsOf(sources[0], instruction.type, sources.size());
+  unsigned resultHalves = partsOf(results[0], instruction.type, results.size());
+  unsigned sourceBits = bits / static_cast<unsigned>(sources.size() * halves);
+  unsigned resultBits = bits / static_cast<unsigned>(results.size() * resultHalves);
+  LaneMask set = kAllLanes;
+  for (const Operand &source : sources)
+    for (unsigned half = 0; half < halves; ++half)
+      set &= setLanes(partOf(source, half), registers);
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    if (!((active >> lane) & 1))
+      continue;
+    Wide value = 0;
+    unsigned position = 0;
+    for (const Operand &source : sources) {
+      for (unsigned half = 0; half < halves; ++half, position += sourceBits) {
+        Wide part = readLane(partOf(source, half), registers, lane);
+        value |= (part & ((Wide(1) << sourceBits) - 1)) << position;
+      }
+    }
+    position = 0;
+    for (const Operand &result : results) {
+      for (unsigned half = 0; half < resultHalves; ++half, position += resultBits) {
+        Wide part = (value >> position) & ((Wide(1) << resultBits) - 1);
+        writeLane(partOf(result, half), registers, lane, static_cast<uint64_t>(part),
+                  (set >> lane) & 1);
+      }
+    }
+  }
+}
+
+static uint64_t packWords(uint32_t low, uint32_t high) { return (uint64_t(high) << 32) | low; }
+static uint32_t packHalves(Half low, Half high) { return (uint32_t(high.bits) << 16) | low.bits; }
+
+/// mov {low, high}, source: two results of half the bits, each in a 32-bit register.
+template <typename S>
+[[gnu::always_inline]] static inline void runSplit(const Instruction &instruction,
+                                                   WarpRegisters &registers, LaneMask active) {
+  constexpr unsigned bits = sizeof(S) * 4;
+  LaneValues<S> buffer;
+  LaneValues<uint32_t> low, high;
+  const S *source = readLanes(instruction.sources[0], registers, buffer);
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    low.lanes[lane] = static_cast<uint32_t>(source[lane] & ((S(1) << bits) - 1));
+    high.lanes[lane] = static_cast<uint32_t>(source[lane] >> bits);
+  }
+  LaneMask set = setOfSource<S>(instruction.sources[0], registers);
+  writeLanes(instruction.results[0], registers, active, low, set);
+  writeLanes(instruction.results[1], registers, active, high, set);
+}
+
+/// Whether a vector of `count` parts fills `bytes` with parts of 8 to 64 bits.
+static bool dividesEvenly(size_t count, unsigned bytes) {
+  return (count == 1 || count == 2 || count == 4) && bytes % count == 0 && bytes / count >= 1;
+}
+
+static Handler findMov(const Instruction &instruction) {
+  size_t numSources = instruction.sources.size(), numResults = instruction.results.size();
+  unsigned bytes = bytesOf(instruction.type);
+  if (instruction.type == Type::Pred)
+    return numSources == 1 && numResults == 1 ? runPredicateCopy : nullptr;
+  if (numSources == 1 && numResults == 1 && bytes >= 2 && bytes <= 4)
+    return handlerOf<runCopy<uint32_t>>();
+  if (numSources == 1 && numResults == 1 && bytes == 8)
+    return handlerOf<runCopy<uint64_t>>();
+  if (bytes < 2 || !dividesEvenly(numSources, bytes) || !dividesEvenly(numResults, bytes) ||
+      (numSources > 1 && numResults > 1))
+    return nullptr;
+  if (numSources == 2 && bytes == 8)
+    return lanes<packWords>(instruction);
+  if (numSources == 2 && bytes == 4)
+    return lanes<packHalves>(instruction);
+  if (numResults == 2 && bytes == 8)
+    return handlerOf<runSplit<uint64_t>>();
+  if (numResults == 2 && bytes == 4)
+    return handlerOf<runSplit<uint32_t>>();
+  return runRepack;
+}
+
+/// Where the windows of the other spaces lie in the generic space; global addresses are generic
+/// ones.
+static uint64_t windowOf(Space space) {
+  switch (space) {
+  case Space::Shared:
+    return uint64_t(0x07) << 56;
+  case Space::Local:
+    return uint64_t(0x06) << 56;
+  case Space::Param:
+    return uint64_t(0x05) << 56;
+  default:
+    return 0;
+  }
+}
+
+static uint64_t toGeneric(const Instruction &instruction, uint64_t address) {
+  return windowOf(instruction.space) | address;
+}
+static uint64_t toSpace(const Instruction &instruction, uint64_t address) {
+  return windowOf(instruction.space) ? address & ((uint64_t(1) << 56) - 1) : address;
+}
+
+static Handler findCvta(const Instruction &instruction) {
+  bool is64 = bytesOf(instruction.type) == 8;
+  if (!is64 || instruction.space == Space::Generic)
+    return nullptr; // a generic address needs 64 bits
+  return instruction.toSpace ? lanes<toSpace>(instruction) : lanes<toGeneric>(instruction);
+}
+
+static void runIsInSpace(const Instruction &instruction, WarpRegisters &registers,
+                         LaneMask active) {
+  LaneMask inSpace = 0;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    uint64_t top = readLane(instruction.sources[0], registers, lane) & (uint64_t(0xff) << 56);
+    bool isInWindow = top == windowOf(Space::Shared) || top == windowOf(Space::Local) ||
+                      top == windowOf(Space::Param);
+    bool isInside =
+        instruction.space == Space::Global ? !isInWindow : top == windowOf(instruction.space);
+    inSpace |= LaneMask(isInside) << lane;
+  }
+  writePredicate(instruction.results[0], registers, active, inSpace,
+                 setLanes(instruction.sources[0], registers));
+}
+
+/// Constants have no window of their own, so isspacep.const cannot be answered.
+static Handler findIsspacep(const Instruction &instruction) {
+  bool hasAnswer = instruction.space == Space::Global || windowOf(instruction.space) != 0;
+  bool fits = instruction.sources.size() == 1 && instruction.results.size() == 1;
+  return hasAnswer && fits ? runIsInSpace : nullptr;
+}
+
+static void runNothing(const Instruction &, WarpRegisters &, LaneMask) {}
+
+Handler tw::warpsim::findMove(const Instruction &instruction) {
+  switch (instruction.op) {
+  case Op::Mov:
+    return findMov(instruction);
+  case Op::Cvta:
+    return findCvta(instruction);
+  case Op::Isspacep:
+    return findIsspacep(instruction);
+  default:
+    return runNothing;
+  }
+}

@@ -1,0 +1,265 @@
+// Any conversion of cvt, one value at a time. A float source is exact in a double; an integer of 64
+// bits is rounded to odd there first, so that the rounding to the result's type is the only one.
+#include "backend/warpsim/exec/NumericConversion.h"
+#include "backend/warpsim/exec/FloatOperations.h"
+#include "backend/warpsim/exec/Handlers.h"
+
+using namespace tw::warpsim;
+
+using Integer = __int128;
+
+namespace {
+struct IntegerRange {
+  Integer least, greatest;
+};
+} // namespace
+
+static IntegerRange rangeOf(Type type) {
+  unsigned bits = bytesOf(type) * 8;
+  if (isSigned(type))
+    return {-(Integer(1) << (bits - 1)), (Integer(1) << (bits - 1)) - 1};
+  return {0, (Integer(1) << bits) - 1};
+}
+
+static Integer clampTo(IntegerRange range, Integer value) {
+  return value < range.least ? range.least : value > range.greatest ? range.greatest : value;
+}
+
+static Integer integerValue(Type type, uint64_t bits) {
+  unsigned unused = 64 - bytesOf(type) * 8;
+  if (isSigned(type))
+    return static_cast<int64_t>(bits << unused) >> unused;
+  return static_cast<uint64_t>(bits << unused) >> unused;
+}
+
+/// The bits of an integer result, by its sign extended to 64.
+static uint64_t integerBits(Type type, Integer value) {
+  return static_cast<uint64_t>(integerValue(type, static_cast<uint64_t>(value)));
+}
+
+static const FloatFormat &formatOf(Type type) {
+  switch (type) {
+  case Type::F16:
+  case Type::F16x2:
+    return kHalf;
+  case Type::BF16:
+  case Type::BF16x2:
+    return kBrain;
+  case Type::TF32:
+    return kTf32;
+  case Type::E4M3x2:
+    return kE4m3;
+  case Type::E5M2x2:
+    return kE5m2;
+  default:
+    return kSingle;
+  }
+}
+
+static double floatValue(Type type, uint64_t bits, bool isFtz) {
+  if (type == Type::F64)
+    return std::bit_cast<double>(bits);
+  if (type == Type::F32) {
+    float value = std::bit_cast<float>(static_cast<uint32_t>(bits));
+    return isFtz ? flushSubnormal(value) : value;
+  }
+  return valueOfCode(static_cast<uint32_t>(bits), formatOf(type));
+}
+
+static double roundIntegral(double value, Rounding rounding) {
+  switch (rounding) {
+  case Rounding::Rni:
+    return std::nearbyint(value);
+  case Rounding::Rzi:
+    return std::trunc(value);
+  case Rounding::Rmi:
+    return std::floor(value);
+  case Rounding::Rpi:
+    return std::ceil(value);
+  default:
+    return value;
+  }
+}
+
+/// NaN becomes 0, but the top bit alone if one of the types has 64 bits (PTX ISA, cvt, notes).
+static uint64_t floatToInteger(const Instruction &instruction, double value) {
+  Type type = instruction.type;
+  unsigned bits = bytesOf(type) * 8;
+  if (std::isnan(value)) {
+    bool isWide = bits == 64 || instruction.sourceType == Type::F64;
+    return isWide ? integerBits(type, Integer(1) << (bits - 1)) : 0;
+  }
+  double rounded = roundIntegral(value, instruction.rounding);
+  IntegerRange range = rangeOf(type);
+  if (rounded >= 0x1p64)
+    return integerBits(type, range.greatest);
+  if (rounded <= -0x1p64)
+    return integerBits(type, range.least);
+  return integerBits(type, clampTo(range, static_cast<Integer>(rounded)));
+}
+
+/// A value in the format of `type`: clamped and without negatives if asked, then rounded.
+static uint32_t encodeNarrow(const Instruction &instruction, Type type, double value,
+                             bool isSatFinite) {
+  if (instruction.isRelu && value < 0)
+    value = 0;
+  uint32_t code = roundToFormat(value, formatOf(type), instruction.rounding, isSatFinite);
+  if (instruction.isRelu && value == 0)
+    code = 0;
+  if (type == Type::TF32)
+    return value != value ? 0x7fffffff : code << 13;
+  if (type == Type::F32 && instruction.isFtz)
+    return std::bit_cast<uint32_t>(flushSubnormal(std::bit_cast<float>(code)));
+  return code;
+}
+
+static uint64_t floatToFloat(const Instruction &instruction, double value) {
+  bool isClamped = instruction.isSaturating && instruction.type != Type::TF32;
+  value = roundIntegral(value, instruction.rounding);
+  value = isClamped ? saturateToUnit(value) : value;
+  if (instruction.type == Type::F64)
+    return std::bit_cast<uint64_t>(value);
+  return encodeNarrow(instruction, instruction.type, value, instruction.isSaturating && !isClamped);
+}
+
+static uint64_t integerToFloat(const Instruction &instruction, Integer value) {
+  double nearest = static_cast<double>(value);
+  double error = static_cast<double>(value - static_cast<Integer>(nearest));
+  bool isClamped = instruction.isSaturating;
+  if (instruction.type != Type::F64) {
+    double odd = roundToOdd(nearest, error);
+    return encodeNarrow(instruction, instruction.type, isClamped ? saturateToUnit(odd) : odd,
+                        false);
+  }
+  Rounding rounding = instruction.rounding;
+  double directed = nearest;
+  bool isDown = rounding == Rounding::Rm || (rounding == Rounding::Rz && value > 0);
+  bool isUp = rounding == Rounding::Rp || (rounding == Rounding::Rz && value < 0);
+  if (isDown && error < 0)
+    directed = std::nextafter(nearest, -HUGE_VAL);
+  if (isUp && error > 0)
+    directed = std::nextafter(nearest, HUGE_VAL);
+  return std::bit_cast<uint64_t>(isClamped ? saturateToUnit(directed) : directed);
+}
+
+uint64_t tw::warpsim::convertValue(const Instruction &instruction, uint64_t bits) {
+  Type to = instruction.type, from = instruction.sourceType;
+  if (isInteger(from)) {
+    Integer value = integerValue(from, bits);
+    if (!isInteger(to))
+      return integerToFloat(instruction, value);
+    return integerBits(to, instruction.isSaturating ? clampTo(rangeOf(to), value) : value);
+  }
+  double value = floatValue(from, bits, instruction.isFtz);
+  return isInteger(to) ? floatToInteger(instruction, value) : floatToFloat(instruction, value);
+}
+
+static unsigned bitsOfHalf(Type pair) { return bytesOf(pair) * 4; }
+
+uint32_t tw::warpsim::convertPair(const Instruction &instruction, uint32_t high, uint32_t low) {
+  Type type = instruction.type;
+  auto half = [&](uint32_t bits) {
+    double value = floatValue(Type::F32, bits, instruction.isFtz);
+    return encodeNarrow(instruction, type, value, instruction.isSaturating);
+  };
+  return (half(high) << bitsOfHalf(type)) | half(low);
+}
+
+uint32_t tw::warpsim::convertWithinPair(const Instruction &instruction, uint32_t bits) {
+  Type to = instruction.type, from = instruction.sourceType;
+  unsigned fromBits = bitsOfHalf(from), toBits = bitsOfHalf(to);
+  auto half = [&](uint32_t code) {
+    double value = valueOfCode(code & ((1u << fromBits) - 1), formatOf(from));
+    return encodeNarrow(instruction, to, value, instruction.isSaturating);
+  };
+  return (half(bits >> fromBits) << toBits) | half(bits);
+}
+
+uint32_t tw::warpsim::packIntegers(Type type, uint32_t high, uint32_t low) {
+  unsigned bits = bytesOf(type) * 8;
+  auto clamped = [&](uint32_t value) {
+    Integer result = clampTo(rangeOf(type), static_cast<int32_t>(value));
+    return static_cast<uint32_t>(result) & ((1u << bits) - 1);
+  };
+  return (clamped(high) << bits) | clamped(low);
+}
+
+bool tw::warpsim::isPairOfFloats(Type type) {
+  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::E4M3x2 ||
+         type == Type::E5M2x2;
+}
+
+static bool isScalarFloat(Type type) {
+  return type == Type::F16 || type == Type::BF16 || type == Type::F32 || type == Type::F64;
+}
+
+static bool isDirected(Rounding rounding) {
+  return rounding == Rounding::Rn || rounding == Rounding::Rz || rounding == Rounding::Rm ||
+         rounding == Rounding::Rp;
+}
+
+static bool isIntegral(Rounding rounding) { return rounding >= Rounding::Rni; }
+
+/// .ftz is about f32 only; with f16 it is accepted and changes nothing (PTX ISA, cvt, "Subnormal
+/// Numbers").
+static bool mayFlush(Type to, Type from) {
+  auto isSmall = [](Type type) { return type == Type::F32 || type == Type::F16; };
+  return isSmall(to) || isSmall(from);
+}
+
+/// Pairs: from two f32, and fp8 from and to f16x2. fp8 always saturates in PTX.
+static bool isConvertiblePair(const Instruction &instruction) {
+  Type to = instruction.type, from = instruction.sourceType;
+  bool toFp8 = to == Type::E4M3x2 || to == Type::E5M2x2;
+  bool fromFp8 = from == Type::E4M3x2 || from == Type::E5M2x2;
+  bool isRn = instruction.rounding == Rounding::Rn;
+  if (instruction.isFtz)
+    return false;
+  if (fromFp8)
+    return to == Type::F16x2 && isRn && instruction.sources.size() == 1 &&
+           !instruction.isSaturating;
+  if (toFp8)
+    return isRn && instruction.isSaturating &&
+           ((from == Type::F32 && instruction.sources.size() == 2) ||
+            (from == Type::F16x2 && instruction.sources.size() == 1));
+  return from == Type::F32 && instruction.sources.size() == 2 &&
+         (isRn || instruction.rounding == Rounding::Rz);
+}
+
+static bool isConvertibleFloat(const Instruction &instruction) {
+  Type to = instruction.type, from = instruction.sourceType;
+  Rounding rounding = instruction.rounding;
+  if (to == Type::TF32)
+    return from == Type::F32 && !instruction.isFtz &&
+           (rounding == Rounding::Rna || rounding == Rounding::Rn || rounding == Rounding::Rz);
+  if (!isScalarFloat(to) || !isScalarFloat(from))
+    return false;
+  unsigned toBytes = bytesOf(to), fromBytes = bytesOf(from);
+  bool isAcross = toBytes == 2 && fromBytes == 2 && to != from; // f16 and bf16
+  if (to == from)
+    return rounding == Rounding::None || isIntegral(rounding);
+  if (toBytes < fromBytes || isAcross)
+    return isDirected(rounding);
+  return rounding == Rounding::None || rounding == Rounding::Rn;
+}
+
+bool tw::warpsim::isConvertible(const Instruction &instruction) {
+  Type to = instruction.type, from = instruction.sourceType;
+  Rounding rounding = instruction.rounding;
+  bool canRelu = isHalf(to) || to == Type::TF32 || isPairOfFloats(to);
+  if (instruction.isRelu && !canRelu)
+    return false;
+  if (isPairOfFloats(to) || isPairOfFloats(from))
+    return isConvertiblePair(instruction);
+  if (instruction.sources.size() != 1)
+    return false;
+  if (instruction.isFtz && !mayFlush(to, from))
+    return false;
+  if (isInteger(to) && isInteger(from))
+    return rounding == Rounding::None;
+  if (isInteger(from))
+    return isScalarFloat(to) && isDirected(rounding);
+  if (isInteger(to))
+    return isScalarFloat(from) && isIntegral(rounding);
+  return isConvertibleFloat(instruction);
+}

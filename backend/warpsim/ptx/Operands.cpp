@@ -1,0 +1,199 @@
+// Reads the operands of an instruction as its row of the table says.
+#include "backend/warpsim/ptx/Parser.h"
+
+using namespace tw::warpsim;
+using namespace tw::warpsim::ptx;
+
+using Role = OperandRule::Role;
+using TypeRule = OperandRule::TypeRule;
+
+static Type doubleWidth(Type type) {
+  switch (type) {
+  case Type::U16:
+    return Type::U32;
+  case Type::S16:
+    return Type::S32;
+  case Type::U32:
+    return Type::U64;
+  default:
+    return Type::S64;
+  }
+}
+
+static Type typeFor(const OperandRule &rule, const Instruction &instruction) {
+  switch (rule.typeRule) {
+  case TypeRule::OfSource:
+    return instruction.sourceType;
+  case TypeRule::DoubleWidth:
+    return doubleWidth(instruction.type);
+  case TypeRule::Fixed:
+    return rule.fixed;
+  case TypeRule::OfInstruction:
+    break;
+  }
+  return instruction.type;
+}
+
+static bool parseResult(Parser &parser, const OperandRule &rule, Instruction &instruction) {
+  bool isPredicate = rule.role == Role::PredicateResult;
+  Operand operand;
+  if ((rule.mayBeSink || isPredicate) && parser.takeSink()) {
+    operand.kind = Operand::Kind::Sink;
+  } else if (!parseRegister(parser, isPredicate ? Type::Pred : typeFor(rule, instruction),
+                            rule.isRelaxed, operand)) {
+    return false;
+  }
+  instruction.results.push_back(operand);
+  return true;
+}
+
+/// `%r1`, or `{%r1, %r2}` with as many registers as the instruction's vector is wide.
+static bool parseVector(Parser &parser, const OperandRule &rule, Instruction &instruction) {
+  unsigned width = instruction.vectorWidth, bytes = width * bytesOf(instruction.type);
+  // 32 bytes are possible in eight or four elements (sm_100).
+  if (bytes > 16 && !(bytes == 32 && width >= 4))
+    return parser.failHere("a vector of " + std::to_string(bytes) + " bytes is too wide");
+  bool hasBraces = parser.peek().is('{');
+  if (width > 1 && !hasBraces)
+    return parser.failHere("expected a vector of " + std::to_string(width) + " registers");
+  if (hasBraces)
+    parser.take();
+  for (unsigned element = 0; element < width; ++element) {
+    if (element && !parser.expect(','))
+      return false;
+    if (!rule.isResult) {
+      if (!parseSource(parser, instruction.type, true, instruction))
+        return false;
+      continue;
+    }
+    Operand operand;
+    if (width > 1 && parser.takeSink()) {
+      operand.kind = Operand::Kind::Sink;
+    } else if (!parseRegister(parser, instruction.type, true, operand)) {
+      return false;
+    }
+    instruction.results.push_back(operand);
+  }
+  return !hasBraces || parser.expect('}');
+}
+
+static bool parseImmediate(Parser &parser, const OperandRule &rule, Instruction &instruction) {
+  if (parser.peek().kind != TokenKind::Integer)
+    return parser.failHere("expected an integer instead of " + describe(parser.peek()));
+  return parseSource(parser, rule.fixed, false, instruction);
+}
+
+static bool parseLabel(Parser &parser, Instruction &) {
+  int line = parser.peek().line;
+  std::string_view name;
+  if (!parser.takeWord(name, "a label"))
+    return false;
+  parser.scopes.back().unresolved.push_back({int32_t(parser.program.code.size()), -1, name, line});
+  return true;
+}
+
+static bool parseTargets(Parser &parser, Instruction &instruction) {
+  Token name = parser.take();
+  for (size_t depth = parser.scopes.size(); depth-- > 1;) {
+    auto list = parser.scopes[depth].branchTargets.find(name.text);
+    if (list == parser.scopes[depth].branchTargets.end())
+      continue;
+    int32_t slot = 0;
+    for (const Token &label : list->second)
+      parser.scopes.back().unresolved.push_back(
+          {int32_t(parser.program.code.size()), slot++, label.text, label.line});
+    instruction.targets.assign(list->second.size(), -1);
+    return true;
+  }
+  return parser.fail(name.line, describe(name) + " is no list of .branchtargets");
+}
+
+/// The policy has no effect here; it is checked and left out.
+static bool parseCachePolicy(Parser &parser, Instruction &instruction) {
+  if (instruction.modifiers.find(".L2::cache_hint") == std::string::npos)
+    return true;
+  Operand policy;
+  return parser.expect(',') && parseRegister(parser, Type::B64, false, policy);
+}
+
+/// Whether the operand after the comma here is a predicate.
+static bool isPredicateNext(const Parser &parser) {
+  TypedRegister found;
+  if (parser.peek(1).is('!'))
+    return true;
+  return parser.peek(1).kind == TokenKind::Word &&
+         findRegister(parser, parser.peek(1).text, found) && found.type == Type::Pred;
+}
+
+static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &instruction) {
+  switch (rule.role) {
+  case Role::Result:
+  case Role::PredicateResult:
+    return parseResult(parser, rule, instruction);
+  case Role::Source:
+    return parseSource(parser, typeFor(rule, instruction), rule.isRelaxed, instruction);
+  case Role::Predicate:
+    return parseSource(parser, Type::Pred, false, instruction);
+  case Role::Immediate:
+    return parseImmediate(parser, rule, instruction);
+  case Role::Address:
+    return parseAddress(parser, instruction);
+  case Role::Vector:
+    return parseVector(parser, rule, instruction);
+  case Role::Label:
+    return parseLabel(parser, instruction);
+  case Role::BranchTargets:
+    return parseTargets(parser, instruction);
+  case Role::Callee:
+    return parseCallee(parser, instruction);
+  case Role::Move:
+    return parseMove(parser, instruction);
+  case Role::CachePolicy:
+    return parseCachePolicy(parser, instruction);
+  }
+  return false;
+}
+
+/// Whether an optional operand is left out: nothing follows, or what follows is the predicate that
+/// the next rule is for (`bar.red.and.pred p, 0, q`).
+static bool isLeftOut(const Parser &parser, const InstructionRow &row, size_t index) {
+  const OperandRule &rule = row.operands[index];
+  if (!rule.isOptional)
+    return false;
+  if (rule.isSecond)
+    return !parser.peek().is('|');
+  if (!parser.peek().is(','))
+    return true;
+  bool isBeforePredicate =
+      index + 1 < row.operands.size() && row.operands[index + 1].role == Role::Predicate;
+  return isBeforePredicate && isPredicateNext(parser);
+}
+
+bool tw::warpsim::ptx::parseOperands(Parser &parser, const InstructionRow &row,
+                                     Instruction &instruction) {
+  bool isFirst = true;
+  for (size_t index = 0; index < row.operands.size(); ++index) {
+    const OperandRule &rule = row.operands[index];
+    if (isLeftOut(parser, row, index))
+      continue;
+    if (rule.isSecond) {
+      if (!parser.expect('|'))
+        return false;
+    } else if (rule.role != Role::CachePolicy && !isFirst && !parser.takeIf(',')) {
+      return parser.failHere(parser.peek().is(';')
+                                 ? std::string(row.text.opcode) + " needs more operands"
+                                 : "expected ',' instead of " + describe(parser.peek()));
+    }
+    isFirst = false;
+    if (!parseOperand(parser, rule, instruction))
+      return false;
+  }
+  if (instruction.op == Op::Cvta && instruction.space == Space::Param &&
+      !parser.function().isKernel)
+    instruction.space = Space::Local; // the parameters of a .func are in its frame
+  if (parser.takeIf(';'))
+    return true;
+  if (parser.peek().is(',') || parser.peek().is('|'))
+    return parser.failHere(std::string(row.text.opcode) + " has too many operands");
+  return parser.expect(';');
+}

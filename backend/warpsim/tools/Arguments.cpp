@@ -1,0 +1,122 @@
+// Reads the arguments of `warpsim run`.
+#include "backend/warpsim/tools/Arguments.h"
+#include "backend/warpsim/exec/Float.h"
+#include <charconv>
+#include <cstring>
+#include <random>
+
+using namespace tw::warpsim;
+
+namespace {
+struct TypeRow {
+  const char *name;
+  unsigned bytes;
+  bool isFloat;
+};
+} // namespace
+
+static const TypeRow *findType(const std::string &name) {
+  static constexpr TypeRow rows[] = {{"i1", 1, false},  {"i8", 1, false},  {"i16", 2, false},
+                                     {"i32", 4, false}, {"i64", 8, false}, {"f16", 2, true},
+                                     {"bf16", 2, true}, {"f32", 4, true},  {"f64", 8, true}};
+  for (const TypeRow &row : rows)
+    if (name == row.name)
+      return &row;
+  return nullptr;
+}
+
+unsigned Argument::elementBytes() const { return findType(type)->bytes; }
+
+static uint64_t encodeNumber(const std::string &type, double value) {
+  if (type == "f16")
+    return roundToFormat(value, kHalf, Rounding::Rn);
+  if (type == "bf16")
+    return roundToFormat(value, kBrain, Rounding::Rn);
+  if (type == "f32")
+    return std::bit_cast<uint32_t>(float(value));
+  if (type == "f64")
+    return std::bit_cast<uint64_t>(value);
+  return uint64_t(int64_t(value));
+}
+
+double Argument::element(uint64_t index) const {
+  uint64_t bits = 0;
+  unsigned size = elementBytes();
+  memcpy(&bits, data + index * size, size);
+  if (type == "f16")
+    return valueOfCode(uint32_t(bits), kHalf);
+  if (type == "bf16")
+    return valueOfCode(uint32_t(bits), kBrain);
+  if (type == "f32")
+    return double(std::bit_cast<float>(uint32_t(bits)));
+  if (type == "f64")
+    return std::bit_cast<double>(bits);
+  unsigned unused = 64 - 8 * size;
+  return double(int64_t(bits << unused) >> unused);
+}
+
+template <typename T> static bool parseWhole(const std::string &text, T &value) {
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return failure == std::errc() && end == text.data() + text.size();
+}
+
+/// False when the rule is neither a name nor a number.
+static bool fill(Argument &argument, const std::string &rule, uint64_t seed) {
+  double constant = 0;
+  if (rule != "random" && rule != "iota" && rule != "zeros" && !parseWhole(rule, constant))
+    return false;
+  argument.storage = std::make_unique<char[]>(argument.bytes() + 64);
+  argument.data = argument.storage.get();
+  argument.data += (64 - reinterpret_cast<uintptr_t>(argument.data) % 64) % 64;
+  std::mt19937_64 generator(seed);
+  std::uniform_real_distribution<double> uniform(-1, 1);
+  bool isFloat = findType(argument.type)->isFloat;
+  unsigned size = argument.elementBytes();
+  for (uint64_t i = 0; i < argument.numElements; ++i) {
+    uint64_t bits = encodeNumber(argument.type, rule == "iota" ? double(i) : constant);
+    if (rule == "random")
+      bits = isFloat ? encodeNumber(argument.type, uniform(generator)) : generator();
+    if (argument.type == "i1")
+      bits &= 1;
+    memcpy(argument.data + i * size, &bits, size);
+  }
+  return true;
+}
+
+static bool parseScalar(Argument &argument, const std::string &value) {
+  double number = 0;
+  int64_t integer = 0;
+  bool isFloat = findType(argument.type)->isFloat;
+  if (!isFloat && parseWhole(value, integer))
+    argument.scalarBits = uint64_t(integer);
+  else if (isFloat && parseWhole(value, number))
+    argument.scalarBits = encodeNumber(argument.type, number);
+  else
+    return false;
+  return true;
+}
+
+bool tw::warpsim::parseArgument(const std::string &text, uint64_t seed, Argument &argument,
+                                std::string &error) {
+  error = "argument `" + text + "` is not like f32[1024]=random or i32=5";
+  size_t equals = text.find('=');
+  if (equals == std::string::npos)
+    return false;
+  std::string declaration = text.substr(0, equals), value = text.substr(equals + 1);
+  argument.isReadOnly = declaration.starts_with("const ");
+  if (argument.isReadOnly)
+    declaration.erase(0, strlen("const "));
+  size_t bracket = declaration.find('[');
+  argument.type = declaration.substr(0, bracket);
+  argument.isArray = bracket != std::string::npos;
+  if (!findType(argument.type))
+    return false;
+  if (!argument.isArray)
+    return parseScalar(argument, value);
+  if (!declaration.ends_with("]"))
+    return false;
+  std::string extent = declaration.substr(bracket + 1, declaration.size() - bracket - 2);
+  constexpr uint64_t kMaxElements = uint64_t(1) << 34;
+  return parseWhole(extent, argument.numElements) && argument.numElements <= kMaxElements &&
+         fill(argument, value, seed);
+}

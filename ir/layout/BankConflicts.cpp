@@ -1,0 +1,204 @@
+// Layouts in shared memory without bank conflicts, after "Linear Layouts" (arXiv 2505.23819),
+// section on optimal swizzling: the offset's bits above the banks span a space that meets what the
+// lanes of one transfer write, and what those of another read, in 0 only.
+#include "ir/layout/LinearLayout.h"
+#include "ir/layout/XorBasis.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+#include "llvm/Support/MathExtras.h"
+#include <array>
+#include <set>
+
+using namespace tw;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+using Vectors = SmallVector<uint64_t>;
+
+static constexpr unsigned kBankBytes = 4;
+static constexpr unsigned kNumBanks = 32;
+static constexpr unsigned kTransferBytes = kBankBytes * kNumBanks;
+static constexpr unsigned kMaxAccessBytes = 16;
+
+//===-- Counting -----------------------------------------------------------------------------===//
+
+/// How many transfers one access of these lanes takes: the most words that one bank has to give.
+static unsigned transfersOf(ArrayRef<uint64_t> addresses, unsigned accessBytes) {
+  std::array<std::set<uint64_t>, kNumBanks> words;
+  for (uint64_t address : addresses)
+    for (uint64_t byte = 0; byte < accessBytes; byte += kBankBytes)
+      words[(address + byte) / kBankBytes % kNumBanks].insert((address + byte) / kBankBytes);
+  size_t most = 1;
+  for (const std::set<uint64_t> &bank : words)
+    most = std::max(most, bank.size());
+  return unsigned(most);
+}
+
+namespace {
+/// What one access of all lanes of a warp costs.
+struct AccessCost {
+  unsigned vector = 1;
+  unsigned numAccesses = 1; // to move all registers
+  unsigned transfers = 1;   // of one access
+  unsigned fewest = 1;
+};
+} // namespace
+
+static AccessCost accessCost(const LinearLayout &registers, const LinearLayout &buffer,
+                             unsigned elementBytes) {
+  AccessCost cost;
+  SharedAccess access =
+      sharedAccess(registers, buffer, std::max(1u, kMaxAccessBytes / elementBytes));
+  cost.vector = access.vector;
+  cost.numAccesses = access.registers.size() / access.vector;
+  unsigned accessBytes = access.vector * elementBytes;
+  unsigned numLanes = registers.size(Place::Lane);
+  unsigned lanesAtOnce = std::min(numLanes, std::max(1u, kTransferBytes / accessBytes));
+  BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
+  cost.fewest = numLanes / lanesAtOnce;
+  cost.transfers = 0;
+  for (unsigned first = 0; first < numLanes; first += lanesAtOnce) {
+    Vectors addresses;
+    for (unsigned lane = first; lane < first + lanesAtOnce; ++lane)
+      addresses.push_back(offsets.apply(registers.apply(Place::Lane, lane)) * elementBytes);
+    cost.transfers += transfersOf(addresses, accessBytes);
+  }
+  return cost;
+}
+
+double tw::bankConflicts(const LinearLayout &registers, const LinearLayout &buffer,
+                         unsigned elementBytes) {
+  AccessCost cost = accessCost(registers, buffer, elementBytes);
+  return double(cost.transfers) / cost.fewest;
+}
+
+//===-- Spaces -------------------------------------------------------------------------------===//
+
+/// Appends what of `vectors` does not depend on `basis`, up to `count` in all.
+static void extend(Vectors &basis, ArrayRef<uint64_t> vectors, size_t count = 64) {
+  XorBasis space;
+  for (uint64_t vector : basis)
+    space.insert(vector);
+  for (uint64_t vector : vectors)
+    if (basis.size() < count && space.insert(vector))
+      basis.push_back(vector);
+}
+
+/// A basis of what two independent families both span.
+static Vectors intersection(ArrayRef<uint64_t> left, ArrayRef<uint64_t> right) {
+  BitMatrix both{64, Vectors(left)};
+  both.columns.append(right.begin(), right.end());
+  uint64_t ofLeft = (uint64_t(1) << left.size()) - 1;
+  Vectors common;
+  for (uint64_t relation : both.kernel())
+    common.push_back(both.apply(relation & ofLeft));
+  return common;
+}
+
+static Vectors basesOf(const LinearLayout &layout, Place place) {
+  Vectors vectors;
+  extend(vectors, Vectors(layout.bases(place)));
+  return vectors;
+}
+
+/// The elements that the lanes of one transfer reach when each accesses `inAccess`.
+static Vectors reachedAtOnce(const LinearLayout &layout, ArrayRef<uint64_t> inWord,
+                             ArrayRef<uint64_t> inAccess, unsigned elementBytes) {
+  Vectors reached(inWord);
+  extend(reached, inAccess);
+  unsigned accessBytes = elementBytes << inAccess.size();
+  ArrayRef<uint32_t> lanes = layout.bases(Place::Lane);
+  extend(reached, Vectors(lanes.take_front(llvm::Log2_32(kTransferBytes / accessBytes))));
+  return reached;
+}
+
+//===-- Choice -------------------------------------------------------------------------------===//
+
+/// `numSegmentBits` independent vectors whose span meets those of `written` and `read` in 0 only.
+static Vectors segmentBits(const Vectors &written, const Vectors &read, ArrayRef<uint64_t> others,
+                           size_t numSegmentBits) {
+  Vectors sum = intersection(written, read);
+  size_t numCommon = sum.size();
+  Vectors onlyWritten(sum), onlyRead(sum);
+  extend(onlyWritten, written);
+  extend(onlyRead, read);
+  extend(sum, written);
+  extend(sum, read);
+  size_t numReached = sum.size();
+  extend(sum, others);
+  Vectors segments(llvm::drop_begin(sum, numReached));
+  for (size_t i = numCommon; i < std::min(onlyWritten.size(), onlyRead.size()); ++i)
+    segments.push_back(onlyWritten[i] ^ onlyRead[i]);
+  segments.truncate(std::min(segments.size(), numSegmentBits));
+  return segments;
+}
+
+/// The buffer whose lowest bits of the offset are `low`.
+static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayout &to,
+                                      const Vectors &low, unsigned elementBytes) {
+  unsigned numBits = llvm::Log2_32(from.numElements());
+  // Bits above the vector that threads add must not reach into it: prefer what threads add.
+  Vectors candidates;
+  for (Place place : {Place::Warp, Place::Cta, Place::Lane})
+    for (const LinearLayout *layout : {&from, &to})
+      llvm::append_range(candidates, layout->bases(place));
+  for (unsigned bit = numBits; bit-- > 0;)
+    candidates.push_back(uint64_t(1) << bit);
+
+  unsigned numWordBits = elementBytes < kBankBytes ? llvm::Log2_32(kBankBytes / elementBytes) : 0;
+  ArrayRef<uint64_t> inWord = ArrayRef(low).take_front(numWordBits);
+  auto accessed = [&](const LinearLayout &layout) {
+    XorBasis held;
+    for (uint32_t basis : layout.bases(Place::Register))
+      held.insert(basis);
+    return ArrayRef(low).take_while([&](uint64_t vector) { return held.contains(vector); });
+  };
+  Vectors written = reachedAtOnce(from, inWord, accessed(from), elementBytes);
+  Vectors read = reachedAtOnce(to, inWord, accessed(to), elementBytes);
+  unsigned numInBanks = llvm::Log2_32(kTransferBytes / elementBytes);
+  Vectors segments =
+      segmentBits(written, read, candidates, numBits > numInBanks ? numBits - numInBanks : 0);
+  llvm::sort(segments);
+
+  Vectors taken(low);
+  extend(taken, segments);
+  size_t numTaken = taken.size();
+  extend(taken, candidates);
+  Vectors banks(llvm::drop_begin(taken, numTaken));
+  llvm::sort(banks);
+  Vectors offsets(low);
+  extend(offsets, banks);
+  extend(offsets, segments);
+  return LinearLayout(from.shape(), {})
+      .withPlace(Place::Offset, LinearLayout::Bases(offsets.begin(), offsets.end()));
+}
+
+LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout &to,
+                                    unsigned elementBytes) {
+  Vectors written = basesOf(from, Place::Register), read = basesOf(to, Place::Register);
+  Vectors common = intersection(written, read);
+  unsigned maxVectorBits = llvm::Log2_32(std::max(1u, kMaxAccessBytes / elementBytes));
+  unsigned numWordBits = elementBytes < kBankBytes ? llvm::Log2_32(kBankBytes / elementBytes) : 0;
+  std::optional<LinearLayout> best;
+  unsigned bestCost = 0;
+  // Where one side has more neighbours than both have in common, it may still access them at once.
+  for (const Vectors *side : {&written, &read}) {
+    for (unsigned count = 0; count <= maxVectorBits; ++count) {
+      Vectors low;
+      extend(low, common, count);
+      extend(low, *side, count);
+      extend(low, basesOf(from, Place::Lane), numWordBits);
+      extend(low, basesOf(to, Place::Lane), numWordBits);
+      LinearLayout layout = layoutWithLowBits(from, to, low, elementBytes);
+      unsigned cost = 0; // an access costs its transfers and its issue
+      for (const LinearLayout *registers : {&from, &to}) {
+        AccessCost access = accessCost(*registers, layout, elementBytes);
+        cost += access.numAccesses * (access.transfers + 1);
+      }
+      if (best && cost >= bestCost)
+        continue;
+      best = layout;
+      bestCost = cost;
+    }
+  }
+  return *best;
+}

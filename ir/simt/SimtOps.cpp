@@ -1,0 +1,243 @@
+// Verifiers and simplifications of the `simt` operations: what the lowering may rely on.
+#include "ir/simt/Simt.h"
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tw::tile::elementTypeOf;
+using tw::tile::shapeOf;
+using tw::tile::withElementType;
+
+//===-- Layouts ------------------------------------------------------------------------------===//
+
+SmallVector<unsigned> tw::simt::warpBitsAlong(const LinearLayout &layout, unsigned axis) {
+  SmallVector<unsigned> bits;
+  uint32_t mask = layout.maskOf(axis), free = layout.freeBits(Place::Warp);
+  ArrayRef<uint32_t> bases = layout.bases(Place::Warp);
+  for (unsigned bit = 0; bit < bases.size(); ++bit)
+    if ((bases[bit] & mask) && !(free >> bit & 1))
+      bits.push_back(bit);
+  llvm::sort(bits, [&](unsigned a, unsigned b) { return bases[a] < bases[b]; });
+  return bits;
+}
+
+/// Whether every basis of lanes and warps runs along the axis or along other dimensions only.
+static bool separatesAxis(const LinearLayout &layout, unsigned axis) {
+  uint32_t mask = layout.maskOf(axis);
+  auto isMixed = [&](uint32_t basis) { return (basis & mask) && (basis & ~mask); };
+  return llvm::none_of(layout.bases(Place::Lane), isMixed) &&
+         llvm::none_of(layout.bases(Place::Warp), isMixed);
+}
+
+RankedTensorType tw::simt::partiallyReducedType(Type tile, unsigned axis) {
+  const LinearLayout &layout = layoutOf(tile);
+  if (!separatesAxis(layout, axis))
+    return {};
+  SmallVector<unsigned> pieces = warpBitsAlong(layout, axis);
+  SmallVector<int64_t> shape(layout.shape());
+  shape[axis] = 1;
+  LinearLayout collapsed = layout.withDimCollapsed(axis).withoutFreeRegisters();
+  shape[axis] = int64_t(1) << pieces.size();
+  // The collapsed axis has no bits; making room for the pieces moves the bits of earlier
+  // dimensions.
+  unsigned first = collapsed.firstBitOf(axis), count = pieces.size();
+  uint32_t below = (uint32_t(1) << first) - 1;
+  std::array<LinearLayout::Bases, kNumPlaces> bases;
+  for (unsigned place = 0; place < kNumPlaces; ++place)
+    for (uint32_t basis : collapsed.bases(Place(place)))
+      bases[place].push_back((basis & below) | ((basis & ~below) << count));
+  for (auto [piece, bit] : llvm::enumerate(pieces))
+    bases[unsigned(Place::Warp)][bit] = uint32_t(1) << (first + piece);
+  return withLayout(RankedTensorType::get(shape, elementTypeOf(tile)), LinearLayout(shape, bases));
+}
+
+LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 ArrayRef<int64_t> shape, Type, LayoutAttr layout) {
+  const LinearLayout &value = layout.getValue();
+  if (ArrayRef<int64_t>(value.shape()) != shape)
+    return emitError() << "the layout is of another shape than the buffer";
+  for (Place place : {Place::Register, Place::Lane, Place::Warp, Place::Cta})
+    if (value.numBits(place) != 0)
+      return emitError() << "a buffer's layout is of offsets only";
+  if (!value.isSurjective() || !value.isInjective())
+    return emitError() << "a buffer holds every element once";
+  return success();
+}
+
+//===-- Conversions --------------------------------------------------------------------------===//
+
+LogicalResult ConvertLayoutOp::verify() {
+  Type source = getSource().getType(), result = getType();
+  if (!hasLayout(source) || !hasLayout(result))
+    return emitOpError("converts between tiles with layouts");
+  if (shapeOf(source) != shapeOf(result) || elementTypeOf(source) != elementTypeOf(result))
+    return emitOpError("shape and element type must stay");
+  return success();
+}
+
+OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
+  if (getSource().getType() == getType())
+    return getSource();
+  auto inner = getSource().getDefiningOp<ConvertLayoutOp>();
+  if (!inner)
+    return {};
+  if (inner.getSource().getType() == getType())
+    return inner.getSource();
+  getSourceMutable().assign(inner.getSource());
+  return getResult();
+}
+
+/// What costs nothing to make is made in the wanted layout: splats, constants and aranges.
+LogicalResult ConvertLayoutOp::canonicalize(ConvertLayoutOp op, PatternRewriter &rewriter) {
+  if (auto splat = op.getSource().getDefiningOp<tile::SplatOp>()) {
+    rewriter.replaceOpWithNewOp<tile::SplatOp>(op, op.getType(), splat.getSource());
+    return success();
+  }
+  if (auto arange = op.getSource().getDefiningOp<tile::ArangeOp>()) {
+    rewriter.replaceOpWithNewOp<tile::ArangeOp>(op, op.getType(), arange.getStart(),
+                                                arange.getEnd());
+    return success();
+  }
+  SplatElementsAttr constant;
+  if (matchPattern(op.getSource(), m_Constant(&constant))) {
+    auto type = cast<ShapedType>(op.getType());
+    rewriter.replaceOpWithNewOp<arith::ConstantOp>(op, constant.resizeSplat(type));
+    return success();
+  }
+  return rewriter.notifyMatchFailure(op, "source is not free to make in another layout");
+}
+
+//===-- Partial reductions -------------------------------------------------------------------===//
+
+LogicalResult PartialReduceOp::verify() {
+  ValueRange sources = getSources();
+  if (sources.empty() || getResults().size() != sources.size())
+    return emitOpError("must have one result per source");
+  for (auto [source, result] : llvm::zip(sources, getResults())) {
+    if (!hasLayout(source.getType()) ||
+        source.getType() !=
+            withElementType(sources.front().getType(), elementTypeOf(source.getType())))
+      return emitOpError("sources must have one shape and layout");
+    if (getAxis() >= shapeOf(source.getType()).size())
+      return emitOpError("axis is out of range");
+    RankedTensorType wanted = partiallyReducedType(source.getType(), getAxis());
+    if (!wanted)
+      return emitOpError("a lane or warp moves along the axis and another dimension at once");
+    if (result.getType() != wanted)
+      return emitOpError("result must be ") << wanted;
+  }
+  Block &block = getCombine().front();
+  if (block.getNumArguments() != 2 * sources.size())
+    return emitOpError("combining region must take two scalars per source");
+  for (auto [position, argument] : llvm::enumerate(block.getArguments()))
+    if (argument.getType() != elementTypeOf(sources[position % sources.size()].getType()))
+      return emitOpError("combining region's arguments must have the sources' element types");
+  auto yield = dyn_cast<YieldOp>(block.back());
+  if (!yield || yield.getValues().size() != sources.size())
+    return emitOpError("combining region must yield one scalar per source");
+  for (auto [value, source] : llvm::zip(yield.getValues(), sources))
+    if (value.getType() != elementTypeOf(source.getType()))
+      return emitOpError("combining region must yield the sources' element types");
+  return success();
+}
+
+//===-- Shared memory ------------------------------------------------------------------------===//
+
+LogicalResult AllocSharedOp::verify() {
+  if (getOffset() && (int64_t(*getOffset()) < 0 || *getOffset() % 16 != 0))
+    return emitOpError("offset must be a multiple of 16 bytes");
+  return success();
+}
+
+/// Checks that a tile with a layout, or a scalar, is what the buffer holds.
+static LogicalResult verifyHeld(Operation *op, Type value, SharedType buffer) {
+  if (elementTypeOf(value) != buffer.getElementType())
+    return op->emitOpError("value and buffer must have one element type");
+  if (!isa<RankedTensorType>(value)) {
+    if (buffer.getLayout().getValue().numElements() != 1)
+      return op->emitOpError("a scalar needs a buffer of one element");
+    return success();
+  }
+  if (!hasLayout(value))
+    return op->emitOpError("the tile must have a layout");
+  if (shapeOf(value) != buffer.getShape())
+    return op->emitOpError("tile and buffer must have one shape");
+  return success();
+}
+
+LogicalResult StoreSharedOp::verify() {
+  return verifyHeld(*this, getValue().getType(), getBuffer().getType());
+}
+
+LogicalResult LoadSharedOp::verify() { return verifyHeld(*this, getType(), getBuffer().getType()); }
+
+LogicalResult GatherSharedOp::verify() {
+  SharedType buffer = getBuffer().getType();
+  auto indices = cast<RankedTensorType>(getIndices().getType());
+  if (!hasLayout(indices) || getType() != withElementType(indices, buffer.getElementType()))
+    return emitOpError("result must have the indices' layout and the buffer's element type");
+  if (size_t(indices.getRank()) != buffer.getShape().size() ||
+      getAxis() >= buffer.getShape().size())
+    return emitOpError("buffer and indices must have the same rank, and axis must be a dimension");
+  for (auto [dim, extents] : llvm::enumerate(llvm::zip(buffer.getShape(), indices.getShape())))
+    if (dim != getAxis() && std::get<0>(extents) != std::get<1>(extents))
+      return emitOpError("extents must agree except along the axis");
+  return success();
+}
+
+LogicalResult DotSharedOp::verify() {
+  ArrayRef<int64_t> a = getA().getType().getShape(), b = getB().getType().getShape();
+  ArrayRef<int64_t> acc = shapeOf(getAcc().getType());
+  size_t rank = acc.size();
+  if (!hasLayout(getAcc().getType()))
+    return emitOpError("the accumulator must have a layout");
+  if ((rank != 2 && rank != 3) || a.size() != rank || b.size() != rank ||
+      a[rank - 1] != b[rank - 2] || a[rank - 2] != acc[rank - 2] || b[rank - 1] != acc[rank - 1] ||
+      (rank == 3 && (a[0] != acc[0] || b[0] != acc[0])))
+    return emitOpError(
+        "shapes must be [M, K], [K, N] and [M, N], or all with one leading dimension");
+  return success();
+}
+
+//===-- One thread ---------------------------------------------------------------------------===//
+
+/// Bits of a value in a register or in memory; 0 of a type that neither holds.
+static unsigned bitsOf(Type type) {
+  if (isa<LLVM::LLVMPointerType, tile::PtrType>(type))
+    return 64;
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+}
+
+LogicalResult ShuffleOp::verify() {
+  unsigned bits = bitsOf(getType());
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+    return emitOpError("moves values of 8, 16, 32 or 64 bits and pointers");
+  return success();
+}
+
+/// Checks that one access moves a scalar or up to 16 bytes of 2 to 16 elements.
+static LogicalResult verifyAccess(Operation *op, Type type) {
+  auto vector = dyn_cast<VectorType>(type);
+  unsigned bits = bitsOf(vector ? vector.getElementType() : type);
+  if (bits < 8 || !llvm::isPowerOf2_32(bits))
+    return op->emitOpError("elements must have 8, 16, 32 or 64 bits");
+  if (vector && (vector.getRank() != 1 || !llvm::isPowerOf2_64(vector.getNumElements()) ||
+                 vector.getNumElements() < 2 || vector.getNumElements() * bits > 128))
+    return op->emitOpError("a vector must have 2, 4, 8 or 16 elements of at most 16 bytes");
+  return success();
+}
+
+LogicalResult GlobalLoadOp::verify() {
+  if (getOther() && (!getMask() || getOther().getType() != getType()))
+    return emitOpError("other needs a mask and must have the result's type");
+  return verifyAccess(*this, getType());
+}
+
+LogicalResult GlobalStoreOp::verify() { return verifyAccess(*this, getValue().getType()); }
+
+#define GET_OP_CLASSES
+#include "ir/simt/SimtOps.cpp.inc"

@@ -1,0 +1,197 @@
+// The operations of the `simt` dialect.
+#ifndef IR_SIMT_SIMTOPS_TD
+#define IR_SIMT_SIMTOPS_TD
+include "ir/simt/SimtDialect.td"
+include "ir/simt/SimtEnums.td"
+include "ir/tile/TileDialect.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+
+class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
+class Simt_PureOp<string mnemonic, list<Trait> traits = []> : Simt_Op<mnemonic, !listconcat([Pure], traits)>;
+
+//===-- Stages laid-out and scheduled: whole tiles ------------------------------------------------===//
+
+def Simt_ConvertLayoutOp : Simt_PureOp<"convert_layout"> {
+  let summary = "the same tile in another layout";
+  let arguments = (ins Tile_Tile:$source);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
+}
+
+def Simt_PartialReduceOp : Simt_PureOp<"partial_reduce", [SingleBlock]> {
+  let summary = "fold tiles along `axis` within each warp: the result keeps `axis`, one element per piece";
+  let description = [{
+    As `tile.reduce`, but over registers and lanes only. Where warps hold 2^w different pieces of the axis,
+    the result's extent along it is 2^w, and element i is the partial result of the i-th piece in order.
+    The region ends in `simt.yield`.
+  }];
+  let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis, UnitAttr:$commutative);
+  let results = (outs Variadic<Tile_Tile>:$results);
+  let regions = (region SizedRegion<1>:$combine);
+  let assemblyFormat = "`(` $sources `)` `axis` $axis (`commutative` $commutative^)? $combine attr-dict `:` functional-type($sources, $results)";
+  let hasVerifier = 1;
+}
+
+def Simt_YieldOp : Simt_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["PartialReduceOp"]>]> {
+  let summary = "the combined values of a partial_reduce";
+  let arguments = (ins Variadic<Tile_Scalar>:$values);
+  let assemblyFormat = "$values attr-dict `:` type($values)";
+}
+
+def Simt_AllocSharedOp : Simt_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
+  let summary = "a buffer in shared memory; `offset` (bytes from the start) is set by allocate-shared";
+  let description = "`name` says what the buffer is for, in reports: \"reduce of line 12\".";
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
+  let results = (outs Simt_SharedType:$result);
+  let assemblyFormat = "$name (`at` $offset^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_StoreSharedOp : Simt_Op<"store_shared", [MemoryEffects<[MemWrite]>]> {
+  let summary = "write a tile (or a scalar, to a buffer of extent 1) into a buffer";
+  let description = "Of replicated elements, one copy is written: the owner's.";
+  let arguments = (ins Tile_Value:$value, Simt_SharedType:$buffer);
+  let assemblyFormat = "$value `,` $buffer attr-dict `:` type($value) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Simt_LoadSharedOp : Simt_Op<"load_shared", [MemoryEffects<[MemRead]>]> {
+  let summary = "read a tile (or a scalar, from a buffer of extent 1) out of a buffer";
+  let arguments = (ins Simt_SharedType:$buffer);
+  let results = (outs Tile_Value:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_GatherSharedOp : Simt_Op<"gather_shared", [MemoryEffects<[MemRead]>]> {
+  let summary = "result[.., i, ..] = buffer[.., indices[.., i, ..], ..] along `axis`";
+  let arguments = (ins Simt_SharedType:$buffer, RankedTensorOf<[AnySignlessInteger]>:$indices, I32Attr:$axis);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$buffer `[` $indices `]` `axis` $axis attr-dict `:` type($buffer) `,` type($indices) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + a * b with both operands in shared memory, by multiply-adds of scalars";
+  let arguments = (ins Simt_SharedType:$a, Simt_SharedType:$b, Tile_Tile:$acc, Tile_InputPrecision:$precision);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_BarrierOp : Simt_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "all threads of the CTA, or of each `warp`, wait for one another; orders their shared memory accesses";
+  let arguments = (ins UnitAttr:$warp);
+  let assemblyFormat = "(`warp` $warp^)? attr-dict";
+}
+
+//===-- Stage lowered: one thread ------------------------------------------------------------------===//
+
+def Simt_ThreadIdOp : Simt_PureOp<"thread_id"> {
+  let summary = "number of this thread in its CTA: lane + warp size * warp";
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+def Simt_ProgramIdOp : Simt_PureOp<"program_id"> {
+  let summary = "index of this program along a grid axis";
+  let arguments = (ins I32Attr:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+def Simt_NumProgramsOp : Simt_PureOp<"num_programs"> {
+  let summary = "number of programs along a grid axis";
+  let arguments = (ins I32Attr:$axis);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$axis attr-dict";
+}
+
+def Simt_ShuffleOp : Simt_Op<"shuffle", [AllTypesMatch<["value", "result"]>]> {
+  let summary = "the value of another lane of the warp; all lanes take part";
+  let description = "Values of 8, 16, 32 and 64 bits and pointers. `lane` is the xor mask, the index or the distance.";
+  let arguments = (ins Simt_ShuffleMode:$mode, AnyType:$value, I32:$lane);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$mode $value `,` $lane attr-dict `:` type($value)";
+  let hasVerifier = 1;
+}
+
+def Simt_SharedAddressOp : Simt_PureOp<"shared_address"> {
+  let summary = "the address (!llvm.ptr<3>) `offset` bytes into the CTA's shared memory";
+  let arguments = (ins I64Attr:$offset);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$offset attr-dict `:` type($result)";
+}
+
+def Simt_GlobalLoadOp : Simt_Op<"global_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+  let summary = "this thread reads consecutive elements from global memory, all or none by the mask";
+  let description = [{
+    `result` is a scalar or a vector of 2, 4, 8 or 16 elements of 8 to 64 bits, at most 16 bytes, naturally
+    aligned. Where the mask is false it is `other` (of the result's type), or anything without one.
+  }];
+  let arguments = (ins AnyType:$ptr, Optional<I1>:$mask, Optional<AnyType>:$other,
+    DefaultValuedAttr<Tile_CacheModifier, "::tw::tile::CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "::tw::tile::EvictionPolicy::Normal">:$evict, UnitAttr:$is_volatile);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$ptr (`mask` $mask^)? (`other` $other^ `:` type($other))? attr-dict `:` type($ptr) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_GlobalStoreOp : Simt_Op<"global_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "this thread writes consecutive elements to global memory, all or none by the mask";
+  let arguments = (ins AnyType:$ptr, AnyType:$value, Optional<I1>:$mask,
+    DefaultValuedAttr<Tile_CacheModifier, "::tw::tile::CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "::tw::tile::EvictionPolicy::Normal">:$evict);
+  let assemblyFormat = "$ptr `,` $value (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($value)";
+  let hasVerifier = 1;
+}
+
+def Simt_AtomicRmwOp : Simt_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["value", "result"]>]> {
+  let summary = "this thread combines one element in global memory where the mask is true; else the result is 0";
+  let arguments = (ins Tile_AtomicKind:$kind, AnyType:$ptr, AnyType:$value, Optional<I1>:$mask,
+    Tile_MemoryOrder:$order, Tile_MemoryScope:$scope);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$kind $order $scope $ptr `,` $value (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($value)";
+}
+
+def Simt_AtomicCasOp : Simt_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["compare", "value", "result"]>]> {
+  let summary = "this thread replaces one element that equals `compare`, where the mask is true; else the result is 0";
+  let arguments = (ins AnyType:$ptr, AnyType:$compare, AnyType:$value, Optional<I1>:$mask,
+    Tile_MemoryOrder:$order, Tile_MemoryScope:$scope);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$order $scope $ptr `,` $compare `,` $value (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($value)";
+}
+
+def Simt_ApproxOp : Simt_PureOp<"approx", [AllTypesMatch<["source", "result"]>]> {
+  let summary = "a function of float32 by one instruction, with that instruction's error";
+  let description = [{
+    Largest errors, of all machines described: exp2 2^-22.5 relative, log2 2^-22.6 absolute, reciprocal and
+    sqrt 1 ulp, rsqrt 2^-22.9 relative, sin and cos 2^-20.5 absolute in [-pi, pi], tanh 2^-11 relative.
+  }];
+  let arguments = (ins Simt_ApproxKind:$kind, F32:$source);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$kind $source attr-dict";
+}
+
+def Simt_DivideOp : Simt_PureOp<"divide", [AllTypesMatch<["lhs", "rhs", "result"]>]> {
+  let summary = "quotient of float32 with an error of at most 2 ulp over the full range";
+  let arguments = (ins F32:$lhs, F32:$rhs);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$lhs `,` $rhs attr-dict";
+}
+
+def Simt_PrintOp : Simt_Op<"print", [MemoryEffects<[MemWrite]>]> {
+  let summary = "this thread prints one element where the mask is true, with its program and row-major index in the tile";
+  let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, BoolAttr:$is_signed, DenseI64ArrayAttr:$shape, Optional<AnyType>:$value, I32:$index, I1:$mask);
+  let assemblyFormat = "$prefix (`,` $value^ `:` type($value))? `at` $index `mask` $mask attr-dict";
+}
+
+def Simt_AssertOp : Simt_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+  let summary = "this thread reports a failure where `failed` is true, with the row-major index in the tile";
+  let arguments = (ins I1:$failed, StrAttr:$message, DenseI64ArrayAttr:$shape, I32:$index);
+  let assemblyFormat = "$failed `,` $message `at` $index attr-dict";
+}
+#endif

@@ -1,0 +1,12 @@
+// The description of a GPU that a module carries.
+#include "ir/target/TargetDesc.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+
+tw::tile::TargetAttr tw::targetOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  return module ? module->getAttrOfType<tile::TargetAttr>(kTargetAttribute) : nullptr;
+}

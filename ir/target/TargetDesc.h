@@ -1,0 +1,15 @@
+// What passes may know of a GPU: the module attribute `tile.target`, filled by a target's `describe` or
+// written by hand in a test.
+#ifndef IR_TARGET_TARGETDESC_H
+#define IR_TARGET_TARGETDESC_H
+#include "ir/tile/Tile.h"
+
+namespace tw {
+
+inline constexpr llvm::StringLiteral kTargetAttribute = "tile.target";
+
+/// The description of the machine that a module is compiled for; null when it has none.
+tile::TargetAttr targetOf(mlir::Operation *op);
+
+} // namespace tw
+#endif

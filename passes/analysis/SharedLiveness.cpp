@@ -1,0 +1,75 @@
+// Liveness of shared buffers over structured control flow.
+#include "passes/analysis/SharedLiveness.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tw;
+
+namespace {
+/// The numbers of an operation and of what is inside.
+struct Numbers {
+  unsigned first = 0, last = 0;
+};
+} // namespace
+
+static unsigned number(Operation *op, unsigned next, llvm::DenseMap<Operation *, Numbers> &ranges) {
+  unsigned first = next++;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block)
+        next = number(&inner, next, ranges);
+  ranges[op] = {first, next - 1};
+  return next;
+}
+
+uint64_t tw::bytesOf(simt::SharedType buffer) {
+  return uint64_t(buffer.getLayout().getValue().numElements()) *
+         tile::elementBytes(buffer.getElementType());
+}
+
+/// The outermost loop around `access` that the buffer outlives: its data may come from the loop's
+/// earlier iterations or stay for later ones. Or the access itself.
+static Operation *holderOf(Operation *access, simt::AllocSharedOp alloc) {
+  Operation *holder = access;
+  for (Operation *parent = access->getParentOp(); !parent->isAncestor(alloc);
+       parent = parent->getParentOp())
+    if (isa<LoopLikeOpInterface>(parent))
+      holder = parent;
+  return holder;
+}
+
+std::vector<LiveBuffer> tw::findLiveBuffers(Operation *kernel) {
+  llvm::DenseMap<Operation *, Numbers> ranges;
+  number(kernel, 0, ranges);
+  std::vector<LiveBuffer> buffers;
+  kernel->walk([&](simt::AllocSharedOp alloc) {
+    LiveBuffer buffer{alloc, llvm::alignTo(bytesOf(alloc.getType()), kSharedAlignment),
+                      ranges[kernel].last, 0};
+    for (Operation *access : alloc->getUsers()) {
+      Numbers numbers = ranges[holderOf(access, alloc)];
+      buffer.first = std::min(buffer.first, numbers.first);
+      buffer.last = std::max(buffer.last, numbers.last);
+    }
+    if (!alloc->use_empty())
+      buffers.push_back(buffer);
+  });
+  return buffers;
+}
+
+SharedPeak tw::findPeak(const std::vector<LiveBuffer> &buffers) {
+  SharedPeak peak;
+  // A sum of intervals is largest where one begins.
+  for (const LiveBuffer &start : buffers) {
+    SharedPeak here;
+    for (size_t i = 0; i < buffers.size(); ++i) {
+      if (buffers[i].first > start.first || buffers[i].last < start.first)
+        continue;
+      here.bytes += buffers[i].bytes;
+      here.buffers.push_back(i);
+    }
+    if (here.bytes > peak.bytes)
+      peak = here;
+  }
+  return peak;
+}

@@ -1,0 +1,30 @@
+// What the files that rewrite arith operations share.
+#ifndef PASSES_MATH_EXPANDARITH_H
+#define PASSES_MATH_EXPANDARITH_H
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+namespace mlir {
+class RewritePatternSet;
+}
+
+namespace tw {
+
+/// Integer division that never traps: x / 0 is 0, x % 0 is 0, and MIN / -1 wraps.
+void populateDivisionPatterns(mlir::RewritePatternSet &patterns);
+/// bf16 vectors are shuffled as integers and compared as f32.
+void populateBf16Patterns(mlir::RewritePatternSet &patterns);
+/// Maxima and minima of float16 become those of float32.
+void populateMinMaxPatterns(mlir::RewritePatternSet &patterns);
+/// Float to integer saturates and turns NaN into 0; rounding to 16-bit floats needs no library.
+void populateConversionPatterns(mlir::RewritePatternSet &patterns);
+
+/// A vector type with another element type, or that element type for a scalar.
+mlir::Type withElement(mlir::Type type, mlir::Type element);
+/// A constant of an integer type or of a vector of integers; int64_t values wrap to the width.
+mlir::Value emitInteger(mlir::OpBuilder &builder, mlir::Location location, mlir::Type type,
+                        const llvm::APInt &value);
+mlir::Value emitInteger(mlir::OpBuilder &builder, mlir::Location location, mlir::Type type,
+                        int64_t value);
+
+} // namespace tw
+#endif

@@ -1,0 +1,93 @@
+// Rewrites of math and arith operations on scalars and vectors into what a code generator selects
+// well.
+#ifndef PASSES_MATH_EXPANDMATH_H
+#define PASSES_MATH_EXPANDMATH_H
+#include "passes/math/Formula.h"
+
+namespace mlir {
+class RewritePatternSet;
+}
+
+namespace tw {
+
+/// What the machine offers to math functions.
+struct MathMachine {
+  unsigned vectorBytes = 64;
+  bool hasVectorLibrary = true; // functions of libmvec may be called
+  /// AVX-512 (the only machines with registers of 64 bytes so far) scales by a power of two in one
+  /// instruction; elsewhere the operation would become a call for each lane.
+  bool hasScale() const { return vectorBytes >= 64; }
+};
+
+/// Elementwise functions of the math dialect: formulas, library calls, or 16-bit floats through
+/// f32.
+void populateExpandMathPatterns(mlir::RewritePatternSet &patterns, const MathMachine &machine);
+/// Operations of arith that are undefined upstream for some operands and defined on tiles: shifts,
+/// integer division, float to integer; and conversions to 16-bit floats without library calls.
+void populateDefinedArithPatterns(mlir::RewritePatternSet &patterns);
+/// Of these, the shifts.
+void populateShiftPatterns(mlir::RewritePatternSet &patterns);
+
+/// An integral float n, and the float that carries n and a bias in its low bits.
+struct RoundedExponent {
+  mlir::Value integral, shifted;
+};
+/// The integer nearest to x, for scaleByPower.
+RoundedExponent roundExponent(Formula &f, mlir::Value x);
+/// p * 2^n, overflowing to infinity and underflowing gradually, for n in [-152, 128], of float64 in
+/// [-1077, 1024].
+mlir::Value scaleByPower(Formula &f, mlir::Value p, const RoundedExponent &n);
+
+/// exp(x) and 2^x for |x| up to half a binade and a little beyond.
+mlir::Value emitExpNearZero(Formula &f, mlir::Value x);
+mlir::Value emitExp2NearZero(Formula &f, mlir::Value x);
+
+/// x = 2^exponent * (1 + fraction), 1 + fraction in [sqrt(1/2), sqrt(2)).
+struct DecomposedFloat {
+  mlir::Value exponent, fraction;
+  mlir::Value exponentBits; // exponent, in the place of a float's exponent
+};
+/// For any positive finite x: subnormal numbers are scaled up first.
+DecomposedFloat decomposePositive(Formula &f, mlir::Value x);
+
+/// An angle as rest + quadrant * pi/2; the low two bits of the integer `quadrant` count.
+struct ReducedAngle {
+  mlir::Value rest, quadrant;
+};
+/// For |x| <= largestReducibleAngle(); beyond, a quadrant is no longer near enough to x / (pi/2).
+ReducedAngle reduceAngle(Formula &f, mlir::Value x);
+double largestReducibleAngle(Formula &f);
+/// sin(angle + quarters * pi/2); the sign of -0 is lost.
+mlir::Value emitSinOf(Formula &f, const ReducedAngle &angle, int quarters);
+/// sin(r) and cos(r) for |r| <= pi/4.
+mlir::Value emitShortSin(Formula &f, mlir::Value r);
+mlir::Value emitShortCos(Formula &f, mlir::Value r);
+
+/// Formulas for float32 and (all but erf, sin and cos) float64. The largest error of float32 is in
+/// the row of ir/tile/Elementwise.td.
+mlir::Value emitExp(Formula &f, mlir::Value x);
+mlir::Value emitExp2(Formula &f, mlir::Value x);
+mlir::Value emitExpm1(Formula &f, mlir::Value x);
+mlir::Value emitTanh(Formula &f, mlir::Value x);
+mlir::Value emitErf(Formula &f, mlir::Value x);
+mlir::Value emitLog(Formula &f, mlir::Value x);
+mlir::Value emitLog2(Formula &f, mlir::Value x);
+mlir::Value emitLog1p(Formula &f, mlir::Value x);
+mlir::Value emitSin(Formula &f, mlir::Value x);
+mlir::Value emitCos(Formula &f, mlir::Value x);
+mlir::Value emitRsqrt(Formula &f, mlir::Value x);
+
+/// Calls `name` of the C library (for float64; "f" is appended for float32), by its vector forms
+/// where the machine's library has them. Declares what it calls in the module around the insertion
+/// point.
+mlir::Value emitLibraryCall(Formula &f, const MathMachine &machine, llvm::StringRef name,
+                            mlir::ValueRange operands);
+/// The same by scalar calls only, in a function of its own so that rare paths stay small.
+mlir::Value emitOutlinedCalls(Formula &f, llvm::StringRef name, mlir::ValueRange operands);
+
+/// Conversion between float types, rounded to nearest even once, by instructions only.
+mlir::Value emitFloatCast(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value,
+                          mlir::Type type);
+
+} // namespace tw
+#endif

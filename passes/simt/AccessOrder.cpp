@@ -1,0 +1,250 @@
+// Decides which accesses conflict and which barrier orders them.
+#include "passes/simt/AccessOrder.h"
+#include "passes/analysis/PointerRoots.h"
+#include "passes/analysis/SharedLiveness.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+//===-- Shared memory ------------------------------------------------------------------------===//
+
+namespace {
+/// How an operation accesses one buffer.
+struct SharedAccessOf {
+  AllocSharedOp buffer;
+  bool isWrite = false;
+  Type tile; // whose elements each thread accesses at their place; null when threads read any
+             // element
+};
+} // namespace
+
+static AllocSharedOp allocOf(Value buffer) { return buffer.getDefiningOp<AllocSharedOp>(); }
+
+static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
+  using List = SmallVector<SharedAccessOf, 2>;
+  return llvm::TypeSwitch<Operation *, List>(op)
+      .Case([](StoreSharedOp store) {
+        return List{{allocOf(store.getBuffer()), true, store.getValue().getType()}};
+      })
+      .Case([](LoadSharedOp load) {
+        return List{{allocOf(load.getBuffer()), false, load.getType()}};
+      })
+      .Case(
+          [](GatherSharedOp gather) { return List{{allocOf(gather.getBuffer()), false, Type()}}; })
+      .Case([](DotSharedOp dot) {
+        return List{{allocOf(dot.getA()), false, Type()}, {allocOf(dot.getB()), false, Type()}};
+      })
+      .Default([](Operation *) { return List(); });
+}
+
+static bool overlap(AllocSharedOp a, AllocSharedOp b) {
+  if (a == b)
+    return true;
+  // Without offsets, each buffer has its own memory.
+  if (!a.getOffset() || !b.getOffset())
+    return false;
+  return *a.getOffset() < *b.getOffset() + bytesOf(b.getType()) &&
+         *b.getOffset() < *a.getOffset() + bytesOf(a.getType());
+}
+
+/// Whether every thread that holds an element under `accesses` is in the warp, or also is the lane,
+/// of the element's owner under `written`: the thread that writes it.
+static bool isAtOwner(const LinearLayout &accesses, const LinearLayout &written,
+                      bool comparesLanes) {
+  std::optional<SmallVector<uint64_t>> owners = accesses.composedWithInverseOf(written);
+  if (!owners)
+    return false;
+  unsigned from = written.numBits(Place::Register);
+  unsigned laneBits = written.numBits(Place::Lane), warpBits = written.numBits(Place::Warp);
+  uint64_t laneMask = (uint64_t(1) << laneBits) - 1, warpMask = (uint64_t(1) << warpBits) - 1;
+  unsigned input = 0;
+  for (Place place : {Place::Register, Place::Lane, Place::Warp}) {
+    for (unsigned bit = 0; bit < accesses.numBits(place); ++bit, ++input) {
+      uint64_t lane = (*owners)[input] >> from & laneMask;
+      uint64_t warp = (*owners)[input] >> (from + laneBits) & warpMask;
+      if (warp != (place == Place::Warp ? uint64_t(1) << bit : 0))
+        return false;
+      if (comparesLanes && lane != (place == Place::Lane ? uint64_t(1) << bit : 0))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// What orders two writes of the same buffer: its elements' owners under both layouts.
+static Ordering orderingOfWrites(const LinearLayout &first, const LinearLayout &second) {
+  std::optional<SmallVector<uint64_t>> owners = first.rightInverse();
+  std::optional<SmallVector<uint64_t>> others = second.rightInverse();
+  if (!owners || !others)
+    return Ordering::Cta;
+  // Where the thread is, above the bits of its registers.
+  unsigned registers = first.numBits(Place::Register), lanes = first.numBits(Place::Lane);
+  Ordering needed = Ordering::None;
+  for (auto [owner, other] : llvm::zip(*owners, *others)) {
+    uint64_t thread = owner >> registers, otherThread = other >> second.numBits(Place::Register);
+    if (thread >> lanes != otherThread >> lanes)
+      return Ordering::Cta;
+    if (thread != otherThread)
+      needed = Ordering::Warp;
+  }
+  return needed;
+}
+
+/// What orders a write and a read of the same buffer, or two writes.
+static Ordering orderingOf(const SharedAccessOf &write, const SharedAccessOf &other) {
+  if (!write.tile || !other.tile)
+    return Ordering::Cta;
+  // A scalar is written by one thread and read by all.
+  if (!hasLayout(other.tile) || !hasLayout(write.tile))
+    return write.isWrite && other.isWrite ? Ordering::None : Ordering::Cta;
+  const LinearLayout &written = layoutOf(write.tile), &accessed = layoutOf(other.tile);
+  if (other.isWrite)
+    return orderingOfWrites(written, accessed);
+  if (isAtOwner(accessed, written, /*comparesLanes=*/true))
+    return Ordering::None;
+  return isAtOwner(accessed, written, /*comparesLanes=*/false) ? Ordering::Warp : Ordering::Cta;
+}
+
+static Ordering orderingOfShared(const SharedAccessOf &earlier, const SharedAccessOf &later) {
+  if ((!earlier.isWrite && !later.isWrite) || !overlap(earlier.buffer, later.buffer))
+    return Ordering::None;
+  if (earlier.buffer != later.buffer)
+    return Ordering::Cta; // bytes of different tiles: any thread
+  return earlier.isWrite ? orderingOf(earlier, later) : orderingOf(later, earlier);
+}
+
+//===-- Global memory ------------------------------------------------------------------------===//
+
+/// An atomic of a scalar is done by one thread for the whole program, so what it releases or
+/// acquires are the accesses of all threads.
+static std::optional<tile::MemoryOrder> orderOfProgramAtomic(Operation *op) {
+  auto ofScalar = [](auto atomic) -> std::optional<tile::MemoryOrder> {
+    if (isa<RankedTensorType>(atomic.getType()))
+      return std::nullopt;
+    return atomic.getOrder();
+  };
+  return llvm::TypeSwitch<Operation *, std::optional<tile::MemoryOrder>>(op)
+      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(ofScalar)
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+/// What a release makes visible. What a program only read, others cannot tell.
+static bool isGlobalWrite(Operation *op) {
+  return isa<tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op);
+}
+
+static bool isGlobalAccess(Operation *op) { return isGlobalWrite(op) || isa<tile::LoadOp>(op); }
+
+static Value pointerOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(
+          [](auto access) { return access.getPtr(); });
+}
+
+/// Whether each element is accessed by the same thread both times. Writes are done by the owner of
+/// an element, reads by every thread that holds it.
+static bool isBySameThreads(Operation *earlier, Operation *later) {
+  if (pointerOf(earlier) != pointerOf(later))
+    return false;
+  if (isGlobalWrite(earlier) && isGlobalWrite(later))
+    return true;
+  Type type = pointerOf(earlier).getType();
+  if (!hasLayout(type))
+    return false; // all threads read a scalar
+  const LinearLayout &layout = layoutOf(type);
+  return layout.freeBits(Place::Lane) == 0 && layout.freeBits(Place::Warp) == 0;
+}
+
+/// Two accesses of one program happen in its order, also where different threads do them: a store
+/// and a later load of the same memory in another layout. The same pointers in two iterations of a
+/// loop are taken for the same or for different memory, not for memory that overlaps in part.
+static Ordering orderingOfAliases(Operation *earlier, Operation *later) {
+  if (!isGlobalWrite(earlier) && !isGlobalWrite(later))
+    return Ordering::None;
+  bool areAtomic =
+      !isa<tile::StoreOp, tile::LoadOp>(earlier) && !isa<tile::StoreOp, tile::LoadOp>(later);
+  if (areAtomic || isBySameThreads(earlier, later))
+    return Ordering::None;
+  return mayAlias(pointerOf(earlier), pointerOf(later)) ? Ordering::Cta : Ordering::None;
+}
+
+static Ordering orderingOfGlobal(Operation *earlier, Operation *later) {
+  using tile::MemoryOrder;
+  if (!isGlobalAccess(earlier) || !isGlobalAccess(later))
+    return Ordering::None;
+  if (Ordering needed = orderingOfAliases(earlier, later); needed != Ordering::None)
+    return needed;
+  if (!isGlobalWrite(earlier))
+    return Ordering::None;
+  std::optional<MemoryOrder> before = orderOfProgramAtomic(earlier);
+  std::optional<MemoryOrder> after = orderOfProgramAtomic(later);
+  bool acquires = before == MemoryOrder::Acquire || before == MemoryOrder::AcqRel;
+  bool releases = after == MemoryOrder::Release || after == MemoryOrder::AcqRel;
+  // One thread does both.
+  if (before && after)
+    return Ordering::None;
+  return acquires || releases ? Ordering::Cta : Ordering::None;
+}
+
+//===-- The state ----------------------------------------------------------------------------===//
+
+static Ordering orderingOf(Operation *earlier, Operation *later) {
+  Ordering needed = orderingOfGlobal(earlier, later);
+  for (const SharedAccessOf &a : sharedAccessesOf(earlier))
+    for (const SharedAccessOf &b : sharedAccessesOf(later))
+      needed = std::max(needed, orderingOfShared(a, b));
+  return needed;
+}
+
+Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps) const {
+  Ordering needed = Ordering::None;
+  for (const Access &access : accesses) {
+    Ordering ordering = orderingOf(access.op, op);
+    if (numWarps == 1)
+      ordering = std::min(ordering, Ordering::Warp);
+    if (ordering == Ordering::Warp && access.isOrderedInWarp)
+      continue;
+    needed = std::max(needed, ordering);
+  }
+  return needed;
+}
+
+void PendingAccesses::add(Operation *op) {
+  if (sharedAccessesOf(op).empty() && !isGlobalAccess(op))
+    return;
+  auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
+  if (found == accesses.end())
+    accesses.push_back({op, false});
+  else
+    found->isOrderedInWarp = false;
+}
+
+void PendingAccesses::order(Ordering barrier) {
+  if (barrier == Ordering::Cta)
+    accesses.clear();
+  else
+    for (Access &access : accesses)
+      access.isOrderedInWarp = true;
+}
+
+void PendingAccesses::merge(const PendingAccesses &other) {
+  for (const Access &access : other.accesses) {
+    auto *found = llvm::find_if(accesses, [&](const Access &a) { return a.op == access.op; });
+    if (found == accesses.end())
+      accesses.push_back(access);
+    else
+      found->isOrderedInWarp &= access.isOrderedInWarp;
+  }
+}
+
+bool PendingAccesses::operator==(const PendingAccesses &other) const {
+  auto holds = [](const PendingAccesses &set, const Access &wanted) {
+    return llvm::any_of(set.accesses, [&](const Access &access) {
+      return access.op == wanted.op && access.isOrderedInWarp == wanted.isOrderedInWarp;
+    });
+  };
+  return accesses.size() == other.accesses.size() &&
+         llvm::all_of(accesses, [&](const Access &access) { return holds(other, access); });
+}

@@ -1,0 +1,172 @@
+// The pass `allocate-shared`: shared buffers get offsets; those that do not hold data at the same
+// time share memory.
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Passes.h"
+#include "passes/analysis/SharedLiveness.h"
+
+namespace tw {
+#define GEN_PASS_DEF_ALLOCATESHARED
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+//===-- Packing ------------------------------------------------------------------------------===//
+
+/// Small buffers keep memory of their own while all of them take little: to reuse a buffer's memory
+/// takes a barrier, and the bytes saved would not let one more CTA run.
+static constexpr uint64_t kSmallBytes = 512, kSmallTotal = 4096;
+
+/// Which buffers do not share memory although they never hold data at the same time.
+static std::vector<bool> keptApart(const std::vector<LiveBuffer> &buffers) {
+  std::vector<bool> isApart(buffers.size(), false);
+  uint64_t total = 0;
+  for (auto [i, buffer] : llvm::enumerate(buffers)) {
+    isApart[i] = buffer.bytes <= kSmallBytes && total + buffer.bytes <= kSmallTotal;
+    total += isApart[i] ? buffer.bytes : 0;
+  }
+  return isApart;
+}
+
+/// The offset of the smallest gap between `taken` spans that holds `bytes`; after them all if none.
+static uint64_t bestFit(SmallVector<std::pair<uint64_t, uint64_t>> taken, uint64_t bytes) {
+  llvm::sort(taken);
+  uint64_t end = 0, best = 0, bestGap = UINT64_MAX;
+  for (auto [first, last] : taken) {
+    if (first >= end + bytes && first - end < bestGap) {
+      best = end;
+      bestGap = first - end;
+    }
+    end = std::max(end, last);
+  }
+  return bestGap == UINT64_MAX ? end : best;
+}
+
+/// Offsets by best fit, large buffers first.
+static std::vector<uint64_t> packBuffers(const std::vector<LiveBuffer> &buffers,
+                                         const std::vector<bool> &isApart) {
+  std::vector<size_t> order(buffers.size());
+  for (auto [i, index] : llvm::enumerate(order))
+    index = i;
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return buffers[a].bytes != buffers[b].bytes ? buffers[a].bytes > buffers[b].bytes : a < b;
+  });
+  std::vector<uint64_t> offsets(buffers.size());
+  for (auto [rank, i] : llvm::enumerate(order)) {
+    SmallVector<std::pair<uint64_t, uint64_t>> taken;
+    for (size_t other : ArrayRef(order).take_front(rank))
+      if (isApart[i] || isApart[other] || buffers[i].overlaps(buffers[other]))
+        taken.push_back({offsets[other], offsets[other] + buffers[other].bytes});
+    offsets[i] = bestFit(taken, buffers[i].bytes);
+  }
+  return offsets;
+}
+
+static uint64_t endOf(const std::vector<LiveBuffer> &buffers,
+                      const std::vector<uint64_t> &offsets) {
+  uint64_t end = 0;
+  for (auto [buffer, offset] : llvm::zip(buffers, offsets))
+    end = std::max(end, offset + buffer.bytes);
+  return end;
+}
+
+//===-- Reports ------------------------------------------------------------------------------===//
+
+static std::string describe(SharedType type, ArrayRef<int64_t> shape) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << type.getElementType() << "[";
+  llvm::interleaveComma(shape, os);
+  os << "]";
+  return text;
+}
+
+/// Names the buffers at the peak and the setting that fits.
+static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
+                            uint64_t bytes, uint64_t limit) {
+  size_t largest = peak.buffers.front();
+  for (size_t i : peak.buffers)
+    if (buffers[i].bytes > buffers[largest].bytes)
+      largest = i;
+  AllocSharedOp alloc = buffers[largest].alloc;
+  InFlightDiagnostic error = alloc->emitError("[TW0311] this kernel needs ")
+                             << bytes << " bytes of shared memory, but the target has " << limit;
+  SharedType type = alloc.getType();
+  SmallVector<int64_t> shape(type.getShape());
+  uint64_t divisor = 1;
+  for (; bytes > limit * divisor; divisor *= 2) {
+    auto *dim = llvm::max_element(shape);
+    *dim = std::max<int64_t>(1, *dim / 2);
+  }
+  std::string list;
+  llvm::raw_string_ostream os(list);
+  for (size_t i : peak.buffers) {
+    AllocSharedOp buffer = buffers[i].alloc;
+    os << (list.empty() ? "" : "; ") << buffer.getName() << ": "
+       << describe(buffer.getType(), buffer.getType().getShape()) << ", " << buffers[i].bytes
+       << " bytes";
+    if (buffer.getLoc() != alloc.getLoc())
+      error.attachNote(buffer.getLoc())
+          << buffer.getName() << ": " << describe(buffer.getType(), buffer.getType().getShape())
+          << ", " << buffers[i].bytes << " bytes";
+  }
+  std::string change =
+      divisor == 2 ? "halve the block size" : "divide the block size by " + std::to_string(divisor);
+  error.attachNote(alloc.getLoc())
+      << "in use at once: " << list << "; " << change
+      << (peak.buffers.size() > 1 ? " that they share" : "")
+      << ": the largest power of two that fits gives " << describe(type, shape) << " in place of "
+      << describe(type, type.getShape());
+  return error;
+}
+
+//===-- The pass -----------------------------------------------------------------------------===//
+
+static LogicalResult allocate(ModuleOp module, func::FuncOp kernel, uint64_t &bytes,
+                              SmallVectorImpl<Attribute> &records) {
+  std::vector<LiveBuffer> buffers = findLiveBuffers(kernel);
+  tile::TargetAttr target = targetOf(module);
+  uint64_t limit = target ? target.getSharedBytes() : UINT32_MAX;
+  std::vector<uint64_t> offsets = packBuffers(buffers, keptApart(buffers));
+  if (endOf(buffers, offsets) > limit)
+    offsets = packBuffers(buffers, std::vector<bool>(buffers.size(), false));
+  uint64_t used = endOf(buffers, offsets);
+  Builder builder(module.getContext());
+  for (auto [buffer, offset] : llvm::zip(buffers, offsets)) {
+    buffer.alloc.setOffset(offset);
+    records.push_back(
+        builder.getArrayAttr({buffer.alloc.getNameAttr(), builder.getI64IntegerAttr(offset),
+                              builder.getI64IntegerAttr(buffer.bytes)}));
+  }
+  SharedPeak peak = findPeak(buffers);
+  if (used > limit)
+    return refuse(buffers, peak, used, limit);
+  if (!buffers.empty())
+    kernel.emitRemark("shared memory: ") << used << " bytes in " << buffers.size()
+                                         << " buffers; at least " << peak.bytes << " are needed";
+  bytes = std::max(bytes, used);
+  return success();
+}
+
+namespace {
+struct AllocateShared : tw::impl::AllocateSharedBase<AllocateShared> {
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    uint64_t bytes = 0;
+    SmallVector<Attribute> records;
+    module.walk([](AllocSharedOp alloc) {
+      if (alloc->use_empty())
+        alloc.erase();
+    });
+    for (auto kernel : module.getOps<func::FuncOp>())
+      if (failed(allocate(module, kernel, bytes, records)))
+        return signalPassFailure();
+    Builder builder(module.getContext());
+    module->setAttr(kSharedBytes, builder.getI64IntegerAttr(bytes));
+    module->setAttr(kSharedBuffers, builder.getArrayAttr(records));
+  }
+};
+} // namespace

@@ -1,0 +1,69 @@
+// The pass `assign-layouts`: every tile gets a layout that suits its operation, as if accesses to
+// memory did not matter; `coalesce-accesses` sees to them next.
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/Passes.h"
+#include "passes/simt/LayoutAssignment.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tw {
+#define GEN_PASS_DEF_ASSIGNLAYOUTS
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+/// Elements of a tile that a program of many threads can hold in registers at all.
+static constexpr int64_t kMaxElements = int64_t(1) << 20;
+
+/// Refuses extents that no layout can have, and tiles that no program can hold.
+static LogicalResult checkExtents(Operation *op, Type type) {
+  ArrayRef<int64_t> shape = tile::shapeOf(type);
+  for (auto [dim, extent] : llvm::enumerate(shape)) {
+    if (llvm::isPowerOf2_64(extent))
+      continue;
+    InFlightDiagnostic error = op->emitError("[TW0310] extent ")
+                               << extent << " of dimension " << dim
+                               << " is not a power of two, which this target needs";
+    error.attachNote() << "make it " << llvm::PowerOf2Ceil(extent)
+                       << " and mask the elements beyond " << extent;
+    return error;
+  }
+  if (tile::numElementsOf(type) <= kMaxElements)
+    return success();
+  InFlightDiagnostic error = op->emitError("[TW0310] a tile of ")
+                             << tile::numElementsOf(type)
+                             << " elements is too large for this target";
+  error.attachNote() << "the largest is of " << kMaxElements
+                     << "; loop over smaller tiles, or launch more programs";
+  return error;
+}
+
+static LogicalResult checkTypes(ModuleOp module) {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
+    for (Type type : op->getResultTypes())
+      if (failed(checkExtents(op, type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+struct AssignLayouts : tw::impl::AssignLayoutsBase<AssignLayouts> {
+  using AssignLayoutsBase::AssignLayoutsBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    if (failed(checkTypes(module)))
+      return signalPassFailure();
+    module->setAttr(kNumWarps, IntegerAttr::get(IntegerType::get(&getContext(), 32), numWarps));
+    for (auto function : module.getOps<FunctionOpInterface>())
+      if (!function.isExternal())
+        assignLayouts(function, threadsOf(module), /*emitsRemarks=*/false);
+  }
+};
+} // namespace

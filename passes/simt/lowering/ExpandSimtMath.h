@@ -1,0 +1,94 @@
+// Formulas of one lane's math functions over the machine's approximations, and the rewrites that
+// use them.
+#ifndef PASSES_SIMT_LOWERING_EXPANDSIMTMATH_H
+#define PASSES_SIMT_LOWERING_EXPANDSIMTMATH_H
+#include "ir/simt/Simt.h"
+#include "passes/math/ExpandMath.h"
+
+namespace mlir {
+class RewritePatternSet;
+}
+
+namespace tw::simt {
+
+/// Builds operations on scalars of float32 or float64. A float32 has the machine's approximations;
+/// minimum and maximum yield NaN in one instruction.
+class LaneFormula : public Formula {
+public:
+  LaneFormula(mlir::OpBuilder &builder, mlir::Location location, mlir::Type floatType);
+  /// The same on the other width.
+  LaneFormula ofDouble() const;
+  LaneFormula ofSingle() const;
+
+  /// Of float32 only; ApproxOp has the errors.
+  Value approximate(ApproxKind kind, Value x);
+  /// The quotient: within 2 units in the last place, of float64 exact to half of one.
+  Value divide(Value a, Value b);
+  /// The quotient within 1 unit, where neither a / b nor 1 / b leaves the normal range.
+  Value divideNear(Value a, Value b);
+  /// The square root within 1 unit.
+  Value root(Value x);
+  Value truncate(Value x); // towards 0
+
+  Value shiftLeftBy(Value a, Value amount);
+  Value shiftRightBy(Value a, Value amount);  // zeros come in
+  Value divideInt(Value a, int64_t divisor);  // unsigned
+  Value remainderInt(Value a, Value divisor); // unsigned; the divisor is not 0
+  struct Product {
+    Value low, high;
+  };
+  /// All bits of the product of unsigned integers.
+  Product multiplyInt(Value a, Value b);
+  Value fromUnsigned(Value a);
+  Value toOtherWidth(Value x);    // float32 <-> float64; x is of the other width
+  Value toOtherWidthInt(Value x); // the unsigned integers beside them, by their low bits
+
+  /// What `rare` yields where the condition holds, else `usual`.
+  llvm::SmallVector<Value> branch(Value condition,
+                                  llvm::function_ref<llvm::SmallVector<Value>()> rare,
+                                  llvm::ArrayRef<Value> usual);
+  /// Carries values through `body` while `condition` of them holds.
+  using Carried = llvm::ArrayRef<Value>;
+  llvm::SmallVector<Value> repeat(llvm::function_ref<Value(Carried)> condition,
+                                  llvm::function_ref<llvm::SmallVector<Value>(Carried)> body,
+                                  llvm::ArrayRef<Value> initial);
+};
+
+using LaneFunction = mlir::Value (*)(LaneFormula &f, llvm::ArrayRef<mlir::Value> operands);
+
+// The largest errors of float32 are in the rows of ir/tile/Elementwise.td, those of float64 are 4
+// units in the last place.
+mlir::Value emitLaneExp(LaneFormula &f, llvm::ArrayRef<mlir::Value> x); // ExpandSimtExp.cpp
+mlir::Value emitLaneExp2(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneExpm1(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneSinh(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneCosh(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneTanh(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneLog(LaneFormula &f, llvm::ArrayRef<mlir::Value> x); // ExpandSimtLog.cpp
+mlir::Value emitLaneLog2(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneLog10(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneLog1p(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneAsinh(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneAcosh(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneAtanh(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneSin(LaneFormula &f, llvm::ArrayRef<mlir::Value> x); // ExpandSimtAngle.cpp
+mlir::Value emitLaneCos(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneTan(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneAsin(LaneFormula &f, llvm::ArrayRef<mlir::Value> x); // ExpandSimtInverse.cpp
+mlir::Value emitLaneAcos(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneAtan(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneAtan2(LaneFormula &f, llvm::ArrayRef<mlir::Value> yx);
+mlir::Value emitLaneErf(LaneFormula &f, llvm::ArrayRef<mlir::Value> x); // ExpandSimtErf.cpp
+mlir::Value emitLaneErfc(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLanePow(LaneFormula &f, llvm::ArrayRef<mlir::Value> xy); // ExpandSimtPower.cpp
+mlir::Value emitLaneCbrt(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+mlir::Value emitLaneRsqrt(LaneFormula &f, llvm::ArrayRef<mlir::Value> x);
+/// The remainder of a / b with the sign of a: exact.
+mlir::Value emitLaneRemainder(LaneFormula &f,
+                              llvm::ArrayRef<mlir::Value> ab); // ExpandSimtArith.cpp
+
+/// Arithmetic with the meaning that it has on tiles.
+void populateSimtArithPatterns(mlir::RewritePatternSet &patterns);
+
+} // namespace tw::simt
+#endif

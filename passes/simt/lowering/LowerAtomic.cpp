@@ -1,0 +1,41 @@
+// Atomics: the owner of each element does them.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/simt/lowering/SimtFunction.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+Value SimtFunction::isOwnerOf(Value value) {
+  if (hasLayout(value.getType()))
+    return isOwner(layoutOf(value.getType()));
+  return isZero(thread);
+}
+
+Value SimtFunction::both(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return arith::AndIOp::create(builder, loc, lhs, rhs);
+}
+
+LogicalResult SimtFunction::lowerAtomic(Operation *op) {
+  Registers pointers = registersOf(op->getOperand(0)), result;
+  Value owner = isOwnerOf(op->getOperand(0));
+  if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) {
+    Registers compares = registersOf(cas.getCompare()), values = registersOf(cas.getValue());
+    for (auto [ptr, compare, value] : llvm::zip(pointers, compares, values))
+      result.push_back(simt::AtomicCasOp::create(builder, loc, value.getType(), ptr, compare, value,
+                                                 owner, cas.getOrder(), cas.getScope()));
+    setRegisters(cas, result);
+    return success();
+  }
+  auto rmw = cast<tile::AtomicRmwOp>(op);
+  Registers values = registersOf(rmw.getValue());
+  Registers masks = rmw.getMask() ? registersOf(rmw.getMask()) : Registers(values.size());
+  for (auto [ptr, value, mask] : llvm::zip(pointers, values, masks))
+    result.push_back(simt::AtomicRmwOp::create(builder, loc, value.getType(), rmw.getKind(), ptr,
+                                               value, both(mask, owner), rmw.getOrder(),
+                                               rmw.getScope()));
+  setRegisters(rmw, result);
+  return success();
+}

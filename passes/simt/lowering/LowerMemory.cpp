@@ -1,0 +1,125 @@
+// Loads and stores: the registers of neighbours in memory are read and written by one instruction.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/simt/Coalescing.h"
+#include "passes/simt/lowering/SimtFunction.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using namespace tw::tile;
+
+static unsigned maxVectorBits(const SimtFunction &f) {
+  return f.target ? f.target.getVectorBits() : 128;
+}
+
+const Alignment &SimtFunction::alignmentFacts() {
+  if (!alignment)
+    alignment.emplace(source);
+  return *alignment;
+}
+
+/// One group of the registers of a scalar or tile.
+static VectorAccess groupsOf(SimtFunction &f, Value ptr, Value mask) {
+  if (hasLayout(ptr.getType()))
+    return vectorAccess(f.alignmentFacts(), ptr, mask, layoutOf(ptr.getType()), maxVectorBits(f));
+  VectorAccess scalar;
+  scalar.registers.push_back(0);
+  return scalar;
+}
+
+//===-- Values in registers and in memory ----------------------------------------------------===//
+
+/// A value of a register as it is in memory.
+static Value toMemory(SimtFunction &f, Value value) {
+  Type type = f.memoryType(value.getType());
+  if (type == value.getType())
+    return value;
+  if (isa<LLVM::LLVMPointerType>(value.getType()))
+    return LLVM::PtrToIntOp::create(f.builder, f.loc, type, value);
+  return arith::ExtUIOp::create(f.builder, f.loc, type, value);
+}
+
+static Value fromMemory(SimtFunction &f, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (isa<LLVM::LLVMPointerType>(type))
+    return LLVM::IntToPtrOp::create(f.builder, f.loc, type, value);
+  return arith::TruncIOp::create(f.builder, f.loc, type, value);
+}
+
+/// Values of consecutive elements as one value in memory.
+static Value pack(SimtFunction &f, ArrayRef<Value> values) {
+  SmallVector<Value> elements;
+  for (Value value : values)
+    elements.push_back(toMemory(f, value));
+  if (elements.size() == 1)
+    return elements.front();
+  auto type = VectorType::get({int64_t(elements.size())}, elements.front().getType());
+  if (llvm::all_equal(values))
+    return vector::BroadcastOp::create(f.builder, f.loc, type, elements.front());
+  return vector::FromElementsOp::create(f.builder, f.loc, type, elements);
+}
+
+static Value extract(SimtFunction &f, Value packed, unsigned index) {
+  if (!isa<VectorType>(packed.getType()))
+    return packed;
+  return vector::ExtractOp::create(f.builder, f.loc, packed, int64_t(index));
+}
+
+static Value zeroOf(SimtFunction &f, Type memoryType) {
+  return arith::ConstantOp::create(f.builder, f.loc,
+                                   cast<TypedAttr>(f.builder.getZeroAttr(memoryType)));
+}
+
+//===-- Accesses -----------------------------------------------------------------------------===//
+
+LogicalResult SimtFunction::lowerLoad(LoadOp op) {
+  VectorAccess access = groupsOf(*this, op.getPtr(), op.getMask());
+  Type element = lowerType(elementTypeOf(op.getType())), type = memoryType(element);
+  if (access.vector > 1)
+    type = VectorType::get({int64_t(access.vector)}, type);
+  // Copied: lowering may add values to the map that these live in.
+  Registers pointers = registersOf(op.getPtr());
+  Registers masks = op.getMask() ? registersOf(op.getMask()) : Registers();
+  Registers others = op.getOther() ? registersOf(op.getOther()) : Registers();
+  Registers result(pointers.size());
+  ArrayRef<uint32_t> remaining = access.registers;
+  while (!remaining.empty()) {
+    ArrayRef<uint32_t> group = remaining.take_front(access.vector);
+    remaining = remaining.drop_front(access.vector);
+    Value mask, other;
+    if (!masks.empty()) {
+      mask = masks[group.front()];
+      other =
+          others.empty()
+              ? zeroOf(*this, type)
+              : pack(*this, llvm::map_to_vector(group, [&](uint32_t reg) { return others[reg]; }));
+    }
+    Value packed = GlobalLoadOp::create(builder, loc, type, pointers[group.front()], mask, other,
+                                        op.getCache(), op.getEvict(), op.getIsVolatile());
+    for (auto [index, reg] : llvm::enumerate(group))
+      result[reg] = fromMemory(*this, extract(*this, packed, index), element);
+  }
+  setRegisters(op, result);
+  return success();
+}
+
+LogicalResult SimtFunction::lowerStore(StoreOp op) {
+  VectorAccess access = groupsOf(*this, op.getPtr(), op.getMask());
+  Registers pointers = registersOf(op.getPtr()), values = registersOf(op.getValue());
+  Registers masks = op.getMask() ? registersOf(op.getMask()) : Registers();
+  Value owner = isOwnerOf(op.getPtr());
+  ArrayRef<uint32_t> remaining = access.registers;
+  while (!remaining.empty()) {
+    ArrayRef<uint32_t> group = remaining.take_front(access.vector);
+    remaining = remaining.drop_front(access.vector);
+    Value mask = both(masks.empty() ? Value() : masks[group.front()], owner);
+    Value packed =
+        pack(*this, llvm::map_to_vector(group, [&](uint32_t reg) { return values[reg]; }));
+    GlobalStoreOp::create(builder, loc, pointers[group.front()], packed, mask, op.getCache(),
+                          op.getEvict());
+  }
+  return success();
+}

@@ -1,0 +1,127 @@
+// Lowers reductions inside each warp: registers of a thread first, then butterflies of shuffles.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "passes/simt/lowering/AxisSteps.h"
+#include "passes/simt/lowering/Storage.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+namespace {
+struct Reduction {
+  SimtFunction &f;
+  const LinearLayout &layout;
+  Region &region;
+  bool isCommutative;
+
+  /// Combines two halves of a step; `half` is that of `mine`.
+  Registers combineHalves(ArrayRef<Value> mine, ArrayRef<Value> other, const AxisHalf &half) {
+    if (isCommutative || !half.flips) {
+      bool isSwapped = !isCommutative && half.isHigh;
+      return isSwapped ? f.combine(region, other, mine) : f.combine(region, mine, other);
+    }
+    Value isHigh = isHighHalf(f, half);
+    Registers low, high;
+    for (auto [here, there] : llvm::zip(mine, other)) {
+      low.push_back(arith::SelectOp::create(f.builder, f.loc, isHigh, there, here));
+      high.push_back(arith::SelectOp::create(f.builder, f.loc, isHigh, here, there));
+    }
+    return f.combine(region, low, high);
+  }
+
+  /// Of the order of two halves, which does not matter where the combination is commutative.
+  Value flipsOf(const AxisStep &step) {
+    return isCommutative ? Value() : axisFlips(f, layout, step);
+  }
+
+  void reduceRegisters(RegisterClasses &partial, const AxisStep &step) {
+    Value flips = flipsOf(step);
+    RegisterClasses before = partial;
+    partial.merge(step.reg);
+    for (uint32_t reg : partial.representatives())
+      partial.set(reg, combineHalves(before.at(reg), before.at(reg ^ step.reg),
+                                     halfOf(layout, step, flips, reg)));
+  }
+
+  void reduceLanes(RegisterClasses &partial, const AxisStep &step) {
+    Value flips = flipsOf(step);
+    RegisterClasses before = partial;
+    SmallVector<uint32_t> registers = partial.representatives();
+    SmallVector<Registers> others(registers.size());
+    for (size_t tile = 0; tile < before.at(0).size(); ++tile) {
+      Registers sent;
+      for (uint32_t reg : registers)
+        sent.push_back(before.at(reg ^ step.reg)[tile]);
+      for (auto [other, value] : llvm::zip(others, shuffleXor(f, sent, step.lane)))
+        other.push_back(value);
+    }
+    for (auto [reg, other] : llvm::zip(registers, others))
+      partial.set(reg, combineHalves(before.at(reg), other, halfOf(layout, step, flips, reg)));
+  }
+
+  RegisterClasses run(ArrayRef<Registers> sources, ArrayRef<AxisStep> steps) {
+    SmallVector<AxisStep> ordered(steps);
+    // In any order, what needs no shuffle goes first and leaves less to shuffle.
+    if (isCommutative) {
+      ordered.clear();
+      for (bool isShuffled : {false, true})
+        llvm::copy_if(steps, std::back_inserter(ordered),
+                      [&](const AxisStep &step) { return (step.lane != 0) == isShuffled; });
+    }
+    RegisterClasses partial(sources);
+    for (const AxisStep &step : ordered) {
+      if (step.lane == 0)
+        reduceRegisters(partial, step);
+      else
+        reduceLanes(partial, step);
+    }
+    return partial;
+  }
+};
+} // namespace
+
+/// Reduces inside warps; register r of each result is that of register `from[r]` of the sources.
+static void reduceInWarps(SimtFunction &f, Operation *op, Region &region, bool isCommutative,
+                          ArrayRef<AxisStep> steps, ArrayRef<uint32_t> from) {
+  const LinearLayout &layout = layoutOf(op->getOperand(0).getType());
+  SmallVector<Registers> sources;
+  for (Value source : op->getOperands())
+    sources.push_back(f.registersOf(source));
+  Reduction reduction{f, layout, region, isCommutative};
+  RegisterClasses partial = reduction.run(sources, steps);
+  for (OpResult result : op->getResults()) {
+    Registers registers;
+    for (uint32_t reg : from)
+      registers.push_back(partial.at(reg)[result.getResultNumber()]);
+    f.setRegisters(result, registers);
+  }
+}
+
+LogicalResult SimtFunction::lowerReduce(tile::ReduceOp op) {
+  unsigned axis = op.getAxis();
+  const LinearLayout &layout = layoutOf(op.getSources().front().getType());
+  SmallVector<AxisStep> steps = axisSteps(layout, axis);
+  Type type = op.getResultTypes().front();
+  std::optional<SmallVector<uint32_t>> from = SmallVector<uint32_t>{0};
+  if (hasLayout(type))
+    from = layoutOf(type).registersFrom(layout.withoutDim(axis));
+  if (steps.size() != layout.numBitsOf(axis) || !from)
+    return op.emitError("[TW0901] a reduction between warps must go through shared memory");
+  reduceInWarps(*this, op, op.getCombine(), op.getCommutative(), steps, *from);
+  return success();
+}
+
+LogicalResult SimtFunction::lowerPartialReduce(PartialReduceOp op) {
+  unsigned axis = op.getAxis();
+  const LinearLayout &layout = layoutOf(op.getSources().front().getType());
+  SmallVector<AxisStep> steps = axisSteps(layout, axis);
+  // The pieces of different warps stay apart: beside the axis, the result is the source's.
+  LinearLayout result = layoutOf(op.getResultTypes().front());
+  unsigned numPieceBits = result.numBitsOf(axis);
+  std::optional<SmallVector<uint32_t>> from =
+      result.withDimCollapsed(axis).registersFrom(layout.withDimCollapsed(axis));
+  if (steps.size() + numPieceBits != layout.numBitsOf(axis) || !from)
+    return op.emitError("[TW0901] the pieces of a partial reduction are not those of its warps");
+  reduceInWarps(*this, op, op.getCombine(), op.getCommutative(), steps, *from);
+  return success();
+}

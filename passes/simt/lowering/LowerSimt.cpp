@@ -1,0 +1,140 @@
+// The pass `lower-simt`: walks a kernel in order; each tile becomes the registers of one thread.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/Passes.h"
+#include "passes/simt/lowering/SimtFunction.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tw {
+#define GEN_PASS_DEF_LOWERSIMT
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using namespace tw::tile;
+
+/// Operations of one scalar per program: they need no registers.
+static LogicalResult lowerScalar(SimtFunction &f, Operation *op) {
+  OpBuilder &b = f.builder;
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](tile::ProgramIdOp id) {
+        f.setRegisters(id, {simt::ProgramIdOp::create(b, f.loc, id.getAxis())});
+        return success();
+      })
+      .Case([&](tile::NumProgramsOp count) {
+        f.setRegisters(count, {simt::NumProgramsOp::create(b, f.loc, count.getAxis())});
+        return success();
+      })
+      .Case([&](AssumeOp assume) {
+        LLVM::AssumeOp::create(b, f.loc, f.scalarOf(assume.getCondition()));
+        return success();
+      })
+      .Case([&](simt::BarrierOp barrier) {
+        simt::BarrierOp::create(b, f.loc, barrier.getWarp());
+        return success();
+      })
+      .Case([](AllocSharedOp) { return success(); })
+      .Case([&](func::ReturnOp) {
+        LLVM::ReturnOp::create(b, f.loc, ValueRange());
+        return success();
+      })
+      .Default([](Operation *) { return failure(); });
+}
+
+LogicalResult SimtFunction::lowerOperation(Operation *op) {
+  loc = op->getLoc();
+  return TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](scf::ForOp loop) { return lowerFor(loop); })
+      .Case([&](scf::IfOp branch) { return lowerIf(branch); })
+      .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })
+      .Case([&](LoadOp load) { return lowerLoad(load); })
+      .Case([&](StoreOp store) { return lowerStore(store); })
+      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(
+          [&](Operation *atomic) { return lowerAtomic(atomic); })
+      .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
+      .Case([&](PartialReduceOp reduce) { return lowerPartialReduce(reduce); })
+      .Case([&](ScanOp scan) { return lowerScan(scan); })
+      .Case([&](ConvertLayoutOp convert) { return lowerConvertLayout(convert); })
+      .Case([&](StoreSharedOp store) { return lowerStoreShared(store); })
+      .Case([&](LoadSharedOp load) { return lowerLoadShared(load); })
+      .Case([&](GatherSharedOp gather) { return lowerGatherShared(gather); })
+      .Case([&](DotSharedOp dot) { return lowerDotShared(dot); })
+      .Case([&](tile::PrintOp print) { return lowerPrint(print); })
+      .Case([&](tile::AssertOp check) { return lowerAssert(check); })
+      .Case<ArangeOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp>(
+          [&](Operation *shape) { return lowerShape(shape); })
+      .Case<tile::ProgramIdOp, tile::NumProgramsOp, AssumeOp, simt::BarrierOp, AllocSharedOp,
+            func::ReturnOp>([&](Operation *scalar) { return lowerScalar(*this, scalar); })
+      .Default([&](Operation *other) { return lowerElementwise(other); });
+}
+
+LogicalResult SimtFunction::lowerBlock(Block &block) {
+  for (Operation &op : block) {
+    if (isa<scf::YieldOp, scf::ConditionOp>(op))
+      return success(); // the enclosing operation's lowering writes what they carry
+    if (failed(lowerOperation(&op)))
+      return failure();
+  }
+  return success();
+}
+
+/// What LLVM may know of the kernel's pointers.
+static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
+  Builder builder(source.getContext());
+  for (BlockArgument argument : source.getArguments()) {
+    unsigned number = argument.getArgNumber();
+    if (!isa<PtrType>(argument.getType()))
+      continue;
+    if (source.getArgAttr(number, kArgDisjoint))
+      lowered.setArgAttr(number, "llvm.noalias", builder.getUnitAttr());
+    auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, kArgDivisibility);
+    if (divisibility && llvm::isPowerOf2_64(divisibility.getInt()))
+      lowered.setArgAttr(number, "llvm.align", builder.getI64IntegerAttr(divisibility.getInt()));
+  }
+}
+
+LogicalResult SimtFunction::emitPrologue() {
+  thread = ThreadIdOp::create(builder, loc);
+  lane = arith::AndIOp::create(builder, loc, thread, constantI32(warpSize - 1));
+  warp = arith::ShRUIOp::create(builder, loc, thread, constantI32(llvm::Log2_32(warpSize)));
+  prologueEnd = warp.getDefiningOp();
+  return success();
+}
+
+LogicalResult SimtFunction::lower() {
+  MLIRContext *context = source.getContext();
+  SmallVector<Type> arguments;
+  for (Type type : source.getArgumentTypes())
+    arguments.push_back(lowerType(type));
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), arguments);
+  builder.setInsertionPoint(source);
+  auto lowered = LLVM::LLVMFuncOp::create(builder, loc, source.getName(), type);
+  lowered->setAttr(kKernel, builder.getUnitAttr());
+  addArgumentFacts(source, lowered);
+  function = lowered;
+  Block *entry = lowered.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  if (failed(emitPrologue()))
+    return failure();
+  for (auto [from, to] : llvm::zip(source.getArguments(), entry->getArguments()))
+    setRegisters(from, {to});
+  if (failed(lowerBlock(source.getBody().front())))
+    return failure();
+  source.erase();
+  return success();
+}
+
+namespace {
+struct LowerSimt : tw::impl::LowerSimtBase<LowerSimt> {
+  void runOnOperation() override {
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+      if (failed(SimtFunction(function).lower()))
+        return signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,108 @@
+// Computes addresses in shared memory: what lanes and warps contribute once, registers as immediate
+// offsets wherever their bits are disjoint from those.
+#include "passes/simt/lowering/SharedTile.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/simt/lowering/Storage.h"
+#include "passes/simt/lowering/ThreadBits.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+static constexpr unsigned kMaxAccessBytes = 16;
+
+FailureOr<uint64_t> tw::simt::sharedBytesOf(Value buffer, Operation *user) {
+  auto allocation = buffer.getDefiningOp<AllocSharedOp>();
+  if (!allocation || !allocation.getOffset())
+    return user->emitError("[TW0901] a buffer in shared memory has no offset yet");
+  return uint64_t(*allocation.getOffset());
+}
+
+unsigned tw::simt::bytesInShared(Type element) {
+  return element.isInteger(1) ? 1 : tile::elementBytes(element);
+}
+
+BitMatrix tw::simt::byteOffsetsIn(SharedType buffer) {
+  const LinearLayout &layout = buffer.getLayout().getValue();
+  // A buffer's layout is a bijection (the type's verifier): it has an inverse.
+  BitMatrix offsets{32, *layout.rightInverse()};
+  for (uint64_t &column : offsets.columns)
+    column *= bytesInShared(buffer.getElementType());
+  return offsets;
+}
+
+SharedTile::SharedTile(SimtFunction &f, SharedType buffer, uint64_t firstByte,
+                       const LinearLayout &registers)
+    : f(f), element(buffer.getElementType()), storage(storageType(f, element)),
+      registers(registers), byteOffsets(byteOffsetsIn(buffer)), firstByte(firstByte) {
+  unsigned widest =
+      f.target ? std::min(kMaxAccessBytes, f.target.getVectorBits() / 8) : kMaxAccessBytes;
+  access = sharedAccess(registers, buffer.getLayout().getValue(),
+                        std::max(1u, widest / bytesInShared(element)));
+  for (auto [place, number] : {std::pair{Place::Lane, f.lane}, std::pair{Place::Warp, f.warp}}) {
+    SmallVector<uint32_t> bases;
+    uint32_t mask = 0;
+    for (uint32_t basis : registers.bases(place)) {
+      bases.push_back(uint32_t(byteOffsets.apply(basis)));
+      mask |= bases.back();
+    }
+    if (mask != 0)
+      addVariable(f.placeIndex(bases, number, ~0u), mask);
+  }
+}
+
+void SharedTile::addVariable(Value bytes, uint32_t mask) {
+  variable = xorOf(f, variable, bytes);
+  variableMask |= mask;
+  pointers.clear();
+}
+
+Value SharedTile::addressOf(uint32_t reg) {
+  uint32_t bytes = uint32_t(byteOffsets.apply(registers.apply(Place::Register, reg)));
+  uint32_t xored = bytes & variableMask, added = bytes & ~variableMask;
+  if (!variable)
+    return f.sharedAddress(firstByte + added, {});
+  Value &pointer = pointers[xored];
+  if (!pointer)
+    pointer =
+        f.sharedAddress(firstByte, xored ? xorOf(f, variable, f.constantI32(xored)) : variable);
+  if (added == 0)
+    return pointer;
+  return LLVM::GEPOp::create(f.builder, f.loc, pointer.getType(), f.builder.getI8Type(), pointer,
+                             ArrayRef<LLVM::GEPArg>{int32_t(added)});
+}
+
+Type SharedTile::accessType() const {
+  return access.vector == 1 ? storage : VectorType::get(int64_t(access.vector), storage);
+}
+
+Registers SharedTile::load() {
+  Registers values(access.registers.size());
+  unsigned alignment = access.vector * bytesInShared(element);
+  for (size_t first = 0; first < values.size(); first += access.vector) {
+    Value loaded = LLVM::LoadOp::create(f.builder, f.loc, accessType(),
+                                        addressOf(access.registers[first]), alignment);
+    for (unsigned index = 0; index < access.vector; ++index) {
+      Value part = loaded;
+      if (access.vector > 1)
+        part = vector::ExtractOp::create(f.builder, f.loc, loaded, int64_t(index));
+      values[access.registers[first + index]] = fromStorage(f, part, element);
+    }
+  }
+  return values;
+}
+
+void SharedTile::store(ArrayRef<Value> values) {
+  unsigned alignment = access.vector * bytesInShared(element);
+  for (size_t first = 0; first < values.size(); first += access.vector) {
+    SmallVector<Value> parts;
+    for (unsigned index = 0; index < access.vector; ++index)
+      parts.push_back(toStorage(f, values[access.registers[first + index]]));
+    Value stored = parts.front();
+    if (access.vector > 1)
+      stored =
+          vector::FromElementsOp::create(f.builder, f.loc, cast<VectorType>(accessType()), parts);
+    LLVM::StoreOp::create(f.builder, f.loc, stored, addressOf(access.registers[first]), alignment);
+  }
+}

@@ -1,0 +1,112 @@
+// The state of lowering one kernel of the stage scheduled to the code of one thread: each tile
+// becomes one value per register. LowerSimt.cpp walks the kernel; LowerMemory, LowerReduce ...
+// lower what needs more than a copy of the operation per register.
+#ifndef PASSES_SIMT_LOWERING_SIMTFUNCTION_H
+#define PASSES_SIMT_LOWERING_SIMTFUNCTION_H
+#include "ir/simt/Simt.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/analysis/Alignment.h"
+#include <map>
+
+namespace mlir::func {
+class FuncOp;
+}
+
+namespace tw::simt {
+
+/// The values of a tile in this thread, by register of its layout; of a scalar, one value.
+using Registers = llvm::SmallVector<mlir::Value>;
+
+struct SimtFunction {
+  explicit SimtFunction(mlir::func::FuncOp source);
+  mlir::LogicalResult lower(); // makes the llvm.func beside `source` and erases that
+
+  // Values. Pointers are !llvm.ptr<1>, i1 stays i1, all other element types stay.
+  const Registers &registersOf(mlir::Value value);
+  mlir::Value scalarOf(mlir::Value value) { return registersOf(value).front(); }
+  void setRegisters(mlir::Value value, Registers registers);
+  mlir::Type lowerType(mlir::Type element) const;
+
+  // Where this thread is. All i32.
+  mlir::Value thread, lane, warp;
+  unsigned numWarps = 0, warpSize = 32;
+  /// The coordinate along `dim` of the element that this thread holds in `reg`: what lane and warp
+  /// contribute is computed once per layout and dimension.
+  mlir::Value coordinate(const LinearLayout &layout, unsigned dim, uint32_t reg);
+  /// The row-major index of that element in the tile.
+  mlir::Value elementIndex(const LinearLayout &layout, uint32_t reg);
+  /// The xor of the bases of `place` (Lane or Warp) that this thread's coordinate selects, of the
+  /// bits in `elementMask`.
+  mlir::Value placeIndex(llvm::ArrayRef<uint32_t> bases, mlir::Value coordinate,
+                         uint32_t elementMask);
+  /// Whether this thread holds the owner's copy (LinearLayout::freeBits); null where every one
+  /// does.
+  mlir::Value isOwner(const LinearLayout &layout);
+  /// The same of a tile or scalar: of a scalar, the first thread.
+  mlir::Value isOwnerOf(mlir::Value value);
+  /// The conjunction of conditions of which null is true.
+  mlir::Value both(mlir::Value lhs, mlir::Value rhs);
+
+  // One function per group of operations; each sets the registers of the results.
+  mlir::LogicalResult lowerBlock(mlir::Block &block);
+  mlir::LogicalResult lowerOperation(mlir::Operation *op);
+  mlir::LogicalResult lowerElementwise(mlir::Operation *op); // LowerElementwise.cpp
+  mlir::LogicalResult lowerFor(mlir::scf::ForOp op);         // LowerControlFlow.cpp
+  mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
+  mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
+  mlir::LogicalResult lowerShape(mlir::Operation *op); // LowerShape.cpp
+  mlir::LogicalResult lowerLoad(tile::LoadOp op);      // LowerMemory.cpp
+  mlir::LogicalResult lowerStore(tile::StoreOp op);
+  mlir::LogicalResult lowerAtomic(mlir::Operation *op); // LowerAtomic.cpp
+  mlir::LogicalResult lowerPrint(tile::PrintOp op);     // LowerDebug.cpp
+  mlir::LogicalResult lowerAssert(tile::AssertOp op);
+  mlir::LogicalResult lowerConvertLayout(ConvertLayoutOp op); // LowerLayoutConversion.cpp
+  mlir::LogicalResult lowerStoreShared(StoreSharedOp op);     // LowerShared.cpp
+  mlir::LogicalResult lowerLoadShared(LoadSharedOp op);
+  mlir::LogicalResult lowerGatherShared(GatherSharedOp op);
+  mlir::LogicalResult lowerDotShared(DotSharedOp op); // LowerDot.cpp
+  mlir::LogicalResult lowerReduce(tile::ReduceOp op); // LowerReduce.cpp: no warps along the axis
+  mlir::LogicalResult lowerPartialReduce(PartialReduceOp op);
+  mlir::LogicalResult lowerScan(tile::ScanOp op); // LowerScan.cpp: no warps along the axis
+
+  /// Applies a combining region to one value per operand.
+  Registers combine(mlir::Region &region, llvm::ArrayRef<mlir::Value> lhs,
+                    llvm::ArrayRef<mlir::Value> rhs);
+  /// A copy of `op` on other operands, with the result types lowered to scalars.
+  mlir::Operation *cloneScalar(mlir::Operation *op, llvm::ArrayRef<mlir::Value> operands);
+  /// The value of another lane.
+  mlir::Value shuffle(ShuffleMode mode, mlir::Value value, mlir::Value lane);
+
+  // Small pieces of code.
+  mlir::Value constantI32(int64_t value);
+  mlir::Value constantOf(mlir::Type type, int64_t value); // integers, floats and i1
+  mlir::Value isZero(mlir::Value integer);
+  /// Byte address `offsetBytes` (i32, or null for none) past `bytes` into shared memory:
+  /// !llvm.ptr<3>.
+  mlir::Value sharedAddress(uint64_t bytes, mlir::Value offsetBytes);
+  /// In shared memory i1 is a byte; pointers are 64-bit integers.
+  mlir::Type memoryType(mlir::Type element) const;
+
+  mlir::OpBuilder builder;
+  mlir::Location loc; // of the operation being lowered
+  mlir::func::FuncOp source;
+  mlir::Operation *function = nullptr; // the llvm.func
+  tile::TargetAttr target;             // may be null in tests: a warp size of 32, 16-byte accesses
+  /// What is known of the source's index and pointer tiles; found at the first question.
+  const Alignment &alignmentFacts();
+
+private:
+  std::optional<Alignment> alignment;
+  /// Runs `emit` at the end of the kernel's prologue, where all later code can use what it makes.
+  mlir::Value emitInPrologue(llvm::function_ref<mlir::Value()> emit);
+  mlir::LogicalResult emitPrologue();
+
+  mlir::Operation *prologueEnd = nullptr;
+  llvm::DenseMap<mlir::Value, Registers> known;
+  std::map<std::pair<std::vector<uint32_t>, std::pair<void *, uint32_t>>, mlir::Value> placeIndices;
+};
+
+} // namespace tw::simt
+#endif

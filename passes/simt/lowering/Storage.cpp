@@ -1,0 +1,107 @@
+// Converts values to what memory and shuffles hold, and packs narrow ones for shuffles.
+#include "passes/simt/lowering/Storage.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/simt/lowering/ThreadBits.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+static bool isByteFloat(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+Type tw::simt::storageType(SimtFunction &f, Type element) {
+  Type memory = f.memoryType(element);
+  return isByteFloat(memory) ? f.builder.getI8Type() : memory;
+}
+
+Value tw::simt::toStorage(SimtFunction &f, Value value) {
+  Type type = value.getType(), storage = storageType(f, type);
+  if (type == storage)
+    return value;
+  if (type.isInteger(1))
+    return arith::ExtUIOp::create(f.builder, f.loc, storage, value);
+  if (isByteFloat(type))
+    return arith::BitcastOp::create(f.builder, f.loc, storage, value);
+  return LLVM::PtrToIntOp::create(f.builder, f.loc, storage, value);
+}
+
+Value tw::simt::fromStorage(SimtFunction &f, Value stored, Type element) {
+  Type type = f.lowerType(element);
+  if (stored.getType() == type)
+    return stored;
+  if (type.isInteger(1))
+    return arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ne, stored,
+                                 f.constantOf(stored.getType(), 0));
+  if (isByteFloat(type))
+    return arith::BitcastOp::create(f.builder, f.loc, type, stored);
+  return LLVM::IntToPtrOp::create(f.builder, f.loc, type, stored);
+}
+
+static unsigned bitsOf(Type type) {
+  return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
+}
+
+/// Sends up to 4 bytes of values of one lane at once.
+static void shufflePacked(SimtFunction &f, SmallVectorImpl<Value> &values, ShuffleMode mode,
+                          Value lane, ArrayRef<unsigned> group) {
+  if (group.size() == 1) {
+    values[group[0]] = f.shuffle(mode, values[group[0]], lane);
+    return;
+  }
+  Type element = values[group[0]].getType();
+  unsigned perWord = 32 / bitsOf(element);
+  SmallVector<Value> parts;
+  for (unsigned i = 0; i < perWord; ++i)
+    parts.push_back(values[group[i % group.size()]]);
+  auto packed = VectorType::get(int64_t(perWord), element);
+  auto word = VectorType::get(1, f.builder.getI32Type());
+  Value vector = vector::FromElementsOp::create(f.builder, f.loc, packed, parts);
+  vector = vector::BitCastOp::create(f.builder, f.loc, word, vector);
+  Value moved =
+      f.shuffle(mode, vector::ExtractOp::create(f.builder, f.loc, vector, int64_t(0)), lane);
+  vector = vector::FromElementsOp::create(f.builder, f.loc, word, moved);
+  vector = vector::BitCastOp::create(f.builder, f.loc, packed, vector);
+  for (auto [index, number] : llvm::enumerate(group))
+    values[number] = vector::ExtractOp::create(f.builder, f.loc, vector, int64_t(index));
+}
+
+SmallVector<Value> tw::simt::shuffleAll(SimtFunction &f, ArrayRef<Value> values, ShuffleMode mode,
+                                        Value variable, ArrayRef<uint32_t> lanes) {
+  std::map<uint32_t, SmallVector<unsigned>> byLane;
+  for (auto [index, lane] : llvm::enumerate(lanes))
+    byLane[lane].push_back(index);
+  SmallVector<Value> moved(values.size());
+  for (auto &[lane, numbers] : byLane) {
+    if (mode == ShuffleMode::Xor && !variable && lane == 0) {
+      for (unsigned number : numbers)
+        moved[number] = values[number];
+      continue;
+    }
+    Value from = variable;
+    if (!variable || lane != 0)
+      from = xorOf(f, variable, f.constantI32(lane));
+    // A pointer travels as it is; narrower values as integers or floats of whole bytes.
+    auto travels = [&](Value value) {
+      return isa<LLVM::LLVMPointerType>(value.getType()) ? value : toStorage(f, value);
+    };
+    for (unsigned number : numbers)
+      moved[number] = travels(values[number]);
+    unsigned atOnce = std::max(1u, 32 / bitsOf(moved[numbers.front()].getType()));
+    for (ArrayRef<unsigned> rest = numbers; !rest.empty();) {
+      ArrayRef<unsigned> group = rest.take_front(atOnce);
+      shufflePacked(f, moved, mode, from, group);
+      rest = rest.drop_front(group.size());
+    }
+    for (unsigned number : numbers)
+      moved[number] = fromStorage(f, moved[number], values[number].getType());
+  }
+  return moved;
+}
+
+SmallVector<Value> tw::simt::shuffleXor(SimtFunction &f, ArrayRef<Value> values, uint32_t lanes) {
+  return shuffleAll(f, values, ShuffleMode::Xor, {}, SmallVector<uint32_t>(values.size(), lanes));
+}

@@ -1,0 +1,80 @@
+"""What the GPU simulator found: races, accesses outside of arrays, counts of what was executed.
+
+A launch on `sim:sm_80` executes the very code that the GPU would get, warp by warp, and raises a
+DeviceError when that code does something wrong. Its counters are there after every launch:
+
+    with tw.device("sim:sm_80"):
+        kernel[grid](x, y, n, BLOCK=1024)
+    report = tw.simulation.last_report()
+    assert report.statistics["global_load_efficiency"] == 1.0
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from .devices import check_device, current_device
+from .native import native
+
+SCHEDULES = ("round-robin", "greedy", "reverse", "random")
+
+
+@dataclass(frozen=True)
+class SimulationReport:
+    """One launch: what was wrong, and what was executed.
+
+    `findings` has one entry per distinct fault (kind, message, buffer, offset, source line, PTX
+    line); `statistics` the counters: instructions by opcode, sectors and bytes of global accesses,
+    wavefronts of shared accesses, barriers.
+    """
+
+    findings: list[dict[str, Any]] = field(default_factory=list)
+    statistics: dict[str, Any] = field(default_factory=dict)
+
+
+def last_report(device: str | None = None) -> SimulationReport:
+    """The report of the last launch on a simulated device; by default on the current device.
+
+    Raises ValueError where nothing was simulated yet.
+    """
+    name = device or current_device()
+    text = native().simulation_report(name)
+    if not text:
+        raise ValueError(f"nothing was simulated on {name!r} yet")
+    parts = json.loads(text)
+    findings = [_snake_case(finding) for finding in parts["findings"]]
+    return SimulationReport(findings, _snake_case(parts["statistics"]))
+
+
+def _snake_case(fields: dict[str, Any]) -> dict[str, Any]:
+    return {re.sub(r"[A-Z]", lambda m: "_" + m[0].lower(), key): v for key, v in fields.items()}
+
+
+@contextmanager
+def simulate(
+    device: str,
+    *,
+    schedule: str = "round-robin",
+    seed: int = 0,
+    programs: Sequence[int] = (),
+) -> Iterator[None]:
+    """Choose how the launches of a `with` block on a simulated device run.
+
+    `schedule` is the order in which warps advance: "round-robin", "greedy", "reverse", or "random"
+    with its `seed`. `programs` are the linear numbers of the only programs of a large grid to run;
+    all when empty. Raises LaunchError for an unknown device, ValueError for an unknown schedule.
+    """
+    check_device(device)
+    if not native().set_simulation_options(device, schedule, seed, list(programs)):
+        raise ValueError(
+            f"no schedule {schedule!r} on {device!r}; there are {', '.join(SCHEDULES)} on sim:..."
+        )
+    try:
+        yield
+    finally:
+        native().set_simulation_options(device, SCHEDULES[0], 0, [])

@@ -1,0 +1,123 @@
+// Functions of one thread become short formulas; what the target selects well stays.
+// RUN: tile-opt --expand-simt-math --split-input-file %s | FileCheck %s
+
+// Seven instructions, none of them a branch.
+// CHECK-LABEL: @exp
+llvm.func @exp(%x: f32) -> f32 {
+  // CHECK: %[[X:.*]] = arith.maximumf
+  // CHECK: %[[PRODUCT:.*]] = arith.mulf %[[X]]
+  // CHECK: %[[T:.*]] = arith.minimumf %[[PRODUCT]]
+  // CHECK: %[[E:.*]] = simt.approx exp2 %[[T]]
+  // CHECK: %[[R:.*]] = math.fma %[[T]], %{{.*}}, %[[X]]
+  // CHECK: %[[REST:.*]] = math.fma %[[T]], %{{.*}}, %[[R]]
+  // CHECK: math.fma %[[E]], %[[REST]], %[[E]]
+  // CHECK-NEXT: llvm.return
+  %y = math.exp %x : f32
+  llvm.return %y : f32
+}
+
+// -----
+
+// CHECK-LABEL: @instructions
+llvm.func @instructions(%x: f32) -> f32 {
+  // CHECK-NEXT: simt.approx exp2
+  // CHECK-NEXT: simt.approx rsqrt
+  // CHECK-NEXT: math.sqrt
+  // CHECK-NEXT: math.floor
+  // CHECK-NEXT: math.fma
+  // CHECK-NEXT: llvm.return
+  %a = math.exp2 %x : f32
+  %b = math.rsqrt %a : f32
+  %c = math.sqrt %b : f32
+  %d = math.floor %c : f32
+  %e = math.fma %d, %d, %x : f32
+  llvm.return %e : f32
+}
+
+// -----
+
+// No function is called, and only large angles branch.
+// CHECK-LABEL: @library_free
+llvm.func @library_free(%x: f32, %y: f64) -> f64 {
+  // CHECK-NOT: llvm.call @
+  // CHECK-NOT: math.{{(log|tanh|powf|sin|erfc)}}
+  // CHECK: scf.if
+  // CHECK-NOT: scf.if
+  %a = math.log %x : f32
+  %b = math.tanh %a : f32
+  %c = math.powf %b, %a : f32
+  %d = math.sin %c : f32
+  %e = math.erfc %d : f32
+  %f = arith.extf %e : f32 to f64
+  %g = math.log %f : f64
+  %h = math.powf %g, %y : f64
+  llvm.return %h : f64
+}
+
+// -----
+
+// CHECK-LABEL: @narrow
+llvm.func @narrow(%x: bf16, %y: f16) -> f16 {
+  // CHECK: arith.extf %{{.*}} : bf16 to f32
+  // CHECK-NEXT: simt.approx exp2
+  // CHECK-NEXT: arith.truncf %{{.*}} : f32 to bf16
+  // CHECK-NEXT: arith.addf %{{.*}} : bf16
+  // CHECK: arith.addf %{{.*}} : f16
+  %a = math.exp2 %x : bf16
+  %b = arith.addf %a, %x : bf16
+  %c = arith.extf %b : bf16 to f32
+  %d = arith.truncf %c : f32 to f16
+  %e = arith.addf %d, %y : f16
+  llvm.return %e : f16
+}
+
+// -----
+
+// CHECK-LABEL: @division
+llvm.func @division(%x: f32, %y: f32, %z: f64, %h: f16) -> f16 {
+  // CHECK-NEXT: %[[NEAR:.*]] = simt.divide %{{.*}}, %{{.*}}
+  // CHECK-NEXT: arith.divf %[[NEAR]], %{{.*}} : f32
+  // CHECK-NEXT: arith.divf %{{.*}}, %{{.*}} : f64
+  // CHECK-NEXT: arith.extf
+  // CHECK-NEXT: arith.extf
+  // CHECK-NEXT: simt.divide
+  // CHECK-NEXT: arith.truncf %{{.*}} : f32 to f16
+  %a = arith.divf %x, %y fastmath<arcp> : f32
+  %b = arith.divf %a, %y : f32
+  %c = arith.divf %z, %z fastmath<arcp> : f64
+  %d = arith.divf %h, %h fastmath<arcp> : f16
+  llvm.return %d : f16
+}
+
+// -----
+
+// CHECK-LABEL: @conversions
+llvm.func @conversions(%x: f32, %y: bf16, %n: i32) -> bf16 {
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.fptosi.sat"(%{{.*}}) : (f32) -> i32
+  // CHECK-NEXT: arith.extf %{{.*}} : bf16 to f32
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.fptoui.sat"(%{{.*}}) : (f32) -> i8
+  // CHECK-NEXT: arith.sitofp %{{.*}} : i32 to f64
+  // CHECK-NEXT: arith.truncf %{{.*}} : f64 to bf16
+  %a = arith.fptosi %x : f32 to i32
+  %b = arith.fptoui %y : bf16 to i8
+  %c = arith.sitofp %n : i32 to bf16
+  llvm.return %c : bf16
+}
+
+// -----
+
+// Shifts by the width or more are 0, division by 0 is 0, remainders of floats are exact.
+// CHECK-LABEL: @guarded
+llvm.func @guarded(%n: i32, %m: i32, %x: f32, %y: f32) -> f32 {
+  // CHECK: arith.cmpi ult
+  // CHECK: arith.shli
+  // CHECK: arith.select
+  // CHECK: arith.divsi
+  // CHECK-NOT: arith.remf
+  // CHECK: scf.while
+  // CHECK: arith.remui %{{.*}} : i64
+  %a = arith.shli %n, %m : i32
+  %b = arith.divsi %a, %m : i32
+  %c = arith.remf %x, %y : f32
+  llvm.return %c : f32
+}

@@ -1,0 +1,42 @@
+// Atomics, prints and checks are the owner's.
+// RUN: tile-opt --lower-simt %s | FileCheck %s
+
+#copies = #simt.layout<[64] register = [[32]] lane = [[1], [2], [4], [8], [16]] warp = [[0]]>
+#whole = #simt.layout<[64] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32]]>
+module attributes {simt.num_warps = 2 : i32} {
+// CHECK-LABEL: llvm.func @atomics
+func.func @atomics(%lock: !tile.ptr<i32>, %one: i32) {
+  %p = tile.splat %lock : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>, #copies>
+  %q = tile.splat %lock : !tile.ptr<i32> -> tensor<64x!tile.ptr<i32>, #whole>
+  %v = tile.splat %one : i32 -> tensor<64xi32, #copies>
+  %w = tile.splat %one : i32 -> tensor<64xi32, #whole>
+  // CHECK: %[[WARP:.*]] = arith.shrui
+  // CHECK: %[[OWNER:.*]] = arith.cmpi eq, %[[WARP]]
+  // CHECK-COUNT-2: simt.atomic_rmw max relaxed cta %arg0, %arg1 mask %[[OWNER]]
+  %a = tile.atomic_rmw max, %p, %v {order = 0 : i32, scope = 0 : i32} : tensor<64x!tile.ptr<i32>, #copies>, tensor<64xi32, #copies> -> tensor<64xi32, #copies>
+  // CHECK: simt.atomic_rmw add acq_rel gpu %arg0, %arg1 :
+  %b = tile.atomic_rmw add, %q, %w : tensor<64x!tile.ptr<i32>, #whole>, tensor<64xi32, #whole> -> tensor<64xi32, #whole>
+  // CHECK: %[[FIRST:.*]] = arith.cmpi eq
+  // CHECK: simt.atomic_cas acq_rel gpu %arg0, %arg1, %arg1 mask %[[FIRST]]
+  %c = tile.atomic_cas %lock, %one, %one : !tile.ptr<i32>, i32
+  return
+}
+
+// CHECK-LABEL: llvm.func @debug
+func.func @debug(%s: f32, %m: i1) {
+  %x = tile.splat %s : f32 -> tensor<64xf32, #whole>
+  %c = tile.splat %m : i1 -> tensor<64xi1, #copies>
+  // CHECK: simt.print "x", %arg0 : f32 at %{{[0-9]+}} mask %{{.*}} {hex = false, is_signed = false, shape = array<i64: 64>}
+  // CHECK: simt.print "x", %arg0 : f32 at %{{.*}} mask %{{.*}} {hex = false, is_signed = true, shape = array<i64>}
+  tile.print "x" {hex = false, is_signed = array<i32: 0, 1>} : %x, %s : tensor<64xf32, #whole>, f32
+  // CHECK: simt.print "here" at
+  tile.print "here" {hex = false, is_signed = array<i32>}
+  // CHECK: %[[FALSE:.*]] = arith.xori %arg1
+  // CHECK: %[[MASKED:.*]] = arith.andi %[[FALSE]], %arg1
+  // CHECK: %[[FAILED:.*]] = arith.andi %[[MASKED]]
+  // CHECK: simt.assert %[[FAILED]], "bad" at %{{[0-9]+}} {shape = array<i64: 64>}
+  // CHECK: simt.assert
+  tile.assert %c, "bad" mask %c : tensor<64xi1, #copies> : tensor<64xi1, #copies>
+  return
+}
+}

@@ -1,0 +1,85 @@
+// Data that moves between warps goes through named buffers; the rest stays where it is.
+// RUN: tile-opt --stage-through-shared --split-input-file %s | FileCheck %s
+
+#blocked = #simt.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
+#strided = #simt.layout<[256] register = [[128]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+module attributes {simt.num_warps = 4 : i32} {
+// CHECK-LABEL: @conversion
+func.func @conversion(%x: tensor<256xf32, #blocked>) -> tensor<256xf32, #strided> {
+  // CHECK: %[[BUFFER:.*]] = simt.alloc_shared "conversion at line [[#@LINE+3]]"
+  // CHECK: simt.store_shared %{{.*}}, %[[BUFFER]]
+  // CHECK: simt.load_shared %[[BUFFER]]
+  %y = simt.convert_layout %x : tensor<256xf32, #blocked> -> tensor<256xf32, #strided>
+  return %y : tensor<256xf32, #strided>
+}
+}
+
+// -----
+
+#near = #simt.layout<[256] register = [[1]] lane = [[2], [4], [8], [16], [32]] warp = [[64], [128]]>
+#swapped = #simt.layout<[256] register = [[1]] lane = [[4], [2], [8], [16], [32]] warp = [[64], [128]]>
+module attributes {simt.num_warps = 4 : i32} {
+// CHECK-LABEL: @conversion_within_warps
+func.func @conversion_within_warps(%x: tensor<256xf32, #near>) -> tensor<256xf32, #swapped> {
+  // CHECK-NOT: alloc_shared
+  // CHECK: simt.convert_layout
+  %y = simt.convert_layout %x : tensor<256xf32, #near> -> tensor<256xf32, #swapped>
+  return %y : tensor<256xf32, #swapped>
+}
+}
+
+// -----
+
+// A transposition of 64 registers per thread: 64 * 64 shuffles, or 16 + 16 accesses of 16 bytes.
+#rows = #simt.layout<[64, 32] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = []>
+#columns = #simt.layout<[64, 32] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [32, 0]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = []>
+module attributes {simt.num_warps = 1 : i32} {
+// CHECK-LABEL: @many_shuffles
+func.func @many_shuffles(%x: tensor<64x32xf32, #rows>) -> tensor<64x32xf32, #columns> {
+  // CHECK: simt.alloc_shared
+  // CHECK-NOT: simt.convert_layout
+  %y = simt.convert_layout %x : tensor<64x32xf32, #rows> -> tensor<64x32xf32, #columns>
+  return %y : tensor<64x32xf32, #columns>
+}
+}
+
+// -----
+
+
+// Operands of a product: in the order in which the threads' multiply-adds read them.
+#a = #simt.layout<[32, 16] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[8, 0], [16, 0]]>
+#b = #simt.layout<[16, 32] register = [[0, 1], [0, 2]] lane = [[0, 4], [0, 8], [0, 16], [1, 0], [2, 0]] warp = [[4, 0], [8, 0]]>
+#acc = #simt.layout<[32, 32] register = [[0, 1], [0, 2], [1, 0]] lane = [[0, 4], [0, 8], [0, 16], [2, 0], [4, 0]] warp = [[8, 0], [16, 0]]>
+module attributes {simt.num_warps = 4 : i32} {
+// CHECK-LABEL: @dot
+func.func @dot(%a: tensor<32x16xf32, #a>, %b: tensor<16x32xf32, #b>, %c: tensor<32x32xf32, #acc>) -> tensor<32x32xf32, #acc> {
+  // CHECK: %[[A:.*]] = simt.alloc_shared "operand A of dot at line
+  // CHECK: simt.store_shared %{{.*}}, %[[A]]
+  // CHECK: %[[B:.*]] = simt.alloc_shared "operand B of dot at line
+  // CHECK: simt.store_shared %{{.*}}, %[[B]]
+  // CHECK: simt.dot_shared %[[A]], %[[B]], %{{.*}} ieee
+  %d = tile.dot %a, %b, %c : tensor<32x16xf32, #a>, tensor<16x32xf32, #b> -> tensor<32x32xf32, #acc>
+  return %d : tensor<32x32xf32, #acc>
+}
+}
+
+// -----
+
+#index = #simt.layout<[128] register = [] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+module attributes {simt.num_warps = 4 : i32} {
+// CHECK-LABEL: @gather
+func.func @gather(%x: tensor<128xf32, #index>, %i: tensor<128xi32, #index>) -> tensor<128xf32, #index> {
+  // CHECK: %[[BUFFER:.*]] = simt.alloc_shared "source of gather at line
+  // CHECK: simt.gather_shared %[[BUFFER]][%{{.*}}] axis 0
+  %y = tile.gather %x[%i] axis 0 : tensor<128xf32, #index>, tensor<128xi32, #index> -> tensor<128xf32, #index>
+  return %y : tensor<128xf32, #index>
+}
+
+// CHECK-LABEL: @barrier
+func.func @barrier() {
+  // CHECK: simt.barrier
+  // CHECK-NOT: tile.barrier
+  tile.barrier
+  return
+}
+}

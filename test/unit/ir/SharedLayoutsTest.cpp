@@ -1,0 +1,113 @@
+// Buffers in shared memory: bijections, vectors where there are any, no bank conflicts.
+#include "RandomLayouts.h"
+#include <set>
+
+using namespace tw;
+using llvm::SmallVector;
+
+using SharedLayouts = RandomLayouts;
+
+static void expectBijection(const LinearLayout &buffer) {
+  EXPECT_TRUE(buffer.isSurjective() && buffer.isInjective()) << buffer.text();
+  EXPECT_EQ(buffer.numInputBits(), buffer.numBits(Place::Offset));
+}
+
+TEST_F(SharedLayouts, SwizzlesPermuteGroupsByRow) {
+  for (int round = 0; round < 500; ++round) {
+    int64_t rows = int64_t(1) << below(7), columns = int64_t(1) << below(7);
+    unsigned vector = 1u << below(3), rowsPerPhase = 1u << below(3), phases = 1u << below(4);
+    LinearLayout buffer = swizzledLayout({rows, columns}, {1, 0}, vector, rowsPerPhase, phases);
+    expectBijection(buffer);
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t column = 0; column < columns; ++column) {
+        int64_t moved = (column ^ (row / rowsPerPhase % phases * vector)) & (columns - 1);
+        EXPECT_EQ(buffer.apply(Place::Offset, uint32_t(row * columns + column)),
+                  row * columns + moved);
+      }
+    }
+  }
+}
+
+TEST_F(SharedLayouts, OrderNamesTheFastestDimensionFirst) {
+  LinearLayout buffer = sharedLayout({2, 4, 8}, {1, 2, 0});
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 4; ++j)
+      for (int64_t k = 0; k < 8; ++k)
+        EXPECT_EQ(buffer.apply(Place::Offset, uint32_t(j + 4 * k + 32 * i)),
+                  buffer.elementAt({i, j, k}));
+}
+
+TEST_F(SharedLayouts, GroupsAreNeighboursInMemory) {
+  unsigned numVectors = 0;
+  for (int round = 0; round < 1000; ++round) {
+    SmallVector<int64_t> extents = shape(9);
+    LinearLayout registers = surjective(extents, 4, 1), other = surjective(extents, 4, 1);
+    LinearLayout buffer = conflictFreeLayout(registers, other, 4);
+    expectBijection(buffer);
+    SharedAccess access = sharedAccess(registers, buffer, 4);
+    numVectors += access.vector > 1;
+    BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
+    std::set<uint32_t> seen(access.registers.begin(), access.registers.end());
+    ASSERT_EQ(seen.size(), registers.size(Place::Register));
+    ASSERT_EQ(access.registers.size(), registers.size(Place::Register));
+    for (uint32_t lane = 0; lane < 16; ++lane) {
+      for (unsigned i = 0; i < access.registers.size(); ++i) {
+        auto offsetOf = [&](unsigned index) {
+          return offsets.apply(registers.element(access.registers[index], lane, lane & 1));
+        };
+        unsigned first = i / access.vector * access.vector;
+        EXPECT_EQ(offsetOf(first) % access.vector, 0u);
+        EXPECT_EQ(offsetOf(i), offsetOf(first) + i - first);
+      }
+    }
+  }
+  EXPECT_GT(numVectors, 50u);
+}
+
+TEST_F(SharedLayouts, VectorsAreAsWideAsAsked) {
+  LinearLayout rows = blockedLayout({32, 32}, {1, 8}, {8, 4}, {4, 1}, {1, 0});
+  LinearLayout buffer = sharedLayout({32, 32}, {1, 0});
+  for (unsigned maxVector : {1u, 2u, 4u, 8u})
+    EXPECT_EQ(sharedAccess(rows, buffer, maxVector).vector, maxVector);
+  EXPECT_EQ(sharedAccess(rows, buffer, 16).vector, 8u);
+  EXPECT_EQ(sharedAccess(rows, sharedLayout({32, 32}, {0, 1}), 4).vector, 1u);
+}
+
+TEST_F(SharedLayouts, ConflictsAreCounted) {
+  LinearLayout columns = blockedLayout({32, 32}, {1, 1}, {32, 1}, {1, 32}, {0, 1});
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 4), 32.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {0, 1}), 4), 1.0);
+  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 32), 4), 1.0);
+  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 8), 4), 4.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 8), 16.0);
+  LinearLayout wide = blockedLayout({32, 32}, {1, 4}, {32, 1}, {1, 8}, {1, 0});
+  EXPECT_EQ(bankConflicts(wide, sharedLayout({32, 32}, {1, 0}), 4), 8.0);
+}
+
+TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
+  for (unsigned bytes : {1u, 2u, 4u, 8u}) {
+    for (int64_t rows = 1; rows <= 128; rows *= 2) {
+      for (int64_t columns = 1; columns <= 128; columns *= 2) {
+        int64_t perLane = 16 / bytes;
+        for (int64_t wide : {int64_t(1), perLane}) {
+          LinearLayout byRow = blockedLayout({rows, columns}, {1, wide}, {4, 8}, {2, 2}, {1, 0});
+          LinearLayout byColumn =
+              blockedLayout({rows, columns}, {perLane, 1}, {16, 2}, {1, 4}, {0, 1});
+          LinearLayout buffer = conflictFreeLayout(byRow, byColumn, bytes);
+          expectBijection(buffer);
+          EXPECT_EQ(bankConflicts(byRow, buffer, bytes), 1.0)
+              << rows << " x " << columns << " of " << bytes << " bytes: " << buffer.text();
+          EXPECT_EQ(bankConflicts(byColumn, buffer, bytes), 1.0)
+              << rows << " x " << columns << " of " << bytes << " bytes: " << buffer.text();
+        }
+      }
+    }
+  }
+}
+
+TEST_F(SharedLayouts, OneLayoutOnBothSidesIsAccessedInItsWidestVectors) {
+  LinearLayout layout = blockedLayout({64, 64}, {1, 8}, {4, 8}, {4, 1}, {1, 0});
+  LinearLayout buffer = conflictFreeLayout(layout, layout, 2);
+  EXPECT_EQ(sharedAccess(layout, buffer, 8).vector, 8u);
+  EXPECT_EQ(bankConflicts(layout, buffer, 2), 1.0);
+}
