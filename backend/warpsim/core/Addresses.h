@@ -32,6 +32,11 @@ struct MemoryStep {
   unsigned bytes;
 };
 
+/// Bytes that each lane of a load or store accesses.
+inline unsigned accessBytes(const Instruction &instruction) {
+  return bytesOf(instruction.type) * instruction.vectorWidth;
+}
+
 /// Calls `perform` for each memory that the lanes of `active` access. Lanes whose access fails are
 /// reported and left out; the result is the mask of the lanes left.
 template <typename Perform>

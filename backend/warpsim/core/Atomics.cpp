@@ -234,8 +234,7 @@ static void applyLane(const MemoryStep &step, const Request &request, unsigned l
 
 void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                                 LaneMask active) {
-  unsigned bytes = bytesOf(instruction.type) * instruction.vectorWidth;
-  MemoryStep step = {cta, warp, instruction, pc, true, bytes};
+  MemoryStep step = {cta, warp, instruction, pc, true, accessBytes(instruction)};
   reportUnset(step, active);
   ++cta.statistics.atomics;
   LaneMask performed = forEachMemory(step, active, [&](Request &request) {

@@ -5,7 +5,7 @@
 
 namespace tw::warpsim {
 
-// Memory accesses (Access.cpp), atomics and fences (Atomics.cpp).
+// Memory accesses (Load.cpp, Store.cpp), atomics and fences (Atomics.cpp).
 void executeLoad(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
 void executeStore(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                   LaneMask active);

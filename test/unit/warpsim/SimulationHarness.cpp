@@ -53,7 +53,8 @@ SimulationReport Simulation::runText(const std::string &text) {
   program = std::move(*parsed);
   launch.kernel = "k";
   launch.parameters.assign(arguments.size() * 8, 0);
-  memcpy(launch.parameters.data(), arguments.data(), arguments.size() * 8);
+  for (size_t i = 0; i < arguments.size(); ++i)
+    memcpy(launch.parameters.data() + 8 * i, &arguments[i], 8);
   printed.clear();
   launch.print = [this](const std::string &part) { printed += part; };
   return simulate(program, launch);
