@@ -80,6 +80,19 @@ def VerifyStage : Pass<"verify-stage", "::mlir::ModuleOp"> {
 
 //===-- SIMT machines ------------------------------------------------------------------------------===//
 
+def SelectMma : Pass<"select-mma", "::mlir::ModuleOp"> {
+  let summary = "products become matrix instructions where the target has one for their types and extents";
+  let description = [{
+    ```mlir
+    %c = tile.dot %a, %b, %acc : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
+    // becomes, on 4 warps of a target with this instruction
+    %c = simt.mma %a, %b, %acc by <16 x 8 x 16, f16, f16 -> f32> warps [2, 2] ieee : ...
+    ```
+  }];
+  let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">];
+  let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];
+}
+
 def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp"> {
   let summary = "every tile gets a layout over registers, lanes and warps";
   let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">];
@@ -94,6 +107,28 @@ def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp"> {
 def RemoveLayoutConversions : Pass<"remove-layout-conversions", "::mlir::ModuleOp"> {
   let summary = "conversions disappear where values can be computed in the wanted layout, or move to where they cost less";
   let dependentDialects = ["::tw::simt::SimtDialect"];
+}
+
+def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp"> {
+  let summary = "loops over matrix products copy the operands of later iterations into shared memory beside the arithmetic";
+  let description = [{
+    ```mlir
+    scf.for %i = %first to %last step %step {
+      %a = tile.load %pointers
+      simt.mma %a, ...
+    // becomes, after the copies of the first num-stages - 1 iterations were started
+    scf.for %i = %first to %last step %step iter_args(%slot = %c0, %before = ...) {
+      simt.async_wait 1          // with num-stages=3: the copies of the next iteration may still run
+      simt.barrier
+      simt.async_copy %ahead, %written pieces 8 along 1
+      simt.async_commit
+      %a = simt.load_shared %read
+      simt.mma %a, ...
+    ```
+    A loop's attribute `tile.num_stages` takes the place of the option.
+  }];
+  let options = [Option<"numStages", "num-stages", "unsigned", "3", "iterations of a loop that are in work at once">];
+  let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];
 }
 
 def StageThroughShared : Pass<"stage-through-shared", "::mlir::ModuleOp"> {

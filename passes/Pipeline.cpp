@@ -31,8 +31,11 @@ void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
   pm.addPass(createLowerToLlvm());
 }
 
-void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps) {
+void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps, unsigned numStages) {
   // To laid-out.
+  SelectMmaOptions matrices;
+  matrices.numWarps = numWarps;
+  pm.addPass(createSelectMma(matrices));
   AssignLayoutsOptions layouts;
   layouts.numWarps = numWarps;
   pm.addPass(createAssignLayouts(layouts));
@@ -41,6 +44,10 @@ void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps) {
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());
   // To scheduled.
+  PipelineLoopsOptions pipeline;
+  pipeline.numStages = numStages;
+  pm.addPass(createPipelineLoops(pipeline));
+  pm.addPass(createCanonicalizerPass());
   pm.addPass(createStageThroughShared());
   pm.addPass(createCSEPass());
   pm.addPass(createAllocateShared());

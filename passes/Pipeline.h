@@ -26,7 +26,7 @@ void addSimdPasses(mlir::OpPassManager &pm, const SimdMachine &machine);
 /// become: the target's passes say that and end with lower-to-llvm. The module needs the attribute
 /// `tile.target` (ir/target/TargetDesc.h). Afterwards it holds one llvm.func with the attribute
 /// `simt.kernel` and the module attributes of ir/simt/Simt.h.
-void addSimtPasses(mlir::OpPassManager &pm, unsigned numWarps);
+void addSimtPasses(mlir::OpPassManager &pm, unsigned numWarps, unsigned numStages);
 
 /// Registers all passes by name for tile-opt.
 void registerPasses();

@@ -16,22 +16,20 @@ using namespace tw::nvidia;
 static constexpr llvm::StringLiteral kSharedMemory = "shared$memory";
 
 bool tw::nvidia::hasFeature(const Lowering &lowering, StringRef feature) {
-  return lowering.target && llvm::any_of(lowering.target.getFeatures(),
-                                         [&](StringAttr has) { return has.getValue() == feature; });
+  return tw::hasFeature(lowering.target, feature);
 }
 
 Value tw::nvidia::neededMask(Value mask) {
   return mask && matchPattern(mask, m_One()) ? Value() : mask;
 }
 
-static Value constantI32(Lowering &lowering, int64_t value) {
+Value tw::nvidia::constantI32(Lowering &lowering, int64_t value) {
   return LLVM::ConstantOp::create(lowering.builder, lowering.loc, lowering.builder.getI32Type(),
                                   lowering.builder.getI32IntegerAttr(int32_t(value)));
 }
 
-/// Calls an intrinsic; `result` is null for those without a result.
-static LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const Twine &name, Type result,
-                                           ValueRange operands) {
+LLVM::CallIntrinsicOp tw::nvidia::callIntrinsic(Lowering &lowering, const Twine &name, Type result,
+                                                ValueRange operands) {
   OpBuilder &b = lowering.builder;
   StringAttr intrinsic = b.getStringAttr("llvm.nvvm." + name);
   if (!result)
@@ -178,6 +176,11 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
         return emitPureInstruction(b, lowering.loc, approximation(approx.getKind()), b.getF32Type(),
                                    approx.getSource());
       })
+      .Case<simt::RoundTf32Op>([&](simt::RoundTf32Op round) {
+        Value bits = emitPureInstruction(b, lowering.loc, "cvt.rna.tf32.f32", b.getI32Type(),
+                                         round.getSource());
+        return LLVM::BitcastOp::create(b, lowering.loc, b.getF32Type(), bits).getResult();
+      })
       .Case<simt::DivideOp>([&](simt::DivideOp divide) {
         return emitPureInstruction(b, lowering.loc, "div.full.f32", b.getF32Type(),
                                    {divide.getLhs(), divide.getRhs()});
@@ -195,6 +198,21 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<simt::BarrierOp>(
           [&](auto barrier) { return lowerBarrier(lowering, barrier), success(); })
+      .Case<simt::LoadMatrixOp>(
+          [&](auto load) { return lowerLoadMatrix(lowering, load), success(); })
+      .Case<simt::MmaFragmentOp>(
+          [&](auto mma) { return lowerMmaFragment(lowering, mma), success(); })
+      .Case<simt::GlobalToSharedOp>(
+          [&](auto copy) { return lowerGlobalToShared(lowering, copy), success(); })
+      .Case<simt::AsyncCommitOp>([&](auto) {
+        callIntrinsic(lowering, "cp.async.commit.group", Type(), {});
+        return success();
+      })
+      .Case<simt::AsyncWaitOp>([&](simt::AsyncWaitOp wait) {
+        callIntrinsic(lowering, "cp.async.wait.group", Type(),
+                      constantI32(lowering, wait.getPending()));
+        return success();
+      })
       .Case<simt::GlobalLoadOp>(
           [&](auto load) { return lowerGlobalLoad(lowering, load), success(); })
       .Case<simt::GlobalStoreOp>(

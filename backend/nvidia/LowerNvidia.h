@@ -8,6 +8,10 @@
 #include <map>
 #include <memory>
 
+namespace mlir::LLVM {
+class CallIntrinsicOp;
+}
+
 namespace tw {
 
 /// The pass `lower-nvidia`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
@@ -35,6 +39,10 @@ struct Lowering {
 
 /// Whether the target has a feature, as "atomic-bf16".
 bool hasFeature(const Lowering &lowering, llvm::StringRef feature);
+mlir::Value constantI32(Lowering &lowering, int64_t value);
+/// Calls `llvm.nvvm.` + name; `result` is null for intrinsics without one.
+mlir::LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const llvm::Twine &name,
+                                          mlir::Type result, mlir::ValueRange operands);
 /// A 32-bit special register such as "ctaid.x" whose value lies in [lower, upper).
 mlir::Value readSpecialRegister(Lowering &lowering, llvm::StringRef name, int64_t lower,
                                 int64_t upper);
@@ -48,6 +56,10 @@ void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
 // LowerAtomics.cpp
 void lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op);
 void lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op);
+// LowerMatrix.cpp
+void lowerLoadMatrix(Lowering &lowering, simt::LoadMatrixOp op);
+void lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
+void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
 // LowerDebugCalls.cpp
 void lowerPrint(Lowering &lowering, simt::PrintOp op);
 void lowerAssert(Lowering &lowering, simt::AssertOp op);

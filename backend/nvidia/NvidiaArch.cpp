@@ -1,5 +1,6 @@
 // The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
 #include "backend/nvidia/NvidiaArch.h"
+#include "ir/target/TargetDesc.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
@@ -57,6 +58,10 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
                                            tile::MmaAttr::get(context, 16, 8, 16, f16, f16, f16),
                                            tile::MmaAttr::get(context, 16, 8, 16, bf16, bf16, f32),
                                            tile::MmaAttr::get(context, 16, 8, 8, tf32, tf32, f32),
+                                           tile::MmaAttr::get(context, 16, 8, 8, f16, f16, f32),
+                                           tile::MmaAttr::get(context, 16, 8, 8, f16, f16, f16),
+                                           tile::MmaAttr::get(context, 16, 8, 8, bf16, bf16, f32),
+                                           tile::MmaAttr::get(context, 16, 8, 16, i8, i8, i32),
                                            tile::MmaAttr::get(context, 16, 8, 32, i8, i8, i32),
                                            tile::MmaAttr::get(context, 8, 8, 4, f64, f64, f64)};
   if (arch.number < 89)
@@ -71,7 +76,8 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
 tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch) {
   mlir::Builder builder(&context);
   llvm::SmallVector<mlir::StringAttr> features = {builder.getStringAttr("atomic-f16"),
-                                                  builder.getStringAttr("redux")};
+                                                  builder.getStringAttr("redux"),
+                                                  builder.getStringAttr(kLoadMatrix)};
   if (arch.number >= 90)
     for (const char *feature : {"bf16-arith", "atomic-bf16"})
       features.push_back(builder.getStringAttr(feature));

@@ -98,7 +98,7 @@ ArrayRef<StringLiteral> NvidiaTarget::stages() const {
 void NvidiaTarget::addPasses(OpPassManager &pm, const CompileOptions &options) const {
   unsigned numWarps = unsigned(std::max(options.numWarps, 0));
   pm.addPass(std::make_unique<DescribeNvidia>(arch, numWarps));
-  addSimtPasses(pm, numWarps);
+  addSimtPasses(pm, numWarps, unsigned(std::max(options.numStages, 1)));
   pm.addPass(createLowerNvidia());
   pm.addPass(createLowerToLlvm());
   pm.addPass(createAttachLineTables());

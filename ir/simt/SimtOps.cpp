@@ -1,4 +1,5 @@
 // Verifiers and simplifications of the `simt` operations: what the lowering may rely on.
+#include "ir/simt/MmaLayouts.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Builders.h"
@@ -150,6 +151,15 @@ LogicalResult PartialReduceOp::verify() {
 LogicalResult AllocSharedOp::verify() {
   if (getOffset() && (int64_t(*getOffset()) < 0 || *getOffset() % 16 != 0))
     return emitOpError("offset must be a multiple of 16 bytes");
+  if (getSlots() && int64_t(*getSlots()) < 1)
+    return emitOpError("must have at least one slot");
+  return success();
+}
+
+LogicalResult SlotOp::verify() {
+  auto buffer = getBuffer().getDefiningOp<AllocSharedOp>();
+  if (!buffer || !buffer.getSlots())
+    return emitOpError("selects from a buffer that was allocated with slots");
   return success();
 }
 
@@ -174,6 +184,19 @@ LogicalResult StoreSharedOp::verify() {
 }
 
 LogicalResult LoadSharedOp::verify() { return verifyHeld(*this, getType(), getBuffer().getType()); }
+
+LogicalResult AsyncCopyOp::verify() {
+  SharedType buffer = getBuffer().getType();
+  auto pointee = dyn_cast<tile::PtrType>(elementTypeOf(getPtr().getType()));
+  if (!pointee || pointee.getPointee() != buffer.getElementType())
+    return emitOpError("pointers and buffer must have one element type");
+  if (!hasLayout(getPtr().getType()) || shapeOf(getPtr().getType()) != buffer.getShape())
+    return emitOpError("pointers must be a tile of the buffer's shape with a layout");
+  if (getMask() &&
+      getMask().getType() != withElementType(getPtr().getType(), IntegerType::get(getContext(), 1)))
+    return emitOpError("mask must be as the pointers are");
+  return success();
+}
 
 LogicalResult GatherSharedOp::verify() {
   SharedType buffer = getBuffer().getType();
@@ -200,6 +223,40 @@ LogicalResult DotSharedOp::verify() {
       (rank == 3 && (a[0] != acc[0] || b[0] != acc[0])))
     return emitOpError(
         "shapes must be [M, K], [K, N] and [M, N], or all with one leading dimension");
+  return success();
+}
+
+//===-- Matrix products ----------------------------------------------------------------------===//
+
+/// The type of an operand's elements in memory: f32 holds tf32.
+static Type storedType(Type type) {
+  return isa<FloatTF32Type>(type) ? Type(Float32Type::get(type.getContext())) : type;
+}
+
+LogicalResult MmaOp::verify() {
+  struct {
+    MmaOperand operand;
+    Type tile, element;
+  } checked[] = {
+      {MmaOperand::A, getA().getType(), storedType(getInstruction().getA())},
+      {MmaOperand::B, getB().getType(), storedType(getInstruction().getB())},
+      {MmaOperand::Accumulator, getType(), getInstruction().getAccumulator()},
+  };
+  ArrayRef<int64_t> shape = shapeOf(getType());
+  size_t rank = shape.size();
+  if ((rank != 2 && rank != 3) || getWarps().size() != rank)
+    return emitOpError("multiplies tiles of rank 2 or 3, with a number of warps per dimension");
+  if (shapeOf(getA().getType()).back() != shapeOf(getB().getType())[rank - 2])
+    return emitOpError("inner extents must agree");
+  for (auto [operand, tile, element] : checked) {
+    if (elementTypeOf(tile) != element)
+      return emitOpError("element types must be the instruction's");
+    if (!fitsMma(getInstruction(), operand, shapeOf(tile)))
+      return emitOpError("a tile is smaller than the instruction");
+    if (hasLayout(tile) &&
+        layoutOf(tile) != mmaLayout(getInstruction(), operand, shapeOf(tile), getWarps()))
+      return emitOpError("a tile has another layout than the instruction's");
+  }
   return success();
 }
 

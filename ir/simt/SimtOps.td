@@ -45,10 +45,25 @@ def Simt_YieldOp : Simt_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["P
 
 def Simt_AllocSharedOp : Simt_Op<"alloc_shared", [MemoryEffects<[MemAlloc]>]> {
   let summary = "a buffer in shared memory; `offset` (bytes from the start) is set by allocate-shared";
-  let description = "`name` says what the buffer is for, in reports: \"reduce of line 12\".";
-  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset);
+  let description = [{
+    `name` says what the buffer is for, in reports: "reduce of line 12". With `slots` it is memory for several
+    such tiles, one after the other, that `simt.slot` selects.
+  }];
+  let arguments = (ins StrAttr:$name, OptionalAttr<I64Attr>:$offset, OptionalAttr<I64Attr>:$slots);
   let results = (outs Simt_SharedType:$result);
-  let assemblyFormat = "$name (`at` $offset^)? attr-dict `:` type($result)";
+  let assemblyFormat = "$name (`slots` $slots^)? (`at` $offset^)? attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_SlotOp : Simt_PureOp<"slot", [AllTypesMatch<["buffer", "result"]>]> {
+  let summary = "the memory of one tile of a buffer with `slots`, by its number";
+  let description = [{
+    `phase` says how far ahead in the ring of slots `number` is of the one with which the innermost loop's
+    iteration began: in one iteration, slots of different phase (modulo the number of slots) are different memory.
+  }];
+  let arguments = (ins Simt_SharedType:$buffer, I32:$number, OptionalAttr<I64Attr>:$phase);
+  let results = (outs Simt_SharedType:$result);
+  let assemblyFormat = "$buffer `[` $number `]` (`phase` $phase^)? attr-dict `:` type($buffer)";
   let hasVerifier = 1;
 }
 
@@ -81,6 +96,45 @@ def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypes
   let arguments = (ins Simt_SharedType:$a, Simt_SharedType:$b, Tile_Tile:$acc, Tile_InputPrecision:$precision);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$a `,` $b `,` $acc $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "start to copy a tile from global into shared memory; elements where the mask is false become 0";
+  let description = [{
+    Each thread copies the elements that the pointers' layout gives it, in pieces of `vector` neighbours along
+    `dim`, which the target can copy (`async_copy_bytes`): they are consecutive and aligned in both memories and
+    share a mask. They are there for the thread after an `async_wait`, for the others after a barrier then.
+  }];
+  let arguments = (ins Tile_PtrLike:$ptr, Simt_SharedType:$buffer, Optional<Tile_BoolLike>:$mask, I32Attr:$vector, I32Attr:$dim,
+    DefaultValuedAttr<Tile_CacheModifier, "::tw::tile::CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "::tw::tile::EvictionPolicy::Normal">:$evict);
+  let assemblyFormat = "$ptr `,` $buffer (`mask` $mask^ `:` type($mask))? `pieces` $vector `along` $dim attr-dict `:` type($ptr) `,` type($buffer)";
+  let hasVerifier = 1;
+}
+
+def Simt_AsyncCommitOp : Simt_Op<"async_commit", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "the copies that this thread has started since the last commit become a group";
+  let assemblyFormat = "attr-dict";
+}
+
+def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until at most `pending` of the groups that this thread committed last are incomplete";
+  let arguments = (ins I32Attr:$pending);
+  let assemblyFormat = "$pending attr-dict";
+}
+
+def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
+  let summary = "acc + a * b by matrix instructions";
+  let description = [{
+    `warps` of the CTA lie side by side along each dimension of the product. From the stage laid-out on, the
+    tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands for
+    tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3).
+  }];
+  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Tile_MmaAttr:$instruction, DenseI64ArrayAttr:$warps,
+    Tile_InputPrecision:$precision);
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = "$a `,` $b `,` $acc `by` $instruction `warps` $warps $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -149,6 +203,33 @@ def Simt_GlobalStoreOp : Simt_Op<"global_store", [MemoryEffects<[MemWrite]>]> {
   let hasVerifier = 1;
 }
 
+def Simt_GlobalToSharedOp : Simt_Op<"global_to_shared", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "this thread starts to copy `bytes` from global to shared memory, or zeros where the mask is false";
+  let arguments = (ins AnyType:$ptr, AnyType:$shared, Optional<I1>:$mask, I32Attr:$bytes,
+    DefaultValuedAttr<Tile_CacheModifier, "::tw::tile::CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "::tw::tile::EvictionPolicy::Normal">:$evict);
+  let assemblyFormat = "$ptr `,` $shared `,` $bytes (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($shared)";
+}
+
+def Simt_LoadMatrixOp : Simt_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {
+  let summary = "the warp reads 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory";
+  let description = [{
+    Lane 8 i + r gives the address of row r of matrix i. Result i of lane l is the 32-bit word l % 4 of row l / 4 of
+    matrix i; `transposed`, the 16-bit elements 2 (l % 4) and 2 (l % 4) + 1 of column l / 4 (PTX ISA, ldmatrix).
+  }];
+  let arguments = (ins AnyType:$address, UnitAttr:$transposed);
+  let results = (outs Variadic<I32>:$results);
+  let assemblyFormat = "$address (`transposed` $transposed^)? attr-dict `:` type($address) `->` type($results)";
+}
+
+def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]> {
+  let summary = "one matrix instruction of the warp: this lane's registers of acc + a * b";
+  let description = "Registers in the order of `mmaFragment`; elements below 32 bits are packed into i32, the lowest first.";
+  let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$acc, Tile_MmaAttr:$instruction);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "`(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` $instruction attr-dict `:` functional-type(operands, $results)";
+}
+
 def Simt_AtomicRmwOp : Simt_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["value", "result"]>]> {
   let summary = "this thread combines one element in global memory where the mask is true; else the result is 0";
   let arguments = (ins Tile_AtomicKind:$kind, AnyType:$ptr, AnyType:$value, Optional<I1>:$mask,
@@ -174,6 +255,13 @@ def Simt_ApproxOp : Simt_PureOp<"approx", [AllTypesMatch<["source", "result"]>]>
   let arguments = (ins Simt_ApproxKind:$kind, F32:$source);
   let results = (outs F32:$result);
   let assemblyFormat = "$kind $source attr-dict";
+}
+
+def Simt_RoundTf32Op : Simt_PureOp<"round_tf32", [AllTypesMatch<["source", "result"]>]> {
+  let summary = "the nearest float32 with 10 bits of mantissa; of two, the one farther from 0";
+  let arguments = (ins F32:$source);
+  let results = (outs F32:$result);
+  let assemblyFormat = "$source attr-dict";
 }
 
 def Simt_DivideOp : Simt_PureOp<"divide", [AllTypesMatch<["lhs", "rhs", "result"]>]> {

@@ -10,3 +10,8 @@ tw::tile::TargetAttr tw::targetOf(Operation *op) {
     module = op->getParentOfType<ModuleOp>();
   return module ? module->getAttrOfType<tile::TargetAttr>(kTargetAttribute) : nullptr;
 }
+
+bool tw::hasFeature(tile::TargetAttr target, StringRef feature) {
+  return target && llvm::any_of(target.getFeatures(),
+                                [&](StringAttr has) { return has.getValue() == feature; });
+}

@@ -10,6 +10,11 @@ inline constexpr llvm::StringLiteral kTargetAttribute = "tile.target";
 
 /// The description of the machine that a module is compiled for; null when it has none.
 tile::TargetAttr targetOf(mlir::Operation *op);
+/// Whether the machine has a feature. A null description has none.
+bool hasFeature(tile::TargetAttr target, llvm::StringRef feature);
+
+/// Warps read matrices of 8 rows of 16 bytes from shared memory (simt.load_matrix).
+inline constexpr llvm::StringLiteral kLoadMatrix = "load-matrix";
 
 } // namespace tw
 #endif

@@ -28,6 +28,21 @@ uint64_t tw::bytesOf(simt::SharedType buffer) {
          tile::elementBytes(buffer.getElementType());
 }
 
+uint64_t tw::bytesOf(simt::AllocSharedOp alloc) {
+  return bytesOf(alloc.getType()) * alloc.getSlots().value_or(1);
+}
+
+/// The operations that access a buffer or a slot of it.
+static SmallVector<Operation *> accessesOf(simt::AllocSharedOp alloc) {
+  SmallVector<Operation *> accesses;
+  for (Operation *user : alloc->getUsers())
+    if (isa<simt::SlotOp>(user))
+      accesses.append(user->user_begin(), user->user_end());
+    else
+      accesses.push_back(user);
+  return accesses;
+}
+
 /// The outermost loop around `access` that the buffer outlives: its data may come from the loop's
 /// earlier iterations or stay for later ones. Or the access itself.
 static Operation *holderOf(Operation *access, simt::AllocSharedOp alloc) {
@@ -44,9 +59,9 @@ std::vector<LiveBuffer> tw::findLiveBuffers(Operation *kernel) {
   number(kernel, 0, ranges);
   std::vector<LiveBuffer> buffers;
   kernel->walk([&](simt::AllocSharedOp alloc) {
-    LiveBuffer buffer{alloc, llvm::alignTo(bytesOf(alloc.getType()), kSharedAlignment),
-                      ranges[kernel].last, 0};
-    for (Operation *access : alloc->getUsers()) {
+    LiveBuffer buffer{alloc, llvm::alignTo(bytesOf(alloc), kSharedAlignment), ranges[kernel].last,
+                      0};
+    for (Operation *access : accessesOf(alloc)) {
       Numbers numbers = ranges[holderOf(access, alloc)];
       buffer.first = std::min(buffer.first, numbers.first);
       buffer.last = std::max(buffer.last, numbers.last);

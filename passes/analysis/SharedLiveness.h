@@ -21,6 +21,8 @@ inline constexpr uint64_t kSharedAlignment = 16; // bytes: the widest access
 
 /// Bytes of a buffer's elements.
 uint64_t bytesOf(simt::SharedType buffer);
+/// Bytes of a buffer with all its slots.
+uint64_t bytesOf(simt::AllocSharedOp alloc);
 /// The buffers that are accessed, in the order of the kernel.
 std::vector<LiveBuffer> findLiveBuffers(mlir::Operation *kernel);
 /// The most bytes that hold data at once, and the buffers that do so then: no packing needs less.

@@ -1,5 +1,6 @@
 // Decides which accesses conflict and which barrier orders them.
 #include "passes/simt/AccessOrder.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -17,24 +18,29 @@ struct SharedAccessOf {
   bool isWrite = false;
   Type tile; // whose elements each thread accesses at their place; null when threads read any
              // element
+  SlotOp slot = nullptr; // of a buffer with slots
 };
 } // namespace
 
-static AllocSharedOp allocOf(Value buffer) { return buffer.getDefiningOp<AllocSharedOp>(); }
+static SharedAccessOf accessOf(Value buffer, bool isWrite, Type tile) {
+  auto slot = buffer.getDefiningOp<SlotOp>();
+  return {(slot ? slot.getBuffer() : buffer).getDefiningOp<AllocSharedOp>(), isWrite, tile, slot};
+}
 
 static SmallVector<SharedAccessOf, 2> sharedAccessesOf(Operation *op) {
   using List = SmallVector<SharedAccessOf, 2>;
   return llvm::TypeSwitch<Operation *, List>(op)
       .Case([](StoreSharedOp store) {
-        return List{{allocOf(store.getBuffer()), true, store.getValue().getType()}};
+        return List{accessOf(store.getBuffer(), true, store.getValue().getType())};
       })
-      .Case([](LoadSharedOp load) {
-        return List{{allocOf(load.getBuffer()), false, load.getType()}};
+      .Case([](AsyncCopyOp copy) {
+        return List{accessOf(copy.getBuffer(), true, copy.getPtr().getType())};
       })
       .Case(
-          [](GatherSharedOp gather) { return List{{allocOf(gather.getBuffer()), false, Type()}}; })
+          [](LoadSharedOp load) { return List{accessOf(load.getBuffer(), false, load.getType())}; })
+      .Case([](GatherSharedOp gather) { return List{accessOf(gather.getBuffer(), false, Type())}; })
       .Case([](DotSharedOp dot) {
-        return List{{allocOf(dot.getA()), false, Type()}, {allocOf(dot.getB()), false, Type()}};
+        return List{accessOf(dot.getA(), false, Type()), accessOf(dot.getB(), false, Type())};
       })
       .Default([](Operation *) { return List(); });
 }
@@ -45,8 +51,8 @@ static bool overlap(AllocSharedOp a, AllocSharedOp b) {
   // Without offsets, each buffer has its own memory.
   if (!a.getOffset() || !b.getOffset())
     return false;
-  return *a.getOffset() < *b.getOffset() + bytesOf(b.getType()) &&
-         *b.getOffset() < *a.getOffset() + bytesOf(a.getType());
+  return *a.getOffset() < *b.getOffset() + bytesOf(b) &&
+         *b.getOffset() < *a.getOffset() + bytesOf(a);
 }
 
 /// Whether every thread that holds an element under `accesses` is in the warp, or also is the lane,
@@ -107,6 +113,16 @@ static Ordering orderingOf(const SharedAccessOf &write, const SharedAccessOf &ot
   return isAtOwner(accessed, written, /*comparesLanes=*/false) ? Ordering::Warp : Ordering::Cta;
 }
 
+/// Whether two accesses of one iteration are of different slots of their buffer.
+static bool areInDifferentSlots(SharedAccessOf a, SharedAccessOf b) {
+  if (a.buffer != b.buffer || !a.slot || !b.slot || !a.slot.getPhase() || !b.slot.getPhase())
+    return false;
+  uint64_t slots = a.buffer.getSlots().value_or(1);
+  return a.slot->getParentOfType<LoopLikeOpInterface>() ==
+             b.slot->getParentOfType<LoopLikeOpInterface>() &&
+         *a.slot.getPhase() % slots != *b.slot.getPhase() % slots;
+}
+
 static Ordering orderingOfShared(const SharedAccessOf &earlier, const SharedAccessOf &later) {
   if ((!earlier.isWrite && !later.isWrite) || !overlap(earlier.buffer, later.buffer))
     return Ordering::None;
@@ -135,11 +151,13 @@ static bool isGlobalWrite(Operation *op) {
   return isa<tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op);
 }
 
-static bool isGlobalAccess(Operation *op) { return isGlobalWrite(op) || isa<tile::LoadOp>(op); }
+static bool isGlobalAccess(Operation *op) {
+  return isGlobalWrite(op) || isa<tile::LoadOp, AsyncCopyOp>(op);
+}
 
 static Value pointerOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(
+      .Case<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, AsyncCopyOp>(
           [](auto access) { return access.getPtr(); });
 }
 
@@ -190,18 +208,19 @@ static Ordering orderingOfGlobal(Operation *earlier, Operation *later) {
 
 //===-- The state ----------------------------------------------------------------------------===//
 
-static Ordering orderingOf(Operation *earlier, Operation *later) {
+static Ordering orderingOf(Operation *earlier, Operation *later, bool areInOneIteration) {
   Ordering needed = orderingOfGlobal(earlier, later);
   for (const SharedAccessOf &a : sharedAccessesOf(earlier))
     for (const SharedAccessOf &b : sharedAccessesOf(later))
-      needed = std::max(needed, orderingOfShared(a, b));
+      if (!areInOneIteration || !areInDifferentSlots(a, b))
+        needed = std::max(needed, orderingOfShared(a, b));
   return needed;
 }
 
 Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps) const {
   Ordering needed = Ordering::None;
   for (const Access &access : accesses) {
-    Ordering ordering = orderingOf(access.op, op);
+    Ordering ordering = orderingOf(access.op, op, !access.isOfEarlierIteration);
     if (numWarps == 1)
       ordering = std::min(ordering, Ordering::Warp);
     if (ordering == Ordering::Warp && access.isOrderedInWarp)
@@ -216,7 +235,7 @@ void PendingAccesses::add(Operation *op) {
     return;
   auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
   if (found == accesses.end())
-    accesses.push_back({op, false});
+    accesses.push_back({op, false, false});
   else
     found->isOrderedInWarp = false;
 }
@@ -232,17 +251,25 @@ void PendingAccesses::order(Ordering barrier) {
 void PendingAccesses::merge(const PendingAccesses &other) {
   for (const Access &access : other.accesses) {
     auto *found = llvm::find_if(accesses, [&](const Access &a) { return a.op == access.op; });
-    if (found == accesses.end())
+    if (found == accesses.end()) {
       accesses.push_back(access);
-    else
-      found->isOrderedInWarp &= access.isOrderedInWarp;
+      continue;
+    }
+    found->isOrderedInWarp &= access.isOrderedInWarp;
+    found->isOfEarlierIteration |= access.isOfEarlierIteration;
   }
+}
+
+void PendingAccesses::endIteration() {
+  for (Access &access : accesses)
+    access.isOfEarlierIteration = true;
 }
 
 bool PendingAccesses::operator==(const PendingAccesses &other) const {
   auto holds = [](const PendingAccesses &set, const Access &wanted) {
     return llvm::any_of(set.accesses, [&](const Access &access) {
-      return access.op == wanted.op && access.isOrderedInWarp == wanted.isOrderedInWarp;
+      return access.op == wanted.op && access.isOrderedInWarp == wanted.isOrderedInWarp &&
+             access.isOfEarlierIteration == wanted.isOfEarlierIteration;
     });
   };
   return accesses.size() == other.accesses.size() &&

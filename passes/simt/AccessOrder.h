@@ -18,6 +18,8 @@ public:
   void add(mlir::Operation *op);
   /// A barrier was passed.
   void order(Ordering barrier);
+  /// A loop begins its next iteration.
+  void endIteration();
   /// Also what is pending on another path.
   void merge(const PendingAccesses &other);
   bool operator==(const PendingAccesses &other) const;
@@ -26,6 +28,7 @@ private:
   struct Access {
     mlir::Operation *op;
     bool isOrderedInWarp; // a barrier of each warp was passed since
+    bool isOfEarlierIteration;
   };
   llvm::SmallVector<Access> accesses; // each operation once
 };

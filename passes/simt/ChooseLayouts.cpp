@@ -28,12 +28,21 @@ LayoutAttr LayoutAssignment::fallbackOf(Value tile) {
   return attributeOf(plainLayout(shapeOf(tile.getType()), threads));
 }
 
+LinearLayout tw::simt::layoutOfOperand(MmaOp mma, MmaOperand operand) {
+  Value tile = operand == MmaOperand::A   ? mma.getA()
+               : operand == MmaOperand::B ? mma.getB()
+                                          : mma.getAcc();
+  return mmaLayout(mma.getInstruction(), operand, shapeOf(tile.getType()), mma.getWarps());
+}
+
 /// The layout that an access or a product has in the IR, or for a product the one that suits it.
 LayoutAttr LayoutAssignment::anchorOf(Operation *op) {
   if (isa<LoadOp, StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op)) {
     Value ptr = op->getOperand(0);
     return isTile(ptr) ? layoutAttributeOf(ptr.getType()) : nullptr;
   }
+  if (auto mma = dyn_cast<MmaOp>(op))
+    return attributeOf(layoutOfOperand(mma, MmaOperand::Accumulator));
   auto dot = dyn_cast<DotOp>(op);
   if (!dot)
     return nullptr;
@@ -46,7 +55,7 @@ LayoutAttr LayoutAssignment::anchorOf(Operation *op) {
 static LayoutAttr wantedBy(LayoutAssignment &assignment, OpOperand &use,
                            function_ref<LayoutAttr(Value)> follow) {
   Operation *user = use.getOwner();
-  if (isa<DotOp>(user) && use.getOperandNumber() != 2)
+  if (isa<DotOp, MmaOp>(user) && use.getOperandNumber() != 2)
     return nullptr;
   if (LayoutAttr anchor = assignment.anchorOf(user))
     return anchor;
@@ -205,7 +214,7 @@ void LayoutAssignment::chooseFor(Operation *op) {
         workingLayout[op] = commonOf(op.getIndices());
         setNatural(op.getResult(), workingLayout[op]);
       })
-      .Case<DotOp>([&](auto op) { setNatural(op.getResult(), anchorOf(op)); })
+      .Case<DotOp, MmaOp>([&](auto op) { setNatural(op.getResult(), anchorOf(op)); })
       .Case<LoadOp>([&](auto op) {
         LayoutAttr anchor = anchorOf(op);
         setNatural(op.getResult(), anchor ? anchor : fallbackOf(op.getResult()));

@@ -73,6 +73,13 @@ static SmallVector<uint32_t, 16> registersInOrder(unsigned numBits, ArrayRef<uns
   return registers;
 }
 
+SmallVector<uint32_t, 16> tw::simt::neighbourGroups(const LinearLayout &layout, unsigned dim,
+                                                    unsigned vector) {
+  SmallVector<unsigned> bits = neighbourBits(layout, dim);
+  bits.truncate(std::min<size_t>(bits.size(), llvm::Log2_32(vector)));
+  return registersInOrder(layout.numBits(Place::Register), bits);
+}
+
 VectorAccess tw::simt::vectorAccess(const Alignment &alignment, Value ptr, Value mask,
                                     const LinearLayout &layout, unsigned maxBits) {
   VectorAccess best;

@@ -19,6 +19,9 @@ struct VectorAccess {
 /// one mask for all (`mask` may be null), at most `maxBits`.
 VectorAccess vectorAccess(const Alignment &alignment, mlir::Value ptr, mlir::Value mask,
                           const LinearLayout &layout, unsigned maxBits);
+/// The groups of `vector` neighbours along `dim`, where a layout has them.
+llvm::SmallVector<uint32_t, 16> neighbourGroups(const LinearLayout &layout, unsigned dim,
+                                                unsigned vector);
 /// The size of these groups, with the facts of `ptr`'s function computed anew: for a single
 /// question.
 unsigned vectorElements(mlir::Value ptr, mlir::Value mask, const LinearLayout &layout,

@@ -56,7 +56,9 @@ PendingAccesses BarrierPlan::repeat(Operation *loop, const PendingAccesses &entr
   PendingAccesses head = entry, exit;
   for (unsigned round = 0;; ++round) {
     PendingAccesses next = entry;
-    next.merge(iterate(loop, head, exit));
+    PendingAccesses end = iterate(loop, head, exit);
+    end.endIteration();
+    next.merge(end);
     // Barriers make this shrink where it grew before; after a while, it may only grow.
     if (round >= kExactRounds)
       next.merge(head);

@@ -204,6 +204,14 @@ void LayoutAssignment::applyTo(Operation *op) {
         dot.getAccMutable().assign(make(dot.getAcc(), naturalOf(dot.getResult())));
         setLayoutOfResults(op, naturalOf(dot.getResult()));
       })
+      .Case([&](MmaOp mma) {
+        mma.getAMutable().assign(
+            make(mma.getA(), attributeOf(layoutOfOperand(mma, MmaOperand::A))));
+        mma.getBMutable().assign(
+            make(mma.getB(), attributeOf(layoutOfOperand(mma, MmaOperand::B))));
+        mma.getAccMutable().assign(make(mma.getAcc(), naturalOf(mma.getResult())));
+        setLayoutOfResults(op, naturalOf(mma.getResult()));
+      })
       .Case<LoadOp, tile::AtomicRmwOp, tile::AtomicCasOp>([&](auto) {
         setOperands(op, naturalOf(op->getResult(0)));
         setLayoutOfResults(op, naturalOf(op->getResult(0)));

@@ -2,6 +2,7 @@
 // one, then made on demand, each value in the layouts that its users want, at the least cost.
 #ifndef PASSES_SIMT_LAYOUTASSIGNMENT_H
 #define PASSES_SIMT_LAYOUTASSIGNMENT_H
+#include "ir/simt/MmaLayouts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/simt/Coalescing.h"
@@ -86,6 +87,9 @@ struct LayoutAssignment {
   /// Operations with another version, and for whom it was made.
   llvm::SmallVector<std::pair<mlir::Operation *, mlir::Operation *>> recomputed;
 };
+
+/// The layout that a matrix instruction's operand must have.
+LinearLayout layoutOfOperand(MmaOp mma, MmaOperand operand);
 
 /// How often a value is computed, with a guess for the iterations of a loop.
 double loopWeightOf(mlir::Value value);

@@ -2,6 +2,7 @@
 // stage-through-shared.
 #include "passes/simt/SharedStaging.h"
 #include "ir/Diagnostic.h"
+#include "ir/layout/MatrixAccess.h"
 #include "ir/target/TargetDesc.h"
 #include "passes/simt/lowering/LaneExchange.h"
 
@@ -11,8 +12,10 @@ using namespace tw::simt;
 using namespace tw::tile;
 
 Staging::Staging(ModuleOp module) : builder(module.getContext()), loc(module.getLoc()) {
-  if (TargetAttr target = targetOf(module))
+  TargetAttr target = targetOf(module);
+  if (target)
     warpSize = target.getWarpSize();
+  loadsMatrices = hasFeature(target, kLoadMatrix);
   if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarps))
     numWarps = warps.getInt();
 }
@@ -30,18 +33,22 @@ Value Staging::store(Value value, const LinearLayout &layout, StringRef purpose,
   auto type = SharedType::get(builder.getContext(), layout.shape(), element,
                               LayoutAttr::get(builder.getContext(), layout));
   Value buffer =
-      AllocSharedOp::create(builder, loc, type, bufferName(loc, purpose), /*offset=*/nullptr);
+      AllocSharedOp::create(builder, loc, type, bufferName(loc, purpose), /*offset=*/nullptr,
+                            /*slots=*/nullptr);
   Operation *store = StoreSharedOp::create(builder, loc, value, buffer);
   if (stores)
     stores->insert(store);
   return buffer;
 }
 
-/// The buffer's layout between two layouts of a tile; of a scalar, one element.
-static LinearLayout bufferLayout(Type from, Type to) {
+LinearLayout Staging::bufferLayout(Type from, Type to) const {
   if (!hasLayout(from))
     return sharedLayout({1}, {0});
-  return conflictFreeLayout(layoutOf(from), layoutOf(to), elementBytes(elementTypeOf(from)));
+  unsigned bytes = elementBytes(elementTypeOf(from));
+  if (loadsMatrices)
+    if (std::optional<LinearLayout> matrices = matrixBuffer(layoutOf(from), layoutOf(to), bytes))
+      return *matrices;
+  return conflictFreeLayout(layoutOf(from), layoutOf(to), bytes);
 }
 
 SmallVector<Value> Staging::throughShared(ValueRange values, TypeRange types, StringRef purpose,

@@ -16,6 +16,10 @@ struct Staging {
   mlir::OpBuilder builder;
   mlir::Location loc; // of the operation being staged
   unsigned warpSize = 32, numWarps = 1;
+  bool loadsMatrices = false;
+
+  /// The layout of a buffer between two layouts of a tile; of a scalar, one element.
+  LinearLayout bufferLayout(mlir::Type from, mlir::Type to) const;
 
   /// A new buffer with the value in it. `purpose` names it in reports, with the line.
   mlir::Value store(mlir::Value value, const LinearLayout &layout, llvm::StringRef purpose,

@@ -20,7 +20,7 @@ namespace {
 /// steps of k.
 struct Operand {
   SharedType buffer;
-  uint64_t firstByte = 0;
+  SharedStart start;
   LinearLayout reads; // registers: rows, then steps of k; Cta: the loop's bits of k
   SmallVector<uint32_t>
       rowOfRegister; // of the product's registers: number among this thread's rows
@@ -37,7 +37,7 @@ static uint32_t rowOf(const LinearLayout &product, uint32_t element, const Linea
   return operand.elementAt(coordinates);
 }
 
-static Operand operandOf(const LinearLayout &product, SharedType buffer, uint64_t firstByte,
+static Operand operandOf(const LinearLayout &product, SharedType buffer, SharedStart start,
                          unsigned unrolled, bool isRight) {
   LinearLayout whole(buffer.getShape(), {});
   unsigned depthDim = whole.rank() - (isRight ? 2 : 1);
@@ -47,7 +47,7 @@ static Operand operandOf(const LinearLayout &product, SharedType buffer, uint64_
     for (uint32_t basis : product.bases(place))
       bases[unsigned(place)].push_back(project(basis));
   LinearLayout rows = LinearLayout(buffer.getShape(), bases).withoutFreeRegisters();
-  Operand operand{buffer, firstByte, rows, {}};
+  Operand operand{buffer, start, rows, {}};
   // The registers of the product without those of other columns: every row is found.
   std::optional<SmallVector<uint32_t>> numbers =
       LinearLayout(buffer.getShape(), bases).registersFrom(rows);
@@ -62,7 +62,7 @@ static Operand operandOf(const LinearLayout &product, SharedType buffer, uint64_
 /// The operand's elements at k = first .. first + unrolled - 1, all steps of one k together.
 static Registers readOperand(SimtFunction &f, const Operand &operand, Value first,
                              unsigned unrolled) {
-  SharedTile tile(f, operand.buffer, operand.firstByte, operand.reads);
+  SharedTile tile(f, operand.buffer, operand.start, operand.reads);
   if (first) {
     BitMatrix offsets = byteOffsetsIn(operand.buffer);
     SmallVector<uint32_t> ofDepth(llvm::Log2_32(unrolled), 0);
@@ -117,7 +117,8 @@ static unsigned chooseUnrolled(DotSharedOp op, unsigned depth, unsigned numRegis
 }
 
 LogicalResult SimtFunction::lowerDotShared(DotSharedOp op) {
-  FailureOr<uint64_t> firstA = sharedBytesOf(op.getA(), op), firstB = sharedBytesOf(op.getB(), op);
+  FailureOr<SharedStart> firstA = sharedStartOf(*this, op.getA(), op),
+                         firstB = sharedStartOf(*this, op.getB(), op);
   if (failed(firstA) || failed(firstB))
     return failure();
   const LinearLayout &product = layoutOf(op.getType());

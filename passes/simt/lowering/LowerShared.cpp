@@ -1,6 +1,10 @@
 // Lowers writes and reads of whole tiles in shared memory, and gathers from it.
+#include "ir/layout/MatrixAccess.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/lowering/SharedTile.h"
 #include "passes/simt/lowering/Storage.h"
 #include "passes/simt/lowering/ThreadBits.h"
@@ -15,14 +19,14 @@ static LinearLayout layoutIn(Type value, ArrayRef<int64_t> shape) {
 }
 
 LogicalResult SimtFunction::lowerStoreShared(StoreSharedOp op) {
-  FailureOr<uint64_t> firstByte = sharedBytesOf(op.getBuffer(), op);
-  if (failed(firstByte))
+  FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
+  if (failed(start))
     return failure();
   SharedType buffer = op.getBuffer().getType();
   LinearLayout layout = layoutIn(op.getValue().getType(), buffer.getShape());
   // Copies of an element are equal, but writing each would be a race: its owner writes it.
   Value owner = hasLayout(op.getValue().getType()) ? isOwner(layout) : isZero(thread);
-  SharedTile tile(*this, buffer, *firstByte, layout);
+  SharedTile tile(*this, buffer, *start, layout);
   OpBuilder::InsertionGuard guard(builder);
   if (owner) {
     auto branch = scf::IfOp::create(builder, loc, owner);
@@ -32,13 +36,66 @@ LogicalResult SimtFunction::lowerStoreShared(StoreSharedOp op) {
   return success();
 }
 
+/// The matrices as which a warp can read a tile; none where the target or the layouts forbid it.
+static std::optional<MatrixAccess> matrixAccessOf(const SimtFunction &f, SharedType buffer,
+                                                  const LinearLayout &layout) {
+  Type element = buffer.getElementType();
+  if (!hasFeature(f.target, kLoadMatrix) || !element.isIntOrFloat() || element.isInteger(1))
+    return std::nullopt;
+  return matrixAccess(layout, buffer.getLayout().getValue(), bytesInShared(element));
+}
+
+/// The elements that a 32-bit word of a matrix holds.
+static void unpackWord(SimtFunction &f, Value word, Type element, Registers &values) {
+  Type storage = storageType(f, element);
+  int64_t count = 4 / bytesInShared(element);
+  if (count == 1) {
+    Value value = storage == word.getType()
+                      ? word
+                      : Value(LLVM::BitcastOp::create(f.builder, f.loc, storage, word));
+    values.push_back(fromStorage(f, value, element));
+    return;
+  }
+  Value packed = LLVM::BitcastOp::create(f.builder, f.loc, VectorType::get(count, storage), word);
+  for (int64_t index = 0; index < count; ++index)
+    values.push_back(
+        fromStorage(f, vector::ExtractOp::create(f.builder, f.loc, packed, index), element));
+}
+
+static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedStart &start,
+                              const MatrixAccess &access) {
+  SharedTile rows(f, buffer, start, access.rows);
+  unsigned rowElements = kMatrixRowBytes / bytesInShared(buffer.getElementType());
+  Registers values;
+  for (uint32_t row = 0; row < access.rows.size(Place::Register); row += rowElements) {
+    SmallVector<Type> words(access.numMatrices, f.builder.getI32Type());
+    auto load =
+        LoadMatrixOp::create(f.builder, f.loc, words, rows.addressOf(row), access.transposed);
+    for (Value word : load.getResults())
+      unpackWord(f, word, buffer.getElementType(), values);
+  }
+  return values;
+}
+
 LogicalResult SimtFunction::lowerLoadShared(LoadSharedOp op) {
-  FailureOr<uint64_t> firstByte = sharedBytesOf(op.getBuffer(), op);
-  if (failed(firstByte))
+  FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
+  if (failed(start))
     return failure();
   SharedType buffer = op.getBuffer().getType();
-  SharedTile tile(*this, buffer, *firstByte, layoutIn(op.getType(), buffer.getShape()));
+  LinearLayout layout = layoutIn(op.getType(), buffer.getShape());
+  if (std::optional<MatrixAccess> access = matrixAccessOf(*this, buffer, layout)) {
+    setRegisters(op, loadMatrices(*this, buffer, *start, *access));
+    return success();
+  }
+  SharedTile tile(*this, buffer, *start, layout);
   setRegisters(op, tile.load());
+  return success();
+}
+
+LogicalResult SimtFunction::lowerSlot(SlotOp op) {
+  uint64_t bytes = bytesOf(op.getType());
+  setRegisters(op, {arith::MulIOp::create(builder, loc, scalarOf(op.getNumber()),
+                                          constantI32(int64_t(bytes)))});
   return success();
 }
 
@@ -80,8 +137,8 @@ static Value toI32(SimtFunction &f, Value integer) {
 }
 
 LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
-  FailureOr<uint64_t> firstByte = sharedBytesOf(op.getBuffer(), op);
-  if (failed(firstByte))
+  FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
+  if (failed(start))
     return failure();
   SharedType buffer = op.getBuffer().getType();
   Type element = buffer.getElementType(), storage = storageType(*this, element);
@@ -91,8 +148,8 @@ LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
   for (auto [reg, index] : llvm::enumerate(indices)) {
     Value offset = gatherOffset(*this, layout, reg, toI32(*this, index),
                                 buffer.getLayout().getValue(), byteOffsets, op.getAxis());
-    Value loaded = LLVM::LoadOp::create(builder, loc, storage, sharedAddress(*firstByte, offset),
-                                        bytesInShared(element));
+    Value loaded = LLVM::LoadOp::create(
+        builder, loc, storage, sharedAddressIn(*this, *start, offset), bytesInShared(element));
     result.push_back(fromStorage(*this, loaded, element));
   }
   setRegisters(op, result);

@@ -38,6 +38,14 @@ static LogicalResult lowerScalar(SimtFunction &f, Operation *op) {
         simt::BarrierOp::create(b, f.loc, barrier.getWarp());
         return success();
       })
+      .Case([&](AsyncCommitOp) {
+        AsyncCommitOp::create(b, f.loc);
+        return success();
+      })
+      .Case([&](AsyncWaitOp wait) {
+        AsyncWaitOp::create(b, f.loc, wait.getPending());
+        return success();
+      })
       .Case([](AllocSharedOp) { return success(); })
       .Case([&](func::ReturnOp) {
         LLVM::ReturnOp::create(b, f.loc, ValueRange());
@@ -64,12 +72,16 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](LoadSharedOp load) { return lowerLoadShared(load); })
       .Case([&](GatherSharedOp gather) { return lowerGatherShared(gather); })
       .Case([&](DotSharedOp dot) { return lowerDotShared(dot); })
+      .Case([&](MmaOp mma) { return lowerMma(mma); })
+      .Case([&](SlotOp slot) { return lowerSlot(slot); })
+      .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
       .Case([&](tile::PrintOp print) { return lowerPrint(print); })
       .Case([&](tile::AssertOp check) { return lowerAssert(check); })
       .Case<ArangeOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp>(
           [&](Operation *shape) { return lowerShape(shape); })
-      .Case<tile::ProgramIdOp, tile::NumProgramsOp, AssumeOp, simt::BarrierOp, AllocSharedOp,
-            func::ReturnOp>([&](Operation *scalar) { return lowerScalar(*this, scalar); })
+      .Case<tile::ProgramIdOp, tile::NumProgramsOp, AssumeOp, simt::BarrierOp, AsyncCommitOp,
+            AsyncWaitOp, AllocSharedOp, func::ReturnOp>(
+          [&](Operation *scalar) { return lowerScalar(*this, scalar); })
       .Default([&](Operation *other) { return lowerElementwise(other); });
 }
 

@@ -1,6 +1,7 @@
 // Computes addresses in shared memory: what lanes and warps contribute once, registers as immediate
 // offsets wherever their bits are disjoint from those.
 #include "passes/simt/lowering/SharedTile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/simt/lowering/Storage.h"
@@ -12,11 +13,22 @@ using namespace tw::simt;
 
 static constexpr unsigned kMaxAccessBytes = 16;
 
-FailureOr<uint64_t> tw::simt::sharedBytesOf(Value buffer, Operation *user) {
-  auto allocation = buffer.getDefiningOp<AllocSharedOp>();
+FailureOr<SharedStart> tw::simt::sharedStartOf(SimtFunction &f, Value buffer, Operation *user) {
+  SharedStart start;
+  auto slot = buffer.getDefiningOp<SlotOp>();
+  auto allocation = (slot ? slot.getBuffer() : buffer).getDefiningOp<AllocSharedOp>();
   if (!allocation || !allocation.getOffset())
     return user->emitError("[TW0901] a buffer in shared memory has no offset yet");
-  return uint64_t(*allocation.getOffset());
+  start.bytes = *allocation.getOffset();
+  if (slot)
+    start.slotBytes = f.scalarOf(slot.getResult());
+  return start;
+}
+
+Value tw::simt::sharedAddressIn(SimtFunction &f, const SharedStart &start, Value offset) {
+  if (offset && start.slotBytes)
+    offset = arith::AddIOp::create(f.builder, f.loc, offset, start.slotBytes);
+  return f.sharedAddress(start.bytes, offset ? offset : start.slotBytes);
 }
 
 unsigned tw::simt::bytesInShared(Type element) {
@@ -32,10 +44,10 @@ BitMatrix tw::simt::byteOffsetsIn(SharedType buffer) {
   return offsets;
 }
 
-SharedTile::SharedTile(SimtFunction &f, SharedType buffer, uint64_t firstByte,
+SharedTile::SharedTile(SimtFunction &f, SharedType buffer, SharedStart start,
                        const LinearLayout &registers)
     : f(f), element(buffer.getElementType()), storage(storageType(f, element)),
-      registers(registers), byteOffsets(byteOffsetsIn(buffer)), firstByte(firstByte) {
+      registers(registers), byteOffsets(byteOffsetsIn(buffer)), start(start) {
   unsigned widest =
       f.target ? std::min(kMaxAccessBytes, f.target.getVectorBits() / 8) : kMaxAccessBytes;
   access = sharedAccess(registers, buffer.getLayout().getValue(),
@@ -61,12 +73,13 @@ void SharedTile::addVariable(Value bytes, uint32_t mask) {
 Value SharedTile::addressOf(uint32_t reg) {
   uint32_t bytes = uint32_t(byteOffsets.apply(registers.apply(Place::Register, reg)));
   uint32_t xored = bytes & variableMask, added = bytes & ~variableMask;
-  if (!variable)
-    return f.sharedAddress(firstByte + added, {});
+  if (!variable && !start.slotBytes)
+    return f.sharedAddress(start.bytes + added, {});
   Value &pointer = pointers[xored];
-  if (!pointer)
-    pointer =
-        f.sharedAddress(firstByte, xored ? xorOf(f, variable, f.constantI32(xored)) : variable);
+  if (!pointer) {
+    Value offset = xored ? xorOf(f, variable, f.constantI32(xored)) : variable;
+    pointer = sharedAddressIn(f, start, offset);
+  }
   if (added == 0)
     return pointer;
   return LLVM::GEPOp::create(f.builder, f.loc, pointer.getType(), f.builder.getI8Type(), pointer,

@@ -5,23 +5,33 @@
 
 namespace tw::simt {
 
-/// The bytes at which a buffer begins; failure, with a diagnostic, before allocate-shared set them.
-mlir::FailureOr<uint64_t> sharedBytesOf(mlir::Value buffer, mlir::Operation *user);
+/// Where a buffer begins in shared memory.
+struct SharedStart {
+  uint64_t bytes = 0;
+  mlir::Value slotBytes; // i32, of a slot: bytes after those; or null
+};
+/// Failure, with a diagnostic, before allocate-shared placed the buffer.
+mlir::FailureOr<SharedStart> sharedStartOf(SimtFunction &f, mlir::Value buffer,
+                                           mlir::Operation *user);
+
+/// The address (!llvm.ptr<3>) `offset` bytes (i32, or null for none) into a buffer.
+mlir::Value sharedAddressIn(SimtFunction &f, const SharedStart &start, mlir::Value offset);
 
 /// The elements that `registers` (bases of Register, Lane and Warp; of any surjectivity) name in a
 /// buffer, accessed in vectors as wide as the buffer's layout allows. A basis of Cta stands for a
 /// part of the index that varies at run time (a loop): see `addVariable`.
 class SharedTile {
 public:
-  SharedTile(SimtFunction &f, SharedType buffer, uint64_t firstByte, const LinearLayout &registers);
+  SharedTile(SimtFunction &f, SharedType buffer, SharedStart start, const LinearLayout &registers);
   /// Adds (by xor) a byte offset computed by the caller, of bits of `mask`.
   void addVariable(mlir::Value bytes, uint32_t mask);
   Registers load();
   void store(llvm::ArrayRef<mlir::Value> values);
   unsigned vector() const { return access.vector; }
+  /// The address (!llvm.ptr<3>) of the element in one register.
+  mlir::Value addressOf(uint32_t reg);
 
 private:
-  mlir::Value addressOf(uint32_t reg);
   mlir::Type accessType() const;
 
   SimtFunction &f;
@@ -29,7 +39,7 @@ private:
   LinearLayout registers;
   SharedAccess access;
   BitMatrix byteOffsets; // of an element's index
-  uint64_t firstByte;
+  SharedStart start;
   mlir::Value variable;
   uint32_t variableMask = 0;
   std::map<uint32_t, mlir::Value> pointers; // by the constant that is xored to `variable`

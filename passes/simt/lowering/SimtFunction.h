@@ -66,7 +66,10 @@ struct SimtFunction {
   mlir::LogicalResult lowerStoreShared(StoreSharedOp op);     // LowerShared.cpp
   mlir::LogicalResult lowerLoadShared(LoadSharedOp op);
   mlir::LogicalResult lowerGatherShared(GatherSharedOp op);
+  mlir::LogicalResult lowerSlot(SlotOp op);
   mlir::LogicalResult lowerDotShared(DotSharedOp op); // LowerDot.cpp
+  mlir::LogicalResult lowerMma(MmaOp op);             // LowerMma.cpp
+  mlir::LogicalResult lowerAsyncCopy(AsyncCopyOp op); // LowerAsync.cpp
   mlir::LogicalResult lowerReduce(tile::ReduceOp op); // LowerReduce.cpp: no warps along the axis
   mlir::LogicalResult lowerPartialReduce(PartialReduceOp op);
   mlir::LogicalResult lowerScan(tile::ScanOp op); // LowerScan.cpp: no warps along the axis

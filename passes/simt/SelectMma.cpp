@@ -1,0 +1,182 @@
+// The pass `select-mma`: products of tiles become matrix instructions where the target has one.
+#include "ir/simt/MmaLayouts.h"
+#include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tw {
+#define GEN_PASS_DEF_SELECTMMA
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tile::DotOp;
+using tile::InputPrecision;
+using tile::MmaAttr;
+
+//===-- Instructions -------------------------------------------------------------------------===//
+
+static bool isFloat8(Type type) {
+  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
+}
+
+/// The instruction's type for an operand: tf32 for f32 that may be rounded.
+static Type operandType(Type element, InputPrecision precision) {
+  bool mayRound = precision == InputPrecision::TF32 || precision == InputPrecision::TF32x3;
+  return element.isF32() && mayRound ? Type(FloatTF32Type::get(element.getContext())) : element;
+}
+
+static bool fits(MmaAttr instruction, DotOp dot) {
+  return fitsMma(instruction, MmaOperand::A, tile::shapeOf(dot.getA().getType())) &&
+         fitsMma(instruction, MmaOperand::B, tile::shapeOf(dot.getB().getType()));
+}
+
+/// The target's instruction for operands of these types with the most steps of k that fits.
+static MmaAttr findInstruction(tile::TargetAttr target, DotOp dot, Type a, Type b) {
+  MmaAttr best;
+  Type accumulator = tile::elementTypeOf(dot.getType());
+  for (MmaAttr row : target.getMma())
+    if (row.getA() == a && row.getB() == b && row.getAccumulator() == accumulator &&
+        fits(row, dot) && (!best || row.getK() > best.getK()))
+      best = row;
+  return best;
+}
+
+namespace {
+struct Choice {
+  MmaAttr instruction;
+  Type widened; // operands are converted to this type first; or null
+};
+} // namespace
+
+static Choice chooseInstruction(tile::TargetAttr target, DotOp dot) {
+  Type a = operandType(tile::elementTypeOf(dot.getA().getType()), dot.getPrecision());
+  Type b = operandType(tile::elementTypeOf(dot.getB().getType()), dot.getPrecision());
+  if (MmaAttr row = findInstruction(target, dot, a, b))
+    return {row, Type()};
+  // f16 holds every float of 8 bits exactly.
+  Type f16 = Float16Type::get(dot.getContext());
+  if (isFloat8(a) && isFloat8(b))
+    if (MmaAttr row = findInstruction(target, dot, f16, f16))
+      return {row, f16};
+  return {};
+}
+
+static Value widen(OpBuilder &b, Location loc, Value tile, Type element) {
+  if (!element)
+    return tile;
+  return arith::ExtFOp::create(b, loc, tile::withElementType(tile.getType(), element), tile);
+}
+
+//===-- Warps --------------------------------------------------------------------------------===//
+
+/// Whether values that `dot` makes reach an operand of another product in its loop, or come from
+/// one: then the product's rows stay in their warps, and the values in their registers.
+static bool isChained(DotOp dot) {
+  auto inRegion = [&](Operation *op) {
+    return dot->getParentRegion()->isAncestor(op->getParentRegion());
+  };
+  SetVector<Operation *> users;
+  ForwardSliceOptions forward;
+  forward.filter = inRegion;
+  getForwardSlice(dot.getResult(), &users, forward);
+  for (Operation *user : users)
+    if (auto other = dyn_cast<DotOp>(user))
+      for (Value operand : {other.getA(), other.getB()})
+        if (operand == dot.getResult() ||
+            (operand.getDefiningOp() && users.contains(operand.getDefiningOp())))
+          return true;
+  SetVector<Operation *> makers;
+  BackwardSliceOptions backward;
+  backward.filter = inRegion;
+  backward.omitBlockArguments = true;
+  backward.inclusive = true;
+  (void)getBackwardSlice(dot.getA(), &makers, backward);
+  return llvm::any_of(makers, [](Operation *op) { return isa<DotOp>(op); });
+}
+
+/// Warps per dimension. Each warp reads the rows and columns of its part, once per step of k: the
+/// shares that make their sum least.
+static SmallVector<int64_t> chooseWarps(DotOp dot, MmaAttr instruction, unsigned numWarps) {
+  ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
+  unsigned rank = shape.size(), row = rank - 2, column = rank - 1;
+  SmallVector<int64_t> warps(rank, 1);
+  int64_t left = numWarps;
+  if (rank == 3) {
+    warps[0] = std::min(left, shape[0]);
+    left /= warps[0];
+  }
+  int64_t mostRows = std::max<int64_t>(1, shape[row] / instruction.getM());
+  int64_t mostColumns = std::max<int64_t>(1, shape[column] / instruction.getN());
+  bool keepsRows = isChained(dot);
+  double least = 0;
+  for (int64_t rows = 1; rows <= left; rows *= 2) {
+    int64_t columns = left / rows;
+    // Warps beyond the product compute copies: as few as possible.
+    double copies = double(std::max(rows, mostRows) / mostRows) *
+                    double(std::max(columns, mostColumns) / mostColumns);
+    double traffic = double(shape[row]) / double(rows) + double(shape[column]) / double(columns);
+    double cost = copies * 1e6 + (keepsRows ? double(columns) * 1e4 : 0) + traffic;
+    if (rows == 1 || cost <= least) {
+      least = cost;
+      warps[row] = rows;
+      warps[column] = columns;
+    }
+  }
+  return warps;
+}
+
+//===-- The pass -----------------------------------------------------------------------------===//
+
+static void explainFallback(DotOp dot) {
+  InFlightDiagnostic remark = dot.emitRemark("product by scalar multiply-adds: no matrix "
+                                             "instruction multiplies ");
+  Type a = tile::elementTypeOf(dot.getA().getType()), b = tile::elementTypeOf(dot.getB().getType());
+  ArrayRef<int64_t> shapeA = tile::shapeOf(dot.getA().getType()),
+                    shapeB = tile::shapeOf(dot.getB().getType());
+  remark << a << "[" << shapeA[shapeA.size() - 2] << ", " << shapeA.back() << "] by " << b << "["
+         << shapeB[shapeB.size() - 2] << ", " << shapeB.back() << "] into "
+         << tile::elementTypeOf(dot.getType());
+  if (a.isF32() && dot.getPrecision() == InputPrecision::IEEE)
+    remark << " without rounding; input_precision=\"tf32\" or \"tf32x3\" allows one";
+}
+
+static void select(DotOp dot, tile::TargetAttr target, unsigned numWarps) {
+  Choice choice = chooseInstruction(target, dot);
+  if (!choice.instruction)
+    return explainFallback(dot);
+  OpBuilder b(dot);
+  Value left = widen(b, dot.getLoc(), dot.getA(), choice.widened);
+  Value right = widen(b, dot.getLoc(), dot.getB(), choice.widened);
+  Value product =
+      MmaOp::create(b, dot.getLoc(), dot.getType(), left, right, dot.getAcc(), choice.instruction,
+                    chooseWarps(dot, choice.instruction, numWarps), dot.getPrecision());
+  dot.getResult().replaceAllUsesWith(product);
+}
+
+namespace {
+struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
+  using SelectMmaBase::SelectMmaBase;
+
+  void runOnOperation() override {
+    tile::TargetAttr target = targetOf(getOperation());
+    if (!target || target.getMma().empty())
+      return;
+    SmallVector<DotOp> dots;
+    getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
+    // Replaced when all are chosen: products that others depend on are still products.
+    for (DotOp dot : dots)
+      select(dot, target, numWarps);
+    for (DotOp dot : dots)
+      if (dot->use_empty())
+        dot.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,167 @@
+// Lowers products by matrix instructions: one instruction per fragment of the product and step of
+// k.
+#include "ir/simt/MmaLayouts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/Storage.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+namespace {
+/// The registers of one operand, fragment by fragment.
+class Fragments {
+public:
+  Fragments(SimtFunction &f, Value tile, MmaOp op, MmaOperand operand)
+      : layout(layoutOf(tile.getType())), values(f.registersOf(tile)),
+        size(mmaFragment(op.getInstruction(), operand).size(Place::Register)) {
+    for (uint32_t first = 0; first < values.size(); first += size)
+      firsts[layout.apply(Place::Register, first)] = first;
+  }
+
+  unsigned count() const { return values.size() / size; }
+  /// The element at which this thread's part of the tile has a fragment.
+  SmallVector<int64_t> start(unsigned fragment) const {
+    return layout.coordinatesOf(layout.apply(Place::Register, fragment * size));
+  }
+  uint32_t firstAt(ArrayRef<int64_t> start) const { return firsts.lookup(layout.elementAt(start)); }
+  ArrayRef<Value> elementsAt(uint32_t first) const { return ArrayRef(values).slice(first, size); }
+  MutableArrayRef<Value> elementsAt(uint32_t first) {
+    return MutableArrayRef(values).slice(first, size);
+  }
+  const Registers &all() const { return values; }
+
+private:
+  LinearLayout layout;
+  Registers values;
+  unsigned size;
+  llvm::DenseMap<uint32_t, uint32_t> firsts; // register by element
+};
+} // namespace
+
+/// Elements as the instruction takes them: below 32 bits, packed into words.
+static SmallVector<Value> packWords(SimtFunction &f, ArrayRef<Value> elements) {
+  OpBuilder &b = f.builder;
+  Type element = elements.front().getType();
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (bits >= 32)
+    return SmallVector<Value>(elements);
+  SmallVector<Value> words;
+  int64_t count = 32 / bits;
+  auto type = VectorType::get(count, storageType(f, element));
+  for (; !elements.empty(); elements = elements.drop_front(count)) {
+    SmallVector<Value> parts;
+    for (Value part : elements.take_front(count))
+      parts.push_back(toStorage(f, part));
+    Value packed = vector::FromElementsOp::create(b, f.loc, type, parts);
+    words.push_back(LLVM::BitcastOp::create(b, f.loc, b.getI32Type(), packed));
+  }
+  return words;
+}
+
+static void unpackWords(SimtFunction &f, ValueRange words, MutableArrayRef<Value> elements) {
+  Type element = elements.front().getType();
+  int64_t count = elements.size() / words.size();
+  for (auto [index, word] : llvm::enumerate(words)) {
+    if (count == 1) {
+      elements[index] = word;
+      continue;
+    }
+    auto type = VectorType::get(count, storageType(f, element));
+    Value packed = LLVM::BitcastOp::create(f.builder, f.loc, type, word);
+    for (int64_t part = 0; part < count; ++part)
+      elements[index * count + part] =
+          fromStorage(f, vector::ExtractOp::create(f.builder, f.loc, packed, part), element);
+  }
+}
+
+/// acc += a * b in one instruction.
+static void multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayRef<Value> a,
+                     ArrayRef<Value> b, MutableArrayRef<Value> acc) {
+  SmallVector<Value> words = packWords(f, acc);
+  SmallVector<Type> types = llvm::map_to_vector(words, [](Value word) { return word.getType(); });
+  auto product = MmaFragmentOp::create(f.builder, f.loc, types, a, b, words, instruction);
+  unpackWords(f, product.getResults(), acc);
+}
+
+//===-- float32 operands as tf32 -------------------------------------------------------------===//
+
+/// A float32 rounded to tf32's 10 bits of mantissa, to nearest with ties away from zero.
+static Value roundToTf32(SimtFunction &f, Value value) {
+  return RoundTf32Op::create(f.builder, f.loc, value);
+}
+
+namespace {
+/// Operands of tf32 instructions: value = high + low, both exact in tf32 up to 2^-21 of the value.
+struct SplitWords {
+  SmallVector<Value> high, low;
+};
+} // namespace
+
+static SplitWords splitToTf32(SimtFunction &f, ArrayRef<Value> elements, bool needsLow) {
+  SplitWords split;
+  for (Value value : elements) {
+    Value high = roundToTf32(f, value);
+    split.high.push_back(high);
+    if (needsLow)
+      split.low.push_back(roundToTf32(f, arith::SubFOp::create(f.builder, f.loc, value, high)));
+  }
+  return split;
+}
+
+//===-- Whole tiles --------------------------------------------------------------------------===//
+
+namespace {
+/// Words of each fragment of an operand, made once: a fragment serves many instructions.
+class OperandWords {
+public:
+  OperandWords(SimtFunction &f, const Fragments &fragments, MmaOp op)
+      : f(f), fragments(fragments), isTf32(isa<FloatTF32Type>(op.getInstruction().getA())),
+        needsLow(op.getPrecision() == tile::InputPrecision::TF32x3) {}
+  const SplitWords &at(ArrayRef<int64_t> start) {
+    uint32_t first = fragments.firstAt(start);
+    auto [entry, isNew] = known.try_emplace(first);
+    if (isNew && isTf32)
+      entry->second = splitToTf32(f, fragments.elementsAt(first), needsLow);
+    else if (isNew)
+      entry->second.high = packWords(f, fragments.elementsAt(first));
+    return entry->second;
+  }
+
+private:
+  SimtFunction &f;
+  const Fragments &fragments;
+  bool isTf32, needsLow;
+  std::map<uint32_t, SplitWords> known;
+};
+} // namespace
+
+LogicalResult SimtFunction::lowerMma(MmaOp op) {
+  tile::MmaAttr instruction = op.getInstruction();
+  Fragments a(*this, op.getA(), op, MmaOperand::A), b(*this, op.getB(), op, MmaOperand::B),
+      acc(*this, op.getAcc(), op, MmaOperand::Accumulator);
+  OperandWords left(*this, a, op), right(*this, b, op);
+  unsigned rank = tile::shapeOf(op.getType()).size(), row = rank - 2, column = rank - 1;
+  int64_t depth = tile::shapeOf(op.getA().getType()).back();
+  unsigned size = acc.all().size() / acc.count();
+  // Neighbours in time use different accumulators, so that none waits for the one before.
+  for (int64_t k = 0; k < depth; k += instruction.getK()) {
+    for (unsigned fragment = 0; fragment < acc.count(); ++fragment) {
+      SmallVector<int64_t> startA = acc.start(fragment), startB = startA;
+      startA[column] = k;
+      startB[row] = k;
+      const SplitWords &x = left.at(startA), &y = right.at(startB);
+      MutableArrayRef<Value> sum = acc.elementsAt(fragment * size);
+      if (op.getPrecision() == tile::InputPrecision::TF32x3 && !x.low.empty()) {
+        multiply(*this, instruction, x.low, y.high, sum); // the small products first
+        multiply(*this, instruction, x.high, y.low, sum);
+      }
+      multiply(*this, instruction, x.high, y.high, sum);
+    }
+  }
+  setRegisters(op, acc.all());
+  return success();
+}
