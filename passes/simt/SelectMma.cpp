@@ -135,16 +135,24 @@ static SmallVector<int64_t> chooseWarps(DotOp dot, MmaAttr instruction, unsigned
 
 //===-- The pass -----------------------------------------------------------------------------===//
 
+/// "f16[64, 32]"
+static std::string describe(Type tile) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << tile::elementTypeOf(tile) << "[";
+  llvm::interleaveComma(tile::shapeOf(tile), os);
+  os << "]";
+  return text;
+}
+
 static void explainFallback(DotOp dot) {
   InFlightDiagnostic remark = dot.emitRemark("product by scalar multiply-adds: no matrix "
-                                             "instruction multiplies ");
-  Type a = tile::elementTypeOf(dot.getA().getType()), b = tile::elementTypeOf(dot.getB().getType());
-  ArrayRef<int64_t> shapeA = tile::shapeOf(dot.getA().getType()),
-                    shapeB = tile::shapeOf(dot.getB().getType());
-  remark << a << "[" << shapeA[shapeA.size() - 2] << ", " << shapeA.back() << "] by " << b << "["
-         << shapeB[shapeB.size() - 2] << ", " << shapeB.back() << "] into "
-         << tile::elementTypeOf(dot.getType());
-  if (a.isF32() && dot.getPrecision() == InputPrecision::IEEE)
+                                             "instruction multiplies ")
+                              << describe(dot.getA().getType()) << " by "
+                              << describe(dot.getB().getType()) << " into "
+                              << describe(dot.getType());
+  if (tile::elementTypeOf(dot.getA().getType()).isF32() &&
+      dot.getPrecision() == InputPrecision::IEEE)
     remark << " without rounding; input_precision=\"tf32\" or \"tf32x3\" allows one";
 }
 

@@ -1,0 +1,66 @@
+// One matrix instruction per fragment and step of k; operands arrive by reads of matrices.
+// RUN: tile-opt --lower-simt --canonicalize %s | FileCheck %s
+
+#a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b = #simt.layout<[16, 16] register = [[1, 0], [8, 0], [0, 8]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#rows = #simt.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0]]>
+#columns = #simt.layout<[16, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>
+#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, max_warps = 32, vector_bits = 128, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+#a32 = #simt.layout<[16, 8] register = [[8, 0], [0, 4]] lane = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
+#b32 = #simt.layout<[8, 8] register = [[4, 0]] lane = [[1, 0], [2, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c32 = #simt.layout<[16, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
+#plain = #simt.layout<[16, 8] offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]]>
+#copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+
+module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
+// CHECK-LABEL: llvm.func @product
+// CHECK: simt.load_matrix %{{.*}} : !llvm.ptr<3> -> i32, i32, i32, i32
+// Rows of B lie along n: words come out of two rows.
+// CHECK: simt.load_matrix %{{.*}} transposed : !llvm.ptr<3> -> i32, i32, i32, i32
+// CHECK-COUNT-2: simt.mma_fragment
+// CHECK-NOT: simt.mma_fragment
+func.func @product(%acc: f32) {
+  %left = simt.alloc_shared "a" at 0 : <[32, 16], f16, #rows>
+  %right = simt.alloc_shared "b" at 1024 : <[16, 16], f16, #columns>
+  %a = simt.load_shared %left : <[32, 16], f16, #rows> -> tensor<32x16xf16, #a>
+  %b = simt.load_shared %right : <[16, 16], f16, #columns> -> tensor<16x16xf16, #b>
+  %c = tile.splat %acc : f32 -> tensor<32x16xf32, #c>
+  %d = simt.mma %a, %b, %c by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<32x16xf32, #c>
+  %out = simt.alloc_shared "d" at 2048 : <[32, 16], f32, #rows>
+  simt.store_shared %d, %out : tensor<32x16xf32, #c>, <[32, 16], f32, #rows>
+  return
+}
+
+// Rounded to two tf32 parts: three products.
+// CHECK-LABEL: llvm.func @split
+// CHECK: simt.round_tf32
+// CHECK-COUNT-3: simt.mma_fragment
+// CHECK-NOT: simt.mma_fragment
+func.func @split(%x: f32, %y: f32) {
+  %a = tile.splat %x : f32 -> tensor<16x8xf32, #a32>
+  %b = tile.splat %y : f32 -> tensor<8x8xf32, #b32>
+  %c = tile.splat %x : f32 -> tensor<16x8xf32, #c32>
+  %d = simt.mma %a, %b, %c by <16 x 8 x 8, tf32, tf32 -> f32> warps [1, 2] tf32x3 : tensor<16x8xf32, #a32>, tensor<8x8xf32, #b32> -> tensor<16x8xf32, #c32>
+  %out = simt.alloc_shared "d" at 0 : <[16, 8], f32, #plain>
+  simt.store_shared %d, %out : tensor<16x8xf32, #c32>, <[16, 8], f32, #plain>
+  return
+}
+
+// CHECK-LABEL: llvm.func @copies
+// CHECK: %[[SLOT:.*]] = arith.muli %{{.*}}, %c1024_i32
+// CHECK: simt.global_to_shared %{{.*}}, %{{.*}}, 16 mask
+// CHECK: simt.async_commit
+// CHECK: simt.async_wait 1
+func.func @copies(%x: !tile.ptr<f16>, %exists: i1, %number: i32) {
+  %ring = simt.alloc_shared "a" slots 3 at 0 : <[32, 16], f16, #rows>
+  %slot = simt.slot %ring[%number] phase 2 : <[32, 16], f16, #rows>
+  %pointers = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %mask = tile.splat %exists : i1 -> tensor<32x16xi1, #copy>
+  simt.async_copy %pointers, %slot mask %mask : tensor<32x16xi1, #copy> pieces 8 along 1 : tensor<32x16x!tile.ptr<f16>, #copy>, <[32, 16], f16, #rows>
+  simt.async_commit
+  simt.async_wait 1
+  return
+}
+}

@@ -1,0 +1,70 @@
+// Operands of matrix products are copied into a ring of slots ahead of their iteration.
+// RUN: tile-opt --pipeline-loops=num-stages=3 --split-input-file %s 2>/dev/null | FileCheck %s
+// RUN: tile-opt --pipeline-loops=num-stages=1 --split-input-file %s 2>/dev/null | FileCheck %s --check-prefix=ONE
+
+#copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+#a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, max_warps = 32, vector_bits = 128, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+
+module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
+// ONE-NOT: simt.async
+// CHECK-LABEL: @carried_pointers
+// CHECK: %[[RING:.*]] = simt.alloc_shared "load of line {{[0-9]+}}" slots 3
+// Two iterations are copied ahead of the loop, if there are as many.
+// CHECK: %[[FIRST:.*]] = arith.cmpi slt, %[[LOWER:.*]], %[[UPPER:.*]] : i32
+// CHECK: tile.splat %[[FIRST]]
+// CHECK: simt.async_copy {{.*}} pieces 8 along 1
+// CHECK: simt.async_commit
+// CHECK: simt.async_copy
+// CHECK: simt.async_commit
+// CHECK: scf.for
+// CHECK-NEXT: simt.async_wait 1
+// CHECK-NEXT: simt.barrier
+// CHECK: %[[WRITTEN:.*]] = simt.slot %[[RING]][%{{.*}}] phase 2
+// CHECK: simt.async_copy %{{.*}}, %[[WRITTEN]]
+// CHECK: simt.async_commit
+// CHECK: %[[READ:.*]] = simt.slot %[[RING]][%{{.*}}] phase 0
+// CHECK: simt.load_shared %[[READ]]
+// CHECK: simt.mma
+// CHECK: }
+// CHECK: simt.async_wait 0
+func.func @carried_pointers(%base: tensor<32x16x!tile.ptr<f16>, #copy> {tile.divisibility = 16 : i64}, %step: tensor<32x16xi32, #copy>, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32, %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}) -> tensor<32x8xf32, #c> {
+  %one = arith.constant 1 : i32
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %pointers = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+  %r:2 = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc, %advance = %lower) -> (tensor<32x8xf32, #c>, i32) : i32 {
+    %all = tile.splat %advance : i32 -> tensor<32x16xi32, #copy>
+    %sixteen = arith.constant dense<16> : tensor<32x16xi32, #copy>
+    %scaled = arith.muli %all, %sixteen : tensor<32x16xi32, #copy>
+    %now = tile.addptr %pointers, %scaled : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+    %t = tile.load %now : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %next = arith.addi %advance, %one : i32
+    scf.yield %p, %next : tensor<32x8xf32, #c>, i32
+  }
+  return %r#0 : tensor<32x8xf32, #c>
+}
+
+// What the loop itself writes cannot be read early.
+// CHECK-LABEL: @overwritten
+// CHECK-NOT: async_copy
+// CHECK: return
+func.func @overwritten(%pointers: tensor<32x16x!tile.ptr<f16>, #copy>, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32) -> tensor<32x8xf32, #c> {
+  %one = arith.constant 1 : i32
+  %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
+    %t = tile.load %pointers : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    tile.store %pointers, %t : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xf16, #copy>
+    scf.yield %p : tensor<32x8xf32, #c>
+  }
+  return %r : tensor<32x8xf32, #c>
+}
+}

@@ -1,0 +1,87 @@
+// Products become matrix instructions of the target's table; warps are spread so that operands travel
+// least, or along rows where products are chained.
+// RUN: tile-opt --select-mma=num-warps=4 --split-input-file %s | FileCheck %s
+// RUN: tile-opt --select-mma=num-warps=4 --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
+
+#f16 = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#short = #tile.mma<16 x 8 x 8, f16, f16 -> f32>
+#tf32 = #tile.mma<16 x 8 x 8, tf32, tf32 -> f32>
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, max_warps = 32, vector_bits = 128, mma = [#short, #f16, #tf32]>
+
+module attributes {tile.target = #machine} {
+// The instruction with the most steps of k; a square product is shared by two times two warps.
+// CHECK-LABEL: @square
+// CHECK: simt.mma %{{.*}}, %{{.*}}, %{{.*}} by <16 x 8 x 16, f16, f16 -> f32> warps [2, 2] ieee
+func.func @square(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %d = tile.dot %a, %b, %c : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
+  return %d : tensor<64x64xf32>
+}
+
+// CHECK-LABEL: @wide
+// CHECK: warps [1, 4]
+func.func @wide(%a: tensor<16x32xf16>, %b: tensor<32x128xf16>, %c: tensor<16x128xf32>) -> tensor<16x128xf32> {
+  %d = tile.dot %a, %b, %c : tensor<16x32xf16>, tensor<32x128xf16> -> tensor<16x128xf32>
+  return %d : tensor<16x128xf32>
+}
+
+// CHECK-LABEL: @batched
+// CHECK: warps [4, 1, 1]
+func.func @batched(%a: tensor<4x32x16xf16>, %b: tensor<4x16x32xf16>, %c: tensor<4x32x32xf32>) -> tensor<4x32x32xf32> {
+  %d = tile.dot %a, %b, %c : tensor<4x32x16xf16>, tensor<4x16x32xf16> -> tensor<4x32x32xf32>
+  return %d : tensor<4x32x32xf32>
+}
+
+// The first product is the second's left operand: its rows stay in their warps.
+// CHECK-LABEL: @chained
+// CHECK: simt.mma {{.*}} warps [4, 1]
+// CHECK: simt.mma {{.*}} warps [4, 1]
+func.func @chained(%q: tensor<64x32xf16>, %k: tensor<32x64xf16>, %v: tensor<64x32xf16>, %s: tensor<64x64xf32>, %c: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %p = tile.dot %q, %k, %s : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
+  %h = arith.truncf %p : tensor<64x64xf32> to tensor<64x64xf16>
+  %d = tile.dot %h, %v, %c : tensor<64x64xf16>, tensor<64x32xf16> -> tensor<64x32xf32>
+  return %d : tensor<64x32xf32>
+}
+
+// Eight steps of k: the shorter instruction.
+// CHECK-LABEL: @short
+// CHECK: by <16 x 8 x 8, f16, f16 -> f32>
+func.func @short(%a: tensor<16x8xf16>, %b: tensor<8x16xf16>, %c: tensor<16x16xf32>) -> tensor<16x16xf32> {
+  %d = tile.dot %a, %b, %c : tensor<16x8xf16>, tensor<8x16xf16> -> tensor<16x16xf32>
+  return %d : tensor<16x16xf32>
+}
+
+// CHECK-LABEL: @rounded
+// CHECK: by <16 x 8 x 8, tf32, tf32 -> f32> warps [2, 2] tf32x3
+func.func @rounded(%a: tensor<32x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %d = tile.dot %a, %b, %c {precision = 1 : i32} : tensor<32x16xf32>, tensor<16x32xf32> -> tensor<32x32xf32>
+  return %d : tensor<32x32xf32>
+}
+
+// float32 without leave to round stays exact.
+// CHECK-LABEL: @exact
+// CHECK: tile.dot
+// REMARK: remark: product by scalar multiply-adds: no matrix instruction multiplies f32[32, 16] by f32[16, 32] into f32[32, 32] without rounding
+func.func @exact(%a: tensor<32x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %d = tile.dot %a, %b, %c : tensor<32x16xf32>, tensor<16x32xf32> -> tensor<32x32xf32>
+  return %d : tensor<32x32xf32>
+}
+
+// Floats of 8 bits are exact in f16, which this target multiplies.
+// CHECK-LABEL: @widened
+// CHECK: %[[A:.*]] = arith.extf %{{.*}} : tensor<32x16xf8E4M3FN> to tensor<32x16xf16>
+// CHECK: simt.mma %[[A]]
+func.func @widened(%a: tensor<32x16xf8E4M3FN>, %b: tensor<16x32xf8E5M2>, %c: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %d = tile.dot %a, %b, %c : tensor<32x16xf8E4M3FN>, tensor<16x32xf8E5M2> -> tensor<32x32xf32>
+  return %d : tensor<32x32xf32>
+}
+}
+
+// -----
+
+// Without a description of the target nothing is assumed.
+// CHECK-LABEL: @unknown
+// CHECK: tile.dot
+func.func @unknown(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %d = tile.dot %a, %b, %c : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
+  return %d : tensor<64x64xf32>
+}

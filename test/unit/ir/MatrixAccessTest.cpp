@@ -1,0 +1,158 @@
+// Reading matrices from shared memory gives every lane its registers, without bank conflicts.
+#include "ir/layout/MatrixAccess.h"
+#include "llvm/Support/MathExtras.h"
+#include <gtest/gtest.h>
+
+using namespace tw;
+using llvm::SmallVector;
+
+namespace {
+/// What the instruction does (PTX ISA, ldmatrix), on the elements at the offsets of a buffer: lane
+/// 8 i + r names the first byte of row r of matrix i, and lane l gets word l % 4 of row l / 4, or
+/// of transposed matrices the elements at column l / 4 of rows 2 (l % 4) and 2 (l % 4) + 1.
+SmallVector<uint32_t> loadMatrices(const MatrixAccess &access, const LinearLayout &buffer,
+                                   unsigned elementBytes, unsigned warp, unsigned lane) {
+  BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
+  unsigned inRow = kMatrixRowBytes / elementBytes, inWord = 4 / elementBytes;
+  SmallVector<uint32_t> elements;
+  for (unsigned first = 0; first < access.rows.size(Place::Register); first += inRow) {
+    auto at = [&](unsigned matrix, unsigned row, unsigned column) {
+      uint64_t start = offsets.apply(access.rows.element(first, 8 * matrix + row, warp));
+      return buffer.apply(Place::Offset, uint32_t(start + column));
+    };
+    for (unsigned matrix = 0; matrix < access.numMatrices; ++matrix)
+      for (unsigned part = 0; part < inWord; ++part)
+        elements.push_back(access.transposed ? at(matrix, lane % 4 * 2 + part, lane / 4)
+                                             : at(matrix, lane / 4, lane % 4 * inWord + part));
+  }
+  return elements;
+}
+
+struct Case {
+  const char *name;
+  SmallVector<int64_t> shape;
+  unsigned elementBytes;
+  LinearLayout::Bases registers, lanes, warps; // of the operand
+  SmallVector<int64_t> perLane, lanesPerDim, warpsPerDim;
+  SmallVector<int32_t> order; // of the access to global memory
+  bool transposed;
+};
+} // namespace
+
+/// Operands as matrix instructions want them, from tiles that were copied row by row or column by
+/// column.
+static std::vector<Case> cases() {
+  // [32, 64] of 16 bits, left operand: bits of k are 0..5, of rows 6..10.
+  LinearLayout::Bases left16 = {1, 8 * 64, 8, 16, 32, 16 * 64};
+  LinearLayout::Bases leftLanes16 = {2, 4, 64, 128, 256};
+  // [64, 32] of 16 bits, right operand: bits of columns are 0..4, of k 5..10.
+  LinearLayout::Bases right16 = {32, 8 * 32, 8, 16 * 32, 32 * 32};
+  LinearLayout::Bases rightLanes16 = {64, 128, 1, 2, 4};
+  // [32, 64] of 8 bits, left operand.
+  LinearLayout::Bases left8 = {1, 2, 8 * 64, 16, 32, 16 * 64};
+  LinearLayout::Bases leftLanes8 = {4, 8, 64, 128, 256};
+  return {
+      {"left, rows in memory",
+       {32, 64},
+       2,
+       left16,
+       leftLanes16,
+       {0, 0},
+       {1, 8},
+       {4, 8},
+       {4, 1},
+       {1, 0},
+       false},
+      {"left, columns in memory",
+       {32, 64},
+       2,
+       left16,
+       leftLanes16,
+       {0, 0},
+       {8, 1},
+       {4, 8},
+       {1, 4},
+       {0, 1},
+       true},
+      {"right, rows in memory",
+       {64, 32},
+       2,
+       right16,
+       rightLanes16,
+       {16, 0},
+       {1, 8},
+       {8, 4},
+       {4, 1},
+       {1, 0},
+       true},
+      {"right, columns in memory",
+       {64, 32},
+       2,
+       right16,
+       rightLanes16,
+       {16, 0},
+       {8, 1},
+       {8, 4},
+       {1, 4},
+       {0, 1},
+       false},
+      {"left of bytes",
+       {32, 64},
+       1,
+       left8,
+       leftLanes8,
+       {0, 0},
+       {1, 16},
+       {8, 4},
+       {4, 1},
+       {1, 0},
+       false},
+  };
+}
+
+TEST(MatrixAccess, ReadsTheElementsOfEveryRegister) {
+  for (const Case &each : cases()) {
+    SCOPED_TRACE(each.name);
+    LinearLayout operand(each.shape, {each.registers, each.lanes, each.warps, {}, {}});
+    ASSERT_TRUE(operand.isSurjective());
+    LinearLayout copied =
+        blockedLayout(each.shape, each.perLane, each.lanesPerDim, each.warpsPerDim, each.order);
+    std::optional<LinearLayout> buffer = matrixBuffer(copied, operand, each.elementBytes);
+    ASSERT_TRUE(buffer.has_value());
+    std::optional<MatrixAccess> access = matrixAccess(operand, *buffer, each.elementBytes);
+    ASSERT_TRUE(access.has_value());
+    EXPECT_EQ(access->transposed, each.transposed);
+    EXPECT_EQ(access->numMatrices, 4u);
+    for (unsigned warp = 0; warp < 4; ++warp)
+      for (unsigned lane = 0; lane < 32; ++lane) {
+        SmallVector<uint32_t> loaded =
+            loadMatrices(*access, *buffer, each.elementBytes, warp, lane);
+        ASSERT_EQ(loaded.size(), operand.size(Place::Register));
+        for (unsigned reg = 0; reg < loaded.size(); ++reg)
+          ASSERT_EQ(loaded[reg], operand.element(reg, lane, warp))
+              << "register " << reg << " of lane " << lane << " of warp " << warp;
+      }
+    EXPECT_EQ(bankConflicts(access->rows, *buffer, each.elementBytes), 1.0);
+    EXPECT_EQ(bankConflicts(copied, *buffer, each.elementBytes), 1.0);
+  }
+}
+
+TEST(MatrixAccess, NeedsRowsOfSixteenBytes) {
+  Case left = cases().front();
+  LinearLayout operand(left.shape, {left.registers, left.lanes, left.warps, {}, {}});
+  // One element apart instead of neighbours.
+  LinearLayout columns = sharedLayout(left.shape, {0, 1});
+  std::optional<MatrixAccess> access = matrixAccess(operand, columns, 2);
+  ASSERT_TRUE(access.has_value());
+  EXPECT_TRUE(access->transposed);
+  EXPECT_FALSE(matrixAccess(operand, columns, 4).has_value());
+  // Written element by element: no buffer serves wide writes, so none is proposed.
+  LinearLayout scalar = blockedLayout(left.shape, {1, 1}, {1, 32}, {4, 1}, {1, 0});
+  EXPECT_FALSE(matrixBuffer(scalar, operand, 2).has_value());
+}
+
+TEST(MatrixAccess, RefusesLayoutsThatAreNoWords) {
+  LinearLayout blocked = blockedLayout({32, 64}, {1, 8}, {4, 8}, {4, 1}, {1, 0});
+  EXPECT_FALSE(matrixAccess(blocked, sharedLayout({32, 64}, {1, 0}), 8).has_value());
+  EXPECT_FALSE(matrixAccess(blocked, sharedLayout({32, 64}, {1, 0}), 2).has_value());
+}

@@ -1,0 +1,134 @@
+// Fragments of matrix instructions are where the PTX ISA says, by its own formulas.
+#include "ir/simt/MmaLayouts.h"
+#include "ir/simt/Simt.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/MathExtras.h"
+#include <gtest/gtest.h>
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+namespace {
+struct MmaLayouts : testing::Test {
+  MmaLayouts() : builder(&context) { context.loadDialect<tile::TileDialect, SimtDialect>(); }
+
+  tile::MmaAttr instruction(unsigned m, unsigned n, unsigned k, Type operand, Type accumulator) {
+    return tile::MmaAttr::get(&context, m, n, k, operand, operand, accumulator);
+  }
+
+  MLIRContext context;
+  Builder builder;
+};
+
+struct Place2d {
+  int64_t row, column;
+};
+} // namespace
+
+/// Row and column of element `i` of A, for operands of `bits`: PTX ISA 8.0, sections "Matrix
+/// Fragments for mma.m16n8k*": groupID = lane / 4, threadID_in_group = lane % 4.
+static Place2d elementOfA(unsigned lane, unsigned i, unsigned bits) {
+  unsigned inWord = 32 / bits, word = i / inWord;
+  int64_t row = lane / 4 + (word % 2 == 1 ? 8 : 0);
+  int64_t column = lane % 4 * inWord + i % inWord + (word >= 2 ? 4 * inWord : 0);
+  return {row, column};
+}
+
+static Place2d elementOfB(unsigned lane, unsigned i, unsigned bits) {
+  unsigned inWord = 32 / bits, word = i / inWord;
+  return {int64_t(lane % 4 * inWord + i % inWord + word * 4 * inWord), int64_t(lane / 4)};
+}
+
+static Place2d elementOfC(unsigned lane, unsigned i) {
+  return {int64_t(lane / 4 + (i >= 2 ? 8 : 0)), int64_t(lane % 4 * 2 + i % 2)};
+}
+
+static void expectElement(const LinearLayout &layout, unsigned i, unsigned lane, Place2d place) {
+  llvm::SmallVector<int64_t> found = layout.coordinatesOf(layout.element(i, lane, 0));
+  EXPECT_EQ(found[0], place.row) << "element " << i << " of lane " << lane;
+  EXPECT_EQ(found[1], place.column) << "element " << i << " of lane " << lane;
+}
+
+TEST_F(MmaLayouts, FragmentsOfSixteenRows) {
+  Type f32 = builder.getF32Type(), tf32 = FloatTF32Type::get(&context);
+  struct {
+    unsigned k;
+    Type operand, accumulator;
+    unsigned bits;
+  } rows[] = {{16, builder.getF16Type(), f32, 16},
+              {8, builder.getBF16Type(), f32, 16},
+              {8, tf32, f32, 32},
+              {32, builder.getI8Type(), builder.getI32Type(), 8},
+              {16, builder.getI8Type(), builder.getI32Type(), 8},
+              {32, Float8E4M3FNType::get(&context), f32, 8}};
+  for (const auto &row : rows) {
+    tile::MmaAttr mma = instruction(16, 8, row.k, row.operand, row.accumulator);
+    LinearLayout a = mmaFragment(mma, MmaOperand::A), b = mmaFragment(mma, MmaOperand::B),
+                 c = mmaFragment(mma, MmaOperand::Accumulator);
+    EXPECT_EQ(a.size(Place::Register), 16 * row.k / 32);
+    EXPECT_EQ(b.size(Place::Register), 8 * row.k / 32);
+    EXPECT_EQ(c.size(Place::Register), 4u);
+    for (const LinearLayout &layout : {a, b, c})
+      EXPECT_TRUE(layout.isSurjective() && layout.isInjective());
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      for (unsigned i = 0; i < a.size(Place::Register); ++i)
+        expectElement(a, i, lane, elementOfA(lane, i, row.bits));
+      for (unsigned i = 0; i < b.size(Place::Register); ++i)
+        expectElement(b, i, lane, elementOfB(lane, i, row.bits));
+      for (unsigned i = 0; i < 4; ++i)
+        expectElement(c, i, lane, elementOfC(lane, i));
+    }
+  }
+}
+
+TEST_F(MmaLayouts, FragmentsOfDoubles) {
+  Type f64 = builder.getF64Type();
+  tile::MmaAttr mma = instruction(8, 8, 4, f64, f64);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    expectElement(mmaFragment(mma, MmaOperand::A), 0, lane, {lane / 4, lane % 4});
+    expectElement(mmaFragment(mma, MmaOperand::B), 0, lane, {lane % 4, lane / 4});
+    for (unsigned i = 0; i < 2; ++i)
+      expectElement(mmaFragment(mma, MmaOperand::Accumulator), i, lane,
+                    {lane / 4, lane % 4 * 2 + i});
+  }
+}
+
+/// Each warp holds the rows of A and the columns of B that its part of the product needs.
+TEST_F(MmaLayouts, OperandsFollowTheProduct) {
+  tile::MmaAttr mma = instruction(16, 8, 16, builder.getF16Type(), builder.getF32Type());
+  LinearLayout c = mmaLayout(mma, MmaOperand::Accumulator, {128, 64}, {4, 2});
+  LinearLayout a = mmaLayout(mma, MmaOperand::A, {128, 32}, {4, 2});
+  LinearLayout b = mmaLayout(mma, MmaOperand::B, {32, 64}, {4, 2});
+  auto held = [](const LinearLayout &layout, unsigned warp, unsigned dim) {
+    std::set<int64_t> found;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (unsigned reg = 0; reg < layout.size(Place::Register); ++reg)
+        found.insert(layout.coordinatesOf(layout.element(reg, lane, warp))[dim]);
+    return found;
+  };
+  for (unsigned warp = 0; warp < 8; ++warp) {
+    EXPECT_EQ(held(a, warp, 0), held(c, warp, 0)) << "rows of warp " << warp;
+    EXPECT_EQ(held(b, warp, 1), held(c, warp, 1)) << "columns of warp " << warp;
+    EXPECT_EQ(held(a, warp, 1).size(), 32u);
+    EXPECT_EQ(held(b, warp, 0).size(), 32u);
+  }
+}
+
+/// The product of one matrix instruction is the left operand of the next without any movement.
+TEST_F(MmaLayouts, ChainedProductsStayInRegisters) {
+  tile::MmaAttr mma = instruction(16, 8, 16, builder.getF16Type(), builder.getF32Type());
+  LinearLayout product = mmaLayout(mma, MmaOperand::Accumulator, {64, 32}, {4, 1});
+  LinearLayout left = mmaLayout(mma, MmaOperand::A, {64, 32}, {4, 1});
+  EXPECT_TRUE(left.registersFrom(product).has_value());
+}
+
+TEST_F(MmaLayouts, TilesSmallerThanTheInstructionDoNotFit) {
+  tile::MmaAttr mma = instruction(16, 8, 16, builder.getF16Type(), builder.getF32Type());
+  EXPECT_TRUE(fitsMma(mma, MmaOperand::A, {16, 16}));
+  EXPECT_FALSE(fitsMma(mma, MmaOperand::A, {8, 16}));
+  EXPECT_FALSE(fitsMma(mma, MmaOperand::A, {16, 8}));
+  EXPECT_TRUE(fitsMma(mma, MmaOperand::B, {2, 16, 8}));
+  EXPECT_FALSE(fitsMma(mma, MmaOperand::B, {2, 16, 4}));
+}
