@@ -48,6 +48,9 @@ void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
 // LowerAtomics.cpp
 void lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op);
 void lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op);
+// LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs
+bool isFloat8Cast(mlir::Operation *op);
+void lowerFloat8Cast(Lowering &lowering, mlir::Operation *op);
 // LowerDebugCalls.cpp
 void lowerPrint(Lowering &lowering, simt::PrintOp op);
 void lowerAssert(Lowering &lowering, simt::AssertOp op);

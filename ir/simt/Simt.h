@@ -32,11 +32,11 @@ mlir::RankedTensorType withLayout(mlir::Type tile, const LinearLayout &layout);
 /// layout, threads that differ only along the axis all hold the result.
 mlir::Type reducedType(mlir::Type tile, unsigned axis);
 /// The type of the partial results that `partial_reduce` of `tile` along `axis` yields: one element
-/// per piece of the axis that warps hold, the pieces in the order of the warp's bases along the axis.
-/// Null when a lane's or warp's basis runs along the axis and another dimension at once.
+/// per piece of the axis that warps hold, the pieces in the order of the warp's bases along the
+/// axis. Null when a lane's or warp's basis runs along the axis and another dimension at once.
 mlir::RankedTensorType partiallyReducedType(mlir::Type tile, unsigned axis);
-/// The bits of the warp's number that select pieces of `axis`: whose bases run along it and select no
-/// copy, in the order of their bases.
+/// The bits of the warp's number that select pieces of `axis`: whose bases run along it and select
+/// no copy, in the order of their bases.
 llvm::SmallVector<unsigned> warpBitsAlong(const LinearLayout &layout, unsigned axis);
 
 } // namespace tw::simt

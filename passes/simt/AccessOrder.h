@@ -3,6 +3,7 @@
 #ifndef PASSES_SIMT_ACCESSORDER_H
 #define PASSES_SIMT_ACCESSORDER_H
 #include "ir/simt/Simt.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tw::simt {
 
@@ -14,6 +15,8 @@ class PendingAccesses {
 public:
   /// The barrier that `op` needs in front of it.
   Ordering neededBefore(mlir::Operation *op, unsigned numWarps) const;
+  /// What was done in an iteration of the loop lies in an earlier one from now on.
+  void beginNextIteration(mlir::Operation *loop);
   /// `op` was done.
   void add(mlir::Operation *op);
   /// A barrier was passed.
@@ -22,11 +25,14 @@ public:
   void merge(const PendingAccesses &other);
   bool operator==(const PendingAccesses &other) const;
 
-private:
   struct Access {
     mlir::Operation *op;
-    bool isOrderedInWarp; // a barrier of each warp was passed since
+    bool isOrderedInWarp = false; // a barrier of each warp was passed since
+    // The loops that went on since to another iteration, where their pointers may be others.
+    llvm::SmallPtrSet<mlir::Operation *, 2> loops = {};
   };
+
+private:
   llvm::SmallVector<Access> accesses; // each operation once
 };
 
