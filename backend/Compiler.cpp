@@ -2,11 +2,12 @@
 #include "backend/Compiler.h"
 #include "backend/EmitLlvm.h"
 #include "backend/PassRun.h"
+#include "backend/Reproducer.h"
+#include "backend/StageRun.h"
 #include "backend/StoredParameters.h"
 #include "ir/RegisterDialects.h"
 #include "ir/tile/Tables.h"
 #include "ir/tile/Tile.h"
-#include "passes/Pipeline.h"
 #include <chrono>
 
 using namespace tw;
@@ -21,7 +22,11 @@ void tw::registerCompilerDialects(mlir::DialectRegistry &registry) {
 std::unique_ptr<mlir::MLIRContext> tw::makeCompilerContext() {
   mlir::DialectRegistry registry;
   registerCompilerDialects(registry);
-  return std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  auto context =
+      std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
+  // Users see their own source, not operations: printing those for each remark would be in vain.
+  context->printOpOnDiagnostic(false);
+  return context;
 }
 
 namespace {
@@ -94,8 +99,33 @@ mlir::func::FuncOp tw::findKernel(mlir::ModuleOp module) {
   return nullptr;
 }
 
+/// Lowered IR to code, or to the code that an override gives.
+static bool makeCode(mlir::ModuleOp lowered, const StageRun &run, const StageRunResult &stages,
+                     Artifact &artifact, std::vector<Diagnostic> &diagnostics) {
+  std::string error;
+  if (!run.target.compile(lowered, artifact, error)) {
+    std::vector<Diagnostic> reported = {internalError(std::move(error))};
+    reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, lowered, reported);
+    diagnostics.push_back(std::move(reported.front()));
+    return false;
+  }
+  const StageOverride *text = stages.textOverride(run.target);
+  if (text && !run.target.compileText(text->text, artifact, error)) {
+    diagnostics.push_back(overrideError(*text, error));
+    return false;
+  }
+  bool isText = run.target.textStage() == "ptx"; // elsewhere the binary is an object file
+  dumpCode(run, stages, lowered, text ? text->text : isText ? artifact.binary : "", diagnostics);
+  return true;
+}
+
 bool tw::compileModule(mlir::ModuleOp module, const Target &target, const CompileOptions &options,
-                       Artifact &artifact, std::vector<Diagnostic> &diagnostics) {
+                       Artifact &artifact, std::vector<Diagnostic> &diagnostics,
+                       const DebugSettings &debug) {
+  StageRun run{target, options, debug, /*verifies=*/hasExtraOption(options, "verify")};
+  StageRunResult stages;
+  if (!startStages(module, run, stages, diagnostics))
+    return false;
   mlir::func::FuncOp kernel = findKernel(module);
   if (!kernel) {
     diagnostics.push_back(internalError("the module has no public function"));
@@ -103,24 +133,11 @@ bool tw::compileModule(mlir::ModuleOp module, const Target &target, const Compil
   }
   artifact.target = target.name();
   artifact.symbol = target.symbolOf(kernel.getName());
-  kernel.setName(artifact.symbol);
   artifact.parameters = describeParameters(kernel);
 
   auto start = std::chrono::steady_clock::now();
-  mlir::PassManager pm(module.getContext());
-  pm.enableVerifier(hasExtraOption(options, "verify"));
-  if (target.runsTilePasses())
-    addTilePasses(pm);
-  target.addPasses(pm, options);
-  bool passed = runPasses(pm, module, diagnostics);
+  bool passed = runStages(module, run, stages, diagnostics);
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   artifact.milliseconds["passes"] = elapsed.count();
-  if (!passed)
-    return false;
-
-  std::string error;
-  if (target.compile(module, artifact, error))
-    return true;
-  diagnostics.push_back(internalError(std::move(error)));
-  return false;
+  return passed && makeCode(module, run, stages, artifact, diagnostics);
 }

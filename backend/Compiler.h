@@ -1,6 +1,7 @@
 // From a Tile IR module to an artifact of one target.
 #ifndef BACKEND_COMPILER_H
 #define BACKEND_COMPILER_H
+#include "backend/DebugSettings.h"
 #include "backend/Target.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -35,7 +36,8 @@ mlir::func::FuncOp findKernel(mlir::ModuleOp module);
 /// Compiles a module with one public function; the module is used up. `artifact.milliseconds` gets
 /// "passes" and the target's own pieces. False when `diagnostics` got an error.
 bool compileModule(mlir::ModuleOp module, const Target &target, const CompileOptions &options,
-                   Artifact &artifact, std::vector<Diagnostic> &diagnostics);
+                   Artifact &artifact, std::vector<Diagnostic> &diagnostics,
+                   const DebugSettings &debug = {});
 
 /// Whether `word` is among the comma-separated words of `options.extra`.
 bool hasExtraOption(const CompileOptions &options, llvm::StringRef word);

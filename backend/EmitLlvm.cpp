@@ -272,17 +272,48 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
     code.codeBytes = countCodeBytes(code.bytes);
 }
 
-bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form,
-                  EmittedCode &code, std::string &error) {
+/// The assembly of a text: a module of nothing but inline assembly goes through code generation.
+static void runAssembly(Emission &emission, const std::string &text, const LlvmMachine &machine,
+                        EmittedCode &code, std::string &error) {
+  emission.machine = makeTargetMachine(machine, error);
+  if (!emission.machine)
+    return;
+  emission.module = std::make_unique<llvm::Module>("assembly", emission.context);
+  emission.module->setModuleInlineAsm(text);
+  describeMachine(*emission.module, machine, *emission.machine);
+  if (!generateCode(*emission.module, *emission.machine, llvm::CodeGenFileType::ObjectFile,
+                    code.bytes))
+    error = "this machine has no assembler";
+  code.codeBytes = countCodeBytes(code.bytes);
+}
+
+/// Runs one of the actions above, contained. What LLVM worked on is leaked if it crashed.
+static bool contain(llvm::function_ref<void(Emission &, std::string &)> action,
+                    std::string &error) {
   auto emission = std::make_unique<Emission>();
   std::string collected, failure;
   emission->context.setDiagnosticHandler(std::make_unique<ErrorCollector>(collected));
-  bool finished =
-      containCrash([&] { runEmission(*emission, module, machine, form, code, failure); }, error);
+  bool finished = containCrash([&] { action(*emission, failure); }, error);
   if (!finished) {
     (void)emission.release();
     return false;
   }
   error = collected + failure;
   return error.empty();
+}
+
+bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form,
+                  EmittedCode &code, std::string &error) {
+  return contain(
+      [&](Emission &emission, std::string &failure) {
+        runEmission(emission, module, machine, form, code, failure);
+      },
+      error);
+}
+
+bool tw::assembleText(const std::string &text, const LlvmMachine &machine, EmittedCode &code,
+                      std::string &error) {
+  return contain([&](Emission &emission,
+                     std::string &failure) { runAssembly(emission, text, machine, code, failure); },
+                 error);
 }

@@ -31,6 +31,11 @@ void registerLlvmTranslations(mlir::DialectRegistry &registry);
 bool emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form, EmittedCode &code,
               std::string &error);
 
+/// Makes an object file of text in the machine's assembly language. False with the assembler's
+/// messages in `error` when it refuses the text.
+bool assembleText(const std::string &text, const LlvmMachine &machine, EmittedCode &code,
+                  std::string &error);
+
 /// The machine that this process runs on.
 LlvmMachine hostMachine();
 

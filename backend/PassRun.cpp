@@ -87,15 +87,67 @@ static Diagnostic translate(mlir::Diagnostic &source) {
   return result;
 }
 
+namespace {
+/// Lets only the chosen passes of a pipeline run, while it lives.
+class PassChoice {
+public:
+  PassChoice(mlir::MLIRContext *context, const PassRunOptions &options)
+      : context(context), options(options) {
+    if (options.begin == 0 && options.end == PassRunOptions().end && !options.afterPass)
+      return; // all of them, unobserved
+    isRegistered = true;
+    context->registerActionHandler(
+        [this](llvm::function_ref<void()> run, const mlir::tracing::Action &action) {
+          const auto *execution = llvm::dyn_cast<mlir::PassExecutionAction>(&action);
+          // Patterns are actions, too, and so are the passes inside of a pass.
+          if (execution && depth == 0)
+            visit(run, execution->getPass());
+          else
+            run();
+        });
+  }
+  ~PassChoice() {
+    if (isRegistered)
+      context->registerActionHandler(nullptr);
+  }
+
+private:
+  void visit(llvm::function_ref<void()> run, const mlir::Pass &pass) {
+    unsigned number = next++;
+    if (number < options.begin || number >= options.end)
+      return;
+    ++depth;
+    run();
+    --depth;
+    if (options.afterPass)
+      options.afterPass(number, pass);
+  }
+
+  mlir::MLIRContext *context;
+  const PassRunOptions &options;
+  bool isRegistered = false;
+  unsigned next = 0, depth = 0;
+};
+} // namespace
+
+/// Whether a diagnostic is for a kernel's author. A remark or warning without a code is MLIR's.
+static bool isWanted(mlir::Diagnostic &diagnostic, const PassRunOptions &options) {
+  if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
+    return true;
+  if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Warning && !options.collectsRemarks)
+    return false;
+  return llvm::StringRef(diagnostic.str()).starts_with("[TW");
+}
+
 bool tw::runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
-                   std::vector<Diagnostic> &diagnostics) {
+                   std::vector<Diagnostic> &diagnostics, const PassRunOptions &options) {
   bool succeeded = false;
   std::string crash;
+  size_t numBefore = diagnostics.size();
+  PassChoice choice(module.getContext(), options);
   auto run = [&] {
     mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
-      // A remark or warning without a code is MLIR's, not for a kernel's author.
-      if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error ||
-          llvm::StringRef(diagnostic.str()).starts_with("[TW"))
+      if (isWanted(diagnostic, options))
         diagnostics.push_back(translate(diagnostic));
       return mlir::success();
     });
@@ -106,7 +158,9 @@ bool tw::runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
     diagnostics.push_back(internalError("a pass crashed: " + crash));
     return false;
   }
-  if (!succeeded && !hasError(diagnostics))
+  if (!succeeded &&
+      llvm::none_of(llvm::ArrayRef(diagnostics).drop_front(numBefore),
+                    [](const Diagnostic &d) { return d.severity == Severity::Error; }))
     diagnostics.push_back(internalError("a pass failed without saying why"));
   return succeeded;
 }

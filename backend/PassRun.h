@@ -5,12 +5,23 @@
 #include "ir/Diagnostic.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include <functional>
+#include <limits>
 #include <vector>
 
 namespace tw {
 
+struct PassRunOptions {
+  /// The passes to run by their numbers in the pipeline, which count from 0; `end` is not run.
+  unsigned begin = 0, end = std::numeric_limits<unsigned>::max();
+  bool collectsRemarks = true;
+  /// Called after each pass that ran, with its number. May be empty.
+  std::function<void(unsigned number, const mlir::Pass &pass)> afterPass;
+};
+
 /// Runs the pipeline over the module. False when `diagnostics` got an error.
-bool runPasses(mlir::PassManager &pm, mlir::ModuleOp module, std::vector<Diagnostic> &diagnostics);
+bool runPasses(mlir::PassManager &pm, mlir::ModuleOp module, std::vector<Diagnostic> &diagnostics,
+               const PassRunOptions &options = {});
 
 /// A report of a fault of the compiler itself.
 Diagnostic internalError(std::string message);

@@ -36,6 +36,13 @@ public:
   /// false with `error` saying why in the compiler's terms: such a failure is the compiler's own
   /// fault.
   virtual bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const = 0;
+  /// The stage whose text `compileText` takes; empty where there is none.
+  virtual llvm::StringRef textStage() const { return ""; }
+  /// Goes on from a text of that stage in an artifact that `compile` filled. On failure returns
+  /// false with `error`.
+  virtual bool compileText(const std::string &text, Artifact &artifact, std::string &error) const {
+    return false;
+  }
   /// The text of a form of the code, or false and `error`.
   virtual bool print(mlir::ModuleOp lowered, CodeForm form, std::string &text,
                      std::string &error) const = 0;

@@ -32,7 +32,7 @@ std::optional<bool> tw::dtypePredicate(DType dtype, llvm::StringRef name) {
   llvm::StringRef shortName = dtype.row->ShortName;
   std::optional<bool> answer = llvm::StringSwitch<std::optional<bool>>(name)
                                    .Case("is_floating", isFloat)
-                                   .Case("is_standard_floating", isFloat)
+                                   .Case("is_standard_floating", isFloat && !dtype.isFloat8())
                                    .Case("is_int", isInt)
                                    .Case("is_int_signed", isInt && dtype.isSigned())
                                    .Case("is_int_unsigned", isInt && !dtype.isSigned())
@@ -40,7 +40,7 @@ std::optional<bool> tw::dtypePredicate(DType dtype, llvm::StringRef name) {
                                    .Case("is_ptr", dtype.isPointer)
                                    .Case("is_const", false)
                                    .Case("is_block", false)
-                                   .Case("is_fp8", isFloat && dtype.bits() == 8)
+                                   .Case("is_fp8", dtype.isFloat8())
                                    .Case("is_numeric", !dtype.isPointer)
                                    .Default(std::nullopt);
   if (answer || !name.consume_front("is_"))

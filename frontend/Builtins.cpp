@@ -177,8 +177,10 @@ FailureOr<DType> BuiltinCall::dtype(size_t i) {
     if (DType dtype = findDType(*name); dtype.row)
       return dtype;
   if (const Opaque *opaque = value(i).as<Opaque>())
-    return emitter.error(Code::UnsupportedFunction, node(i), opaque->text + " is not implemented",
-                         "use float16, bfloat16, float32 or another type of the language");
+    return emitter.error(
+        Code::UnsupportedFunction, node(i), opaque->text + " is not implemented",
+        "use float8e4nv, float8e5, float16, bfloat16, float32 or another type of the "
+        "language");
   return notStatic(i, "an element type");
 }
 

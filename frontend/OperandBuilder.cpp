@@ -35,20 +35,38 @@ mlir::Value OperandBuilder::allOnesLike(const TypedValue &integer) {
 
 TypedValue OperandBuilder::isNonzero(TypedValue operand) {
   DType int1 = findDType("int1");
+  operand = convert(operand, arithmeticDTypeOf(operand.dtype));
   mlir::Value zero = constantLike(operand, operand.dtype, 0).value;
   if (operand.dtype.isFloat())
     return typed(create<arith::CmpFOp>(arith::CmpFPredicate::UNE, operand.value, zero), int1);
   return typed(create<arith::CmpIOp>(arith::CmpIPredicate::ne, operand.value, zero), int1);
 }
 
+/// Conversions to 8-bit floats yield the largest finite value for all that is beyond it, infinity
+/// too. arith.truncf does so by itself, but its folders would keep the infinity of float8e5, and
+/// would convert from integers at once.
+TypedValue OperandBuilder::boundTo(TypedValue operand, DType dtype) {
+  auto type = llvm::cast<mlir::FloatType>(dtype.irType(builder.getContext()));
+  double largest = llvm::APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  mlir::Value low = constantLike(operand, operand.dtype, -largest).value;
+  mlir::Value high = constantLike(operand, operand.dtype, largest).value;
+  mlir::Value raised = create<arith::MaximumFOp>(operand.value, low);
+  return typed(create<arith::MinimumFOp>(raised, high), operand.dtype);
+}
+
 TypedValue OperandBuilder::convertFloat(TypedValue operand, DType dtype) {
   mlir::Type type = typeLike(operand, dtype);
+  DType float32 = findDType("float32");
+  if (operand.dtype.isFloat8() && dtype.isInt())
+    return convertFloat(convertFloat(operand, float32), dtype);
   if (dtype.isInt())
     return typed(dtype.isSigned() ? create<arith::FPToSIOp>(type, operand.value)
                                   : create<arith::FPToUIOp>(type, operand.value),
                  dtype);
-  if (operand.dtype.bits() == dtype.bits()) // float16 and bfloat16
-    return convertFloat(convertFloat(operand, findDType("float32")), dtype);
+  if (operand.dtype.bits() == dtype.bits()) // of 16 bits, or of 8
+    return convertFloat(convertFloat(operand, float32), dtype);
+  if (dtype.isFloat8())
+    operand = boundTo(operand, dtype);
   return typed(operand.dtype.bits() < dtype.bits() ? create<arith::ExtFOp>(type, operand.value)
                                                    : create<arith::TruncFOp>(type, operand.value),
                dtype);
@@ -57,6 +75,9 @@ TypedValue OperandBuilder::convertFloat(TypedValue operand, DType dtype) {
 TypedValue OperandBuilder::convertInteger(TypedValue operand, DType dtype) {
   mlir::Type type = typeLike(operand, dtype);
   bool isSigned = operand.dtype.isSigned();
+  // Integers that float32 would round are beyond the largest 8-bit float.
+  if (dtype.isFloat8())
+    return convertFloat(convertInteger(operand, findDType("float32")), dtype);
   if (dtype.isFloat())
     return typed(isSigned ? create<arith::SIToFPOp>(type, operand.value)
                           : create<arith::UIToFPOp>(type, operand.value),
@@ -167,6 +188,11 @@ OrError<std::vector<TypedValue>> OperandBuilder::promoteAll(std::vector<TypedVal
     return *error;
   PromotionOperand common{operands.front().dtype, operands.front().isLiteral};
   for (const TypedValue &operand : llvm::drop_begin(operands)) {
+    if (isFloat8WithInteger(common, {operand.dtype, operand.isLiteral}))
+      return operandError(OperandCode::OperandType,
+                          "there is no common type of " + common.dtype.str() + " and " +
+                              operand.dtype.str(),
+                          "cast the 8-bit float, as in x.to(tw.float32)", operands);
     common.dtype = promoteDTypes(common, {operand.dtype, operand.isLiteral}, isDivision);
     common.isLiteral &= operand.isLiteral;
   }

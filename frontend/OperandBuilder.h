@@ -51,6 +51,7 @@ protected:
   mlir::Location loc;
 
 private:
+  TypedValue boundTo(TypedValue operand, DType dtype);
   TypedValue convertFloat(TypedValue operand, DType dtype);
   TypedValue convertInteger(TypedValue operand, DType dtype);
 };

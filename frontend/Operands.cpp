@@ -104,15 +104,31 @@ std::optional<APFloat> tw::literalFloat(const TypedValue &literal) {
   return number;
 }
 
+/// Rounded to nearest even. 8-bit floats are bounded by their largest finite value.
+static mlir::TypedAttr roundedAttribute(APFloat number, mlir::FloatType type) {
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  bool isExact;
+  if (type.getWidth() == 8 && !number.isNaN()) {
+    APFloat largest = APFloat::getLargest(semantics), bound = largest;
+    bound.convert(number.getSemantics(), APFloat::rmNearestTiesToEven, &isExact);
+    if (llvm::abs(number) > bound)
+      return mlir::FloatAttr::get(type, number.isNegative() ? -largest : largest);
+  }
+  number.convert(semantics, APFloat::rmNearestTiesToEven, &isExact);
+  return mlir::FloatAttr::get(type, number);
+}
+
 mlir::TypedAttr tw::numberAttribute(const APSInt &number, DType dtype, mlir::MLIRContext *context) {
   mlir::Type type = dtype.irType(context);
   if (dtype.isBool())
     return mlir::IntegerAttr::get(type, !number.isZero());
   if (dtype.isInt())
     return mlir::IntegerAttr::get(type, number.extOrTrunc(dtype.bits()));
-  APFloat rounded(llvm::cast<mlir::FloatType>(type).getFloatSemantics());
+  // A float64 of the same sign that is too large for 8-bit floats stands for any such number.
+  APFloat rounded(dtype.isFloat8() ? APFloat::IEEEdouble()
+                                   : llvm::cast<mlir::FloatType>(type).getFloatSemantics());
   rounded.convertFromAPInt(number, number.isSigned(), APFloat::rmNearestTiesToEven);
-  return mlir::FloatAttr::get(type, rounded);
+  return roundedAttribute(rounded, llvm::cast<mlir::FloatType>(type));
 }
 
 mlir::TypedAttr tw::numberAttribute(APFloat number, DType dtype, mlir::MLIRContext *context) {
@@ -126,7 +142,5 @@ mlir::TypedAttr tw::numberAttribute(APFloat number, DType dtype, mlir::MLIRConte
     number.convertToInteger(integer, APFloat::rmTowardZero, &isExact);
     return mlir::IntegerAttr::get(type, integer);
   }
-  number.convert(llvm::cast<mlir::FloatType>(type).getFloatSemantics(),
-                 APFloat::rmNearestTiesToEven, &isExact);
-  return mlir::FloatAttr::get(type, number);
+  return roundedAttribute(number, llvm::cast<mlir::FloatType>(type));
 }

@@ -43,7 +43,9 @@ void TileBuilder::barrier() { tile::BarrierOp::create(builder, loc); }
 void TileBuilder::print(llvm::StringRef prefix, bool hex, const std::vector<TypedValue> &values) {
   llvm::SmallVector<mlir::Value> printed;
   llvm::SmallVector<int32_t> areSigned;
-  for (const TypedValue &value : values) {
+  for (TypedValue value : values) {
+    if (value.dtype.isFloat8())
+      value = convert(value, findDType("float32"));
     printed.push_back(value.value);
     areSigned.push_back(value.dtype.isSigned());
   }

@@ -61,7 +61,8 @@ TileBuilder::Value TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, Ty
   Pair operands = promote(lhs, rhs);
   if (!operands)
     return operands.error();
-  auto [left, right] = *operands;
+  DType dtype = operands->first.dtype, computed = arithmeticDTypeOf(dtype);
+  TypedValue left = convert(operands->first, computed), right = convert(operands->second, computed);
   mlir::Value result;
   bool isFloat = left.dtype.isFloat();
   if (op == BinaryOperator::Add)
@@ -73,7 +74,7 @@ TileBuilder::Value TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, Ty
   else
     result = isFloat ? create<arith::MulFOp>(left.value, right.value)
                      : create<arith::MulIOp>(left.value, right.value);
-  return typed(result, left.dtype);
+  return convert(typed(result, computed), dtype);
 }
 
 TileBuilder::Value TileBuilder::divide(TypedValue lhs, TypedValue rhs) {
@@ -179,7 +180,8 @@ TileBuilder::Value TileBuilder::compare(Comparison op, TypedValue lhs, TypedValu
   Pair operands = promote(lhs, rhs);
   if (!operands)
     return operands.error();
-  auto [left, right] = *operands;
+  DType computed = arithmeticDTypeOf(operands->first.dtype);
+  TypedValue left = convert(operands->first, computed), right = convert(operands->second, computed);
   mlir::Value result =
       left.dtype.isFloat()
           ? create<arith::CmpFOp>(floatPredicate(op), left.value, right.value)
@@ -199,8 +201,10 @@ TileBuilder::Value TileBuilder::unary(UnaryOperator op, TypedValue operand) {
   if (op == UnaryOperator::UAdd)
     return operand;
   if (op == UnaryOperator::USub) {
+    DType computed = arithmeticDTypeOf(operand.dtype);
     if (operand.dtype.isFloat())
-      return typed(create<arith::NegFOp>(operand.value), operand.dtype);
+      return convert(typed(create<arith::NegFOp>(convert(operand, computed).value), computed),
+                     operand.dtype);
     mlir::Value zero = constantLike(operand, operand.dtype, 0).value;
     return typed(create<arith::SubIOp>(zero, operand.value), operand.dtype);
   }
@@ -258,7 +262,8 @@ TileBuilder::Value TileBuilder::where(TypedValue condition, TypedValue lhs, Type
 
 TypedValue TileBuilder::extremumOf(bool isMaximum, TypedValue lhs, TypedValue rhs,
                                    bool propagateNan) {
-  mlir::Value left = lhs.value, right = rhs.value, result;
+  DType dtype = lhs.dtype, computed = arithmeticDTypeOf(dtype);
+  mlir::Value left = convert(lhs, computed).value, right = convert(rhs, computed).value, result;
   if (lhs.dtype.isFloat() && propagateNan)
     result =
         isMaximum ? create<arith::MaximumFOp>(left, right) : create<arith::MinimumFOp>(left, right);
@@ -269,7 +274,7 @@ TypedValue TileBuilder::extremumOf(bool isMaximum, TypedValue lhs, TypedValue rh
     result = isMaximum ? create<arith::MaxSIOp>(left, right) : create<arith::MinSIOp>(left, right);
   else
     result = isMaximum ? create<arith::MaxUIOp>(left, right) : create<arith::MinUIOp>(left, right);
-  return typed(result, lhs.dtype);
+  return convert(typed(result, computed), dtype);
 }
 
 TileBuilder::Value TileBuilder::extremum(bool isMaximum, TypedValue lhs, TypedValue rhs,

@@ -31,6 +31,9 @@ TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
     return promoted.error();
   DType dtype = promoted->front().dtype, computed = computeDTypeOf(dtype);
   llvm::StringRef operation = operationOf(row, dtype);
+  if (dtype.isFloat8())
+    return operandError(OperandCode::OperandType, name + " does not take " + dtype.str(),
+                        "8-bit floats are a storage type: cast with .to(tw.float32)", written);
   // A function of signed integers that has no unsigned form does nothing to unsigned ones (abs).
   if (operation.empty() && !dtype.isFloat() && *row.SIntOp)
     return promoted->front();

@@ -142,7 +142,7 @@ static std::optional<OperandError> checkAtomicType(llvm::StringRef kind,
   DType element = pointer.dtype.pointee();
   bool isBitwise = kind == "and" || kind == "or" || kind == "xor" || kind == "cas";
   bool isAccepted = element.isFloat() && element.bits() < 32
-                        ? kind == "add"
+                        ? kind == "add" && !element.isFloat8()
                         : element.bits() >= 32 && !(isBitwise && element.isFloat());
   if (isAccepted)
     return std::nullopt;

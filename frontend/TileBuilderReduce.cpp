@@ -127,7 +127,7 @@ static llvm::SmallVector<DType> accumulatorsOf(DType operand) {
   using Names = llvm::SmallVector<const char *>;
   Names names = llvm::StringSwitch<Names>(operand.str())
                     .Cases({"int8", "uint8"}, Names{"int32"})
-                    .Case("float16", Names{"float32", "float16"})
+                    .Cases({"float16", "float8e4nv", "float8e5"}, Names{"float32", "float16"})
                     .Cases({"bfloat16", "float32"}, Names{"float32"})
                     .Case("float64", Names{"float64"})
                     .Default({});
@@ -162,12 +162,14 @@ static std::optional<OperandError> checkAccumulator(const TypedValue &a, const T
                                                     const std::optional<TypedValue> &acc,
                                                     DType dtype) {
   llvm::SmallVector<DType> accumulators = accumulatorsOf(a.dtype);
-  if (a.dtype != b.dtype)
+  if (a.dtype != b.dtype && !(a.dtype.isFloat8() && b.dtype.isFloat8()))
     return dotError("dot of " + a.dtype.str() + " and " + b.dtype.str(),
                     "both operands must have one type: cast one with .to(...)", a, b, acc);
   if (accumulators.empty())
     return dotError("dot does not take " + a.dtype.str(),
-                    "operands are int8, uint8, float16, bfloat16, float32 or float64", a, b, acc);
+                    "operands are int8, uint8, float8e4nv, float8e5, float16, bfloat16, float32 or "
+                    "float64",
+                    a, b, acc);
   if (llvm::is_contained(accumulators, dtype))
     return std::nullopt;
   return dotError("dot of " + a.dtype.str() + " cannot accumulate in " + dtype.str(),

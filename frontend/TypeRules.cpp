@@ -15,6 +15,13 @@ DType tw::computeDTypeOf(DType dtype) {
   return dtype.isFloat() && dtype.bits() < 32 ? findDType("float32") : dtype;
 }
 
+DType tw::arithmeticDTypeOf(DType dtype) { return dtype.isFloat8() ? findDType("float32") : dtype; }
+
+bool tw::isFloat8WithInteger(PromotionOperand lhs, PromotionOperand rhs) {
+  return (lhs.dtype.isFloat8() && rhs.dtype.isInt() && !rhs.isLiteral) ||
+         (rhs.dtype.isFloat8() && lhs.dtype.isInt() && !lhs.isLiteral);
+}
+
 DType tw::promoteIntegerDTypes(DType lhs, DType rhs) {
   if (lhs.bits() != rhs.bits())
     return lhs.bits() > rhs.bits() ? lhs : rhs;
@@ -33,8 +40,14 @@ static DType promoteFloats(DType lhs, DType rhs) {
     return float64;
   if (lhs == float32 || rhs == float32)
     return float32;
-  // What is left is float16, bfloat16 and integers.
+  // What is left is float16, bfloat16, 8-bit floats and integers.
   DType float16 = findDType("float16");
+  if (lhs.isFloat8() && rhs.isFloat8())
+    return lhs == rhs ? lhs : float16; // which holds the values of both
+  if (lhs.isFloat8() && rhs.isFloat())
+    return rhs;
+  if (rhs.isFloat8() && lhs.isFloat())
+    return lhs;
   if (lhs.isFloat() && rhs.isFloat())
     return lhs == rhs ? lhs : float32;
   // bfloat16 has too few digits to take an integer tile; float16 does by Triton's rule.

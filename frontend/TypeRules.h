@@ -21,12 +21,17 @@ struct PromotionOperand {
 /// The dtype both operands are converted to. With `isDivision` (`/`, and `%` of floats) 16-bit
 /// floats are computed, and answered, in float32.
 DType promoteDTypes(PromotionOperand lhs, PromotionOperand rhs, bool isDivision = false);
+/// Whether an 8-bit float meets integers, none of them a literal: there is no type for both.
+bool isFloat8WithInteger(PromotionOperand lhs, PromotionOperand rhs);
 /// The wider of two integer dtypes; the unsigned one of two equally wide.
 DType promoteIntegerDTypes(DType lhs, DType rhs);
 /// Whether `//` or `%` would mix a signed and an unsigned integer. Bools have no sign.
 bool haveMixedSigns(DType lhs, DType rhs);
-/// The dtype that math functions are computed in: float32 for 16-bit floats.
+/// The dtype that math functions are computed in: float32 for floats of at most 16 bits.
 DType computeDTypeOf(DType dtype);
+/// The dtype that sums, products, maxima and comparisons are computed in: float32 for 8-bit floats,
+/// else the dtype itself.
+DType arithmeticDTypeOf(DType dtype);
 
 /// The smallest of int32, uint32, int64, uint64 that holds the number, if any does.
 std::optional<DType> dtypeOfIntLiteral(const llvm::APSInt &value);

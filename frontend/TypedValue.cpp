@@ -9,6 +9,7 @@ static bool hasKind(const DType &dtype, llvm::StringRef kind) {
 }
 
 bool DType::isFloat() const { return hasKind(*this, "float"); }
+bool DType::isFloat8() const { return isFloat() && bits() == 8; }
 bool DType::isSigned() const { return hasKind(*this, "sint"); }
 bool DType::isBool() const { return hasKind(*this, "bool"); }
 bool DType::isInt() const { return row && !isPointer && !isFloat(); }

@@ -17,7 +17,8 @@ struct DType {
   bool isPointer = false;
 
   bool operator==(const DType &) const = default;
-  bool isFloat() const;  // false for pointers
+  bool isFloat() const; // false for pointers
+  bool isFloat8() const;
   bool isInt() const;    // sint, uint or bool
   bool isSigned() const; // sint
   bool isBool() const;

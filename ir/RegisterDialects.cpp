@@ -8,6 +8,7 @@
 #include "mlir/IR/DialectRegistry.h"
 
 void tw::registerTileDialects(mlir::DialectRegistry &registry) {
-  registry.insert<tile::TileDialect, simt::SimtDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::ub::UBDialect>();
+  registry.insert<tile::TileDialect, simt::SimtDialect, mlir::arith::ArithDialect,
+                  mlir::func::FuncDialect, mlir::math::MathDialect, mlir::scf::SCFDialect,
+                  mlir::ub::UBDialect>();
 }

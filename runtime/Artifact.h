@@ -25,7 +25,8 @@ struct ArtifactBuffer {
 struct Artifact {
   std::string target; // "cpu", "reference", ...
   std::string symbol; // name of the entry in the binary
-  std::string binary; // cpu: relocatable ELF object; reference: Tile IR bytecode; GPUs: assembly text
+  std::string
+      binary; // cpu: relocatable ELF object; reference: Tile IR bytecode; GPUs: assembly text
   std::vector<ArtifactParameter> parameters;
   uint64_t scratchBytes = 0; // private memory that each running program needs, 64-byte aligned
   uint64_t codeBytes = 0;    // machine code, for reports

@@ -26,6 +26,7 @@ struct LaunchArgument {
 
 struct LaunchGrid {
   std::array<int32_t, 3> programs = {1, 1, 1};
+  uint64_t stream = 0; // of GPUs: the driver's handle of the stream to launch on; 0: its default
 };
 
 /// A kernel that a device has loaded; destroying it unloads the code.
@@ -42,6 +43,8 @@ public:
   /// Runs the whole grid and returns when it has finished (CPU devices) or is enqueued (GPUs).
   virtual std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
                                              std::span<const LaunchArgument> arguments) = 0;
+  /// Waits until everything that was launched has finished; says what failed in the meantime.
+  virtual std::optional<RuntimeError> synchronize() { return std::nullopt; }
 };
 
 } // namespace tw

@@ -4,11 +4,13 @@
 #include "backend/ContainCrash.h"
 #include "backend/Inspection.h"
 #include "backend/PassRun.h"
+#include "backend/Reproducer.h"
 #include "backend/api/BuildId.h"
 #include "backend/api/CacheKey.h"
 #include "backend/api/Reports.h"
 #include "backend/api/Service.h"
 #include "backend/cpu/CpuDevice.h"
+#include "backend/nvidia/CudaDevice.h"
 #include "backend/warpsim/WarpsimDevice.h"
 #include "frontend/Frontend.h"
 #include <chrono>
@@ -25,6 +27,7 @@ struct Request {
   const TargetEntry &entry;
   const StaticEvaluator &evaluator;
   std::string key;
+  DebugSettings debug;
 };
 
 class Stopwatch {
@@ -66,9 +69,8 @@ static std::vector<KernelArgument> argumentsOf(const Specialization &specializat
 }
 
 /// The frontend, contained: whatever happens in it, the result has a module or an error.
-static FrontendResult runFrontend(mlir::MLIRContext &context, const KernelSource &source,
-                                  const Specialization &specialization,
-                                  const StaticEvaluator &evaluator) {
+static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &request) {
+  const auto &[source, specialization, entry, evaluator, key, debug] = request;
   FrontendOptions options;
   options.debug = specialization.options.debug;
   options.numWarps = specialization.options.numWarps;
@@ -86,6 +88,11 @@ static FrontendResult runFrontend(mlir::MLIRContext &context, const KernelSource
     abandonThreadContext();
     FrontendResult failed;
     failed.diagnostics.push_back(internalError("the frontend crashed: " + crash));
+    std::string path =
+        writeReproducer(debug, "source", "json", [&](llvm::StringRef) { return source.json(); });
+    if (!path.empty())
+      failed.diagnostics.back().hint =
+          "this is a fault of the compiler, please report it with the captured source " + path;
     return failed;
   }
   if (!result->module && !hasError(result->diagnostics))
@@ -106,9 +113,8 @@ static void addReproduction(const Request &request, std::vector<Diagnostic> &dia
   }
   for (Diagnostic &diagnostic : diagnostics)
     if (diagnostic.kind == DiagnosticKind::Internal)
-      diagnostic.hint = "this is a fault of the compiler, please report it; to reproduce: target " +
-                        request.entry.target->name() + ", arguments (" + arguments + "), build " +
-                        identifyBuild();
+      diagnostic.hint += "; compiled for target " + request.entry.target->name() + ", arguments (" +
+                         arguments + "), build " + identifyBuild();
 }
 
 static void addReports(const std::vector<Diagnostic> &diagnostics,
@@ -135,12 +141,11 @@ static void nameParameters(const Specialization &specialization, const std::vect
 static bool build(const Request &request, Artifact &artifact, std::vector<Report> &reports) {
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
   Stopwatch watch;
-  FrontendResult frontend =
-      runFrontend(*context, request.source, request.specialization, request.evaluator);
+  FrontendResult frontend = runFrontend(*context, request);
   artifact.milliseconds["frontend"] = watch.milliseconds();
-  bool built = frontend.module &&
-               compileModule(*frontend.module, *request.entry.target,
-                             request.specialization.options, artifact, frontend.diagnostics);
+  bool built = frontend.module && compileModule(*frontend.module, *request.entry.target,
+                                                request.specialization.options, artifact,
+                                                frontend.diagnostics, request.debug);
   if (!built && isThreadContextAbandoned())
     (void)frontend.module.release(); // its context is gone from this thread
   if (built)
@@ -178,11 +183,13 @@ static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
   if (!bytes)
     return nullptr;
   Artifact artifact;
-  std::vector<Report> unused; // a failure here is answered by compiling anew
+  std::vector<Report> failures; // answered by compiling anew
   std::shared_ptr<CompiledKernel> kernel;
   if (decodeArtifact(*bytes, artifact))
-    kernel = load(key, device, std::move(artifact), Origin::Disk, unused);
-  if (!kernel)
+    kernel = load(key, device, std::move(artifact), Origin::Disk, failures);
+  // A device without memory, for example, says nothing against what is stored.
+  bool isDeviceAtFault = !failures.empty() && failures.front().kind != "internal";
+  if (!kernel && !isDeviceAtFault)
     cache.remove(key);
   return kernel;
 }
@@ -215,6 +222,21 @@ static std::shared_ptr<CompiledKernel> fromMemory(const CompiledKernel &stored) 
   return kernel;
 }
 
+static DebugSettings identified(DebugSettings debug, const std::string &key) {
+  debug.key = key;
+  debug.buildId = identifyBuild();
+  return debug;
+}
+
+/// Compiles a kernel that is looked into.
+static std::shared_ptr<CompiledKernel> compileAnew(const Request &request,
+                                                   std::vector<Report> &reports) {
+  Artifact artifact;
+  if (!build(request, artifact, reports))
+    return nullptr;
+  return load(request.key, request.entry.device, std::move(artifact), Origin::Compiled, reports);
+}
+
 static std::string keyOf(const SourceDigests &source, const Specialization &specialization,
                          const std::string &name, const Target &target) {
   // A target that embeds source locations depends on the whole buffer.
@@ -224,7 +246,7 @@ static std::string keyOf(const SourceDigests &source, const Specialization &spec
 
 CompileResult api::compile(const KernelSource &source, const Specialization &specialization,
                            const std::string &target, const StaticEvaluator &evaluator,
-                           const CacheSettings &cacheSettings) {
+                           const CacheSettings &cacheSettings, const DebugSettings &debug) {
   CompileResult result;
   RuntimeError error;
   const TargetEntry *entry = service().findTarget(target, error);
@@ -232,8 +254,12 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
     result.reports.push_back(makeReport(diagnosticOf(error), {}));
     return result;
   }
-  Request request{source, specialization, *entry, evaluator,
-                  keyOf(source.digests(), specialization, target, *entry->target)};
+  const std::string key = keyOf(source.digests(), specialization, target, *entry->target);
+  Request request{source, specialization, *entry, evaluator, key, identified(debug, key)};
+  if (needsCompilation(debug)) {
+    result.kernel = compileAnew(request, result.reports);
+    return result;
+  }
   bool isOwner;
   if (auto stored = service().store.findOrBegin(request.key, isOwner)) {
     result.kernel = fromMemory(*stored);
@@ -271,7 +297,8 @@ std::shared_ptr<CompiledKernel> api::find(const SourceDigests &source,
 
 CompileResult api::inspect(const KernelSource &source, const Specialization &specialization,
                            const std::string &target, const std::string &stage,
-                           const StaticEvaluator &evaluator, std::string &text) {
+                           const StaticEvaluator &evaluator, std::string &text,
+                           const DebugSettings &debug) {
   CompileResult result;
   RuntimeError error;
   const TargetEntry *entry = service().findTarget(target, error);
@@ -279,12 +306,13 @@ CompileResult api::inspect(const KernelSource &source, const Specialization &spe
     result.reports.push_back(makeReport(diagnosticOf(error), {}));
     return result;
   }
-  Request request{source, specialization, *entry, evaluator, ""};
+  const std::string key = keyOf(source.digests(), specialization, target, *entry->target);
+  Request request{source, specialization, *entry, evaluator, key, identified(debug, key)};
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
-  FrontendResult frontend = runFrontend(*context, source, specialization, evaluator);
+  FrontendResult frontend = runFrontend(*context, request);
   bool printed =
       frontend.module && inspectModule(*frontend.module, *entry->target, specialization.options,
-                                       stage, text, frontend.diagnostics);
+                                       stage, text, frontend.diagnostics, request.debug);
   if (!printed && isThreadContextAbandoned())
     (void)frontend.module.release();
   addReproduction(request, frontend.diagnostics);
@@ -328,6 +356,39 @@ static bool isSimulated(const std::string &device) { return device.starts_with("
 
 std::vector<std::string> api::targets() { return service().names(); }
 
+std::optional<RuntimeError> api::synchronize(const std::string &device) {
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(device, error);
+  return entry ? entry->device->synchronize() : error;
+}
+
+std::shared_ptr<DeviceMemory> api::allocate(const std::string &device, uint64_t bytes,
+                                            RuntimeError &error) {
+  const TargetEntry *entry = service().findTarget(device, error);
+  if (!entry)
+    return nullptr;
+  if (llvm::StringRef(device).starts_with("cuda:"))
+    return allocateCudaMemory(*entry->device, bytes, error);
+  error = {RuntimeError::Kind::Launch, "TW0401", "`" + device + "` has no memory of its own",
+           "kernels there take arrays of the host"};
+  return nullptr;
+}
+
+void api::setCudaLibrary(const std::string &path) { service().setCudaLibrary(path); }
+
+void api::setAssemblerDirectories(std::vector<std::string> directories) {
+  service().setAssemblerDirectories(std::move(directories));
+}
+
+std::vector<std::string> api::gpus(bool opens) {
+  std::vector<std::string> names;
+  RuntimeError unused;
+  if (auto driver = service().cudaDriver(opens, unused))
+    for (int index = 0; index < driver->numDevices; ++index)
+      names.push_back("cuda:" + std::to_string(index));
+  return names;
+}
+
 std::optional<RuntimeError> api::checkTarget(const std::string &target) {
   RuntimeError error;
   if (service().findTarget(target, error))
@@ -341,22 +402,38 @@ std::string api::simulationReport(const std::string &device) {
   return entry && isSimulated(device) ? lastReportJson(*entry->device) : "";
 }
 
+template <typename Value, size_t count>
+static bool chooseNamed(const std::pair<llvm::StringLiteral, Value> (&rows)[count],
+                        llvm::StringRef name, Value &value) {
+  const auto *row = llvm::find_if(rows, [&](const auto &row) { return row.first == name; });
+  if (row == std::end(rows))
+    return false;
+  value = row->second;
+  return true;
+}
+
 bool api::setSimulationOptions(const std::string &device, const SimulationOptions &options) {
-  using Schedule = warpsim::LaunchOptions::Schedule;
-  static constexpr std::pair<llvm::StringLiteral, Schedule> kSchedules[] = {
-      {"round-robin", Schedule::RoundRobin},
-      {"greedy", Schedule::Greedy},
-      {"reverse", Schedule::Reverse},
-      {"random", Schedule::Random}};
-  const auto *schedule =
-      llvm::find_if(kSchedules, [&](const auto &row) { return row.first == options.schedule; });
+  using Launch = warpsim::LaunchOptions;
+  static constexpr std::pair<llvm::StringLiteral, Launch::Schedule> kSchedules[] = {
+      {"round-robin", Launch::Schedule::RoundRobin},
+      {"greedy", Launch::Schedule::Greedy},
+      {"reverse", Launch::Schedule::Reverse},
+      {"random", Launch::Schedule::Random}};
+  static constexpr std::pair<llvm::StringLiteral, Launch::Completion> kCompletions[] = {
+      {"late", Launch::Completion::Late},
+      {"early", Launch::Completion::Early},
+      {"random", Launch::Completion::Random}};
+  static constexpr std::pair<llvm::StringLiteral, Launch::Arithmetic> kArithmetics[] = {
+      {"fast", Launch::Arithmetic::Fast}, {"exact", Launch::Arithmetic::Exact}};
   RuntimeError error;
   const TargetEntry *entry = service().findTarget(device, error);
-  if (!entry || !isSimulated(device) || schedule == std::end(kSchedules))
+  Launch launch;
+  if (!entry || !isSimulated(device) ||
+      !chooseNamed(kSchedules, options.schedule, launch.schedule) ||
+      !chooseNamed(kCompletions, options.completion, launch.completion) ||
+      !chooseNamed(kArithmetics, options.arithmetic, launch.arithmetic))
     return false;
-  warpsim::LaunchOptions launch;
-  launch.schedule = schedule->second;
-  launch.seed = options.seed;
+  launch.seed = launch.completionSeed = options.seed;
   launch.ctas = options.ctas;
   tw::setSimulationOptions(*entry->device, launch);
   return true;

@@ -1,7 +1,9 @@
 // The public C++ interface: compile, cache and launch kernels without Python. No LLVM types.
 #ifndef BACKEND_API_COMPILE_H
 #define BACKEND_API_COMPILE_H
+#include "backend/DebugSettings.h"
 #include "runtime/Device.h"
+#include "runtime/DeviceMemory.h"
 #include "runtime/Specialization.h"
 #include <functional>
 #include <memory>
@@ -14,7 +16,7 @@ namespace tw::api {
 struct Report {
   std::string kind;     // "compile", "unsupported", "launch", "device", "internal"
   std::string severity; // "error", "warning", "remark"
-  std::string code, message, rendered, json;
+  std::string code, message, hint, rendered, json;
 };
 
 /// Evaluates static expressions that the frontend does not know: frontend/Frontend.h.
@@ -63,10 +65,11 @@ struct CacheSettings {
 };
 
 /// Compiles for a target ("cpu", "reference", "sim:sm_80", ...) or finds the result in memory or on
-/// disk. Thread safe; one compile per key at a time.
+/// disk. Thread safe; one compile per key at a time. A kernel that is looked into (dumps,
+/// overrides, remarks) is compiled every time and kept nowhere.
 CompileResult compile(const KernelSource &source, const Specialization &specialization,
                       const std::string &target, const StaticEvaluator &evaluator,
-                      const CacheSettings &cache);
+                      const CacheSettings &cache, const DebugSettings &debug = {});
 
 /// The kernel from memory or disk by the digests of its source, so that nobody has to make the
 /// source's text; null where it has to be compiled.
@@ -74,10 +77,12 @@ std::shared_ptr<CompiledKernel> find(const SourceDigests &source,
                                      const Specialization &specialization,
                                      const std::string &target, const CacheSettings &cache);
 
-/// The text of one stage: "tile", "lowered", "llvm-dialect", "llvm", "asm".
+/// The text of one stage: "tile", "lowered", "llvm-dialect", "llvm", "asm"; nothing after that
+/// stage runs.
 CompileResult inspect(const KernelSource &source, const Specialization &specialization,
                       const std::string &target, const std::string &stage,
-                      const StaticEvaluator &evaluator, std::string &text);
+                      const StaticEvaluator &evaluator, std::string &text,
+                      const DebugSettings &debug = {});
 
 /// Runs a kernel over a grid on its device. No error: empty.
 std::optional<RuntimeError> launch(CompiledKernel &kernel, const LaunchGrid &grid,
@@ -95,6 +100,22 @@ void writeRecord(const std::string &key, const std::string &content, const Cache
 /// looks on disk again.
 void forgetLoadedKernels();
 
+/// Waits until everything that was launched on a device has finished; says what failed since then.
+std::optional<RuntimeError> synchronize(const std::string &device);
+
+/// Memory of a GPU, for tests and programs without a framework that has it.
+std::shared_ptr<DeviceMemory> allocate(const std::string &device, uint64_t bytes,
+                                       RuntimeError &error);
+
+/// Where the CUDA driver's library is (empty: where the loader finds libcuda.so.1). Heeded until
+/// the driver is opened, which the first use of a device "cuda:0" does.
+void setCudaLibrary(const std::string &path);
+/// Where libnvJitLink may be, before the usual places. For targets that are not used yet.
+void setAssemblerDirectories(std::vector<std::string> directories);
+/// The GPUs ("cuda:0", ...) of the drivers that were opened; `opens` opens them first. Empty where
+/// there are none, for whatever reason.
+std::vector<std::string> gpus(bool opens);
+
 /// Why no kernel can be compiled for a name, or nothing.
 std::optional<RuntimeError> checkTarget(const std::string &target);
 
@@ -103,11 +124,13 @@ std::optional<RuntimeError> checkTarget(const std::string &target);
 /// nothing.
 std::string simulationReport(const std::string &device);
 /// Options of launches on a simulated device from now on: see warpsim::LaunchOptions. False when
-/// the device simulates nothing or the schedule is unknown.
+/// the device simulates nothing or a word is unknown.
 struct SimulationOptions {
   std::string schedule = "round-robin"; // or greedy, reverse, random
   uint64_t seed = 0;
-  std::vector<uint64_t> ctas; // linear numbers of the programs to run; empty: all
+  std::vector<uint64_t> ctas;      // linear numbers of the programs to run; empty: all
+  std::string completion = "late"; // of asynchronous copies; or early, random (with the seed)
+  std::string arithmetic = "fast"; // of matrix instructions; or exact
 };
 bool setSimulationOptions(const std::string &device, const SimulationOptions &options);
 

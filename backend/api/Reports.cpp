@@ -44,6 +44,7 @@ Report api::makeReport(const Diagnostic &diagnostic, const std::vector<SourceTex
   report.severity = tw::nameOf(diagnostic.severity).str();
   report.code = diagnostic.code;
   report.message = diagnostic.message;
+  report.hint = diagnostic.hint;
   report.rendered = renderDiagnostic(diagnostic, sources);
   llvm::json::Object object{{"kind", report.kind},
                             {"severity", report.severity},

@@ -5,9 +5,11 @@
 #include "backend/api/CacheKey.h"
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuTarget.h"
+#include "backend/nvidia/CudaDevice.h"
 #include "backend/nvidia/NvidiaTarget.h"
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/warpsim/WarpsimDevice.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace tw;
 using namespace tw::api;
@@ -61,17 +63,58 @@ std::vector<std::string> Service::names() const {
   return names;
 }
 
-/// A target and device whose name has an arch: made when first asked for.
-static std::optional<TargetEntry> makeEntry(llvm::StringRef name, RuntimeError &error) {
-  auto [kind, rest] = name.split(':');
+std::shared_ptr<const nvidia::CudaDriver> Service::cudaDriver(bool opens, RuntimeError &error) {
+  std::lock_guard lock(cudaMutex);
+  if (!cuda && opens)
+    cuda = nvidia::openCudaDriver(cudaSettings, error);
+  return cuda;
+}
+
+void Service::setCudaLibrary(const std::string &path) {
+  std::lock_guard lock(cudaMutex);
+  cudaSettings.library = path;
+}
+
+void Service::setAssemblerDirectories(std::vector<std::string> directories) {
+  std::lock_guard lock(entriesMutex);
+  assemblers.libraryDirectories = std::move(directories);
+}
+
+/// A GPU of this machine, with the target that it runs the code of.
+std::optional<TargetEntry> Service::makeCudaEntry(const std::string &number, RuntimeError &error) {
+  int index = 0;
+  std::string name = "cuda:" + number;
+  // One spelling for each GPU: "cuda:00" would be another device with the same memory.
+  if (!llvm::to_integer(number, index, 10) || number != std::to_string(index)) {
+    error = {RuntimeError::Kind::Launch, "TW0401", "there is no device `" + name + "`",
+             "GPUs are called cuda:0, cuda:1, ..."};
+    return std::nullopt;
+  }
+  std::shared_ptr<const nvidia::CudaDriver> driver = cudaDriver(/*opens=*/true, error);
+  if (!driver)
+    return std::nullopt;
+  std::optional<CudaGpu> gpu = findCudaGpu(std::move(driver), index, error);
+  if (!gpu)
+    return std::nullopt;
+  const CudaArchChoice &choice = gpu->choice;
+  return TargetEntry{
+      makeNvidiaTarget(choice.arch->name.str(), /*assembles=*/choice.isExact, assemblers),
+      makeCudaDevice(*gpu)};
+}
+
+/// A target and device whose name has an arch or a number: made when first asked for.
+std::optional<TargetEntry> Service::makeEntry(const std::string &name, RuntimeError &error) {
+  auto [kind, rest] = llvm::StringRef(name).split(':');
+  if (kind == "cuda")
+    return makeCudaEntry(rest.str(), error);
   std::string arch = rest.str();
   bool isArch = llvm::is_contained(nvidiaArchs(), arch);
   if (kind == "sim" && isArch)
     return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/false), makeWarpsimDevice(arch)};
   if (kind == "nvidia" && isArch)
-    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/true),
-                       std::make_shared<CompileOnlyDevice>(name.str())};
-  error = {RuntimeError::Kind::Launch, "TW0401", ("there is no device `" + name + "`").str(), ""};
+    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/true, assemblers),
+                       std::make_shared<CompileOnlyDevice>(name)};
+  error = {RuntimeError::Kind::Launch, "TW0401", "there is no device `" + name + "`", ""};
   if ((kind == "sim" || kind == "nvidia") && !arch.empty())
     error.hint = "did you mean " + kind.str() + ":" + closestArch(arch) + "?";
   else

@@ -4,6 +4,8 @@
 #include "backend/Target.h"
 #include "backend/api/Compile.h"
 #include "backend/api/KernelStore.h"
+#include "backend/nvidia/AssemblePtx.h"
+#include "backend/nvidia/CudaDriver.h"
 #include "runtime/DiskCache.h"
 #include <map>
 #include <mutex>
@@ -25,6 +27,13 @@ public:
   std::vector<std::string> names() const;
   Device &cpu() { return *entries["cpu"].device; }
 
+  /// The CUDA driver; with `opens` it is opened if it was not yet, else null before that. Null with
+  /// a reason in `error` where it cannot be opened, and then tried again at the next use.
+  std::shared_ptr<const nvidia::CudaDriver> cudaDriver(bool opens, RuntimeError &error);
+  void setCudaLibrary(const std::string &path);
+  /// For targets that are made after this.
+  void setAssemblerDirectories(std::vector<std::string> directories);
+
   DiskCache *acquireCache(const CacheSettings &settings);
   /// The records of a cache; null where its kernels cannot be kept either.
   DiskCache *acquireRecords(const CacheSettings &settings);
@@ -35,10 +44,16 @@ public:
   CacheMap caches, records;
 
 private:
+  std::optional<TargetEntry> makeEntry(const std::string &name, RuntimeError &error);
+  std::optional<TargetEntry> makeCudaEntry(const std::string &number, RuntimeError &error);
   DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings);
 
-  std::mutex entriesMutex; // guards the map; entries never go away
+  std::mutex entriesMutex; // guards the map, whose entries never go away, and the settings
+  AssemblerSettings assemblers;
   std::map<std::string, TargetEntry> entries;
+  std::mutex cudaMutex; // guards the two below
+  nvidia::CudaDriverSettings cudaSettings;
+  std::shared_ptr<const nvidia::CudaDriver> cuda;
 };
 
 /// Never destroyed: kernels may outlive static destructors.

@@ -102,6 +102,15 @@ public:
       artifact.scratchBytes = scratch.getInt();
     return true;
   }
+  llvm::StringRef textStage() const override { return "asm"; }
+  bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override {
+    EmittedCode code;
+    if (!assembleText(text, host, code, error))
+      return false;
+    artifact.binary = std::move(code.bytes);
+    artifact.codeBytes = code.codeBytes;
+    return true;
+  }
   bool print(mlir::ModuleOp lowered, CodeForm form, std::string &text,
              std::string &error) const override {
     EmittedCode code;

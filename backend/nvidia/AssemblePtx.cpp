@@ -2,13 +2,40 @@
 #include "backend/nvidia/AssemblePtx.h"
 #include "backend/nvidia/JitLink.h"
 #include "backend/nvidia/PtxasProgram.h"
+#include "llvm/Support/FileSystem.h"
 
 using namespace tw;
 
+/// "name <bytes> <nanoseconds>" of a file that is there.
+static std::string identifyFile(const char *name, const std::string &path) {
+  llvm::sys::fs::file_status status;
+  if (path.empty() || llvm::sys::fs::status(path, status))
+    return "";
+  return std::string(name) + " " + std::to_string(status.getSize()) + " " +
+         std::to_string(status.getLastModificationTime().time_since_epoch().count()) + ";";
+}
+
+std::string tw::identifyAssemblers(const AssemblerSettings &settings) {
+  return identifyFile("nvJitLink", nvidia::findJitLink(settings.libraryDirectories)) +
+         identifyFile("ptxas", nvidia::findPtxas(settings.ptxas));
+}
+
+bool tw::nvidia::isTooOld(const std::string &log) {
+  llvm::StringRef text(log);
+  return text.contains("Unsupported .version") || text.contains("unsupported .version") ||
+         text.contains("is not defined for option") || text.contains("Unsupported .target");
+}
+
+/// The program comes first for its code: the library makes relocatable code, in which shuffles and
+/// square roots may call functions, and those calls cost registers (a layer norm: 48, not 32).
 bool tw::assemblePtx(const std::string &ptx, const std::string &arch,
                      const AssemblerSettings &settings, AssembledPtx &result, std::string &error) {
-  error.clear();
-  return nvidia::assembleWithJitLink(ptx, arch, settings.libraryDirectories, result, error) ||
-         (error.empty() && nvidia::assembleWithProgram(ptx, arch, settings.ptxas, result, error)) ||
-         error.empty();
+  if (nvidia::assembleWithProgram(ptx, arch, settings.ptxas, result, error))
+    return true;
+  std::string programError = nvidia::isTooOld(error) ? "" : error;
+  if (nvidia::assembleWithJitLink(ptx, arch, settings.libraryDirectories, result, error))
+    return true;
+  if (error.empty())
+    error = programError;
+  return error.empty();
 }

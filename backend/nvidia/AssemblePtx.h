@@ -18,10 +18,19 @@ struct AssembledPtx {
   std::string assembler; // "nvJitLink" or "ptxas"
 };
 
+/// Which assemblers `assemblePtx` finds, for cache keys: each one's name with its file's size and
+/// time of change, which a new version changes. Opening the library to ask it would take 0.1 s.
+std::string identifyAssemblers(const AssemblerSettings &settings);
+
 /// Assembles PTX for an architecture ("sm_80"). False with `error` when an assembler refuses the
 /// text or dies; having none is no failure.
 bool assemblePtx(const std::string &ptx, const std::string &arch, const AssemblerSettings &settings,
                  AssembledPtx &result, std::string &error);
+
+namespace nvidia {
+/// Whether an assembler's log only says that it is older than the PTX or the GPU.
+bool isTooOld(const std::string &log);
+} // namespace nvidia
 
 } // namespace tw
 #endif

@@ -3,6 +3,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 #include <dlfcn.h>
 
 using namespace tw;
@@ -57,20 +58,33 @@ static bool bindAll(void *library, JitLinkFunctions &f) {
   return false;
 }
 
-/// Opens the library. It stays open until the process ends: opening it takes 0.1 s, and a second
-/// time nothing.
-static bool openJitLink(const std::vector<std::string> &directories, JitLinkFunctions &functions) {
-  std::vector<std::string> places = directories;
+/// Where the library may be, in the order of trying; names without a folder last.
+static std::vector<std::string> candidatePaths(const std::vector<std::string> &directories) {
+  std::vector<std::string> places = directories, paths;
   places.insert(places.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib",
                                "/opt/cuda/lib64", ""});
   for (const std::string &place : places)
-    for (const char *name : {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"}) {
-      std::string path = place.empty() ? name : place + "/" + name;
-      void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-      if (library && bindAll(library, functions))
-        return true;
-    }
+    for (const char *name : {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"})
+      paths.push_back(place.empty() ? name : place + "/" + name);
+  return paths;
+}
+
+/// Opens the library. It stays open until the process ends: opening it takes 0.1 s, and a second
+/// time nothing.
+static bool openJitLink(const std::vector<std::string> &directories, JitLinkFunctions &functions) {
+  for (const std::string &path : candidatePaths(directories)) {
+    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (library && bindAll(library, functions))
+      return true;
+  }
   return false;
+}
+
+std::string tw::nvidia::findJitLink(const std::vector<std::string> &directories) {
+  for (const std::string &path : candidatePaths(directories))
+    if (llvm::StringRef(path).contains('/') && llvm::sys::fs::exists(path))
+      return path;
+  return "";
 }
 
 /// Reads one of the library's logs, which end in zeros.
@@ -83,12 +97,6 @@ static std::string readLog(Handle handle, int (*bytes)(Handle, size_t *),
   if (read(handle, text.data()) != kSuccess)
     return "";
   return llvm::StringRef(text).rtrim('\0').str();
-}
-
-/// Whether the error only says that this library is older than the PTX or the GPU.
-static bool isTooOld(llvm::StringRef error) {
-  return error.contains("Unsupported .version") || error.contains("unsupported .version") ||
-         error.contains("is not defined for option") || error.contains("Unsupported .target");
 }
 
 bool tw::nvidia::assembleWithJitLink(const std::string &ptx, const std::string &arch,

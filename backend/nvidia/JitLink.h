@@ -5,6 +5,9 @@
 
 namespace tw::nvidia {
 
+/// The file that would be opened, as far as that can be told without the loader's search path.
+std::string findJitLink(const std::vector<std::string> &directories);
+
 /// Assembles with libnvJitLink. False with an empty `error` when the library cannot be found or is
 /// too old for the architecture.
 bool assembleWithJitLink(const std::string &ptx, const std::string &arch,

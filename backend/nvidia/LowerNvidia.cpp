@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -132,15 +133,20 @@ static Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
   return LLVM::BitcastOp::create(b, loc, type, value);
 }
 
-/// The instruction of an approximation, without flushing subnormals to zero: Tile IR keeps them.
+/// The instruction of an approximation. Without .ftz subnormals are kept, at the price of scaling
+/// the operand where the result may be one.
 static const char *approximation(simt::ApproxKind kind) {
   switch (kind) {
   case simt::ApproxKind::Exp2:
     return "ex2.approx.f32";
+  case simt::ApproxKind::Exp2Flushed:
+    return "ex2.approx.ftz.f32";
   case simt::ApproxKind::Log2:
     return "lg2.approx.f32";
   case simt::ApproxKind::Reciprocal:
     return "rcp.approx.f32";
+  case simt::ApproxKind::ReciprocalFlushed:
+    return "rcp.approx.ftz.f32";
   case simt::ApproxKind::Sqrt:
     return "sqrt.approx.f32";
   case simt::ApproxKind::Rsqrt:
@@ -195,6 +201,8 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
     op->getResult(0).replaceAllUsesWith(value);
     return success();
   }
+  if (isFloat8Cast(op))
+    return lowerFloat8Cast(lowering, op), success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<simt::BarrierOp>(
           [&](auto barrier) { return lowerBarrier(lowering, barrier), success(); })
@@ -251,7 +259,7 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps) {
   Lowering lowering(kernel, numWarps, targetOf(kernel));
   SmallVector<Operation *> operations;
   kernel.walk([&](Operation *op) {
-    if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()))
+    if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()) || isFloat8Cast(op))
       operations.push_back(op);
   });
   for (Operation *op : operations) {
@@ -271,7 +279,8 @@ struct LowerNvidia : PassWrapper<LowerNvidia, OperationPass<ModuleOp>> {
     return "what one thread does becomes intrinsics and inline PTX";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<LLVM::LLVMDialect, arith::ArithDialect, scf::SCFDialect>();
+    registry
+        .insert<LLVM::LLVMDialect, arith::ArithDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
     auto numWarps = getOperation()->getAttrOfType<IntegerAttr>(simt::kNumWarps);

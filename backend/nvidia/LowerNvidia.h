@@ -60,6 +60,9 @@ void lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op);
 void lowerLoadMatrix(Lowering &lowering, simt::LoadMatrixOp op);
 void lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
 void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
+// LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs
+bool isFloat8Cast(mlir::Operation *op);
+void lowerFloat8Cast(Lowering &lowering, mlir::Operation *op);
 // LowerDebugCalls.cpp
 void lowerPrint(Lowering &lowering, simt::PrintOp op);
 void lowerAssert(Lowering &lowering, simt::AssertOp op);

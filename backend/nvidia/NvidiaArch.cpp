@@ -78,6 +78,8 @@ tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch
   llvm::SmallVector<mlir::StringAttr> features = {builder.getStringAttr("atomic-f16"),
                                                   builder.getStringAttr("redux"),
                                                   builder.getStringAttr(kLoadMatrix)};
+  if (arch.number >= 89)
+    features.push_back(builder.getStringAttr("float8-casts"));
   if (arch.number >= 90)
     for (const char *feature : {"bf16-arith", "atomic-bf16"})
       features.push_back(builder.getStringAttr(feature));

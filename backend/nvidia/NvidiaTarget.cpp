@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
 #include <chrono>
 
 using namespace mlir;
@@ -49,20 +50,22 @@ class NvidiaTarget final : public Target {
 public:
   NvidiaTarget(const NvidiaArch &arch, bool assembles, AssemblerSettings settings)
       : arch(arch), assembles(assembles), settings(std::move(settings)) {
+    assemblers = assembles ? identifyAssemblers(this->settings) : "ptx only";
     machine.triple = "nvptx64-nvidia-cuda";
     machine.cpu = arch.name.str();
     machine.features = "+ptx" + arch.ptxVersion.str();
   }
   std::string name() const override { return "nvidia:" + arch.name.str(); }
   std::string describe() const override {
-    return machine.triple + ";" + machine.cpu + ";" + machine.features +
-           (assembles ? ";assembled" : ";ptx only");
+    return machine.triple + ";" + machine.cpu + ";" + machine.features + ";" + assemblers;
   }
   std::string symbolOf(StringRef kernelName) const override;
   bool keepsLocations() const override { return true; }
   ArrayRef<StringLiteral> stages() const override;
   void addPasses(OpPassManager &pm, const CompileOptions &options) const override;
   bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
+  StringRef textStage() const override { return "ptx"; }
+  bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override;
   bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
 
 private:
@@ -72,6 +75,7 @@ private:
   const NvidiaArch &arch;
   bool assembles;
   AssemblerSettings settings;
+  std::string assemblers; // which of them there are: part of the key of what they make
   LlvmMachine machine;
 };
 } // namespace
@@ -164,6 +168,13 @@ bool NvidiaTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &er
   return !assembles || assemble(artifact, error);
 }
 
+bool NvidiaTarget::compileText(const std::string &text, Artifact &artifact,
+                               std::string &error) const {
+  artifact.binary = text;
+  artifact.assembled.clear();
+  return !assembles || assemble(artifact, error);
+}
+
 /// The symbol of the one kernel in a module of the LLVM dialect.
 static std::string kernelSymbol(ModuleOp lowered) {
   for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
@@ -172,14 +183,18 @@ static std::string kernelSymbol(ModuleOp lowered) {
   return "";
 }
 
+/// What a program takes, as JSON.
 static std::string printResources(const Artifact &artifact) {
-  std::string text;
+  llvm::json::Object object;
   for (const auto &[name, value] : artifact.resources)
-    text += name + " " + std::to_string(value) + "\n";
+    object[name] = value;
+  llvm::json::Array buffers;
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
-    text += "shared buffer \"" + buffer.name + "\" at " + std::to_string(buffer.offset) + ", " +
-            std::to_string(buffer.bytes) + " bytes\n";
-  return text;
+    buffers.push_back(llvm::json::Object{{"name", llvm::json::fixUTF8(buffer.name)},
+                                         {"offset", int64_t(buffer.offset)},
+                                         {"bytes", int64_t(buffer.bytes)}});
+  object["shared_buffers"] = std::move(buffers);
+  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
 }
 
 bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,

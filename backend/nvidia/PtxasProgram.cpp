@@ -8,8 +8,7 @@
 
 using namespace tw;
 
-/// The program, or nothing.
-static std::string findPtxas(const std::string &path) {
+std::string tw::nvidia::findPtxas(const std::string &path) {
   if (!path.empty())
     return llvm::sys::fs::can_execute(path) ? path : "";
   if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))

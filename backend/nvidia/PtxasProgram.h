@@ -5,6 +5,10 @@
 
 namespace tw::nvidia {
 
+/// The program `path`, or where that is empty the ptxas of the search path or the CUDA toolkit;
+/// empty when there is none.
+std::string findPtxas(const std::string &path);
+
 /// Assembles with the program `path`, or with the ptxas of the search path or the CUDA toolkit
 /// where `path` is empty. False with an empty `error` when there is none.
 bool assembleWithProgram(const std::string &ptx, const std::string &arch, const std::string &path,

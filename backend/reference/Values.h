@@ -35,7 +35,8 @@ llvm::APFloat toApFloat(mlir::Type floatType, uint64_t bits);
 uint64_t fromApFloat(const llvm::APFloat &value);
 /// Exact for every float type of at most 64 bits.
 double toDouble(mlir::Type floatType, uint64_t bits);
-/// Rounds once, to nearest even unless asked otherwise. f8E4M3FN saturates, other types overflow.
+/// Rounds once, to nearest even unless asked otherwise. 8-bit floats saturate, other types
+/// overflow.
 uint64_t fromDouble(mlir::Type floatType, double value,
                     llvm::RoundingMode rounding = llvm::RoundingMode::NearestTiesToEven);
 

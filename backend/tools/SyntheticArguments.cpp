@@ -11,7 +11,7 @@ using namespace tw;
 static unsigned bitWidth(llvm::StringRef type) {
   return llvm::StringSwitch<unsigned>(type)
       .Case("i1", 1)
-      .Case("i8", 8)
+      .Cases({"i8", "f8E4M3FN", "f8E5M2"}, 8)
       .Cases({"i16", "f16", "bf16"}, 16)
       .Cases({"i32", "f32"}, 32)
       .Cases({"i64", "f64"}, 64)
@@ -25,6 +25,10 @@ static const llvm::fltSemantics &semanticsOf(llvm::StringRef type) {
     return llvm::APFloat::IEEEhalf();
   if (type == "bf16")
     return llvm::APFloat::BFloat();
+  if (type == "f8E4M3FN")
+    return llvm::APFloat::Float8E4M3FN();
+  if (type == "f8E5M2")
+    return llvm::APFloat::Float8E5M2();
   return type == "f32" ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble();
 }
 

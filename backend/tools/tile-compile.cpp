@@ -28,6 +28,18 @@ struct CommandLine {
       "emit", cl::desc("print a stage, as tile, lowered, llvm, asm, ptx, resources; an "
                        "unknown one lists those of the target")};
   cl::opt<int> numWarps{"num-warps", cl::desc("warps of a program, on GPUs"), cl::init(4)};
+  cl::opt<int> numStages{"num-stages", cl::desc("iterations of a loop in flight, on GPUs"),
+                         cl::init(3)};
+  cl::opt<std::string> fromStage{"from-stage",
+                                 cl::desc("the input is what this stage ends with; needs --emit")};
+  cl::opt<unsigned> fromPass{
+      "from-pass", cl::desc("the input is what this pass begins with, by its number in dumps"),
+      cl::init(0)};
+  cl::opt<std::string> dumpDirectory{
+      "dump-to", cl::desc("write the IR to DIR/NAME/NN-PASS.mlir after each pass that changes it")};
+  cl::opt<std::string> overrideDirectory{
+      "override", cl::desc("take DIR/NAME.STAGE instead of what compilation makes of that stage")};
+  cl::opt<bool> remarks{"remarks", cl::desc("print what the passes say of their decisions")};
   cl::opt<std::string> options{"options", cl::desc("target options, as verify")};
   cl::opt<bool> run{"run", cl::desc("compile, launch, print sums of the arrays")};
   cl::opt<std::string> grid{"grid", cl::desc("4 or 4,2,1"), cl::init("1")};
@@ -60,10 +72,17 @@ static std::unique_ptr<Target> makeTarget(llvm::StringRef name) {
   return nullptr;
 }
 
-static int fail(const std::vector<Diagnostic> &diagnostics) {
+static void show(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics)
     llvm::errs() << renderDiagnostic(diagnostic, {});
-  return 1;
+}
+
+static DebugSettings debugSettingsOf(const CommandLine &line) {
+  DebugSettings debug;
+  debug.dumpDirectory = line.dumpDirectory;
+  debug.overrideDirectory = line.overrideDirectory;
+  debug.collectsRemarks = line.remarks;
+  return debug;
 }
 
 static int writeOutput(const std::string &path, const std::string &text) {
@@ -82,17 +101,21 @@ static int printStage(const CommandLine &line, mlir::ModuleOp module, const Targ
                       const CompileOptions &options) {
   std::vector<Diagnostic> diagnostics;
   std::string text;
-  if (!inspectModule(module, target, options, line.stage, text, diagnostics))
-    return fail(diagnostics);
-  return writeOutput(line.output, text);
+  bool printed = inspectModule(module, target, options, line.stage, text, diagnostics,
+                               debugSettingsOf(line), {line.fromStage, line.fromPass});
+  show(diagnostics);
+  return printed ? writeOutput(line.output, text) : 1;
 }
 
 static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const Target &target,
                          const CompileOptions &options) {
   std::vector<Diagnostic> diagnostics;
   Artifact artifact;
-  if (!compileModule(module, target, options, artifact, diagnostics))
-    return fail(diagnostics);
+  bool compiled =
+      compileModule(module, target, options, artifact, diagnostics, debugSettingsOf(line));
+  show(diagnostics);
+  if (!compiled)
+    return 1;
   llvm::outs() << "compiled " << artifact.symbol << ": " << artifact.codeBytes << " bytes of code";
   for (const auto &[piece, milliseconds] : artifact.milliseconds)
     llvm::outs() << llvm::formatv(", {0} {1:F1} ms", piece, milliseconds);
@@ -124,6 +147,11 @@ int main(int argc, char **argv) {
   CompileOptions options;
   options.extra = line.options;
   options.numWarps = line.numWarps;
+  options.numStages = line.numStages;
+  if (line.stage.empty() && (!line.fromStage.empty() || line.fromPass > 0)) {
+    llvm::errs() << "error: --from-stage and --from-pass need --emit\n";
+    return 1;
+  }
   int status = line.stage.empty() ? compileAndRun(line, *module, *target, options)
                                   : printStage(line, *module, *target, options);
   if (isThreadContextAbandoned())

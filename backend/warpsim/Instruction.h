@@ -35,7 +35,12 @@ enum class Type : uint8_t {
   E4M3x2,
   E5M2x2,
   U16x2,
-  S16x2
+  S16x2,
+  // Elements of matrices; registers hold several.
+  S4,
+  U4,
+  E4M3,
+  E5M2
 };
 unsigned bytesOf(Type type);
 
@@ -136,6 +141,14 @@ enum class Op : uint16_t {
   Nanosleep,
   Discard,
   CreatePolicy,
+  Ldmatrix,
+  Stmatrix,
+  Movmatrix,
+  Mma,
+  AsyncCopy, // cp.async
+  AsyncCommit,
+  AsyncWaitGroup,
+  AsyncWaitAll,
 };
 
 enum class Compare : uint8_t {
@@ -167,6 +180,19 @@ enum class Scope : uint8_t { None, Cta, Cluster, Gpu, Sys };
 enum class ShflMode : uint8_t { Up, Down, Bfly, Idx };
 enum class VoteMode : uint8_t { All, Any, Uni, Ballot, MatchAny, MatchAll };
 enum class TestpKind : uint8_t { Finite, Infinite, Number, NotANumber, Normal, Subnormal };
+/// Of a matrix instruction: rows and columns of what ldmatrix moves, m x n x k of mma.
+enum class MatrixShape : uint8_t {
+  None,
+  M8n8,
+  M8n8k4,
+  M8n8k16,
+  M8n8k32,
+  M16n8k4,
+  M16n8k8,
+  M16n8k16,
+  M16n8k32,
+  M16n8k64
+};
 enum class PrmtMode : uint8_t { Index, F4e, B4e, Rc8, Ecl, Ecr, Rc16 };
 enum class Special : uint8_t {
   TidX,
@@ -240,7 +266,8 @@ struct Instruction {
 
   // Registers written, in order (ld.v4 has four, `setp p|q` two, `shfl d|p` two), and read.
   std::vector<Operand> results, sources;
-  Address address; // ld, st, atom, red, prefetch
+  Address address;       // ld, st, atom, red, prefetch; what cp.async writes
+  Address sourceAddress; // cp.async: what it reads in global memory
   Space space = Space::Generic;
   uint8_t vectorWidth = 1; // ld, st: elements; bytes each = bytesOf(type)
 
@@ -262,7 +289,12 @@ struct Instruction {
   PrmtMode prmt = PrmtMode::Index;
   Special special = Special::TidX;
   bool isReadOnlyCache = false; // ld.global.nc
-  std::string modifiers;        // cache and eviction hints as written, checked, without effect
+  // Matrix instructions. The sources of mma are the registers of A, of B and of the accumulator;
+  // `type` is the accumulator's, `sourceType` A's and `secondType` B's.
+  MatrixShape shape = MatrixShape::None;
+  Type secondType = Type::None;
+  bool isTransposed = false;
+  std::string modifiers; // cache and eviction hints as written, checked, without effect
 
   // Control flow: instruction numbers. `reconverge` is the first instruction of the branch's
   // immediate post-dominator, or -1 where there is none (the paths meet only at the end).

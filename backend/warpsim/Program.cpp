@@ -11,6 +11,10 @@ unsigned tw::warpsim::bytesOf(Type type) {
   case Type::B8:
   case Type::U8:
   case Type::S8:
+  case Type::E4M3:
+  case Type::E5M2:
+  case Type::S4: // two in a byte
+  case Type::U4:
     return 1;
   case Type::B16:
   case Type::U16:
@@ -30,6 +34,13 @@ unsigned tw::warpsim::bytesOf(Type type) {
   default:
     return 4;
   }
+}
+
+unsigned Program::arch() const {
+  unsigned number = 0;
+  for (char c : target)
+    number = c >= '0' && c <= '9' ? number * 10 + unsigned(c - '0') : number;
+  return number;
 }
 
 const Function *Program::findKernel(const std::string &name) const {

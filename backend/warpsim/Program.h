@@ -79,6 +79,8 @@ struct Program {
   std::vector<SourceLocation> locations;
   std::map<int32_t, std::string> files;
   const Function *findKernel(const std::string &name) const;
+  /// The NN of the target sm_NN; 0 where there is none.
+  unsigned arch() const;
 };
 
 } // namespace tw::warpsim

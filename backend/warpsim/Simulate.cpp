@@ -52,6 +52,14 @@ const char *tw::warpsim::nameOf(Kind kind) {
     return "unsupported";
   case Kind::StepLimit:
     return "step-limit";
+  case Kind::BranchIndex:
+    return "branch-index";
+  case Kind::AsyncRace:
+    return "async-race";
+  case Kind::AsyncLeak:
+    return "async-leak";
+  case Kind::AsyncMisuse:
+    return "async-misuse";
   }
   return "unknown";
 }

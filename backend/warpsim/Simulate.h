@@ -32,7 +32,11 @@ enum class Kind : uint8_t {
   Trap,
   Assertion,
   Unsupported,
-  StepLimit
+  StepLimit,
+  BranchIndex,
+  AsyncRace,
+  AsyncLeak,
+  AsyncMisuse
 };
 const char *nameOf(Kind kind);
 
@@ -68,6 +72,13 @@ struct SharedBuffer {
 struct LaunchOptions {
   enum class Schedule { RoundRobin, Greedy, Reverse, Random } schedule = Schedule::RoundRobin;
   uint64_t seed = 0;
+  /// When the bytes of an asynchronous copy move: at the wait that requires it, at its issue, or at
+  /// any time between, by `completionSeed`. A right program computes the same with each.
+  enum class Completion { Late, Early, Random } completion = Completion::Late;
+  uint64_t completionSeed = 0;
+  /// How mma rounds: as a chain of fused multiply-adds, or bit for bit as the target's tensor cores
+  /// are known to (some forty times slower).
+  enum class Arithmetic { Fast, Exact } arithmetic = Arithmetic::Fast;
   std::vector<uint64_t> ctas; // linear numbers of the CTAs to run; empty: all
   uint64_t maxStepsPerWarp = 100'000'000;
   unsigned numThreads = 0; // host threads, 0: all cores
@@ -102,6 +113,9 @@ struct Statistics {
   uint64_t sharedRequests = 0, sharedWavefronts = 0; // 32 banks of 4 bytes; a conflict-free request
                                                      // of n x 128 bytes takes n wavefronts
   uint64_t idealSharedWavefronts = 0;
+  // Of ldmatrix and stmatrix: groups of 8 rows, and wavefronts that these took (1 each is best).
+  uint64_t matrixRowGroups = 0, matrixWavefronts = 0;
+  uint64_t asyncCopies = 0; // warp instructions
   uint64_t barriers = 0, atomics = 0, localAccesses = 0, divergentBranches = 0;
   /// Bytes asked for / bytes of the sectors touched, 1.0 is best; 1.0 when there were no accesses.
   double globalLoadEfficiency() const;

@@ -9,5 +9,6 @@ def Simt_ShuffleMode : I32EnumAttr<"ShuffleMode", "which lane a shuffle reads", 
 def Simt_ApproxKind : I32EnumAttr<"ApproxKind", "function of float32 that the machine has an instruction for", [
     I32EnumAttrCase<"Exp2", 0, "exp2">, I32EnumAttrCase<"Log2", 1, "log2">, I32EnumAttrCase<"Reciprocal", 2, "reciprocal">,
     I32EnumAttrCase<"Sqrt", 3, "sqrt">, I32EnumAttrCase<"Rsqrt", 4, "rsqrt">, I32EnumAttrCase<"Sin", 5, "sin">,
-    I32EnumAttrCase<"Cos", 6, "cos">, I32EnumAttrCase<"Tanh", 7, "tanh">]> { let cppNamespace = "::tw::simt"; }
+    I32EnumAttrCase<"Cos", 6, "cos">, I32EnumAttrCase<"Tanh", 7, "tanh">,
+    I32EnumAttrCase<"Exp2Flushed", 8, "exp2_flushed">, I32EnumAttrCase<"ReciprocalFlushed", 9, "reciprocal_flushed">]> { let cppNamespace = "::tw::simt"; }
 #endif

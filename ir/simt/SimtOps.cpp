@@ -288,6 +288,14 @@ static LogicalResult verifyAccess(Operation *op, Type type) {
   return success();
 }
 
+/// A volatile access stays where it is, however useless its value: another program may wait on it.
+void GlobalLoadOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get());
+  if (getIsVolatile())
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
 LogicalResult GlobalLoadOp::verify() {
   if (getOther() && (!getMask() || getOther().getType() != getType()))
     return emitOpError("other needs a mask and must have the result's type");

@@ -180,7 +180,8 @@ def Simt_SharedAddressOp : Simt_PureOp<"shared_address"> {
   let assemblyFormat = "$offset attr-dict `:` type($result)";
 }
 
-def Simt_GlobalLoadOp : Simt_Op<"global_load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Simt_GlobalLoadOp : Simt_Op<"global_load",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "this thread reads consecutive elements from global memory, all or none by the mask";
   let description = [{
     `result` is a scalar or a vector of 2, 4, 8 or 16 elements of 8 to 64 bits, at most 16 bytes, naturally
@@ -251,6 +252,7 @@ def Simt_ApproxOp : Simt_PureOp<"approx", [AllTypesMatch<["source", "result"]>]>
   let description = [{
     Largest errors, of all machines described: exp2 2^-22.5 relative, log2 2^-22.6 absolute, reciprocal and
     sqrt 1 ulp, rsqrt 2^-22.9 relative, sin and cos 2^-20.5 absolute in [-pi, pi], tanh 2^-11 relative.
+    exp2_flushed and reciprocal_flushed replace subnormal operands and results by 0, which machines do faster.
   }];
   let arguments = (ins Simt_ApproxKind:$kind, F32:$source);
   let results = (outs F32:$result);

@@ -1,5 +1,5 @@
-// What passes may know of a GPU: the module attribute `tile.target`, filled by a target's `describe` or
-// written by hand in a test.
+// What passes may know of a GPU: the module attribute `tile.target`, filled by a target's
+// `describe` or written by hand in a test.
 #ifndef IR_TARGET_TARGETDESC_H
 #define IR_TARGET_TARGETDESC_H
 #include "ir/tile/Tile.h"

@@ -31,6 +31,8 @@ mlir::Type irTypeOf(const ElementTypeRow &row, mlir::MLIRContext *context) {
   if (name.starts_with("i"))
     return mlir::IntegerType::get(context, row.Bits);
   return llvm::StringSwitch<mlir::Type>(name)
+      .Case("f8E5M2", mlir::Float8E5M2Type::get(context))
+      .Case("f8E4M3FN", mlir::Float8E4M3FNType::get(context))
       .Case("f16", mlir::Float16Type::get(context))
       .Case("bf16", mlir::BFloat16Type::get(context))
       .Case("f32", mlir::Float32Type::get(context))

@@ -47,7 +47,8 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     `warp_size` lanes; `shared_bytes` that one CTA may have; `registers` of 32 bits that one thread may have;
     `max_warps` of a CTA; `vector_bits` of the widest memory access of a lane; `mma` instructions;
     `async_copy_bytes`: sizes of the copies from global to shared memory that run by themselves;
-    `features`: words such as "bf16-arith" (adds and multiplies bf16), "atomic-f16", "atomic-bf16", "redux".
+    `features`: words such as "bf16-arith" (adds and multiplies bf16), "atomic-f16", "atomic-bf16", "redux",
+    "float8-casts" (converts pairs of 8-bit floats from and to f16, and from f32).
   }];
   let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$max_warps,
     "unsigned":$vector_bits, OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma,

@@ -187,6 +187,14 @@ static LogicalResult verifyAccess(Operation *op, Value ptr, Type value, Value ma
   return success();
 }
 
+/// A volatile access stays where it is, however useless its value: another program may wait on it.
+void LoadOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  effects.emplace_back(MemoryEffects::Read::get());
+  if (getIsVolatile())
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
 LogicalResult LoadOp::verify() {
   if (getOther() && getOther().getType() != getType())
     return emitOpError("other must have the result's type");

@@ -147,7 +147,8 @@ def Tile_IntToPtrOp : Tile_PureOp<"int_to_ptr"> {
   let hasFolder = 1;
 }
 
-def Tile_LoadOp : Tile_Op<"load", [AttrSizedOperandSegments, MemoryEffects<[MemRead]>]> {
+def Tile_LoadOp : Tile_Op<"load",
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "read the elements at the addresses; where the mask is false, yield `other` (or 0)";
   let arguments = (ins Tile_PtrLike:$ptr, Optional<Tile_BoolLike>:$mask, Optional<Tile_Value>:$other,
     DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,

@@ -2,6 +2,7 @@
 #include "passes/analysis/Alignment.h"
 #include "ir/simt/Simt.h"
 #include "ir/tile/Tile.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/analysis/AlignmentTransfer.h"
@@ -32,6 +33,8 @@ struct Walk {
   void visit(Operation *op);
   void visitFor(scf::ForOp loop);
   void visitIf(scf::IfOp branch);
+  void assume(Value condition);
+  void assumeDivisible(Operation *remainder);
 };
 } // namespace
 
@@ -68,7 +71,46 @@ void Walk::visitIf(scf::IfOp branch) {
   }
 }
 
+/// Learns from a condition that holds whenever the kernel runs: `x % 16 == 0`, `x & 15 == 0`,
+/// `x >= 0`, `x > 0`, and conjunctions of such.
+void Walk::assume(Value condition) {
+  using Predicate = arith::CmpIPredicate;
+  if (auto both = condition.getDefiningOp<arith::AndIOp>()) {
+    assume(both.getLhs());
+    return assume(both.getRhs());
+  }
+  auto compare = condition.getDefiningOp<arith::CmpIOp>();
+  std::optional<int64_t> bound = compare ? alignment.of(compare.getRhs()).constant : std::nullopt;
+  if (!bound || !shapeOf(compare.getLhs().getType()).empty())
+    return;
+  Predicate predicate = compare.getPredicate();
+  bool isAtLeastZero =
+      (predicate == Predicate::sge && *bound >= 0) || (predicate == Predicate::sgt && *bound >= -1);
+  if (isAtLeastZero)
+    facts[compare.getLhs()].isNonNegative = true;
+  if (predicate == Predicate::eq && *bound == 0)
+    assumeDivisible(compare.getLhs().getDefiningOp());
+}
+
+/// `remainder`, an operation of scalars, yields 0.
+void Walk::assumeDivisible(Operation *remainder) {
+  if (!isa_and_nonnull<arith::RemSIOp, arith::RemUIOp, arith::AndIOp>(remainder))
+    return;
+  std::optional<int64_t> divisor = alignment.of(remainder->getOperand(1)).constant;
+  if (!divisor || *divisor == std::numeric_limits<int64_t>::min())
+    return;
+  // A mask without its low bits says nothing of them.
+  int64_t power = powerOfTwoIn(isa<arith::AndIOp>(remainder) ? *divisor + 1 : *divisor);
+  AxisAlignment &axis = facts[remainder->getOperand(0)].axes[0];
+  if (!isa<arith::AndIOp>(remainder) || llvm::isPowerOf2_64(uint64_t(*divisor) + 1))
+    axis.divisibility = std::max(axis.divisibility, power);
+}
+
 void Walk::visit(Operation *op) {
+  // What a branch or loop assumes holds in there only, and may never be reached.
+  if (auto assumption = dyn_cast<AssumeOp>(op);
+      assumption && isa<FunctionOpInterface>(op->getParentOp()))
+    return assume(assumption.getCondition());
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return visitFor(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))

@@ -18,6 +18,21 @@ void populateMinMaxPatterns(mlir::RewritePatternSet &patterns);
 /// Float to integer saturates and turns NaN into 0; rounding to 16-bit floats needs no library.
 void populateConversionPatterns(mlir::RewritePatternSet &patterns);
 
+/// f8E4M3FN and f8E5M2.
+bool isFloat8(mlir::Type element);
+/// A scalar or vector of 8-bit floats as float32: exact.
+mlir::Value emitExtendFloat8(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value);
+/// A float32 scalar or vector as 8-bit floats: rounded to nearest even; what is beyond the largest
+/// finite value, infinity too, becomes that value; NaN stays NaN.
+mlir::Value emitRoundToFloat8(mlir::OpBuilder &builder, mlir::Location location, mlir::Value x,
+                              mlir::Type type);
+
+/// A float64, float16 or bfloat16 as a float32 that rounds to the same 8-bit float.
+mlir::Value emitFloat8Source(mlir::OpBuilder &builder, mlir::Location location, mlir::Value value);
+/// `x` where the value is `x` between the largest finite values of the 8-bit float, to which the
+/// conversion bounds it anyway; else the value.
+mlir::Value withoutFloat8Bound(mlir::Value value, mlir::Type float8);
+
 /// A vector type with another element type, or that element type for a scalar.
 mlir::Type withElement(mlir::Type type, mlir::Type element);
 /// A constant of an integer type or of a vector of integers; int64_t values wrap to the width.

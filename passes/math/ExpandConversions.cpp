@@ -55,6 +55,10 @@ Value tw::emitFloatCast(OpBuilder &builder, Location location, Value value, Type
   if (from == to)
     return value;
   bool isNarrow = to.getIntOrFloatBitWidth() == 16;
+  if (isFloat8(from))
+    return emitFloatCast(builder, location, emitExtendFloat8(builder, location, value), type);
+  if (isFloat8(to))
+    return emitRoundToFloat8(builder, location, emitFloat8Source(builder, location, value), type);
   if (from.isBF16() && to.getIntOrFloatBitWidth() > 16)
     return emitFloatCast(builder, location, extendBf16(builder, location, value), type);
   if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
@@ -67,6 +71,14 @@ Value tw::emitFloatCast(OpBuilder &builder, Location location, Value value, Type
     return arith::TruncFOp::create(builder, location, type, value);
   Formula f(builder, location, value.getType(), false);
   return roundToBf16(f, value);
+}
+
+Value tw::emitFloat8Source(OpBuilder &builder, Location location, Value value) {
+  Type single = withElement(value.getType(), builder.getF32Type());
+  if (!getElementTypeOrSelf(value.getType()).isF64())
+    return emitFloatCast(builder, location, value, single);
+  Formula wide(builder, location, value.getType(), false);
+  return roundToOdd(wide, value);
 }
 
 namespace {
@@ -132,32 +144,36 @@ struct RoundNarrow : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &rewriter) const override {
     Type from = getElementTypeOrSelf(op.getIn().getType()), to = getElementTypeOrSelf(op.getType());
-    if (!(to.isBF16() && (from.isF32() || from.isF64())) && !(to.isF16() && from.isF64()))
+    if (!(to.isBF16() && (from.isF32() || from.isF64())) && !(to.isF16() && from.isF64()) &&
+        !isFloat8(to))
       return rewriter.notifyMatchFailure(op, "LLVM selects it as it is");
     std::optional<arith::RoundingMode> mode = op.getRoundingmode();
     if (mode && *mode != arith::RoundingMode::to_nearest_even)
       return rewriter.notifyMatchFailure(op, "not rounded to nearest even");
-    rewriter.replaceOp(op, emitFloatCast(rewriter, op.getLoc(), op.getIn(), op.getType()));
+    Value source = isFloat8(to) ? withoutFloat8Bound(op.getIn(), to) : op.getIn();
+    rewriter.replaceOp(op, emitFloatCast(rewriter, op.getLoc(), source, op.getType()));
     return success();
   }
 };
 
-struct ExtendBf16 : OpRewritePattern<arith::ExtFOp> {
+struct ExtendNarrow : OpRewritePattern<arith::ExtFOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getIn().getType()).isBF16())
-      return rewriter.notifyMatchFailure(op, "not bf16");
+    Type from = getElementTypeOrSelf(op.getIn().getType());
+    if (!from.isBF16() && !isFloat8(from))
+      return rewriter.notifyMatchFailure(op, "LLVM selects it as it is");
     rewriter.replaceOp(op, emitFloatCast(rewriter, op.getLoc(), op.getIn(), op.getType()));
     return success();
   }
 };
 
-/// Integers to bf16 by way of a float that holds all of up to 32 bits.
-template <typename Op> struct IntegerToBf16 : OpRewritePattern<Op> {
+/// Integers to bf16 by way of a float that holds all of up to 32 bits; to 8-bit floats so too.
+template <typename Op> struct IntegerToNarrow : OpRewritePattern<Op> {
   using OpRewritePattern<Op>::OpRewritePattern;
   LogicalResult matchAndRewrite(Op op, PatternRewriter &rewriter) const override {
-    if (!getElementTypeOrSelf(op.getType()).isBF16())
-      return rewriter.notifyMatchFailure(op, "not bf16");
+    Type to = getElementTypeOrSelf(op.getType());
+    if (!to.isBF16() && !isFloat8(to))
+      return rewriter.notifyMatchFailure(op, "LLVM selects it as it is");
     bool fitsF32 = getElementTypeOrSelf(op.getIn().getType()).getIntOrFloatBitWidth() <= 16;
     Type exact = fitsF32 ? rewriter.getF32Type() : rewriter.getF64Type();
     Value wide = Op::create(rewriter, op.getLoc(), withElement(op.getType(), exact), op.getIn());
@@ -170,8 +186,8 @@ template <typename Op> struct IntegerToBf16 : OpRewritePattern<Op> {
 void tw::populateConversionPatterns(RewritePatternSet &patterns) {
   populateBf16Patterns(patterns);
   populateMinMaxPatterns(patterns);
-  patterns
-      .add<SaturateConversion<arith::FPToSIOp, true>, SaturateConversion<arith::FPToUIOp, false>,
-           RoundNarrow, ExtendBf16, IntegerToBf16<arith::SIToFPOp>, IntegerToBf16<arith::UIToFPOp>>(
-          patterns.getContext());
+  patterns.add<SaturateConversion<arith::FPToSIOp, true>,
+               SaturateConversion<arith::FPToUIOp, false>, RoundNarrow, ExtendNarrow,
+               IntegerToNarrow<arith::SIToFPOp>, IntegerToNarrow<arith::UIToFPOp>>(
+      patterns.getContext());
 }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "passes/math/ExpandArith.h"
 #include "passes/simd/SimdFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -14,7 +15,24 @@ using namespace tw::simd;
 using namespace tw::tile;
 
 Type SimdFunction::lowered(Type type) {
-  return isa<PtrType>(type) ? LLVM::LLVMPointerType::get(type.getContext()) : type;
+  if (isa<PtrType>(type))
+    return LLVM::LLVMPointerType::get(type.getContext());
+  return isFloat8(type) ? builder.getI8Type() : type;
+}
+
+/// A value with elements of the same bits and another type.
+static Value bitcastElements(SimdFunction &f, Value value, Type element) {
+  Type type = withElement(value.getType(), element);
+  return type == value.getType() ? value : arith::BitcastOp::create(f.builder, f.loc, type, value);
+}
+
+Value SimdFunction::asElement(Value value, Type element) {
+  return isFloat8(element) ? bitcastElements(*this, value, element) : value;
+}
+
+Value SimdFunction::asLowered(Value value) {
+  Type element = getElementTypeOrSelf(value.getType());
+  return isFloat8(element) ? bitcastElements(*this, value, lowered(element)) : value;
 }
 
 Value SimdFunction::constantIndex(int64_t value) { return constantOf(builder.getI64Type(), value); }
@@ -122,22 +140,24 @@ Value SimdFunction::cloneElementwise(Operation *op, ArrayRef<Value> operands) {
   for (Value operand : operands)
     if (auto type = dyn_cast<VectorType>(operand.getType()))
       lanes = type.getDimSize(0);
-  IRMapping mapping;
-  for (auto [from, to] : llvm::zip(op->getOperands(), operands))
-    mapping.map(from, lanes ? splat(to, lanes) : to);
-  Operation *clone = op->clone(mapping);
+  Operation *clone = op->clone();
+  for (auto [position, operand] : llvm::enumerate(operands)) {
+    Value value = asElement(operand, elementTypeOf(op->getOperand(position).getType()));
+    clone->setOperand(position, lanes ? splat(value, lanes) : value);
+  }
   for (Value result : clone->getResults()) {
-    Type element = lowered(elementTypeOf(result.getType()));
+    Type element = elementTypeOf(result.getType());
+    element = isFloat8(element) ? element : lowered(element);
     result.setType(lanes ? VectorType::get({lanes}, element) : element);
   }
   // Tile constants carry tensor attributes; a scalar or vector one is made where it is evaluated.
   SmallVector<Value> folded;
   if (succeeded(builder.tryFold(clone, folded)) && folded.size() == 1) {
     clone->erase();
-    return folded.front();
+    return asLowered(folded.front());
   }
   builder.insert(clone);
-  return clone->getResult(0);
+  return asLowered(clone->getResult(0));
 }
 
 /// Where the source of a shape operation has the elements of the result at `at`.
@@ -264,10 +284,10 @@ Value SimdFunction::evaluateOperation(OpResult result, const Coordinates &at) {
       TypeSwitch<Operation *, Value>(op)
           .Case([&](arith::ConstantOp constant) -> Value {
             auto splatValue = dyn_cast<SplatElementsAttr>(constant.getValue());
-            return arith::ConstantOp::create(
+            return asLowered(arith::ConstantOp::create(
                 builder, loc,
                 splatValue ? cast<TypedAttr>(splatValue.getSplatValue<Attribute>())
-                           : cast<TypedAttr>(constant.getValue()));
+                           : cast<TypedAttr>(constant.getValue())));
           })
           .Case([&](ArangeOp arange) { return evaluateArange(*this, arange, at); })
           .Case([&](SplatOp splatOp) { return scalarOf(splatOp.getSource()); })
@@ -315,16 +335,19 @@ SmallVector<Value> SimdFunction::combine(Region &region, ArrayRef<Value> lhs, Ar
   Block &block = region.front();
   if (!isVectorizable(region)) {
     IRMapping mapping;
-    mapping.map(block.getArguments().take_front(lhs.size()), lhs);
-    mapping.map(block.getArguments().drop_front(lhs.size()), rhs);
+    SmallVector<Value> arguments(lhs);
+    llvm::append_range(arguments, rhs);
+    for (auto [argument, value] : llvm::zip(block.getArguments(), arguments))
+      mapping.map(argument, asElement(value, argument.getType()));
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(region, captured);
     for (Value value : captured)
-      mapping.map(value, scalarOf(value));
+      mapping.map(value, asElement(scalarOf(value), value.getType()));
     for (Operation &op : block.without_terminator())
       builder.clone(op, mapping);
-    return llvm::map_to_vector(block.getTerminator()->getOperands(),
-                               [&](Value value) { return mapping.lookupOrDefault(value); });
+    return llvm::map_to_vector(block.getTerminator()->getOperands(), [&](Value value) {
+      return asLowered(mapping.lookupOrDefault(value));
+    });
   }
   llvm::DenseMap<Value, Value> values;
   for (auto [argument, value] : llvm::zip(block.getArguments().take_front(lhs.size()), lhs))

@@ -77,6 +77,11 @@ static Value convert(SimdFunction &f, Value value, Type element) {
                  : Value(arith::TruncIOp::create(f.builder, f.loc, type, value));
 }
 
+/// Elements of an operand in the type that the micro-kernel takes.
+static Value convertOperand(SimdFunction &f, Value operand, Value value, const DotPlan &plan) {
+  return convert(f, f.asElement(value, elementTypeOf(operand.getType())), plan.operand);
+}
+
 static Value offsetIndex(SimdFunction &f, Value index, int64_t offset) {
   return f.builder.createOrFold<arith::AddIOp>(f.loc, index, f.constantIndex(offset));
 }
@@ -105,7 +110,7 @@ static TileBuffer packA(SimdFunction &f, DotOp op, const DotPlan &plan, ArrayRef
     Coordinates to = at;
     to.index.erase(to.index.begin(), to.index.begin() + batch.size());
     to.vectorDim = at.vectorDim < 0 ? -1 : at.vectorDim - int(batch.size());
-    f.storeBuffer(packed, to, convert(f, value, plan.operand));
+    f.storeBuffer(packed, to, convertOperand(f, op.getA(), value, plan));
   };
   f.withFullMasks({op.getA()}, [&] {
     if (f.emitTransposed(op.getA(), batch, readDim, lastDim, lanes, store))
@@ -126,7 +131,7 @@ static Value loadBRow(SimdFunction &f, DotOp op, const DotPlan &plan, ArrayRef<V
                       Value k, Value column) {
   auto row = [&](Value index) {
     Coordinates at = matrixAt(batch, index, column, plan.lanes > 1 ? 1 : -1, plan.lanes);
-    return convert(f, f.evaluateVector(op.getB(), at), plan.operand);
+    return convertOperand(f, op.getB(), f.evaluateVector(op.getB(), at), plan);
   };
   if (!plan.isPaired)
     return row(k);
@@ -203,7 +208,7 @@ struct PackedB {
           SmallVector<Value> columns;
           for (int64_t lane = 0; lane < plan.lanes; ++lane) {
             Coordinates from = matrixAt(batch, k, offsetIndex(f, firstColumn, lane), 0, step);
-            Value value = convert(f, f.evaluateVector(op.getB(), from), plan.operand);
+            Value value = convertOperand(f, op.getB(), f.evaluateVector(op.getB(), from), plan);
             columns.push_back(bitcast(pair, value));
           }
           Value firstRow = f.builder.createOrFold<arith::MulIOp>(f.loc, at.index[2],

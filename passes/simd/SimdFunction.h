@@ -108,7 +108,11 @@ struct SimdFunction {
   mlir::Value splat(mlir::Value scalar, int64_t lanes);
   mlir::Value iota(mlir::Type element, int64_t lanes);
   mlir::Value scalarOf(mlir::Value value); // the lowered scalar of a Tile IR scalar
-  mlir::Type lowered(mlir::Type type);     // pointers become !llvm.ptr
+  /// Pointers become !llvm.ptr; 8-bit floats, which LLVM does not have, become i8.
+  mlir::Type lowered(mlir::Type type);
+  /// A lowered scalar or vector as elements that an operation on 8-bit floats takes, and back.
+  mlir::Value asElement(mlir::Value value, mlir::Type element);
+  mlir::Value asLowered(mlir::Value value);
 
   mlir::func::FuncOp source;
   SimdMachine machine;

@@ -1,6 +1,7 @@
 // Decides which accesses conflict and which barrier orders them.
 #include "passes/simt/AccessOrder.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
+#include "passes/analysis/LoopStep.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -113,13 +114,14 @@ static Ordering orderingOf(const SharedAccessOf &write, const SharedAccessOf &ot
   return isAtOwner(accessed, written, /*comparesLanes=*/false) ? Ordering::Warp : Ordering::Cta;
 }
 
-/// Whether two accesses of one iteration are of different slots of their buffer.
-static bool areInDifferentSlots(SharedAccessOf a, SharedAccessOf b) {
+/// Whether two accesses in one iteration of the loop around them are of different slots.
+static bool areInDifferentSlots(SharedAccessOf a, SharedAccessOf b,
+                                const PendingAccesses::Access &earlier) {
   if (a.buffer != b.buffer || !a.slot || !b.slot || !a.slot.getPhase() || !b.slot.getPhase())
     return false;
   uint64_t slots = a.buffer.getSlots().value_or(1);
-  return a.slot->getParentOfType<LoopLikeOpInterface>() ==
-             b.slot->getParentOfType<LoopLikeOpInterface>() &&
+  Operation *loop = a.slot->getParentOfType<LoopLikeOpInterface>();
+  return loop == b.slot->getParentOfType<LoopLikeOpInterface>() && !earlier.loops.contains(loop) &&
          *a.slot.getPhase() % slots != *b.slot.getPhase() % slots;
 }
 
@@ -161,42 +163,62 @@ static Value pointerOf(Operation *op) {
           [](auto access) { return access.getPtr(); });
 }
 
+static Value maskOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp>(
+          [](auto access) { return access.getMask(); })
+      .Default([](Operation *) { return Value(); });
+}
+
+/// Whether the access's pointers may have led to other places in the iterations that are over, and
+/// may now lead from other elements to the same ones.
+static bool mayHaveMoved(const PendingAccesses::Access &earlier) {
+  Value pointer = pointerOf(earlier.op);
+  if (earlier.loops.size() == 1)
+    return mayMeetLaterIterations(pointer, *earlier.loops.begin());
+  return !earlier.loops.empty();
+}
+
 /// Whether each element is accessed by the same thread both times. Writes are done by the owner of
 /// an element, reads by every thread that holds it.
-static bool isBySameThreads(Operation *earlier, Operation *later) {
-  if (pointerOf(earlier) != pointerOf(later))
+static bool isBySameThreads(const PendingAccesses::Access &earlier, Operation *later) {
+  if (pointerOf(earlier.op) != pointerOf(later))
     return false;
-  if (isGlobalWrite(earlier) && isGlobalWrite(later))
-    return true;
-  Type type = pointerOf(earlier).getType();
+  Type type = pointerOf(later).getType();
+  bool areWrites = isGlobalWrite(earlier.op) && isGlobalWrite(later);
   if (!hasLayout(type))
-    return false; // all threads read a scalar
+    return areWrites; // one thread writes a scalar, all read it
+  // Where elements point to the same memory, other masks choose other elements of them.
+  if (mayHaveMoved(earlier) ||
+      (maskOf(earlier.op) != maskOf(later) && !areDistinct(pointerOf(later))))
+    return false;
+  if (areWrites)
+    return true;
   const LinearLayout &layout = layoutOf(type);
   return layout.freeBits(Place::Lane) == 0 && layout.freeBits(Place::Warp) == 0;
 }
 
 /// Two accesses of one program happen in its order, also where different threads do them: a store
-/// and a later load of the same memory in another layout. The same pointers in two iterations of a
-/// loop are taken for the same or for different memory, not for memory that overlaps in part.
-static Ordering orderingOfAliases(Operation *earlier, Operation *later) {
-  if (!isGlobalWrite(earlier) && !isGlobalWrite(later))
+/// and a later load of the same memory in another layout, or the same store in the next iteration.
+static Ordering orderingOfAliases(const PendingAccesses::Access &earlier, Operation *later) {
+  if (!isGlobalWrite(earlier.op) && !isGlobalWrite(later))
     return Ordering::None;
   bool areAtomic =
-      !isa<tile::StoreOp, tile::LoadOp>(earlier) && !isa<tile::StoreOp, tile::LoadOp>(later);
+      !isa<tile::StoreOp, tile::LoadOp>(earlier.op) && !isa<tile::StoreOp, tile::LoadOp>(later);
   if (areAtomic || isBySameThreads(earlier, later))
     return Ordering::None;
-  return mayAlias(pointerOf(earlier), pointerOf(later)) ? Ordering::Cta : Ordering::None;
+  return mayAlias(pointerOf(earlier.op), pointerOf(later)) ? Ordering::Cta : Ordering::None;
 }
 
-static Ordering orderingOfGlobal(Operation *earlier, Operation *later) {
+static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, Operation *later) {
   using tile::MemoryOrder;
-  if (!isGlobalAccess(earlier) || !isGlobalAccess(later))
+  if (!isGlobalAccess(earlier.op) || !isGlobalAccess(later))
     return Ordering::None;
   if (Ordering needed = orderingOfAliases(earlier, later); needed != Ordering::None)
     return needed;
-  if (!isGlobalWrite(earlier))
+  if (!isGlobalWrite(earlier.op))
     return Ordering::None;
-  std::optional<MemoryOrder> before = orderOfProgramAtomic(earlier);
+  std::optional<MemoryOrder> before = orderOfProgramAtomic(earlier.op);
   std::optional<MemoryOrder> after = orderOfProgramAtomic(later);
   bool acquires = before == MemoryOrder::Acquire || before == MemoryOrder::AcqRel;
   bool releases = after == MemoryOrder::Release || after == MemoryOrder::AcqRel;
@@ -208,11 +230,11 @@ static Ordering orderingOfGlobal(Operation *earlier, Operation *later) {
 
 //===-- The state ----------------------------------------------------------------------------===//
 
-static Ordering orderingOf(Operation *earlier, Operation *later, bool areInOneIteration) {
+static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *later) {
   Ordering needed = orderingOfGlobal(earlier, later);
-  for (const SharedAccessOf &a : sharedAccessesOf(earlier))
+  for (const SharedAccessOf &a : sharedAccessesOf(earlier.op))
     for (const SharedAccessOf &b : sharedAccessesOf(later))
-      if (!areInOneIteration || !areInDifferentSlots(a, b))
+      if (!areInDifferentSlots(a, b, earlier))
         needed = std::max(needed, orderingOfShared(a, b));
   return needed;
 }
@@ -220,7 +242,7 @@ static Ordering orderingOf(Operation *earlier, Operation *later, bool areInOneIt
 Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps) const {
   Ordering needed = Ordering::None;
   for (const Access &access : accesses) {
-    Ordering ordering = orderingOf(access.op, op, !access.isOfEarlierIteration);
+    Ordering ordering = orderingOf(access, op);
     if (numWarps == 1)
       ordering = std::min(ordering, Ordering::Warp);
     if (ordering == Ordering::Warp && access.isOrderedInWarp)
@@ -230,12 +252,19 @@ Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps) const {
   return needed;
 }
 
+void PendingAccesses::beginNextIteration(Operation *loop) {
+  for (Access &access : accesses)
+    if (isGlobalAccess(access.op) && loop->isProperAncestor(access.op) &&
+        loop->isAncestor(pointerOf(access.op).getParentRegion()->getParentOp()))
+      access.loops.insert(loop);
+}
+
 void PendingAccesses::add(Operation *op) {
   if (sharedAccessesOf(op).empty() && !isGlobalAccess(op))
     return;
   auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
   if (found == accesses.end())
-    accesses.push_back({op, false, false});
+    accesses.push_back({op});
   else
     found->isOrderedInWarp = false;
 }
@@ -256,20 +285,15 @@ void PendingAccesses::merge(const PendingAccesses &other) {
       continue;
     }
     found->isOrderedInWarp &= access.isOrderedInWarp;
-    found->isOfEarlierIteration |= access.isOfEarlierIteration;
+    found->loops.insert(access.loops.begin(), access.loops.end());
   }
-}
-
-void PendingAccesses::endIteration() {
-  for (Access &access : accesses)
-    access.isOfEarlierIteration = true;
 }
 
 bool PendingAccesses::operator==(const PendingAccesses &other) const {
   auto holds = [](const PendingAccesses &set, const Access &wanted) {
     return llvm::any_of(set.accesses, [&](const Access &access) {
       return access.op == wanted.op && access.isOrderedInWarp == wanted.isOrderedInWarp &&
-             access.isOfEarlierIteration == wanted.isOfEarlierIteration;
+             access.loops == wanted.loops;
     });
   };
   return accesses.size() == other.accesses.size() &&

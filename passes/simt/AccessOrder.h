@@ -3,6 +3,7 @@
 #ifndef PASSES_SIMT_ACCESSORDER_H
 #define PASSES_SIMT_ACCESSORDER_H
 #include "ir/simt/Simt.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace tw::simt {
 
@@ -14,22 +15,24 @@ class PendingAccesses {
 public:
   /// The barrier that `op` needs in front of it.
   Ordering neededBefore(mlir::Operation *op, unsigned numWarps) const;
+  /// What was done in an iteration of the loop lies in an earlier one from now on.
+  void beginNextIteration(mlir::Operation *loop);
   /// `op` was done.
   void add(mlir::Operation *op);
   /// A barrier was passed.
   void order(Ordering barrier);
-  /// A loop begins its next iteration.
-  void endIteration();
   /// Also what is pending on another path.
   void merge(const PendingAccesses &other);
   bool operator==(const PendingAccesses &other) const;
 
-private:
   struct Access {
     mlir::Operation *op;
-    bool isOrderedInWarp; // a barrier of each warp was passed since
-    bool isOfEarlierIteration;
+    bool isOrderedInWarp = false; // a barrier of each warp was passed since
+    // The loops that went on since to another iteration, where their pointers may be others.
+    llvm::SmallPtrSet<mlir::Operation *, 2> loops = {};
   };
+
+private:
   llvm::SmallVector<Access> accesses; // each operation once
 };
 

@@ -145,8 +145,9 @@ static LogicalResult allocate(ModuleOp module, func::FuncOp kernel, uint64_t &by
   if (used > limit)
     return refuse(buffers, peak, used, limit);
   if (!buffers.empty())
-    kernel.emitRemark("shared memory: ") << used << " bytes in " << buffers.size()
-                                         << " buffers; at least " << peak.bytes << " are needed";
+    kernel.emitRemark("[TW0353] shared memory: ")
+        << used << " bytes in " << buffers.size() << " buffers; at least " << peak.bytes
+        << " are needed";
   bytes = std::max(bytes, used);
   return success();
 }

@@ -123,7 +123,7 @@ static void explain(const Access &access, unsigned vectorBits, int64_t possible)
   int64_t widest = std::min<int64_t>(possible, vectorBits / 8 / access.bytes);
   if (access.vector >= widest || isAtomic(access.op))
     return;
-  InFlightDiagnostic remark = access.op->emitRemark("accesses of ")
+  InFlightDiagnostic remark = access.op->emitRemark("[TW0350] accesses of ")
                               << access.vector * access.bytes << " bytes instead of "
                               << widest * access.bytes << ": ";
   if (access.shape.run < widest) {

@@ -55,10 +55,9 @@ PendingAccesses BarrierPlan::repeat(Operation *loop, const PendingAccesses &entr
   static constexpr unsigned kExactRounds = 8;
   PendingAccesses head = entry, exit;
   for (unsigned round = 0;; ++round) {
-    PendingAccesses next = entry;
-    PendingAccesses end = iterate(loop, head, exit);
-    end.endIteration();
-    next.merge(end);
+    PendingAccesses next = iterate(loop, head, exit);
+    next.beginNextIteration(loop);
+    next.merge(entry);
     // Barriers make this shrink where it grew before; after a while, it may only grow.
     if (round >= kExactRounds)
       next.merge(head);
@@ -163,7 +162,7 @@ static void insertBarriers(func::FuncOp kernel, unsigned numWarps) {
     ++(ordering == Ordering::Warp ? numWarp : numCta);
   }
   if (numCta + numWarp > 0)
-    kernel.emitRemark("barriers: ")
+    kernel.emitRemark("[TW0354] barriers: ")
         << numCta << " of the CTA, " << numWarp << " of warps were inserted";
 }
 

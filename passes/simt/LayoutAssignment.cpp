@@ -243,7 +243,7 @@ void LayoutAssignment::reportRecomputed(const DenseSet<Operation *> &erased) con
     if (!erased.contains(original) && !erased.contains(user))
       ++counts[user];
   for (auto [user, count] : counts)
-    user->emitRemark("conversion removed by recomputing ")
+    user->emitRemark("[TW0352] conversion removed by recomputing ")
         << count << (count == 1 ? " operation" : " operations");
 }
 

@@ -17,7 +17,7 @@ static void report(ConvertLayoutOp conversion) {
   const LinearLayout &from = layoutOf(conversion.getSource().getType()), &to = layoutOf(type);
   if (to.registersFrom(from))
     return; // registers change their numbers, nothing moves
-  conversion.emitRemark("conversion ")
+  conversion.emitRemark("[TW0351] conversion ")
       << (to.isWithinWarpOf(from) ? "between the lanes of each warp" : "through shared memory")
       << " of " << tile::numElementsOf(type) * tile::elementBytes(tile::elementTypeOf(type))
       << " bytes";

@@ -91,16 +91,25 @@ static py::list toList(const std::vector<api::Report> &reports) {
   return list;
 }
 
+static DebugSettings makeDebugSettings(std::string dumpDirectory, std::string overrideDirectory,
+                                       bool collectsRemarks) {
+  DebugSettings debug;
+  debug.dumpDirectory = std::move(dumpDirectory);
+  debug.overrideDirectory = std::move(overrideDirectory);
+  debug.collectsRemarks = collectsRemarks;
+  return debug;
+}
+
 static py::tuple compileKernel(const api::KernelSource &source,
                                const Specialization &specialization, const std::string &target,
                                py::function evaluate, const std::string &cacheDirectory,
-                               bool cacheEnabled) {
+                               bool cacheEnabled, const DebugSettings &debug) {
   PythonEvaluator evaluator(std::move(evaluate));
   api::CompileResult result;
   {
     py::gil_scoped_release released;
     result = api::compile(source, specialization, target, std::ref(evaluator),
-                          api::CacheSettings{cacheDirectory, cacheEnabled});
+                          api::CacheSettings{cacheDirectory, cacheEnabled}, debug);
   }
   evaluator.raisePending();
   py::object kernel = py::none();
@@ -136,15 +145,18 @@ static void writeRecord(const std::string &cacheDirectory, const std::string &ke
 
 static py::tuple inspectKernel(const api::KernelSource &source,
                                const Specialization &specialization, const std::string &target,
-                               const std::string &stage, py::function evaluate) {
+                               const std::string &stage, py::function evaluate,
+                               const DebugSettings &debug) {
   PythonEvaluator evaluator(std::move(evaluate));
   std::string text;
   api::CompileResult result;
   {
     py::gil_scoped_release released;
-    result = api::inspect(source, specialization, target, stage, std::ref(evaluator), text);
+    result = api::inspect(source, specialization, target, stage, std::ref(evaluator), text, debug);
   }
   evaluator.raisePending();
+  if (stage == "object" || stage == "cubin")
+    return py::make_tuple(py::bytes(text), toList(result.reports));
   return py::make_tuple(text, toList(result.reports));
 }
 
@@ -215,15 +227,19 @@ void python::defineCompiler(py::module_ &module) {
   py::class_<Specialization>(module, "Specialization")
       .def(py::init(&makeSpecialization), py::arg("arguments"), py::arg("num_warps"),
            py::arg("num_stages"), py::arg("debug"), py::arg("extra"));
+  py::class_<DebugSettings>(module, "DebugSettings")
+      .def(py::init(&makeDebugSettings), py::arg("dump_directory"), py::arg("override_directory"),
+           py::arg("collects_remarks"));
   defineKernel(module);
   module.def("compile", &compileKernel, py::arg("source"), py::arg("specialization"),
              py::arg("target"), py::arg("evaluator"), py::arg("cache_directory"),
-             py::arg("cache_enabled"));
+             py::arg("cache_enabled"), py::arg("debug") = DebugSettings());
   module.def("find", &findKernel, py::arg("meaning"), py::arg("exact"), py::arg("specialization"),
              py::arg("target"), py::arg("cache_directory"), py::arg("cache_enabled"));
   module.def("read_record", &readRecord, py::arg("cache_directory"), py::arg("key"));
   module.def("write_record", &writeRecord, py::arg("cache_directory"), py::arg("key"),
              py::arg("content"));
   module.def("inspect", &inspectKernel, py::arg("source"), py::arg("specialization"),
-             py::arg("target"), py::arg("stage"), py::arg("evaluator"));
+             py::arg("target"), py::arg("stage"), py::arg("evaluator"),
+             py::arg("debug") = DebugSettings());
 }

@@ -20,6 +20,7 @@ py::dict python::toDict(const api::Report &report) {
   dict["severity"] = report.severity;
   dict["code"] = report.code;
   dict["message"] = report.message;
+  dict["hint"] = report.hint;
   dict["rendered"] = report.rendered;
   dict["json"] = report.json;
   return dict;
@@ -91,12 +92,12 @@ static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py:
 
 /// Runs the grid; the report of a failure, or None.
 static py::object launchKernel(Kernel &kernel, int32_t x, int32_t y, int32_t z,
-                               const py::tuple &values, const py::object &memory) {
+                               const py::tuple &values, const py::object &memory, uint64_t stream) {
   std::vector<LaunchArgument> arguments = readArguments(kernel, values, memory);
   std::optional<RuntimeError> error;
   {
     py::gil_scoped_release released;
-    error = api::launch(*kernel.compiled, LaunchGrid{{x, y, z}}, arguments);
+    error = api::launch(*kernel.compiled, LaunchGrid{{x, y, z}, stream}, arguments);
   }
   if (error)
     return python::toDict(*error);
@@ -121,20 +122,81 @@ static py::object checkTarget(const std::string &name) {
   return py::none();
 }
 
+/// The report of what failed on a device since it was last waited for, or None.
+static py::object synchronize(const std::string &device) {
+  std::optional<RuntimeError> error;
+  {
+    py::gil_scoped_release released;
+    error = api::synchronize(device);
+  }
+  return error ? py::object(python::toDict(*error)) : py::none();
+}
+
+/// (memory, None) or (None, report).
+static py::tuple allocate(const std::string &device, uint64_t bytes) {
+  RuntimeError error;
+  std::shared_ptr<DeviceMemory> memory = api::allocate(device, bytes, error);
+  if (!memory)
+    return py::make_tuple(py::none(), python::toDict(error));
+  return py::make_tuple(memory, py::none());
+}
+
+/// Whether a buffer is row-major without gaps.
+static bool isContiguous(const py::buffer_info &view) {
+  py::ssize_t bytes = view.itemsize;
+  for (py::ssize_t axis = view.ndim - 1; axis >= 0; --axis) {
+    if (view.shape[axis] != 1 && view.strides[axis] != bytes)
+      return false;
+    bytes *= view.shape[axis];
+  }
+  return true;
+}
+
+/// Copies between a device and a contiguous buffer of the host of the same size; the report of a
+/// failure, or None.
+static py::object copyMemory(DeviceMemory &memory, const py::buffer &host, bool isToHost) {
+  py::buffer_info view = host.request(/*writable=*/isToHost);
+  if (uint64_t(view.size * view.itemsize) != memory.bytes() || !isContiguous(view))
+    throw py::value_error("a contiguous buffer of " + std::to_string(memory.bytes()) +
+                          " bytes is needed");
+  std::optional<RuntimeError> error;
+  {
+    py::gil_scoped_release released;
+    error = isToHost ? memory.copyTo(view.ptr) : memory.copyFrom(view.ptr);
+  }
+  return error ? py::object(python::toDict(*error)) : py::none();
+}
+
+static void defineMemory(py::module_ &module) {
+  py::class_<DeviceMemory, std::shared_ptr<DeviceMemory>>(module, "DeviceMemory")
+      .def_property_readonly("address", &DeviceMemory::address)
+      .def_property_readonly("bytes", &DeviceMemory::bytes)
+      .def("copy", &copyMemory, py::arg("host"), py::arg("is_to_host"));
+  module.def("allocate", &allocate, py::arg("device"), py::arg("bytes"));
+}
+
 static bool setSimulationOptions(const std::string &device, const std::string &schedule,
-                                 uint64_t seed, std::vector<uint64_t> programs) {
-  return api::setSimulationOptions(device, {schedule, seed, std::move(programs)});
+                                 uint64_t seed, std::vector<uint64_t> programs,
+                                 const std::string &completion, const std::string &arithmetic) {
+  return api::setSimulationOptions(device,
+                                   {schedule, seed, std::move(programs), completion, arithmetic});
 }
 
 void python::defineRuntime(py::module_ &module) {
+  defineMemory(module);
   module.def("launch", &launchKernel, py::arg("kernel"), py::arg("x"), py::arg("y"), py::arg("z"),
-             py::arg("values"), py::arg("memory"));
+             py::arg("values"), py::arg("memory"), py::arg("stream") = 0);
   module.def("cache_statistics", &cacheStatistics);
   module.def("targets", &api::targets);
   module.def("check_target", &checkTarget, py::arg("name"));
+  module.def("synchronize", &synchronize, py::arg("device"));
+  module.def("gpus", &api::gpus, py::arg("opens"));
+  module.def("set_cuda_library", &api::setCudaLibrary, py::arg("path"));
+  module.def("set_assembler_directories", &api::setAssemblerDirectories, py::arg("directories"));
   module.def("simulation_report", &api::simulationReport, py::arg("device"));
   module.def("set_simulation_options", &setSimulationOptions, py::arg("device"),
-             py::arg("schedule"), py::arg("seed"), py::arg("programs"));
+             py::arg("schedule"), py::arg("seed"), py::arg("programs"),
+             py::arg("completion") = "late", py::arg("arithmetic") = "fast");
   module.def("build_id", &api::buildId);
   module.def("set_num_threads", &api::setNumThreads, py::arg("count"));
   module.def("num_threads", &api::numThreads);

@@ -19,6 +19,7 @@ from .compile import CompiledKernel as CompiledKernel
 from .devices import current_device as current_device
 from .devices import device as device
 from .devices import list_devices as list_devices
+from .devices import synchronize as synchronize
 from .errors import CompileError as CompileError
 from .errors import DeviceError as DeviceError
 from .errors import InternalError as InternalError

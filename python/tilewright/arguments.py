@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from functools import cached_property, lru_cache
@@ -31,7 +32,7 @@ class Facts:
 
     def __init__(
         self, is_pointer: bool, type: str, divisibility: int, is_one: bool,
-        is_streaming: bool, is_read_only: bool, is_disjoint: bool = True,
+        is_streaming: bool, is_read_only: bool, is_disjoint: bool = True, place: str = "",
     ) -> None:  # fmt: skip
         self.is_pointer = is_pointer
         self.type = type  # "i32", "fp32", ...; of a pointer the pointee
@@ -40,26 +41,38 @@ class Facts:
         self.is_streaming = is_streaming
         self.is_disjoint = is_disjoint  # no other argument's memory overlaps a pointer's
         self.is_read_only = is_read_only  # no part of the specialization: checked before the launch
+        self.place = place  # the GPU that a pointer's memory is on, "cuda:0"; empty: the host
 
     @cached_property
     def overlapping(self) -> Facts:
         """The same pointer where another argument's memory may overlap its own."""
         return _facts(
-            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only, False
-        )
+            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only, False,
+            self.place,
+        )  # fmt: skip
+
+    def on(self, place: str) -> Facts:
+        """The same with a pointer's memory on a device: "cuda:0"; anything else is the host."""
+        if not self.is_pointer or not place.startswith("cuda:"):
+            return self
+        return _facts(
+            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only,
+            self.is_disjoint, place,
+        )  # fmt: skip
 
     @cached_property
     def unaligned(self) -> Facts:
         """The same without divisibility."""
         if self.is_pointer:
-            return pointer_facts(self.type, 1, self.is_streaming, self.is_read_only)
+            facts = pointer_facts(self.type, 1, self.is_streaming, self.is_read_only)
+            return facts.on(self.place)
         return scalar_facts(self.type, 1, self.is_one)
 
     @cached_property
     def general(self) -> Facts:
         """Only the type."""
         if self.is_pointer:
-            return pointer_facts(self.type, 1, False, self.is_read_only)
+            return pointer_facts(self.type, 1, False, self.is_read_only).on(self.place)
         return scalar_facts(self.type)
 
     def __str__(self) -> str:
@@ -98,14 +111,14 @@ def parse_facts(text: str) -> Facts:
     is_pointer = type_name.startswith("*")
     element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
     is_streaming, overlaps = "stream" in rest, "overlap" in rest
-    numbers = [int(part) for part in rest if part not in ("stream", "overlap")]
-    if len(numbers) > 1 or any(n not in (1, 16) for n in numbers) or type_name.startswith("**"):
+    numbers = [part for part in rest if part not in ("stream", "overlap")]
+    if len(numbers) > 1 or not {*numbers} <= {"1", "16"} or type_name.startswith("**"):
         raise ValueError(f"{text!r} is no signature entry such as i32, i32:16 or *fp32:16")
-    divisibility = numbers[0] if numbers else 1
+    divisibility = int(numbers[0]) if numbers else 1
     if is_pointer:
         facts = pointer_facts(element, divisibility, is_streaming)
         return facts.overlapping if overlaps else facts
-    return scalar_facts(element, divisibility, numbers == [1])
+    return scalar_facts(element, divisibility, numbers == ["1"])
 
 
 _SIMPLE_CONSTANTS = frozenset({int, bool, str, type(None)})
@@ -209,24 +222,39 @@ _DLPACK_TYPES = {
     (6, 8): "i1", (0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
     (1, 8): "u8", (1, 16): "u16", (1, 32): "u32", (1, 64): "u64",
     (2, 16): "fp16", (2, 32): "fp32", (2, 64): "fp64", (4, 16): "bf16",
+    (10, 8): "fp8e4nv", (12, 8): "fp8e5",  # kDLFloat8_e4m3fn, kDLFloat8_e5m2 (dlpack.h)
 }  # fmt: skip
-_DLPACK_CPU = 1
+# Values of DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAManaged.
+_DLPACK_CPU, _DLPACK_GPUS = 1, (2, 13)
 
 
 def _read_dlpack(value: Any) -> Reading:
-    device = tuple(value.__dlpack_device__())
-    if device[0] != _DLPACK_CPU:
-        raise wrong_device(f"DLPack device {device}")
+    device, index = value.__dlpack_device__()
+    options: dict[str, Any] = {}
+    if device in _DLPACK_GPUS:
+        # The producer makes this stream wait for its own; 1 is how DLPack calls the default stream.
+        options["stream"] = current_stream(index) or 1
+    elif device != _DLPACK_CPU:
+        raise wrong_device(f"DLPack device {(int(device), index)}")
     try:
-        capsule = value.__dlpack__(max_version=(1, 0))
+        capsule = value.__dlpack__(max_version=(1, 0), **options)
     except TypeError:  # a producer of DLPack before 1.0
-        capsule = value.__dlpack__()
+        capsule = value.__dlpack__(**options)
     description = native().describe_dlpack(capsule)
     code, bits, lanes = description[3][:3]
     pointee = _DLPACK_TYPES.get((code, bits))
     if pointee is None or lanes != 1:
         raise unknown_element_type(f"DLPack type (code {code}, {bits} bits, {lanes} lanes)")
-    return _owned(description, pointee, capsule)
+    facts, bits = _owned(description, pointee, capsule)
+    return (facts.on(f"cuda:{index}") if options else facts), bits
+
+
+def current_stream(index: int) -> int:
+    """The stream that a GPU's launches go to: torch's current one, else the driver's default."""
+    torch: Any = sys.modules.get("torch")
+    if torch is None or not torch.cuda.is_initialized():
+        return 0
+    return torch.cuda.current_stream(index).cuda_stream
 
 
 def unknown_element_type(name: str) -> ArgumentProblem:
@@ -234,17 +262,22 @@ def unknown_element_type(name: str) -> ArgumentProblem:
     return ArgumentProblem(
         "TW0406",
         f"arrays of {name} cannot be passed to a kernel",
-        "element types are bool, (u)int8-64, float16, bfloat16, float32 and float64",
+        "element types are bool, (u)int8-64, float8e4nv (float8_e4m3fn), float8e5 (float8_e5m2), "
+        "float16, bfloat16, float32 and float64",
     )
 
 
 def wrong_device(place: str) -> ArgumentProblem:
-    """An array whose memory is not the host's."""
+    """An array whose memory is neither the host's nor a GPU's that kernels run on."""
     return ArgumentProblem(
         "TW0409",
-        f"the array is on {place}, but the kernel runs on the cpu",
-        "move it with .cpu() or .to('cpu')",
+        f"the array is on {place}, where no kernel runs",
+        "move it with .cpu() or .to('cuda')",
     )
+
+
+# The 8-bit floats that kernels have; there are dtypes for more.
+_FLOAT8_TYPES = ("fp8e4nv", "fp8e5")
 
 
 class Reinterpreted:
@@ -272,7 +305,10 @@ def _read_reinterpreted(value: Reinterpreted) -> Reading:
             "TW0406", f"elements of {facts.type} cannot be taken for {value.dtype}: sizes differ"
         )
     pointee = value.dtype.short_name
-    return pointer_facts(pointee, facts.divisibility, facts.is_streaming, facts.is_read_only), bits
+    if value.dtype.is_fp8() and pointee not in _FLOAT8_TYPES:
+        raise unknown_element_type(value.dtype.name)
+    taken = pointer_facts(pointee, facts.divisibility, facts.is_streaming, facts.is_read_only)
+    return taken.on(facts.place), bits
 
 
 # How arguments of exactly a type are read; read_argument fills it for subclasses and libraries.
@@ -312,7 +348,11 @@ def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
     if hasattr(kind, "__dlpack__") and hasattr(kind, "__dlpack_device__"):
         return _read_dlpack
     if hasattr(kind, "__cuda_array_interface__"):
-        raise wrong_device("a GPU")
+        raise ArgumentProblem(
+            "TW0409",
+            "the array is on a GPU, and does not say on which",
+            "pass it as a torch tensor, or as an object with __dlpack__",
+        )
     return _find_buffer_reader(kind, value)
 
 

@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import importlib.util
 import os
 import sys
 import types
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import cache_files, knobs
 from ._version import __version__
-from .compile import GPU_STAGES, STAGES
+from .compile import Request, compile_request, inspect, is_gpu, stages_of
+from .devices import check_device
 from .errors import TilewrightError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command; gives the exit status: 0, 1 for a failure, 2 for wrong usage."""
     options = _parser().parse_args(arguments)
+    if arguments is None:  # as a command: whose line of Python warns is of no interest
+        warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
     try:
         return options.run(options)
     except TilewrightError as error:
@@ -65,11 +70,16 @@ def _parser() -> argparse.ArgumentParser:
     )
     compile_.add_argument("--constexpr", default="", help='"BLOCK=1024, NAME=\'relu\'"')
     compile_.add_argument("--target", default="cpu", help="cpu, nvidia:sm_80, ...")
-    stages = dict.fromkeys((*STAGES, *GPU_STAGES))
     compile_.add_argument(
-        "--emit", default=None, choices=("source", *stages, "object", "cubin"),
-        help="the stage to write; without it the last readable one: asm or ptx",
-    )  # fmt: skip
+        "--emit",
+        metavar="STAGE",
+        help="the stage to write, after which nothing runs: source, tile, tile-passes, laid-out, "
+        "scheduled, lowered, llvm-dialect, llvm, asm, ptx, object, cubin or resources (JSON), as "
+        "far as the target has them; without it the last readable one: asm or ptx",
+    )
+    compile_.add_argument(
+        "--remarks", action="store_true", help="print what the passes say of their decisions"
+    )
     compile_.add_argument("--num-warps", type=int, default=4)
     compile_.add_argument("--num-stages", type=int, default=3)
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
@@ -140,22 +150,24 @@ def _compile(options: argparse.Namespace) -> int:
             raise ValueError(f"{options.kernel} is not a kernel (a function under @tw.jit)")
         kernel = kernel.fn
     constants = {
-        name: ast.literal_eval(text) for name, text in _assignments(options.constexpr).items()
+        name: _literal(name, text) for name, text in _assignments(options.constexpr).items()
     }
-    compiled = kernel.compile(
-        _signature(options.signature, [p.name for p in kernel.parameters], constants),
+    check_device(options.target)
+    stage = _stage(options.emit, options.target)
+    names = [parameter.name for parameter in kernel.parameters]
+    signature = _signature(options.signature, names, constants)
+    for name in (*signature, *constants):
+        if name not in names:
+            what = f"{options.kernel} has no parameter {name}"
+            raise ValueError(what + _suggestion(name, names))
+    request = kernel.request(
+        signature,
         constants,
         device=options.target,
         num_warps=options.num_warps,
         num_stages=options.num_stages,
     )
-    source = compiled.request.source.capture.buffer
-    stage = options.emit or ("ptx" if "ptx" in compiled.asm else "asm")
-    if stage != "source" and stage not in compiled.asm:
-        there = ", ".join(("source", *compiled.asm))
-        raise ValueError(f"{options.target} has no stage {stage}; there are {there}")
-    text: Any = source if stage == "source" else compiled.asm[stage]
-    data = text if isinstance(text, bytes) else text.encode()
+    data = _emit(request, stage, options.remarks)
     if options.output:
         Path(options.output).write_bytes(data)
     else:
@@ -164,21 +176,69 @@ def _compile(options: argparse.Namespace) -> int:
     return 0
 
 
+def _stage(name: str | None, target: str) -> str:
+    """The stage that is asked for, if the target has it."""
+    binary = "cubin" if is_gpu(target) else "object"
+    there = ["source", *stages_of(target), binary]
+    stage = name or (there[-2] if not is_gpu(target) else "ptx")
+    if stage not in there:
+        raise ValueError(
+            f"{target} has no stage {stage}{_suggestion(stage, there)}; there are {', '.join(there)}"
+        )
+    return stage
+
+
+def _emit(request: Request, stage: str, shows_remarks: bool) -> bytes:
+    settings = knobs.settings()
+    if stage in stages_of(request.device):
+        shows_remarks = shows_remarks or settings.shows_remarks
+        return inspect(request, stage, settings.dump_directory, shows_remarks).encode()
+    if stage == "source":
+        return request.source.capture.buffer.encode()
+    compiled = compile_request(request)
+    if shows_remarks and not settings.shows_remarks:
+        print("".join(remark["rendered"] for remark in compiled.remarks), end="", file=sys.stderr)
+    if stage not in compiled.asm:
+        raise ValueError(
+            "nothing here makes machine code of PTX"
+            if request.device.startswith("nvidia:")
+            else f"{request.device} takes PTX, not machine code; compile for nvidia:"
+            + request.device.partition(":")[2]
+        )
+    return compiled.asm[stage]
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f" (did you mean {close[0]}?)" if close else ""
+
+
 def _signature(text: str, names: list[str], constants: dict[str, Any]) -> dict[str, str]:
     """The types by parameter; numbers in the place of types go to `constants`."""
     parts = _split(text)
     if any("=" in part for part in parts):
-        return _assignments(text)
-    expected = [name for name in names if name not in constants]
-    if len(parts) > len(expected):
-        raise ValueError(f"the signature has {len(parts)} entries for {', '.join(expected)}")
+        entries = _assignments(text)
+    else:
+        expected = [name for name in names if name not in constants]
+        if len(parts) > len(expected):
+            raise ValueError(f"the signature has {len(parts)} entries for {', '.join(expected)}")
+        entries = dict(zip(expected, parts))
     types: dict[str, str] = {}
-    for name, part in zip(expected, parts):
+    for name, part in entries.items():
         try:
             constants[name] = ast.literal_eval(part.strip())
         except (ValueError, SyntaxError):
             types[name] = part.strip()
     return types
+
+
+def _literal(name: str, text: str) -> Any:
+    """The Python value that a text spells."""
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        what = f"{name}={text} is no Python value; texts are quoted: {name}='...'"
+        raise ValueError(what) from None
 
 
 def _assignments(text: str) -> dict[str, str]:

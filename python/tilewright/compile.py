@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from . import knobs
 from .arguments import Facts
 from .capture import Capture
-from .errors import InternalError, TilewrightWarning, handle_reports
+from .errors import InternalError, Report, TilewrightWarning, handle_reports, is_remark, render
 from .native import native
 
 STAGES = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
@@ -163,6 +163,15 @@ class CompiledKernel:
             binaries = {"cubin": kernel.assembled} if kernel.assembled else {}
         self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
 
+    @functools.cached_property
+    def remarks(self) -> list[Report]:
+        """What the passes said of their decisions, for example of accesses that are not 16 bytes wide;
+        each has `code`, `message` and `rendered`, which shows the source. Compiles once more."""
+        stages = stages_of(self.request.device)
+        if "llvm-dialect" not in stages:
+            return []
+        return [r for r in _inspect(self.request, "llvm-dialect", remarks=True)[1] if is_remark(r)]
+
     @property
     def resources(self) -> dict[str, int]:
         """What a GPU's program takes: num_warps, shared_bytes, registers, spill_bytes, ..."""
@@ -221,10 +230,15 @@ def compile_request(request: Request) -> CompiledKernel:
     is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not capture.is_opaque)
     cache = settings.cache_directory, is_kept
     target = request.specialization(), request.device
-    kernel = native().find(capture.meaning, capture.exact, *target, *cache)
+    debug = debug_settings(settings, settings.dump_directory, settings.shows_remarks)
+    kernel = None
+    if not (settings.dump_directory or settings.override_directory or settings.shows_remarks):
+        kernel = native().find(capture.meaning, capture.exact, *target, *cache)
     if kernel is None:
-        kernel, reports = native().compile(request.source.native, *target, capture.evaluate, *cache)
-        handle_reports(reports)
+        kernel, reports = native().compile(
+            request.source.native, *target, capture.evaluate, *cache, debug
+        )
+        handle_reports(reports, shows_remarks=settings.shows_remarks)
     if kernel is None:
         raise InternalError(f"compiling {request.name} gave neither a kernel nor a report")
     compiled = CompiledKernel(request, kernel)
@@ -233,17 +247,32 @@ def compile_request(request: Request) -> CompiledKernel:
     return compiled
 
 
-def inspect(request: Request, stage: str) -> str:
-    """The text of one stage of a kernel's compilation."""
-    text, reports = native().inspect(
+def debug_settings(settings: knobs.Settings, dump_directory: str, collects_remarks: bool) -> Any:
+    """How the native module is to look into a compilation."""
+    return native().DebugSettings(dump_directory, settings.override_directory, collects_remarks)
+
+
+def inspect(
+    request: Request, stage: str, dump_directory: str = "", shows_remarks: bool = False
+) -> Any:
+    """One stage of a kernel's compilation: its text, or bytes of machine code. Later stages do not
+    run."""
+    text, reports = _inspect(request, stage, dump_directory, shows_remarks)
+    handle_reports(reports, shows_prints=False, shows_remarks=shows_remarks)
+    return text
+
+
+def _inspect(
+    request: Request, stage: str, dump_directory: str = "", remarks: bool = False
+) -> tuple[Any, list[Report]]:
+    return native().inspect(
         request.source.native,
         request.specialization(),
         request.device,
         stage,
         request.source.capture.evaluate,
+        debug_settings(knobs.settings(), dump_directory, remarks),
     )
-    handle_reports(reports, shows_prints=False)
-    return text
 
 
 def dump(kernel: CompiledKernel, directory: Path) -> None:
@@ -255,4 +284,5 @@ def dump(kernel: CompiledKernel, directory: Path) -> None:
         for stage in stages_of(kernel.request.device):
             (directory / f"{stem}.{stage}").write_text(kernel.asm[stage])
     except OSError as error:
-        warnings.warn(f"cannot write to TILEWRIGHT_DUMP: {error}", TilewrightWarning, stacklevel=2)
+        text = render("TW0504", f"cannot write to TILEWRIGHT_DUMP: {error}", severity="warning")
+        warnings.warn(text.rstrip(), TilewrightWarning, stacklevel=2)

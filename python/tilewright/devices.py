@@ -1,13 +1,16 @@
-"""Which device launches go to: `with tw.device("reference"):`, TILEWRIGHT_DEVICE, else the CPU."""
+"""Which device launches go to: `with tw.device("reference"):`, else TILEWRIGHT_DEVICE, else where
+their arrays are: a GPU or the CPU."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 from . import knobs
+from .arguments import Facts
 from .errors import LaunchError, raise_report
 from .native import native
 
@@ -15,15 +18,75 @@ _chosen: ContextVar[str | None] = ContextVar("tilewright_device", default=None)
 _known: set[str] = set()
 
 
-def current_device() -> str:
-    """The name of the device that a launch here would use."""
+def chosen_device() -> str:
+    """The device that was chosen for launches here; empty when the arrays decide."""
     chosen = _chosen.get()
     if chosen is not None:
         return chosen
     name = knobs.settings().device
-    if name not in _known:
+    if name and name not in _known:
         check_device(name)
     return name
+
+
+def current_device() -> str:
+    """The name of the device that a launch here would use, unless its arrays are on a GPU."""
+    return chosen_device() or "cpu"
+
+
+def device_of_launch(
+    chosen: str, names: Sequence[str], facts: Sequence[Any], kernel: str
+) -> str:
+    """The device that the memory of a launch's arrays belongs to, or the one chosen for it.
+
+    Raises LaunchError where no device reaches all of them.
+    """
+    places = {
+        name: fact.place
+        for name, fact in zip(names, facts)
+        if isinstance(fact, Facts) and fact.is_pointer
+    }
+    if len(set(places.values())) > 1:
+        listed = ", ".join(f"`{name}` on {_spoken(place)}" for name, place in places.items())
+        raise LaunchError(
+            f"the arrays of the launch of {kernel} are on different devices: {listed}",
+            code="TW0414",
+            hint="move them to one device: x.to('cuda:0'), x.cpu()",
+        )
+    place = next(iter(places.values()), "")
+    if not chosen:
+        return place or "cpu"
+    if places and place != (chosen if chosen.startswith("cuda:") else ""):
+        listed = ", ".join(f"`{name}`" for name in places)
+        raise LaunchError(
+            f"the arrays of the launch of {kernel} ({listed}) are on {_spoken(place)}, and the "
+            f"device chosen for it is {chosen}",
+            code="TW0409",
+            hint=_way_to(chosen, place),
+        )
+    return chosen
+
+
+def _spoken(place: str) -> str:
+    return place or "the host"
+
+
+def _way_to(chosen: str, place: str) -> str:
+    if chosen.startswith("cuda:"):
+        return f"move them there with x.to('{chosen}')"
+    return f"move them with x.cpu(), or choose no device: arrays on {place} are launched there"
+
+
+def synchronize(name: str | None = None) -> None:
+    """Wait until everything that was launched on a device has finished; by default on the chosen
+    one, and on all GPUs in use where none was chosen.
+
+    Raises DeviceError for a kernel that failed since then: launches on GPUs return at once.
+    """
+    chosen = name or chosen_device()
+    for device in [chosen] if chosen else native().gpus(False):
+        if (report := native().synchronize(device)) is not None:
+            raise_report(report)
 
 
 def check_device(name: str) -> None:
@@ -32,7 +95,9 @@ def check_device(name: str) -> None:
     if name not in available and (report := native().check_target(name)) is not None:
         if report["code"] != "TW0401":
             raise_report(report)
-        close = difflib.get_close_matches(name, available, n=1)
+        if name.startswith("cuda"):
+            available = ["cuda:0"]
+        close = difflib.get_close_matches(name.lower(), available, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(available)}"
         raise LaunchError(f"this build has no device {name!r}", code="TW0401", hint=hint)
     _known.add(name)
@@ -42,10 +107,11 @@ def check_device(name: str) -> None:
 def device(name: str) -> Iterator[None]:
     """Send the launches of a `with` block to a device: "cpu"; "cpu:x86-64-v3" for code that runs on
     every machine of that level; "reference", the interpreter that defines the language's meaning and
-    checks every access; or "sim:sm_80", which executes the GPU code of that architecture here and
-    checks it (see `tilewright.simulation`).
+    checks every access; "sim:sm_80", which executes the GPU code of that architecture here and
+    checks it (see `tilewright.simulation`); or "cuda:0", a GPU, whose kernels take arrays on it.
 
-    Raises LaunchError TW0401 for a device that this build does not have.
+    Raises LaunchError TW0401 for a device that this build does not have, DeviceError where there is
+    no driver or GPU.
     """
     check_device(name)
     token = _chosen.set(name)
@@ -55,6 +121,7 @@ def device(name: str) -> Iterator[None]:
         _chosen.reset(token)
 
 
-def list_devices() -> list[str]:
-    """The devices of this build."""
-    return list(native().targets())
+def list_devices(probe: bool = False) -> list[str]:
+    """The devices of this build, and the GPUs of this machine if a driver was used already or if
+    `probe` asks for it, which opens the driver."""
+    return [*native().targets(), *native().gpus(probe)]

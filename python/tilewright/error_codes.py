@@ -1,8 +1,9 @@
 """The catalogue of report codes: one page for each, shown by `tilewright explain CODE`.
 
 Ranges: TW01xx names, syntax and static values; TW02xx types, shapes and operands; TW03xx passes and
-targets; TW04xx arguments and launches; TW05xx the kernel cache; TW06xx failures while a kernel
-runs; TW09xx mistakes in Tilewright itself. A code, once released, keeps its meaning.
+targets, TW035x their remarks; TW04xx arguments and launches; TW05xx the kernel cache, dumps and
+overrides; TW06xx failures while a kernel runs; TW09xx mistakes in Tilewright itself. A code, once
+released, keeps its meaning.
 """
 
 from __future__ import annotations
@@ -377,7 +378,8 @@ PAGES: dict[str, Page] = {
     ),
     "TW0406": Page(
         "an array whose element type kernels do not have",
-        "Element types of arrays are bool, int8 to int64, uint8 to uint64, float16, bfloat16, "
+        "Element types of arrays are bool, int8 to int64, uint8 to uint64, float8e4nv "
+        "(float8_e4m3fn of torch and ml_dtypes), float8e5 (float8_e5m2), float16, bfloat16, "
         "float32 and float64, in the machine's byte order.",
         "add[(4,)](out, x.to(torch.complex64), n)",
         "Convert the array, or view it as another type: torch.view_as_real(x).",
@@ -465,6 +467,50 @@ PAGES: dict[str, Page] = {
         "kernel[grid](x, num_warps=64)",
         "Use num_warps=4 or 8.",
     ),
+    "TW0414": Page(
+        "arrays on different devices",
+        "The arrays of one launch are on different GPUs, or some on a GPU and some on the host. No "
+        "device reaches all of them.",
+        "add[(4,)](torch.empty(n, device='cuda:0'), torch.ones(n), n)",
+        "Move them to one device with x.to('cuda:0') or x.cpu().",
+    ),
+    "TW0350": Page(
+        "accesses that are not as wide as they could be (remark)",
+        "Lanes load or store less than 16 bytes at once, because the compiler does not know that the "
+        "addresses are consecutive or aligned, or that the mask is the same for all of an access. The "
+        "remark says which of these it is, and for which argument.",
+        "tw.load(x + 1 + i)  # x is divisible by 16, x + 1 is not",
+        "Pass aligned arrays and strides that are divisible by 16, let the innermost index run along "
+        "consecutive elements, and mask in whole groups.",
+    ),
+    "TW0351": Page(
+        "a tile whose elements change their places (remark)",
+        "Two operations want the elements of a tile in different lanes, so they move: by exchanges "
+        "within each warp, or through shared memory, which is slower.",
+        "tw.store(p, tw.trans(tile))",
+        "Nothing has to be done; fewer changes between orders of access are faster.",
+    ),
+    "TW0352": Page(
+        "values that are computed twice (remark)",
+        "The compiler computes cheap values again where they are needed instead of moving them "
+        "between lanes.",
+        "i = tw.arange(0, 64); tw.store(p + i[:, None] * 64 + i[None, :], tile)",
+        "Nothing has to be done.",
+    ),
+    "TW0353": Page(
+        "the shared memory of a program (remark)",
+        "How many bytes the buffers take that live at the same time; it limits how many programs a "
+        "GPU runs side by side.",
+        "tw.trans(tile)",
+        "Smaller tiles take less.",
+    ),
+    "TW0354": Page(
+        "the barriers of a program (remark)",
+        "How often the lanes of a program, or of a warp, wait for each other so that shared memory is "
+        "read after it was written.",
+        "tw.trans(tile)",
+        "Nothing has to be done; barriers in loops cost the most.",
+    ),
     "TW0501": Page(
         "a kernel cache that cannot be used",
         "The directory cannot be created or written, belongs to another user, is open to "
@@ -472,6 +518,29 @@ PAGES: dict[str, Page] = {
         "TILEWRIGHT_CACHE_DIR=/proc tilewright info",
         "Name a private directory with TILEWRIGHT_CACHE_DIR, or set TILEWRIGHT_CACHE=0 to "
         "silence the warning.",
+    ),
+    "TW0502": Page(
+        "a stage that is taken from a file (warning)",
+        "TILEWRIGHT_OVERRIDE names a directory that has a file for this kernel and stage; "
+        "compilation goes on from its content. Such kernels are neither found nor kept in the cache.",
+        "TILEWRIGHT_OVERRIDE=d python train.py  # with a file d/add.lowered",
+        "Unset TILEWRIGHT_OVERRIDE, or remove the file, to compile the kernel itself.",
+    ),
+    "TW0503": Page(
+        "a file that cannot take the place of a stage",
+        "The file that TILEWRIGHT_OVERRIDE leads to is no IR of that stage, does not define a kernel "
+        "with the same parameters, was refused by the assembler, or is for a stage that the target "
+        "cannot go on from.",
+        "d/add.lowered  # with a mistake in line 3",
+        "Start from the file that TILEWRIGHT_DUMP writes, and change that. The stages tile, "
+        "tile-passes, laid-out, scheduled, lowered, llvm-dialect, asm and ptx can be replaced.",
+    ),
+    "TW0504": Page(
+        "dumps that cannot be written (warning)",
+        "The directory of TILEWRIGHT_DUMP cannot be created or written; the kernel is compiled all "
+        "the same.",
+        "TILEWRIGHT_DUMP=/proc python train.py",
+        "Name a directory that can be written.",
     ),
     "TW0601": Page(
         "an access outside of an argument's memory",
@@ -558,6 +627,145 @@ PAGES: dict[str, Page] = {
         'with tw.device("nvidia:sm_80"): kernel[grid](x)',
         "Launch on sim:sm_80, or on cuda:0 where there is a GPU.",
     ),
+    "TW0620": Page(
+        "no CUDA driver",
+        "The library of NVIDIA's driver, libcuda.so.1, cannot be opened, or is the stub that the "
+        "toolkit has for linking. It is opened when a device cuda:N is first used.",
+        'with tw.device("cuda:0"): kernel[grid](x)   # on a machine without a GPU',
+        "Install the driver; start containers with --gpus all; TILEWRIGHT_CUDA_LIBRARY names a "
+        "library elsewhere. Without a GPU, run on the cpu or on sim:sm_80.",
+    ),
+    "TW0621": Page(
+        "a CUDA driver that is too old or does not fit",
+        "The driver's library lacks a function that is needed, or differs from the driver in the "
+        "kernel of the operating system, or is a compatibility driver that the GPU does not have.",
+        "",
+        "Install a driver of CUDA 12.0 or newer; reboot after an update.",
+    ),
+    "TW0622": Page(
+        "no GPU",
+        "The CUDA driver works, and shows no GPU to this process.",
+        "CUDA_VISIBLE_DEVICES= python program.py",
+        "Look at nvidia-smi and CUDA_VISIBLE_DEVICES.",
+    ),
+    "TW0623": Page(
+        "no GPU of that number",
+        "GPUs are numbered from cuda:0 in the order in which the driver shows them to the process.",
+        'with tw.device("cuda:8"): ...',
+        "tw.list_devices(probe=True) shows which there are.",
+    ),
+    "TW0624": Page(
+        "a GPU that is too old",
+        "Kernels need compute capability 8.0 (Ampere) or newer.",
+        "",
+        "Run on another GPU, or on the cpu.",
+    ),
+    "TW0625": Page(
+        "a CUDA driver that cannot assemble the code",
+        "Where no assembler of PTX is installed, or where it does not know the GPU, the driver has "
+        "to assemble the code, and it is older than the code's version of PTX, or may not.",
+        "",
+        "Update the driver, or install nvidia-nvjitlink (pip) or ptxas.",
+    ),
+    "TW0626": Page(
+        "a GPU without free memory",
+        "An allocation, or loading a kernel, found no memory on the GPU.",
+        "",
+        "Free tensors, use smaller ones, or give back what torch keeps with "
+        "torch.cuda.empty_cache().",
+    ),
+    "TW0627": Page(
+        "code that the driver of a GPU refuses",
+        "This is a mistake in Tilewright: the machine code or PTX of a kernel is not accepted. The "
+        "report has the words of the driver's assembler.",
+        "",
+        "Please report it with the kernel; `tilewright cache clear` removes what is stored.",
+    ),
+    "TW0628": Page(
+        "more threads than the registers allow",
+        "A program's threads share the registers of a multiprocessor, and the kernel needs more "
+        "than there are.",
+        "kernel[grid](x, num_warps=32)   # with large tiles",
+        "Use fewer warps or smaller tiles.",
+    ),
+    "TW0629": Page(
+        "an access of a GPU kernel outside of its memory",
+        "A kernel that was launched before accessed memory that does not belong to the process. "
+        "GPUs notice such accesses late and not always, and the process cannot use the GPU again.",
+        "tw.load(x + tw.arange(0, 64))   # x has 60 elements",
+        'Run the kernel with tw.device("sim:sm_80") or "reference" on the same arrays (x.cpu()): '
+        "they name the array, the index and the source line. Then mask the access.",
+    ),
+    "TW0630": Page(
+        "a misaligned access of a GPU kernel",
+        "A kernel that was launched before accessed an address that is no multiple of the access's "
+        "size. The process cannot use the GPU again.",
+        "tw.multiple_of(i, 16)   # where i is not",
+        'Run the kernel with tw.device("sim:sm_80") on the same arrays: it names the source line.',
+    ),
+    "TW0631": Page(
+        "a GPU kernel that failed",
+        "A kernel that was launched before failed, for a reason that the GPU does not tell. The "
+        "process cannot use the GPU again.",
+        "",
+        'Run the kernel with tw.device("sim:sm_80") on the same arrays: it checks every access.',
+    ),
+    "TW0632": Page(
+        "a GPU kernel that ran too long",
+        "The system limits the time of kernels, as it does for GPUs that drive a screen, or the "
+        "kernel does not end.",
+        "while tw.load(flag) == 0: pass",
+        "Divide the work into several launches; look for loops that wait for other programs.",
+    ),
+    "TW0633": Page(
+        "a GPU with an error of its own",
+        "The GPU's memory or a link of it failed (ECC, NVLink), or it was taken away.",
+        "",
+        "Restart the process; if it happens again, look at nvidia-smi -q and at the system's log "
+        "for Xid messages.",
+    ),
+    "TW0634": Page(
+        "a GPU context that was destroyed",
+        "Something in the process reset the GPU (cudaDeviceReset), and with it every loaded "
+        "kernel.",
+        "",
+        "Do not reset the device while the process uses kernels; restart it.",
+    ),
+    "TW0635": Page(
+        "a CUDA driver that is not initialized",
+        "A process that was forked after its parent had used the GPU cannot use it, and neither "
+        "can one that is about to exit.",
+        "multiprocessing.Process(target=launch).start()   # after a launch, by fork",
+        "Start workers with multiprocessing.set_start_method('spawn').",
+    ),
+    "TW0636": Page(
+        "a shared GPU whose service or other user failed",
+        "The GPU is shared through MPS, and the service or another process that uses it failed, or "
+        "there are too many of them.",
+        "",
+        "Look at the log of nvidia-cuda-mps-control, and restart the process.",
+    ),
+    "TW0637": Page(
+        "a GPU that is not available",
+        "Another process has the GPU for itself (compute mode), or the system has not made it "
+        "ready.",
+        "",
+        "Look at nvidia-smi -q -d COMPUTE.",
+    ),
+    "TW0638": Page(
+        "something that a captured stream cannot do",
+        "While a stream is captured into a graph, kernels can be launched on it but not loaded, "
+        "and nothing may wait.",
+        "with torch.cuda.graph(graph): kernel[grid](x)   # its first launch",
+        "Launch each kernel once before the capture, or call kernel.warmup(...).",
+    ),
+    "TW0639": Page(
+        "another failure of the CUDA driver",
+        "The driver returned an error that has no page of its own. The report has its name, its "
+        "text and the function that returned it.",
+        "",
+        "Look the name up in the manual of the CUDA Driver API, enumeration CUresult.",
+    ),
     "TW0900": Page(
         "a failure without a code of its own",
         "A report that nobody gave a code.",
@@ -568,8 +776,8 @@ PAGES: dict[str, Page] = {
         "a mistake in the compiler",
         "The compiler failed on a kernel that it should compile, or crashed; the process goes on.",
         "",
-        "Please report the message with the kernel and its arguments; "
-        "TILEWRIGHT_DUMP=DIRECTORY writes the stages.",
+        "Please report the message with the file that it names: it holds the compiler's input before "
+        "the failure and the command that repeats it. TILEWRIGHT_DUMP=DIRECTORY writes all stages.",
     ),
     "TW0902": Page(
         "a compiled kernel that cannot be loaded",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
@@ -117,13 +118,22 @@ def raise_report(report: Report) -> NoReturn:
 _STATIC_PRINT = "TW0123"
 
 
-def handle_reports(reports: Sequence[Report], shows_prints: bool = True) -> None:
-    """Show the warnings and static prints of a compilation, then raise its first error."""
+def is_remark(report: Report) -> bool:
+    """Whether a report says what a pass decided."""
+    return report["severity"] == "remark" and report["code"] != _STATIC_PRINT
+
+
+def handle_reports(
+    reports: Sequence[Report], shows_prints: bool = True, shows_remarks: bool = False
+) -> None:
+    """Show the warnings, static prints and remarks of a compilation, then raise its first error."""
     errors = [report for report in reports if report["severity"] == "error"]
     for report in reports:
         if report["severity"] == "warning":
             warnings.warn(report["rendered"].rstrip(), TilewrightWarning, stacklevel=4)
         elif report["code"] == _STATIC_PRINT and shows_prints:
             print(report["message"])
+        elif is_remark(report) and shows_remarks:
+            print(report["rendered"].rstrip(), file=sys.stderr)
     if errors:
         raise_report(errors[0])

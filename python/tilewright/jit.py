@@ -11,7 +11,7 @@ from . import knobs
 from .arguments import ArgumentProblem, Facts, parse_facts, pointer_facts, read_constant
 from .capture import SourceNotFound, capture
 from .compile import CompiledKernel, Options, Request, Source, compile_request
-from .devices import check_device, current_device
+from .devices import check_device, chosen_device, current_device, device_of_launch
 from .errors import CompileError, LaunchError
 from .launch import check_stores, launch, resolve_grid
 from .overlap import mark_overlaps
@@ -117,12 +117,10 @@ class JITFunction:
         programs = resolve_grid(grid, self._grid_arguments(args, options, kwargs, grid))
         if not all(programs):
             return None
-        key = (current_device(), options, facts)
+        key = (chosen_device(), options, facts)
         kernel = self._loaded.get(key)
         if kernel is None or not kernel.is_current():
-            if knobs.settings().is_jit_denied:
-                self._refuse(key, args)
-            kernel = self._prepare(key, args)
+            kernel = self._loaded[key] = self._find(key, args)
         launch(kernel, programs, args, bits)
         return kernel
 
@@ -150,6 +148,18 @@ class JITFunction:
             ) from None
         mark_overlaps(facts, values, bits)
         return tuple(facts), bits
+
+    def _find(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
+        """The kernel of a launch, on the device that its arguments decide if none was chosen."""
+        chosen, options, facts = key
+        device = device_of_launch(chosen, self._binder.names, facts, self.fn.__name__)
+        key = (device, options, facts)
+        kernel = self._loaded.get(key)
+        if kernel is not None and kernel.is_current():
+            return kernel
+        if knobs.settings().is_jit_denied:
+            self._refuse(key, values)
+        return self._prepare(key, values)
 
     def _prepare(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
         kernel = compile_request(self._request(key, values))
@@ -192,7 +202,9 @@ class JITFunction:
         del grid
         values, options = self._binder.bind(args, kwargs, self._options)
         values = tuple(map(_stand_in, values, self.parameters))
-        key = (current_device(), options, self._read(values)[0])
+        facts = self._read(values)[0]
+        device = device_of_launch(chosen_device(), self._binder.names, facts, self.fn.__name__)
+        key = (device, options, facts)
         kernel = self._loaded.get(key)
         if kernel is None or not kernel.is_current():
             kernel = self._prepare(key, values)
@@ -211,6 +223,26 @@ class JITFunction:
         is given is a compile-time constant, whether declared so or not. Raises LaunchError
         TW0404 when a parameter has neither, ValueError for an entry that is no type.
         """
+        return self._prepare(*self._of_signature(signature, constants, device, options))
+
+    def request(
+        self,
+        signature: Mapping[str, str],
+        constants: Mapping[str, Any] | None = None,
+        device: str | None = None,
+        **options: Any,
+    ) -> Request:
+        """What `compile` with these arguments would compile, for `tilewright.compile.inspect`."""
+        return self._request(*self._of_signature(signature, constants, device, options))
+
+    def _of_signature(
+        self,
+        signature: Mapping[str, str],
+        constants: Mapping[str, Any] | None,
+        device: str | None,
+        options: Mapping[str, Any],
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The launch key and the constants' values."""
         if device is not None:
             check_device(device)
         facts: list[Any] = []
@@ -218,7 +250,7 @@ class JITFunction:
         given = dict(constants or {})
         for parameter in self.parameters:
             if parameter.name in signature:
-                facts.append(parse_facts(signature[parameter.name]))
+                facts.append(parse_facts(signature[parameter.name]).on(device or current_device()))
                 values.append(None)
                 continue
             value, _ = Binder(self.fn.__name__, (parameter,)).bind(
@@ -228,8 +260,7 @@ class JITFunction:
             facts.append(reader(value[0])[0])
             values.append(value[0])
         chosen = checked_options(self._options._replace(**options))
-        key = (device or current_device(), chosen, tuple(facts))
-        return self._prepare(key, tuple(values))
+        return (device or current_device(), chosen, tuple(facts)), tuple(values)
 
 
 class _StandIn:
@@ -250,7 +281,8 @@ def _read_stand_in(value: _StandIn) -> Any:
     from .torch import from_torch
 
     try:
-        return pointer_facts(from_torch(value.element_type).short_name, 16), 0
+        facts = pointer_facts(from_torch(value.element_type).short_name, 16)
+        return facts.on(current_device()), 0
     except KeyError:
         raise ArgumentProblem(
             "TW0406", f"arrays of {value.element_type} cannot be passed to a kernel"

@@ -11,11 +11,15 @@ from pathlib import Path
 PREFIX = "TILEWRIGHT_"
 
 KNOBS: dict[str, str] = {
-    "DEVICE": "device of launches outside `with tw.device(...)`; cpu when unset",
+    "DEVICE": "device of launches outside `with tw.device(...)`; unset: where the arrays are",
     "CACHE_DIR": "directory of the kernel cache; $XDG_CACHE_HOME/tilewright or ~/.cache/tilewright",
     "CACHE": "0: neither read nor write the kernel cache on disk",
+    "CUDA_LIBRARY": "path of the CUDA driver's library; unset: libcuda.so.1 of the system",
     "NUM_THREADS": "worker threads of the cpu device; all cores when unset or 0",
-    "DUMP": "directory into which the stages of every compiled kernel are written",
+    "DUMP": "directory into which the stages of every compiled kernel, its IR after each pass and the "
+    "reproducers of internal errors are written",
+    "OVERRIDE": "directory of files NAME.STAGE that are taken instead of that stage of a kernel",
+    "REMARKS": "1: print to stderr what the compiler's passes say of their decisions",
     "DEBUG": "1: compile every kernel with its device assertions and overflow checks",
     "JIT": "deny: a launch never compiles; what was not warmed up is a LaunchError",
 }
@@ -25,11 +29,14 @@ KNOBS: dict[str, str] = {
 class Settings:
     """The knobs' values, read once at the first compilation or launch."""
 
-    device: str
+    device: str  # empty: none was chosen
+    cuda_library: str
     cache_directory: str  # empty: no directory could be determined
     is_cache_enabled: bool
     num_threads: int
     dump_directory: str
+    override_directory: str
+    shows_remarks: bool
     is_debug: bool
     is_jit_denied: bool
 
@@ -55,11 +62,14 @@ def read_settings() -> Settings:
     """Read the environment, warning about names and values that mean nothing."""
     _warn_of_unknown_names()
     return Settings(
-        device=_value("DEVICE") or "cpu",
+        device=_value("DEVICE"),
+        cuda_library=_value("CUDA_LIBRARY"),
         cache_directory=cache_directory(),
         is_cache_enabled=_flag("CACHE", default=True),
         num_threads=_number("NUM_THREADS"),
         dump_directory=_value("DUMP"),
+        override_directory=_value("OVERRIDE"),
+        shows_remarks=_flag("REMARKS", default=False),
         is_debug=_flag("DEBUG", default=False),
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
     )

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .arguments import Facts, memory_of
+from .arguments import Facts, current_stream, memory_of
 from .compile import CompiledKernel
 from .errors import LaunchError, raise_report
 from .native import native
@@ -67,10 +67,13 @@ def launch(
     kernel: CompiledKernel, programs: Programs, values: Sequence[Any], bits: Sequence[Any]
 ) -> None:
     """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
-    memory = None
-    if checks_accesses(kernel.request.device):
+    memory, stream = None, 0
+    device = kernel.request.device
+    if device.startswith("cuda:"):
+        stream = current_stream(int(device.removeprefix("cuda:")))
+    elif device != "cpu" and checks_accesses(device):
         memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
     x, y, z = programs
-    report = native().launch(kernel.native, x, y, z, kernel.pick(bits), memory)
+    report = native().launch(kernel.native, x, y, z, kernel.pick(bits), memory, stream)
     if report is not None:
         raise_report(report)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 from types import ModuleType
 
 _module: ModuleType | None = None
@@ -27,4 +29,20 @@ def _load() -> ModuleType:
         ) from error
     if count := knobs.settings().num_threads:
         _native.set_num_threads(count)
+    if path := knobs.settings().cuda_library:
+        _native.set_cuda_library(path)
+    _native.set_assembler_directories(assembler_directories())
     return _native
+
+
+def assembler_directories() -> list[str]:
+    """Where this interpreter's packages have libnvJitLink: those of CUDA 13 (nvidia-nvjitlink), then of
+    CUDA 12 (nvidia-nvjitlink-cu12)."""
+    package = importlib.util.find_spec("nvidia")
+    roots = package.submodule_search_locations if package else None
+    found = (
+        os.path.join(root, *below)
+        for below in (("cu13", "lib"), ("nvjitlink", "lib"))
+        for root in roots or ()
+    )
+    return [directory for directory in found if os.path.isdir(directory)]

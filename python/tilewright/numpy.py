@@ -24,6 +24,9 @@ _POINTEES = {
     "<f2": "fp16", "<f4": "fp32", "<f8": "fp64",
 }  # fmt: skip
 
+# Of the package ml_dtypes, by name, so that it need not be imported.
+_EXTENSION_POINTEES = {"bfloat16": "bf16", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5"}
+
 
 def _read_array(array: Any) -> Reading:
     interface = array.__array_interface__
@@ -35,8 +38,9 @@ def _read_array(array: Any) -> Reading:
 
 
 def _extension_type(array: Any) -> str:
-    if array.dtype.name == "bfloat16" and array.dtype.isnative:  # of the package ml_dtypes
-        return "bf16"
+    pointee = _EXTENSION_POINTEES.get(array.dtype.name)
+    if pointee is not None and array.dtype.isnative:
+        return pointee
     raise unknown_element_type(f"dtype {array.dtype}")
 
 

@@ -93,7 +93,11 @@ def _half_bits(value: float, element_type: dtypes.dtype) -> int:
         except OverflowError:
             return 0x7C00 if value > 0 else 0xFC00
     if not element_type.is_bf16():
-        raise ArgumentProblem("TW0406", f"numbers of type {element_type} cannot be passed")
+        raise ArgumentProblem(
+            "TW0406",
+            f"numbers of type {element_type} cannot be passed",
+            f"pass a float and convert it in the kernel: x.to(tw.{element_type.name})",
+        )
     try:
         (single,) = struct.unpack("<I", struct.pack("<f", value))
     except OverflowError:

@@ -22,6 +22,8 @@ from .devices import check_device, current_device
 from .native import native
 
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")
+COMPLETIONS = ("late", "early", "random")
+ARITHMETICS = ("fast", "exact")
 
 
 @dataclass(frozen=True)
@@ -62,15 +64,31 @@ def simulate(
     schedule: str = "round-robin",
     seed: int = 0,
     programs: Sequence[int] = (),
+    completion: str = "late",
+    arithmetic: str = "fast",
 ) -> Iterator[None]:
     """Choose how the launches of a `with` block on a simulated device run.
 
     `schedule` is the order in which warps advance: "round-robin", "greedy", "reverse", or "random"
     with its `seed`. `programs` are the linear numbers of the only programs of a large grid to run;
-    all when empty. Raises LaunchError for an unknown device, ValueError for an unknown schedule.
+    all when empty. `completion` says when asynchronous copies arrive: "late", at the wait that
+    requires it, "early", when they are issued, or "random", with the same `seed`. `arithmetic` of
+    matrix instructions is "fast", a chain of fused multiply-adds, or "exact", rounded as the
+    target's tensor cores do. Raises LaunchError for an unknown device, ValueError for an unknown
+    word or a negative number.
     """
     check_device(device)
-    if not native().set_simulation_options(device, schedule, seed, list(programs)):
+    if outside := [program for program in programs if not 0 <= program < 1 << 63]:
+        raise ValueError(f"programs are numbered from 0; {outside[0]} is none")
+    for name, value, known in (
+        ("completion", completion, COMPLETIONS),
+        ("arithmetic", arithmetic, ARITHMETICS),
+    ):
+        if value not in known:
+            raise ValueError(f"no {name} {value!r}; there are {', '.join(known)}")
+    if not native().set_simulation_options(
+        device, schedule, seed, list(programs), completion, arithmetic
+    ):
         raise ValueError(
             f"no schedule {schedule!r} on {device!r}; there are {', '.join(SCHEDULES)} on sim:..."
         )

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+from .device_array import DeviceArray as DeviceArray
+from .devices import synchronize
+from .native import native
 
 # Relative and absolute tolerance by element type, as torch.testing uses them.
 _TOLERANCES = {
@@ -27,24 +32,38 @@ def do_bench(
     """The time of `fn()` in milliseconds, after about `warmup` ms of calls, from about `rep` ms.
 
     Gives the mean ("mean"), "min", "max", "median" or all times ("all"); with `quantiles` the list
-    of these quantiles (a number for one). The gradients of `grad_to_none` are dropped between.
+    of these quantiles (a number for one). The gradients of `grad_to_none` are dropped between. Each
+    time on a GPU is that of the launch and the wait for its end.
     """
     fn()
-    estimate = max(_time_once(fn), 1e-6)
+    wait = _wait_for_gpus()
+    wait()
+    estimate = max(_time_once(fn, wait), 1e-6)
     for _ in range(int(warmup / estimate)):
         fn()
+    wait()
     cleared = list(grad_to_none or ())
     times: list[float] = []
     for _ in range(max(1, int(rep / estimate))):
         for tensor in cleared:
             tensor.grad = None
-        times.append(_time_once(fn))
+        times.append(_time_once(fn, wait))
     return summarize(times, quantiles, return_mode)
 
 
-def _time_once(fn: Callable[[], Any]) -> float:
+def _wait_for_gpus() -> Callable[[], Any]:
+    """What waits for the GPUs that are in use by now; where there are none, it does nothing."""
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and torch.cuda.is_initialized():
+        return torch.cuda.synchronize
+    gpus: list[str] = native().gpus(False)
+    return lambda: [synchronize(name) for name in gpus]
+
+
+def _time_once(fn: Callable[[], Any], wait: Callable[[], Any]) -> float:
     start = time.perf_counter_ns()
     fn()
+    wait()
     return (time.perf_counter_ns() - start) / 1e6
 
 

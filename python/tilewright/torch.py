@@ -25,11 +25,13 @@ _POINTEES: dict[torch.dtype, str] = {
     torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",
     torch.int64: "i64", torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32",
     torch.uint64: "u64", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32",
-    torch.float64: "fp64",
+    torch.float64: "fp64", torch.float8_e4m3fn: "fp8e4nv", torch.float8_e5m2: "fp8e5",
 }  # fmt: skip
 
 # (dtype, is aligned, is streaming) -> facts: one probe on a warm launch.
 _facts: dict[tuple[torch.dtype, bool, bool], Facts] = {}
+# The same of tensors on GPUs, whose last-level cache is no matter of a kernel's code.
+_gpu_facts: dict[tuple[torch.dtype, bool, torch.device], Facts] = {}
 
 
 def from_torch(element_type: torch.dtype) -> dtype:
@@ -39,19 +41,47 @@ def from_torch(element_type: torch.dtype) -> dtype:
 
 def _read_tensor(tensor: torch.Tensor) -> Reading:
     if not tensor.is_cpu:
-        raise wrong_device(f"device {tensor.device}")
+        return _read_gpu_tensor(tensor)
     try:
         address = tensor.data_ptr()
         key = (tensor.dtype, not address & 15, tensor.nbytes >= streaming_bytes())
     except RuntimeError as error:
-        raise ArgumentProblem(
-            "TW0409", f"the tensor has no memory ({error})", "pass a dense tensor with values"
-        ) from None
+        raise _without_memory(error) from None
     if tensor.is_neg():
-        raise ArgumentProblem(
-            "TW0405", "the tensor is a lazy negation of its memory", "pass tensor.resolve_neg()"
-        )
+        raise _negated()
     return _facts.get(key) or _find_facts(key), address
+
+
+def _without_memory(error: RuntimeError) -> ArgumentProblem:
+    return ArgumentProblem(
+        "TW0409", f"the tensor has no memory ({error})", "pass a dense tensor with values"
+    )
+
+
+def _negated() -> ArgumentProblem:
+    return ArgumentProblem(
+        "TW0405", "the tensor is a lazy negation of its memory", "pass tensor.resolve_neg()"
+    )
+
+
+def _read_gpu_tensor(tensor: torch.Tensor) -> Reading:
+    try:
+        address = tensor.data_ptr()
+    except RuntimeError as error:
+        raise _without_memory(error) from None
+    if tensor.is_neg():
+        raise _negated()
+    key = (tensor.dtype, not address & 15, tensor.device)
+    return _gpu_facts.get(key) or _find_gpu_facts(key), address
+
+
+def _find_gpu_facts(key: tuple[torch.dtype, bool, torch.device]) -> Facts:
+    element_type, is_aligned, device = key
+    # torch calls AMD's GPUs cuda, too.
+    if device.type != "cuda" or torch.version.hip:
+        raise wrong_device(f"device {device}")
+    facts = _find_facts((element_type, is_aligned, False)).on(f"cuda:{device.index}")
+    return _gpu_facts.setdefault(key, facts)
 
 
 def _find_facts(key: tuple[torch.dtype, bool, bool]) -> Facts:

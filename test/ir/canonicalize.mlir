@@ -154,3 +154,22 @@ func.func @defined_arithmetic() -> (i32, i32, i32, i32) {
   %3 = arith.fptosi %huge : f32 to i32
   return %0, %1, %2, %3 : i32, i32, i32, i32
 }
+
+// A loop that waits for another program is kept; one that only reads is not.
+// CHECK-LABEL: @polling
+func.func @polling(%flag: !tile.ptr<i32>) {
+  %zero = arith.constant 0 : i32
+  // CHECK: scf.while
+  // CHECK: tile.load %{{.*}} {is_volatile}
+  // CHECK-NOT: tile.load
+  scf.while : () -> () {
+    %value = tile.load %flag {is_volatile} : !tile.ptr<i32> -> i32
+    %again = arith.cmpi eq, %value, %zero : i32
+    scf.condition(%again)
+  } do {
+    scf.yield
+  }
+  %useless = tile.load %flag : !tile.ptr<i32> -> i32
+  // CHECK: return
+  return
+}

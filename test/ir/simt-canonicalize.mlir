@@ -36,3 +36,21 @@ func.func @split_of_join(%x: tensor<64xf32, #line>) -> tensor<64xf32, #other> {
   %l, %r = tile.split %z : tensor<64x2xf32, #pairs> -> tensor<64xf32, #other>
   return %l : tensor<64xf32, #other>
 }
+
+// CHECK-LABEL: @polling
+func.func @polling(%flag: !llvm.ptr<1>) {
+  %zero = arith.constant 0 : i32
+  // CHECK: scf.while
+  // CHECK: simt.global_load %{{.*}} {is_volatile}
+  // CHECK-NOT: simt.global_load
+  scf.while : () -> () {
+    %value = simt.global_load %flag {is_volatile} : !llvm.ptr<1> -> i32
+    %again = arith.cmpi eq, %value, %zero : i32
+    scf.condition(%again)
+  } do {
+    scf.yield
+  }
+  %useless = simt.global_load %flag : !llvm.ptr<1> -> i32
+  // CHECK: return
+  return
+}

@@ -66,16 +66,3 @@ def rng() -> np.random.Generator:
     seed = int(chosen) if chosen else np.random.SeedSequence().entropy
     print(f"OP_TEST_SEED={seed}")
     return np.random.default_rng(seed)
-
-
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Counts as skipped what GPUs refuse by design: extents that are no powers of two."""
-    from tilewright import UnsupportedError
-
-    try:
-        return (yield)
-    except UnsupportedError as error:
-        if error.code == "TW0310" and "sim:" in item.name:
-            pytest.skip(f"on GPUs, {error.message}")
-        raise

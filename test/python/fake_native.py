@@ -50,6 +50,14 @@ class KernelSource:
         json.loads(text)
 
 
+class DebugSettings:
+    def __init__(
+        self, dump_directory: str, override_directory: str, collects_remarks: bool
+    ) -> None:
+        self.directories = dump_directory, override_directory
+        self.collects_remarks = collects_remarks
+
+
 class Kernel:
     """Stores to the parameters whose name begins with `out`."""
 
@@ -78,10 +86,15 @@ class FakeNative:
     KernelSource = KernelSource
     ArgumentSpec = ArgumentSpec
     Specialization = Specialization
+    DebugSettings = DebugSettings
 
     def __init__(self) -> None:
         self.compilations: list[tuple[KernelSource, Specialization, str, str, bool]] = []
         self.launches: list[tuple[Kernel, tuple[int, int, int], tuple[Any, ...], Any]] = []
+        self.streams: list[int] = []
+        self.waits: list[str] = []
+        self.debug: list[DebugSettings] = []
+        self.inspections: list[tuple[Specialization, str, DebugSettings]] = []
         self.reports: list[dict[str, Any]] = []
         self.launch_report: dict[str, Any] | None = None
         self.evaluations: list[str] = []
@@ -90,8 +103,9 @@ class FakeNative:
 
     def compile(
         self, source: KernelSource, specialization: Specialization, target: str, evaluator: Any,
-        cache_directory: str, cache_enabled: bool,
+        cache_directory: str, cache_enabled: bool, debug: DebugSettings,
     ) -> tuple[Kernel | None, list[dict[str, Any]]]:  # fmt: skip
+        self.debug.append(debug)
         self.compilations.append((source, specialization, target, cache_directory, cache_enabled))
         if self.request is not None:
             self.evaluations.append(evaluator(self.request))
@@ -113,19 +127,29 @@ class FakeNative:
 
     def inspect(
         self, source: KernelSource, specialization: Specialization, target: str, stage: str,
-        evaluator: Any,
+        evaluator: Any, debug: DebugSettings,
     ) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
-        return f"{stage} of {source.digest}", []
+        self.inspections.append((specialization, stage, debug))
+        return f"{stage} of {source.digest}", self.reports
 
     def launch(
-        self, kernel: Kernel, x: int, y: int, z: int, values: tuple[Any, ...], memory: Any
-    ) -> dict[str, Any] | None:
+        self, kernel: Kernel, x: int, y: int, z: int, values: tuple[Any, ...], memory: Any,
+        stream: int = 0,
+    ) -> dict[str, Any] | None:  # fmt: skip
         assert len(values) == len(kernel.parameters)
         self.launches.append((kernel, (x, y, z), values, memory))
+        self.streams.append(stream)
         return self.launch_report
 
     def targets(self) -> list[str]:
         return ["cpu", "reference"]
+
+    def gpus(self, opens: bool) -> list[str]:
+        return ["cuda:0"] if opens else []
+
+    def synchronize(self, device: str) -> dict[str, Any] | None:
+        self.waits.append(device)
+        return self.launch_report
 
     def check_target(self, name: str) -> dict[str, Any] | None:
         return None if name in self.targets() else {"code": "TW0401"}

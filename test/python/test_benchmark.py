@@ -15,7 +15,9 @@ pytest.importorskip("torch")
 FOLDER = pathlib.Path(__file__).resolve().parents[1] / "benchmark"
 sys.path.insert(0, str(FOLDER))
 
+import generated  # noqa: E402
 import report  # noqa: E402
+import sass  # noqa: E402
 
 
 def row(ours: list[float], theirs: list[float], goal: float | None) -> report.Row:
@@ -65,3 +67,50 @@ def test_benchmark_runs_and_writes_json(tmp_path: pathlib.Path) -> None:
     assert set(speed["milliseconds"]) == {"tilewright", "torch", "NumPy"}
     (start,) = document["start"]
     assert start["second_origin"] == "disk" and start["first_ms"] > 0
+
+
+def code(to_ptx_ms: float, loops: list[int], registers: int) -> generated.Code:
+    return generated.Code(to_ptx_ms, {"llvm": 1.0}, 100, loops, registers, 0)
+
+
+def test_generated_code_meets_each_goal_by_itself() -> None:
+    rows = generated.rows_of("layer_norm", code(4.0, [10, 21], 44), code(10.0, [10, 20], 40))
+    outcomes = {row[1]: row[4] for row in rows}
+    assert outcomes["ms to PTX"] == "0.40 met"
+    assert outcomes["instructions"] == "1.00"  # no goal where loops have one
+    assert outcomes["in loop 1"] == "1.00 met" and outcomes["in loop 2"] == "1.05 NOT MET"
+    assert outcomes["registers"] == "1.10 met"
+    (slow, *_) = generated.rows_of("add", code(4.1, [], 1), code(10.0, [], 1))
+    assert slow[4] == "0.41 NOT MET"
+
+
+def test_absent_triton_is_replaced_by_labelled_figures() -> None:
+    table = generated.table({"add": {"tilewright": code(1.0, [], 26)}}, "Triton 3.9.0 (figures)")
+    assert "Triton 3.9.0 (figures)" in table and "| 26 | 26 | 1.00 met |" in table
+
+
+def test_sass_is_counted_by_loop_without_the_padding() -> None:
+    text = """
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   FADD.FTZ R2, R2, R3 ;
+        /*0020*/              @!P0 FADD R2, R2, R3 ;
+        /*0030*/               @P1 BRA `(.L_x_1) ;
+        /*0040*/                   EXIT ;
+.L_x_2:
+        /*0050*/                   BRA `(.L_x_2);
+        /*0060*/                   NOP;
+"""
+    instructions, (loop,) = sass.parse(text)
+    assert len(instructions) == 5
+    assert (loop.first, loop.last, loop.opcodes["FADD"]) == (1, 3, 2)
+
+
+def test_generated_code_is_compiled_and_read(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("tilewright._native", reason="the native module is not built")
+    if sass.find_nvdisasm() is None:
+        pytest.skip("there is no nvdisasm: install nvidia-cuda-nvdisasm")
+    result = generated.run_side("tilewright", 80, 1, str(tmp_path))
+    assert set(result["kernels"]) == set(generated.FIGURES)
+    found = sass.read(tmp_path / "layer_norm.cubin", "layer_norm")
+    assert len(found.loops) == 3 and found.registers > 0 and found.local_accesses == 0

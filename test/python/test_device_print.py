@@ -16,7 +16,7 @@ import tilewright as tw
 @tw.jit
 def prints(x, n):
     tw.device_print("start")
-    tw.device_print("tile", tw.arange(0, 6).reshape(2, 3))
+    tw.device_print("tile", tw.arange(0, 8).reshape(2, 4))
     tw.device_print("hex", n, hex=True)
     tw.device_print("two", n, tw.load(x))
     if n > 3:
@@ -31,9 +31,11 @@ idx () start
 idx (0, 0) tile 0
 idx (0, 1) tile 1
 idx (0, 2) tile 2
-idx (1, 0) tile 3
-idx (1, 1) tile 4
-idx (1, 2) tile 5
+idx (0, 3) tile 3
+idx (1, 0) tile 4
+idx (1, 1) tile 5
+idx (1, 2) tile 6
+idx (1, 3) tile 7
 idx () hex 0xa
 idx () two 10
 idx () two 0.100000001
@@ -41,7 +43,7 @@ idx () n = 10
 """
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference"])
+@pytest.mark.parametrize("device", ["cpu", "reference", "sim:sm_80"])
 def test_printed_lines(device: str, compiler: None, tmp_path: Path) -> None:
     script = tmp_path / "prints.py"
     script.write_text(PROGRAM.replace("DEVICE", repr(device)))

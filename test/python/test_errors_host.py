@@ -143,10 +143,14 @@ def test_meaningless_values_are_warned_about_and_ignored(
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in {
         "DEVICE": "reference", "CACHE": "off", "NUM_THREADS": "3", "DUMP": "/d", "DEBUG": "1",
-        "JIT": "DENY", "CACHE_DIR": "/c",
+        "JIT": "DENY", "CACHE_DIR": "/c", "CUDA_LIBRARY": "/l", "OVERRIDE": "/o", "REMARKS": "1",
     }.items():  # fmt: skip
         monkeypatch.setenv(f"TILEWRIGHT_{name}", value)
-    expected = knobs.Settings("reference", "/c", False, 3, "/d", True, True)
+    expected = knobs.Settings(
+        device="reference", cuda_library="/l", cache_directory="/c", is_cache_enabled=False,
+        num_threads=3, dump_directory="/d", override_directory="/o", shows_remarks=True,
+        is_debug=True, is_jit_denied=True,
+    )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert knobs.read_settings() == expected
@@ -225,10 +229,12 @@ def test_compile_on_the_command_line(
     options = ["--num-warps", "8", "--num-stages", "5"]
     assert cli.main(["compile", place, *signature, "--emit", "llvm", *options]) == 0
     assert capfdbinary.readouterr().out.startswith(b"llvm of ")
-    assert fake.last["out"].facts["type"] == "*fp32"
-    assert fake.last["out"].facts["divisibility"] == 16
-    assert '"v":"a,b"' in fake.last["FACTOR"].facts["json"]
-    assert fake.compilations[-1][1].options[:2] == (8, 5)
+    specialization, stage, _ = fake.inspections[-1]
+    given = {argument.name: argument.facts for argument in specialization.arguments}
+    assert stage == "llvm" and not fake.compilations
+    assert given["out"]["type"] == "*fp32" and given["out"]["divisibility"] == 16
+    assert '"v":"a,b"' in given["FACTOR"]["json"]
+    assert specialization.options[:2] == (8, 5)
     out = tmp_path / "kernel.o"
     assert cli.main(["compile", place, *signature, "--emit", "object", "-o", str(out)]) == 0
     assert out.read_bytes() == b"binary"

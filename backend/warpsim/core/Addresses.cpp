@@ -54,10 +54,17 @@ TW_VECTOR_CLONES static Shape shapeOfDoubles(const uint64_t *base, unsigned byte
   return shapeOf(base, bytes);
 }
 
+static const Address &addressOf(const MemoryStep &step) {
+  return step.source ? *step.source : step.instruction.address;
+}
+static uint64_t alignmentMask(const MemoryStep &step, const Request &request) {
+  return (step.alignment ? step.alignment : request.bytes) - 1;
+}
+
 static void setAddresses(const MemoryStep &step, const WarpRegisters &registers, bool isFull,
                          Request &request) {
-  const Operand &base = step.instruction.address.base;
-  uint64_t offset = uint64_t(step.instruction.address.offset);
+  const Operand &base = addressOf(step).base;
+  uint64_t offset = uint64_t(addressOf(step).offset);
   if (base.kind != Operand::Kind::Register) {
     request.at.fill((base.kind == Operand::Kind::Immediate ? base.bits : 0) + offset);
     request.isUniform = true;
@@ -78,7 +85,7 @@ static void setAddresses(const MemoryStep &step, const WarpRegisters &registers,
 
 LaneMask tw::warpsim::gatherAddresses(const MemoryStep &step, LaneMask active, Request &request) {
   const WarpRegisters &registers = step.warp.registers();
-  const Operand &base = step.instruction.address.base;
+  const Operand &base = addressOf(step).base;
   setAddresses(step, registers, active == ~LaneMask(0), request);
   if (base.kind != Operand::Kind::Register)
     return active;
@@ -123,15 +130,16 @@ Request tw::warpsim::takeWindow(const Request &all, LaneMask &lanes, uint64_t sh
 static void checkAlignment(const MemoryStep &step, Request &request) {
   uint64_t misaligned = 0;
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
-    misaligned |= request.lanes >> lane & 1 ? request.at[lane] & (request.bytes - 1) : 0;
+    misaligned |= request.lanes >> lane & 1 ? request.at[lane] & alignmentMask(step, request) : 0;
   if (!misaligned)
     return;
   for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
-    if (!(request.at[lane] & (request.bytes - 1)))
+    if (!(request.at[lane] & alignmentMask(step, request)))
       continue;
     reportAccess(step, Kind::Misaligned, request, lane,
-                 "is not a multiple of its " + std::to_string(request.bytes) + " bytes");
+                 "is not a multiple of its " + std::to_string(alignmentMask(step, request) + 1) +
+                     " bytes");
     request.lanes &= ~(1u << lane);
   }
 }
@@ -243,7 +251,7 @@ static void resolveLanes(const MemoryStep &step, Request &request) {
 /// A row that is within one memory and aligned. False for any other: then lane by lane.
 static bool resolveRow(const MemoryStep &step, Request &request) {
   uint64_t rowBytes = uint64_t(kWarpSize) * request.bytes, start = request.at[0];
-  if (start & (request.bytes - 1))
+  if (start & alignmentMask(step, request))
     return false;
   if (request.space == Space::Shared) {
     uint64_t offset = start - step.cta.launch.program.sharedBase;

@@ -2,8 +2,12 @@
 #ifndef BACKEND_WARPSIM_CORE_ADDRESSES_H
 #define BACKEND_WARPSIM_CORE_ADDRESSES_H
 #include "backend/warpsim/core/Operations.h"
+#include <optional>
 
 namespace tw::warpsim {
+
+/// Bytes of the widest access of a lane: eight elements of 4 bytes or four of 8 (sm_100).
+constexpr unsigned kMaxAccessBytes = 32;
 
 /// Lanes of one instruction that access the same memory. Addresses are offsets from the memory's
 /// first byte (shared, local, param) or addresses (global, const).
@@ -30,6 +34,12 @@ struct MemoryStep {
   int32_t pc;
   bool isWrite;
   unsigned bytes;
+  // Of asynchronous copies, which have a second address, and write later than they are issued.
+  const Address *source = nullptr; // in global memory, instead of the instruction's
+  unsigned alignment = 0;          // of the address, where it is not `bytes`
+  bool isProbe = false;            // checked for races now, recorded when it happens
+
+  Space space() const { return source ? Space::Global : instruction.space; }
 };
 
 /// Bytes that each lane of a load or store accesses.
@@ -58,11 +68,16 @@ struct Place {
 };
 Place describePlace(const Cta &cta, const Request &request, unsigned lane);
 
-/// Checks the request for races, records it, and calls `perform(lanes)` for lanes that may go on
-/// together, in the order of the lanes.
-void checkRow(const MemoryStep &step, const Request &request, Strength strength, bool &isClear);
+/// Checks a row or a broadcast for races as a whole and records it. False when its lanes must be
+/// checked one by one; nothing is recorded then. `held` gets the lock of a row of global memory.
+bool checkRow(const MemoryStep &step, const Request &request, Strength strength,
+              std::optional<PageLock> &held);
+/// Checks one lane and records it. A weak store gives its `newValue`, which is stored under the
+/// same lock: what others compare with is then there.
 void checkLane(const MemoryStep &step, const Request &request, Strength strength, unsigned lane,
                const uint8_t *newValue);
+/// A load through the read-only cache of what this launch has written may get the old value.
+void checkReadOnlyCache(const MemoryStep &step, Request &request);
 Strength strengthOf(const Instruction &instruction);
 
 // Counting (Counting.cpp).
@@ -72,11 +87,16 @@ template <typename Perform>
 LaneMask forEachMemory(const MemoryStep &step, LaneMask active, Perform perform) {
   Request request;
   request.bytes = step.bytes;
-  request.space = step.instruction.space;
+  request.space = step.space();
   LaneMask lanes = gatherAddresses(step, active, request), performed = 0;
-  if (step.instruction.space != Space::Generic) {
+  auto check = [&](const Request &resolved) {
+    if (step.cta.async.numInFlight || step.isProbe)
+      checkInFlight(step, resolved);
+  };
+  if (step.space() != Space::Generic) {
     request.lanes = lanes;
     if (lanes && resolve(step, request)) {
+      check(request);
       perform(request);
       performed |= request.lanes;
     }
@@ -86,6 +106,7 @@ LaneMask forEachMemory(const MemoryStep &step, LaneMask active, Perform perform)
     Request part = takeWindow(request, lanes, step.cta.launch.program.sharedBase);
     if (!resolve(step, part))
       continue;
+    check(part);
     perform(part);
     performed |= part.lanes;
   }

@@ -196,14 +196,10 @@ void tw::warpsim::notePoll(Warp &warp, int32_t pc, uint64_t value) {
     poll.turns = 0;
 }
 
-static void reportUnset(const MemoryStep &step, LaneMask lanes) {
+static void checkOperands(const MemoryStep &step, LaneMask lanes) {
   const Instruction &instruction = step.instruction;
   for (const Operand &source : instruction.sources)
-    if (LaneMask unset = lanes & ~setLanes(source, step.warp.registers()))
-      step.cta.report(Kind::UninitRegister, step.warp, unsigned(__builtin_ctz(unset)), step.pc,
-                      [](Finding &finding) {
-                        finding.message = "an operand of an atomic operation has no value";
-                      });
+    reportUnset(step.cta, step.warp, source, step.pc, lanes, "an operand of an atomic operation");
 }
 
 static void applyLane(const MemoryStep &step, const Request &request, unsigned lane) {
@@ -235,7 +231,7 @@ static void applyLane(const MemoryStep &step, const Request &request, unsigned l
 void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                                 LaneMask active) {
   MemoryStep step = {cta, warp, instruction, pc, true, accessBytes(instruction)};
-  reportUnset(step, active);
+  checkOperands(step, active);
   ++cta.statistics.atomics;
   LaneMask performed = forEachMemory(step, active, [&](Request &request) {
     request.expand();
@@ -245,8 +241,7 @@ void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruc
       if (isShared && !cta.shared.isWritten(request.at[lane], request.bytes) &&
           instruction.atomOp != AtomOp::Exch && cta.launch.launch.options.checksInitialized)
         reportAccess(step, Kind::UninitShared, request, lane, "has bytes that nothing has written");
-      if (cta.launch.launch.options.checksRaces && request.space != Space::Local)
-        checkLane(step, request, strengthOf(instruction), lane, nullptr);
+      checkLane(step, request, strengthOf(instruction), lane, nullptr);
       applyLane(step, request, lane);
     }
   });

@@ -18,6 +18,13 @@ static void reportMisuse(Cta &cta, Warp &warp, int32_t pc, LaneMask active,
              [&](Finding &finding) { finding.message = message; });
 }
 
+void tw::warpsim::reportUnset(Cta &cta, Warp &warp, const Operand &operand, int32_t pc,
+                              LaneMask active, const char *what) {
+  if (LaneMask unset = active & ~setLanes(operand, warp.registers()))
+    cta.report(Kind::UninitRegister, warp, unsigned(__builtin_ctz(unset)), pc,
+               [&](Finding &finding) { finding.message = std::string(what) + " has no value"; });
+}
+
 static bool isReduction(const Instruction &instruction) { return instruction.op == Op::BarRed; }
 
 /// Reads and checks the operands: the barrier's number and how many threads it waits for.
@@ -25,6 +32,9 @@ static bool readArrival(Cta &cta, Warp &warp, const Instruction &instruction, in
                         LaneMask active, Arrival &arrival) {
   size_t numSources = instruction.sources.size() - (isReduction(instruction) ? 1 : 0);
   unsigned lane = unsigned(__builtin_ctz(active));
+  for (size_t i = 0; i < numSources; ++i)
+    reportUnset(cta, warp, instruction.sources[i], pc, active,
+                i ? "the number of threads of a barrier" : "the number of a barrier");
   uint64_t id = numSources ? readLane(instruction.sources[0], warp.registers(), lane) : 0;
   if (id >= cta.barriers.size()) {
     reportMisuse(cta, warp, pc, active,
@@ -157,6 +167,8 @@ void tw::warpsim::executeBarrier(Cta &cta, Warp &warp, const Instruction &instru
   if (barrier.expectedWarps == 0)
     begin(barrier, arrival, isReduction(instruction), cta.launch.numWarps);
   if (isReduction(instruction))
+    reportUnset(cta, warp, instruction.sources.back(), pc, active, "the predicate of a barrier");
+  if (isReduction(instruction))
     addPredicate(barrier, warp, instruction, pc, active);
   barrier.arrived[warp.index] |= active;
   if (arrival.waits)
@@ -178,6 +190,7 @@ LaneMask tw::warpsim::checkMembers(Cta &cta, Warp &warp, const Instruction &inst
   if (members.kind == Operand::Kind::Immediate && LaneMask(members.bits) == ~LaneMask(0) &&
       active == ~LaneMask(0))
     return active;
+  reportUnset(cta, warp, members, pc, active, "the membermask");
   unsigned first = unsigned(__builtin_ctz(active));
   LaneMask mask = LaneMask(readLane(members, warp.registers(), first));
   for (LaneMask rest = active; rest; rest &= rest - 1) {

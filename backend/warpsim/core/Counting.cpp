@@ -6,18 +6,23 @@ using namespace tw::warpsim;
 
 constexpr unsigned kSectorShift = 5, kNumBanks = 32, kBankBytes = 4;
 
+/// Sectors are counted from the allocation's first byte: a GPU's allocator gives multiples of 256
+/// bytes, whatever the host array's address is.
+static uint64_t sectorOf(const Request &request, uint64_t address) {
+  return (address - (request.region ? request.region->base : 0)) >> kSectorShift;
+}
+
 static uint64_t countSectors(const Request &request) {
+  uint64_t first = request.at[__builtin_ctz(request.lanes)];
   if (request.isUniform)
-    return ((request.at[__builtin_ctz(request.lanes)] + request.bytes - 1) >> kSectorShift) -
-           (request.at[__builtin_ctz(request.lanes)] >> kSectorShift) + 1;
+    return sectorOf(request, first + request.bytes - 1) - sectorOf(request, first) + 1;
   if (request.isRow)
-    return ((request.at[0] + kWarpSize * request.bytes - 1) >> kSectorShift) -
-           (request.at[0] >> kSectorShift) + 1;
-  // An access is naturally aligned and at most 16 bytes: one sector a lane.
+    return sectorOf(request, first + kWarpSize * request.bytes - 1) - sectorOf(request, first) + 1;
+  // An access is naturally aligned and at most a sector long: one sector a lane.
   std::array<uint64_t, kWarpSize> sectors;
   unsigned count = 0;
   for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
-    uint64_t sector = request.at[__builtin_ctz(rest)] >> kSectorShift;
+    uint64_t sector = sectorOf(request, request.at[__builtin_ctz(rest)]);
     if (count == 0 || sectors[count - 1] != sector)
       sectors[count++] = sector;
   }

@@ -89,7 +89,7 @@ void tw::warpsim::branchIndexed(Warp &warp, const Program &program, int32_t pc, 
   for (LaneMask rest = active; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint64_t index = uint32_t(readLane(instruction.sources[0], warp.registers(), lane));
-    // An index past the list is undefined: the last target is as good as any.
+    // An index past the list is reported; the last target is as good as any.
     index = std::min<uint64_t>(index, instruction.targets.size() - 1);
     lanesByTarget[instruction.targets[index]] |= 1u << lane;
   }

@@ -8,8 +8,10 @@
 
 using namespace tw::warpsim;
 
-// Turns without progress that each waiting CTA gets before that counts as a deadlock.
-constexpr uint64_t kFruitlessTurns = 64;
+// Turns without progress that each waiting CTA gets before that counts as a deadlock, and before
+// lanes that wait for others of their own warp let those go on. Only when nobody else can: lanes
+// that go on without the others may diverge at a barrier, which a short wait must not cause.
+constexpr uint64_t kFruitlessTurns = 64, kTurnsBeforeRotation = 4, kMaxRotations = 64;
 constexpr size_t kMaxThreads = 64;
 
 namespace {
@@ -24,7 +26,13 @@ private:
   std::unique_ptr<Cta> take(std::unique_lock<std::mutex> &lock);
   std::unique_ptr<Cta> startNext();
   void giveBack(std::unique_ptr<Cta> cta, Turn turn);
-  bool isStuck() const;
+  /// All CTAs have begun, and each has had its turns in vain. Final once none is running.
+  bool isStuck(uint64_t turns) const {
+    return nextIndex == count && !waiting.empty() &&
+           fruitlessTurns > turns * (waiting.size() + numRunning);
+  }
+  bool rotateWaiting();
+  void endWaiting();
   void print();
   uint64_t numberOf(uint64_t index) const {
     const std::vector<uint64_t> &chosen = launch.launch.options.ctas;
@@ -35,7 +43,7 @@ private:
   uint64_t count;
   std::mutex mutex; // guards all below
   std::condition_variable changed;
-  uint64_t nextIndex = 0, fruitlessTurns = 0;
+  uint64_t nextIndex = 0, fruitlessTurns = 0, numRotations = 0; // the last two: since progress
   size_t numRunning = 0;
   std::deque<std::unique_ptr<Cta>> waiting; // begun, and waiting for others
   std::vector<std::unique_ptr<Cta>> idle;   // ended: registers and memory to use again
@@ -61,27 +69,38 @@ std::unique_ptr<Cta> GridRun::startNext() {
   return cta;
 }
 
-/// All CTAs have begun, and each has had its turns in vain. Final once none is running.
-bool GridRun::isStuck() const {
-  return nextIndex == count && !waiting.empty() &&
-         fruitlessTurns > kFruitlessTurns * (waiting.size() + numRunning);
+/// True when some lanes that wait have let others of their warps go on.
+bool GridRun::rotateWaiting() {
+  if (numRotations == kMaxRotations)
+    return false;
+  bool hasRotated = false;
+  for (std::unique_ptr<Cta> &cta : waiting)
+    hasRotated |= cta->rotateSpinners();
+  ++numRotations;
+  return hasRotated;
+}
+
+/// Those that are left wait for what nobody does.
+void GridRun::endWaiting() {
+  for (std::unique_ptr<Cta> &cta : waiting) {
+    cta->reportDeadlock();
+    printed[cta->number] = std::move(cta->printed);
+    idle.push_back(std::move(cta));
+  }
+  waiting.clear();
 }
 
 /// The next CTA to run, or null when there is none left.
 std::unique_ptr<Cta> GridRun::take(std::unique_lock<std::mutex> &lock) {
   while (true) {
-    if (isStuck() && numRunning > 0) {
+    if (isStuck(kTurnsBeforeRotation) && numRunning > 0) {
       changed.wait(lock);
       continue;
     }
-    if (isStuck()) {
-      for (std::unique_ptr<Cta> &cta : waiting) {
-        cta->reportDeadlock();
-        printed[cta->number] = std::move(cta->printed);
-        idle.push_back(std::move(cta));
-      }
-      waiting.clear();
-    }
+    if (isStuck(kTurnsBeforeRotation) && rotateWaiting())
+      fruitlessTurns = 0;
+    if (isStuck(kFruitlessTurns))
+      endWaiting();
     // CTAs that wait go before new ones, unless all have been tried in vain: so few are in memory.
     bool mayResume = !waiting.empty() && (nextIndex == count || fruitlessTurns < waiting.size());
     if (!mayResume && nextIndex < count)
@@ -99,6 +118,7 @@ std::unique_ptr<Cta> GridRun::take(std::unique_lock<std::mutex> &lock) {
 
 void GridRun::giveBack(std::unique_ptr<Cta> cta, Turn turn) {
   fruitlessTurns = turn == Turn::Waited ? fruitlessTurns + 1 : 0;
+  numRotations = turn == Turn::Waited ? numRotations : 0;
   if (turn != Turn::Finished) {
     waiting.push_back(std::move(cta));
     return;
@@ -142,6 +162,9 @@ static void add(Statistics &sum, const Statistics &part) {
   sum.sharedRequests += part.sharedRequests;
   sum.sharedWavefronts += part.sharedWavefronts;
   sum.idealSharedWavefronts += part.idealSharedWavefronts;
+  sum.matrixRowGroups += part.matrixRowGroups;
+  sum.matrixWavefronts += part.matrixWavefronts;
+  sum.asyncCopies += part.asyncCopies;
   sum.barriers += part.barriers;
   sum.atomics += part.atomics;
   sum.localAccesses += part.localAccesses;

@@ -145,7 +145,7 @@ static bool isAllDefined(const MemoryStep &step, const Request &request) {
 
 /// What strong loads read, taken with the host's atomics: CTAs on other host threads write it.
 struct StrongCopies {
-  alignas(16) uint8_t bytes[kWarpSize][16];
+  alignas(16) uint8_t bytes[kWarpSize][kMaxAccessBytes];
 };
 
 template <typename T> static void copyAtomically(uint8_t *to, uint8_t *from) {
@@ -174,8 +174,9 @@ static void copyStrong(const MemoryStep &step, Request &request, StrongCopies &c
 
 static void loadRequest(const MemoryStep &step, Request &request) {
   Strength strength = strengthOf(step.instruction);
-  bool isClear = false;
-  checkRow(step, request, strength, isClear);
+  std::optional<PageLock> held;
+  bool isClear = checkRow(step, request, strength, held);
+  held.reset();
   countRequest(step, request);
   bool isDefined = isAllDefined(step, request);
   if (!isClear || !isDefined)
@@ -183,6 +184,8 @@ static void loadRequest(const MemoryStep &step, Request &request) {
   if (!isClear)
     for (LaneMask rest = request.lanes; rest; rest &= rest - 1)
       checkLane(step, request, strength, unsigned(__builtin_ctz(rest)), nullptr);
+  if (step.instruction.isReadOnlyCache)
+    checkReadOnlyCache(step, request);
   StrongCopies copies;
   if (strength != Strength::Weak) {
     request.expand();

@@ -1,4 +1,5 @@
 // The cycle of a warp: fetch, guard, dispatch.
+#include "backend/warpsim/core/MatrixOperations.h"
 #include "backend/warpsim/core/Operations.h"
 #include "backend/warpsim/core/Provenance.h"
 #include <algorithm>
@@ -7,8 +8,6 @@ using namespace tw::warpsim;
 
 // A warp that has read the same values so often waits for somebody else.
 constexpr uint32_t kMaxFruitlessReads = 256;
-// And after so many turns it may be its own lanes that it waits for.
-constexpr uint32_t kTurnsBeforeRotation = 4;
 
 static uint64_t localBytesOf(const Program &program) {
   uint64_t bytes = 0;
@@ -30,7 +29,7 @@ static uint32_t sharedBytesOf(const Program &program, const Launch &launch) {
 LaunchState::LaunchState(const Program &program, const Launch &launch, const Function &kernel)
     : program(program), launch(launch), kernel(kernel),
       numThreads(launch.block[0] * launch.block[1] * launch.block[2]),
-      numWarps((numThreads + kWarpSize - 1) / kWarpSize),
+      numWarps((numThreads + kWarpSize - 1) / kWarpSize), arch(program.arch()),
       sharedBytes(sharedBytesOf(program, launch)), localBytes(localBytesOf(program)),
       prepared(program.code.size() + 1), memory(program, launch),
       findings(program, launch.options.maxFindings) {
@@ -70,6 +69,7 @@ static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
   std::fill(registers.predicatesSet.begin(), registers.predicatesSet.end(), 0);
   std::fill(registers.wordsSet.begin(), registers.wordsSet.end(), 0);
   std::fill(registers.doublesSet.begin(), registers.doublesSet.end(), 0);
+  registers.carrySet = 0;
   warp.frames = std::move(frames);
   warp.local = std::move(local);
   if (!warp.local.bytes.empty())
@@ -87,6 +87,8 @@ void Cta::start(uint64_t linear) {
   barriers = {};
   shared.reset(launch.sharedBytes);
   clocks.reset(linear, launch.numWarps);
+  async.reset(launch.numWarps, launch.sharedBytes,
+              launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   released.clear();
   printed.clear();
   clock = 0;
@@ -106,10 +108,7 @@ bool Cta::readGuard(Warp &warp, const Instruction &instruction, int32_t pc, Lane
   if (instruction.guard.kind == Operand::Kind::None)
     return active != 0;
   WarpRegisters &registers = warp.registers();
-  if (LaneMask unset = active & ~registers.predicatesSet[instruction.guard.reg.number])
-    report(Kind::UninitRegister, warp, unsigned(__builtin_ctz(unset)), pc, [](Finding &finding) {
-      finding.message = "the guard is a predicate that has no value";
-    });
+  reportUnset(*this, warp, instruction.guard, pc, active, "the guard is a predicate that");
   LaneMask predicate = registers.predicates[instruction.guard.reg.number];
   active &= instruction.guard.isNegated ? ~predicate : predicate;
   return active != 0;
@@ -119,8 +118,7 @@ bool Cta::isFruitless(Warp &warp) {
   if (warp.poll.fruitless < kMaxFruitlessReads)
     return false;
   warp.poll.fruitless = 0;
-  if (++warp.poll.turns % kTurnsBeforeRotation == 0)
-    rotate(warp);
+  ++warp.poll.turns;
   return true;
 }
 
@@ -201,6 +199,21 @@ Cta::Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
   }
 }
 
+static void checkBranchIndex(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                             LaneMask active) {
+  reportUnset(cta, warp, instruction.sources[0], pc, active, "the index of a branch");
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t index = readLane(instruction.sources[0], warp.registers(), lane);
+    if (index < instruction.targets.size())
+      continue;
+    cta.report(Kind::BranchIndex, warp, lane, pc, [&](Finding &finding) {
+      finding.message = "the index of a branch is " + std::to_string(index) + ", and there are " +
+                        std::to_string(instruction.targets.size()) + " targets";
+    });
+  }
+}
+
 void Cta::executeControl(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active) {
   const Program &program = launch.program;
   switch (instruction.op) {
@@ -208,6 +221,7 @@ void Cta::executeControl(Warp &warp, const Instruction &instruction, int32_t pc,
     statistics.divergentBranches += active != 0 && active != warp.stack.back().mask;
     return branch(warp, program, pc, active, active);
   case Op::BrxIdx:
+    checkBranchIndex(*this, warp, instruction, pc, active);
     return branchIndexed(warp, program, pc, active);
   case Op::Exit:
     ++warp.stack.back().pc;
@@ -229,6 +243,28 @@ static void stopAtTrap(Cta &cta, Warp &warp, int32_t pc, LaneMask active) {
   cta.isStopped = true;
 }
 
+/// Matrix instructions and the copies that feed them.
+static void executeMatrix(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                          LaneMask active) {
+  switch (instruction.op) {
+  case Op::Ldmatrix:
+    return executeLdmatrix(cta, warp, instruction, pc, active);
+  case Op::Stmatrix:
+    return executeStmatrix(cta, warp, instruction, pc, active);
+  case Op::Movmatrix:
+    return executeMovmatrix(cta, warp, instruction, pc, active);
+  case Op::Mma:
+    return executeMma(cta, warp, instruction, pc, active);
+  case Op::AsyncCopy:
+    ++cta.statistics.asyncCopies;
+    return executeAsyncCopy(cta, warp, instruction, pc, active);
+  case Op::AsyncCommit:
+    return executeAsyncCommit(cta, warp, active);
+  default:
+    return executeAsyncWait(cta, warp, instruction, active, instruction.op == Op::AsyncWaitAll);
+  }
+}
+
 void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active) {
   switch (instruction.op) {
   case Op::Bra:
@@ -242,7 +278,18 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
   }
   // Before the operation: one that waits is done when its warp goes on.
   ++warp.stack.back().pc;
+  if (async.numUnmoved && launch.launch.options.completion == LaunchOptions::Completion::Random)
+    moveSomeCopies(*this);
   switch (instruction.op) {
+  case Op::Ldmatrix:
+  case Op::Stmatrix:
+  case Op::Movmatrix:
+  case Op::Mma:
+  case Op::AsyncCopy:
+  case Op::AsyncCommit:
+  case Op::AsyncWaitGroup:
+  case Op::AsyncWaitAll:
+    return executeMatrix(*this, warp, instruction, pc, active);
   case Op::Ld:
     return executeLoad(*this, warp, instruction, pc, active);
   case Op::St:

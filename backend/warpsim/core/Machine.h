@@ -1,6 +1,7 @@
 // A running launch: its CTAs, and what they share.
 #ifndef BACKEND_WARPSIM_CORE_MACHINE_H
 #define BACKEND_WARPSIM_CORE_MACHINE_H
+#include "backend/warpsim/core/AsyncCopies.h"
 #include "backend/warpsim/core/Findings.h"
 #include "backend/warpsim/core/Memory.h"
 #include "backend/warpsim/core/Warp.h"
@@ -39,6 +40,7 @@ struct LaunchState {
   const Launch &launch;
   const Function &kernel;
   unsigned numThreads, numWarps;
+  unsigned arch; // NN of the program's target sm_NN
   uint32_t sharedBytes;
   uint64_t localBytes = 0;
   std::vector<Prepared> prepared;
@@ -55,6 +57,9 @@ public:
   explicit Cta(LaunchState &launch);
   void start(uint64_t number);
   Turn run();
+  /// Lets other lanes of the warps that spin go on: it may be those that they wait for. False where
+  /// there are none.
+  bool rotateSpinners();
   /// Says of every warp that has not ended what it waits for, and ends it.
   void reportDeadlock();
 
@@ -66,6 +71,7 @@ public:
   TrackedBytes shared;
   ShadowPage sharedShadow;
   Clocks clocks;
+  AsyncCopies async;
   std::map<uint64_t, Knowledge> released; // addresses of shared memory
   std::string printed;
   uint64_t clock = 0;

@@ -93,7 +93,7 @@ void TrackedBytes::reset(size_t size) {
   defined.assign((size + 63) / 64 + 1, 0);
 }
 
-// An access is naturally aligned and at most 16 bytes, so its bits are in one word.
+// An access is naturally aligned and at most 32 bytes, so its bits are in one word.
 static uint64_t bitsOf(uint64_t offset, unsigned count) {
   return ((uint64_t(1) << count) - 1) << (offset & 63);
 }

@@ -17,6 +17,9 @@ void orderBefore(Cta &cta, Warp &warp, const Instruction &instruction, unsigned 
                  uint64_t address, bool isShared);
 void orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
                 uint64_t address, bool isShared);
+/// Reports the lanes of `active` in which a register that decides something has no value.
+void reportUnset(Cta &cta, Warp &warp, const Operand &operand, int32_t pc, LaneMask active,
+                 const char *what);
 void notePoll(Warp &warp, int32_t pc, uint64_t value);
 
 // Barriers.cpp, Shuffles.cpp, Specials.cpp, HostCalls.cpp.

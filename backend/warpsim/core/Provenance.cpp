@@ -59,6 +59,11 @@ int32_t Analysis::originOf(const Instruction &instruction) const {
   return result;
 }
 
+/// Copies to shared memory have two addresses.
+static const Address &globalAddressOf(const Instruction &instruction) {
+  return instruction.op == Op::AsyncCopy ? instruction.sourceAddress : instruction.address;
+}
+
 /// True when something new is known.
 bool Analysis::visit(const Instruction &instruction) {
   bool hasChanged = false;
@@ -81,7 +86,7 @@ std::vector<int32_t> Analysis::run() {
   }
   std::vector<int32_t> allocations(program.code.size(), -1);
   for (int32_t pc = kernel.begin; pc < kernel.end; ++pc)
-    allocations[pc] = std::max(kNone, origin(program.code[pc].address.base));
+    allocations[pc] = std::max(kNone, origin(globalAddressOf(program.code[pc]).base));
   return allocations;
 }
 

@@ -61,57 +61,81 @@ static void reportRace(const MemoryStep &step, const Request &request, const Con
 }
 
 static Accessor accessorOf(const MemoryStep &step, Strength strength) {
-  return {&step.cta.clocks, step.cta.number, step.warp.index, step.pc, step.isWrite, strength};
+  return {&step.cta.clocks, step.cta.number, step.warp.index, step.pc,
+          step.isWrite,     strength,        step.isProbe};
 }
 
-void tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Strength strength,
-                           bool &isClear) {
-  isClear = true;
+bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Strength strength,
+                           std::optional<PageLock> &held) {
   if (!isChecked(step, request))
-    return;
+    return true;
   bool isWholeRow = request.isRow || (request.isUniform && !step.isWrite);
-  isClear = isWholeRow && strength == Strength::Weak;
-  if (!isClear)
-    return;
+  if (!isWholeRow || strength != Strength::Weak)
+    return false;
   uint32_t offset = 0;
   unsigned first = unsigned(__builtin_ctz(request.lanes));
   ShadowPage *page = pageOf(step, request, request.at[first], offset);
   if (!page)
-    return;
+    return true;
   bool isShared = request.space == Space::Shared;
   Accessor accessor = accessorOf(step, strength);
-  auto access = [&] {
-    if (!request.isRow)
-      return page->accessUniform(accessor, request.lanes, offset, request.bytes);
-    bool isInPage = isShared || offset + kWarpSize * request.bytes <= 1u << PagedShadow::kPageShift;
-    return isInPage && page->accessRow(accessor, offset, request.bytes);
-  };
-  if (isShared) {
-    isClear = access();
-    return;
-  }
-  PageLock lock(*page);
-  isClear = access();
+  if (!isShared)
+    held.emplace(*page);
+  if (!request.isRow)
+    return page->accessUniform(accessor, request.lanes, offset, request.bytes);
+  bool isInPage = isShared || offset + kWarpSize * request.bytes <= 1u << PagedShadow::kPageShift;
+  return isInPage && page->accessRow(accessor, offset, request.bytes);
+}
+
+static bool isSameValue(const Request &request, unsigned lane, const uint8_t *newValue) {
+  return newValue && memcmp(newValue, request.host[lane], request.bytes) == 0;
 }
 
 void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Strength strength,
                             unsigned lane, const uint8_t *newValue) {
   uint32_t offset = 0;
-  ShadowPage *page = pageOf(step, request, request.at[lane], offset);
-  if (!page)
-    return;
+  bool isUnchecked = !isChecked(step, request);
+  ShadowPage *page = isUnchecked ? nullptr : pageOf(step, request, request.at[lane], offset);
   Conflict conflict;
-  Accessor accessor = accessorOf(step, strength);
-  bool hasRace;
-  if (request.space == Space::Shared) {
-    hasRace = page->accessLane(accessor, lane, offset, request.bytes, conflict);
-  } else {
-    PageLock lock(*page);
-    hasRace = page->accessLane(accessor, lane, offset, request.bytes, conflict);
+  bool hasRace = false, isRedundant = false;
+  {
+    std::optional<PageLock> held;
+    if (page && request.space != Space::Shared)
+      held.emplace(*page);
+    if (page)
+      hasRace = page->accessLane(accessorOf(step, strength), lane, offset, request.bytes, conflict);
+    isRedundant = hasRace && conflict.withWrite && isSameValue(request, lane, newValue);
+    if (newValue)
+      memcpy(request.host[lane], newValue, request.bytes);
   }
-  if (!hasRace)
+  if (hasRace)
+    reportRace(step, request, conflict, isRedundant);
+}
+
+void tw::warpsim::checkReadOnlyCache(const MemoryStep &step, Request &request) {
+  if (!isChecked(step, request) || (request.region && !request.region->shadow))
     return;
-  bool isRedundant = conflict.withWrite && newValue && strength == Strength::Weak &&
-                     memcmp(newValue, request.host[lane], request.bytes) == 0;
-  reportRace(step, request, conflict, isRedundant);
+  request.expand();
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint32_t offset = 0;
+    ShadowPage *page = pageOf(step, request, request.at[lane], offset);
+    if (!page)
+      continue;
+    int32_t writer;
+    {
+      PageLock lock(*page);
+      writer = page->lastWriter(offset, request.bytes);
+    }
+    if (writer < 0)
+      continue;
+    auto describe = [&](Finding &finding) {
+      Place place = describePlace(step.cta, request, lane);
+      finding.buffer = place.buffer;
+      finding.offset = place.offset;
+      finding.message = nameOfThread(finding.thread) + " reads " + place.text +
+                        " through the read-only cache (.nc), and this launch has written it";
+    };
+    step.cta.report(Kind::RaceRaw, step.warp, lane, step.pc, describe, writer);
+  }
 }

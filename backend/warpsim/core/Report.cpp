@@ -109,6 +109,9 @@ static std::string statisticsJson(const Statistics &statistics) {
   count("sharedRequests", statistics.sharedRequests);
   count("sharedWavefronts", statistics.sharedWavefronts);
   count("idealSharedWavefronts", statistics.idealSharedWavefronts);
+  count("matrixRowGroups", statistics.matrixRowGroups);
+  count("matrixWavefronts", statistics.matrixWavefronts);
+  count("asyncCopies", statistics.asyncCopies);
   count("barriers", statistics.barriers);
   count("atomics", statistics.atomics);
   count("localAccesses", statistics.localAccesses);

@@ -69,7 +69,17 @@ Turn Cta::run() {
     return hasProgress ? Turn::Progressed : Turn::Waited;
   if (!isStopped && isWaitingAny)
     reportDeadlock();
+  if (!isStopped)
+    reportAsyncLeaks(*this);
   return Turn::Finished;
+}
+
+bool Cta::rotateSpinners() {
+  bool hasRotated = false;
+  for (Warp &warp : warps)
+    if (warp.state == WarpState::Ready && warp.poll.turns > 0 && !warp.stack.empty())
+      hasRotated |= rotate(warp);
+  return hasRotated;
 }
 
 static std::string describeWait(const Cta &cta, const Warp &warp) {

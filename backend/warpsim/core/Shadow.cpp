@@ -172,7 +172,8 @@ bool ShadowPage::accessRow(const Accessor &accessor, uint32_t offset, unsigned l
   uint32_t place = placeOf(accessor), first = offset >> shift;
   if (!isRowClear(accessor, place, first, logCellsPerLane))
     return false;
-  recordRow(accessor, place, first, logCellsPerLane);
+  if (!accessor.isProbe)
+    recordRow(accessor, place, first, logCellsPerLane);
   return true;
 }
 
@@ -285,6 +286,8 @@ bool ShadowPage::accessLane(const Accessor &accessor, unsigned lane, uint32_t of
     if (!hasRace && accessor.isWrite)
       hasRace = findReadRace(reads, accessor, lane, cell, conflict) ||
                 findReadRace(olderReads, accessor, lane, cell, conflict);
+    if (accessor.isProbe)
+      continue;
     if (!accessor.isWrite) {
       recordRead(accessor, 1u << lane, place, cell);
       continue;
@@ -295,6 +298,31 @@ bool ShadowPage::accessLane(const Accessor &accessor, unsigned lane, uint32_t of
     writes.pc[cell] = uint32_t(accessor.pc);
   }
   return hasRace;
+}
+
+void ShadowPage::recordWrites(const Accessor &accessor, LaneMask lanes,
+                              const std::array<uint32_t, kWarpSize> &offsets, unsigned laneBytes) {
+  refineTo(laneBytes);
+  writes.create(numCells(), false);
+  uint32_t place = placeOf(accessor), who = packWho(accessor), pc = uint32_t(accessor.pc);
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint32_t begin = offsets[lane] >> shift, end = (offsets[lane] + laneBytes) >> shift;
+    for (uint32_t cell = begin; cell < end; ++cell) {
+      writes.place[cell] = place;
+      writes.who[cell] = who | lane;
+      writes.pc[cell] = pc;
+    }
+  }
+}
+
+int32_t ShadowPage::lastWriter(uint32_t offset, unsigned count) const {
+  if (!writes.exists())
+    return -1;
+  for (uint32_t cell = offset >> shift; cell <= (offset + count - 1) >> shift; ++cell)
+    if (writes.place[cell] != 0)
+      return int32_t(writes.pc[cell]);
+  return -1;
 }
 
 PagedShadow::PagedShadow(uint64_t base, uint64_t bytes)

@@ -18,6 +18,7 @@ struct Accessor {
   int32_t pc = 0;
   bool isWrite = false;
   Strength strength = Strength::Weak;
+  bool isProbe = false; // only checked, not recorded
 };
 
 /// A race found: the lane that accesses now and the thread that did before.
@@ -44,6 +45,14 @@ public:
   /// One lane. True with `conflict` filled in when it is in a race; recorded in any case.
   bool accessLane(const Accessor &accessor, unsigned lane, uint32_t offset, unsigned laneBytes,
                   Conflict &conflict);
+
+  /// Records writes of `laneBytes` at lane i's offset, which were checked before.
+  void recordWrites(const Accessor &accessor, LaneMask lanes,
+                    const std::array<uint32_t, kWarpSize> &offsets, unsigned laneBytes);
+
+  /// The instruction that wrote one of these bytes last in this launch, or -1. The records of
+  /// shared memory say nothing about that: they outlive CTAs.
+  int32_t lastWriter(uint32_t offset, unsigned count) const;
 
   /// Held during an access of memory that CTAs share.
   std::atomic_flag lock = ATOMIC_FLAG_INIT;

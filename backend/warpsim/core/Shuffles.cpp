@@ -59,11 +59,8 @@ static LaneMask findSources(const Exchange &x, std::array<unsigned, kWarpSize> &
                 << lane;
     return within & x.active;
   }
-  if (LaneMask unset = x.active & ~(setLanes(b, registers) & setLanes(c, registers)))
-    x.cta.report(Kind::UninitRegister, x.warp, unsigned(__builtin_ctz(unset)), x.pc,
-                 [](Finding &finding) {
-                   finding.message = "the lane to read from comes from a register without a value";
-                 });
+  for (const Operand *operand : {&b, &c})
+    reportUnset(x.cta, x.warp, *operand, x.pc, x.active, "the lane to read from");
   forEachLane(x.active, [&](unsigned lane) {
     bool isWithin = findSource(x.instruction.shfl, lane, uint32_t(readLane(b, registers, lane)),
                                uint32_t(readLane(c, registers, lane)), from[lane]);

@@ -8,7 +8,7 @@ using namespace tw::warpsim;
 namespace {
 /// What a store writes, lane by lane, and which lanes' elements have a value.
 struct StoredValues {
-  alignas(64) uint8_t bytes[kWarpSize][16];
+  alignas(64) uint8_t bytes[kWarpSize][kMaxAccessBytes];
   LaneMask set[8];
 };
 } // namespace
@@ -151,22 +151,22 @@ template <unsigned bytes> static void scatter(const Request &request, const Stor
 
 static void storeRequest(const MemoryStep &step, Request &request, const StoredValues &values) {
   Strength strength = strengthOf(step.instruction);
-  bool isClear = false;
-  checkRow(step, request, strength, isClear);
+  std::optional<PageLock> held;
+  bool isClear = checkRow(step, request, strength, held);
   countRequest(step, request);
-  if (!isClear)
+  if (!isClear) {
+    held.reset();
     request.expand();
+  }
   noteValues(step, request, values);
   if (!isClear || strength != Strength::Weak) {
     request.expand();
     // One lane after the other, so that a second write to a place is compared with the first.
     for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
       unsigned lane = unsigned(__builtin_ctz(rest));
-      if (!isClear)
-        checkLane(step, request, strength, lane, values.bytes[lane]);
-      if (strength == Strength::Weak)
-        memcpy(request.host[lane], values.bytes[lane], request.bytes);
-      else
+      bool isWeak = strength == Strength::Weak;
+      checkLane(step, request, strength, lane, isWeak ? values.bytes[lane] : nullptr);
+      if (!isWeak)
         storeStrong(step, request.host[lane], values.bytes[lane]);
     }
     return;
@@ -180,8 +180,10 @@ static void storeRequest(const MemoryStep &step, Request &request, const StoredV
     return scatter<4>(request, values);
   case 8:
     return scatter<8>(request, values);
-  default:
+  case 16:
     return scatter<16>(request, values);
+  default:
+    return scatter<kMaxAccessBytes>(request, values);
   }
 }
 

@@ -328,7 +328,7 @@ Handler tw::warpsim::findBitOperation(const Instruction &instruction) {
   case Op::Prmt:
     if (!is32)
       return nullptr;
-    return instruction.prmt == PrmtMode::Index ? lanes<permuteBytes>(instruction)
+    return instruction.prmt == PrmtMode::Index ? packingLanes<permuteBytes>(instruction)
                                                : lanes<permuteByMode>(instruction);
   case Op::ShfL:
   case Op::ShfR:

@@ -65,6 +65,24 @@ template <auto function, Cost cost>
   applyToLanes<Loop, cost>(instruction, registers, active, std::make_index_sequence<Loop::arity>());
 }
 
+/// Applies a function that packs parts of its first two sources into one word. Compilers pack
+/// values beside parts that have none, which nothing reads or a later bfi replaces; registers are
+/// tracked as a whole, so one of the two has to have a value.
+template <auto function>
+[[gnu::always_inline]] inline void runPacking(const Instruction &instruction,
+                                              WarpRegisters &registers, LaneMask active) {
+  LaneMask set =
+      setLanes(instruction.sources[0], registers) | setLanes(instruction.sources[1], registers);
+  for (size_t i = 2; i < instruction.sources.size(); ++i)
+    set &= setLanes(instruction.sources[i], registers);
+  runLanes<function, Cost::Light>(instruction, registers, active);
+  const Operand &result = instruction.results[0];
+  if (result.kind != Operand::Kind::Register || result.reg.file != RegisterFile::Word)
+    return;
+  LaneMask &known = registers.wordsSet[result.reg.number];
+  known = (known & ~active) | (set & active);
+}
+
 /// Whether this machine has the vector unit that `runOnVectorUnit` is compiled for.
 bool hasVectorUnit();
 
@@ -99,6 +117,11 @@ template <auto function, Cost cost = Cost::Light> Handler lanes(const Instructio
       instruction.results.size() != 1)
     return nullptr;
   return handlerOf<runLanes<function, cost>>();
+}
+
+/// The handler of a function that packs its first two sources into a 32-bit register, or null.
+template <auto function> Handler packingLanes(const Instruction &instruction) {
+  return lanes<function>(instruction) ? handlerOf<runPacking<function>>() : nullptr;
 }
 
 } // namespace tw::warpsim

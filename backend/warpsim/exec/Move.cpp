@@ -44,10 +44,12 @@ static void runRepack(const Instruction &instruction, WarpRegisters &registers, 
   unsigned resultHalves = partsOf(results[0], instruction.type, results.size());
   unsigned sourceBits = bits / static_cast<unsigned>(sources.size() * halves);
   unsigned resultBits = bits / static_cast<unsigned>(results.size() * resultHalves);
-  LaneMask set = kAllLanes;
+  // Compilers leave a half without a value that nothing reads. Registers are tracked as a whole, so
+  // one source with a value has to do.
+  LaneMask set = 0;
   for (const Operand &source : sources)
     for (unsigned half = 0; half < halves; ++half)
-      set &= setLanes(partOf(source, half), registers);
+      set |= setLanes(partOf(source, half), registers);
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     if (!((active >> lane) & 1))
       continue;
@@ -110,7 +112,7 @@ static Handler findMov(const Instruction &instruction) {
   if (numSources == 2 && bytes == 8)
     return lanes<packWords>(instruction);
   if (numSources == 2 && bytes == 4)
-    return lanes<packHalves>(instruction);
+    return packingLanes<packHalves>(instruction);
   if (numResults == 2 && bytes == 8)
     return handlerOf<runSplit<uint64_t>>();
   if (numResults == 2 && bytes == 4)

@@ -138,8 +138,12 @@ static const Mnemonic *findMnemonic(Parser &parser) {
   std::string message;
   entry->second.row =
       InstructionTable::get().match(opcode.text, modifiers, entry->second.prototype, message);
-  if (entry->second.row)
+  const InstructionRow *row = entry->second.row;
+  if (row && parser.program.arch() >= row->text.minArch)
     return &entry->second;
+  if (row)
+    message = std::string(text) + " needs sm_" + std::to_string(row->text.minArch) +
+              ", and the target is " + parser.program.target;
   parser.fail(opcode.line, std::move(message));
   return nullptr;
 }

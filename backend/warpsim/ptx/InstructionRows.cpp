@@ -4,10 +4,12 @@
 // optional, a word without a kind belongs to the name, and $name is one of the lists below the
 // rows. Kinds: f flag, t type, s type of the sources, x space, o order, k scope, h hint, a atomic
 // operation, c compare, b bool operation, r rounding, m shuffle, vote, testp or prmt mode, v vector
-// width. `operands`: D result, P predicate result, |P second result, A source, Q predicate, N
-// predicate or its negation, I literal, M address, V vector, H cache policy; `D:u32` has that type
-// and not the instruction's, `:s` the type of the sources, `:2` twice the width, `:x` and `:xs` may
-// be wider registers; `?` optional, `_` may be a sink.
+// width, g shape of a matrix, u type of its second operand. The number behind a row is the first
+// sm_NN that has it. `operands`: D result, P predicate result, |P second result, A source, Q
+// predicate, N predicate or its negation, I literal, M address, V vector, F2 fragment of two
+// registers (F: as many as .x says), G second address, S size or predicate of cp.async, H cache
+// policy; `D:u32` has that type and not the instruction's, `:s` the type of the sources, `:2` twice
+// the width, `:x` and `:xs` may be wider registers; `?` optional, `_` may be a sink.
 #include "backend/warpsim/ptx/InstructionTable.h"
 
 using namespace tw::warpsim;
@@ -300,6 +302,37 @@ static constexpr RowText kRows[] = {
     {"redux", Op::Redux, "sync a:and|or|xor t:b32", "D A A:b32"},
     {"elect", Op::Elect, "sync", "D:b32_ |P A:b32"},
     {"nanosleep", Op::Nanosleep, "t:u32", "A"},
+
+    // Matrices, and copies that go on by themselves.
+    {"ldmatrix", Op::Ldmatrix, "$mma g:m8n8 v:x1|x2|x4 ?f:trans ?x:shared|shared::cta t:b16", "DF:b32_ M", 75},
+    {"stmatrix", Op::Stmatrix, "$mma g:m8n8 v:x1|x2|x4 ?f:trans ?x:shared|shared::cta t:b16", "M F:b32", 90},
+    {"movmatrix", Op::Movmatrix, "$mma g:m8n8 f:trans t:b16", "D:b32 A:b32", 75},
+    {"mma", Op::Mma, "$mma g:m16n8k8 row col t:f16 s:f16 u:f16 f16", "DF2:u32_ F2:u32 F1:u32 F2:u32", 75},
+    {"mma", Op::Mma, "$mma g:m16n8k8 row col t:f32 s:f16 u:f16 f32", "DF4:f32_ F2:u32 F1:u32 F4:f32", 75},
+    {"mma", Op::Mma, "$mma g:m16n8k16 row col t:f16 s:f16 u:f16 f16", "DF2:u32_ F4:u32 F2:u32 F2:u32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k16 row col t:f32 s:f16 u:f16 f32", "DF4:f32_ F4:u32 F2:u32 F4:f32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k8 row col t:f32 s:bf16 u:bf16 f32", "DF4:f32_ F2:u32 F1:u32 F4:f32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k16 row col t:f32 s:bf16 u:bf16 f32", "DF4:f32_ F4:u32 F2:u32 F4:f32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k4 row col t:f32 s:tf32 u:tf32 f32", "DF4:f32_ F2:u32 F1:u32 F4:f32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k8 row col t:f32 s:tf32 u:tf32 f32", "DF4:f32_ F4:u32 F2:u32 F4:f32", 80},
+    {"mma", Op::Mma, "$mma g:m8n8k16 row col ?f:satfinite t:s32 s:$i8 u:$i8 s32", "DF2:s32_ F1:u32 F1:u32 F2:s32", 75},
+    {"mma", Op::Mma, "$mma g:m16n8k16 row col ?f:satfinite t:s32 s:$i8 u:$i8 s32", "DF4:s32_ F2:u32 F1:u32 F4:s32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k32 row col ?f:satfinite t:s32 s:$i8 u:$i8 s32", "DF4:s32_ F4:u32 F2:u32 F4:s32", 80},
+    {"mma", Op::Mma, "$mma g:m8n8k32 row col ?f:satfinite t:s32 s:$i4 u:$i4 s32", "DF2:s32_ F1:u32 F1:u32 F2:s32", 75},
+    {"mma", Op::Mma, "$mma g:m16n8k32 row col ?f:satfinite t:s32 s:$i4 u:$i4 s32", "DF4:s32_ F2:u32 F1:u32 F4:s32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k64 row col ?f:satfinite t:s32 s:$i4 u:$i4 s32", "DF4:s32_ F4:u32 F2:u32 F4:s32", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k16 row col t:f16 s:$fp8 u:$fp8 f16", "DF2:u32_ F2:u32 F1:u32 F2:u32", 89},
+    {"mma", Op::Mma, "$mma g:m16n8k16 row col t:f32 s:$fp8 u:$fp8 f32", "DF4:f32_ F2:u32 F1:u32 F4:f32", 89},
+    {"mma", Op::Mma, "$mma g:m16n8k32 row col t:f16 s:$fp8 u:$fp8 f16", "DF2:u32_ F4:u32 F2:u32 F2:u32", 89},
+    {"mma", Op::Mma, "$mma g:m16n8k32 row col t:f32 s:$fp8 u:$fp8 f32", "DF4:f32_ F4:u32 F2:u32 F4:f32", 89},
+    {"mma", Op::Mma, "$mma g:m8n8k4 row col t:f64 s:f64 u:f64 f64 ?r:rn", "DF2:f64_ F1:f64 F1:f64 F2:f64", 80},
+    {"mma", Op::Mma, "$mma g:m16n8k4 row col t:f64 s:f64 u:f64 f64 ?r:rn", "DF4:f64_ F2:f64 F1:f64 F4:f64", 90},
+    {"mma", Op::Mma, "$mma g:m16n8k8 row col t:f64 s:f64 u:f64 f64 ?r:rn", "DF4:f64_ F4:f64 F2:f64 F4:f64", 90},
+    {"mma", Op::Mma, "$mma g:m16n8k16 row col t:f64 s:f64 u:f64 f64 ?r:rn", "DF4:f64_ F8:f64 F4:f64 F4:f64", 90},
+    {"cp", Op::AsyncCopy, "async h:ca|cg x:shared|shared::cta global ?h:L2::cache_hint ?h:$prefetch", "M G I:u32 ?S H", 80},
+    {"cp", Op::AsyncCommit, "async commit_group", "", 80},
+    {"cp", Op::AsyncWaitGroup, "async wait_group", "I:u32", 80},
+    {"cp", Op::AsyncWaitAll, "async wait_all", "", 80},
 };
 // clang-format on
 

@@ -30,6 +30,10 @@ static constexpr std::pair<std::string_view, std::string_view> kLists[] = {
     {"$l2", "L2::evict_normal|L2::evict_first|L2::evict_last"},
     {"$prefetch", "L2::64B|L2::128B|L2::256B"},
     // Whole groups. Vectors of 32 bytes have 32- or 64-bit elements (sm_100).
+    {"$mma", "sync aligned"},
+    {"$i8", "s8|u8"},
+    {"$i4", "s4|u4"},
+    {"$fp8", "e4m3|e5m2"},
     {"$cached", "?h:L2::cache_hint ?h:$prefetch"},
     {"$v32", "v:v8 t:b32|u32|s32|f32"},
     {"$v4x64", "v:v4 t:b64|u64|s64|f64"},
@@ -101,6 +105,10 @@ static ModifierKind kindOfLetter(char letter, Op op) {
     return ModifierKind::Rounding;
   case 'v':
     return ModifierKind::VectorWidth;
+  case 'g':
+    return ModifierKind::Shape;
+  case 'u':
+    return ModifierKind::SecondType;
   default:
     return modeKind(op);
   }
@@ -150,6 +158,10 @@ static Role roleNamed(std::string_view name) {
                                                                  {"V", Role::Vector},
                                                                  {"DV", Role::Vector},
                                                                  {"MOVE", Role::Move},
+                                                                 {"F", Role::Fragment},
+                                                                 {"DF", Role::Fragment},
+                                                                 {"G", Role::SourceAddress},
+                                                                 {"S", Role::CopiedSize},
                                                                  {"H", Role::CachePolicy},
                                                                  {"LABEL", Role::Label},
                                                                  {"CALLEE", Role::Callee},
@@ -175,8 +187,12 @@ static OperandRule readOperand(std::string_view text) {
     text.remove_suffix(1);
   }
   std::string_view type = text, name = takePiece(type, ':');
+  if (name.back() >= '0' && name.back() <= '9') {
+    rule.count = uint8_t(name.back() - '0');
+    name.remove_suffix(1);
+  }
   rule.role = roleNamed(name);
-  rule.isResult = name == "DV";
+  rule.isResult = name == "DV" || name == "DF";
   rule.isRelaxed = rule.role == Role::Vector;
   readTypeRule(type, rule);
   return rule;

@@ -27,6 +27,8 @@ enum class ModifierKind : uint8_t {
   Testp,
   Prmt,
   VectorWidth,
+  Shape,
+  SecondType,
   Word /* part of the name, decided by the row's Op: `sync`, `wide` */
 };
 
@@ -45,9 +47,10 @@ enum class Flag : uint8_t {
   Aligned,
   ToSpace,
   High,
-  ReadOnlyCache
+  ReadOnlyCache,
+  Transposed
 };
-constexpr unsigned kNumFlags = 15;
+constexpr unsigned kNumFlags = 16;
 
 /// The value that a word gives to its field, -1 if words of that kind do not include it.
 int valueOfWord(ModifierKind kind, std::string_view word);
@@ -68,9 +71,12 @@ struct OperandRule {
     Source,          // a register, a literal, or the name of a variable
     Predicate,       // a predicate register `p` or its negation `!p`
     Immediate,
-    Address,     // [a+4]
-    Vector,      // as many registers as VectorWidth says, in braces if more than one; `isResult`
-    CachePolicy, // there if and only if the hint L2::cache_hint is
+    Address,  // [a+4]
+    Vector,   // as many registers as VectorWidth says, in braces if more than one; `isResult`
+    Fragment, // registers in braces: `count` of them, or as many as VectorWidth says; `isResult`
+    SourceAddress, // [a+4] in global memory, the second address
+    CopiedSize,    // the bytes that cp.async reads, or a predicate that it reads none
+    CachePolicy,   // there if and only if the hint L2::cache_hint is
     Label,
     BranchTargets, // the label of a .branchtargets list
     Callee,        // (results), name, (arguments)
@@ -80,6 +86,7 @@ struct OperandRule {
   Role role = Role::Source;
   TypeRule typeRule = TypeRule::OfInstruction;
   Type fixed = Type::None;
+  uint8_t count = 0;
   bool isRelaxed = false; // a register may be wider than the type
   bool isOptional = false, isSecond = false, mayBeSink = false, mayBeNegated = false,
        isResult = false;
@@ -91,6 +98,7 @@ struct RowText {
   std::string_view opcode;
   Op op;
   std::string_view modifiers, operands;
+  unsigned minArch = 0; // the NN of the first .target sm_NN that has it
 };
 std::span<const RowText> instructionRows();
 

@@ -26,7 +26,8 @@ static constexpr Named kTypes[] = {
     named("f16x2", Type::F16x2),   named("bf16", Type::BF16),     named("bf16x2", Type::BF16x2),
     named("tf32", Type::TF32),     named("f32", Type::F32),       named("f64", Type::F64),
     named("e4m3x2", Type::E4M3x2), named("e5m2x2", Type::E5M2x2), named("u16x2", Type::U16x2),
-    named("s16x2", Type::S16x2)};
+    named("s16x2", Type::S16x2),   named("s4", Type::S4),         named("u4", Type::U4),
+    named("e4m3", Type::E4M3),     named("e5m2", Type::E5M2)};
 static constexpr Named kFlags[] = {named("ftz", Flag::Ftz),
                                    named("sat", Flag::Saturating),
                                    named("satfinite", Flag::Saturating),
@@ -45,7 +46,8 @@ static constexpr Named kFlags[] = {named("ftz", Flag::Ftz),
                                    named("red", Flag::Aligned),
                                    named("to", Flag::ToSpace),
                                    named("hi", Flag::High),
-                                   named("nc", Flag::ReadOnlyCache)};
+                                   named("nc", Flag::ReadOnlyCache),
+                                   named("trans", Flag::Transposed)};
 static constexpr Named kSpaces[] = {
     named("global", Space::Global),      named("shared", Space::Shared),
     named("shared::cta", Space::Shared), named("local", Space::Local),
@@ -88,7 +90,14 @@ static constexpr Named kTestps[] = {
 static constexpr Named kPrmts[] = {named("f4e", PrmtMode::F4e), named("b4e", PrmtMode::B4e),
                                    named("rc8", PrmtMode::Rc8), named("ecl", PrmtMode::Ecl),
                                    named("ecr", PrmtMode::Ecr), named("rc16", PrmtMode::Rc16)};
-static constexpr Named kVectorWidths[] = {{"v2", 2}, {"v4", 4}, {"v8", 8}};
+static constexpr Named kVectorWidths[] = {{"v2", 2}, {"v4", 4}, {"v8", 8},
+                                          {"x1", 1}, {"x2", 2}, {"x4", 4}};
+static constexpr Named kShapes[] = {
+    named("m8n8", MatrixShape::M8n8),         named("m8n8k4", MatrixShape::M8n8k4),
+    named("m8n8k16", MatrixShape::M8n8k16),   named("m8n8k32", MatrixShape::M8n8k32),
+    named("m16n8k4", MatrixShape::M16n8k4),   named("m16n8k8", MatrixShape::M16n8k8),
+    named("m16n8k16", MatrixShape::M16n8k16), named("m16n8k32", MatrixShape::M16n8k32),
+    named("m16n8k64", MatrixShape::M16n8k64)};
 
 static std::span<const Named> wordsOf(ModifierKind kind) {
   switch (kind) {
@@ -96,6 +105,7 @@ static std::span<const Named> wordsOf(ModifierKind kind) {
     return kFlags;
   case ModifierKind::Type:
   case ModifierKind::SourceType:
+  case ModifierKind::SecondType:
     return kTypes;
   case ModifierKind::Space:
     return kSpaces;
@@ -121,6 +131,8 @@ static std::span<const Named> wordsOf(ModifierKind kind) {
     return kPrmts;
   case ModifierKind::VectorWidth:
     return kVectorWidths;
+  case ModifierKind::Shape:
+    return kShapes;
   case ModifierKind::Hint:
   case ModifierKind::Word:
     return {};
@@ -178,6 +190,8 @@ template <typename AnyInstruction> static auto &flagOf(AnyInstruction &instructi
     return instruction.toSpace;
   case Flag::High:
     return instruction.isHigh;
+  case Flag::Transposed:
+    return instruction.isTransposed;
   case Flag::ReadOnlyCache:
     break;
   }
@@ -238,6 +252,12 @@ void tw::warpsim::ptx::setModifier(Instruction &instruction, ModifierKind kind,
   case ModifierKind::VectorWidth:
     instruction.vectorWidth = uint8_t(value);
     break;
+  case ModifierKind::Shape:
+    instruction.shape = MatrixShape(value);
+    break;
+  case ModifierKind::SecondType:
+    instruction.secondType = Type(value);
+    break;
   case ModifierKind::Word:
     break;
   }
@@ -274,6 +294,10 @@ static int fieldOf(const Instruction &instruction, ModifierKind kind) {
     return int(instruction.prmt);
   case ModifierKind::VectorWidth:
     return int(instruction.vectorWidth);
+  case ModifierKind::Shape:
+    return int(instruction.shape);
+  case ModifierKind::SecondType:
+    return int(instruction.secondType);
   case ModifierKind::Flag:
   case ModifierKind::Hint:
   case ModifierKind::Word:
@@ -337,7 +361,8 @@ std::optional<std::string> tw::warpsim::ptx::spellModifiers(const InstructionRow
   // Whatever the instruction says and the row has no word for makes it another row's.
   using Kind = ModifierKind;
   for (Kind kind : {Kind::Type, Kind::SourceType, Kind::Space, Kind::Order, Kind::Scope,
-                    Kind::AtomOp, Kind::Compare, Kind::Bool, Kind::Rounding, Kind::VectorWidth}) {
+                    Kind::AtomOp, Kind::Compare, Kind::Bool, Kind::Rounding, Kind::VectorWidth,
+                    Kind::Shape, Kind::SecondType}) {
     int unsaid = kind == Kind::VectorWidth ? 1 : 0;
     if (fieldOf(instruction, kind) != unsaid && !(written >> unsigned(kind) & 1))
       return std::nullopt;

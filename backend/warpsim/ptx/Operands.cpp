@@ -77,6 +77,34 @@ static bool parseVector(Parser &parser, const OperandRule &rule, Instruction &in
   return !hasBraces || parser.expect('}');
 }
 
+/// `{%r1, %r2}`; braces are there around a single register too.
+static bool parseFragment(Parser &parser, const OperandRule &rule, Instruction &instruction) {
+  unsigned count = rule.count ? rule.count : instruction.vectorWidth;
+  if (!parser.peek().is('{'))
+    return parser.failHere("expected a vector of " + std::to_string(count) +
+                           (count == 1 ? " register" : " registers"));
+  parser.take();
+  for (unsigned element = 0; element < count; ++element) {
+    if (element && !parser.expect(','))
+      return false;
+    bool isParsed = rule.isResult ? parseResult(parser, rule, instruction)
+                                  : parseSource(parser, typeFor(rule, instruction), rule.isRelaxed,
+                                                instruction);
+    if (!isParsed)
+      return false;
+  }
+  return parser.expect('}');
+}
+
+static bool parseSourceAddress(Parser &parser, Instruction &instruction) {
+  Instruction source;
+  source.op = instruction.op;
+  source.space = Space::Global;
+  bool isParsed = parseAddress(parser, source);
+  instruction.sourceAddress = source.address;
+  return isParsed;
+}
+
 static bool parseImmediate(Parser &parser, const OperandRule &rule, Instruction &instruction) {
   if (parser.peek().kind != TokenKind::Integer)
     return parser.failHere("expected an integer instead of " + describe(parser.peek()));
@@ -125,6 +153,30 @@ static bool isPredicateNext(const Parser &parser) {
          findRegister(parser, parser.peek(1).text, found) && found.type == Type::Pred;
 }
 
+/// `, 8` or `, %r1`: bytes to read; `, %p1`: read nothing. Left out before a cache policy.
+static bool parseCopiedSize(Parser &parser, Instruction &instruction) {
+  uint64_t bytes = instruction.sources[0].bits;
+  bool isOfL2 = instruction.modifiers.starts_with(".cg");
+  if (bytes != 16 && (isOfL2 || (bytes != 4 && bytes != 8)))
+    return parser.failHere("cp.async copies " + std::string(isOfL2 ? "" : "4, 8 or ") +
+                           "16 bytes, not " + std::to_string(bytes));
+  TypedRegister found;
+  const Token &next = parser.peek(1);
+  bool isPolicy = next.kind == TokenKind::Word && findRegister(parser, next.text, found) &&
+                  bytesOf(found.type) == 8;
+  if (!parser.peek().is(',') || isPolicy)
+    return true;
+  bool isPredicate = isPredicateNext(parser);
+  parser.take();
+  if (!parseSource(parser, isPredicate ? Type::Pred : Type::U32, false, instruction))
+    return false;
+  const Operand &size = instruction.sources.back();
+  if (size.kind == Operand::Kind::Immediate && size.bits > bytes)
+    return parser.failHere("cp.async cannot read " + std::to_string(size.bits) +
+                           " bytes to write " + std::to_string(bytes));
+  return true;
+}
+
 static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &instruction) {
   switch (rule.role) {
   case Role::Result:
@@ -140,6 +192,12 @@ static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &i
     return parseAddress(parser, instruction);
   case Role::Vector:
     return parseVector(parser, rule, instruction);
+  case Role::Fragment:
+    return parseFragment(parser, rule, instruction);
+  case Role::SourceAddress:
+    return parseSourceAddress(parser, instruction);
+  case Role::CopiedSize:
+    return parseCopiedSize(parser, instruction);
   case Role::Label:
     return parseLabel(parser, instruction);
   case Role::BranchTargets:
@@ -158,7 +216,7 @@ static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &i
 /// the next rule is for (`bar.red.and.pred p, 0, q`).
 static bool isLeftOut(const Parser &parser, const InstructionRow &row, size_t index) {
   const OperandRule &rule = row.operands[index];
-  if (!rule.isOptional)
+  if (!rule.isOptional || rule.role == Role::CopiedSize)
     return false;
   if (rule.isSecond)
     return !parser.peek().is('|');
@@ -179,7 +237,8 @@ bool tw::warpsim::ptx::parseOperands(Parser &parser, const InstructionRow &row,
     if (rule.isSecond) {
       if (!parser.expect('|'))
         return false;
-    } else if (rule.role != Role::CachePolicy && !isFirst && !parser.takeIf(',')) {
+    } else if (rule.role != Role::CachePolicy && rule.role != Role::CopiedSize && !isFirst &&
+               !parser.takeIf(',')) {
       return parser.failHere(parser.peek().is(';')
                                  ? std::string(row.text.opcode) + " needs more operands"
                                  : "expected ',' instead of " + describe(parser.peek()));

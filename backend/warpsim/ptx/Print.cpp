@@ -176,6 +176,26 @@ static bool isSourceRole(Role role) {
   return role == Role::Source || role == Role::Predicate || role == Role::Immediate;
 }
 
+static std::string printFragment(const Function *function, const Instruction &instruction,
+                                 const OperandRule &rule, Remaining &next) {
+  const std::vector<Operand> &operands = rule.isResult ? instruction.results : instruction.sources;
+  size_t &first = rule.isResult ? next.result : next.source;
+  size_t count = rule.count ? rule.count : instruction.vectorWidth;
+  size_t begin = std::min(first, operands.size()), end = std::min(first + count, operands.size());
+  first = end;
+  return printList(function,
+                   {operands.begin() + ptrdiff_t(begin), operands.begin() + ptrdiff_t(end)},
+                   typeOf(rule, instruction), "{", "}");
+}
+
+static std::string printSourceAddress(const Program &program, const Function *function,
+                                      const Instruction &instruction) {
+  Instruction source;
+  source.address = instruction.sourceAddress;
+  source.space = Space::Global;
+  return printAddress(program, function, source);
+}
+
 /// One operand of a rule, "" for an optional one that is not there.
 static std::string printOne(const Program &program, const Function *function,
                             const Instruction &instruction, const OperandRule &rule,
@@ -197,6 +217,14 @@ static std::string printOne(const Program &program, const Function *function,
                        instruction.type);
   case Role::Address:
     return printAddress(program, function, instruction);
+  case Role::Fragment:
+    return printFragment(function, instruction, rule, next);
+  case Role::SourceAddress:
+    return printSourceAddress(program, function, instruction);
+  case Role::CopiedSize:
+    if (next.source >= instruction.sources.size())
+      return "";
+    return printOperand(function, instruction.sources[next.source++], Type::U32);
   case Role::Label:
     return printTarget(program, instruction.target);
   case Role::BranchTargets: {

@@ -63,7 +63,10 @@ template <typename T> static bool parseWhole(const std::string &text, T &value) 
 /// False when the rule is neither a name nor a number.
 static bool fill(Argument &argument, const std::string &rule, uint64_t seed) {
   double constant = 0;
-  if (rule != "random" && rule != "iota" && rule != "zeros" && !parseWhole(rule, constant))
+  uint64_t limit = 0; // of random integers; 0: none
+  bool isBounded = rule.starts_with("random:") && parseWhole(rule.substr(7), limit) && limit > 0;
+  bool isRandom = rule == "random" || isBounded;
+  if (!isRandom && rule != "iota" && rule != "zeros" && !parseWhole(rule, constant))
     return false;
   argument.storage = std::make_unique<char[]>(argument.bytes() + 64);
   argument.data = argument.storage.get();
@@ -74,8 +77,10 @@ static bool fill(Argument &argument, const std::string &rule, uint64_t seed) {
   unsigned size = argument.elementBytes();
   for (uint64_t i = 0; i < argument.numElements; ++i) {
     uint64_t bits = encodeNumber(argument.type, rule == "iota" ? double(i) : constant);
-    if (rule == "random")
-      bits = isFloat ? encodeNumber(argument.type, uniform(generator)) : generator();
+    if (isRandom && isFloat)
+      bits = encodeNumber(argument.type, uniform(generator));
+    else if (isRandom)
+      bits = isBounded ? generator() % limit : generator();
     if (argument.type == "i1")
       bits &= 1;
     memcpy(argument.data + i * size, &bits, size);

@@ -9,7 +9,8 @@ namespace tw::warpsim {
 
 /// One argument. The text is `f32[1024]=random` for an array or `i32=5` for a scalar. Types: i1 i8
 /// i16 i32 i64 f16 bf16 f32 f64. Arrays are filled with `random` (floats in [-1, 1), integers of
-/// all values), `iota`, `zeros` or a number; `const ` before the type makes an array read-only.
+/// all values), `random:10` (integers from 0 to 9), `iota`, `zeros` or a number; `const ` before
+/// the type makes an array read-only.
 struct Argument {
   std::string type;
   bool isArray = false, isReadOnly = false;

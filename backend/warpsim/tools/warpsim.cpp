@@ -13,9 +13,10 @@ using namespace tw::warpsim;
 
 static const char kUsage[] =
     "warpsim run FILE.ptx [--kernel NAME] [--grid X,Y,Z] [--block X,Y,Z] [--smem BYTES]\n"
-    "            [--arg f32[1024]=random | i32=5 | 'const f16[64]=iota']...\n"
+    "            [--arg f32[1024]=random | i32=5 | i32[8]=random:10 | 'const f16[64]=iota']...\n"
     "            [--sched rr|greedy|reverse|random:SEED] [--ctas 0,5,last] [--threads N]\n"
-    "            [--seed N] [--print N] [--no-races] [--json] [--time]\n"
+    "            [--completion late|early|random:SEED] [--exact]\n"
+    "            [--seed N] [--max-steps N] [--print N] [--no-races] [--json] [--time]\n"
     "Exit status: 0 nothing wrong, 1 findings, 2 the command or the file is.\n";
 
 namespace {
@@ -24,7 +25,7 @@ struct Command {
   Launch launch;
   std::vector<std::string> argumentTexts;
   uint64_t seed = 0, numPrinted = 0;
-  bool asJson = false, showsTime = false;
+  bool hasBlock = false, asJson = false, showsTime = false;
 };
 } // namespace
 
@@ -75,6 +76,19 @@ static bool parseSchedule(const std::string &text, LaunchOptions &options) {
   return true;
 }
 
+static bool parseCompletion(const std::string &text, LaunchOptions &options) {
+  using Completion = LaunchOptions::Completion;
+  if (text == "late")
+    options.completion = Completion::Late;
+  else if (text == "early")
+    options.completion = Completion::Early;
+  else if (text.starts_with("random:") && parseNumber(text.substr(7), options.completionSeed))
+    options.completion = Completion::Random;
+  else
+    return false;
+  return true;
+}
+
 /// An option with a value; false when the value is not one.
 static bool readOption(Command &command, const std::string &option, const std::string &value) {
   uint64_t number = 0;
@@ -84,13 +98,15 @@ static bool readOption(Command &command, const std::string &option, const std::s
   else if (option == "--grid")
     return parseExtents(value, command.launch.grid);
   else if (option == "--block")
-    return parseExtents(value, command.launch.block);
+    return command.hasBlock = parseExtents(value, command.launch.block);
   else if (option == "--smem")
     command.launch.dynamicSharedBytes = uint32_t(number);
   else if (option == "--arg")
     command.argumentTexts.push_back(value);
   else if (option == "--sched")
     return parseSchedule(value, command.launch.options);
+  else if (option == "--completion")
+    return parseCompletion(value, command.launch.options);
   else if (option == "--ctas")
     command.ctas = value;
   else if (option == "--threads")
@@ -99,10 +115,12 @@ static bool readOption(Command &command, const std::string &option, const std::s
     command.seed = number;
   else if (option == "--print")
     command.numPrinted = number;
+  else if (option == "--max-steps")
+    command.launch.options.maxStepsPerWarp = number;
   else
     return false;
-  bool takesNumber =
-      option == "--smem" || option == "--threads" || option == "--seed" || option == "--print";
+  bool takesNumber = option == "--smem" || option == "--threads" || option == "--seed" ||
+                     option == "--print" || option == "--max-steps";
   return isNumber || !takesNumber;
 }
 
@@ -115,6 +133,8 @@ static bool readCommand(int argc, char **argv, Command &command) {
       command.asJson = true;
     else if (word == "--time")
       command.showsTime = true;
+    else if (word == "--exact")
+      command.launch.options.arithmetic = LaunchOptions::Arithmetic::Exact;
     else if (word == "--no-races")
       command.launch.options.checksRaces = false;
     else if (!word.starts_with("--") && command.file.empty())
@@ -209,6 +229,8 @@ static int run(Command &command) {
   if (!kernel)
     return fail("no such kernel, or several: name one with --kernel");
   command.launch.kernel = kernel->name;
+  if (!command.hasBlock && kernel->reqNtid[0])
+    command.launch.block = kernel->reqNtid;
   std::vector<Argument> arguments;
   std::string error;
   if (!bindArguments(*kernel, command, arguments, error))

@@ -107,6 +107,58 @@ static bool mayUseReciprocal(arith::DivFOp op) {
   return bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::arcp);
 }
 
+static bool isFlushedReciprocal(Operation *op) {
+  auto approx = dyn_cast<ApproxOp>(op);
+  return approx && approx.getKind() == ApproxKind::ReciprocalFlushed;
+}
+
+/// Whether several operations divide by this number, so that its reciprocal pays. Those rewritten
+/// already have left the factor for theirs.
+static bool dividesOften(Value divisor) {
+  return llvm::count_if(divisor.getUsers(), [&](Operation *user) {
+           if (isa<arith::MulFOp>(user))
+             return llvm::any_of(user->getUsers(), isFlushedReciprocal);
+           auto division = dyn_cast<arith::DivFOp>(user);
+           return division && division.getRhs() == divisor && mayUseReciprocal(division);
+         }) > 1;
+}
+
+/// Where the divisor is known, for all that divide by it; CSE leaves one of them. The factors keep
+/// the instruction's operand and result normal for divisors up to the largest.
+static Value reciprocalAtDefinition(OpBuilder &builder, Location location, Value divisor) {
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointAfterValue(divisor);
+  LaneFormula f(builder, location, divisor.getType());
+  Value quarter = f.constant(0.25);
+  Value inverse = f.approximate(ApproxKind::ReciprocalFlushed, f.mul(divisor, quarter));
+  return f.mul(inverse, quarter);
+}
+
+/// Many divisions of float32 by one number are multiplications with its reciprocal: 2 units while
+/// that is a normal number. Divisors below 2^-124 count as 0.
+struct ShareReciprocal : OpRewritePattern<arith::DivFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::DivFOp op, PatternRewriter &rewriter) const override {
+    Value divisor = op.getRhs();
+    if (!op.getType().isF32() || !mayUseReciprocal(op))
+      return rewriter.notifyMatchFailure(op, "no reciprocal allowed");
+    if (auto known = divisor.getDefiningOp<arith::ConstantOp>()) {
+      APFloat inverse(1.0f);
+      inverse.divide(cast<FloatAttr>(known.getValue()).getValue(), APFloat::rmNearestTiesToEven);
+      if (!inverse.isNormal())
+        return rewriter.notifyMatchFailure(op, "the reciprocal is no normal number");
+      divisor = arith::ConstantOp::create(rewriter, op.getLoc(),
+                                          rewriter.getFloatAttr(op.getType(), inverse));
+    } else if (dividesOften(divisor)) {
+      divisor = reciprocalAtDefinition(rewriter, op.getLoc(), divisor);
+    } else {
+      return rewriter.notifyMatchFailure(op, "one division of its own");
+    }
+    rewriter.replaceOpWithNewOp<arith::MulFOp>(op, op.getLhs(), divisor);
+    return success();
+  }
+};
+
 /// Division of float32 within 2 units where the operation allows a reciprocal; of 16-bit floats in
 /// float32.
 struct ExpandQuotient : OpRewritePattern<arith::DivFOp> {
@@ -159,5 +211,7 @@ void tw::simt::populateSimtArithPatterns(RewritePatternSet &patterns) {
   populateDivisionPatterns(patterns);
   patterns.add<SaturateConversion<arith::FPToSIOp>, SaturateConversion<arith::FPToUIOp>,
                WidenIntegerToBf16<arith::SIToFPOp>, WidenIntegerToBf16<arith::UIToFPOp>,
-               ExpandQuotient, ExpandRemainder>(patterns.getContext());
+               ExpandRemainder>(patterns.getContext());
+  patterns.add<ShareReciprocal>(patterns.getContext(), /*benefit=*/2);
+  patterns.add<ExpandQuotient>(patterns.getContext());
 }

@@ -104,6 +104,7 @@ struct ExpandSimtMath : tw::impl::ExpandSimtMathBase<ExpandSimtMath> {
     for (const LaneOperation &row : kOperations)
       patterns.add<ExpandLaneOperation>(row, &getContext());
     populateSimtArithPatterns(patterns);
+    populateSimtFloat8Patterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

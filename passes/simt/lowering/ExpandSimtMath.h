@@ -89,6 +89,8 @@ mlir::Value emitLaneRemainder(LaneFormula &f,
 
 /// Arithmetic with the meaning that it has on tiles.
 void populateSimtArithPatterns(mlir::RewritePatternSet &patterns);
+/// Conversions of 8-bit floats, which the machine may have for pairs (ExpandSimtFloat8.cpp).
+void populateSimtFloat8Patterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tw::simt
 #endif

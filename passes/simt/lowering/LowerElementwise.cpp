@@ -2,8 +2,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "passes/math/ExpandArith.h"
 #include "passes/simt/lowering/SimtFunction.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -16,6 +19,16 @@ static Type stepType(Type pointee) {
   if (isa<PtrType>(pointee))
     return IntegerType::get(pointee.getContext(), 64);
   return IntegerType::get(pointee.getContext(), elementBytes(pointee) * 8);
+}
+
+/// Sums and products of the user's may become one FMA, which rounds once. Those of formulas, which
+/// later passes write, may not.
+static void allowContraction(Operation *op) {
+  if (!isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op))
+    return;
+  auto math = cast<arith::ArithFastMathInterface>(op);
+  auto flags = math.getFastMathFlagsAttr().getValue() | arith::FastMathFlags::contract;
+  op->setAttr(math.getFastMathAttrName(), arith::FastMathFlagsAttr::get(op->getContext(), flags));
 }
 
 /// The result of an operation of `tile` or `arith` on one element.
@@ -35,8 +48,39 @@ static Value lowerElement(SimtFunction &f, Operation *op, ArrayRef<Value> operan
       .Case([&](IntToPtrOp) -> Value {
         return LLVM::IntToPtrOp::create(b, f.loc, type, operands[0]);
       })
-      .Default(
-          [&](Operation *other) -> Value { return f.cloneScalar(other, operands)->getResult(0); });
+      .Default([&](Operation *other) -> Value {
+        Operation *copy = f.cloneScalar(other, operands);
+        allowContraction(copy);
+        return copy->getResult(0);
+      });
+}
+
+/// The bits of a tile's element indices that the operation's result does not depend on: neighbours
+/// that are known to be equal, such as the masks of a vector that a bound never divides.
+static uint32_t irrelevantBits(SimtFunction &f, Value result) {
+  const LinearLayout &layout = layoutOf(result.getType());
+  const TileAlignment &facts = f.alignmentFacts().of(result);
+  uint32_t bits = 0;
+  for (unsigned dim = 0; dim < layout.rank(); ++dim)
+    bits |=
+        (uint32_t(facts.axes[dim].constancy - 1) << layout.firstBitOf(dim)) & layout.maskOf(dim);
+  return bits;
+}
+
+/// For each register the one that is computed for it: the first with the same value.
+static SmallVector<uint32_t> computedRegisters(SimtFunction &f, Operation *op) {
+  if (op->getNumResults() == 0 || !hasLayout(op->getResult(0).getType()))
+    return {0};
+  const LinearLayout &layout = layoutOf(op->getResult(0).getType());
+  uint32_t repeating = 0;
+  uint32_t irrelevant = op->getNumResults() == 1 ? irrelevantBits(f, op->getResult(0)) : 0;
+  for (auto [bit, basis] : llvm::enumerate(layout.bases(Place::Register)))
+    if ((basis & ~irrelevant) == 0)
+      repeating |= 1u << bit;
+  SmallVector<uint32_t> registers;
+  for (uint32_t reg = 0; reg < layout.size(Place::Register); ++reg)
+    registers.push_back(reg & ~repeating);
+  return registers;
 }
 
 /// A constant of every element, or nothing.
@@ -57,7 +101,44 @@ static LogicalResult lowerConstant(SimtFunction &f, arith::ConstantOp op) {
   return success();
 }
 
+static bool isFloat8Cast(Operation *op) {
+  return isa<arith::ExtFOp, arith::TruncFOp>(op) &&
+         (isFloat8(elementTypeOf(op->getOperand(0).getType())) ||
+          isFloat8(elementTypeOf(op->getResult(0).getType())));
+}
+
+/// Conversions of 8-bit floats take two registers at a time, as the machines' instructions do, or
+/// the four that make a word to store.
+static LogicalResult lowerFloat8Cast(SimtFunction &f, Operation *op) {
+  OpBuilder &b = f.builder;
+  Type to = elementTypeOf(op->getResult(0).getType());
+  Value source = op->getOperand(0);
+  if (isFloat8(to))
+    source = withoutFloat8Bound(source, to);
+  Registers registers = f.registersOf(source);
+  llvm::SetVector<Value> distinct(registers.begin(), registers.end());
+  llvm::DenseMap<Value, Value> converted;
+  for (ArrayRef<Value> rest = distinct.getArrayRef(); !rest.empty();) {
+    int64_t count = isFloat8(to) && rest.size() >= 4 ? 4 : 2;
+    SmallVector<Value> group(rest.take_front(count));
+    rest = rest.drop_front(group.size());
+    group.resize(count, group.front());
+    Value packed = vector::FromElementsOp::create(
+        b, f.loc, VectorType::get(count, group.front().getType()), group);
+    OperationState state(f.loc, op->getName(), packed, VectorType::get(count, to), op->getAttrs());
+    Value result = b.create(state)->getResult(0);
+    for (int64_t i = count; i-- > 0;) // the first of what stands twice
+      converted[group[i]] = vector::ExtractOp::create(b, f.loc, result, i);
+  }
+  for (Value &value : registers)
+    value = converted.lookup(value);
+  f.setRegisters(op->getResult(0), registers);
+  return success();
+}
+
 LogicalResult SimtFunction::lowerElementwise(Operation *op) {
+  if (isFloat8Cast(op))
+    return lowerFloat8Cast(*this, op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return lowerConstant(*this, constant);
   bool isKnown = isa<AddPtrOp, PtrCastOp, HintOp, PtrToIntOp, IntToPtrOp, ub::PoisonOp>(op) ||
@@ -69,14 +150,10 @@ LogicalResult SimtFunction::lowerElementwise(Operation *op) {
   if (!isKnown && !(isScalar && op->getNumRegions() == 0 && !isa<TileDialect>(op->getDialect())))
     return op->emitError("[TW0901] lower-simt cannot lower '") << op->getName() << "'";
 
-  uint32_t count = 1;
-  for (Type type : op->getResultTypes())
-    if (hasLayout(type))
-      count = layoutOf(type).size(Place::Register);
   SmallVector<Registers> results(op->getNumResults());
   // Registers whose operands are the same values hold the same result: it is computed once.
   std::map<std::vector<void *>, SmallVector<Value>> computed;
-  for (uint32_t reg = 0; reg < count; ++reg) {
+  for (uint32_t reg : computedRegisters(*this, op)) {
     SmallVector<Value> operands;
     std::vector<void *> key;
     for (Value operand : op->getOperands()) {

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/simt/Coalescing.h"
 #include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/Storage.h"
 
 using namespace mlir;
 using namespace tw;
@@ -31,29 +32,11 @@ static VectorAccess groupsOf(SimtFunction &f, Value ptr, Value mask) {
 
 //===-- Values in registers and in memory ----------------------------------------------------===//
 
-/// A value of a register as it is in memory.
-static Value toMemory(SimtFunction &f, Value value) {
-  Type type = f.memoryType(value.getType());
-  if (type == value.getType())
-    return value;
-  if (isa<LLVM::LLVMPointerType>(value.getType()))
-    return LLVM::PtrToIntOp::create(f.builder, f.loc, type, value);
-  return arith::ExtUIOp::create(f.builder, f.loc, type, value);
-}
-
-static Value fromMemory(SimtFunction &f, Value value, Type type) {
-  if (value.getType() == type)
-    return value;
-  if (isa<LLVM::LLVMPointerType>(type))
-    return LLVM::IntToPtrOp::create(f.builder, f.loc, type, value);
-  return arith::TruncIOp::create(f.builder, f.loc, type, value);
-}
-
 /// Values of consecutive elements as one value in memory.
 static Value pack(SimtFunction &f, ArrayRef<Value> values) {
   SmallVector<Value> elements;
   for (Value value : values)
-    elements.push_back(toMemory(f, value));
+    elements.push_back(toStorage(f, value));
   if (elements.size() == 1)
     return elements.front();
   auto type = VectorType::get({int64_t(elements.size())}, elements.front().getType());
@@ -77,7 +60,7 @@ static Value zeroOf(SimtFunction &f, Type memoryType) {
 
 LogicalResult SimtFunction::lowerLoad(LoadOp op) {
   VectorAccess access = groupsOf(*this, op.getPtr(), op.getMask());
-  Type element = lowerType(elementTypeOf(op.getType())), type = memoryType(element);
+  Type element = lowerType(elementTypeOf(op.getType())), type = storageType(*this, element);
   if (access.vector > 1)
     type = VectorType::get({int64_t(access.vector)}, type);
   // Copied: lowering may add values to the map that these live in.
@@ -100,7 +83,7 @@ LogicalResult SimtFunction::lowerLoad(LoadOp op) {
     Value packed = GlobalLoadOp::create(builder, loc, type, pointers[group.front()], mask, other,
                                         op.getCache(), op.getEvict(), op.getIsVolatile());
     for (auto [index, reg] : llvm::enumerate(group))
-      result[reg] = fromMemory(*this, extract(*this, packed, index), element);
+      result[reg] = fromStorage(*this, extract(*this, packed, index), element);
   }
   setRegisters(op, result);
   return success();

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
+#include "passes/analysis/PointerRoots.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -95,6 +96,27 @@ LogicalResult SimtFunction::lowerBlock(Block &block) {
   return success();
 }
 
+/// Whether the kernel both reads and writes an argument's memory. Its threads then exchange values
+/// there, which LLVM takes for impossible in the code of one thread whose pointer aliases no other.
+static bool carriesValues(func::FuncOp kernel, Value argument) {
+  bool isRead = false, isWritten = false;
+  kernel.walk([&](Operation *op) {
+    auto note = [&](Value pointer, bool reads, bool writes) {
+      if ((isRead || !reads) && (isWritten || !writes))
+        return;
+      bool isMet = mayAlias(argument, pointer);
+      isRead |= reads && isMet;
+      isWritten |= writes && isMet;
+    };
+    TypeSwitch<Operation *>(op)
+        .Case([&](tile::LoadOp load) { note(load.getPtr(), true, load.getIsVolatile()); })
+        .Case([&](tile::StoreOp store) { note(store.getPtr(), false, true); })
+        .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(
+            [&](auto atomic) { note(atomic.getPtr(), true, true); });
+  });
+  return isRead && isWritten;
+}
+
 /// What LLVM may know of the kernel's pointers.
 static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
   Builder builder(source.getContext());
@@ -102,7 +124,7 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
     unsigned number = argument.getArgNumber();
     if (!isa<PtrType>(argument.getType()))
       continue;
-    if (source.getArgAttr(number, kArgDisjoint))
+    if (source.getArgAttr(number, kArgDisjoint) && !carriesValues(source, argument))
       lowered.setArgAttr(number, "llvm.noalias", builder.getUnitAttr());
     auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, kArgDivisibility);
     if (divisibility && llvm::isPowerOf2_64(divisibility.getInt()))

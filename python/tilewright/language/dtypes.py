@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import Any, NoReturn
 
 from .marks import constexpr_function, refuse_outside_kernel
@@ -44,7 +45,10 @@ class dtype:  # noqa: N801 (the language's name)
 
     def __init__(self, name: str) -> None:
         if name not in _BY_NAME:
-            raise ValueError(f"unknown dtype {name!r}; known are {', '.join(r[0] for r in ROWS)}")
+            close = difflib.get_close_matches(name, _BY_NAME, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            known = ", ".join(row[0] for row in ROWS)
+            raise ValueError(f"unknown dtype {name!r}{hint}; known are {known}")
         row = _BY_NAME[name]
         self.name, self.short_name, self.kind, self.primitive_bitwidth = row[:4]
         self.fp_mantissa_width, self.exponent_bias = row[4:]

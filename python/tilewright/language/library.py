@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .dtypes import dtype, float32, int32, tensor, uint32
+from .dtypes import dtype, float32, int8, int16, int32, int64, tensor, uint32
 from .elementwise import exp
 from .marks import LibraryFunction, library_function
 from .static import constexpr
@@ -414,20 +414,32 @@ def _log2(n: constexpr):
 
 
 @library_function
+def _as_integer(x):
+    """The bits of floats as integers of the same width."""
+    if x.dtype.is_floating():
+        width: constexpr = x.dtype.primitive_bitwidth
+        integer: constexpr = (int8, int16, int32, int64)[_log2(width // 8)]
+        return x.to(integer, bitcast=True)
+    return x
+
+
+@library_function
 def _compare_exchange(x, i: constexpr, j: constexpr, is_last: constexpr, descending: constexpr):
     """Order the elements whose indices differ in bit j; bit i of the index gives the direction."""
     outer: constexpr = x.numel // (2 << j)
-    a, b = reshape(x, (outer, 2, 1 << j)).permute(0, 2, 1).split()
-    if is_last:
-        if descending:
-            swap = a < b
-        else:
-            swap = a > b
-    else:
+    own = reshape(x, (outer, 2, 1 << j))
+    # A reduction of two elements gives each its partner in place: no element changes its lane.
+    bits = _as_integer(own)
+    partner = (bits ^ reduce(bits, 1, _exclusive_or, True)).to(x.dtype, bitcast=True)
+    is_upper = expand_dims(arange(0, 2) != 0, (0, 2))
+    if not is_last:
         is_falling = ((arange(0, outer) >> (i - j - 1)) & 1) != 0
-        swap = where(is_falling[:, None], a < b, a > b)
-    pairs = join(where(swap, b, a), where(swap, a, b))
-    return reshape(pairs.permute(0, 2, 1), x.shape)
+        is_upper = is_upper ^ expand_dims(is_falling, (1, 2))
+    if descending:
+        swap = where(is_upper, partner < own, own < partner)
+    else:
+        swap = where(is_upper, partner > own, own > partner)
+    return reshape(where(swap, partner, own), x.shape)
 
 
 @library_function

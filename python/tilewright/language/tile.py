@@ -121,7 +121,9 @@ def cast(
     """`input` converted to `dtype`, also `x.to(dtype)`.
 
     Floats to integers saturate and NaN gives 0; floats round to nearest even, or toward zero with
-    `fp_downcast_rounding="rtz"`. `bitcast` keeps the bits; both types then have one width.
+    `fp_downcast_rounding="rtz"`. To float8e4nv and float8e5, whatever is beyond the largest finite
+    value (448 and 57344), infinity too, becomes that value; NaN stays NaN. `bitcast` keeps the
+    bits; both types then have one width.
     """
 
 
@@ -407,8 +409,9 @@ def dot(
 ) -> tensor:
     """The matrix product [M, K] x [K, N] -> [M, N], plus `acc`; rank 3 is a batch of products.
 
-    Floats accumulate in float32 (float64 for float64), int8 in int32. `input_precision` is "ieee",
-    "tf32", "tf32x3", "bf16x3" or "bf16x6" and concerns float32 operands.
+    Floats accumulate in float32 (float64 for float64), int8 in int32; one operand may be float8e4nv
+    and the other float8e5. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
+    concerns float32 operands.
     """
 
 

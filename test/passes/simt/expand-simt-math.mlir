@@ -7,13 +7,35 @@ llvm.func @exp(%x: f32) -> f32 {
   // CHECK: %[[X:.*]] = arith.maximumf
   // CHECK: %[[PRODUCT:.*]] = arith.mulf %[[X]]
   // CHECK: %[[T:.*]] = arith.minimumf %[[PRODUCT]]
-  // CHECK: %[[E:.*]] = simt.approx exp2 %[[T]]
+  // CHECK: %[[E:.*]] = simt.approx exp2_flushed %[[T]]
   // CHECK: %[[R:.*]] = math.fma %[[T]], %{{.*}}, %[[X]]
   // CHECK: %[[REST:.*]] = math.fma %[[T]], %{{.*}}, %[[R]]
   // CHECK: math.fma %[[E]], %[[REST]], %[[E]]
   // CHECK-NEXT: llvm.return
   %y = math.exp %x : f32
   llvm.return %y : f32
+}
+
+// -----
+
+// Divisors that many share, or that are constant, become factors. The last one is alone.
+// CHECK-LABEL: @divisors
+llvm.func @divisors(%x: f32, %y: f32, %d: f32) -> f32 {
+  // CHECK: %[[SCALED:.*]] = arith.mulf %arg2
+  // CHECK: %[[SMALL:.*]] = simt.approx reciprocal_flushed %[[SCALED]]
+  // CHECK: %[[INVERSE:.*]] = arith.mulf %[[SMALL]]
+  // CHECK-NOT: simt.divide
+  // CHECK: %[[A:.*]] = arith.mulf %arg0
+  // CHECK: %[[B:.*]] = arith.mulf %arg1, %[[INVERSE]]
+  // CHECK: %[[THIRD:.*]] = arith.constant 0.333333
+  // CHECK: %[[C:.*]] = arith.mulf %[[B]], %[[THIRD]]
+  // CHECK: simt.divide %[[A]], %[[C]]
+  %three = arith.constant 3.0 : f32
+  %a = arith.divf %x, %d fastmath<arcp> : f32
+  %b = arith.divf %y, %d fastmath<arcp> : f32
+  %c = arith.divf %b, %three fastmath<arcp> : f32
+  %e = arith.divf %a, %c fastmath<arcp> : f32
+  llvm.return %e : f32
 }
 
 // -----

@@ -29,4 +29,66 @@ func.func @in_place(%p: !tile.ptr<f32> {tile.disjoint}, %q: !tile.ptr<f32> {tile
   tile.store %b, %y : tensor<256x!tile.ptr<f32>, #other>, tensor<256xf32, #other>
   return
 }
+
+// Each iteration moves the tile past its own end: no two iterations meet.
+// CHECK-LABEL: @moves_past_its_end
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @moves_past_its_end(%p: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c256 = arith.constant 256 : i32
+  %base = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #row>
+  %columns = tile.arange 0 to 256 : tensor<256xi32, #row>
+  scf.for %i = %c0 to %n step %c256 : i32 {
+    %start = tile.splat %i : i32 -> tensor<256xi32, #row>
+    %offsets = arith.addi %start, %columns : tensor<256xi32, #row>
+    %a = tile.addptr %base, %offsets : tensor<256x!tile.ptr<f32>, #row>, tensor<256xi32, #row>
+    %x = tile.load %a : tensor<256x!tile.ptr<f32>, #row> -> tensor<256xf32, #row>
+    tile.store %a, %x : tensor<256x!tile.ptr<f32>, #row>, tensor<256xf32, #row>
+  }
+  return
+}
+
+// The next iteration reads elements that other threads wrote in this one.
+// CHECK-LABEL: @moves_into_itself
+// CHECK: scf.for
+// CHECK: simt.barrier{{$}}
+// CHECK-NEXT: tile.load
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @moves_into_itself(%p: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c255 = arith.constant 255 : i32
+  %base = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #row>
+  %columns = tile.arange 0 to 256 : tensor<256xi32, #row>
+  scf.for %i = %c0 to %n step %c255 : i32 {
+    %start = tile.splat %i : i32 -> tensor<256xi32, #row>
+    %offsets = arith.addi %start, %columns : tensor<256xi32, #row>
+    %a = tile.addptr %base, %offsets : tensor<256x!tile.ptr<f32>, #row>, tensor<256xi32, #row>
+    %x = tile.load %a : tensor<256x!tile.ptr<f32>, #row> -> tensor<256xf32, #row>
+    tile.store %a, %x : tensor<256x!tile.ptr<f32>, #row>, tensor<256xf32, #row>
+  }
+  return
+}
+
+// Pointers that a loop carries and moves by a number from the launch: nothing keeps them apart.
+// CHECK-LABEL: @moves_by_any_step
+// CHECK: scf.for
+// CHECK: simt.barrier{{$}}
+// CHECK-NEXT: tile.store
+// CHECK: return
+func.func @moves_by_any_step(%p: !tile.ptr<f32> {tile.disjoint}, %n: i32, %by: i32, %x: tensor<256xf32, #row>) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %base = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #row>
+  %columns = tile.arange 0 to 256 : tensor<256xi32, #row>
+  %first = tile.addptr %base, %columns : tensor<256x!tile.ptr<f32>, #row>, tensor<256xi32, #row>
+  %step = tile.splat %by : i32 -> tensor<256xi32, #row>
+  %last = scf.for %i = %c0 to %n step %c1 iter_args(%a = %first) -> (tensor<256x!tile.ptr<f32>, #row>) : i32 {
+    tile.store %a, %x : tensor<256x!tile.ptr<f32>, #row>, tensor<256xf32, #row>
+    %next = tile.addptr %a, %step : tensor<256x!tile.ptr<f32>, #row>, tensor<256xi32, #row>
+    scf.yield %next : tensor<256x!tile.ptr<f32>, #row>
+  }
+  return
+}
 }

@@ -54,7 +54,8 @@ func.func @ragged(%p: !tile.ptr<f32>, %n: i32, %other: f32) {
 // CHECK-LABEL: llvm.func @scalars
 func.func @scalars(%p: !tile.ptr<i1>, %q: !tile.ptr<!tile.ptr<f32>>) {
   // CHECK: %[[BYTE:.*]] = simt.global_load %arg0 : !llvm.ptr<1> -> i8
-  // CHECK: %[[BIT:.*]] = arith.trunci %[[BYTE]] : i8 to i1
+  // Any byte but 0 is true.
+  // CHECK: %[[BIT:.*]] = arith.cmpi ne, %[[BYTE]], %{{.*}} : i8
   %b = tile.load %p : !tile.ptr<i1> -> i1
   // CHECK: %[[ADDRESS:.*]] = simt.global_load %arg1 : !llvm.ptr<1> -> i64
   // CHECK: llvm.inttoptr %[[ADDRESS]] : i64 to !llvm.ptr<1>

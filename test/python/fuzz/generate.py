@@ -11,6 +11,7 @@ from kernel_text import INTS, FLOATS, KernelText, Value, numel
 from memory import atomic, load, store, update_in_place
 
 EXTENTS = [1, 2, 3, 4, 5, 7, 8, 9, 13, 16, 16, 17, 24, 31, 32, 32, 33, 40, 48, 64, 64, 65, 96]
+POWERS = [1, 2, 4, 8, 16, 16, 32, 32, 64, 64, 128, 256]
 MAX_WORK = 150_000
 
 STEPS = {
@@ -22,9 +23,11 @@ STEPS = {
 BLOCKS = {control.for_loop: 5, control.while_loop: 2, control.branch: 3}
 
 
-def pick_shapes(rng: random.Random, max_elements: int) -> list[tuple[int, ...]]:
+def pick_shapes(
+    rng: random.Random, max_elements: int, powers_only: bool
+) -> list[tuple[int, ...]]:
     """A few shapes over few extents, so that values meet."""
-    extents = rng.sample(EXTENTS, 3)
+    extents = rng.sample(POWERS if powers_only else EXTENTS, 3)
     shapes: list[tuple[int, ...]] = [(e,) for e in extents]
     for _ in range(4):
         shape = tuple(rng.choice(extents) for _ in range(rng.choice([2, 2, 2, 3])))
@@ -61,11 +64,12 @@ def add_alias(k: KernelText) -> None:
     second.misalignment = 0
 
 
-def generate(seed: int) -> KernelText:
-    """The kernel of a seed."""
+def generate(seed: int, powers_only: bool = False) -> KernelText:
+    """The kernel of a seed; with extents that GPUs take, if only powers of two are wanted."""
     rng = random.Random(seed)
     max_elements = rng.choice([512, 3072, 3072, 3072, 12288])
-    k = KernelText(rng, rng.choice([1, 1, 2, 3]), pick_shapes(rng, max_elements), max_elements)
+    grid, shapes = rng.choice([1, 1, 2, 3]), pick_shapes(rng, max_elements, powers_only)
+    k = KernelText(rng, grid, shapes, max_elements, powers_only)
     k.favourites = [rng.choice(["float32", "int32", *INTS, *FLOATS]) for _ in range(2)]
     k.emit("pid = tw.program_id(0)")
     k.values.append(Value("pid", "int32", (), span=(0, k.grid - 1)))

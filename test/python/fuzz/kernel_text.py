@@ -54,6 +54,7 @@ class KernelText:
     grid: int
     shapes: list[tuple[int, ...]]
     max_elements: int = 3072
+    powers_only: bool = False  # all extents are powers of two
     favourites: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     depth: int = 1

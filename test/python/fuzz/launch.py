@@ -1,14 +1,18 @@
-"""Runs a generated kernel on two devices and compares all the memory that it could reach."""
+"""Runs a generated kernel on a device and on the reference, and compares all the memory that it
+could reach.
+"""
 
 from __future__ import annotations
 
 import linecache
+import random
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
-from kernel_text import WILD, Array, KernelText, is_float
+from generate import generate, source
+from kernel_text import WILD, Array, is_float
 
 import tilewright as tw
 
@@ -29,10 +33,20 @@ class Case:
     scalars: dict[str, int]
     grid: int
     seed: int
+    device: str = "cpu"
+    num_warps: int = 4
+    schedule: str = "round-robin"
 
 
-def make_case(k: KernelText, text: str, seed: int) -> Case:
-    return Case(text, k.arrays, k.scalars, k.grid, seed)
+def make_case(seed: int, device: str = "cpu") -> Case:
+    """The kernel of a seed. Simulated devices get extents that GPUs take, any number of warps, and
+    warps that advance in any order."""
+    if not device.startswith("sim"):
+        k = generate(seed)
+        return Case(source(k), k.arrays, k.scalars, k.grid, seed, device)
+    k, rng = generate(seed, powers_only=True), random.Random(seed)
+    num_warps, schedule = rng.choice([1, 2, 4, 8]), rng.choice(tw.simulation.SCHEDULES)
+    return Case(source(k), k.arrays, k.scalars, k.grid, seed, device, num_warps, schedule)
 
 
 def stored(values: np.ndarray, dtype: str) -> np.ndarray:
@@ -106,7 +120,7 @@ def run_on(device: str, kernel: Any, case: Case) -> dict[str, np.ndarray]:
         home = memory[array.alias[0] if array.alias else name]
         arguments.append(argument(home, starts[name], array.dtype))
     with tw.device(device):
-        kernel[(case.grid,)](*arguments, *case.scalars.values())
+        kernel[(case.grid,)](*arguments, *case.scalars.values(), num_warps=case.num_warps)
     return memory
 
 
@@ -139,4 +153,8 @@ def check(case: Case) -> None:
     """Raises Mismatch when the devices differ, and whatever compiling or running raises."""
     kernel = load_kernel(case.source, str(case.seed))
     expected = run_on("reference", kernel, case)
-    compare(case, run_on("cpu", kernel, case), expected)
+    if not case.device.startswith("sim"):
+        compare(case, run_on(case.device, kernel, case), expected)
+        return
+    with tw.simulation.simulate(case.device, schedule=case.schedule, seed=case.seed):
+        compare(case, run_on(case.device, kernel, case), expected)

@@ -183,7 +183,8 @@ def combine_two(k: KernelText, x: Value, y: Value, kind: str) -> None:
 def gather(k: KernelText) -> None:
     x = operand(k, None, k.pick_shape())
     axis = k.rng.randrange(len(x.shape))
-    shape = (*x.shape[:axis], k.rng.choice([1, 5, 8, x.shape[axis]]), *x.shape[axis + 1 :])
+    extent = k.rng.choice([1, 4 if k.powers_only else 5, 8, x.shape[axis]])
+    shape = (*x.shape[:axis], extent, *x.shape[axis + 1 :])
     if numel(shape) > k.max_elements:
         return
     index = operand(k, k.rng.choice(["int32", "int32", "int64"]), shape)
@@ -193,9 +194,12 @@ def gather(k: KernelText) -> None:
 
 def dot(k: KernelText) -> None:
     m, n, depth = (k.rng.choice([e for s in k.shapes for e in s]) for _ in range(3))
-    batch = k.rng.choice([(), (), (), (2,), (3,)])
+    batch = k.rng.choice([(), (), (), (2,), (4,) if k.powers_only else (3,)])
     if m * n * depth * max(batch, default=1) * k.repeats > 150_000:
         return
+    largest = max((m + n) * depth, m * n) * max(batch, default=1)
+    if k.powers_only and largest > 1 << 13:
+        return  # GPUs keep the operands, and may move the result, through little shared memory
     dtype = k.rng.choice(["float32", "float16", "bfloat16", "int8", "float64", "float32"])
     result = {"int8": "int32", "float64": "float64"}.get(dtype, "float32")
     x = side(k, dtype, batch, (m, depth))

@@ -113,10 +113,12 @@ def sort(k: KernelText) -> None:
         return
     x = operand(k, k.rng.choice(["int32", "float32", *INTS]), k.rng.choice(shapes))
     if k.rng.random() < 0.3 and not is_float(x.dtype):
-        bins = k.rng.choice([1, 4, 7, 16])
+        bins = k.rng.choice([1, 4, 8 if k.powers_only else 7, 16])
         k.define(f"tw.histogram({x.text} & 7, {bins})", "int32", (bins,))
     elif k.rng.random() < 0.5 and len(x.shape) < 3:
         count = k.rng.randint(1, x.shape[-1])
+        if k.powers_only:
+            count = 1 << (count.bit_length() - 1)
         k.define(f"tw.topk({x.text}, {count})", x.dtype, (*x.shape[:-1], count), x.bound)
     else:
         k.define(f"tw.sort({x.text}, descending={k.rng.random() < 0.5})", x.dtype, x.shape, x.bound)

@@ -1,7 +1,8 @@
-"""Long fuzzing runs: python test/python/fuzz/run.py --count 1000 --seed 0 [--out FOLDER].
+"""Long fuzzing runs: python test/python/fuzz/run.py --count 1000 --seed 0 [--device sim:sm_80]
+[--out FOLDER].
 
-Every kernel whose memory differs between the devices `cpu` and `reference`, or that crashes, hangs
-or does not compile, is made smaller and written to the folder as text.
+Every kernel whose memory differs between the device (by default `cpu`) and `reference`, or that
+crashes, hangs or does not compile, is made smaller and written to the folder as text.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import json
 import sys
 from pathlib import Path
 
-from generate import generate, source
 from kernel_text import Array
 from launch import Case, make_case
 from shrink import shrink
@@ -22,7 +22,8 @@ from worker import Worker
 def report(case: Case, failure: str, folder: Path | None) -> None:
     facts = "".join(f"# {name}: {a}\n" for name, a in case.arrays.items())
     facts += f"# {case.scalars}\n"
-    text = f"{case.source}\n# {failure}\n# seed {case.seed}, grid {case.grid}\n{facts}"
+    place = f"grid {case.grid}, {case.device}, {case.num_warps} warps, {case.schedule}"
+    text = f"{case.source}\n# {failure}\n# seed {case.seed}, {place}\n{facts}"
     print(text, flush=True)
     if folder:
         folder.mkdir(parents=True, exist_ok=True)
@@ -48,6 +49,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="cpu")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--keep-size", action="store_true", help="do not make failures smaller")
     parser.add_argument("--stop-after", type=int, default=1000, help="this many failures")
@@ -57,8 +59,7 @@ def main() -> int:
         return replay(options.replay, options.out)
     worker, failures = Worker(), 0
     for seed in range(options.seed, options.seed + options.count):
-        k = generate(seed)
-        case = make_case(k, source(k), seed)
+        case = make_case(seed, options.device)
         failure = worker.check(case)
         if not failure:
             continue

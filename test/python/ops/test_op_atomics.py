@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_values import (
-    argument, assert_equal, decode, draw, encode, is_float, poisoned, round_to, wrap,
+    argument, assert_equal, decode, draw, encode, is_float, poisoned, round_to, tile_extent, wrap,
 )  # fmt: skip
 
 import tilewright as tw
@@ -95,13 +95,72 @@ def compare_and_swap(memory, old, expected, value, N: tw.constexpr):
 
 @pytest.mark.parametrize("dtype", INTS)
 def test_compare_and_swap(dtype: str, device: str, rng: np.random.Generator) -> None:
-    start, value = draw(rng, dtype, 40), draw(rng, dtype, 40)
-    matches = rng.random(40) < 0.5
+    count = tile_extent(40)
+    start, value = draw(rng, dtype, count), draw(rng, dtype, count)
+    matches = rng.random(count) < 0.5
     expected = np.where(matches, start, start ^ np.array(1, dtype))
-    memory, old = start.copy(), poisoned(dtype, 40)
-    compare_and_swap[(1,)](memory, old, expected, value, N=40)
+    memory, old = start.copy(), poisoned(dtype, count)
+    compare_and_swap[(1,)](memory, old, expected, value, N=count)
     np.testing.assert_array_equal(old, start)
     np.testing.assert_array_equal(memory, np.where(matches, value, start))
+
+
+@tw.jit
+def folded(memory, operand, KIND: tw.constexpr, N: tw.constexpr, PLACES: tw.constexpr):
+    i = tw.arange(0, N)
+    x = tw.load(operand + i)
+    place = memory + i % PLACES
+    if KIND == "add":
+        tw.atomic_add(place, x, mask=i != 5)
+    elif KIND == "max":
+        tw.atomic_max(place, x, mask=i != 5)
+    elif KIND == "min":
+        tw.atomic_min(place, x, mask=i != 5)
+    elif KIND == "and":
+        tw.atomic_and(place, x, mask=i != 5)
+    elif KIND == "or":
+        tw.atomic_or(place, x, mask=i != 5)
+    else:
+        tw.atomic_xor(place, x, mask=i != 5)
+
+
+FOLDS = [case for case in CASES if case[0] != "xchg"]
+
+
+@pytest.mark.parametrize(("name", "dtype"), FOLDS)
+def test_many_elements_meet_at_one_place(
+    name: str, dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    places, count = 4, 64
+    numbers = rng.integers(-8, 8, count + places)  # sums are exact in any order
+    memory, operand = encode(numbers[:places], dtype), encode(numbers[places:], dtype)
+    expected = decode(memory, dtype).copy()
+    numbers = decode(operand, dtype)
+    for i in (i for i in range(count) if i != 5):
+        place = slice(i % places, i % places + 1)
+        expected[place] = formula(name, dtype)(expected[place], numbers[i : i + 1])
+    folded[(1,)](*(argument(x, dtype) for x in (memory, operand)), name, N=count, PLACES=places)
+    expected = expected if is_float(dtype) else wrap(expected, dtype)
+    assert_equal(memory, expected, dtype, name)
+
+
+@tw.jit
+def scalar_atomics(memory, old, x, is_chosen):
+    tw.store(old, tw.atomic_add(memory, x))
+    tw.atomic_add(memory, x, mask=is_chosen != 0)
+    tw.store(old + 1, tw.atomic_xchg(memory, x))
+    tw.store(old + 2, tw.atomic_max(memory + 1, x))
+    tw.store(old + 3, tw.atomic_min(memory + 2, x))
+
+
+@pytest.mark.parametrize("dtype", [*INTS, "float32", "float64"])
+@pytest.mark.parametrize("is_chosen", [0, 1])
+def test_atomics_of_scalars(is_chosen: int, dtype: str, device: str) -> None:
+    memory, old = encode([10, 2, 9], dtype), poisoned(dtype, 4)
+    x = float(4) if is_float(dtype) else 4
+    scalar_atomics[(1,)](memory, old, x, is_chosen)
+    assert_equal(old, [10, 14 + 4 * is_chosen, 2, 9], dtype, "old")
+    assert_equal(memory, [4, 4, 4], dtype, "memory")
 
 
 @tw.jit
@@ -116,6 +175,25 @@ def test_a_lock_excludes(device: str) -> None:
     lock, data = np.zeros(1, np.int32), np.zeros(1, np.int32)
     locked_update[(300,)](lock, data)
     assert (lock[0], data[0]) == (0, 300)
+
+
+@tw.jit
+def with_order(memory, old, SEM: tw.constexpr, SCOPE: tw.constexpr, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.store(old + i, tw.atomic_add(memory + i, 1, sem=SEM, scope=SCOPE))
+    tw.store(old + N + i, tw.atomic_cas(memory + i, i + 1, 5, sem=SEM, scope=SCOPE))
+    tw.store(old + 2 * N, tw.atomic_xchg(memory, 3, sem=SEM, scope=SCOPE))
+    tw.store(old + 2 * N + 1, tw.atomic_cas(memory, 3, 4, sem=SEM, scope=SCOPE))
+
+
+@pytest.mark.parametrize("scope", ["cta", "gpu", "sys"])
+@pytest.mark.parametrize("sem", ["relaxed", "acquire", "release", "acq_rel"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64"])
+def test_every_order_and_scope(dtype: str, sem: str, scope: str, device: str) -> None:
+    memory, old = np.arange(16).astype(dtype), poisoned(dtype, 34)
+    with_order[(1,)](memory, old, sem, scope, N=16)
+    assert old.tolist() == [*range(16), *range(1, 17), 5, 3]
+    assert memory.tolist() == [4] + [5] * 15
 
 
 @tw.jit

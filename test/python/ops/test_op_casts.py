@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from op_values import (
-    DTYPES, FORMATS, argument, assert_equal, bits_of, decode, draw, draw_wide, edges, is_float,
-    is_signed, poisoned, round_to, storage_type, wrap,
+    DTYPES, FORMATS, argument, assert_equal, bits_of, decode, draw, draw_wide, edges, extents,
+    is_float, is_signed, poisoned, round_to, storage_type, wrap,
 )  # fmt: skip
 
 import tilewright as tw
@@ -22,11 +22,12 @@ def make_kernel(target: str, **options: Any) -> Any:
     rounding = options.get("rounding")
 
     @tw.jit
-    def kernel(out, a, N: tw.constexpr):
+    def kernel(out, a, COUNT: tw.constexpr, N: tw.constexpr):
         i = tw.arange(0, N)
-        r = tw.load(a + i).to(dtype, fp_downcast_rounding=rounding, bitcast=bitcast)
+        x = tw.load(a + i, mask=i < COUNT)
+        r = x.to(dtype, fp_downcast_rounding=rounding, bitcast=bitcast)
         tw.static_assert(r.dtype == dtype)
-        tw.store(out + i, r)
+        tw.store(out + i, r, mask=i < COUNT)
 
     return kernel
 
@@ -68,7 +69,8 @@ def expected_cast(values: np.ndarray, source: str, target: str) -> np.ndarray:
 def test_cast(source: str, target: str, device: str, rng: np.random.Generator) -> None:
     stored = operand(rng, source)
     out = poisoned(target, COUNT)
-    make_kernel(target)[(1,)](argument(out, target), argument(stored, source), N=COUNT)
+    kernel = make_kernel(target)
+    kernel[(1,)](argument(out, target), argument(stored, source), **extents(COUNT))
     expected = expected_cast(decode(stored, source), source, target)
     assert_equal(out, expected, target, f"{source} to {target}")
 
@@ -85,7 +87,7 @@ def test_bitcast(source: str, target: str, device: str, rng: np.random.Generator
         stored = stored[~np.isnan(decode(stored, source))]
     out = poisoned(target, len(stored))
     kernel = make_kernel(target, bitcast=True)
-    kernel[(1,)](argument(out, target), argument(stored, source), N=len(stored))
+    kernel[(1,)](argument(out, target), argument(stored, source), **extents(len(stored)))
     np.testing.assert_array_equal(out.view(np.uint8), stored.view(np.uint8))
 
 
@@ -94,7 +96,7 @@ def test_rounding_toward_zero(target: str, device: str, rng: np.random.Generator
     values = draw(rng, "float32", COUNT, -100, 100)
     out = poisoned(target, COUNT)
     kernel = make_kernel(target, rounding="rtz")
-    kernel[(1,)](argument(out, target), values, N=COUNT)
+    kernel[(1,)](argument(out, target), values, **extents(COUNT))
     exact = values.astype(np.float64)
     quantum = np.exp2(np.maximum(np.frexp(exact)[1] - 1, FORMATS[target].smallest_exponent))
     quantum *= 2.0 ** -FORMATS[target].mantissa
@@ -105,15 +107,15 @@ STORES = [("float32", "float16"), ("int32", "int8"), ("int32", "float32")]
 
 
 @tw.jit
-def store_converts(out, a, N: tw.constexpr):
+def store_converts(out, a, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    tw.store(out + i, tw.load(a + i))
+    tw.store(out + i, tw.load(a + i, mask=i < COUNT), mask=i < COUNT)
 
 
 @pytest.mark.parametrize(("source", "target"), STORES)
 def test_store_converts(source: str, target: str, device: str, rng: np.random.Generator) -> None:
     stored = operand(rng, source)
     out = poisoned(target, COUNT)
-    store_converts[(1,)](out, stored, N=COUNT)
+    store_converts[(1,)](out, stored, **extents(COUNT))
     assert_equal(out, expected_cast(decode(stored, source), source, target), target)
     assert storage_type(target) == out.dtype

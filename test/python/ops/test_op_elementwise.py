@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from op_values import (
     FLOATS, SIGNED, UNSIGNED, argument, assert_close, assert_equal, bits_of, decode, draw,
-    draw_wide, edges, is_float, poisoned, records, spacing, wrap,
+    draw_wide, edges, extents, is_float, poisoned, records, spacing, wrap,
 )  # fmt: skip
 
 import tilewright as tw
@@ -31,19 +31,22 @@ def make_kernel(name: str, num_operands: int) -> Any:
     function = getattr(tw, name)
 
     @tw.jit
-    def unary(out, a, N: tw.constexpr):
+    def unary(out, a, COUNT: tw.constexpr, N: tw.constexpr):
         i = tw.arange(0, N)
-        tw.store(out + i, function(tw.load(a + i)))
+        tw.store(out + i, function(tw.load(a + i, i < COUNT)), i < COUNT)
 
     @tw.jit
-    def binary(out, a, b, N: tw.constexpr):
+    def binary(out, a, b, COUNT: tw.constexpr, N: tw.constexpr):
         i = tw.arange(0, N)
-        tw.store(out + i, function(tw.load(a + i), tw.load(b + i)))
+        r = function(tw.load(a + i, i < COUNT), tw.load(b + i, i < COUNT))
+        tw.store(out + i, r, i < COUNT)
 
     @tw.jit
-    def ternary(out, a, b, c, N: tw.constexpr):
+    def ternary(out, a, b, c, COUNT: tw.constexpr, N: tw.constexpr):
         i = tw.arange(0, N)
-        tw.store(out + i, function(tw.load(a + i), tw.load(b + i), tw.load(c + i)))
+        x = tw.load(a + i, i < COUNT)
+        y = tw.load(b + i, i < COUNT)
+        tw.store(out + i, function(x, y, tw.load(c + i, i < COUNT)), i < COUNT)
 
     return {1: unary, 2: binary, 3: ternary}[num_operands]
 
@@ -86,7 +89,7 @@ def test_elementwise_function(name: str, dtype: str, device: str, rng: np.random
     operands = draw_operands(rng, dtype, row["NumOperands"])
     out = poisoned(dtype, COUNT)
     kernel = make_kernel(name, row["NumOperands"])
-    kernel[(1,)](argument(out, dtype), *(argument(x, dtype) for x in operands), N=COUNT)
+    kernel[(1,)](argument(out, dtype), *(argument(x, dtype) for x in operands), **extents(COUNT))
     expected = reference(row, operands, dtype)
     what = f"{name} of {[decode(x, dtype)[:3] for x in operands]}..."
     if not is_float(dtype):
@@ -98,6 +101,8 @@ def test_elementwise_function(name: str, dtype: str, device: str, rng: np.random
         ulps = 0.5
     if dtype == "float64":  # the row speaks of float32; the reference itself may be off by one
         ulps = ulps + 1
+    if name == "exp" and dtype != "float64" and device.startswith("sim:"):
+        absolute = absolute + 2.0**-126  # GPUs give 0 in place of subnormal numbers
     assert_close(out, expected, dtype, ulps, absolute, what)
 
 
@@ -107,13 +112,13 @@ def test_every_elementwise_function_has_a_python_name() -> None:
 
 
 @tw.jit
-def sign_of_zero_and_nan(out, a, b, N: tw.constexpr):
+def sign_of_zero_and_nan(out, a, b, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    x = tw.load(a + i)
-    y = tw.load(b + i)
-    tw.store(out + i, -x)
-    tw.store(out + N + i, tw.abs(x))
-    tw.store(out + 2 * N + i, tw.copysign(x, y))
+    x = tw.load(a + i, i < COUNT)
+    y = tw.load(b + i, i < COUNT)
+    tw.store(out + i, -x, i < COUNT)
+    tw.store(out + COUNT + i, tw.abs(x), i < COUNT)
+    tw.store(out + 2 * COUNT + i, tw.copysign(x, y), i < COUNT)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -123,7 +128,7 @@ def test_sign_operations_keep_the_other_bits(dtype: str, device: str) -> None:
     signs = values[::-1].copy()
     out = poisoned(dtype, (3, len(values)))
     kernel_arguments = [argument(x, dtype) for x in (out, values, signs)]
-    sign_of_zero_and_nan[(1,)](*kernel_arguments, N=len(values))
+    sign_of_zero_and_nan[(1,)](*kernel_arguments, **extents(len(values)))
     unsigned = f"u{bits // 8}"
     top = np.array(1 << (bits - 1), unsigned)
     raw, sign = values.view(unsigned), signs.view(unsigned) & top

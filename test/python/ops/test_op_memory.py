@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_values import DTYPES, argument, assert_equal, decode, draw, encode, poisoned
+from op_values import (
+    DTYPES, argument, assert_equal, decode, draw, encode, poisoned, tile_extent, tile_shape,
+)  # fmt: skip
 
 import tilewright as tw
 
@@ -40,11 +42,12 @@ def masked_values(out, a, n, N: tw.constexpr):
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "int1"])
 def test_other_where_masked(dtype: str, device: str, rng: np.random.Generator) -> None:
     values = draw(rng, dtype, 40)
-    out = poisoned(dtype, (3, 48))
-    masked_values[(1,)](argument(out, dtype), argument(values, dtype), 40, N=48)
-    i = np.arange(48)
+    count = tile_extent(48)
+    out = poisoned(dtype, (3, count))
+    masked_values[(1,)](argument(out, dtype), argument(values, dtype), 40, N=count)
+    i = np.arange(count)
     mask = (i < 40) & (i % 3 != 1)
-    filled = np.zeros(48, values.dtype)
+    filled = np.zeros(count, values.dtype)
     filled[:40] = values
     numbers = decode(filled, dtype)
     assert_equal(out[0], np.where(mask, numbers, 0), dtype, "no other")
@@ -97,15 +100,16 @@ def strided_store(out, a, row_stride, column_stride, N: tw.constexpr, M: tw.cons
     tw.store(out + r * row_stride + c * column_stride, tw.load(a + r * M + c))
 
 
-@pytest.mark.parametrize("strides", [(24, 1), (1, 16), (-24, 2), (3, -48)])
+@pytest.mark.parametrize("strides", [(24, 1), (1, 16), (-24, 2), (3, -49)])
 def test_strided_stores(strides: tuple[int, int], device: str, rng: np.random.Generator) -> None:
-    values = draw(rng, "float32", (12, 8))
+    rows, columns = tile_shape(12, 8)
+    values = draw(rng, "float32", (rows, columns))
     memory = poisoned("float32", 2000)
     start = 1000
-    strided_store[(1,)](memory[start:], values, *strides, N=12, M=8)
+    strided_store[(1,)](memory[start:], values, *strides, N=rows, M=columns)
     expected = poisoned("float32", 2000)
-    for r in range(12):
-        for c in range(8):
+    for r in range(rows):
+        for c in range(columns):
             expected[start + r * strides[0] + c * strides[1]] = values[r, c]
     assert memory.tobytes() == expected.tobytes()
 
@@ -176,9 +180,10 @@ def carried_pointers(out, a, stride, rows, N: tw.constexpr):
 
 def test_pointers_carried_by_a_loop(device: str, rng: np.random.Generator) -> None:
     a = rng.integers(-100, 100, (11, 32)).astype(np.int32)
-    out = poisoned("int32", 20)
-    carried_pointers[(1,)](out, a, 32, 11, N=20)
-    np.testing.assert_array_equal(out, a[:, :20].sum(0))
+    count = tile_extent(20)
+    out = poisoned("int32", count)
+    carried_pointers[(1,)](out, a, 32, 11, N=count)
+    np.testing.assert_array_equal(out, a[:, :count].sum(0))
 
 
 # What only the reference device promises: every access is checked.

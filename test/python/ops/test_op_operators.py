@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from op_values import (
     FLOATS, INTS, SIGNED, UNSIGNED, argument, assert_close, assert_equal, bits_of, decode, draw,
-    edges, is_float, is_signed, poisoned, round_to, wrap,
+    edges, extents, is_float, is_signed, poisoned, round_to, wrap,
 )  # fmt: skip
 
 import tilewright as tw
@@ -71,11 +71,11 @@ def make_kernel(operate: Any, result: str) -> Any:
     result_dtype = tw.dtype(result)
 
     @tw.jit
-    def kernel(out, a, b, N: tw.constexpr):
+    def kernel(out, a, b, COUNT: tw.constexpr, N: tw.constexpr):
         i = tw.arange(0, N)
-        r = operate(tw.load(a + i), tw.load(b + i))
+        r = operate(tw.load(a + i, i < COUNT), tw.load(b + i, i < COUNT))
         tw.static_assert(r.dtype == result_dtype)
-        tw.store(out + i, r)
+        tw.store(out + i, r, i < COUNT)
 
     return kernel
 
@@ -122,7 +122,7 @@ def operands(rng: np.random.Generator, a: str, b: str) -> tuple[np.ndarray, np.n
 def run(operate: Any, lhs: np.ndarray, a: str, rhs: np.ndarray, b: str, result: str) -> np.ndarray:
     out = poisoned(result, len(lhs))
     kernel = make_kernel(operate, result)
-    kernel[(1,)](argument(out, result), argument(lhs, a), argument(rhs, b), N=len(lhs))
+    kernel[(1,)](argument(out, result), argument(lhs, a), argument(rhs, b), **extents(len(lhs)))
     return out
 
 
@@ -248,13 +248,13 @@ def test_maximum_and_minimum_ignore_nan(dtype: str, device: str, rng: np.random.
 
 
 @tw.jit
-def propagating(out, a, b, N: tw.constexpr):
+def propagating(out, a, b, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    x = tw.load(a + i)
-    y = tw.load(b + i)
-    tw.store(out + i, tw.maximum(x, y, propagate_nan=tw.PropagateNan.ALL))
-    tw.store(out + N + i, tw.minimum(x, y, propagate_nan=tw.PropagateNan.ALL))
-    tw.store(out + 2 * N + i, tw.clamp(x, -1.0, 1.0))
+    x = tw.load(a + i, i < COUNT)
+    y = tw.load(b + i, i < COUNT)
+    tw.store(out + i, tw.maximum(x, y, propagate_nan=tw.PropagateNan.ALL), i < COUNT)
+    tw.store(out + COUNT + i, tw.minimum(x, y, propagate_nan=tw.PropagateNan.ALL), i < COUNT)
+    tw.store(out + 2 * COUNT + i, tw.clamp(x, -1.0, 1.0), i < COUNT)
 
 
 @pytest.mark.parametrize("dtype", FLOATS)
@@ -262,7 +262,8 @@ def test_nan_propagates_when_asked(dtype: str, device: str, rng: np.random.Gener
     lhs, rhs = operands(rng, dtype, dtype)
     lhs[-5:-3], rhs[-4:-2] = edges(dtype)[-1], edges(dtype)[-1]
     out = poisoned(dtype, (3, COUNT))
-    propagating[(1,)](argument(out, dtype), argument(lhs, dtype), argument(rhs, dtype), N=COUNT)
+    arrays = [argument(x, dtype) for x in (out, lhs, rhs)]
+    propagating[(1,)](*arrays, **extents(COUNT))
     x, y = decode(lhs, dtype), decode(rhs, dtype)
     assert_equal(out[0], np.maximum(x, y), dtype, "maximum")
     assert_equal(out[1], np.minimum(x, y), dtype, "minimum")
@@ -271,28 +272,30 @@ def test_nan_propagates_when_asked(dtype: str, device: str, rng: np.random.Gener
 
 
 @tw.jit
-def unary_operators(negative, inverse, positive, a, N: tw.constexpr):
+def unary_operators(negative, inverse, positive, a, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    x = tw.load(a + i)
-    tw.store(negative + i, -x)
-    tw.store(inverse + i, ~x)
-    tw.store(positive + i, +x)
+    x = tw.load(a + i, i < COUNT)
+    tw.store(negative + i, -x, i < COUNT)
+    tw.store(inverse + i, ~x, i < COUNT)
+    tw.store(positive + i, +x, i < COUNT)
 
 
 @pytest.mark.parametrize("dtype", INTS)
 def test_unary_operators_wrap(dtype: str, device: str) -> None:
     values = edges(dtype)
     outs = [poisoned(dtype, len(values)) for _ in range(3)]
-    unary_operators[(1,)](*outs, values, N=len(values))
+    unary_operators[(1,)](*outs, values, **extents(len(values)))
     numbers = decode(values, dtype)
     for out, expected in zip(outs, (-numbers, -numbers - 1, numbers)):
         assert_equal(out, wrap(expected, dtype), dtype)
 
 
 @tw.jit
-def select(out, condition, a, b, N: tw.constexpr):
+def select(out, condition, a, b, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    tw.store(out + i, tw.where(tw.load(condition + i), tw.load(a + i), tw.load(b + i)))
+    chosen = tw.load(condition + i, i < COUNT)
+    r = tw.where(chosen, tw.load(a + i, i < COUNT), tw.load(b + i, i < COUNT))
+    tw.store(out + i, r, i < COUNT)
 
 
 @pytest.mark.parametrize(("a", "b"), [*((d, d) for d in ["int1", *INTS, *FLOATS]), *MIXED[:13]])
@@ -302,19 +305,19 @@ def test_where(a: str, b: str, device: str, rng: np.random.Generator) -> None:
     condition = draw(rng, "int1", COUNT)
     out = poisoned(result, COUNT)
     operand_arguments = [condition, argument(lhs, a), argument(rhs, b)]
-    select[(1,)](argument(out, result), *operand_arguments, N=COUNT)
+    select[(1,)](argument(out, result), *operand_arguments, **extents(COUNT))
     expected = np.where(condition, converted(lhs, a, result), converted(rhs, b, result))
     assert_equal(out, expected, result, f"where {a} {b}")
 
 
 @tw.jit
-def with_literals(out, a, N: tw.constexpr):
+def with_literals(out, a, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    x = tw.load(a + i)
+    x = tw.load(a + i, i < COUNT)
     tw.static_assert((x + 1).dtype == x.dtype)
     tw.static_assert((2 * x).dtype == x.dtype)
     tw.static_assert((1.5 + tw.full((N,), 1, tw.int32)).dtype == tw.float32)
-    tw.store(out + i, 2 * x + 1)
+    tw.store(out + i, 2 * x + 1, i < COUNT)
 
 
 @pytest.mark.parametrize("dtype", INTS + FLOATS)
@@ -323,7 +326,7 @@ def test_literals_do_not_take_part_in_promotion(
 ) -> None:
     values = draw(rng, dtype, COUNT)
     out = poisoned(dtype, COUNT)
-    with_literals[(1,)](argument(out, dtype), argument(values, dtype), N=COUNT)
+    with_literals[(1,)](argument(out, dtype), argument(values, dtype), **extents(COUNT))
     numbers = decode(values, dtype)
     if is_float(dtype):
         assert_equal(out, round_to(round_to(2 * numbers, dtype) + 1, dtype), dtype)
@@ -332,14 +335,14 @@ def test_literals_do_not_take_part_in_promotion(
 
 
 @tw.jit
-def high_products(out, a, b, N: tw.constexpr):
+def high_products(out, a, b, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    tw.store(out + i, tw.umulhi(tw.load(a + i), tw.load(b + i)))
+    tw.store(out + i, tw.umulhi(tw.load(a + i, i < COUNT), tw.load(b + i, i < COUNT)), i < COUNT)
 
 
 @pytest.mark.parametrize("dtype", UNSIGNED[2:])
 def test_high_half_of_products(dtype: str, device: str, rng: np.random.Generator) -> None:
     lhs, rhs = operands(rng, dtype, dtype)
     out = poisoned(dtype, COUNT)
-    high_products[(1,)](out, lhs, rhs, N=COUNT)
+    high_products[(1,)](out, lhs, rhs, **extents(COUNT))
     assert_equal(out, (decode(lhs, dtype) * decode(rhs, dtype)) >> bits_of(dtype), dtype)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from op_values import poisoned
+from op_values import extents, poisoned
 
 import tilewright as tw
 
@@ -70,33 +70,33 @@ def test_64_bit_words(device: str, rng: np.random.Generator) -> None:
 
 
 @tw.jit
-def draw_integers(out, seed, start, N: tw.constexpr):
+def draw_integers(out, seed, start, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    tw.store(out + i, tw.randint(seed, start + i))
+    tw.store(out + i, tw.randint(seed, start + i), i < COUNT)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 42, 2**31 - 1, 2**40 + 3, -5])
 def test_randint_depends_on_seed_and_offset_only(seed: int, device: str) -> None:
     out = poisoned("uint32", 50)
-    draw_integers[(1,)](out, seed, 1000, N=50)
+    draw_integers[(1,)](out, seed, 1000, **extents(50))
     key = [seed & 0xFFFFFFFF, seed >> 32 & 0xFFFFFFFF]
     expected = [philox([1000 + i, 0, 0, 0], key, 32)[0] for i in range(50)]
     assert out.tolist() == expected
 
 
 @tw.jit
-def draw_four(out, seed, N: tw.constexpr):
+def draw_four(out, seed, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
     a, b, c, d = tw.randint4x(seed, i)
-    tw.store(out + i, a)
-    tw.store(out + N + i, b)
-    tw.store(out + 2 * N + i, c)
-    tw.store(out + 3 * N + i, d)
+    tw.store(out + i, a, i < COUNT)
+    tw.store(out + COUNT + i, b, i < COUNT)
+    tw.store(out + 2 * COUNT + i, c, i < COUNT)
+    tw.store(out + 3 * COUNT + i, d, i < COUNT)
 
 
 def test_randint4x_gives_all_words(device: str) -> None:
     out = poisoned("uint32", (4, 20))
-    draw_four[(1,)](out, 7, N=20)
+    draw_four[(1,)](out, 7, **extents(20))
     expected = [philox([i, 0, 0, 0], [7, 0], 32) for i in range(20)]
     assert out.T.tolist() == expected
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_values import assert_close, assert_equal, decode, draw, poisoned, wrap
+from op_values import (
+    assert_close, assert_equal, decode, draw, poisoned, tile_extent, tile_shape, wrap,
+)  # fmt: skip
 
 import tilewright as tw
 
@@ -43,6 +45,7 @@ def scanned(formula: Any, numbers: np.ndarray, axis: int, reverse: bool) -> np.n
 def test_cumsum(
     shape: Any, axis: int, reverse: bool, device: str, rng: np.random.Generator
 ) -> None:
+    shape = tile_shape(*shape)
     values = draw(rng, "float32", shape)
     out = run(tw.cumsum, values, axis, reverse, "float32")
     numbers = values.astype(np.float64)
@@ -57,7 +60,7 @@ def test_cumsum(
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("dtype", ["uint32", "int64", "uint64"])
 def test_cumprod(dtype: str, reverse: bool, device: str, rng: np.random.Generator) -> None:
-    values = draw(rng, dtype, (7, 11))
+    values = draw(rng, dtype, tile_shape(7, 11))
     for axis in (0, 1):
         out = run(tw.cumprod, values, axis, reverse, dtype)
         expected = scanned(np.multiply, decode(values, dtype), axis, reverse)
@@ -70,11 +73,12 @@ def test_cumprod(dtype: str, reverse: bool, device: str, rng: np.random.Generato
 def test_narrow_types_are_widened(
     dtype: str, result: str, device: str, rng: np.random.Generator
 ) -> None:
-    values = draw(rng, dtype, (200,))
+    count = tile_extent(200)
+    values = draw(rng, dtype, (count,))
     out = run(tw.cumsum, values, 0, False, result)
     expected = np.cumsum(decode(values, dtype))
     if result == "float32":
-        bound = 200 * 2.0**-24 * np.cumsum(np.abs(decode(values, dtype)))
+        bound = count * 2.0**-24 * np.cumsum(np.abs(decode(values, dtype)))
         assert_close(out, expected, result, 0.5, bound)
     else:
         assert_equal(out, wrap(expected, result), result)
@@ -95,12 +99,13 @@ def recurrence(out, a, b, N: tw.constexpr, M: tw.constexpr, REVERSE: tw.constexp
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_linear_recurrence(reverse: bool, device: str, rng: np.random.Generator) -> None:
-    a, b = draw(rng, "uint32", (3, 17)), draw(rng, "uint32", (3, 17))
+    rows, columns = tile_shape(3, 17)
+    a, b = draw(rng, "uint32", (rows, columns)), draw(rng, "uint32", (rows, columns))
     out = poisoned("uint32", a.shape)
-    recurrence[(1,)](out, a, b, N=3, M=17, REVERSE=reverse)
-    for row in range(3):
+    recurrence[(1,)](out, a, b, N=rows, M=columns, REVERSE=reverse)
+    for row in range(rows):
         state = 0
-        for k in reversed(range(17)) if reverse else range(17):
+        for k in reversed(range(columns)) if reverse else range(columns):
             state = state * int(a[row, k]) + int(b[row, k])
             assert int(out[row, k]) == state % 2**32, (row, k)
 
@@ -114,7 +119,8 @@ def latest(a, b):
 @tw.jit
 def fill_forward(out, a, N: tw.constexpr, REVERSE: tw.constexpr):
     i = tw.arange(0, N)
-    tw.store(out + i, tw.associative_scan(tw.load(a + i), 0, latest, reverse=REVERSE))
+    x = tw.load(a + i, i < 6)
+    tw.store(out + i, tw.associative_scan(x, 0, latest, reverse=REVERSE), i < 6)
 
 
 @pytest.mark.parametrize(
@@ -122,5 +128,6 @@ def fill_forward(out, a, N: tw.constexpr, REVERSE: tw.constexpr):
 )
 def test_the_running_value_is_on_the_left(reverse: bool, expected: list[int], device: str) -> None:
     out = poisoned("int32", 6)
-    fill_forward[(1,)](out, np.array([0, 5, 0, 0, 7, 0], np.int32), N=6, REVERSE=reverse)
+    a = np.array([0, 5, 0, 0, 7, 0], np.int32)
+    fill_forward[(1,)](out, a, N=tile_extent(6), REVERSE=reverse)
     assert out.tolist() == expected

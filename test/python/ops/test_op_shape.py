@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from op_values import DTYPES, argument, decode, draw, poisoned
+from op_values import DTYPES, argument, decode, draw, extents, poisoned, tile_extent, tile_shape
 
 import tilewright as tw
 
@@ -31,12 +31,12 @@ def attribute_t(x): return tw.reshape(x, (2, 32)).T
 @tw.jit
 def trans_of_sum(x): return tw.trans(x, 0, 2, 1)
 @tw.jit
-def expand_and_broadcast(x): return tw.broadcast_to(tw.expand_dims(x, 1), (4, 3, 2, 8))
+def expand_and_broadcast(x): return tw.broadcast_to(tw.expand_dims(x, 1), (4, 16, 2, 8))
 @tw.jit
-def index_none(x): return x[:, None, :, :] + tw.zeros((1, 5, 1, 1), tw.int32)
+def index_none(x): return x[:, None, :, :] + tw.zeros((1, 2, 1, 1), tw.int32)
 @tw.jit
 def broadcast_pair(x):
-    a, b = tw.broadcast(tw.reshape(x, (64, 1)), tw.arange(0, 3)[None, :])
+    a, b = tw.broadcast(tw.reshape(x, (64, 1)), tw.arange(0, 4)[None, :])
     return a * 10 + b
 @tw.jit
 def join(x): return tw.join(x, x + 1000)
@@ -68,9 +68,9 @@ CASES: dict[Any, Any] = {
     trans: lambda x: x.reshape(4, 16).T,
     attribute_t: lambda x: x.reshape(2, 32).T,
     trans_of_sum: lambda x: x.transpose(0, 2, 1),
-    expand_and_broadcast: lambda x: np.broadcast_to(x[:, None], (4, 3, 2, 8)),
-    index_none: lambda x: np.broadcast_to(x[:, None], (4, 5, 2, 8)),
-    broadcast_pair: lambda x: x.reshape(64, 1) * 10 + np.arange(3),
+    expand_and_broadcast: lambda x: np.broadcast_to(x[:, None], (4, 16, 2, 8)),
+    index_none: lambda x: np.broadcast_to(x[:, None], (4, 2, 2, 8)),
+    broadcast_pair: lambda x: x.reshape(64, 1) * 10 + np.arange(4),
     join: lambda x: np.stack([x, x + 1000], -1),
     split: lambda x: x.reshape(4, 8, 2)[..., 0] * 100 + x.reshape(4, 8, 2)[..., 1],
     interleave: lambda x: np.stack([x, -x], -1).reshape(4, 2, 16),
@@ -104,6 +104,64 @@ def test_shape_operation(function: Any, device: str) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
+# Operations that only move elements, of a cube [4, 2, 8] of any type.
+# fmt: off
+@tw.jit
+def flip_0(x): return tw.flip(x, 0)
+@tw.jit
+def flip_1(x): return tw.flip(x, 1)
+@tw.jit
+def rotate(x): return tw.permute(x, (1, 2, 0))
+@tw.jit
+def join_pair(x): return tw.join(x, tw.flip(x, 2))
+@tw.jit
+def split_pair(x):
+    a, b = tw.split(tw.reshape(x, (4, 8, 2)))
+    return tw.join(b, a)
+@tw.jit
+def interleave_pair(x): return tw.interleave(x, tw.flip(x, 0))
+@tw.jit
+def cat_pair(x): return tw.cat(x, tw.flip(x, 0), can_reorder=False)
+@tw.jit
+def gather_1(x):
+    return tw.gather(x, (tw.arange(0, 64) * 5 % 2).reshape(4, 2, 8), 1)
+@tw.jit
+def gather_2(x):
+    return tw.gather(x, (tw.arange(0, 128) * 11 % 8).reshape(4, 2, 16), 2)
+@tw.jit
+def choose(x): return tw.where((tw.arange(0, 64) % 3 == 1).reshape(4, 2, 8), x, tw.flip(x, 1))
+@tw.jit
+def spread(x): return tw.broadcast_to(tw.expand_dims(x, 2), (4, 2, 4, 8))
+# fmt: on
+
+MOVES: dict[Any, Any] = {
+    flip_0: lambda x: x[::-1],
+    flip_1: lambda x: x[:, ::-1],
+    rotate: lambda x: x.transpose(1, 2, 0),
+    join_pair: lambda x: np.stack([x, x[:, :, ::-1]], -1),
+    split_pair: lambda x: x.reshape(4, 8, 2)[..., ::-1],
+    interleave_pair: lambda x: np.stack([x, x[::-1]], -1).reshape(4, 2, 16),
+    cat_pair: lambda x: np.concatenate([x, x[::-1]]),
+    gather_1: lambda x: np.take_along_axis(x, (np.arange(64) * 5 % 2).reshape(4, 2, 8), 1),
+    gather_2: lambda x: np.take_along_axis(x, (np.arange(128) * 11 % 8).reshape(4, 2, 16), 2),
+    choose: lambda x: np.where((np.arange(64) % 3 == 1).reshape(4, 2, 8), x, x[:, ::-1]),
+    spread: lambda x: np.broadcast_to(x[:, :, None], (4, 2, 4, 8)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["int1", "int8", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("function", [*MOVES], ids=lambda f: f.fn.__name__)
+def test_elements_of_every_width_move(
+    function: Any, dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    cube = draw(rng, dtype, CUBE)
+    expected = MOVES[function](cube)
+    out = poisoned(dtype, expected.shape)
+    kernel = make_kernel(function, expected.size, expected.shape)
+    kernel[(1,)](argument(out.reshape(-1), dtype), argument(cube.reshape(-1), dtype))
+    assert out.tobytes() == np.ascontiguousarray(expected).tobytes()
+
+
 @tw.jit
 def transpose_tile(out, a, N: tw.constexpr, M: tw.constexpr):
     i = tw.arange(0, N)[:, None]
@@ -117,6 +175,7 @@ def transpose_tile(out, a, N: tw.constexpr, M: tw.constexpr):
 def test_transpose_of_every_type(
     shape: tuple[int, int], dtype: str, device: str, rng: np.random.Generator
 ) -> None:
+    shape = tile_shape(*shape)
     a = draw(rng, dtype, shape)
     out = poisoned(dtype, shape[::-1])
     transpose_tile[(1,)](argument(out, dtype), argument(a, dtype), N=shape[0], M=shape[1])
@@ -124,17 +183,17 @@ def test_transpose_of_every_type(
 
 
 @tw.jit
-def fill(out, zeros, ones, value, N: tw.constexpr):
+def fill(out, zeros, ones, value, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
-    tw.store(out + i, tw.full((N,), value, out.dtype.element_ty))
-    tw.store(zeros + i, tw.zeros((N,), zeros.dtype.element_ty))
-    tw.store(ones + i, tw.zeros_like(tw.load(ones + i)) + 1)
+    tw.store(out + i, tw.full((N,), value, out.dtype.element_ty), i < COUNT)
+    tw.store(zeros + i, tw.zeros((N,), zeros.dtype.element_ty), i < COUNT)
+    tw.store(ones + i, tw.zeros_like(tw.load(ones + i, i < COUNT)) + 1, i < COUNT)
 
 
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "int1"])
 def test_full_and_zeros(dtype: str, device: str) -> None:
     outs = [poisoned(dtype, 30) for _ in range(3)]
-    fill[(1,)](*(argument(out, dtype) for out in outs), 5, N=30)
+    fill[(1,)](*(argument(out, dtype) for out in outs), 5, **extents(30))
     for out, expected in zip(outs, (5, 0, 1)):
         assert (decode(out, dtype) == expected).all(), (expected, out)
 
@@ -147,6 +206,7 @@ def ranges(out, START: tw.constexpr, END: tw.constexpr):
 
 @pytest.mark.parametrize(("start", "end"), [(0, 1), (0, 128), (3, 10), (-5, 7), (100, 133)])
 def test_arange(start: int, end: int, device: str) -> None:
+    end = start + tile_extent(end - start)
     out = poisoned("int32", end - start)
     ranges[(1,)](out, START=start, END=end)
     np.testing.assert_array_equal(out, np.arange(start, end))
@@ -159,13 +219,31 @@ def sort_rows(out, a, N: tw.constexpr, M: tw.constexpr, DESCENDING: tw.constexpr
 
 
 @pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8"])
+@pytest.mark.parametrize("dtype", DTYPES[1:])
 def test_sort(dtype: str, descending: bool, device: str, rng: np.random.Generator) -> None:
     a = draw(rng, dtype, (4, 32))
     out = poisoned(dtype, a.shape)
-    sort_rows[(1,)](out, a, N=4, M=32, DESCENDING=descending)
-    expected = np.sort(a, 1)
-    np.testing.assert_array_equal(out, expected[:, ::-1] if descending else expected)
+    sort_rows[(1,)](argument(out, dtype), argument(a, dtype), N=4, M=32, DESCENDING=descending)
+    expected = np.sort(decode(a, dtype), 1)
+    expected = expected[:, ::-1] if descending else expected
+    np.testing.assert_array_equal(decode(out, dtype), expected)
+
+
+@tw.jit
+def largest(out, a, N: tw.constexpr, M: tw.constexpr, K: tw.constexpr):
+    rows = tw.arange(0, N)[:, None]
+    x = tw.load(a + rows * M + tw.arange(0, M)[None, :])
+    tw.store(out + rows * K + tw.arange(0, K)[None, :], tw.topk(x, K))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "uint8"])
+@pytest.mark.parametrize("count", [1, 4, 16])
+def test_topk(count: int, dtype: str, device: str, rng: np.random.Generator) -> None:
+    a = draw(rng, dtype, (4, 16))
+    out = poisoned(dtype, (4, count))
+    largest[(1,)](argument(out, dtype), argument(a, dtype), N=4, M=16, K=count)
+    expected = np.sort(decode(a, dtype), 1)[:, ::-1][:, :count]
+    np.testing.assert_array_equal(decode(out, dtype), expected)
 
 
 @tw.jit

@@ -23,6 +23,20 @@ TEST(EmitLlvmTest, RejectedAssemblyIsAnError) {
   expectNextKernelCompiles();
 }
 
+TEST(EmitLlvmTest, TextIsAssembledOrRefusedWithItsLine) {
+  Artifact artifact;
+  std::string error;
+  std::unique_ptr<Target> target = makeCpuTarget();
+  EXPECT_TRUE(target->compileText(".globl k\nk:\n  nop\n", artifact, error)) << error;
+  EXPECT_TRUE(llvm::StringRef(artifact.binary)
+                  .starts_with("\x7f"
+                               "ELF"));
+  EXPECT_EQ(artifact.codeBytes, 1u);
+  EXPECT_FALSE(target->compileText("nop\nno_such_instruction\n", artifact, error));
+  EXPECT_NE(error.find("2:1: invalid instruction"), std::string::npos) << error;
+  expectNextKernelCompiles();
+}
+
 TEST(EmitLlvmTest, UnselectableCodeIsAnError) {
   Artifact artifact;
   std::string error;

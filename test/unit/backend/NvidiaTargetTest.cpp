@@ -149,6 +149,28 @@ TEST(NvidiaAssembler, TheProgramAssembles) {
   EXPECT_NE(error.find("junk"), std::string::npos) << error;
 }
 
+TEST(NvidiaAssembler, AnotherAssemblerIsAnotherKey) {
+  AssemblerSettings settings;
+  std::string usual = identifyAssemblers(settings);
+  EXPECT_EQ(usual, identifyAssemblers(settings));
+  settings.ptxas = "/bin/sh"; // any file that is there
+  std::string other = identifyAssemblers(settings);
+  EXPECT_NE(usual, other);
+  EXPECT_NE(other.find("ptxas "), std::string::npos) << other;
+  EXPECT_NE(makeNvidiaTarget("sm_80", /*assembles=*/true)->describe(),
+            makeNvidiaTarget("sm_80", /*assembles=*/true, settings)->describe());
+}
+
+TEST(NvidiaAssembler, ABrokenProgramLeavesTheWorkToTheLibrary) {
+  AssemblerSettings settings{jitLinkDirectories(), "/bin/false"};
+  AssembledPtx assembled;
+  std::string error;
+  std::string ptx = compileNvidia("simt.barrier").ptx();
+  bool isDone = assemblePtx(ptx, "sm_80", settings, assembled, error);
+  EXPECT_EQ(isDone, !assembled.cubin.empty())
+      << error; // the program's failure counts where it is alone
+}
+
 TEST(NvidiaAssembler, AMissingProgramIsNoFailure) {
   AssembledPtx assembled;
   std::string error;

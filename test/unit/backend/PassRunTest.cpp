@@ -12,12 +12,15 @@ namespace {
 /// A pass that does what a test says.
 struct ScriptedPass : mlir::PassWrapper<ScriptedPass, mlir::OperationPass<mlir::ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ScriptedPass)
-  explicit ScriptedPass(std::function<void(mlir::ModuleOp)> script) : script(std::move(script)) {}
+  explicit ScriptedPass(std::function<void(mlir::ModuleOp)> script, bool fails = true)
+      : script(std::move(script)), fails(fails) {}
   void runOnOperation() override {
     script(getOperation());
-    signalPassFailure();
+    if (fails)
+      signalPassFailure();
   }
   std::function<void(mlir::ModuleOp)> script;
+  bool fails;
 };
 } // namespace
 
@@ -85,6 +88,27 @@ TEST(PassRunTest, CodedRemarksAreKeptOthersAreNot) {
   ASSERT_EQ(diagnostics.size(), 2u);
   EXPECT_EQ(diagnostics[0].severity, Severity::Remark);
   EXPECT_EQ(diagnostics[0].code, "TW0351");
+}
+
+TEST(PassRunTest, OnlyTheChosenPassesRunAndAreSeen) {
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>("func.func @k() { return }", context.get());
+  mlir::PassManager pm(context.get());
+  std::vector<unsigned> ran, seen;
+  for (unsigned number = 0; number < 4; ++number)
+    pm.addPass(
+        std::make_unique<ScriptedPass>([&, number](mlir::ModuleOp) { ran.push_back(number); },
+                                       /*fails=*/false));
+  PassRunOptions options;
+  options.begin = 1;
+  options.end = 3;
+  options.afterPass = [&](unsigned number, const mlir::Pass &) { seen.push_back(number); };
+  std::vector<Diagnostic> diagnostics;
+  EXPECT_TRUE(runPasses(pm, *module, diagnostics, options));
+  EXPECT_EQ(ran, (std::vector<unsigned>{1, 2}));
+  EXPECT_EQ(seen, ran);
+  EXPECT_TRUE(runPasses(pm, *module, diagnostics));
+  EXPECT_EQ(ran, (std::vector<unsigned>{1, 2, 0, 1, 2, 3}));
 }
 
 TEST(PassRunTest, CrashingPassLeavesTheThreadWorking) {

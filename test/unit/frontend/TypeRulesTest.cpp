@@ -8,40 +8,57 @@ using namespace tw;
 
 namespace {
 
-constexpr int kNumTypes = 13;
-constexpr const char *kTypes[kNumTypes] = {"i1",  "i8",  "i16",  "i32",  "i64",  "u8",  "u16",
-                                           "u32", "u64", "fp16", "bf16", "fp32", "fp64"};
+constexpr int kNumTypes = 15;
+constexpr const char *kTypes[kNumTypes] = {"i1",      "i8",   "i16",  "i32",  "i64",
+                                           "u8",      "u16",  "u32",  "u64",  "fp8e5",
+                                           "fp8e4nv", "fp16", "bf16", "fp32", "fp64"};
 
-// Two values neither of which gives way. bfloat16 with integers is fp32, as in Triton.
+// Two values neither of which gives way. bfloat16 with integers is fp32, as in Triton. 8-bit floats
+// with integers are refused before they are promoted (isFloat8WithInteger).
 constexpr const char *kPromoted[kNumTypes][kNumTypes] = {
     // clang-format off
-    //  i1      i8      i16     i32     i64     u8      u16     u32     u64     fp16    bf16    fp32    fp64
-    {"i1",   "i8",   "i16",  "i32",  "i64",  "u8",   "u16",  "u32",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"i8",   "i8",   "i16",  "i32",  "i64",  "u8",   "u16",  "u32",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"i16",  "i16",  "i16",  "i32",  "i64",  "i16",  "u16",  "u32",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"i32",  "i32",  "i32",  "i32",  "i64",  "i32",  "i32",  "u32",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"i64",  "i64",  "i64",  "i64",  "i64",  "i64",  "i64",  "i64",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"u8",   "u8",   "i16",  "i32",  "i64",  "u8",   "u16",  "u32",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"u16",  "u16",  "u16",  "i32",  "i64",  "u16",  "u16",  "u32",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"u32",  "u32",  "u32",  "u32",  "i64",  "u32",  "u32",  "u32",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"u64",  "u64",  "u64",  "u64",  "u64",  "u64",  "u64",  "u64",  "u64",  "fp16", "fp32", "fp32", "fp64"},
-    {"fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp32", "fp32", "fp64"},
-    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "bf16", "fp32", "fp64"},
-    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp64"},
-    {"fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64"},
+    //  i1      i8      i16     i32     i64     u8      u16     u32     u64     fp8e5    fp8e4nv    fp16    bf16    fp32    fp64
+    {"i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i8", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i16", "i16", "i16", "i32", "i64", "i16", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i32", "i32", "i32", "i32", "i64", "i32", "i32", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i64", "i64", "i64", "i64", "i64", "i64", "i64", "i64", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u8", "u8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u16", "u16", "u16", "i32", "i64", "u16", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u32", "u32", "u32", "u32", "i64", "u32", "u32", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u64", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp8e5", "fp16", "fp16", "bf16", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp8e4nv", "fp16", "bf16", "fp32", "fp64"},
+    {"fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp32", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "bf16", "bf16", "fp32", "bf16", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp64"},
+    {"fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64"},
     // clang-format on
 };
 
 // What a value of each type gives with a literal bool, a literal int32 and a literal float.
 constexpr const char *kWithLiteral[kNumTypes][3] = {
-    {"i1", "i32", "fp32"},    {"i8", "i8", "fp32"},     {"i16", "i16", "fp32"},
-    {"i32", "i32", "fp32"},   {"i64", "i64", "fp32"},   {"u8", "u8", "fp32"},
-    {"u16", "u16", "fp32"},   {"u32", "u32", "fp32"},   {"u64", "u64", "fp32"},
-    {"fp16", "fp16", "fp16"}, {"bf16", "bf16", "bf16"}, {"fp32", "fp32", "fp32"},
+    {"i1", "i32", "fp32"},
+    {"i8", "i8", "fp32"},
+    {"i16", "i16", "fp32"},
+    {"i32", "i32", "fp32"},
+    {"i64", "i64", "fp32"},
+    {"u8", "u8", "fp32"},
+    {"u16", "u16", "fp32"},
+    {"u32", "u32", "fp32"},
+    {"u64", "u64", "fp32"},
+    {"fp8e5", "fp8e5", "fp8e5"},
+    {"fp8e4nv", "fp8e4nv", "fp8e4nv"},
+    {"fp16", "fp16", "fp16"},
+    {"bf16", "bf16", "bf16"},
+    {"fp32", "fp32", "fp32"},
     {"fp64", "fp64", "fp64"},
 };
 
-std::string dividedOf(std::string name) { return name == "fp16" || name == "bf16" ? "fp32" : name; }
+std::string dividedOf(std::string name) {
+  bool isNarrow = name == "fp16" || name == "bf16" || name.starts_with("fp8");
+  return isNarrow ? "fp32" : name;
+}
 
 std::string shortName(DType dtype) { return dtype.row->ShortName; }
 
@@ -65,6 +82,14 @@ TEST(TypeRules, PromotionOfTwoValues) {
         EXPECT_EQ(shortName(promoteDTypes(lhs, rhs, true)), dividedOf(expected))
             << kTypes[row] << " / " << kTypes[column];
       }
+}
+
+TEST(TypeRules, FewTypesMeet8BitFloats) {
+  DType float8 = findDType("fp8e5"), int8 = findDType("i8"), half = findDType("fp16");
+  EXPECT_TRUE(isFloat8WithInteger({float8}, {int8}));
+  EXPECT_TRUE(isFloat8WithInteger({findDType("i1")}, {float8}));
+  EXPECT_FALSE(isFloat8WithInteger({float8}, {int8, /*isLiteral=*/true}));
+  EXPECT_FALSE(isFloat8WithInteger({float8}, {half}));
 }
 
 TEST(TypeRules, LiteralsGiveWay) {

@@ -304,6 +304,46 @@ TEST(Alignment, HintsRaiseFacts) {
   EXPECT_EQ(facts.divisibility, 32);
 }
 
+TEST(Alignment, AssumptionsRaiseFacts) {
+  const std::string constants = "%c0 = arith.constant 0 : i32\n%c32 = arith.constant 32 : i32\n"
+                                "%c31 = arith.constant 31 : i32\n%c30 = arith.constant 30 : i32\n";
+  auto divisibility = [&](const std::string &remainder, const std::string &predicate) {
+    return factsOf(constants + "%rest = " + remainder + " : i32\n%is = arith.cmpi " + predicate +
+                       ", %rest, %c0 : i32\ntile.assume %is\n%x = arith.muli %n, %c32 : i32",
+                   "i32")
+        .divisibility;
+  };
+  EXPECT_EQ(divisibility("arith.remsi %n, %c32", "eq"), 32 * 32);
+  EXPECT_EQ(divisibility("arith.remui %n, %c32", "eq"), 32 * 32);
+  EXPECT_EQ(divisibility("arith.andi %n, %c31", "eq"), 32 * 32);
+  EXPECT_EQ(divisibility("arith.andi %n, %c30", "eq"), 32); // says nothing of the last bit
+  EXPECT_EQ(divisibility("arith.remsi %n, %c32", "ne"), 32);
+}
+
+TEST(Alignment, AssumedSignTellsHowQuotientsRound) {
+  auto constancy = [&](const std::string &assumption) {
+    return factsOf("%c0 = arith.constant 0 : i32\n%is = arith.cmpi " + assumption +
+                       ", %m, %c0 : i32\ntile.assume %is\n"
+                       "%known = tile.splat %m : i32 -> tensor<64xi32>\n"
+                       "%i = arith.addi %known, %r : tensor<64xi32>\n"
+                       "%x = arith.divsi %i, %c8 : tensor<64xi32>",
+                   kTile)
+        .constancy;
+  };
+  EXPECT_EQ(constancy("sge"), 8);
+  EXPECT_EQ(constancy("sgt"), 8);
+  EXPECT_EQ(constancy("slt"), 1);
+}
+
+TEST(Alignment, AssumptionsInBranchesHoldThereOnly) {
+  EXPECT_EQ(factsOf("%c0 = arith.constant 0 : i32\n%c32 = arith.constant 32 : i32\n"
+                    "%rest = arith.remsi %n, %c32 : i32\n%is = arith.cmpi eq, %rest, %c0 : i32\n"
+                    "scf.if %is {\ntile.assume %is\n}\n%x = arith.muli %n, %c32 : i32",
+                    "i32")
+                .divisibility,
+            32);
+}
+
 TEST(Alignment, NeverContradictsRandomArithmetic) {
   unsigned seed = std::random_device()();
   std::unique_ptr<MLIRContext> context = makeContext();

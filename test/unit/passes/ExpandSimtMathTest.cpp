@@ -58,10 +58,22 @@ float approximate(uint32_t kind, float x) {
     double truth = std::exp2(wide);
     return erring(truth, std::min(std::exp2(-22.5) * truth, 2 * unitOf(truth)));
   }
+  case ApproxKind::Exp2Flushed: {
+    double truth = std::exp2(wide);
+    if (truth < 0x1p-126)
+      return 0.0f;
+    return erring(truth, std::min(std::exp2(-22.5) * truth, 2 * unitOf(truth)));
+  }
   case ApproxKind::Log2:
     return erring(std::log2(wide), std::exp2(-22.6));
   case ApproxKind::Reciprocal:
     return erring(1 / wide, unitOf(1 / wide));
+  case ApproxKind::ReciprocalFlushed: {
+    double flushed = std::fabs(wide) < 0x1p-126 ? std::copysign(0.0, wide) : wide;
+    double truth = 1 / flushed;
+    return std::fabs(truth) < 0x1p-126 ? float(std::copysign(0.0, truth))
+                                       : erring(truth, unitOf(truth));
+  }
   case ApproxKind::Sqrt:
     return erring(std::sqrt(wide), unitOf(std::sqrt(wide)));
   case ApproxKind::Rsqrt:
@@ -106,6 +118,11 @@ std::vector<float> singles(uint64_t stride) {
   return values;
 }
 
+/// exp yields 0 instead of subnormal numbers (passes/README.md).
+bool isFlushed(llvm::StringRef name, float actual, double expected) {
+  return name == "exp" && actual == 0 && !std::signbit(actual) && expected < 0x1p-126;
+}
+
 void checkSingle(const tw::tile::ElementwiseRow &row, Unary reference,
                  const std::vector<float> &x) {
   std::unique_ptr<VectorJit> jit =
@@ -120,6 +137,8 @@ void checkSingle(const tw::tile::ElementwiseRow &row, Unary reference,
     std::vector<float> y(x.size(), -123.0f);
     jit->run(x.data(), x.data(), y.data(), x.size());
     for (size_t i = 0; i < x.size(); ++i) {
+      if (isFlushed(row.Name, y[i], expected[i]))
+        continue;
       double ulps = ulpError(y[i], expected[i]);
       largest = std::max(largest, ulps);
       // Half a unit more: the table's errors count from the correctly rounded result.
@@ -321,6 +340,32 @@ TEST(ExpandSimtMath, DivisionIsExactUnlessAReciprocalIsAllowed) {
     differing += y[i] != z[i] && !std::isnan(y[i]);
   }
   EXPECT_GT(differing, a.size() / 2);
+}
+
+TEST(ExpandSimtMath, OneDivisorOfManyIsAReciprocalOnce) {
+  std::vector<float> a, b;
+  fillPairs(false, a, b);
+  auto shared = compileLane("f32", "f32",
+                            "%u = arith.divf %b, %b fastmath<arcp> : f32\n"
+                            "%v = arith.divf %a, %b fastmath<arcp> : f32\n"
+                            "%c = arith.cmpf ord, %u, %u : f32\n"
+                            "%r = arith.select %c, %v, %v : f32");
+  auto third = compileLane("f32", "f32",
+                           "%c = arith.constant 3.0 : f32\n"
+                           "%r = arith.divf %a, %c fastmath<arcp> : f32");
+  std::vector<float> y(a.size()), z(a.size());
+  for (Error error : {Error::None, Error::Up, Error::Down, Error::Random}) {
+    stand().error = error;
+    shared->run(a.data(), b.data(), y.data(), a.size());
+    third->run(a.data(), b.data(), z.data(), a.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      ASSERT_LE(ulpError(z[i], static_cast<double>(a[i]) / 3), 2.5) << a[i] << " / 3";
+      double size = std::fabs(static_cast<double>(b[i]));
+      if (size <= 0x1p126 && size >= 0x1p-124) {
+        ASSERT_LE(ulpError(y[i], static_cast<double>(a[i]) / b[i]), 2.5) << a[i] << " / " << b[i];
+      }
+    }
+  }
 }
 
 template <typename T> void checkRemainder(const char *type) {

@@ -146,6 +146,15 @@ TEST(FloatWidthTest, RoundingModes) {
   EXPECT_EQ(run("to_nearest_away"), (std::vector<float>{1 + step, -1 - step, 1 + step}));
 }
 
+TEST(FloatWidthTest, EightBitNumbersSaturateEvenWithAnInfinity) {
+  std::vector<float> input = {1.0f, 57344.0f, 61440.0f, -INFINITY, 0.3f};
+  std::vector<uint8_t> result = convert<uint8_t>("arith.truncf", "f32", "f8E5M2", input);
+  EXPECT_EQ(result, (std::vector<uint8_t>{0x3c, 0x7b, 0x7b, 0xfb, 0x35}));
+  std::vector<uint8_t> codes = {0x7c, 0xfb, 0x01};
+  std::vector<float> back = convert<float>("arith.extf", "f8E5M2", "f32", codes);
+  EXPECT_EQ(back, (std::vector<float>{INFINITY, -57344, 0x1p-16f}));
+}
+
 TEST(FloatWidthTest, EightBitNumbersSaturateWhereTheyHaveNoInfinity) {
   std::vector<float> input = {1.0f, 448.0f, 1000.0f, -INFINITY, 0.3f};
   std::vector<uint8_t> result = convert<uint8_t>("arith.truncf", "f32", "f8E4M3FN", input);

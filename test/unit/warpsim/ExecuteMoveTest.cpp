@@ -34,7 +34,7 @@ static std::vector<Row> moveRows() {
                          return whole;
                        },
                        0,
-                       false,
+                       pack.part != Type::B32, // narrow parts may be without a value
                        {}});
   }
   for (Space space : {Space::Global, Space::Const, Space::Shared, Space::Local, Space::Param}) {

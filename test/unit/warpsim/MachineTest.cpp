@@ -283,3 +283,20 @@ TEST(WarpsimMachine, ReadingARegisterWithoutAValueIsReportedWhereItMatters) {
             "uninit-register");
   EXPECT_EQ(out.size(), 32u);
 }
+
+TEST(WarpsimMachine, BytesPackedBesideBytesWithoutAValueHaveOne) {
+  Simulation simulation;
+  simulation.array("out", std::vector<uint32_t>(32));
+  auto packed = [&](const char *low) {
+    return kindsIn(simulation.run(std::string(kOwn) + "  prmt.b32 %r10, " + low + R"(, %r9, 0x3340U;
+  st.global.u32 [%rd31], %r10;)"));
+  };
+  EXPECT_EQ(packed("%r0"), "");
+  EXPECT_EQ(kindsIn(simulation.run(std::string(kOwn) + R"(
+  cvt.u16.u32 %h1, %r0;
+  mov.b32 %r10, {%h1, %h8};
+  mov.b32 {%h2, _}, %r10;
+  st.global.u16 [%rd31], %h2;)")),
+            "");
+  EXPECT_EQ(packed("%r8"), "uninit-register");
+}

@@ -251,23 +251,16 @@ TEST(WarpsimMemory, CountsSectors) {
     EXPECT_EQ(report.statistics.globalLoadRequests, 1u);
     return report.statistics;
   };
-  // The array begins at a multiple of 16 bytes at least: aligned up here to a sector.
-  auto base = reinterpret_cast<uint64_t>(simulation.launch.allocations[0].base);
-  std::string align = "add.s32 %r6, %r6, " + std::to_string((32 - base % 32) % 32) + ";";
-  EXPECT_EQ(countOf("shl.b32 %r6, %r0, 2;" + align, "ld.global.u32 %r7, [%rd5];").globalLoadSectors,
-            4u);
+  EXPECT_EQ(countOf("shl.b32 %r6, %r0, 2;", "ld.global.u32 %r7, [%rd5];").globalLoadSectors, 4u);
   Statistics wide =
-      countOf("shl.b32 %r6, %r0, 4;" + align, "ld.global.v4.u32 {%r7, %r8, %r9, %r10}, [%rd5];");
+      countOf("shl.b32 %r6, %r0, 4;", "ld.global.v4.u32 {%r7, %r8, %r9, %r10}, [%rd5];");
   EXPECT_EQ(wide.globalLoadSectors, 16u);
   EXPECT_EQ(wide.globalLoadEfficiency(), 1.0);
-  Statistics strided = countOf("shl.b32 %r6, %r0, 7;" + align, "ld.global.u32 %r7, [%rd5];");
+  Statistics strided = countOf("shl.b32 %r6, %r0, 7;", "ld.global.u32 %r7, [%rd5];");
   EXPECT_EQ(strided.globalLoadSectors, 32u);
   EXPECT_EQ(strided.globalLoadEfficiency(), 0.125);
-  EXPECT_EQ(countOf("mov.u32 %r6, 64;" + align, "ld.global.u32 %r7, [%rd5];").globalLoadSectors,
-            1u);
-  EXPECT_EQ(
-      countOf("xor.b32 %r6, %r4, 124;" + align, "ld.global.u32 %r7, [%rd5];").globalLoadSectors,
-      4u);
+  EXPECT_EQ(countOf("mov.u32 %r6, 64;", "ld.global.u32 %r7, [%rd5];").globalLoadSectors, 1u);
+  EXPECT_EQ(countOf("xor.b32 %r6, %r4, 124;", "ld.global.u32 %r7, [%rd5];").globalLoadSectors, 4u);
 }
 
 TEST(WarpsimMemory, CountsBankConflicts) {

@@ -27,7 +27,7 @@ static constexpr Refusal kBodies[] = {
     {"fma.ftz.rn.f32 %f1, %f1, %f1, %f1;", 1, "modifier .ftz does not fit here in fma.ftz.rn.f32"},
     {"add %r1, %r2, %r3;", 1, "add lacks a modifier or a type"},
     {"fma.f32 %f1, %f1, %f1, %f1;", 1, "modifier .f32 does not fit here in fma.f32"},
-    {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 %r1;", 1, "unknown instruction mma"},
+    {"wmma.load.a.sync.aligned.row.m16n16k16.f16 %r1;", 1, "unknown instruction wmma"},
     // Operands.
     {"add.s32 %r1, %r2;", 1, "add needs more operands"},
     {"add.s32 %r1, %r2, %r3, %r4;", 1, "add has too many operands"},
@@ -106,6 +106,51 @@ static constexpr Refusal kBodies[] = {
 TEST(ParseRefusals, OfABody) {
   for (const Refusal &refusal : kBodies)
     expectRefusal(refusal, ptxText(std::string(refusal.text) + "\n"), kBodyLine);
+}
+
+// Suffixes that another instruction has, or the same one elsewhere.
+static constexpr const char *kNearMisses[] = {
+    "add.b32 %r1, %r2, %r3;",
+    "mul.s32 %r1, %r2, %r3;",
+    "mul.wide.s64 %rd1, %rd2, %rd3;",
+    "and.u32 %r1, %r2, %r3;",
+    "shl.s32 %r1, %r2, 1;",
+    "selp.pred %p1, %p2, %p3, %p4;",
+    "setp.ltu.s32 %p1, %r1, %r2;",
+    "setp.lo.s32 %p1, %r1, %r2;",
+    "fma.f32 %f1, %f2, %f3, %f4;",
+    "fma.rn.s32 %r1, %r2, %r3, %r4;",
+    "sqrt.f32 %f1, %f2;",
+    "ex2.f32 %f1, %f2;",
+    "tanh.approx.ftz.f32 %f1, %f2;",
+    "cvt.f32.s32 %f1, %r1;",
+    "cvt.rn.s32.f32 %r1, %f1;",
+    "atom.global.add.s64 %rd1, [%rd2], %rd3;",
+    "atom.global.min.f32 %f1, [%rd2], %f3;",
+    "atom.global.cas.f32 %f1, [%rd2], %f3, %f4;",
+    "red.global.exch.b32 [%rd2], %r3;",
+    "red.acquire.gpu.global.add.u32 [%rd2], %r3;",
+    "ld.release.gpu.global.b32 %r1, [%rd1];",
+    "st.acquire.gpu.global.b32 [%rd1], %r1;",
+    "ld.shared.nc.b32 %r1, [%r2];",
+    "st.global.nc.b32 [%rd1], %r1;",
+    "shfl.bfly.b32 %r1, %r2, 1, 31;",
+    "shfl.sync.bfly.b64 %rd1, %rd2, 1, 31, -1;",
+    "vote.ballot.b32 %r1, %p1;",
+    "redux.sync.add.f32 %f1, %f2, -1;",
+    "bar.sync.aligned 0;",
+    "membar.gpu;",
+};
+
+TEST(ParseRefusals, OfNearMisses) {
+  for (const char *text : kNearMisses) {
+    SCOPED_TRACE(text);
+    ParseError error;
+    ASSERT_FALSE(parsePtx(ptxText(std::string("ret;\n") + text + "\n"), error));
+    EXPECT_EQ(error.line, kBodyLine + 1);
+    bool namesModifier = error.message.find("modifier") != std::string::npos;
+    EXPECT_TRUE(namesModifier) << error.message;
+  }
 }
 
 static constexpr Refusal kHeaders[] = {

@@ -56,6 +56,13 @@ static std::string vectorOf(const std::string &reg, unsigned width) {
   return text + "}";
 }
 
+static std::string fragmentOf(const std::string &reg, unsigned count, unsigned vectorWidth) {
+  std::string text = "{" + reg;
+  for (unsigned i = 1; i < (count ? count : vectorWidth); ++i)
+    text += ", " + reg;
+  return text + "}";
+}
+
 static std::string operandFor(const OperandRule &rule, const Instruction &meaning) {
   switch (rule.role) {
   case Role::PredicateResult:
@@ -63,13 +70,19 @@ static std::string operandFor(const OperandRule &rule, const Instruction &meanin
   case Role::Predicate:
     return "%p2";
   case Role::Immediate:
-    return "128";
+    return meaning.op == Op::AsyncCopy ? "16" : "128";
   case Role::Address:
     if (meaning.space != Space::Param)
       return "[%rd2+16]";
     return meaning.op == Op::St ? "[outgoing+16]" : "[kernel_param_0]";
   case Role::Vector:
     return vectorOf(registerFor(meaning.type), meaning.vectorWidth);
+  case Role::Fragment:
+    return fragmentOf(registerFor(typeOf(rule, meaning)), rule.count, meaning.vectorWidth);
+  case Role::SourceAddress:
+    return "[%rd4+32]";
+  case Role::CopiedSize:
+    return "%r3";
   case Role::CachePolicy:
     return "%rd3";
   case Role::Label:
@@ -141,9 +154,10 @@ static std::set<std::string> statementsOf(const InstructionRow &row) {
 }
 
 static std::string surrounded(const std::string &statement) {
-  return ptxText("$targets: .branchtargets $there, $there;\n"
-                 ".param .align 16 .b8 outgoing[64];\n" +
-                 statement + "\ncall taker, (outgoing);\n$there: ret;\n");
+  std::string text = ptxText("$targets: .branchtargets $there, $there;\n"
+                             ".param .align 16 .b8 outgoing[64];\n" +
+                             statement + "\ncall taker, (outgoing);\n$there: ret;\n");
+  return text.replace(text.find("sm_80"), 5, "sm_90"); // has every instruction of the table
 }
 
 static const Instruction &instructionOf(const Program &program) {

@@ -1,0 +1,113 @@
+"""Compiles generated_kernels.py in one language, in a process of its own, and prints JSON.
+
+`generated_side.py tilewright|triton ARCH REPETITIONS FOLDER`: PTX and CUBINs go to the folder. Milliseconds are
+of fresh compiles in this warm process, by stage; "assemble" is what turns PTX into machine code."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import pathlib
+import sys
+import tempfile
+import time
+from types import ModuleType
+from typing import Any
+
+SOURCE = pathlib.Path(__file__).with_name("generated_kernels.py")
+
+
+def fresh_kernels(folder: str, repetition: int) -> ModuleType:
+    """The kernels in a file whose lines are numbered differently: no cache knows them."""
+    path = pathlib.Path(folder) / f"kernels_{repetition}.py"
+    path.write_text("\n" * repetition + SOURCE.read_text())
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # both languages look their source up by module
+    spec.loader.exec_module(module)
+    return module
+
+
+def result_of(compiled: Any, to_ptx: float, total: float, stages: dict[str, float]) -> dict[str, Any]:
+    binaries = {form: compiled.asm[form] for form in ("ptx", "cubin")}
+    return {**binaries, "to_ptx": to_ptx, "total": total, "stages": stages}
+
+
+def compile_tilewright(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
+    kernel = getattr(kernels, name)
+    names = [parameter.name for parameter in kernel.parameters][:-1]
+    signature = dict(zip(names, kernels.SIGNATURES[name].split(), strict=True))
+    start = time.perf_counter()
+    compiled = kernel.compile(
+        signature,
+        {"BLOCK": kernels.BLOCK},
+        device=f"nvidia:sm_{arch}",
+        num_warps=kernels.NUM_WARPS,
+    )
+    total = (time.perf_counter() - start) * 1e3
+    if compiled.origin != "compiled":
+        raise AssertionError(f"{name} came from the cache ({compiled.origin})")
+    stages = {
+        stage: ms
+        for stage, ms in compiled.milliseconds.items()
+        if "/" not in stage and stage not in ("total", "assemble", "load")
+    }
+    to_ptx = total - compiled.milliseconds.get("assemble", 0.0)
+    stages["rest"] = to_ptx - sum(stages.values())
+    return result_of(compiled, to_ptx, total, stages)
+
+
+def compile_triton(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    kernel = getattr(kernels, name)
+    entries = kernels.SIGNATURES[name].split()
+    names = kernel.arg_names
+    signature = {n: e.removesuffix(":16") for n, e in zip(names, entries, strict=False)}
+    signature["BLOCK"] = "constexpr"
+    divisible = {(i,): [["tt.divisibility", 16]] for i, e in enumerate(entries) if ":16" in e}
+    stages: dict[str, float] = {}
+
+    def listen(*, times: Any, **_: Any) -> None:
+        stages["init"] = times.ir_initialization / 1e3
+        stages.update({stage: us / 1e3 for stage, us in times.lowering_stages})
+
+    triton.knobs.compilation.listener = listen
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as cache:
+        triton.knobs.cache.dir = cache
+        source = ASTSource(
+            kernel, signature, {(len(entries),): kernels.BLOCK}, attrs=divisible
+        )
+        options = {"num_warps": kernels.NUM_WARPS}
+        compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
+        total = (time.perf_counter() - start) * 1e3
+    to_ptx = sum(ms for stage, ms in stages.items() if stage != "cubin")
+    stages.pop("cubin", None)
+    return result_of(compiled, to_ptx, total, stages)
+
+
+def main(language: str, arch: int, repetitions: int, folder: str) -> None:
+    os.environ["BENCHMARK_LANGUAGE"] = language
+    compile_one = compile_triton if language == "triton" else compile_tilewright
+    results: dict[str, Any] = {}
+    for repetition in range(repetitions + 1):
+        kernels = fresh_kernels(folder, repetition)
+        for name in kernels.SIGNATURES:
+            run = compile_one(kernels, name, arch)
+            for form in ("ptx", "cubin"):
+                data = run.pop(form)
+                content = data.encode() if isinstance(data, str) else data
+                (pathlib.Path(folder) / f"{name}.{form}").write_bytes(content)
+            if repetition:  # the first one pays for what the process sets up once
+                results.setdefault(name, []).append(run)
+    module = __import__(language)
+    print(json.dumps({"version": module.__version__, "kernels": results}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])

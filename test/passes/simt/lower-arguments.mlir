@@ -1,0 +1,30 @@
+// What LLVM is told of a kernel's pointers: `noalias` only where no value travels through the memory
+// from one thread to another, for LLVM reads the code of one thread.
+// RUN: tile-opt --lower-simt %s | FileCheck %s
+
+#row = #simt.layout<[128] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
+module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, max_warps = 32, vector_bits = 128>} {
+// CHECK-LABEL: @read_or_written
+// CHECK-SAME: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %{{.*}}: !llvm.ptr<1>)
+func.func @read_or_written(%x: !tile.ptr<f32> {tile.disjoint, tile.divisibility = 16 : i64},
+    %y: !tile.ptr<f32> {tile.disjoint}, %overlapping: !tile.ptr<f32>) {
+  %a = tile.splat %x : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %b = tile.splat %y : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %value = tile.load %a : tensor<128x!tile.ptr<f32>, #row> -> tensor<128xf32, #row>
+  tile.store %b, %value : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  return
+}
+
+// CHECK-LABEL: @read_and_written
+// CHECK-SAME: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1>, %{{.*}}: !llvm.ptr<1> {llvm.noalias})
+func.func @read_and_written(%x: !tile.ptr<f32> {tile.disjoint}, %count: !tile.ptr<i32> {tile.disjoint},
+    %unused: !tile.ptr<f32> {tile.disjoint}) {
+  %a = tile.splat %x : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
+  %value = tile.load %a : tensor<128x!tile.ptr<f32>, #row> -> tensor<128xf32, #row>
+  simt.barrier
+  tile.store %a, %value : tensor<128x!tile.ptr<f32>, #row>, tensor<128xf32, #row>
+  %one = arith.constant 1 : i32
+  %old = tile.atomic_rmw add, %count, %one : !tile.ptr<i32>, i32 -> i32
+  return
+}
+}

@@ -1,0 +1,46 @@
+// Elementwise operations: one copy per register, and one for registers that are known to be equal.
+// RUN: tile-opt --lower-simt %s | FileCheck %s
+
+#eight = #simt.layout<[1024] register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]>
+module attributes {simt.num_warps = 4 : i32} {
+// A bound that is a multiple of 16 divides no group of four: two groups, two masks.
+// CHECK-LABEL: llvm.func @masks
+func.func @masks(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i32 {tile.divisibility = 16 : i64}) {
+  %i = tile.arange 0 to 1024 : tensor<1024xi32, #eight>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32, #eight>
+  // CHECK-COUNT-2: arith.cmpi slt
+  // CHECK-NOT: arith.cmpi
+  %m = arith.cmpi slt, %i, %ns : tensor<1024xi32, #eight>
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>, #eight>
+  %pa = tile.addptr %ps, %i : tensor<1024x!tile.ptr<f32>, #eight>, tensor<1024xi32, #eight>
+  // CHECK-COUNT-2: simt.global_load
+  %x = tile.load %pa mask %m : tensor<1024xi1, #eight> : tensor<1024x!tile.ptr<f32>, #eight> -> tensor<1024xf32, #eight>
+  tile.store %pa, %x : tensor<1024x!tile.ptr<f32>, #eight>, tensor<1024xf32, #eight>
+  return
+}
+
+// Nothing is known of this bound: eight masks.
+// CHECK-LABEL: llvm.func @unknown_bound
+func.func @unknown_bound(%p: !tile.ptr<i1>, %n: i32) {
+  %i = tile.arange 0 to 1024 : tensor<1024xi32, #eight>
+  %ns = tile.splat %n : i32 -> tensor<1024xi32, #eight>
+  // CHECK-COUNT-8: arith.cmpi slt
+  %m = arith.cmpi slt, %i, %ns : tensor<1024xi32, #eight>
+  %ps = tile.splat %p : !tile.ptr<i1> -> tensor<1024x!tile.ptr<i1>, #eight>
+  tile.store %ps, %m : tensor<1024x!tile.ptr<i1>, #eight>, tensor<1024xi1, #eight>
+  return
+}
+
+// The user's sums and products may become FMAs, and quotients may use a reciprocal as before.
+// CHECK-LABEL: llvm.func @contraction
+func.func @contraction(%p: !tile.ptr<f32>, %x: f32, %y: f32, %z: f32) {
+  // CHECK: arith.mulf %{{.*}} fastmath<contract>
+  %a = arith.mulf %x, %y : f32
+  // CHECK: arith.subf %{{.*}} fastmath<contract>
+  %b = arith.subf %a, %z : f32
+  // CHECK: arith.divf %{{.*}} fastmath<arcp>
+  %c = arith.divf %b, %z fastmath<arcp> : f32
+  tile.store %p, %c : !tile.ptr<f32>, f32
+  return
+}
+}

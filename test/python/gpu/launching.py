@@ -1,0 +1,43 @@
+"""Launches a kernel on the simulator, and compiles the same request for other architectures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import tilewright as tw
+from tilewright.compile import CompiledKernel, compile_request
+
+ARCHS = ("nvidia:sm_90a", "nvidia:sm_100a", "nvidia:sm_120")
+WARPS = (1, 2, 4, 8)
+
+
+def run(kernel: Any, grid: Any, *arguments: Any, num_warps: int, **options: Any) -> CompiledKernel:
+    """The launched kernel; nothing wrong was found, and at 4 warps every architecture takes it."""
+    with tw.device("sim:sm_80"):
+        compiled = kernel[grid](*arguments, num_warps=num_warps, **options)
+        assert not tw.simulation.last_report().findings
+    if num_warps == 4:
+        assemble_everywhere(compiled)
+    return compiled
+
+
+def assemble_everywhere(compiled: CompiledKernel) -> None:
+    """Compile a launched kernel for the other architectures: assembled, nothing spilled."""
+    for arch in ARCHS:
+        other = compile_request(compiled.request._replace(device=arch))
+        resources = other.resources
+        assert resources["registers"] > 0, f"{arch}: not assembled"
+        assert resources["spill_bytes"] == 0, f"{arch}: {resources}"
+
+
+def poisoned(*shape: int, dtype: Any = np.float32) -> np.ndarray:
+    """An output that nobody can mistake for a result."""
+    out = np.empty(shape, dtype)
+    out.view(np.uint8).fill(0xFF)
+    return out
+
+
+def normal(rng: np.random.Generator, *shape: int, dtype: Any = np.float32) -> np.ndarray:
+    return rng.standard_normal(shape).astype(dtype)

@@ -1,0 +1,173 @@
+// Every failure of the CUDA driver becomes a report with a code and something to do.
+#include "test/unit/backend/CudaDouble.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace tw;
+using namespace tw::test;
+using Kind = RuntimeError::Kind;
+
+static bool contains(const std::string &text, const std::string &part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST_F(CudaTest, WithoutALibraryTheReportSaysWhatToInstall) {
+  EXPECT_EQ(nvidia::openCudaDriver({"/nowhere/libcuda.so.1"}, error), nullptr);
+  EXPECT_EQ(error.code, "TW0620");
+  EXPECT_EQ(error.kind, Kind::Device);
+  EXPECT_TRUE(contains(error.message, "/nowhere/libcuda.so.1")) << error.message;
+  EXPECT_TRUE(contains(error.hint, "driver")) << error.hint;
+}
+
+TEST_F(CudaTest, AnOldDriverIsNamedWithTheVersionThatIsNeeded) {
+  EXPECT_EQ(nvidia::openCudaDriver({cudaDoublePath("libcuda_double_old.so")}, error), nullptr);
+  EXPECT_EQ(error.code, "TW0621");
+  EXPECT_TRUE(contains(error.message, "CUDA 10.2")) << error.message;
+  EXPECT_TRUE(contains(error.message, "cuGetErrorName")) << error.message;
+  EXPECT_TRUE(contains(error.hint, "CUDA 12.0")) << error.hint;
+}
+
+TEST_F(CudaTest, OpeningTheDriverReportsItsFailures) {
+  configure("fail=cuInit:100");
+  EXPECT_EQ(openGpu(), std::nullopt);
+  EXPECT_EQ(error.code, "TW0622");
+  EXPECT_TRUE(contains(error.message, "CUDA_ERROR_NO_DEVICE from cuInit")) << error.message;
+  configure("devices=0");
+  EXPECT_EQ(openGpu(), std::nullopt);
+  EXPECT_EQ(error.code, "TW0622");
+  configure("fail=cuInit:34");
+  EXPECT_EQ(openGpu(), std::nullopt);
+  EXPECT_EQ(error.code, "TW0620");
+  configure("fail=cuInit:803");
+  EXPECT_EQ(openGpu(), std::nullopt);
+  EXPECT_EQ(error.code, "TW0621");
+  configure("");
+  EXPECT_NE(openGpu(), std::nullopt) << "a later try may succeed";
+}
+
+TEST_F(CudaTest, NumbersOutOfRangeNameTheGpusThatAreThere) {
+  configure("devices=2");
+  EXPECT_EQ(openGpu(2), std::nullopt);
+  EXPECT_EQ(error.code, "TW0623");
+  EXPECT_EQ(error.kind, Kind::Launch);
+  EXPECT_TRUE(contains(error.hint, "cuda:0 to cuda:1")) << error.hint;
+  EXPECT_EQ(openGpu(-1), std::nullopt);
+  EXPECT_EQ(error.code, "TW0623");
+}
+
+TEST_F(CudaTest, OldGpusAreRefused) {
+  configure("capability=75");
+  EXPECT_EQ(openGpu(), std::nullopt);
+  EXPECT_EQ(error.code, "TW0624");
+  EXPECT_TRUE(contains(error.message, "cuda:0 (Double 0) has compute capability 7.5"))
+      << error.message;
+}
+
+namespace {
+/// A call of the driver that fails, and the report it becomes.
+struct FailureCase {
+  const char *words, *code, *part;
+  Kind kind = Kind::Device;
+};
+} // namespace
+
+static constexpr FailureCase kLoadFailures[] = {
+    {"fail=cuDevicePrimaryCtxRetain:2", "TW0626", "no memory left"},
+    {"fail=cuDevicePrimaryCtxRetain:46", "TW0637", "in use"},
+    {"fail=cuDevicePrimaryCtxRetain:802", "TW0637", "not ready"},
+    {"fail=cuDevicePrimaryCtxRetain:3", "TW0635", "not initialized"},
+    {"fail=cuDevicePrimaryCtxRetain:807", "TW0636", "shares the GPU"},
+    {"fail=cuCtxPushCurrent:709", "TW0634", "context was destroyed"},
+    {"fail=cuModuleLoadDataEx:2", "TW0626", "loading kernel scale"},
+    {"fail=cuModuleLoadDataEx:200", "TW0627", "refuses the code", Kind::Internal},
+    {"fail=cuModuleLoadDataEx:218 log=line-7-is-bad", "TW0627", "line-7-is-bad", Kind::Internal},
+    {"fail=cuModuleLoadDataEx:221", "TW0625", "not installed"},
+    {"fail=cuModuleLoadDataEx:222 driver=11040", "TW0625", "PTX 8.0"},
+    {"fail=cuModuleLoadDataEx:223", "TW0625", "may not assemble"},
+    {"fail=cuModuleLoadDataEx:900", "TW0638", "captured"},
+    {"fail=cuModuleGetFunction:500", "TW0627", "no kernel of that name", Kind::Internal},
+    {"fail=cuFuncGetAttribute:214", "TW0633", "memory error"},
+    {"fail=cuFuncGetAttribute:4", "TW0635", "shutting down"},
+};
+
+static constexpr FailureCase kLaunchFailures[] = {
+    {"fail=cuLaunchKernel:701", "TW0628", "too few registers", Kind::Launch},
+    {"fail=cuLaunchKernel:2", "TW0626", "launching kernel scale"},
+    {"fail=cuLaunchKernel:214", "TW0633", "CUDA_ERROR_ECC_UNCORRECTABLE from cuLaunchKernel"},
+    {"fail=cuLaunchKernel:220", "TW0633", "link"},
+    {"fail=cuLaunchKernel:810", "TW0636", "another process"},
+    {"fail=cuLaunchKernel:901", "TW0638", "capture"},
+    {"fail=cuLaunchKernel:999", "TW0639", "error 999 from cuLaunchKernel"},
+    {"fail=cuLaunchKernel:1", "TW0639", "the driver's own words"},
+    {"fail=cuCtxPushCurrent@2:709", "TW0634", "launching kernel scale"},
+};
+
+TEST_F(CudaTest, LoadingReportsEachFailureOfTheDriver) {
+  for (const FailureCase &expected : kLoadFailures) {
+    configure(expected.words);
+    std::shared_ptr<Device> device = openDevice();
+    ASSERT_NE(device, nullptr) << expected.words;
+    error = {};
+    EXPECT_EQ(device->load(cudaArtifact(), error), nullptr) << expected.words;
+    EXPECT_EQ(error.code, expected.code) << expected.words;
+    EXPECT_EQ(error.kind, expected.kind) << expected.words;
+    EXPECT_TRUE(contains(error.message, expected.part)) << error.message;
+    EXPECT_NE(error.hint, "") << expected.words;
+    EXPECT_EQ(numLive(), 0) << expected.words;
+  }
+}
+
+TEST_F(CudaTest, LaunchingReportsEachFailureOfTheDriver) {
+  for (const FailureCase &expected : kLaunchFailures) {
+    configure(expected.words);
+    std::shared_ptr<Device> device = openDevice();
+    ASSERT_NE(device, nullptr) << expected.words;
+    std::optional<RuntimeError> failure = runOnce(*device);
+    ASSERT_TRUE(failure) << expected.words;
+    EXPECT_EQ(failure->code, expected.code) << expected.words;
+    EXPECT_EQ(failure->kind, expected.kind) << expected.words;
+    EXPECT_TRUE(contains(failure->message, expected.part)) << failure->message;
+    EXPECT_NE(failure->hint, "") << expected.words;
+    configure("");
+    EXPECT_FALSE(device->synchronize());
+    EXPECT_EQ(numLive(), 0) << expected.words;
+  }
+}
+
+static constexpr FailureCase kKernelFailures[] = {
+    {"kernel=700", "TW0629", "may not access"},      {"kernel=702", "TW0632", "longer"},
+    {"kernel=710", "TW0602", "assertion"},           {"kernel=714", "TW0631", "call stack"},
+    {"kernel=715", "TW0631", "illegal instruction"}, {"kernel=716", "TW0630", "misaligned"},
+    {"kernel=717", "TW0629", "wrong kind"},          {"kernel=718", "TW0631", "invalid address"},
+    {"kernel=719", "TW0631", "does not say why"},
+};
+
+TEST_F(CudaTest, AFailedKernelIsReportedByTheNextCallAndByEveryOneAfterIt) {
+  for (const FailureCase &expected : kKernelFailures) {
+    configure(std::string("capability=90 ") + expected.words);
+    std::shared_ptr<Device> device = openDevice();
+    ASSERT_NE(device, nullptr);
+    std::shared_ptr<LoadedKernel> kernel = device->load(cudaArtifact(), error);
+    ASSERT_NE(kernel, nullptr) << error.message;
+    EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, cudaArguments()))
+        << "launches return at once";
+    std::optional<RuntimeError> next = device->launch(*kernel, {{1, 1, 1}}, cudaArguments());
+    std::optional<RuntimeError> waited = device->synchronize();
+    Artifact other = cudaArtifact();
+    EXPECT_EQ(device->load(other, error), nullptr);
+    ASSERT_TRUE(next && waited) << expected.words;
+    for (const RuntimeError *failure :
+         std::initializer_list<const RuntimeError *>{&*next, &*waited, &error}) {
+      EXPECT_EQ(failure->code, expected.code) << failure->message;
+      EXPECT_EQ(failure->kind, Kind::Device);
+      EXPECT_TRUE(contains(failure->message, expected.part)) << failure->message;
+      EXPECT_TRUE(contains(failure->message, "the last ones launched were scale"))
+          << failure->message;
+    }
+    bool isAssertion = std::string(expected.code) == "TW0602";
+    EXPECT_TRUE(contains(next->hint, isAssertion ? "standard output" : "sim:sm_90a")) << next->hint;
+    configure("");
+    kernel.reset();
+    EXPECT_FALSE(device->synchronize());
+    EXPECT_EQ(numLive(), 0);
+  }
+}
