@@ -23,7 +23,8 @@ static llvm::StringRef stageOfPass(llvm::StringRef pass) {
   return llvm::StringSwitch<llvm::StringRef>(pass)
       .StartsWith("describe-", "laid-out")
       .Cases({"assign-layouts", "coalesce-accesses", "remove-layout-conversions"}, "laid-out")
-      .Cases({"stage-through-shared", "allocate-shared", "insert-barriers"}, "scheduled")
+      .Cases({"pipeline-loops", "stage-through-shared", "allocate-shared", "insert-barriers"},
+             "scheduled")
       .Cases({"lower-simd", "lower-simt", "expand-math", "expand-simt-math"}, "lowered")
       .StartsWith("lower-", "llvm-dialect")
       .Default("");

@@ -95,17 +95,48 @@ def SelectMma : Pass<"select-mma", "::mlir::ModuleOp"> {
 
 def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp"> {
   let summary = "every tile gets a layout over registers, lanes and warps";
+  let description = [{
+    ```mlir
+    %i = tile.arange 0 to 1024 : tensor<1024xi32>
+    // becomes, on 4 warps of 32 lanes
+    %i = tile.arange 0 to 1024 : tensor<1024xi32,
+      #simt.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>>
+    ```
+    Operands and results of matrix instructions get the layouts that these define, everything else the layout of
+    its shape; `simt.convert_layout` stands where the two meet. The module gets `simt.num_warps`.
+  }];
   let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
 def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp"> {
   let summary = "loads, stores and atomics get the layout in which a warp's accesses are widest";
+  let description = [{
+    ```mlir
+    %v = tile.load %p : tensor<1024x!tile.ptr<f32>, #plain> -> tensor<1024xf32, #plain>
+    // becomes, where %p is consecutive and divisible by 16: four elements are neighbours in one lane
+    %q = simt.convert_layout %p : ... -> tensor<1024x!tile.ptr<f32>, #wide>
+    %w = tile.load %q : tensor<1024x!tile.ptr<f32>, #wide> -> tensor<1024xf32, #wide>
+    %v = simt.convert_layout %w : tensor<1024xf32, #wide> -> tensor<1024xf32, #plain>
+    // #wide = register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]
+    ```
+    Accesses of one shape share a layout. Remark TW0350 where 16 bytes a lane were not to be had, and why.
+  }];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
 def RemoveLayoutConversions : Pass<"remove-layout-conversions", "::mlir::ModuleOp"> {
   let summary = "conversions disappear where values can be computed in the wanted layout, or move to where they cost less";
+  let description = [{
+    ```mlir
+    %i = tile.arange 0 to 1024 : tensor<1024xi32, #plain>
+    %j = simt.convert_layout %i : tensor<1024xi32, #plain> -> tensor<1024xi32, #wide>
+    // becomes
+    %j = tile.arange 0 to 1024 : tensor<1024xi32, #wide>
+    ```
+    A conversion between a load and an `arith.extf` moves to the side with the smaller elements. What is cheap is
+    computed in two layouts (remark TW0352); conversions that stay are remark TW0351.
+  }];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
@@ -167,7 +198,16 @@ def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp"> {
     %y = simt.load_shared %buffer
     ```
     A barrier stands right before the access that needs it, in front of a loop that would only need it once,
-    and in front of a branch where it then also serves what follows. Atomics of one scalar that release or
+    and in front of a branch where it then also serves what follows. An iteration of a loop is ordered with the
+    next one: a loop that stores and loads one buffer gets a second barrier, before the store.
+    ```mlir
+    scf.for ... {
+      simt.barrier        // the iteration before has read
+      simt.store_shared %x, %buffer
+      simt.barrier
+      %y = simt.load_shared %buffer
+    ```
+    Slots of one buffer whose `phase` differs are different memory within an iteration. Atomics of one scalar that release or
     acquire are ordered with the other threads' accesses of global memory.
   }];
   let dependentDialects = ["::tw::simt::SimtDialect"];

@@ -56,7 +56,8 @@ void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps, unsigned numStages)
   pm.addPass(createLowerSimt());
   pm.addPass(createCSEPass());
   pm.addPass(createExpandSimtMath());
-  pm.addPass(createCanonicalizerPass());
+  // No canonicalization: LLVM does as much on its own IR, and here it costs more than all other
+  // passes together, because each change in a loop sends it back to the loop's carried registers.
   pm.addPass(createCSEPass());
 }
 

@@ -40,7 +40,8 @@ static StringRef allow(Operation *) { return ""; }
 
 /// Data moves between threads by conversions of layout only.
 static StringRef refuseLaidOut(Operation *op) {
-  bool isOther = op->getName().getDialectNamespace() == "simt" && !isa<simt::ConvertLayoutOp>(op);
+  bool isOther =
+      op->getName().getDialectNamespace() == "simt" && !isa<simt::ConvertLayoutOp, simt::MmaOp>(op);
   return isOther ? "is a later stage's" : "";
 }
 
@@ -71,7 +72,8 @@ static StringRef refuseScheduled(Operation *op) {
 /// Operations of one thread.
 static StringRef refuseLowered(Operation *op) {
   return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
-             simt::GatherSharedOp, simt::DotSharedOp>(op)
+             simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::SlotOp, simt::AsyncCopyOp>(
+             op)
              ? "is an earlier stage's"
              : "";
 }

@@ -435,6 +435,8 @@ bool api::setSimulationOptions(const std::string &device, const SimulationOption
     return false;
   launch.seed = launch.completionSeed = options.seed;
   launch.ctas = options.ctas;
+  if (options.maxSteps)
+    launch.maxStepsPerWarp = options.maxSteps;
   tw::setSimulationOptions(*entry->device, launch);
   return true;
 }

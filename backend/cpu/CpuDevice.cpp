@@ -2,7 +2,9 @@
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuLink.h"
 #include "backend/cpu/HostFunctions.h"
+#include "runtime/Interrupts.h"
 #include "runtime/ThreadPool.h"
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -63,6 +65,21 @@ public:
   uint64_t scratchBytes = 0;
 };
 
+/// Asks now and then whether to stop. Programs may take a nanosecond or a second each: how many
+/// pass between two looks at the clock follows from how long the last ones took.
+class InterruptPoll {
+public:
+  /// Before each program of the thread that launched.
+  bool isDue() { return --untilLook == 0; }
+  bool look();
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point lastLook = {}, lastAsked = {};
+  uint64_t stride = 1;
+  uint64_t untilLook = 2; // a grid of one program never looks
+};
+
 /// One launch as its workers see it.
 struct GridRun {
   TwKernel entry;
@@ -70,6 +87,8 @@ struct GridRun {
   const LaunchGrid &grid;
   const ScratchMemory &scratch;
   CpuLaunch &launch;
+  std::atomic<bool> isInterrupted = false; // then programs that have not begun are left out
+  InterruptPoll polls = {};
 };
 
 class CpuDevice final : public Device {
@@ -157,9 +176,26 @@ static std::optional<RuntimeError> countPrograms(const LaunchGrid &grid, uint64_
   return std::nullopt;
 }
 
+bool InterruptPoll::look() {
+  auto now = Clock::now();
+  if (lastLook == Clock::time_point())
+    lastLook = lastAsked = now;
+  auto elapsed = now - lastLook;
+  lastLook = now;
+  if (elapsed < std::chrono::milliseconds(1))
+    stride = std::min<uint64_t>(2 * stride, 1 << 16);
+  else if (elapsed > std::chrono::milliseconds(10))
+    stride = 1;
+  untilLook = stride;
+  if (now - lastAsked < std::chrono::milliseconds(50))
+    return false;
+  lastAsked = now;
+  return isInterrupted();
+}
+
 /// Programs [begin, end) of the grid, x fastest.
 static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end) {
-  const GridRun &run = *static_cast<const GridRun *>(context);
+  GridRun &run = *static_cast<GridRun *>(context);
   const auto &extents = run.grid.programs;
   TwProgram program;
   memcpy(program.numPrograms, extents.data(), sizeof(program.numPrograms));
@@ -171,6 +207,10 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   program.programId[2] = int32_t(rows / uint64_t(extents[1]));
   KernelEnvironment environment;
   for (uint64_t i = begin; i < end; ++i) {
+    if (worker == 0 && run.polls.isDue() && run.polls.look())
+      run.isInterrupted = true;
+    if (run.isInterrupted.load(std::memory_order_relaxed))
+      return;
     run.entry(run.arguments, &program);
     if (++program.programId[0] < extents[0])
       continue;
@@ -197,6 +237,7 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
     bits.push_back(argument.bits);
 
   CpuLaunch launch;
+  bool isCut = false;
   {
     std::lock_guard lock(launchMutex);
     if (!scratch.reserve(kernel.scratchBytes, pool->numThreads()))
@@ -207,9 +248,12 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
                           "use smaller tiles"};
     GridRun run{kernel.code->entry, bits.data(), grid, scratch, launch};
     pool->run(count, {runPrograms, &run});
+    isCut = run.isInterrupted;
   }
   if (launch.hasPrinted)
     fflush(stdout);
+  if (isCut)
+    return interruptError(kernel.name);
   if (launch.failure)
     return RuntimeError{RuntimeError::Kind::Device, "TW0602", launch.failure->text, ""};
   return std::nullopt;

@@ -73,6 +73,11 @@ Location ScopeTable::placeOf(const SourceSpan &span, LLVM::DISubprogramAttr scop
   return FusedLoc::get(context, {place}, scope);
 }
 
+/// Whether a file is of the language's own library, which is written in the language too.
+static bool isOfLibrary(StringRef path) {
+  return llvm::sys::path::parent_path(path).ends_with("tilewright/language");
+}
+
 Location ScopeTable::convert(Location location) {
   SourceSpan span = spanOf(location);
   if (!span.isKnown())
@@ -80,6 +85,11 @@ Location ScopeTable::convert(Location location) {
   // Innermost first: the place itself, then the places of the calls around it.
   std::vector<SourceLabel> calls = callStackOf(location);
   llvm::erase_if(calls, [](const SourceLabel &call) { return !call.span.isKnown(); });
+  // PTX names one line: within tw.sum and its like, whose lines no user can change, the call's.
+  auto call = calls.begin();
+  for (; call != calls.end() && isOfLibrary(span.file); ++call)
+    span = call->span;
+  calls.erase(calls.begin(), call);
   if (calls.empty())
     return placeOf(span, ofKernel);
   Location caller = placeOf(calls.back().span, ofKernel);

@@ -3,24 +3,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/math/ExpandArith.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::nvidia;
 
-static bool isFloat8(Type element) { return isa<Float8E4M3FNType, Float8E5M2Type>(element); }
-
 bool tw::nvidia::isFloat8Cast(Operation *op) {
   return isa<arith::ExtFOp, arith::TruncFOp>(op) &&
          (isFloat8(getElementTypeOrSelf(op->getOperand(0).getType())) ||
           isFloat8(getElementTypeOrSelf(op->getResult(0).getType())));
-}
-
-static Value callIntrinsic(Lowering &lowering, const Twine &name, Type result,
-                           ValueRange operands) {
-  StringAttr intrinsic = lowering.builder.getStringAttr("llvm.nvvm." + name);
-  return LLVM::CallIntrinsicOp::create(lowering.builder, lowering.loc, result, intrinsic, operands)
-      .getResults();
 }
 
 /// What PTX calls a pair of the type.
@@ -37,7 +29,7 @@ static Value extendPair(Lowering &lowering, Value source, VectorType to) {
   pair = LLVM::BitcastOp::create(b, lowering.loc, b.getI16Type(), pair);
   VectorType halves = to.clone(b.getF16Type());
   std::string name = std::string(pairName(from.getElementType())) + ".to.f16x2.rn";
-  pair = callIntrinsic(lowering, name, halves, pair);
+  pair = callIntrinsic(lowering, name, halves, pair).getResults();
   return to == halves ? pair : Value(arith::ExtFOp::create(b, lowering.loc, to, pair));
 }
 
@@ -53,10 +45,10 @@ static Value roundPair(Lowering &lowering, Value source, int64_t first, StringRe
     upper = arith::ExtFOp::create(b, loc, b.getF32Type(), upper);
   }
   if (lower.getType().isF32()) // the first operand becomes the upper byte
-    return callIntrinsic(lowering, "ff.to." + name + ".rn", word, {upper, lower});
+    return callIntrinsic(lowering, "ff.to." + name + ".rn", word, {upper, lower}).getResults();
   auto halves = VectorType::get({2}, lower.getType());
   Value pair = vector::FromElementsOp::create(b, loc, halves, ValueRange{lower, upper});
-  return callIntrinsic(lowering, "f16x2.to." + name + ".rn", word, pair);
+  return callIntrinsic(lowering, "f16x2.to." + name + ".rn", word, pair).getResults();
 }
 
 void tw::nvidia::lowerFloat8Cast(Lowering &lowering, Operation *op) {

@@ -2,6 +2,7 @@
 #include "backend/nvidia/InlinePtx.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/math/ExpandArith.h"
 
 using namespace mlir;
 using namespace tw;
@@ -63,10 +64,6 @@ static std::string intrinsicOf(tile::MmaAttr instruction) {
     return name + nameOf(instruction.getA()).str();
   std::string accumulator = nameOf(instruction.getAccumulator()).str();
   return name + accumulator + "." + accumulator;
-}
-
-static bool isFloat8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
 }
 
 /// Words as the intrinsic has them: pairs of f16 as vectors, all else as they are.

@@ -97,6 +97,7 @@ SimulationReport tw::warpsim::simulate(const Program &program, const Launch &lau
   LaunchState state(program, launch, *program.findKernel(launch.kernel));
   if (uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2] != 0)
     report.statistics = runGrid(state);
+  report.isInterrupted = state.interrupts.isInterrupted;
   report.findings = state.findings.take();
   return report;
 }

@@ -80,7 +80,8 @@ struct LaunchOptions {
   /// are known to (some forty times slower).
   enum class Arithmetic { Fast, Exact } arithmetic = Arithmetic::Fast;
   std::vector<uint64_t> ctas; // linear numbers of the CTAs to run; empty: all
-  uint64_t maxStepsPerWarp = 100'000'000;
+  /// Instructions after which a warp counts as in an endless loop. No further CTA begins then.
+  uint64_t maxStepsPerWarp = 5'000'000;
   unsigned numThreads = 0; // host threads, 0: all cores
   bool checksRaces = true, checksInitialized = true;
   size_t maxFindings = 64;
@@ -101,6 +102,9 @@ struct Launch {
   LaunchOptions options;
   /// Output of device printf, called in CTA order per CTA; unset: standard output.
   std::function<void(const std::string &)> print;
+  /// Asked every few milliseconds on the thread that called `simulate`; true: stop here. May be
+  /// unset.
+  std::function<bool()> isInterrupted;
 };
 
 /// Counters of one launch, summed over CTAs.
@@ -125,6 +129,7 @@ struct Statistics {
 struct SimulationReport {
   std::vector<Finding> findings;
   Statistics statistics;
+  bool isInterrupted = false; // by Launch::isInterrupted: the rest is incomplete
   bool hasErrors() const;
   /// A JSON object {"findings": [...], "statistics": {...}}; keys as the fields above.
   std::string json(const Program &program) const;

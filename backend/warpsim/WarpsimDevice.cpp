@@ -1,6 +1,7 @@
 // The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
 #include "backend/warpsim/WarpsimDevice.h"
 #include "backend/warpsim/ptx/Parse.h"
+#include "runtime/Interrupts.h"
 #include <cstring>
 #include <mutex>
 
@@ -93,6 +94,18 @@ static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid) {
   return std::nullopt;
 }
 
+/// Programs that were chosen and are not there would silently not run.
+static std::optional<RuntimeError> checkChoice(const std::vector<uint64_t> &chosen,
+                                               uint64_t numPrograms) {
+  for (uint64_t program : chosen)
+    if (program >= numPrograms)
+      return RuntimeError{RuntimeError::Kind::Launch, "TW0402",
+                          "program " + std::to_string(program) +
+                              " is chosen to run, and the grid has " + std::to_string(numPrograms),
+                          "programs=[...] of tw.simulation.simulate are numbered from 0"};
+  return std::nullopt;
+}
+
 static bool isPointer(const ArtifactParameter &parameter) {
   return parameter.type.starts_with("*");
 }
@@ -141,7 +154,7 @@ static void addArguments(Launch &launch, const SimulatedKernel &kernel,
     const LaunchArgument &argument = arguments[i];
     memcpy(launch.parameters.data() + declared[i].offset, &argument.bits,
            std::min<size_t>(declared[i].bytes, sizeof(argument.bits)));
-    if (!isPointer(kernel.parameters[i]) || argument.bytes == 0)
+    if (!isPointer(kernel.parameters[i]))
       continue;
     launch.allocationOfParameter[i] = int(launch.allocations.size());
     // What the kernel does not store to by its own word is checked as if it could not.
@@ -203,13 +216,15 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
     std::lock_guard lock(mutex);
     launch.options = options;
   }
-  // Chosen CTAs that a smaller grid does not have are nothing to run.
   uint64_t numCtas = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  bool hasChoice = !launch.options.ctas.empty();
-  std::erase_if(launch.options.ctas, [&](uint64_t cta) { return cta >= numCtas; });
-  if (numCtas == 0 || (hasChoice && launch.options.ctas.empty()))
+  if (numCtas == 0)
     return std::nullopt;
+  if (std::optional<RuntimeError> error = checkChoice(launch.options.ctas, numCtas))
+    return error;
+  launch.isInterrupted = isInterrupted;
   SimulationReport report = simulate(kernel.program, launch);
+  if (report.isInterrupted)
+    return interruptError(kernel.symbol);
   {
     std::lock_guard lock(mutex);
     lastReport = report.json(kernel.program);

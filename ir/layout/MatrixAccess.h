@@ -1,4 +1,4 @@
-// Reading tiles from shared memory by warps in matrices of 8 rows of 16 bytes (PTX ISA, ldmatrix).
+// Reading tiles from shared memory by warps in matrices of 8 rows of 16 bytes (`ldmatrix`).
 #ifndef IR_LAYOUT_MATRIXACCESS_H
 #define IR_LAYOUT_MATRIXACCESS_H
 #include "ir/layout/LinearLayout.h"

@@ -1,4 +1,4 @@
-// Fragments of matrix instructions (PTX ISA, "Matrix Fragments for mma"). All are built alike: a
+// Fragments of matrix instructions ("Matrix Fragments for mma" of the ISA). All are built alike: a
 // lane holds 32 bits of neighbours along K, four lanes fill a row of 16 bytes, eight rows a matrix.
 #include "ir/simt/MmaLayouts.h"
 #include "llvm/Support/MathExtras.h"

@@ -216,7 +216,7 @@ def Simt_LoadMatrixOp : Simt_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {
   let summary = "the warp reads 1, 2 or 4 matrices of 8 rows of 16 bytes from shared memory";
   let description = [{
     Lane 8 i + r gives the address of row r of matrix i. Result i of lane l is the 32-bit word l % 4 of row l / 4 of
-    matrix i; `transposed`, the 16-bit elements 2 (l % 4) and 2 (l % 4) + 1 of column l / 4 (PTX ISA, ldmatrix).
+    matrix i; `transposed`, the 16-bit elements 2 (l % 4) and 2 (l % 4) + 1 of column l / 4 (`ldmatrix`).
   }];
   let arguments = (ins AnyType:$address, UnitAttr:$transposed);
   let results = (outs Variadic<I32>:$results);

@@ -231,10 +231,10 @@ static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, Operati
 //===-- The state ----------------------------------------------------------------------------===//
 
 static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *later) {
-  Ordering needed = orderingOfGlobal(earlier, later);
+  Ordering needed = earlier.isPastBarrier ? Ordering::None : orderingOfGlobal(earlier, later);
   for (const SharedAccessOf &a : sharedAccessesOf(earlier.op))
     for (const SharedAccessOf &b : sharedAccessesOf(later))
-      if (!areInDifferentSlots(a, b, earlier))
+      if (!areInDifferentSlots(a, b, earlier) && !(earlier.isPastBarrier && a.buffer == b.buffer))
         needed = std::max(needed, orderingOfShared(a, b));
   return needed;
 }
@@ -245,36 +245,48 @@ Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps) const {
     Ordering ordering = orderingOf(access, op);
     if (numWarps == 1)
       ordering = std::min(ordering, Ordering::Warp);
-    if (ordering == Ordering::Warp && access.isOrderedInWarp)
+    if (ordering == Ordering::Warp && access.isOrderedInWarp && !access.isInFlight)
       continue;
     needed = std::max(needed, ordering);
   }
   return needed;
 }
 
+static bool accessesSlot(Operation *op) {
+  return llvm::any_of(sharedAccessesOf(op),
+                      [](SharedAccessOf access) { return access.slot.getOperation() != nullptr; });
+}
+
 void PendingAccesses::beginNextIteration(Operation *loop) {
   for (Access &access : accesses)
-    if (isGlobalAccess(access.op) && loop->isProperAncestor(access.op) &&
-        loop->isAncestor(pointerOf(access.op).getParentRegion()->getParentOp()))
+    if (loop->isProperAncestor(access.op) &&
+        (accessesSlot(access.op) ||
+         (isGlobalAccess(access.op) &&
+          loop->isAncestor(pointerOf(access.op).getParentRegion()->getParentOp()))))
       access.loops.insert(loop);
 }
 
 void PendingAccesses::add(Operation *op) {
+  if (auto wait = dyn_cast<AsyncWaitOp>(op); wait && wait.getPending() == 0)
+    for (Access &access : accesses)
+      if (access.isInFlight)
+        access.isInFlight = access.isPastBarrier = access.isOrderedInWarp = false;
   if (sharedAccessesOf(op).empty() && !isGlobalAccess(op))
     return;
   auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
   if (found == accesses.end())
-    accesses.push_back({op});
-  else
-    found->isOrderedInWarp = false;
+    found = &accesses.emplace_back(Access{op});
+  if (found->isPastBarrier) // of the copies before it, only that they are in flight counts
+    found->loops.clear();
+  found->isOrderedInWarp = found->isPastBarrier = false;
+  found->isInFlight = isa<AsyncCopyOp>(op);
 }
 
 void PendingAccesses::order(Ordering barrier) {
   if (barrier == Ordering::Cta)
-    accesses.clear();
-  else
-    for (Access &access : accesses)
-      access.isOrderedInWarp = true;
+    llvm::erase_if(accesses, [](const Access &access) { return !access.isInFlight; });
+  for (Access &access : accesses)
+    (barrier == Ordering::Cta ? access.isPastBarrier : access.isOrderedInWarp) = true;
 }
 
 void PendingAccesses::merge(const PendingAccesses &other) {
@@ -285,6 +297,8 @@ void PendingAccesses::merge(const PendingAccesses &other) {
       continue;
     }
     found->isOrderedInWarp &= access.isOrderedInWarp;
+    found->isPastBarrier &= access.isPastBarrier;
+    found->isInFlight |= access.isInFlight;
     found->loops.insert(access.loops.begin(), access.loops.end());
   }
 }
@@ -293,7 +307,8 @@ bool PendingAccesses::operator==(const PendingAccesses &other) const {
   auto holds = [](const PendingAccesses &set, const Access &wanted) {
     return llvm::any_of(set.accesses, [&](const Access &access) {
       return access.op == wanted.op && access.isOrderedInWarp == wanted.isOrderedInWarp &&
-             access.loops == wanted.loops;
+             access.loops == wanted.loops && access.isInFlight == wanted.isInFlight &&
+             access.isPastBarrier == wanted.isPastBarrier;
     });
   };
   return accesses.size() == other.accesses.size() &&

@@ -30,6 +30,10 @@ public:
     bool isOrderedInWarp = false; // a barrier of each warp was passed since
     // The loops that went on since to another iteration, where their pointers may be others.
     llvm::SmallPtrSet<mlir::Operation *, 2> loops = {};
+    // An asynchronous copy that nothing has waited for: no barrier orders it with what takes its
+    // buffer's place. A barrier was passed: its own buffer's slots are in order, as the loop that
+    // copies waits for them.
+    bool isInFlight = false, isPastBarrier = false;
   };
 
 private:

@@ -84,6 +84,28 @@ static std::string describe(SharedType type, ArrayRef<int64_t> shape) {
   return text;
 }
 
+/// "load of line 12: f16[128, 32] in 4 slots, 32768 bytes"
+static std::string describe(const LiveBuffer &buffer) {
+  AllocSharedOp alloc = buffer.alloc;
+  std::string text =
+      (alloc.getName() + ": " + describe(alloc.getType(), alloc.getType().getShape())).str();
+  if (alloc.getSlots())
+    text += " in " + std::to_string(*alloc.getSlots()) + " slots";
+  return text + ", " + std::to_string(buffer.bytes) + " bytes";
+}
+
+/// The most iterations that a pipelined loop can have in work; 0 where that does not help.
+static uint64_t mostStages(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
+                           uint64_t limit) {
+  uint64_t fixed = 0, perStage = 0;
+  for (size_t i : peak.buffers) {
+    AllocSharedOp alloc = buffers[i].alloc;
+    uint64_t bytes = buffers[i].bytes / alloc.getSlots().value_or(1);
+    (alloc.getSlots() ? perStage : fixed) += bytes;
+  }
+  return perStage == 0 || fixed >= limit ? 0 : (limit - fixed) / perStage;
+}
+
 /// Names the buffers at the peak and the setting that fits.
 static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
                             uint64_t bytes, uint64_t limit) {
@@ -105,16 +127,14 @@ static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const Shared
   llvm::raw_string_ostream os(list);
   for (size_t i : peak.buffers) {
     AllocSharedOp buffer = buffers[i].alloc;
-    os << (list.empty() ? "" : "; ") << buffer.getName() << ": "
-       << describe(buffer.getType(), buffer.getType().getShape()) << ", " << buffers[i].bytes
-       << " bytes";
+    os << (list.empty() ? "" : "; ") << describe(buffers[i]);
     if (buffer.getLoc() != alloc.getLoc())
-      error.attachNote(buffer.getLoc())
-          << buffer.getName() << ": " << describe(buffer.getType(), buffer.getType().getShape())
-          << ", " << buffers[i].bytes << " bytes";
+      error.attachNote(buffer.getLoc()) << describe(buffers[i]);
   }
   std::string change =
-      divisor == 2 ? "halve the block size" : "divide the block size by " + std::to_string(divisor);
+      divisor == 2 ? "halve the tile" : "divide the tile by " + std::to_string(divisor);
+  if (uint64_t stages = mostStages(buffers, peak, limit))
+    change = "use num_stages=" + std::to_string(stages) + ", or " + change;
   error.attachNote(alloc.getLoc())
       << "in use at once: " << list << "; " << change
       << (peak.buffers.size() > 1 ? " that they share" : "")

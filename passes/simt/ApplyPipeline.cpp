@@ -19,6 +19,7 @@ struct Rewriter {
 
   void run();
   void allocate();
+  Value hasIteration(int64_t number);
   Value iterationBound();
   SmallVector<Value> startCopies(Value induction, ArrayRef<Value> state, Value exists, Value slot,
                                  std::optional<int64_t> phase);
@@ -105,6 +106,23 @@ SmallVector<Value> Rewriter::startCopies(Value induction, ArrayRef<Value> state,
   return next;
 }
 
+/// Whether the loop has an iteration of this number, counted from 0. lower + number * step < upper
+/// may overflow; (upper - lower - 1) / number >= step, without signs, is the same and does not.
+Value Rewriter::hasIteration(int64_t number) {
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
+  if (number == 0)
+    return exists;
+  Type type = lower.getType();
+  Value reach = arith::SubIOp::create(builder, loc, upper, lower);
+  reach = arith::SubIOp::create(builder, loc, reach, integer(type, 1));
+  if (number > 1)
+    reach = arith::DivUIOp::create(builder, loc, reach, integer(type, number));
+  Value isNear =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, reach, loop.getStep());
+  return arith::AndIOp::create(builder, loc, exists, isNear);
+}
+
 /// Starts the copies of the first iterations; returns the carried values of the one after them.
 SmallVector<Value> Rewriter::prologue() {
   SmallVector<Value> state;
@@ -114,9 +132,8 @@ SmallVector<Value> Rewriter::prologue() {
   for (int64_t iteration = 0; iteration < distance(); ++iteration) {
     if (iteration > 0)
       induction = arith::AddIOp::create(builder, loc, induction, loop.getStep());
-    Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, induction,
-                                         loop.getUpperBound());
-    state = startCopies(induction, state, exists, slotNumber(iteration), std::nullopt);
+    state =
+        startCopies(induction, state, hasIteration(iteration), slotNumber(iteration), std::nullopt);
   }
   return state;
 }
@@ -154,17 +171,19 @@ void Rewriter::replaceLoads(Value slot) {
   }
 }
 
-/// The first value of the induction variable for which there is no iteration `distance()` later.
+/// The induction variable is below it where there is an iteration `distance()` later.
 Value Rewriter::iterationBound() {
   Value steps = integer(loop.getStep().getType(), distance());
   Value ahead = arith::MulIOp::create(builder, loc, loop.getStep(), steps);
-  return arith::SubIOp::create(builder, loc, loop.getUpperBound(), ahead);
+  Value bound = arith::SubIOp::create(builder, loc, loop.getUpperBound(), ahead);
+  return arith::SelectOp::create(builder, loc, hasIteration(distance()), bound,
+                                 loop.getLowerBound());
 }
 
 void Rewriter::run() {
   allocate();
-  Value bound = iterationBound();
   SmallVector<Value> state = prologue();
+  Value bound = iterationBound();
   SmallVector<Value> inits(loop.getInitArgs());
   size_t numOwn = inits.size();
   llvm::append_range(inits, state);
@@ -205,7 +224,7 @@ void Rewriter::run() {
     loop.getResult(i).replaceAllUsesWith(next.getResult(i));
   builder.setInsertionPointAfter(next);
   AsyncWaitOp::create(builder, loc, 0);
-  next.emitRemark("pipelined: the copies of ")
+  next.emitRemark("[TW0356] pipelined: the copies of ")
       << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads") << " run "
       << distance() << " iterations ahead";
   loop.erase();

@@ -99,9 +99,3 @@ VectorAccess tw::simt::vectorAccess(const Alignment &alignment, Value ptr, Value
   best.registers = registersInOrder(layout.numBits(Place::Register), bestBits);
   return best;
 }
-
-unsigned tw::simt::vectorElements(Value ptr, Value mask, const LinearLayout &layout,
-                                  unsigned maxBits) {
-  auto function = ptr.getParentRegion()->getParentOfType<FunctionOpInterface>();
-  return vectorAccess(Alignment(function), ptr, mask, layout, maxBits).vector;
-}

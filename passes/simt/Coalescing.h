@@ -22,10 +22,6 @@ VectorAccess vectorAccess(const Alignment &alignment, mlir::Value ptr, mlir::Val
 /// The groups of `vector` neighbours along `dim`, where a layout has them.
 llvm::SmallVector<uint32_t, 16> neighbourGroups(const LinearLayout &layout, unsigned dim,
                                                 unsigned vector);
-/// The size of these groups, with the facts of `ptr`'s function computed anew: for a single
-/// question.
-unsigned vectorElements(mlir::Value ptr, mlir::Value mask, const LinearLayout &layout,
-                        unsigned maxBits);
 
 /// What an access allows along its dimension of consecutive addresses, whatever the layout.
 struct AccessShape {

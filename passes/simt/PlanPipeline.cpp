@@ -1,12 +1,14 @@
 // Finds the loads of a loop that can be copied ahead of the iteration that needs them.
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/simt/AsyncCopies.h"
 #include "passes/simt/LoopPipeline.h"
 #include "passes/simt/SharedStaging.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace tw;
@@ -70,9 +72,24 @@ void Planner::collectProducts(bool isAsked) {
   });
 }
 
-/// Whether the loop may write what the load reads: then it cannot be read early.
+/// Whether the program may learn here that others have written: by a scalar atomic that acquires.
+static bool acquires(Operation *op) {
+  auto ofScalar = [](auto atomic) {
+    tile::MemoryOrder order = atomic.getOrder();
+    return !isa<RankedTensorType>(atomic.getType()) && !atomic->use_empty() &&
+           (order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel);
+  };
+  return llvm::TypeSwitch<Operation *, bool>(op)
+      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(ofScalar)
+      .Default([](Operation *) { return false; });
+}
+
+/// Whether the loop, or others that it waits for, may write what the load reads: then it cannot be
+/// read early.
 bool Planner::isOverwritten(LoadOp load) {
   WalkResult result = loop.getBody()->walk([&](Operation *op) -> WalkResult {
+    if (acquires(op))
+      return WalkResult::interrupt();
     if (isa<tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op) &&
         mayAlias(load.getPtr(), op->getOperand(0)))
       return WalkResult::interrupt();
@@ -160,7 +177,7 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
     if (std::optional<PipelinedLoad> load = planner.tryLoad(cast<LoadOp>(op)))
       pipeline.loads.push_back(*load);
     else
-      op->emitRemark("this load is not copied ahead of the iterations that need it");
+      op->emitRemark("[TW0356] this load is not copied ahead of the iterations that need it");
   if (pipeline.loads.empty())
     return std::nullopt;
   pipeline.ahead = planner.ahead.takeVector();

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
+#include "passes/math/ExpandArith.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -22,10 +23,6 @@ using tile::InputPrecision;
 using tile::MmaAttr;
 
 //===-- Instructions -------------------------------------------------------------------------===//
-
-static bool isFloat8(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
 
 /// The instruction's type for an operand: tf32 for f32 that may be rounded.
 static Type operandType(Type element, InputPrecision precision) {
@@ -146,7 +143,7 @@ static std::string describe(Type tile) {
 }
 
 static void explainFallback(DotOp dot) {
-  InFlightDiagnostic remark = dot.emitRemark("product by scalar multiply-adds: no matrix "
+  InFlightDiagnostic remark = dot.emitRemark("[TW0355] product by scalar multiply-adds: no matrix "
                                              "instruction multiplies ")
                               << describe(dot.getA().getType()) << " by "
                               << describe(dot.getB().getType()) << " into "

@@ -1,5 +1,6 @@
 // Python's view of running kernels: launches, the cache's counters, targets and threads.
 #include "python/bindings/Bindings.h"
+#include "runtime/Interrupts.h"
 #include <bit>
 #include <pybind11/stl.h>
 
@@ -99,9 +100,18 @@ static py::object launchKernel(Kernel &kernel, int32_t x, int32_t y, int32_t z,
     py::gil_scoped_release released;
     error = api::launch(*kernel.compiled, LaunchGrid{{x, y, z}, stream}, arguments);
   }
+  if (PyErr_Occurred()) // what `raisesSignal` has left
+    throw py::error_already_set();
   if (error)
     return python::toDict(*error);
   return py::none();
+}
+
+/// Runs Python's handlers of signals that have arrived; true when one raises, Ctrl-C's for example.
+/// The exception stays until the launch returns. Only the main thread has signals.
+static bool raisesSignal() {
+  py::gil_scoped_acquire acquired;
+  return PyErr_CheckSignals() != 0;
 }
 
 static py::dict cacheStatistics() {
@@ -177,13 +187,15 @@ static void defineMemory(py::module_ &module) {
 
 static bool setSimulationOptions(const std::string &device, const std::string &schedule,
                                  uint64_t seed, std::vector<uint64_t> programs,
-                                 const std::string &completion, const std::string &arithmetic) {
-  return api::setSimulationOptions(device,
-                                   {schedule, seed, std::move(programs), completion, arithmetic});
+                                 const std::string &completion, const std::string &arithmetic,
+                                 uint64_t maxSteps) {
+  return api::setSimulationOptions(
+      device, {schedule, seed, std::move(programs), completion, arithmetic, maxSteps});
 }
 
 void python::defineRuntime(py::module_ &module) {
   defineMemory(module);
+  setInterruptCheck(&raisesSignal);
   module.def("launch", &launchKernel, py::arg("kernel"), py::arg("x"), py::arg("y"), py::arg("z"),
              py::arg("values"), py::arg("memory"), py::arg("stream") = 0);
   module.def("cache_statistics", &cacheStatistics);
@@ -196,7 +208,8 @@ void python::defineRuntime(py::module_ &module) {
   module.def("simulation_report", &api::simulationReport, py::arg("device"));
   module.def("set_simulation_options", &setSimulationOptions, py::arg("device"),
              py::arg("schedule"), py::arg("seed"), py::arg("programs"),
-             py::arg("completion") = "late", py::arg("arithmetic") = "fast");
+             py::arg("completion") = "late", py::arg("arithmetic") = "fast",
+             py::arg("max_steps") = 0);
   module.def("build_id", &api::buildId);
   module.def("set_num_threads", &api::setNumThreads, py::arg("count"));
   module.def("num_threads", &api::numThreads);

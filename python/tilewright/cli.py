@@ -8,6 +8,7 @@ import difflib
 import importlib.util
 import os
 import sys
+import traceback
 import types
 import warnings
 from collections.abc import Iterable, Sequence
@@ -269,6 +270,18 @@ def _split(text: str) -> list[str]:
     return [part for part in parts if part.strip()]
 
 
+def _describe_failure(file: str, error: Exception) -> str:
+    """Why a file cannot be imported: the lines of others than Tilewright and Python's importer."""
+    own = str(Path(__file__).parent)
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not frame.filename.startswith((own, "<frozen importlib"))
+    ]
+    lines = traceback.format_list(frames) + traceback.format_exception_only(error)
+    return f"{file} cannot be imported:\n{''.join(lines).rstrip()}"
+
+
 def _load_kernel(place: str) -> Any:
     file, _, name = place.rpartition(":")
     if not file or not name.isidentifier():
@@ -276,10 +289,17 @@ def _load_kernel(place: str) -> Any:
     spec = importlib.util.spec_from_file_location(Path(file).stem, file)
     if spec is None or spec.loader is None:
         raise ValueError(f"{file} is not a Python file")
+    if not Path(file).is_file():
+        raise FileNotFoundError(f"there is no file {file}")
     module: types.ModuleType = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     sys.path.insert(0, str(Path(file).resolve().parent))  # as for a script: its own imports work
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except TilewrightError:
+        raise
+    except Exception as error:
+        raise ImportError(_describe_failure(file, error)) from error
     if not hasattr(module, name):
         raise ValueError(f"{file} defines no {name}")
     return getattr(module, name)

@@ -455,11 +455,12 @@ PAGES: dict[str, Page] = {
         "Use smaller tiles, or fewer stages.",
     ),
     "TW0312": Page(
-        "an operation that this GPU cannot do",
+        "an operation or a tile that this GPU cannot do",
         "The operation or its element type has no instruction and no replacement on this "
-        "architecture.",
-        "tw.lgamma(x)  # of float64 elements, on sim:sm_80",
-        "The report names the alternative; compute it in float32, for example.",
+        "architecture, or the elements of a tile are more than twice as many as the registers of "
+        "the program's threads.",
+        "tw.arange(0, 131072)  # on sim:sm_80, with 4 warps",
+        "The report names the alternative: compute in float32, use smaller tiles or more warps.",
     ),
     "TW0313": Page(
         "too many warps",
@@ -510,6 +511,23 @@ PAGES: dict[str, Page] = {
         "read after it was written.",
         "tw.trans(tile)",
         "Nothing has to be done; barriers in loops cost the most.",
+    ),
+    "TW0355": Page(
+        "a product without matrix instructions (remark)",
+        "The GPU has no matrix instruction for these types and extents, so the product is computed by "
+        "scalar multiply-adds, which are many times slower.",
+        'tw.dot(x, y, input_precision="ieee")  # of float32 tiles',
+        "Use float16 or bfloat16 operands, or input_precision 'tf32' or 'tf32x3' for float32, and "
+        "extents of at least 16.",
+    ),
+    "TW0356": Page(
+        "loads that are copied ahead of a loop's iterations, or are not (remark)",
+        "Operands of products in a loop are copied into shared memory num_stages - 1 iterations "
+        "ahead. A load stays in its iteration where its address depends on a branch or a product, "
+        "where the loop may write what it reads or waits for others, where masked elements are not "
+        "0, or where the pieces that can be copied are smaller than 4 bytes.",
+        "tw.load(p, mask=m, other=1.0)  # an operand of tw.dot in a loop",
+        "Use aligned arrays, other=0, and num_stages=1 where nothing is to run ahead.",
     ),
     "TW0501": Page(
         "a kernel cache that cannot be used",
@@ -626,6 +644,13 @@ PAGES: dict[str, Page] = {
         "Names such as nvidia:sm_80 say for which GPU to compile; nothing runs there.",
         'with tw.device("nvidia:sm_80"): kernel[grid](x)',
         "Launch on sim:sm_80, or on cuda:0 where there is a GPU.",
+    ),
+    "TW0614": Page(
+        "an interrupted launch",
+        "The launch was stopped before all programs had run. In Python that is Ctrl-C, and "
+        "KeyboardInterrupt is raised.",
+        "",
+        "Launch again; what the arrays hold is a part of the result.",
     ),
     "TW0620": Page(
         "no CUDA driver",

@@ -24,6 +24,7 @@ from .native import native
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")
 COMPLETIONS = ("late", "early", "random")
 ARITHMETICS = ("fast", "exact")
+MAX_STEPS = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -66,20 +67,24 @@ def simulate(
     programs: Sequence[int] = (),
     completion: str = "late",
     arithmetic: str = "fast",
+    max_steps: int = MAX_STEPS,
 ) -> Iterator[None]:
     """Choose how the launches of a `with` block on a simulated device run.
 
     `schedule` is the order in which warps advance: "round-robin", "greedy", "reverse", or "random"
     with its `seed`. `programs` are the linear numbers of the only programs of a large grid to run;
-    all when empty. `completion` says when asynchronous copies arrive: "late", at the wait that
-    requires it, "early", when they are issued, or "random", with the same `seed`. `arithmetic` of
-    matrix instructions is "fast", a chain of fused multiply-adds, or "exact", rounded as the
-    target's tensor cores do. Raises LaunchError for an unknown device, ValueError for an unknown
-    word or a negative number.
+    all when empty; a launch whose grid lacks one raises LaunchError. `completion` says when
+    asynchronous copies arrive: "late", at the wait that requires it, "early", when they are issued,
+    or "random", with the same `seed`. `arithmetic` of matrix instructions is "fast", a chain of
+    fused multiply-adds, or "exact", rounded as the target's tensor cores do. A warp that has run `max_steps` instructions counts as in an endless
+    loop. Raises LaunchError for an unknown device, ValueError for an unknown word or a number out
+    of range.
     """
     check_device(device)
     if outside := [program for program in programs if not 0 <= program < 1 << 63]:
         raise ValueError(f"programs are numbered from 0; {outside[0]} is none")
+    if not 1 <= max_steps < 1 << 63:
+        raise ValueError(f"max_steps is 1 or more, not {max_steps}")
     for name, value, known in (
         ("completion", completion, COMPLETIONS),
         ("arithmetic", arithmetic, ARITHMETICS),
@@ -87,7 +92,7 @@ def simulate(
         if value not in known:
             raise ValueError(f"no {name} {value!r}; there are {', '.join(known)}")
     if not native().set_simulation_options(
-        device, schedule, seed, list(programs), completion, arithmetic
+        device, schedule, seed, list(programs), completion, arithmetic, max_steps
     ):
         raise ValueError(
             f"no schedule {schedule!r} on {device!r}; there are {', '.join(SCHEDULES)} on sim:..."

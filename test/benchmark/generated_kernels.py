@@ -54,11 +54,90 @@ def layer_norm(out, x, weight, bias, means, scales, row_stride, columns, eps, BL
         tl.store(out + c, (value - mean) * scale * w + b, mask=inside)
 
 
-# name -> signature (":16": divisible by 16), in the order of the parameters before BLOCK
+@jit
+def matmul(
+    a, b, c, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
+    BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+):  # fmt: skip
+    pid = tl.program_id(0)
+    tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
+    per_group = GROUP * tiles_n
+    first_m = (pid // per_group) * GROUP
+    rows = min(tiles_m - first_m, GROUP)
+    tile_m = first_m + (pid % per_group) % rows
+    tile_n = (pid % per_group) // rows
+    tl.assume(tile_m >= 0)
+    tl.assume(tile_n >= 0)
+    # Rows beyond the end read others again: their products are not stored.
+    m = (tile_m * BM + tl.arange(0, BM)) % M
+    n = (tile_n * BN + tl.arange(0, BN)) % N
+    k = tl.arange(0, BK)
+    a_at = a + m[:, None] * stride_am + k[None, :] * stride_ak
+    b_at = b + k[:, None] * stride_bk + n[None, :] * stride_bn
+    acc = tl.zeros((BM, BN), dtype=tl.float32)
+    for start in range(0, tl.cdiv(K, BK)):
+        left = K - start * BK
+        x = tl.load(a_at, mask=k[None, :] < left, other=0.0)
+        y = tl.load(b_at, mask=k[:, None] < left, other=0.0)
+        acc = tl.dot(x, y, acc)
+        a_at += BK * stride_ak
+        b_at += BK * stride_bk
+    m = tile_m * BM + tl.arange(0, BM)
+    n = tile_n * BN + tl.arange(0, BN)
+    inside = (m[:, None] < M) & (n[None, :] < N)
+    tl.store(c + m[:, None] * stride_cm + n[None, :] * stride_cn, acc.to(tl.float16), mask=inside)
+
+
+@jit
+def attention(
+    q, k, v, out, scale, head_stride, row_stride, length,
+    BM: tl.constexpr, BN: tl.constexpr, D: tl.constexpr, CAUSAL: tl.constexpr,
+):  # fmt: skip
+    tile = tl.program_id(0)
+    base = tl.program_id(1).to(tl.int64) * head_stride
+    m = tile * BM + tl.arange(0, BM)
+    d = tl.arange(0, D)
+    rows = m[:, None] * row_stride + d[None, :]
+    query = tl.load(q + base + rows, mask=m[:, None] < length, other=0.0)
+    peak = tl.full([BM], -float("inf"), tl.float32)
+    norm = tl.zeros([BM], tl.float32)
+    acc = tl.zeros([BM, D], tl.float32)
+    end = length
+    if CAUSAL:
+        end = tl.minimum((tile + 1) * BM, length)
+    for start in range(0, end, BN):
+        n = start + tl.arange(0, BN)
+        inside = n < length
+        key = tl.load(k + base + n[None, :] * row_stride + d[:, None], mask=inside[None, :], other=0.0)
+        score = tl.dot(query, key)
+        score = tl.where(inside[None, :], score, -float("inf"))
+        if CAUSAL:
+            score = tl.where(m[:, None] >= n[None, :], score, -float("inf"))
+        new_peak = tl.maximum(peak, tl.max(score, 1) * scale)
+        p = tl.exp2(score * scale - new_peak[:, None])
+        shrink = tl.exp2(peak - new_peak)
+        norm = norm * shrink + tl.sum(p, 1)
+        value = tl.load(v + base + n[:, None] * row_stride + d[None, :], mask=inside[:, None], other=0.0)
+        acc = tl.dot(p.to(tl.float16), value, acc * shrink[:, None])
+        peak = new_peak
+    tl.store(out + base + rows, (acc / norm[:, None]).to(tl.float16), mask=m[:, None] < length)
+
+
+# name -> signature (":16": divisible by 16; 1: equal to it) of the parameters before the constants
 SIGNATURES = {
     "add": "*fp32:16 *fp32:16 *fp32:16 i32:16",
     "softmax": "*fp32:16 *fp32:16 i32:16 i32:16",
     "layer_norm": "*fp16:16 *fp16:16 *fp16:16 *fp16:16 *fp32:16 *fp32:16 i32:16 i32:16 fp32",
+    "matmul": "*fp16:16 *fp16:16 *fp16:16 i32:16 i32:16 i32:16 i32:16 i32:1 i32:16 i32:1 i32:16 i32:1",
+    "attention": "*fp16:16 *fp16:16 *fp16:16 *fp16:16 fp32 i32:16 i32:16 i32:16",
 }
-BLOCK = 1024
+ROW = {"BLOCK": 1024}
+CONSTANTS = {
+    "add": ROW,
+    "softmax": ROW,
+    "layer_norm": ROW,
+    "matmul": {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8},
+    "attention": {"BM": 128, "BN": 64, "D": 64, "CAUSAL": True},
+}
 NUM_WARPS = 4
+NUM_STAGES = {"matmul": 4}  # others: 3

@@ -37,14 +37,16 @@ def result_of(compiled: Any, to_ptx: float, total: float, stages: dict[str, floa
 
 def compile_tilewright(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
     kernel = getattr(kernels, name)
-    names = [parameter.name for parameter in kernel.parameters][:-1]
+    constants = kernels.CONSTANTS[name]
+    names = [p.name for p in kernel.parameters if p.name not in constants]
     signature = dict(zip(names, kernels.SIGNATURES[name].split(), strict=True))
     start = time.perf_counter()
     compiled = kernel.compile(
         signature,
-        {"BLOCK": kernels.BLOCK},
+        constants,
         device=f"nvidia:sm_{arch}",
         num_warps=kernels.NUM_WARPS,
+        num_stages=kernels.NUM_STAGES.get(name, 3),
     )
     total = (time.perf_counter() - start) * 1e3
     if compiled.origin != "compiled":
@@ -66,9 +68,12 @@ def compile_triton(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
 
     kernel = getattr(kernels, name)
     entries = kernels.SIGNATURES[name].split()
-    names = kernel.arg_names
-    signature = {n: e.removesuffix(":16") for n, e in zip(names, entries, strict=False)}
-    signature["BLOCK"] = "constexpr"
+    constants = kernels.CONSTANTS[name]
+    # What equals 1 is a constant in Triton.
+    values = {n: 1 for n, e in zip(kernel.arg_names, entries, strict=False) if e.endswith(":1")}
+    values |= constants
+    kinds = {n: e.removesuffix(":16") for n, e in zip(kernel.arg_names, entries, strict=False)}
+    signature = kinds | dict.fromkeys(values, "constexpr")
     divisible = {(i,): [["tt.divisibility", 16]] for i, e in enumerate(entries) if ":16" in e}
     stages: dict[str, float] = {}
 
@@ -81,9 +86,15 @@ def compile_triton(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as cache:
         triton.knobs.cache.dir = cache
         source = ASTSource(
-            kernel, signature, {(len(entries),): kernels.BLOCK}, attrs=divisible
+            kernel,
+            signature,
+            {(kernel.arg_names.index(n),): value for n, value in values.items()},
+            attrs=divisible,
         )
-        options = {"num_warps": kernels.NUM_WARPS}
+        options = {
+            "num_warps": kernels.NUM_WARPS,
+            "num_stages": kernels.NUM_STAGES.get(name, 3),
+        }
         compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
         total = (time.perf_counter() - start) * 1e3
     to_ptx = sum(ms for stage, ms in stages.items() if stage != "cubin")

@@ -259,3 +259,30 @@ def test_what_is_wrong_on_the_command_line_is_said(
     assert run_compile(PLACE, *arguments) == 1
     error = capsys.readouterr().err
     assert text in error and "Traceback" not in error
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x = 1\ny = x.missing\n", ["line 2", "y = x.missing", "AttributeError: 'int' object"]),
+        ("def kernel(:\n    pass\n", ["line 1", "def kernel(:", "SyntaxError"]),
+        ("\nimport no_such_module\n", ["line 2", "import no_such_module", "ModuleNotFoundError"]),
+        ("import tilewright as tw\ntw.jit(3)\n", ["line 2", "tw.jit(3)", "TypeError"]),
+    ],
+)
+def test_a_file_that_cannot_be_imported_is_said_with_its_line(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, text: str, said: list[str]
+) -> None:
+    file = tmp_path / "broken.py"
+    file.write_text(text)
+    assert run_compile(f"{file}:kernel") == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"tilewright: {file} cannot be imported:")
+    for part in (str(file), *said):
+        assert part in error
+    assert "Traceback" not in error and "importlib" not in error and "tilewright/" not in error
+
+
+def test_a_file_that_is_not_there_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_compile("missing.py:kernel") == 1
+    assert capsys.readouterr().err == "tilewright: there is no file missing.py\n"

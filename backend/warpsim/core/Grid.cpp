@@ -28,11 +28,13 @@ private:
   void giveBack(std::unique_ptr<Cta> cta, Turn turn);
   /// All CTAs have begun, and each has had its turns in vain. Final once none is running.
   bool isStuck(uint64_t turns) const {
-    return nextIndex == count && !waiting.empty() &&
-           fruitlessTurns > turns * (waiting.size() + numRunning);
+    return !hasNext() && !waiting.empty() && fruitlessTurns > turns * (waiting.size() + numRunning);
   }
   bool rotateWaiting();
   void endWaiting();
+  void waitForChange(std::unique_lock<std::mutex> &lock);
+  /// Whether CTAs may still begin.
+  bool hasNext() const { return nextIndex < count && !launch.hasHitStepLimit; }
   void print();
   uint64_t numberOf(uint64_t index) const {
     const std::vector<uint64_t> &chosen = launch.launch.options.ctas;
@@ -80,21 +82,32 @@ bool GridRun::rotateWaiting() {
   return hasRotated;
 }
 
-/// Those that are left wait for what nobody does.
+/// Those that are left wait for what nobody does: unless a limit has stopped whom they wait for.
 void GridRun::endWaiting() {
   for (std::unique_ptr<Cta> &cta : waiting) {
-    cta->reportDeadlock();
+    if (!launch.hasHitStepLimit)
+      cta->reportDeadlock();
     printed[cta->number] = std::move(cta->printed);
     idle.push_back(std::move(cta));
   }
   waiting.clear();
 }
 
+/// Until another thread is done with a CTA. The launching thread wakes up to poll for interrupts.
+void GridRun::waitForChange(std::unique_lock<std::mutex> &lock) {
+  if (!launch.interrupts.isLauncher())
+    return changed.wait(lock);
+  changed.wait_for(lock, InterruptPoll::kInterval);
+  lock.unlock();
+  launch.interrupts.poll();
+  lock.lock();
+}
+
 /// The next CTA to run, or null when there is none left.
 std::unique_ptr<Cta> GridRun::take(std::unique_lock<std::mutex> &lock) {
-  while (true) {
+  while (!launch.interrupts.isInterrupted) {
     if (isStuck(kTurnsBeforeRotation) && numRunning > 0) {
-      changed.wait(lock);
+      waitForChange(lock);
       continue;
     }
     if (isStuck(kTurnsBeforeRotation) && rotateWaiting())
@@ -102,8 +115,8 @@ std::unique_ptr<Cta> GridRun::take(std::unique_lock<std::mutex> &lock) {
     if (isStuck(kFruitlessTurns))
       endWaiting();
     // CTAs that wait go before new ones, unless all have been tried in vain: so few are in memory.
-    bool mayResume = !waiting.empty() && (nextIndex == count || fruitlessTurns < waiting.size());
-    if (!mayResume && nextIndex < count)
+    bool mayResume = !waiting.empty() && (!hasNext() || fruitlessTurns < waiting.size());
+    if (!mayResume && hasNext())
       return startNext();
     if (mayResume) {
       std::unique_ptr<Cta> cta = std::move(waiting.front());
@@ -112,8 +125,9 @@ std::unique_ptr<Cta> GridRun::take(std::unique_lock<std::mutex> &lock) {
     }
     if (numRunning == 0)
       return nullptr;
-    changed.wait(lock);
+    waitForChange(lock);
   }
+  return nullptr;
 }
 
 void GridRun::giveBack(std::unique_ptr<Cta> cta, Turn turn) {
@@ -134,6 +148,7 @@ void GridRun::work() {
     ++numRunning;
     lock.unlock();
     Turn turn = cta->run();
+    launch.interrupts.poll();
     lock.lock();
     --numRunning;
     giveBack(std::move(cta), turn);

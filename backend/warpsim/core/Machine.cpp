@@ -32,7 +32,7 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
       numWarps((numThreads + kWarpSize - 1) / kWarpSize), arch(program.arch()),
       sharedBytes(sharedBytesOf(program, launch)), localBytes(localBytesOf(program)),
       prepared(program.code.size() + 1), memory(program, launch),
-      findings(program, launch.options.maxFindings) {
+      findings(program, launch.options.maxFindings), interrupts(launch.isInterrupted) {
   for (size_t i = 0; i < program.code.size(); ++i) {
     const Instruction &instruction = program.code[i];
     if (instruction.op < Op::FirstOfCore)
@@ -91,7 +91,7 @@ void Cta::start(uint64_t linear) {
               launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   released.clear();
   printed.clear();
-  clock = 0;
+  clock = nextPoll = 0;
   isStopped = false;
   lastWarp = launch.numWarps - 1;
   random.seed(launch.launch.options.seed * 0x9e3779b97f4a7c15 + linear);
@@ -120,6 +120,32 @@ bool Cta::isFruitless(Warp &warp) {
   warp.poll.fruitless = 0;
   ++warp.poll.turns;
   return true;
+}
+
+/// The other warps may wait for this one, so the whole CTA ends.
+void Cta::stopAtLimit(Warp &warp, int32_t pc, LaneMask active) {
+  report(Kind::StepLimit, warp, unsigned(__builtin_ctz(active)), pc, [&](Finding &finding) {
+    finding.message = "the warp has run " + std::to_string(launch.launch.options.maxStepsPerWarp) +
+                      " instructions: it may be in an endless loop";
+  });
+  launch.hasHitStepLimit = true;
+  isStopped = true;
+}
+
+bool InterruptPoll::poll() {
+  if (isLauncher() && Clock::now() >= next) {
+    if (ask())
+      isInterrupted = true;
+    next = Clock::now() + kInterval;
+  }
+  return isInterrupted;
+}
+
+bool Cta::isInterrupted() {
+  constexpr uint64_t kInstructionsBetweenPolls = 4096;
+  nextPoll = clock + kInstructionsBetweenPolls;
+  isStopped |= launch.interrupts.poll();
+  return isStopped;
 }
 
 /// Runs the plain instructions from here on, as far as the lanes stay together.
@@ -167,13 +193,10 @@ Cta::Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
     LaneMask active = top.mask;
     ++executed[pc];
     ++clock;
-    if (++warp.steps > limit) {
-      report(Kind::StepLimit, warp, unsigned(__builtin_ctz(active)), pc, [&](Finding &finding) {
-        finding.message = "the warp has run " + std::to_string(limit) + " instructions";
-      });
-      exitLanes(warp, warp.lanes);
-      continue;
-    }
+    if (++warp.steps > limit)
+      stopAtLimit(warp, pc, active);
+    if (isStopped || (clock >= nextPoll && isInterrupted()))
+      return Stop::Ended;
     bool isAny = readGuard(warp, instruction, pc, active);
     statistics.threadInstructions += uint64_t(__builtin_popcount(active));
     if (instruction.op == Op::Bra || !isAny) {

@@ -5,7 +5,9 @@
 #include "backend/warpsim/core/Findings.h"
 #include "backend/warpsim/core/Memory.h"
 #include "backend/warpsim/core/Warp.h"
+#include <chrono>
 #include <random>
+#include <thread>
 
 namespace tw::warpsim {
 
@@ -34,6 +36,24 @@ struct SyncTable {
 };
 
 /// What all CTAs of a launch share.
+/// Asks the launch whether to stop: only on the thread that launched, and not all the time.
+class InterruptPoll {
+public:
+  explicit InterruptPoll(const std::function<bool()> &ask)
+      : ask(ask), launcher(std::this_thread::get_id()), next(Clock::now() + kInterval) {}
+  static constexpr std::chrono::milliseconds kInterval{50};
+  bool isLauncher() const { return ask && std::this_thread::get_id() == launcher; }
+  /// True when the launch is to stop.
+  bool poll();
+  std::atomic<bool> isInterrupted = false;
+
+private:
+  using Clock = std::chrono::steady_clock;
+  const std::function<bool()> &ask;
+  std::thread::id launcher;
+  Clock::time_point next; // only of the launching thread
+};
+
 struct LaunchState {
   LaunchState(const Program &program, const Launch &launch, const Function &kernel);
   const Program &program;
@@ -47,6 +67,8 @@ struct LaunchState {
   GlobalMemory memory;
   FindingLog findings;
   SyncTable released;
+  InterruptPoll interrupts;
+  std::atomic<bool> hasHitStepLimit = false; // no further CTA begins
 };
 
 enum class Turn { Finished, Progressed, Waited };
@@ -78,7 +100,7 @@ public:
   Statistics statistics;
   std::vector<uint64_t> executed;    // warp instructions by pc
   std::vector<uint32_t> regionHints; // by pc: index of the region last touched
-  bool isStopped = false;            // by a trap or a failed assertion
+  bool isStopped = false;            // by a trap, a failed assertion, a limit or an interrupt
 
   std::array<uint32_t, 3> threadPosition(unsigned warp, unsigned lane) const;
   /// Counts a fault; `describe` fills in the finding when its details are wanted.
@@ -94,10 +116,13 @@ private:
   void executeControl(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
   bool readGuard(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask &active);
   bool isFruitless(Warp &warp);
+  bool isInterrupted();
+  void stopAtLimit(Warp &warp, int32_t pc, LaneMask active);
   Warp *nextWarp();
   uint64_t sliceLength();
 
   unsigned lastWarp = 0;
+  uint64_t nextPoll = 0; // value of `clock`
   std::mt19937_64 random;
   std::vector<bool> isSpinning; // by warp, since somebody last got on
 };

@@ -37,9 +37,20 @@ GlobalMemory::GlobalMemory(const Program &program, const Launch &launch) {
   addVariables(constImage, program.constImage, program.constBase, "constants", true);
   std::sort(regions.begin(), regions.end(),
             [](const Region &a, const Region &b) { return a.base < b.base; });
+  addEmptyArrays(launch);
   for (Region &region : regions)
     if (!region.isReadOnly && launch.options.checksRaces)
       region.shadow = std::make_unique<PagedShadow>(region.base, region.end - region.base);
+}
+
+void GlobalMemory::addEmptyArrays(const Launch &launch) {
+  for (const Allocation &allocation : launch.allocations) {
+    if (allocation.bytes)
+      continue;
+    Region &region = emptyArrays[&allocation];
+    region.name = allocation.name;
+    region.base = region.end = allocation.base;
+  }
 }
 
 void GlobalMemory::addVariables(std::string &image, const std::string &initial, uint64_t base,
@@ -69,7 +80,9 @@ Region *GlobalMemory::find(uint64_t address, uint32_t &hint) {
 
 Region *GlobalMemory::regionOf(const Allocation &allocation) {
   uint32_t hint = 0;
-  return allocation.bytes ? find(allocation.base, hint) : nullptr;
+  if (auto empty = emptyArrays.find(&allocation); empty != emptyArrays.end())
+    return &empty->second;
+  return find(allocation.base, hint);
 }
 
 const Region *GlobalMemory::nearest(uint64_t address) const {

@@ -4,6 +4,7 @@
 #define BACKEND_WARPSIM_CORE_MEMORY_H
 #include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/core/Shadow.h"
+#include <map>
 
 namespace tw::warpsim {
 
@@ -29,7 +30,7 @@ public:
   GlobalMemory(const Program &program, const Launch &launch);
   /// The region with `address`, or null. `hint` is where the last search ended.
   Region *find(uint64_t address, uint32_t &hint);
-  /// The region of an allocation of the launch; null when it is empty.
+  /// The region of an allocation of the launch; that of an empty array holds no address.
   Region *regionOf(const Allocation &allocation);
   /// The region that ends last before `address` or begins first after it, for reports; or null.
   const Region *nearest(uint64_t address) const;
@@ -37,7 +38,9 @@ public:
 private:
   void addVariables(std::string &image, const std::string &initial, uint64_t base, const char *name,
                     bool isReadOnly);
+  void addEmptyArrays(const Launch &launch);
   std::vector<Region> regions;
+  std::map<const Allocation *, Region> emptyArrays; // for reports
   std::string globalImage, constImage;
 };
 

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
 #include "passes/analysis/PointerRoots.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -140,6 +141,29 @@ LogicalResult SimtFunction::emitPrologue() {
   return success();
 }
 
+/// Elements of a tile that a thread may have: twice the registers of the largest register file.
+/// Such a tile still compiles in a second, with most of it spilled; larger ones take minutes.
+static constexpr int64_t kMaxElementsPerThread = 512;
+
+static LogicalResult checkRegisters(func::FuncOp kernel) {
+  int64_t numThreads = threadsOf(kernel).count(), limit = kMaxElementsPerThread * numThreads;
+  WalkResult result = kernel.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+    for (auto tile :
+         llvm::make_filter_range(op->getResultTypes(), llvm::IsaPred<RankedTensorType>)) {
+      int64_t count = cast<RankedTensorType>(tile).getNumElements();
+      if (count <= limit)
+        continue;
+      InFlightDiagnostic error = op->emitError("[TW0312] a tile of ")
+                                 << count << " elements needs more registers than a thread has";
+      error.attachNote() << "with " << numThreads << " threads the largest is of " << limit
+                         << ": loop over smaller tiles, launch more programs, or raise num_warps";
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult SimtFunction::lower() {
   MLIRContext *context = source.getContext();
   SmallVector<Type> arguments;
@@ -167,7 +191,7 @@ namespace {
 struct LowerSimt : tw::impl::LowerSimtBase<LowerSimt> {
   void runOnOperation() override {
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
-      if (failed(SimtFunction(function).lower()))
+      if (failed(checkRegisters(function)) || failed(SimtFunction(function).lower()))
         return signalPassFailure();
   }
 };

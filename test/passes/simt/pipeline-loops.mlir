@@ -52,6 +52,34 @@ func.func @carried_pointers(%base: tensor<32x16x!tile.ptr<f16>, #copy> {tile.div
   return %r#0 : tensor<32x8xf32, #c>
 }
 
+// What others write before they let this program go on cannot be read early.
+// CHECK-LABEL: @acquired
+// CHECK-NOT: async_copy
+// CHECK: return
+func.func @acquired(%x: !tile.ptr<f16> {tile.disjoint, tile.divisibility = 16 : i64}, %flag: !tile.ptr<i32> {tile.disjoint}, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32) -> tensor<32x8xf32, #c> {
+  %one = arith.constant 1 : i32
+  %zero = arith.constant 0 : i32
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %pointers = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+  %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
+    scf.while : () -> () {
+      %seen = tile.atomic_rmw add, %flag, %zero {order = 1 : i32} : !tile.ptr<i32>, i32 -> i32
+      %waits = arith.cmpi slt, %seen, %i : i32
+      scf.condition(%waits)
+    } do {
+      scf.yield
+    }
+    %t = tile.load %pointers : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    scf.yield %p : tensor<32x8xf32, #c>
+  }
+  return %r : tensor<32x8xf32, #c>
+}
+
 // What the loop itself writes cannot be read early.
 // CHECK-LABEL: @overwritten
 // CHECK-NOT: async_copy

@@ -60,7 +60,7 @@ func.func @rounded(%a: tensor<32x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32x3
 // float32 without leave to round stays exact.
 // CHECK-LABEL: @exact
 // CHECK: tile.dot
-// REMARK: remark: product by scalar multiply-adds: no matrix instruction multiplies f32[32, 16] by f32[16, 32] into f32[32, 32] without rounding
+// REMARK: remark: [TW0355] product by scalar multiply-adds: no matrix instruction multiplies f32[32, 16] by f32[16, 32] into f32[32, 32] without rounding
 func.func @exact(%a: tensor<32x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %d = tile.dot %a, %b, %c : tensor<32x16xf32>, tensor<16x32xf32> -> tensor<32x32xf32>
   return %d : tensor<32x32xf32>

@@ -336,3 +336,12 @@ def test_nan_reaches_the_result_and_integers_take_it_as_zero() -> None:
     whole = poisoned(4, dtype=np.int32)
     copy[(1,)](x, whole, 4, BLOCK=4)
     assert whole.tolist() == [0, 1, 2**31 - 1, -(2**31)]
+
+
+@pytest.mark.parametrize("size", [1 << 17, 1 << 20])
+def test_a_tile_beyond_all_registers_is_refused_at_once(size: int) -> None:
+    with pytest.raises(tw.UnsupportedError, match=f"a tile of {size} elements") as caught:
+        copy[(1,)](zeros(4), zeros(4), 4, BLOCK=size)
+    assert caught.value.code == "TW0312"
+    assert "the largest is of 65536" in str(caught.value)
+    assert f"{__file__}:{line_of(copy, 'tw.arange')}" in str(caught.value)

@@ -35,3 +35,44 @@ def test_an_unknown_word_is_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"no {option} 'quick'"):
         with tw.simulation.simulate(SIM, **{option: "quick"}):
             pass
+
+
+@tw.jit
+def number(out):
+    tw.store(out + tw.program_id(0), tw.program_id(0))
+
+
+def test_a_chosen_program_outside_of_the_grid_is_refused() -> None:
+    out = np.zeros(4, np.int32)
+    with tw.device(SIM), tw.simulation.simulate(SIM, programs=[1, 99]):
+        with pytest.raises(tw.LaunchError, match="program 99 .* has 4") as caught:
+            number[(4,)](out)
+    assert caught.value.code == "TW0402"
+    np.testing.assert_array_equal(out, 0)
+
+
+@tw.jit
+def await_flag(flag, out):
+    count = 0
+    while tw.atomic_add(flag, 0) == 0:  # by one warp; the others wait for its word
+        count += 1
+    tw.store(out, count)
+
+
+@pytest.mark.parametrize("grid", [1, 20])
+def test_an_endless_loop_ends_at_the_limit(grid: int) -> None:
+    flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    with tw.device(SIM), tw.simulation.simulate(SIM, max_steps=20_000):
+        with pytest.raises(tw.DeviceError, match="the warp has run 20000 instructions"):
+            await_flag[(grid,)](flag, out)
+    findings = tw.simulation.last_report(SIM).findings
+    assert {finding["kind"] for finding in findings} == {"step-limit"}
+    with tw.device(SIM):
+        await_flag[(grid,)](np.ones(1, np.int32), out)
+
+
+@pytest.mark.parametrize("steps", [0, -1, 1 << 63])
+def test_a_limit_out_of_range_is_refused(steps: int) -> None:
+    with pytest.raises(ValueError, match=f"max_steps .* {steps}"):
+        with tw.simulation.simulate(SIM, max_steps=steps):
+            pass

@@ -10,6 +10,8 @@ import pytest
 
 import tilewright as tw
 
+SIM = "sim:sm_80"
+
 pytestmark = pytest.mark.usefixtures("compiler")
 
 
@@ -48,3 +50,45 @@ def test_the_report_has_the_finding_with_its_parts() -> None:
     assert (finding["buffer"], finding["offset"]) == ("x", 400)
     assert finding["source_line"] == line_of("tw.load")
     assert finding["count"] == 28
+
+
+@tw.jit
+def copy_row(x, y, BLOCK: tw.constexpr):
+    i = tw.arange(0, BLOCK)
+    tw.store(y + i, tw.load(x + i))
+
+
+@pytest.mark.parametrize("is_source_empty", [True, False])
+def test_an_access_through_an_empty_array_names_it(is_source_empty: bool) -> None:
+    arrays = np.zeros(0, np.float32), np.zeros(64, np.float32)
+    x, y = arrays if is_source_empty else arrays[::-1]
+    with tw.device(SIM), pytest.raises(tw.DeviceError):
+        copy_row[(1,)](x, y, BLOCK=64)
+    finding = tw.simulation.last_report(SIM).findings[0]
+    name, verb = ("x", "read") if is_source_empty else ("y", "write")
+    assert (finding["kind"], finding["buffer"]) == ("out-of-bounds-global", name)
+    assert f"{verb} of 4 bytes at offset 0 of `{name}`, which has 0 bytes" in finding["message"]
+
+
+@tw.jit
+def total(x, y, BLOCK: tw.constexpr):
+    values = tw.load(x + tw.arange(0, BLOCK))
+    result = tw.sum(values, 0)
+    tw.store(y, result)
+
+
+def test_a_finding_within_a_library_function_is_at_its_call() -> None:
+    lines, first = inspect.getsourcelines(total.fn)
+    call = first + next(i for i, line in enumerate(lines) if "tw.sum" in line)
+    places = set()
+    x = np.ones(128, np.float32)
+    with tw.device(SIM):
+        for steps in range(1, 30):  # each instruction in turn is where the simulator stops
+            with tw.simulation.simulate(SIM, max_steps=steps):
+                try:
+                    total[(1,)](x, np.zeros(1, np.float32), BLOCK=128)
+                except tw.DeviceError:
+                    finding = tw.simulation.last_report(SIM).findings[0]
+                    places.add((finding["file"], finding["source_line"]))
+    assert {file for file, _ in places} == {__file__.rsplit("/", 1)[-1]}
+    assert call in {line for _, line in places}

@@ -124,11 +124,17 @@ TEST_F(WarpsimDevice, ArtifactsThatCannotBeLoadedSayWhy) {
 
 TEST_F(WarpsimDevice, OptionsChooseCtas) {
   LaunchOptions options;
-  options.ctas = {1, 99};
+  options.ctas = {1};
   setSimulationOptions(*device, options);
   EXPECT_FALSE(launch(artifactOf(kScale)));
   EXPECT_EQ(out[0], 0u);
   EXPECT_EQ(out[70], 210u);
+  options.ctas = {1, 99};
+  setSimulationOptions(*device, options);
+  std::optional<RuntimeError> error = launch(artifactOf(kScale));
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, "TW0402");
+  EXPECT_NE(error->message.find("program 99"), std::string::npos) << error->message;
 }
 
 TEST(WarpsimReport, NamesTheUsersLineAndTheInstruction) {

@@ -233,6 +233,34 @@ TEST(WarpsimMachine, AnEndlessLoopEndsAtTheStepLimit) {
   EXPECT_EQ(kindsIn(report), "step-limit");
 }
 
+TEST(WarpsimMachine, WhoWaitsForAWarpAtTheStepLimitIsNoDeadlock) {
+  Simulation simulation;
+  simulation.launch.block = {64, 1, 1};
+  simulation.launch.grid = {5, 1, 1};
+  simulation.launch.options.maxStepsPerWarp = 10000;
+  SimulationReport report = simulation.run(R"(
+  mov.u32 %r1, %tid.x;
+  setp.ge.u32 %p0, %r1, 32;
+  @%p0 bra WAIT;
+LOOP:
+  bra LOOP;
+WAIT:
+  bar.sync 0;)");
+  EXPECT_EQ(kindsIn(report), "step-limit");
+}
+
+TEST(WarpsimMachine, AnInterruptEndsTheLaunch) {
+  Simulation simulation;
+  simulation.launch.grid = {100, 1, 1};
+  simulation.launch.options.maxStepsPerWarp = ~uint64_t(0);
+  int numAsked = 0;
+  simulation.launch.isInterrupted = [&] { return ++numAsked == 2; };
+  SimulationReport report = simulation.run("LOOP:\n  bra LOOP;");
+  EXPECT_TRUE(report.isInterrupted);
+  EXPECT_EQ(numAsked, 2);
+  EXPECT_EQ(kindsIn(report), "");
+}
+
 TEST(WarpsimMachine, ATrapEndsTheCta) {
   Simulation simulation;
   auto &out = simulation.array("out", std::vector<uint32_t>(64, 9));

@@ -1,0 +1,85 @@
+"""Loops over matrix products have the instructions that a person would write, and few more.
+
+The counts are of one iteration of one of 4 warps, from the extents of the tiles; the rest of a loop
+(addresses, predicates, the ring of slots, the branch) may be 15 % on top of what Triton's users get from
+hand-written code: test/benchmark/generated.py compares with Triton itself.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+BENCHMARK = Path(__file__).resolve().parents[2] / "benchmark"
+
+
+def load(name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, BENCHMARK / f"{name}.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+sass, kernels = load("sass"), load("generated_kernels")
+
+
+def loop_of(name: str, tmp_path: Path, **changes: Any) -> tuple[Any, Any]:
+    """The compiled kernel and the instructions of its only loop, at sm_80."""
+    kernel = getattr(kernels, name)
+    constants = kernels.CONSTANTS[name] | changes
+    names = [p.name for p in kernel.parameters if p.name not in constants]
+    signature = dict(zip(names, kernels.SIGNATURES[name].split(), strict=True))
+    compiled = kernel.compile(
+        signature,
+        constants,
+        device="nvidia:sm_80",
+        num_warps=kernels.NUM_WARPS,
+        num_stages=kernels.NUM_STAGES.get(name, 3),
+    )
+    if not compiled.native.assembled or not sass.find_nvdisasm():
+        pytest.skip("there is no assembler or no disassembler: install nvidia-nvjitlink and -nvdisasm")
+    cubin = tmp_path / f"{name}.cubin"
+    cubin.write_bytes(compiled.asm["cubin"])
+    _, (loop,) = sass.parse(sass.run_nvdisasm("-c", str(cubin)))
+    assert compiled.n_spills == 0
+    return compiled, loop.opcodes
+
+
+def test_matmul(tmp_path: Path, compiler: None) -> None:
+    compiled, loop = loop_of("matmul", tmp_path)
+    # A warp has 64 x 64 of the product: 4 x 8 fragments of 16 x 8, two steps of k.
+    products = 4 * 8 * 2
+    # Four 8 x 8 matrices an instruction: 64 x 32 of A and 32 x 64 of B.
+    reads = 2 * 64 * 32 // 256
+    # 16 bytes a lane: 2 tiles of 128 x 32 halves over 128 threads.
+    copies = 2 * 128 * 32 * 2 // (128 * 16)
+    assert loop["HMMA"] == products and loop["LDSM"] == reads and loop["LDGSTS"] == copies
+    assert loop["LDG"] == loop["STS"] == loop["PRMT"] == 0
+    assert loop["BAR"] == 1
+    by_hand = products + reads + copies + 25
+    assert loop.total() <= 1.3 * by_hand, loop
+    assert loop.total() <= 150 and compiled.n_regs <= 250
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention(causal: bool, tmp_path: Path, compiler: None) -> None:
+    _, loop = loop_of("attention", tmp_path, CAUSAL=causal)
+    # A warp has 32 x 64 scores and 32 x 64 of the output: 2 x 8 fragments, four steps of k, twice.
+    assert loop["HMMA"] == 2 * (2 * 8 * 4)
+    # 64 x 64 of K and of V, four 8 x 8 matrices an instruction.
+    assert loop["LDSM"] == 2 * 64 * 64 // 256
+    assert loop["LDGSTS"] == 2 * 64 * 64 * 2 // (128 * 16)
+    # 64 scores and 4 rows a lane: one exp2 each.
+    assert loop["MUFU"] == 64 + 4
+    # Probabilities become halves in pairs, in the registers of the second product's left operand.
+    assert loop["F2FP"] == 32 and loop["STS"] == loop["LDG"] == 0
+    assert loop["BAR"] == 1
+    # What Triton 3.9 makes of the same loops.
+    assert loop.total() <= (968 if causal else 732), loop
