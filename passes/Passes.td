@@ -140,6 +140,10 @@ def RemoveLayoutConversions : Pass<"remove-layout-conversions", "::mlir::ModuleO
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
+def DrawLayouts : Pass<"draw-layouts", "::mlir::ModuleOp"> {
+  let summary = "remarks that draw each layout of the tiles and buffers, for people";
+}
+
 def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp"> {
   let summary = "loops over matrix products copy the operands of later iterations into shared memory beside the arithmetic";
   let description = [{

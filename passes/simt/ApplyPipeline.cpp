@@ -46,12 +46,10 @@ struct Rewriter {
 void Rewriter::allocate() {
   for (const PipelinedLoad &pipelined : pipeline.loads) {
     LoadOp load = pipelined.load;
-    auto type = SharedType::get(builder.getContext(), tile::shapeOf(load.getType()),
-                                tile::elementTypeOf(load.getType()),
-                                LayoutAttr::get(builder.getContext(), pipelined.buffer));
     SourceSpan span = spanOf(load.getLoc());
     std::string name = span.isKnown() ? "load of line " + std::to_string(span.line) : "load";
-    rings.push_back(AllocSharedOp::create(builder, load.getLoc(), type, name, /*offset=*/nullptr,
+    rings.push_back(AllocSharedOp::create(builder, load.getLoc(), pipelined.slot, name,
+                                          /*offset=*/nullptr,
                                           builder.getI64IntegerAttr(numStages)));
   }
 }

@@ -12,7 +12,7 @@ namespace tw::simt {
 /// `dim`.
 struct PipelinedLoad {
   tile::LoadOp load;
-  LinearLayout buffer; // of a slot
+  SharedType slot;
   unsigned vector = 1, dim = 0;
 };
 

@@ -148,12 +148,12 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   for (Operation *user : load->getUsers())
     if (isa<ConvertLayoutOp>(user) && prefersShared(load.getType(), user->getResult(0).getType()))
       read = user->getResult(0).getType();
-  PipelinedLoad pipelined{load, staging.bufferLayout(load.getType(), read)};
-  auto buffer = SharedType::get(load.getContext(), tile::shapeOf(load.getType()),
-                                tile::elementTypeOf(load.getType()),
-                                LayoutAttr::get(load.getContext(), pipelined.buffer));
+  LinearLayout layout = staging.bufferLayout(load.getType(), read);
+  PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
+                                                tile::elementTypeOf(load.getType()),
+                                                LayoutAttr::get(load.getContext(), layout))};
   std::optional<VectorAccess> pieces =
-      asyncPieces(alignment, load.getPtr(), load.getMask(), buffer, target);
+      asyncPieces(alignment, load.getPtr(), load.getMask(), pipelined.slot, target);
   if (!pieces)
     return std::nullopt;
   pipelined.vector = pieces->vector;

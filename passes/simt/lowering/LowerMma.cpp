@@ -42,49 +42,14 @@ private:
 };
 } // namespace
 
-/// Elements as the instruction takes them: below 32 bits, packed into words.
-static SmallVector<Value> packWords(SimtFunction &f, ArrayRef<Value> elements) {
-  OpBuilder &b = f.builder;
-  Type element = elements.front().getType();
-  unsigned bits = element.getIntOrFloatBitWidth();
-  if (bits >= 32)
-    return SmallVector<Value>(elements);
-  SmallVector<Value> words;
-  int64_t count = 32 / bits;
-  auto type = VectorType::get(count, storageType(f, element));
-  for (; !elements.empty(); elements = elements.drop_front(count)) {
-    SmallVector<Value> parts;
-    for (Value part : elements.take_front(count))
-      parts.push_back(toStorage(f, part));
-    Value packed = vector::FromElementsOp::create(b, f.loc, type, parts);
-    words.push_back(LLVM::BitcastOp::create(b, f.loc, b.getI32Type(), packed));
-  }
-  return words;
-}
-
-static void unpackWords(SimtFunction &f, ValueRange words, MutableArrayRef<Value> elements) {
-  Type element = elements.front().getType();
-  int64_t count = elements.size() / words.size();
-  for (auto [index, word] : llvm::enumerate(words)) {
-    if (count == 1) {
-      elements[index] = word;
-      continue;
-    }
-    auto type = VectorType::get(count, storageType(f, element));
-    Value packed = LLVM::BitcastOp::create(f.builder, f.loc, type, word);
-    for (int64_t part = 0; part < count; ++part)
-      elements[index * count + part] =
-          fromStorage(f, vector::ExtractOp::create(f.builder, f.loc, packed, part), element);
-  }
-}
-
 /// acc += a * b in one instruction.
 static void multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayRef<Value> a,
                      ArrayRef<Value> b, MutableArrayRef<Value> acc) {
   SmallVector<Value> words = packWords(f, acc);
   SmallVector<Type> types = llvm::map_to_vector(words, [](Value word) { return word.getType(); });
   auto product = MmaFragmentOp::create(f.builder, f.loc, types, a, b, words, instruction);
-  unpackWords(f, product.getResults(), acc);
+  Type element = acc.front().getType();
+  llvm::copy(unpackWords(f, product.getResults(), element), acc.begin());
 }
 
 //===-- float32 operands as tf32 -------------------------------------------------------------===//

@@ -45,23 +45,6 @@ static std::optional<MatrixAccess> matrixAccessOf(const SimtFunction &f, SharedT
   return matrixAccess(layout, buffer.getLayout().getValue(), bytesInShared(element));
 }
 
-/// The elements that a 32-bit word of a matrix holds.
-static void unpackWord(SimtFunction &f, Value word, Type element, Registers &values) {
-  Type storage = storageType(f, element);
-  int64_t count = 4 / bytesInShared(element);
-  if (count == 1) {
-    Value value = storage == word.getType()
-                      ? word
-                      : Value(LLVM::BitcastOp::create(f.builder, f.loc, storage, word));
-    values.push_back(fromStorage(f, value, element));
-    return;
-  }
-  Value packed = LLVM::BitcastOp::create(f.builder, f.loc, VectorType::get(count, storage), word);
-  for (int64_t index = 0; index < count; ++index)
-    values.push_back(
-        fromStorage(f, vector::ExtractOp::create(f.builder, f.loc, packed, index), element));
-}
-
 static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedStart &start,
                               const MatrixAccess &access) {
   SharedTile rows(f, buffer, start, access.rows);
@@ -71,8 +54,7 @@ static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedSt
     SmallVector<Type> words(access.numMatrices, f.builder.getI32Type());
     auto load =
         LoadMatrixOp::create(f.builder, f.loc, words, rows.addressOf(row), access.transposed);
-    for (Value word : load.getResults())
-      unpackWord(f, word, buffer.getElementType(), values);
+    llvm::append_range(values, unpackWords(f, load.getResults(), buffer.getElementType()));
   }
   return values;
 }

@@ -3,19 +3,16 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/math/ExpandArith.h"
 #include "passes/simt/lowering/ThreadBits.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-static bool isByteFloat(Type type) {
-  return isa<FloatType>(type) && type.getIntOrFloatBitWidth() == 8;
-}
-
 Type tw::simt::storageType(SimtFunction &f, Type element) {
   Type memory = f.memoryType(element);
-  return isByteFloat(memory) ? f.builder.getI8Type() : memory;
+  return isFloat8(memory) ? f.builder.getI8Type() : memory;
 }
 
 Value tw::simt::toStorage(SimtFunction &f, Value value) {
@@ -24,7 +21,7 @@ Value tw::simt::toStorage(SimtFunction &f, Value value) {
     return value;
   if (type.isInteger(1))
     return arith::ExtUIOp::create(f.builder, f.loc, storage, value);
-  if (isByteFloat(type))
+  if (isFloat8(type))
     return arith::BitcastOp::create(f.builder, f.loc, storage, value);
   return LLVM::PtrToIntOp::create(f.builder, f.loc, storage, value);
 }
@@ -36,9 +33,45 @@ Value tw::simt::fromStorage(SimtFunction &f, Value stored, Type element) {
   if (type.isInteger(1))
     return arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ne, stored,
                                  f.constantOf(stored.getType(), 0));
-  if (isByteFloat(type))
+  if (isFloat8(type))
     return arith::BitcastOp::create(f.builder, f.loc, type, stored);
   return LLVM::IntToPtrOp::create(f.builder, f.loc, type, stored);
+}
+
+SmallVector<Value> tw::simt::packWords(SimtFunction &f, ArrayRef<Value> elements) {
+  OpBuilder &b = f.builder;
+  Type element = elements.front().getType();
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (bits >= 32)
+    return SmallVector<Value>(elements);
+  SmallVector<Value> words;
+  int64_t count = 32 / bits;
+  auto type = VectorType::get(count, storageType(f, element));
+  for (; !elements.empty(); elements = elements.drop_front(count)) {
+    SmallVector<Value> parts;
+    for (Value part : elements.take_front(count))
+      parts.push_back(toStorage(f, part));
+    Value packed = vector::FromElementsOp::create(b, f.loc, type, parts);
+    words.push_back(LLVM::BitcastOp::create(b, f.loc, b.getI32Type(), packed));
+  }
+  return words;
+}
+
+Registers tw::simt::unpackWords(SimtFunction &f, ValueRange words, Type element) {
+  Type storage = storageType(f, element);
+  int64_t count = std::max(1u, 32 / element.getIntOrFloatBitWidth());
+  Type type = count == 1 ? storage : Type(VectorType::get(count, storage));
+  Registers elements;
+  for (Value word : words) {
+    if (word.getType() != type)
+      word = LLVM::BitcastOp::create(f.builder, f.loc, type, word);
+    for (int64_t part = 0; part < count; ++part) {
+      Value value =
+          count == 1 ? word : Value(vector::ExtractOp::create(f.builder, f.loc, word, part));
+      elements.push_back(fromStorage(f, value, element));
+    }
+  }
+  return elements;
 }
 
 static unsigned bitsOf(Type type) {

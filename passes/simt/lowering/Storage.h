@@ -12,6 +12,11 @@ mlir::Value toStorage(SimtFunction &f, mlir::Value value);
 /// A value of `element`, in registers, from its storage.
 mlir::Value fromStorage(SimtFunction &f, mlir::Value stored, mlir::Type element);
 
+/// Elements below 32 bits packed into i32, the first in the lowest bits; wider ones as they are.
+llvm::SmallVector<mlir::Value> packWords(SimtFunction &f, llvm::ArrayRef<mlir::Value> elements);
+/// The elements in words, as packWords packs them; words of 32 bits may be i32 for any element.
+Registers unpackWords(SimtFunction &f, mlir::ValueRange words, mlir::Type element);
+
 /// The values of other lanes, one per value and lane: several narrow values travel in one shuffle
 /// where they come from the same lane. `lanes` holds, for each value, the constant to xor to
 /// `variable` (i32) under `mode`; null for a variable part of 0.
