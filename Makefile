@@ -1,4 +1,4 @@
-# The front door: `make setup demo test bench format clean`. CMake does the building.
+# The front door: `make setup demo test bench portable gpu-check format clean`. CMake does the building.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -21,7 +21,7 @@ BENCH_PACKAGES := g++
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
-.PHONY: help setup packages build demo test bench format clean
+.PHONY: help setup packages build demo test bench portable gpu-check format clean
 
 help:
 	@printf '%s\n' \
@@ -29,7 +29,9 @@ help:
 	  'make demo     run the tutorials and print their speed against torch and NumPy' \
 	  'make test     run every test: ctest, pytest, lints' \
 	  'make bench    print the full ratio tables (BENCH="--quick --only matmul" narrows them)' \
-	  'make format   clang-format all C++' \
+	  'make portable pack an archive for other Linux machines (x86-64, glibc 2.35, Python 3.10 to 3.13)' \
+  'make gpu-check  run the tests and a benchmark on this machine'"'"'s GPU' \
+  'make format   clang-format all C++' \
 	  'make clean    remove the build directory; .venv stays'
 
 setup: build
@@ -93,6 +95,13 @@ bench: setup
 	  $(VENV_PYTHON) -m pip install -q --no-deps --target $(PEERS)/triton 'triton==3.9.*' || \
 	  echo 'Triton cannot be installed here'
 	@$(VENV_PYTHON) test/benchmark/generated.py
+
+portable: setup
+	@cmake --build $(BUILD) --target tilewright_core
+	@CXX='ccache clang++-22' $(VENV_PYTHON) python/portable/pack.py --build $(BUILD)
+
+gpu-check: setup
+	@$(VENV_PYTHON) test/gpu_check.py $(CHECK)
 
 format: packages
 	@git ls-files -co --exclude-standard '*.h' '*.cpp' | xargs -r clang-format-22 -i

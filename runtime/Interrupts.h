@@ -7,7 +7,8 @@ namespace tw {
 
 /// Sets what `isInterrupted` asks; null: nothing. A long launch asks on the thread that called
 /// `Device::launch`, every few milliseconds at most, and gives up when the answer is true.
-void setInterruptCheck(bool (*check)());
+/// Seen from outside, as the public interface is: the bindings call it.
+[[gnu::visibility("default")]] void setInterruptCheck(bool (*check)());
 bool isInterrupted();
 /// What such a launch returns.
 RuntimeError interruptError(const std::string &kernel);

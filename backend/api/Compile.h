@@ -11,6 +11,8 @@
 #include <vector>
 
 namespace tw::api {
+// Seen from outside: the portable build keeps the bindings and the compiler in files of their own.
+#pragma GCC visibility push(default)
 
 /// A report to the user, rendered and in parts (JSON) for tools.
 struct Report {
@@ -142,5 +144,6 @@ std::string buildId();
 void setNumThreads(int count);
 int numThreads();
 
+#pragma GCC visibility pop
 } // namespace tw::api
 #endif

@@ -529,6 +529,14 @@ PAGES: dict[str, Page] = {
         "tw.load(p, mask=m, other=1.0)  # an operand of tw.dot in a loop",
         "Use aligned arrays, other=0, and num_stages=1 where nothing is to run ahead.",
     ),
+    "TW0357": Page(
+        "loops that are split by their masks, or are not (remark)",
+        "Where it is known in which iterations all elements of a mask are true, these run in a loop "
+        "of their own, without the mask. Both sides of the mask's comparison must be sums and "
+        "multiples by constants of tw.arange, the loop's counter and scalars from before the loop.",
+        "for k in range(0, K, 32): tw.load(p + k + i, mask=k + i < K)",
+        "Step loops by constants, and compare indices with bounds that do not change in the loop.",
+    ),
     "TW0501": Page(
         "a kernel cache that cannot be used",
         "The directory cannot be created or written, belongs to another user, is open to "

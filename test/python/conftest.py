@@ -17,6 +17,7 @@ if not any((Path(entry) / "tilewright").is_dir() for entry in sys.path if "site-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from fake_native import FakeNative  # noqa: E402
+from gpus import GPUS  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -47,13 +48,19 @@ def compiler() -> None:
     pytest.importorskip("tilewright._native", reason="the native module is not built")
 
 
-@pytest.fixture(params=["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80"])
-def device(request: pytest.FixtureRequest, compiler: None) -> Iterator[str]:
+@pytest.fixture(params=["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", *GPUS])
+def device(
+    request: pytest.FixtureRequest, compiler: None, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[str]:
     """Sends the test's launches to each device in turn: the level has vectors of 32 bytes, the
-    simulator executes and checks a GPU's code."""
+    simulator executes and checks a GPU's code. A GPU gets copies of the test's arrays."""
     import tilewright as tw
 
-    if request.param not in tw.list_devices():
+    if request.param in GPUS:
+        import mirrored_arrays
+
+        monkeypatch.setattr(tw.JITFunction, "_launch", mirrored_arrays.launch)
+    elif request.param not in tw.list_devices():
         pytest.skip(f"this processor does not reach {request.param}")
     with tw.device(request.param):
         yield request.param

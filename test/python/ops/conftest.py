@@ -9,9 +9,9 @@ import pytest
 
 @pytest.fixture(autouse=True)
 def _number_of_warps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Tests on a simulated GPU run with 1, 2, 4 or 8 warps, each case always with the same number:
-    tiles then have fewer, as many, and more elements than the program has lanes."""
-    if "sim:" not in request.node.name:
+    """Tests on a GPU or a simulated one run with 1, 2, 4 or 8 warps, each case always with the same
+    number: tiles then have fewer, as many, and more elements than the program has lanes."""
+    if "sim:" not in request.node.name and "cuda:" not in request.node.name:
         return
     from tilewright.compile import Options
     from tilewright.jit import JITFunction

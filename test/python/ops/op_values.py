@@ -63,7 +63,7 @@ def records(table: str, class_name: str) -> list[dict[str, Any]]:
 def tile_extent(count: int) -> int:
     """The extent of a tile for so many elements: the count itself, but the next power of two on
     the devices that take no other extents, where the rest of the tile is masked off."""
-    on_gpu = tw.devices.current_device().startswith("sim:")
+    on_gpu = tw.devices.current_device().startswith(("sim:", "cuda:"))
     return 1 << (count - 1).bit_length() if on_gpu else count
 
 

@@ -1,0 +1,167 @@
+"""Packs the portable archive for `make portable`: the package, the bindings' sources, the tests.
+
+The archive runs on Linux for x86-64 with glibc 2.35 or newer. It holds a module for each Python
+from 3.10 to 3.13 whose headers are here; setup_portable.py in it builds one for any other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from collections.abc import Iterator
+
+import setup_portable
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+NAME = "tilewright-portable"
+VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+LIMIT_BYTES = 60_000_000
+# The newest symbol versions of Ubuntu 22.04, the oldest system that the archive is for.
+NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13)}
+SYSTEM_LIBRARIES = re.compile(
+    rf"(libc|libm|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so\.\d|{setup_portable.LIBRARY}"
+)
+# What the bindings' sources and the tests include and read.
+TREES = ("python/bindings", "python/tilewright", "test", "tutorials")
+FILES = (
+    *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/DebugSettings.h"),
+    *("backend/api/Compile.h", "runtime/Artifact.h", "runtime/Device.h", "runtime/DeviceMemory.h"),
+    *("runtime/Interrupts.h", "runtime/Specialization.h"),
+)
+SKIPPED = {".so", ".pyc"}
+START = '''"""Checks Tilewright on this machine's GPU: see test/gpu_check.py."""
+
+import pathlib
+import runpy
+
+runpy.run_path(
+    str(pathlib.Path(__file__).resolve().parent / "test" / "gpu_check.py"), run_name="__main__"
+)
+'''
+
+
+def interpreters() -> Iterator[str]:
+    """One Python of each version whose headers are here."""
+    roots = [pathlib.Path(os.environ.get("PYENV_ROOT", pathlib.Path.home() / ".pyenv"))]
+    for version in VERSIONS:
+        candidates = [sys.executable] if "%d.%d" % sys.version_info[:2] == version else []
+        candidates += [
+            str(path)
+            for root in roots
+            for path in sorted(root.glob(f"versions/{version}*/bin/python{version}"))
+        ]
+        found = shutil.which(f"python{version}")
+        for candidate in [*candidates, *([found] if found else [])]:
+            try:
+                setup_portable.headers_of(candidate)
+            except setup_portable.SetupError:
+                continue
+            yield candidate
+            break
+
+
+def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
+    """Copies everything but the modules."""
+    import pybind11
+
+    shutil.rmtree(folder, ignore_errors=True)
+    for tree in TREES:
+        for path in sorted((ROOT / tree).rglob("*")):
+            relative = path.relative_to(ROOT)
+            is_hidden = any(part[0] == "." or part == "__pycache__" for part in relative.parts)
+            if path.is_file() and path.suffix not in SKIPPED and not is_hidden:
+                copy(path, folder / relative)
+    for name in FILES:
+        if (ROOT / name).is_file():
+            copy(ROOT / name, folder / name)
+    copy(ROOT / "python" / "portable" / "setup_portable.py", folder / "setup_portable.py")
+    (folder / "gpu_check.py").write_text(START)
+    shutil.copytree(pybind11.get_include(), folder / "include", dirs_exist_ok=True)
+    for name, path in licenses():
+        copy(path, folder / "licenses" / f"{name}.txt")
+    for name in ("libcuda_double.so", "libcuda_double_old.so"):
+        if (double := build / "test" / name).is_file():
+            copy(double, folder / "test" / name)
+    library = folder / "python" / "tilewright" / setup_portable.LIBRARY
+    copy(build / "portable" / setup_portable.LIBRARY, library)
+
+
+def licenses() -> Iterator[tuple[str, pathlib.Path]]:
+    """Those of what the archive holds of others, by name."""
+    for file in importlib.metadata.files("pybind11") or ():
+        if file.name == "LICENSE":
+            yield "pybind11", pathlib.Path(str(file.locate()))
+    for package in ("llvm-22-dev", "libmlir-22-dev", "libzstd-dev", "zlib1g-dev"):
+        path = pathlib.Path("/usr/share/doc") / package / "copyright"
+        if path.is_file():
+            yield package, path
+
+
+def copy(source: pathlib.Path, target: pathlib.Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(source, target)
+
+
+def foreign_needs(library: pathlib.Path) -> list[str]:
+    """What a library asks of a system that Ubuntu 22.04 does not give."""
+    symbols = subprocess.run(["objdump", "-Tp", str(library)], capture_output=True, text=True)
+    found: list[str] = []
+    if symbols.returncode:
+        return [symbols.stderr.strip()]
+    for name, digits in re.findall(r"\b(GLIBC|GLIBCXX|CXXABI)_([\d.]+)", symbols.stdout):
+        if tuple(map(int, digits.split("."))) > NEWEST[name]:
+            found.append(f"{name}_{digits}")
+    found += re.findall(r"GLIBC_ABI_\w+", symbols.stdout)
+    needed = re.findall(r"NEEDED\s+(\S+)", symbols.stdout)
+    found += [name for name in needed if not SYSTEM_LIBRARIES.fullmatch(name)]
+    return sorted(set(found))
+
+
+def pack(folder: pathlib.Path, archive: pathlib.Path) -> None:
+    """A tar of fixed order, owners and times, so that the same files give the same archive."""
+
+    def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+        entry.uid = entry.gid = entry.mtime = 0
+        entry.uname = entry.gname = ""
+        return entry
+
+    partial = archive.with_suffix(".part")
+    with tarfile.open(partial, "w:xz", preset=6) as tar:
+        for path in sorted(folder.rglob("*")):
+            tar.add(path, f"{NAME}/{path.relative_to(folder)}", recursive=False, filter=plain)
+    partial.replace(archive)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
+    build = parser.parse_args().build.resolve()
+    folder = build / "portable" / NAME
+    stage(build, folder)
+    for python in interpreters():
+        print("module", setup_portable.build(folder, python).name, flush=True)
+    problems = [
+        f"{path.name} needs {need}"
+        for path in sorted(folder.rglob("*.so"))
+        for need in foreign_needs(path)
+    ]
+    archive = build / "portable" / f"{NAME}.tar.xz"
+    if not problems:
+        pack(folder, archive)
+        size = archive.stat().st_size
+        print(f"{archive}: {size / 1e6:.1f} MB")
+        if size > LIMIT_BYTES:
+            problems.append(f"the archive is larger than {LIMIT_BYTES / 1e6:.0f} MB")
+    print("\n".join(problems), file=sys.stderr, end="\n" if problems else "")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
