@@ -13,6 +13,30 @@ def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp"> {
+  let summary = "iterations in which masks are all true run in a loop of their own, without them";
+  let description = [{
+    ```mlir
+    scf.for %k = %c0 to %K step %c32 {
+      // a load with the mask k + [0, 32) < K
+    }
+    // becomes
+    scf.for %k = %c0 to %whole step %c32 {
+      // a load without a mask
+    }
+    scf.for %k = %whole to %K step %c32 {
+      // a load with the mask
+    } {tile.num_stages = 1}
+    ```
+    Masks that are true at last (the start of a window) get a loop before. The bounds are exact: they hold only where no
+    sum of the kernel wraps around, else the loop without masks runs no iteration. Innermost loops only:
+    those with products for SIMT machines, the others for SIMD machines.
+  }];
+  let options = [Option<"products", "products", "bool", "false",
+                        "splits the loops with products, else those without">];
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp"> {
   let summary = "tiles become loops over vectors in an llvm.func of the kernel ABI";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",

@@ -135,8 +135,10 @@ def rows_of(name: str, ours: Code, theirs: Code) -> list[tuple[str, str, str, st
         )
     ]
     counts = [("instructions", ours.instructions, theirs.instructions, name in WHOLE)]
-    if len(ours.loops) == len(theirs.loops):
-        pairs = zip(ours.loops, theirs.loops, strict=True)
+    # A loop that was split at its mask is several here: the first of them runs for all but its end.
+    parts, rest = divmod(len(ours.loops), max(1, len(theirs.loops)))
+    if parts and not rest:
+        pairs = zip(ours.loops[::parts], theirs.loops, strict=True)
         counts += [(f"in loop {i}", mine, other, True) for i, (mine, other) in enumerate(pairs, 1)]
     for what, mine, other, has_goal in counts:
         outcome = verdict(mine, other, INSTRUCTIONS_GOAL) if has_goal else f"{mine / other:.2f}"

@@ -1,0 +1,362 @@
+// The pass `split-loops-by-mask`: iterations in which a mask is all true run in a loop of their
+// own, without it. Halide and TVM partition loops in this way.
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/analysis/AffineRange.h"
+#include "llvm/ADT/SetVector.h"
+#include <limits>
+
+namespace tw {
+#define GEN_PASS_DEF_SPLITLOOPSBYMASK
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::tile;
+using arith::CmpIPredicate;
+
+/// A loop of more operations is not written out three times.
+static constexpr int64_t kLargestBody = 400;
+/// Loops of masked iterations that are expected to be shorter than this are not pipelined.
+static constexpr int64_t kFewIterations = 4;
+
+//===-- What to split by
+//--------------------------------------------------------------------------===//
+
+namespace {
+/// A comparison that is true for all elements where `distance`, at its low end, is at least 0.
+struct SplitMask {
+  arith::CmpIOp comparison;
+  AffineRange distance;
+
+  /// True in the first iterations, else in the last.
+  bool isPrefix() const { return distance.slope < 0; }
+  /// Iterations in which the comparison is true for some elements only, where tiles are aligned to
+  /// each other.
+  int64_t numMixed() const { return (distance.high - distance.low + 1) / std::abs(distance.slope); }
+};
+
+struct LoopSplit {
+  SmallVector<SplitMask> masks;
+  SmallVector<RangeGuard> guards;
+};
+} // namespace
+
+/// Whether a mask decides about the elements of an access or of a choice, by itself or with others.
+static bool isUsedAsMask(Value mask) {
+  SmallVector<Value> pending = {mask};
+  DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    if (!seen.insert(value).second)
+      continue;
+    for (Operation *user : value.getUsers()) {
+      if (isa<LoadOp, StoreOp, AtomicRmwOp>(user))
+        return true;
+      if (auto choice = dyn_cast<arith::SelectOp>(user); choice && choice.getCondition() == value)
+        return true;
+      if (isa<arith::AndIOp, arith::OrIOp, arith::SelectOp, BroadcastOp, ExpandDimsOp, ReshapeOp,
+              TransOp, HintOp>(user))
+        pending.push_back(user->getResult(0));
+    }
+  }
+  return false;
+}
+
+/// How far a comparison is from being false; nothing for equality.
+static std::optional<AffineRange> distanceOf(arith::CmpIOp comparison, AffineRanges &ranges) {
+  CmpIPredicate predicate = comparison.getPredicate();
+  if (predicate == CmpIPredicate::eq || predicate == CmpIPredicate::ne)
+    return std::nullopt;
+  auto is = [&](CmpIPredicate a, CmpIPredicate b) { return predicate == a || predicate == b; };
+  bool isLess =
+      is(CmpIPredicate::slt, CmpIPredicate::ult) || is(CmpIPredicate::sle, CmpIPredicate::ule);
+  bool isStrict =
+      is(CmpIPredicate::slt, CmpIPredicate::ult) || is(CmpIPredicate::sgt, CmpIPredicate::ugt);
+  bool isUnsigned = predicate >= CmpIPredicate::ult;
+  std::optional<AffineRange> lhs = ranges.of(comparison.getLhs());
+  std::optional<AffineRange> rhs = lhs ? ranges.of(comparison.getRhs()) : std::nullopt;
+  if (!lhs || !rhs)
+    return std::nullopt;
+  if (isUnsigned) {
+    ranges.requireNonNegative(*lhs);
+    ranges.requireNonNegative(*rhs);
+  }
+  std::optional<AffineRange> distance = isLess ? combine(*rhs, *lhs, -1) : combine(*lhs, *rhs, -1);
+  if (distance && isStrict) {
+    distance->low -= 1;
+    distance->high -= 1;
+  }
+  return distance;
+}
+
+/// Whether the range in which a mask is all true is known to be empty.
+static bool isNeverFull(const SplitMask &mask) {
+  return mask.distance.terms.empty() && mask.isPrefix() && mask.distance.low < 0;
+}
+
+static LoopSplit planSplit(scf::ForOp loop) {
+  LoopSplit split;
+  loop.getBody()->walk([&](arith::CmpIOp comparison) {
+    bool changes = !loop.isDefinedOutsideOfLoop(comparison.getLhs()) ||
+                   !loop.isDefinedOutsideOfLoop(comparison.getRhs());
+    if (!changes || !isa<RankedTensorType>(comparison.getType()) || !isUsedAsMask(comparison))
+      return;
+    AffineRanges ranges(loop);
+    std::optional<AffineRange> distance = distanceOf(comparison, ranges);
+    if (!distance) {
+      comparison.emitRemark("[TW0357] this mask is computed in every iteration of its loop: it is "
+                            "no comparison of sums that grow by a constant");
+      return;
+    }
+    SplitMask mask = {comparison, *distance};
+    if (distance->slope == 0 || isNeverFull(mask))
+      return;
+    split.masks.push_back(std::move(mask));
+    llvm::append_range(split.guards, ranges.getGuards());
+  });
+  return split;
+}
+
+//===-- Where to split
+//----------------------------------------------------------------------------===//
+
+namespace {
+/// Emits, before a loop, the bounds of its iterations without masks. Everything is computed in 64
+/// bits, of which AffineRange leaves enough.
+class SplitBounds {
+public:
+  SplitBounds(scf::ForOp loop, int64_t step)
+      : loop(loop), step(step), builder(loop), loc(loop.getLoc()) {
+    lower = wide(loop.getLowerBound());
+    upper = wide(loop.getUpperBound());
+    Value span = arith::SubIOp::create(builder, loc, upper, lower);
+    span = arith::MaxSIOp::create(builder, loc, plus(span, step - 1), constant(0));
+    count = dividedBy(span, step);
+    last = arith::MaxSIOp::create(builder, loc, plus(count, -1), constant(0));
+  }
+
+  /// The first iteration that is not in the range of `mask`, or, where it is a suffix, that is.
+  Value iterationOf(const SplitMask &mask) {
+    int64_t slope = mask.distance.slope;
+    Value distance = sumOf(mask.distance, mask.distance.low);
+    if (mask.isPrefix()) {
+      Value reach = arith::MaxSIOp::create(builder, loc, plus(distance, -slope), constant(0));
+      return dividedBy(reach, -slope);
+    }
+    Value missing = arith::SubIOp::create(builder, loc, constant(0), distance);
+    missing = arith::MaxSIOp::create(builder, loc, missing, constant(0));
+    return dividedBy(plus(missing, slope - 1), slope);
+  }
+
+  /// The loop may end behind its upper bound, by less than a step, if that is a number of its type.
+  void requireEnd() {
+    Type type = loop.getUpperBound().getType();
+    if (type.isIndex() || type.getIntOrFloatBitWidth() > kWideScalarBits)
+      return; // guards keep such bounds far from where they wrap
+    int64_t limit = (int64_t(1) << (type.getIntOrFloatBitWidth() - 1)) - 1;
+    require(CmpIPredicate::sle, lower, times(count, step), limit);
+  }
+
+  /// Whether a value stays where its guard wants it, in all iterations.
+  void require(const RangeGuard &guard) {
+    const AffineRange &range = guard.range;
+    Value growth = range.slope ? times(last, range.slope) : Value();
+    if (guard.max != std::numeric_limits<int64_t>::max())
+      require(CmpIPredicate::sle, sumOf(range, range.high), range.slope > 0 ? growth : Value(),
+              guard.max);
+    require(CmpIPredicate::sge, sumOf(range, range.low), range.slope < 0 ? growth : Value(),
+            guard.min);
+  }
+
+  /// What the loop counts at an iteration, or at its end; `otherwise` where a guard fails.
+  Value boundAt(Value iteration, Value otherwise) {
+    iteration = arith::MinSIOp::create(builder, loc, iteration, count);
+    Value bound = arith::AddIOp::create(builder, loc, lower, times(iteration, step));
+    Type type = loop.getUpperBound().getType();
+    if (type.isIndex())
+      bound = arith::IndexCastOp::create(builder, loc, type, bound);
+    else if (type != bound.getType())
+      bound = arith::TruncIOp::create(builder, loc, type, bound);
+    return holds ? arith::SelectOp::create(builder, loc, holds, bound, otherwise) : bound;
+  }
+
+  template <typename Choice> Value choose(Value first, Value second) {
+    return first ? Choice::create(builder, loc, first, second) : second;
+  }
+
+private:
+  Value constant(int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getI64IntegerAttr(value));
+  }
+  Value plus(Value value, int64_t number) {
+    return number ? arith::AddIOp::create(builder, loc, value, constant(number)) : value;
+  }
+  Value times(Value value, int64_t factor) {
+    return factor == 1 ? value : arith::MulIOp::create(builder, loc, value, constant(factor));
+  }
+  /// For numbers from 0: divisions by powers of two are shifts.
+  Value dividedBy(Value value, int64_t divisor) {
+    return divisor == 1 ? value : arith::DivUIOp::create(builder, loc, value, constant(divisor));
+  }
+  Value wide(Value scalar) {
+    Type type = builder.getI64Type();
+    if (scalar.getType() == type)
+      return scalar;
+    if (scalar.getType().isIndex())
+      return arith::IndexCastOp::create(builder, loc, type, scalar);
+    return arith::ExtSIOp::create(builder, loc, type, scalar);
+  }
+  Value sumOf(const AffineRange &range, int64_t offset) {
+    Value sum;
+    for (const AffineRange::Term &term : range.terms)
+      sum = choose<arith::AddIOp>(sum, times(wide(term.scalar), term.factor));
+    return sum ? plus(sum, offset) : constant(offset);
+  }
+  void require(CmpIPredicate predicate, Value value, Value growth, int64_t limit) {
+    if (growth)
+      value = arith::AddIOp::create(builder, loc, value, growth);
+    Value inside = arith::CmpIOp::create(builder, loc, predicate, value, constant(limit));
+    holds = choose<arith::AndIOp>(holds, inside);
+  }
+
+  scf::ForOp loop;
+  int64_t step;
+  OpBuilder builder;
+  Location loc;
+  Value lower, upper, count, last;
+  Value holds; // whether all guards do
+};
+} // namespace
+
+//===-- The loops
+//---------------------------------------------------------------------------------===//
+
+static void replaceByTrue(arith::CmpIOp comparison) {
+  OpBuilder builder(comparison);
+  auto type = cast<RankedTensorType>(comparison.getType());
+  comparison.replaceAllUsesWith(
+      arith::ConstantOp::create(builder, comparison.getLoc(), DenseElementsAttr::get(type, true))
+          .getResult());
+  comparison.erase();
+}
+
+/// Most often a loop of masked iterations runs once, and copies that run ahead are in vain.
+static void markShort(scf::ForOp loop, int64_t numMixed) {
+  if (numMixed < kFewIterations)
+    loop->setAttr(kLoopNumStages, IntegerAttr::get(IntegerType::get(loop.getContext(), 64), 1));
+}
+
+/// Clones the loop before itself, without the masks of `split` and, where these include suffixes,
+/// once more with them. The loop stays for the last iterations, or goes.
+static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
+  SplitBounds bounds(loop, step);
+  bounds.requireEnd();
+  for (const RangeGuard &guard : split.guards)
+    bounds.require(guard);
+  Value first, end; // iterations of the loop without masks
+  int64_t mixedBefore = 0, mixedAfter = 0;
+  for (const SplitMask &mask : split.masks) {
+    Value iteration = bounds.iterationOf(mask);
+    int64_t &mixed = mask.isPrefix() ? mixedAfter : mixedBefore;
+    mixed = std::max(mixed, mask.numMixed());
+    if (mask.isPrefix())
+      end = bounds.choose<arith::MinSIOp>(end, iteration);
+    else
+      first = bounds.choose<arith::MaxSIOp>(first, iteration);
+  }
+  if (first && end)
+    end = bounds.choose<arith::MaxSIOp>(end, first);
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  Value mainLower = first ? bounds.boundAt(first, end ? lower : upper) : lower;
+  Value mainUpper = end ? bounds.boundAt(end, lower) : upper;
+
+  OpBuilder builder(loop);
+  auto cloneFor = [&](Value from, Value to, ValueRange inits, IRMapping &mapping) {
+    auto clone = cast<scf::ForOp>(builder.clone(*loop, mapping));
+    clone.setLowerBound(from);
+    clone.setUpperBound(to);
+    clone.getInitArgsMutable().assign(inits);
+    return clone;
+  };
+  SmallVector<Value> carried(loop.getInitArgs());
+  if (first) {
+    IRMapping mapping;
+    scf::ForOp before = cloneFor(lower, mainLower, carried, mapping);
+    markShort(before, mixedBefore);
+    carried.assign(before.result_begin(), before.result_end());
+  }
+  IRMapping mapping;
+  scf::ForOp main = cloneFor(mainLower, mainUpper, carried, mapping);
+  for (SplitMask mask : split.masks)
+    replaceByTrue(mapping.lookup(mask.comparison.getResult()).getDefiningOp<arith::CmpIOp>());
+  if (!end) {
+    loop.replaceAllUsesWith(main.getResults());
+    loop.erase();
+    return;
+  }
+  loop.setLowerBound(mainUpper);
+  loop.getInitArgsMutable().assign(main.getResults());
+  markShort(loop, mixedAfter);
+}
+
+/// Whether a loop has products. Where the machine runs SIMD code, these take most of the time, and
+/// each nest tests by itself whether its masks are full: a second loop would only cost compile
+/// time.
+static bool hasProducts(scf::ForOp loop) {
+  return loop.getBody()->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
+}
+
+/// Number of operations of a loop; nothing where it has loops inside.
+static std::optional<int64_t> sizeOf(scf::ForOp loop) {
+  int64_t size = 0;
+  bool hasLoops = false;
+  loop.getBody()->walk([&](Operation *op) {
+    ++size;
+    hasLoops |= isa<LoopLikeOpInterface>(op);
+  });
+  return hasLoops ? std::nullopt : std::optional(size);
+}
+
+static void splitLoop(scf::ForOp loop) {
+  APInt step;
+  constexpr unsigned largestStepBits = 32;
+  if (loop.getUnsignedCmp() || !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
+      !step.isStrictlyPositive() || step.getSignificantBits() > largestStepBits)
+    return;
+  std::optional<int64_t> size = sizeOf(loop);
+  if (!size)
+    return;
+  LoopSplit split = planSplit(loop);
+  // Bounds of 64 bits are guarded as the masks' scalars are.
+  AffineRanges bounds(loop);
+  if (split.masks.empty() || !bounds.of(loop.getLowerBound()) || !bounds.of(loop.getUpperBound()))
+    return;
+  if (*size > kLargestBody) {
+    loop.emitRemark("[TW0357] this loop computes its masks in every iteration: it is too large to "
+                    "be written out more than once");
+    return;
+  }
+  llvm::append_range(split.guards, bounds.getGuards());
+  loop.emitRemark("[TW0357] masks that this loop computes only where they are not all true: ")
+      << split.masks.size();
+  apply(loop, split, step.getSExtValue());
+}
+
+namespace {
+struct SplitLoopsByMask : tw::impl::SplitLoopsByMaskBase<SplitLoopsByMask> {
+  using SplitLoopsByMaskBase::SplitLoopsByMaskBase;
+
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      if (hasProducts(loop) == products)
+        splitLoop(loop);
+  }
+};
+} // namespace

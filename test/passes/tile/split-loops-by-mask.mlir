@@ -1,0 +1,90 @@
+// RUN: tile-opt %s -split-input-file -split-loops-by-mask -canonicalize -cse 2>/dev/null | FileCheck %s
+
+// The end of a row: whole tiles are loaded without a mask, and the last one with it.
+// CHECK-LABEL: func.func @tail
+// CHECK-SAME: %[[X:.*]]: !tile.ptr<f32>, %[[N:.*]]: i32, %[[ZERO:.*]]: tensor<16xf32>
+// CHECK-DAG: %[[WIDE:.*]] = arith.extsi %[[N]] : i32 to i64
+// CHECK: %[[REACH:.*]] = arith.maxsi %[[WIDE]], %c0_i64
+// CHECK: %[[WHOLE:.*]] = arith.divui %[[REACH]], %c16_i64
+// CHECK: %[[SPLIT:.*]] = arith.select %{{.*}}, %{{.*}}, %c0_i32 : i32
+// CHECK: %[[MAIN:.*]] = scf.for %{{.*}} = %c0_i32 to %[[SPLIT]] step %c16_i32 iter_args(%{{.*}} = %[[ZERO]])
+// CHECK-NOT: arith.cmpi
+// CHECK:   tile.load %{{[0-9]+}} : tensor<16x!tile.ptr<f32>>
+// CHECK: scf.for %{{.*}} = %[[SPLIT]] to %[[N]] step %c16_i32 iter_args(%{{.*}} = %[[MAIN]])
+// CHECK:   %[[MASK:.*]] = arith.cmpi slt
+// CHECK:   tile.load %{{.*}} mask %[[MASK]]
+// CHECK: } {tile.num_stages = 1 : i64}
+func.func @tail(%x: !tile.ptr<f32>, %n: i32, %zero: tensor<16xf32>) -> tensor<16xf32> {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %r = tile.arange 0 to 16 : tensor<16xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<16x!tile.ptr<f32>>
+  %ns = tile.splat %n : i32 -> tensor<16xi32>
+  %sum = scf.for %i = %c0 to %n step %c16 iter_args(%acc = %zero) -> (tensor<16xf32>) : i32 {
+    %is = tile.splat %i : i32 -> tensor<16xi32>
+    %k = arith.addi %is, %r : tensor<16xi32>
+    %mask = arith.cmpi slt, %k, %ns : tensor<16xi32>
+    %p = tile.addptr %xs, %k : tensor<16x!tile.ptr<f32>>, tensor<16xi32>
+    %v = tile.load %p mask %mask : tensor<16xi1> other %zero : tensor<16xf32> : tensor<16x!tile.ptr<f32>> -> tensor<16xf32>
+    %next = arith.addf %acc, %v : tensor<16xf32>
+    scf.yield %next : tensor<16xf32>
+  }
+  return %sum : tensor<16xf32>
+}
+
+// -----
+
+// A window: choices before, inside and after it. The mixed tiles at its ends are 8 iterations each,
+// so these loops are pipelined as well.
+// CHECK-LABEL: func.func @window
+// CHECK: %[[BEFORE:.*]] = scf.for %{{.*}} = %c0 to %[[FIRST:.*]] step %c2
+// CHECK:   arith.select
+// CHECK: }
+// CHECK-NOT: tile.num_stages
+// CHECK: %[[MAIN:.*]] = scf.for %{{.*}} = %[[FIRST]] to %[[END:.*]] step %c2 iter_args(%{{.*}} = %[[BEFORE]])
+// CHECK-NOT: arith.select
+// CHECK: scf.for %{{.*}} = %[[END]] to %{{.*}} step %c2 iter_args(%{{.*}} = %[[MAIN]])
+// CHECK:   arith.select
+// CHECK: }
+// CHECK-NOT: tile.num_stages
+func.func @window(%n: index, %low: i32, %high: i32, %zero: tensor<16xi32>) -> tensor<16xi32> {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %r = tile.arange 0 to 16 : tensor<16xi32>
+  %lows = tile.splat %low : i32 -> tensor<16xi32>
+  %highs = tile.splat %high : i32 -> tensor<16xi32>
+  %sum = scf.for %i = %c0 to %n step %c2 iter_args(%acc = %zero) -> (tensor<16xi32>) {
+    %number = arith.index_cast %i : index to i32
+    %is = tile.splat %number : i32 -> tensor<16xi32>
+    %k = arith.addi %is, %r : tensor<16xi32>
+    %above = arith.cmpi sge, %k, %lows : tensor<16xi32>
+    %below = arith.cmpi slt, %k, %highs : tensor<16xi32>
+    %mask = arith.andi %above, %below : tensor<16xi1>
+    %v = arith.select %mask, %k, %zero : tensor<16xi1>, tensor<16xi32>
+    %next = arith.addi %acc, %v : tensor<16xi32>
+    scf.yield %next : tensor<16xi32>
+  }
+  return %sum : tensor<16xi32>
+}
+
+// -----
+
+// A mask that is loaded stays, and so does the loop.
+// CHECK-LABEL: func.func @loaded
+// CHECK: scf.for
+// CHECK: arith.cmpi
+// CHECK-NOT: scf.for
+func.func @loaded(%x: !tile.ptr<i32>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c16 = arith.constant 16 : i32
+  %r = tile.arange 0 to 16 : tensor<16xi32>
+  %xs = tile.splat %x : !tile.ptr<i32> -> tensor<16x!tile.ptr<i32>>
+  %p = tile.addptr %xs, %r : tensor<16x!tile.ptr<i32>>, tensor<16xi32>
+  scf.for %i = %c0 to %n step %c16 : i32 {
+    %is = tile.splat %i : i32 -> tensor<16xi32>
+    %v = tile.load %p : tensor<16x!tile.ptr<i32>> -> tensor<16xi32>
+    %mask = arith.cmpi slt, %v, %is : tensor<16xi32>
+    tile.store %p, %is mask %mask : tensor<16xi1> : tensor<16x!tile.ptr<i32>>, tensor<16xi32>
+  }
+  return
+}
