@@ -29,7 +29,7 @@ inline constexpr llvm::StringLiteral kArgDivisibility =
 inline constexpr llvm::StringLiteral kArgStreaming = "tile.streaming"; // Unit: larger than caches
 /// Unit: the memory behind this pointer overlaps that of no other argument.
 inline constexpr llvm::StringLiteral kArgDisjoint = "tile.disjoint";
-/// I64 on a loop: iterations that are in work at once, as its kernel asks for.
+/// An integer on a loop: iterations that are in work at once, as its kernel asks for.
 inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
 
 /// The element type of a tile, or the type itself of a scalar.
