@@ -153,17 +153,24 @@ static void explainFallback(DotOp dot) {
     remark << " without rounding; input_precision=\"tf32\" or \"tf32x3\" allows one";
 }
 
-static void select(DotOp dot, tile::TargetAttr target, unsigned numWarps) {
-  Choice choice = chooseInstruction(target, dot);
-  if (!choice.instruction)
-    return explainFallback(dot);
+namespace {
+/// What a product becomes.
+struct Selection {
+  DotOp dot;
+  Choice choice;
+  SmallVector<int64_t> warps;
+};
+} // namespace
+
+static void replace(const Selection &selection) {
+  DotOp dot = selection.dot;
   OpBuilder b(dot);
-  Value left = widen(b, dot.getLoc(), dot.getA(), choice.widened);
-  Value right = widen(b, dot.getLoc(), dot.getB(), choice.widened);
-  Value product =
-      MmaOp::create(b, dot.getLoc(), dot.getType(), left, right, dot.getAcc(), choice.instruction,
-                    chooseWarps(dot, choice.instruction, numWarps), dot.getPrecision());
+  Value left = widen(b, dot.getLoc(), dot.getA(), selection.choice.widened);
+  Value right = widen(b, dot.getLoc(), dot.getB(), selection.choice.widened);
+  Value product = MmaOp::create(b, dot.getLoc(), dot.getType(), left, right, dot.getAcc(),
+                                selection.choice.instruction, selection.warps, dot.getPrecision());
   dot.getResult().replaceAllUsesWith(product);
+  dot.erase();
 }
 
 namespace {
@@ -174,14 +181,16 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
     tile::TargetAttr target = targetOf(getOperation());
     if (!target || target.getMma().empty())
       return;
-    SmallVector<DotOp> dots;
-    getOperation().walk([&](DotOp dot) { dots.push_back(dot); });
-    // Replaced when all are chosen: products that others depend on are still products.
-    for (DotOp dot : dots)
-      select(dot, target, numWarps);
-    for (DotOp dot : dots)
-      if (dot->use_empty())
-        dot.erase();
+    // All are chosen before any is replaced: chains are looked for among products.
+    std::vector<Selection> selections;
+    getOperation().walk([&](DotOp dot) {
+      if (Choice choice = chooseInstruction(target, dot); choice.instruction)
+        selections.push_back({dot, choice, chooseWarps(dot, choice.instruction, numWarps)});
+      else
+        explainFallback(dot);
+    });
+    for (const Selection &selection : selections)
+      replace(selection);
   }
 };
 } // namespace

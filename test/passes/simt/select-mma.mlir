@@ -42,6 +42,17 @@ func.func @chained(%q: tensor<64x32xf16>, %k: tensor<32x64xf16>, %v: tensor<64x3
   return %d : tensor<64x32xf32>
 }
 
+// Also where the second product alone would rather be square.
+// CHECK-LABEL: @chained_to_a_wide_product
+// CHECK: simt.mma {{.*}} warps [4, 1]
+// CHECK: simt.mma {{.*}} warps [4, 1]
+func.func @chained_to_a_wide_product(%q: tensor<128x32xf16>, %k: tensor<32x64xf16>, %v: tensor<64x128xf16>, %s: tensor<128x64xf32>, %c: tensor<128x128xf32>) -> tensor<128x128xf32> {
+  %p = tile.dot %q, %k, %s : tensor<128x32xf16>, tensor<32x64xf16> -> tensor<128x64xf32>
+  %h = arith.truncf %p : tensor<128x64xf32> to tensor<128x64xf16>
+  %d = tile.dot %h, %v, %c : tensor<128x64xf16>, tensor<64x128xf16> -> tensor<128x128xf32>
+  return %d : tensor<128x128xf32>
+}
+
 // Eight steps of k: the shorter instruction.
 // CHECK-LABEL: @short
 // CHECK: by <16 x 8 x 8, f16, f16 -> f32>
