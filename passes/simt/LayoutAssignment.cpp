@@ -108,12 +108,12 @@ Value LayoutAssignment::make(Value tile, LayoutAttr layout) {
   auto known = versions.find({tile, layout});
   if (known != versions.end())
     return known->second;
-  double conversion = conversionCost(tile.getType(), naturalOf(tile), layout);
+  double conversion = conversionCostOf(tile, layout);
   bool isOwnCheaper = false;
   if (op && isRecomputable(op))
-    isOwnCheaper = recomputationCost(tile, layout) <= conversion * loopWeightOf(tile);
+    isOwnCheaper = recomputationCost(tile, layout) <= conversion;
   else if (auto load = dyn_cast_or_null<LoadOp>(op))
-    isOwnCheaper = reloadCost(load, layout) < conversion * loopWeightOf(tile);
+    isOwnCheaper = reloadCost(load, layout) < conversion;
   if (isOwnCheaper)
     return recompute(tile, layout);
   return versions[{tile, layout}] = convert(tile, layout);

@@ -47,7 +47,10 @@ struct LayoutAssignment {
 
   // Costs in instructions of a warp, in LayoutCost.cpp.
   double costOf(mlir::Value tile, LayoutAttr layout);
-  double conversionCost(mlir::Type tile, LayoutAttr from, LayoutAttr to);
+  /// Of all runs of the loops around the tile.
+  double conversionCostOf(mlir::Value tile, LayoutAttr to);
+  /// Whether loads of the same loop get their addresses or masks from the tile.
+  bool feedsLoadOfLoop(mlir::Value tile);
   double recomputationCost(mlir::Value tile, LayoutAttr layout);
   double reloadCost(tile::LoadOp load, LayoutAttr layout);
   double accessCost(mlir::Value ptr, mlir::Value mask, LayoutAttr layout);
@@ -80,6 +83,7 @@ struct LayoutAssignment {
   llvm::DenseMap<mlir::Operation *, LayoutAttr> workingLayout; // of reduces, scans, gathers, stores
   llvm::DenseMap<mlir::Value, unsigned> numUses;               // before anything is rewritten
   llvm::DenseMap<TileVersion, double> knownCosts;
+  llvm::DenseMap<mlir::Value, bool> knownToFeedLoads;
   llvm::DenseMap<TileVersion, mlir::Value> versions;
   llvm::DenseMap<mlir::Value, mlir::Value> origins; // of recomputed versions
   llvm::DenseSet<mlir::Operation *> retyped;

@@ -14,6 +14,8 @@ static constexpr double kIterationsOfLoop = 8;
 static constexpr double kBarriers = 40; // waiting before and after data crosses between warps
 static constexpr double kAccess = 16;   // an access to global memory that hits a cache
 static constexpr double kShuffle = 4;
+/// What a loop loses where loads wait for data that crosses between warps: they cannot run ahead.
+static constexpr double kWaitingLoad = 200;
 /// Larger tiles are never read twice: that would cost bandwidth.
 static constexpr int64_t kMaxReloadBytes = 4096;
 
@@ -30,13 +32,35 @@ static double wordsOf(Type tile, const LinearLayout &layout) {
   return layout.size(Place::Register) * elementBytes(elementTypeOf(tile)) / 4.0;
 }
 
-double LayoutAssignment::conversionCost(Type tile, LayoutAttr from, LayoutAttr to) {
+static double conversionCost(Type tile, LayoutAttr from, LayoutAttr to) {
   const LinearLayout &source = from.getValue(), &target = to.getValue();
   if (target.registersFrom(source))
     return 0.1;
   if (target.isWithinWarpOf(source))
     return kShuffle * std::max<double>(target.size(Place::Register), wordsOf(tile, target));
   return kBarriers + 2 * (wordsOf(tile, source) + wordsOf(tile, target));
+}
+
+bool LayoutAssignment::feedsLoadOfLoop(Value tile) {
+  auto [known, isNew] = knownToFeedLoads.try_emplace(tile, false);
+  if (!isNew)
+    return known->second;
+  auto loop = tile.getParentRegion()->getParentOfType<LoopLikeOpInterface>();
+  bool feeds = loop && llvm::any_of(tile.getUsers(), [&](Operation *user) {
+                 if (isa<LoadOp>(user))
+                   return user->getParentOfType<LoopLikeOpInterface>() == loop;
+                 return (isRecomputable(user) || isa<ConvertLayoutOp>(user)) &&
+                        llvm::any_of(user->getResults(),
+                                     [&](Value result) { return feedsLoadOfLoop(result); });
+               });
+  return knownToFeedLoads[tile] = feeds;
+}
+
+double LayoutAssignment::conversionCostOf(Value tile, LayoutAttr to) {
+  double cost = conversionCost(tile.getType(), naturalOf(tile), to);
+  if (cost >= kBarriers && feedsLoadOfLoop(tile))
+    cost += kWaitingLoad;
+  return loopWeightOf(tile) * cost;
 }
 
 /// Instructions that one element takes.
@@ -110,8 +134,7 @@ double LayoutAssignment::costOf(Value tile, LayoutAttr layout) {
   if (known != knownCosts.end())
     return known->second;
   Operation *op = tile.getDefiningOp();
-  double cost =
-      own ? loopWeightOf(tile) * conversionCost(tile.getType(), own, layout) : kImpossible;
+  double cost = own ? conversionCostOf(tile, layout) : kImpossible;
   if (op && isRecomputable(op))
     cost = std::min(cost, recomputationCost(tile, layout));
   else if (auto load = dyn_cast_or_null<LoadOp>(op))

@@ -9,25 +9,52 @@
 namespace tw::simt {
 
 /// A load whose tile is copied into a ring of slots instead, in pieces of `vector` neighbours along
-/// `dim`.
+/// `dim`. The loop waits for the copies of one `group` together.
 struct PipelinedLoad {
   tile::LoadOp load;
   SharedType slot;
   unsigned vector = 1, dim = 0;
+  unsigned group = 0;
+};
+
+/// What an iteration computes at one distance ahead of its turn, in the order of the loop's body:
+/// the addresses and masks of loads, and the carried values that these need in the next iteration.
+struct AheadStep {
+  llvm::SmallVector<mlir::Operation *> operations;
+  llvm::SmallVector<unsigned> carried; // numbers of those carried values
+};
+
+/// A load from whose tile addresses are computed. Step `lead` loads it; its tile is carried from
+/// there for `depth` iterations, at the end of which the lowest step that needs it runs.
+struct EarlyLoad {
+  tile::LoadOp load;
+  unsigned lead = 1, depth = 1;
 };
 
 struct LoopPipeline {
   mlir::scf::ForOp loop;
-  std::vector<PipelinedLoad> loads;
-  /// What computes the loads' addresses and masks, and the carried values that these need in the
-  /// next iteration: in the order of the loop's body.
-  llvm::SmallVector<mlir::Operation *> ahead;
-  llvm::SmallVector<unsigned> carried; // numbers of those carried values
+  std::vector<PipelinedLoad> loads; // by group
+  /// Step 0 starts the copies, each other one runs an iteration ahead of the step before it.
+  std::vector<AheadStep> steps;
+  std::vector<EarlyLoad> earlyLoads;
+
+  unsigned numGroups() const { return loads.back().group + 1; }
 };
+
+/// A branch around an operation, which is in its `isThen` side.
+struct Branch {
+  mlir::Value condition;
+  bool isThen = true;
+};
+/// The branches around an operation inside of the loop's body; none where another loop is around it
+/// as well.
+std::optional<llvm::SmallVector<Branch>> branchesAround(mlir::scf::ForOp loop, mlir::Operation *op);
+/// The first operation of the loop's body that needs a load's tile, also in another layout.
+mlir::Operation *firstUseOf(mlir::scf::ForOp loop, tile::LoadOp load);
 
 /// The loads of a loop that feed its matrix products, or all where the loop `isAsked` for. None
 /// where nothing can run ahead.
-std::optional<LoopPipeline> planPipeline(mlir::scf::ForOp loop, bool isAsked);
+std::optional<LoopPipeline> planPipeline(mlir::scf::ForOp loop, bool isAsked, unsigned numStages);
 /// Rewrites the loop: `numStages` - 1 iterations are copied ahead.
 void applyPipeline(LoopPipeline &pipeline, unsigned numStages);
 

@@ -28,7 +28,7 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
       int64_t stages = own ? own.getInt() : numStages;
       if (stages < 2)
         continue;
-      if (std::optional<LoopPipeline> pipeline = planPipeline(loop, own != nullptr))
+      if (auto pipeline = planPipeline(loop, own != nullptr, unsigned(stages)))
         applyPipeline(*pipeline, unsigned(stages));
     }
   }

@@ -23,6 +23,7 @@ struct Planner {
 
   void collectProducts(bool isAsked);
   bool addAhead(Value value);
+  bool addBranchesAround(LoadOp load);
   bool addAheadOperation(Operation *op);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
@@ -32,12 +33,23 @@ struct Planner {
   Staging staging;
   Alignment alignment;
   llvm::SetVector<Operation *> wanted; // loads that feed products
-  llvm::SetVector<Operation *> ahead;
-  llvm::SetVector<unsigned> carried;
+  llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
+  llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
 };
 } // namespace
 
 //===-- Which loads --------------------------------------------------------------------------===//
+
+std::optional<SmallVector<Branch>> tw::simt::branchesAround(scf::ForOp loop, Operation *op) {
+  SmallVector<Branch> branches;
+  for (; op->getBlock() != loop.getBody(); op = op->getParentOp()) {
+    auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
+    if (!branch)
+      return std::nullopt;
+    branches.push_back({branch.getCondition(), op->getBlock() == branch.thenBlock()});
+  }
+  return branches;
+}
 
 static bool isInnermostLoopOf(scf::ForOp loop, Operation *op) {
   return op->getParentOfType<LoopLikeOpInterface>().getOperation() == loop;
@@ -50,7 +62,7 @@ static void collectLoads(scf::ForOp loop, Value value, llvm::SetVector<Operation
   if (!op || !loop->isProperAncestor(op) || !seen.insert(op))
     return;
   if (isa<LoadOp>(op)) {
-    if (op->getBlock() == loop.getBody())
+    if (branchesAround(loop, op))
       loads.insert(op);
     return;
   }
@@ -67,7 +79,7 @@ void Planner::collectProducts(bool isAsked) {
       collectLoads(loop, mma.getA(), seen, wanted);
       collectLoads(loop, mma.getB(), seen, wanted);
     }
-    if (isAsked && isa<LoadOp>(op) && op->getBlock() == loop.getBody())
+    if (isAsked && isa<LoadOp>(op) && branchesAround(loop, op))
       wanted.insert(op);
   });
 }
@@ -100,20 +112,34 @@ bool Planner::isOverwritten(LoadOp load) {
 
 //===-- What runs ahead ----------------------------------------------------------------------===//
 
+/// Whether data crosses between warps: what waits for that does not run ahead.
+static bool crossesWarps(Operation *op) {
+  auto conversion = dyn_cast<ConvertLayoutOp>(op);
+  return conversion &&
+         !layoutOf(conversion.getType()).isWithinWarpOf(layoutOf(conversion.getSource().getType()));
+}
+
 bool Planner::addAheadOperation(Operation *op) {
   if (ahead.contains(op))
     return true;
-  if (op->getBlock() != loop.getBody() || op->getNumRegions() != 0 ||
-      isa<MmaOp, tile::DotOp, ConvertLayoutOp>(op))
+  if (op->getNumRegions() != 0 || isa<MmaOp, tile::DotOp>(op) || crossesWarps(op) ||
+      !branchesAround(loop, op))
     return false;
   auto load = dyn_cast<LoadOp>(op);
-  if (load ? load.getIsVolatile() || isOverwritten(load) : !isMemoryEffectFree(op))
+  if (load ? load.getIsVolatile() || isOverwritten(load) || !addBranchesAround(load)
+           : !isMemoryEffectFree(op))
     return false;
   for (Value operand : op->getOperands())
     if (!addAhead(operand))
       return false;
   ahead.insert(op);
   return true;
+}
+
+/// A load in a branch is one of the iterations that take the branch.
+bool Planner::addBranchesAround(LoadOp load) {
+  return llvm::all_of(*branchesAround(loop, load),
+                      [&](const Branch &branch) { return addAhead(branch.condition); });
 }
 
 bool Planner::addAhead(Value value) {
@@ -141,12 +167,12 @@ static bool isZero(Value other) {
 
 std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   if (!hasLayout(load.getType()) || load.getIsVolatile() || !isZero(load.getOther()) ||
-      isOverwritten(load))
+      isOverwritten(load) || !firstUseOf(loop, load))
     return std::nullopt;
   // The buffer suits the first conversion: that to a product's operand.
   Type read = load.getType();
   for (Operation *user : load->getUsers())
-    if (isa<ConvertLayoutOp>(user) && prefersShared(load.getType(), user->getResult(0).getType()))
+    if (isa<ConvertLayoutOp>(user))
       read = user->getResult(0).getType();
   LinearLayout layout = staging.bufferLayout(load.getType(), read);
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
@@ -161,14 +187,203 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   // All or nothing: what was found so far stays as it is when something cannot run ahead.
   auto aheadBefore = ahead;
   auto carriedBefore = carried;
-  if (addAhead(load.getPtr()) && (!load.getMask() || addAhead(load.getMask())))
+  if (addAhead(load.getPtr()) && (!load.getMask() || addAhead(load.getMask())) &&
+      addBranchesAround(load))
     return pipelined;
   ahead = std::move(aheadBefore);
   carried = std::move(carriedBefore);
   return std::nullopt;
 }
 
-std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked) {
+//===-- Loads that feed addresses ------------------------------------------------------------===//
+
+namespace {
+/// What one step of a pipeline runs, up to the loads of the steps before it.
+struct Closure {
+  Closure(scf::ForOp loop, ArrayRef<Operation *> earlyLoads) : loop(loop), earlyLoads(earlyLoads) {}
+
+  void add(Value value);
+  void addBranchesAround(LoadOp load);
+  void run(Operation *op);
+
+  scf::ForOp loop;
+  ArrayRef<Operation *> earlyLoads;
+  llvm::SetVector<Operation *> operations;
+  llvm::SetVector<unsigned> carried;
+  llvm::SetVector<Operation *> needed; // of the early loads
+};
+} // namespace
+
+void Closure::add(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != loop.getBody() || argument == loop.getInductionVar())
+      return;
+    unsigned number = argument.getArgNumber() - 1;
+    if (carried.insert(number))
+      add(loop.getYieldedValues()[number]);
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!loop->isProperAncestor(op))
+    return;
+  if (llvm::is_contained(earlyLoads, op))
+    needed.insert(op);
+  else
+    run(op);
+}
+
+void Closure::addBranchesAround(LoadOp load) {
+  std::optional<SmallVector<Branch>> branches = branchesAround(loop, load);
+  for (const Branch &branch : *branches)
+    add(branch.condition);
+}
+
+void Closure::run(Operation *op) {
+  if (!operations.insert(op))
+    return;
+  for (Value operand : op->getOperands())
+    add(operand);
+  if (auto load = dyn_cast<LoadOp>(op))
+    addBranchesAround(load);
+}
+
+/// The loads among what runs ahead whose tiles can be carried from one iteration to the next: a
+/// load that needs its own tile of the iteration before cannot, and wide tiles take registers from
+/// the products.
+static SmallVector<Operation *> findEarlyLoads(scf::ForOp loop, ArrayRef<Operation *> ahead) {
+  static constexpr unsigned kMostRegisters = 8;
+  SmallVector<Operation *> found;
+  for (Operation *op : ahead) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (!load || (hasLayout(load.getType()) && layoutOf(load.getType()).numBits(Place::Register) >
+                                                   llvm::Log2_32(kMostRegisters)))
+      continue;
+    Closure closure(loop, {});
+    for (Value operand : load->getOperands())
+      closure.add(operand);
+    closure.addBranchesAround(load);
+    if (!closure.operations.contains(op))
+      found.push_back(op);
+  }
+  return found;
+}
+
+namespace {
+/// Divides what runs ahead into steps: a load runs one step before the first that needs it.
+struct StepPlanner {
+  StepPlanner(LoopPipeline &pipeline, ArrayRef<Operation *> ahead)
+      : pipeline(pipeline), earlyLoads(findEarlyLoads(pipeline.loop, ahead)) {}
+
+  void run();
+  Closure closureOf(unsigned step);
+  bool raise(const Closure &closure, unsigned lead);
+  AheadStep toStep(const Closure &closure);
+
+  LoopPipeline &pipeline;
+  SmallVector<Operation *> earlyLoads;
+  llvm::DenseMap<Operation *, unsigned> leads; // 0 for those that no step has needed yet
+};
+} // namespace
+
+Closure StepPlanner::closureOf(unsigned step) {
+  Closure closure(pipeline.loop, earlyLoads);
+  if (step == 0)
+    for (PipelinedLoad &pipelined : pipeline.loads) {
+      closure.add(pipelined.load.getPtr());
+      if (pipelined.load.getMask())
+        closure.add(pipelined.load.getMask());
+      closure.addBranchesAround(pipelined.load);
+    }
+  for (Operation *load : earlyLoads)
+    if (step != 0 && leads.lookup(load) == step)
+      closure.run(load);
+  return closure;
+}
+
+/// Moves what the closure needs to step `lead`; whether the closure itself loses a load by it.
+bool StepPlanner::raise(const Closure &closure, unsigned lead) {
+  bool losesLoad = false;
+  for (Operation *load : closure.needed) {
+    unsigned &current = leads[load];
+    losesLoad |= current != 0 && current == lead - 1;
+    current = std::max(current, lead);
+  }
+  return losesLoad;
+}
+
+AheadStep StepPlanner::toStep(const Closure &closure) {
+  AheadStep step;
+  pipeline.loop.getBody()->walk([&](Operation *op) {
+    if (closure.operations.contains(op))
+      step.operations.push_back(op);
+  });
+  llvm::append_range(step.carried, closure.carried);
+  return step;
+}
+
+void StepPlanner::run() {
+  llvm::DenseMap<Operation *, unsigned> lowest;
+  for (unsigned step = 0;; ++step) {
+    Closure closure = closureOf(step);
+    while (raise(closure, step + 1))
+      closure = closureOf(step);
+    if (step != 0 && closure.operations.empty())
+      break;
+    for (Operation *load : closure.needed)
+      lowest.try_emplace(load, step);
+    pipeline.steps.push_back(toStep(closure));
+  }
+  for (Operation *load : earlyLoads)
+    if (unsigned lead = leads.lookup(load))
+      pipeline.earlyLoads.push_back({cast<LoadOp>(load), lead, lead - lowest.lookup(load)});
+}
+
+//===-- Groups of copies ---------------------------------------------------------------------===//
+
+Operation *tw::simt::firstUseOf(scf::ForOp loop, LoadOp load) {
+  Operation *first = nullptr;
+  auto visit = [&](Operation *user) {
+    Operation *inBody = loop.getBody()->findAncestorOpInBlock(*user);
+    if (!first || inBody->isBeforeInBlock(first))
+      first = inBody;
+  };
+  for (Operation *user : load->getUsers())
+    if (isa<ConvertLayoutOp>(user) && !user->use_empty())
+      llvm::for_each(user->getUsers(), visit);
+    else
+      visit(user);
+  return first;
+}
+
+/// Where copies run one iteration ahead only, what is needed after a product is waited for there:
+/// its copies get the product's time as well. Each group costs a barrier, which copies that run
+/// further ahead have no need of.
+static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
+  scf::ForOp loop = pipeline.loop;
+  llvm::DenseMap<Operation *, unsigned> numbers; // of loads that are needed together, in order
+  for (const PipelinedLoad &pipelined : pipeline.loads)
+    numbers.try_emplace(pipelined.load, numbers.size());
+  llvm::sort(pipeline.loads, [&](const PipelinedLoad &a, const PipelinedLoad &b) {
+    Operation *first = firstUseOf(loop, a.load), *second = firstUseOf(loop, b.load);
+    return first == second ? numbers[a.load] < numbers[b.load] : first->isBeforeInBlock(second);
+  });
+  if (numStages != 2)
+    return;
+  Operation *position = firstUseOf(loop, pipeline.loads.front().load);
+  unsigned group = 0;
+  for (PipelinedLoad &pipelined : pipeline.loads) {
+    bool passesProduct = false;
+    for (Operation *first = firstUseOf(loop, pipelined.load); position != first;
+         position = position->getNextNode())
+      passesProduct |=
+          position->walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    group += passesProduct;
+    pipelined.group = group;
+  }
+}
+
+std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked,
+                                                   unsigned numStages) {
   Planner planner(loop, targetOf(loop));
   planner.collectProducts(isAsked);
   LoopPipeline pipeline;
@@ -180,8 +395,7 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
       op->emitRemark("[TW0356] this load is not copied ahead of the iterations that need it");
   if (pipeline.loads.empty())
     return std::nullopt;
-  pipeline.ahead = planner.ahead.takeVector();
-  llvm::sort(pipeline.ahead, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  pipeline.carried = planner.carried.takeVector();
+  groupByProducts(pipeline, numStages);
+  StepPlanner(pipeline, planner.ahead.getArrayRef()).run();
   return pipeline;
 }

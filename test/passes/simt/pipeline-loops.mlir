@@ -1,6 +1,7 @@
 // Operands of matrix products are copied into a ring of slots ahead of their iteration.
 // RUN: tile-opt --pipeline-loops=num-stages=3 --split-input-file %s 2>/dev/null | FileCheck %s
 // RUN: tile-opt --pipeline-loops=num-stages=1 --split-input-file %s 2>/dev/null | FileCheck %s --check-prefix=ONE
+// RUN: tile-opt --pipeline-loops=num-stages=2 --split-input-file %s 2>/dev/null | FileCheck %s --check-prefix=TWO
 
 #copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
 #a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
@@ -92,6 +93,85 @@ func.func @overwritten(%pointers: tensor<32x16x!tile.ptr<f16>, #copy>, %b: tenso
     %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     tile.store %pointers, %t : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xf16, #copy>
     scf.yield %p : tensor<32x8xf32, #c>
+  }
+  return %r : tensor<32x8xf32, #c>
+}
+
+// Blocks are found through a table: its entry is loaded an iteration before the copies' addresses
+// are computed from it, and carried.
+// CHECK-LABEL: @gathered
+// Of the table, the entries of three iterations are loaded ahead, each if there is such an iteration.
+// CHECK-COUNT-2: tile.load %{{.*}} mask
+// CHECK: simt.async_copy
+// CHECK: tile.load %{{.*}} mask
+// CHECK: simt.async_copy
+// CHECK: scf.for {{.*}} iter_args(%{{.*}} = %{{.*}}, %[[ENTRY:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}})
+// CHECK: simt.async_wait 1
+// CHECK: tile.splat %[[ENTRY]]
+// CHECK: simt.async_copy
+// CHECK: %[[NEXT:.*]] = tile.load %{{.*}} mask
+// CHECK: simt.mma
+// CHECK: scf.yield %{{.*}}, %[[NEXT]],
+func.func @gathered(%table: !tile.ptr<i32>, %pointers: tensor<32x16x!tile.ptr<f16>, #copy> {tile.divisibility = 16 : i64}, %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32) -> tensor<32x8xf32, #c> {
+  %one = arith.constant 1 : i32
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %base = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+  %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
+    %at = tile.addptr %table, %i : !tile.ptr<i32>, i32
+    %entry = tile.load %at : !tile.ptr<i32> -> i32
+    %all = tile.splat %entry : i32 -> tensor<32x16xi32, #copy>
+    %sixteen = arith.constant dense<16> : tensor<32x16xi32, #copy>
+    %scaled = arith.muli %all, %sixteen : tensor<32x16xi32, #copy>
+    %now = tile.addptr %base, %scaled : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+    %t = tile.load %now : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    scf.yield %p : tensor<32x8xf32, #c>
+  }
+  return %r : tensor<32x8xf32, #c>
+}
+
+// With one iteration ahead, what the second product needs is waited for after the first one; with
+// two, all copies of an iteration are there at its beginning.
+// CHECK-LABEL: @two_products
+// CHECK: scf.for
+// CHECK: simt.async_wait 1
+// CHECK-NOT: simt.async_wait
+// CHECK: scf.yield
+// TWO-LABEL: @two_products
+// TWO: scf.for
+// TWO-NEXT: simt.async_wait 1
+// TWO-NEXT: simt.barrier
+// TWO: simt.async_copy
+// TWO-NEXT: simt.async_commit
+// TWO: simt.async_copy
+// TWO-NEXT: simt.async_commit
+// TWO: simt.mma
+// TWO: simt.async_wait 2
+// TWO-NEXT: simt.barrier
+// TWO: simt.load_shared
+// TWO: simt.mma
+// TWO: scf.yield
+func.func @two_products(%x: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %y: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32) -> tensor<32x8xf32, #c> {
+  %one = arith.constant 1 : i32
+  %columns = tile.arange 0 to 16 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+  %row = tile.expand_dims %columns axis 0 : tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>> -> tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+  %offsets = tile.broadcast %row : tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>> -> tensor<32x16xi32, #copy>
+  %xs = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %ys = tile.splat %y : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %first = tile.addptr %xs, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+  %second = tile.addptr %ys, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+  %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
+    %t = tile.load %first : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %u = tile.load %second : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %c = simt.convert_layout %u : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %q = simt.mma %c, %b, %p by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    scf.yield %q : tensor<32x8xf32, #c>
   }
   return %r : tensor<32x8xf32, #c>
 }

@@ -250,6 +250,51 @@ def chased_matmul(
 
 
 @tw.jit
+def tables_matmul(
+    a, order, pages, rows, b, out, used, K, M: tw.constexpr, N: tw.constexpr, BK: tw.constexpr
+):
+    """Rows of B are found through three tables, each of which is read where the one before says."""
+    m = tw.arange(0, M)
+    n = tw.arange(0, N)
+    k = tw.arange(0, BK)
+    acc = tw.zeros((M, N), tw.float32)
+    for step in range(used // BK):
+        place = tw.load(order + step)
+        page = tw.load(pages + place)
+        row = tw.load(rows + page * BK + k)
+        x = tw.load(a + m[:, None] * K + (place * BK + k)[None, :])
+        y = tw.load(b + row[:, None] * N + n[None, :])
+        acc = tw.dot(x, y, acc)
+    tw.store(out + m[:, None] * N + n[None, :], acc)
+
+
+@tw.jit
+def branching_matmul(
+    a, kinds, b, c, out, used, K, M: tw.constexpr, N: tw.constexpr, BK: tw.constexpr
+):
+    """Loads, of addresses too, on both sides of nested branches that a table decides."""
+    m = tw.arange(0, M)
+    n = tw.arange(0, N)
+    k = tw.arange(0, BK)
+    acc = tw.zeros((M, N), tw.float32)
+    for step in range(used // BK):
+        x = tw.load(a + m[:, None] * K + (step * BK + k)[None, :])
+        kind = tw.load(kinds + step)
+        if kind > 0:
+            if kind > 1:
+                block = tw.load(kinds + kind)
+                y = tw.load(c + (block * BK + k)[:, None] * N + n[None, :], mask=k[:, None] < 16, other=0.0)
+                acc = tw.dot(x, y, acc)
+            else:
+                y = tw.load(b + (step * BK + k)[:, None] * N + n[None, :])
+                acc = tw.dot(x, y, acc)
+                acc = acc * 2.0
+        else:
+            acc += kind
+    tw.store(out + m[:, None] * N + n[None, :], acc)
+
+
+@tw.jit
 def chosen_matmul(a, wanted, b, out, K, M: tw.constexpr, N: tw.constexpr, BK: tw.constexpr):
     """Products, and loads, only of the blocks that are wanted; the others count in another way."""
     m = tw.arange(0, M)

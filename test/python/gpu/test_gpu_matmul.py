@@ -64,6 +64,12 @@ def counts(compiled: CompiledKernel) -> tuple[int, int, int]:
     return ptx.count("mma.sync"), ptx.count("ldmatrix"), copies
 
 
+def copies_of_loop(compiled: CompiledKernel) -> int:
+    """How many tiles the kernel's only loop copies ahead."""
+    _, _, loop = compiled.asm["scheduled"].partition("scf.for")
+    return loop.partition("scf.yield")[0].count("simt.async_copy ")
+
+
 def assert_equal(actual: Any, expected: Any) -> None:
     np.testing.assert_array_equal(actual.double().numpy(), expected.double().numpy())
 
@@ -293,6 +299,51 @@ def test_a_chain_of_loads(
     for step in range(count):
         expected += a[:, 32 * step : 32 * step + 32].double() @ b[page].double()
         page = int(links[page])
+    assert_equal(out, expected)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 5])
+def test_a_table_of_tables(
+    setting: tuple[int, int, str], count: int, rng: np.random.Generator
+) -> None:
+    a, b = integers(rng, 32, 192), integers(rng, 192, 64)
+    order, pages = (torch.from_numpy(rng.permutation(6).astype(np.int32)) for _ in range(2))
+    rows = torch.from_numpy(rng.permutation(192).astype(np.int32))
+    out = poisoned(32, 64)
+    compiled = launch(
+        kernels.tables_matmul, (1,), a, order, pages, rows, b, out, 32 * count, 192, M=32, N=64, BK=32,
+        setting=setting,
+    )  # fmt: skip
+    # Both operands are copied: none of the three tables keeps a copy waiting.
+    assert copies_of_loop(compiled) == (2 if setting[1] > 1 else 0)
+    expected = torch.zeros(32, 64).double()
+    for place in order[:count].tolist():
+        chosen = rows.view(6, 32)[pages[place]].long()
+        expected += a.view(32, 6, 32)[:, place].double() @ b[chosen].double()
+    assert_equal(out, expected)
+
+
+@pytest.mark.parametrize("kinds", [[1, 0, -3, 2, 1], [3, 3, 0, 2, 4], [0, 0, 0, 0, 0], [1]])
+def test_loads_in_branches(
+    setting: tuple[int, int, str], kinds: list[int], rng: np.random.Generator
+) -> None:
+    a, b, c, out = integers(rng, 32, 160), integers(rng, 160, 64), integers(rng, 160, 64), poisoned(32, 64)
+    table, count = torch.tensor(kinds + [0] * 5, dtype=torch.int32), len(kinds)
+    table[2:5].clamp_(min=0)
+    compiled = launch(
+        kernels.branching_matmul, (1,), a, table, b, c, out, 32 * count, 160, M=32, N=64, BK=32,
+        setting=setting,
+    )  # fmt: skip
+    assert copies_of_loop(compiled) == (3 if setting[1] > 1 else 0)
+    expected = torch.zeros(32, 64).double()
+    for step, kind in enumerate(table[:count].tolist()):
+        x = a.view(32, 5, 32)[:, step].double()
+        if kind > 1:
+            expected += x[:, :16] @ c[32 * table[kind] :][:16].double()
+        elif kind == 1:
+            expected = (expected + x @ b[32 * step :][:32].double()) * 2
+        else:
+            expected += kind
     assert_equal(out, expected)
 
 
