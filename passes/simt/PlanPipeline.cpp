@@ -24,6 +24,7 @@ struct Planner {
   void collectProducts(bool isAsked);
   bool addAhead(Value value);
   bool addBranchesAround(LoadOp load);
+  StringRef obstacleTo(Operation *op);
   bool addAheadOperation(Operation *op);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
@@ -35,6 +36,7 @@ struct Planner {
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
   llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
+  StringRef obstacle;                  // why the load that was tried last stays in its iteration
 };
 } // namespace
 
@@ -62,7 +64,7 @@ static void collectLoads(scf::ForOp loop, Value value, llvm::SetVector<Operation
   if (!op || !loop->isProperAncestor(op) || !seen.insert(op))
     return;
   if (isa<LoadOp>(op)) {
-    if (branchesAround(loop, op))
+    if (branchesAround(loop, op) && hasLayout(op->getResult(0).getType()))
       loads.insert(op);
     return;
   }
@@ -79,7 +81,8 @@ void Planner::collectProducts(bool isAsked) {
       collectLoads(loop, mma.getA(), seen, wanted);
       collectLoads(loop, mma.getB(), seen, wanted);
     }
-    if (isAsked && isa<LoadOp>(op) && branchesAround(loop, op))
+    if (isAsked && isa<LoadOp>(op) && branchesAround(loop, op) &&
+        hasLayout(op->getResult(0).getType()))
       wanted.insert(op);
   });
 }
@@ -114,20 +117,40 @@ bool Planner::isOverwritten(LoadOp load) {
 
 /// Whether data crosses between warps: what waits for that does not run ahead.
 static bool crossesWarps(Operation *op) {
+  if (isa<tile::ReduceOp, tile::ScanOp>(op))
+    return true;
   auto conversion = dyn_cast<ConvertLayoutOp>(op);
   return conversion &&
          !layoutOf(conversion.getType()).isWithinWarpOf(layoutOf(conversion.getSource().getType()));
 }
 
+/// Why an operation, apart from its operands, cannot run in an iteration before its own.
+StringRef Planner::obstacleTo(Operation *op) {
+  if (isa<MmaOp, tile::DotOp>(op))
+    return "its address or mask is computed from a product of its iteration";
+  if (crossesWarps(op))
+    return "its address or mask needs data that crosses between warps";
+  if (!branchesAround(loop, op) || op->getNumRegions() != 0)
+    return "its address or mask is the result of a branch or of another loop";
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (load.getIsVolatile())
+      return "it is volatile, or its address is";
+    if (isOverwritten(load))
+      return "the loop, or a program that it waits for, may write what is read";
+    return "";
+  }
+  return isMemoryEffectFree(op) ? ""
+                                : "its address or mask is computed from what has other effects";
+}
+
 bool Planner::addAheadOperation(Operation *op) {
   if (ahead.contains(op))
     return true;
-  if (op->getNumRegions() != 0 || isa<MmaOp, tile::DotOp>(op) || crossesWarps(op) ||
-      !branchesAround(loop, op))
+  obstacle = obstacleTo(op);
+  if (!obstacle.empty())
     return false;
   auto load = dyn_cast<LoadOp>(op);
-  if (load ? load.getIsVolatile() || isOverwritten(load) || !addBranchesAround(load)
-           : !isMemoryEffectFree(op))
+  if (load && !addBranchesAround(load))
     return false;
   for (Value operand : op->getOperands())
     if (!addAhead(operand))
@@ -166,8 +189,10 @@ static bool isZero(Value other) {
 }
 
 std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
-  if (!hasLayout(load.getType()) || load.getIsVolatile() || !isZero(load.getOther()) ||
-      isOverwritten(load) || !firstUseOf(loop, load))
+  obstacle = !isZero(load.getOther())  ? "copies of masked elements are 0, and its `other` is not"
+             : !firstUseOf(loop, load) ? "nothing needs it"
+                                       : obstacleTo(load);
+  if (!obstacle.empty())
     return std::nullopt;
   // The buffer suits the first conversion: that to a product's operand.
   Type read = load.getType();
@@ -180,8 +205,11 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
                                                 LayoutAttr::get(load.getContext(), layout))};
   std::optional<VectorAccess> pieces =
       asyncPieces(alignment, load.getPtr(), load.getMask(), pipelined.slot, target);
-  if (!pieces)
+  if (!pieces) {
+    obstacle =
+        "no 4 bytes are known to be consecutive, aligned and under one condition of its mask";
     return std::nullopt;
+  }
   pipelined.vector = pieces->vector;
   pipelined.dim = pieces->dim;
   // All or nothing: what was found so far stays as it is when something cannot run ahead.
@@ -392,7 +420,8 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
     if (std::optional<PipelinedLoad> load = planner.tryLoad(cast<LoadOp>(op)))
       pipeline.loads.push_back(*load);
     else
-      op->emitRemark("[TW0356] this load is not copied ahead of the iterations that need it");
+      op->emitRemark("[TW0356] this load is not copied ahead of the iterations that need it: ")
+          << planner.obstacle;
   if (pipeline.loads.empty())
     return std::nullopt;
   groupByProducts(pipeline, numStages);

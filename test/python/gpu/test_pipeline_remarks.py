@@ -1,0 +1,126 @@
+"""Loads that a pipelined loop cannot copy ahead are named at their line, with the reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tilewright as tw
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+SIGNATURE = {"x": "*fp16:16", "table": "*i32:16", "out": "*fp32:16", "n": "i32:16"}
+
+
+@tw.jit
+def other_than_zero(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        a = tw.load(x + i[:, None] * n + (start + i)[None, :], mask=i[:, None] < n, other=1.0)
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@tw.jit
+def written_by_the_loop(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        a = tw.load(x + i[:, None] * n + (start + i)[None, :])
+        acc = tw.dot(a, a, acc)
+        tw.store(x + i[:, None] * n + (start + i)[None, :], acc.to(tw.float16))
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@tw.jit
+def apart_in_memory(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        a = tw.load(x + i[:, None] * n + (start + i)[None, :] * 3)
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@tw.jit
+def address_from_a_sum(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        row = tw.sum(tw.load(table + start + i), 0)
+        a = tw.load(x + (row + i)[:, None] * n + (start + i)[None, :])
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@tw.jit
+def address_from_a_branch(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        row = start
+        if start > 64:
+            row = tw.load(table + start)
+        a = tw.load(x + (row + i)[:, None] * n + i[None, :])
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@tw.jit
+def volatile(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        a = tw.load(x + i[:, None] * n + (start + i)[None, :], volatile=True)
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+@tw.jit
+def address_with_an_effect(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        ticket = tw.atomic_add(table, 1, sem="relaxed")
+        a = tw.load(x + (ticket + i)[:, None] * n + i[None, :])
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+REASONS = [
+    (other_than_zero, "its `other` is not"),
+    (written_by_the_loop, "may write what is read"),
+    (apart_in_memory, "no 4 bytes are known to be consecutive"),
+    (address_from_a_sum, "crosses between warps"),
+    (address_from_a_branch, "the result of a branch"),
+    (volatile, "volatile"),
+    (address_with_an_effect, "other effects"),
+]
+
+
+@pytest.mark.parametrize(("kernel", "reason"), REASONS, ids=lambda each: getattr(each, "__name__", ""))
+def test_reasons(kernel: Any, reason: str) -> None:
+    compiled = kernel.compile(SIGNATURE, {"B": 32}, device="nvidia:sm_80", num_stages=3)
+    remarks = [r for r in compiled.remarks if r["code"] == "TW0356"]
+    assert len(remarks) == 1 and reason in remarks[0]["message"], compiled.remarks
+    assert "a = tw.load(" in remarks[0]["rendered"]
+
+
+@tw.jit
+def copied(x, table, out, n, B: tw.constexpr):
+    i = tw.arange(0, B)
+    acc = tw.zeros((B, B), tw.float32)
+    for start in range(0, n, B):
+        row = tw.load(table + start)
+        a = tw.load(x + (row + i)[:, None] * n + i[None, :])
+        acc = tw.dot(a, a, acc)
+    tw.store(out + i[:, None] * B + i[None, :], acc)
+
+
+def test_a_pipelined_loop_says_how_far_ahead() -> None:
+    compiled = copied.compile(SIGNATURE, {"B": 32}, device="nvidia:sm_80", num_stages=4)
+    (remark,) = (r for r in compiled.remarks if r["code"] == "TW0356")
+    assert "pipelined: the copies of 1 load run 3 iterations ahead" in remark["message"]
+    assert "for start in range(0, n, B):" in remark["rendered"]
