@@ -1,5 +1,6 @@
 // The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
 #include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/core/Provenance.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "runtime/Interrupts.h"
 #include <cstring>
@@ -142,6 +143,22 @@ static std::optional<RuntimeError> checkArguments(const SimulatedKernel &kernel,
   return std::nullopt;
 }
 
+/// Whether the kernel may write through an address that it computed from no argument, such as one
+/// that it loaded from an array of addresses.
+static bool storesAnywhere(const SimulatedKernel &kernel, const Launch &launch) {
+  const Program &program = kernel.program;
+  std::vector<int32_t> provenance = findProvenance(program, kernel.entry(), launch);
+  for (int32_t pc = kernel.entry().begin; pc < kernel.entry().end; ++pc) {
+    const Instruction &instruction = program.code[pc];
+    bool isStore =
+        instruction.op == Op::St || instruction.op == Op::Atom || instruction.op == Op::Red;
+    bool isGlobal = instruction.space == Space::Global || instruction.space == Space::Generic;
+    if (isStore && isGlobal && provenance[pc] < 0)
+      return true;
+  }
+  return false;
+}
+
 static void addArguments(Launch &launch, const SimulatedKernel &kernel,
                          std::span<const LaunchArgument> arguments) {
   const std::vector<Parameter> &declared = kernel.entry().parameters;
@@ -157,11 +174,15 @@ static void addArguments(Launch &launch, const SimulatedKernel &kernel,
     if (!isPointer(kernel.parameters[i]))
       continue;
     launch.allocationOfParameter[i] = int(launch.allocations.size());
-    // What the kernel does not store to by its own word is checked as if it could not.
-    bool isReadOnly = argument.isReadOnly || !kernel.parameters[i].isStored;
-    launch.allocations.push_back(
-        {kernel.parameters[i].name, argument.allocationBase, argument.bytes, isReadOnly, nullptr});
+    launch.allocations.push_back({kernel.parameters[i].name, argument.allocationBase,
+                                  argument.bytes, argument.isReadOnly, nullptr});
   }
+  if (storesAnywhere(kernel, launch))
+    return;
+  // What the kernel does not store to by its own word is checked as if it could not.
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (isPointer(kernel.parameters[i]) && !kernel.parameters[i].isStored)
+      launch.allocations[launch.allocationOfParameter[i]].isReadOnly = true;
 }
 
 static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,

@@ -89,7 +89,7 @@ LaneMask tw::warpsim::gatherAddresses(const MemoryStep &step, LaneMask active, R
   setAddresses(step, registers, active == ~LaneMask(0), request);
   if (base.kind != Operand::Kind::Register)
     return active;
-  LaneMask unset = active & ~setLanes(base, registers);
+  LaneMask unset = active & ~wholeLanes(base, registers);
   if (!unset)
     return active;
   step.cta.report(Kind::UninitRegister, step.warp, unsigned(__builtin_ctz(unset)), step.pc,

@@ -8,7 +8,7 @@ namespace {
 struct Arrival {
   unsigned id = 0;
   unsigned expectedWarps = 0;
-  bool waits = true;
+  bool waits = true, isOfAll = true;
 };
 } // namespace
 
@@ -20,7 +20,7 @@ static void reportMisuse(Cta &cta, Warp &warp, int32_t pc, LaneMask active,
 
 void tw::warpsim::reportUnset(Cta &cta, Warp &warp, const Operand &operand, int32_t pc,
                               LaneMask active, const char *what) {
-  if (LaneMask unset = active & ~setLanes(operand, warp.registers()))
+  if (LaneMask unset = active & ~wholeLanes(operand, warp.registers()))
     cta.report(Kind::UninitRegister, warp, unsigned(__builtin_ctz(unset)), pc,
                [&](Finding &finding) { finding.message = std::string(what) + " has no value"; });
 }
@@ -46,6 +46,7 @@ static bool readArrival(Cta &cta, Warp &warp, const Instruction &instruction, in
   arrival.expectedWarps = cta.launch.numWarps;
   if (numSources < 2)
     return true;
+  arrival.isOfAll = false;
   uint64_t count = readLane(instruction.sources[1], warp.registers(), lane);
   if (count == 0 || count % kWarpSize != 0 || count / kWarpSize > cta.launch.numWarps) {
     reportMisuse(cta, warp, pc, active,
@@ -78,6 +79,7 @@ static void checkAgreement(Cta &cta, Warp &warp, const Instruction &instruction,
 static void begin(Barrier &barrier, const Arrival &arrival, bool isReduction, unsigned numWarps) {
   barrier.expectedWarps = arrival.expectedWarps;
   barrier.isReduction = isReduction;
+  barrier.isOfAll = arrival.isOfAll;
   barrier.arrived.assign(numWarps, 0);
   barrier.receivers.assign(numWarps, 0);
   barrier.reducePc.assign(numWarps, -1);
@@ -127,6 +129,17 @@ static void complete(Cta &cta, unsigned id) {
   barrier.expectedWarps = barrier.arrivedWarps = 0;
   barrier.numTrue = barrier.numLanes = 0;
   ++cta.statistics.barriers;
+}
+
+/// Completes a barrier that waits for nobody any more. Threads that have exited are not missing at
+/// a barrier of all threads (PTX ISA, exit); a barrier with a count waits for that many.
+static void completeIfAllThere(Cta &cta, unsigned id) {
+  const Barrier &barrier = cta.barriers[id];
+  unsigned numThere = barrier.arrivedWarps;
+  for (const Warp &warp : cta.warps)
+    numThere += barrier.isOfAll && !warp.present() && !barrier.arrived[warp.index];
+  if (numThere >= barrier.expectedWarps)
+    complete(cta, id);
 }
 
 /// Lanes that arrive one part after the other (barrier.sync without .aligned) wait on the stack
@@ -181,8 +194,23 @@ void tw::warpsim::executeBarrier(Cta &cta, Warp &warp, const Instruction &instru
     warp.barrier = int8_t(arrival.id);
     warp.waitPc = pc;
   }
-  if (++barrier.arrivedWarps >= barrier.expectedWarps)
-    complete(cta, arrival.id);
+  ++barrier.arrivedWarps;
+  completeIfAllThere(cta, arrival.id);
+}
+
+void tw::warpsim::noteExit(Cta &cta, Warp &warp) {
+  warp.notedExits = warp.exited;
+  for (unsigned id = 0; id < cta.barriers.size(); ++id) {
+    Barrier &barrier = cta.barriers[id];
+    if (barrier.expectedWarps == 0)
+      continue;
+    LaneMask parked = warp.index < barrier.parked.size() ? barrier.parked[warp.index] : 0;
+    if (parked && !(warp.present() & ~parked)) {
+      barrier.parked[warp.index] = 0;
+      ++barrier.arrivedWarps;
+    }
+    completeIfAllThere(cta, id);
+  }
 }
 
 LaneMask tw::warpsim::checkMembers(Cta &cta, Warp &warp, const Instruction &instruction,

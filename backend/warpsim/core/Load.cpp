@@ -69,6 +69,7 @@ static void loadRegister(Type type, Destination to, const Request &request, unsi
   if (to.reg.file == RegisterFile::Word) {
     loadAs(type, to.registers.words[to.reg.number], request, offset);
     mark(to.registers.wordsSet[to.reg.number]);
+    to.registers.wordsPartial[to.reg.number] &= ~request.lanes;
   } else {
     loadAs(type, to.registers.doubles[to.reg.number], request, offset);
     mark(to.registers.doublesSet[to.reg.number]);
@@ -115,6 +116,22 @@ static LaneMask definedLanes(const MemoryStep &step, const Request &request, uns
     }
   }
   return defined;
+}
+
+/// Marks, of a word of which `set` lanes are wholly defined, the bytes of the others that are not.
+static void markPartial(const MemoryStep &step, const Request &request, const Operand &result,
+                        unsigned offset, unsigned bytes, LaneMask set) {
+  bool isShared = request.space == Space::Shared;
+  const TrackedBytes &memory = isShared ? step.cta.shared : step.warp.local;
+  uint64_t stride = isShared ? 0 : step.cta.launch.localBytes;
+  MissingBytes missing = {};
+  for (LaneMask rest = request.lanes & ~set; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t at = request.at[lane] + stride * lane + offset;
+    for (unsigned byte = 0; byte < bytes; ++byte)
+      missing[byte] |= LaneMask(!memory.isDefined(at + byte, 1)) << lane;
+  }
+  markBytes(result, step.warp.registers(), request.lanes & ~set, missing, bytes);
 }
 
 /// A row of shared memory that is defined throughout, found by whole words of bits.
@@ -201,6 +218,9 @@ static void loadRequest(const MemoryStep &step, Request &request) {
     LaneMask set = isDefined ? request.lanes : definedLanes(step, request, offset, bytes);
     Destination to = {step.warp.registers(), result.reg};
     loadRegister(instruction.type, to, request, offset, set);
+    bool isTracked = request.space == Space::Shared || request.space == Space::Local;
+    if (isTracked && bytes <= 4 && (request.lanes & ~set))
+      markPartial(step, request, result, offset, bytes, set);
     if (bytes == 16) { // a .b128 register is two
       ++to.reg.number;
       loadRegister(Type::B64, to, request, offset + 8, set);

@@ -68,6 +68,7 @@ static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
   WarpRegisters &registers = frames[0]->registers;
   std::fill(registers.predicatesSet.begin(), registers.predicatesSet.end(), 0);
   std::fill(registers.wordsSet.begin(), registers.wordsSet.end(), 0);
+  std::fill(registers.wordsPartial.begin(), registers.wordsPartial.end(), 0);
   std::fill(registers.doublesSet.begin(), registers.doublesSet.end(), 0);
   registers.carrySet = 0;
   warp.frames = std::move(frames);
@@ -170,7 +171,10 @@ Cta::Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
   const Program &program = launch.program;
   uint64_t limit = launch.launch.options.maxStepsPerWarp, end = clock + maxSteps;
   while (true) {
-    if (!settle(warp))
+    bool isLeft = settle(warp);
+    if (warp.exited != warp.notedExits)
+      noteExit(*this, warp);
+    if (!isLeft)
       return Stop::Ended;
     if (warp.stack.back().parkedAt >= 0 && !rotate(warp)) {
       warp.state = WarpState::Waiting;

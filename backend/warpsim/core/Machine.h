@@ -14,7 +14,7 @@ namespace tw::warpsim {
 /// One of a CTA's 16 named barriers.
 struct Barrier {
   unsigned expectedWarps = 0, arrivedWarps = 0; // expected 0: nobody has arrived
-  bool isReduction = false;
+  bool isReduction = false, isOfAll = false;    // without a count: whoever exits is not waited for
   std::vector<LaneMask> arrived, receivers, parked; // by warp
   unsigned numTrue = 0, numLanes = 0;
   std::vector<int32_t> reducePc; // by warp: where the result goes

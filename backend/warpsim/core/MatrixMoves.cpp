@@ -59,7 +59,7 @@ namespace {
 /// The registers of an ldmatrix or stmatrix: element e (0 or 1) of lane l in matrix m.
 struct MatrixRegisters {
   uint16_t element[4][2 * kWarpSize];
-  LaneMask set[4] = {};
+  LaneMask missing[4][2] = {}; // lanes whose lower or upper element has no value
   /// Number of the element at (row, column).
   static unsigned numberOf(unsigned row, unsigned column, bool isTransposed) {
     return isTransposed ? 8 * column + row : 8 * row + column;
@@ -67,21 +67,20 @@ struct MatrixRegisters {
 };
 } // namespace
 
-/// Lanes whose part of a row was never written get no value; what nobody wrote is reported.
-static LaneMask findUndefined(const MemoryStep &step, const Request &request, unsigned rowLane) {
+/// Adds the elements of a row that have no value; what nobody wrote is reported.
+static void addMissing(const MemoryStep &step, const Request &request, unsigned rowLane,
+                       LaneMask (&missing)[2]) {
   const TrackedBytes &shared = step.cta.shared;
   uint64_t at = request.at[rowLane];
   if (!step.cta.launch.launch.options.checksInitialized || shared.isDefined(at, kRowBytes))
-    return 0;
+    return;
   if (!shared.isWritten(at, kRowBytes))
     reportAccess(step, Kind::UninitShared, request, rowLane, "has bytes that nothing has written");
-  LaneMask lanes = 0;
   for (unsigned column = 0; column < 8; ++column) {
     unsigned number = MatrixRegisters::numberOf(rowLane % 8, column, step.instruction.isTransposed);
     if (!shared.isDefined(at + 2 * column, 2))
-      lanes |= 1u << number / 2;
+      missing[number % 2] |= 1u << number / 2;
   }
-  return lanes;
 }
 
 static void loadRow(const MemoryStep &step, const Request &request, unsigned rowLane,
@@ -96,7 +95,7 @@ static void loadRow(const MemoryStep &step, const Request &request, unsigned row
   memcpy(elements, request.host[rowLane], kRowBytes);
   for (unsigned column = 0; column < 8; ++column)
     loaded.element[matrix][MatrixRegisters::numberOf(row, column, isTransposed)] = elements[column];
-  loaded.set[matrix] &= ~findUndefined(step, request, rowLane);
+  addMissing(step, request, rowLane, loaded.missing[matrix]);
 }
 
 /// A fault for lanes whose rows are not in shared memory (through a generic address).
@@ -114,8 +113,6 @@ void tw::warpsim::executeLdmatrix(Cta &cta, Warp &warp, const Instruction &instr
   MemoryStep step = {cta, warp, instruction, pc, false, kRowBytes};
   LaneMask rows = active & addressLanes(instruction), performed = 0;
   MatrixRegisters loaded = {};
-  for (LaneMask &set : loaded.set)
-    set = ~LaneMask(0);
   if (rows)
     forEachMemory(step, rows, [&](Request &request) {
       if (!isShared(step, request))
@@ -132,9 +129,13 @@ void tw::warpsim::executeLdmatrix(Cta &cta, Warp &warp, const Instruction &instr
     memcpy(values.lanes, loaded.element[matrix], sizeof(values.lanes));
     // Rows that could not be read leave everything of their matrix without a value.
     bool isWhole = (performed >> matrix * kRowsOfMatrix & 0xff) == 0xff;
-    if (instruction.results[matrix].kind == Operand::Kind::Register)
-      writeLanes(instruction.results[matrix], warp.registers(), active, values,
-                 isWhole ? loaded.set[matrix] : 0);
+    const auto &[low, high] = loaded.missing[matrix];
+    if (instruction.results[matrix].kind != Operand::Kind::Register)
+      continue;
+    writeLanes(instruction.results[matrix], warp.registers(), active, values,
+               isWhole ? ~LaneMask(0) : 0);
+    if (isWhole && (low | high))
+      markBytes(instruction.results[matrix], warp.registers(), active, {low, low, high, high});
   }
 }
 
@@ -151,7 +152,10 @@ static void storeRow(const MemoryStep &step, const Request &request, unsigned ro
     uint8_t value[kPieceBytes];
     memcpy(value, &stored.element[matrix][number], bytes);
     checkLane(step, piece, Strength::Weak, lane, value); // stores it too
-    step.cta.shared.markWritten(piece.at[lane], bytes, stored.set[matrix] >> lane & 1);
+    for (unsigned i = 0; i < bytes / 2; ++i) {
+      bool isMissing = stored.missing[matrix][(number + i) % 2] >> lane & 1;
+      step.cta.shared.markWritten(piece.at[lane] + 2 * i, 2, !isMissing);
+    }
   }
 }
 
@@ -165,7 +169,9 @@ void tw::warpsim::executeStmatrix(Cta &cta, Warp &warp, const Instruction &instr
     const Operand &source = instruction.sources[matrix];
     memcpy(stored.element[matrix], readLanes<uint32_t>(source, warp.registers(), buffer),
            sizeof(stored.element[matrix]));
-    stored.set[matrix] = setLanes(source, warp.registers());
+    MissingBytes missing = missingBytes(source, warp.registers());
+    for (unsigned byte = 0; byte < 4; ++byte)
+      stored.missing[matrix][byte / 2] |= missing[byte];
   }
   LaneMask rows = active & addressLanes(instruction);
   if (!rows)
@@ -188,14 +194,15 @@ void tw::warpsim::executeMovmatrix(Cta &cta, Warp &warp, const Instruction &inst
   const Operand &source = instruction.sources[0];
   uint16_t from[2 * kWarpSize], to[2 * kWarpSize];
   memcpy(from, readLanes<uint32_t>(source, warp.registers(), buffer), sizeof(from));
-  LaneMask given = setLanes(source, warp.registers()), set = ~LaneMask(0);
+  MissingBytes given = missingBytes(source, warp.registers()), missing = {};
   for (unsigned row = 0; row < 8; ++row)
     for (unsigned column = 0; column < 8; ++column) {
       unsigned here = 8 * row + column, there = 8 * column + row;
       to[here] = from[there];
-      if (!(given >> there / 2 & 1))
-        set &= ~(1u << here / 2);
+      for (unsigned byte = 0; byte < 2; ++byte)
+        missing[here % 2 * 2 + byte] |= (given[there % 2 * 2 + byte] >> there / 2 & 1) << here / 2;
     }
   memcpy(values.lanes, to, sizeof(to));
-  writeLanes(instruction.results[0], warp.registers(), active, values, set);
+  writeLanes(instruction.results[0], warp.registers(), active, values, ~LaneMask(0));
+  markBytes(instruction.results[0], warp.registers(), active, missing);
 }

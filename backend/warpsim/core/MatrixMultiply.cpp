@@ -151,19 +151,24 @@ static void scatterMatrix(const Instruction &instruction, const PreparedForm &pr
   }
 }
 
-/// Marks the rows (of A) or columns (of B) of elements whose register has no value.
+/// Marks the rows (of A) or columns (of B) of elements that have no value.
 static void addUnset(const Fragment &fragment, const WarpRegisters &registers, bool byColumn,
                      uint32_t &unset) {
   unsigned perRegister = fragment.map.elementsPerRegister();
-  for (unsigned i = 0; i < fragment.map.numRegisters(); ++i)
-    for (LaneMask rest = ~setLanes(fragment.registers[i], registers); rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      for (unsigned e = 0; e < perRegister; ++e) {
+  for (unsigned i = 0; i < fragment.map.numRegisters(); ++i) {
+    MissingBytes missing = missingBytes(fragment.registers[i], registers);
+    for (unsigned e = 0; e < perRegister; ++e) {
+      LaneMask unknown = 0;
+      for (unsigned byte = 4 * e / perRegister; byte <= (4 * e + 3) / perRegister; ++byte)
+        unknown |= missing[byte];
+      for (LaneMask rest = unknown; rest; rest &= rest - 1) {
+        unsigned lane = unsigned(__builtin_ctz(rest));
         unsigned at = positionOf(fragment.map, lane, i * perRegister + e);
         unsigned columns = fragment.map.columns;
         unset |= 1u << (byColumn ? at % columns : at / columns);
       }
     }
+  }
 }
 
 /// Which lanes' results have a value, by result register: an element follows from a row of A, a
@@ -175,7 +180,7 @@ static void findSet(const Instruction &instruction, const Fragment &a, const Fra
   addUnset(b, registers, true, unsetColumns);
   unsigned perRegister = instruction.type == Type::F16 ? 2 : 1;
   for (size_t i = 0; i < instruction.results.size(); ++i) {
-    set[i] = setLanes(c.registers[i], registers);
+    set[i] = wholeLanes(c.registers[i], registers);
     for (unsigned lane = 0; lane < kWarpSize; ++lane)
       for (unsigned e = 0; e < perRegister; ++e) {
         unsigned at = positionOf(c.map, lane, unsigned(i) * perRegister + e);
@@ -237,7 +242,7 @@ void tw::warpsim::executeMma(Cta &cta, Warp &warp, const Instruction &instructio
   Fragment b = {prepared.form->b, *prepared.b, sources + numA};
   Fragment c = {prepared.form->c, *prepared.c, sources + numA + numB};
   LaneMask set[4] = {kAllLanes, kAllLanes, kAllLanes, kAllLanes};
-  if (setOfSources(instruction, registers) != kAllLanes)
+  if (wholeOfSources(instruction, registers) != kAllLanes)
     findSet(instruction, a, b, c, registers, set);
   const LaunchOptions &options = cta.launch.launch.options;
   multiplyStep({instruction, prepared, registers, a, b, c, active, set},

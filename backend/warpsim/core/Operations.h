@@ -25,6 +25,8 @@ void notePoll(Warp &warp, int32_t pc, uint64_t value);
 // Barriers.cpp, Shuffles.cpp, Specials.cpp, HostCalls.cpp.
 void executeBarrier(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                     LaneMask active);
+/// Lets barriers go on that wait for nobody else than a warp of which lanes have exited.
+void noteExit(Cta &cta, Warp &warp);
 void executeWarpBarrier(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                         LaneMask active);
 void executeCollective(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,

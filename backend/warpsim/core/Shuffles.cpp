@@ -84,7 +84,16 @@ static void shuffleWords(const Exchange &x, const std::array<unsigned, kWarpSize
     for (unsigned lane = 0; lane < kWarpSize; ++lane)
       set |= (known >> from[lane] & 1) << lane;
   }
+  bool isPartial = registers.wordsPartial[source] != 0;
+  MissingBytes missing = {}, given = missingBytes(x.instruction.sources[0], registers);
   registers.wordsSet[to] = set;
+  registers.wordsPartial[to] = 0;
+  if (!isPartial)
+    return;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane)
+    for (unsigned byte = 0; byte < 4; ++byte)
+      missing[byte] |= (given[byte] >> from[lane] & 1) << lane;
+  markBytes(x.instruction.results[0], registers, ~LaneMask(0), missing);
 }
 
 static bool isWord(const Operand &operand) {

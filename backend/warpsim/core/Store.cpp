@@ -10,6 +10,8 @@ namespace {
 struct StoredValues {
   alignas(64) uint8_t bytes[kWarpSize][kMaxAccessBytes];
   LaneMask set[8];
+  LaneMask partial[8] = {}; // of those, lanes of which some stored bytes have no value: `missing`
+  MissingBytes missing[8];
 };
 } // namespace
 
@@ -54,6 +56,11 @@ static void gatherValues(const Instruction &instruction, const WarpRegisters &re
     const Operand &source = instruction.sources[i];
     values.set[i] = setLanes(source, registers);
     gatherOperand(source, registers, std::min(bytes, 8u), values, unsigned(i) * bytes);
+    if (bytes <= 4 && wholeLanes(source, registers) != values.set[i]) {
+      values.missing[i] = missingBytes(source, registers);
+      for (unsigned byte = 0; byte < bytes; ++byte)
+        values.partial[i] |= values.set[i] & values.missing[i][byte];
+    }
     if (bytes == 16 && source.kind == Operand::Kind::Register) {
       Operand upper = source;
       ++upper.reg.number;
@@ -70,7 +77,7 @@ static void markShared(const MemoryStep &step, const Request &request, const Sto
   unsigned bytes = bytesOf(step.instruction.type);
   LaneMask allSet = request.lanes;
   for (size_t i = 0; i < step.instruction.sources.size(); ++i)
-    allSet &= values.set[i];
+    allSet &= values.set[i] & ~values.partial[i];
   for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint64_t at = request.at[lane] + stride * lane;
@@ -78,8 +85,11 @@ static void markShared(const MemoryStep &step, const Request &request, const Sto
       memory.markWritten(at, request.bytes, true);
       continue;
     }
-    for (size_t i = 0; i < step.instruction.sources.size(); ++i)
+    for (size_t i = 0; i < step.instruction.sources.size(); ++i) {
       memory.markWritten(at + i * bytes, bytes, values.set[i] >> lane & 1);
+      for (unsigned byte = 0; byte < bytes && values.partial[i] >> lane & 1; ++byte)
+        memory.markWritten(at + i * bytes + byte, 1, !(values.missing[i][byte] >> lane & 1));
+    }
   }
 }
 
@@ -97,7 +107,7 @@ static void markRow(TrackedBytes &memory, uint64_t begin, uint64_t count) {
 static void noteValues(const MemoryStep &step, Request &request, const StoredValues &values) {
   LaneMask unset = 0;
   for (size_t i = 0; i < step.instruction.sources.size(); ++i)
-    unset |= request.lanes & ~values.set[i];
+    unset |= request.lanes & (~values.set[i] | values.partial[i]);
   if (unset || (request.region && request.region->initialized))
     request.expand();
   if (request.space == Space::Shared && request.isRow && !unset)

@@ -39,6 +39,7 @@ enum class WarpState : uint8_t { Ready, Waiting, Done };
 struct Warp {
   unsigned index = 0;
   LaneMask lanes = 0, exited = 0; // of `lanes`, those that exist in the CTA
+  LaneMask notedExits = 0;        // of `exited`, those that barriers have been told of
   WarpState state = WarpState::Ready;
   int8_t barrier = -1; // waited for
   int32_t waitPc = -1;

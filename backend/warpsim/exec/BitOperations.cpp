@@ -1,5 +1,6 @@
 // Logic, shifts, bit fields and bit searches; logic of predicates too.
 #include "backend/warpsim/exec/Handlers.h"
+#include "backend/warpsim/exec/MissingBytes.h"
 
 using namespace tw::warpsim;
 
@@ -231,20 +232,27 @@ static Handler findPredicateLogic(const Instruction &instruction) {
   return runPredicateLogic;
 }
 
+/// A function of bits, of whose result's bytes it is known in words what they follow from.
+template <auto function, auto missingOf>
+static Handler findBitwise(const Instruction &instruction) {
+  return bytesOf(instruction.type) == 4 ? bytewiseLanes<function, missingOf>(instruction)
+                                        : lanes<function>(instruction);
+}
+
 template <typename T> static Handler findLogic(const Instruction &instruction) {
   switch (instruction.op) {
   case Op::And:
-    return lanes<bitAnd<T>>(instruction);
+    return findBitwise<bitAnd<T>, missingOfLogic>(instruction);
   case Op::Or:
-    return lanes<bitOr<T>>(instruction);
+    return findBitwise<bitOr<T>, missingOfLogic>(instruction);
   case Op::Xor:
-    return lanes<bitXor<T>>(instruction);
+    return findBitwise<bitXor<T>, missingOfLogic>(instruction);
   case Op::Not:
-    return lanes<bitNot<T>>(instruction);
+    return findBitwise<bitNot<T>, missingOfLogic>(instruction);
   case Op::Cnot:
     return lanes<logicalNot<T>>(instruction);
   case Op::Shl:
-    return lanes<shiftLeft<T>>(instruction);
+    return findBitwise<shiftLeft<T>, missingOfShift>(instruction);
   default:
     return nullptr;
   }
@@ -254,7 +262,7 @@ template <typename T> static Handler findLogic(const Instruction &instruction) {
 template <typename T> static Handler findWord(const Instruction &instruction) {
   switch (instruction.op) {
   case Op::Bfi:
-    return lanes<insertField<T>>(instruction);
+    return findBitwise<insertField<T>, missingOfInserted>(instruction);
   case Op::Brev:
     return lanes<reverseBits<T>>(instruction);
   case Op::Clz:
@@ -270,7 +278,7 @@ template <typename T> static Handler findField(const Instruction &instruction) {
   if constexpr (sizeof(T) < 4)
     return nullptr;
   else if (instruction.op == Op::Bfe)
-    return lanes<extractField<T>>(instruction);
+    return findBitwise<extractField<T>, missingOfExtracted>(instruction);
   else
     return instruction.isShiftAmount ? lanes<findHighest<T, true>>(instruction)
                                      : lanes<findHighest<T, false>>(instruction);
@@ -317,8 +325,9 @@ Handler tw::warpsim::findBitOperation(const Instruction &instruction) {
   case Op::Lop3:
     return findLop3(instruction);
   case Op::Shr:
-    return forInteger(instruction.type,
-                      [&]<typename T>() -> Handler { return lanes<shiftRight<T>>(instruction); });
+    return forInteger(instruction.type, [&]<typename T>() -> Handler {
+      return findBitwise<shiftRight<T>, missingOfShift>(instruction);
+    });
   case Op::Bfe:
   case Op::Bfind:
     return forInteger(instruction.type,
@@ -328,8 +337,9 @@ Handler tw::warpsim::findBitOperation(const Instruction &instruction) {
   case Op::Prmt:
     if (!is32)
       return nullptr;
-    return instruction.prmt == PrmtMode::Index ? packingLanes<permuteBytes>(instruction)
-                                               : lanes<permuteByMode>(instruction);
+    return instruction.prmt == PrmtMode::Index
+               ? bytewiseLanes<permuteBytes, missingOfPermuted>(instruction)
+               : lanes<permuteByMode>(instruction);
   case Op::ShfL:
   case Op::ShfR:
   case Op::Bmsk:

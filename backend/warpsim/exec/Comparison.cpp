@@ -334,8 +334,20 @@ template <typename S>
     values.lanes[lane] = blend(takesFirst, lane, a[lane], b[lane]);
   LaneMask set = (takesFirst & setOfSource<S>(first, registers)) |
                  (~takesFirst & setOfSource<S>(second, registers));
-  set &= setLanes(instruction.sources[2], registers);
+  LaneMask chosen = setLanes(instruction.sources[2], registers);
+  set &= chosen;
+  LaneMask partial = (setLanes(first, registers) & ~wholeLanes(first, registers)) |
+                     (setLanes(second, registers) & ~wholeLanes(second, registers));
+  MissingBytes missing = {};
+  if (partial) {
+    MissingBytes ofFirst = missingBytes(first, registers);
+    MissingBytes ofSecond = missingBytes(second, registers);
+    for (unsigned byte = 0; byte < 4; ++byte)
+      missing[byte] = (takesFirst & ofFirst[byte]) | (~takesFirst & ofSecond[byte]) | ~chosen;
+  }
   writeLanes(instruction.results[0], registers, active, values, set);
+  if (partial)
+    markBytes(instruction.results[0], registers, active, missing);
 }
 
 static Handler findSelect(const Instruction &instruction) {

@@ -1,6 +1,7 @@
 // cvt: the frequent pairs of types as vector loops, all others value by value through a double.
 #include "backend/warpsim/exec/FloatOperations.h"
 #include "backend/warpsim/exec/Handlers.h"
+#include "backend/warpsim/exec/MissingBytes.h"
 #include "backend/warpsim/exec/NumericConversion.h"
 
 using namespace tw::warpsim;
@@ -83,6 +84,8 @@ template <typename Select> static Handler forConvertible(Type type, Select selec
 static Handler findTruncation(const Instruction &instruction) {
   return forConvertible(instruction.type, [&]<typename To>() {
     return forConvertible(instruction.sourceType, [&]<typename From>() -> Handler {
+      if constexpr (sizeof(To) <= 2 && sizeof(From) == 4)
+        return bytewiseLanes<truncate<To, From>, missingOfTruncated>(instruction);
       return lanes<truncate<To, From>>(instruction);
     });
   });

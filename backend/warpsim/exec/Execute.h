@@ -8,13 +8,18 @@ namespace tw::warpsim {
 constexpr unsigned kWarpSize = 32;
 using LaneMask = uint32_t;
 
+/// By byte of a word register: the lanes whose byte has no value.
+using MissingBytes = std::array<LaneMask, 4>;
+
 /// The virtual registers of one warp, by lane. A bit of `...Set` says that the lane's value was
 /// computed from initialized values only; an instruction's result is set where all that it used is.
+/// Words that are packed from parts may be partial: set, and some of their bytes have no value.
 struct WarpRegisters {
   explicit WarpRegisters(const std::array<uint32_t, 3> &numRegisters);
   std::vector<LaneMask> predicates, predicatesSet;
   std::vector<std::array<uint32_t, kWarpSize>> words;
-  std::vector<LaneMask> wordsSet;
+  std::vector<LaneMask> wordsSet, wordsPartial;
+  std::vector<MissingBytes> wordsMissing; // of partial lanes
   std::vector<std::array<uint64_t, kWarpSize>> doubles;
   std::vector<LaneMask> doublesSet;
   LaneMask carry = 0; // the condition code of .cc
@@ -35,7 +40,12 @@ void executeScalar(const Instruction &instruction, WarpRegisters &registers, Lan
 uint64_t readLane(const Operand &operand, const WarpRegisters &registers, unsigned lane);
 LaneMask readPredicate(const Operand &operand,
                        const WarpRegisters &registers); // by lane, negation applied
-LaneMask setLanes(const Operand &operand, const WarpRegisters &registers); // immediates: all
+LaneMask setLanes(const Operand &operand, const WarpRegisters &registers);   // immediates: all
+LaneMask wholeLanes(const Operand &operand, const WarpRegisters &registers); // set, not partial
+MissingBytes missingBytes(const Operand &operand, const WarpRegisters &registers);
+/// Says of the active lanes of a word which of its bytes, `numBytes`, have no value.
+void markBytes(const Operand &operand, WarpRegisters &registers, LaneMask active,
+               const MissingBytes &missing, unsigned numBytes = 4);
 void writeLane(const Operand &operand, WarpRegisters &registers, unsigned lane, uint64_t bits,
                bool isSet);
 void writePredicate(const Operand &operand, WarpRegisters &registers, LaneMask active,

@@ -203,6 +203,40 @@ static Handler findSingle(const Instruction &instruction) {
   });
 }
 
+static float widen(Half value) { return floatFromHalf(value.bits); }
+static float widen(Brain value) { return floatFromBrain(value.bits); }
+
+template <typename Narrow, Rounding rounding, bool isSat>
+static float addWidened(Narrow a, float c) {
+  return add<rounding, false, isSat>(widen(a), c);
+}
+template <typename Narrow, Rounding rounding, bool isSat>
+static float subtractWidened(Narrow a, float c) {
+  return subtract<rounding, false, isSat>(widen(a), c);
+}
+template <typename Narrow, Rounding rounding, bool isSat>
+static float multiplyAddWidened(Narrow a, Narrow b, float c) {
+  return multiplyAdd<rounding, false, isSat>(widen(a), widen(b), c);
+}
+
+/// PTX ISA, "Mixed Precision Floating-Point Instructions": all operands but the last are widened.
+template <typename Narrow> static Handler findMixed(const Instruction &instruction) {
+  return forRounding(instruction.rounding, [&]<Rounding rounding>() {
+    return forFlag(instruction.isSaturating, [&]<bool isSat>() -> Handler {
+      switch (instruction.op) {
+      case Op::Add:
+        return lanes<addWidened<Narrow, rounding, isSat>>(instruction);
+      case Op::Sub:
+        return lanes<subtractWidened<Narrow, rounding, isSat>>(instruction);
+      case Op::Fma:
+        return lanes<multiplyAddWidened<Narrow, rounding, isSat>>(instruction);
+      default:
+        return nullptr;
+      }
+    });
+  });
+}
+
 template <Rounding rounding> static Handler findRoundedDouble(const Instruction &instruction) {
   constexpr Cost cost = rounding == Rounding::Rn ? Cost::Light : Cost::Heavy;
   switch (instruction.op) {
@@ -249,5 +283,9 @@ static Handler findDouble(const Instruction &instruction) {
 Handler tw::warpsim::findFloatArithmetic(const Instruction &instruction) {
   if (instruction.isRelu || instruction.writesCarry || instruction.readsCarry)
     return nullptr;
+  if (instruction.sourceType == Type::F16)
+    return findMixed<Half>(instruction);
+  if (instruction.sourceType == Type::BF16)
+    return findMixed<Brain>(instruction);
   return instruction.type == Type::F32 ? findSingle(instruction) : findDouble(instruction);
 }

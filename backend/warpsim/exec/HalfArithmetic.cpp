@@ -2,6 +2,7 @@
 // which is wide enough for one correct rounding, or rounded to odd on the way.
 #include "backend/warpsim/exec/FloatOperations.h"
 #include "backend/warpsim/exec/Handlers.h"
+#include "backend/warpsim/exec/MissingBytes.h"
 
 using namespace tw::warpsim;
 
@@ -113,15 +114,17 @@ static bool isPlain(const Instruction &instruction) {
 
 template <typename Format, auto compute> static Handler findBinary(const Instruction &instruction) {
   return forFlag(isPlain(instruction), [&]<bool isPlain>() -> Handler {
-    return isPair(instruction) ? lanes<pair2<Format, compute, isPlain>>(instruction)
-                               : lanes<one2<Format, compute, isPlain>>(instruction);
+    return isPair(instruction)
+               ? bytewiseLanes<pair2<Format, compute, isPlain>, missingOfPairs>(instruction)
+               : lanes<one2<Format, compute, isPlain>>(instruction);
   });
 }
 template <typename Format, auto compute>
 static Handler findTernary(const Instruction &instruction) {
   return forFlag(isPlain(instruction), [&]<bool isPlain>() -> Handler {
-    return isPair(instruction) ? lanes<pair3<Format, compute, isPlain>>(instruction)
-                               : lanes<one3<Format, compute, isPlain>>(instruction);
+    return isPair(instruction)
+               ? bytewiseLanes<pair3<Format, compute, isPlain>, missingOfPairs>(instruction)
+               : lanes<one3<Format, compute, isPlain>>(instruction);
   });
 }
 

@@ -52,9 +52,8 @@ template <typename Loop, Cost cost, size_t... I>
     values.lanes[lane] = encode<R>(
         Loop::call(instruction, decode<std::tuple_element_t<I, A>>(std::get<I>(sources)[lane])...));
   }
-  LaneMask set =
-      (kAllLanes & ... &
-       setOfSource<Storage<std::tuple_element_t<I, A>>>(instruction.sources[I], registers));
+  LaneMask set = (kAllLanes & ... &
+                  setOfArgument<std::tuple_element_t<I, A>>(instruction.sources[I], registers));
   writeLanes(instruction.results[0], registers, active, values, set, std::is_signed_v<R>);
 }
 
@@ -65,22 +64,19 @@ template <auto function, Cost cost>
   applyToLanes<Loop, cost>(instruction, registers, active, std::make_index_sequence<Loop::arity>());
 }
 
-/// Applies a function that packs parts of its first two sources into one word. Compilers pack
-/// values beside parts that have none, which nothing reads or a later bfi replaces; registers are
-/// tracked as a whole, so one of the two has to have a value.
-template <auto function>
-[[gnu::always_inline]] inline void runPacking(const Instruction &instruction,
-                                              WarpRegisters &registers, LaneMask active) {
-  LaneMask set =
-      setLanes(instruction.sources[0], registers) | setLanes(instruction.sources[1], registers);
-  for (size_t i = 2; i < instruction.sources.size(); ++i)
-    set &= setLanes(instruction.sources[i], registers);
+/// Applies a function whose result's bytes follow from single bytes of its sources: `missingOf`
+/// says which of them have no value. Compilers pack values beside parts that have none, which
+/// nothing reads or a later instruction replaces.
+template <auto function, auto missingOf>
+[[gnu::always_inline]] inline void runBytewise(const Instruction &instruction,
+                                               WarpRegisters &registers, LaneMask active) {
+  bool isWhole = wholeOfSources(instruction, registers) == kAllLanes;
+  MissingBytes missing = {};
+  if (!isWhole)
+    missing = missingOf(instruction, registers);
   runLanes<function, Cost::Light>(instruction, registers, active);
-  const Operand &result = instruction.results[0];
-  if (result.kind != Operand::Kind::Register || result.reg.file != RegisterFile::Word)
-    return;
-  LaneMask &known = registers.wordsSet[result.reg.number];
-  known = (known & ~active) | (set & active);
+  if (!isWhole)
+    markBytes(instruction.results[0], registers, active, missing);
 }
 
 /// Whether this machine has the vector unit that `runOnVectorUnit` is compiled for.
@@ -119,9 +115,9 @@ template <auto function, Cost cost = Cost::Light> Handler lanes(const Instructio
   return handlerOf<runLanes<function, cost>>();
 }
 
-/// The handler of a function that packs its first two sources into a 32-bit register, or null.
-template <auto function> Handler packingLanes(const Instruction &instruction) {
-  return lanes<function>(instruction) ? handlerOf<runPacking<function>>() : nullptr;
+/// The handler of a function of bytes with a 32-bit result, or null.
+template <auto function, auto missingOf> Handler bytewiseLanes(const Instruction &instruction) {
+  return lanes<function>(instruction) ? handlerOf<runBytewise<function, missingOf>>() : nullptr;
 }
 
 } // namespace tw::warpsim

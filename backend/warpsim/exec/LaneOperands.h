@@ -84,6 +84,19 @@ template <typename S>
   return setLanes(operand, registers);
 }
 
+/// The same of a source of type T: of a partial word its bytes count.
+template <typename T>
+[[gnu::always_inline]] inline LaneMask setOfArgument(const Operand &operand,
+                                                     const WarpRegisters &registers) {
+  LaneMask set = setOfSource<Storage<T>>(operand, registers);
+  if constexpr (sizeof(T) <= 2)
+    if (wholeLanes(operand, registers) != set) {
+      MissingBytes missing = missingBytes(operand, registers);
+      set &= ~(sizeof(T) == 2 ? missing[0] | missing[1] : missing[0]);
+    }
+  return set;
+}
+
 /// `first` in the lanes of `mask`, else `second`; arithmetic, so that loops of it become vectors.
 template <typename S>
 [[gnu::always_inline]] inline S blend(LaneMask mask, unsigned lane, S first, S second) {
@@ -109,6 +122,7 @@ template <typename S>
   } else {
     lanes = registers.words[operand.reg.number].data();
     setLanes = &registers.wordsSet[operand.reg.number];
+    registers.wordsPartial[operand.reg.number] &= ~active;
   }
   *setLanes = (*setLanes & ~active) | (set & active);
   if (active == kAllLanes) {
@@ -119,8 +133,9 @@ template <typename S>
     lanes[lane] = blend(active, lane, values.lanes[lane], lanes[lane]);
 }
 
-/// Lanes where all sources are set.
+/// Lanes where all sources are set, and where each of their bytes is.
 LaneMask setOfSources(const Instruction &instruction, const WarpRegisters &registers);
+LaneMask wholeOfSources(const Instruction &instruction, const WarpRegisters &registers);
 
 } // namespace tw::warpsim
 #endif

@@ -1,5 +1,6 @@
 // Moves, packing and unpacking of registers, and conversion of addresses between spaces.
 #include "backend/warpsim/exec/Handlers.h"
+#include "backend/warpsim/exec/MissingBytes.h"
 
 using namespace tw::warpsim;
 
@@ -12,8 +13,14 @@ template <typename S>
   const S *source = readLanes(instruction.sources[0], registers, buffer);
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     values.lanes[lane] = source[lane];
-  writeLanes(instruction.results[0], registers, active, values,
-             setOfSource<S>(instruction.sources[0], registers));
+  const Operand &operand = instruction.sources[0];
+  bool isPartial = wholeLanes(operand, registers) != setLanes(operand, registers); // words only
+  MissingBytes missing = {};
+  if (isPartial)
+    missing = missingBytes(operand, registers);
+  writeLanes(instruction.results[0], registers, active, values, setOfSource<S>(operand, registers));
+  if (isPartial)
+    markBytes(instruction.results[0], registers, active, missing);
 }
 
 static void runPredicateCopy(const Instruction &instruction, WarpRegisters &registers,
@@ -88,8 +95,13 @@ template <typename S>
     high.lanes[lane] = static_cast<uint32_t>(source[lane] >> bits);
   }
   LaneMask set = setOfSource<S>(instruction.sources[0], registers);
+  MissingBytes missing = missingBytes(instruction.sources[0], registers);
   writeLanes(instruction.results[0], registers, active, low, set);
   writeLanes(instruction.results[1], registers, active, high, set);
+  if constexpr (sizeof(S) == 4) {
+    markBytes(instruction.results[0], registers, active, {missing[0], missing[1]}, 2);
+    markBytes(instruction.results[1], registers, active, {missing[2], missing[3]}, 2);
+  }
 }
 
 /// Whether a vector of `count` parts fills `bytes` with parts of 8 to 64 bits.
@@ -112,7 +124,7 @@ static Handler findMov(const Instruction &instruction) {
   if (numSources == 2 && bytes == 8)
     return lanes<packWords>(instruction);
   if (numSources == 2 && bytes == 4)
-    return packingLanes<packHalves>(instruction);
+    return bytewiseLanes<packHalves, missingOfHalves>(instruction);
   if (numResults == 2 && bytes == 8)
     return handlerOf<runSplit<uint64_t>>();
   if (numResults == 2 && bytes == 4)

@@ -5,7 +5,8 @@ using namespace tw::warpsim;
 
 WarpRegisters::WarpRegisters(const std::array<uint32_t, 3> &numRegisters)
     : predicates(numRegisters[0]), predicatesSet(numRegisters[0]), words(numRegisters[1]),
-      wordsSet(numRegisters[1]), doubles(numRegisters[2]), doublesSet(numRegisters[2]) {}
+      wordsSet(numRegisters[1]), wordsPartial(numRegisters[1]), wordsMissing(numRegisters[1]),
+      doubles(numRegisters[2]), doublesSet(numRegisters[2]) {}
 
 uint64_t tw::warpsim::readLane(const Operand &operand, const WarpRegisters &registers,
                                unsigned lane) {
@@ -45,6 +46,43 @@ LaneMask tw::warpsim::setLanes(const Operand &operand, const WarpRegisters &regi
   return 0;
 }
 
+static bool isWord(const Operand &operand) {
+  return operand.kind == Operand::Kind::Register && operand.reg.file == RegisterFile::Word;
+}
+
+LaneMask tw::warpsim::wholeLanes(const Operand &operand, const WarpRegisters &registers) {
+  LaneMask set = setLanes(operand, registers);
+  return isWord(operand) ? set & ~registers.wordsPartial[operand.reg.number] : set;
+}
+
+MissingBytes tw::warpsim::missingBytes(const Operand &operand, const WarpRegisters &registers) {
+  MissingBytes missing;
+  missing.fill(~setLanes(operand, registers));
+  if (!isWord(operand))
+    return missing;
+  LaneMask partial = registers.wordsPartial[operand.reg.number];
+  for (unsigned byte = 0; byte < 4; ++byte)
+    missing[byte] |= partial & registers.wordsMissing[operand.reg.number][byte];
+  return missing;
+}
+
+void tw::warpsim::markBytes(const Operand &operand, WarpRegisters &registers, LaneMask active,
+                            const MissingBytes &missing, unsigned numBytes) {
+  if (!isWord(operand))
+    return;
+  LaneMask all = kAllLanes, some = 0;
+  for (unsigned byte = 0; byte < numBytes; ++byte) {
+    all &= missing[byte];
+    some |= missing[byte];
+  }
+  uint32_t number = operand.reg.number;
+  auto update = [&](LaneMask &lanes, LaneMask now) { lanes = (lanes & ~active) | (now & active); };
+  update(registers.wordsSet[number], ~all);
+  update(registers.wordsPartial[number], some & ~all);
+  for (unsigned byte = 0; byte < 4; ++byte)
+    update(registers.wordsMissing[number][byte], byte < numBytes ? missing[byte] : all);
+}
+
 void tw::warpsim::writeLane(const Operand &operand, WarpRegisters &registers, unsigned lane,
                             uint64_t bits, bool isSet) {
   if (operand.kind != Operand::Kind::Register)
@@ -57,6 +95,7 @@ void tw::warpsim::writeLane(const Operand &operand, WarpRegisters &registers, un
   case RegisterFile::Word:
     registers.words[number][lane] = static_cast<uint32_t>(bits);
     registers.wordsSet[number] = (registers.wordsSet[number] & ~bit) | set;
+    registers.wordsPartial[number] &= ~bit;
     return;
   case RegisterFile::Double:
     registers.doubles[number][lane] = bits;
@@ -80,6 +119,14 @@ LaneMask tw::warpsim::setOfSources(const Instruction &instruction, const WarpReg
   for (const Operand &source : instruction.sources)
     set &= setLanes(source, registers);
   return set;
+}
+
+LaneMask tw::warpsim::wholeOfSources(const Instruction &instruction,
+                                     const WarpRegisters &registers) {
+  LaneMask whole = kAllLanes;
+  for (const Operand &source : instruction.sources)
+    whole &= wholeLanes(source, registers);
+  return whole;
 }
 
 template <typename S>

@@ -17,10 +17,11 @@ class Golden(NamedTuple):
     grid: str
     arguments: tuple[str, ...]
     shared_bytes: int = 0
+    num_warps: int = 2
+    num_stages: int = 3
 
 
 KERNELS = "test/python/gpu/kernels.py"
-NUM_WARPS = 2
 GOLDENS = {
     "vector_add": Golden(
         "tutorials/01_vector_add.py:add_kernel",
@@ -66,10 +67,11 @@ GOLDENS = {
         f"{KERNELS}:dropout", "*fp32:16,*fp32:16,i32,fp32,i32", "BLOCK=64", "4",
         ("const f32[200]=random", "f32[200]=zeros", "i32=200", "f32=0.4", "i32=123"),
     ),
-    "matmul": Golden(
-        f"{KERNELS}:matmul", "*fp32:16,*fp32:16,*fp32:16,i32,i32,i32", "BM=16,BN=16,BK=8", "2,2",
-        ("const f32[240]=random", "const f32[288]=random", "f32[480]=zeros",
-         "i32=20", "i32=24", "i32=12"), 2048,
+    "scalar_matmul": Golden(
+        "test/golden/ptx/scalar_matmul.py:scalar_matmul",
+        "*fp32:16,*fp32:16,*fp32:16,i32,i32,i32", "BM=16,BN=16,BK=8", "2,2",
+        ("const f32[400]=random", "const f32[480]=random", "f32[480]=zeros",
+         "i32=20", "i32=24", "i32=20"), 3072, num_stages=1,
     ),
     "scatter": Golden(
         f"{KERNELS}:scatter", "*fp32:16,*i32:16,*fp32:16,i32", "BLOCK=64", "2",

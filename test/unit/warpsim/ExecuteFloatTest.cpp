@@ -150,6 +150,36 @@ static std::vector<Row> arithmeticRows() {
   return rows;
 }
 
+/// Sums in f32 of operands that are f16 or bf16, but for the last.
+static std::vector<Row> mixedRows() {
+  std::vector<Row> rows;
+  for (Type narrow : {Type::F16, Type::BF16})
+    for (Rounding rounding : {Rounding::Rn, Rounding::Rz, Rounding::Rm, Rounding::Rp})
+      for (bool isSat : {false, true}) {
+        Instruction form = makeInstruction(Op::Add, Type::F32, narrow);
+        form.rounding = rounding;
+        form.isSaturating = isSat;
+        Modifiers modifiers = modifiersOf(form);
+        std::string suffix = suffixOf(form) + "." + test::suffixOf(narrow);
+        auto widen = [layout = layoutOf(narrow)](uint64_t code) -> uint64_t {
+          return std::bit_cast<uint32_t>(float(toDouble(layout, code)));
+        };
+        auto row = [&](const char *name, Op op, std::vector<Type> sources, Formula expected) {
+          form.op = op;
+          rows.push_back({name + suffix, form, sources, Type::F32, expected, 0, false, {}});
+        };
+        row("add", Op::Add, {narrow, Type::F32},
+            [=](const uint64_t *v) { return expectedSum(kF32, modifiers, widen(v[0]), v[1]); });
+        row("sub", Op::Sub, {narrow, Type::F32}, [=](const uint64_t *v) {
+          return expectedSum(kF32, modifiers, widen(v[0]), v[1] ^ 0x80000000);
+        });
+        row("fma", Op::Fma, {narrow, narrow, Type::F32}, [=](const uint64_t *v) {
+          return expectedProductSum(kF32, modifiers, widen(v[0]), widen(v[1]), v[2]);
+        });
+      }
+  return rows;
+}
+
 /// min and max by the order of real numbers, with -0 below +0.
 static uint64_t expectedExtremum(const Instruction &instruction, uint64_t a, uint64_t b) {
   Layout layout = layoutOf(instruction.type);
@@ -248,6 +278,10 @@ static std::vector<Row> functionRows() {
 class FloatArithmetic : public ScalarInstruction {};
 TEST_P(FloatArithmetic, IsRoundedOnce) { checkRow(GetParam()); }
 INSTANTIATE_TEST_SUITE_P(Execute, FloatArithmetic, testing::ValuesIn(arithmeticRows()), nameOfRow);
+
+class MixedArithmetic : public ScalarInstruction {};
+TEST_P(MixedArithmetic, IsThatOfTheWidenedOperands) { checkRow(GetParam()); }
+INSTANTIATE_TEST_SUITE_P(Execute, MixedArithmetic, testing::ValuesIn(mixedRows()), nameOfRow);
 
 class FloatExtremum : public ScalarInstruction {};
 TEST_P(FloatExtremum, OrdersNumbersAndNan) { checkRow(GetParam()); }

@@ -315,16 +315,66 @@ TEST(WarpsimMachine, ReadingARegisterWithoutAValueIsReportedWhereItMatters) {
 TEST(WarpsimMachine, BytesPackedBesideBytesWithoutAValueHaveOne) {
   Simulation simulation;
   simulation.array("out", std::vector<uint32_t>(32));
-  auto packed = [&](const char *low) {
-    return kindsIn(simulation.run(std::string(kOwn) + "  prmt.b32 %r10, " + low + R"(, %r9, 0x3340U;
-  st.global.u32 [%rd31], %r10;)"));
+  auto kindsAfter = [&](const std::string &text) {
+    return kindsIn(simulation.run(std::string(kOwn) + text));
   };
-  EXPECT_EQ(packed("%r0"), "");
-  EXPECT_EQ(kindsIn(simulation.run(std::string(kOwn) + R"(
+  // Byte 1 of %r10 is that of %r9, which has no value.
+  const std::string packed = "  prmt.b32 %r10, %r0, %r9, 0x3340U;\n";
+  EXPECT_EQ(kindsAfter(packed + "  st.global.u8 [%rd31], %r10;"), "");
+  EXPECT_EQ(kindsAfter(packed + "  st.global.u16 [%rd31], %r10;"), "uninit-register");
+  EXPECT_EQ(kindsAfter(packed + "  prmt.b32 %r11, %r10, 0, 0x4420U;\n"
+                                "  st.global.u32 [%rd31], %r11;"),
+            "");
+  EXPECT_EQ(kindsAfter(packed + "  prmt.b32 %r11, %r10, 0, 0x4401U;\n"
+                                "  st.global.u32 [%rd31], %r11;"),
+            "uninit-register");
+  EXPECT_EQ(kindsAfter(packed + "  and.b32 %r11, %r10, 0xff0000ff;\n"
+                                "  st.global.u32 [%rd31], %r11;"),
+            "");
+  EXPECT_EQ(kindsAfter(packed + "  xor.b32 %r11, %r10, %r0;\n  st.global.u32 [%rd31], %r11;"),
+            "uninit-register");
+  EXPECT_EQ(kindsAfter("  and.b32 %r11, %r9, 255;\n  st.global.u32 [%rd31], %r11;"),
+            "uninit-register");
+  // Each picks the byte without a value, or the one above it.
+  for (auto [bad, good] :
+       {std::pair("shr.u32 %r11, %r10, 8", "shr.u32 %r11, %r10, 16"),
+        {"shl.b32 %r11, %r10, 16", "shl.b32 %r11, %r10, 24"},
+        {"shr.s32 %r11, %r10, 15", "shr.s32 %r11, %r10, 31"},
+        {"bfe.u32 %r11, %r10, 4, 5", "bfe.u32 %r11, %r10, 16, 16"},
+        {"bfi.b32 %r11, %r10, %r0, 0, 9", "bfi.b32 %r11, %r10, %r0, 24, 8"},
+        {"bfi.b32 %r11, %r0, %r10, 9, 7", "bfi.b32 %r11, %r0, %r10, 8, 8"},
+        {"cvt.u16.u32 %h1, %r10;\n  cvt.u32.u16 %r11, %h1", "cvt.u8.u32 %r11, %r10"}}) {
+    const char *store = ";\n  st.global.u32 [%rd31], %r11;";
+    EXPECT_EQ(kindsAfter(packed + "  " + bad + store), "uninit-register") << bad;
+    EXPECT_EQ(kindsAfter(packed + "  " + good + store), "") << good;
+  }
+  const std::string pair = "  cvt.u16.u32 %h1, %r0;\n  mov.b32 %r10, {%h1, %h8};\n";
+  for (const char *move :
+       {"mov.b32 %r11, %r10", "selp.b32 %r11, %r10, %r0, 1",
+        "shfl.sync.bfly.b32 %r11, %r10, 1, 31, -1", "add.f16x2 %r11, %r10, %r10"}) {
+    std::string moved = pair + "  " + move + ";\n  mov.b32 {%h2, %h3}, %r11;\n";
+    EXPECT_EQ(kindsAfter(moved + "  st.global.u16 [%rd31], %h2;"), "") << move;
+    EXPECT_EQ(kindsAfter(moved + "  st.global.u16 [%rd31], %h3;"), "uninit-register") << move;
+  }
+}
+
+TEST(WarpsimMachine, BytesWithoutAValueTravelThroughSharedMemory) {
+  Simulation simulation;
+  simulation.array("out", std::vector<uint32_t>(32));
+  for (bool isUpper : {false, true})
+    for (const char *load : {"ld.shared.u32 %r11, [%r12]",
+                             "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r11}, [%r13]"}) {
+      std::string text = std::string(kOwn) + R"(
+  mov.u32 %r13, buffer;
+  mad.lo.u32 %r12, %r0, 4, %r13;
+  and.b32 %r14, %r0, 7;
+  mad.lo.u32 %r13, %r14, 16, %r13;
   cvt.u16.u32 %h1, %r0;
   mov.b32 %r10, {%h1, %h8};
-  mov.b32 {%h2, _}, %r10;
-  st.global.u16 [%rd31], %h2;)")),
-            "");
-  EXPECT_EQ(packed("%r8"), "uninit-register");
+  st.shared.u32 [%r12], %r10;
+  bar.warp.sync -1;
+  )" + load + ";\n  mov.b32 {%h2, %h3}, %r11;\n  st.global.u16 [%rd31], " +
+                         (isUpper ? "%h3" : "%h2") + ";";
+      EXPECT_EQ(kindsIn(simulation.run(text)), isUpper ? "uninit-register" : "") << load;
+    }
 }

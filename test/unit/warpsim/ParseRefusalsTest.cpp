@@ -153,6 +153,40 @@ TEST(ParseRefusals, OfNearMisses) {
   }
 }
 
+// What an assembler for sm_80 refuses too, by the architecture that has it first.
+static constexpr struct {
+  const char *text;
+  unsigned arch;
+} kNewer[] = {
+    {"stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r1], {%r2};", 90},
+    {"elect.sync _|%p1, -1;", 90},
+    {"add.bf16x2 %r1, %r2, %r3;", 90},
+    {"mul.bf16 %h1, %h2, %h3;", 90},
+    {"max.s16x2 %r1, %r2, %r3;", 90},
+    {"min.xorsign.abs.f32 %f1, %f2, %f3;", 86},
+    {"setp.lt.bf16 %p1, %h1, %h2;", 90},
+    {"tanh.approx.bf16x2 %r1, %r2;", 90},
+    {"ex2.approx.ftz.bf16 %h1, %h2;", 90},
+    {"cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", 89},
+    {"cvt.rn.f16x2.e5m2x2 %r1, %h1;", 89},
+    {"cvt.rn.bf16.s32 %h1, %r1;", 90},
+    {"atom.global.add.noftz.bf16x2 %r1, [%rd1], %r2;", 90},
+    {"red.global.add.v2.f32 [%rd1], {%f1, %f2};", 90},
+};
+
+TEST(ParseRefusals, OfWhatTheTargetLacks) {
+  for (const auto &newer : kNewer) {
+    std::string text = ptxText(std::string(newer.text) + "\n"), arch = std::to_string(newer.arch);
+    ParseError error;
+    ASSERT_FALSE(parsePtx(text, error)) << newer.text;
+    EXPECT_NE(error.message.find(" needs sm_" + arch + ", and the target is sm_80"),
+              std::string::npos)
+        << error.message;
+    EXPECT_TRUE(parsePtx(text.replace(text.find("sm_80"), 5, "sm_" + arch), error))
+        << error.message;
+  }
+}
+
 static constexpr Refusal kHeaders[] = {
     {"", 1, "a PTX text begins with .version"},
     {".version eight\n", 1, "expected a version like 8.7 instead of 'eight'"},

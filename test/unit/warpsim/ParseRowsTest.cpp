@@ -157,7 +157,7 @@ static std::string surrounded(const std::string &statement) {
   std::string text = ptxText("$targets: .branchtargets $there, $there;\n"
                              ".param .align 16 .b8 outgoing[64];\n" +
                              statement + "\ncall taker, (outgoing);\n$there: ret;\n");
-  return text.replace(text.find("sm_80"), 5, "sm_90"); // has every instruction of the table
+  return text.replace(text.find("sm_80"), 5, "sm_100"); // has every instruction of the table
 }
 
 static const Instruction &instructionOf(const Program &program) {

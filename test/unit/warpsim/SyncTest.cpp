@@ -35,6 +35,40 @@ TEST(WarpsimBarrier, WarpsThatNeverComeAreADeadlock) {
       << finding.message;
 }
 
+TEST(WarpsimBarrier, AnExitCountsWheneverItsWarpIsPreempted) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
+    Simulation simulation;
+    simulation.launch.block = {96, 1, 1};
+    simulation.launch.options.schedule = LaunchOptions::Schedule::Random;
+    simulation.launch.options.seed = seed;
+    EXPECT_EQ(kindsIn(simulation.run("  mov.u32 %r0, %tid.x;\n  setp.lt.u32 %p0, %r0, 32;\n"
+                                     "  @%p0 exit;\n  bar.sync 0;\n  bar.sync 0;\n")),
+              "");
+  }
+}
+
+TEST(WarpsimBarrier, WhoHasExitedIsNotMissingAtABarrierOfAll) {
+  const std::string first = "  setp.lt.u32 %p0, %r0, 32;\n", low = "  setp.lt.u32 %p0, %r0, 16;\n";
+  for (const char *order : {"  @%p0 exit;\n", "  @!%p0 exit;\n"}) {
+    EXPECT_EQ(kindsOf(first + order + "  bar.sync 0;\n  bar.sync 0;", 96), "");
+    EXPECT_EQ(kindsOf(first + order + "  bar.sync 0, 96;", 96), "deadlock");
+    // Half of each warp; those that wait may come before those that exit.
+    EXPECT_EQ(kindsOf(low + order + "  barrier.sync 0;", 64), "");
+    EXPECT_EQ(kindsOf(low + order + "  bar.sync 0;", 64), "");
+  }
+  EXPECT_EQ(kindsOf(low + "  @%p0 bra A;\n  barrier.sync 0;\n  bra.uni B;\nA:\n  exit;\nB:\n", 64),
+            "");
+  EXPECT_EQ(kindsOf(low + "  @%p0 bra A;\n  exit;\nA:\n  barrier.sync 0;\n", 64), "");
+  // An exit orders nothing.
+  const std::string address = "  mov.u32 %r1, buffer;\n  xor.b32 %r2, %r0, 32;\n"
+                              "  mad.lo.u32 %r3, %r0, 4, %r1;\n  mad.lo.u32 %r2, %r2, 4, %r1;\n";
+  EXPECT_EQ(kindsOf(first + address +
+                        "  st.shared.u32 [%r3], %r0;\n  @%p0 exit;\n  bar.sync 0;\n"
+                        "  ld.shared.u32 %r4, [%r2];",
+                    64),
+            "race-raw");
+}
+
 TEST(WarpsimBarrier, MisuseIsReported) {
   EXPECT_EQ(kindsOf("  bar.sync 16;", 32), "barrier-misuse");
   EXPECT_EQ(kindsOf("  bar.sync 0, 48;", 64), "barrier-misuse");
@@ -227,7 +261,7 @@ TEST(WarpsimAtomic, FloatsAddAsTheyAreDocumentedTo) {
 TEST(WarpsimAtomic, HalvesDoublesAndWideIntegers) {
   Simulation simulation;
   auto &data = simulation.array("data", {0x3c003e00, 0x3f803f80, 0, 0x3ff00000, 5, 1, 0x3c00, 0});
-  SimulationReport report = simulation.run(R"(
+  std::string text = kernelText(R"(
   mov.u32 %r0, %tid.x;
   setp.ne.u32 %p0, %r0, 0;
   @%p0 bra END;
@@ -240,7 +274,9 @@ TEST(WarpsimAtomic, HalvesDoublesAndWideIntegers) {
   atom.global.add.u64 %rd6, [%rd0+16], %rd5;
   mov.b16 %h1, 0x3800;
   atom.global.add.noftz.f16 %h2, [%rd0+24], %h1;
-END:)");
+END:)",
+                                1);
+  SimulationReport report = simulation.runText(text.replace(text.find("sm_80"), 5, "sm_90"));
   EXPECT_EQ(kindsIn(report), "");
   EXPECT_EQ(data, (std::vector<uint32_t>{0x42004100, 0x40404000, 0, 0x40040000, 4, 1, 0x3e00, 0}));
 }
