@@ -144,9 +144,11 @@ static std::optional<RuntimeError> loadModule(CudaContext &context, const Artifa
   return error;
 }
 
-/// Asks for shared memory above what every kernel has.
-static std::optional<RuntimeError> reserveShared(LoadedCudaKernel &kernel, const Artifact &artifact,
-                                                 int staticBytes) {
+/// Asks for shared memory above what every kernel has. All of a kernel's shared memory is dynamic;
+/// what the driver calls static may be the KiB that it keeps for itself in each program from
+/// compute capability 8.0 on, which machine code of 9.0 declares: it is no part of ours.
+static std::optional<RuntimeError> reserveShared(LoadedCudaKernel &kernel,
+                                                 const Artifact &artifact) {
   CudaContext &context = *kernel.context;
   int64_t bytes = resourceOf(artifact, "shared_bytes", 0);
   int64_t limit = context.attribute(kCudaMaxSharedBytes);
@@ -157,7 +159,7 @@ static std::optional<RuntimeError> reserveShared(LoadedCudaKernel &kernel, const
                                       limit)
                             .str(),
                         "use smaller tiles, or fewer stages"};
-  kernel.dynamicSharedBytes = unsigned(std::max<int64_t>(0, bytes - staticBytes));
+  kernel.dynamicSharedBytes = unsigned(std::max<int64_t>(0, bytes));
   if (bytes <= kSharedBytesWithoutRequest)
     return std::nullopt;
   CudaResult result = context.call().setFunctionAttribute(
@@ -193,16 +195,15 @@ static std::optional<RuntimeError> prepare(LoadedCudaKernel &kernel, const Artif
       context.call().findFunction(&kernel.function, kernel.module, artifact.symbol.c_str());
   if (result != kCudaSuccess)
     return context.failureOf(result, "cuModuleGetFunction", action);
-  int maxThreads = 0, staticBytes = 0, registers = 0;
+  int maxThreads = 0, registers = 0;
   for (auto [attribute, value] : {std::pair(kCudaFunctionMaxThreads, &maxThreads),
-                                  std::pair(kCudaFunctionStaticSharedBytes, &staticBytes),
                                   std::pair(kCudaFunctionRegisters, &registers)})
     if (result = context.call().functionAttribute(value, attribute, kernel.function);
         result != kCudaSuccess)
       return context.failureOf(result, "cuFuncGetAttribute", action);
   if (std::optional<RuntimeError> error = checkThreads(kernel, maxThreads, registers))
     return error;
-  return reserveShared(kernel, artifact, staticBytes);
+  return reserveShared(kernel, artifact);
 }
 
 std::shared_ptr<LoadedKernel> CudaDevice::load(const Artifact &artifact, RuntimeError &error) {

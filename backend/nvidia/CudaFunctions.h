@@ -31,7 +31,6 @@ enum CudaDeviceAttribute : int {
 /// Values of CUfunction_attribute.
 enum CudaFunctionAttribute : int {
   kCudaFunctionMaxThreads = 0,
-  kCudaFunctionStaticSharedBytes = 1,
   kCudaFunctionRegisters = 4,
   kCudaFunctionMaxDynamicSharedBytes = 8,
 };

@@ -35,15 +35,17 @@ FILES = (
     *("backend/api/Compile.h", "runtime/Artifact.h", "runtime/Device.h", "runtime/DeviceMemory.h"),
     *("runtime/Interrupts.h", "runtime/Specialization.h"),
 )
+TABLES = ("Elementwise.td", "ElementTypes.td")
 SKIPPED = {".so", ".pyc"}
 START = '''"""Checks Tilewright on this machine's GPU: see test/gpu_check.py."""
 
 import pathlib
 import runpy
 
-runpy.run_path(
-    str(pathlib.Path(__file__).resolve().parent / "test" / "gpu_check.py"), run_name="__main__"
-)
+if __name__ == "__main__":
+    runpy.run_path(
+        str(pathlib.Path(__file__).resolve().parent / "test" / "gpu_check.py"), run_name="__main__"
+    )
 '''
 
 
@@ -86,11 +88,23 @@ def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
     shutil.copytree(pybind11.get_include(), folder / "include", dirs_exist_ok=True)
     for name, path in licenses():
         copy(path, folder / "licenses" / f"{name}.txt")
+    stage_tables(folder)
     for name in ("libcuda_double.so", "libcuda_double_old.so"):
         if (double := build / "test" / name).is_file():
             copy(double, folder / "test" / name)
     library = folder / "python" / "tilewright" / setup_portable.LIBRARY
     copy(build / "portable" / setup_portable.LIBRARY, library)
+
+
+def stage_tables(folder: pathlib.Path) -> None:
+    """Dumps the tables of operations that the tests read, for machines without TableGen."""
+    prefix = subprocess.check_output(["llvm-config-22", "--prefix"], text=True).strip()
+    command = [f"{prefix}/bin/llvm-tblgen", "--dump-json", "-I", f"{prefix}/include"]
+    for name in TABLES:
+        dump = subprocess.check_output([*command, str(ROOT / "ir" / "tile" / name)])
+        target = folder / "ir" / "tile" / f"{name}.json"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(dump)
 
 
 def licenses() -> Iterator[tuple[str, pathlib.Path]]:

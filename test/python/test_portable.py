@@ -66,6 +66,28 @@ def test_what_an_older_system_lacks_is_found(monkeypatch: pytest.MonkeyPatch) ->
     assert "GLIBC_ABI_DT_RELR" in pack.foreign_needs(Path(native.__file__))
 
 
+def test_the_tables_of_operations_travel_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(HERE.parents[1] / "python" / "portable")
+    if not (HERE.parents[1] / "python" / "portable").is_dir() or not shutil.which("llvm-config-22"):
+        pytest.skip("nothing can be packed here")
+    monkeypatch.syspath_prepend(HERE / "ops")
+    import op_values
+    import pack
+
+    pack.stage_tables(tmp_path)
+    op_values.records.cache_clear()
+    expected = op_values.records("Elementwise.td", "Elementwise")
+    monkeypatch.setattr(op_values, "ROOT", tmp_path)
+    monkeypatch.setattr(op_values, "dump_of", None)  # there is no TableGen
+    op_values.records.cache_clear()
+    try:
+        assert op_values.records("Elementwise.td", "Elementwise") == expected != []
+    finally:
+        op_values.records.cache_clear()
+
+
 def test_a_python_without_headers_is_told_so(unpacked: Path, tmp_path: Path) -> None:
     fake = tmp_path / "python"
     fake.write_text('#!/bin/sh\necho \'["/nowhere", "/nowhere", ".so"]\'\n')

@@ -33,7 +33,9 @@ class Instruction(NamedTuple):
     a_registers: int
     b_registers: int
     storage: str  # NumPy's type with the element's bits
-    kind: str  # "f16", "bf16", "f32" or "s8": how a number is encoded in it
+    kind: str  # "f16", "bf16", "f32", "e4m3" or "s8": how a number is encoded in it
+    version: str = "7.0"  # of PTX
+    capability: int = 80  # the oldest, times ten
 
     @property
     def per_register(self) -> int:
@@ -43,9 +45,12 @@ class Instruction(NamedTuple):
 INSTRUCTIONS = [
     Instruction("f16 k8", "m16n8k8", "f32.f16.f16.f32", 2, 1, "uint16", "f16"),
     Instruction("f16 k16", "m16n8k16", "f32.f16.f16.f32", 4, 2, "uint16", "f16"),
+    Instruction("bf16 k8", "m16n8k8", "f32.bf16.bf16.f32", 2, 1, "uint16", "bf16"),
     Instruction("bf16 k16", "m16n8k16", "f32.bf16.bf16.f32", 4, 2, "uint16", "bf16"),
     Instruction("tf32 k8", "m16n8k8", "f32.tf32.tf32.f32", 4, 2, "uint32", "f32"),
+    Instruction("s8 k16", "m16n8k16", "s32.s8.s8.s32", 2, 1, "uint8", "s8"),
     Instruction("s8 k32", "m16n8k32", "s32.s8.s8.s32", 4, 2, "uint8", "s8"),
+    Instruction("e4m3 k32", "m16n8k32", "f32.e4m3.e4m3.f32", 4, 2, "uint8", "e4m3", "8.4", 89),
 ]
 
 HEAD = """.version 7.0
@@ -84,8 +89,9 @@ def move(letter: str, count: int, pointer: str, index: str, is_load: bool) -> st
 def mma_ptx(of: Instruction) -> str:
     is_float = of.types.startswith("f32")
     zeros = "\n".join(f"mov.b32 %d{i}, {'0f00000000' if is_float else '0'};" for i in range(4))
+    head = HEAD.replace(".version 7.0", f".version {of.version}")
     return (
-        HEAD
+        head.replace(".target sm_80", f".target sm_{of.capability}")
         + f".reg .b32 %a<{of.a_registers}>;\n.reg .b32 %b<{of.b_registers}>;\n"
         + f".reg .{'f32' if is_float else 'b32'} %d<4>;\n{zeros}\n"
         + move("a", of.a_registers, "%p0", "%r2", True)
@@ -131,6 +137,10 @@ class Driver:
         name = ctypes.create_string_buffer(100)
         self.call("cuDeviceGetName", name, 100, device)
         self.name = name.value.decode()
+        major, minor = ctypes.c_int(0), ctypes.c_int(0)
+        self.call("cuDeviceGetAttribute", ctypes.byref(major), 75, device)
+        self.call("cuDeviceGetAttribute", ctypes.byref(minor), 76, device)
+        self.capability = 10 * major.value + minor.value
 
     def call(self, function: str, *arguments: Any) -> None:
         if code := getattr(self.library, function)(*arguments):
@@ -166,6 +176,8 @@ def encoded(numbers: np.ndarray, kind: str) -> np.ndarray:
     if kind == "f16":
         return numbers.astype(np.float16).view(np.uint16)
     bits = numbers.astype(np.float32).view(np.uint32)
+    if kind == "e4m3":  # the exponent's bias is 7 instead of 127, and of 23 digits it has three
+        return np.where(numbers == 0, 0, (bits >> 20) - (120 << 3)).astype(np.uint8)
     if kind == "bf16":
         return (bits >> 16).astype(np.uint16)
     return bits if kind == "f32" else numbers.astype(np.uint8)
@@ -239,12 +251,16 @@ def documented_ldmatrix(is_transposed: bool) -> list[int]:
     return places
 
 
+def instructions_of(capability: int) -> list[Instruction]:
+    return [of for of in INSTRUCTIONS if of.capability <= capability]
+
+
 def measure() -> tuple[dict[str, Any], list[str]]:
     """Everything that was found, and the names of what differs from the tables."""
     driver = Driver()
     maps: dict[str, Any] = {}
     wrong: list[str] = []
-    for of in INSTRUCTIONS:
+    for of in instructions_of(driver.capability):
         maps[f"mma {of.name}"] = found = measure_mma(driver, of)
         if found != documented_mma(of):
             wrong.append(f"mma {of.name}")

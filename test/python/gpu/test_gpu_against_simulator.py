@@ -5,6 +5,8 @@ Needs a GPU, or the double of libcuda in TILEWRIGHT_CUDA_LIBRARY; `make gpu-chec
 
 from __future__ import annotations
 
+import ctypes
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -28,6 +30,24 @@ def product(a, b, c, N: tw.constexpr, K: tw.constexpr):
     left = tw.load(a + row[:, None] * K + k[None, :])
     right = tw.load(b + k[:, None] * N + column[None, :])
     tw.store(c + row[:, None] * N + column[None, :], tw.dot(left, right))
+
+
+@tw.jit
+def tiled_product(
+    a, b, c, M, N, K, stride_ak, stride_am, stride_bk, stride_bn,
+    BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, SUMS: tw.constexpr,
+):  # fmt: skip
+    m = tw.program_id(0) * BM + tw.arange(0, BM)
+    n = tw.program_id(1) * BN + tw.arange(0, BN)
+    acc = tw.zeros((BM, BN), SUMS)
+    for start in range(0, K, BK):
+        k = start + tw.arange(0, BK)
+        rows, columns = (m[:, None] < M) & (k[None, :] < K), (k[:, None] < K) & (n[None, :] < N)
+        left = tw.load(a + m[:, None] * stride_am + k[None, :] * stride_ak, mask=rows, other=0)
+        right = tw.load(b + k[:, None] * stride_bk + n[None, :] * stride_bn, mask=columns, other=0)
+        acc = tw.dot(left, right, acc)
+    inside = (m[:, None] < M) & (n[None, :] < N)
+    tw.store(c + m[:, None] * N + n[None, :], acc, mask=inside)
 
 
 @tw.jit
@@ -80,9 +100,52 @@ def run_product(rng: np.random.Generator) -> list[np.ndarray]:
     return [c]
 
 
+def tiled(
+    dtype: type, is_a_transposed: bool, is_b_transposed: bool, num_stages: int
+) -> Callable[[np.random.Generator], list[np.ndarray]]:
+    """A loop of copies to shared memory under matrix instructions, ragged at every end."""
+
+    def run(rng: np.random.Generator) -> list[np.ndarray]:
+        rows, columns, depth = 100, 72, 152
+        a = rng.integers(-4, 5, (depth, rows) if is_a_transposed else (rows, depth)).astype(dtype)
+        b = rng.integers(-4, 5, (columns, depth) if is_b_transposed else (depth, columns))
+        b = b.astype(dtype)
+        is_integer = np.issubdtype(dtype, np.integer)
+        sums = np.float64 if dtype is np.float64 else np.int32 if is_integer else np.float32
+        c = np.zeros((rows, columns), sums)
+        a_strides = (rows, 1) if is_a_transposed else (1, depth)
+        b_strides = (1, depth) if is_b_transposed else (columns, 1)
+        tiled_product[(2, 2)](
+            *(a, b, c, rows, columns, depth, *a_strides, *b_strides),
+            **{"BM": 64, "BN": 64, "BK": 32, "num_stages": num_stages},
+            SUMS={np.float64: tw.float64, np.int32: tw.int32, np.float32: tw.float32}[sums],
+        )
+        full = [x.T if turned else x for x, turned in ((a, is_a_transposed), (b, is_b_transposed))]
+        assert (c == full[0].astype(sums) @ full[1].astype(sums)).all()
+        return [c]
+
+    letters = f"{'t' if is_a_transposed else 'n'}{'t' if is_b_transposed else 'n'}"
+    run.__name__ = f"run_tiled-{np.dtype(dtype)}-{letters}-{num_stages}_stages"
+    return run
+
+
 CASES = [
     run_transpose, run_histogram, run_prefix, run_reductions, run_arithmetic, run_product,
+    *(tiled(dtype, False, False, 3) for dtype in (np.float32, np.int8, np.float64)),
+    *(tiled(np.float16, *turned, 3) for turned in ((False, False), (True, False), (False, True))),
+    *(tiled(np.float16, False, False, stages) for stages in (1, 2, 4)),
 ]  # fmt: skip
+SIMULATORS = {80: "sim:sm_80", 86: "sim:sm_86", 89: "sim:sm_89", 90: "sim:sm_90a"}
+
+
+def simulator_of_gpu() -> str:
+    """The one of the GPU's architecture: it executes the code that the GPU does."""
+    driver = ctypes.CDLL(os.environ.get("TILEWRIGHT_CUDA_LIBRARY") or "libcuda.so.1")
+    major, minor = ctypes.c_int(0), ctypes.c_int(0)
+    driver.cuDeviceGetAttribute(ctypes.byref(major), 75, 0)
+    driver.cuDeviceGetAttribute(ctypes.byref(minor), 76, 0)
+    name = SIMULATORS.get(10 * major.value + minor.value, "")
+    return name if name in tw.list_devices() else "sim:sm_80"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.removeprefix("run_"))
@@ -92,7 +155,7 @@ def test_same_bits(
     monkeypatch.setattr(tw.JITFunction, "_launch", mirrored_arrays.launch)
     seed: Any = np.random.SeedSequence().entropy
     results: list[list[np.ndarray]] = []
-    for device in (*GPUS, "sim:sm_80"):
+    for device in (*GPUS, simulator_of_gpu()):
         with tw.device(device):
             results.append(case(np.random.default_rng(seed)))
     for measured, simulated in zip(*results, strict=True):

@@ -44,12 +44,18 @@ DTYPES = ["int1", *INTS, *FLOATS]
 POISON = 0xCB
 
 
+def dump_of(table: str) -> bytes:
+    """What TableGen knows of a file of ir/tile, as JSON."""
+    prefix = subprocess.check_output(["llvm-config-22", "--prefix"], text=True).strip()
+    command = [f"{prefix}/bin/llvm-tblgen", "--dump-json", "-I", f"{prefix}/include"]
+    return subprocess.check_output([*command, str(ROOT / "ir/tile" / table)])
+
+
 @cache
 def records(table: str, class_name: str) -> list[dict[str, Any]]:
     """The rows of a TableGen file of ir/tile, with `bits` fields as integers."""
-    prefix = subprocess.check_output(["llvm-config-22", "--prefix"], text=True).strip()
-    command = [f"{prefix}/bin/llvm-tblgen", "--dump-json", "-I", f"{prefix}/include"]
-    dump = json.loads(subprocess.check_output([*command, str(ROOT / "ir/tile" / table)]))
+    packed = ROOT / "ir/tile" / f"{table}.json"  # of the portable archive: it has no TableGen
+    dump = json.loads(packed.read_bytes() if packed.is_file() else dump_of(table))
     rows = []
     for name in dump["!instanceof"][class_name]:
         row = {key: value for key, value in dump[name].items() if not key.startswith("!")}

@@ -94,6 +94,20 @@ TEST_F(CudaTest, MuchSharedMemoryIsAskedFor) {
   EXPECT_TRUE(hasCalled("threads=256,1,1 shared=100000")) << record();
 }
 
+TEST_F(CudaTest, WhatTheDriverReservesTakesNoSharedMemoryAway) {
+  configure("capability=90 static_shared=1024");
+  std::shared_ptr<Device> device = openDevice();
+  ASSERT_NE(device, nullptr);
+  for (auto [bytes, launched] :
+       {std::pair(32, "shared=32 "), std::pair(100000, "shared=100000 ")}) {
+    std::shared_ptr<LoadedKernel> kernel = device->load(cudaArtifact(4, bytes), error);
+    ASSERT_NE(kernel, nullptr) << error.message;
+    EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, cudaArguments()));
+    EXPECT_TRUE(hasCalled(launched)) << record();
+  }
+  EXPECT_TRUE(hasCalled("cuFuncSetAttribute 8=100000\n")) << record();
+}
+
 TEST_F(CudaTest, TooMuchSharedMemoryNamesTheBuffers) {
   configure("shared_limit=101376");
   std::shared_ptr<Device> device = openDevice();

@@ -23,6 +23,8 @@ static Settings readSettings(const std::string &words) {
       settings.kernelResult = number;
     else if (name == "max_threads")
       settings.maxThreads = number;
+    else if (name == "static_shared")
+      settings.staticShared = number;
     else if (name == "shared_limit")
       settings.sharedLimit = number;
     else if (name == "machine_code")

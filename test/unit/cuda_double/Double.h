@@ -14,7 +14,7 @@ namespace tw::cuda_double {
 
 struct Settings {
   int numDevices = 1, capability = 80, driverVersion = 13000;
-  int maxThreads = 1024, sharedLimit = 166912;
+  int maxThreads = 1024, sharedLimit = 166912, staticShared = 0;
   int kernelResult = 0;
   bool refusesMachineCode = false;
   std::string log, simulator;

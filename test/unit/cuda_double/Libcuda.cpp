@@ -217,10 +217,11 @@ extern "C" int cuModuleGetFunction(void **function, void *module, const char *na
 
 extern "C" int cuFuncGetAttribute(int *value, int attribute, void *function) {
   ContextCall call("cuFuncGetAttribute");
-  constexpr int maxThreads = 0, registers = 4;
-  *value = attribute == maxThreads  ? state().settings.maxThreads
-           : attribute == registers ? 65536 / state().settings.maxThreads
-                                    : 0;
+  constexpr int maxThreads = 0, staticShared = 1, registers = 4;
+  *value = attribute == maxThreads     ? state().settings.maxThreads
+           : attribute == staticShared ? state().settings.staticShared
+           : attribute == registers    ? 65536 / state().settings.maxThreads
+                                       : 0;
   return call.failure;
 }
 
