@@ -67,6 +67,14 @@ bool tw::hasExtraOption(const CompileOptions &options, llvm::StringRef word) {
   return llvm::is_contained(words, word);
 }
 
+std::optional<llvm::StringRef> tw::extraOption(const CompileOptions &options,
+                                               llvm::StringRef name) {
+  for (llvm::StringRef word : llvm::split(options.extra, ','))
+    if (word.consume_front(name) && word.consume_front("="))
+      return word;
+  return std::nullopt;
+}
+
 /// The name of a parameter's type in signatures: "fp32", "*fp32".
 static std::string signatureType(mlir::Type type) {
   if (auto pointer = llvm::dyn_cast<tile::PtrType>(type))
@@ -99,11 +107,25 @@ mlir::func::FuncOp tw::findKernel(mlir::ModuleOp module) {
   return nullptr;
 }
 
+/// The target's compile. Where that assembles nothing, remarks are those of its assembler, too.
+static bool compileCode(mlir::ModuleOp lowered, const StageRun &run, Artifact &artifact,
+                        std::vector<Diagnostic> &diagnostics, std::string &error) {
+  bool isMade = false, collectsRemarks = run.debug.collectsRemarks;
+  collectReports(*lowered.getContext(), collectsRemarks, diagnostics, [&] {
+    isMade = run.target.compile(lowered, artifact, error);
+    std::string text, ignored;
+    if (isMade && collectsRemarks && artifact.assembled.empty() &&
+        llvm::is_contained(run.target.stages(), "resources"))
+      run.target.print(lowered, CodeForm::Resources, text, ignored);
+  });
+  return isMade;
+}
+
 /// Lowered IR to code, or to the code that an override gives.
 static bool makeCode(mlir::ModuleOp lowered, const StageRun &run, const StageRunResult &stages,
                      Artifact &artifact, std::vector<Diagnostic> &diagnostics) {
   std::string error;
-  if (!run.target.compile(lowered, artifact, error)) {
+  if (!compileCode(lowered, run, artifact, diagnostics, error)) {
     std::vector<Diagnostic> reported = {internalError(std::move(error))};
     reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, lowered, reported);
     diagnostics.push_back(std::move(reported.front()));

@@ -41,6 +41,8 @@ bool compileModule(mlir::ModuleOp module, const Target &target, const CompileOpt
 
 /// Whether `word` is among the comma-separated words of `options.extra`.
 bool hasExtraOption(const CompileOptions &options, llvm::StringRef word);
+/// What follows `name` and "=" in one of those words; none when there is no such word.
+std::optional<llvm::StringRef> extraOption(const CompileOptions &options, llvm::StringRef name);
 
 } // namespace tw
 #endif

@@ -65,7 +65,10 @@ static bool printCode(mlir::ModuleOp module, const StageRun &run, const StageRun
                       .Case("resources", CodeForm::Resources)
                       .Default(CodeForm::Object);
   std::string error;
-  if (run.target.print(module, form, text, error))
+  bool isPrinted = false;
+  collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics,
+                 [&] { isPrinted = run.target.print(module, form, text, error); });
+  if (isPrinted)
     return true;
   std::vector<Diagnostic> reported = {internalError(std::move(error))};
   reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, module, reported);

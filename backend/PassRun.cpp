@@ -139,6 +139,19 @@ static bool isWanted(mlir::Diagnostic &diagnostic, const PassRunOptions &options
   return llvm::StringRef(diagnostic.str()).starts_with("[TW");
 }
 
+void tw::collectReports(mlir::MLIRContext &context, bool collectsRemarks,
+                        std::vector<Diagnostic> &diagnostics, llvm::function_ref<void()> run) {
+  PassRunOptions options;
+  options.collectsRemarks = collectsRemarks;
+  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
+    bool isCoded = llvm::StringRef(diagnostic.str()).starts_with("[TW");
+    if (isCoded && isWanted(diagnostic, options))
+      diagnostics.push_back(translate(diagnostic));
+    return mlir::success(isCoded);
+  });
+  run();
+}
+
 bool tw::runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
                    std::vector<Diagnostic> &diagnostics, const PassRunOptions &options) {
   bool succeeded = false;

@@ -23,6 +23,10 @@ struct PassRunOptions {
 bool runPasses(mlir::PassManager &pm, mlir::ModuleOp module, std::vector<Diagnostic> &diagnostics,
                const PassRunOptions &options = {});
 
+/// Calls `run`, and adds what it reports with a code on operations.
+void collectReports(mlir::MLIRContext &context, bool collectsRemarks,
+                    std::vector<Diagnostic> &diagnostics, llvm::function_ref<void()> run);
+
 /// A report of a fault of the compiler itself.
 Diagnostic internalError(std::string message);
 

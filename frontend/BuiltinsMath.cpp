@@ -238,16 +238,22 @@ static ValueOr emitDot(BuiltinCall &call) {
       failed(acc) ? FailureOr<std::string>(failure()) : call.text(3, "");
   if (failed(precision))
     return failure();
-  static constexpr llvm::StringLiteral kKnown[] = {"",     "tf32",   "tf32x3",
-                                                   "ieee", "bf16x3", "bf16x6"};
-  if (!llvm::is_contained(kKnown, *precision))
+  static constexpr llvm::StringLiteral kKnown[] = {"tf32", "tf32x3", "ieee", "bf16x3", "bf16x6"};
+  if (call.has(3) && !llvm::is_contained(kKnown, *precision))
     return call.badOption(3, "\"tf32\", \"tf32x3\", \"ieee\", \"bf16x3\", \"bf16x6\"");
-  if (call.has(4)) { // the older spelling
+  if (call.has(3) && call.has(4))
+    return call.emitter.error(Code::BadOption, call.node(4),
+                              "`dot` is given both input_precision and allow_tf32",
+                              "leave out allow_tf32, the older spelling of the same");
+  if (call.has(4)) {
     FailureOr<bool> allowsTf32 = call.flag(4, true);
     if (failed(allowsTf32))
       return failure();
     *precision = *allowsTf32 ? "tf32" : "ieee";
   }
+  // Sums are exact to the accumulator's type on every device, which is better than any number here.
+  if (call.has(5) && failed(call.integer(5)))
+    return failure();
   std::optional<DType> outDType;
   if (call.has(6)) {
     FailureOr<DType> dtype = call.dtype(6);

@@ -18,9 +18,10 @@ struct KernelArgument {
   std::string type;          // Scalar: "i32", "fp32", ...; Pointer: pointee
   std::string constexprJson; // Constexpr: value in the buffer's value encoding
   int64_t divisibility = 1;
-  bool isOne = false;       // Scalar: becomes the compile-time integer 1
-  bool isStreaming = false; // Pointer: argument attribute tile.streaming
-  bool isDisjoint = false;  // Pointer: argument attribute tile.disjoint
+  bool isOne = false;         // Scalar: becomes the compile-time integer 1
+  bool isNonNegative = false; // Scalar: argument attribute tile.non_negative
+  bool isStreaming = false;   // Pointer: argument attribute tile.streaming
+  bool isDisjoint = false;    // Pointer: argument attribute tile.disjoint
 };
 
 struct FrontendOptions {

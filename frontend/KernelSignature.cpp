@@ -1,5 +1,6 @@
 // The kernel's parameters: constants become names, the rest arguments of the func.func.
 #include "frontend/Emitter.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
@@ -30,6 +31,8 @@ static mlir::DictionaryAttr factsOf(mlir::OpBuilder &builder, const KernelArgume
   if (argument.divisibility > 1)
     facts.push_back(builder.getNamedAttr(tile::kArgDivisibility,
                                          builder.getI64IntegerAttr(argument.divisibility)));
+  if (argument.isNonNegative)
+    facts.push_back(builder.getNamedAttr(tile::kArgNonNegative, builder.getUnitAttr()));
   if (argument.isStreaming)
     facts.push_back(builder.getNamedAttr(tile::kArgStreaming, builder.getUnitAttr()));
   if (argument.isDisjoint)

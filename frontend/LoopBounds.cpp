@@ -54,11 +54,13 @@ static mlir::Value tripCount(Emitter &emitter, mlir::Value start, mlir::Value st
   mlir::Value down = arith::SubIOp::create(b, loc, start, stop);
   mlir::Value distance = arith::SelectOp::create(b, loc, isUp, up, down);
   mlir::Value negated = arith::SubIOp::create(b, loc, zero, step);
-  mlir::Value size =
-      arith::MaxSIOp::create(b, loc, arith::SelectOp::create(b, loc, isUp, step, negated), one);
+  // Distance and size are unsigned: they may be twice as large as a bound. The smallest integer is
+  // its own negation, and as an unsigned number its magnitude.
+  mlir::Value size = arith::SelectOp::create(b, loc, isUp, step, negated);
+  size = arith::MaxUIOp::create(b, loc, size, one);
   // (distance - 1) / size + 1 cannot overflow for a positive distance.
   mlir::Value last =
-      arith::DivSIOp::create(b, loc, arith::SubIOp::create(b, loc, distance, one), size);
+      arith::DivUIOp::create(b, loc, arith::SubIOp::create(b, loc, distance, one), size);
   mlir::Value count = arith::AddIOp::create(b, loc, last, one);
   // Compared, not subtracted: the distance wraps where the bounds are far apart the other way.
   mlir::Value hasUp = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, start, stop);
@@ -67,6 +69,17 @@ static mlir::Value tripCount(Emitter &emitter, mlir::Value start, mlir::Value st
   mlir::Value isZero = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, step, zero);
   count = arith::SelectOp::create(b, loc, hasAny, count, zero);
   return arith::SelectOp::create(b, loc, isZero, zero, count);
+}
+
+/// Whether the distance between constant bounds is no signed number of so many bits: MLIR takes
+/// such a loop for one without iterations.
+static bool areFarApart(const RangeValue &range, unsigned bits) {
+  if (!range.start->isInteger() || !range.stop->isInteger())
+    return false;
+  constexpr unsigned wide = 130;
+  llvm::APInt distance =
+      toInteger(*range.stop).sextOrTrunc(wide) - toInteger(*range.start).sextOrTrunc(wide);
+  return !distance.isSignedIntN(bits);
 }
 
 FailureOr<Bounds> tw::boundsOf(Emitter &emitter, const RangeValue &range, const Node &node) {
@@ -81,7 +94,8 @@ FailureOr<Bounds> tw::boundsOf(Emitter &emitter, const RangeValue &range, const 
   bounds.start = (*values)[0];
   bounds.stop = (*values)[1];
   bounds.step = (*values)[2];
-  if ((range.step->isRuntime() || range.step->isInteger()) && isKnownPositive(*range.step))
+  if ((range.step->isRuntime() || range.step->isInteger()) && isKnownPositive(*range.step) &&
+      !areFarApart(range, bounds.dtype.bits()))
     return bounds;
   bounds.base = bounds.start;
   bounds.stride = bounds.step;

@@ -3,6 +3,7 @@
 #include "frontend/LoopBounds.h"
 #include "frontend/LoopDraft.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
@@ -131,6 +132,19 @@ static scf::WhileOp createWhile(LoopDraft &loop, const Bounds *bounds) {
   return op;
 }
 
+/// The counter of the next iteration, or the end of the range behind the last one: a sum with the
+/// step might overflow there.
+static mlir::Value nextCount(mlir::OpBuilder &b, mlir::Location loc, mlir::Value counter,
+                             const Bounds &bounds) {
+  mlir::Value next = arith::AddIOp::create(b, loc, counter, bounds.step);
+  if (mlir::matchPattern(bounds.step, mlir::m_One()))
+    return next;
+  // The counter is below the end, so that this difference is right as an unsigned number.
+  mlir::Value rest = arith::SubIOp::create(b, loc, bounds.stop, counter);
+  mlir::Value goesOn = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ugt, rest, bounds.step);
+  return arith::SelectOp::create(b, loc, goesOn, next, bounds.stop);
+}
+
 static FailureOr<mlir::Operation *> emitCountedWithExit(LoopDraft &loop, const Bounds &bounds) {
   Emitter &emitter = loop.emitter;
   mlir::OpBuilder &builder = emitter.builder;
@@ -149,8 +163,7 @@ static FailureOr<mlir::Operation *> emitCountedWithExit(LoopDraft &loop, const B
   if (failed(ends))
     return failure();
   std::vector<mlir::Value> yields = loop.mustRepeat ? loop.entryValues() : *ends;
-  yields.insert(yields.begin(),
-                arith::AddIOp::create(builder, here, after->getArgument(0), bounds.step));
+  yields.insert(yields.begin(), nextCount(builder, here, after->getArgument(0), bounds));
   scf::YieldOp::create(builder, here, yields);
   return op.getOperation();
 }

@@ -158,18 +158,29 @@ static OrError<Shape> productShape(const TypedValue &a, const TypedValue &b,
   return shape;
 }
 
+/// Whether dot multiplies elements of these types.
+static std::optional<OperandError> checkOperands(const TypedValue &a, const TypedValue &b,
+                                                 const std::optional<TypedValue> &acc) {
+  std::string pair = "dot of " + a.dtype.str() + " and " + b.dtype.str();
+  for (const TypedValue &operand : {a, b})
+    if (accumulatorsOf(operand.dtype).empty())
+      return dotError(pair + ": it does not take " + operand.dtype.str(),
+                      std::string(operand.dtype.isPointer ? "load the tile that is multiplied"
+                                                          : "convert it with .to(...)") +
+                          ": operands are int8, uint8, float8e4nv, float8e5, float16, bfloat16, "
+                          "float32 or float64",
+                      a, b, acc);
+  if (a.dtype == b.dtype || (a.dtype.isFloat8() && b.dtype.isFloat8()))
+    return std::nullopt;
+  return dotError(pair, "both operands must have one type: convert one with .to(...)", a, b, acc);
+}
+
 static std::optional<OperandError> checkAccumulator(const TypedValue &a, const TypedValue &b,
                                                     const std::optional<TypedValue> &acc,
                                                     DType dtype) {
+  if (std::optional<OperandError> error = checkOperands(a, b, acc))
+    return error;
   llvm::SmallVector<DType> accumulators = accumulatorsOf(a.dtype);
-  if (a.dtype != b.dtype && !(a.dtype.isFloat8() && b.dtype.isFloat8()))
-    return dotError("dot of " + a.dtype.str() + " and " + b.dtype.str(),
-                    "both operands must have one type: cast one with .to(...)", a, b, acc);
-  if (accumulators.empty())
-    return dotError("dot does not take " + a.dtype.str(),
-                    "operands are int8, uint8, float8e4nv, float8e5, float16, bfloat16, float32 or "
-                    "float64",
-                    a, b, acc);
   if (llvm::is_contained(accumulators, dtype))
     return std::nullopt;
   return dotError("dot of " + a.dtype.str() + " cannot accumulate in " + dtype.str(),
@@ -194,6 +205,9 @@ TileBuilder::Value TileBuilder::dot(TypedValue a, TypedValue b, std::optional<Ty
       acc ? acc->dtype : outDType.value_or(accumulators.empty() ? a.dtype : accumulators.front());
   if (std::optional<OperandError> error = checkAccumulator(a, b, acc, dtype))
     return *error;
+  if (acc && outDType && *outDType != dtype)
+    return dotError("dot's accumulator is " + dtype.str() + ", but out_dtype is " + outDType->str(),
+                    "leave out_dtype out: the result has the accumulator's type", a, b, acc);
   if (!acc)
     acc = splatTo(scalarConstant(dtype, 0), *shape);
   // Integer operands of tile.dot are signed: unsigned bytes widen to a type that holds them.

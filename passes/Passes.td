@@ -72,6 +72,19 @@ def LowerToLlvm : Pass<"lower-to-llvm", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
+def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp"> {
+  let summary = "what is promised of a value holds for every later use of it";
+  let description = [{
+    ```mlir
+    %h = tile.hint %p {divisibility = array<i64: 16>} : tensor<64x!tile.ptr<f16>>
+    %x = tile.load %p : tensor<64xf16>
+    // becomes
+    %h = tile.hint %p {divisibility = array<i64: 16>} : tensor<64x!tile.ptr<f16>>
+    %x = tile.load %h : tensor<64xf16>
+    ```
+  }];
+}
+
 def CombineOps : Pass<"combine-ops", "::mlir::ModuleOp"> {
   let summary = "work moves from tiles to the smaller tiles and scalars that they are made of";
   let description = [{
@@ -202,7 +215,25 @@ def StageThroughShared : Pass<"stage-through-shared", "::mlir::ModuleOp"> {
     ```
     Reductions across warps become a `simt.partial_reduce` in each warp, an exchange of its small results and a
     reduction of those; scans get a layout without warps along the axis; the sources of gathers and the
-    operands of products lie in buffers; a thread's atomic reaches the others that hold its result.
+    operands of products lie in buffers; a thread's atomic reaches the others that hold its result. Tiles larger than
+    what pipelined loops occupy anyway (and than 32 KiB) go in parts, through the same bytes.
+  }];
+  let dependentDialects = ["::tw::simt::SimtDialect", "::tw::tile::TileDialect"];
+}
+
+def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp"> {
+  let summary = "where registers are short, operands that a loop does not change are read in each iteration";
+  let description = [{
+    ```mlir
+    %a = simt.load_shared %buffer
+    scf.for ... {
+      %r = simt.mma %a, %b, %acc
+    // becomes, where the loop's values would not fit in the registers but the buffer in shared memory
+    scf.for ... {
+      %a = simt.load_shared %buffer
+      %r = simt.mma %a, %b, %acc
+    ```
+    The largest operands go first, until the rest is expected to fit: remark TW0359.
   }];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }

@@ -7,6 +7,7 @@
 using namespace mlir;
 
 void tw::addTilePasses(OpPassManager &pm) {
+  pm.addPass(createSpreadHints());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createCombineOps());
@@ -63,6 +64,7 @@ void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps, unsigned numStages)
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createStageThroughShared());
   pm.addPass(createCSEPass());
+  pm.addPass(createReloadOperands());
   pm.addPass(createAllocateShared());
   pm.addPass(createInsertBarriers());
   // To lowered.

@@ -11,12 +11,13 @@ namespace tw {
 struct ArgumentSpec {
   enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
   std::string name;
-  std::string type;          // Scalar: "i32", "fp32", "u64", "i1"; Pointer: pointee "fp32"
-  std::string constexprJson; // Constexpr: the captured value, as in the kernel source buffer
-  int64_t divisibility = 1;  // of a scalar's value or a pointer's address; 16 when known
-  bool isOne = false;        // a scalar known to equal 1: becomes a compile-time 1
-  bool isStreaming = false;  // a pointer to more bytes than the last-level cache holds
-  bool isDisjoint = false;   // a pointer whose memory overlaps that of no other argument
+  std::string type;           // Scalar: "i32", "fp32", "u64", "i1"; Pointer: pointee "fp32"
+  std::string constexprJson;  // Constexpr: the captured value, as in the kernel source buffer
+  int64_t divisibility = 1;   // of a scalar's value or a pointer's address; 16 when known
+  bool isOne = false;         // a scalar known to equal 1: becomes a compile-time 1
+  bool isNonNegative = false; // a scalar known to be at least 0 as a signed number
+  bool isStreaming = false;   // a pointer to more bytes than the last-level cache holds
+  bool isDisjoint = false;    // a pointer whose memory overlaps that of no other argument
 };
 
 struct CompileOptions {

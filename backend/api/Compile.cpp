@@ -61,6 +61,7 @@ static std::vector<KernelArgument> argumentsOf(const Specialization &specializat
     argument.constexprJson = spec.constexprJson;
     argument.divisibility = spec.divisibility;
     argument.isOne = spec.isOne;
+    argument.isNonNegative = spec.isNonNegative;
     argument.isStreaming = spec.isStreaming;
     argument.isDisjoint = spec.isDisjoint;
     arguments.push_back(std::move(argument));

@@ -43,6 +43,7 @@ static uint32_t findSymbol(const llvm::object::ELF64LEObjectFile &file, llvm::St
 /// Bytes that registers took in memory, both ways, from "8 bytes spill stores, 12 bytes spill
 /// loads".
 static void readSpills(llvm::StringRef log, std::map<std::string, int64_t> &resources) {
+  resources.erase("spill_bytes"); // of the text that an override replaced
   llvm::Regex pattern("([0-9]+) bytes spill stores, ([0-9]+) bytes spill loads");
   llvm::SmallVector<llvm::StringRef> parts;
   while (pattern.match(log, &parts)) {

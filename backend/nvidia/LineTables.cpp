@@ -125,7 +125,9 @@ static void attachLineTables(LLVM::LLVMFuncOp kernel) {
     return;
   ScopeTable scopes(kernel, start);
   kernel.getBody().walk([&](Operation *op) { op->setLoc(scopes.place(op->getLoc())); });
-  auto place = FileLineColLoc::get(kernel.getContext(), start.file, unsigned(start.line), 0);
+  Location place = kernel.getLoc(); // in full: remarks on the kernel show it
+  if (!spanOf(place).isKnown())
+    place = FileLineColLoc::get(kernel.getContext(), start.file, unsigned(start.line), 0);
   kernel->setLoc(FusedLoc::get(kernel.getContext(), {place}, scopes.kernelScope()));
 }
 

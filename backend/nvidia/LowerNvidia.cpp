@@ -234,12 +234,16 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
 
 /// Makes the function a kernel of `numWarps` warps, and turns what is known of its arguments into
 /// LLVM's words. The other attributes of Tile IR have done their work.
-static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps) {
+static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned maxRegisters) {
   Builder b(kernel.getContext());
   kernel.setCConv(LLVM::cconv::CConv::PTX_Kernel);
-  Attribute threads[] = {b.getStringAttr("nvvm.reqntid"),
-                         b.getStringAttr(std::to_string(32 * numWarps))};
-  kernel.setPassthroughAttr(b.getArrayAttr(b.getArrayAttr(threads)));
+  auto attribute = [&](StringRef name, unsigned value) -> Attribute {
+    return b.getStrArrayAttr({name, std::to_string(value)});
+  };
+  SmallVector<Attribute> launch = {attribute("nvvm.reqntid", 32 * numWarps)};
+  if (maxRegisters > 0)
+    launch.push_back(attribute("nvvm.maxnreg", maxRegisters));
+  kernel.setPassthroughAttr(b.getArrayAttr(launch));
   for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
     bool isPointer = isa<LLVM::LLVMPointerType>(kernel.getArgument(i).getType());
     if (isPointer && kernel.getArgAttr(i, tile::kArgDisjoint))
@@ -255,7 +259,8 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps) {
   }
 }
 
-static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps) {
+static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,
+                                 unsigned maxRegisters) {
   Lowering lowering(kernel, numWarps, targetOf(kernel));
   SmallVector<Operation *> operations;
   kernel.walk([&](Operation *op) {
@@ -267,13 +272,14 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps) {
       return failure();
     op->erase();
   }
-  declareKernel(kernel, numWarps);
+  declareKernel(kernel, numWarps, maxRegisters);
   return success();
 }
 
 namespace {
 struct LowerNvidia : PassWrapper<LowerNvidia, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerNvidia)
+  explicit LowerNvidia(unsigned maxRegisters) : maxRegisters(maxRegisters) {}
   StringRef getArgument() const override { return "lower-nvidia"; }
   StringRef getDescription() const override {
     return "what one thread does becomes intrinsics and inline PTX";
@@ -286,13 +292,16 @@ struct LowerNvidia : PassWrapper<LowerNvidia, OperationPass<ModuleOp>> {
     auto numWarps = getOperation()->getAttrOfType<IntegerAttr>(simt::kNumWarps);
     for (auto kernel : llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>()))
       if (kernel->hasAttr(simt::kKernel) &&
-          failed(lowerKernel(kernel, numWarps ? unsigned(numWarps.getInt()) : 4)))
+          failed(lowerKernel(kernel, numWarps ? unsigned(numWarps.getInt()) : 4, maxRegisters)))
         return signalPassFailure();
   }
+  unsigned maxRegisters;
 };
 } // namespace
 
-std::unique_ptr<Pass> tw::createLowerNvidia() { return std::make_unique<LowerNvidia>(); }
+std::unique_ptr<Pass> tw::createLowerNvidia(unsigned maxRegisters) {
+  return std::make_unique<LowerNvidia>(maxRegisters);
+}
 
 void tw::registerNvidiaPasses() {
   registerPass([] { return createLowerNvidia(); });

@@ -15,7 +15,8 @@ class CallIntrinsicOp;
 namespace tw {
 
 /// The pass `lower-nvidia`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
-std::unique_ptr<mlir::Pass> createLowerNvidia();
+/// A thread gets at most `maxRegisters` registers where that is not 0.
+std::unique_ptr<mlir::Pass> createLowerNvidia(unsigned maxRegisters = 0);
 /// Registers the passes of this folder by name for tile-opt.
 void registerNvidiaPasses();
 

@@ -1,6 +1,7 @@
 // Layouts in shared memory without bank conflicts, after "Linear Layouts" (arXiv 2505.23819),
 // section on optimal swizzling: the offset's bits above the banks span a space that meets what the
 // lanes of one transfer write, and what those of another read, in 0 only.
+#include "ir/layout/CopyBuffers.h"
 #include "ir/layout/LinearLayout.h"
 #include "ir/layout/XorBasis.h"
 #include "llvm/ADT/STLExtras.h"
@@ -8,6 +9,7 @@
 #include "llvm/Support/MathExtras.h"
 #include <array>
 #include <set>
+#include <vector>
 
 using namespace tw;
 using llvm::ArrayRef;
@@ -113,10 +115,12 @@ static Vectors reachedAtOnce(const LinearLayout &layout, ArrayRef<uint64_t> inWo
 
 //===-- Choice -------------------------------------------------------------------------------===//
 
-/// `numSegmentBits` independent vectors whose span meets those of `written` and `read` in 0 only.
+/// `numSegmentBits` independent vectors whose span meets those of `written` and `read` in 0 only;
+/// none has a part of `kept`.
 static Vectors segmentBits(const Vectors &written, const Vectors &read, ArrayRef<uint64_t> others,
-                           size_t numSegmentBits) {
+                           size_t numSegmentBits, ArrayRef<uint64_t> kept) {
   Vectors sum = intersection(written, read);
+  extend(sum, kept);
   size_t numCommon = sum.size();
   Vectors onlyWritten(sum), onlyRead(sum);
   extend(onlyWritten, written);
@@ -132,9 +136,11 @@ static Vectors segmentBits(const Vectors &written, const Vectors &read, ArrayRef
   return segments;
 }
 
-/// The buffer whose lowest bits of the offset are `low`.
+/// The buffer whose lowest bits of the offset are `low`; the first `numKept` of them do not depend
+/// on others.
 static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayout &to,
-                                      const Vectors &low, unsigned elementBytes) {
+                                      const Vectors &low, unsigned elementBytes,
+                                      size_t numKept = 0) {
   unsigned numBits = llvm::Log2_32(from.numElements());
   // Bits above the vector that threads add must not reach into it: prefer what threads add.
   Vectors candidates;
@@ -156,7 +162,8 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
   Vectors read = reachedAtOnce(to, inWord, accessed(to), elementBytes);
   unsigned numInBanks = llvm::Log2_32(kTransferBytes / elementBytes);
   Vectors segments =
-      segmentBits(written, read, candidates, numBits > numInBanks ? numBits - numInBanks : 0);
+      segmentBits(written, read, candidates, numBits > numInBanks ? numBits - numInBanks : 0,
+                  ArrayRef(low).take_front(numKept));
   llvm::sort(segments);
 
   Vectors taken(low);
@@ -170,6 +177,17 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
   extend(offsets, segments);
   return LinearLayout(from.shape(), {})
       .withPlace(Place::Offset, LinearLayout::Bases(offsets.begin(), offsets.end()));
+}
+
+/// What it costs to write a buffer and to read it: an access costs its transfers and its issue.
+static unsigned bufferCost(const LinearLayout &from, const LinearLayout &to,
+                           const LinearLayout &buffer, unsigned elementBytes) {
+  unsigned cost = 0;
+  for (const LinearLayout *registers : {&from, &to}) {
+    AccessCost access = accessCost(*registers, buffer, elementBytes);
+    cost += access.numAccesses * (access.transfers + 1);
+  }
+  return cost;
 }
 
 LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout &to,
@@ -189,11 +207,7 @@ LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout
       extend(low, basesOf(from, Place::Lane), numWordBits);
       extend(low, basesOf(to, Place::Lane), numWordBits);
       LinearLayout layout = layoutWithLowBits(from, to, low, elementBytes);
-      unsigned cost = 0; // an access costs its transfers and its issue
-      for (const LinearLayout *registers : {&from, &to}) {
-        AccessCost access = accessCost(*registers, layout, elementBytes);
-        cost += access.numAccesses * (access.transfers + 1);
-      }
+      unsigned cost = bufferCost(from, to, layout, elementBytes);
       if (best && cost >= bestCost)
         continue;
       best = layout;
@@ -201,4 +215,43 @@ LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout
     }
   }
   return *best;
+}
+
+/// Rows of the dimension of `neighbours`, in which 16 bytes change places by the row's number
+/// shifted by `ignoredRowBits`: addresses that cost little to compute.
+static LinearLayout swizzledRows(ArrayRef<int64_t> shape, uint32_t neighbour, unsigned elementBytes,
+                                 unsigned ignoredRowBits) {
+  LinearLayout whole(shape, {});
+  SmallVector<int32_t> order;
+  for (unsigned dim = shape.size(); dim-- > 0;)
+    order.insert(whole.maskOf(dim) & neighbour ? order.begin() : order.end(), int32_t(dim));
+  unsigned rowBytes = unsigned(shape[order.front()]) * elementBytes;
+  unsigned vector = std::max(1u, kMaxAccessBytes / elementBytes);
+  unsigned phases = std::max(1u, std::min(rowBytes, kTransferBytes) / kMaxAccessBytes);
+  unsigned rowsPerPhase = std::max(1u, kTransferBytes / rowBytes) << ignoredRowBits;
+  return swizzledLayout(shape, order, vector, rowsPerPhase, phases);
+}
+
+LinearLayout tw::copyBuffer(const LinearLayout &from, const LinearLayout &to,
+                            unsigned elementBytes) {
+  unsigned maxVectorBits = llvm::Log2_32(std::max(1u, kMaxAccessBytes / elementBytes));
+  unsigned numWordBits = elementBytes < kBankBytes ? llvm::Log2_32(kBankBytes / elementBytes) : 0;
+  Vectors low;
+  extend(low,
+         Vectors(from.bases(Place::Register).take_while([](uint32_t basis) { return basis != 0; })),
+         maxVectorBits);
+  std::vector<LinearLayout> candidates;
+  if (!low.empty())
+    for (unsigned ignoredRowBits : {0, 1, 2})
+      candidates.push_back(
+          swizzledRows(from.shape(), uint32_t(low.front()), elementBytes, ignoredRowBits));
+  size_t numKept = low.size();
+  extend(low, basesOf(from, Place::Lane), std::max<size_t>(numKept, numWordBits));
+  candidates.push_back(layoutWithLowBits(from, to, low, elementBytes, numKept));
+  auto costOf = [&](const LinearLayout &buffer) {
+    return bufferCost(from, to, buffer, elementBytes);
+  };
+  return *llvm::min_element(candidates, [&](const LinearLayout &left, const LinearLayout &right) {
+    return costOf(left) < costOf(right);
+  });
 }

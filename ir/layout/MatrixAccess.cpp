@@ -2,6 +2,7 @@
 #include "ir/layout/MatrixAccess.h"
 #include "ir/layout/XorBasis.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace tw;
@@ -9,29 +10,80 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 static constexpr unsigned kWordBytes = 4;
+static constexpr unsigned kColumnBytes = 2;    // of matrices that are transposed
 static constexpr unsigned kLanesOfRowBits = 2; // the lanes that share a row
 static constexpr unsigned kRowBits = 3;        // the rows of a matrix
 static constexpr unsigned kMostMatrixBits = 2; // the matrices of one access
 
+/// The register bits with those of `first` in front.
+static SmallVector<unsigned> withFirst(unsigned numBits, ArrayRef<unsigned> first) {
+  SmallVector<unsigned> bits(first);
+  for (unsigned bit = 0; bit < numBits; ++bit)
+    if (!llvm::is_contained(first, bit))
+      bits.push_back(bit);
+  return bits;
+}
+
+/// The order of register bits in which plain words hold elements: neighbours of the first.
+static SmallVector<unsigned> wordBitsFirst(const LinearLayout &registers, unsigned wordBits) {
+  ArrayRef<uint32_t> held = registers.bases(Place::Register);
+  SmallVector<unsigned> first;
+  for (unsigned bit = 0; bit < wordBits; ++bit) {
+    const uint32_t *found = llvm::find(held, held.front() << bit);
+    if (found == held.end())
+      return withFirst(held.size(), {});
+    first.push_back(found - held.begin());
+  }
+  return withFirst(held.size(), first);
+}
+
+/// The order in which transposed words hold elements of one byte: first the neighbours in memory,
+/// of which lanes hold the next. None where a lane holds none.
+static std::optional<SmallVector<unsigned>> columnBitFirst(const LinearLayout &registers) {
+  ArrayRef<uint32_t> held = registers.bases(Place::Register);
+  uint32_t next = registers.bases(Place::Lane)[kLanesOfRowBits], neighbour = next >> 1;
+  const uint32_t *found = llvm::find(held, neighbour);
+  auto isAlong = [&](unsigned dim) { return (next & ~registers.maskOf(dim)) == 0; };
+  auto reachesLowest = [&](unsigned dim) {
+    return isAlong(dim) && (neighbour & registers.maskOf(dim)) != 0;
+  };
+  if (found == held.end() || llvm::none_of(llvm::seq(registers.rank()), reachesLowest))
+    return std::nullopt;
+  return withFirst(held.size(), unsigned(found - held.begin()));
+}
+
 std::optional<MatrixAccess> tw::matrixAccess(const LinearLayout &registers, unsigned elementBytes,
                                              bool transposed) {
-  ArrayRef<uint32_t> held = registers.bases(Place::Register), lanes = registers.bases(Place::Lane);
-  if (elementBytes > kWordBytes || (transposed && elementBytes != 2) ||
+  ArrayRef<uint32_t> lanes = registers.bases(Place::Lane);
+  unsigned numRegisterBits = registers.numBits(Place::Register);
+  if (elementBytes > kWordBytes || (transposed && elementBytes > kColumnBytes) ||
       lanes.size() != kLanesOfRowBits + kRowBits)
     return std::nullopt;
   unsigned wordBits = llvm::Log2_32(kWordBytes / elementBytes);
-  if (held.size() < wordBits)
+  if (numRegisterBits < wordBits)
     return std::nullopt;
+  MatrixAccess access;
+  access.transposed = transposed;
+  unsigned columnBits = transposed ? llvm::Log2_32(kColumnBytes / elementBytes) : 0;
+  std::optional<SmallVector<unsigned>> order =
+      columnBits != 0 ? columnBitFirst(registers) : wordBitsFirst(registers, wordBits);
+  if (!order)
+    return std::nullopt;
+  access.registerBits = *order;
+  LinearLayout::Bases held;
+  for (unsigned bit : access.registerBits)
+    held.push_back(registers.bases(Place::Register)[bit]);
+
   // Of a word of one row, its elements and the lanes beside it are the row; transposed, they are
-  // the rows' numbers, and the other lanes are the row.
-  LinearLayout::Bases across(held.take_front(wordBits)), down(lanes.drop_front(kLanesOfRowBits));
+  // the rows' numbers, and the elements of a column and the other lanes are the row.
+  ArrayRef<uint32_t> word = ArrayRef(held).take_front(wordBits);
+  LinearLayout::Bases across(word.drop_front(columnBits)), down(word.take_front(columnBits));
   across.append(lanes.begin(), lanes.begin() + kLanesOfRowBits);
+  down.append(lanes.begin() + kLanesOfRowBits, lanes.end());
   if (transposed)
     std::swap(across, down);
 
-  MatrixAccess access;
-  access.transposed = transposed;
-  ArrayRef<uint32_t> rest = held.drop_front(wordBits);
+  ArrayRef<uint32_t> rest = ArrayRef(held).drop_front(wordBits);
   unsigned matrixBits = std::min<unsigned>(kMostMatrixBits, rest.size());
   access.numMatrices = 1u << matrixBits;
   LinearLayout::Bases inRow(across), addressed(down);
@@ -86,29 +138,58 @@ static LinearLayout swizzledRows(ArrayRef<int64_t> shape, ArrayRef<uint32_t> row
                         unsigned(inLine));
 }
 
+/// How many of a row's elements, as a power of two, `from` writes at once; none of a row that it
+/// writes in parts where it could write other neighbours, or more of them, at once.
+static unsigned bitsWrittenAtOnce(const LinearLayout &from, ArrayRef<uint32_t> row) {
+  ArrayRef<uint32_t> registers = from.bases(Place::Register);
+  XorBasis written;
+  for (uint32_t basis : registers)
+    written.insert(basis);
+  if (llvm::all_of(row, [&](uint32_t basis) { return written.contains(basis); }))
+    return row.size();
+  unsigned run = registers.empty() ? 0 : 1;
+  while (run != 0 && run < registers.size() && registers[run] == registers[run - 1] << 1)
+    ++run;
+  return registers.take_front(run) == row.take_front(run) ? run : 0;
+}
+
+/// The same for accesses of one kind, with rows that are written in at least `fewestBits` at once.
+static std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const LinearLayout &to,
+                                                unsigned elementBytes, bool transposed,
+                                                unsigned fewestBits) {
+  std::optional<MatrixAccess> access = matrixAccess(to, elementBytes, transposed);
+  if (!access)
+    return std::nullopt;
+  unsigned inRowBits = llvm::Log2_32(kMatrixRowBytes / elementBytes);
+  ArrayRef<uint32_t> row = access->rows.bases(Place::Register).take_front(inRowBits);
+  unsigned atOnce = bitsWrittenAtOnce(from, row);
+  if (atOnce < std::min(fewestBits, inRowBits))
+    return std::nullopt;
+  // Only the elements of a row are neighbours: they come first in both.
+  LinearLayout writes =
+      from.withPlace(Place::Register, LinearLayout::Bases(row.take_front(atOnce)));
+  LinearLayout reads = access->rows.withPlace(Place::Register, LinearLayout::Bases(row));
+  for (const LinearLayout &buffer : {swizzledRows(to.shape(), row, elementBytes),
+                                     conflictFreeLayout(writes, reads, elementBytes)}) {
+    std::optional<MatrixAccess> chosen = matrixAccess(to, buffer, elementBytes);
+    if (chosen && chosen->transposed == transposed &&
+        bankConflicts(writes, buffer, elementBytes) == 1 &&
+        bankConflicts(reads, buffer, elementBytes) == 1)
+      return buffer;
+  }
+  return std::nullopt;
+}
+
 std::optional<LinearLayout> tw::matrixBuffer(const LinearLayout &from, const LinearLayout &to,
                                              unsigned elementBytes) {
-  XorBasis written;
-  for (uint32_t basis : from.bases(Place::Register))
-    written.insert(basis);
-  unsigned inRowBits = llvm::Log2_32(kMatrixRowBytes / elementBytes);
-  for (bool transposed : {false, true}) {
-    std::optional<MatrixAccess> access = matrixAccess(to, elementBytes, transposed);
-    if (!access)
-      continue;
-    ArrayRef<uint32_t> row = access->rows.bases(Place::Register).take_front(inRowBits);
-    if (!llvm::all_of(row, [&](uint32_t basis) { return written.contains(basis); }))
-      continue;
-    // Only the elements of a row are neighbours: they come first in both.
-    LinearLayout::Bases vector(row);
-    LinearLayout writes = from.withPlace(Place::Register, vector);
-    LinearLayout reads = access->rows.withPlace(Place::Register, vector);
-    for (const LinearLayout &buffer : {swizzledRows(to.shape(), row, elementBytes),
-                                       conflictFreeLayout(writes, reads, elementBytes)})
-      if (matrixAccess(to, buffer, elementBytes) &&
-          bankConflicts(writes, buffer, elementBytes) == 1 &&
-          bankConflicts(reads, buffer, elementBytes) == 1)
+  if (elementBytes > kMatrixRowBytes)
+    return std::nullopt;
+  for (unsigned fewestBytes : {kMatrixRowBytes, kWordBytes})
+    for (bool transposed : {false, true}) {
+      unsigned fewestBits = llvm::Log2_32(std::max(2u, fewestBytes / elementBytes));
+      if (std::optional<LinearLayout> buffer =
+              ::matrixBuffer(from, to, elementBytes, transposed, fewestBits))
         return buffer;
-  }
+    }
   return std::nullopt;
 }

@@ -6,12 +6,15 @@
 namespace tw {
 
 /// How a warp reads its registers of a tile as matrices. Each lane gives the address of a row and
-/// gets a 32-bit word of each matrix: the registers in their order, word by word, matrix by matrix,
-/// access by access.
+/// gets a 32-bit word of each matrix: the elements come word by word, matrix by matrix, access by
+/// access.
 struct MatrixAccess {
-  /// Words are of two rows and one column instead of one row: for elements of 16 bits only.
+  /// Words are of two rows and one column of 16 bits instead of one row: a column is of one element
+  /// or of two neighbours of 8 bits.
   bool transposed = false;
   unsigned numMatrices = 1; // of one access: 1, 2 or 4
+  /// For each bit of an element's number in the order of their coming, the bit of its register.
+  llvm::SmallVector<unsigned> registerBits;
   /// The rows that lanes address: registers are the elements of a row, then the accesses; lane 8 i
   /// + r has row r of matrix i.
   LinearLayout rows;
@@ -28,6 +31,7 @@ std::optional<MatrixAccess> matrixAccess(const LinearLayout &registers, const Li
                                          unsigned elementBytes);
 /// A buffer without bank conflicts through which `from` is written in wide accesses and `to` read
 /// as matrices; none where `to` cannot be, or not without giving up the wide accesses of `from`.
+/// Those of whole rows are preferred to those of words.
 std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const LinearLayout &to,
                                          unsigned elementBytes);
 

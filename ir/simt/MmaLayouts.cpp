@@ -1,6 +1,7 @@
 // Fragments of matrix instructions ("Matrix Fragments for mma" of the ISA). All are built alike: a
 // lane holds 32 bits of neighbours along K, four lanes fill a row of 16 bytes, eight rows a matrix.
 #include "ir/simt/MmaLayouts.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -57,8 +58,51 @@ LinearLayout tw::simt::mmaFragment(tile::MmaAttr instruction, MmaOperand operand
   return LinearLayout(shape, std::move(bases));
 }
 
-LinearLayout tw::simt::mmaLayout(tile::MmaAttr instruction, MmaOperand operand,
-                                 ArrayRef<int64_t> shape, ArrayRef<int64_t> warps) {
+// Bits of an index that lanes hold: of a row or column, and of K.
+static constexpr unsigned kLaneBits = 3, kLaneBitsOfDepth = 2;
+
+int64_t tw::simt::mostInterleaved(int64_t extent, int64_t fragmentExtent, int64_t warps) {
+  int64_t repeated = std::max<int64_t>(1, extent / (fragmentExtent * warps));
+  return repeated * (fragmentExtent >> kLaneBits);
+}
+
+int64_t tw::simt::mostInterleavedAlongDepth(int64_t depth) { return depth >> kLaneBitsOfDepth; }
+
+namespace {
+struct BitRange {
+  unsigned first = 0, count = 0;
+  bool contains(unsigned bit) const { return bit >= first && bit < first + count; }
+};
+} // namespace
+
+/// The layout with a dimension's index permuted: its lowest bits become the first that neither
+/// lanes nor warps hold.
+static LinearLayout interleavedAlong(const LinearLayout &layout, unsigned dim, int64_t neighbours,
+                                     BitRange lanes, BitRange warps) {
+  SmallVector<unsigned> lowest, rest; // old bits in their new order
+  for (unsigned bit = 0; bit < layout.numBitsOf(dim); ++bit) {
+    bool isHeld = lanes.contains(bit) || warps.contains(bit);
+    bool isTaken = !isHeld && int64_t(2) << lowest.size() <= neighbours;
+    (isTaken ? lowest : rest).push_back(bit);
+  }
+  lowest.append(rest);
+  unsigned first = layout.firstBitOf(dim);
+  LinearLayout result = layout;
+  for (Place place : {Place::Register, Place::Lane, Place::Warp}) {
+    LinearLayout::Bases bases;
+    for (uint32_t basis : layout.bases(place)) {
+      uint32_t moved = basis & ~layout.maskOf(dim);
+      for (auto [now, before] : llvm::enumerate(lowest))
+        moved |= (basis >> (first + before) & 1) << (first + now);
+      bases.push_back(moved);
+    }
+    result = result.withPlace(place, std::move(bases));
+  }
+  return result;
+}
+
+static LinearLayout plainMmaLayout(tile::MmaAttr instruction, MmaOperand operand,
+                                   ArrayRef<int64_t> shape, ArrayRef<int64_t> warps) {
   LinearLayout fragment = mmaFragment(instruction, operand);
   unsigned rank = shape.size();
   if (operand == MmaOperand::Accumulator)
@@ -78,6 +122,29 @@ LinearLayout tw::simt::mmaLayout(tile::MmaAttr instruction, MmaOperand operand,
         rest = rest.drop_front();
     }
   return layout.withPlace(Place::Warp, std::move(bases));
+}
+
+LinearLayout tw::simt::mmaLayout(tile::MmaAttr instruction, MmaOperand operand,
+                                 ArrayRef<int64_t> shape, ArrayRef<int64_t> warps,
+                                 ArrayRef<int64_t> interleave) {
+  LinearLayout layout = plainMmaLayout(instruction, operand, shape, warps);
+  if (interleave.empty())
+    return layout;
+  unsigned rank = shape.size(), row = rank - 2, column = rank - 1;
+  auto alongProduct = [&](unsigned dim, unsigned extent) {
+    BitRange ofWarps{llvm::Log2_32(extent), llvm::Log2_64(warps[dim])};
+    layout = interleavedAlong(layout, dim, interleave[dim], {0, kLaneBits}, ofWarps);
+  };
+  if (operand != MmaOperand::B)
+    alongProduct(row, instruction.getM());
+  if (operand != MmaOperand::A)
+    alongProduct(column, instruction.getN());
+  if (operand == MmaOperand::Accumulator)
+    return layout;
+  unsigned bits = bitsOf(operand == MmaOperand::A ? instruction.getA() : instruction.getB());
+  BitRange lanes{bits < 32 ? llvm::Log2_32(32 / bits) : 0, kLaneBitsOfDepth};
+  return interleavedAlong(layout, operand == MmaOperand::A ? column : row, interleave[rank], lanes,
+                          {});
 }
 
 bool tw::simt::fitsMma(tile::MmaAttr instruction, MmaOperand operand, ArrayRef<int64_t> shape) {

@@ -13,9 +13,16 @@ enum class MmaOperand { A, B, Accumulator };
 /// register bits are the elements of one 32-bit register.
 LinearLayout mmaFragment(tile::MmaAttr instruction, MmaOperand operand);
 /// The same repeated over a tile of rank 2 or 3. `warps` per dimension of the product lie side by
-/// side; along the dimension that an operand does not have, they hold copies of it.
+/// side; along the dimension that an operand does not have, they hold copies of it. With
+/// `interleave` per dimension of the product, and for K at last, the instructions take rows,
+/// columns and steps of K in another order, such that each lane holds so many neighbours, or as
+/// many as it has: then it can read them at once from memory in which they are consecutive.
 LinearLayout mmaLayout(tile::MmaAttr instruction, MmaOperand operand, llvm::ArrayRef<int64_t> shape,
-                       llvm::ArrayRef<int64_t> warps);
+                       llvm::ArrayRef<int64_t> warps, llvm::ArrayRef<int64_t> interleave = {});
+/// How many neighbours along a dimension of extent `extent` lanes can hold by interleaving, where
+/// an instruction has `fragmentExtent` and `warps` lie side by side.
+int64_t mostInterleaved(int64_t extent, int64_t fragmentExtent, int64_t warps);
+int64_t mostInterleavedAlongDepth(int64_t depth);
 /// Whether a tile of `shape` holds at least one whole fragment.
 bool fitsMma(tile::MmaAttr instruction, MmaOperand operand, llvm::ArrayRef<int64_t> shape);
 

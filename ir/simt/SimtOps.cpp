@@ -246,6 +246,11 @@ LogicalResult MmaOp::verify() {
   size_t rank = shape.size();
   if ((rank != 2 && rank != 3) || getWarps().size() != rank)
     return emitOpError("multiplies tiles of rank 2 or 3, with a number of warps per dimension");
+  ArrayRef<int64_t> interleave = getInterleave().value_or(ArrayRef<int64_t>());
+  if (!interleave.empty() && interleave.size() != rank + 1)
+    return emitOpError("interleaves each dimension of the product and the inner one");
+  if (llvm::any_of(interleave, [](int64_t count) { return !llvm::isPowerOf2_64(count); }))
+    return emitOpError("interleaves by powers of two");
   if (shapeOf(getA().getType()).back() != shapeOf(getB().getType())[rank - 2])
     return emitOpError("inner extents must agree");
   for (auto [operand, tile, element] : checked) {
@@ -253,8 +258,8 @@ LogicalResult MmaOp::verify() {
       return emitOpError("element types must be the instruction's");
     if (!fitsMma(getInstruction(), operand, shapeOf(tile)))
       return emitOpError("a tile is smaller than the instruction");
-    if (hasLayout(tile) &&
-        layoutOf(tile) != mmaLayout(getInstruction(), operand, shapeOf(tile), getWarps()))
+    if (hasLayout(tile) && layoutOf(tile) != mmaLayout(getInstruction(), operand, shapeOf(tile),
+                                                       getWarps(), interleave))
       return emitOpError("a tile has another layout than the instruction's");
   }
   return success();

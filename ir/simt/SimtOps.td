@@ -127,14 +127,15 @@ def Simt_AsyncWaitOp : Simt_Op<"async_wait", [MemoryEffects<[MemRead, MemWrite]>
 def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b by matrix instructions";
   let description = [{
-    `warps` of the CTA lie side by side along each dimension of the product. From the stage laid-out on, the
-    tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands for
-    tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3).
+    `warps` of the CTA lie side by side along each dimension of the product. Where it is `interleaved`, lanes
+    hold that many neighbours along each dimension, and at last along the inner one. From the stage laid-out
+    on, the tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands
+    for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3).
   }];
   let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Tile_MmaAttr:$instruction, DenseI64ArrayAttr:$warps,
-    Tile_InputPrecision:$precision);
+    Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc `by` $instruction `warps` $warps $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a `,` $b `,` $acc `by` $instruction `warps` $warps (`interleaved` $interleave^)? $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
 }
 

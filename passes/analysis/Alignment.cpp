@@ -1,6 +1,7 @@
 // Walks a function to find what is known of its numbers, group by group of neighbours.
 #include "passes/analysis/Alignment.h"
 #include "ir/simt/Simt.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -32,6 +33,7 @@ struct Walk {
   void visit(Block &block);
   void visit(Operation *op);
   void visitFor(scf::ForOp loop);
+  void visitWhile(scf::WhileOp loop);
   void visitIf(scf::IfOp branch);
   void assume(Value condition);
   void assumeDivisible(Operation *remainder);
@@ -56,6 +58,25 @@ void Walk::visitFor(scf::ForOp loop) {
   }
   for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
     set(result, TileAlignment(alignment.of(argument)));
+}
+
+void Walk::visitWhile(scf::WhileOp loop) {
+  for (auto [argument, init] : llvm::zip(loop.getBeforeArguments(), loop.getInits()))
+    set(argument, TileAlignment(alignment.of(init)));
+  bool changed = true;
+  while (changed) {
+    visit(*loop.getBeforeBody());
+    for (auto [argument, passed] :
+         llvm::zip(loop.getAfterArguments(), loop.getConditionOp().getArgs()))
+      set(argument, TileAlignment(alignment.of(passed)));
+    visit(*loop.getAfterBody());
+    changed = false;
+    for (auto [argument, next] :
+         llvm::zip(loop.getBeforeArguments(), loop.getYieldOp().getOperands()))
+      changed |= lower(argument, next);
+  }
+  for (auto [result, passed] : llvm::zip(loop.getResults(), loop.getConditionOp().getArgs()))
+    set(result, TileAlignment(alignment.of(passed)));
 }
 
 void Walk::visitIf(scf::IfOp branch) {
@@ -113,6 +134,8 @@ void Walk::visit(Operation *op) {
     return assume(assumption.getCondition());
   if (auto loop = dyn_cast<scf::ForOp>(op))
     return visitFor(loop);
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return visitWhile(loop);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch);
   if (op->getNumRegions() == 0 && op->getNumResults() == 1)
@@ -147,9 +170,12 @@ Alignment::Alignment(Operation *function) {
         addUnknown(block.getArguments());
   });
   auto kernel = dyn_cast<FunctionOpInterface>(function);
-  for (unsigned i = 0; kernel && i < kernel.getNumArguments(); ++i)
+  for (unsigned i = 0; kernel && i < kernel.getNumArguments(); ++i) {
+    TileAlignment &known = facts[kernel.getArgument(i)];
     if (auto fact = kernel.getArgAttrOfType<IntegerAttr>(i, kArgDivisibility))
-      facts[kernel.getArgument(i)].axes[0].divisibility = powerOfTwoIn(fact.getInt());
+      known.axes[0].divisibility = powerOfTwoIn(fact.getInt());
+    known.isNonNegative = bool(kernel.getArgAttr(i, kArgNonNegative));
+  }
   Walk walk{facts, *this};
   for (Region &region : function->getRegions())
     for (Block &block : region)

@@ -5,6 +5,7 @@
 #include "ir/tile/Tile.h"
 #include "passes/analysis/AxisAlignment.h"
 #include "passes/analysis/Contiguity.h"
+#include "passes/analysis/IndexSigns.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -159,14 +160,16 @@ TileAlignment Transfer::multiply() const {
   for (unsigned side : {0u, 1u})
     if (operand(side).constant == 1)
       return operand(1 - side);
-  TileAlignment result = withSign(zipAxes(operand(0), operand(1), scaled), areNonNegative());
+  TileAlignment result =
+      withSign(zipAxes(operand(0), operand(1), scaled), isProductNonNegative(op, alignment));
   return folded(result, [](int64_t lhs, int64_t rhs) { return lhs * rhs; });
 }
 
 TileAlignment Transfer::divide(bool isUnsigned) const {
   std::optional<int64_t> divisor = operand(1).constant;
   if (!divisor || *divisor <= 0)
-    return withSign(equalWhere(type(), {&operand(0), &operand(1)}), areNonNegative());
+    return withSign(equalWhere(type(), {&operand(0), &operand(1)}),
+                    areNonNegative() || (!isUnsigned && isRoundedUpQuotient(op, alignment)));
   if (*divisor == 1)
     return operand(0);
   bool roundsDown = isUnsigned || operand(0).isNonNegative;
@@ -188,11 +191,16 @@ TileAlignment Transfer::shift() const {
   std::optional<int64_t> amount = operand(1).constant;
   TileAlignment result = equalWhere(type(), {&operand(0), &operand(1)});
   result.isNonNegative = operand(0).isNonNegative;
+  bool isLeft = isa<arith::ShLIOp>(op);
   if (!amount || *amount < 0 || *amount > 30)
-    return result;
+    return withSign(result, !isLeft && result.isNonNegative);
+  if (isLeft)
+    result.isNonNegative &= isIndexWide(type()) && int64_t(1) << *amount <= kLargestIndexFactor;
+  else if (isa<arith::ShRUIOp>(op) && *amount > 0)
+    result.isNonNegative = true;
   for (auto [from, to] : llvm::zip(operand(0).axes, result.axes))
-    to = isa<arith::ShLIOp>(op) ? scaled(from, {1, int64_t(1) << *amount, from.constancy})
-                                : quotient(from, int64_t(1) << *amount, /*roundsDown=*/true);
+    to = isLeft ? scaled(from, {1, int64_t(1) << *amount, from.constancy})
+                : quotient(from, int64_t(1) << *amount, /*roundsDown=*/true);
   return result;
 }
 
@@ -344,11 +352,12 @@ TileAlignment Transfer::arithmetic() const {
         TileAlignment result =
             zipAxes(operand(0), operand(1),
                     [](const auto &lhs, const auto &rhs) { return sum(lhs, rhs, 1); });
-        return folded(withSign(result, areNonNegative()),
+        return folded(withSign(result, areNonNegative() && isIndexWide(type())),
                       [](int64_t lhs, int64_t rhs) { return lhs + rhs; });
       })
       .Case<arith::SubIOp>([&](auto) {
-        return folded(zipAxes(operand(0), operand(1), difference),
+        return folded(withSign(zipAxes(operand(0), operand(1), difference),
+                               isDifferenceNonNegative(op, alignment)),
                       [](int64_t lhs, int64_t rhs) { return lhs - rhs; });
       })
       .Case<arith::MulIOp>([&](auto) { return multiply(); })
@@ -362,10 +371,11 @@ TileAlignment Transfer::arithmetic() const {
         TileAlignment result = single(meet(operand(0), operand(1), type()));
         bool isMax = isa<arith::MaxSIOp>(op);
         result.constant.reset();
-        result.isNonNegative =
-            areNonNegative() || (isMax && (operand(0).isNonNegative || operand(1).isNonNegative));
+        result.isNonNegative = areNonNegative() || isGroupSize(op, alignment) ||
+                               (isMax && (operand(0).isNonNegative || operand(1).isNonNegative));
         return result;
       })
+      .Case<arith::OrIOp>([&](auto) { return withSign(elementwise(), areNonNegative()); })
       .Case([&](arith::CmpIOp op) { return compare(op); })
       .Case<arith::SelectOp>([&](auto) { return select(); })
       .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, PtrCastOp,

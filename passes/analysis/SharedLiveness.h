@@ -31,6 +31,8 @@ struct SharedPeak {
   std::vector<size_t> buffers;
 };
 SharedPeak findPeak(const std::vector<LiveBuffer> &buffers);
+/// The bytes that allocate-shared needs for them.
+uint64_t packedBytes(const std::vector<LiveBuffer> &buffers);
 
 } // namespace tw
 #endif

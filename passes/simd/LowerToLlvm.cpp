@@ -10,6 +10,7 @@
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "passes/Passes.h"
+#include "passes/simd/CountedLoops.h"
 
 namespace tw {
 #define GEN_PASS_DEF_LOWERTOLLVM
@@ -20,6 +21,7 @@ using namespace mlir;
 
 static void populateAll(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
   populateSCFToControlFlowConversionPatterns(patterns);
+  tw::populateCountedLoopPatterns(patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(converter, patterns);

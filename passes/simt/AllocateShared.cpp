@@ -89,33 +89,61 @@ static std::string describe(const LiveBuffer &buffer) {
   AllocSharedOp alloc = buffer.alloc;
   std::string text =
       (alloc.getName() + ": " + describe(alloc.getType(), alloc.getType().getShape())).str();
-  if (alloc.getSlots())
-    text += " in " + std::to_string(*alloc.getSlots()) + " slots";
+  if (uint64_t slots = buffer.bytes / bytesOf(alloc.getType()); alloc.getSlots() && slots > 1)
+    text += " in " + std::to_string(slots) + " slots";
   return text + ", " + std::to_string(buffer.bytes) + " bytes";
 }
 
-/// The most iterations that a pipelined loop can have in work; 0 where that does not help.
-static uint64_t mostStages(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
-                           uint64_t limit) {
-  uint64_t fixed = 0, perStage = 0;
-  for (size_t i : peak.buffers) {
-    AllocSharedOp alloc = buffers[i].alloc;
-    uint64_t bytes = buffers[i].bytes / alloc.getSlots().value_or(1);
-    (alloc.getSlots() ? perStage : fixed) += bytes;
-  }
-  return perStage == 0 || fixed >= limit ? 0 : (limit - fixed) / perStage;
+/// The buffers as they are when loops have at most `numStages` iterations in work.
+static std::vector<LiveBuffer> withStages(std::vector<LiveBuffer> buffers, uint64_t numStages) {
+  for (LiveBuffer &buffer : buffers)
+    if (uint64_t slots = buffer.alloc.getSlots().value_or(1); slots > numStages)
+      buffer.bytes = buffer.bytes / slots * numStages;
+  return buffers;
 }
 
-/// Names the buffers at the peak and the setting that fits.
-static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
-                            uint64_t bytes, uint64_t limit) {
-  size_t largest = peak.buffers.front();
-  for (size_t i : peak.buffers)
-    if (buffers[i].bytes > buffers[largest].bytes)
-      largest = i;
-  AllocSharedOp alloc = buffers[largest].alloc;
-  InFlightDiagnostic error = alloc->emitError("[TW0311] this kernel needs ")
-                             << bytes << " bytes of shared memory, but the target has " << limit;
+uint64_t tw::packedBytes(const std::vector<LiveBuffer> &buffers) {
+  return endOf(buffers, packBuffers(buffers, std::vector<bool>(buffers.size(), false)));
+}
+
+/// The most iterations, at least two, that loops can have in work; 0 where that does not help.
+static uint64_t mostStages(const std::vector<LiveBuffer> &buffers, uint64_t limit) {
+  uint64_t slots = 0;
+  for (LiveBuffer buffer : buffers)
+    slots = std::max<uint64_t>(slots, buffer.alloc.getSlots().value_or(1));
+  for (uint64_t numStages = slots; numStages-- > 2;)
+    if (packedBytes(withStages(buffers, numStages)) <= limit)
+      return numStages;
+  return 0;
+}
+
+/// Without pipelining, what loops load is not in use at the same time for certain: only what each
+/// buffer needs alone, and the others together.
+static uint64_t leastUnpipelined(const std::vector<LiveBuffer> &buffers) {
+  std::vector<LiveBuffer> others = buffers;
+  llvm::erase_if(others, [](LiveBuffer &buffer) { return buffer.alloc.getSlots().has_value(); });
+  uint64_t least = packedBytes(others);
+  for (const LiveBuffer &buffer : withStages(buffers, 1))
+    least = std::max(least, buffer.bytes);
+  return least;
+}
+
+static std::string describe(const std::vector<LiveBuffer> &buffers, ArrayRef<size_t> chosen) {
+  std::string list;
+  for (size_t i : chosen)
+    list += (list.empty() ? "" : "; ") + describe(buffers[i]);
+  return list;
+}
+
+static size_t largestOf(const std::vector<LiveBuffer> &buffers, ArrayRef<size_t> chosen) {
+  return *llvm::max_element(
+      chosen, [&](size_t a, size_t b) { return buffers[a].bytes < buffers[b].bytes; });
+}
+
+/// How much smaller the tiles in the buffers of `peak` have to be.
+static std::string adviseTiles(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
+                               uint64_t bytes, uint64_t limit) {
+  AllocSharedOp alloc = buffers[largestOf(buffers, peak.buffers)].alloc;
   SharedType type = alloc.getType();
   SmallVector<int64_t> shape(type.getShape());
   uint64_t divisor = 1;
@@ -123,23 +151,42 @@ static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const Shared
     auto *dim = llvm::max_element(shape);
     *dim = std::max<int64_t>(1, *dim / 2);
   }
-  std::string list;
-  llvm::raw_string_ostream os(list);
+  bool isOne = peak.buffers.size() == 1;
+  std::string tiles = isOne ? "the tile" : "each of these tiles";
+  return (divisor == 2 ? "halve " + tiles : "divide " + tiles + " by " + std::to_string(divisor)) +
+         (isOne ? ": the largest power of two that fits gives " : ": ") + describe(type, shape) +
+         " in place of " + describe(type, type.getShape());
+}
+
+/// Names the buffers at the peak and the setting that fits.
+static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
+                            uint64_t bytes, uint64_t limit) {
+  AllocSharedOp alloc = buffers[largestOf(buffers, peak.buffers)].alloc;
+  InFlightDiagnostic error = alloc->emitError("[TW0311] this kernel needs ")
+                             << bytes << " bytes of shared memory, but the target has " << limit;
   for (size_t i : peak.buffers) {
-    AllocSharedOp buffer = buffers[i].alloc;
-    os << (list.empty() ? "" : "; ") << describe(buffers[i]);
-    if (buffer.getLoc() != alloc.getLoc())
-      error.attachNote(buffer.getLoc()) << describe(buffers[i]);
+    AllocSharedOp other = buffers[i].alloc;
+    if (other.getLoc() != alloc.getLoc())
+      error.attachNote(other.getLoc()) << describe(buffers[i]);
   }
-  std::string change =
-      divisor == 2 ? "halve the tile" : "divide the tile by " + std::to_string(divisor);
-  if (uint64_t stages = mostStages(buffers, peak, limit))
-    change = "use num_stages=" + std::to_string(stages) + ", or " + change;
-  error.attachNote(alloc.getLoc())
-      << "in use at once: " << list << "; " << change
-      << (peak.buffers.size() > 1 ? " that they share" : "")
-      << ": the largest power of two that fits gives " << describe(type, shape) << " in place of "
-      << describe(type, type.getShape());
+  std::string advice = "in use at once: " + describe(buffers, peak.buffers) + "; ";
+  bool isPipelined =
+      llvm::any_of(buffers, [](LiveBuffer buffer) { return buffer.alloc.getSlots().has_value(); });
+  uint64_t least = leastUnpipelined(buffers);
+  if (uint64_t stages = mostStages(buffers, limit))
+    advice += "use num_stages=" + std::to_string(stages) + ", or ";
+  else if (isPipelined && least <= limit)
+    advice += "try num_stages=1, or ";
+  if (!isPipelined || least <= limit) {
+    advice += adviseTiles(buffers, peak, bytes, limit);
+  } else {
+    std::vector<LiveBuffer> fewest = withStages(buffers, 1);
+    SharedPeak lowest = findPeak(fewest);
+    advice += "even num_stages=1 needs at least " + std::to_string(least) + " bytes, for " +
+              describe(fewest, lowest.buffers) + "; " +
+              adviseTiles(fewest, lowest, packedBytes(fewest), limit);
+  }
+  error.attachNote(alloc.getLoc()) << advice;
   return error;
 }
 

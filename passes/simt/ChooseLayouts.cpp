@@ -32,7 +32,8 @@ LinearLayout tw::simt::layoutOfOperand(MmaOp mma, MmaOperand operand) {
   Value tile = operand == MmaOperand::A   ? mma.getA()
                : operand == MmaOperand::B ? mma.getB()
                                           : mma.getAcc();
-  return mmaLayout(mma.getInstruction(), operand, shapeOf(tile.getType()), mma.getWarps());
+  return mmaLayout(mma.getInstruction(), operand, shapeOf(tile.getType()), mma.getWarps(),
+                   mma.getInterleave().value_or(ArrayRef<int64_t>()));
 }
 
 /// The layout that an access or a product has in the IR, or for a product the one that suits it.

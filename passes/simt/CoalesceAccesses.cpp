@@ -33,11 +33,18 @@ struct Access {
   AccessShape shape;
   int64_t bytes;  // of an element
   int64_t vector; // neighbours that one lane can access at once
+  bool isOperand; // a load that feeds matrix instructions
 };
 
 /// Accesses of one function to tiles of one shape along the same dimensions: values flow between
-/// them without conversions when they share a layout.
-using Group = std::pair<std::vector<int64_t>, std::vector<int32_t>>;
+/// them without conversions when they share a layout. Operands of matrix instructions need another
+/// layout anyway: they are grouped by the bytes of an element, which are 0 here for the rest.
+struct Group {
+  std::vector<int64_t> shape;
+  std::vector<int32_t> order;
+  int64_t operandBytes;
+  auto operator<=>(const Group &) const = default;
+};
 struct GroupSpread {
   int64_t vector = 1; // elements that a lane holds side by side
   int64_t bytes = 1;  // of the widest elements
@@ -65,9 +72,13 @@ static std::vector<Access> accessesOf(FunctionOpInterface function, unsigned vec
     Value ptr = op->getOperand(0);
     if (!hasLayout(ptr.getType()))
       return;
-    Access access{
-        op, ptr, maskOf(op), accessShape(alignment, ptr, maskOf(op)), pointeeBytes(ptr.getType()),
-        1};
+    Access access{op,
+                  ptr,
+                  maskOf(op),
+                  accessShape(alignment, ptr, maskOf(op)),
+                  pointeeBytes(ptr.getType()),
+                  1,
+                  isa<tile::LoadOp>(op) && feedsMma(op->getResult(0))};
     int64_t widest = std::max<int64_t>(1, vectorBits / 8 / access.bytes);
     // Atomics are made element by element.
     if (!isAtomic(op))
@@ -80,10 +91,11 @@ static std::vector<Access> accessesOf(FunctionOpInterface function, unsigned vec
 static Group groupOf(const Access &access) {
   ArrayRef<int64_t> shape = tile::shapeOf(access.ptr.getType());
   ArrayRef<int32_t> order = access.shape.order;
-  return {shape.vec(), order.vec()};
+  return {shape.vec(), order.vec(), access.isOperand ? access.bytes : 0};
 }
 
-static std::map<Group, GroupSpread> spreadsOf(ArrayRef<Access> accesses, Threads threads) {
+static std::map<Group, GroupSpread> spreadsOf(ArrayRef<Access> accesses, Threads threads,
+                                              bool hasProducts) {
   std::map<Group, GroupSpread> spreads;
   for (const Access &access : accesses) {
     GroupSpread &spread = spreads[groupOf(access)];
@@ -92,9 +104,11 @@ static std::map<Group, GroupSpread> spreadsOf(ArrayRef<Access> accesses, Threads
   }
   for (auto &[group, spread] : spreads) {
     int64_t numElements = 1;
-    for (int64_t extent : group.first)
+    for (int64_t extent : group.shape)
       numElements *= extent;
-    int64_t each = std::max<int64_t>(1, numElements / threads.count());
+    // Beside matrix products, fewer and wider accesses of some threads are worth more than a share
+    // for each: tiles pass through shared memory, where the accesses' layout ends.
+    int64_t each = hasProducts ? numElements : std::max<int64_t>(1, numElements / threads.count());
     int64_t widest = std::max<int64_t>(1, kMaxBytesPerLane / spread.bytes);
     spread.vector = std::min({spread.vector, each, widest});
   }
@@ -189,13 +203,14 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
 
 static void coalesce(FunctionOpInterface function, Threads threads, unsigned vectorBits) {
   std::vector<Access> accesses = accessesOf(function, vectorBits);
-  std::map<Group, GroupSpread> spreads = spreadsOf(accesses, threads);
+  bool hasProducts = function->walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  std::map<Group, GroupSpread> spreads = spreadsOf(accesses, threads, hasProducts);
   std::map<std::vector<int64_t>, unsigned> axes = foldedAxes(function);
   for (const Access &access : accesses) {
     Group group = groupOf(access);
-    const auto &[shape, order] = group;
+    const std::vector<int64_t> &shape = group.shape;
     const GroupSpread &chosen = spreads[group];
-    AccessSpread spread{order, unsigned(chosen.vector),
+    AccessSpread spread{group.order, unsigned(chosen.vector),
                         unsigned(std::max<int64_t>(1, kLineBytes / (chosen.vector * chosen.bytes))),
                         std::nullopt};
     if (auto axis = axes.find(shape); axis != axes.end())

@@ -51,6 +51,8 @@ struct LayoutAssignment {
   double conversionCostOf(mlir::Value tile, LayoutAttr to);
   /// Whether loads of the same loop get their addresses or masks from the tile.
   bool feedsLoadOfLoop(mlir::Value tile);
+  /// Whether the tile is a loop's load of an operand, which is copied ahead of its iteration.
+  bool isCopied(mlir::Value tile);
   double recomputationCost(mlir::Value tile, LayoutAttr layout);
   double reloadCost(tile::LoadOp load, LayoutAttr layout);
   double accessCost(mlir::Value ptr, mlir::Value mask, LayoutAttr layout);
@@ -83,7 +85,7 @@ struct LayoutAssignment {
   llvm::DenseMap<mlir::Operation *, LayoutAttr> workingLayout; // of reduces, scans, gathers, stores
   llvm::DenseMap<mlir::Value, unsigned> numUses;               // before anything is rewritten
   llvm::DenseMap<TileVersion, double> knownCosts;
-  llvm::DenseMap<mlir::Value, bool> knownToFeedLoads;
+  llvm::DenseMap<mlir::Value, bool> knownToFeedLoads, knownToBeCopied;
   llvm::DenseMap<TileVersion, mlir::Value> versions;
   llvm::DenseMap<mlir::Value, mlir::Value> origins; // of recomputed versions
   llvm::DenseSet<mlir::Operation *> retyped;

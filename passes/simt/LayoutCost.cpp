@@ -1,5 +1,6 @@
 // What it costs to have a tile in another layout: in instructions of a warp, roughly; a loop's
 // count for many.
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "passes/simt/LayoutAssignment.h"
 #include <limits>
@@ -56,7 +57,24 @@ bool LayoutAssignment::feedsLoadOfLoop(Value tile) {
   return knownToFeedLoads[tile] = feeds;
 }
 
+/// Of a loop's load that may be copied to shared memory ahead of its iteration: then it is only
+/// read from there, in whichever layout, and the loop waits once for all copies.
+bool LayoutAssignment::isCopied(Value tile) {
+  auto load = tile.getDefiningOp<LoadOp>();
+  if (!load)
+    return false;
+  auto [known, isNew] = knownToBeCopied.try_emplace(tile, false);
+  if (isNew) {
+    TargetAttr target = targetOf(load);
+    known->second = target && !target.getAsyncCopyBytes().empty() && !load.getIsVolatile() &&
+                    load->getParentOfType<scf::ForOp>() && feedsMma(tile);
+  }
+  return known->second;
+}
+
 double LayoutAssignment::conversionCostOf(Value tile, LayoutAttr to) {
+  if (isCopied(tile))
+    return loopWeightOf(tile) * 2 * wordsOf(tile.getType(), to.getValue());
   double cost = conversionCost(tile.getType(), naturalOf(tile), to);
   if (cost >= kBarriers && feedsLoadOfLoop(tile))
     cost += kWaitingLoad;

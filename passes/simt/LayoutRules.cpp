@@ -3,6 +3,7 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -162,6 +163,20 @@ bool tw::simt::isElementwise(Operation *op) {
 bool tw::simt::isRecomputable(Operation *op) {
   return isElementwise(op) || isa<ArangeOp, SplatOp, arith::ConstantOp, ExpandDimsOp, BroadcastOp,
                                   ReshapeOp, TransOp, JoinOp, SplitOp>(op);
+}
+
+bool tw::simt::feedsMma(Value tile) {
+  llvm::SetVector<Value> reached;
+  reached.insert(tile);
+  for (size_t next = 0; next < reached.size(); ++next)
+    for (OpOperand &use : reached[next].getUses()) {
+      Operation *user = use.getOwner();
+      if (auto mma = dyn_cast<MmaOp>(user); mma && use.get() != mma.getAcc())
+        return true;
+      if (isRecomputable(user) || isa<ConvertLayoutOp>(user))
+        reached.insert_range(user->getResults());
+    }
+  return false;
 }
 
 static SmallVector<int32_t> inverseOf(ArrayRef<int32_t> order) {

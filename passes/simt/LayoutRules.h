@@ -40,6 +40,9 @@ LinearLayout withoutWarpsAlong(const LinearLayout &layout, unsigned axis);
 /// Operations that compute each element from scalars and elements of other tiles, without memory:
 /// they can run in any layout, also again.
 bool isRecomputable(mlir::Operation *op);
+/// Whether the value reaches a matrix instruction as an operand, after operations that can be
+/// recomputed.
+bool feedsMma(mlir::Value tile);
 /// All tile operands and results have one layout.
 bool isElementwise(mlir::Operation *op);
 

@@ -77,10 +77,9 @@ void Planner::collectProducts(bool isAsked) {
   loop.getBody()->walk([&](Operation *op) {
     if (!isInnermostLoopOf(loop, op))
       return;
-    if (auto mma = dyn_cast<MmaOp>(op)) {
-      collectLoads(loop, mma.getA(), seen, wanted);
-      collectLoads(loop, mma.getB(), seen, wanted);
-    }
+    if (isa<MmaOp, tile::DotOp>(op))
+      for (Value operand : op->getOperands().take_front(2))
+        collectLoads(loop, operand, seen, wanted);
     if (isAsked && isa<LoadOp>(op) && branchesAround(loop, op) &&
         hasLayout(op->getResult(0).getType()))
       wanted.insert(op);
@@ -188,18 +187,27 @@ static bool isZero(Value other) {
   return matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
 }
 
+/// The type as which a product reads the tile: the buffer suits the first one.
+static Type readTypeOf(LoadOp load) {
+  Type type = load.getType();
+  for (OpOperand &use : load->getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<ConvertLayoutOp>(user))
+      type = user->getResult(0).getType();
+    if (auto dot = dyn_cast<tile::DotOp>(user); dot && use.getOperandNumber() < 2)
+      type = withLayout(type, dotOperandReads(layoutOf(dot.getType()), tile::shapeOf(type),
+                                              /*isRight=*/use.getOperandNumber() == 1));
+  }
+  return type;
+}
+
 std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   obstacle = !isZero(load.getOther())  ? "copies of masked elements are 0, and its `other` is not"
              : !firstUseOf(loop, load) ? "nothing needs it"
                                        : obstacleTo(load);
   if (!obstacle.empty())
     return std::nullopt;
-  // The buffer suits the first conversion: that to a product's operand.
-  Type read = load.getType();
-  for (Operation *user : load->getUsers())
-    if (isa<ConvertLayoutOp>(user))
-      read = user->getResult(0).getType();
-  LinearLayout layout = staging.bufferLayout(load.getType(), read);
+  LinearLayout layout = staging.bufferLayout(load.getType(), readTypeOf(load));
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
                                                 LayoutAttr::get(load.getContext(), layout))};
@@ -383,6 +391,13 @@ Operation *tw::simt::firstUseOf(scf::ForOp loop, LoadOp load) {
   return first;
 }
 
+static bool containsProduct(Operation *op) {
+  auto stopAtProduct = [](Operation *inner) {
+    return isa<MmaOp, tile::DotOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return op->walk(stopAtProduct).wasInterrupted();
+}
+
 /// Where copies run one iteration ahead only, what is needed after a product is waited for there:
 /// its copies get the product's time as well. Each group costs a barrier, which copies that run
 /// further ahead have no need of.
@@ -403,8 +418,7 @@ static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
     bool passesProduct = false;
     for (Operation *first = firstUseOf(loop, pipelined.load); position != first;
          position = position->getNextNode())
-      passesProduct |=
-          position->walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+      passesProduct |= containsProduct(position);
     group += passesProduct;
     pipelined.group = group;
   }

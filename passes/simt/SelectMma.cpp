@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
 #include "passes/math/ExpandArith.h"
+#include "passes/simt/InterleaveProducts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -74,15 +75,15 @@ static Value widen(OpBuilder &b, Location loc, Value tile, Type element) {
 
 //===-- Warps --------------------------------------------------------------------------------===//
 
-/// Whether values that `dot` makes reach an operand of another product in its loop, or come from
-/// one: then the product's rows stay in their warps, and the values in their registers.
-static bool isChained(DotOp dot) {
-  auto inRegion = [&](Operation *op) {
-    return dot->getParentRegion()->isAncestor(op->getParentRegion());
-  };
+static bool isInRegionOf(DotOp dot, Operation *op) {
+  return dot->getParentRegion()->isAncestor(op->getParentRegion());
+}
+
+/// Whether values that `dot` makes reach an operand of another product in its loop.
+static bool feedsProduct(DotOp dot) {
   SetVector<Operation *> users;
   ForwardSliceOptions forward;
-  forward.filter = inRegion;
+  forward.filter = [&](Operation *op) { return isInRegionOf(dot, op); };
   getForwardSlice(dot.getResult(), &users, forward);
   for (Operation *user : users)
     if (auto other = dyn_cast<DotOp>(user))
@@ -90,9 +91,14 @@ static bool isChained(DotOp dot) {
         if (operand == dot.getResult() ||
             (operand.getDefiningOp() && users.contains(operand.getDefiningOp())))
           return true;
+  return false;
+}
+
+/// Whether the left operand comes from another product in the loop of `dot`.
+static bool isFedByProduct(DotOp dot) {
   SetVector<Operation *> makers;
   BackwardSliceOptions backward;
-  backward.filter = inRegion;
+  backward.filter = [&](Operation *op) { return isInRegionOf(dot, op); };
   backward.omitBlockArguments = true;
   backward.inclusive = true;
   (void)getBackwardSlice(dot.getA(), &makers, backward);
@@ -112,7 +118,8 @@ static SmallVector<int64_t> chooseWarps(DotOp dot, MmaAttr instruction, unsigned
   }
   int64_t mostRows = std::max<int64_t>(1, shape[row] / instruction.getM());
   int64_t mostColumns = std::max<int64_t>(1, shape[column] / instruction.getN());
-  bool keepsRows = isChained(dot);
+  // In a chain, the products' rows stay in their warps, and the values in their registers.
+  bool keepsRows = feedsProduct(dot) || isFedByProduct(dot);
   double least = 0;
   for (int64_t rows = 1; rows <= left; rows *= 2) {
     int64_t columns = left / rows;
@@ -142,34 +149,62 @@ static std::string describe(Type tile) {
   return text;
 }
 
-static void explainFallback(DotOp dot) {
-  InFlightDiagnostic remark = dot.emitRemark("[TW0355] product by scalar multiply-adds: no matrix "
-                                             "instruction multiplies ")
-                              << describe(dot.getA().getType()) << " by "
-                              << describe(dot.getB().getType()) << " into "
-                              << describe(dot.getType());
-  if (tile::elementTypeOf(dot.getA().getType()).isF32() &&
-      dot.getPrecision() == InputPrecision::IEEE)
-    remark << " without rounding; input_precision=\"tf32\" or \"tf32x3\" allows one";
+/// An operand as its user wrote it: unsigned bytes come widened.
+static std::string describeOperand(Value operand) {
+  if (auto widened = operand.getDefiningOp<arith::ExtUIOp>())
+    return "u" + describe(widened.getIn().getType()).substr(1);
+  return describe(operand.getType());
 }
 
-namespace {
-/// What a product becomes.
-struct Selection {
-  DotOp dot;
-  Choice choice;
-  SmallVector<int64_t> warps;
-};
-} // namespace
+/// The instruction with the fewest steps of k for the types of a product, whatever its extents.
+static MmaAttr smallestInstruction(tile::TargetAttr target, DotOp dot) {
+  Type a = operandType(tile::elementTypeOf(dot.getA().getType()), dot.getPrecision());
+  Type b = operandType(tile::elementTypeOf(dot.getB().getType()), dot.getPrecision());
+  bool mayWiden = isFloat8(a) && isFloat8(b);
+  MmaAttr smallest;
+  for (MmaAttr row : target.getMma()) {
+    bool hasTypes = (row.getA() == a && row.getB() == b) ||
+                    (mayWiden && row.getA().isF16() && row.getB().isF16());
+    if (hasTypes && row.getAccumulator() == tile::elementTypeOf(dot.getType()) &&
+        (!smallest || row.getK() < smallest.getK()))
+      smallest = row;
+  }
+  return smallest;
+}
 
-static void replace(const Selection &selection) {
-  DotOp dot = selection.dot;
+static void explainFallback(tile::TargetAttr target, DotOp dot) {
+  InFlightDiagnostic remark = dot.emitRemark("[TW0355] product by scalar multiply-adds: no matrix "
+                                             "instruction multiplies ")
+                              << describeOperand(dot.getA()) << " by "
+                              << describeOperand(dot.getB()) << " into " << describe(dot.getType());
+  if (MmaAttr smallest = smallestInstruction(target, dot)) {
+    remark << ": the smallest takes M = " << smallest.getM() << ", N = " << smallest.getN()
+           << " and K = " << smallest.getK();
+    remark.attachNote(dot.getLoc()) << "use larger tiles, filled up with zeros by masks";
+  } else if (tile::elementTypeOf(dot.getA().getType()).isF32()) {
+    remark << " without rounding";
+    Type tf32 = FloatTF32Type::get(dot.getContext());
+    if (findInstruction(target, dot, tf32, tf32))
+      remark << "; input_precision=\"tf32\" or \"tf32x3\" allows one";
+  } else {
+    bool isInteger = isa<IntegerType>(tile::elementTypeOf(dot.getA().getType()));
+    remark.attachNote(dot.getLoc())
+        << "convert the operands, with .to(tw." << (isInteger ? "int8" : "float16")
+        << ") for example, where their numbers allow it";
+  }
+}
+
+static void replace(const SelectedProduct &product, Type widened) {
+  DotOp dot = product.dot;
   OpBuilder b(dot);
-  Value left = widen(b, dot.getLoc(), dot.getA(), selection.choice.widened);
-  Value right = widen(b, dot.getLoc(), dot.getB(), selection.choice.widened);
-  Value product = MmaOp::create(b, dot.getLoc(), dot.getType(), left, right, dot.getAcc(),
-                                selection.choice.instruction, selection.warps, dot.getPrecision());
-  dot.getResult().replaceAllUsesWith(product);
+  Value left = widen(b, dot.getLoc(), dot.getA(), widened);
+  Value right = widen(b, dot.getLoc(), dot.getB(), widened);
+  bool isPlain = llvm::all_of(product.interleave, [](int64_t count) { return count == 1; });
+  Value result =
+      MmaOp::create(b, dot.getLoc(), dot.getType(), left, right, dot.getAcc(), product.instruction,
+                    product.warps, dot.getPrecision(),
+                    isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave));
+  dot.getResult().replaceAllUsesWith(result);
   dot.erase();
 }
 
@@ -182,15 +217,25 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
     if (!target || target.getMma().empty())
       return;
     // All are chosen before any is replaced: chains are looked for among products.
-    std::vector<Selection> selections;
-    getOperation().walk([&](DotOp dot) {
-      if (Choice choice = chooseInstruction(target, dot); choice.instruction)
-        selections.push_back({dot, choice, chooseWarps(dot, choice.instruction, numWarps)});
-      else
-        explainFallback(dot);
-    });
-    for (const Selection &selection : selections)
-      replace(selection);
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      std::vector<SelectedProduct> products;
+      SmallVector<Type> widened;
+      function.walk([&](DotOp dot) {
+        Choice choice = chooseInstruction(target, dot);
+        if (!choice.instruction)
+          return explainFallback(target, dot);
+        products.push_back({dot,
+                            choice.instruction,
+                            chooseWarps(dot, choice.instruction, numWarps),
+                            feedsProduct(dot),
+                            isFedByProduct(dot),
+                            {}});
+        widened.push_back(choice.widened);
+      });
+      interleaveProducts(function, products);
+      for (auto [product, type] : llvm::zip(products, widened))
+        replace(product, type);
+    }
   }
 };
 } // namespace

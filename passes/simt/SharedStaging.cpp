@@ -2,6 +2,7 @@
 // stage-through-shared.
 #include "passes/simt/SharedStaging.h"
 #include "ir/Diagnostic.h"
+#include "ir/layout/CopyBuffers.h"
 #include "ir/layout/MatrixAccess.h"
 #include "ir/target/TargetDesc.h"
 #include "passes/simt/lowering/LaneExchange.h"
@@ -41,7 +42,7 @@ Value Staging::store(Value value, const LinearLayout &layout, StringRef purpose,
   return buffer;
 }
 
-LinearLayout Staging::bufferLayout(Type from, Type to) const {
+LinearLayout Staging::conversionLayout(Type from, Type to) const {
   if (!hasLayout(from))
     return sharedLayout({1}, {0});
   unsigned bytes = elementBytes(elementTypeOf(from));
@@ -51,11 +52,26 @@ LinearLayout Staging::bufferLayout(Type from, Type to) const {
   return conflictFreeLayout(layoutOf(from), layoutOf(to), bytes);
 }
 
+LinearLayout Staging::bufferLayout(Type from, Type to) const {
+  static constexpr unsigned kCopyBytes = 16;
+  unsigned bytes = elementBytes(elementTypeOf(from));
+  // Only the first registers are neighbours in global memory.
+  unsigned numBits = std::min(layoutOf(from).numBits(Place::Register),
+                              llvm::Log2_32(std::max(1u, kCopyBytes / bytes)));
+  LinearLayout copied = layoutOf(from).withPlace(
+      Place::Register,
+      LinearLayout::Bases(layoutOf(from).bases(Place::Register).take_front(numBits)));
+  if (loadsMatrices)
+    if (std::optional<LinearLayout> matrices = matrixBuffer(copied, layoutOf(to), bytes))
+      return *matrices;
+  return copyBuffer(copied, layoutOf(to), bytes);
+}
+
 SmallVector<Value> Staging::throughShared(ValueRange values, TypeRange types, StringRef purpose,
                                           SmallPtrSetImpl<Operation *> *stores) {
   SmallVector<Value> buffers, results;
   for (auto [value, type] : llvm::zip(values, types))
-    buffers.push_back(store(value, bufferLayout(value.getType(), type), purpose, stores));
+    buffers.push_back(store(value, conversionLayout(value.getType(), type), purpose, stores));
   for (auto [buffer, type] : llvm::zip(buffers, types))
     results.push_back(LoadSharedOp::create(builder, loc, type, buffer));
   return results;

@@ -18,8 +18,11 @@ struct Staging {
   unsigned warpSize = 32, numWarps = 1;
   bool loadsMatrices = false;
 
-  /// The layout of a buffer between two layouts of a tile; of a scalar, one element.
+  /// The layout of a buffer that a tile in layout `from` is copied to from global memory, and read
+  /// from as `to`.
   LinearLayout bufferLayout(mlir::Type from, mlir::Type to) const;
+  /// The same for a tile that registers hold; of a scalar, one element.
+  LinearLayout conversionLayout(mlir::Type from, mlir::Type to) const;
 
   /// A new buffer with the value in it. `purpose` names it in reports, with the line.
   mlir::Value store(mlir::Value value, const LinearLayout &layout, llvm::StringRef purpose,
@@ -30,6 +33,9 @@ struct Staging {
                 llvm::SmallPtrSetImpl<mlir::Operation *> *stores = nullptr);
   mlir::Value throughShared(mlir::Value value, mlir::Type type, llvm::StringRef purpose,
                             llvm::SmallPtrSetImpl<mlir::Operation *> *stores = nullptr);
+  /// The same, in parts of at most so many bytes as far as registers can be told apart.
+  mlir::Value inParts(mlir::Value tile, mlir::Type type, llvm::StringRef purpose,
+                      uint64_t mostBytes);
   /// The value with another layout: itself, converted within warps, or through shared memory.
   mlir::Value convert(mlir::Value value, mlir::Type type, llvm::StringRef purpose);
   /// A layout in which neighbours along `axis` are in registers first, then in lanes, then in warps
@@ -37,6 +43,9 @@ struct Staging {
   LinearLayout layoutAlong(llvm::ArrayRef<int64_t> shape, unsigned axis, bool warpsAlongAxis) const;
 };
 
+/// What a tile on its way through shared memory may occupy: as much as pipelined loops do before
+/// or after.
+uint64_t mostBytesOfPart(mlir::ModuleOp module);
 /// Whether a conversion goes through shared memory: between warps it must, within a warp where
 /// shuffles would take many more instructions.
 bool prefersShared(mlir::Type from, mlir::Type to);

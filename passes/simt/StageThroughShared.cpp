@@ -19,7 +19,8 @@ using namespace tw::tile;
 static void stageConversion(Staging &staging, ConvertLayoutOp op) {
   if (!prefersShared(op.getSource().getType(), op.getType()))
     return;
-  Value moved = staging.throughShared(op.getSource(), op.getType(), "conversion");
+  uint64_t mostBytes = mostBytesOfPart(op->getParentOfType<ModuleOp>());
+  Value moved = staging.inParts(op.getSource(), op.getType(), "conversion", mostBytes);
   op.replaceAllUsesWith(moved);
   op.erase();
 }
@@ -165,7 +166,11 @@ static void stageGather(Staging &staging, GatherOp op) {
 
 static void stageDot(Staging &staging, DotOp op) {
   const LinearLayout &acc = layoutOf(op.getType());
-  auto stage = [&](Value operand, bool isRight, StringRef purpose) {
+  auto stage = [&](Value operand, bool isRight, StringRef purpose) -> Value {
+    // Of an iteration's copies, the product reads the slot itself.
+    if (auto load = operand.getDefiningOp<LoadSharedOp>())
+      if (load.getBuffer().getDefiningOp<SlotOp>())
+        return load.getBuffer();
     LinearLayout reads = dotOperandReads(acc, shapeOf(operand.getType()), isRight);
     unsigned bytes = elementBytes(elementTypeOf(operand.getType()));
     return staging.store(operand, conflictFreeLayout(layoutOf(operand.getType()), reads, bytes),

@@ -53,6 +53,10 @@ static std::optional<Advance> findAdvance(scf::ForOp loop, unsigned position, Op
   Advance advance = {position, {}};
   Value value = loop.getBody()->getTerminator()->getOperand(position);
   while (value != carried) {
+    if (auto hint = value.getDefiningOp<HintOp>()) {
+      value = hint.getSource();
+      continue;
+    }
     Operation *op = value.getDefiningOp();
     if (!op || !isa<AddPtrOp, arith::AddIOp>(op) || op->getBlock() != loop.getBody())
       return std::nullopt;

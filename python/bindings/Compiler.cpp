@@ -62,13 +62,14 @@ static ArgumentSpec makeConstexpr(std::string name, std::string json) {
 }
 
 static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divisibility,
-                               bool isOne) {
+                               bool isOne, bool isNonNegative) {
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::Scalar;
   spec.name = std::move(name);
   spec.type = std::move(type);
   spec.divisibility = divisibility;
   spec.isOne = isOne;
+  spec.isNonNegative = isNonNegative;
   return spec;
 }
 
@@ -221,7 +222,7 @@ void python::defineCompiler(py::module_ &module) {
   py::class_<ArgumentSpec>(module, "ArgumentSpec")
       .def_static("constexpr", &makeConstexpr, py::arg("name"), py::arg("json"))
       .def_static("scalar", &makeScalar, py::arg("name"), py::arg("type"), py::arg("divisibility"),
-                  py::arg("is_one"))
+                  py::arg("is_one"), py::arg("is_non_negative"))
       .def_static("pointer", &makePointer, py::arg("name"), py::arg("pointee"),
                   py::arg("divisibility"), py::arg("is_streaming"), py::arg("is_disjoint"));
   py::class_<Specialization>(module, "Specialization")

@@ -33,6 +33,7 @@ class Facts:
     def __init__(
         self, is_pointer: bool, type: str, divisibility: int, is_one: bool,
         is_streaming: bool, is_read_only: bool, is_disjoint: bool = True, place: str = "",
+        is_non_negative: bool = False,
     ) -> None:  # fmt: skip
         self.is_pointer = is_pointer
         self.type = type  # "i32", "fp32", ...; of a pointer the pointee
@@ -41,6 +42,7 @@ class Facts:
         self.is_streaming = is_streaming
         self.is_disjoint = is_disjoint  # no other argument's memory overlaps a pointer's
         self.is_read_only = is_read_only  # no part of the specialization: checked before the launch
+        self.is_non_negative = is_non_negative  # an integer's, as a signed number
         self.place = place  # the GPU that a pointer's memory is on, "cuda:0"; empty: the host
 
     @cached_property
@@ -66,7 +68,7 @@ class Facts:
         if self.is_pointer:
             facts = pointer_facts(self.type, 1, self.is_streaming, self.is_read_only)
             return facts.on(self.place)
-        return scalar_facts(self.type, 1, self.is_one)
+        return scalar_facts(self.type, 1, self.is_one, self.is_non_negative)
 
     @cached_property
     def general(self) -> Facts:
@@ -78,6 +80,7 @@ class Facts:
     def __str__(self) -> str:
         text = f"*{self.type}" if self.is_pointer else self.type
         text += ":1" if self.is_one else f":{self.divisibility}" if self.divisibility > 1 else ""
+        text += ":nonneg" if self.is_non_negative and not self.is_one else ""
         text += ":overlap" if not self.is_disjoint else ""
         return text + (":stream" if self.is_streaming else "")
 
@@ -90,9 +93,19 @@ def _facts(*fields: Any) -> Facts:
     return known or _known_facts.setdefault(fields, Facts(*fields))
 
 
-def scalar_facts(type: str, divisibility: int = 1, is_one: bool = False) -> Facts:
+def scalar_facts(
+    type: str, divisibility: int = 1, is_one: bool = False, is_non_negative: bool = False
+) -> Facts:
     """The facts of a number."""
-    return _facts(False, type, divisibility, is_one, False, False)
+    sign = is_non_negative or is_one
+    return _facts(False, type, divisibility, is_one, False, False, True, "", sign)
+
+
+def integer_facts(type: str, value: int) -> Facts:
+    """The facts of an integer. Of unsigned types the large half is negative as a signed number."""
+    bits = dtype(type).primitive_bitwidth
+    is_non_negative = 0 <= value < 1 << (bits - 1)
+    return scalar_facts(type, 1 if value & 15 else 16, value == 1, is_non_negative)
 
 
 def pointer_facts(
@@ -103,7 +116,8 @@ def pointer_facts(
 
 
 def parse_facts(text: str) -> Facts:
-    """The facts that a signature entry names: `i32`, `i32:16`, `i32:1`, `*fp32:16:stream:overlap`.
+    """The facts that a signature entry names: `i32`, `i32:16`, `i32:1`, `i32:16:nonneg`,
+    `*fp32:16:stream:overlap`.
 
     Raises ValueError for anything else.
     """
@@ -111,14 +125,17 @@ def parse_facts(text: str) -> Facts:
     is_pointer = type_name.startswith("*")
     element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
     is_streaming, overlaps = "stream" in rest, "overlap" in rest
-    numbers = [part for part in rest if part not in ("stream", "overlap")]
-    if len(numbers) > 1 or not {*numbers} <= {"1", "16"} or type_name.startswith("**"):
+    is_non_negative = "nonneg" in rest
+    numbers = [part for part in rest if part not in ("stream", "overlap", "nonneg")]
+    is_integer = not is_pointer and element[0] in "iu"
+    is_valid = len(numbers) <= 1 and {*numbers} <= {"1", "16"} and not type_name.startswith("**")
+    if not is_valid or (is_non_negative and not is_integer):
         raise ValueError(f"{text!r} is no signature entry such as i32, i32:16 or *fp32:16")
     divisibility = int(numbers[0]) if numbers else 1
     if is_pointer:
         facts = pointer_facts(element, divisibility, is_streaming)
         return facts.overlapping if overlaps else facts
-    return scalar_facts(element, divisibility, numbers == ["1"])
+    return scalar_facts(element, divisibility, numbers == ["1"], is_non_negative)
 
 
 _SIMPLE_CONSTANTS = frozenset({int, bool, str, type(None)})
@@ -162,18 +179,19 @@ def read_constant(value: Any) -> Reading:
 
 _BOOL = scalar_facts("i1")
 _FLOAT = scalar_facts("fp32")
-_I32, _I32_BY_16 = scalar_facts("i32"), scalar_facts("i32", 16)
-_I32_ONE = scalar_facts("i32", 1, True)
+_I32, _I32_BY_16, _I32_ONE = (integer_facts("i32", value) for value in (3, 16, 1))
+_NEGATIVE, _NEGATIVE_BY_16 = (integer_facts("i32", value) for value in (-3, -16))
 
 
 def _read_int(value: int) -> Reading:
-    if -0x80000000 <= value <= 0x7FFFFFFF:
+    if 0 <= value <= 0x7FFFFFFF:
         return (_I32_ONE if value == 1 else _I32 if value & 15 else _I32_BY_16), value
-    divisibility = 1 if value & 15 else 16
+    if -0x80000000 <= value < 0:
+        return (_NEGATIVE if value & 15 else _NEGATIVE_BY_16), value
     if -(1 << 63) <= value < 1 << 63:
-        return scalar_facts("i64", divisibility), value
+        return integer_facts("i64", value), value
     if 0 <= value < 1 << 64:
-        return scalar_facts("u64", divisibility), value
+        return integer_facts("u64", value), value
     raise ArgumentProblem("TW0407", f"the integer {value} does not fit in 64 bits")
 
 

@@ -41,7 +41,9 @@ class Config:
     def all_kwargs(self) -> Arguments:
         """The constants and the launch options."""
         options = {name: getattr(self, name) for name in ("num_warps", "num_stages", "num_ctas")}
-        return {**self.kwargs, **options} | ({"maxnreg": self.maxnreg} if self.maxnreg else {})
+        if self.maxnreg is not None:
+            options["maxnreg"] = self.maxnreg
+        return {**self.kwargs, **options}
 
     def _identity(self) -> tuple[Any, ...]:
         return constexpr_key(tuple(sorted(self.all_kwargs().items())))

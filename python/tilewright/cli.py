@@ -79,10 +79,11 @@ def _parser() -> argparse.ArgumentParser:
         "far as the target has them; without it the last readable one: asm or ptx",
     )
     compile_.add_argument(
-        "--remarks", action="store_true", help="print what the passes say of their decisions"
+        "--remarks", action="store_true", help="print what the compiler says of its decisions"
     )
     compile_.add_argument("--num-warps", type=int, default=4)
     compile_.add_argument("--num-stages", type=int, default=3)
+    compile_.add_argument("--maxnreg", type=int, help="the most registers of a GPU's thread")
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
     compile_.set_defaults(run=_compile)
     return parser
@@ -167,6 +168,7 @@ def _compile(options: argparse.Namespace) -> int:
         device=options.target,
         num_warps=options.num_warps,
         num_stages=options.num_stages,
+        maxnreg=options.maxnreg,
     )
     data = _emit(request, stage, options.remarks)
     if options.output:

@@ -32,6 +32,11 @@ class Options(NamedTuple):
     num_warps: int = 4
     num_stages: int = 3
     debug: bool = False
+    maxnreg: int | None = None  # the most registers of a GPU's thread; elsewhere it changes nothing
+
+    def extra(self, device: str) -> list[str]:
+        """What only some devices have, as the native module's further options."""
+        return [f"maxnreg={self.maxnreg}"] if self.maxnreg and is_gpu(device) else []
 
 
 class Source:
@@ -70,11 +75,12 @@ class Request(NamedTuple):
             _argument_spec(module.ArgumentSpec, name, facts, self.source.capture, value)
             for name, facts, value in zip(self.parameters, self.facts, self.constants)
         ]
-        is_opaque = self.source.capture.is_opaque
-        extra = f"opaque {next(_opaque_compilations)}" if is_opaque else ""
         options = self.options
+        extra = options.extra(self.device)
+        if self.source.capture.is_opaque:
+            extra.append(f"opaque {next(_opaque_compilations)}")
         return module.Specialization(
-            arguments, options.num_warps, options.num_stages, options.debug, extra
+            arguments, options.num_warps, options.num_stages, options.debug, ",".join(extra)
         )
 
     def describe(self) -> str:
@@ -94,7 +100,8 @@ def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: An
     if facts.is_pointer:
         assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint
         return spec.pointer(name, facts.type, *assumed)
-    return spec.scalar(name, facts.type, facts.divisibility, facts.is_one)
+    assumed = facts.divisibility, facts.is_one, facts.is_non_negative
+    return spec.scalar(name, facts.type, *assumed)
 
 
 def stages_of(device: str) -> tuple[str, ...]:
@@ -165,12 +172,13 @@ class CompiledKernel:
 
     @functools.cached_property
     def remarks(self) -> list[Report]:
-        """What the passes said of their decisions, for example of accesses that are not 16 bytes wide;
-        each has `code`, `message` and `rendered`, which shows the source. Compiles once more."""
+        """What the compiler said of its decisions, for example of accesses that are not 16 bytes
+        wide, or of registers that are spilled (where this machine has an assembler); each has
+        `code`, `message` and `rendered`, which shows the source. Compiles once more."""
         stages = stages_of(self.request.device)
-        if "llvm-dialect" not in stages:
-            return []
-        return [r for r in _inspect(self.request, "llvm-dialect", remarks=True)[1] if is_remark(r)]
+        stage = next((s for s in ("resources", "llvm-dialect") if s in stages), None)
+        reports = _inspect(self.request, stage, remarks=True)[1] if stage else []
+        return [report for report in reports if is_remark(report)]
 
     @property
     def resources(self) -> dict[str, int]:

@@ -408,7 +408,8 @@ PAGES: dict[str, Page] = {
     ),
     "TW0410": Page(
         "a launch option with an impossible value",
-        "num_warps and num_stages are small positive integers; num_warps is a power of two.",
+        "num_warps and num_stages are small positive integers, num_warps is a power of two, and "
+        "maxnreg is a positive integer or None.",
         "add[(4,)](out, x, n, num_warps=3)",
         "Use 1, 2, 4, 8, 16 or 32 for num_warps and 1 or more for num_stages.",
     ),
@@ -449,8 +450,9 @@ PAGES: dict[str, Page] = {
     ),
     "TW0311": Page(
         "more shared memory than a program may have",
-        "Tiles that move between warps go through shared memory, and the buffers that live at the "
-        "same time do not fit. The report names each with its size.",
+        "Tiles that move between warps, and tiles that loops copy ahead (num_stages slots of each), go "
+        "through shared memory, and the buffers that live at the same time do not fit. The report "
+        "names each with its size, and the largest num_stages or the smaller tiles that fit.",
         "tw.trans(tile)  # of 512 x 512 float32 elements",
         "Use smaller tiles, or fewer stages.",
     ),
@@ -467,6 +469,14 @@ PAGES: dict[str, Page] = {
         "A program has a power of two of warps, and at most as many as the architecture allows.",
         "kernel[grid](x, num_warps=64)",
         "Use num_warps=4 or 8.",
+    ),
+    "TW0314": Page(
+        "a limit of registers that no thread can keep",
+        "maxnreg says how many registers a thread of a GPU may have at most. NVIDIA's assembler raises "
+        "limits below 24 and ignores those above 255, so they are refused. Devices without such "
+        "registers take every maxnreg.",
+        "kernel[grid](x, maxnreg=300)   # on sim:sm_80",
+        "Choose a number from 24 to 255, or leave maxnreg out.",
     ),
     "TW0414": Page(
         "arrays on different devices",
@@ -515,7 +525,8 @@ PAGES: dict[str, Page] = {
     "TW0355": Page(
         "a product without matrix instructions (remark)",
         "The GPU has no matrix instruction for these types and extents, so the product is computed by "
-        "scalar multiply-adds, which are many times slower.",
+        "scalar multiply-adds, which are many times slower. Products of any extents are computed: "
+        "the remark says what the smallest instruction for the types takes.",
         'tw.dot(x, y, input_precision="ieee")  # of float32 tiles',
         "Use float16 or bfloat16 operands, or input_precision 'tf32' or 'tf32x3' for float32, and "
         "extents of at least 16.",
@@ -523,9 +534,10 @@ PAGES: dict[str, Page] = {
     "TW0356": Page(
         "loads that are copied ahead of a loop's iterations, or are not (remark)",
         "Operands of products in a loop are copied into shared memory num_stages - 1 iterations "
-        "ahead. A load stays in its iteration where its address depends on a branch or a product, "
-        "where the loop may write what it reads or waits for others, where masked elements are not "
-        "0, or where the pieces that can be copied are smaller than 4 bytes.",
+        "ahead. A load stays in its iteration where its address or mask is computed from a product, "
+        "from the result of a branch or from data that crosses between warps, where the loop may write "
+        "what it reads or waits for others, where masked elements are not 0, or where the pieces "
+        "that can be copied are smaller than 4 bytes: the remark says which it is.",
         "tw.load(p, mask=m, other=1.0)  # an operand of tw.dot in a loop",
         "Use aligned arrays, other=0, and num_stages=1 where nothing is to run ahead.",
     ),
@@ -536,6 +548,22 @@ PAGES: dict[str, Page] = {
         "multiples by constants of tw.arange, the loop's counter and scalars from before the loop.",
         "for k in range(0, K, 32): tw.load(p + k + i, mask=k + i < K)",
         "Step loops by constants, and compare indices with bounds that do not change in the loop.",
+    ),
+    "TW0358": Page(
+        "registers that are spilled to memory (remark)",
+        "A thread has more values than registers, so that the assembler keeps some in memory. The "
+        "remark says how many bytes are stored and loaded, and what limits the registers: maxnreg, "
+        "num_warps (all warps of a program share 65536 registers), or the 255 that a thread can have.",
+        "kernel[grid](x, maxnreg=32)",
+        "Raise maxnreg, use smaller tiles or fewer num_stages, or spread tiles over more warps.",
+    ),
+    "TW0359": Page(
+        "operands that are read again in each iteration (remark)",
+        "A loop's values would not fit in the registers of a thread together with an operand of its "
+        "products that stays the same. The operand is kept in shared memory and read from there, "
+        "which takes fewer instructions than registers that are spilled.",
+        "acc = tw.dot(p, v, acc)  # with acc of [128, 128] at num_warps=4",
+        "Nothing has to be done; smaller tiles or more warps leave room to keep it in registers.",
     ),
     "TW0501": Page(
         "a kernel cache that cannot be used",

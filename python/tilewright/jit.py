@@ -219,9 +219,9 @@ class JITFunction:
     ) -> CompiledKernel:
         """Compile from a signature: `{"x": "*fp32:16", "n": "i32"}` with the constants' values.
 
-        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1. A parameter whose value
-        is given is a compile-time constant, whether declared so or not. Raises LaunchError
-        TW0404 when a parameter has neither, ValueError for an entry that is no type.
+        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1, `:nonneg` not negative.
+        A parameter whose value is given is a compile-time constant, whether declared so or not. Raises
+        LaunchError TW0404 when a parameter has neither, ValueError for an entry that is no type.
         """
         return self._prepare(*self._of_signature(signature, constants, device, options))
 
@@ -320,10 +320,11 @@ def jit(
 def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function a kernel: `@tw.jit` or `@tw.jit(specialize="none")`.
 
-    `specialize="auto"` compiles variants for integers equal to 1 or divisible by 16 and for aligned
-    arrays, "none" one binary for all; `do_not_specialize` and `do_not_specialize_on_alignment` name
-    single parameters (or their indices); `debug` compiles device assertions. `version`, `repr`,
-    `launch_metadata` and `noinline` are accepted and kept as attributes.
+    `specialize="auto"` compiles variants for integers equal to 1, divisible by 16 or negative and for
+    aligned arrays, "none" one binary for all; `do_not_specialize` and
+    `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
+    device assertions. `version`, `repr`, `launch_metadata` and `noinline` are accepted and kept as
+    attributes.
     """
 
     def decorate(function: Any) -> JITFunction:

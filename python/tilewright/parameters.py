@@ -14,6 +14,7 @@ from .arguments import (
     ArgumentProblem,
     Facts,
     Reading,
+    integer_facts,
     read_argument,
     read_constant,
     scalar_facts,
@@ -25,13 +26,13 @@ from .language import dtypes, static
 
 # Launch options of other devices and of Triton that change nothing on the devices of this build.
 IGNORED_OPTIONS = frozenset({
-    "num_ctas", "maxnreg", "stream", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl",
+    "num_ctas", "stream", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl",
     "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer",
     "waves_per_eu", "matrix_instr_nonkdim", "kpack", "ir_override", "minRegAutoWS", "maxRegAutoWS",
     "pingpongAutoWS", "sanitize_overflow", "warp_size", "allow_fp8e4nv", "extern_libs",
     "launch_metadata", "device", "device_type",
 })  # fmt: skip
-_OPTIONS = frozenset({"num_warps", "num_stages", "debug"})
+_OPTIONS = frozenset({"num_warps", "num_stages", "debug", "maxnreg"})
 _MISSING: Any = inspect.Parameter.empty
 
 
@@ -83,7 +84,7 @@ def _convert(facts: Facts, value: Any, element_type: dtypes.dtype) -> Reading:
     low, high = (-(1 << (bits - 1)), 1 << (bits - 1)) if is_signed else (0, 1 << bits)
     if not low <= value < high:
         raise ArgumentProblem("TW0407", f"the integer {int(value)} does not fit in {name}")
-    return scalar_facts(name, 1 if value & 15 else 16, value == 1), int(value)
+    return integer_facts(name, int(value)), int(value)
 
 
 def _half_bits(value: float, element_type: dtypes.dtype) -> int:
@@ -232,4 +233,12 @@ def checked_options(options: Options) -> Options:
         )
     if not isinstance(stages, int) or not 0 <= stages <= 64:
         raise LaunchError(f"num_stages={stages!r} is no integer from 0 to 64", code="TW0410")
-    return Options(int(warps), int(stages), bool(options.debug))
+    registers = static.unwrap(options.maxnreg)
+    is_count = isinstance(registers, int) and not isinstance(registers, bool) and registers > 0
+    if registers is not None and not is_count:
+        raise LaunchError(
+            f"maxnreg={registers!r} is no number of registers",
+            code="TW0410",
+            hint="a thread of a GPU has from 24 to 255; None sets no limit",
+        )
+    return Options(int(warps), int(stages), bool(options.debug), registers)

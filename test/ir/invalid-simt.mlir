@@ -117,3 +117,21 @@ func.func @bit(%x: i1, %lane: i32) {
   %y = simt.shuffle xor %x, %lane : i1
   return
 }
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+func.func @interleaved(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{interleaves each dimension of the product and the inner one}}
+  %d = simt.mma %a, %b, %c by #f16 warps [1, 1] interleaved [2, 1] ieee : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+func.func @interleaved_by_three(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @below {{interleaves by powers of two}}
+  %d = simt.mma %a, %b, %c by #f16 warps [1, 1] interleaved [3, 1, 1] ieee : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}

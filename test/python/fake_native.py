@@ -19,8 +19,14 @@ class ArgumentSpec:
         return cls("constexpr", name, json=json)
 
     @classmethod
-    def scalar(cls, name: str, type: str, divisibility: int, is_one: bool) -> ArgumentSpec:
-        return cls("scalar", name, type=type, divisibility=divisibility, is_one=is_one)
+    def scalar(
+        cls, name: str, type: str, divisibility: int, is_one: bool, is_non_negative: bool
+    ) -> ArgumentSpec:
+        facts = {
+            "type": type, "divisibility": divisibility, "is_one": is_one,
+            "is_non_negative": is_non_negative,
+        }  # fmt: skip
+        return cls("scalar", name, **facts)
 
     @classmethod
     def pointer(

@@ -95,7 +95,7 @@ def test_dumps_have_a_file_for_each_pass_that_changed_the_ir(
 
 def test_dumps_end_where_a_kernel_is_refused(choose: Choose, tmp_path: Path) -> None:
     choose(DUMP=tmp_path / "dumps")
-    with pytest.raises(tw.UnsupportedError, match="TW0311"):
+    with pytest.raises(tw.UnsupportedError, match="TW0312"):
         turn.compile({"out": "*fp32", "x": "*fp32"}, {"N": 512}, "sim:sm_80")
     (directory,) = (tmp_path / "dumps").iterdir()
     passes = [file.stem[3:] for file in sorted(directory.iterdir())]
@@ -227,7 +227,7 @@ def test_no_pass_runs_after_the_stage_that_is_asked_for(
     assert run_compile(*kernel, "--emit", "laid-out") == 0
     assert "#simt.layout" in capsys.readouterr().out
     assert run_compile(*kernel, "--emit", "ptx") == 1
-    assert "TW0311" in capsys.readouterr().err
+    assert "TW0312" in capsys.readouterr().err
 
 
 def test_remarks_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,15 +70,17 @@ def test_a_warm_launch_compiles_nothing(fake: FakeNative, kernel: Any) -> None:
 
 def test_a_different_fact_is_another_specialization(fake: FakeNative, kernel: Any) -> None:
     out, x = arrays()
-    for n in (60, 61, 64, 1, 1 << 40):
+    for n in (60, 61, 64, 1, 1 << 40, -60, -64):
         kernel[4](out, x, n)
     facts = [c[1].arguments[2].facts for c in fake.compilations]
+    names = ("type", "divisibility", "is_one", "is_non_negative")
     assert facts == [
-        {"type": "i32", "divisibility": 1, "is_one": False},
-        {"type": "i32", "divisibility": 16, "is_one": False},
-        {"type": "i32", "divisibility": 1, "is_one": True},
-        {"type": "i64", "divisibility": 16, "is_one": False},
-    ]
+        dict(zip(names, values))
+        for values in (
+            ("i32", 1, False, True), ("i32", 16, False, True), ("i32", 1, True, True),
+            ("i64", 16, False, True), ("i32", 1, False, False), ("i32", 16, False, False),
+        )
+    ]  # fmt: skip
 
 
 def test_a_number_equal_to_one_is_not_passed(fake: FakeNative, kernel: Any) -> None:
@@ -280,7 +282,7 @@ def test_denied_compilation_names_what_is_missing(
     out, x = arrays()
     kernel.warmup(out, x, 60)
     kernel[1](out, x, 62)
-    with pytest.raises(tw.LaunchError, match=r"n: i32:16, BLOCK=64 on cpu") as error:
+    with pytest.raises(tw.LaunchError, match=r"n: i32:16:nonneg, BLOCK=64 on cpu") as error:
         kernel[1](out, x, 64)
     assert code_of(error) == "TW0408"
     assert len(fake.compilations) == 1

@@ -1,5 +1,6 @@
 // The exponential family of one lane: exp, exp2, expm1, sinh, cosh, tanh. Tables come from
 // passes/math/coefficients.py.
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/simt/lowering/ExpandSimtMath.h"
 
 using namespace mlir;
@@ -23,12 +24,61 @@ static Value restOf(LaneFormula &f, Value x, Value t) {
   return f.fma(t, f.constant(-kLn2Low), r);
 }
 
+/// Whether several operations have this number, which is no constant: what is computed of it alone
+/// is computed once.
+template <typename Op> static bool isShared(Value value) {
+  return !value.getDefiningOp<arith::ConstantOp>() &&
+         llvm::count_if(value.getUsers(), llvm::IsaPred<Op>) > 1;
+}
+
+/// value * log2 e, where the value is known.
+static Value inBinary(LaneFormula &f, Value value) {
+  OpBuilder::InsertionGuard guard(f.builder);
+  f.builder.setInsertionPointAfterValue(value);
+  return f.mul(value, f.constant(kLog2E));
+}
+
+static bool mayContract(Operation *op) {
+  auto math = dyn_cast_or_null<arith::ArithFastMathInterface>(op);
+  return math &&
+         bitEnumContainsAll(math.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::contract);
+}
+
+/// x * s - peak as the exponent of 2, with one FMA for each x: s log2 e and peak log2 e are shared.
+static Value fusedExponent(LaneFormula &f, Value product, Value peak) {
+  auto multiply = product.getDefiningOp<arith::MulFOp>();
+  if (!multiply || !mayContract(multiply))
+    return {};
+  for (unsigned side : {0u, 1u}) {
+    Value scale = multiply->getOperand(side);
+    if (!isShared<arith::MulFOp>(scale) && !scale.getDefiningOp<arith::ConstantOp>())
+      continue;
+    Value offset = f.negate(inBinary(f, peak));
+    return f.fma(multiply->getOperand(1 - side), inBinary(f, scale), offset);
+  }
+  return {};
+}
+
+/// The exponent of 2 in a softmax: where a number, the maximum of a row, is subtracted from
+/// several. The difference was rounded, by as much as an exponent's rounding changes it once more,
+/// so that little is gained by making good for the latter.
+static Value softmaxExponent(LaneFormula &f, Value x) {
+  auto difference = x.getDefiningOp<arith::SubFOp>();
+  if (!difference || !mayContract(difference) || !isShared<arith::SubFOp>(difference.getRhs()))
+    return {};
+  if (Value exponent = fusedExponent(f, difference.getLhs(), difference.getRhs()))
+    return exponent;
+  return f.mul(x, f.constant(kLog2E));
+}
+
 /// 2^t is an instruction for the rounded t = x log2 e, and 1 + r makes good what its rounding lost.
 /// The bounds keep 0 * infinity away: below, 2^t is 0 and r finite; above, 2^t stays finite and r
 /// grows. Results below 2^-126 become 0: to keep them costs three instructions more of ten.
 Value tw::simt::emitLaneExp(LaneFormula &f, ArrayRef<Value> x) {
   if (f.isDouble())
     return emitExp(f, x[0]);
+  if (Value exponent = softmaxExponent(f, x[0]))
+    return f.approximate(ApproxKind::Exp2Flushed, exponent);
   Value bounded = f.atLeast(x[0], -105.0);
   Value t = f.atMost(f.mul(bounded, f.constant(kLog2E)), kLargestExponent);
   Value power = f.approximate(ApproxKind::Exp2Flushed, t);

@@ -55,6 +55,54 @@ static Value extendUpperBytes(OpBuilder &builder, Location location, Value value
   return vector::FromElementsOp::create(builder, location, vector, lanes);
 }
 
+/// The two bytes in the halves of a word, with zeros above them.
+static Value spreadBytes(OpBuilder &builder, Location location, Value pair) {
+  Type word = builder.getI32Type();
+  auto bytes = VectorType::get(2, builder.getI8Type());
+  Value bits = arith::BitcastOp::create(builder, location, bytes, pair);
+  auto lane = [&](int64_t number) -> Value {
+    Value byte = vector::ExtractOp::create(builder, location, bits, number);
+    return arith::ExtUIOp::create(builder, location, word, byte);
+  };
+  Value upper =
+      arith::ShLIOp::create(builder, location, lane(1), emitInteger(builder, location, word, 16));
+  return arith::OrIOp::create(builder, location, lane(0), upper);
+}
+
+static Value bitsAs(OpBuilder &builder, Location location, Value value, VectorType type) {
+  return vector::BitCastOp::create(builder, location, type, value);
+}
+
+/// A pair of f8E4M3FN as f16, both at a time: their digits where f16 has its own, which makes
+/// numbers 2^8 too small, subnormal ones too; and the code of NaN (480 if it were a number), the
+/// only one to which one more digit carries, gets the exponent of NaN.
+static Value extendE4M3Pair(OpBuilder &builder, Location location, Value pair) {
+  Type word = builder.getI32Type();
+  auto words = VectorType::get(1, word), halves = VectorType::get(2, builder.getF16Type());
+  auto constant = [&](int64_t number) { return emitInteger(builder, location, word, number); };
+  auto left = [&](Value value, int64_t amount) -> Value {
+    return arith::ShLIOp::create(builder, location, value, constant(amount));
+  };
+  auto masked = [&](Value value, int64_t mask) -> Value {
+    return arith::AndIOp::create(builder, location, value, constant(mask));
+  };
+  Value bytes = spreadBytes(builder, location, pair);
+  Value digits = masked(left(bytes, 7), 0x3f803f80), signs = masked(left(bytes, 8), 0x80008000);
+  Value small = arith::OrIOp::create(builder, location, digits, signs);
+  Value carried = arith::AddIOp::create(builder, location, digits, constant(0x00800080));
+  Value isNan = arith::ShRUIOp::create(builder, location, carried, constant(1));
+  Value half = bitsAs(builder, location,
+                      vector::FromElementsOp::create(builder, location, words, small), halves);
+  Value scale = arith::ConstantOp::create(
+      builder, location, DenseElementsAttr::get(halves, builder.getF16FloatAttr(256.0).getValue()));
+  Value scaled = arith::MulFOp::create(builder, location, half, scale);
+  Value result = vector::ExtractOp::create(builder, location,
+                                           bitsAs(builder, location, scaled, words), int64_t(0));
+  result = arith::OrIOp::create(builder, location, result, masked(isNan, 0x20002000));
+  return bitsAs(builder, location, vector::FromElementsOp::create(builder, location, words, result),
+                halves);
+}
+
 namespace {
 /// 8-bit floats become f16 by an instruction, or float32 by arithmetic; both are exact.
 struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
@@ -68,8 +116,13 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
         rewriter.replaceOp(op, extendUpperBytes(rewriter, location, op.getIn(), op.getType()));
         return success();
       }
-      Value single = emitExtendFloat8(rewriter, location, op.getIn());
-      rewriter.replaceOp(op, resize(rewriter, location, single, op.getType()));
+      auto vector = dyn_cast<VectorType>(op.getType());
+      bool isPair = vector && vector.getNumElements() == 2;
+      Value exact = isPair ? extendE4M3Pair(rewriter, location, op.getIn())
+                           : emitExtendFloat8(rewriter, location, op.getIn());
+      if (getElementTypeOrSelf(op.getType()).isBF16())
+        exact = resize(rewriter, location, exact, withElement(op.getType(), rewriter.getF32Type()));
+      rewriter.replaceOp(op, resize(rewriter, location, exact, op.getType()));
       return success();
     }
     if (getElementTypeOrSelf(op.getType()).isF16())

@@ -105,6 +105,7 @@ struct ExpandSimtMath : tw::impl::ExpandSimtMathBase<ExpandSimtMath> {
       patterns.add<ExpandLaneOperation>(row, &getContext());
     populateSimtArithPatterns(patterns);
     populateSimtFloat8Patterns(patterns);
+    populateSimtBytePatterns(patterns);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
   }
 };

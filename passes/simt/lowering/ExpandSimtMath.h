@@ -91,6 +91,8 @@ mlir::Value emitLaneRemainder(LaneFormula &f,
 void populateSimtArithPatterns(mlir::RewritePatternSet &patterns);
 /// Conversions of 8-bit floats, which the machine may have for pairs (ExpandSimtFloat8.cpp).
 void populateSimtFloat8Patterns(mlir::RewritePatternSet &patterns);
+/// Bytes that become f16, four at a time.
+void populateSimtBytePatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace tw::simt
 #endif

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/math/ExpandArith.h"
+#include "passes/simt/lowering/ByteWords.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -107,9 +108,16 @@ static bool isFloat8Cast(Operation *op) {
           isFloat8(elementTypeOf(op->getResult(0).getType())));
 }
 
+/// Bytes become f16 in words of four, by instructions on pairs of f16.
+static bool isByteToHalfCast(Operation *op) {
+  return isa<arith::SIToFPOp, arith::UIToFPOp>(op) &&
+         elementTypeOf(op->getOperand(0).getType()).isInteger(8) &&
+         elementTypeOf(op->getResult(0).getType()).isF16();
+}
+
 /// Conversions of 8-bit floats take two registers at a time, as the machines' instructions do, or
-/// the four that make a word to store.
-static LogicalResult lowerFloat8Cast(SimtFunction &f, Operation *op) {
+/// the four that make a word to store; those of bytes take four.
+static LogicalResult lowerPackedCast(SimtFunction &f, Operation *op) {
   OpBuilder &b = f.builder;
   Type to = elementTypeOf(op->getResult(0).getType());
   Value source = op->getOperand(0);
@@ -117,9 +125,13 @@ static LogicalResult lowerFloat8Cast(SimtFunction &f, Operation *op) {
     source = withoutFloat8Bound(source, to);
   Registers registers = f.registersOf(source);
   llvm::SetVector<Value> distinct(registers.begin(), registers.end());
+  SmallVector<Value> ordered = distinct.takeVector();
+  bool takesWords = isByteToHalfCast(op);
+  if (takesWords)
+    ordered = inWordsOfBytes(ordered);
   llvm::DenseMap<Value, Value> converted;
-  for (ArrayRef<Value> rest = distinct.getArrayRef(); !rest.empty();) {
-    int64_t count = isFloat8(to) && rest.size() >= 4 ? 4 : 2;
+  for (ArrayRef<Value> rest = ordered; !rest.empty();) {
+    int64_t count = takesWords || (isFloat8(to) && rest.size() >= 4) ? 4 : 2;
     SmallVector<Value> group(rest.take_front(count));
     rest = rest.drop_front(group.size());
     group.resize(count, group.front());
@@ -137,8 +149,10 @@ static LogicalResult lowerFloat8Cast(SimtFunction &f, Operation *op) {
 }
 
 LogicalResult SimtFunction::lowerElementwise(Operation *op) {
-  if (isFloat8Cast(op))
-    return lowerFloat8Cast(*this, op);
+  if (lowerInByteWords(*this, op))
+    return success();
+  if (isFloat8Cast(op) || (isByteToHalfCast(op) && registersOf(op->getOperand(0)).size() > 1))
+    return lowerPackedCast(*this, op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return lowerConstant(*this, constant);
   bool isKnown = isa<AddPtrOp, PtrCastOp, HintOp, PtrToIntOp, IntToPtrOp, ub::PoisonOp>(op) ||

@@ -4,8 +4,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "passes/simt/lowering/Storage.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include <set>
 
 using namespace mlir;
 using namespace tw;
@@ -43,13 +46,14 @@ private:
 } // namespace
 
 /// acc += a * b in one instruction.
-static void multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayRef<Value> a,
-                     ArrayRef<Value> b, MutableArrayRef<Value> acc) {
+static MmaFragmentOp multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayRef<Value> a,
+                              ArrayRef<Value> b, MutableArrayRef<Value> acc) {
   SmallVector<Value> words = packWords(f, acc);
   SmallVector<Type> types = llvm::map_to_vector(words, [](Value word) { return word.getType(); });
   auto product = MmaFragmentOp::create(f.builder, f.loc, types, a, b, words, instruction);
   Type element = acc.front().getType();
   llvm::copy(unpackWords(f, product.getResults(), element), acc.begin());
+  return product;
 }
 
 //===-- float32 operands as tf32 -------------------------------------------------------------===//
@@ -104,16 +108,115 @@ private:
 };
 } // namespace
 
+//===-- Order --------------------------------------------------------------------------------===//
+
+namespace {
+/// Moves what makes operands of instructions out of elements read from shared memory down to the
+/// first instruction that needs it: widened elements take more registers than what was read.
+class OperandSinking {
+public:
+  explicit OperandSinking(Block &block) {
+    for (Operation &op : block)
+      numbers[&op] = numbers.size();
+  }
+  void sinkTo(MmaFragmentOp fragment);
+
+private:
+  bool isMade(Operation *op);
+  void collect(Value value);
+  bool mayMove(Operation *op, Operation *fragment) const;
+
+  llvm::DenseMap<Operation *, unsigned> numbers; // in the order before anything moves
+  llvm::DenseMap<Operation *, bool> made;        // from reads, and from no other product
+  llvm::SmallPtrSet<Operation *, 32> moving, sunk;
+  SmallVector<Operation *> found;
+};
+} // namespace
+
+/// Whether an operation takes apart what was read. It stays there: a wide read whose parts are
+/// taken far from it may become several.
+static bool takesApart(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    Operation *from = operand.getDefiningOp();
+    return isa_and_nonnull<LoadMatrixOp, LLVM::LoadOp>(from);
+  });
+}
+
+/// Whether an operation only computes, and from elements that are read in the block.
+bool OperandSinking::isMade(Operation *op) {
+  auto [known, isNew] = made.try_emplace(op, false);
+  if (!isNew)
+    return known->second;
+  if (!numbers.contains(op) || op->getNumRegions() != 0 || isa<MmaFragmentOp>(op) ||
+      !isMemoryEffectFree(op) || takesApart(op))
+    return false;
+  bool reads = false;
+  for (Value operand : op->getOperands()) {
+    Operation *from = operand.getDefiningOp();
+    if (!from || !numbers.contains(from))
+      continue;
+    if (isa<MmaFragmentOp>(from))
+      return false;
+    reads |= takesApart(from) || isMade(from);
+  }
+  return made[op] = reads;
+}
+
+void OperandSinking::collect(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || sunk.contains(op) || !isMade(op) || !moving.insert(op).second)
+    return;
+  found.push_back(op);
+  for (Value operand : op->getOperands())
+    collect(operand);
+}
+
+bool OperandSinking::mayMove(Operation *op, Operation *fragment) const {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) {
+    auto number = numbers.find(user);
+    return user == fragment || moving.contains(user) ||
+           (number != numbers.end() && !sunk.contains(user) &&
+            number->second > numbers.lookup(fragment));
+  });
+}
+
+void OperandSinking::sinkTo(MmaFragmentOp fragment) {
+  moving.clear();
+  found.clear();
+  for (ValueRange operands : {fragment.getA(), fragment.getB()})
+    for (Value operand : operands)
+      collect(operand);
+  // Parts of vectors that nobody uses go along.
+  for (size_t next = 0; next < found.size(); ++next)
+    for (Operation *user : found[next]->getUsers())
+      if (user->use_empty() && isMade(user) && !sunk.contains(user) && moving.insert(user).second)
+        found.push_back(user);
+  // Users are decided before what they use.
+  llvm::sort(found,
+             [&](Operation *a, Operation *b) { return numbers.lookup(a) > numbers.lookup(b); });
+  for (Operation *op : found)
+    if (!mayMove(op, fragment))
+      moving.erase(op);
+  for (Operation *op : llvm::reverse(found))
+    if (moving.contains(op)) {
+      op->moveBefore(fragment);
+      sunk.insert(op);
+    }
+}
+
 LogicalResult SimtFunction::lowerMma(MmaOp op) {
   tile::MmaAttr instruction = op.getInstruction();
   Fragments a(*this, op.getA(), op, MmaOperand::A), b(*this, op.getB(), op, MmaOperand::B),
       acc(*this, op.getAcc(), op, MmaOperand::Accumulator);
   OperandWords left(*this, a, op), right(*this, b, op);
   unsigned rank = tile::shapeOf(op.getType()).size(), row = rank - 2, column = rank - 1;
-  int64_t depth = tile::shapeOf(op.getA().getType()).back();
+  std::set<int64_t> depths; // where fragments begin
+  for (unsigned fragment = 0; fragment < a.count(); ++fragment)
+    depths.insert(a.start(fragment).back());
   unsigned size = acc.all().size() / acc.count();
+  SmallVector<MmaFragmentOp> products;
   // Neighbours in time use different accumulators, so that none waits for the one before.
-  for (int64_t k = 0; k < depth; k += instruction.getK()) {
+  for (int64_t k : depths) {
     for (unsigned fragment = 0; fragment < acc.count(); ++fragment) {
       SmallVector<int64_t> startA = acc.start(fragment), startB = startA;
       startA[column] = k;
@@ -121,12 +224,16 @@ LogicalResult SimtFunction::lowerMma(MmaOp op) {
       const SplitWords &x = left.at(startA), &y = right.at(startB);
       MutableArrayRef<Value> sum = acc.elementsAt(fragment * size);
       if (op.getPrecision() == tile::InputPrecision::TF32x3 && !x.low.empty()) {
-        multiply(*this, instruction, x.low, y.high, sum); // the small products first
-        multiply(*this, instruction, x.high, y.low, sum);
+        // The small products first.
+        products.push_back(multiply(*this, instruction, x.low, y.high, sum));
+        products.push_back(multiply(*this, instruction, x.high, y.low, sum));
       }
-      multiply(*this, instruction, x.high, y.high, sum);
+      products.push_back(multiply(*this, instruction, x.high, y.high, sum));
     }
   }
   setRegisters(op, acc.all());
+  OperandSinking sinking(*builder.getInsertionBlock());
+  for (MmaFragmentOp product : products)
+    sinking.sinkTo(product);
   return success();
 }

@@ -49,12 +49,19 @@ static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedSt
                               const MatrixAccess &access) {
   SharedTile rows(f, buffer, start, access.rows);
   unsigned rowElements = kMatrixRowBytes / bytesInShared(buffer.getElementType());
-  Registers values;
+  Registers coming;
   for (uint32_t row = 0; row < access.rows.size(Place::Register); row += rowElements) {
     SmallVector<Type> words(access.numMatrices, f.builder.getI32Type());
     auto load =
         LoadMatrixOp::create(f.builder, f.loc, words, rows.addressOf(row), access.transposed);
-    llvm::append_range(values, unpackWords(f, load.getResults(), buffer.getElementType()));
+    llvm::append_range(coming, unpackWords(f, load.getResults(), buffer.getElementType()));
+  }
+  Registers values(coming.size());
+  for (auto [number, value] : llvm::enumerate(coming)) {
+    uint32_t reg = 0;
+    for (auto [from, to] : llvm::enumerate(access.registerBits))
+      reg |= (uint32_t(number) >> from & 1) << to;
+    values[reg] = value;
   }
   return values;
 }

@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/lowering/ThreadBits.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 
 using namespace mlir;
 using namespace tw;
@@ -38,6 +40,38 @@ Value tw::simt::fromStorage(SimtFunction &f, Value stored, Type element) {
   return LLVM::IntToPtrOp::create(f.builder, f.loc, type, stored);
 }
 
+/// Where an element was taken from; the value itself where it was not taken from a vector.
+static std::pair<Value, int64_t> originOf(Value part) {
+  while (auto cast = part.getDefiningOp<arith::BitcastOp>())
+    part = cast.getIn();
+  auto extract = part.getDefiningOp<vector::ExtractOp>();
+  if (!extract || extract.getNumIndices() != 1 || extract.hasDynamicPosition())
+    return {part, -1};
+  return {extract.getSource(), extract.getStaticPosition().front()};
+}
+
+/// The elements as one vector: a permutation of at most two that they were taken from, where they
+/// were, is one instruction.
+static Value vectorOf(SimtFunction &f, VectorType type, ArrayRef<Value> parts) {
+  SmallVector<Value> sources;
+  SmallVector<int64_t> indices;
+  for (Value part : parts) {
+    auto [source, index] = originOf(part);
+    if (index < 0 || source.getType() != type)
+      return vector::FromElementsOp::create(f.builder, f.loc, type, parts);
+    auto *known = llvm::find(sources, source);
+    indices.push_back((known - sources.begin()) * type.getNumElements() + index);
+    if (known == sources.end())
+      sources.push_back(source);
+  }
+  if (sources.size() > 2)
+    return vector::FromElementsOp::create(f.builder, f.loc, type, parts);
+  if (llvm::equal(indices, llvm::seq<int64_t>(0, type.getNumElements())))
+    return sources.front();
+  return vector::ShuffleOp::create(f.builder, f.loc, type, sources.front(), sources.back(),
+                                   indices);
+}
+
 SmallVector<Value> tw::simt::packWords(SimtFunction &f, ArrayRef<Value> elements) {
   OpBuilder &b = f.builder;
   Type element = elements.front().getType();
@@ -51,8 +85,7 @@ SmallVector<Value> tw::simt::packWords(SimtFunction &f, ArrayRef<Value> elements
     SmallVector<Value> parts;
     for (Value part : elements.take_front(count))
       parts.push_back(toStorage(f, part));
-    Value packed = vector::FromElementsOp::create(b, f.loc, type, parts);
-    words.push_back(LLVM::BitcastOp::create(b, f.loc, b.getI32Type(), packed));
+    words.push_back(LLVM::BitcastOp::create(b, f.loc, b.getI32Type(), vectorOf(f, type, parts)));
   }
   return words;
 }

@@ -6,7 +6,7 @@
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 20000, registers = 255, max_warps = 32, vector_bits = 128>} {
 func.func @too_large(%x: tensor<64x64xf32, #row>, %y: tensor<64x64xf32, #row>) {
   // expected-error @below {{[TW0311] this kernel needs 32768 bytes of shared memory, but the target has 20000}}
-  // expected-note @below {{in use at once: operand A of dot: f32[64, 64], 16384 bytes; operand B of dot: f32[64, 64], 16384 bytes; halve the tile that they share: the largest power of two that fits gives f32[32, 64] in place of f32[64, 64]}}
+  // expected-note @below {{in use at once: operand A of dot: f32[64, 64], 16384 bytes; operand B of dot: f32[64, 64], 16384 bytes; halve each of these tiles: f32[32, 64] in place of f32[64, 64]}}
   %a = simt.alloc_shared "operand A of dot" : !simt.shared<[64, 64], f32, #buffer>
   simt.store_shared %x, %a : tensor<64x64xf32, #row>, !simt.shared<[64, 64], f32, #buffer>
   // expected-note @below {{operand B of dot: f32[64, 64], 16384 bytes}}

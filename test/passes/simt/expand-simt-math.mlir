@@ -18,6 +18,72 @@ llvm.func @exp(%x: f32) -> f32 {
 
 // -----
 
+// Where one number is subtracted from several, the exponentials are two instructions, and one where
+// it is subtracted from a product with a factor that others have.
+// CHECK-LABEL: @softmax
+llvm.func @softmax(%x: f32, %y: f32, %peak: f32, %scale: f32) -> f32 {
+  // CHECK-DAG: %[[PEAK:.*]] = arith.mulf %arg2, %{{.*}} : f32
+  // CHECK-DAG: %[[SCALE:.*]] = arith.mulf %arg3, %{{.*}} : f32
+  // CHECK: %[[DIFFERENCE:.*]] = arith.subf %arg0, %arg2
+  // CHECK: %[[T:.*]] = arith.mulf %[[DIFFERENCE]]
+  // CHECK: simt.approx exp2_flushed %[[T]]
+  %d = arith.subf %x, %peak fastmath<contract> : f32
+  %a = math.exp %d : f32
+  // CHECK: %[[NEGATED:.*]] = arith.negf %[[PEAK]]
+  // CHECK: %[[FUSED:.*]] = math.fma %arg1, %[[SCALE]], %[[NEGATED]]
+  // CHECK: simt.approx exp2_flushed %[[FUSED]]
+  %p = arith.mulf %y, %scale fastmath<contract> : f32
+  %q = arith.mulf %x, %scale fastmath<contract> : f32
+  %e = arith.subf %p, %peak fastmath<contract> : f32
+  %b = math.exp %e : f32
+  // A formula's own differences, and those with a number or a constant that no other has.
+  // CHECK: arith.maximumf
+  %f = arith.subf %q, %peak : f32
+  %c = math.exp %f : f32
+  // CHECK: arith.maximumf
+  %g = arith.subf %x, %y fastmath<contract> : f32
+  %h = math.exp %g : f32
+  %ab = arith.addf %a, %b : f32
+  %abc = arith.addf %ab, %c : f32
+  %abch = arith.addf %abc, %h : f32
+  llvm.return %abch : f32
+}
+
+// -----
+
+// CHECK-LABEL: @constant_differences
+llvm.func @constant_differences(%x: f32, %y: f32) -> f32 {
+  %one = arith.constant 1.0 : f32
+  // CHECK: arith.maximumf
+  %d = arith.subf %x, %one fastmath<contract> : f32
+  %a = math.exp %d : f32
+  // CHECK: arith.maximumf
+  %e = arith.subf %y, %one fastmath<contract> : f32
+  %b = math.exp %e : f32
+  %c = arith.addf %a, %b : f32
+  llvm.return %c : f32
+}
+
+// -----
+
+// Bytes become f16 in words: the upper byte 0x64 makes n to 1024 + n.
+// CHECK-LABEL: @bytes
+llvm.func @bytes(%x: vector<4xi8>, %y: vector<4xi8>) -> vector<4xf16> {
+  // CHECK: %[[FLIPPED:.*]] = arith.xori %{{.*}}, %{{.*}} : i32
+  // CHECK: %[[SIGNED:.*]] = llvm.bitcast %[[FLIPPED]] : i32 to vector<4xi8>
+  // CHECK: %[[LOW:.*]] = vector.shuffle %[[SIGNED]], %{{.*}} [0, 4, 1, 4]
+  // CHECK: arith.subf
+  // CHECK: vector.shuffle %[[SIGNED]], %{{.*}} [2, 4, 3, 4]
+  %a = arith.sitofp %x : vector<4xi8> to vector<4xf16>
+  // CHECK-NOT: xori
+  // CHECK: vector.shuffle %arg1, %{{.*}} [0, 4, 1, 4]
+  %b = arith.uitofp %y : vector<4xi8> to vector<4xf16>
+  %c = arith.addf %a, %b : vector<4xf16>
+  llvm.return %c : vector<4xf16>
+}
+
+// -----
+
 // Divisors that many share, or that are constant, become factors. The last one is alone.
 // CHECK-LABEL: @divisors
 llvm.func @divisors(%x: f32, %y: f32, %d: f32) -> f32 {

@@ -13,6 +13,10 @@
 #c32 = #simt.layout<[16, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
 #plain = #simt.layout<[16, 8] offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]]>
 #copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+#a8 = #simt.layout<[32, 32] register = [[0, 1], [0, 2], [8, 0], [0, 16]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b8 = #simt.layout<[32, 16] register = [[1, 0], [2, 0], [16, 0], [0, 1]] lane = [[4, 0], [8, 0], [0, 2], [0, 4], [0, 8]] warp = [[0, 0]]>
+#c8 = #simt.layout<[32, 16] register = [[0, 2], [8, 0], [0, 1]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#rows8 = #simt.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]>
 
 module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
 // CHECK-LABEL: llvm.func @product
@@ -26,6 +30,45 @@ func.func @product(%acc: f32) {
   %right = simt.alloc_shared "b" at 1024 : <[16, 16], f16, #columns>
   %a = simt.load_shared %left : <[32, 16], f16, #rows> -> tensor<32x16xf16, #a>
   %b = simt.load_shared %right : <[16, 16], f16, #columns> -> tensor<16x16xf16, #b>
+  %c = tile.splat %acc : f32 -> tensor<32x16xf32, #c>
+  %d = simt.mma %a, %b, %c by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<32x16xf32, #c>
+  %out = simt.alloc_shared "d" at 2048 : <[32, 16], f32, #rows>
+  simt.store_shared %d, %out : tensor<32x16xf32, #c>, <[32, 16], f32, #rows>
+  return
+}
+
+// Bytes of rows along n come in pairs of columns: words of K are made of two words' halves.
+// CHECK-LABEL: llvm.func @bytes
+// CHECK-COUNT-1: simt.load_matrix %{{.*}} transposed : !llvm.ptr<3> -> i32, i32, i32, i32
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [0, 2, 4, 6] : vector<4xi8>, vector<4xi8>
+// CHECK: simt.mma_fragment
+// CHECK: vector.shuffle %{{.*}}, %{{.*}} [1, 3, 5, 7] : vector<4xi8>, vector<4xi8>
+// CHECK: simt.mma_fragment
+// CHECK-NOT: simt.mma_fragment
+func.func @bytes(%x: i8, %acc: i32) {
+  %right = simt.alloc_shared "b" at 0 : <[32, 16], i8, #rows8>
+  %a = tile.splat %x : i8 -> tensor<32x32xi8, #a8>
+  %b = simt.load_shared %right : <[32, 16], i8, #rows8> -> tensor<32x16xi8, #b8>
+  %c = tile.splat %acc : i32 -> tensor<32x16xi32, #c8>
+  %d = simt.mma %a, %b, %c by <16 x 8 x 32, i8, i8 -> i32> warps [2, 1] interleaved [1, 2, 1] ieee : tensor<32x32xi8, #a8>, tensor<32x16xi8, #b8> -> tensor<32x16xi32, #c8>
+  %out = simt.alloc_shared "d" at 2048 : <[32, 16], i32, #rows8>
+  simt.store_shared %d, %out : tensor<32x16xi32, #c8>, <[32, 16], i32, #rows8>
+  return
+}
+
+// What is read is widened for one product after the other: all at once would take too many registers.
+// CHECK-LABEL: llvm.func @widened
+// CHECK-COUNT-2: arith.extf
+// CHECK-NOT: arith.extf
+// CHECK: simt.mma_fragment
+// CHECK-COUNT-2: arith.extf
+// CHECK: simt.mma_fragment
+// CHECK-NOT: arith.extf
+func.func @widened(%x: f16, %acc: f32) {
+  %right = simt.alloc_shared "b" at 0 : <[16, 16], f8E5M2, #columns>
+  %a = tile.splat %x : f16 -> tensor<32x16xf16, #a>
+  %narrow = simt.load_shared %right : <[16, 16], f8E5M2, #columns> -> tensor<16x16xf8E5M2, #b>
+  %b = arith.extf %narrow : tensor<16x16xf8E5M2, #b> to tensor<16x16xf16, #b>
   %c = tile.splat %acc : f32 -> tensor<32x16xf32, #c>
   %d = simt.mma %a, %b, %c by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<32x16xf32, #c>
   %out = simt.alloc_shared "d" at 2048 : <[32, 16], f32, #rows>

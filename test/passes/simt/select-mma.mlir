@@ -77,6 +77,16 @@ func.func @exact(%a: tensor<32x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32x32x
   return %d : tensor<32x32xf32>
 }
 
+// Types that an instruction takes, in a tile that none fits.
+// CHECK-LABEL: @too_narrow
+// CHECK: tile.dot
+// REMARK: remark: [TW0355] product by scalar multiply-adds: no matrix instruction multiplies f16[16, 4] by f16[4, 8] into f32[16, 8]: the smallest takes M = 16, N = 8 and K = 8
+// REMARK: note: use larger tiles, filled up with zeros by masks
+func.func @too_narrow(%a: tensor<16x4xf16>, %b: tensor<4x8xf16>, %c: tensor<16x8xf32>) -> tensor<16x8xf32> {
+  %d = tile.dot %a, %b, %c : tensor<16x4xf16>, tensor<4x8xf16> -> tensor<16x8xf32>
+  return %d : tensor<16x8xf32>
+}
+
 // Floats of 8 bits are exact in f16, which this target multiplies.
 // CHECK-LABEL: @widened
 // CHECK: %[[A:.*]] = arith.extf %{{.*}} : tensor<32x16xf8E4M3FN> to tensor<32x16xf16>

@@ -83,3 +83,38 @@ func.func @barrier() {
   return
 }
 }
+
+// -----
+
+#fragments = #simt.layout<[128, 128] register = [[0, 1], [8, 0], [0, 16], [0, 32], [0, 64], [32, 0], [64, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 8], [16, 0]]>
+#lines = #simt.layout<[128, 128] register = [[0, 1], [0, 2], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]] lane = [[0, 4], [0, 8], [0, 16], [0, 32], [0, 64]] warp = [[1, 0], [2, 0]]>
+#columns_in_registers = #simt.layout<[128, 128] register = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [0, 64]] lane = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0]] warp = [[32, 0], [64, 0]]>
+#rows_in_registers = #simt.layout<[128, 128] register = [[1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0], [64, 0]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16]] warp = [[0, 32], [0, 64]]>
+module attributes {simt.num_warps = 4 : i32} {
+// A tile of 64 KiB goes in halves of its rows, which are registers before and after: through the
+// same 32 KiB, where no loop's slots leave more room.
+// CHECK-LABEL: @parts
+// CHECK: %[[TOP:.*]], %[[BOTTOM:.*]] = tile.split
+// CHECK: %[[FIRST:.*]] = simt.alloc_shared "conversion at line {{[0-9]+}}" : <[1, 64, 128], f32
+// CHECK: simt.store_shared %[[TOP]], %[[FIRST]]
+// CHECK: simt.load_shared %[[FIRST]]
+// CHECK: %[[SECOND:.*]] = simt.alloc_shared "conversion at line {{[0-9]+}}" : <[1, 64, 128], f32
+// CHECK: simt.store_shared %[[BOTTOM]], %[[SECOND]]
+// CHECK: simt.load_shared %[[SECOND]]
+// CHECK: tile.join
+// CHECK-NOT: alloc_shared
+// CHECK: return
+func.func @parts(%x: tensor<128x128xf32, #fragments>) -> tensor<128x128xf32, #lines> {
+  %y = simt.convert_layout %x : tensor<128x128xf32, #fragments> -> tensor<128x128xf32, #lines>
+  return %y : tensor<128x128xf32, #lines>
+}
+
+// Rows that lanes tell apart stay together: the tile goes whole.
+// CHECK-LABEL: @whole
+// CHECK: simt.alloc_shared "conversion at line {{[0-9]+}}" : <[128, 128], f32
+// CHECK-NOT: alloc_shared
+func.func @whole(%x: tensor<128x128xf32, #columns_in_registers>) -> tensor<128x128xf32, #rows_in_registers> {
+  %y = simt.convert_layout %x : tensor<128x128xf32, #columns_in_registers> -> tensor<128x128xf32, #rows_in_registers>
+  return %y : tensor<128x128xf32, #rows_in_registers>
+}
+}

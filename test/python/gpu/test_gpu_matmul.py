@@ -64,10 +64,15 @@ def counts(compiled: CompiledKernel) -> tuple[int, int, int]:
     return ptx.count("mma.sync"), ptx.count("ldmatrix"), copies
 
 
+def loop_of(compiled: CompiledKernel) -> str:
+    """The kernel's only loop, after the passes on tiles."""
+    _, _, loop = compiled.asm["scheduled"].partition("scf.for")
+    return loop.partition("scf.yield")[0]
+
+
 def copies_of_loop(compiled: CompiledKernel) -> int:
     """How many tiles the kernel's only loop copies ahead."""
-    _, _, loop = compiled.asm["scheduled"].partition("scf.for")
-    return loop.partition("scf.yield")[0].count("simt.async_copy ")
+    return loop_of(compiled).count("simt.async_copy ")
 
 
 def assert_equal(actual: Any, expected: Any) -> None:
@@ -79,6 +84,7 @@ TYPES = {
     "bf16": (torch.bfloat16, None),
     "tf32": (torch.float32, "tf32"),
     "tf32x3": (torch.float32, "tf32x3"),
+    "ieee": (torch.float32, "ieee"),  # by multiply-adds of scalars
     "f64": (torch.float64, None),
     "i8": (torch.int8, None),
     "e4m3": (torch.float8_e4m3fn, None),
@@ -118,7 +124,8 @@ def test_every_type_in_every_order(
     for setting in SETTINGS[2], SETTINGS[5]:
         compiled = multiply(rng, name, orders, (64, 64, 128), setting, True, (64, 64, 32))
         instructions, reads, copies = counts(compiled)
-        assert instructions > 0
+        assert (instructions > 0) == (name != "ieee") and copies > 0
+        assert loop_of(compiled).count("simt.store_shared") == 0
         if name in ("f16", "bf16"):
             assert reads > 0 and copies > 0
         elif name in ("tf32", "tf32x3"):
@@ -126,15 +133,15 @@ def test_every_type_in_every_order(
 
 
 @pytest.mark.parametrize("sizes", [(80, 48, 112), (72, 56, 104), (37, 41, 50)])
-@pytest.mark.parametrize("name", ["f16", "tf32", "f64", "i8"])
+@pytest.mark.parametrize("name", ["f16", "tf32", "ieee", "f64", "i8"])
 def test_sizes_that_tiles_do_not_divide(
     name: str, sizes: tuple[int, int, int], rng: np.random.Generator
 ) -> None:
     for orders in (False, False), (True, True):
         compiled = multiply(rng, name, orders, sizes, SETTINGS[3], whole=False)
         instructions, _, copies = counts(compiled)
-        assert instructions > 0
-        if sizes[0] % 16 == 0 and name != "i8":  # rows are known to start at 16 bytes
+        assert (instructions > 0) == (name != "ieee")
+        if sizes[0] % 16 == 0:  # rows are known to start at 16 bytes
             assert copies > 0
 
 

@@ -49,23 +49,25 @@ def zeros(n: int, dtype: Any = np.float32) -> np.ndarray:
 
 
 @tw.jit
-def transposed(x, y, N: tw.constexpr):
+def picked(x, y, N: tw.constexpr):
+    """The source of a gather lies in shared memory whole."""
     i = tw.arange(0, N)
     tile = tw.load(x + i[:, None] * N + i[None, :])
-    tw.store(y + i[:, None] * N + i[None, :], tw.trans(tile))
+    rows = tw.broadcast_to(N - 1 - i[:, None], (N, N))
+    tw.store(y + i[:, None] * N + i[None, :], tw.gather(tile, rows, 0))
 
 
 @pytest.mark.parametrize(("arch", "limit"), [("sm_80", 166912), ("sm_86", 101376)])
 def test_shared_memory_over_the_limit_names_what_fits(arch: str, limit: int) -> None:
     with pytest.raises(tw.UnsupportedError) as caught:
-        transposed.compile({"x": "*fp32", "y": "*fp32"}, {"N": 512}, device=f"nvidia:{arch}")
+        picked.compile({"x": "*fp32", "y": "*fp32"}, {"N": 512}, device=f"nvidia:{arch}")
     text = str(caught.value)
     assert caught.value.code == "TW0311"
     assert "1048576 bytes" in text and str(limit) in text and "f32[512, 512]" in text
-    assert f"{__file__}:{line_of(transposed, 'tw.load')}" in text
+    assert f"{__file__}:{line_of(picked, 'tw.gather')}" in text
     # The setting that it names does fit.
     fits = int(re.search(r"gives f32\[(\d+), \d+\]", text)[1])
-    assert transposed.compile(
+    assert picked.compile(
         {"x": "*fp32", "y": "*fp32"}, {"N": fits}, device=f"nvidia:{arch}"
     ).shared <= limit  # fmt: skip
 

@@ -26,7 +26,7 @@ TEST(NvidiaArchs, EachIsDescribed) {
     bool hasFp8 = llvm::any_of(target.getMma(), [](tile::MmaAttr mma) {
       return llvm::isa<mlir::Float8E4M3FNType>(mma.getA());
     });
-    EXPECT_EQ(hasFp8, arch.number >= 89) << arch.name.str();
+    EXPECT_EQ(hasFp8, arch.number == 89 || arch.number >= 120) << arch.name.str();
     EXPECT_EQ(makeNvidiaTarget(arch.name.str())->name(), "nvidia:" + arch.name.str());
   }
 }
@@ -210,5 +210,21 @@ TEST(NvidiaStages, TooManyWarpsAreRefused) {
         compileModule(*module, *makeNvidiaTarget("sm_80"), options, artifact, diagnostics));
     ASSERT_FALSE(diagnostics.empty());
     EXPECT_EQ(diagnostics[0].code, "TW0313");
+  }
+}
+
+TEST(NvidiaStages, LimitsOfRegistersThatCannotBeKeptAreRefused) {
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  for (const char *limit : {"0", "-1", "23", "256", "many", "", "99999999999999999999"}) {
+    auto module =
+        mlir::parseSourceString<mlir::ModuleOp>("func.func @k() { return }", context.get());
+    CompileOptions options;
+    options.extra = std::string("verify,maxnreg=") + limit;
+    std::vector<Diagnostic> diagnostics;
+    Artifact artifact;
+    EXPECT_FALSE(
+        compileModule(*module, *makeNvidiaTarget("sm_80"), options, artifact, diagnostics));
+    ASSERT_FALSE(diagnostics.empty());
+    EXPECT_EQ(diagnostics[0].code, "TW0314") << limit;
   }
 }

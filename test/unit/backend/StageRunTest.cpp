@@ -50,6 +50,7 @@ struct ScriptedTarget final : Target {
   bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const override {
     error = codeError;
     artifact.binary = printModule(lowered, false);
+    report(lowered);
     return error.empty();
   }
   llvm::StringRef textStage() const override { return "asm"; }
@@ -58,8 +59,9 @@ struct ScriptedTarget final : Target {
     error = text.empty() ? "it is empty" : "";
     return error.empty();
   }
-  bool print(mlir::ModuleOp, CodeForm, std::string &text, std::string &) const override {
+  bool print(mlir::ModuleOp lowered, CodeForm, std::string &text, std::string &) const override {
     text = "code";
+    report(lowered);
     return true;
   }
 
@@ -71,6 +73,7 @@ struct ScriptedTarget final : Target {
   }
   Script toLowered = mark("test.lowered"), toLlvm = mark("test.llvm");
   std::string codeError;
+  std::function<void(mlir::ModuleOp)> report = [](mlir::ModuleOp) {}; // by the code's maker
 };
 
 class StageRunTest : public testing::Test {
@@ -297,4 +300,22 @@ TEST_F(StageRunTest, RemarksAreCollectedWhereTheyAreAskedFor) {
   ASSERT_EQ(diagnostics.size(), 1u);
   EXPECT_EQ(diagnostics[0].severity, Severity::Remark);
   EXPECT_EQ(diagnostics[0].labels[0].span.line, 7);
+}
+
+TEST_F(StageRunTest, RemarksOnTheCodeAreCollectedToo) {
+  target.report = [](mlir::ModuleOp module) {
+    findKernel(module).emitRemark("[TW0358] spilled").attachNote() << "use fewer";
+    findKernel(module).emitRemark("chatter");
+  };
+  ASSERT_TRUE(compile());
+  EXPECT_TRUE(diagnostics.empty());
+  debug.collectsRemarks = true;
+  ASSERT_TRUE(compile());
+  ASSERT_TRUE(inspect("asm"));
+  ASSERT_EQ(diagnostics.size(), 2u);
+  for (const Diagnostic &diagnostic : diagnostics) {
+    EXPECT_EQ(diagnostic.code, "TW0358");
+    EXPECT_EQ(diagnostic.hint, "use fewer");
+    EXPECT_EQ(diagnostic.labels[0].span.line, 7);
+  }
 }

@@ -9,11 +9,12 @@ using llvm::SmallVector;
 namespace {
 /// What the instruction does (PTX ISA, ldmatrix), on the elements at the offsets of a buffer: lane
 /// 8 i + r names the first byte of row r of matrix i, and lane l gets word l % 4 of row l / 4, or
-/// of transposed matrices the elements at column l / 4 of rows 2 (l % 4) and 2 (l % 4) + 1.
+/// of transposed matrices column l / 4, of 16 bits, of rows 2 (l % 4) and 2 (l % 4) + 1.
 SmallVector<uint32_t> loadMatrices(const MatrixAccess &access, const LinearLayout &buffer,
                                    unsigned elementBytes, unsigned warp, unsigned lane) {
   BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
   unsigned inRow = kMatrixRowBytes / elementBytes, inWord = 4 / elementBytes;
+  unsigned inColumn = std::max(1u, 2 / elementBytes);
   SmallVector<uint32_t> elements;
   for (unsigned first = 0; first < access.rows.size(Place::Register); first += inRow) {
     auto at = [&](unsigned matrix, unsigned row, unsigned column) {
@@ -22,7 +23,8 @@ SmallVector<uint32_t> loadMatrices(const MatrixAccess &access, const LinearLayou
     };
     for (unsigned matrix = 0; matrix < access.numMatrices; ++matrix)
       for (unsigned part = 0; part < inWord; ++part)
-        elements.push_back(access.transposed ? at(matrix, lane % 4 * 2 + part, lane / 4)
+        elements.push_back(access.transposed ? at(matrix, lane % 4 * 2 + part / inColumn,
+                                                  lane / 4 * inColumn + part % inColumn)
                                              : at(matrix, lane / 4, lane % 4 * inWord + part));
   }
   return elements;
@@ -41,16 +43,13 @@ struct Case {
 
 /// Operands as matrix instructions want them, from tiles that were copied row by row or column by
 /// column.
-static std::vector<Case> cases() {
+static std::vector<Case> casesOfHalves() {
   // [32, 64] of 16 bits, left operand: bits of k are 0..5, of rows 6..10.
   LinearLayout::Bases left16 = {1, 8 * 64, 8, 16, 32, 16 * 64};
   LinearLayout::Bases leftLanes16 = {2, 4, 64, 128, 256};
   // [64, 32] of 16 bits, right operand: bits of columns are 0..4, of k 5..10.
   LinearLayout::Bases right16 = {32, 8 * 32, 8, 16 * 32, 32 * 32};
   LinearLayout::Bases rightLanes16 = {64, 128, 1, 2, 4};
-  // [32, 64] of 8 bits, left operand.
-  LinearLayout::Bases left8 = {1, 2, 8 * 64, 16, 32, 16 * 64};
-  LinearLayout::Bases leftLanes8 = {4, 8, 64, 128, 256};
   return {
       {"left, rows in memory",
        {32, 64},
@@ -96,6 +95,28 @@ static std::vector<Case> cases() {
        {1, 4},
        {0, 1},
        false},
+      {"left, half rows in memory",
+       {32, 64},
+       2,
+       left16,
+       leftLanes16,
+       {0, 0},
+       {1, 4},
+       {2, 16},
+       {4, 1},
+       {1, 0},
+       false},
+  };
+}
+
+static std::vector<Case> casesOfBytes() {
+  // [32, 64] of 8 bits, left operand.
+  LinearLayout::Bases left8 = {1, 2, 8 * 64, 16, 32, 16 * 64};
+  LinearLayout::Bases leftLanes8 = {4, 8, 64, 128, 256};
+  // [64, 32] of 8 bits, right operand: lanes hold two columns side by side.
+  LinearLayout::Bases right8 = {32, 64, 16 * 32, 1, 32 * 32};
+  LinearLayout::Bases rightLanes8 = {4 * 32, 8 * 32, 2, 4, 8};
+  return {
       {"left of bytes",
        {32, 64},
        1,
@@ -107,7 +128,25 @@ static std::vector<Case> cases() {
        {4, 1},
        {1, 0},
        false},
+      {"right of bytes, rows in memory",
+       {64, 32},
+       1,
+       right8,
+       rightLanes8,
+       {16, 0},
+       {1, 16},
+       {16, 2},
+       {4, 1},
+       {1, 0},
+       true},
   };
+}
+
+static std::vector<Case> cases() {
+  std::vector<Case> all = casesOfHalves();
+  for (Case &each : casesOfBytes())
+    all.push_back(std::move(each));
+  return all;
 }
 
 TEST(MatrixAccess, ReadsTheElementsOfEveryRegister) {
@@ -128,9 +167,13 @@ TEST(MatrixAccess, ReadsTheElementsOfEveryRegister) {
         SmallVector<uint32_t> loaded =
             loadMatrices(*access, *buffer, each.elementBytes, warp, lane);
         ASSERT_EQ(loaded.size(), operand.size(Place::Register));
-        for (unsigned reg = 0; reg < loaded.size(); ++reg)
-          ASSERT_EQ(loaded[reg], operand.element(reg, lane, warp))
+        for (unsigned number = 0; number < loaded.size(); ++number) {
+          unsigned reg = 0;
+          for (unsigned bit = 0; bit < access->registerBits.size(); ++bit)
+            reg |= (number >> bit & 1) << access->registerBits[bit];
+          ASSERT_EQ(loaded[number], operand.element(reg, lane, warp))
               << "register " << reg << " of lane " << lane << " of warp " << warp;
+        }
       }
     EXPECT_EQ(bankConflicts(access->rows, *buffer, each.elementBytes), 1.0);
     EXPECT_EQ(bankConflicts(copied, *buffer, each.elementBytes), 1.0);
@@ -149,6 +192,15 @@ TEST(MatrixAccess, NeedsRowsOfSixteenBytes) {
   // Written element by element: no buffer serves wide writes, so none is proposed.
   LinearLayout scalar = blockedLayout(left.shape, {1, 1}, {1, 32}, {4, 1}, {1, 0});
   EXPECT_FALSE(matrixBuffer(scalar, operand, 2).has_value());
+}
+
+/// Words of a tile that lanes hold in pieces of 16 bytes are matrices too, but of rows that lanes
+/// would have to write in words.
+TEST(MatrixAccess, WideWritesAreNotGivenUp) {
+  LinearLayout pieces = blockedLayout({32, 128}, {1, 16}, {4, 8}, {4, 1}, {1, 0});
+  ASSERT_TRUE(matrixAccess(pieces, 1, false).has_value());
+  LinearLayout copied = blockedLayout({32, 128}, {1, 16}, {4, 8}, {8, 1}, {1, 0});
+  EXPECT_FALSE(matrixBuffer(copied, pieces, 1).has_value());
 }
 
 TEST(MatrixAccess, RefusesLayoutsThatAreNoWords) {

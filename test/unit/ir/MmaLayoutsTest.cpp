@@ -3,8 +3,11 @@
 #include "ir/simt/Simt.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <gtest/gtest.h>
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace tw;
@@ -122,6 +125,59 @@ TEST_F(MmaLayouts, ChainedProductsStayInRegisters) {
   LinearLayout product = mmaLayout(mma, MmaOperand::Accumulator, {64, 32}, {4, 1});
   LinearLayout left = mmaLayout(mma, MmaOperand::A, {64, 32}, {4, 1});
   EXPECT_TRUE(left.registersFrom(product).has_value());
+}
+
+/// For each element of the plain layout's tile along one dimension, the one that takes its place:
+/// the same for all operands, or the products would be of other elements.
+static void expectSamePlaces(const LinearLayout &plain, const LinearLayout &interleaved,
+                             unsigned dim, std::map<int64_t, int64_t> &places) {
+  for (unsigned warp = 0; warp < plain.size(Place::Warp); ++warp)
+    for (unsigned lane = 0; lane < 32; ++lane)
+      for (unsigned reg = 0; reg < plain.size(Place::Register); ++reg) {
+        int64_t before = plain.coordinatesOf(plain.element(reg, lane, warp))[dim];
+        int64_t now = interleaved.coordinatesOf(interleaved.element(reg, lane, warp))[dim];
+        EXPECT_EQ(places.try_emplace(before, now).first->second, now);
+      }
+  std::set<int64_t> found;
+  for (auto [before, now] : places)
+    found.insert(now);
+  EXPECT_EQ(int64_t(found.size()), plain.shape()[dim]);
+}
+
+TEST_F(MmaLayouts, InterleavedOperandsMeetTheSameElements) {
+  for (tile::MmaAttr mma : {instruction(16, 8, 16, builder.getF16Type(), builder.getF32Type()),
+                            instruction(16, 8, 32, builder.getI8Type(), builder.getI32Type()),
+                            instruction(16, 8, 8, builder.getTF32Type(), builder.getF32Type()),
+                            instruction(8, 8, 4, builder.getF64Type(), builder.getF64Type())})
+    for (int64_t count : {2, 4, 8, 64})
+      for (SmallVector<int64_t> warps : {SmallVector<int64_t>{2, 2}, {1, 1}, {1, 8}, {8, 1}}) {
+        SmallVector<int64_t> all = {count, count, count};
+        std::map<int64_t, int64_t> rows, columns, depths;
+        auto expectSame = [&](MmaOperand operand, SmallVector<int64_t> shape,
+                              std::map<int64_t, int64_t> &first,
+                              std::map<int64_t, int64_t> &second) {
+          LinearLayout plain = mmaLayout(mma, operand, shape, warps);
+          LinearLayout interleaved = mmaLayout(mma, operand, shape, warps, all);
+          expectSamePlaces(plain, interleaved, 0, first);
+          expectSamePlaces(plain, interleaved, 1, second);
+        };
+        expectSame(MmaOperand::A, {64, 32}, rows, depths);
+        expectSame(MmaOperand::B, {32, 64}, depths, columns);
+        expectSame(MmaOperand::Accumulator, {64, 64}, rows, columns);
+      }
+}
+
+TEST_F(MmaLayouts, LanesHoldAsManyNeighboursAsAsked) {
+  tile::MmaAttr mma = instruction(16, 8, 8, builder.getTF32Type(), builder.getF32Type());
+  auto holds = [](const LinearLayout &layout, uint32_t neighbour) {
+    return llvm::is_contained(layout.bases(Place::Register), neighbour);
+  };
+  LinearLayout b = mmaLayout(mma, MmaOperand::B, {32, 64}, {2, 2}, {1, 4, 1});
+  EXPECT_TRUE(holds(b, 1) && holds(b, 2) && !holds(b, 4));
+  EXPECT_EQ(mostInterleaved(64, 8, 2), 4);
+  EXPECT_EQ(mostInterleaved(16, 8, 2), 1);
+  EXPECT_EQ(mostInterleaved(16, 16, 1), 2); // the instruction's rows r and r + 8
+  EXPECT_EQ(mostInterleaved(8, 8, 4), 1);
 }
 
 TEST_F(MmaLayouts, TilesSmallerThanTheInstructionDoNotFit) {

@@ -2,6 +2,7 @@
 // contradicts them; and single cases that wide accesses depend on are known as well as possible.
 #include "passes/analysis/Alignment.h"
 #include "ir/RegisterDialects.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -44,6 +45,8 @@ public:
       int64_t divisibility = int64_t(1) << pick(5);
       function.setArgAttr(i, tile::kArgDivisibility, builder.getI64IntegerAttr(divisibility));
       arguments.push_back(divisibility * (int64_t(pick(40)) - 15));
+      if (arguments.back() >= 0 && pick(3) != 0)
+        function.setArgAttr(i, tile::kArgNonNegative, builder.getUnitAttr());
     }
     for (unsigned i = 0; i < 4; ++i)
       samples.push_back(leaf());
@@ -156,7 +159,8 @@ Sample Expressions::arithmetic() {
     }
   int64_t power = int64_t(1) << pick(6);
   using L = int64_t;
-  switch (pick(10)) {
+  bool hasZero = llvm::is_contained(rhs.elements, 0);
+  switch (pick(15)) {
   case 0:
     return zip<arith::SubIOp>(lhs, rhs, [](L a, L b) { return a - b; });
   case 1:
@@ -177,6 +181,22 @@ Sample Expressions::arithmetic() {
     return zip<arith::MinSIOp>(lhs, rhs, [](L a, L b) { return std::min(a, b); });
   case 7:
     return select(lhs, rhs);
+  case 8:
+    return zip<arith::MaxSIOp>(lhs, rhs, [](L a, L b) { return std::max(a, b); });
+  case 9:
+    return zip<arith::OrIOp>(lhs, rhs, [](L a, L b) { return a | b; });
+  case 10:
+    return zip<arith::DivSIOp>(lhs, hasZero ? constant(lhs.shape(), 8) : rhs,
+                               [](L a, L b) { return a / b; });
+  case 11:
+    return zip<arith::RemSIOp>(lhs, hasZero ? constant(lhs.shape(), 8) : rhs,
+                               [](L a, L b) { return a % b; });
+  case 12: {
+    Sample rest =
+        zip<arith::RemSIOp>(lhs, constant(lhs.shape(), power), [](L a, L b) { return a % b; });
+    samples.push_back(rest);
+    return zip<arith::SubIOp>(lhs, rest, [](L a, L b) { return a - b; });
+  }
   default:
     return zip<arith::AddIOp>(lhs, rhs, [](L a, L b) { return a + b; });
   }
@@ -197,6 +217,8 @@ void checkRow(const AxisAlignment &axis, const std::vector<int64_t> &elements, i
 }
 
 void check(const Alignment &alignment, const Sample &sample) {
+  if (alignment.of(sample.value).isNonNegative)
+    EXPECT_GE(*llvm::min_element(sample.elements), 0);
   int64_t stride = 1;
   ArrayRef<int64_t> shape = sample.shape();
   for (unsigned dim = shape.size(); dim-- > 0;) {
@@ -267,6 +289,118 @@ TEST(Alignment, QuotientsOfRunsAreEqualAndRemaindersAreRuns) {
   std::string shifted = "%i = arith.addi %ms, %r : tensor<64xi32>\n";
   EXPECT_EQ(factsOf(shifted + "%x = arith.divsi %i, %c8 : tensor<64xi32>", kTile).constancy, 1);
   EXPECT_EQ(factsOf(shifted + "%x = arith.remsi %i, %c8 : tensor<64xi32>", kTile).run, 1);
+}
+
+TEST(Alignment, RemaindersOfIndicesOfGroupedProgramsAreRuns) {
+  auto runOf = [&](const std::string &columns, const std::string &rest, const std::string &size) {
+    return factsOf("%pid = tile.program_id 0\n%c4 = arith.constant 4 : i32\n"
+                   "%c64 = arith.constant 64 : i32\n%rows = tile.num_programs 1\n"
+                   "%columns = " +
+                       columns +
+                       "\n%group = arith.divsi %pid, %columns : i32\n"
+                       "%first = arith.muli %group, %c4 : i32\n"
+                       "%rest = arith.subi " +
+                       rest + " : i32\n%size = arith.minsi %rest, " + size +
+                       " : i32\n%column = arith.divsi %pid, %size : i32\n"
+                       "%start = arith.muli %column, %c64 : i32\n"
+                       "%ss = tile.splat %start : i32 -> tensor<64xi32>\n"
+                       "%i = arith.addi %ss, %r : tensor<64xi32>\n"
+                       "%x = arith.remsi %i, %ms : tensor<64xi32>",
+                   kTile)
+        .run;
+  };
+  const std::string known = "tile.num_programs 2", unknown = "arith.addi %n, %c4 : i32";
+  EXPECT_EQ(runOf(known, "%rows, %first", "%c4"), 16);
+  // The group is negative where the number of columns is, and other differences may be.
+  EXPECT_EQ(runOf(unknown, "%rows, %first", "%c4"), 1);
+  EXPECT_EQ(runOf(known, "%rows, %first", "%c64"), 1);
+  EXPECT_EQ(runOf(known, "%n, %first", "%c4"), 1);
+  EXPECT_EQ(runOf(known, "%rows, %columns", "%c4"), 1);
+}
+
+TEST(Alignment, WhatIsLeftOfAQuotientIsNotNegative) {
+  auto runOf = [&](const std::string &whole) {
+    return factsOf("%pid = tile.program_id 0\n%c64 = arith.constant 64 : i32\n"
+                   "%q = arith.divsi %pid, %n : i32\n%whole = arith.muli " +
+                       whole +
+                       " : i32\n%rest = arith.subi %pid, %whole : i32\n"
+                       "%start = arith.muli %rest, %c64 : i32\n"
+                       "%ss = tile.splat %start : i32 -> tensor<64xi32>\n"
+                       "%i = arith.addi %ss, %r : tensor<64xi32>\n"
+                       "%x = arith.remsi %i, %ms : tensor<64xi32>",
+                   kTile)
+        .run;
+  };
+  EXPECT_EQ(runOf("%q, %n"), 16);
+  EXPECT_EQ(runOf("%n, %q"), 16);
+  EXPECT_EQ(runOf("%q, %m"), 1);
+}
+
+TEST(Alignment, NumbersOfProgramsThatAreNotNegative) {
+  auto runOf = [&](const std::string &program) {
+    return factsOf("%pid = tile.program_id 0\n%np = tile.num_programs 0\n"
+                   "%others = tile.num_programs 1\n%c1 = arith.constant 1 : i32\n"
+                   "%c64 = arith.constant 64 : i32\n" +
+                       program +
+                       "\n%start = arith.muli %own, %c64 : i32\n"
+                       "%ss = tile.splat %start : i32 -> tensor<64xi32>\n"
+                       "%i = arith.addi %ss, %r : tensor<64xi32>\n"
+                       "%x = arith.remsi %i, %ms : tensor<64xi32>",
+                   kTile)
+        .run;
+  };
+  const std::string last = "%last = arith.subi %np, %c1 : i32\n";
+  EXPECT_EQ(runOf(last + "%own = arith.subi %last, %pid : i32"), 16);
+  EXPECT_EQ(runOf(last + "%own = arith.subi %others, %pid : i32"), 1);
+  EXPECT_EQ(runOf(last + "%own = arith.subi %last, %others : i32"), 1);
+  const std::string sum = last + "%sum = arith.addi %pid, %last : i32\n";
+  EXPECT_EQ(runOf(sum + "%own = arith.divsi %sum, %np : i32"), 16);
+  EXPECT_EQ(runOf(sum + "%own = arith.divsi %sum, %others : i32"), 1);
+  EXPECT_EQ(runOf("%sum = arith.addi %n, %c64 : i32\n%own = arith.divsi %sum, %np : i32"), 1);
+}
+
+TEST(Alignment, LoopsThatTestAConditionKeepWhatTheirStepsKeep) {
+  auto runOf = [&](const std::string &step) {
+    return factsOf("%pid = tile.program_id 0\n%np = tile.num_programs 0\n"
+                   "%z = arith.constant dense<0> : tensor<64xi32>\n"
+                   "%c64 = arith.constant 64 : i32\n"
+                   "%w:2 = scf.while (%t = %pid, %a = %z) : (i32, tensor<64xi32>) -> (i32, "
+                   "tensor<64xi32>) {\n"
+                   "%more = arith.cmpi slt, %t, %n : i32\n"
+                   "scf.condition(%more) %t, %a : i32, tensor<64xi32>\n} do {\n"
+                   "^bb0(%t: i32, %a: tensor<64xi32>):\n"
+                   "%start = arith.muli %t, %c64 : i32\n"
+                   "%ss = tile.splat %start : i32 -> tensor<64xi32>\n"
+                   "%i = arith.addi %ss, %r : tensor<64xi32>\n"
+                   "%b = arith.remsi %i, %ms : tensor<64xi32>\n"
+                   "%u = " +
+                       step +
+                       " : i32\nscf.yield %u, %b : i32, tensor<64xi32>\n}\n"
+                       "%one = arith.constant dense<1> : tensor<64xi32>\n"
+                       "%start2 = arith.muli %w#0, %c64 : i32\n"
+                       "%s2 = tile.splat %start2 : i32 -> tensor<64xi32>\n"
+                       "%i2 = arith.addi %s2, %r : tensor<64xi32>\n"
+                       "%x = arith.remsi %i2, %ms : tensor<64xi32>",
+                   kTile)
+        .run;
+  };
+  EXPECT_EQ(runOf("arith.addi %t, %np"), 16);
+  EXPECT_EQ(runOf("arith.subi %t, %np"), 1);
+  EXPECT_EQ(runOf("arith.addi %t, %n"), 1);
+}
+
+TEST(Alignment, ProductsThatAreMeantToWrapHaveNoSign) {
+  auto runOf = [&](const std::string &factor) {
+    return factsOf("%pid = tile.program_id 0\n%f = arith.constant " + factor +
+                       " : i32\n%start = arith.muli %pid, %f : i32\n"
+                       "%ss = tile.splat %start : i32 -> tensor<64xi32>\n"
+                       "%i = arith.addi %ss, %r : tensor<64xi32>\n"
+                       "%x = arith.remsi %i, %ms : tensor<64xi32>",
+                   kTile)
+        .run;
+  };
+  EXPECT_EQ(runOf("1024"), 16);
+  EXPECT_EQ(runOf("1103515248"), 1);
 }
 
 TEST(Alignment, CarriedSumKeepsTheDivisibilityOfItsSteps) {

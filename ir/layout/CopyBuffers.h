@@ -1,0 +1,14 @@
+// Buffers in shared memory for tiles that the machine copies there in wide pieces.
+#ifndef IR_LAYOUT_COPYBUFFERS_H
+#define IR_LAYOUT_COPYBUFFERS_H
+#include "ir/layout/LinearLayout.h"
+
+namespace tw {
+
+/// A buffer in which the first registers of `from`, neighbours in global memory, stay neighbours:
+/// 16 bytes of them or as many as there are. Of such buffers the one that costs least to write, and
+/// to read as `to`.
+LinearLayout copyBuffer(const LinearLayout &from, const LinearLayout &to, unsigned elementBytes);
+
+} // namespace tw
+#endif

@@ -1,0 +1,12 @@
+// Names of facts about a kernel's arguments that only some passes read.
+#ifndef IR_TILE_ARGUMENTFACTS_H
+#define IR_TILE_ARGUMENTFACTS_H
+#include "llvm/ADT/StringRef.h"
+
+namespace tw::tile {
+
+/// Unit: this integer is at least 0 as a signed number.
+inline constexpr llvm::StringLiteral kArgNonNegative = "tile.non_negative";
+
+} // namespace tw::tile
+#endif
