@@ -203,7 +203,10 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
 
 static void coalesce(FunctionOpInterface function, Threads threads, unsigned vectorBits) {
   std::vector<Access> accesses = accessesOf(function, vectorBits);
-  bool hasProducts = function->walk([](MmaOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  auto stopAtProduct = [](Operation *op) {
+    return isa<MmaOp, tile::DotOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  bool hasProducts = function->walk(stopAtProduct).wasInterrupted();
   std::map<Group, GroupSpread> spreads = spreadsOf(accesses, threads, hasProducts);
   std::map<std::vector<int64_t>, unsigned> axes = foldedAxes(function);
   for (const Access &access : accesses) {

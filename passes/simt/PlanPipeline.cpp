@@ -187,18 +187,21 @@ static bool isZero(Value other) {
   return matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
 }
 
-/// The type as which a product reads the tile: the buffer suits the first one.
-static Type readTypeOf(LoadOp load) {
-  Type type = load.getType();
+/// The types as which the tile is read.
+static SmallVector<Type> readTypesOf(LoadOp load) {
+  llvm::SetVector<Type> types;
   for (OpOperand &use : load->getUses()) {
     Operation *user = use.getOwner();
     if (isa<ConvertLayoutOp>(user))
-      type = user->getResult(0).getType();
-    if (auto dot = dyn_cast<tile::DotOp>(user); dot && use.getOperandNumber() < 2)
-      type = withLayout(type, dotOperandReads(layoutOf(dot.getType()), tile::shapeOf(type),
-                                              /*isRight=*/use.getOperandNumber() == 1));
+      types.insert(user->getResult(0).getType());
+    else if (auto dot = dyn_cast<tile::DotOp>(user); dot && use.getOperandNumber() < 2)
+      types.insert(withLayout(
+          load.getType(), dotOperandReads(layoutOf(dot.getType()), tile::shapeOf(load.getType()),
+                                          /*isRight=*/use.getOperandNumber() == 1)));
+    else
+      types.insert(load.getType());
   }
-  return type;
+  return types.takeVector();
 }
 
 std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
@@ -207,7 +210,7 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
                                        : obstacleTo(load);
   if (!obstacle.empty())
     return std::nullopt;
-  LinearLayout layout = staging.bufferLayout(load.getType(), readTypeOf(load));
+  LinearLayout layout = staging.bufferLayout(load.getType(), readTypesOf(load));
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
                                                 LayoutAttr::get(load.getContext(), layout))};

@@ -6,6 +6,7 @@
 #include "ir/layout/MatrixAccess.h"
 #include "ir/target/TargetDesc.h"
 #include "passes/simt/lowering/LaneExchange.h"
+#include <vector>
 
 using namespace mlir;
 using namespace tw;
@@ -52,7 +53,52 @@ LinearLayout Staging::conversionLayout(Type from, Type to) const {
   return conflictFreeLayout(layoutOf(from), layoutOf(to), bytes);
 }
 
-LinearLayout Staging::bufferLayout(Type from, Type to) const {
+/// What a warp pays for reading a tile from a buffer: the transfers of its accesses, and their
+/// issue.
+static double readCost(const LinearLayout &registers, const LinearLayout &buffer, unsigned bytes,
+                       bool loadsMatrices) {
+  static constexpr unsigned kAccessBytes = 16, kTransferBytes = 128, kWordBytes = 4;
+  if (loadsMatrices)
+    if (std::optional<MatrixAccess> access = matrixAccess(registers, buffer, bytes)) {
+      unsigned rowBits = llvm::Log2_32(kMatrixRowBytes / bytes);
+      LinearLayout::Bases row(access->rows.bases(Place::Register).take_front(rowBits));
+      double conflicts = bankConflicts(access->rows.withPlace(Place::Register, row), buffer, bytes);
+      double matrices = registers.size(Place::Register) * bytes / double(kWordBytes);
+      return matrices * (conflicts + 1.0 / access->numMatrices);
+    }
+  unsigned vector = sharedAccess(registers, buffer, std::max(1u, kAccessBytes / bytes)).vector;
+  double transfers = std::max(1u, registers.size(Place::Lane) * vector * bytes / kTransferBytes);
+  return registers.size(Place::Register) / vector *
+         (transfers * bankConflicts(registers, buffer, bytes) + 1);
+}
+
+/// Where readers disagree: the 16 bytes of rows that no exchange reaches yet change places as well,
+/// if that helps.
+static LinearLayout withMoreExchanges(LinearLayout buffer, unsigned bytes,
+                                      function_ref<double(const LinearLayout &)> costOf) {
+  static constexpr unsigned kExchangedBytes = 16, kLineBytes = 128;
+  unsigned first = llvm::Log2_32(std::max(1u, kExchangedBytes / bytes));
+  unsigned last = llvm::Log2_32(kLineBytes / bytes);
+  // As many rows as there are places in a line.
+  unsigned end = std::min(2 * last - first, buffer.numBits(Place::Offset));
+  for (unsigned bit = last; bit < end; ++bit) {
+    LinearLayout::Bases offsets(buffer.bases(Place::Offset));
+    uint32_t row = offsets[bit];
+    LinearLayout best = buffer;
+    for (unsigned pieces = 1; pieces < 1u << (last - first); ++pieces) {
+      offsets[bit] = row;
+      for (unsigned piece = 0; piece < last - first; ++piece)
+        offsets[bit] ^= pieces >> piece & 1 ? buffer.bases(Place::Offset)[first + piece] : 0;
+      LinearLayout changed = buffer.withPlace(Place::Offset, offsets);
+      if (costOf(changed) < costOf(best))
+        best = changed;
+    }
+    buffer = best;
+  }
+  return buffer;
+}
+
+LinearLayout Staging::bufferLayout(Type from, ArrayRef<Type> to) const {
   static constexpr unsigned kCopyBytes = 16;
   unsigned bytes = elementBytes(elementTypeOf(from));
   // Only the first registers are neighbours in global memory.
@@ -61,10 +107,26 @@ LinearLayout Staging::bufferLayout(Type from, Type to) const {
   LinearLayout copied = layoutOf(from).withPlace(
       Place::Register,
       LinearLayout::Bases(layoutOf(from).bases(Place::Register).take_front(numBits)));
-  if (loadsMatrices)
-    if (std::optional<LinearLayout> matrices = matrixBuffer(copied, layoutOf(to), bytes))
-      return *matrices;
-  return copyBuffer(copied, layoutOf(to), bytes);
+  std::vector<LinearLayout> candidates;
+  for (Type read : to) {
+    std::optional<LinearLayout> matrices;
+    if (loadsMatrices)
+      matrices = matrixBuffer(copied, layoutOf(read), bytes);
+    candidates.push_back(matrices ? *matrices : copyBuffer(copied, layoutOf(read), bytes));
+  }
+  if (to.size() == 1)
+    return candidates.front();
+  auto costOf = [&](const LinearLayout &buffer) {
+    double cost = readCost(copied, buffer, bytes, /*loadsMatrices=*/false);
+    for (Type read : to)
+      cost += readCost(layoutOf(read), buffer, bytes, loadsMatrices);
+    return cost;
+  };
+  LinearLayout best = candidates.front();
+  for (const LinearLayout &candidate : candidates)
+    if (costOf(candidate) < costOf(best))
+      best = candidate;
+  return withMoreExchanges(best, bytes, costOf);
 }
 
 SmallVector<Value> Staging::throughShared(ValueRange values, TypeRange types, StringRef purpose,

@@ -19,8 +19,8 @@ struct Staging {
   bool loadsMatrices = false;
 
   /// The layout of a buffer that a tile in layout `from` is copied to from global memory, and read
-  /// from as `to`.
-  LinearLayout bufferLayout(mlir::Type from, mlir::Type to) const;
+  /// from as each of `to`.
+  LinearLayout bufferLayout(mlir::Type from, llvm::ArrayRef<mlir::Type> to) const;
   /// The same for a tile that registers hold; of a scalar, one element.
   LinearLayout conversionLayout(mlir::Type from, mlir::Type to) const;
 

@@ -26,6 +26,32 @@ func.func @one_buffer(%x: tensor<1024xf32, #row>, %n: i32) {
   return
 }
 
+// Two slots of a ring: in one iteration they are different memory, but one that was read in an
+// iteration is written in the next.
+// CHECK-LABEL: @slots
+func.func @slots(%x: tensor<1024xf32, #row>, %n: i32) {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %ring = simt.alloc_shared "ring" slots 2 at 0 : !buffer
+  // CHECK: scf.for
+  // CHECK: simt.barrier{{$}}
+  // CHECK-NEXT: simt.store_shared
+  // CHECK-NEXT: simt.slot
+  // CHECK-NEXT: simt.load_shared
+  // CHECK-NEXT: arith.subi
+  // CHECK-NEXT: scf.yield
+  scf.for %i = %zero to %n step %one iter_args(%slot = %zero) -> i32 : i32 {
+    %next = arith.subi %one, %slot : i32
+    %written = simt.slot %ring[%next] phase 1 : !buffer
+    simt.store_shared %x, %written : tensor<1024xf32, #row>, !buffer
+    %read = simt.slot %ring[%slot] phase 0 : !buffer
+    %y = simt.load_shared %read : !buffer -> tensor<1024xf32, #other>
+    %following = arith.subi %one, %slot : i32
+    scf.yield %following : i32
+  }
+  return
+}
+
 // Two buffers: each one's barrier also orders the other's back edge.
 // CHECK-LABEL: @two_buffers
 func.func @two_buffers(%x: tensor<1024xf32, #row>, %n: i32) {
