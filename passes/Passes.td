@@ -198,8 +198,15 @@ def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp"> {
       simt.mma %a, ...
     ```
     A loop's attribute `tile.num_stages` takes the place of the option.
+
+    `one-fewer-where-full` tries, on a copy of a module with large tiles, what the slots take beside the buffers that
+    `stage-through-shared` adds. Triton has num_stages - 1 slots on these machines (its 3.9 for 128 x 128 x 64 halves
+    and 4 stages: 98304 bytes), so what fits there fits here.
   }];
-  let options = [Option<"numStages", "num-stages", "unsigned", "3", "iterations of a loop that are in work at once">];
+  let options = [
+    Option<"numStages", "num-stages", "unsigned", "3", "iterations of a loop that are in work at once">,
+    Option<"oneFewerWhereFull", "one-fewer-where-full", "bool", "false",
+           "loops have one slot fewer where the target's shared memory has no room for all">];
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];
 }
 

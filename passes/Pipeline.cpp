@@ -44,6 +44,13 @@ void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
   pm.addPass(createLowerToLlvm());
 }
 
+void tw::addStagingPasses(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createStageThroughShared());
+  pm.addPass(createCSEPass());
+  pm.addPass(createReloadOperands());
+}
+
 void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps, unsigned numStages) {
   addLoopSplitting(pm, /*ofProducts=*/true);
   // To laid-out.
@@ -60,11 +67,9 @@ void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps, unsigned numStages)
   // To scheduled.
   PipelineLoopsOptions pipeline;
   pipeline.numStages = numStages;
+  pipeline.oneFewerWhereFull = true;
   pm.addPass(createPipelineLoops(pipeline));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createStageThroughShared());
-  pm.addPass(createCSEPass());
-  pm.addPass(createReloadOperands());
+  addStagingPasses(pm);
   pm.addPass(createAllocateShared());
   pm.addPass(createInsertBarriers());
   // To lowered.

@@ -28,6 +28,9 @@ void addSimdPasses(mlir::OpPassManager &pm, const SimdMachine &machine);
 /// `simt.kernel` and the module attributes of ir/simt/Simt.h.
 void addSimtPasses(mlir::OpPassManager &pm, unsigned numWarps, unsigned numStages);
 
+/// Of these, what makes the buffers in shared memory that pipelined loops have beside their slots.
+void addStagingPasses(mlir::OpPassManager &pm);
+
 /// Registers all passes by name for tile-opt.
 void registerPasses();
 

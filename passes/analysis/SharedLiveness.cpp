@@ -88,3 +88,10 @@ SharedPeak tw::findPeak(const std::vector<LiveBuffer> &buffers) {
   }
   return peak;
 }
+
+std::vector<LiveBuffer> tw::withSlots(std::vector<LiveBuffer> buffers, uint64_t mostSlots) {
+  for (LiveBuffer &buffer : buffers)
+    if (uint64_t slots = buffer.alloc.getSlots().value_or(1); slots > mostSlots)
+      buffer.bytes = buffer.bytes / slots * mostSlots;
+  return buffers;
+}

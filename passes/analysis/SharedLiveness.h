@@ -33,6 +33,8 @@ struct SharedPeak {
 SharedPeak findPeak(const std::vector<LiveBuffer> &buffers);
 /// The bytes that allocate-shared needs for them.
 uint64_t packedBytes(const std::vector<LiveBuffer> &buffers);
+/// The buffers as they are when none has more slots than that.
+std::vector<LiveBuffer> withSlots(std::vector<LiveBuffer> buffers, uint64_t mostSlots);
 
 } // namespace tw
 #endif

@@ -94,26 +94,19 @@ static std::string describe(const LiveBuffer &buffer) {
   return text + ", " + std::to_string(buffer.bytes) + " bytes";
 }
 
-/// The buffers as they are when loops have at most `numStages` iterations in work.
-static std::vector<LiveBuffer> withStages(std::vector<LiveBuffer> buffers, uint64_t numStages) {
-  for (LiveBuffer &buffer : buffers)
-    if (uint64_t slots = buffer.alloc.getSlots().value_or(1); slots > numStages)
-      buffer.bytes = buffer.bytes / slots * numStages;
-  return buffers;
-}
-
 uint64_t tw::packedBytes(const std::vector<LiveBuffer> &buffers) {
   return endOf(buffers, packBuffers(buffers, std::vector<bool>(buffers.size(), false)));
 }
 
-/// The most iterations, at least two, that loops can have in work; 0 where that does not help.
+/// The largest num_stages below this one that fits: loops make do with one slot fewer where memory
+/// is short. 0 where that does not help.
 static uint64_t mostStages(const std::vector<LiveBuffer> &buffers, uint64_t limit) {
-  uint64_t slots = 0;
+  uint64_t present = 0;
   for (LiveBuffer buffer : buffers)
-    slots = std::max<uint64_t>(slots, buffer.alloc.getSlots().value_or(1));
-  for (uint64_t numStages = slots; numStages-- > 2;)
-    if (packedBytes(withStages(buffers, numStages)) <= limit)
-      return numStages;
+    present = std::max<uint64_t>(present, buffer.alloc.getSlots().value_or(1));
+  for (uint64_t slots = present; slots-- > 1;)
+    if (packedBytes(withSlots(buffers, slots)) <= limit)
+      return std::min(slots + 1, present - 1);
   return 0;
 }
 
@@ -123,7 +116,7 @@ static uint64_t leastUnpipelined(const std::vector<LiveBuffer> &buffers) {
   std::vector<LiveBuffer> others = buffers;
   llvm::erase_if(others, [](LiveBuffer &buffer) { return buffer.alloc.getSlots().has_value(); });
   uint64_t least = packedBytes(others);
-  for (const LiveBuffer &buffer : withStages(buffers, 1))
+  for (const LiveBuffer &buffer : withSlots(buffers, 1))
     least = std::max(least, buffer.bytes);
   return least;
 }
@@ -180,7 +173,7 @@ static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const Shared
   if (!isPipelined || least <= limit) {
     advice += adviseTiles(buffers, peak, bytes, limit);
   } else {
-    std::vector<LiveBuffer> fewest = withStages(buffers, 1);
+    std::vector<LiveBuffer> fewest = withSlots(buffers, 1);
     SharedPeak lowest = findPeak(fewest);
     advice += "even num_stages=1 needs at least " + std::to_string(least) + " bytes, for " +
               describe(fewest, lowest.buffers) + "; " +

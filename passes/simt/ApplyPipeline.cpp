@@ -374,7 +374,7 @@ void Rewriter::run() {
   AsyncWaitOp::create(builder, loc, 0);
   next.emitRemark("[TW0356] pipelined: the copies of ")
       << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads") << " run "
-      << distance() << " iterations ahead";
+      << distance() << (distance() == 1 ? " iteration ahead" : " iterations ahead");
   loop.erase();
 }
 

@@ -1,5 +1,6 @@
 // Large tiles go through shared memory in parts, one after the other through the same bytes: halves
 // that every thread has in different registers, before and after.
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/SharedStaging.h"
@@ -138,5 +139,8 @@ Value Staging::inParts(Value tile, Type type, StringRef purpose, uint64_t mostBy
 }
 
 uint64_t tw::simt::mostBytesOfPart(ModuleOp module) {
-  return std::max(kWholeBytes, bytesOfLargestPipeline(module));
+  // Half of the memory is for others, whatever loops take.
+  TargetAttr target = targetOf(module);
+  uint64_t most = target ? target.getSharedBytes() / 2 : UINT64_MAX;
+  return std::max(kWholeBytes, std::min(most, bytesOfLargestPipeline(module)));
 }

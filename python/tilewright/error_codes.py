@@ -451,9 +451,10 @@ PAGES: dict[str, Page] = {
     "TW0311": Page(
         "more shared memory than a program may have",
         "Tiles that move between warps, and tiles that loops copy ahead (num_stages slots of each), go "
-        "through shared memory, and the buffers that live at the same time do not fit. The report "
+        "through shared memory, and the buffers that live at the same time do not fit. Where "
+        "num_stages - 1 slots do, these are used, with a remark. The report "
         "names each with its size, and the largest num_stages or the smaller tiles that fit.",
-        "tw.trans(tile)  # of 512 x 512 float32 elements",
+        "tw.gather(tile, indices, 0)  # of 512 x 512 float32 elements",
         "Use smaller tiles, or fewer stages.",
     ),
     "TW0312": Page(
@@ -537,7 +538,8 @@ PAGES: dict[str, Page] = {
         "ahead. A load stays in its iteration where its address or mask is computed from a product, "
         "from the result of a branch or from data that crosses between warps, where the loop may write "
         "what it reads or waits for others, where masked elements are not 0, or where the pieces "
-        "that can be copied are smaller than 4 bytes: the remark says which it is.",
+        "that can be copied are smaller than 4 bytes: the remark says which it is. Loops have one "
+        "slot and one iteration fewer where shared memory has no room for num_stages.",
         "tw.load(p, mask=m, other=1.0)  # an operand of tw.dot in a loop",
         "Use aligned arrays, other=0, and num_stages=1 where nothing is to run ahead.",
     ),

@@ -318,3 +318,31 @@ def test_a_tile_goes_through_shared_memory_in_parts(rng: np.random.Generator) ->
         assert not tw.simulation.last_report("sim:sm_86").findings
     np.testing.assert_allclose(c, a.astype(np.float64) @ b, atol=1e-4)
     assert kernel.shared == 3 * 2 * 256 * 32 * 2 < LIMITS["sm_86"] < c.nbytes
+
+
+# (tile, warps, num_stages, the architecture whose memory holds num_stages - 1 slots, but no more).
+SHORT_BY_ONE_SLOT = [
+    ((128, 256, 64), 8, 3, "sm_120"), ((128, 128, 64), 4, 4, "sm_86"), ((16, 256, 128), 4, 3, "sm_80"),
+    ((128, 256, 64), 8, 4, "sm_80"), ((128, 128, 128), 8, 2, "sm_86"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tile", "warps", "stages", "arch"), SHORT_BY_ONE_SLOT)
+def test_settings_that_fit_triton_fit(
+    tile: tuple[int, int, int], warps: int, stages: int, arch: str, rng: np.random.Generator
+) -> None:
+    (BM, BN, BK), K = tile, 4 * tile[2]
+    a, b = normal(rng, BM, K, dtype=np.float16), normal(rng, K, BN, dtype=np.float16)
+    c = poisoned(BM, BN, dtype=np.float32)
+    device = f"sim:{arch}"
+    with tw.device(device):
+        kernel = matmul_to_floats[(1, 1)](
+            a, b, c, BM, BN, K, BM=BM, BN=BN, BK=BK, num_warps=warps, num_stages=stages
+        )
+        assert not tw.simulation.last_report(device).findings
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b, atol=1e-3)
+    slot = 2 * BK * (BM + BN)
+    assert (stages - 1) * slot <= LIMITS[arch] < stages * slot
+    assert kernel.shared <= LIMITS[arch]
+    (remark,) = (r["message"] for r in kernel.remarks if f"num_stages={stages}" in r["message"])
+    assert remark.endswith(f"the loop is compiled as for {stages - 1}")

@@ -1,0 +1,67 @@
+// Where the slots of a loop do not fit in shared memory, but one fewer do, the loop has one fewer.
+// RUN: tile-opt --pipeline-loops="num-stages=3 one-fewer-where-full=true" --split-input-file --verify-diagnostics %s | FileCheck %s
+
+#copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+#a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#short = #tile.target<warp_size = 32, shared_bytes = 2560, registers = 255, max_warps = 32, vector_bits = 128, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+!row = tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+!rows = tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+
+module attributes {tile.target = #short, simt.num_warps = 2 : i32} {
+// A slot has 1024 bytes.
+// CHECK-LABEL: @two_slots
+// CHECK: simt.alloc_shared "load of line {{[0-9]+}}" slots 2
+func.func @two_slots(%b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32, %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}) -> tensor<32x8xf32, #c> {
+  %one = arith.constant 1 : i32
+  %columns = tile.arange 0 to 16 : !row
+  %row = tile.expand_dims %columns axis 0 : !row -> !rows
+  %offsets = tile.broadcast %row : !rows -> tensor<32x16xi32, #copy>
+  %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %pointers = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+  // expected-remark @below {{no room for num_stages=3: the loop is compiled as for 2}}
+  // expected-remark @below {{pipelined: the copies of 1 load run 1 iteration ahead}}
+  %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
+    %t = tile.load %pointers : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    scf.yield %p : tensor<32x8xf32, #c>
+  }
+  return %r : tensor<32x8xf32, #c>
+}
+}
+
+// -----
+
+#copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
+#a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
+#c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
+#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#shorter = #tile.target<warp_size = 32, shared_bytes = 1536, registers = 255, max_warps = 32, vector_bits = 128, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+!row = tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
+!rows = tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
+
+module attributes {tile.target = #shorter, simt.num_warps = 2 : i32} {
+// Two do not fit either: allocate-shared will say what does.
+// CHECK-LABEL: @none_fit
+// CHECK: simt.alloc_shared "load of line {{[0-9]+}}" slots 3
+func.func @none_fit(%b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lower: i32, %upper: i32, %x: !tile.ptr<f16> {tile.divisibility = 16 : i64}) -> tensor<32x8xf32, #c> {
+  %one = arith.constant 1 : i32
+  %columns = tile.arange 0 to 16 : !row
+  %row = tile.expand_dims %columns axis 0 : !row -> !rows
+  %offsets = tile.broadcast %row : !rows -> tensor<32x16xi32, #copy>
+  %start = tile.splat %x : !tile.ptr<f16> -> tensor<32x16x!tile.ptr<f16>, #copy>
+  %pointers = tile.addptr %start, %offsets : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
+  // expected-remark @below {{pipelined: the copies of 1 load run 2 iterations ahead}}
+  %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
+    %t = tile.load %pointers : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
+    %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
+    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    scf.yield %p : tensor<32x8xf32, #c>
+  }
+  return %r : tensor<32x8xf32, #c>
+}
+}
