@@ -98,10 +98,10 @@ bool tw::isGroupSize(Operation *minimum, const Alignment &alignment) {
   for (unsigned side : {0u, 1u}) {
     Value size = minimum->getOperand(side);
     auto rest = minimum->getOperand(1 - side).getDefiningOp<arith::SubIOp>();
-    if (!rest || !alignment.of(size).isNonNegative || !alignment.of(rest.getLhs()).isNonNegative)
+    if (!rest || !alignment.of(size).isNonNegative)
       continue;
     Value group = factorBeside(rest.getRhs(), size, alignment);
-    if (group && isQuotient(group) && alignment.of(group).isNonNegative)
+    if (group && isQuotient(group))
       return true;
   }
   return false;

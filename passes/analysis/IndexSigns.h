@@ -14,8 +14,8 @@ bool isRoundedUpQuotient(mlir::Operation *quotient, const Alignment &alignment);
 /// Of numbers from 0: x - x % n and x - x / n * n; and programs counted from the last one.
 bool isDifferenceNonNegative(mlir::Operation *difference, const Alignment &alignment);
 /// Whether a minimum is the size of a group of rows of programs: min(rows - group * size, size),
-/// where group is a quotient of a program's number. It is negative only in programs behind the last
-/// row, which no grid has: like a sum that overflows, that is taken not to happen.
+/// where group is a quotient. It is negative only in programs behind the last row, which no grid
+/// has: like a sum that overflows, that is taken not to happen.
 bool isGroupSize(mlir::Operation *minimum, const Alignment &alignment);
 
 /// Constants up to this are sizes of tiles and distances between rows; products with larger ones

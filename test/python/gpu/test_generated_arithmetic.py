@@ -94,11 +94,13 @@ def test_rows_that_begin_again_cost_nothing_in_the_loop(tmp_path: Path) -> None:
     assert abs(counts[0] - counts[1]) <= 4, counts
 
 
-def test_nothing_is_assumed_of_a_sign_that_is_not_known() -> None:
-    product = compiled(kernels.tutorial_matmul, PRODUCT, TILES | GROUPS)
-    # Columns of a negative number are no runs; rows of A are read along k.
-    assert copies(product) == {16: 16}
-    assert copies(compiled(kernels.tutorial_matmul, with_sign(PRODUCT), TILES | GROUPS)) == {16: 32}
+def test_a_signature_without_signs() -> None:
+    """The groups of programs tell that columns are not negative; of rows nothing is known then."""
+    assert copies(compiled(kernels.tutorial_matmul, PRODUCT, TILES | GROUPS)) == {16: 32}
+    by_rows = PRODUCT.replace("i32:16 i32:1 i32:16 i32:1", "i32:1 i32:16 i32:16 i32:1", 1)
+    # Rows of a negative number are no runs: where A is read along them, only B is copied.
+    assert copies(compiled(kernels.tutorial_matmul, by_rows, TILES | GROUPS)) == {16: 16}
+    assert copies(compiled(kernels.tutorial_matmul, with_sign(by_rows), TILES | GROUPS)) == {16: 32}
 
 
 def test_a_launch_knows_the_sign(rng: np.random.Generator) -> None:
@@ -160,7 +162,7 @@ def ulps(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("device", ["cpu", "sim:sm_80"])
 def test_exponentials_of_differences(device: str, rng: np.random.Generator) -> None:
-    x = (rng.standard_normal((16, 256)) * 12).astype(np.float32)
+    x = (rng.standard_normal((16, 256)) * 8).astype(np.float32)  # results are normal
     scale = np.float32(0.37)
     peaks = x.max(1)
     out, fused = np.full_like(x, np.nan), np.full_like(x, np.nan)
