@@ -29,6 +29,13 @@ static bool mayWrap(scf::ForOp loop) {
   return loop.getUnsignedCmp() ? upper.ugt(highest) : upper.sgt(highest);
 }
 
+/// Whether the next counter less the upper bound is an integer of the type, for a counter below it.
+static bool distanceFits(scf::ForOp loop) {
+  APInt lower;
+  return !loop.getUnsignedCmp() && matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) &&
+         !lower.isNegative();
+}
+
 /// upper - step, or the smallest integer where that is none: a counter below it has a next one.
 static Value lastOf(scf::ForOp loop, CmpIPredicate isLess, OpBuilder &b) {
   Location loc = loop.getLoc();
@@ -41,9 +48,21 @@ static Value lastOf(scf::ForOp loop, CmpIPredicate isLess, OpBuilder &b) {
   return arith::SelectOp::create(b, loc, isNear, lowest, last);
 }
 
+/// Whether there is an iteration with the counter `next`. From a constant on that is not negative,
+/// by the sign of next - upper: assemblers of GPUs unroll loops that test the next counter, and not
+/// those that test the present one; it is as many instructions as a comparison with upper.
+static Value hasNext(scf::ForOp loop, Value counter, Value next, Value last, OpBuilder &b) {
+  Location loc = loop.getLoc();
+  CmpIPredicate isLess = loop.getUnsignedCmp() ? CmpIPredicate::ult : CmpIPredicate::slt;
+  if (last)
+    return arith::CmpIOp::create(b, loc, isLess, counter, last);
+  Value distance = arith::SubIOp::create(b, loc, next, loop.getUpperBound());
+  Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(counter.getType(), 0));
+  return arith::CmpIOp::create(b, loc, isLess, distance, zero);
+}
+
 namespace {
-/// The loop's body, entered where there is a first iteration, and repeated where the counter is
-/// below upper - step: as many instructions as the sum compared with the upper bound.
+/// The loop's body, entered where there is a first iteration, and repeated where there is a next.
 struct LowerCountedLoop : OpRewritePattern<scf::ForOp> {
   LowerCountedLoop(MLIRContext *context) : OpRewritePattern(context, /*benefit=*/2) {}
 
@@ -62,7 +81,7 @@ struct LowerCountedLoop : OpRewritePattern<scf::ForOp> {
     Block *first = loop.getBody(), *last = &loop.getRegion().back();
     rewriter.inlineRegionBefore(loop.getRegion(), end);
     rewriter.setInsertionPointToEnd(before);
-    Value bound = lastOf(loop, isLess, rewriter);
+    Value bound = distanceFits(loop) ? Value() : lastOf(loop, isLess, rewriter);
     Value enters =
         arith::CmpIOp::create(rewriter, loc, isLess, loop.getLowerBound(), loop.getUpperBound());
     SmallVector<Value> entry = {loop.getLowerBound()};
@@ -72,10 +91,11 @@ struct LowerCountedLoop : OpRewritePattern<scf::ForOp> {
     Operation *yield = last->getTerminator();
     rewriter.setInsertionPointToEnd(last);
     Value counter = first->getArgument(0);
-    Value repeats = arith::CmpIOp::create(rewriter, loc, isLess, counter, bound);
-    SmallVector<Value> next = {arith::AddIOp::create(rewriter, loc, counter, loop.getStep())};
-    llvm::append_range(next, yield->getOperands());
-    cf::CondBranchOp::create(rewriter, loc, repeats, first, next, end, yield->getOperands());
+    Value next = arith::AddIOp::create(rewriter, loc, counter, loop.getStep());
+    Value repeats = hasNext(loop, counter, next, bound, rewriter);
+    SmallVector<Value> carried = {next};
+    llvm::append_range(carried, yield->getOperands());
+    cf::CondBranchOp::create(rewriter, loc, repeats, first, carried, end, yield->getOperands());
     rewriter.eraseOp(yield);
     rewriter.replaceOp(loop, end->getArguments());
     return success();

@@ -11,8 +11,8 @@
 // CHECK: llvm.cond_br %{{.*}}, ^[[BODY:.*]](%arg0, %{{.*}} : i32, i32), ^[[END:.*]](%{{.*}} : i32)
 // CHECK: ^[[BODY]](%[[I:.*]]: i32, %[[SUM:.*]]: i32):
 // CHECK: %[[TOTAL:.*]] = llvm.add %[[SUM]], %[[I]]
-// CHECK: %[[REPEATS:.*]] = llvm.icmp "slt" %[[I]], %[[LAST]]
 // CHECK: %[[NEXT:.*]] = llvm.add %[[I]], %[[STEP]]
+// CHECK: %[[REPEATS:.*]] = llvm.icmp "slt" %[[I]], %[[LAST]]
 // CHECK: llvm.cond_br %[[REPEATS]], ^[[BODY]](%[[NEXT]], %[[TOTAL]] : i32, i32), ^[[END]](%[[TOTAL]] : i32)
 llvm.func @signed(%lower: i32, %upper: i32, %step: i32) -> i32 {
   %zero = arith.constant 0 : i32
@@ -66,6 +66,24 @@ llvm.func @no_room(%lower: i32) {
   %far = arith.constant 2147483633 : i32
   %sixteen = arith.constant 16 : i32
   scf.for %i = %lower to %far step %sixteen : i32 {
+    llvm.call @use(%i) : (i32) -> ()
+  }
+  llvm.return
+}
+llvm.func @use(i32)
+
+// -----
+
+// From a constant that is not negative, the next counter less the upper bound is always a number.
+// CHECK-LABEL: @from_zero
+// CHECK-SAME: %[[UPPER:.*]]: i32, %[[STEP:.*]]: i32
+// CHECK-NOT: llvm.select
+// CHECK: %[[NEXT:.*]] = llvm.add %{{.*}}, %[[STEP]]
+// CHECK: %[[DISTANCE:.*]] = llvm.sub %[[NEXT]], %[[UPPER]]
+// CHECK: llvm.icmp "slt" %[[DISTANCE]]
+llvm.func @from_zero(%upper: i32, %step: i32) {
+  %zero = arith.constant 0 : i32
+  scf.for %i = %zero to %upper step %step : i32 {
     llvm.call @use(%i) : (i32) -> ()
   }
   llvm.return

@@ -156,6 +156,16 @@ def test_results_are_converted_in_pairs(dtype: str, tmp_path: Path) -> None:
     assert last["F2FP"] == 1024 // 128 // 2
 
 
+def test_loops_over_rows_are_unrolled(tmp_path: Path) -> None:
+    """The assembler unrolls loops whose end it understands: four loads are under way at once."""
+    arrays = f"{HALF} {HALF} {HALF} {HALF} *fp32:16 *fp32:16 i32:16 i32:16 fp32".split()
+    names = [p.name for p in sass_kernels.layer_norm.parameters][:-1]
+    kernel = sass_kernels.layer_norm.compile(
+        dict(zip(names, arrays, strict=True)), {"BLOCK": 1024}, device="nvidia:sm_80"
+    )
+    assert [loop["LDG"] for loop in loops_of(kernel, tmp_path)] == [4, 4, 3]
+
+
 def ulps(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
     return np.abs(actual.astype(np.float64) / expected - 1) * 2.0**23
 
