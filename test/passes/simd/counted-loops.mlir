@@ -28,8 +28,8 @@ llvm.func @signed(%lower: i32, %upper: i32, %step: i32) -> i32 {
 // CHECK-LABEL: @unsigned
 // CHECK: llvm.icmp "ult"
 // CHECK: llvm.icmp "ult"
-// CHECK: llvm.icmp "ult"
 // CHECK: llvm.add
+// CHECK: llvm.icmp "ult"
 llvm.func @unsigned(%lower: i32, %upper: i32, %step: i32) {
   scf.for unsigned %i = %lower to %upper step %step : i32 {
     llvm.call @use(%i) : (i32) -> ()
