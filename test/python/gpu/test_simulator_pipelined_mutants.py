@@ -107,6 +107,8 @@ def test_seeded_bugs_of_pipelines_are_found_at_their_lines(mutant: Mutant, tmp_p
         else:
             assert not found, f"{completion}, {schedule}: {seen}"
             assert run.numbers != right_numbers(mutant.golden)
+    if "uninit-register" in mutant.kinds:
+        return  # the numbers follow from what the register held before
     eager = simulate(mutant.golden, path, "early", "rr", "--no-races")
     assert (eager.numbers == right_numbers(mutant.golden)) == mutant.right_when_eager
 
