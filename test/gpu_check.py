@@ -27,7 +27,8 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What the portable archive has not: a compiler's tools, and the sources that a test reads.
 NEEDS_THE_TREE = (
     *("test_readme", "test_errors_host", "test_capture_language", "test_compiler_pages"),
-    *("gpu/test_simulator_command", "gpu/test_simulator_mutants", "test_portable"),
+    *("gpu/test_simulator_command", "gpu/test_simulator_mutants"),
+    *("gpu/test_simulator_pipelined_mutants", "test_portable"),
 )
 WITHOUT_GPU = (
     *("test_cuda_driver.py", "test_cuda_launch.py", "test_cuda_execution.py"),

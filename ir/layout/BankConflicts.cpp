@@ -217,17 +217,15 @@ LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout
   return *best;
 }
 
-/// Rows of the dimension of `neighbours`, in which 16 bytes change places by the row's number
-/// shifted by `ignoredRowBits`: addresses that cost little to compute.
-static LinearLayout swizzledRows(ArrayRef<int64_t> shape, uint32_t neighbour, unsigned elementBytes,
-                                 unsigned ignoredRowBits) {
+LinearLayout tw::swizzledRows(ArrayRef<int64_t> shape, uint32_t neighbour, unsigned elementBytes,
+                              unsigned ignoredRowBits) {
   LinearLayout whole(shape, {});
   SmallVector<int32_t> order;
   for (unsigned dim = shape.size(); dim-- > 0;)
     order.insert(whole.maskOf(dim) & neighbour ? order.begin() : order.end(), int32_t(dim));
-  unsigned rowBytes = unsigned(shape[order.front()]) * elementBytes;
+  unsigned rowBytes = std::max(kMaxAccessBytes, unsigned(shape[order.front()]) * elementBytes);
   unsigned vector = std::max(1u, kMaxAccessBytes / elementBytes);
-  unsigned phases = std::max(1u, std::min(rowBytes, kTransferBytes) / kMaxAccessBytes);
+  unsigned phases = std::min(rowBytes, kTransferBytes) / kMaxAccessBytes;
   unsigned rowsPerPhase = std::max(1u, kTransferBytes / rowBytes) << ignoredRowBits;
   return swizzledLayout(shape, order, vector, rowsPerPhase, phases);
 }

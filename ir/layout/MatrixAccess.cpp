@@ -1,5 +1,6 @@
 // Finds the rows of matrices in the bits of a layout.
 #include "ir/layout/MatrixAccess.h"
+#include "ir/layout/CopyBuffers.h"
 #include "ir/layout/XorBasis.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
@@ -119,25 +120,6 @@ std::optional<MatrixAccess> tw::matrixAccess(const LinearLayout &registers,
   return std::nullopt;
 }
 
-/// Rows along the dimension of a matrix's row, in which 16 bytes change places by the row's number:
-/// the common case, whose addresses cost least.
-static LinearLayout swizzledRows(ArrayRef<int64_t> shape, ArrayRef<uint32_t> row,
-                                 unsigned elementBytes) {
-  LinearLayout whole(shape, {});
-  SmallVector<int32_t> order;
-  for (unsigned dim = shape.size(); dim-- > 0;)
-    if (whole.maskOf(dim) & row.front())
-      order.insert(order.begin(), int32_t(dim));
-    else
-      order.push_back(int32_t(dim));
-  static constexpr int64_t kLineBytes = 128;
-  int64_t rowBytes = std::max<int64_t>(kMatrixRowBytes, shape[order.front()] * elementBytes);
-  int64_t inLine = std::min(rowBytes, kLineBytes) / kMatrixRowBytes;
-  unsigned rowsPerPhase = unsigned(std::max<int64_t>(1, kLineBytes / rowBytes));
-  return swizzledLayout(shape, order, kMatrixRowBytes / elementBytes, rowsPerPhase,
-                        unsigned(inLine));
-}
-
 /// How many of a row's elements, as a power of two, `from` writes at once; none of a row that it
 /// writes in parts where it could write other neighbours, or more of them, at once.
 static unsigned bitsWrittenAtOnce(const LinearLayout &from, ArrayRef<uint32_t> row) {
@@ -169,7 +151,7 @@ static std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const 
   LinearLayout writes =
       from.withPlace(Place::Register, LinearLayout::Bases(row.take_front(atOnce)));
   LinearLayout reads = access->rows.withPlace(Place::Register, LinearLayout::Bases(row));
-  for (const LinearLayout &buffer : {swizzledRows(to.shape(), row, elementBytes),
+  for (const LinearLayout &buffer : {swizzledRows(to.shape(), row.front(), elementBytes),
                                      conflictFreeLayout(writes, reads, elementBytes)}) {
     std::optional<MatrixAccess> chosen = matrixAccess(to, buffer, elementBytes);
     if (chosen && chosen->transposed == transposed &&

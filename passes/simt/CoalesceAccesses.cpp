@@ -203,11 +203,7 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
 
 static void coalesce(FunctionOpInterface function, Threads threads, unsigned vectorBits) {
   std::vector<Access> accesses = accessesOf(function, vectorBits);
-  auto stopAtProduct = [](Operation *op) {
-    return isa<MmaOp, tile::DotOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  bool hasProducts = function->walk(stopAtProduct).wasInterrupted();
-  std::map<Group, GroupSpread> spreads = spreadsOf(accesses, threads, hasProducts);
+  std::map<Group, GroupSpread> spreads = spreadsOf(accesses, threads, containsProduct(function));
   std::map<std::vector<int64_t>, unsigned> axes = foldedAxes(function);
   for (const Access &access : accesses) {
     Group group = groupOf(access);

@@ -179,6 +179,13 @@ bool tw::simt::feedsMma(Value tile) {
   return false;
 }
 
+bool tw::simt::containsProduct(Operation *op) {
+  auto stopAtProduct = [](Operation *inner) {
+    return isa<MmaOp, DotOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
+  };
+  return op->walk(stopAtProduct).wasInterrupted();
+}
+
 static SmallVector<int32_t> inverseOf(ArrayRef<int32_t> order) {
   SmallVector<int32_t> inverse(order.size());
   for (auto [to, from] : llvm::enumerate(order))

@@ -43,6 +43,8 @@ bool isRecomputable(mlir::Operation *op);
 /// Whether the value reaches a matrix instruction as an operand, after operations that can be
 /// recomputed.
 bool feedsMma(mlir::Value tile);
+/// Whether products of tiles are computed in the operation's regions, or by itself.
+bool containsProduct(mlir::Operation *op);
 /// All tile operands and results have one layout.
 bool isElementwise(mlir::Operation *op);
 

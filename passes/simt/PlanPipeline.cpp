@@ -5,6 +5,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/simt/AsyncCopies.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/LoopPipeline.h"
 #include "passes/simt/SharedStaging.h"
 #include "llvm/ADT/STLExtras.h"
@@ -392,13 +393,6 @@ Operation *tw::simt::firstUseOf(scf::ForOp loop, LoadOp load) {
     else
       visit(user);
   return first;
-}
-
-static bool containsProduct(Operation *op) {
-  auto stopAtProduct = [](Operation *inner) {
-    return isa<MmaOp, tile::DotOp>(inner) ? WalkResult::interrupt() : WalkResult::advance();
-  };
-  return op->walk(stopAtProduct).wasInterrupted();
 }
 
 /// Where copies run one iteration ahead only, what is needed after a product is waited for there:

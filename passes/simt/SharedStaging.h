@@ -17,6 +17,7 @@ struct Staging {
   mlir::Location loc; // of the operation being staged
   unsigned warpSize = 32, numWarps = 1;
   bool loadsMatrices = false;
+  uint64_t mostBytesOfPart = 0; // of a tile on its way through shared memory
 
   /// The layout of a buffer that a tile in layout `from` is copied to from global memory, and read
   /// from as each of `to`.
@@ -33,9 +34,8 @@ struct Staging {
                 llvm::SmallPtrSetImpl<mlir::Operation *> *stores = nullptr);
   mlir::Value throughShared(mlir::Value value, mlir::Type type, llvm::StringRef purpose,
                             llvm::SmallPtrSetImpl<mlir::Operation *> *stores = nullptr);
-  /// The same, in parts of at most so many bytes as far as registers can be told apart.
-  mlir::Value inParts(mlir::Value tile, mlir::Type type, llvm::StringRef purpose,
-                      uint64_t mostBytes);
+  /// The same, in parts of at most `mostBytesOfPart`, as far as registers can be told apart.
+  mlir::Value inParts(mlir::Value tile, mlir::Type type, llvm::StringRef purpose);
   /// The value with another layout: itself, converted within warps, or through shared memory.
   mlir::Value convert(mlir::Value value, mlir::Type type, llvm::StringRef purpose);
   /// A layout in which neighbours along `axis` are in registers first, then in lanes, then in warps

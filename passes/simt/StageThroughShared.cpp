@@ -19,8 +19,7 @@ using namespace tw::tile;
 static void stageConversion(Staging &staging, ConvertLayoutOp op) {
   if (!prefersShared(op.getSource().getType(), op.getType()))
     return;
-  uint64_t mostBytes = mostBytesOfPart(op->getParentOfType<ModuleOp>());
-  Value moved = staging.inParts(op.getSource(), op.getType(), "conversion", mostBytes);
+  Value moved = staging.inParts(op.getSource(), op.getType(), "conversion");
   op.replaceAllUsesWith(moved);
   op.erase();
 }
@@ -242,6 +241,7 @@ namespace {
 struct StageThroughShared : tw::impl::StageThroughSharedBase<StageThroughShared> {
   void runOnOperation() override {
     Staging staging(getOperation());
+    staging.mostBytesOfPart = mostBytesOfPart(getOperation());
     SmallVector<Operation *> operations;
     getOperation().walk([&](Operation *op) { operations.push_back(op); });
     for (Operation *op : operations)

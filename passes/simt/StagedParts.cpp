@@ -123,18 +123,18 @@ static std::optional<Halves> findHalves(const LinearLayout &from, const LinearLa
   return std::nullopt;
 }
 
-Value Staging::inParts(Value tile, Type type, StringRef purpose, uint64_t mostBytes) {
+Value Staging::inParts(Value tile, Type type, StringRef purpose) {
   unsigned bytes = elementBytes(elementTypeOf(type));
   std::optional<Halves> halves;
-  if (uint64_t(numElementsOf(type)) * bytes > mostBytes)
+  if (uint64_t(numElementsOf(type)) * bytes > mostBytesOfPart)
     halves = findHalves(layoutOf(tile.getType()), layoutOf(type));
   if (!halves)
     return throughShared(tile, type, purpose);
   auto [first, second] = halves->split(*this, tile);
   LinearLayout to = halves->half(layoutOf(type));
   Type half = withLayout(RankedTensorType::get(to.shape(), elementTypeOf(type)), to);
-  first = inParts(first, half, purpose, mostBytes);
-  second = inParts(second, half, purpose, mostBytes);
+  first = inParts(first, half, purpose);
+  second = inParts(second, half, purpose);
   return halves->join(*this, first, second, type);
 }
 
