@@ -116,7 +116,7 @@ std::optional<std::string> DiskCache::read(const std::string &key, bool isSecond
   counters.misses += !isSecondLook;
   if (outcome == ReadOutcome::Read || outcome == ReadOutcome::Foreign) {
     ++counters.corrupt;
-    ::unlink(path.c_str());
+    removeEntry(path);
   }
   return std::nullopt;
 }
@@ -142,7 +142,7 @@ void DiskCache::remove(const std::string &key) {
   if (!isKey(key) || !prepare())
     return;
   ++counters.corrupt;
-  ::unlink(pathOf(key).c_str());
+  removeEntry(pathOf(key));
 }
 
 void DiskCache::maintainSize() {

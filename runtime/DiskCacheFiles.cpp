@@ -7,6 +7,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <filesystem>
 #include <memory>
 #include <sys/stat.h>
 #include <time.h>
@@ -131,6 +132,12 @@ bool disk::publishFile(const std::string &path, std::string_view front, std::str
     return true;
   ::unlink(temporary.c_str());
   return false;
+}
+
+void disk::removeEntry(const std::string &path) {
+  // Links are removed, not followed.
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
 }
 
 void disk::touchIfStale(const std::string &path) {

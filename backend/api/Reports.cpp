@@ -21,7 +21,7 @@ static const char *nameOfKind(DiagnosticKind kind) {
   return "internal";
 }
 
-/// A source line may hold any bytes; JSON may not.
+/// A source line or a path may hold any bytes; JSON and Python's texts may not.
 static std::string asUtf8(const std::string &text) {
   return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
 }
@@ -43,14 +43,14 @@ Report api::makeReport(const Diagnostic &diagnostic, const std::vector<SourceTex
   report.kind = nameOfKind(diagnostic.kind);
   report.severity = tw::nameOf(diagnostic.severity).str();
   report.code = diagnostic.code;
-  report.message = diagnostic.message;
-  report.hint = diagnostic.hint;
-  report.rendered = renderDiagnostic(diagnostic, sources);
+  report.message = asUtf8(diagnostic.message);
+  report.hint = asUtf8(diagnostic.hint);
+  report.rendered = asUtf8(renderDiagnostic(diagnostic, sources));
   llvm::json::Object object{{"kind", report.kind},
                             {"severity", report.severity},
                             {"code", diagnostic.code},
-                            {"message", asUtf8(diagnostic.message)},
-                            {"hint", asUtf8(diagnostic.hint)},
+                            {"message", report.message},
+                            {"hint", report.hint},
                             {"labels", labelsToJson(diagnostic.labels)},
                             {"callStack", labelsToJson(diagnostic.callStack)}};
   report.json = llvm::formatv("{0}", llvm::json::Value(std::move(object))).str();

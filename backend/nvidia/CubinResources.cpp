@@ -88,3 +88,21 @@ uint64_t tw::readCubinResources(const std::string &cubin, const std::string &log
   }
   return codeBytes;
 }
+
+bool tw::holdsMachineCode(const std::string &cubin) {
+  auto file = llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(cubin, "kernel"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return false;
+  }
+  bool hasCode = false;
+  for (const llvm::object::SectionRef &section : file->sections()) {
+    llvm::Expected<llvm::StringRef> contents = section.getContents();
+    if (!contents) {
+      llvm::consumeError(contents.takeError());
+      return false;
+    }
+    hasCode |= section.isText() && !contents->empty();
+  }
+  return hasCode && file->getELFFile().getHeader().e_machine == llvm::ELF::EM_CUDA;
+}

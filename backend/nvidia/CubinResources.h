@@ -12,5 +12,9 @@ namespace tw {
 uint64_t readCubinResources(const std::string &cubin, const std::string &log,
                             const std::string &symbol, std::map<std::string, int64_t> &resources);
 
+/// Whether an assembler's output is a whole ELF file for this vendor's GPUs: each section lies in
+/// it, and one holds instructions. What is not must never be kept.
+bool holdsMachineCode(const std::string &cubin);
+
 } // namespace tw
 #endif

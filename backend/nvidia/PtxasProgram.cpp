@@ -1,10 +1,14 @@
 // The assembler as a program, run without a shell.
 #include "backend/nvidia/PtxasProgram.h"
+#include "backend/nvidia/CubinResources.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
 
 using namespace tw;
 
@@ -19,21 +23,35 @@ std::string tw::nvidia::findPtxas(const std::string &path) {
   return "";
 }
 
-/// A file of this process's own that is removed at the end.
-static bool makeTemporaryFile(const char *suffix, llvm::SmallString<128> &path,
-                              std::string &error) {
-  std::error_code code = llvm::sys::fs::createTemporaryFile("tilewright", suffix, path);
-  if (code)
-    error = "no temporary file for ptxas: " + code.message();
-  return !code;
-}
+namespace {
+/// A directory that only this user may look into, removed with what is in it: kernels may be
+/// secret, and another user must not be able to put a file in the output's place.
+struct PrivateDirectory {
+  PrivateDirectory() {
+    llvm::SmallString<128> name;
+    llvm::sys::path::system_temp_directory(/*erasedOnReboot=*/true, name);
+    llvm::sys::path::append(name, "tilewright-XXXXXX");
+    path = name.str().str();
+    if (!::mkdtemp(path.data()))
+      path.clear();
+  }
+  ~PrivateDirectory() {
+    if (!path.empty())
+      llvm::sys::fs::remove_directories(path);
+  }
+  PrivateDirectory(const PrivateDirectory &) = delete;
+  std::string file(const char *name) const { return path + "/" + name; }
+
+  std::string path; // empty where none could be made
+};
+} // namespace
 
 static std::string readFile(llvm::StringRef path) {
   auto buffer = llvm::MemoryBuffer::getFile(path);
   return buffer ? (*buffer)->getBuffer().str() : "";
 }
 
-/// Writes the program's input; an early return removes it.
+/// Writes the program's input.
 static bool writeFile(llvm::StringRef path, const std::string &text, std::string &error) {
   std::error_code code;
   llvm::raw_fd_ostream file(path, code);
@@ -53,16 +71,13 @@ bool tw::nvidia::assembleWithProgram(const std::string &ptx, const std::string &
   std::string program = findPtxas(path);
   if (program.empty())
     return false;
-  llvm::SmallString<128> input, output, log;
-  if (!makeTemporaryFile("ptx", input, error))
+  PrivateDirectory directory;
+  if (directory.path.empty()) {
+    error = "no temporary directory for ptxas: " + std::string(strerror(errno));
     return false;
-  llvm::FileRemover removeInput(input);
-  if (!makeTemporaryFile("cubin", output, error))
-    return false;
-  llvm::FileRemover removeOutput(output);
-  if (!makeTemporaryFile("log", log, error))
-    return false;
-  llvm::FileRemover removeLog(log);
+  }
+  const std::string input = directory.file("kernel.ptx"), output = directory.file("kernel.cubin"),
+                    log = directory.file("log");
   if (!writeFile(input, ptx, error))
     return false;
   std::string archOption = "-arch=" + arch;
@@ -72,10 +87,13 @@ bool tw::nvidia::assembleWithProgram(const std::string &ptx, const std::string &
                                          /*SecondsToWait=*/120, /*MemoryLimit=*/0, &error);
   result.log = readFile(log);
   result.cubin = status == 0 ? readFile(output) : "";
-  if (!result.cubin.empty()) {
+  if (holdsMachineCode(result.cubin)) {
     result.assembler = "ptxas";
     return true;
   }
+  result.cubin.clear();
+  if (status == 0)
+    error = "its output is not machine code. ";
   error = "ptxas failed (status " + std::to_string(status) + "): " + error + result.log;
   return false;
 }

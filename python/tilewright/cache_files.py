@@ -7,12 +7,15 @@ and removes whole entries. Below `records` it keeps what it knows of sources in 
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 _KEY = re.compile(r"[0-9a-f]{64}")
+_UNFINISHED = re.compile(r"[0-9a-f]{64}\.tmp\..*", re.DOTALL)
+_STALE_SECONDS = 3600
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ def prune(root: Path, max_bytes: int) -> list[Entry]:
     """
     for record in _find_entries(root / "records"):
         record.path.unlink(missing_ok=True)
+    _remove_unfinished(root, 0 if max_bytes == 0 else _STALE_SECONDS)
     entries = list_entries(root)
     total = sum(entry.num_bytes for entry in entries)
     removed: list[Entry] = []
@@ -59,3 +63,15 @@ def prune(root: Path, max_bytes: int) -> list[Entry]:
         total -= entry.num_bytes
         removed.append(entry)
     return removed
+
+
+def _remove_unfinished(root: Path, min_seconds: float) -> None:
+    """Remove files that a writer left behind when it was killed, if they are so old."""
+    now = time.time()
+    for pattern in ("v*/??/*", "records/v*/??/*"):
+        for path in root.glob(pattern):
+            try:
+                if _UNFINISHED.fullmatch(path.name) and now - path.lstat().st_mtime >= min_seconds:
+                    path.unlink()
+            except OSError:  # removed or renamed by its writer
+                continue

@@ -236,7 +236,8 @@ def compile_request(request: Request) -> CompiledKernel:
     settings = knobs.settings()
     capture = request.source.capture
     is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not capture.is_opaque)
-    cache = settings.cache_directory, is_kept
+    # Bytes: a directory's name need not be text.
+    cache = os.fsencode(settings.cache_directory), is_kept
     target = request.specialization(), request.device
     debug = debug_settings(settings, settings.dump_directory, settings.shows_remarks)
     kernel = None

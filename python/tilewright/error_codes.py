@@ -567,6 +567,13 @@ PAGES: dict[str, Page] = {
         "acc = tw.dot(p, v, acc)  # with acc of [128, 128] at num_warps=4",
         "Nothing has to be done; smaller tiles or more warps leave room to keep it in registers.",
     ),
+    "TW0450": Page(
+        "a captured value that contains itself",
+        "The values that a kernel refers to are written into its source buffer, which is a tree: a list "
+        "that contains itself, or that is nested too deeply, has no end there.",
+        "table = []; table.append(table)",
+        "Refer to the element that the kernel needs.",
+    ),
     "TW0501": Page(
         "a kernel cache that cannot be used",
         "The directory cannot be created or written, belongs to another user, is open to "

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, overload
 
 from . import knobs
 from .arguments import ArgumentProblem, Facts, parse_facts, pointer_facts, read_constant
-from .capture import SourceNotFound, capture
+from .capture import SourceNotFound, ValueNotCaptured, capture, keep_imported_text
 from .compile import CompiledKernel, Options, Request, Source, compile_request
 from .devices import check_device, chosen_device, current_device, device_of_launch
 from .errors import CompileError, LaunchError
@@ -56,6 +57,7 @@ class JITFunction:
         self._loaded: dict[tuple[Any, ...], CompiledKernel] = {}
         self._sources: dict[int, Source] = {}
         functools.update_wrapper(self, fn, updated=())
+        self._signature = _Signature(fn)
 
     @functools.cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -109,6 +111,8 @@ class JITFunction:
         return self._launch(grid, *args, **kwargs)
 
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
+        if not self._signature.is_current():
+            self._read_signature_again()
         if kwargs or len(args) != self._num_plain_arguments:
             args, options = self._binder.bind(args, kwargs, self._options)
         else:
@@ -123,6 +127,12 @@ class JITFunction:
             kernel = self._loaded[key] = self._find(key, args)
         launch(kernel, programs, args, bits)
         return kernel
+
+    def _read_signature_again(self) -> None:
+        """The function's code or defaults were replaced: its parameters may be others now."""
+        for name in ("parameters", "_binder", "_readers", "_num_plain_arguments"):
+            self.__dict__.pop(name, None)
+        self._signature = _Signature(self.fn)
 
     def _grid_arguments(
         self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any], grid: Any
@@ -182,6 +192,8 @@ class JITFunction:
             captured = capture(self).including(constants)
         except SourceNotFound as error:
             raise CompileError(str(error), code="TW0412") from None
+        except ValueNotCaptured as error:
+            raise CompileError(str(error), code="TW0450") from None
         source = self._sources.get(id(captured))
         if source is None:
             # A capture that is out of date is never asked for again.
@@ -263,6 +275,27 @@ class JITFunction:
         return (device or current_device(), chosen, tuple(facts)), tuple(values)
 
 
+class _Signature:
+    """What a function's parameters were read from; Python lets each part be replaced."""
+
+    def __init__(self, fn: types.FunctionType) -> None:
+        self.fn = fn
+        self.code, self.defaults, self.named = fn.__code__, fn.__defaults__, _named_defaults(fn)
+
+    def is_current(self) -> bool:
+        fn = self.fn
+        if fn.__code__ is not self.code or fn.__defaults__ is not self.defaults:
+            return False
+        if not fn.__kwdefaults__ and not self.named:
+            return True
+        now = _named_defaults(fn)
+        return len(now) == len(self.named) and all(map(operator.is_, now, self.named))
+
+
+def _named_defaults(fn: types.FunctionType) -> tuple[Any, ...]:
+    return tuple((fn.__kwdefaults__ or {}).values())
+
+
 class _StandIn:
     """Stands for an array of a torch dtype in a warm-up."""
 
@@ -336,6 +369,7 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
             from .capture.executed import keep_executed_source
 
             keep_executed_source(function)
+        keep_imported_text(function)
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)

@@ -193,3 +193,35 @@ def test_the_cache_on_the_command_line(
     assert run("prune", "--max-bytes", "300") == (0, "removed 1 entries, 100 bytes\n")
     assert run("clear") == (0, "removed 3 entries, 300 bytes\n")
     assert run("list") == (0, "")
+
+
+def test_clearing_removes_what_killed_writers_left(tmp_path: Path) -> None:
+    (entry, *_) = fake_entries(tmp_path)
+    left = [entry.with_name(f"{entry.name}.tmp.12.34.5")]
+    left.append(tmp_path / "records" / "v1" / "ab" / f"{'ab' * 32}.tmp.1.2.3")
+    left[1].parent.mkdir(parents=True)
+    for path in left:
+        path.write_bytes(b"x")
+    cache_files.prune(tmp_path, 1 << 20)
+    assert all(path.exists() for path in left), "a writer may still be at work"
+    cache_files.prune(tmp_path, 0)
+    assert not any(path.exists() for path in left)
+
+
+def test_a_directory_in_the_place_of_an_entry_is_replaced(cache: Path, tmp_path: Path) -> None:
+    key = Process(tmp_path, cache).key
+    entry = cache / "v1" / key[:2] / key
+    entry.unlink()
+    (entry / "inside").mkdir(parents=True)
+    assert Process(tmp_path, cache).origin == "compiled"
+    assert entry.is_file()
+    assert Process(tmp_path, cache).origin == "disk"
+
+
+def test_the_name_of_the_cache_directory_need_not_be_text(cache: Path, tmp_path: Path) -> None:
+    odd = Path(os.fsdecode(os.fsencode(cache) + b"-\xff\xfe"))
+    found = [Process(tmp_path, odd) for _ in range(2)]
+    assert [process.origin for process in found] == ["compiled", "disk"]
+    odd.joinpath("v1").chmod(0o777)
+    process = Process(tmp_path, odd)
+    assert process.origin == "compiled" and len(process.warnings) == 1

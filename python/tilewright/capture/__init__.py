@@ -7,18 +7,20 @@ A jit function is any object with `__tilewright_jit__ = True` and the plain func
 """
 
 from .serialize import Capture, Dependency, capture
-from .source import FunctionSource, SourceNotFound, find_source
-from .values import decode_value, encode_value, is_jit, plain_function
+from .source import FunctionSource, SourceNotFound, find_source, keep_imported_text
+from .values import ValueNotCaptured, decode_value, encode_value, is_jit, plain_function
 
 __all__ = [
     "Capture",
     "Dependency",
     "FunctionSource",
     "SourceNotFound",
+    "ValueNotCaptured",
     "capture",
     "decode_value",
     "encode_value",
     "find_source",
     "is_jit",
+    "keep_imported_text",
     "plain_function",
 ]

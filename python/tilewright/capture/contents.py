@@ -7,11 +7,14 @@ import enum
 import functools
 import hashlib
 import json
+import os
 import sys
 import types
 from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
+from .host_code import imported, read_code, resolve
+from .purity import is_environment
 from .values import Objects, encode_value, plain_function
 
 _MAX_DEPTH = 6
@@ -96,13 +99,37 @@ class _Walk:
             # A table of functions is a way to choose one: each of them has to be in the buffer.
             self.objects.function(function)
         self.hidden += 1
-        names = [n for n in function.__code__.co_names if n in function.__globals__]
-        seen = {n: function.__globals__[n] for n in names}
         cells = [c.cell_contents for c in function.__closure__ or () if c != types.CellType()]
-        parts = (function.__defaults__, function.__kwdefaults__, seen, cells)
+        values = [cell for cell in cells if not isinstance(cell, types.ModuleType)]
+        parts = (function.__defaults__, function.__kwdefaults__, values)
         text = self._code(function.__code__, depth) + self.contents(parts, depth + 1)
+        text += self._reached(function, depth)
         self.hidden -= 1
         return text
+
+    def _reached(self, function: types.FunctionType, depth: int) -> str:
+        """What a function finds under the names in it, through modules, imports and environment."""
+        code = read_code(function.__code__)
+        text = ""
+        for reference in code.references:
+            value, taken = resolve(function, reference)
+            name = ".".join(reference.names[:taken])
+            if is_environment(value):
+                text += f"{name}:{_variable(reference.constant)}"
+            elif taken:
+                text += f"{name}:{self._named(value, depth)}"
+        for name, value, is_taken in imported(function, code):
+            text += f"{name}:{self._named(value, depth) if is_taken or value is None else ''}"
+            if not is_taken and not _is_settled(name):
+                raise _Opaque  # which of the module's names are read is not known
+        return text
+
+    def _named(self, value: Any, depth: int) -> str:
+        if not isinstance(value, types.ModuleType):
+            return self.contents(value, depth + 1)
+        if not _is_settled(value.__name__):
+            raise _Opaque  # a module that is passed on: any of its names may be read
+        return value.__name__
 
     def _object(self, value: Any, depth: int) -> str:
         kind = type(cast(object, value))
@@ -190,6 +217,12 @@ def _is_made(name: str, member: Any) -> bool:
     if code is None or name in ("__repr__", "__replace__"):
         return True
     return code.co_filename.startswith("<") or code.co_filename == dataclasses.__file__
+
+
+def _variable(name: object) -> str:
+    if not isinstance(name, str):
+        raise _Opaque
+    return json.dumps([name, os.environ.get(name)])
 
 
 class _Leaf:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..language import static
 from . import values
 from .nodes import decode_expression
+from .purity import refuse_impure
 from .record import namespace_of
 
 if TYPE_CHECKING:
@@ -24,6 +25,23 @@ def evaluate(capture: Capture, request: str) -> str:
     return json.dumps(answer, separators=(",", ":"))
 
 
+def _refuse_impure_calls(node: ast.expr, namespace: dict[str, Any]) -> None:
+    """Judge every function that the expression names."""
+    for part in ast.walk(node):
+        if _is_dotted_name(part):
+            try:
+                value = eval(compile(ast.Expression(body=part), "<name>", "eval"), namespace)
+            except Exception:  # evaluating the whole expression reports it
+                continue
+            refuse_impure(value)
+
+
+def _is_dotted_name(node: ast.AST) -> TypeGuard[ast.expr]:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
 def _value_of(capture: Capture, request: dict[str, Any]) -> object:
     function = values.plain_function(capture.function_by_id(request["function"]))
     namespace = namespace_of(function)
@@ -31,4 +49,5 @@ def _value_of(capture: Capture, request: dict[str, Any]) -> object:
         if "." not in name:
             namespace[name] = static.unwrap(values.decode_value(encoded, capture))
     node = decode_expression(request["node"], lambda v: values.decode_value(v, capture))
+    _refuse_impure_calls(node, namespace)
     return eval(compile(ast.Expression(body=node), "<static expression>", "eval"), namespace)

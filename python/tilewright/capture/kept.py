@@ -5,6 +5,7 @@ The native module's cache does it: entries are verified, an entry that cannot be
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -57,14 +58,14 @@ def write(key: str, text: str) -> None:
         module.write_record(directory, key, text.encode())
 
 
-def _store() -> tuple[ModuleType | None, str]:
+def _store() -> tuple[ModuleType | None, bytes]:
     settings = knobs.settings()
     if not (settings.is_cache_enabled and settings.cache_directory and _makers_digest):
-        return None, ""
+        return None, b""
     try:
-        return native(), settings.cache_directory
+        return native(), os.fsencode(settings.cache_directory)
     except ImportError:  # capturing works without it
-        return None, ""
+        return None, b""
 
 
 def _digest_of_file(place: Place) -> str:

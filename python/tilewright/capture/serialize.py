@@ -99,6 +99,34 @@ def _fingerprint_in(function: types.FunctionType, value: Any) -> str | None:
     return None if _is_immutable(value) else _fingerprint(value) or _UNKNOWN
 
 
+class _Body(NamedTuple):
+    """A function and what was in it when it was captured; Python lets all of it be replaced."""
+
+    function: types.FunctionType
+    code: types.CodeType
+    defaults: tuple[Any, ...] | None
+    keyword_defaults: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, function: types.FunctionType) -> _Body:
+        named = function.__kwdefaults__
+        return cls(function, function.__code__, function.__defaults__, named and dict(named))
+
+    def is_current(self) -> bool:
+        function = self.function
+        return (
+            function.__code__ is self.code
+            and function.__defaults__ is self.defaults
+            and _have_same_items(function.__kwdefaults__, self.keyword_defaults)
+        )
+
+
+def _have_same_items(now: dict[str, Any] | None, then: dict[str, Any] | None) -> bool:
+    if not now or not then:
+        return not now and not then
+    return len(now) == len(then) and all(now.get(k, _MISSING) is v for k, v in then.items())
+
+
 class Capture:
     """A kernel's source buffer, the values it depends on, and the evaluator's view of both.
 
@@ -115,6 +143,7 @@ class Capture:
         self.dependencies = []
         self.is_opaque = False
         self._functions: list[Any] = []
+        self._bodies: list[_Body] = []
         self._parts: list[tuple[FunctionRecord, str]] = []  # with params and names as JSON
         self._ids: dict[types.FunctionType, str] = {}
         self._objects: list[tuple[object, Json]] = []
@@ -131,7 +160,10 @@ class Capture:
         return values.plain_function(self._kernel)
 
     def is_current(self) -> bool:
-        """Whether no captured value has changed since."""
+        """Whether no captured function or value has changed since."""
+        for body in self._bodies:
+            if not body.is_current():
+                return False
         for dependency in self.dependencies:
             if not dependency.is_current():
                 return False
@@ -247,6 +279,11 @@ class Capture:
     ) -> tuple[FunctionRecord, str]:
         function = values.plain_function(value)
         self._module = function.__module__
+        if not _is_of_language(function):
+            self._bodies.append(_Body.of(function))
+            for name in ("__defaults__", "__kwdefaults__"):
+                if not _is_immutable(tuple(_values_of(getattr(function, name)))):
+                    self._depend(function, function, name, getattr(function, name), True)
         record = record_of(function)
         for name in record.facts.attributes:
             attributes.setdefault(name)
@@ -270,8 +307,16 @@ class Capture:
                 if chain in record.arguments and isinstance(value, types.FunctionType):
                     self._inlined.add(value)
                 self._is_base = index + 1 < len(links)
-                names[".".join(chain[: index + 1])] = values.encode_value(value, self)
+                names[".".join(chain[: index + 1])] = self._encode_named(name, value)
         return names
+
+    def _encode_named(self, name: str, value: Any) -> Json:
+        try:
+            return values.encode_value(value, self)
+        except RecursionError:
+            raise values.ValueNotCaptured(
+                f"the value of `{name}` contains itself, or is nested too deeply"
+            ) from None
 
     def _depend(
         self, function: types.FunctionType, container: Any, name: str, value: Any, is_used: bool
@@ -307,6 +352,10 @@ class Capture:
             and not is_marked
             and not hasattr(value, marks.CONSTEXPR_FUNCTION)
         )
+
+
+def _values_of(defaults: Any) -> Iterable[Any]:
+    return defaults.values() if isinstance(defaults, dict) else defaults or ()
 
 
 def _is_of_language(value: Any) -> bool:

@@ -57,10 +57,35 @@ def find_source(function: types.FunctionType) -> FunctionSource:
     return read_source(place)
 
 
+_TEXT = "__tilewright_text__"
+# File -> its lines when a kernel in it was last decorated: the text that Python imported.
+_imported_lines: dict[str, list[str]] = {}
+
+
+def keep_imported_text(function: types.FunctionType) -> None:
+    """Remember the text of a function's file, for a capture after the file was edited."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if lines:
+        _imported_lines[code.co_filename] = lines
+        vars(function)[_TEXT] = code, lines
+
+
+def _lines_of(function: types.FunctionType) -> list[str]:
+    """Those that were imported with the function, or with a kernel of the same file."""
+    code = function.__code__
+    kept_code, lines = vars(function).get(_TEXT, (None, []))
+    # functools.wraps copies what a function keeps to its wrapper, which has other code.
+    if kept_code is code:
+        return lines
+    return _imported_lines.get(code.co_filename) or _file_lines(function)
+
+
 def find_place(function: types.FunctionType) -> Place:
     """Where a function is defined. Raises SourceNotFound when its file has no text."""
     code = function.__code__
-    lines = tuple(_file_lines(function))
+    lines = tuple(_lines_of(function))
     return Place(code.co_filename, code.co_firstlineno, code.co_name, lines)
 
 

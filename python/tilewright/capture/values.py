@@ -23,6 +23,10 @@ _FRAMEWORK_DTYPES = {
 }
 
 
+class ValueNotCaptured(Exception):
+    """A value that cannot be written down; the message says whose."""
+
+
 class Objects(Protocol):
     """What a value may refer to: the functions of a buffer and the objects only Python knows."""
 

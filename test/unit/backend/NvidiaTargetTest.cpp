@@ -4,6 +4,9 @@
 #include "backend/nvidia/JitLink.h"
 #include "backend/nvidia/PtxasProgram.h"
 #include "test/unit/backend/NvidiaKernel.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/raw_ostream.h"
 #include <filesystem>
 
 using namespace tw;
@@ -169,6 +172,23 @@ TEST(NvidiaAssembler, ABrokenProgramLeavesTheWorkToTheLibrary) {
   bool isDone = assemblePtx(ptx, "sm_80", settings, assembled, error);
   EXPECT_EQ(isDone, !assembled.cubin.empty())
       << error; // the program's failure counts where it is alone
+}
+
+TEST(NvidiaAssembler, OutputThatIsNotMachineCodeIsAFailure) {
+  llvm::SmallString<128> program;
+  int file = -1;
+  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("assembler", "sh", file, program));
+  llvm::FileRemover removeProgram(program);
+  llvm::raw_fd_ostream(file, /*shouldClose=*/true)
+      << "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n"
+         "stat -c %a \"$2\" \"$(dirname \"$2\")\"; printf half > \"$2\"\n";
+  llvm::sys::fs::setPermissions(program, llvm::sys::fs::owner_all);
+  AssembledPtx assembled;
+  std::string error;
+  EXPECT_FALSE(nvidia::assembleWithProgram("junk", "sm_80", program.str().str(), assembled, error));
+  EXPECT_EQ(assembled.cubin, "");
+  EXPECT_NE(error.find("not machine code"), std::string::npos) << error;
+  EXPECT_NE(error.find("700"), std::string::npos) << "its directory is private: " << error;
 }
 
 TEST(NvidiaAssembler, AMissingProgramIsNoFailure) {
