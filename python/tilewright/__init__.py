@@ -7,6 +7,8 @@ module comes with the first compilation.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import language as language
 from . import simulation as simulation
 from . import testing as testing
@@ -20,10 +22,12 @@ from .devices import current_device as current_device
 from .devices import device as device
 from .devices import list_devices as list_devices
 from .devices import synchronize as synchronize
+from .errors import CompilationError as CompilationError
 from .errors import CompileError as CompileError
 from .errors import DeviceError as DeviceError
 from .errors import InternalError as InternalError
 from .errors import LaunchError as LaunchError
+from .errors import OutOfResources as OutOfResources
 from .errors import TilewrightError as TilewrightError
 from .errors import TilewrightWarning as TilewrightWarning
 from .errors import UnsupportedError as UnsupportedError
@@ -31,3 +35,8 @@ from .jit import JITFunction as JITFunction
 from .jit import jit as jit
 from .language import *  # noqa: F403 (the language's names are the package's)
 from .sizes import next_power_of_2 as next_power_of_2
+
+if not TYPE_CHECKING:
+    from .language.absent import names_of
+
+    __getattr__ = names_of(__name__)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from . import hooks
 from .arguments import constexpr_key
 from .errors import CompileError, LaunchError, TilewrightError, UnsupportedError
+from .interface import KernelInterface, untraced
 
 Arguments = dict[str, Any]
 Hook = Callable[..., None]
@@ -61,7 +64,7 @@ class Config:
         return ", ".join(parts)
 
 
-class Wrapper:
+class Wrapper(KernelInterface):
     """A kernel with something added to its launches; wrappers may be stacked."""
 
     def __init__(self, fn: Any) -> None:
@@ -73,16 +76,24 @@ class Wrapper:
         """The parameters' names of the kernel inside."""
         return self.fn.arg_names
 
+    @property
+    def base_fn(self) -> Callable[..., Any]:
+        """The Python function of the kernel inside."""
+        return getattr(self.fn, "base_fn", None) or self.fn.fn
+
     def __getitem__(self, grid: Any) -> Callable[..., Any]:
         return functools.partial(self._launch, grid)
 
+    @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
         return self.run(*args, grid=grid, **kwargs)
 
+    @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch the kernel inside."""
         return self.fn.run(*args, grid=grid, warmup=warmup, **kwargs)
 
+    @untraced
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> Any:
         """Compile for arguments without running."""
         return self.run(*args, grid=grid, warmup=True, **kwargs)
@@ -95,6 +106,7 @@ class Heuristics(Wrapper):
         super().__init__(fn)
         self.values = dict(values)
 
+    @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         for name, rule in self.values.items():
             kwargs[name] = rule({**dict(zip(self.arg_names, args)), **kwargs})
@@ -146,6 +158,7 @@ class Autotuner(Wrapper):
         self.best_config: Config | None = None
         self.configs_timings: dict[Config, float] = {}
 
+    @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}
         if warmup:
@@ -177,12 +190,28 @@ class Autotuner(Wrapper):
         config = self.cache.get(key)
         if config is None:
             candidates = self._pruned(arguments)
+            start = time.perf_counter()
             if len(candidates) == 1:
                 config = candidates[0]
             else:
                 config = self._measure(candidates, arguments, args, kwargs, grid)
+                self._tell(key, config, time.perf_counter() - start)
             self.cache[key] = config
         return config
+
+    def _tell(self, key: tuple[Any, ...], config: Config, seconds: float) -> None:
+        """Tell the user and the listener what was chosen."""
+        if hooks.autotuning.prints():
+            print(f"autotuning {self.__name__} for {key} took {seconds:.2f} s; the best is {config}")
+        if hooks.autotuning.listener:
+            hooks.autotuning.listener(
+                fn=self,
+                key=key,
+                best_config=config,
+                configs_timings=self.configs_timings,
+                duration=seconds,
+                cache_hit=False,
+            )
 
     def _key(self, arguments: Arguments) -> tuple[Any, ...]:
         values = constexpr_key(tuple(arguments.get(name) for name in self.keys))
@@ -257,12 +286,16 @@ class Autotuner(Wrapper):
 
     def _restore(self, arguments: Arguments, saved: Arguments) -> None:
         for name in self.reset_to_zero:
-            arguments[name][...] = 0
+            if arguments[name] is not None:
+                arguments[name][...] = 0
         for name, value in saved.items():
-            arguments[name][...] = value
+            if value is not None:
+                arguments[name][...] = value
 
 
 def _copy(array: Any) -> Any:
+    if array is None:  # an optional array that this launch does without
+        return None
     return array.clone() if hasattr(array, "clone") else array.copy()
 
 

@@ -18,6 +18,7 @@ from .arguments import Facts
 from .capture import Capture
 from .errors import InternalError, Report, TilewrightWarning, handle_reports, is_remark, render
 from .native import native
+from .targets import NOMINAL_REGISTERS, TargetName
 
 STAGES = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
 GPU_STAGES = (
@@ -76,11 +77,13 @@ class Request(NamedTuple):
             for name, facts, value in zip(self.parameters, self.facts, self.constants)
         ]
         options = self.options
+        # The number of warps changes nothing where a program is one thread.
+        num_warps = options.num_warps if is_gpu(self.device) else min(options.num_warps, 32)
         extra = options.extra(self.device)
         if self.source.capture.is_opaque:
             extra.append(f"opaque {next(_opaque_compilations)}")
         return module.Specialization(
-            arguments, options.num_warps, options.num_stages, options.debug, ",".join(extra)
+            arguments, num_warps, options.num_stages, options.debug, ",".join(extra)
         )
 
     def describe(self) -> str:
@@ -116,6 +119,10 @@ def is_gpu(device: str) -> bool:
     return device.startswith(("sim:", "nvidia:", "cuda:"))
 
 
+# Stages that Triton calls by another name. Its `ttir` and `ttgir` are other dialects than ours.
+_TRITON_STAGES = {"llir": "llvm"}
+
+
 class StageTexts(Mapping[str, Any]):
     """The texts of a kernel's stages, each made when it is asked for."""
 
@@ -130,6 +137,7 @@ class StageTexts(Mapping[str, Any]):
         self._known: dict[str, Any] = dict(binaries)
 
     def __getitem__(self, stage: str) -> Any:
+        stage = _TRITON_STAGES.get(stage, stage)
         if stage not in self._known:
             if stage not in self._stages:
                 raise KeyError(f"{stage!r}; stages are {', '.join(self)}")
@@ -143,7 +151,7 @@ class StageTexts(Mapping[str, Any]):
         return len(self._stages)
 
     def __contains__(self, stage: object) -> bool:
-        return stage in self._stages
+        return _TRITON_STAGES.get(str(stage), stage) in self._stages
 
 
 class CompiledKernel:
@@ -151,9 +159,13 @@ class CompiledKernel:
 
     `asm` maps a stage (tile, lowered, llvm, asm, ...) to its text, `milliseconds` a part of the
     compilation to its duration, `origin` is "compiled", "disk" or "memory", `key` identifies
-    everything that the binary depends on. Registers, spilled bytes and bytes of shared memory are
-    facts of GPUs: 0 elsewhere, and registers and spills also where nothing was assembled.
+    everything that the binary depends on. `compiled[grid](*arguments)` launches it again.
+    `resources` has what a GPU's program takes; `n_regs`, `n_spills` and `shared` have values of use to
+    callers that size a grid by them on every device.
     """
+
+    kernel_function: Any = None  # the JITFunction that it was compiled for
+    src: Any = None  # the ASTSource of triton.compile
 
     def __init__(self, request: Request, kernel: Any) -> None:
         self.name = request.name
@@ -187,18 +199,39 @@ class CompiledKernel:
 
     @property
     def n_regs(self) -> int:
-        """Registers of a thread."""
-        return self.native.resources.get("registers", 0)
+        """Registers of a thread. Where nothing was assembled, the most that one may have, and on
+        devices without registers for each thread a nominal number, so that callers may divide by it."""
+        return self.native.resources.get("registers", 0) or (
+            self.request.options.maxnreg or NOMINAL_REGISTERS[is_gpu(self.request.device)]
+        )
 
     @property
     def n_spills(self) -> int:
-        """Bytes of registers that a thread spills to memory."""
+        """Bytes of registers that a thread spills to memory; 0 where nothing was assembled."""
         return self.native.resources.get("spill_bytes", 0)
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory of a program."""
-        return self.native.resources.get("shared_bytes", 0)
+        """Bytes of shared memory of a program; elsewhere than on GPUs the bytes of its tiles in memory,
+        at least 1."""
+        if is_gpu(self.request.device):
+            return self.native.resources.get("shared_bytes", 0)
+        return max(1, self.native.scratch_bytes)
+
+    @property
+    def hash(self) -> str:
+        """The key, as Triton calls it."""
+        return self.key
+
+    def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel]:
+        """This very specialization over a grid: `compiled[grid](*arguments)`, with or without the
+        compile-time constants. Raises LaunchError TW0435 for arguments that it was not compiled for."""
+        from .relaunch import runner
+
+        return runner(self, grid)
+
+    def _init_handles(self) -> None:
+        """A compiled kernel is loaded already; callers of Triton ask for it before they read n_regs."""
 
     @property
     def milliseconds(self) -> dict[str, float]:
@@ -210,12 +243,15 @@ class CompiledKernel:
         """Facts about the kernel as attributes."""
         return SimpleNamespace(
             name=self.name,
-            target=self.native.target,
+            target=TargetName(self.native.target),
             symbol=self.native.symbol,
             code_bytes=self.native.code_bytes,
             scratch_bytes=self.native.scratch_bytes,
             shared=self.shared,
             key=self.key,
+            hash=self.key,
+            num_ctas=1,
+            warp_size=TargetName(self.native.target).warp_size,
             **self.request.options._asdict(),
         )
 

@@ -103,6 +103,13 @@ def check_device(name: str) -> None:
     _known.add(name)
 
 
+def choose(name: str) -> None:
+    """Send the launches of this thread and of what it starts to a device from here on. Raises as
+    `device`, which is the better choice where a `with` block can hold it."""
+    check_device(name)
+    _chosen.set(name)
+
+
 @contextmanager
 def device(name: str) -> Iterator[None]:
     """Send the launches of a `with` block to a device: "cpu"; "cpu:x86-64-v3" for code that runs on

@@ -486,6 +486,56 @@ PAGES: dict[str, Page] = {
         "add[(4,)](torch.empty(n, device='cuda:0'), torch.ones(n), n)",
         "Move them to one device with x.to('cuda:0') or x.cpu().",
     ),
+    "TW0430": Page(
+        "a name of Triton's or of the language's that is not there",
+        "The name is known, and Tilewright does not have it; the message says why. The error is an "
+        "AttributeError or an ImportError as well, so that hasattr(...), getattr(..., default) and "
+        "`try: import ... except ImportError` work.",
+        "import triton.profiler.viewer",
+        "Write what the hint says.",
+    ),
+    "TW0431": Page(
+        "a name that is not Triton's",
+        "A module with Triton's names was asked for a name that neither it nor Triton 3.9 has.",
+        "triton.next_power_of_two(n)     # next_power_of_2",
+        "Check the spelling; the report suggests a near name.",
+    ),
+    "TW0432": Page(
+        "a function of Triton's host side that cannot be done here",
+        "The function is there so that scripts can be imported, and what it does in Triton has no "
+        "counterpart here, or needs a package that is not installed.",
+        "proton.start('profile')",
+        "Write what the hint says.",
+    ),
+    "TW0433": Page(
+        "a knob of Triton's that cannot be changed here",
+        "The knobs of triton.knobs that have no meaning here read as Triton's defaults, and setting "
+        "one to another value would have no effect.",
+        "triton.knobs.nvidia.ptxas_options = '-O1'",
+        "Leave the knob alone; the message says what does the same here.",
+    ),
+    "TW0434": Page(
+        "a source or a target that triton.compile does not take",
+        "triton.compile takes an ASTSource whose signature and constexprs cover every parameter, and "
+        "a GPUTarget that this build compiles for: \"cuda\" with a known compute capability, or "
+        "\"cpu\".",
+        "triton.compile(ASTSource(kernel, {'x': '*fp32'}), GPUTarget('hip', 'gfx942', 64))",
+        "Name a target of the list, and give each parameter a type or a value.",
+    ),
+    "TW0435": Page(
+        "arguments that a compiled kernel was not compiled for",
+        "compiled[grid](...) launches one specialization. An argument has another type, is not aligned "
+        "or not divisible as the one that it was compiled for, or is another compile-time constant.",
+        "compiled = k.warmup(x, 16, BLOCK=64, grid=(1,))\ncompiled[(1,)](x, 17, 64)",
+        "Launch the kernel itself: it compiles what a launch needs.",
+    ),
+    "TW0436": Page(
+        "specialization data that does not fit",
+        "JITFunction.preload was given the data of another kernel, or data was asked for of a "
+        "specialization whose constants only its own process has, such as functions.",
+        "other_kernel.preload(data)",
+        "Keep the data of each kernel apart; warm kernels with functions up in their process.",
+    ),
     "TW0350": Page(
         "accesses that are not as wide as they could be (remark)",
         "Lanes load or store less than 16 bytes at once, because the compiler does not know that the "

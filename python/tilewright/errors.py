@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -45,16 +46,59 @@ class TilewrightError(Exception):
         return _rebuild, (type(self), self.message, self.code, self.hint, self.rendered)
 
 
-class CompileError(TilewrightError):
+class CompilationError(TilewrightError):
+    """A kernel cannot be compiled: its code is wrong, or right and not supported."""
+
+    @property
+    def error_message(self) -> str:
+        """What is wrong in one line, as callers of Triton ask for it."""
+        return self.message
+
+
+class CompileError(CompilationError):
     """The kernel's code is wrong."""
 
     kind = "compile"
 
 
-class UnsupportedError(TilewrightError):
+class StaticAssertionError(CompileError):
+    """A `static_assert` of the kernel failed."""
+
+
+class UnsupportedError(CompilationError):
     """The kernel's code is right, but this target or this version cannot compile it."""
 
     kind = "unsupported"
+
+
+_QUANTITIES = re.compile(r"(\d+) bytes of shared memory, but the target has (\d+)")
+
+
+class OutOfResources(UnsupportedError):
+    """A kernel needs more shared memory or more warps than its target has.
+
+    `required` and `limit` are numbers of what `name` says where the report has them, else None.
+    """
+
+    def __init__(self, message: object, limit: object = None, name: str = "", **parts: Any) -> None:
+        self.required: int | None = None
+        self.limit: int | None = None
+        self.name = name
+        if isinstance(message, int) and isinstance(limit, int):
+            self.required, self.limit = message, limit
+            message = f"{message} of {name or 'a resource'} are needed, and the target has {limit}"
+        elif quantities := _QUANTITIES.search(str(message)):
+            self.required, self.limit = int(quantities[1]), int(quantities[2])
+            self.name = "shared memory"
+        super().__init__(str(message), **{"code": "TW0311", **parts})
+
+
+class AbsentNameError(UnsupportedError, AttributeError):
+    """A name that is not there, with the reason; probing by hasattr and getattr works."""
+
+
+class AbsentModuleError(UnsupportedError, ModuleNotFoundError):
+    """A module that is not there, with the reason; `except ImportError` works."""
 
 
 class LaunchError(TilewrightError):
@@ -63,7 +107,7 @@ class LaunchError(TilewrightError):
     kind = "launch"
 
 
-class DeviceError(TilewrightError):
+class DeviceError(TilewrightError, RuntimeError):
     """A kernel failed while it ran: a failed assertion, an access out of bounds."""
 
     kind = "device"
@@ -78,6 +122,12 @@ class InternalError(TilewrightError):
 _BY_KIND: dict[str, type[TilewrightError]] = {
     cls.kind: cls
     for cls in (CompileError, UnsupportedError, LaunchError, DeviceError, InternalError)
+}
+# Reports with a class of their own, by code; only where the kind is that class's, too.
+_BY_CODE: dict[str, type[TilewrightError]] = {
+    "TW0113": StaticAssertionError,
+    "TW0311": OutOfResources,
+    "TW0313": OutOfResources,
 }
 
 
@@ -100,6 +150,9 @@ def _rebuild(
 def to_exception(report: Report) -> TilewrightError:
     """The exception of one report of the native module."""
     cls = _BY_KIND.get(report["kind"], InternalError)
+    special = _BY_CODE.get(report["code"], cls)
+    if special.kind == cls.kind:
+        cls = special
     rendered = report.get("rendered", "")
     return cls(
         report["message"],
@@ -111,8 +164,11 @@ def to_exception(report: Report) -> TilewrightError:
 
 
 def raise_report(report: Report) -> NoReturn:
-    """Raise the exception of a report."""
-    raise to_exception(report)
+    """Raise the exception of a report. Callers of Triton find the message in `__cause__`, too."""
+    error = to_exception(report)
+    if isinstance(error, CompilationError) and "tilewright.triton" in sys.modules:
+        raise error from ValueError(error.message)
+    raise error
 
 
 _STATIC_PRINT = "TW0123"

@@ -8,20 +8,23 @@ import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NoReturn, overload
 
-from . import knobs
-from .arguments import ArgumentProblem, Facts, parse_facts, pointer_facts, read_constant
+from . import hooks, knobs
+from .arguments import ArgumentProblem, Facts, parse_facts, read_constant
 from .capture import SourceNotFound, ValueNotCaptured, capture, keep_imported_text
 from .compile import CompiledKernel, Options, Request, Source, compile_request
 from .devices import check_device, chosen_device, current_device, device_of_launch
 from .errors import CompileError, LaunchError
+from .inspection import Inspection
+from .interface import KernelInterface, hide_launches_from_torch, untraced
 from .launch import check_stores, launch, resolve_grid
+from .mock import stand_in
 from .overlap import mark_overlaps
 from .parameters import Binder, Parameter, checked_options, parameters_of
 
 _SPECIALIZE = ("auto", "none")
 
 
-class JITFunction:
+class JITFunction(Inspection, KernelInterface):
     """A kernel, or a function that kernels call. `kernel[grid](*arguments)` runs it.
 
     Made by `@tw.jit`. Nothing is read or compiled before the first launch.
@@ -56,8 +59,11 @@ class JITFunction:
         # Launch key -> kernel; keys hold facts and constants, never arrays.
         self._loaded: dict[tuple[Any, ...], CompiledKernel] = {}
         self._sources: dict[int, Source] = {}
+        # Called with the arguments of each launch, before anything is read.
+        self.pre_run_hooks: list[Callable[..., Any]] = []
         functools.update_wrapper(self, fn, updated=())
         self._signature = _Signature(fn)
+        hide_launches_from_torch()
 
     @functools.cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -102,6 +108,7 @@ class JITFunction:
         """The kernel over a grid: one to three integers, or a function of the arguments' dict."""
         return functools.partial(self._launch, grid)
 
+    @untraced
     def run(
         self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any
     ) -> CompiledKernel | None:
@@ -110,9 +117,12 @@ class JITFunction:
             return self.warmup(*args, grid=grid, **kwargs)
         return self._launch(grid, *args, **kwargs)
 
+    @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
         if not self._signature.is_current():
             self._read_signature_again()
+        for hook in self.pre_run_hooks:
+            hook(*args, **kwargs)
         if kwargs or len(args) != self._num_plain_arguments:
             args, options = self._binder.bind(args, kwargs, self._options)
         else:
@@ -124,8 +134,11 @@ class JITFunction:
         key = (chosen_device(), options, facts)
         kernel = self._loaded.get(key)
         if kernel is None or not kernel.is_current():
-            kernel = self._loaded[key] = self._find(key, args)
-        launch(kernel, programs, args, bits)
+            found = self._find(key, args)
+            if found is None:
+                return None
+            kernel = self._loaded[key] = found
+        self._launch_compiled(kernel, programs, args, bits)
         return kernel
 
     def _read_signature_again(self) -> None:
@@ -133,6 +146,22 @@ class JITFunction:
         for name in ("parameters", "_binder", "_readers", "_num_plain_arguments"):
             self.__dict__.pop(name, None)
         self._signature = _Signature(self.fn)
+
+    def _launch_compiled(
+        self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any]
+    ) -> None:
+        if not (hooks.launch_enter.calls or hooks.launch_exit.calls):
+            launch(kernel, programs, values, bits)
+            return
+        named = dict(zip(self._binder.names, values))
+        metadata = hooks.LaunchMetadata(
+            {"name": kernel.name, "function": None, "stream": 0},
+            self.launch_metadata,
+            (programs, kernel.metadata, named),
+        )
+        hooks.launch_enter(metadata)
+        launch(kernel, programs, values, bits)
+        hooks.launch_exit(metadata)
 
     def _grid_arguments(
         self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any], grid: Any
@@ -159,7 +188,7 @@ class JITFunction:
         mark_overlaps(facts, values, bits)
         return tuple(facts), bits
 
-    def _find(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
+    def _find(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel | None:
         """The kernel of a launch, on the device that its arguments decide if none was chosen."""
         chosen, options, facts = key
         device = device_of_launch(chosen, self._binder.names, facts, self.fn.__name__)
@@ -171,10 +200,20 @@ class JITFunction:
             self._refuse(key, values)
         return self._prepare(key, values)
 
-    def _prepare(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
-        kernel = compile_request(self._request(key, values))
+    def _prepare(
+        self, key: tuple[Any, ...], values: tuple[Any, ...], is_warmup: bool = False
+    ) -> CompiledKernel | None:
+        hide_launches_from_torch()  # it may have been loaded since the kernel was made
+        request = self._request(key, values)
+        if not self._may_compile(request, is_warmup):
+            return None
+        hooks.load_start(None, None, request.name, {}, "")
+        kernel = compile_request(request)
+        kernel.kernel_function = self
         check_stores(kernel, key[2])
         self._loaded[key] = kernel
+        hooks.load_end(None, None, kernel.name, {}, kernel.key)
+        self._compiled(request, is_warmup)
         return kernel
 
     def _request(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> Request:
@@ -209,17 +248,19 @@ class JITFunction:
             hint="call kernel.warmup(...) with such arguments first",
         )
 
-    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel:
-        """Compile for arguments without running. A torch dtype stands for an aligned array."""
+    @untraced
+    def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel | None:
+        """Compile for arguments without running. A torch dtype, a tensor on the meta device or a
+        MockTensor stands for an aligned array. None where a hook forbids the compilation."""
         del grid
         values, options = self._binder.bind(args, kwargs, self._options)
-        values = tuple(map(_stand_in, values, self.parameters))
+        values = tuple(map(stand_in, values, self.parameters))
         facts = self._read(values)[0]
         device = device_of_launch(chosen_device(), self._binder.names, facts, self.fn.__name__)
         key = (device, options, facts)
         kernel = self._loaded.get(key)
         if kernel is None or not kernel.is_current():
-            kernel = self._prepare(key, values)
+            kernel = self._prepare(key, values, is_warmup=True)
         return kernel
 
     def compile(
@@ -235,7 +276,14 @@ class JITFunction:
         A parameter whose value is given is a compile-time constant, whether declared so or not. Raises
         LaunchError TW0404 when a parameter has neither, ValueError for an entry that is no type.
         """
-        return self._prepare(*self._of_signature(signature, constants, device, options))
+        kernel = self._prepare(*self._of_signature(signature, constants, device, options), True)
+        if kernel is None:
+            raise LaunchError(
+                f"a hook forbids to compile {self.fn.__name__}",
+                code="TW0408",
+                hint="see triton.knobs.runtime.jit_cache_hook",
+            )
+        return kernel
 
     def request(
         self,
@@ -294,41 +342,6 @@ class _Signature:
 
 def _named_defaults(fn: types.FunctionType) -> tuple[Any, ...]:
     return tuple((fn.__kwdefaults__ or {}).values())
-
-
-class _StandIn:
-    """Stands for an array of a torch dtype in a warm-up."""
-
-    def __init__(self, element_type: Any) -> None:
-        self.element_type = element_type
-
-
-def _stand_in(value: Any, parameter: Parameter) -> Any:
-    kind = type(value)
-    if parameter.is_constant or (kind.__module__, kind.__name__) != ("torch", "dtype"):
-        return value
-    return _StandIn(value)
-
-
-def _read_stand_in(value: _StandIn) -> Any:
-    from .torch import from_torch
-
-    try:
-        facts = pointer_facts(from_torch(value.element_type).short_name, 16)
-        return facts.on(current_device()), 0
-    except KeyError:
-        raise ArgumentProblem(
-            "TW0406", f"arrays of {value.element_type} cannot be passed to a kernel"
-        ) from None
-
-
-def _register_stand_in() -> None:
-    from .arguments import READERS
-
-    READERS[_StandIn] = _read_stand_in
-
-
-_register_stand_in()
 
 
 @overload

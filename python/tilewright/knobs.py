@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -58,11 +60,43 @@ def reset() -> None:
     _settings = None
 
 
+def change(name: str, value: str) -> None:
+    """Set a knob for the rest of the process and for its children; an empty text takes it back."""
+    if value:
+        os.environ[PREFIX + name] = value
+    else:
+        os.environ.pop(PREFIX + name, None)
+    reset()
+
+
+def restore(environment: Mapping[str, str | None]) -> None:
+    """Give knobs the values that they had, by name; None where a knob was not set."""
+    for name, value in environment.items():
+        change(name, value or "")
+
+
+def triton_flag(name: str) -> bool:
+    """Whether a switch of Triton's is on, where Triton's names are in use: TRITON_INTERPRET sends
+    launches to the device `reference`, TRITON_DEBUG compiles device assertions, and
+    TRITON_PRINT_AUTOTUNING prints what autotuning chooses."""
+    is_asked = os.environ.get(f"TRITON_{name}", "").lower() in ("1", "on", "true", "yes", "y")
+    return is_asked and "tilewright.triton" in sys.modules
+
+
+def hide_from_torch() -> None:
+    """Tell torch's compiler that there is no Triton that it could generate code for, where neither
+    the user nor the program said anything of it."""
+    os.environ.setdefault("TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION", "1")
+    config = sys.modules.get("torch._inductor.config")
+    if config is not None and os.environ["TORCHINDUCTOR_TRITON_DISABLE_DEVICE_DETECTION"] == "1":
+        setattr(config, "triton_disable_device_detection", True)
+
+
 def read_settings() -> Settings:
     """Read the environment, warning about names and values that mean nothing."""
     _warn_of_unknown_names()
     return Settings(
-        device=_value("DEVICE"),
+        device=_value("DEVICE") or ("reference" if triton_flag("INTERPRET") else ""),
         cuda_library=_value("CUDA_LIBRARY"),
         cache_directory=cache_directory(),
         is_cache_enabled=_flag("CACHE", default=True),
@@ -70,7 +104,7 @@ def read_settings() -> Settings:
         dump_directory=_value("DUMP"),
         override_directory=_value("OVERRIDE"),
         shows_remarks=_flag("REMARKS", default=False),
-        is_debug=_flag("DEBUG", default=False),
+        is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
     )
 

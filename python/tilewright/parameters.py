@@ -8,7 +8,7 @@ import struct
 import types
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .arguments import (
     ArgumentProblem,
@@ -33,6 +33,8 @@ IGNORED_OPTIONS = frozenset({
     "launch_metadata", "device", "device_type",
 })  # fmt: skip
 _OPTIONS = frozenset({"num_warps", "num_stages", "debug", "maxnreg"})
+# More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
+MOST_WARPS = 1 << 20
 _MISSING: Any = inspect.Parameter.empty
 
 
@@ -47,6 +49,13 @@ class Parameter:
     annotated_type: dtypes.dtype | None  # of a number: it is passed as this type
     drops_facts: bool  # do_not_specialize
     drops_alignment: bool  # do_not_specialize_on_alignment
+
+    NO_DEFAULT: ClassVar[Any] = inspect.Parameter.empty
+
+    @property
+    def is_constexpr(self) -> bool:
+        """Whether it is a compile-time constant, as Triton calls it."""
+        return self.is_constant
 
     def reader(self) -> Callable[[Any], Reading]:
         """The quickest function that reads an argument for this parameter."""
@@ -227,9 +236,10 @@ class Binder:
 def checked_options(options: Options) -> Options:
     """The options as plain integers. Raises LaunchError TW0410 for impossible ones."""
     warps, stages = static.unwrap(options.num_warps), static.unwrap(options.num_stages)
-    if not isinstance(warps, int) or warps not in (1, 2, 4, 8, 16, 32):
+    # What a GPU cannot do is known where the device is; elsewhere the number changes nothing.
+    if not isinstance(warps, int) or warps <= 0 or warps & (warps - 1) or warps > MOST_WARPS:
         raise LaunchError(
-            f"num_warps={warps!r} is not 1, 2, 4, 8, 16 or 32", code="TW0410"
+            f"num_warps={warps!r} is not a power of two", code="TW0410", hint="1, 2, 4, 8, 16 or 32"
         )
     if not isinstance(stages, int) or not 0 <= stages <= 64:
         raise LaunchError(f"num_stages={stages!r} is no integer from 0 to 64", code="TW0410")

@@ -64,7 +64,7 @@ def test_builtins_have_annotations():
 
 @pytest.mark.parametrize("call", [
     lambda: tw.load(None), lambda: tw.sum(None), lambda: tw.exp(1.0), lambda: tw.range(3),
-    lambda: tw.make_block_ptr(), lambda: tw.tensor(), lambda: tw.float32(1),
+    lambda: tw.where(1, 2, 3), lambda: tw.tensor(), lambda: tw.float32(1),
 ])  # fmt: skip
 def test_calling_the_language_on_the_host_is_explained(call: Any):
     with pytest.raises(RuntimeError, match="inside a kernel"):

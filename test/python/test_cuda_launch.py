@@ -223,6 +223,7 @@ def test_waiting_is_for_the_chosen_device_or_every_gpu(
 
 
 def test_triton_scripts_find_the_gpu(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.triton.backends.compiler import GPUTarget
     from tilewright.triton.runtime import driver
 
     assert driver.active.get_active_torch_device() == torch.device("cpu")
@@ -230,7 +231,7 @@ def test_triton_scripts_find_the_gpu(module: Module, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 1)
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: (9, device.index))
     assert driver.active.get_active_torch_device() == torch.device("cuda:1")
-    assert driver.active.get_current_target() == driver.Target("cuda", 91, 32)
+    assert driver.active.get_current_target() == GPUTarget("cuda", 91, 32)
     with tw.device("cuda:0"):
         assert driver.active.get_current_target().arch == 90
     for chosen in ("cpu", "sim:sm_80"):

@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
-from ..language import marks
+from ..language import absent, marks
 from . import values
 from .contents import digest_of
 from .digests import digest_texts
@@ -369,12 +369,13 @@ def _resolve(function: types.FunctionType, chain: Chain) -> Iterable[tuple[Any, 
     """(container, name, value) of each link that can be resolved, and of the first in any case."""
     container, value = _resolve_root(function, chain[0])
     yield container, chain[0], value
-    for name in chain[1:]:
+    for index, name in enumerate(chain[1:], 1):
         base = value
         if value is _MISSING or not _has_plain_attribute(base, name):
             return
         value = getattr(base, name, _MISSING)
         if value is _MISSING:
+            yield from absent.links_of(base, chain[index:])
             return
         yield base, name, value
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from ..language import dtypes, marks, static
+from ..language.unsupported import UNSUPPORTED
 
 Json = dict[str, Any]
 
@@ -201,7 +202,10 @@ def _decode_tuple(encoded: Json, objects: Objects) -> tuple[Any, ...]:
 def _find_builtin(mark: str) -> object:
     from .. import language
 
-    found = getattr(language, mark.removeprefix("unsupported:"), None)
+    if mark.startswith("unsupported:"):
+        name = mark.removeprefix("unsupported:")
+        return marks.unsupported(name, UNSUPPORTED.get(name, ""))
+    found = getattr(language, mark, None)
     if found is None:
         raise ValueError(f"tw.{mark} is not a name of the language")
     return found

@@ -18,14 +18,16 @@ from .marks import builtin, constexpr_function, library_function
 from .random import *  # noqa: F403
 from .static import constexpr
 from .tile import *  # noqa: F403
-from .unsupported import BUILTINS, UNSUPPORTED
-
-globals().update(BUILTINS)
+from .unsupported import UNSUPPORTED
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
 
+else:
+    from .absent import names_of
+
+    __getattr__ = names_of(__name__)
 
 __all__ = [
     "UNSUPPORTED", "builtin", "constexpr", "constexpr_function", "libdevice", "library_function",
@@ -36,4 +38,3 @@ __all__ += elementwise.__all__
 __all__ += library.__all__
 __all__ += random.__all__
 __all__ += tile.__all__
-__all__ += [*UNSUPPORTED]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .marks import unsupported
-
 _POINTERS = "Use pointers: tw.load(base + offsets, mask=...), the offsets from tw.arange."
 _TARGET = "It belongs to one kind of GPU. Leave it out or choose by a constexpr parameter."
+_FLOAT8 = "Conversions of 8-bit floats are casts: x.to(tw.float8e5), x.to(tw.float16)."
+_TENSORMAP = "It makes descriptors of one kind of GPU. Use tw.make_tensor_descriptor, or pointers."
 
 UNSUPPORTED: dict[str, str] = {
     "make_block_ptr": _POINTERS,
@@ -29,6 +27,14 @@ UNSUPPORTED: dict[str, str] = {
     "atomic_store": "Use tw.atomic_xchg(pointer, value).",
     "extract_slice": "Use tw.reshape and tw.split.",
     "target_info": _TARGET,
+    # Parts of the language for one kind of device.
+    "extra.hip": _TARGET,
+    "extra.intel": _TARGET,
+    "extra.cpu": "It belongs to a fork of Triton. Use tw.load, tw.trans and tw.reshape.",
+    "extra.cuda.utils": "Its names are in triton.language.extra.cuda.",
+    "extra.cuda.convert_custom_float8_sm70": _FLOAT8,
+    "extra.cuda.convert_custom_float8_sm80": _FLOAT8,
+    "extra.cuda.experimental_device_tensormap_create1d": _TENSORMAP,
+    "extra.cuda.experimental_device_tensormap_create2d": _TENSORMAP,
+    "extra.cuda.experimental_tensormap_fenceproxy_acquire": _TENSORMAP,
 }
-
-BUILTINS: dict[str, Any] = {name: unsupported(name, hint) for name, hint in UNSUPPORTED.items()}

@@ -1,9 +1,14 @@
-"""The names of `triton.compiler.errors`."""
+"""The names of `triton.compiler.errors`: every error of a compilation is a CompilationError."""
 
 from __future__ import annotations
 
-from tilewright import CompileError, UnsupportedError
+from tilewright.errors import CompilationError as CompilationError
+from tilewright.errors import StaticAssertionError, UnsupportedError
 
-CompilationError = CompileError
+from ..absent import names_of
+
 UnsupportedLanguageConstruct = UnsupportedError
-CompileTimeAssertionFailure = CompileError
+CompileTimeAssertionFailure = StaticAssertionError
+
+__path__: list[str] = []
+__getattr__ = names_of(__name__)

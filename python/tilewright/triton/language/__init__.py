@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from tilewright.language import *  # noqa: F403 (every name of the language)
 
+from ..absent import names_of
 from . import core as core
 from . import extra as extra
 from . import random as random
 from . import standard as standard
 
+__getattr__ = names_of(__name__)

@@ -2,5 +2,8 @@
 
 from __future__ import annotations
 
+from ...absent import names_of
 from . import cuda as cuda
 from . import libdevice as libdevice
+
+__getattr__ = names_of(__name__)

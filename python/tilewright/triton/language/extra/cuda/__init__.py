@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.language.marks import unsupported
 
+from ....absent import names_of
 from . import libdevice as libdevice
 
 _HINT = "It belongs to one kind of GPU. Leave it out or choose by a constexpr parameter."
@@ -14,3 +15,5 @@ globaltimer = unsupported("globaltimer", _HINT)
 num_threads = unsupported("num_threads", _HINT)
 num_warps = unsupported("num_warps", _HINT)
 smid = unsupported("smid", _HINT)
+
+__getattr__ = names_of(__name__)

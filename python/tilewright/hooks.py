@@ -1,0 +1,108 @@
+"""Functions of the user that run around launches, compilations and the loading of kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+Hook = Callable[..., Any]
+
+
+class HookChain:
+    """Hooks that are called one after the other, in the order they were added or in reverse."""
+
+    def __init__(self, reversed: bool = False) -> None:
+        self.calls: list[Hook] = []
+        self.reversed = reversed
+
+    def add(self, func: Hook) -> None:
+        """Add a hook that is not in the chain yet."""
+        if func not in self.calls:
+            self.calls.append(func)
+
+    def remove(self, func: Hook) -> None:
+        """Take a hook out of the chain, if it is there."""
+        if func in self.calls:
+            self.calls.remove(func)
+
+    def replace(self, hook: Hook | HookChain | None) -> None:
+        """Make a hook, another chain's hooks or nothing the content of this chain."""
+        if isinstance(hook, HookChain):
+            self.calls = list(hook.calls)
+        else:
+            self.calls = [] if hook is None else [hook]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        # A hook may take itself out of the chain.
+        for call in self.calls[::-1] if self.reversed else self.calls[:]:
+            call(*args, **kwargs)
+
+    def __bool__(self) -> bool:
+        return bool(self.calls)
+
+
+# Called with LaunchMetadata before and after each launch of a kernel.
+launch_enter = HookChain()
+launch_exit = HookChain(reversed=True)
+# Called with (module, function, name, metadata_group, hash) around the loading of a kernel; what only
+# a GPU's driver has is None.
+load_start = HookChain()
+load_end = HookChain(reversed=True)
+
+
+class CompilationHooks:
+    """The hooks around compilations: `before` may forbid one by returning True."""
+
+    before: Hook | None = None
+    after: Hook | None = None
+
+
+compilation = CompilationHooks()
+
+
+class Autotuning:
+    """What autotuning tells: prints its choices, or calls a listener with them."""
+
+    def __init__(self) -> None:
+        self.is_printed: bool | None = None  # None: the environment decides
+        self.listener: Hook | None = None
+
+    def prints(self) -> bool:
+        """Whether each choice is printed."""
+        if self.is_printed is None:
+            from . import knobs
+
+            return knobs.triton_flag("PRINT_AUTOTUNING")
+        return self.is_printed
+
+    def set_printing(self, value: Any) -> None:
+        """Print each choice or do not."""
+        self.is_printed = bool(value)
+
+    def set_listener(self, listener: Hook | None) -> None:
+        """Call a function with `fn`, `key`, `best_config`, `configs_timings`, `duration` (seconds)
+        and `cache_hit` after each choice."""
+        self.listener = listener
+
+
+autotuning = Autotuning()
+
+
+class LaunchMetadata:
+    """What a launch hook may ask of a launch; computed when it does: `metadata.get()["name"]`."""
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        rule: Callable[..., Mapping[str, Any]] | None = None,
+        arguments: tuple[Any, ...] = (),
+    ) -> None:
+        self.data = dict(data)
+        self._rule, self._arguments = rule, arguments
+
+    def get(self) -> dict[str, Any]:
+        """The facts of the launch, with those of `jit(launch_metadata=)`."""
+        if self._rule is not None:
+            rule, self._rule = self._rule, None
+            self.data.update(rule(*self._arguments))
+        return self.data

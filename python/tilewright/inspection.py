@@ -1,0 +1,188 @@
+"""What a kernel tells about itself, for callers of Triton, and the hooks around its compilations."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from . import hooks
+from .arguments import Facts
+from .errors import LaunchError, UnsupportedError
+
+if TYPE_CHECKING:
+    from .compile import CompiledKernel, Request
+    from .parameters import Parameter
+
+
+@dataclass(frozen=True)
+class KernelIdentity:
+    """Which kernel a compilation hook is called for."""
+
+    module: str
+    name: str
+    jit_function: Any
+
+
+class Inspection:
+    """The part of a kernel that only tools look at."""
+
+    if TYPE_CHECKING:
+        fn: FunctionType
+        debug: bool | None
+
+        @property
+        def parameters(self) -> tuple[Parameter, ...]: ...
+
+        def compile(
+            self, signature: Mapping[str, str], constants: Mapping[str, Any] | None = None,
+            device: str | None = None, **options: Any,
+        ) -> CompiledKernel: ...  # fmt: skip
+
+    pre_run_hooks: list[hooks.Hook]
+
+    def add_pre_run_hook(self, hook: hooks.Hook) -> None:
+        """Call `hook(*args, **kwargs)` with the arguments of each launch, before it."""
+        if not callable(hook):
+            raise TypeError(f"a hook is a function, not {hook!r}")
+        self.pre_run_hooks.append(hook)
+
+    @property
+    def cache_key(self) -> str:
+        """What changes with the meaning of the kernel's text and of the names that it uses."""
+        from .capture import capture
+
+        return capture(self).meaning
+
+    @property
+    def params(self) -> tuple[Parameter, ...]:
+        """The parameters, as Triton calls them: `name`, `is_constexpr`, `default`, ..."""
+        return self.parameters
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The signature of the kernel's function."""
+        return inspect.signature(self.fn)
+
+    @property
+    def module(self) -> str:
+        """The name of the module that defines the kernel."""
+        return self.fn.__module__
+
+    @property
+    def constexprs(self) -> list[int]:
+        """The indices of the parameters that are compile-time constants."""
+        return [index for index, p in enumerate(self.parameters) if p.is_constant]
+
+    @property
+    def src(self) -> str:
+        """The text of the kernel's function, from `def` on. It cannot be replaced."""
+        lines = textwrap.dedent("".join(self.raw_src)).splitlines(keepends=True)
+        first = next(i for i, line in enumerate(lines) if line.startswith(("def ", "async def ")))
+        return "".join(lines[first:])
+
+    @property
+    def raw_src(self) -> list[str]:
+        """The lines of the kernel's function with its decorators. Raises OSError where no file is."""
+        return inspect.getsourcelines(self.fn)[0]
+
+    def preload(self, specialization_data: str) -> CompiledKernel:
+        """Compile what `specialization_data` of a compilation hook says, without a launch.
+
+        Raises LaunchError TW0436 for the data of another kernel.
+        """
+        data = json.loads(specialization_data)
+        name = f"{self.fn.__module__}.{self.fn.__qualname__}"
+        if data["name"] != name:
+            raise LaunchError(
+                f"the specialization data is of {data['name']}, not of {name}",
+                code="TW0436",
+                hint="give each kernel the data that its own hook was called with",
+            )
+        from .capture.values import decode_value
+
+        constants = {key: decode_value(value) for key, value in data["constants"].items()}
+        return self.compile(data["signature"], constants, data["device"], **data["options"])
+
+    def _may_compile(self, request: Request, is_warmup: bool) -> bool:
+        """False where the hook before compilations forbids one by returning True."""
+        hook = hooks.compilation.before
+        return hook is None or not hook(**self._description(request, is_warmup))
+
+    def _compiled(self, request: Request, is_warmup: bool) -> None:
+        if hook := hooks.compilation.after:
+            hook(**self._description(request, is_warmup))
+
+    def _description(self, request: Request, is_warmup: bool) -> dict[str, Any]:
+        """The arguments of a compilation hook."""
+        signature = {
+            name: str(facts) if isinstance(facts, Facts) else "constexpr"
+            for name, facts in zip(request.parameters, request.facts)
+        }
+        constants = {
+            name: value
+            for name, facts, value in zip(request.parameters, request.facts, request.constants)
+            if not isinstance(facts, Facts)
+        }
+        options = request.options._asdict()
+        text = f"{self.fn.__qualname__}({request.describe()})"
+        return {
+            "key": text,
+            "repr": text,
+            "fn": KernelIdentity(self.fn.__module__, self.fn.__qualname__, self),
+            "compile": {
+                "key": text,
+                "signature": signature,
+                "constants": constants,
+                "device": request.device,
+                **options,
+                "specialization_data": self._data(request),
+                "is_warmup": is_warmup,
+            },
+            "is_manual_warmup": is_warmup,
+            "already_compiled": False,
+        }
+
+    def _data(self, request: Request) -> str | None:
+        """The specialization data for a hook; None where it cannot be written as text."""
+        try:
+            return self.specialization_data(request)
+        except UnsupportedError:
+            return None
+
+    def specialization_data(self, request: Request) -> str:
+        """A request as text that `preload` takes.
+
+        Raises UnsupportedError TW0436 for constants that only this process has, such as functions.
+        """
+        from .capture.values import NoObjects, decode_value, encode_value
+
+        constants: dict[str, Any] = {}
+        signature: dict[str, str] = {}
+        for name, facts, value in zip(request.parameters, request.facts, request.constants):
+            if isinstance(facts, Facts):
+                signature[name] = str(facts)
+                continue
+            try:
+                constants[name] = encode_value(value, NoObjects())
+                decode_value(constants[name])
+            except ValueError:
+                raise UnsupportedError(
+                    f"the constant `{name}` of {self.fn.__name__} cannot be written as text: {value!r}",
+                    code="TW0436",
+                    hint="warm the kernel up with its arguments in the process that launches it",
+                ) from None
+        return json.dumps(
+            {
+                "name": f"{self.fn.__module__}.{self.fn.__qualname__}",
+                "signature": signature,
+                "constants": constants,
+                "device": request.device,
+                "options": request.options._asdict(),
+            }
+        )
+

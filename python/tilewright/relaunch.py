@@ -1,0 +1,78 @@
+"""Launches a kernel that is compiled already, with other arguments of the same kinds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .arguments import Facts
+from .errors import LaunchError
+from .launch import launch, resolve_grid
+
+if TYPE_CHECKING:
+    from .compile import CompiledKernel
+
+
+def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
+    """`kernel[grid]`: takes the arguments in the order of the signature, with or without the
+    compile-time constants."""
+
+    def run(*args: Any, stream: Any = None) -> CompiledKernel:
+        values = _all_values(kernel, args)
+        function = kernel.kernel_function
+        facts, bits = function._read(values)
+        for name, compiled, given in zip(kernel.request.parameters, kernel.request.facts, facts):
+            if not fits(compiled, given):
+                raise _misfit(kernel, name, compiled, given)
+        if stream is not None:
+            raise LaunchError(
+                "a compiled kernel goes to the current stream",
+                code="TW0410",
+                hint="launch within `with torch.cuda.stream(stream):`",
+            )
+        names = kernel.request.parameters
+        programs = resolve_grid(grid, dict(zip(names, values)) if callable(grid) else None)
+        if all(programs):
+            function._launch_compiled(kernel, programs, values, bits)
+        return kernel
+
+    return run
+
+
+def _all_values(kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    facts, constants = kernel.request.facts, kernel.request.constants
+    if len(args) == len(facts):
+        return args
+    given = iter(args)
+    if len(args) == sum(isinstance(fact, Facts) for fact in facts):
+        pairs = zip(facts, constants)
+        return tuple(next(given) if isinstance(fact, Facts) else value for fact, value in pairs)
+    raise LaunchError(
+        f"the compiled kernel {kernel.name} takes {len(facts)} arguments, {len(args)} given",
+        code="TW0404",
+        hint=f"its parameters are {', '.join(kernel.request.parameters)}",
+    )
+
+
+def fits(compiled: Any, given: Any) -> bool:
+    """Whether all that a kernel was compiled to assume of an argument holds for another one."""
+    if not (isinstance(compiled, Facts) and isinstance(given, Facts)):
+        return compiled == given
+    same = (compiled.is_pointer, compiled.type, compiled.place)
+    return (
+        same == (given.is_pointer, given.type, given.place)
+        and given.divisibility % compiled.divisibility == 0
+        and given.is_one >= compiled.is_one
+        and given.is_disjoint >= compiled.is_disjoint
+        and given.is_non_negative >= compiled.is_non_negative
+        and (given.is_read_only <= compiled.is_read_only)
+    )
+
+
+def _misfit(kernel: CompiledKernel, name: str, compiled: Any, given: Any) -> LaunchError:
+    expected, found = (fact if isinstance(fact, Facts) else fact[-1] for fact in (compiled, given))
+    return LaunchError(
+        f"`{name}` of the compiled kernel {kernel.name} is {found}, and it was compiled for {expected}",
+        code="TW0435",
+        hint="launch the kernel itself: it compiles what a launch needs",
+    )

@@ -1,0 +1,167 @@
+"""The names of `triton.compiler.compiler`: compiling a kernel for a target without running it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from tilewright import CompiledKernel as CompiledKernel
+from tilewright.autotune import Wrapper
+from tilewright.errors import LaunchError, UnsupportedError
+from tilewright.hooks import LaunchMetadata
+from tilewright.jit import JITFunction
+from tilewright.native import native
+
+from ..absent import names_of
+from ..backends.compiler import GPUTarget as GPUTarget
+from ..runtime.cache import triton_key as triton_key
+from ..runtime.driver import driver
+from .errors import CompilationError as CompilationError
+
+LazyDict = LaunchMetadata
+
+
+class ASTSource:
+    """A kernel with the types of its parameters: what `compile` compiles.
+
+    `signature` maps each parameter to "*fp32", "i32", ... or "constexpr"; `constexprs` maps names or
+    indices (or tuples of one index) to values; `attrs` maps tuples of one index to lists such as
+    [["tt.divisibility", 16]].
+    """
+
+    def __init__(
+        self,
+        fn: Any,
+        signature: Mapping[str, str],
+        constexprs: Mapping[Any, Any] | None = None,
+        attrs: Mapping[Any, Sequence[Sequence[Any]]] | None = None,
+        constants: Mapping[Any, Any] | None = None,
+    ) -> None:
+        while isinstance(fn, Wrapper):
+            fn = fn.fn
+        if not isinstance(fn, JITFunction):
+            raise TypeError(f"{fn!r} is not a kernel made by triton.jit")
+        self.fn = fn
+        self.name = fn.__name__
+        self.signature = {self._name(key): kind for key, kind in signature.items()}
+        given = {**(constants or {}), **(constexprs or {})}
+        self.constants = {self._name(key): value for key, value in given.items()}
+        self.attrs = {self._name(key): value for key, value in (attrs or {}).items()}
+
+    def _name(self, key: Any) -> str:
+        if isinstance(key, tuple):
+            (key,) = key
+        names = self.fn.arg_names
+        if isinstance(key, int) and 0 <= key < len(names):
+            return names[key]
+        if key not in names:
+            raise _wrong(f"{key!r} is not a parameter of {self.name}", ", ".join(names))
+        return key
+
+    def types(self) -> dict[str, str]:
+        """The entries of the signature that are no constants, with what their attributes add."""
+        kinds = {
+            name: kind
+            for name, kind in self.signature.items()
+            if kind != "constexpr" and name not in self.constants
+        }
+        for name, attributes in self.attrs.items():
+            for attribute, value in attributes:
+                if attribute != "tt.divisibility" or value != 16:
+                    raise UnsupportedError(
+                        f"the attribute [{attribute!r}, {value!r}] of `{name}` has no meaning here",
+                        code="TW0434",
+                        hint="there is ['tt.divisibility', 16]",
+                    )
+                if name in kinds and ":" not in kinds[name]:
+                    kinds[name] += ":16"
+        return kinds
+
+    def hash(self) -> str:
+        """What changes with the kernel, its signature and its constants."""
+        parts = (self.fn.cache_key, sorted(self.signature.items()), sorted(self.attrs.items()))
+        text = repr((*parts, sorted(map(repr, self.constants.items()))))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _wrong(message: str, hint: str) -> LaunchError:
+    return LaunchError(message, code="TW0434", hint=hint)
+
+
+def device_of(target: GPUTarget | None) -> str | None:
+    """The target as a name of ours; None where no target is given. Raises UnsupportedError TW0434 for
+    one that nothing here compiles for."""
+    if target is None:
+        return None
+    if not isinstance(target, GPUTarget):
+        raise _wrong(f"a target is a GPUTarget, not {target!r}", "GPUTarget('cuda', 80, 32)")
+    if target.backend in ("cpu", "reference"):
+        return target.backend
+    if target.backend != "cuda":
+        raise UnsupportedError(
+            f"there is no compiler for the backend {target.backend!r}",
+            code="TW0434",
+            hint="GPUTarget('cuda', 80, 32) compiles for NVIDIA's GPUs, 'cpu' for this machine",
+        )
+    names = [f"nvidia:sm_{target.arch}", f"nvidia:sm_{target.arch}a"]
+    for name in names:
+        if native().check_target(name) is None:
+            return name
+    return names[0]
+
+
+def compile(
+    src: ASTSource,
+    target: GPUTarget | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> CompiledKernel:
+    """Compile a kernel for a target, by default for the device of the next launch; nothing runs.
+
+    The result's `asm` has the stages by name, for NVIDIA's GPUs with "ptx", and "cubin" where this
+    machine has an assembler. Raises as a launch does, and UnsupportedError TW0434 for targets that
+    nothing here compiles for and for sources in Triton's intermediate representation.
+    """
+    if not isinstance(src, ASTSource):
+        raise UnsupportedError(
+            f"only an ASTSource can be compiled, not {src!r}",
+            code="TW0434",
+            hint="Triton's intermediate representations are of its own compiler",
+        )
+    chosen = dict(options or {})
+    fn, types, device = src.fn, src.types(), device_of(target)
+    if device is None and (gpu := driver.active.get_active_torch_device()).type == "cuda":
+        device = f"cuda:{gpu.index}"
+    missing = [
+        parameter.name
+        for parameter in fn.parameters
+        if parameter.name not in types
+        and parameter.name not in src.constants
+        and parameter.default is parameter.NO_DEFAULT
+    ]
+    if missing:
+        raise _wrong(
+            f"the signature of {src.name} lacks {', '.join(f'`{name}`' for name in missing)}",
+            "give a type in `signature` or a value in `constexprs` for each parameter",
+        )
+    kernel = fn.compile(types, src.constants, device, **chosen)
+    kernel.src = src
+    return kernel
+
+
+def make_backend(target: GPUTarget) -> NoReturn:
+    """Refuses: compilers are not plugins here."""
+    raise UnsupportedError(
+        f"there is no backend object for {target}",
+        code="TW0432",
+        hint="triton.compile(ASTSource(...), target) compiles for a target",
+    )
+
+
+def max_shared_mem(device: int) -> int:
+    """The bytes of shared memory that a program may have."""
+    return driver.active.get_device_properties(device)["max_shared_mem"]
+
+
+__path__: list[str] = []
+__getattr__ = names_of(__name__)

@@ -1,0 +1,86 @@
+"""The names of `triton.testing`: timing, tables of timings, comparison of arrays."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from tilewright.testing import assert_close as assert_close
+from tilewright.testing import do_bench as _do_bench
+from tilewright.testing import summarize
+
+from .absent import names_of
+from .benchmark_report import Benchmark as Benchmark
+from .benchmark_report import Mark as Mark
+from .benchmark_report import perf_report as perf_report
+
+
+
+def do_bench(
+    fn: Callable[[], Any],
+    warmup: float = 25,
+    rep: float = 100,
+    grad_to_none: Iterable[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+    fast_flush: bool = True,
+    device_type: str | None = None,
+) -> Any:
+    """The time of `fn()` in milliseconds: see tilewright.testing.do_bench.
+
+    `fast_flush` and `device_type` are of older versions of Triton and choose nothing: what is timed is
+    the call and the end of what it launched, wherever that runs.
+    """
+    del fast_flush, device_type
+    return _do_bench(fn, warmup, rep, grad_to_none, quantiles, return_mode)
+
+
+def do_bench_cudagraph(
+    fn: Callable[[], Any],
+    rep: float = 20,
+    grad_to_none: Iterable[Any] | None = None,
+    quantiles: Sequence[float] | None = None,
+    return_mode: str = "mean",
+) -> Any:
+    """The time of `fn()` in milliseconds without the cost of its launches: the calls of about `rep` ms
+    are recorded as a CUDA graph, which is replayed ten times.
+
+    Where torch uses no GPU there are no graphs, and this is `do_bench`.
+    """
+    torch: Any = sys.modules.get("torch")
+    cleared = list(grad_to_none or ())
+    if torch is None or not torch.cuda.is_available():
+        return _do_bench(fn, rep / 4, rep, cleared, quantiles, return_mode)
+
+    def drop_gradients() -> None:
+        for tensor in cleared:
+            tensor.grad = None
+
+    with torch.cuda.stream(torch.cuda.Stream()):
+        fn()
+        drop_gradients()
+        estimate = _elapsed(torch, lambda: [fn() for _ in range(5)]) / 5
+        count = max(1, int(rep / max(estimate, 1e-3)))
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            for _ in range(count):
+                drop_gradients()
+                fn()
+        torch.cuda.synchronize()
+        times = [_elapsed(torch, graph.replay) / count for _ in range(10)]
+    return summarize(times, quantiles, return_mode)
+
+
+def _elapsed(torch: Any, run: Callable[[], Any]) -> float:
+    """Milliseconds between two events of the current stream."""
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    run()
+    end.record()
+    torch.cuda.synchronize()
+    return start.elapsed_time(end)
+
+
+__path__: list[str] = []
+__getattr__ = names_of(__name__)

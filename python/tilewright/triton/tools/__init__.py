@@ -1,0 +1,7 @@
+"""The names of `triton.tools`."""
+
+from __future__ import annotations
+
+from ..absent import names_of
+
+__getattr__ = names_of(__name__)

@@ -1,0 +1,427 @@
+"""The names of Triton's host side: compiling without a run, hooks, knobs, devices and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright as tw
+import tilewright.triton as triton
+import tilewright.triton.language as tl
+from tilewright import hooks
+from tilewright.triton.backends.compiler import GPUTarget
+from tilewright.triton.compiler import ASTSource
+from tilewright.triton.runtime import driver
+
+torch = pytest.importorskip("torch")
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+@pytest.fixture(autouse=True)
+def _no_hooks() -> Iterator[None]:
+    """Each test begins and ends without hooks."""
+    yield
+    for chain in (hooks.launch_enter, hooks.launch_exit, hooks.load_start, hooks.load_end):
+        chain.calls.clear()
+    hooks.compilation.before = hooks.compilation.after = None
+    hooks.autotuning.__init__()
+
+
+def scale(x, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(x + i, 3 * tl.load(x + i, mask=i < n), mask=i < n)
+
+
+@pytest.fixture
+def kernel() -> Any:
+    """A fresh kernel, which has compiled nothing."""
+    return triton.jit(scale)
+
+
+def test_warmup_takes_what_stands_for_an_array(kernel: Any) -> None:
+    stand_ins = [
+        torch.float32, torch.empty(64, device="meta"), triton.MockTensor(torch.float32),
+        triton.MockTensor(tl.float32), triton.MockTensor.wrap_dtype(torch.float32),
+        torch.empty(64),
+    ]  # fmt: skip
+    compiled = [kernel.warmup(x, 64, BLOCK=64, grid=(1,)) for x in stand_ins]
+    assert all(one is compiled[0] for one in compiled)
+    other = kernel.warmup(torch.empty(64, device="meta", dtype=torch.float16), 64, 64, grid=(1,))
+    assert other is not compiled[0] and "*fp16" in other.request.describe()
+    with pytest.raises(tw.LaunchError, match="MockTensor.*has no memory"):
+        kernel[(1,)](triton.MockTensor(tl.float32), 64, BLOCK=64)
+
+
+def test_mock_tensors_know_their_strides() -> None:
+    assert triton.MockTensor(tl.int8, [2, 3, 4]).stride() == (12, 4, 1)
+    assert triton.MockTensor(tl.int8).shape == [1] and triton.MockTensor.data_ptr() == 0
+
+
+def test_a_compiled_kernel_is_launched_again(kernel: Any) -> None:
+    x = torch.rand(64)
+    expected = 9 * x.numpy().astype(np.float64)
+    compiled = kernel.warmup(x, 64, BLOCK=64, grid=(1,))
+    compiled._init_handles()
+    compiled[(1, 1, 1)](x, 64, 64)
+    compiled[lambda arguments: (arguments["n"] // 64,)](x, 64)
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-6)
+    before = x.clone()
+    compiled[(0,)](x, 64)
+    assert torch.equal(x, before)
+
+
+def test_a_compiled_kernel_refuses_what_it_was_not_compiled_for(kernel: Any) -> None:
+    x = torch.ones(65)
+    compiled = kernel.warmup(x, 64, BLOCK=64, grid=(1,))
+    wrong = [
+        (x.double(), 64), (x[1:], 64), (x, 63), (x, -64), (x, 64, 32), (3, 64), (x, 2.0),
+        (torch.ones(65, dtype=torch.int32), 64),
+    ]  # fmt: skip
+    for arguments in wrong:
+        with pytest.raises(tw.LaunchError) as error:
+            compiled[(1,)](*arguments)
+        assert error.value.code == "TW0435", arguments
+    with pytest.raises(tw.LaunchError, match="takes 3 arguments, 1 given"):
+        compiled[(1,)](x)
+    assert torch.equal(x, torch.ones(65))
+    general = kernel.warmup(x[1:], 63, BLOCK=64, grid=(1,))
+    general[(1,)](x, 64)  # what holds for more holds for less
+    assert x[:64].eq(3).all()
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference", "sim:sm_80"])
+def test_numbers_that_scripts_divide_by_are_there(kernel: Any, name: str) -> None:
+    with tw.device(name):
+        compiled = kernel.warmup(torch.float32, 64, BLOCK=64, grid=(1,))
+        facts = driver.active.utils.get_device_properties(driver.active.get_current_device())
+    num_warps = compiled.metadata.num_warps
+    occupancy = facts["max_num_regs"] // (compiled.n_regs * facts["warpSize"] * num_warps)
+    assert occupancy >= 1 and facts["multiprocessor_count"] >= 1 and compiled.n_spills == 0
+    if name == "sim:sm_80":
+        assert facts["max_shared_mem"] == 163 * 1024 and facts["warpSize"] == 32
+        assert compiled.metadata.warp_size == 32 and compiled.n_regs <= 255
+    else:
+        assert facts["max_shared_mem"] // compiled.metadata.shared >= 1
+
+
+def test_any_number_of_warps_runs_where_warps_change_nothing(kernel: Any) -> None:
+    x = torch.ones(64)
+    kernel[(1,)](x, 64, BLOCK=64, num_warps=128 // driver.active.get_current_target().warp_size)
+    assert x.eq(3).all()
+    with tw.device("sim:sm_80"), pytest.raises(tw.UnsupportedError) as error:
+        kernel[(1,)](x, 64, BLOCK=64, num_warps=128)
+    assert error.value.code == "TW0313" and isinstance(error.value, triton.OutOfResources)
+    for wrong in (0, -1, 3, 1 << 40, 2.5, "4"):
+        with pytest.raises(tw.LaunchError, match="num_warps"):
+            kernel[(1,)](x, 64, BLOCK=64, num_warps=wrong)
+
+
+def test_compile_gives_the_code_for_a_gpu(kernel: Any) -> None:
+    source = ASTSource(
+        fn=kernel,
+        signature={"x": "*fp32", "n": "i32", "BLOCK": "constexpr"},
+        constexprs={"BLOCK": 256},
+        attrs={(0,): [["tt.divisibility", 16]], (1,): [["tt.divisibility", 16]]},
+    )
+    compiled = triton.compile(source, target=GPUTarget("cuda", 80, 32), options={"num_warps": 2})
+    assert ".target sm_80" in compiled.asm["ptx"] and "define" in compiled.asm["llir"]
+    assert "ld.global.v" in compiled.asm["ptx"] or "v4.b32" in compiled.asm["ptx"]
+    assert compiled.metadata.num_warps == 2 and compiled.metadata.target.arch == 80
+    assert compiled.asm.get("cubin", b"\x7fELF")[:4] == b"\x7fELF"
+    assert compiled.src is source and compiled.hash == compiled.key
+    plain = ASTSource(kernel, {"x": "*fp32", "n": "i32"}, {(2,): 256})
+    assert plain.hash() != source.hash()
+    scalar = triton.compile(plain, target=GPUTarget("cuda", 90, 32))
+    assert "v4.b32" not in scalar.asm["ptx"] and "sm_90" in scalar.asm["ptx"]
+    # Without a target it is the device of the next launch, where it can be launched.
+    x = torch.ones(256)
+    triton.compile(plain)[(1,)](x, 256, 256)
+    assert x.eq(3).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda k: ASTSource(k, {"x": "*fp32"}, {"BLOCK": 64}), "lacks `n`"),
+        (lambda k: ASTSource(k, {"y": "*fp32"}), "'y' is not a parameter"),
+        (lambda k: ASTSource(k, {"x": "*fp32"}, {7: 1}), "7 is not a parameter"),
+        (lambda k: "kernel.ttir", "only an ASTSource"),
+        (lambda k: ASTSource(k, {"x": "*fp32", "n": "i32"}, {"BLOCK": 1},
+                             {(0,): [["tt.pointer_range", 32]]}), "pointer_range"),
+    ],
+)  # fmt: skip
+def test_sources_that_cannot_be_compiled_are_refused(kernel: Any, make: Any, message: str) -> None:
+    with pytest.raises(tw.TilewrightError, match=message) as error:
+        triton.compile(make(kernel))
+    assert error.value.code == "TW0434"
+
+
+@pytest.mark.parametrize(
+    "target", [GPUTarget("hip", "gfx942", 64), GPUTarget("xpu", "x", 32), ("cuda", 80)]
+)
+def test_targets_without_a_compiler_are_refused(kernel: Any, target: Any) -> None:
+    source = ASTSource(kernel, {"x": "*fp32", "n": "i32"}, {"BLOCK": 64})
+    with pytest.raises(tw.TilewrightError) as error:
+        triton.compile(source, target=target)
+    assert error.value.code == "TW0434"
+    with pytest.raises(tw.TilewrightError, match="sm_12345"):
+        triton.compile(source, target=GPUTarget("cuda", 12345, 32))
+
+
+def test_launch_hooks_see_each_launch(kernel: Any) -> None:
+    facts = triton.jit(
+        scale, launch_metadata=lambda grid, metadata, args: {"bytes": 4 * args["n"], "grid": grid}
+    )
+    seen: list[Any] = []
+    triton.knobs.runtime.launch_enter_hook.add(lambda data: seen.append(("enter", data.get())))
+    triton.knobs.runtime.launch_exit_hook = lambda data: seen.append(("exit", data.get()))
+    x = torch.ones(64)
+    facts[(1,)](x, 64, BLOCK=64)
+    assert [when for when, _ in seen] == ["enter", "exit"]
+    assert seen[0][1]["name"] == "scale" and seen[0][1]["bytes"] == 256
+    assert seen[0][1]["grid"] == (1, 1, 1)
+    kernel.warmup(x, 64, BLOCK=64, grid=(1,))
+    kernel[(0,)](x, 64, BLOCK=64)
+    assert len(seen) == 2
+    kernel.warmup(x, 64, BLOCK=64, grid=(1,))[(1,)](x, 64)
+    assert len(seen) == 4 and x.eq(9).all()
+    triton.knobs.runtime.launch_exit_hook = None
+    triton.knobs.runtime.launch_enter_hook.calls.clear()
+    kernel[(1,)](x, 64, BLOCK=64)
+    assert len(seen) == 4
+
+
+def test_chained_hooks_run_in_order_and_back() -> None:
+    seen: list[int] = []
+    first, second = (lambda: seen.append(1)), (lambda: seen.append(2))
+    for chain in (triton.knobs.HookChain(), triton.knobs.HookChain(reversed=True)):
+        for hook in (first, second, first):
+            chain.add(hook)
+        chain()
+    assert seen == [1, 2, 2, 1]
+    chain.remove(first)
+    chain.remove(first)
+    chain()
+    assert seen[4:] == [2]
+
+
+def test_pre_run_hooks_get_the_arguments(kernel: Any) -> None:
+    seen: list[Any] = []
+    kernel.add_pre_run_hook(lambda *args, **kwargs: seen.append((len(args), kwargs)))
+    kernel[(1,)](torch.ones(64), 64, BLOCK=64)
+    assert seen == [(2, {"BLOCK": 64})]
+    with pytest.raises(TypeError, match="a hook is a function"):
+        kernel.add_pre_run_hook(3)
+
+
+def test_compilation_hooks_see_and_forbid_compilations(kernel: Any) -> None:
+    seen: list[dict[str, Any]] = []
+    triton.knobs.runtime.jit_cache_hook = lambda **facts: bool(seen.append(facts))
+    finished: list[dict[str, Any]] = []
+    triton.knobs.runtime.jit_post_compile_hook = lambda **facts: finished.append(facts)
+    x = torch.ones(64)
+    for _ in range(2):
+        kernel[(1,)](x, 64, BLOCK=64)
+    kernel.warmup(x, 64, BLOCK=128, grid=(1,))
+    assert [facts["is_manual_warmup"] for facts in seen] == [False, True] and len(finished) == 2
+    assert seen[0]["fn"].jit_function is kernel and seen[0]["fn"].name == "scale"
+    assert seen[0]["compile"]["constants"] == {"BLOCK": 64} and "scale(" in seen[0]["repr"]
+    assert seen[0]["compile"]["signature"]["x"] == "*fp32:16"
+
+    triton.knobs.runtime.jit_cache_hook = lambda **facts: True
+    assert kernel[(1,)](x, 64, BLOCK=256) is None
+    assert kernel.warmup(x, 64, BLOCK=256, grid=(1,)) is None and x.eq(9).all()
+    kernel[(1,)](x, 64, BLOCK=64)
+    assert x.eq(27).all() and len(finished) == 2
+
+
+def test_preload_compiles_what_a_hook_wrote_down(kernel: Any) -> None:
+    seen: list[str] = []
+    triton.knobs.runtime.jit_cache_hook = lambda **facts: bool(
+        seen.append(facts["compile"]["specialization_data"])
+    )
+    first = kernel[(1,)](torch.ones(64), 64, BLOCK=64, num_warps=8)
+    triton.knobs.runtime.jit_cache_hook = None
+    again = triton.jit(scale)
+    loaded = again.preload(seen[0])
+    assert loaded.key == first.key and loaded.metadata.num_warps == 8
+    assert again[(1,)](torch.ones(64), 64, BLOCK=64, num_warps=8) is loaded
+    other = triton.jit(lambda x: x)
+    with pytest.raises(tw.LaunchError, match="not of") as error:
+        other.preload(seen[0])
+    assert error.value.code == "TW0436"
+
+
+def test_kernels_tell_about_themselves(kernel: Any) -> None:
+    assert kernel.src.startswith("def scale(x, n,") and kernel.constexprs == [2]
+    assert [p.name for p in kernel.params] == kernel.arg_names == list(kernel.signature.parameters)
+    assert kernel.params[2].is_constexpr and kernel.module == __name__
+    factor = 2
+
+    @triton.jit
+    def by_factor(x):
+        tl.store(x, factor)
+
+    before = by_factor.cache_key
+    assert before == by_factor.cache_key and before != kernel.cache_key
+    factor = 3
+    assert by_factor.cache_key != before
+
+
+def test_reinterpreted_tensors_have_their_methods() -> None:
+    base = torch.arange(6, dtype=torch.int8).reshape(2, 3)
+    taken = triton.reinterpret(base, torch.uint8)
+    assert isinstance(taken, triton.TensorWrapper) and taken.dtype == tl.uint8
+    assert taken.shape == (2, 3) and taken.stride() == (3, 1) and taken.stride(0) == 3
+    assert taken.data_ptr() == base.data_ptr() and taken.element_size() == 1 and taken.numel() == 6
+    assert taken.device == base.device and taken.to("cpu").dtype == tl.uint8
+    copy = taken.clone()
+    copy.copy_(triton.reinterpret(base + 1, tl.uint8))
+    assert copy.base.flatten().tolist() == [1, 2, 3, 4, 5, 6] and base[0, 1] == 1
+    assert taken.new_empty((4,)).shape == (4,) and taken.cpu().base.equal(base)
+    assert triton.reinterpret(taken, torch.int8) is base
+    assert triton.reinterpret(taken, tl.float8e5).base is base
+    assert triton.reinterpret(torch.zeros(1, dtype=torch.int8), torch.float8_e5m2).dtype == tl.float8e5
+    for wrong in (3, "x", None):
+        with pytest.raises(TypeError, match="cannot reinterpret"):
+            triton.reinterpret(wrong, tl.int8)
+    with pytest.raises(TypeError, match="complex64"):
+        triton.reinterpret(base, torch.complex64)
+
+
+def test_errors_are_the_ones_that_callers_of_triton_catch(kernel: Any) -> None:
+    @triton.jit
+    def asserts(x):
+        tl.static_assert(False, "too small")
+
+    x = torch.ones(64)
+    with pytest.raises(triton.compiler.errors.CompileTimeAssertionFailure, match="too small") as error:
+        asserts[(1,)](x)
+    assert isinstance(error.value, triton.CompilationError)
+    assert isinstance(error.value, triton.TritonError) and "too small" in error.value.error_message
+    assert "too small" in str(error.value.__cause__)
+
+    @triton.jit
+    def axis(x):
+        tl.store(x, tl.program_id(7))
+
+    with pytest.raises(triton.CompilationError) as error:
+        axis[(1,)](x)
+    assert str(error.value.__cause__) == error.value.message
+
+    @triton.jit
+    def fails(x):
+        tl.device_assert(tl.load(x) > 5, "small")
+
+    with pytest.raises(RuntimeError, match="small") as failure:
+        fails[(1,)](x, debug=True)
+        tw.synchronize()
+    assert isinstance(failure.value, triton.InterpreterError)
+
+
+def test_too_much_shared_memory_is_out_of_resources() -> None:
+    @triton.jit
+    def product(x, y, out, K, N: tl.constexpr, BLOCK: tl.constexpr):
+        i, k = tl.arange(0, N), tl.arange(0, BLOCK)
+        acc = tl.zeros((N, N), tl.float32)
+        for start in range(0, K, BLOCK):
+            left = tl.load(x + i[:, None] * K + start + k[None, :])
+            right = tl.load(y + (start + k[:, None]) * N + i[None, :])
+            acc = tl.dot(left, right, acc)
+        tl.store(out + i[:, None] * N + i[None, :], acc)
+
+    with pytest.raises(triton.runtime.errors.OutOfResources) as error:
+        types = {"x": "*fp16:16", "y": "*fp16:16", "out": "*fp32:16", "K": "i32:16"}
+        product.compile(types, {"N": 128, "BLOCK": 64}, "nvidia:sm_86", num_stages=6, num_warps=8)
+    assert error.value.name == "shared memory" and error.value.limit == 99 * 1024
+    assert error.value.required > error.value.limit
+    made = triton.OutOfResources(200, 100, "shared memory")
+    assert (made.required, made.limit, made.name) == (200, 100, "shared memory")
+
+
+def test_knobs_do_what_they_say_or_refuse(monkeypatch: pytest.MonkeyPatch, kernel: Any) -> None:
+    from tilewright import knobs as own
+
+    monkeypatch.delenv("TILEWRIGHT_DEVICE", raising=False)
+    own.reset()
+    runtime = triton.knobs.runtime
+    with runtime.scope():
+        runtime.interpret = True
+        assert kernel[(1,)](torch.ones(64), 64, BLOCK=64).request.device == "reference"
+    assert not runtime.interpret and tw.current_device() == "cpu"
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.always_compile = True
+        assert not own.settings().is_cache_enabled
+    assert own.settings().is_cache_enabled
+    triton.knobs.nvidia.ptxas_options = None  # the default
+    with pytest.raises(tw.UnsupportedError, match="ptxas_options") as error:
+        triton.knobs.nvidia.ptxas_options = "-O1"
+    assert error.value.code == "TW0433"
+    for use in (lambda: runtime.nothing, lambda: setattr(runtime, "nothing", 1)):
+        with pytest.raises(AttributeError, match="triton.knobs.runtime has no name 'nothing'"):
+            use()
+    for group in ("build", "redis", "cache", "compilation", "autotuning", "runtime", "language",
+                  "nvidia", "amd", "proton"):  # fmt: skip
+        assert getattr(triton.knobs, group).knobs
+
+
+def test_autotuning_tells_its_choice(capsys: pytest.CaptureFixture[str]) -> None:
+    told: list[dict[str, Any]] = []
+    triton.knobs.autotuning.listener = lambda **facts: told.append(facts)
+    triton.knobs.autotuning.print = True
+    configs = [triton.Config({"BLOCK": block}) for block in (64, 128)]
+    tuned = triton.autotune(configs, key=["n"], do_bench=lambda run, quantiles: run() or 1.0)(
+        triton.jit(scale)
+    )
+    assert isinstance(tuned, triton.KernelInterface) and tuned.base_fn is scale
+    tuned[(1,)](torch.ones(64), 64)
+    assert told[0]["best_config"] is configs[0] and told[0]["fn"] is tuned
+    assert "the best is BLOCK: 64" in capsys.readouterr().out
+    tuned[(1,)](torch.ones(64), 64)
+    assert len(told) == 1
+
+
+def test_autotune_skips_optional_arrays_that_are_none() -> None:
+    @triton.jit
+    def add(x, extra, out, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        value = tl.load(x + i)
+        if extra is not None:
+            value += tl.load(extra + i)
+        tl.store(out + i, value + tl.load(out + i))
+
+    tuned = triton.autotune(
+        [triton.Config({"BLOCK": 16}, num_warps=w) for w in (1, 2)], key=[],
+        restore_value=["extra", "out"], reset_to_zero=["extra"], warmup=0, rep=0,
+    )(add)  # fmt: skip
+    out = torch.zeros(16)
+    tuned[(1,)](torch.ones(16), None, out)
+    assert out.eq(1).all()
+
+
+def test_the_driver_answers_and_cannot_be_replaced() -> None:
+    active = driver.active
+    assert driver.default is active and active.get_active_torch_device() == torch.device("cpu")
+    assert active.get_current_stream() == 0 and active.get_device_interface() is torch.cpu
+    cache = active.get_empty_cache_for_benchmark()
+    active.clear_cache(cache)
+    assert cache.eq(0).all() and active.get_benchmarker() is triton.testing.do_bench
+    driver.set_active(active)
+    driver.reset_active()
+    with pytest.raises(tw.UnsupportedError, match="another kind"):
+        driver.set_active(object())
+    with pytest.raises(AttributeError, match="triton.runtime.driver.active has no name"):
+        active.launch_rocket
+    with pytest.raises(tw.UnsupportedError, match="no device 3"):
+        active.set_current_device(3)
+
+
+def test_allocators_and_marks_are_taken() -> None:
+    triton.set_allocator(lambda size, alignment, stream: None)
+    with pytest.raises(TypeError):
+        triton.set_allocator(3)
+    assert triton.must_use_result(scale) is scale
+    assert triton.must_use_result("use it")(scale) is scale
