@@ -1,6 +1,7 @@
 // A target whose binary is the kernel's Tile IR itself, for devices that interpret it.
 #include "backend/BytecodeTarget.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "passes/Passes.h"
 
 using namespace tw;
 
@@ -16,7 +17,9 @@ public:
     static constexpr llvm::StringLiteral stages[] = {"tile"};
     return stages;
   }
-  void addPasses(mlir::OpPassManager &, const CompileOptions &) const override {}
+  void addPasses(mlir::OpPassManager &pm, const CompileOptions &) const override {
+    pm.addPass(createRefuseAssembly());
+  }
   bool compile(mlir::ModuleOp module, Artifact &artifact, std::string &error) const override {
     llvm::raw_string_ostream stream(artifact.binary);
     if (mlir::succeeded(mlir::writeBytecodeToFile(module, stream)))

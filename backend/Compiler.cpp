@@ -126,6 +126,8 @@ static bool makeCode(mlir::ModuleOp lowered, const StageRun &run, const StageRun
                      Artifact &artifact, std::vector<Diagnostic> &diagnostics) {
   std::string error;
   if (!compileCode(lowered, run, artifact, diagnostics, error)) {
+    if (hasError(diagnostics))
+      return false; // a fault of the kernel's, which the target has reported
     std::vector<Diagnostic> reported = {internalError(std::move(error))};
     reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, lowered, reported);
     diagnostics.push_back(std::move(reported.front()));

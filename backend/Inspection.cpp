@@ -68,8 +68,8 @@ static bool printCode(mlir::ModuleOp module, const StageRun &run, const StageRun
   bool isPrinted = false;
   collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics,
                  [&] { isPrinted = run.target.print(module, form, text, error); });
-  if (isPrinted)
-    return true;
+  if (isPrinted || hasError(diagnostics))
+    return isPrinted;
   std::vector<Diagnostic> reported = {internalError(std::move(error))};
   reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, module, reported);
   diagnostics.push_back(std::move(reported.front()));

@@ -47,7 +47,8 @@ bool tw::isStoredThrough(Value pointer) {
   for (size_t i = 0; i < derived.size(); ++i) {
     Value value = derived[i];
     for (Operation *user : value.getUsers()) {
-      if (writtenPointer(user) == value)
+      auto assembly = dyn_cast<tile::InlineAsmOp>(user);
+      if (writtenPointer(user) == value || (assembly && !assembly.getIsPure()))
         return true;
       if (endsAddress(user, value))
         continue;

@@ -50,6 +50,7 @@ llvm::ArrayRef<BuiltinRow> shapeBuiltins();
 llvm::ArrayRef<BuiltinRow> mathBuiltins();
 llvm::ArrayRef<BuiltinRow> controlBuiltins();
 ValueOr emitElementwise(BuiltinCall &call);
+ValueOr emitInlineAsm(BuiltinCall &call); // BuiltinsAssembly.cpp
 
 /// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
 std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);

@@ -284,6 +284,7 @@ static constexpr BuiltinRow kRows[] = {
      "input, other, acc=None, input_precision=None, allow_tf32=None, "
      "max_num_imprecise_acc=None, out_dtype=None",
      emitDot},
+    {"inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack", emitInlineAsm},
 };
 
 llvm::ArrayRef<BuiltinRow> tw::mathBuiltins() { return kRows; }

@@ -28,6 +28,8 @@ enum class OperandCode {
   NeedsTile,
   NeedsScalar,
   HintValues,
+  AsmConstraints = 242,
+  AsmText = 244,
 };
 
 struct OperandCodeRow {
@@ -57,6 +59,8 @@ inline constexpr OperandCodeRow kOperandCodes[] = {
     {OperandCode::NeedsTile, "TW0219", "the operation needs a tile"},
     {OperandCode::NeedsScalar, "TW0220", "the operation needs a scalar"},
     {OperandCode::HintValues, "TW0221", "a hint's numbers do not fit the value"},
+    {OperandCode::AsmConstraints, "TW0242", "constraints of inline assembly do not fit its values"},
+    {OperandCode::AsmText, "TW0244", "inline assembly whose text is malformed"},
 };
 
 } // namespace tw

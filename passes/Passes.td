@@ -37,6 +37,10 @@ def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def RefuseAssembly : Pass<"refuse-assembly", "::mlir::ModuleOp"> {
+  let summary = "kernels with assembly text end in an error: for targets that have no such assembly";
+}
+
 def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp"> {
   let summary = "tiles become loops over vectors in an llvm.func of the kernel ABI";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",

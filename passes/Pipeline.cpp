@@ -29,6 +29,7 @@ static void addLoopSplitting(OpPassManager &pm, bool ofProducts) {
 }
 
 void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
+  pm.addPass(createRefuseAssembly());
   addLoopSplitting(pm, /*ofProducts=*/false);
   LowerSimdOptions simd;
   simd.vectorBytes = machine.vectorBytes;

@@ -11,7 +11,7 @@ namespace tw {
 
 /// A failure at run time; `code` is stable ("TW0401") and `message` is for people.
 struct RuntimeError {
-  enum class Kind { Launch, Device, Internal } kind = Kind::Launch;
+  enum class Kind { Launch, Device, Internal, Unsupported } kind = Kind::Launch;
   std::string code, message, hint;
 };
 

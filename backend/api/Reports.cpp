@@ -57,11 +57,23 @@ Report api::makeReport(const Diagnostic &diagnostic, const std::vector<SourceTex
   return report;
 }
 
+static DiagnosticKind kindOf(RuntimeError::Kind kind) {
+  switch (kind) {
+  case RuntimeError::Kind::Unsupported:
+    return DiagnosticKind::Unsupported;
+  case RuntimeError::Kind::Launch:
+    return DiagnosticKind::Launch;
+  case RuntimeError::Kind::Device:
+    return DiagnosticKind::Device;
+  case RuntimeError::Kind::Internal:
+    break;
+  }
+  return DiagnosticKind::Internal;
+}
+
 Diagnostic api::diagnosticOf(const RuntimeError &error) {
   Diagnostic diagnostic;
-  diagnostic.kind = error.kind == RuntimeError::Kind::Launch   ? DiagnosticKind::Launch
-                    : error.kind == RuntimeError::Kind::Device ? DiagnosticKind::Device
-                                                               : DiagnosticKind::Internal;
+  diagnostic.kind = kindOf(error.kind);
   diagnostic.code = error.code;
   diagnostic.message = error.message;
   diagnostic.hint = error.hint;

@@ -227,6 +227,7 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
           [&](auto store) { return lowerGlobalStore(lowering, store), success(); })
       .Case<simt::AtomicRmwOp>([&](auto rmw) { return lowerAtomicRmw(lowering, rmw), success(); })
       .Case<simt::AtomicCasOp>([&](auto cas) { return lowerAtomicCas(lowering, cas), success(); })
+      .Case<simt::InlineAsmOp>([&](auto assembly) { return lowerInlineAsm(lowering, assembly); })
       .Case<simt::PrintOp>([&](auto print) { return lowerPrint(lowering, print), success(); })
       .Case<simt::AssertOp>([&](auto check) { return lowerAssert(lowering, check), success(); })
       .Default([](Operation *op) { return op->emitOpError("has no meaning for one thread"); });

@@ -33,9 +33,10 @@ struct Lowering {
   mlir::ModuleOp module;
   mlir::Operation *kernel; // the llvm.func
   unsigned numWarps;
-  tile::TargetAttr target;                          // may be null: the oldest GPU
-  std::map<std::string, mlir::Operation *> strings; // llvm.mlir.global by text
-  llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the functions that print
+  tile::TargetAttr target;                             // may be null: the oldest GPU
+  std::map<std::string, mlir::Operation *> strings;    // llvm.mlir.global by text
+  llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
+  llvm::DenseMap<mlir::Type, mlir::Value> buffers;     // on the stack, of the functions that print
 };
 
 /// Whether the target has a feature, as "atomic-bf16".
@@ -64,6 +65,11 @@ void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
 // LowerFloat8.cpp: arith.extf from and arith.truncf to 8-bit floats, in pairs
 bool isFloat8Cast(mlir::Operation *op);
 void lowerFloat8Cast(Lowering &lowering, mlir::Operation *op);
+// LowerInlineAsm.cpp
+mlir::LogicalResult lowerInlineAsm(Lowering &lowering, simt::InlineAsmOp op);
+/// Reports that an assembler refuses text of the user's, where its log says so. `lowered` is the
+/// module that `ptx` was made of.
+bool blameInlineAsm(mlir::ModuleOp lowered, llvm::StringRef ptx, llvm::StringRef log);
 // LowerDebugCalls.cpp
 void lowerPrint(Lowering &lowering, simt::PrintOp op);
 void lowerAssert(Lowering &lowering, simt::AssertOp op);

@@ -205,8 +205,10 @@ bool NvidiaTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &er
     return false;
   if (!assembles)
     return true;
-  if (!assembleWithFewSpills(artifact, error))
+  if (!assembleWithFewSpills(artifact, error)) {
+    nvidia::blameInlineAsm(lowered, artifact.binary, error);
     return false;
+  }
   nvidia::reportSpills(lowered, artifact);
   return true;
 }
@@ -256,8 +258,10 @@ bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
     text = std::move(artifact.binary);
     return true;
   }
-  if (!assembleWithFewSpills(artifact, error))
+  if (!assembleWithFewSpills(artifact, error)) {
+    nvidia::blameInlineAsm(lowered, artifact.binary, error);
     return false;
+  }
   nvidia::reportSpills(lowered, artifact);
   if (form == CodeForm::Resources)
     text = printResources(artifact);

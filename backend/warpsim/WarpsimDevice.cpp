@@ -5,6 +5,7 @@
 #include "runtime/Interrupts.h"
 #include <cstring>
 #include <mutex>
+#include <sstream>
 
 using namespace tw;
 using namespace tw::warpsim;
@@ -50,6 +51,28 @@ static int64_t resourceOf(const Artifact &artifact, const char *name, int64_t ab
   return found == artifact.resources.end() ? absent : found->second;
 }
 
+/// Which line of the user's source the inline assembly around a line of PTX comes from, as text, or
+/// nothing outside of such assembly. The marks are those that lower-nvidia writes.
+static std::string findInlineAssembly(const std::string &ptx, int line) {
+  std::istringstream lines(ptx);
+  std::string text, place;
+  bool isInside = false;
+  for (int number = 1; number <= line && std::getline(lines, text); ++number) {
+    size_t location = text.find(".loc\t");
+    if (location != std::string::npos && !isInside) {
+      std::istringstream fields(text.substr(location + 5));
+      int file = 0, sourceLine = 0;
+      fields >> file >> sourceLine;
+      place = "line " + std::to_string(sourceLine);
+    }
+    if (text.find("{ // inline assembly ") != std::string::npos)
+      isInside = true;
+    else if (number < line && text.find("// inline assembly ends") != std::string::npos)
+      isInside = false;
+  }
+  return isInside ? (place.empty() ? "unknown line" : place) : "";
+}
+
 std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, RuntimeError &error) {
   auto fail = [&](const std::string &reason) {
     error = {RuntimeError::Kind::Internal, "TW0902",
@@ -58,6 +81,15 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   };
   ParseError refusal;
   std::optional<Program> program = parsePtx(artifact.binary, refusal);
+  std::string place = program ? "" : findInlineAssembly(artifact.binary, refusal.line);
+  if (!place.empty()) {
+    error = {RuntimeError::Kind::Unsupported, "TW0245",
+             "the simulator does not run the inline assembly of " + place + " in kernel " +
+                 artifact.symbol + ": " + refusal.message,
+             "check the text against the PTX ISA; instructions that the simulator does not know "
+             "run on a GPU"};
+    return nullptr;
+  }
   if (!program)
     return fail("line " + std::to_string(refusal.line) + " of its PTX: " + refusal.message);
   auto kernel = std::make_shared<SimulatedKernel>();

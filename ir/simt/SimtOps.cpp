@@ -293,6 +293,14 @@ static LogicalResult verifyAccess(Operation *op, Type type) {
   return success();
 }
 
+void simt::InlineAsmOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (getIsPure())
+    return;
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
 /// A volatile access stays where it is, however useless its value: another program may wait on it.
 void GlobalLoadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {

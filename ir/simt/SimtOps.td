@@ -274,6 +274,14 @@ def Simt_DivideOp : Simt_PureOp<"divide", [AllTypesMatch<["lhs", "rhs", "result"
   let assemblyFormat = "$lhs `,` $rhs attr-dict";
 }
 
+def Simt_InlineAsmOp : Simt_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "assembly text of the user's, run by this thread; one source or result for each register";
+  let description = "As `tile.inline_asm`. Values are integers of at most 64 bits, f32, f64 and pointers.";
+  let arguments = (ins StrAttr:$text, StrAttr:$constraints, UnitAttr:$is_pure, Variadic<AnyType>:$sources);
+  let results = (outs Variadic<AnyType>:$results);
+  let assemblyFormat = "(`pure` $is_pure^)? $text $constraints `(` $sources `)` attr-dict `:` functional-type($sources, $results)";
+}
+
 def Simt_PrintOp : Simt_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "this thread prints one element where the mask is true, with its program and row-major index in the tile";
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, BoolAttr:$is_signed, DenseI64ArrayAttr:$shape, Optional<AnyType>:$value, I32:$index, I1:$mask);

@@ -305,5 +305,48 @@ LogicalResult AssertOp::verify() {
   return success();
 }
 
+//===-- Assembly -----------------------------------------------------------------------------===//
+
+void InlineAsmOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (getIsPure())
+    return;
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+/// Registers below 32 bits would only need more instructions to take apart.
+static constexpr unsigned kPackedBits = 32;
+
+unsigned InlineAsmOp::getElementsPerRegister(Type type) {
+  Type element = elementTypeOf(type);
+  if (isa<PtrType>(element))
+    return 1;
+  unsigned fitting = std::max(1u, kPackedBits / element.getIntOrFloatBitWidth());
+  return std::min(getPack(), fitting);
+}
+
+unsigned InlineAsmOp::getNumRegisters(Type type) {
+  return getPack() / getElementsPerRegister(type);
+}
+
+LogicalResult InlineAsmOp::verify() {
+  if (!llvm::isPowerOf2_32(getPack()) || getPack() > 32)
+    return emitOpError("pack must be a power of two up to 32");
+  SmallVector<Type> types(getOperandTypes());
+  llvm::append_range(types, getResultTypes());
+  if (getNumResults() == 0)
+    return emitOpError("must have a result");
+  for (Type type : types)
+    if (type != withElementType(types.front(), elementTypeOf(type)))
+      return emitOpError("sources and results must have one shape and layout");
+  size_t numRegisters = 0;
+  for (Type type : types)
+    numRegisters += getNumRegisters(type);
+  if (numRegisters != SmallVector<StringRef>(llvm::split(getConstraints(), ',')).size())
+    return emitOpError("must have one constraint for each register");
+  return success();
+}
+
 #define GET_OP_CLASSES
 #include "ir/tile/TileOps.cpp.inc"

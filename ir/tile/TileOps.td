@@ -236,6 +236,27 @@ def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
   let hasVerifier = 1;
 }
 
+//===-- Assembly of the user's -------------------------------------------------------------------===//
+
+def Tile_InlineAsmOp : Tile_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "assembly text that is run for each group of `pack` elements";
+  let description = [{
+    All sources and results are scalars, or tiles of one shape. `$0`, `$1`, ... in the text are registers: those
+    of the results first, then those of the sources, each with its constraint ("=r,r"). Elements below 32 bits
+    share registers of at most 32 bits, the first one lowest; which elements make a group is the target's choice.
+    Text that is `pure` is a function of its sources; other text stays in its place and may access memory.
+  }];
+  let arguments = (ins StrAttr:$text, StrAttr:$constraints, I32Attr:$pack, UnitAttr:$is_pure, Variadic<Tile_Value>:$sources);
+  let results = (outs Variadic<Tile_Value>:$results);
+  let assemblyFormat = "(`pure` $is_pure^)? $text $constraints `pack` $pack `(` $sources `)` attr-dict `:` functional-type($sources, $results)";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// How many elements of a type share a register, and how many registers a group takes.
+    unsigned getElementsPerRegister(::mlir::Type type);
+    unsigned getNumRegisters(::mlir::Type type);
+  }];
+}
+
 //===-- Facts and debugging ----------------------------------------------------------------------===//
 
 def Tile_HintOp : Tile_PureOp<"hint", [AllTypesMatch<["source", "result"]>]> {

@@ -63,7 +63,8 @@ static bool addSources(OpResult result, llvm::SetVector<Value> &values) {
     return true;
   }
   // What is loaded or made of an integer may lead anywhere; all else passes its pointers on.
-  if (isa<tile::LoadOp, tile::IntToPtrOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op))
+  if (isa<tile::LoadOp, tile::IntToPtrOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::InlineAsmOp>(
+          op))
     return false;
   bool hasPointer = false;
   for (Value operand : op->getOperands())

@@ -115,7 +115,10 @@ void LayoutAssignment::chooseElementwise(Operation *op) {
     }
   }
   for (Value result : op->getResults())
-    setNatural(result, best);
+    if (best || isRecomputable(op)) // what runs once cannot wait for its users' wishes
+      setNatural(result, best);
+    else if (isTile(result))
+      setNatural(result, fallbackOf(result));
 }
 
 void LayoutAssignment::chooseReduce(ReduceOp reduce) {

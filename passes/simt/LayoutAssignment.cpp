@@ -212,7 +212,7 @@ void LayoutAssignment::applyTo(Operation *op) {
         mma.getAccMutable().assign(make(mma.getAcc(), naturalOf(mma.getResult())));
         setLayoutOfResults(op, naturalOf(mma.getResult()));
       })
-      .Case<LoadOp, tile::AtomicRmwOp, tile::AtomicCasOp>([&](auto) {
+      .Case<LoadOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::InlineAsmOp>([&](auto) {
         setOperands(op, naturalOf(op->getResult(0)));
         setLayoutOfResults(op, naturalOf(op->getResult(0)));
       })

@@ -157,10 +157,12 @@ LinearLayout tw::simt::withoutWarpsAlong(const LinearLayout &layout, unsigned ax
 
 bool tw::simt::isElementwise(Operation *op) {
   return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<AddPtrOp, PtrCastOp, PtrToIntOp, IntToPtrOp, HintOp>(op);
+         isa<AddPtrOp, PtrCastOp, PtrToIntOp, IntToPtrOp, HintOp, InlineAsmOp>(op);
 }
 
 bool tw::simt::isRecomputable(Operation *op) {
+  if (auto assembly = dyn_cast<InlineAsmOp>(op))
+    return assembly.getIsPure();
   return isElementwise(op) || isa<ArangeOp, SplatOp, arith::ConstantOp, ExpandDimsOp, BroadcastOp,
                                   ReshapeOp, TransOp, JoinOp, SplitOp>(op);
 }

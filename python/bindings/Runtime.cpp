@@ -35,6 +35,8 @@ static const char *nameOf(RuntimeError::Kind kind) {
     return "device";
   case RuntimeError::Kind::Internal:
     return "internal";
+  case RuntimeError::Kind::Unsupported:
+    return "unsupported";
   }
   return "internal";
 }

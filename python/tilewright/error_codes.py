@@ -333,6 +333,36 @@ PAGES: dict[str, Page] = {
         "tw.multiple_of(x, (16, 16))   # x is 1-D",
         "Give one number for each dimension.",
     ),
+    "TW0242": Page(
+        "constraints of inline assembly that do not fit its values",
+        "Each register of an inline_asm_elementwise has one constraint, results first: =r,r,r. "
+        "Elements below 32 bits share registers of 32 bits, `pack` of them at most; every other "
+        "element has one of its own. r holds up to 32 bits, h up to 16, l 64 bits and pointers, f "
+        "float32, d float64, b int1.",
+        "tw.inline_asm_elementwise('add.f32 $0, $1, $2;', '=f,f', [x, y], tw.float32, True, 1)",
+        "Count the registers that each value takes, and choose letters for their types.",
+    ),
+    "TW0243": Page(
+        "inline assembly that the assembler refuses",
+        "The text of an inline_asm_elementwise is not PTX, or uses an instruction that this GPU or "
+        "this version of the assembler does not have. The message is the assembler's.",
+        "tw.inline_asm_elementwise('add $0, $1;', '=r,r', [x], tw.int32, True, 1)",
+        "Check the text against the PTX ISA: operands, types, the first GPU with the instruction.",
+    ),
+    "TW0244": Page(
+        "inline assembly whose text is malformed",
+        "$0, $1, ... in the text are the registers that the constraints name; other dollar signs "
+        "are written $$. Braces come in pairs.",
+        "tw.inline_asm_elementwise('mov.b32 $0, $2;', '=r,r', [x], tw.int32, True, 1)",
+        "Correct the numbers: results come first, then the registers of the arguments.",
+    ),
+    "TW0245": Page(
+        "inline assembly that the simulator does not run",
+        "The simulator executes the PTX of a kernel. The text of an inline_asm_elementwise is "
+        "malformed, or has an instruction that the simulator does not know.",
+        "tw.inline_asm_elementwise('tex.1d ...', ...)   # on sim:sm_80",
+        "Check the text against the PTX ISA; run it on a GPU if it is right.",
+    ),
     "TW0301": Page(
         "an operation that this target cannot compile",
         "The kernel is right, but no lowering exists on this target for the operation with "

@@ -79,6 +79,7 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](AsyncCopyOp copy) { return lowerAsyncCopy(copy); })
       .Case([&](tile::PrintOp print) { return lowerPrint(print); })
       .Case([&](tile::AssertOp check) { return lowerAssert(check); })
+      .Case([&](tile::InlineAsmOp assembly) { return lowerInlineAsm(assembly); })
       .Case<ArangeOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp>(
           [&](Operation *shape) { return lowerShape(shape); })
       .Case<tile::ProgramIdOp, tile::NumProgramsOp, AssumeOp, simt::BarrierOp, AsyncCommitOp,
@@ -113,7 +114,11 @@ static bool carriesValues(func::FuncOp kernel, Value argument) {
         .Case([&](tile::LoadOp load) { note(load.getPtr(), true, load.getIsVolatile()); })
         .Case([&](tile::StoreOp store) { note(store.getPtr(), false, true); })
         .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(
-            [&](auto atomic) { note(atomic.getPtr(), true, true); });
+            [&](auto atomic) { note(atomic.getPtr(), true, true); })
+        .Case([&](tile::InlineAsmOp assembly) {
+          isRead |= !assembly.getIsPure();
+          isWritten |= !assembly.getIsPure();
+        });
   });
   return isRead && isWritten;
 }

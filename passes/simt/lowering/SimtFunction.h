@@ -53,6 +53,7 @@ struct SimtFunction {
   mlir::LogicalResult lowerBlock(mlir::Block &block);
   mlir::LogicalResult lowerOperation(mlir::Operation *op);
   mlir::LogicalResult lowerElementwise(mlir::Operation *op); // LowerElementwise.cpp
+  mlir::LogicalResult lowerInlineAsm(tile::InlineAsmOp op);  // LowerInlineAsm.cpp
   mlir::LogicalResult lowerFor(mlir::scf::ForOp op);         // LowerControlFlow.cpp
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);

@@ -180,6 +180,33 @@ def gather(src: tensor, index: tensor, axis: int) -> tensor:
     """result[.., i, ..] = src[.., index[.., i, ..], ..] along `axis`; shaped like `index`."""
 
 
+# Assembly.
+
+
+@builtin
+def inline_asm_elementwise(
+    asm: str,
+    constraints: str,
+    args: Any,
+    dtype: dtype | tuple[dtype, ...],
+    is_pure: bool,
+    pack: int,
+) -> Any:
+    """Run assembly text of the GPU on every element of `args`, or on every `pack` of them.
+
+    `$0`, `$1`, ... in `asm` are registers in the order of `constraints`: those of the results
+    first ("=r"), then those of the arguments ("r"). "r" holds up to 32 bits and "h" up to 16, also
+    of float16 and packed elements (the bits above a narrower element are 0), "l" 64 bits and
+    pointers, "f" float32, "d" float64, "b" int1; "0" is the register of result 0. Elements below
+    32 bits share registers of at most 32 bits, the first one lowest, so an int8 with `pack=4` takes
+    one register and a float32 four. Which elements are packed together is not defined. Arguments
+    are broadcast, not converted. `dtype` is the result's type, or a tuple for several results.
+    `is_pure=False` keeps text that reads clocks or accesses memory in its place; where several
+    threads hold an element, each of them runs the text. `$$` is a dollar sign. The text stands in
+    braces of its own, so it may declare registers. GPUs and their simulator only.
+    """
+
+
 # Memory.
 
 
@@ -471,7 +498,7 @@ __all__ = [
     "atomic_cas", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg", "atomic_xor",
     "broadcast", "broadcast_to", "cast", "cat", "cdiv", "clamp", "condition", "debug_barrier",
     "device_assert", "device_print", "div_rn", "dot", "expand_dims", "fdiv", "full", "gather",
-    "join", "load", "max_constancy", "max_contiguous", "maximum", "minimum", "mul", "multiple_of",
+    "inline_asm_elementwise", "join", "load", "max_constancy", "max_contiguous", "maximum", "minimum", "mul", "multiple_of",
     "num_programs", "permute", "program_id", "range", "reduce", "reshape", "split",
     "static_assert", "static_print", "static_range", "store", "sub", "to_tensor", "trans",
     "umulhi", "view", "where",

@@ -19,7 +19,6 @@ UNSUPPORTED: dict[str, str] = {
     "_experimental_descriptor_load": _POINTERS,
     "_experimental_descriptor_store": _POINTERS,
     "dot_scaled": "Scale the operands to float16 or bfloat16 and use tw.dot.",
-    "inline_asm_elementwise": "Write the operation with functions of the language.",
     "extern_elementwise": "Write the operation with functions of the language.",
     "map_elementwise": "Call the function on whole tiles, with tw.where instead of branches.",
     "atomic_poll": "Loop over tw.atomic_cas(pointer, value, value) until it yields the value.",
