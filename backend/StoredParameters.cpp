@@ -1,6 +1,6 @@
 // Finds which pointer parameters a kernel writes through.
 #include "backend/StoredParameters.h"
-#include "ir/tile/Tile.h"
+#include "ir/tile/Box.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -14,12 +14,15 @@ static Value writtenPointer(Operation *op) {
     return atomic.getPtr();
   if (auto atomic = dyn_cast<tile::AtomicCasOp>(op))
     return atomic.getPtr();
+  if (isa<tile::DescriptorStoreOp, tile::DescriptorAtomicOp>(op))
+    return tile::boxOf(op)->base;
   return nullptr;
 }
 
 /// Whether what `user` yields can no longer be an address derived from `value`, an operand of it.
 static bool endsAddress(Operation *user, Value value) {
-  if (isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, arith::CmpIOp>(user))
+  if (isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, arith::CmpIOp>(user) ||
+      tile::boxOf(user))
     return true;
   if (auto add = dyn_cast<tile::AddPtrOp>(user))
     return add.getPtr() != value;

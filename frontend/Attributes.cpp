@@ -1,5 +1,5 @@
 // Attributes, methods and subscripts of tiles, types and tuples.
-#include "frontend/Builtins.h"
+#include "frontend/Descriptors.h"
 #include "frontend/Leaves.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -176,6 +176,13 @@ ValueOr Emitter::attribute(const Value &base, llvm::StringRef name, const Node &
     if (field != (*tuple)->fields.end())
       found = (*tuple)->items[field - (*tuple)->fields.begin()];
   }
+  if (const DescriptorType *type = base.as<DescriptorType>())
+    found = descriptorTypePredicate(*type, name) ? methodOf(base, name)
+                                                 : descriptorTypeAttribute(*type, name);
+  if (const Descriptor *descriptor = base.as<Descriptor>())
+    found = findDescriptorMethod((*descriptor)->type, name)
+                ? methodOf(base, name)
+                : descriptorAttribute(*descriptor, name);
   if (found)
     return *found;
   if (base.is<Absent>())

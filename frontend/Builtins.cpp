@@ -17,7 +17,7 @@ static constexpr BuiltinRow kElementwise[] = {
 
 const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
   for (llvm::ArrayRef<BuiltinRow> rows :
-       {memoryBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
+       {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
     for (const BuiltinRow &row : rows)
       if (row.name == name)
         return &row;
@@ -28,7 +28,7 @@ const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
 std::vector<std::string> tw::builtinNames() {
   std::vector<std::string> names;
   for (llvm::ArrayRef<BuiltinRow> rows :
-       {memoryBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
+       {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
     for (const BuiltinRow &row : rows)
       names.push_back(row.name.str());
   for (const tile::ElementwiseRow &row : tile::elementwiseFunctions())
@@ -105,11 +105,16 @@ ValueOr Emitter::callBuiltin(const Callable &callee, Arguments &arguments, const
     return error(Code::UnsupportedFunction, site, "`" + name + "` is not implemented",
                  callee.hint.empty() ? "use other functions of the language" : callee.hint);
   }
-  BuiltinCall call{*this, site, name, row->signature, {}};
+  return callRow(*this, *row, name, arguments, site);
+}
+
+ValueOr tw::callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name,
+                    Arguments &arguments, const Node &site) {
+  BuiltinCall call{emitter, site, name, row.signature};
   if (failed(bindArguments(call, arguments)))
     return failure();
-  locate(site);
-  return row->emit(call);
+  emitter.locate(site);
+  return row.emit(call);
 }
 
 //===-- Reading arguments --------------------------------------------------------------------===//

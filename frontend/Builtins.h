@@ -10,7 +10,7 @@ struct BuiltinCall {
   Emitter &emitter;
   const Node &site;
   llvm::StringRef name, signature;
-  std::vector<std::optional<Argument>> bound;
+  std::vector<std::optional<Argument>> bound = {};
 
   TileBuilder &tiles() { return emitter.tiles; }
   bool has(size_t i) const { return bound[i] && !bound[i]->value.is<None>(); }
@@ -46,11 +46,17 @@ struct BuiltinRow {
 const BuiltinRow *findBuiltin(llvm::StringRef name);
 std::vector<std::string> builtinNames();
 llvm::ArrayRef<BuiltinRow> memoryBuiltins();
+llvm::ArrayRef<BuiltinRow> descriptorBuiltins();
 llvm::ArrayRef<BuiltinRow> shapeBuiltins();
 llvm::ArrayRef<BuiltinRow> mathBuiltins();
 llvm::ArrayRef<BuiltinRow> controlBuiltins();
 ValueOr emitElementwise(BuiltinCall &call);
 ValueOr emitInlineAsm(BuiltinCall &call); // BuiltinsAssembly.cpp
+ValueOr callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name, Arguments &arguments,
+                const Node &site);
+/// The cache modifier and eviction policy at these positions.
+mlir::LogicalResult readCacheHints(BuiltinCall &call, size_t cache, size_t evict, bool isStore,
+                                   LoadOptions &options);
 
 /// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
 std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);

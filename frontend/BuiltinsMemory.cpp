@@ -1,5 +1,6 @@
 // Builtins that read and write memory, and those that know the grid.
-#include "frontend/Builtins.h"
+#include "frontend/Descriptors.h"
+#include "frontend/Operands.h"
 
 using namespace tw;
 using llvm::failed;
@@ -18,19 +19,23 @@ static ValueOr emitGrid(BuiltinCall &call) {
                                          : call.tiles().numPrograms(int(*axis))};
 }
 
-/// Bounds checks belong to tiles of memory described by shape and strides; plain pointers use
+/// Bounds checks belong to block pointers, which know where their array ends; plain pointers use
 /// masks.
-static LogicalResult refuseBoundaryCheck(BuiltinCall &call, size_t i) {
-  if (!call.has(i) || !truthOf(call.value(i)))
-    return success();
-  return call.emitter.error(Code::UnsupportedFunction, call.node(i),
-                            "`boundary_check` needs a described tile of memory",
-                            "pass a mask: mask=offsets < size");
+static LogicalResult refuseBoundaryCheck(BuiltinCall &call, llvm::ArrayRef<size_t> positions) {
+  for (size_t i : positions)
+    if (call.has(i) && (!isStatic(call.value(i)) || truthOf(call.value(i))))
+      return call.fail(operandError(OperandCode::BoundaryCheck,
+                                    "`boundary_check` and `padding_option` need a block pointer",
+                                    "pass a mask: mask=offsets < size, other=0"),
+                       {i});
+  return success();
 }
 
-static LogicalResult readHints(BuiltinCall &call, size_t cache, size_t evict,
-                               llvm::ArrayRef<llvm::StringLiteral> modifiers,
-                               LoadOptions &options) {
+LogicalResult tw::readCacheHints(BuiltinCall &call, size_t cache, size_t evict, bool isStore,
+                                 LoadOptions &options) {
+  static constexpr llvm::StringLiteral kOfLoads[] = {"", ".ca", ".cg", ".cs", ".cv"};
+  static constexpr llvm::StringLiteral kOfStores[] = {"", ".wb", ".cg", ".cs", ".wt"};
+  llvm::ArrayRef<llvm::StringLiteral> modifiers = isStore ? kOfStores : kOfLoads;
   FailureOr<std::string> cacheText = call.text(cache, "");
   FailureOr<std::string> evictText = failed(cacheText) ? cacheText : call.text(evict, "");
   if (failed(cacheText) || failed(evictText))
@@ -47,7 +52,15 @@ static LogicalResult readHints(BuiltinCall &call, size_t cache, size_t evict,
 }
 
 static ValueOr emitLoad(BuiltinCall &call) {
-  static constexpr llvm::StringLiteral kModifiers[] = {"", ".ca", ".cg", ".cs", ".cv"};
+  LoadOptions options;
+  if (failed(readCacheHints(call, 5, 6, /*isStore=*/false, options)))
+    return failure();
+  FailureOr<bool> isVolatile = call.flag(7, false);
+  if (failed(isVolatile))
+    return failure();
+  options.isVolatile = *isVolatile;
+  if (const Descriptor *block = call.value(0).as<Descriptor>())
+    return loadBlock(call, *block, options);
   FailureOr<TypedValue> pointer = call.tile(0);
   if (failed(pointer))
     return failure();
@@ -55,27 +68,23 @@ static ValueOr emitLoad(BuiltinCall &call) {
   if (failed(mask))
     return failure();
   FailureOr<std::optional<TypedValue>> other = call.optionalTile(2);
-  LoadOptions options;
-  if (failed(other) || failed(refuseBoundaryCheck(call, 3)) ||
-      failed(readHints(call, 5, 6, kModifiers, options)))
+  if (failed(other) || failed(refuseBoundaryCheck(call, {3, 4})))
     return failure();
-  FailureOr<bool> isVolatile = call.flag(7, false);
-  if (failed(isVolatile))
-    return failure();
-  options.isVolatile = *isVolatile;
   return call.finish(call.tiles().load(*pointer, *mask, *other, options), {0, 1, 2});
 }
 
 static ValueOr emitStore(BuiltinCall &call) {
-  static constexpr llvm::StringLiteral kModifiers[] = {"", ".wb", ".cg", ".cs", ".wt"};
+  LoadOptions options;
+  if (failed(readCacheHints(call, 4, 5, /*isStore=*/true, options)))
+    return failure();
+  if (const Descriptor *block = call.value(0).as<Descriptor>())
+    return storeBlock(call, *block, options);
   FailureOr<TypedValue> pointer = call.tile(0);
   FailureOr<TypedValue> value = failed(pointer) ? pointer : call.tile(1);
   if (failed(pointer) || failed(value))
     return failure();
   FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
-  LoadOptions options;
-  if (failed(mask) || failed(refuseBoundaryCheck(call, 3)) ||
-      failed(readHints(call, 4, 5, kModifiers, options)))
+  if (failed(mask) || failed(refuseBoundaryCheck(call, {3})))
     return failure();
   return call.finish(call.tiles().store(*pointer, *value, *mask, options), {0, 1, 2});
 }

@@ -1,5 +1,5 @@
 // Calls: jit functions and closures are inlined; methods, types and builtins are dispatched.
-#include "frontend/Builtins.h"
+#include "frontend/Descriptors.h"
 #include "frontend/Emitter.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -250,17 +250,23 @@ static ValueOr callTypePredicate(Emitter &emitter, const Callable &method, const
       return Value{false};
     return Value{*dtypePredicate(type->element, method.name)};
   }
+  if (const DescriptorType *type = method.self->as<DescriptorType>())
+    return Value{*descriptorTypePredicate(*type, method.name)};
   return Value{*dtypePredicate(*method.self->as<DType>(), method.name)};
 }
 
 ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const Node &site) {
   const Value &self = *method.self;
-  if (self.is<DType>() || self.is<TileType>())
+  if (self.is<DType>() || self.is<TileType>() || self.is<DescriptorType>())
     return callTypePredicate(*this, method, site);
-  if (!self.isRuntime() && !self.isNumber())
+  const Descriptor *descriptor = self.as<Descriptor>();
+  if (!self.isRuntime() && !self.isNumber() && !descriptor)
     return evaluateInPython(site);
   const Node &selfNode = site.child("func").has("value") ? site.child("func").child("value") : site;
   arguments.insert(arguments.begin(), {self, &selfNode, ""});
+  if (descriptor)
+    return callRow(*this, *findDescriptorMethod((*descriptor)->type, method.name), method.name,
+                   arguments, site);
   if (program.methods)
     if (const llvm::json::Object *json = program.methods->getObject(method.name))
       if (std::optional<Value> function = fromJson(*json))

@@ -1,4 +1,5 @@
 // Run-time branches, and how the two arms' names become one.
+#include "frontend/Descriptors.h"
 #include "frontend/Leaves.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -90,6 +91,7 @@ struct Join {
   std::map<std::string, std::string> sameFlags = {}; // flags that hold what another one holds
 
   Value join(const Value &a, const Value &b);
+  Value joinParts(const Descriptor *a, const Descriptor *b);
   Value result(const Value &a, const Value &b, const LeafType &type);
 };
 } // namespace
@@ -131,6 +133,19 @@ Value Join::result(const Value &a, const Value &b, const LeafType &type) {
   return {TypedValue{mlir::Value(), type.dtype}};
 }
 
+/// One descriptor of two of the same type. A side that is absent is never read.
+Value Join::joinParts(const Descriptor *a, const Descriptor *b) {
+  const DescriptorContents &present = **(a ? a : b);
+  std::vector<Value> parts;
+  for (size_t i = 0; i < present.parts.size(); ++i) {
+    Value first = a ? (*a)->parts[i] : Value{}, second = b ? (*b)->parts[i] : Value{};
+    bool isPointer = i == 0;
+    LeafType type{isPointer ? present.base().dtype : findDType("int64"), {}};
+    parts.push_back(areIdentical(first, second) ? first : result(first, second, type));
+  }
+  return makeDescriptor(present.type, std::move(parts));
+}
+
 Value Join::join(const Value &a, const Value &b) {
   bool isAbsentA = a.is<Absent>(), isAbsentB = b.is<Absent>();
   if ((isAbsentA && isAbsentB) || areIdentical(a, b))
@@ -145,6 +160,8 @@ Value Join::join(const Value &a, const Value &b) {
         items.push_back(isAbsentA ? join(Value{}, item) : join(item, Value{}));
       return makeTuple(std::move(items), (*tuple)->fields);
     }
+    if (present.is<Descriptor>())
+      return joinParts(a.as<Descriptor>(), b.as<Descriptor>());
     return present.isRuntime() ? result(a, b, leafTypeOf(*present.as<TypedValue>())) : present;
   }
   if (isAbsentA || isAbsentB)
@@ -158,6 +175,9 @@ Value Join::join(const Value &a, const Value &b) {
       items.push_back(join(x, y));
     return makeTuple(std::move(items), (*left)->fields);
   }
+  if (const Descriptor *one = a.as<Descriptor>(), *other = b.as<Descriptor>();
+      one && other && (*one)->type == (*other)->type)
+    return joinParts(one, other);
   if (std::optional<LeafType> type = commonType(a, b))
     return result(a, b, *type);
   return {Absent{Absent::Reason::TwoTypes, {}, {}, typeName(a), typeName(b)}};
@@ -167,10 +187,15 @@ Value Join::join(const Value &a, const Value &b) {
 static Value filled(const Value &value, mlir::ValueRange results, size_t &next) {
   if (const TypedValue *typed = value.as<TypedValue>(); typed && !typed->value)
     return {TypedValue{results[next++], typed->dtype}};
+  std::vector<Value> items;
+  if (const Descriptor *descriptor = value.as<Descriptor>()) {
+    for (const Value &part : (*descriptor)->parts)
+      items.push_back(filled(part, results, next));
+    return makeDescriptor((*descriptor)->type, std::move(items));
+  }
   const Tuple *tuple = value.as<Tuple>();
   if (!tuple)
     return value;
-  std::vector<Value> items;
   for (const Value &item : (*tuple)->items)
     items.push_back(filled(item, results, next));
   return makeTuple(std::move(items), (*tuple)->fields);

@@ -1,5 +1,6 @@
 // Carries names through run-time loops: entries, ends, and attempts until both have one type.
 #include "frontend/LoopDraft.h"
+#include "frontend/Descriptors.h"
 
 using namespace tw;
 using llvm::failed;
@@ -17,18 +18,41 @@ static void collectLeaves(const Value &value, std::vector<mlir::Value> &leaves) 
   if (const Tuple *tuple = value.as<Tuple>())
     for (const Value &item : (*tuple)->items)
       collectLeaves(item, leaves);
+  if (const Descriptor *descriptor = value.as<Descriptor>())
+    for (const Value &part : (*descriptor)->parts)
+      collectLeaves(part, leaves);
 }
 
 static Value withLeaves(const Value &value, mlir::ValueRange leaves, size_t &next) {
   if (const TypedValue *typed = value.as<TypedValue>())
     return {TypedValue{leaves[next++], typed->dtype}};
+  std::vector<Value> items;
+  if (const Descriptor *descriptor = value.as<Descriptor>()) {
+    for (const Value &part : (*descriptor)->parts)
+      items.push_back(withLeaves(part, leaves, next));
+    return makeDescriptor((*descriptor)->type, std::move(items));
+  }
   const Tuple *tuple = value.as<Tuple>();
   if (!tuple)
     return value;
-  std::vector<Value> items;
   for (const Value &item : (*tuple)->items)
     items.push_back(withLeaves(item, leaves, next));
   return makeTuple(std::move(items), (*tuple)->fields);
+}
+
+/// Numbers among the parts of a descriptor become what its run-time integers are.
+static FailureOr<Value> entryOf(Emitter &emitter, const DescriptorContents &descriptor,
+                                const Node &site) {
+  std::vector<Value> parts;
+  for (const Value &part : descriptor.parts) {
+    FailureOr<TypedValue> entry = part.isNumber()
+                                      ? materialize(emitter, part, {findDType("int64"), {}}, site)
+                                      : FailureOr<TypedValue>(*part.as<TypedValue>());
+    if (failed(entry))
+      return failure();
+    parts.push_back({*entry});
+  }
+  return makeDescriptor(descriptor.type, std::move(parts));
 }
 
 /// The value at the loop's entry: numbers become run-time values, of the learned type if there is
@@ -48,6 +72,8 @@ static FailureOr<Value> entryOf(Emitter &emitter, const Value &value, const Valu
     }
     return makeTuple(std::move(items), (*tuple)->fields);
   }
+  if (const Descriptor *descriptor = value.as<Descriptor>())
+    return entryOf(emitter, **descriptor, site);
   const TypedValue *type = learned ? learned->as<TypedValue>() : nullptr;
   if (value.isNumber()) {
     LeafType leaf = type ? leafTypeOf(*type) : leafTypeOf(value);
@@ -61,10 +87,15 @@ static FailureOr<Value> entryOf(Emitter &emitter, const Value &value, const Valu
 static Value zerosLike(Emitter &emitter, const Value &value) {
   if (const TypedValue *typed = value.as<TypedValue>())
     return {zeroOf(emitter, leafTypeOf(*typed))};
+  std::vector<Value> items;
+  if (const Descriptor *descriptor = value.as<Descriptor>()) {
+    for (const Value &part : (*descriptor)->parts)
+      items.push_back(zerosLike(emitter, part));
+    return makeDescriptor((*descriptor)->type, std::move(items));
+  }
   const Tuple *tuple = value.as<Tuple>();
   if (!tuple)
     return value;
-  std::vector<Value> items;
   for (const Value &item : (*tuple)->items)
     items.push_back(zerosLike(emitter, item));
   return makeTuple(std::move(items), (*tuple)->fields);
@@ -125,6 +156,22 @@ void LoopDraft::bindLeaves(mlir::ValueRange values) {
 /// True when the entry was a number, whose type the loop may still choose.
 static bool isOpen(const Value &original) { return original.isNumber() || original.is<Absent>(); }
 
+/// Whether a descriptor at the end of the body is of the entry's type: its parts then always are.
+static bool conform(LoopDraft &loop, const DescriptorContents &entry, const Value &end,
+                    std::vector<mlir::Value> &leaves) {
+  const Descriptor *last = end.as<Descriptor>();
+  if (!last || (*last)->type != entry.type)
+    return false;
+  for (auto [start, finish] : llvm::zip_equal(entry.parts, (*last)->parts)) {
+    LeafType type = leafTypeOf(*start.as<TypedValue>());
+    FailureOr<TypedValue> value = finish.isNumber()
+                                      ? materialize(loop.emitter, finish, type, loop.node)
+                                      : FailureOr<TypedValue>(*finish.as<TypedValue>());
+    leaves.push_back(failed(value) ? start.as<TypedValue>()->value : value->value);
+  }
+  return true;
+}
+
 /// Brings the value at the end of the body to the entry's form. Answers false when it does not fit;
 /// `learned` then holds the form that would, when the entry can still take it.
 static bool conform(LoopDraft &loop, const Value &original, const Value &entry, const Value &end,
@@ -149,6 +196,8 @@ static bool conform(LoopDraft &loop, const Value &original, const Value &entry, 
       learned = makeTuple(std::move(types), (*tuple)->fields);
     return isAlike;
   }
+  if (const Descriptor *descriptor = entry.as<Descriptor>())
+    return conform(loop, **descriptor, end, leaves);
   const TypedValue *start = entry.as<TypedValue>(), *finish = end.as<TypedValue>();
   if (!start)
     return areIdentical(entry, end);

@@ -1,5 +1,5 @@
 // What names stand for, and values on their way from compile time to run time.
-#include "frontend/Emitter.h"
+#include "frontend/Descriptors.h"
 
 using namespace tw;
 using llvm::failed;
@@ -91,6 +91,8 @@ FailureOr<TypedValue> Emitter::toRuntime(const Value &value, const Node &node) {
       return error(literal.error(), node, {&node});
     return *literal;
   }
+  if (value.is<Descriptor>())
+    return rejectDescriptor(*this, value, node);
   return error(Code::WrongType, node, "a number or a tile is needed here, not " + typeName(value),
                "use a scalar, a tile or a Python number");
 }

@@ -1,5 +1,5 @@
 // Operators: Python's meaning at compile time, operations of the language at run time.
-#include "frontend/Emitter.h"
+#include "frontend/Descriptors.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;
@@ -60,6 +60,9 @@ static ValueOr emitPower(Emitter &emitter, TypedValue base, int64_t count, const
 
 ValueOr Emitter::binary(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
                         const Node &lhsNode, const Node &rhsNode) {
+  for (const auto &[operand, node] : {std::pair(&lhs, &lhsNode), std::pair(&rhs, &rhsNode)})
+    if (operand->is<Descriptor>())
+      return rejectDescriptor(*this, *operand, *node);
   if (!lhs.isRuntime() && !rhs.isRuntime() && !lhs.is<Absent>() && !rhs.is<Absent>()) {
     bool isFormatting = op == "Mod" && lhs.is<std::string>();
     return finish(isObject(lhs) || isObject(rhs) || isFormatting
@@ -92,7 +95,7 @@ ValueOr Emitter::unary(llvm::StringRef op, const Value &operand, const Node &sit
     FailureOr<bool> truth = staticTruth(operand, node);
     return failed(truth) ? ValueOr(failure()) : ValueOr(Value{!*truth});
   }
-  if (!operand.isRuntime() && !operand.is<Absent>())
+  if (!operand.isRuntime() && !operand.is<Absent>() && !operand.is<Descriptor>())
     return finish(staticUnary(op, operand), site);
   FailureOr<TypedValue> typed = toRuntime(operand, node);
   if (failed(typed))
@@ -109,6 +112,10 @@ ValueOr Emitter::unary(llvm::StringRef op, const Value &operand, const Node &sit
 ValueOr Emitter::compare(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
                          const Node &lhsNode, const Node &rhsNode) {
   bool areStatic = isStatic(lhs) && isStatic(rhs);
+  if (op != "Is" && op != "IsNot")
+    for (const auto &[operand, node] : {std::pair(&lhs, &lhsNode), std::pair(&rhs, &rhsNode)})
+      if (operand->is<Descriptor>())
+        return rejectDescriptor(*this, *operand, *node);
   auto isPlain = [](const Value &v) { return v.isRuntime() || v.isNumber() || v.is<Absent>(); };
   // A run-time value is never None, a text or a type: such questions have compile-time answers.
   if (areStatic || op == "Is" || op == "IsNot" || !isPlain(lhs) || !isPlain(rhs)) {

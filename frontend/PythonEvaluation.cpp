@@ -1,5 +1,5 @@
 // Expressions that only Python can evaluate: the request to the evaluator and its answer.
-#include "frontend/Emitter.h"
+#include "frontend/Descriptors.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
@@ -142,6 +142,8 @@ StaticResult Emitter::pythonOperator(llvm::StringRef op, const Value &lhs, const
 }
 
 FailureOr<bool> Emitter::staticTruth(const Value &value, const Node &node) {
+  if (value.is<Descriptor>())
+    return rejectDescriptor(*this, value, node);
   if (!value.is<Opaque>())
     return truthOf(value);
   std::string reason;

@@ -1,6 +1,6 @@
 // Python's own builtins in kernels: on compile-time values as in Python, on run-time ones as
 // operations.
-#include "frontend/Builtins.h"
+#include "frontend/Descriptors.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -144,8 +144,14 @@ std::optional<bool> tw::isInstance(const Value &value, const Value &type) {
   if (!named)
     return std::nullopt;
   llvm::StringRef name = named->name;
+  const Descriptor *descriptor = value.as<Descriptor>();
+  bool isBlockPointer = descriptor && (*descriptor)->type.isBlockPointer;
   if (name == "tensor")
-    return value.isRuntime();
+    return value.isRuntime() || isBlockPointer;
+  if (name == "tensor_descriptor")
+    return descriptor && !isBlockPointer;
+  if (name == "tensor_descriptor_type")
+    return value.is<DescriptorType>() && !value.as<DescriptorType>()->isBlockPointer;
   if (name == "constexpr")
     return isStatic(value) && !value.is<Tuple>();
   if (name == "int")
@@ -161,7 +167,8 @@ std::optional<bool> tw::isInstance(const Value &value, const Value &type) {
   if (name == "dtype")
     return value.is<DType>();
   if (name == "pointer_type")
-    return value.is<DType>() && value.as<DType>()->isPointer;
+    return value.is<DescriptorType>() ? value.as<DescriptorType>()->isBlockPointer
+                                      : value.is<DType>() && value.as<DType>()->isPointer;
   if (name == "block_type")
     return value.is<TileType>();
   return std::nullopt;
@@ -180,6 +187,9 @@ static std::optional<std::string> textArgument(PythonCall &call, size_t i) {
 
 /// Whether a value has an attribute, without reporting that it has not.
 static bool hasAttribute(const Value &base, llvm::StringRef name, const Emitter &emitter) {
+  if (const Descriptor *descriptor = base.as<Descriptor>())
+    return findDescriptorMethod((*descriptor)->type, name) ||
+           descriptorAttribute(*descriptor, name).has_value();
   if (const DType *dtype = base.as<DType>())
     return dtypePredicate(*dtype, name).has_value() || name == "element_ty" || name == "scalar";
   if (const Tuple *tuple = base.as<Tuple>())

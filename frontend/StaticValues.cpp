@@ -1,5 +1,6 @@
 // Python's operators on values known at compile time.
 #include "frontend/StaticValues.h"
+#include "frontend/Descriptors.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -29,7 +30,7 @@ bool tw::isStatic(const Value &value) {
     return llvm::all_of((*tuple)->items, isStatic);
   if (const RangeValue *range = value.as<RangeValue>())
     return isStatic(*range->start) && isStatic(*range->stop) && isStatic(*range->step);
-  return !value.isRuntime() && !value.is<Absent>();
+  return !value.isRuntime() && !value.is<Absent>() && !value.is<Descriptor>();
 }
 
 bool tw::truthOf(const Value &value) {
@@ -115,6 +116,9 @@ bool tw::areEqual(const Value &a, const Value &b) {
     return *left == *right;
   if (const TileType *left = a.as<TileType>(), *right = b.as<TileType>(); left && right)
     return *left == *right;
+  if (const DescriptorType *left = a.as<DescriptorType>(), *right = b.as<DescriptorType>();
+      left && right)
+    return *left == *right;
   if (const Callable *left = a.as<Callable>(), *right = b.as<Callable>(); left && right)
     return left->kind == right->kind && left->name == right->name && left->self == right->self &&
            left->closure == right->closure && referenceOf(left->json) == referenceOf(right->json);
@@ -134,6 +138,9 @@ bool tw::areIdentical(const Value &a, const Value &b) {
   if (const Tuple *left = a.as<Tuple>())
     return (*left)->fields == (*b.as<Tuple>())->fields &&
            llvm::equal((*left)->items, (*b.as<Tuple>())->items, areIdentical);
+  if (const Descriptor *left = a.as<Descriptor>())
+    return (*left)->type == (*b.as<Descriptor>())->type &&
+           llvm::equal((*left)->parts, (*b.as<Descriptor>())->parts, areIdentical);
   return areEqual(a, b);
 }
 

@@ -41,6 +41,15 @@ struct TileType {
   std::vector<int64_t> shape;
   bool operator==(const TileType &) const = default;
 };
+/// The type of a block pointer or tensor descriptor: all that is known of it at compile time.
+struct DescriptorType {
+  bool isBlockPointer = false;
+  TileType block;          // what one access reads or writes
+  bool nanOutside = false; // loads outside of the array yield NaN
+  bool operator==(const DescriptorType &) const = default;
+};
+struct DescriptorContents; // Descriptors.h
+using Descriptor = std::shared_ptr<const DescriptorContents>;
 /// A nested function or lambda with the names around it.
 struct Closure {
   const Node *node = nullptr;
@@ -75,7 +84,7 @@ struct RangeValue {
 };
 struct Value {
   std::variant<Absent, None, bool, llvm::APSInt, double, std::string, Tuple, DType, TileType,
-               Callable, Opaque, SliceValue, RangeValue, TypedValue>
+               DescriptorType, Callable, Opaque, SliceValue, RangeValue, TypedValue, Descriptor>
       data;
 
   template <typename T> const T *as() const { return std::get_if<T>(&data); }

@@ -1,6 +1,6 @@
 // Memory: loads, stores and atomics.
+#include "frontend/BoxBuilder.h"
 #include "frontend/Operands.h"
-#include "frontend/TileBuilder.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;
@@ -67,12 +67,7 @@ OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
   return access;
 }
 
-struct CacheHints {
-  tile::CacheModifier cache;
-  tile::EvictionPolicy evict;
-};
-
-static OrError<CacheHints> cacheHintsOf(const LoadOptions &options, bool isStore) {
+OrError<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
   using C = tile::CacheModifier;
   using E = tile::EvictionPolicy;
   using Cache = std::optional<C>;
@@ -134,9 +129,7 @@ std::optional<OperandError> TileBuilder::store(TypedValue pointer, TypedValue va
 
 //===-- Atomics ------------------------------------------------------------------------------===//
 
-/// An error unless atomics exist for the element type: 32- and 64-bit values, and 16-bit float add.
-static std::optional<OperandError> checkAtomicType(llvm::StringRef kind,
-                                                   const TypedValue &pointer) {
+std::optional<OperandError> tw::checkAtomicType(llvm::StringRef kind, const TypedValue &pointer) {
   if (!pointer.dtype.isPointer)
     return std::nullopt; // makeAccess reports it
   DType element = pointer.dtype.pointee();
@@ -154,7 +147,7 @@ static std::optional<OperandError> checkAtomicType(llvm::StringRef kind,
       pointer);
 }
 
-static OrError<tile::AtomicKind> atomicKindOf(llvm::StringRef kind, DType element) {
+OrError<tile::AtomicKind> tw::atomicKindOf(llvm::StringRef kind, DType element) {
   using K = tile::AtomicKind;
   auto choose = [&](K ofFloat, K ofSigned, K ofUnsigned) {
     return element.isFloat() ? ofFloat : element.isSigned() ? ofSigned : ofUnsigned;

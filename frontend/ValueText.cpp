@@ -1,5 +1,5 @@
 // Values as text for messages and f-strings, and their form in the kernel source buffer.
-#include "frontend/StaticValues.h"
+#include "frontend/Descriptors.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -30,6 +30,11 @@ static std::string typeText(const TileType &type) {
       llvm::join(llvm::map_range(type.shape, [](int64_t n) { return std::to_string(n); }), ", "));
 }
 
+static std::string typeText(const DescriptorType &type) {
+  return (type.isBlockPointer ? "block pointer of " : "tensor descriptor of ") +
+         typeText(type.block);
+}
+
 std::string tw::typeName(const Value &value) {
   struct Namer {
     std::string operator()(const Absent &) { return "nothing"; }
@@ -43,6 +48,10 @@ std::string tw::typeName(const Value &value) {
     }
     std::string operator()(const DType &) { return "dtype"; }
     std::string operator()(const TileType &) { return "tile type"; }
+    std::string operator()(const DescriptorType &type) {
+      return type.isBlockPointer ? "block pointer type" : "tensor descriptor type";
+    }
+    std::string operator()(const Descriptor &value) { return typeText(value->type); }
     std::string operator()(const Callable &) { return "function"; }
     std::string operator()(const Opaque &opaque) { return opaque.isModule ? "module" : "object"; }
     std::string operator()(const SliceValue &) { return "slice"; }
@@ -87,6 +96,8 @@ std::string tw::toText(const Value &value, bool isRepr) {
   if (const DType *dtype = value.as<DType>())
     return dtype->str();
   if (const TileType *type = value.as<TileType>())
+    return typeText(*type);
+  if (const DescriptorType *type = value.as<DescriptorType>())
     return typeText(*type);
   if (const Callable *callable = value.as<Callable>())
     return callable->name;

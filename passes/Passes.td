@@ -3,6 +3,22 @@
 #define PASSES_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def ExpandDescriptors : Pass<"expand-descriptors", "::mlir::ModuleOp"> {
+  let summary = "accesses to boxes of strided arrays become accesses through pointers and masks";
+  let description = [{
+    ```mlir
+    %x = tile.descriptor_load %p shape [%M, %K] strides [%s, %one] at [%i, %k] checked [0] : ...
+    // becomes
+    %corner = tile.addptr %p, %i * %s + %k      // scalar, of 64 bits
+    %rows = tile.arange 0 to 64
+    %mask = (%i + %rows >= 0) & (%i + %rows < %M)  // as a column
+    %x = tile.load (%corner + %rows * %s + arange) mask %mask
+    ```
+    What changes from one box to the next stays scalar: the tile of offsets inside a box leaves the loop.
+  }];
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp"> {
   let summary = "tiles that a loop advances by a uniform step become a base and a carried scalar";
   let description = [{

@@ -10,6 +10,7 @@ void tw::addTilePasses(OpPassManager &pm) {
   pm.addPass(createSpreadHints());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  pm.addPass(createExpandDescriptors());
   pm.addPass(createCombineOps());
   pm.addPass(createRaisePointers());
   pm.addPass(createLoopInvariantCodeMotionPass());

@@ -63,25 +63,41 @@ static bool isKindOf(tile::AtomicKind kind, Type type) {
   }
 }
 
-static LogicalResult runAtomicRmw(Program &program, Operation &op) {
-  auto atomic = cast<tile::AtomicRmwOp>(op);
-  Access access(program, op, AccessKind::Atomic, atomic.getPtr(), atomic.getMask());
-  if (!isKindOf(atomic.getKind(), access.pointee))
-    return failAt(program, op, "TW0604", "this kind of atomic has no meaning on its type");
-  const TileValue &value = program.valueOf(atomic.getValue());
-  TileValue result(value.size());
+/// Combines memory with `value`; `result` takes the old elements, and 0 where nothing is accessed.
+static LogicalResult combineElements(const Access &access, tile::AtomicKind kind,
+                                     const TileValue &value, TileValue &result) {
+  if (!isKindOf(kind, access.pointee))
+    return failAt(access.program, access.op, "TW0604",
+                  "this kind of atomic has no meaning on its type");
+  result.resize(value.size());
   for (size_t position = 0; position < value.size(); ++position) {
     if (!access.isActive(position))
       continue;
     if (failed(access.check(position)))
       return failure();
     result[position] = access.read(position);
-    uint64_t updated =
-        combine(atomic.getKind(), access.pointee, result[position].bits, value[position].bits);
+    uint64_t updated = combine(kind, access.pointee, result[position].bits, value[position].bits);
     access.write(position, {updated});
   }
+  return success();
+}
+
+static LogicalResult runAtomicRmw(Program &program, Operation &op) {
+  auto atomic = cast<tile::AtomicRmwOp>(op);
+  Access access(program, op, AccessKind::Atomic, atomic.getPtr(), atomic.getMask());
+  TileValue result;
+  if (failed(combineElements(access, atomic.getKind(), program.valueOf(atomic.getValue()), result)))
+    return failure();
   program.set(atomic, std::move(result));
   return success();
+}
+
+static LogicalResult runDescriptorAtomic(Program &program, Operation &op) {
+  auto atomic = cast<tile::DescriptorAtomicOp>(op);
+  BoxElements box(program, op);
+  Access access(program, op, AccessKind::Atomic, box);
+  TileValue old;
+  return combineElements(access, atomic.getKind(), program.valueOf(atomic.getValue()), old);
 }
 
 /// Compares bits: -0.0 and 0.0 differ, a NaN equals itself.
@@ -104,5 +120,6 @@ static LogicalResult runAtomicCas(Program &program, Operation &op) {
 
 void tw::reference::addAtomicMeanings(Meanings &meanings) {
   meanings["tile.atomic_rmw"].structured = runAtomicRmw;
+  meanings["tile.descriptor_atomic"].structured = runDescriptorAtomic;
   meanings["tile.atomic_cas"].structured = runAtomicCas;
 }

@@ -1,7 +1,7 @@
 // The meaning of pointers, loads and stores; every access is checked against its argument's memory.
 #include "backend/reference/Memory.h"
 #include "backend/reference/Meanings.h"
-#include "ir/tile/Tile.h"
+#include "ir/tile/Box.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
@@ -24,6 +24,41 @@ Access::Access(Program &program, Operation &op, AccessKind kind, Value pointer, 
       pointee(cast<tile::PtrType>(tile::elementTypeOf(pointer.getType())).getPointee()),
       pointers(program.valueOf(pointer)), mask(maskValue ? &program.valueOf(maskValue) : nullptr),
       shape(tile::shapeOf(pointer.getType())) {}
+
+Access::Access(Program &program, Operation &op, AccessKind kind, const BoxElements &box)
+    : program(program), op(op), kind(kind), pointee(box.type.getElementType()),
+      pointers(box.pointers), mask(&box.isInside), shape(box.type.getShape()) {}
+
+/// The indices of the array that a box covers along one dimension.
+static SmallVector<int64_t> indicesAlong(Program &program, const tile::Box &box, int64_t dim) {
+  const TileValue &offset = program.valueOf(box.offsets[dim]);
+  unsigned width = elementWidth(tile::elementTypeOf(box.offsets[dim].getType()));
+  SmallVector<int64_t> indices;
+  for (int64_t i = 0; i < box.type.getDimSize(dim); ++i) {
+    uint64_t first = uint64_t(signExtend(offset[box.isListed(dim) ? i : 0].bits, width));
+    indices.push_back(int64_t(box.isListed(dim) ? first : first + uint64_t(i)));
+  }
+  return indices;
+}
+
+BoxElements::BoxElements(Program &program, Operation &op) : type(tile::boxOf(&op)->type) {
+  tile::Box box = *tile::boxOf(&op);
+  int64_t size = type.getNumElements();
+  pointers.assign(size, program.valueOf(box.base)[0]);
+  isInside.assign(size, {1});
+  uint64_t bytes = tile::elementBytes(type.getElementType());
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    SmallVector<int64_t> indices = indicesAlong(program, box, dim);
+    int64_t extent = program.integerOf(box.shape[dim]);
+    uint64_t stride = bytes * uint64_t(program.integerOf(box.strides[dim]));
+    for (int64_t position = 0; position < size; ++position) {
+      int64_t index = indices[unflatten(position, type.getShape())[dim]];
+      if (box.isChecked(dim) && (index < 0 || index >= extent))
+        isInside[position].bits = 0;
+      pointers[position].bits += uint64_t(index) * stride;
+    }
+  }
+}
 
 static llvm::StringRef nameOf(AccessKind kind) {
   switch (kind) {
@@ -127,6 +162,39 @@ static LogicalResult runStore(Program &program, Operation &op) {
   return success();
 }
 
+static LogicalResult runDescriptorLoad(Program &program, Operation &op) {
+  auto load = cast<tile::DescriptorLoadOp>(op);
+  BoxElements box(program, op);
+  Access access(program, op, AccessKind::Load, box);
+  TileValue result(box.pointers.size());
+  Element padding;
+  if (load.getNanOutside())
+    padding.bits =
+        fromApFloat(APFloat::getNaN(cast<FloatType>(access.pointee).getFloatSemantics()));
+  for (size_t position = 0; position < result.size(); ++position) {
+    if (access.isActive(position) && failed(access.check(position)))
+      return failure();
+    result[position] = access.isActive(position) ? access.read(position) : padding;
+  }
+  program.set(load, std::move(result));
+  return success();
+}
+
+static LogicalResult runDescriptorStore(Program &program, Operation &op) {
+  auto store = cast<tile::DescriptorStoreOp>(op);
+  BoxElements box(program, op);
+  Access access(program, op, AccessKind::Store, box);
+  const TileValue &value = program.valueOf(store.getValue());
+  for (size_t position = 0; position < value.size(); ++position) {
+    if (!access.isActive(position))
+      continue;
+    if (failed(access.check(position)))
+      return failure();
+    access.write(position, value[position]);
+  }
+  return success();
+}
+
 static LogicalResult runAddPtr(Program &program, Operation &op) {
   auto add = cast<tile::AddPtrOp>(op);
   Type pointee = cast<tile::PtrType>(tile::elementTypeOf(add.getType())).getPointee();
@@ -165,6 +233,8 @@ static LogicalResult runIntToPtr(Program &program, Operation &op) {
 void tw::reference::addMemoryMeanings(Meanings &meanings) {
   meanings["tile.load"].structured = runLoad;
   meanings["tile.store"].structured = runStore;
+  meanings["tile.descriptor_load"].structured = runDescriptorLoad;
+  meanings["tile.descriptor_store"].structured = runDescriptorStore;
   meanings["tile.addptr"].structured = runAddPtr;
   meanings["tile.ptr_cast"].structured = runPtrCast;
   meanings["tile.ptr_to_int"].structured = runPtrToInt;

@@ -7,6 +7,15 @@ namespace tw::reference {
 
 enum class AccessKind { Load, Store, Atomic };
 
+/// The elements of the box of an operation on a strided array: where each is, and whether it lies
+/// inside of the array.
+struct BoxElements {
+  mlir::RankedTensorType type;
+  TileValue pointers, isInside;
+
+  BoxElements(Program &program, mlir::Operation &op);
+};
+
 /// One operation's accesses: its pointers and mask, checked element by element.
 struct Access {
   Program &program;
@@ -19,6 +28,8 @@ struct Access {
 
   Access(Program &program, mlir::Operation &op, AccessKind kind, mlir::Value pointer,
          mlir::Value mask);
+  /// The accesses of an operation on a box, whose pointers and mask must outlive this.
+  Access(Program &program, mlir::Operation &op, AccessKind kind, const BoxElements &box);
   bool isActive(size_t position) const { return !mask || (*mask)[position].bits != 0; }
   /// Fails with a device error unless the element can be accessed.
   llvm::LogicalResult check(size_t position) const;

@@ -195,6 +195,44 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
   let hasVerifier = 1;
 }
 
+//===-- Boxes of strided arrays ------------------------------------------------------------------===//
+
+class Tile_BoxOp<string mnemonic, list<Trait> traits> : Tile_Op<mnemonic, !listconcat([AttrSizedOperandSegments], traits)> {
+  let description = [{
+    An array of `shape` begins at `base`; its `strides` are counted in elements. Element (i0, i1, ...) of the box is the array's
+    element (offsets[0] + i0, offsets[1] + i1, ...); an offset that is a 1-D tile lists the indices of its dimension
+    instead. Nothing is accessed where an index of a dimension in `checked` is below 0 or not below the shape. The other
+    dimensions are promised to lie inside. Integers are signed; sums and products have 64 bits, so that none wraps.
+    The pass expand-descriptors makes pointers and masks of these operations.
+  }];
+  dag box = (ins Tile_PtrType:$base, Variadic<AnyTypeOf<[I32, I64]>>:$shape, Variadic<AnyTypeOf<[I32, I64]>>:$strides,
+    Variadic<AnyTypeOf<[I32, I64, RankedTensorOf<[I32, I64]>]>>:$offsets, DenseI32ArrayAttr:$checked);
+  string boxFormat = "$base `shape` `[` $shape `]` `strides` `[` $strides `]` `at` `[` $offsets `]` `checked` $checked attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Tile_DescriptorLoadOp : Tile_BoxOp<"descriptor_load", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "read a box of a strided array; what lies outside of the array is 0, or NaN";
+  let arguments = !con(box, (ins UnitAttr:$nan_outside,
+    DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "EvictionPolicy::Normal">:$evict, UnitAttr:$is_volatile));
+  let results = (outs Tile_Tile:$result);
+  let assemblyFormat = boxFormat;
+}
+
+def Tile_DescriptorStoreOp : Tile_BoxOp<"descriptor_store", [MemoryEffects<[MemWrite]>]> {
+  let summary = "write a tile to a box of a strided array; what lies outside of the array is dropped";
+  let arguments = !con(box, (ins Tile_Tile:$value, DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,
+    DefaultValuedAttr<Tile_EvictionPolicy, "EvictionPolicy::Normal">:$evict));
+  let assemblyFormat = "$value `to` " # boxFormat;
+}
+
+def Tile_DescriptorAtomicOp : Tile_BoxOp<"descriptor_atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "atomically combine each element of a box with a value; what lies outside of the array is dropped";
+  let arguments = !con(box, (ins Tile_AtomicKind:$kind, Tile_Tile:$value));
+  let assemblyFormat = "$kind `,` $value `to` " # boxFormat;
+}
+
 //===-- Reductions, scans, matrix products -------------------------------------------------------===//
 
 def Tile_ReduceOp : Tile_PureOp<"reduce", [SingleBlock]> {

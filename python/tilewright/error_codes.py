@@ -333,6 +333,51 @@ PAGES: dict[str, Page] = {
         "tw.multiple_of(x, (16, 16))   # x is 1-D",
         "Give one number for each dimension.",
     ),
+    "TW0230": Page(
+        "an array is described by values of the wrong kind",
+        "make_block_ptr, make_tensor_descriptor, advance and the accesses of descriptors take one "
+        "pointer as base, and scalar integers as shape, strides and offsets.",
+        "tw.make_block_ptr(x, (n,), (1,), (i + tw.arange(0, B),), (B,), (0,))",
+        "Give the position of the block's first element only; pass x.item() for an array of one "
+        "element.",
+    ),
+    "TW0231": Page(
+        "the numbers that describe an array do not agree",
+        "Shape, strides, offsets and block_shape have one number for each dimension, `order` names "
+        "each dimension once, and a tensor descriptor has 1 to 5 dimensions (gather and scatter: blocks "
+        "of one row).",
+        "tw.make_block_ptr(x, (m, n), (n, 1), (0,), (B, C), (1, 0))",
+        "Give one number for each dimension.",
+    ),
+    "TW0232": Page(
+        "the last stride of a tensor descriptor is not 1",
+        "The last dimension of a tensor descriptor is contiguous in memory.",
+        "tw.make_tensor_descriptor(x, (m, n), (1, m), (B, C))",
+        "Describe the transposed array and transpose its blocks (desc.load([j, i]).T), or use "
+        "tw.make_block_ptr, which takes any strides.",
+    ),
+    "TW0233": Page(
+        "a block pointer takes no mask",
+        "A block pointer knows where its array ends; load and store check the dimensions that "
+        "boundary_check names.",
+        "tw.load(p, mask=offsets < n)   # p is a block pointer",
+        "Write tw.load(p, boundary_check=(0, 1), padding_option=\"zero\").",
+    ),
+    "TW0234": Page(
+        "boundary_check or padding_option cannot be used so",
+        "They belong to block pointers: boundary_check names dimensions of the block, each once, and "
+        "NaN pads floats only. Plain pointers use masks.",
+        "tw.load(x + offsets, boundary_check=(0,))",
+        "Pass a mask to accesses through plain pointers; name dimensions from 0 to rank - 1.",
+    ),
+    "TW0235": Page(
+        "a block pointer or tensor descriptor is used as something else",
+        "They are not numbers, tiles or plain pointers: there is no arithmetic on them, and tw.load and "
+        "tw.store take block pointers, not descriptors.",
+        "p = p + B                      # p is a block pointer",
+        "Move a block pointer with p = tw.advance(p, (0, B)); access a descriptor with "
+        "desc.load(offsets) and desc.store(offsets, value).",
+    ),
     "TW0242": Page(
         "constraints of inline assembly that do not fit its values",
         "Each register of an inline_asm_elementwise has one constraint, results first: =r,r,r. "

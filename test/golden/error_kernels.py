@@ -125,7 +125,7 @@ def assignment_to_element(x, n):
 
 
 def not_implemented(x, n):
-    tw.make_block_ptr(x, (1,), (1,), (0,), (1,), (0,))
+    tw.extract_slice(x, (0,), (1,), (1,))
 
 
 def static_assertion(x, n):
@@ -221,6 +221,16 @@ BAD_TRUTH = type("BadTruth", (), {"__len__": lambda self: -1})()
 def truth_of_an_object(x, n):
     if BAD_TRUTH:
         tw.store(x, n)
+
+
+def masked_block_pointer(x, n):
+    p = tw.make_block_ptr(x, (n,), (1,), (0,), (16,), (0,))
+    tw.load(p, mask=tw.arange(0, 16) < n)
+
+
+def added_to_block_pointer(x, n):
+    p = tw.make_block_ptr(x, (n,), (1,), (0,), (16,), (0,))
+    tw.load(p + 16)
 
 
 KERNELS = [

@@ -10,7 +10,8 @@ from __future__ import annotations
 from builtins import tuple
 from typing import TYPE_CHECKING, Any
 
-from . import dtypes, elementwise, libdevice, library, math, random, tile
+from . import descriptors, dtypes, elementwise, libdevice, library, math, random, tile
+from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .library import *  # noqa: F403
@@ -33,6 +34,7 @@ __all__ = [
     "UNSUPPORTED", "builtin", "constexpr", "constexpr_function", "libdevice", "library_function",
     "math", "random", "tuple",
 ]  # fmt: skip
+__all__ += descriptors.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += library.__all__

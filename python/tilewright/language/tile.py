@@ -223,7 +223,8 @@ def load(
 ) -> tensor:
     """Read the elements at the addresses.
 
-    Where `mask` is false nothing is read and the element is `other`, or 0 without it.
+    Where `mask` is false nothing is read and the element is `other`, or 0 without it. A block pointer
+    (`make_block_ptr`) takes `boundary_check` and `padding_option` instead; they belong to it alone.
     `cache_modifier` is "", ".ca", ".cg", ".cs" or ".cv"; `eviction_policy` "", "evict_first" or
     "evict_last". They are hints and never change the result.
     """
@@ -239,6 +240,8 @@ def store(
     eviction_policy: str = "",
 ) -> None:
     """Write the elements, converted to the pointers' type, where `mask` is true.
+
+    A block pointer takes `boundary_check` instead: elements outside of its array are dropped.
 
     `cache_modifier` is "", ".wb", ".cg", ".cs" or ".wt".
     """

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-_POINTERS = "Use pointers: tw.load(base + offsets, mask=...), the offsets from tw.arange."
 _TARGET = "It belongs to one kind of GPU. Leave it out or choose by a constexpr parameter."
 _FLOAT8 = "Conversions of 8-bit floats are casts: x.to(tw.float8e5), x.to(tw.float16)."
 _TENSORMAP = "It makes descriptors of one kind of GPU. Use tw.make_tensor_descriptor, or pointers."
 
 UNSUPPORTED: dict[str, str] = {
-    "make_block_ptr": _POINTERS,
-    "advance": _POINTERS,
-    "make_tensor_descriptor": _POINTERS,
-    "tensor_descriptor": _POINTERS,
-    "tensor_descriptor_type": _POINTERS,
-    "load_tensor_descriptor": _POINTERS,
-    "store_tensor_descriptor": _POINTERS,
-    "_experimental_make_tensor_descriptor": _POINTERS,
-    "_experimental_descriptor_load": _POINTERS,
-    "_experimental_descriptor_store": _POINTERS,
     "dot_scaled": "Scale the operands to float16 or bfloat16 and use tw.dot.",
     "extern_elementwise": "Write the operation with functions of the language.",
     "map_elementwise": "Call the function on whole tiles, with tw.where instead of branches.",

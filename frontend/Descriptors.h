@@ -1,0 +1,38 @@
+// Block pointers and tensor descriptors: arrays in memory that are accessed block by block.
+#ifndef FRONTEND_DESCRIPTORS_H
+#define FRONTEND_DESCRIPTORS_H
+#include "frontend/Builtins.h"
+
+namespace tw {
+
+/// `parts` are the base (a run-time pointer), then one extent and one stride per dimension, and of
+/// a block pointer one offset each: numbers, or int64 where they are known at run time only.
+/// Branches and loops join and carry the parts.
+struct DescriptorContents {
+  DescriptorType type;
+  std::vector<Value> parts;
+
+  size_t rank() const { return type.block.shape.size(); }
+  const TypedValue &base() const { return *parts.front().as<TypedValue>(); }
+  llvm::ArrayRef<Value> shape() const { return llvm::ArrayRef(parts).slice(1, rank()); }
+  llvm::ArrayRef<Value> strides() const { return llvm::ArrayRef(parts).slice(1 + rank(), rank()); }
+  llvm::ArrayRef<Value> offsets() const { return llvm::ArrayRef(parts).drop_front(1 + 2 * rank()); }
+};
+Value makeDescriptor(DescriptorType type, std::vector<Value> parts);
+
+/// `desc.shape`, `pointer.dtype`, ...; nullopt for other names.
+std::optional<Value> descriptorAttribute(const Descriptor &descriptor, llvm::StringRef name);
+std::optional<Value> descriptorTypeAttribute(const DescriptorType &type, llvm::StringRef name);
+/// `is_ptr()` and the like of a type.
+std::optional<bool> descriptorTypePredicate(const DescriptorType &type, llvm::StringRef name);
+/// The function behind a method, which takes the descriptor first; null for other names.
+const BuiltinRow *findDescriptorMethod(const DescriptorType &type, llvm::StringRef name);
+/// An error for a descriptor that is used as a number, tile or plain pointer.
+mlir::LogicalResult rejectDescriptor(Emitter &emitter, const Value &descriptor, const Node &site);
+
+/// tw.load and tw.store of what may be a block pointer.
+ValueOr loadBlock(BuiltinCall &call, const Descriptor &pointer, const LoadOptions &options);
+ValueOr storeBlock(BuiltinCall &call, const Descriptor &pointer, const LoadOptions &options);
+
+} // namespace tw
+#endif
