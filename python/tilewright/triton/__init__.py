@@ -8,7 +8,7 @@ an unmodified script with `python -m tilewright.triton script.py`. What is not h
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from tilewright import Config as Config
 from tilewright import autotune as autotune
@@ -20,19 +20,20 @@ from tilewright import next_power_of_2 as next_power_of_2
 from tilewright import reinterpret as reinterpret
 from tilewright.language import constexpr_function as constexpr_function
 
-from . import language as language
-from . import runtime as runtime
-from .absent import install_finder, names_of
 from . import backends as backends
 from . import compiler as compiler
 from . import errors as errors
 from . import knobs as knobs
+from . import language as language
+from . import runtime as runtime
 from . import testing as testing
 from . import tools as tools
+from .absent import install_finder, names_of
 from .compiler import ASTSource as ASTSource
 from .compiler import CompilationError as CompilationError
 from .compiler import TritonError as TritonError
 from .compiler import compile as compile
+from .language.limits import must_use_result as must_use_result
 from .runtime import InterpreterError as InterpreterError
 from .runtime import JITFunction as JITFunction
 from .runtime import KernelInterface as KernelInterface
@@ -42,15 +43,6 @@ from .runtime import TensorWrapper as TensorWrapper
 
 # The version whose public names the language follows; scripts compare it.
 __version__ = "3.9.0"
-
-_Function = TypeVar("_Function", bound=Callable[..., Any])
-
-
-def must_use_result(fn: _Function | str, message: str = "") -> Any:
-    """Mark a function whose result should be used. A hint for readers: not using it is no error."""
-    del message
-    return (lambda function: function) if isinstance(fn, str) else fn
-
 
 def set_allocator(allocator: Callable[[int, int, int | None], Any]) -> None:
     """Take the function that would give kernels workspace: `allocator(bytes, alignment, stream)`.

@@ -63,7 +63,32 @@ _PEAK = (
 )
 _AOT = ("there is no linker of kernels for C", "kernel.compile(...).asm['ptx'] gives what a program loads")
 
+_KNOBS = (
+    "knobs are not made of classes that others could use",
+    "read and set the values: triton.knobs.runtime.debug",
+)
+_GDC = ("its names are in triton.language.extra.cuda", "import them from there")
+_MISSING = ("it is not implemented", "use the other functions of the language")
+
+# Names of triton.knobs and of triton.language.core that only Triton's own modules use.
+_OF_KNOBS = """AutotuneListener BuildImpl ClassType CompilationListener CompileTimes Env GetType InitHandleHook
+JITHook JITHookCompileInfo KernelAttr LaunchHook NvidiaTool PipelineStagesHook SetType env env_base env_bool
+env_class env_int env_nvidia_tool env_opt_bool env_opt_str env_str env_str_callable_default knobs_type
+propagate_env setenv toenv"""
+_OF_CORE = """TRITON_BUILTIN base_type base_value binary_op_type_legalization builtin_max builtin_min
+check_bit_width dispatch extern is_builtin is_negative_zero slice_type tensor_descriptor_base
+tensor_descriptor_base_type"""
+_OF_LANGUAGE = "aggregate_replace constexpr_type expect_zero slice tuple_type"
+
 REASONS: dict[str, tuple[str, str]] = {
+    **{f"knobs.{name}": _KNOBS for name in _OF_KNOBS.split()},
+    **{f"language.core.{name}": _IR for name in _OF_CORE.split()},
+    **{f"language.core.{name}": _MISSING for name in _OF_LANGUAGE.split()},
+    **{f"language.{name}": _MISSING for name in _OF_LANGUAGE.split()},
+    "language.standard.sort_impl": ("it is a part of tl.sort", "use tl.sort or tl.topk"),
+    "language.extra.cuda.gdc": _GDC,
+    "aggregate": _MISSING,
+    "_internal_testing": _TESTING,
     # Modules of Triton 3.9.
     "_C": _C,
     "_compile_warmup": _TESTING,

@@ -9,5 +9,6 @@ from . import core as core
 from . import extra as extra
 from . import random as random
 from . import standard as standard
+from .limits import TRITON_MAX_TENSOR_NUMEL as TRITON_MAX_TENSOR_NUMEL
 
 __getattr__ = names_of(__name__)
