@@ -1,4 +1,4 @@
-# The front door: `make setup demo test bench portable gpu-check format clean`. CMake does the building.
+# The front door: `make setup demo test surface bench portable gpu-check format clean`. CMake does the building.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -21,13 +21,14 @@ BENCH_PACKAGES := g++
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
-.PHONY: help setup packages build demo test bench portable gpu-check format clean
+.PHONY: help setup packages build demo test surface bench portable gpu-check format clean
 
 help:
 	@printf '%s\n' \
 	  'make setup    install missing Debian packages, build, make .venv usable' \
 	  'make demo     run the tutorials and print their speed against torch and NumPy' \
 	  'make test     run every test: ctest, pytest, lints' \
+	  'make surface  run a program for every feature that kernels elsewhere use (SURFACE="--only dot" narrows it)' \
 	  'make bench    print the full ratio tables (BENCH="--quick --only matmul" narrows them)' \
 	  'make portable pack an archive for other Linux machines (x86-64, glibc 2.35, Python 3.10 to 3.13)' \
   'make gpu-check  run the tests and a benchmark on this machine'"'"'s GPU' \
@@ -87,6 +88,9 @@ demo: setup
 # Every runner runs, so that one failure does not hide another, and prints its closing line again.
 test: setup
 	@$(VENV_PYTHON) test/run_all.py --build $(BUILD)
+
+surface: setup
+	@$(VENV_PYTHON) test/surface/surface.py $(SURFACE)
 
 bench: setup
 	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(BENCH_PACKAGES)); fi
