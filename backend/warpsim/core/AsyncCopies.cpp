@@ -188,7 +188,7 @@ static void land(Cta &cta, AsyncCopy &copy, LaneMask lanes) {
   }
   if (!cta.launch.launch.options.checksRaces)
     return;
-  Accessor accessor = {&cta.clocks, cta.number, copy.warp, copy.pc, true};
+  Accessor accessor = {&cta.clocks, cta.slot, copy.warp, copy.pc, true};
   cta.sharedShadow.recordWrites(accessor, lanes, copy.to, copy.bytes);
 }
 

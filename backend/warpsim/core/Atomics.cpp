@@ -1,4 +1,4 @@
-// Atomic operations, fences, and the order that releases and acquires make.
+// Atomic operations.
 #include "backend/warpsim/core/Addresses.h"
 #include "backend/warpsim/exec/Float.h"
 #include <bit>
@@ -82,16 +82,18 @@ static uint64_t combineInteger(AtomOp op, Type type, uint64_t old, uint64_t valu
   return old;
 }
 
-template <typename T, typename Combine> static uint64_t exchange(uint8_t *host, Combine combine) {
-  // Other CTAs run on other host threads: the host's own atomics keep them apart.
+template <typename T, typename Combine>
+static uint64_t exchange(Cta &cta, uint8_t *host, Combine combine) {
+  // CTAs may run on other host threads: the host's own atomics keep them apart.
   std::atomic_ref<T> memory(*reinterpret_cast<T *>(host));
-  T old = memory.load();
-  while (!memory.compare_exchange_weak(old, T(combine(old)))) {
-  }
+  T old = memory.load(), next = T(combine(old));
+  while (!memory.compare_exchange_weak(old, next))
+    next = T(combine(old));
+  cta.numChanges += old != next;
   return old;
 }
 
-static uint64_t applyAtomic(const Instruction &instruction, uint8_t *host, uint64_t value,
+static uint64_t applyAtomic(Cta &cta, const Instruction &instruction, uint8_t *host, uint64_t value,
                             uint64_t swap, bool isShared) {
   Type type = instruction.type;
   AtomOp op = instruction.atomOp;
@@ -104,96 +106,12 @@ static uint64_t applyAtomic(const Instruction &instruction, uint8_t *host, uint6
   };
   switch (bytesOf(type)) {
   case 2:
-    return exchange<uint16_t>(host, combine);
+    return exchange<uint16_t>(cta, host, combine);
   case 4:
-    return exchange<uint32_t>(host, combine);
+    return exchange<uint32_t>(cta, host, combine);
   default:
-    return exchange<uint64_t>(host, combine);
+    return exchange<uint64_t>(cta, host, combine);
   }
-}
-
-static bool isReleasing(Order order) {
-  return order == Order::Release || order == Order::AcqRel || order == Order::SeqCst;
-}
-static bool isAcquiring(Order order) {
-  return order == Order::Acquire || order == Order::AcqRel || order == Order::SeqCst;
-}
-
-template <typename Use>
-static void withObject(Cta &cta, uint64_t address, bool isShared, bool creates, Use use) {
-  SyncTable &global = cta.launch.released;
-  std::map<uint64_t, Knowledge> &objects = isShared ? cta.released : global.objects;
-  std::unique_lock<std::mutex> lock(global.mutex, std::defer_lock);
-  if (!isShared) {
-    if (creates)
-      global.isUsed.store(true);
-    else if (!global.isUsed.load())
-      return;
-    lock.lock();
-  }
-  auto found = objects.find(address);
-  if (found == objects.end() && creates)
-    found = objects.emplace(address, Knowledge()).first;
-  if (found != objects.end())
-    use(found->second);
-}
-
-void tw::warpsim::orderBefore(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
-                              uint64_t address, bool isShared) {
-  FenceState *fence = warp.fences.empty() ? nullptr : &warp.fences[lane];
-  if (isReleasing(instruction.order)) {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    withObject(cta, address, isShared, true,
-               [&](Knowledge &object) { cta.clocks.release(warp.index, lane, object); });
-  } else if (fence && fence->hasReleased) {
-    withObject(cta, address, isShared, true,
-               [&](Knowledge &object) { join(object, fence->released); });
-  }
-}
-
-void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
-                             uint64_t address, bool isShared) {
-  withObject(cta, address, isShared, false, [&](Knowledge &object) {
-    if (isAcquiring(instruction.order)) {
-      cta.clocks.acquire(warp.index, lane, object);
-      return;
-    }
-    // A fence after a relaxed read makes it an acquire (PTX ISA, release and acquire patterns).
-    if (warp.fences.empty())
-      warp.fences.resize(kWarpSize);
-    join(warp.fences[lane].seen, object);
-    warp.fences[lane].hasSeen = true;
-  });
-}
-
-void tw::warpsim::executeFence(Cta &cta, Warp &warp, const Instruction &instruction,
-                               LaneMask active) {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  if (warp.fences.empty())
-    warp.fences.resize(kWarpSize);
-  for (LaneMask rest = active; rest; rest &= rest - 1) {
-    unsigned lane = unsigned(__builtin_ctz(rest));
-    FenceState &fence = warp.fences[lane];
-    if (fence.hasSeen)
-      cta.clocks.acquire(warp.index, lane, fence.seen);
-    fence.seen.clear();
-    fence.hasSeen = false;
-    fence.released = cta.clocks.snapshot(warp.index, lane);
-    fence.hasReleased = true;
-  }
-  // What follows the fence is not released by it.
-  cta.clocks.advance(warp.index);
-}
-
-void tw::warpsim::notePoll(Warp &warp, int32_t pc, uint64_t value) {
-  PollState &poll = warp.poll;
-  unsigned slot = unsigned(pc) % poll.pc.size();
-  bool isSame = poll.pc[slot] == pc && poll.seen[slot] == value;
-  poll.pc[slot] = pc;
-  poll.seen[slot] = value;
-  poll.fruitless = isSame ? poll.fruitless + 1 : 0;
-  if (!isSame)
-    poll.turns = 0;
 }
 
 static void checkOperands(const MemoryStep &step, LaneMask lanes) {
@@ -202,30 +120,42 @@ static void checkOperands(const MemoryStep &step, LaneMask lanes) {
     reportUnset(step.cta, step.warp, source, step.pc, lanes, "an operand of an atomic operation");
 }
 
-static void applyLane(const MemoryStep &step, const Request &request, unsigned lane) {
+/// Whether an atomic operation writes: a compare-and-swap that fails only reads, and releases
+/// nothing.
+static bool writes(const Instruction &instruction, uint64_t old, uint64_t compared) {
+  uint64_t mask = bytesOf(instruction.type) == 8
+                      ? ~uint64_t(0)
+                      : (uint64_t(1) << bytesOf(instruction.type) * 8) - 1;
+  return instruction.atomOp != AtomOp::Cas || old == (compared & mask);
+}
+
+/// Returns what the lane has seen, mixed.
+static uint64_t applyLane(const MemoryStep &step, const Request &request, unsigned lane) {
   const Instruction &instruction = step.instruction;
   Cta &cta = step.cta;
   WarpRegisters &registers = step.warp.registers();
-  bool isShared = request.space == Space::Shared;
+  SyncPlace place = {request.at[lane], request.space == Space::Shared};
   unsigned bytes = bytesOf(instruction.type);
-  orderBefore(cta, step.warp, instruction, lane, request.at[lane], isShared);
   uint64_t seen = request.at[lane];
+  bool isWritten = false;
   for (unsigned i = 0; i < instruction.vectorWidth; ++i) {
     uint64_t value = readLane(instruction.sources[i], registers, lane);
     uint64_t swap =
         instruction.atomOp == AtomOp::Cas ? readLane(instruction.sources[1], registers, lane) : 0;
     uint8_t *host = request.host[lane] + i * bytes;
-    uint64_t old = applyAtomic(instruction, host, value, swap, isShared);
+    uint64_t old = applyAtomic(cta, instruction, host, value, swap, place.isShared);
+    isWritten |= writes(instruction, old, value);
     seen = seen * 31 + old;
     if (i < instruction.results.size())
       writeLane(instruction.results[i], registers, lane, old, true);
   }
-  if (isShared)
+  if (place.isShared)
     cta.shared.markWritten(request.at[lane], request.bytes, true);
-  if (instruction.op == Op::Atom) {
-    orderAfter(cta, step.warp, instruction, lane, request.at[lane], isShared);
-    notePoll(step.warp, step.pc, seen);
-  }
+  if (isWritten)
+    orderBefore(cta, step.warp, instruction, lane, place);
+  if (instruction.op == Op::Atom)
+    orderAfter(cta, step.warp, instruction, lane, place);
+  return seen;
 }
 
 void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
@@ -235,6 +165,7 @@ void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruc
   ++cta.statistics.atomics;
   LaneMask performed = forEachMemory(step, active, [&](Request &request) {
     request.expand();
+    uint64_t seen = 0;
     for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
       unsigned lane = unsigned(__builtin_ctz(rest));
       bool isShared = request.space == Space::Shared;
@@ -242,8 +173,10 @@ void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruc
           instruction.atomOp != AtomOp::Exch && cta.launch.launch.options.checksInitialized)
         reportAccess(step, Kind::UninitShared, request, lane, "has bytes that nothing has written");
       checkLane(step, request, strengthOf(instruction), lane, nullptr);
-      applyLane(step, request, lane);
+      seen = seen * 31 + applyLane(step, request, lane);
     }
+    if (instruction.op == Op::Atom)
+      notePoll(warp, pc, seen);
   });
   for (const Operand &result : instruction.results)
     for (LaneMask rest = active & ~performed; rest; rest &= rest - 1)

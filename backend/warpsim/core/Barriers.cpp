@@ -119,7 +119,7 @@ static void complete(Cta &cta, unsigned id) {
   if (isWhole)
     cta.clocks.joinAll();
   else
-    cta.clocks.joinLanes(barrier.arrived, barrier.receivers);
+    cta.clocks.joinLanes(barrier.receivers, barrier.arrivals);
   for (Warp &warp : cta.warps)
     if (barrier.receivers[warp.index]) {
       if (barrier.isReduction)
@@ -128,6 +128,7 @@ static void complete(Cta &cta, unsigned id) {
     }
   barrier.expectedWarps = barrier.arrivedWarps = 0;
   barrier.numTrue = barrier.numLanes = 0;
+  barrier.arrivals.clear();
   ++cta.statistics.barriers;
 }
 
@@ -163,6 +164,13 @@ static void addPredicate(Barrier &barrier, Warp &warp, const Instruction &instru
   barrier.reducePc[warp.index] = pc;
 }
 
+/// What the lanes have done so far is before the barrier; what they do while others wait is not.
+static void leaveKnowledge(Cta &cta, Barrier &barrier, Warp &warp, LaneMask active) {
+  for (LaneMask rest = active; rest; rest &= rest - 1)
+    join(barrier.arrivals, cta.clocks.snapshot(warp.index, unsigned(__builtin_ctz(rest))));
+  cta.clocks.advance(warp.index);
+}
+
 void tw::warpsim::executeBarrier(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                                  LaneMask active) {
   LaneMask missing = warp.present() & ~active;
@@ -186,6 +194,8 @@ void tw::warpsim::executeBarrier(Cta &cta, Warp &warp, const Instruction &instru
   barrier.arrived[warp.index] |= active;
   if (arrival.waits)
     barrier.receivers[warp.index] |= active;
+  else
+    leaveKnowledge(cta, barrier, warp, active);
   bool isWarpThere = instruction.isAligned || park(barrier, warp, arrival.id, active);
   if (!isWarpThere)
     return;

@@ -57,19 +57,16 @@ bool Clocks::knows(unsigned warp, unsigned number, unsigned otherWarp, unsigned 
   return self.known && (*self.known)[otherWarp * kWarpSize + otherLane] >= clock;
 }
 
-bool Clocks::knowsForeign(unsigned warp, unsigned number, uint16_t other, uint16_t epoch,
+bool Clocks::knowsForeign(unsigned warp, unsigned number, uint32_t other, uint32_t epoch,
                           unsigned otherWarp, unsigned otherLane, uint32_t clock) const {
   const Lane &self = lane(warp, number);
   if (!self.foreign)
     return false;
-  for (const auto &[otherCta, known] : *self.foreign) {
-    if (uint16_t(otherCta) != other)
-      continue;
-    int16_t newer = int16_t(uint16_t(known.epoch) - epoch);
-    if (newer > 0 || (newer == 0 && known.clockOf(otherWarp * kWarpSize + otherLane) >= clock))
-      return true;
-  }
-  return false;
+  auto found = self.foreign->find(other);
+  if (found == self.foreign->end() || found->second.epoch < epoch)
+    return false;
+  return found->second.epoch > epoch ||
+         found->second.clockOf(otherWarp * kWarpSize + otherLane) >= clock;
 }
 
 Clocks::Vector &Clocks::ownVector(Lane &lane) {
@@ -129,6 +126,7 @@ std::shared_ptr<Knowledge> Clocks::foreignUnion(const std::vector<LaneMask> &par
 
 void Clocks::joinAll() {
   ++currentEpoch;
+  std::fill(warpClocks.begin(), warpClocks.end(), 1); // clocks count within an epoch
   if (hasVectors)
     for (Lane &each : lanes)
       each.known = nullptr;
@@ -141,12 +139,21 @@ void Clocks::joinAll() {
     each.foreign = all;
 }
 
-void Clocks::joinLanes(const std::vector<LaneMask> &participants,
-                       const std::vector<LaneMask> &receivers) {
+void Clocks::joinLanes(const std::vector<LaneMask> &participants, const Knowledge &arrivals) {
   hasVectors = true;
   std::shared_ptr<Vector> known = unionOf(participants);
   std::shared_ptr<Knowledge> foreign = hasForeign ? foreignUnion(participants) : nullptr;
-  forEachLane(receivers, [&](unsigned warp, unsigned number) {
+  for (const auto &[otherCta, other] : arrivals) {
+    if (otherCta != cta) {
+      hasForeign = true;
+      foreign = foreign ? foreign : std::make_shared<Knowledge>();
+      (*foreign)[otherCta].join(other);
+    } else if (other.epoch == currentEpoch) {
+      for (auto [thread, clock] : other.clocks)
+        (*known)[thread] = std::max((*known)[thread], clock);
+    }
+  }
+  forEachLane(participants, [&](unsigned warp, unsigned number) {
     lane(warp, number).known = known;
     if (foreign)
       lane(warp, number).foreign = foreign;
@@ -165,7 +172,7 @@ void Clocks::joinWarp(unsigned warp, LaneMask mask) {
   if (!isShared) {
     std::vector<LaneMask> lanesByWarp(warpClocks.size());
     lanesByWarp[warp] = mask;
-    return joinLanes(lanesByWarp, lanesByWarp);
+    return joinLanes(lanesByWarp, {});
   }
   // All 32 references are this warp's: the lanes know the same, and it can change in place.
   std::fill_n(first.known->begin() + warp * kWarpSize, kWarpSize, warpClocks[warp]);

@@ -15,7 +15,7 @@ struct CtaKnowledge {
   uint32_t clockOf(uint32_t thread) const;
   void join(const CtaKnowledge &other);
 };
-/// By linear CTA number. Also what a released address carries.
+/// By CTA (Accessor::cta). Also what a released address carries.
 using Knowledge = std::map<uint64_t, CtaKnowledge>;
 void join(Knowledge &into, const Knowledge &from);
 
@@ -33,14 +33,15 @@ public:
   /// Does the lane know of what `otherLane` did at `clock` in this epoch?
   bool knows(unsigned warp, unsigned lane, unsigned otherWarp, unsigned otherLane,
              uint32_t clock) const;
-  /// The same of an access in another CTA; of the epoch only the low 16 bits are known.
-  bool knowsForeign(unsigned warp, unsigned lane, uint16_t cta, uint16_t epoch, unsigned otherWarp,
+  /// The same of an access in another CTA, in one of its epochs.
+  bool knowsForeign(unsigned warp, unsigned lane, uint32_t cta, uint32_t epoch, unsigned otherWarp,
                     unsigned otherLane, uint32_t clock) const;
 
   /// A barrier of all threads.
   void joinAll();
-  /// A barrier of some lanes, given by warp.
-  void joinLanes(const std::vector<LaneMask> &lanes, const std::vector<LaneMask> &receivers);
+  /// A barrier of some lanes, given by warp. `arrivals` is what others knew when they arrived at it
+  /// without waiting.
+  void joinLanes(const std::vector<LaneMask> &lanes, const Knowledge &arrivals);
   void joinWarp(unsigned warp, LaneMask lanes);
 
   void release(unsigned warp, unsigned lane, Knowledge &object);

@@ -1,18 +1,20 @@
-// CTAs as resumable jobs of a team of host threads.
+// CTAs as jobs of a team of host threads, or in turns on one.
 #include "backend/warpsim/core/Grid.h"
+#include "backend/warpsim/core/Interleaver.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <thread>
 
 using namespace tw::warpsim;
 
-// Turns without progress that each waiting CTA gets before that counts as a deadlock, and before
-// lanes that wait for others of their own warp let those go on. Only when nobody else can: lanes
-// that go on without the others may diverge at a barrier, which a short wait must not cause.
-constexpr uint64_t kFruitlessTurns = 64, kTurnsBeforeRotation = 4, kMaxRotations = 64;
+// Rounds in vain of all that wait before that counts as a deadlock, and before lanes that wait for
+// others of their own warp let those go on. Only when nobody else can: lanes that go on without the
+// others may diverge at a barrier, which a short wait must not cause.
+constexpr unsigned kFruitlessRounds = 64, kRoundsBeforeRotation = 4;
 constexpr size_t kMaxThreads = 64;
+// CTAs that take turns are so many that their warps are about 64. Some of them are from the middle
+// and from the end of the grid, which may need what the first have not done.
+constexpr unsigned kWarpsInTurns = 64, kMinCtasInTurns = 4, kMaxCtasInTurns = 32;
 
 namespace {
 class GridRun {
@@ -20,141 +22,165 @@ public:
   explicit GridRun(LaunchState &launch);
   void work();
   Statistics finish();
-  uint64_t numCtas() const { return count; }
+  size_t numThreads() const;
 
 private:
-  std::unique_ptr<Cta> take(std::unique_lock<std::mutex> &lock);
-  std::unique_ptr<Cta> startNext();
-  void giveBack(std::unique_ptr<Cta> cta, Turn turn);
-  /// All CTAs have begun, and each has had its turns in vain. Final once none is running.
-  bool isStuck(uint64_t turns) const {
-    return !hasNext() && !waiting.empty() && fruitlessTurns > turns * (waiting.size() + numRunning);
-  }
-  bool rotateWaiting();
-  void endWaiting();
-  void waitForChange(std::unique_lock<std::mutex> &lock);
+  void runAlone();
+  void runInTurns(unsigned numTogether);
+  void fill(Interleaver &team, unsigned numTogether);
+  bool goOn(Interleaver &team);
+  std::unique_ptr<Cta> start(uint64_t index);
+  uint64_t nextAhead();
+  void retire(std::unique_ptr<Cta> cta);
   /// Whether CTAs may still begin.
-  bool hasNext() const { return nextIndex < count && !launch.hasHitStepLimit; }
-  void print();
-  uint64_t numberOf(uint64_t index) const {
-    const std::vector<uint64_t> &chosen = launch.launch.options.ctas;
-    return chosen.empty() ? index : chosen[index];
+  bool hasNext() const {
+    return (low < lowEnd || middle < high) && !launch.hasHitStepLimit &&
+           !launch.interrupts.isInterrupted;
   }
+  uint64_t nextInOrder() { return low < lowEnd ? low++ : middle++; }
+  void print();
 
   LaunchState &launch;
   uint64_t count;
   std::mutex mutex; // guards all below
-  std::condition_variable changed;
-  uint64_t nextIndex = 0, fruitlessTurns = 0, numRotations = 0; // the last two: since progress
-  size_t numRunning = 0;
-  std::deque<std::unique_ptr<Cta>> waiting; // begun, and waiting for others
-  std::vector<std::unique_ptr<Cta>> idle;   // ended: registers and memory to use again
-  std::map<uint64_t, std::string> printed;  // by CTA, of those that printed
+  // Left to begin are [low, lowEnd), which is a half or all, and [middle, high).
+  uint64_t low = 0, lowEnd, middle, high;
+  size_t numAhead = 0; // running that have begun before others of lower number
+  std::mt19937_64 random;
+  std::vector<std::unique_ptr<Cta>> idle;  // ended: registers and memory to use again
+  std::map<uint64_t, std::string> printed; // by CTA, of those that printed
 };
 } // namespace
 
-GridRun::GridRun(LaunchState &launch) : launch(launch) {
+GridRun::GridRun(LaunchState &launch)
+    : launch(launch), random(launch.launch.options.seed ^ 0x5851f42d4c957f2d) {
   const auto &grid = launch.launch.grid;
   uint64_t total = uint64_t(grid[0]) * grid[1] * grid[2];
   count = launch.launch.options.ctas.empty() ? total : launch.launch.options.ctas.size();
+  lowEnd = launch.sync.interaction == Interaction::Ctas ? (count + 1) / 2 : count;
+  middle = lowEnd;
+  high = count;
 }
 
-std::unique_ptr<Cta> GridRun::startNext() {
+size_t GridRun::numThreads() const {
+  if (launch.sync.interaction == Interaction::Ctas)
+    return 1;
+  size_t wanted = launch.launch.options.numThreads;
+  if (wanted == 0)
+    wanted = std::max(1u, std::thread::hardware_concurrency());
+  return std::min<size_t>({wanted, kMaxThreads, count});
+}
+
+std::unique_ptr<Cta> GridRun::start(uint64_t index) {
   std::unique_ptr<Cta> cta;
-  if (idle.empty()) {
-    cta = std::make_unique<Cta>(launch);
-  } else {
-    cta = std::move(idle.back());
-    idle.pop_back();
+  {
+    std::lock_guard lock(mutex);
+    if (!idle.empty()) {
+      cta = std::move(idle.back());
+      idle.pop_back();
+    }
   }
-  cta->start(numberOf(nextIndex++));
+  if (!cta)
+    cta = std::make_unique<Cta>(launch);
+  cta->start(launch.numberOf(index), index);
   return cta;
 }
 
-/// True when some lanes that wait have let others of their warps go on.
-bool GridRun::rotateWaiting() {
-  if (numRotations == kMaxRotations)
-    return false;
-  bool hasRotated = false;
-  for (std::unique_ptr<Cta> &cta : waiting)
-    hasRotated |= cta->rotateSpinners();
-  ++numRotations;
-  return hasRotated;
-}
-
-/// Those that are left wait for what nobody does: unless a limit has stopped whom they wait for.
-void GridRun::endWaiting() {
-  for (std::unique_ptr<Cta> &cta : waiting) {
-    if (!launch.hasHitStepLimit)
-      cta->reportDeadlock();
-    printed[cta->number] = std::move(cta->printed);
-    idle.push_back(std::move(cta));
-  }
-  waiting.clear();
-}
-
-/// Until another thread is done with a CTA. The launching thread wakes up to poll for interrupts.
-void GridRun::waitForChange(std::unique_lock<std::mutex> &lock) {
-  if (!launch.interrupts.isLauncher())
-    return changed.wait(lock);
-  changed.wait_for(lock, InterruptPoll::kInterval);
-  lock.unlock();
-  launch.interrupts.poll();
-  lock.lock();
-}
-
-/// The next CTA to run, or null when there is none left.
-std::unique_ptr<Cta> GridRun::take(std::unique_lock<std::mutex> &lock) {
-  while (!launch.interrupts.isInterrupted) {
-    if (isStuck(kTurnsBeforeRotation) && numRunning > 0) {
-      waitForChange(lock);
-      continue;
-    }
-    if (isStuck(kTurnsBeforeRotation) && rotateWaiting())
-      fruitlessTurns = 0;
-    if (isStuck(kFruitlessTurns))
-      endWaiting();
-    // CTAs that wait go before new ones, unless all have been tried in vain: so few are in memory.
-    bool mayResume = !waiting.empty() && (!hasNext() || fruitlessTurns < waiting.size());
-    if (!mayResume && hasNext())
-      return startNext();
-    if (mayResume) {
-      std::unique_ptr<Cta> cta = std::move(waiting.front());
-      waiting.pop_front();
-      return cta;
-    }
-    if (numRunning == 0)
-      return nullptr;
-    waitForChange(lock);
-  }
-  return nullptr;
-}
-
-void GridRun::giveBack(std::unique_ptr<Cta> cta, Turn turn) {
-  fruitlessTurns = turn == Turn::Waited ? fruitlessTurns + 1 : 0;
-  numRotations = turn == Turn::Waited ? numRotations : 0;
-  if (turn != Turn::Finished) {
-    waiting.push_back(std::move(cta));
-    return;
-  }
+void GridRun::retire(std::unique_ptr<Cta> cta) {
+  std::lock_guard lock(mutex);
+  numAhead -= cta->isAhead;
   if (!cta->printed.empty())
-    printed[cta->number] = std::move(cta->printed);
+    printed[cta->number] += cta->printed;
   idle.push_back(std::move(cta));
 }
 
-void GridRun::work() {
-  std::unique_lock<std::mutex> lock(mutex);
-  while (std::unique_ptr<Cta> cta = take(lock)) {
-    ++numRunning;
-    lock.unlock();
-    Turn turn = cta->run();
+void GridRun::runAlone() {
+  while (true) {
+    uint64_t index;
+    {
+      std::lock_guard lock(mutex);
+      if (!hasNext())
+        return;
+      index = nextInOrder();
+    }
+    std::unique_ptr<Cta> cta = start(index);
+    if (launch.sync.interaction == Interaction::None) {
+      cta->run();
+    } else {
+      Interleaver team(launch);
+      team.reseed(index);
+      team.add(std::move(cta));
+      do
+        cta = team.run();
+      while (!cta && goOn(team));
+      if (!cta)
+        continue;
+    }
+    retire(std::move(cta));
     launch.interrupts.poll();
-    lock.lock();
-    --numRunning;
-    giveBack(std::move(cta), turn);
-    changed.notify_all();
   }
-  changed.notify_all();
+}
+
+/// The next CTA that begins before those of lower numbers.
+uint64_t GridRun::nextAhead() {
+  bool isFromEnd = launch.launch.options.schedule == LaunchOptions::Schedule::Random
+                       ? random() % 2 == 0
+                       : numAhead % 2 == 0;
+  return isFromEnd ? --high : middle++;
+}
+
+/// Every second CTA that begins is from the middle or from the end, while such ones are half of
+/// those that run at most: programs that wait for lower numbers would fill all places.
+void GridRun::fill(Interleaver &team, unsigned numTogether) {
+  while (team.size() < numTogether && hasNext()) {
+    bool isAhead = low < lowEnd && middle < high && numAhead < numTogether / 2 &&
+                   numAhead < (team.size() + 1) / 2;
+    std::unique_ptr<Cta> cta = start(isAhead ? nextAhead() : nextInOrder());
+    cta->isAhead = isAhead;
+    numAhead += isAhead;
+    team.add(std::move(cta));
+  }
+}
+
+/// All who run wait for others. False when they do so in vain: then a deadlock has been reported,
+/// unless a limit has stopped whom they wait for, and nobody is left.
+bool GridRun::goOn(Interleaver &team) {
+  launch.interrupts.poll();
+  unsigned numRounds = team.tryAgain();
+  if (numRounds > kRoundsBeforeRotation)
+    team.rotateSpinners();
+  bool isStopped = launch.hasHitStepLimit || launch.interrupts.isInterrupted;
+  if (numRounds <= kFruitlessRounds && !isStopped)
+    return true;
+  for (std::unique_ptr<Cta> &cta : team.takeAll()) {
+    if (!isStopped)
+      cta->reportDeadlock();
+    retire(std::move(cta));
+  }
+  return false;
+}
+
+void GridRun::runInTurns(unsigned numTogether) {
+  Interleaver team(launch);
+  while (true) {
+    fill(team, numTogether);
+    if (team.size() == 0)
+      return;
+    if (std::unique_ptr<Cta> ended = team.run())
+      retire(std::move(ended));
+    else if (hasNext())
+      team.add(start(nextInOrder())); // they may wait for it
+    else
+      goOn(team);
+    launch.interrupts.poll();
+  }
+}
+
+void GridRun::work() {
+  if (launch.sync.interaction == Interaction::Ctas)
+    runInTurns(std::clamp(kWarpsInTurns / launch.numWarps, kMinCtasInTurns, kMaxCtasInTurns));
+  else
+    runAlone();
 }
 
 static std::string nameOfOperation(const Program &program, const Instruction &instruction) {
@@ -220,12 +246,8 @@ Statistics GridRun::finish() {
 
 Statistics tw::warpsim::runGrid(LaunchState &launch) {
   GridRun run(launch);
-  size_t numThreads = launch.launch.options.numThreads;
-  if (numThreads == 0)
-    numThreads = std::max(1u, std::thread::hardware_concurrency());
-  numThreads = std::min<size_t>({numThreads, kMaxThreads, run.numCtas()});
   std::vector<std::thread> team;
-  for (size_t i = 1; i < numThreads; ++i)
+  for (size_t i = 1; i < run.numThreads(); ++i)
     team.emplace_back([&run] { run.work(); });
   run.work();
   for (std::thread &member : team)

@@ -5,8 +5,9 @@
 
 namespace tw::warpsim {
 
-/// Runs all CTAs that the options ask for, and adds up their statistics. CTAs that wait for others
-/// are put aside and resumed; when all that are left wait, a deadlock is reported.
+/// Runs all CTAs that the options ask for, and adds up their statistics. Independent CTAs run on as
+/// many host threads as the options say. CTAs that see each other take turns on one, so that the
+/// same seed does the same everywhere; when all that are left wait, a deadlock is reported.
 Statistics runGrid(LaunchState &launch);
 
 } // namespace tw::warpsim

@@ -240,7 +240,7 @@ void tw::warpsim::executeLoad(Cta &cta, Warp &warp, const Instruction &instructi
     uint64_t seen = 0;
     for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
       unsigned lane = unsigned(__builtin_ctz(rest));
-      orderAfter(cta, warp, instruction, lane, request.at[lane], request.space == Space::Shared);
+      orderAfter(cta, warp, instruction, lane, {request.at[lane], request.space == Space::Shared});
       seen = seen * 31 + readLane(instruction.results[0], warp.registers(), lane);
     }
     notePoll(warp, pc, seen);

@@ -6,9 +6,6 @@
 
 using namespace tw::warpsim;
 
-// A warp that has read the same values so often waits for somebody else.
-constexpr uint32_t kMaxFruitlessReads = 256;
-
 static uint64_t localBytesOf(const Program &program) {
   uint64_t bytes = 0;
   for (const Function &function : program.functions)
@@ -39,6 +36,9 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
       prepared[i].handler = findHandler(instruction);
     prepared[i].isPlain = prepared[i].handler && instruction.guard.kind == Operand::Kind::None;
   }
+  sync = findSynchronization(program, kernel);
+  for (size_t i = 0; i < program.code.size(); ++i)
+    prepared[i].sync = sync.steps[i];
   std::vector<int32_t> provenance = findProvenance(program, kernel, launch);
   for (size_t i = 0; i < program.code.size(); ++i)
     if (provenance[i] >= 0)
@@ -52,7 +52,7 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
 Cta::Cta(LaunchState &launch)
     : launch(launch), warps(launch.numWarps),
       sharedShadow((launch.sharedBytes + 15) / 16 * 16, true), executed(launch.program.code.size()),
-      regionHints(launch.program.code.size()), isSpinning(launch.numWarps) {}
+      regionHints(launch.program.code.size()) {}
 
 static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
   std::vector<std::unique_ptr<Frame>> frames = std::move(warp.frames);
@@ -78,8 +78,10 @@ static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
   warp.stack.push_back({launch.kernel.begin, -1, warp.lanes, 0, -1});
 }
 
-void Cta::start(uint64_t linear) {
+void Cta::start(uint64_t linear, uint64_t index) {
   number = linear;
+  slot = uint32_t(index + 1);
+  isAhead = false;
   const auto &grid = launch.launch.grid;
   position = {uint32_t(linear % grid[0]), uint32_t(linear / grid[0] % grid[1]),
               uint32_t(linear / grid[0] / grid[1])};
@@ -87,16 +89,15 @@ void Cta::start(uint64_t linear) {
     startWarp(warps[i], i, launch);
   barriers = {};
   shared.reset(launch.sharedBytes);
-  clocks.reset(linear, launch.numWarps);
+  clocks.reset(slot, launch.numWarps);
   async.reset(launch.numWarps, launch.sharedBytes,
               launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   released.clear();
   printed.clear();
-  clock = nextPoll = 0;
+  clock = nextPoll = numChanges = 0;
   isStopped = false;
   lastWarp = launch.numWarps - 1;
   random.seed(launch.launch.options.seed * 0x9e3779b97f4a7c15 + linear);
-  isSpinning.assign(launch.numWarps, false);
 }
 
 std::array<uint32_t, 3> Cta::threadPosition(unsigned warp, unsigned lane) const {
@@ -115,12 +116,17 @@ bool Cta::readGuard(Warp &warp, const Instruction &instruction, int32_t pc, Lane
   return active != 0;
 }
 
-bool Cta::isFruitless(Warp &warp) {
-  if (warp.poll.fruitless < kMaxFruitlessReads)
+bool Cta::isFruitless(Warp &warp) const {
+  if (warp.poll.fruitless < maxFruitlessReads)
     return false;
   warp.poll.fruitless = 0;
   ++warp.poll.turns;
   return true;
+}
+
+Stop Cta::advance(Warp &warp, uint64_t maxSteps, uint32_t maxFruitless) {
+  maxFruitlessReads = maxFruitless;
+  return runWarp(warp, maxSteps);
 }
 
 /// The other warps may wait for this one, so the whole CTA ends.
@@ -167,7 +173,7 @@ void Cta::runPlain(Warp &warp) {
   statistics.threadInstructions += count * uint64_t(__builtin_popcount(top.mask));
 }
 
-Cta::Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
+Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
   const Program &program = launch.program;
   uint64_t limit = launch.launch.options.maxStepsPerWarp, end = clock + maxSteps;
   while (true) {
@@ -192,6 +198,11 @@ Cta::Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
     if (pc >= warp.frames.back()->function->end) {
       returnLanes(warp, program, top.mask); // the closing brace is a return
       continue;
+    }
+    if (launch.prepared[pc].sync != SyncStep::None) {
+      if (!warp.passesSync)
+        return Stop::AtSync;
+      warp.passesSync = false;
     }
     const Instruction &instruction = program.code[pc];
     LaneMask active = top.mask;

@@ -3,11 +3,11 @@
 #define BACKEND_WARPSIM_CORE_MACHINE_H
 #include "backend/warpsim/core/AsyncCopies.h"
 #include "backend/warpsim/core/Findings.h"
+#include "backend/warpsim/core/Interaction.h"
+#include "backend/warpsim/core/InterruptPoll.h"
 #include "backend/warpsim/core/Memory.h"
 #include "backend/warpsim/core/Warp.h"
-#include <chrono>
 #include <random>
-#include <thread>
 
 namespace tw::warpsim {
 
@@ -18,44 +18,24 @@ struct Barrier {
   std::vector<LaneMask> arrived, receivers, parked; // by warp
   unsigned numTrue = 0, numLanes = 0;
   std::vector<int32_t> reducePc; // by warp: where the result goes
+  Knowledge arrivals;            // of those that arrive and go on
 };
 
 /// Decided once per instruction and launch.
 struct Prepared {
-  Handler handler = nullptr;  // of operations that core/ does not execute
-  bool isPlain = false;       // has one, and no guard: nothing can go wrong or elsewhere
+  Handler handler = nullptr; // of operations that core/ does not execute
+  bool isPlain = false;      // has one, and no guard: nothing can go wrong or elsewhere
+  SyncStep sync = SyncStep::None;
   Region *expected = nullptr; // the array that the address is derived from, when that is known
 };
 
-/// Addresses that somebody released, of global memory. The lock guards the map; `isUsed` says
-/// without it that there is one.
-struct SyncTable {
-  std::mutex mutex;
-  std::map<uint64_t, Knowledge> objects;
-  std::atomic<bool> isUsed = false;
-};
-
 /// What all CTAs of a launch share.
-/// Asks the launch whether to stop: only on the thread that launched, and not all the time.
-class InterruptPoll {
-public:
-  explicit InterruptPoll(const std::function<bool()> &ask)
-      : ask(ask), launcher(std::this_thread::get_id()), next(Clock::now() + kInterval) {}
-  static constexpr std::chrono::milliseconds kInterval{50};
-  bool isLauncher() const { return ask && std::this_thread::get_id() == launcher; }
-  /// True when the launch is to stop.
-  bool poll();
-  std::atomic<bool> isInterrupted = false;
-
-private:
-  using Clock = std::chrono::steady_clock;
-  const std::function<bool()> &ask;
-  std::thread::id launcher;
-  Clock::time_point next; // only of the launching thread
-};
-
 struct LaunchState {
   LaunchState(const Program &program, const Launch &launch, const Function &kernel);
+  /// The number in the grid of the CTA that begins as number `index`.
+  uint64_t numberOf(uint64_t index) const {
+    return launch.options.ctas.empty() ? index : launch.options.ctas[index];
+  }
   const Program &program;
   const Launch &launch;
   const Function &kernel;
@@ -63,6 +43,7 @@ struct LaunchState {
   unsigned arch; // NN of the program's target sm_NN
   uint32_t sharedBytes;
   uint64_t localBytes = 0;
+  Synchronization sync;
   std::vector<Prepared> prepared;
   GlobalMemory memory;
   FindingLog findings;
@@ -71,14 +52,24 @@ struct LaunchState {
   std::atomic<bool> hasHitStepLimit = false; // no further CTA begins
 };
 
-enum class Turn { Finished, Progressed, Waited };
+/// Why a warp has stopped: it waits at a barrier; it has ended; it has read the same values in
+/// vain; it has run as long as it may; others see what it does next.
+enum class Stop { Blocked, Ended, Fruitless, Preempted, AtSync };
 
-/// One CTA, resumable: `run` returns when it has ended or waits for others.
+/// One CTA.
 class Cta {
 public:
   explicit Cta(LaunchState &launch);
-  void start(uint64_t number);
-  Turn run();
+  /// `index` is its place among the CTAs that run.
+  void start(uint64_t number, uint64_t index);
+  /// Runs a CTA whose warps cannot see in which order they run, to its end.
+  void run();
+  /// Runs a warp up to the next instruction that others see, and through that one first where
+  /// `passesSync` of the warp is set. It counts as fruitless after `maxFruitless` reads in vain.
+  Stop advance(Warp &warp, uint64_t maxSteps, uint32_t maxFruitless);
+  /// True when no warp can go on by itself: then it has ended, perhaps by a deadlock, reported
+  /// here.
+  bool hasEnded();
   /// Lets other lanes of the warps that spin go on: it may be those that they wait for. False where
   /// there are none.
   bool rotateSpinners();
@@ -86,7 +77,9 @@ public:
   void reportDeadlock();
 
   LaunchState &launch;
-  uint64_t number = 0;
+  uint64_t number = 0;  // in the grid
+  uint32_t slot = 0;    // among the CTAs that run, from 1: who it is in records and clocks
+  bool isAhead = false; // begun before others of lower number
   std::array<uint32_t, 3> position = {};
   std::vector<Warp> warps;
   std::array<Barrier, 16> barriers;
@@ -94,9 +87,10 @@ public:
   ShadowPage sharedShadow;
   Clocks clocks;
   AsyncCopies async;
-  std::map<uint64_t, Knowledge> released; // addresses of shared memory
+  std::map<uint64_t, SyncObject> released; // offsets in shared memory
   std::string printed;
   uint64_t clock = 0;
+  uint64_t numChanges = 0; // values that strong writes have changed
   Statistics statistics;
   std::vector<uint64_t> executed;    // warp instructions by pc
   std::vector<uint32_t> regionHints; // by pc: index of the region last touched
@@ -109,13 +103,12 @@ public:
               int32_t otherPc = -1);
 
 private:
-  enum class Stop { Blocked, Ended, Fruitless, Preempted };
   Stop runWarp(Warp &warp, uint64_t maxSteps);
   void runPlain(Warp &warp);
   void execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
   void executeControl(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
   bool readGuard(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask &active);
-  bool isFruitless(Warp &warp);
+  bool isFruitless(Warp &warp) const;
   bool isInterrupted();
   void stopAtLimit(Warp &warp, int32_t pc, LaneMask active);
   Warp *nextWarp();
@@ -123,8 +116,8 @@ private:
 
   unsigned lastWarp = 0;
   uint64_t nextPoll = 0; // value of `clock`
+  uint32_t maxFruitlessReads = ~uint32_t(0);
   std::mt19937_64 random;
-  std::vector<bool> isSpinning; // by warp, since somebody last got on
 };
 
 template <typename Describe>

@@ -3,7 +3,7 @@
 #ifndef BACKEND_WARPSIM_CORE_MEMORY_H
 #define BACKEND_WARPSIM_CORE_MEMORY_H
 #include "backend/warpsim/Simulate.h"
-#include "backend/warpsim/core/Shadow.h"
+#include "backend/warpsim/core/PagedShadow.h"
 #include <map>
 
 namespace tw::warpsim {

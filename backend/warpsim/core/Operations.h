@@ -5,22 +5,29 @@
 
 namespace tw::warpsim {
 
-// Memory accesses (Load.cpp, Store.cpp), atomics and fences (Atomics.cpp).
+// Memory accesses (Load.cpp, Store.cpp) and atomics (Atomics.cpp).
 void executeLoad(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
 void executeStore(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                   LaneMask active);
 void executeAtomic(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                    LaneMask active);
+// Ordering.cpp.
 void executeFence(Cta &cta, Warp &warp, const Instruction &instruction, LaneMask active);
-/// The effect of an access's order on who knows what.
+/// A word that threads synchronize at: an address, or an offset in shared memory.
+struct SyncPlace {
+  uint64_t address = 0;
+  bool isShared = false;
+};
+/// The effect of an access's order on who knows what: of a write before it is seen, of a read.
 void orderBefore(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
-                 uint64_t address, bool isShared);
+                 const SyncPlace &place);
 void orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
-                uint64_t address, bool isShared);
+                const SyncPlace &place);
+/// Tells a spinning warp: `value` follows from all that it has read.
+void notePoll(Warp &warp, int32_t pc, uint64_t value);
 /// Reports the lanes of `active` in which a register that decides something has no value.
 void reportUnset(Cta &cta, Warp &warp, const Operand &operand, int32_t pc, LaneMask active,
                  const char *what);
-void notePoll(Warp &warp, int32_t pc, uint64_t value);
 
 // Barriers.cpp, Shuffles.cpp, Specials.cpp, HostCalls.cpp.
 void executeBarrier(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,

@@ -8,7 +8,7 @@ Strength tw::warpsim::strengthOf(const Instruction &instruction) {
   if (instruction.order == Order::Weak && instruction.op != Op::Atom && instruction.op != Op::Red)
     return Strength::Weak;
   // Atomics without a scope have .gpu, volatile accesses .sys (PTX ISA, memory consistency model).
-  return instruction.scope == Scope::Cta ? Strength::Cta : Strength::Gpu;
+  return reachOf(instruction.scope) == Reach::Cta ? Strength::Cta : Strength::Gpu;
 }
 
 static ShadowPage *pageOf(const MemoryStep &step, const Request &request, uint64_t address,
@@ -51,9 +51,8 @@ static void reportRace(const MemoryStep &step, const Request &request, const Con
     finding.otherThread = cta.threadPosition(conflict.otherWarp, conflict.otherLane);
     finding.message = nameOfThread(finding.thread) + (step.isWrite ? " writes " : " reads ") +
                       place.text + ", which " + nameOfThread(finding.otherThread);
-    // Records of global memory keep 16 bits of a CTA's number.
-    if (conflict.otherCta != (request.space == Space::Shared ? cta.number : cta.number & 0xffff))
-      finding.message += " of CTA " + std::to_string(conflict.otherCta);
+    if (conflict.otherCta != cta.slot)
+      finding.message += " of CTA " + std::to_string(cta.launch.numberOf(conflict.otherCta - 1));
     finding.message += conflict.withWrite ? " wrote" : " read";
     finding.message += isRedundant ? " with the same value" : ", with nothing that orders the two";
   };
@@ -61,8 +60,10 @@ static void reportRace(const MemoryStep &step, const Request &request, const Con
 }
 
 static Accessor accessorOf(const MemoryStep &step, Strength strength) {
-  return {&step.cta.clocks, step.cta.number, step.warp.index, step.pc,
-          step.isWrite,     strength,        step.isProbe};
+  return {&step.cta.clocks, step.cta.slot,
+          step.warp.index,  step.pc,
+          step.isWrite,     strength,
+          step.isProbe,     step.cta.launch.sync.interaction == Interaction::Ctas};
 }
 
 bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Strength strength,
@@ -91,6 +92,24 @@ static bool isSameValue(const Request &request, unsigned lane, const uint8_t *ne
   return newValue && memcmp(newValue, request.host[lane], request.bytes) == 0;
 }
 
+static void reportCached(const MemoryStep &step, const Request &request, unsigned lane,
+                         int32_t other) {
+  auto describe = [&](Finding &finding) {
+    Place place = describePlace(step.cta, request, lane);
+    finding.buffer = place.buffer;
+    finding.offset = place.offset;
+    finding.message = nameOfThread(finding.thread) +
+                      (step.isWrite ? " writes " + place.text +
+                                          ", which this launch reads through the read-only cache "
+                                          "(.nc): it must not change during the launch"
+                                    : " reads " + place.text +
+                                          " through the read-only cache (.nc), and this launch has "
+                                          "written it");
+  };
+  step.cta.report(step.isWrite ? Kind::RaceWar : Kind::RaceRaw, step.warp, lane, step.pc, describe,
+                  other);
+}
+
 void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Strength strength,
                             unsigned lane, const uint8_t *newValue) {
   uint32_t offset = 0;
@@ -98,18 +117,23 @@ void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Stre
   ShadowPage *page = isUnchecked ? nullptr : pageOf(step, request, request.at[lane], offset);
   Conflict conflict;
   bool hasRace = false, isRedundant = false;
+  int32_t cachedReader = -1;
   {
     std::optional<PageLock> held;
     if (page && request.space != Space::Shared)
       held.emplace(*page);
     if (page)
       hasRace = page->accessLane(accessorOf(step, strength), lane, offset, request.bytes, conflict);
+    if (page && step.isWrite && request.space != Space::Shared)
+      cachedReader = page->cachedReader(offset, request.bytes);
     isRedundant = hasRace && conflict.withWrite && isSameValue(request, lane, newValue);
     if (newValue)
       memcpy(request.host[lane], newValue, request.bytes);
   }
   if (hasRace)
     reportRace(step, request, conflict, isRedundant);
+  if (cachedReader >= 0)
+    reportCached(step, request, lane, cachedReader);
 }
 
 void tw::warpsim::checkReadOnlyCache(const MemoryStep &step, Request &request) {
@@ -126,16 +150,9 @@ void tw::warpsim::checkReadOnlyCache(const MemoryStep &step, Request &request) {
     {
       PageLock lock(*page);
       writer = page->lastWriter(offset, request.bytes);
+      page->noteCachedRead(offset, request.bytes, step.pc);
     }
-    if (writer < 0)
-      continue;
-    auto describe = [&](Finding &finding) {
-      Place place = describePlace(step.cta, request, lane);
-      finding.buffer = place.buffer;
-      finding.offset = place.offset;
-      finding.message = nameOfThread(finding.thread) + " reads " + place.text +
-                        " through the read-only cache (.nc), and this launch has written it";
-    };
-    step.cta.report(Kind::RaceRaw, step.warp, lane, step.pc, describe, writer);
+    if (writer >= 0)
+      reportCached(step, request, lane, writer);
   }
 }

@@ -1,4 +1,4 @@
-// Which warp of a CTA runs next, and when the CTA has ended or waits for others.
+// Which warp of a CTA runs next where no warp sees the order, and when the CTA has ended.
 #include "backend/warpsim/core/Machine.h"
 
 using namespace tw::warpsim;
@@ -13,7 +13,7 @@ uint64_t Cta::sliceLength() {
   return kLongSlice;
 }
 
-/// A warp that is ready and not known to spin, or null.
+/// A warp that is ready, or null.
 Warp *Cta::nextWarp() {
   unsigned count = launch.numWarps, start = lastWarp + 1;
   Schedule schedule = launch.launch.options.schedule;
@@ -25,7 +25,7 @@ Warp *Cta::nextWarp() {
       index = i;
     else if (schedule == Schedule::Reverse)
       index = count - 1 - i;
-    if (warps[index].state == WarpState::Ready && !isSpinning[index]) {
+    if (warps[index].state == WarpState::Ready) {
       lastWarp = index;
       return &warps[index];
     }
@@ -33,45 +33,26 @@ Warp *Cta::nextWarp() {
   return nullptr;
 }
 
-Turn Cta::run() {
-  uint64_t begin = clock;
-  bool hasProgress = false;
-  isSpinning.assign(warps.size(), false);
-  while (!isStopped) {
-    Warp *warp = nextWarp();
-    if (!warp)
-      break;
-    Stop stop = runWarp(*warp, sliceLength());
-    if (stop == Stop::Fruitless) {
-      // The first time since it saw something new, it has got on before.
-      if (warp->poll.turns <= 1) {
-        hasProgress = true;
-        isSpinning.assign(warps.size(), false);
-      }
-      isSpinning[warp->index] = true;
-      continue;
-    }
-    if (stop == Stop::Preempted && warp->poll.fruitless > 0)
-      continue;
-    // Somebody got on: whoever spins may have what it waits for.
-    hasProgress = true;
-    isSpinning.assign(warps.size(), false);
-    // Other CTAs get their turn even if this one never ends.
-    if (clock - begin > 16 * kLongSlice)
-      return Turn::Progressed;
-  }
-  bool isSpinningAny = false, isWaitingAny = false;
+void Cta::run() {
+  maxFruitlessReads = ~uint32_t(0);
+  while (Warp *warp = isStopped ? nullptr : nextWarp())
+    runWarp(*warp, sliceLength());
+  hasEnded();
+}
+
+bool Cta::hasEnded() {
+  bool isReadyAny = false, isWaitingAny = false;
   for (const Warp &warp : warps) {
-    isSpinningAny |= warp.state == WarpState::Ready;
+    isReadyAny |= warp.state == WarpState::Ready;
     isWaitingAny |= warp.state == WarpState::Waiting;
   }
-  if (!isStopped && isSpinningAny)
-    return hasProgress ? Turn::Progressed : Turn::Waited;
+  if (!isStopped && isReadyAny)
+    return false;
   if (!isStopped && isWaitingAny)
     reportDeadlock();
   if (!isStopped)
     reportAsyncLeaks(*this);
-  return Turn::Finished;
+  return true;
 }
 
 bool Cta::rotateSpinners() {

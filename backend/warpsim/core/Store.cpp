@@ -134,6 +134,7 @@ template <typename T> static void storeAtomically(uint8_t *to, const uint8_t *fr
 }
 
 static void storeStrong(const MemoryStep &step, uint8_t *to, const uint8_t *from) {
+  step.cta.numChanges += memcmp(to, from, step.bytes) != 0;
   unsigned elementBytes = std::min(bytesOf(step.instruction.type), 8u);
   for (unsigned i = 0; i < step.bytes; i += elementBytes) {
     if (elementBytes == 8)
@@ -208,13 +209,13 @@ void tw::warpsim::executeStore(Cta &cta, Warp &warp, const Instruction &instruct
                    "is written to and is read-only");
       return;
     }
-    if (instruction.order != Order::Weak) {
-      request.expand();
-      for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
-        unsigned lane = unsigned(__builtin_ctz(rest));
-        orderBefore(cta, warp, instruction, lane, request.at[lane], request.space == Space::Shared);
-      }
-    }
     storeRequest(step, request, values);
+    if (instruction.order == Order::Weak)
+      return;
+    request.expand();
+    for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      orderBefore(cta, warp, instruction, lane, {request.at[lane], request.space == Space::Shared});
+    }
   });
 }

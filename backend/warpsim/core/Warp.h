@@ -2,6 +2,7 @@
 #ifndef BACKEND_WARPSIM_CORE_WARP_H
 #define BACKEND_WARPSIM_CORE_WARP_H
 #include "backend/warpsim/core/Memory.h"
+#include "backend/warpsim/core/Ordering.h"
 
 namespace tw::warpsim {
 
@@ -21,12 +22,6 @@ struct Frame {
   int32_t callPc = -1;
 };
 
-/// What a relaxed access publishes or learns once a fence stands on the right side of it.
-struct FenceState {
-  Knowledge released, seen;
-  bool hasReleased = false, hasSeen = false;
-};
-
 /// Tells a spinning warp: it reads the same values at the same place again and again.
 struct PollState {
   std::array<int32_t, 4> pc = {-1, -1, -1, -1};
@@ -44,6 +39,7 @@ struct Warp {
   int8_t barrier = -1; // waited for
   int32_t waitPc = -1;
   uint64_t steps = 0;
+  bool passesSync = false; // may execute one instruction that others see
   std::vector<StackEntry> stack;
   std::vector<std::unique_ptr<Frame>> frames;
   PollState poll;

@@ -238,6 +238,72 @@ TEST(WarpsimRace, ReleaseAndAcquireOrderCtas) {
             "race-raw");
 }
 
+TEST(WarpsimRace, AWriteIsAfterEachOfManyReads) {
+  // Warps 0 to 6 read in turn; one of them has no part in the barrier before warp 7 writes.
+  for (int absent = 0; absent < 7; ++absent)
+    for (const char *read : {"  @%p0 ld.shared.u32 %r9, [buffer];\n",
+                             "  and.b32 %r10, %r4, 127;\n  add.s32 %r10, %r10, %r3;\n"
+                             "  @%p0 ld.shared.u32 %r9, [%r10];\n"}) {
+      const std::string body =
+          "  setp.eq.u32 %p2, %r0, 0;\n  shr.u32 %r8, %r0, 5;\n  setp.ne.u32 %p0, %r8, 7;\n"
+          "  setp.eq.u32 %p1, %r8, " +
+          std::to_string(absent) +
+          ";\n  and.b32 %r10, %r4, 127;\n  add.s32 %r10, %r10, %r3;\n"
+          "  st.shared.u32 [%r5], %r0;\n  bar.sync 0;\n" +
+          read + "  @%p1 bra END;\n  bar.sync 1, 224;\n  @!%p0 st.shared.u32 [buffer], %r0;\nEND:";
+      EXPECT_NE(racesIn(body, 256).find("race-"), std::string::npos) << absent << read;
+    }
+  EXPECT_EQ(racesIn("  shr.u32 %r8, %r0, 5;\n  setp.ne.u32 %p0, %r8, 7;\n"
+                    "  st.shared.u32 [%r5], %r0;\n  bar.sync 0;\n"
+                    "  @%p0 ld.shared.u32 %r9, [buffer];\n  bar.sync 1, 256;\n"
+                    "  setp.eq.u32 %p1, %r0, 224;\n  @%p1 st.shared.u32 [buffer], %r0;\n",
+                    256),
+            "");
+}
+
+TEST(WarpsimRace, ReadsAtLaterTimesAreApart) {
+  // The second warp knows of the first read of lane 0, and not of the second one.
+  EXPECT_EQ(racesIn("  setp.lt.u32 %p0, %r0, 32;\n  setp.eq.u32 %p1, %r0, 0;\n"
+                    "  setp.eq.u32 %p2, %r0, 32;\n  @!%p0 bra WRITER;\n"
+                    "  ld.shared.u32 %r9, [buffer+16];\n  bar.arrive 1, 64;\n"
+                    "  @%p1 ld.shared.u32 %r9, [buffer+16];\n  bra END;\nWRITER:\n"
+                    "  bar.sync 1, 64;\n  @%p2 st.shared.u32 [buffer+16], 1;\nEND:")
+                .find("race-"),
+            0u);
+}
+
+TEST(WarpsimRace, AStrongWriteDoesNotHideAnotherOne) {
+  // Both lanes count; lane 0 then reads what lane 1 has also written.
+  const std::string count = "  setp.eq.u32 %p0, %r0, 0;\n  st.shared.u32 [buffer], 0;\n"
+                            "  bar.sync 0;\n  @!%p0 red.shared.add.u32 [buffer], 1;\n"
+                            "  @%p0 red.shared.add.u32 [buffer], 1;\n";
+  EXPECT_EQ(racesIn(count + "  @%p0 ld.shared.u32 %r9, [buffer];", 2), "race-raw redundant-write");
+  EXPECT_EQ(racesIn(count + "  bar.sync 0;\n  @%p0 ld.shared.u32 %r9, [buffer];", 2),
+            "redundant-write");
+}
+
+TEST(WarpsimRace, ManyCtasAndManyBarriersAreToldApart) {
+  Simulation simulation;
+  simulation.array("out", {0});
+  simulation.launch.grid = {65537, 1, 1};
+  SimulationReport report =
+      simulation.run("  mov.u32 %r1, %ctaid.x;\n  and.b32 %r2, %r1, 0xffff;\n"
+                     "  mov.u32 %r0, %tid.x;\n  or.b32 %r2, %r2, %r0;\n"
+                     "  setp.eq.u32 %p0, %r2, 0;\n  @%p0 st.global.u32 [%rd0], %r1;");
+  EXPECT_EQ(kindsIn(report), "race-waw");
+  Simulation loop;
+  loop.array("out", std::vector<uint32_t>(64));
+  loop.launch.block = {64, 1, 1};
+  EXPECT_EQ(kindsIn(loop.run("  mov.u32 %r0, %tid.x;\n  mul.wide.u32 %rd5, %r0, 4;\n"
+                             "  add.s64 %rd6, %rd0, %rd5;\n  xor.b32 %r1, %r0, 32;\n"
+                             "  mul.wide.u32 %rd5, %r1, 4;\n  add.s64 %rd7, %rd0, %rd5;\n"
+                             "  st.global.u32 [%rd6], %r0;\n  mov.u32 %r2, 0;\nLOOP:\n"
+                             "  bar.sync 0;\n  add.s32 %r2, %r2, 1;\n"
+                             "  setp.lt.u32 %p0, %r2, 65536;\n  @%p0 bra LOOP;\n"
+                             "  ld.global.u32 %r3, [%rd7];")),
+            "");
+}
+
 TEST(WarpsimRace, AFindingNamesPlaceThreadsAndBothInstructions) {
   Simulation simulation;
   simulation.launch.block = {64, 1, 1};
