@@ -22,6 +22,8 @@ from .overlap import mark_overlaps
 from .parameters import Binder, Parameter, checked_options, parameters_of
 
 _SPECIALIZE = ("auto", "none")
+# A warm launch looks at these two lists and at nothing else of the hooks.
+_ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 
 
 class JITFunction(Inspection, KernelInterface):
@@ -121,8 +123,9 @@ class JITFunction(Inspection, KernelInterface):
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
         if not self._signature.is_current():
             self._read_signature_again()
-        for hook in self.pre_run_hooks:
-            hook(*args, **kwargs)
+        if self.pre_run_hooks:
+            for hook in self.pre_run_hooks:
+                hook(*args, **kwargs)
         if kwargs or len(args) != self._num_plain_arguments:
             args, options = self._binder.bind(args, kwargs, self._options)
         else:
@@ -138,7 +141,10 @@ class JITFunction(Inspection, KernelInterface):
             if found is None:
                 return None
             kernel = self._loaded[key] = found
-        self._launch_compiled(kernel, programs, args, bits)
+        if _ENTER.calls or _EXIT.calls:
+            self._launch_compiled(kernel, programs, args, bits)
+        else:
+            launch(kernel, programs, args, bits)
         return kernel
 
     def _read_signature_again(self) -> None:
@@ -150,18 +156,16 @@ class JITFunction(Inspection, KernelInterface):
     def _launch_compiled(
         self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any]
     ) -> None:
-        if not (hooks.launch_enter.calls or hooks.launch_exit.calls):
-            launch(kernel, programs, values, bits)
-            return
+        """Launch between the hooks that there may be."""
         named = dict(zip(self._binder.names, values))
         metadata = hooks.LaunchMetadata(
             {"name": kernel.name, "function": None, "stream": 0},
             self.launch_metadata,
             (programs, kernel.metadata, named),
         )
-        hooks.launch_enter(metadata)
+        _ENTER(metadata)
         launch(kernel, programs, values, bits)
-        hooks.launch_exit(metadata)
+        _EXIT(metadata)
 
     def _grid_arguments(
         self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any], grid: Any

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from . import knobs
 from .arguments import (
     ArgumentProblem,
     Facts,
@@ -251,4 +252,8 @@ def checked_options(options: Options) -> Options:
             code="TW0410",
             hint="a thread of a GPU has from 24 to 255; None sets no limit",
         )
-    return Options(int(warps), int(stages), bool(options.debug), registers)
+    # The environment counts more than a launch's debug=False, as for Triton's callers.
+    debug = bool(options.debug) or knobs.settings().is_debug
+    return options._replace(
+        num_warps=int(warps), num_stages=int(stages), debug=debug, maxnreg=registers
+    )

@@ -425,3 +425,111 @@ def test_allocators_and_marks_are_taken() -> None:
         triton.set_allocator(3)
     assert triton.must_use_result(scale) is scale
     assert triton.must_use_result("use it")(scale) is scale
+
+
+def test_numbers_of_four_bits_are_those_of_the_standard(rng: np.random.Generator) -> None:
+    from tilewright.triton.tools.mxfp import MXFP4Tensor, MXScaleTensor, fp8e8m0_to_float32
+
+    magnitudes = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+    codes = MXFP4Tensor(size=(500,)).random()
+    assert set(codes.data.tolist()) == set(range(16))
+    values = codes.to(torch.float32)
+    again = MXFP4Tensor(data=values)
+    assert torch.equal(again.to(torch.float32), values) and again.data.max() < 16
+    drawn = torch.from_numpy(rng.normal(0, 3, (40, 51)).astype(np.float32))
+    nearest = MXFP4Tensor(data=drawn).to(torch.float64).numpy()
+    table = np.array([*magnitudes, *(-m for m in magnitudes)])
+    best = np.abs(drawn.numpy().astype(np.float64)[..., None] - table).min(-1)
+    np.testing.assert_array_equal(np.abs(nearest - drawn.numpy()), best)
+    ties = torch.tensor([0.25, 0.75, 1.25, 1.75, 2.5, 3.5, 5.0, -0.25, -5.0, 1e9, float("nan")])
+    wanted = [0, 1, 1, 2, 2, 4, 4, 0, -4, 6, 6]
+    assert MXFP4Tensor(data=ties).to(torch.float32).tolist() == wanted
+    for dim in (0, 1):
+        packed = MXFP4Tensor(data=drawn)
+        bytes = packed.to_packed_tensor(dim)
+        assert bytes.shape[dim] == (drawn.shape[dim] + 1) // 2 and bytes.dtype == torch.uint8
+        assert torch.equal(packed.unpack_packed_tensor(bytes, dim, drawn.shape), packed.data)
+    low = torch.tensor([[1.0, 6.0]])
+    assert MXFP4Tensor(data=low).to_packed_tensor(1).tolist() == [[2 | 7 << 4]]
+
+    every = torch.arange(256, dtype=torch.uint8)
+    scales = fp8e8m0_to_float32(every)
+    assert scales[:255].double().tolist() == [2.0 ** (k - 127) for k in range(255)]
+    assert scales[255].isnan() and torch.equal(MXScaleTensor(data=scales).data, every)
+    odd = torch.tensor([3.9, 4.0, 0.0, -1.0, float("inf")])
+    assert MXScaleTensor(data=odd).data.tolist() == [128, 129, 255, 255, 255]
+    limited = MXScaleTensor(size=(300,)).random(low=0.5, high=4.0).to(torch.float32)
+    assert sorted({*limited.tolist()}) == [0.5, 1.0, 2.0, 4.0]
+
+
+def test_files_are_kept_by_their_key() -> None:
+    from tilewright.triton.runtime.cache import get_cache_manager, triton_key
+
+    assert triton_key() == triton_key() and triton_key()
+    cache = get_cache_manager("00ff")
+    assert cache.get_file("a") is None and cache.get_group("g") is None
+    path = cache.put(b"\x00\x01", "a")
+    assert open(path, "rb").read() == b"\x00\x01"
+    cache.put("text", "a")
+    assert open(get_cache_manager("00ff").get_file("a")).read() == "text"
+    assert get_cache_manager("00fe").get_file("a") is None
+    cache.put_group("g", {"a": path})
+    assert cache.get_group("g") == {"a": path}
+    cache.put_group("g", {"a": path, "b": path + "b"})
+    assert cache.get_group("g") is None
+
+
+def _fails(number: int) -> None:
+    import os
+    import sys
+
+    print("written", os.environ["SURFACE_TEST"], file=sys.stderr)
+    raise ValueError(number)
+
+
+def test_functions_run_in_processes_of_their_own() -> None:
+    from tilewright.triton._internal_testing import run_in_process
+
+    result = run_in_process(_fails, (7,), env={"SURFACE_TEST": "seen"})
+    assert isinstance(result.exc, ValueError) and result.exc.args == (7,)
+    assert "written seen" in result.driver_stderr_output
+    assert run_in_process(len, ((),)).exc is None
+
+
+def test_random_arrays_of_every_dtype_reach_kernels() -> None:
+    from tilewright.triton import _internal_testing as internal
+
+    @triton.jit
+    def copy(x, out, BLOCK: tl.constexpr):
+        i = tl.arange(0, BLOCK)
+        tl.store(out + i, tl.load(x + i))
+
+    for name in internal.dtypes_with_bfloat16:
+        drawn = internal.numpy_random((64,), name)
+        x = internal.to_triton(drawn, device="cpu", dst_type=name)
+        out = internal.to_triton(np.zeros_like(drawn), device="cpu", dst_type=name)
+        copy[(1,)](x, out, BLOCK=64)
+        np.testing.assert_array_equal(internal.to_numpy(out), drawn)
+        assert internal.str_to_triton_dtype(name).name == name
+        assert internal.torch_dtype_name(internal.unwrap_tensor(x).dtype).removeprefix("u") in (
+            name.removeprefix("u"))
+    assert internal.is_cpu() and not (internal.is_cuda() or internal.is_hip() or internal.is_xpu())
+    with tw.device("reference"):
+        assert internal.is_interpreter() and not internal.is_cpu()
+
+
+def test_the_environments_debug_counts_more_than_a_launchs(
+    kernel: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tilewright import knobs as own
+
+    monkeypatch.setenv("TILEWRIGHT_DEBUG", "1")
+    own.reset()
+    assert kernel.warmup(torch.float32, 64, BLOCK=64, debug=False).metadata.debug
+    monkeypatch.delenv("TILEWRIGHT_DEBUG")
+    own.reset()
+    plain = triton.jit(scale)
+    assert not plain.warmup(torch.float32, 64, BLOCK=64, num_warps=2).metadata.debug
+    monkeypatch.setenv("TRITON_DEBUG", "1")
+    own.reset()
+    assert triton.jit(scale).warmup(torch.float32, 64, BLOCK=64).metadata.debug

@@ -16,9 +16,33 @@ OTHER_PROJECTS = {
 }
 
 
+# Triton's own insides, removed modules and other projects' plugins: what imports them is a part of
+# Triton or of a fork. They are refused in words; test_triton_scripts.py has those of 3.9.
+INTERNALS = {
+    "triton._C": "Triton's native module",
+    "triton._filecheck": "a tool of Triton's own tests",
+    "triton.backends.triton_shared": "a plugin of another project",
+    "triton.backends.driver": "the insides of Triton's drivers",
+    "triton.common": "removed from Triton before 3.0",
+    "triton.ops": "removed from Triton before 3.0",
+    "triton.compiler.code_generator": "the insides of Triton's compiler",
+    "triton.compiler.make_launcher": "the insides of Triton's compiler",
+    "triton.runtime.interpreter": "the insides of Triton's interpreter",
+    "triton.runtime.driver.DriverBase": "the base of a plugin's driver",
+    "triton.runtime.errors.IntelGPUError": "a fork's name",
+    "tl.extra.hip": "for AMD's GPUs only",
+    "tl.extra.intel": "for Intel's GPUs only",
+    "tl.extra.cpu": "a fork's name",
+}
+
+
 def register(rows: list[tuple[int, str, str]]) -> None:
     """Mark the rows without a program that are no features."""
     for _, category, feature in rows:
+        name = feature.removeprefix("import ").removesuffix(" (files)")
+        for prefix, reason in INTERNALS.items():
+            if name == prefix or name.startswith((f"{prefix}.", f"{prefix} ")):
+                NOT_FEATURES[feature] = reason
         if feature in PROGRAMS:
             continue
         for prefix, reason in OTHER_PROJECTS.items():

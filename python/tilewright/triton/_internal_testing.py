@@ -4,8 +4,13 @@ random arrays of every dtype."""
 from __future__ import annotations
 
 import importlib
+import multiprocessing
+import os
 import re
+import sys
+import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tilewright.arguments import Reinterpreted
@@ -176,6 +181,59 @@ def torch_dtype_name(dtype: Any) -> str:
     if not match:
         raise TypeError(f"{dtype!r} is not a dtype")
     return match[1]
+
+
+@dataclass
+class ProcessResult:
+    """What a function in a process of its own did: the exception that it raised, and what it wrote to
+    the standard error stream."""
+
+    exc: BaseException | None
+    driver_stderr_output: str
+
+
+def run_in_process(
+    client_fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    kwargs: dict[str, Any] | None = None,
+    env: dict[str, str] | None = None,
+) -> ProcessResult:
+    """Call a function in a new process, with variables added to its environment. What it returns is
+    dropped. Raises RuntimeError where the process ends without a result."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe(duplex=False)
+    with tempfile.NamedTemporaryFile() as errors:
+        process = context.Process(
+            target=_call, args=(client_fn, args, kwargs or {}, env or {}, errors.name, theirs)
+        )
+        process.start()
+        theirs.close()
+        try:
+            raised = ours.recv()
+        except EOFError:
+            process.join()
+            raise RuntimeError(f"the process ended with {process.exitcode}, without a result") from None
+        finally:
+            ours.close()
+        process.join()
+        return ProcessResult(raised, errors.read().decode(errors="replace"))
+
+
+def _call(
+    client_fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+    env: dict[str, str], errors: str, pipe: Any,
+) -> None:  # fmt: skip
+    os.environ.update(env)
+    with open(errors, "wb", buffering=0) as file:
+        os.dup2(file.fileno(), 2)
+    raised: BaseException | None = None
+    try:
+        client_fn(*args, **kwargs)
+    except Exception as error:
+        raised = error
+    sys.stderr.flush()
+    pipe.send(raised)
+    pipe.close()
 
 
 def random_int(low: int, high: int, **kwargs: Any) -> int:

@@ -9,6 +9,11 @@ from . import core as core
 from . import extra as extra
 from . import random as random
 from . import standard as standard
+from .core import CONSTEXPR_0 as CONSTEXPR_0
 from .limits import TRITON_MAX_TENSOR_NUMEL as TRITON_MAX_TENSOR_NUMEL
 
+_OURS = ("annotations", "names_of")
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    name for name in globals() if not name.startswith("_") and name not in _OURS
+]
 __getattr__ = names_of(__name__)

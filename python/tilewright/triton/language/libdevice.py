@@ -1,0 +1,10 @@
+"""The names of `triton.language.libdevice`, where older versions of Triton had the math library."""
+
+from __future__ import annotations
+
+from tilewright.language.libdevice import *  # noqa: F403 (the same names)
+
+from ..absent import names_of
+
+__path__: list[str] = []
+__getattr__ = names_of(__name__)
