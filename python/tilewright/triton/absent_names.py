@@ -87,8 +87,6 @@ REASONS: dict[str, tuple[str, str]] = {
     **{f"language.{name}": _MISSING for name in _OF_LANGUAGE.split()},
     "language.standard.sort_impl": ("it is a part of tl.sort", "use tl.sort or tl.topk"),
     "language.extra.cuda.gdc": _GDC,
-    "language.extra.libdevice": _MISSING,
-    "language.extra.cuda.libdevice": _MISSING,
     "tools.tensor_descriptor": _MISSING,
     "aggregate": _MISSING,
     "_internal_testing": _TESTING,
