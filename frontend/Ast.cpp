@@ -123,7 +123,36 @@ static void parseField(llvm::StringRef name, const json::Value &value, Node &nod
   node.lists.emplace_back(name, std::move(items));
 }
 
+/// A long chain `a + b + c` or `if .. elif ..` comes as a list of the nodes that are nested in each
+/// other, the outermost first, and of what stands at the end: see README.
+static const Node *parseChain(const json::Object &object, Program &program) {
+  const json::Array *links = object.getArray("links");
+  llvm::StringRef field = object.getString("inner").value_or("");
+  Node end;
+  if (const json::Value *last = object.get("end"))
+    parseField(field, *last, end, program);
+  std::vector<const Node *> inner = end.list(field).vec();
+  bool isExpression = field == "left";
+  if (!links || links->empty() || (isExpression ? inner.size() != 1 : field != "orelse"))
+    return &kMissing;
+  for (const json::Value &link : llvm::reverse(*links)) {
+    const json::Object *fields = link.getAsObject();
+    const Node *parsed = fields ? parseNode(*fields, program) : &kMissing;
+    if (parsed->kind != (isExpression ? NodeKind::BinOp : NodeKind::If))
+      return &kMissing;
+    Node &outer = program.nodes.emplace_back(*parsed);
+    if (isExpression)
+      outer.children.emplace_back(field, inner.front());
+    else
+      outer.lists.emplace_back(field, std::move(inner));
+    inner = {&outer};
+  }
+  return inner.front();
+}
+
 static const Node *parseNode(const json::Object &object, Program &program) {
+  if (object.getString("_") == "Chain")
+    return parseChain(object, program);
   Node &node = program.nodes.emplace_back();
   node.json = &object;
   node.className = object.getString("_").value_or("");

@@ -303,7 +303,7 @@ ValueOr Emitter::subscript(const Value &base, const Value &index, const Node &no
   if (const TypedValue *typed = base.as<TypedValue>())
     return tileSubscript(*this, *typed, index, node);
   if (base.is<std::string>() || base.is<Opaque>())
-    return evaluateInPython(node);
+    return pythonSubscript(base, index, node);
   return error(Code::BadSubscript, node, typeName(base) + " cannot be indexed",
                "only tiles and tuples can");
 }

@@ -14,6 +14,7 @@ static constexpr BuiltinRow kElementwise[] = {
     {"elementwise 2", "x, y", emitElementwise},
     {"elementwise 3", "x, y, z", emitElementwise},
 };
+static constexpr BuiltinRow kAtan2 = {"atan2", "y, x", emitElementwise};
 
 const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
   for (llvm::ArrayRef<BuiltinRow> rows :
@@ -22,6 +23,8 @@ const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
       if (row.name == name)
         return &row;
   const tile::ElementwiseRow *row = tile::findElementwise(name);
+  if (name == kAtan2.name)
+    return &kAtan2;
   return row ? &kElementwise[row->NumOperands - 1] : nullptr;
 }
 
@@ -41,15 +44,21 @@ std::vector<std::string> tw::builtinNames() {
 namespace {
 struct Formal {
   llvm::StringRef name;
-  bool isRequired, isRest;
+  bool isRequired = false, isRest = false, isPositionalOnly = false;
 };
 } // namespace
 
+/// The parameters of "pointer, mask=None, *rest"; those before a "/" have no keyword.
 static llvm::SmallVector<Formal> formalsOf(llvm::StringRef signature) {
   llvm::SmallVector<Formal> formals;
   llvm::SmallVector<llvm::StringRef> parts;
   signature.split(parts, ", ", -1, /*KeepEmpty=*/false);
   for (llvm::StringRef part : parts) {
+    if (part == "/") {
+      for (Formal &formal : formals)
+        formal.isPositionalOnly = true;
+      continue;
+    }
     auto [name, defaultText] = part.split('=');
     bool isRest = name.consume_front("*");
     formals.push_back({name, !isRest && !part.contains('='), isRest});
@@ -57,44 +66,69 @@ static llvm::SmallVector<Formal> formalsOf(llvm::StringRef signature) {
   return formals;
 }
 
-static LogicalResult bindArguments(BuiltinCall &call, Arguments &arguments) {
-  llvm::SmallVector<Formal> formals = formalsOf(call.signature);
-  call.bound.resize(formals.size());
-  auto wrong = [&](const Node &node, const llvm::Twine &message) {
-    return call.emitter.error(Code::WrongArguments, node, "`" + call.name + "` " + message,
-                              "it is " + call.name + "(" + call.signature + ")");
-  };
+namespace {
+/// Binds the arguments of one call to a signature.
+struct SignatureBinder {
+  Emitter &emitter;
+  const Node &site;
+  llvm::StringRef name, signature;
+  llvm::SmallVector<Formal> formals;
+  BoundArguments bound;
+
+  LogicalResult wrong(const Node &node, const llvm::Twine &message) {
+    return emitter.error(Code::WrongArguments, node, "`" + name + "` " + message,
+                         "it is " + name + "(" + signature + ")");
+  }
+  LogicalResult bindPositional(const Arguments &arguments);
+  LogicalResult bindKeyword(const Argument &argument);
+};
+} // namespace
+
+LogicalResult SignatureBinder::bindPositional(const Arguments &arguments) {
   size_t next = 0;
   std::vector<Value> rest;
-  for (Argument &argument : arguments) {
+  bound.resize(formals.size());
+  for (const Argument &argument : arguments) {
     if (!argument.keyword.empty())
       continue;
     if (next < formals.size() && formals[next].isRest)
       rest.push_back(argument.value);
     else if (next < formals.size())
-      call.bound[next++] = argument;
+      bound[next++] = argument;
     else
       return wrong(*argument.node, "is given too many arguments");
   }
   for (auto [i, formal] : llvm::enumerate(formals))
     if (formal.isRest && !rest.empty())
-      call.bound[i] = Argument{makeTuple(rest), &call.site, ""};
-  for (Argument &argument : arguments) {
-    if (argument.keyword.empty() || llvm::StringRef(argument.keyword).starts_with("_"))
-      continue; // names with an underscore belong to the host's own machinery
-    const Formal *formal =
-        llvm::find_if(formals, [&](const Formal &f) { return f.name == argument.keyword; });
-    if (formal == formals.end())
-      return wrong(*argument.node, "has no parameter `" + argument.keyword + "`");
-    std::optional<Argument> &slot = call.bound[formal - formals.begin()];
-    if (slot)
-      return wrong(*argument.node, "is given `" + argument.keyword + "` twice");
-    slot = argument;
-  }
-  for (auto [i, formal] : llvm::enumerate(formals))
-    if (formal.isRequired && !call.bound[i])
-      return wrong(call.site, "needs an argument for `" + formal.name + "`");
+      bound[i] = Argument{makeTuple(rest), &site, ""};
   return success();
+}
+
+LogicalResult SignatureBinder::bindKeyword(const Argument &argument) {
+  for (auto [i, formal] : llvm::enumerate(formals)) {
+    if (formal.name != argument.keyword || formal.isPositionalOnly)
+      continue;
+    if (bound[i])
+      return wrong(*argument.node, "is given `" + argument.keyword + "` twice");
+    bound[i] = argument;
+    return success();
+  }
+  return wrong(*argument.node, "has no parameter `" + argument.keyword + "`");
+}
+
+FailureOr<BoundArguments> tw::bindToSignature(Emitter &emitter, llvm::StringRef name,
+                                              llvm::StringRef signature, const Arguments &arguments,
+                                              const Node &site) {
+  SignatureBinder binder{emitter, site, name, signature, formalsOf(signature), {}};
+  if (failed(binder.bindPositional(arguments)))
+    return failure();
+  for (const Argument &argument : arguments)
+    if (!argument.keyword.empty() && failed(binder.bindKeyword(argument)))
+      return failure();
+  for (auto [i, formal] : llvm::enumerate(binder.formals))
+    if (formal.isRequired && !binder.bound[i])
+      return binder.wrong(site, "needs an argument for `" + formal.name + "`");
+  return std::move(binder.bound);
 }
 
 ValueOr Emitter::callBuiltin(const Callable &callee, Arguments &arguments, const Node &site) {
@@ -110,9 +144,19 @@ ValueOr Emitter::callBuiltin(const Callable &callee, Arguments &arguments, const
 
 ValueOr tw::callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name,
                     Arguments &arguments, const Node &site) {
-  BuiltinCall call{emitter, site, name, row.signature};
-  if (failed(bindArguments(call, arguments)))
+  // Names with an underscore belong to the host's own machinery.
+  llvm::erase_if(arguments, [](const Argument &argument) {
+    return llvm::StringRef(argument.keyword).starts_with("_");
+  });
+  FailureOr<BoundArguments> bound = bindToSignature(emitter, name, row.signature, arguments, site);
+  if (failed(bound))
     return failure();
+  bool hasEffect = name.starts_with("atomic_") || name == "load" || name == "store" ||
+                   name == "device_print" || name == "debug_barrier" ||
+                   (name == "device_assert" && emitter.options.debug);
+  if (hasEffect && failed(emitter.refuseInCombine(site, "`" + name + "`")))
+    return failure();
+  BuiltinCall call{emitter, site, name, row.signature, std::move(*bound)};
   emitter.locate(site);
   return row.emit(call);
 }
@@ -211,20 +255,25 @@ FailureOr<std::vector<int64_t>> BuiltinCall::integers(size_t i) {
   return numbers;
 }
 
-bool BuiltinCall::propagatesNan(size_t i) const {
+FailureOr<bool> BuiltinCall::propagatesNan(size_t i) {
   if (!has(i))
     return false;
-  if (const std::string *text = value(i).as<std::string>())
-    return llvm::StringRef(*text).contains_insensitive("all");
-  if (const Opaque *opaque = value(i).as<Opaque>())
-    return llvm::StringRef(opaque->text).contains("ALL");
-  return isStatic(value(i)) && truthOf(value(i));
+  if (!isStatic(value(i)))
+    return notStatic(i, "a PropagateNan");
+  std::optional<int64_t> number = toInt64(value(i)); // what an enum of the host is here
+  if (number && (*number == 0 || *number == 0xFFFF || value(i).is<bool>()))
+    return *number != 0;
+  const std::string *text = value(i).as<std::string>();
+  if (text && (*text == "all" || *text == "none"))
+    return *text == "all";
+  return badOption(i, "tw.PropagateNan.ALL and tw.PropagateNan.NONE");
 }
 
 LogicalResult BuiltinCall::fail(const OperandError &problem, llvm::ArrayRef<size_t> operands) {
   llvm::SmallVector<const Node *> nodes;
   for (size_t i : operands)
-    nodes.push_back(&node(i));
+    if (i < bound.size())
+      nodes.push_back(&node(i));
   return emitter.error(problem, site, nodes);
 }
 

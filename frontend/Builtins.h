@@ -5,12 +5,19 @@
 
 namespace tw {
 
+using BoundArguments = std::vector<std::optional<Argument>>;
+/// The arguments in the order of a signature such as "pointer, mask=None, *rest, key=None", or the
+/// report of what is missing, given twice or unknown. Those before a "/" take no keyword.
+mlir::FailureOr<BoundArguments> bindToSignature(Emitter &emitter, llvm::StringRef name,
+                                                llvm::StringRef signature,
+                                                const Arguments &arguments, const Node &site);
+
 /// One call of a builtin with its arguments in the order of the signature.
 struct BuiltinCall {
   Emitter &emitter;
   const Node &site;
   llvm::StringRef name, signature;
-  std::vector<std::optional<Argument>> bound = {};
+  BoundArguments bound = {};
 
   TileBuilder &tiles() { return emitter.tiles; }
   bool has(size_t i) const { return bound[i] && !bound[i]->value.is<None>(); }
@@ -25,8 +32,8 @@ struct BuiltinCall {
   mlir::FailureOr<DType> dtype(size_t i);
   /// A tuple of integers, one integer, or all of them as arguments of their own (`*shape`).
   mlir::FailureOr<std::vector<int64_t>> integers(size_t i);
-  /// What max and min do with NaN: a bool, or the name of a PropagateNan.
-  bool propagatesNan(size_t i) const;
+  /// What max and min do with NaN: a PropagateNan, its name in small letters, or a bool.
+  mlir::FailureOr<bool> propagatesNan(size_t i);
 
   mlir::LogicalResult notStatic(size_t i, llvm::StringRef what);
   mlir::LogicalResult badOption(size_t i, llvm::StringRef choices);
@@ -57,6 +64,15 @@ ValueOr callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name, A
 /// The cache modifier and eviction policy at these positions.
 mlir::LogicalResult readCacheHints(BuiltinCall &call, size_t cache, size_t evict, bool isStore,
                                    LoadOptions &options);
+
+/// What print is asked to write: the values and the texts between and behind them.
+struct PrintForm {
+  std::vector<Value> values;
+  std::string separator, end;
+};
+/// Of the arguments "*values, sep, end, file, flush".
+mlir::FailureOr<PrintForm> printFormOf(Emitter &emitter, const BoundArguments &bound);
+ValueOr printAtCompileTime(Emitter &emitter, const BoundArguments &bound, const Node &site);
 
 /// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
 std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);

@@ -11,7 +11,7 @@ using mlir::success;
 static bool isBound(const Value &value) { return value.isInteger() || value.isRuntime(); }
 
 static constexpr llvm::StringLiteral kRangeSignature =
-    "start, end=None, step=None, num_stages=None, loop_unroll_factor=None, "
+    "arg1, arg2=None, step=None, num_stages=None, loop_unroll_factor=None, "
     "disallow_acc_multi_buffer=False, flatten=False, warp_specialize=False, disable_licm=False";
 static constexpr llvm::StringLiteral kRangeOptions[] = {
     "num_stages", "loop_unroll_factor", "disallow_acc_multi_buffer",
@@ -55,12 +55,44 @@ static ValueOr emitRange(BuiltinCall &call) {
 
 //===-- Assertions and printing --------------------------------------------------------------===//
 
-static std::string joinedText(const Value &values) {
+/// A separator or an ending that print takes; None means the usual one.
+static FailureOr<std::string> printOption(Emitter &emitter, const std::optional<Argument> &option,
+                                          llvm::StringRef usual) {
+  if (!option || option->value.is<None>())
+    return usual.str();
+  if (const std::string *text = option->value.as<std::string>())
+    return *text;
+  return emitter.error(Code::WrongType, *option->node,
+                       "print takes a text here, not " + typeName(option->value),
+                       "write sep=\", \" or end=\"\"");
+}
+
+FailureOr<PrintForm> tw::printFormOf(Emitter &emitter, const BoundArguments &bound) {
+  FailureOr<std::string> separator = printOption(emitter, bound[1], " ");
+  FailureOr<std::string> end = failed(separator) ? separator : printOption(emitter, bound[2], "\n");
+  if (failed(end))
+    return failure();
+  if (bound[3] && !bound[3]->value.is<None>())
+    return emitter.error(Code::BadOption, *bound[3]->node, "print in a kernel writes to no file",
+                         "leave out `file`");
+  std::vector<Value> values;
+  if (bound[0])
+    values = (*bound[0]->value.as<Tuple>())->items;
+  return PrintForm{std::move(values), *separator, *end};
+}
+
+ValueOr tw::printAtCompileTime(Emitter &emitter, const BoundArguments &bound, const Node &site) {
+  FailureOr<PrintForm> form = printFormOf(emitter, bound);
+  if (failed(form))
+    return failure();
   std::string text;
-  if (const Tuple *tuple = values.as<Tuple>())
-    for (const Value &item : (*tuple)->items)
-      text += (text.empty() ? "" : " ") + toText(item, false);
-  return text;
+  for (auto [i, value] : llvm::enumerate(form->values))
+    text += (i == 0 ? "" : form->separator) + toText(value, false);
+  text += form->end;
+  if (llvm::StringRef(text).ends_with("\n")) // a report is a line of its own
+    text.pop_back();
+  emitter.remark(site, text);
+  return Value{None{}};
 }
 
 static ValueOr emitStaticAssert(BuiltinCall &call) {
@@ -78,8 +110,7 @@ static ValueOr emitStaticAssert(BuiltinCall &call) {
 }
 
 static ValueOr emitStaticPrint(BuiltinCall &call) {
-  call.emitter.remark(call.site, call.bound[0] ? joinedText(call.value(0)) : "");
-  return Value{None{}};
+  return printAtCompileTime(call.emitter, call.bound, call.site);
 }
 
 static ValueOr emitDevicePrint(BuiltinCall &call) {
@@ -102,14 +133,20 @@ static ValueOr emitDevicePrint(BuiltinCall &call) {
 
 static ValueOr emitDeviceAssert(BuiltinCall &call) {
   FailureOr<TypedValue> condition = call.tile(0);
-  if (failed(condition))
+  if (failed(condition) || failed(call.emitter.refusePointer(*condition, call.node(0))))
     return failure();
   FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
   if (failed(mask))
     return failure();
   if (!call.emitter.options.debug)
     return Value{None{}};
-  std::string text = call.has(1) ? toText(call.value(1), false) : "assertion failed";
+  std::string text = "assertion failed";
+  if (call.has(1)) {
+    ValueOr message = call.emitter.textOf(call.value(1), /*isRepr=*/false, call.node(1));
+    if (failed(message))
+      return failure();
+    text = toText(*message, false);
+  }
   return call.finish(call.tiles().deviceAssert(*condition, text, *mask), {0, 2});
 }
 
@@ -131,7 +168,10 @@ static ValueOr emitHint(BuiltinCall &call) {
 
 static ValueOr emitAssume(BuiltinCall &call) {
   if (isStatic(call.value(0))) {
-    if (truthOf(call.value(0)))
+    FailureOr<bool> truth = call.emitter.staticTruth(call.value(0), call.node(0));
+    if (failed(truth))
+      return failure();
+    if (*truth)
       return Value{None{}};
     return call.emitter.error(Code::StaticAssert, call.node(0), "this assumption is false",
                               "the condition of tw.assume is known at compile time");
@@ -167,9 +207,9 @@ static ValueOr emitPointerType(BuiltinCall &call) {
 
 static constexpr BuiltinRow kRows[] = {
     {"range", kRangeSignature, emitRange},
-    {"static_range", "start, end=None, step=None", emitRange},
+    {"static_range", "arg1, arg2=None, step=None", emitRange},
     {"static_assert", "cond, msg=None", emitStaticAssert},
-    {"static_print", "*values", emitStaticPrint},
+    {"static_print", "*values, sep=\" \", end=\"\\n\", file=None, flush=False", emitStaticPrint},
     {"device_print", "prefix, *args, hex=False", emitDevicePrint},
     {"device_assert", "cond, msg=None, mask=None", emitDeviceAssert},
     {"multiple_of", "input, values", emitHint},
@@ -179,7 +219,7 @@ static constexpr BuiltinRow kRows[] = {
     {"debug_barrier", "", emitBarrier},
     {"constexpr", "value", emitIdentity},
     {"tuple", "values", emitIdentity},
-    {"condition", "arg", emitIdentity},
+    {"condition", "arg1, disable_licm=False", emitIdentity},
     {"pointer_type", "element_ty, address_space=1, const=False", emitPointerType},
 };
 

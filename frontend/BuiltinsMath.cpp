@@ -69,9 +69,11 @@ static ValueOr emitExtremum(BuiltinCall &call) {
   FailureOr<TypedValue> rhs = failed(lhs) ? lhs : call.tile(1);
   if (failed(lhs) || failed(rhs))
     return failure();
-  bool propagates = call.propagatesNan(2);
-  return call.finish(isMinimum ? call.tiles().minimum(*lhs, *rhs, propagates)
-                               : call.tiles().maximum(*lhs, *rhs, propagates),
+  FailureOr<bool> propagates = call.propagatesNan(2);
+  if (failed(propagates))
+    return failure();
+  return call.finish(isMinimum ? call.tiles().minimum(*lhs, *rhs, *propagates)
+                               : call.tiles().maximum(*lhs, *rhs, *propagates),
                      {0, 1});
 }
 
@@ -81,7 +83,10 @@ static ValueOr emitClamp(BuiltinCall &call) {
   FailureOr<TypedValue> high = failed(low) ? low : call.tile(2);
   if (failed(x) || failed(low) || failed(high))
     return failure();
-  return call.finish(call.tiles().clamp(*x, *low, *high, call.propagatesNan(3)), {0, 1, 2});
+  FailureOr<bool> propagates = call.propagatesNan(3);
+  if (failed(propagates))
+    return failure();
+  return call.finish(call.tiles().clamp(*x, *low, *high, *propagates), {0, 1, 2});
 }
 
 static ValueOr emitWhere(BuiltinCall &call) {
@@ -137,7 +142,9 @@ static CombineBody combineWith(BuiltinCall &call, const Value &function) {
     Arguments arguments;
     for (const TypedValue &scalar : scalars)
       arguments.push_back({{scalar}, &call.site, ""});
+    ++call.emitter.combineDepth;
     ValueOr result = call.emitter.call(function, std::move(arguments), call.site);
+    --call.emitter.combineDepth;
     if (failed(result))
       return OperandError{};
     std::vector<Value> items =

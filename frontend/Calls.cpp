@@ -149,26 +149,48 @@ ValueOr Emitter::emitFunctionBody(std::shared_ptr<Frame> callee, const Node &sit
   return result;
 }
 
-static LogicalResult checkRecursion(Emitter &emitter, const Frame &callee, const Node &site) {
-  if (emitter.frames.size() >= kMaxCallDepth)
+/// The first activation of a function that is active already, among the current calls; their number
+/// if there is none.
+static size_t firstRepeated(llvm::ArrayRef<std::shared_ptr<Frame>> frames) {
+  std::set<const Node *> seen;
+  for (auto [i, frame] : llvm::enumerate(frames))
+    if (!seen.insert(frame->function).second)
+      return i;
+  return frames.size();
+}
+
+/// Recursion ends where a compile-time condition ends it. Where nothing does, it is shown at its
+/// first call, without the many that follow.
+static LogicalResult checkDepthOfCalls(Emitter &emitter, const Node &site) {
+  if (emitter.frames.size() < kMaxCallDepth)
+    return success();
+  size_t repeated = firstRepeated(emitter.frames);
+  if (repeated == emitter.frames.size())
     return emitter.error(Code::LimitExceeded, site,
                          formatv("calls are nested more than {0} deep", kMaxCallDepth).str(),
                          "call fewer functions through each other");
-  if (++emitter.numInlined > kMaxInlined)
-    return emitter.error(
-        Code::LimitExceeded, site,
-        formatv("more than {0} calls are inlined into the kernel", kMaxInlined).str(),
-        "call functions in a run-time loop instead of an unrolled one");
-  bool isActive = llvm::any_of(
-      emitter.frames, [&](const auto &frame) { return frame->function == callee.function; });
-  if (!isActive)
+  std::vector<std::shared_ptr<Frame>> all = emitter.frames;
+  std::string chain = all[repeated]->name;
+  for (size_t i = repeated; i > 0; --i)
+    chain = all[i - 1]->name + " -> " + chain;
+  emitter.frames.resize(repeated);
+  (void)emitter.error(Code::Recursion, *all[repeated]->callNode,
+                      "`" + all[repeated]->name + "` calls itself: " + chain,
+                      "functions are inlined into the kernel: use a loop, or end the recursion by "
+                      "a condition that is known at compile time");
+  emitter.frames = std::move(all);
+  return failure();
+}
+
+static LogicalResult countCall(Emitter &emitter, const Node &site) {
+  if (failed(checkDepthOfCalls(emitter, site)))
+    return failure();
+  if (++emitter.numInlined <= kMaxInlined)
     return success();
-  std::string chain;
-  for (const std::shared_ptr<Frame> &frame : emitter.frames)
-    chain += frame->name + " -> ";
-  return emitter.error(Code::Recursion, site,
-                       "`" + callee.name + "` calls itself: " + chain + callee.name,
-                       "functions are inlined into the kernel, so use a loop");
+  return emitter.error(
+      Code::LimitExceeded, site,
+      formatv("more than {0} calls are inlined into the kernel", kMaxInlined).str(),
+      "call functions in a run-time loop instead of an unrolled one");
 }
 
 static std::shared_ptr<Frame> makeFrame(Emitter &emitter, const FunctionSource &source,
@@ -192,7 +214,8 @@ static std::optional<Value> tryInPython(Emitter &emitter, const Callable &callee
   });
   if (!callee.isPlain || !areStatic || !site.is(NodeKind::Call))
     return std::nullopt;
-  return emitter.tryEvaluateInPython(site);
+  std::string reason;
+  return emitter.tryCallInPython(Value{callee}, arguments, site, reason);
 }
 
 ValueOr Emitter::inlineFunction(const Callable &callee, Arguments arguments, const Node &site) {
@@ -201,7 +224,8 @@ ValueOr Emitter::inlineFunction(const Callable &callee, Arguments arguments, con
     std::shared_ptr<Frame> inner =
         makeFrame(*this, *closure.source, *closure.node, callee.name, site);
     inner->enclosing = closure.enclosing;
-    if (failed(checkRecursion(*this, *inner, site)) ||
+    inner->locals = assignedNames(closure.node->list("body"));
+    if (failed(countCall(*this, site)) ||
         failed(bindParameters(*this, *inner, closure.params, closure.defaults, arguments, site)))
       return failure();
     return emitFunctionBody(inner, site);
@@ -214,7 +238,7 @@ ValueOr Emitter::inlineFunction(const Callable &callee, Arguments arguments, con
   if (std::optional<Value> value = tryInPython(*this, callee, arguments, site))
     return *value;
   std::shared_ptr<Frame> inner = makeFrame(*this, source, *source.ast, source.name, site);
-  if (failed(checkRecursion(*this, *inner, site)) ||
+  if (failed(countCall(*this, site)) ||
       failed(bindParameters(*this, *inner, source.params, {}, arguments, site)))
     return failure();
   return emitFunctionBody(inner, site);
@@ -261,7 +285,7 @@ ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const N
     return callTypePredicate(*this, method, site);
   const Descriptor *descriptor = self.as<Descriptor>();
   if (!self.isRuntime() && !self.isNumber() && !descriptor)
-    return evaluateInPython(site);
+    return callInPython(Value{method}, arguments, site);
   const Node &selfNode = site.child("func").has("value") ? site.child("func").child("value") : site;
   arguments.insert(arguments.begin(), {self, &selfNode, ""});
   if (descriptor)
@@ -277,10 +301,11 @@ ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const N
 }
 
 /// A call of a host object. A namedtuple may hold run-time values, so it is made here.
-static ValueOr callHost(Emitter &emitter, const Arguments &arguments, const Node &site) {
+static ValueOr callHost(Emitter &emitter, const Value &callee, const Arguments &arguments,
+                        const Node &site) {
   bool areStatic = llvm::all_of(arguments, [](const Argument &a) { return isStatic(a.value); });
   if (areStatic || !site.child("func").json)
-    return emitter.evaluateInPython(site);
+    return emitter.callInPython(callee, arguments, site);
   llvm::json::Value request(llvm::json::Object{
       {"_", "Attribute"},
       {"value", llvm::json::Object(*site.child("func").json)},
@@ -291,7 +316,7 @@ static ValueOr callHost(Emitter &emitter, const Arguments &arguments, const Node
   std::optional<Value> names = emitter.tryEvaluateInPython(question);
   const Tuple *fields = names ? names->as<Tuple>() : nullptr;
   if (!fields || (*fields)->items.size() != arguments.size())
-    return emitter.evaluateInPython(site); // which reports what cannot be known
+    return emitter.callInPython(callee, arguments, site); // which reports what cannot be known
   std::vector<std::string> fieldNames;
   for (const Value &field : (*fields)->items)
     fieldNames.push_back(toText(field, false));
@@ -318,8 +343,9 @@ ValueOr Emitter::call(const Value &callee, Arguments arguments, const Node &site
     return callBuiltin(cast, arguments, site);
   }
   const Callable *callable = callee.as<Callable>();
-  if (!callable && callee.is<Opaque>() && site.is(NodeKind::Call))
-    return callHost(*this, arguments, site);
+  const Opaque *object = callee.as<Opaque>();
+  if (object && !object->isModule && site.is(NodeKind::Call))
+    return callHost(*this, callee, arguments, site);
   if (!callable)
     return error(Code::NotCallable, site, typeName(callee) + " is not a function",
                  "only functions of the language, @tw.jit functions and types can be called",
@@ -331,11 +357,11 @@ ValueOr Emitter::call(const Value &callee, Arguments arguments, const Node &site
   case Callable::Kind::Builtin:
     return callBuiltin(*callable, arguments, site);
   case Callable::Kind::PyBuiltin:
-    return callPythonBuiltin(callable->name, arguments, site);
+    return callPythonBuiltin(*callable, arguments, site);
   case Callable::Kind::Method:
     return callMethod(*callable, std::move(arguments), site);
   case Callable::Kind::Host:
-    return callHost(*this, arguments, site);
+    return callHost(*this, callee, arguments, site);
   }
   return failure();
 }

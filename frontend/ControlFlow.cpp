@@ -2,6 +2,7 @@
 #include "frontend/Descriptors.h"
 #include "frontend/Leaves.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -33,12 +34,27 @@ LeafType tw::leafTypeOf(const Value &number) {
   return {findDType(integer.isSignedIntN(64) ? "int64" : "uint64"), {}};
 }
 
+/// Whether a float type holds an integer without rounding: else it would be another number.
+static bool isExact(const llvm::APSInt &integer, DType dtype) {
+  const auto &semantics =
+      *llvm::StringSwitch<const llvm::fltSemantics *>(dtype.row->Name)
+           .Case("float64", &llvm::APFloat::IEEEdouble())
+           .Case("float32", &llvm::APFloat::IEEEsingle())
+           .Case("float16", &llvm::APFloat::IEEEhalf())
+           .Case("bfloat16", &llvm::APFloat::BFloat())
+           .Default(&llvm::APFloat::Float8E5M2()); // of the 8-bit floats the one of fewest digits
+  return llvm::APFloat(semantics).convertFromAPInt(
+             integer, /*IsSigned=*/true, llvm::APFloat::rmNearestTiesToEven) == llvm::APFloat::opOK;
+}
+
 bool tw::fits(const Value &number, const LeafType &type) {
   DType dtype = type.dtype;
   if (!number.isNumber() || dtype.isPointer)
     return false;
-  if (dtype.isFloat())
+  if (dtype.isFloat() && number.is<double>())
     return true;
+  if (dtype.isFloat())
+    return isExact(toInteger(number), dtype);
   if (dtype.isBool() || number.is<double>())
     return number.is<bool>();
   llvm::APSInt integer = toInteger(number);
@@ -249,6 +265,14 @@ static Names joinNames(Join &join, const Names &thenNames, const Names &elseName
     size_t numBefore = join.yields[0].size();
     binding = {join.join(a.value, b.value), a.where.isKnown() ? a.where : b.where,
                a.isConstexpr && b.isConstexpr};
+    if ((a.isConstexpr || b.isConstexpr) && !isStatic(binding.value) && isStatic(a.value) &&
+        isStatic(b.value)) {
+      for (auto &yields : join.yields)
+        yields.resize(numBefore);
+      binding.value = {
+          Absent{Absent::Reason::TwoConstexprs, a.where, b.where, "", typeName(b.value)}};
+      continue;
+    }
     const Absent *reason = findAbsent(binding.value);
     if (reason) // leaves of a tuple with an absent element have no reader
       for (auto &yields : join.yields)

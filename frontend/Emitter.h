@@ -3,24 +3,15 @@
 // reported.
 #ifndef FRONTEND_EMITTER_H
 #define FRONTEND_EMITTER_H
+#include "frontend/Arguments.h"
 #include "frontend/Frontend.h"
 #include "frontend/Scopes.h"
 #include "frontend/SourceDiagnostic.h"
 #include "frontend/TileBuilder.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace tw {
 
-using ValueOr = mlir::FailureOr<Value>;
-using Emit = llvm::function_ref<mlir::LogicalResult()>;
-
-/// An argument of a call as written.
-struct Argument {
-  Value value;
-  const Node *node = nullptr; // for spans
-  std::string keyword;        // empty: positional
-};
-using Arguments = std::vector<Argument>;
+struct LoopFacts; // LoopDraft.h
 
 class Emitter {
 public:
@@ -69,6 +60,8 @@ public:
   ValueOr evalCompare(const Node &node);
   mlir::FailureOr<TypedValue> toRuntime(const Value &value, const Node &node);
   mlir::FailureOr<mlir::Value> toCondition(const Value &value, const Node &node);
+  /// An error for a pointer in the place of a condition that may never be evaluated.
+  mlir::LogicalResult refusePointer(const TypedValue &condition, const Node &node);
   ValueOr binary(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
                  const Node &lhsNode, const Node &rhsNode);
   ValueOr unary(llvm::StringRef op, const Value &operand, const Node &site, const Node &node);
@@ -83,13 +76,23 @@ public:
   /// Python evaluates an expression of compile-time values.
   ValueOr evaluateInPython(const Node &node);
   std::optional<Value> tryEvaluateInPython(const Node &node);
+  /// str() or repr() of a compile-time value; an error for one that is known only at run time.
+  ValueOr textOf(const Value &value, bool isRepr, const Node &node);
   ValueOr finish(StaticResult result, const Node &site);
   /// A builtin of Python on compile-time values, among them objects that only Python knows.
   std::optional<Value> pythonCall(llvm::StringRef function, llvm::ArrayRef<Value> operands,
                                   std::string &reason);
+  ValueOr pythonFunction(llvm::StringRef function, llvm::ArrayRef<Value> operands,
+                         const Node &site);
+  /// base[index] of compile-time values.
+  ValueOr pythonSubscript(const Value &base, const Value &index, const Node &node);
   StaticResult pythonOperator(llvm::StringRef op, const Value &lhs, const Value &rhs,
                               bool isComparison);
   mlir::FailureOr<bool> staticTruth(const Value &value, const Node &node);
+
+  /// An error for an effect on memory or output inside of a combining function, whose calls have
+  /// neither an order nor a number.
+  mlir::LogicalResult refuseInCombine(const Node &site, const llvm::Twine &what);
 
   // Statements and control flow.
   mlir::LogicalResult checkDepth(const Node &node);
@@ -108,7 +111,11 @@ public:
   // Calls.
   ValueOr call(const Value &callee, Arguments arguments, const Node &site);
   ValueOr inlineFunction(const Callable &callee, Arguments arguments, const Node &site);
-  ValueOr callPythonBuiltin(llvm::StringRef name, Arguments &arguments, const Node &site);
+  ValueOr callPythonBuiltin(const Callable &callee, Arguments &arguments, const Node &site);
+  /// Python calls a function with compile-time arguments. The other form reports no failure.
+  ValueOr callInPython(const Value &callee, const Arguments &arguments, const Node &site);
+  std::optional<Value> tryCallInPython(const Value &callee, const Arguments &arguments,
+                                       const Node &site, std::string &reason);
   ValueOr callBuiltin(const Callable &callee, Arguments &arguments, const Node &site);
   ValueOr callMethod(const Callable &method, Arguments arguments, const Node &site);
   /// Emits a frame's body and answers what it returns.
@@ -116,7 +123,6 @@ public:
   ValueOr makeClosure(const Node &node);
 
   std::vector<std::shared_ptr<Frame>> frames;
-  /// Keeps JSON alive that values point into.
   const llvm::json::Value &keep(llvm::json::Value json) {
     return answers.emplace_back(std::move(json));
   }
@@ -125,7 +131,9 @@ public:
   int64_t numUnrolled = 0; // iterations of unrolled loops so far
   int64_t numInlined = 0;  // calls so far
   int branchDepth = 0;
-  int syntaxDepth = 0; // expressions and blocks around the current one, through calls
+  LoopFacts *loopFacts = nullptr; // of the run-time loop around the current place
+  int combineDepth = 0; // combining functions of reductions and scans around the current place
+  int syntaxDepth = 0;  // expressions and blocks around the current one, through calls
 
 private:
   std::optional<Value> askPython(const Node &node, std::string &reason);
@@ -136,11 +144,6 @@ private:
   std::deque<llvm::json::Value> answers; // values point into them
   std::vector<Diagnostic> &diagnostics;
 };
-
-/// The parameters of the kernel as arguments of a new func.func; the frame to emit it in.
-mlir::FailureOr<mlir::func::FuncOp> emitSignature(Emitter &emitter, mlir::ModuleOp module,
-                                                  llvm::ArrayRef<KernelArgument> arguments,
-                                                  std::vector<int> &parameterSources);
 
 } // namespace tw
 #endif

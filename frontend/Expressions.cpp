@@ -67,16 +67,33 @@ static ValueOr evalItems(Emitter &emitter, const Node &node) {
   return makeTuple(std::move(items));
 }
 
+/// One `{value!r:spec}` of an f-string.
+static ValueOr evalReplacement(Emitter &emitter, const Node &part) {
+  const Node &inner = part.child("value");
+  ValueOr value = emitter.eval(inner);
+  if (failed(value))
+    return failure();
+  int64_t conversion = part.json ? part.json->getInteger("conversion").value_or(-1) : -1;
+  if (conversion == 'a')
+    value = emitter.pythonFunction("ascii", {*value}, inner);
+  else if (conversion != -1 || !part.has("format_spec"))
+    value = emitter.textOf(*value, conversion == 'r', inner);
+  if (failed(value) || !part.has("format_spec"))
+    return value;
+  ValueOr spec = emitter.eval(part.child("format_spec"));
+  if (failed(spec))
+    return failure();
+  return emitter.pythonFunction("format", {*value, *spec}, inner);
+}
+
 static ValueOr evalFormatted(Emitter &emitter, const Node &node) {
   std::string text;
   for (const Node *part : node.list("values")) {
-    if (part->is(NodeKind::FormattedValue) && part->has("format_spec"))
-      return emitter.evaluateInPython(node);
-    ValueOr value = emitter.eval(part->is(NodeKind::FormattedValue) ? part->child("value") : *part);
+    ValueOr value =
+        part->is(NodeKind::FormattedValue) ? evalReplacement(emitter, *part) : emitter.eval(*part);
     if (failed(value))
       return failure();
-    bool isRepr = part->json && part->json->getInteger("conversion") == int('r');
-    text += toText(*value, isRepr);
+    text += toText(*value, /*isRepr=*/false);
   }
   return Value{text};
 }
@@ -123,12 +140,21 @@ static mlir::LogicalResult comprehend(Emitter &emitter, const Node &node, size_t
   return mlir::success();
 }
 
+/// The targets are the comprehension's own names; what a `:=` binds in it stays.
 static ValueOr evalComprehension(Emitter &emitter, const Node &node) {
+  std::set<std::string> targets;
+  for (const Node *generator : node.list("generators"))
+    targets.merge(targetNames(generator->child("target")));
   Names outer = emitter.frame().names;
   std::vector<Value> items;
   if (failed(comprehend(emitter, node, 0, items)))
     return failure();
-  emitter.frame().names = std::move(outer);
+  Names &names = emitter.frame().names;
+  for (const std::string &name : targets) {
+    names.erase(name);
+    if (auto old = outer.find(name); old != outer.end())
+      names[name] = old->second;
+  }
   return makeTuple(std::move(items));
 }
 
@@ -207,13 +233,20 @@ static ValueOr evalNamedExpression(Emitter &emitter, const Node &node) {
   return value;
 }
 
+/// A sum of many terms nests as deeply as it is long, so that its terms are taken in a loop.
 static ValueOr evalBinary(Emitter &emitter, const Node &node) {
-  const Node &left = node.child("left"), &right = node.child("right");
-  ValueOr lhs = emitter.eval(left);
-  ValueOr rhs = failed(lhs) ? lhs : emitter.eval(right);
-  if (failed(lhs) || failed(rhs))
-    return failure();
-  return emitter.binary(node.text("op"), *lhs, *rhs, node, left, right);
+  std::vector<const Node *> operators{&node};
+  while (operators.back()->child("left").is(NodeKind::BinOp))
+    operators.push_back(&operators.back()->child("left"));
+  ValueOr result = emitter.eval(operators.back()->child("left"));
+  for (const Node *op : llvm::reverse(operators)) {
+    ValueOr rhs = failed(result) ? result : emitter.eval(op->child("right"));
+    if (failed(rhs))
+      return failure();
+    result =
+        emitter.binary(op->text("op"), *result, *rhs, *op, op->child("left"), op->child("right"));
+  }
+  return result;
 }
 
 static ValueOr evalUnary(Emitter &emitter, const Node &node) {

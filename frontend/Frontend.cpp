@@ -1,6 +1,6 @@
 // From a kernel source buffer to a verified Tile IR module.
 #include "frontend/Frontend.h"
-#include "frontend/Emitter.h"
+#include "frontend/KernelSignature.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
 

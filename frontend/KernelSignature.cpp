@@ -1,5 +1,5 @@
 // The kernel's parameters: constants become names, the rest arguments of the func.func.
-#include "frontend/Emitter.h"
+#include "frontend/KernelSignature.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 

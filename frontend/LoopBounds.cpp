@@ -1,5 +1,6 @@
 // Computes bounds: integers of one type, and a trip count where the step may be negative.
 #include "frontend/LoopBounds.h"
+#include "frontend/Operands.h"
 
 using namespace tw;
 using llvm::failed;
@@ -25,7 +26,7 @@ static FailureOr<std::vector<mlir::Value>> boundValues(Emitter &emitter, const R
     if (value->isTile() || !value->dtype.isInt())
       return emitter.error(Code::WrongType, node,
                            "the bounds of a range must be integers, but one is " + value->str(),
-                           "convert it with .to(tw.int32)");
+                           value->dtype.isPointer ? kPointerHint : "convert it with .to(tw.int32)");
     if (value->dtype.bits() > 32 || (value->dtype.bits() == 32 && !value->dtype.isSigned()))
       dtype = findDType("int64");
     bounds.push_back(*value);

@@ -289,9 +289,11 @@ void LoopDraft::finish(mlir::ValueRange results) {
         !isHidden(name) &&
         (old == before.end() || (old->second.value.is<Absent>() && assigned.count(name))))
       names[name].value = {Absent{Absent::Reason::LoopBody, binding.where, {}, "", ""}};
-  for (const std::string &name : assignedNames({&node})) // the target, which no iteration may bind
+  // No iteration may have bound the target.
+  for (const std::string &name : targetNames(node.child("target")))
     if (!assigned.count(name) && end.count(name))
       names[name].value = {Absent{Absent::Reason::LoopBody, end[name].where, {}, "", ""}};
+  broke = emitter.flag(kBroke);
   emitter.leaveLoop();
 }
 
@@ -301,28 +303,90 @@ void Emitter::leaveLoop() {
   setFlag(kBroke, frame().loopDepth > 0 ? returned : Value{false});
 }
 
+/// Begins with what an earlier emission of this loop found out, if there was one.
+static void recall(LoopDraft &loop) {
+  LoopFacts *around = loop.emitter.loopFacts;
+  if (!around || around->next >= around->inner.size() ||
+      around->inner[around->next].node != &loop.node)
+    return;
+  loop.facts = std::move(around->inner[around->next]);
+  loop.hasExit = loop.facts.hasExit;
+  loop.hasReturn = loop.facts.hasReturn;
+  for (const auto &[name, known] : loop.facts.learned) {
+    std::vector<mlir::Value> zeros;
+    for (const LeafType &type : known.leaves)
+      zeros.push_back(zeroOf(loop.emitter, type).value);
+    size_t next = 0;
+    loop.learned[name] = withLeaves(known.form, zeros, next);
+  }
+}
+
+static void collectLeafTypes(const Value &value, std::vector<LeafType> &leaves) {
+  if (const TypedValue *typed = value.as<TypedValue>())
+    leaves.push_back(leafTypeOf(*typed));
+  if (const Tuple *tuple = value.as<Tuple>())
+    for (const Value &item : (*tuple)->items)
+      collectLeafTypes(item, leaves);
+  if (const Descriptor *descriptor = value.as<Descriptor>())
+    for (const Value &part : (*descriptor)->parts)
+      collectLeafTypes(part, leaves);
+}
+
+/// Keeps what was found out for the next attempt at the loop around this one.
+static void remember(LoopDraft &loop) {
+  LoopFacts *around = loop.emitter.loopFacts;
+  if (!around)
+    return;
+  loop.facts.node = &loop.node;
+  loop.facts.hasExit = loop.hasExit;
+  loop.facts.hasReturn = loop.hasReturn;
+  loop.facts.learned.clear();
+  for (const auto &[name, value] : loop.learned) {
+    LoopFacts::Learned &known = loop.facts.learned[name];
+    known.form = value;
+    collectLeafTypes(value, known.leaves);
+  }
+  around->inner.resize(std::max(around->inner.size(), around->next + 1));
+  around->inner[around->next++] = std::move(loop.facts);
+}
+
+/// One attempt, in which the loops inside begin with what they know.
+static FailureOr<mlir::Operation *>
+attemptOnce(LoopDraft &loop,
+            llvm::function_ref<FailureOr<mlir::Operation *>(LoopDraft &)> attempt) {
+  Emitter &emitter = loop.emitter;
+  LoopFacts *around = std::exchange(emitter.loopFacts, &loop.facts);
+  loop.facts.next = 0;
+  ++emitter.frame().loopDepth;
+  FailureOr<mlir::Operation *> op = attempt(loop);
+  --emitter.frame().loopDepth;
+  emitter.loopFacts = around;
+  return op;
+}
+
 LogicalResult tw::settle(LoopDraft &loop,
                          llvm::function_ref<FailureOr<mlir::Operation *>(LoopDraft &)> attempt) {
   Emitter &emitter = loop.emitter;
   size_t numReports = emitter.numReports();
-  int64_t numUnrolled = emitter.numUnrolled;
+  int64_t numUnrolled = emitter.numUnrolled, numInlined = emitter.numInlined;
+  recall(loop);
   for (int i = 0; i < kMaxAttempts; ++i) {
     if (failed(loop.prepare()))
       return failure();
-    ++emitter.frame().loopDepth;
-    FailureOr<mlir::Operation *> op = attempt(loop);
-    --emitter.frame().loopDepth;
+    FailureOr<mlir::Operation *> op = attemptOnce(loop, attempt);
     if (failed(op))
       return failure();
     emitter.builder.setInsertionPointAfter(*op);
     emitter.locate(loop.node);
     if (!loop.mustRepeat) {
+      remember(loop);
       loop.finish((*op)->getResults().take_back(loop.entryValues().size()));
       return success();
     }
     (*op)->erase();
     emitter.dropReportsAfter(numReports);
     emitter.numUnrolled = numUnrolled;
+    emitter.numInlined = numInlined;
   }
   return emitter.error(Code::LoopTypeChanges, loop.node,
                        "the types of the names that this loop changes do not settle",

@@ -17,6 +17,20 @@ struct Carried {
   SourceSpan where;
 };
 
+/// What the attempts at a loop found out, kept for the next time that the same loop is emitted:
+/// an attempt at the loop around it would else begin anew with all that are inside.
+struct LoopFacts {
+  struct Learned {
+    Value form; // whose leaves have lost their IR values
+    std::vector<LeafType> leaves;
+  };
+  const Node *node = nullptr;
+  std::map<std::string, Learned> learned = {};
+  bool hasExit = false, hasReturn = false;
+  std::vector<LoopFacts> inner = {}; // in the order in which they are emitted
+  size_t next = 0;                   // of the inner loops, in the current attempt
+};
+
 /// One attempt at a loop, and what the earlier attempts taught.
 struct LoopDraft {
   Emitter &emitter;
@@ -26,9 +40,11 @@ struct LoopDraft {
   bool hasExit = false;                      // the body may break or return
   bool hasReturn = false;
   bool mustRepeat = false;
+  LoopFacts facts = {};   // of the loops inside, from the attempt before
   bool isEndless = false; // the test of a `while` is true at compile time
   Names before = {};
   std::vector<Carried> carried = {};
+  Value broke = {false};          // whether a break or a return ended the finished loop
   mlir::Block *outside = nullptr; // what an attempt learns is built here, to survive it
 
   mlir::LogicalResult prepare();

@@ -218,6 +218,18 @@ static FailureOr<mlir::Operation *> emitTested(LoopDraft &loop) {
 
 //===-- The statements -----------------------------------------------------------------------===//
 
+/// The `else` of a loop, which runs unless a break or a return ended it.
+static LogicalResult emitElse(Emitter &emitter, const Node &node, const Value &broke) {
+  llvm::ArrayRef<const Node *> body = node.list("orelse");
+  if (body.empty())
+    return success();
+  static constexpr llvm::StringLiteral kLeft = ".left";
+  emitter.setFlag(kLeft, broke);
+  LogicalResult result = emitter.unlessSet(kLeft, node, [&] { return emitter.emitBlock(body); });
+  emitter.frame().names.erase(kLeft.str());
+  return result;
+}
+
 static LogicalResult emitRuntimeFor(Emitter &emitter, const Node &node, const RangeValue &range) {
   emitter.locate(node);
   FailureOr<Bounds> bounds = boundsOf(emitter, range, node);
@@ -225,9 +237,8 @@ static LogicalResult emitRuntimeFor(Emitter &emitter, const Node &node, const Ra
     return failure();
   LoopDraft loop{emitter, node, assignedNames(node.list("body"))};
   loop.before = emitter.frame().names;
-  for (const Node *part : {&node.child("target")})
-    if (part->is(NodeKind::Name))
-      loop.assigned.erase(part->text("id").str());
+  if (node.child("target").is(NodeKind::Name))
+    loop.assigned.erase(node.child("target").text("id").str());
   mlir::Operation *built = nullptr;
   auto attempt = [&](LoopDraft &draft) -> FailureOr<mlir::Operation *> {
     FailureOr<mlir::Operation *> op =
@@ -239,12 +250,10 @@ static LogicalResult emitRuntimeFor(Emitter &emitter, const Node &node, const Ra
     return failure();
   for (const auto &[name, number] : range.options)
     built->setAttr("tile." + name, emitter.builder.getI32IntegerAttr(int32_t(number)));
-  return success();
+  return emitElse(emitter, node, loop.broke);
 }
 
 LogicalResult Emitter::emitFor(const Node &node) {
-  if (!node.list("orelse").empty())
-    return unsupported(node, "`else` of a loop", "set a flag in the loop and test it afterwards");
   ValueOr iterable = eval(node.child("iter"));
   if (failed(iterable))
     return failure();
@@ -259,20 +268,27 @@ LogicalResult Emitter::emitFor(const Node &node) {
   --frame().loopDepth;
   if (failed(result))
     return failure();
+  Value broke = flag(kBroke);
   leaveLoop();
-  return success();
+  return emitElse(*this, node, broke);
 }
 
 LogicalResult Emitter::emitWhile(const Node &node) {
-  if (!node.list("orelse").empty())
-    return unsupported(node, "`else` of a loop", "set a flag in the loop and test it afterwards");
-  LoopDraft loop{*this, node, assignedNames({&node})};
+  if (!node.list("orelse").empty() && bindsInTest(node))
+    return unsupported(node, "`else` of a loop with `:=` in its test",
+                       "set a flag in the loop and test it afterwards");
+  std::vector<const Node *> repeated = node.list("body").vec();
+  repeated.push_back(&node.child("test"));
+  LoopDraft loop{*this, node, assignedNames(repeated)};
   loop.before = frame().names;
   if (failed(settle(loop, emitTested)))
     return failure();
+  bool isLeftByReturn = loop.isEndless && !mayBreak(node.list("body")) && loop.hasReturn;
+  if (!isLeftByReturn)
+    return emitElse(*this, node, loop.broke);
   // Nothing but a return ends `while True` without a break, so the code after it never runs.
-  if (loop.isEndless && !mayBreak(node.list("body")) && loop.hasReturn)
-    for (llvm::StringRef name : {kJumped, kBroke, kReturned})
-      setFlag(name, {name != kBroke || frame().loopDepth > 0});
+  setFlag(kJumped, {true});
+  setFlag(kReturned, {true});
+  setFlag(kBroke, {frame().loopDepth > 0});
   return success();
 }

@@ -9,9 +9,12 @@ using mlir::FailureOr;
 //===-- Names --------------------------------------------------------------------------------===//
 
 static const Binding *findLocal(const Frame *frame, const std::string &name) {
-  for (; frame; frame = frame->enclosing.get())
+  for (; frame; frame = frame->enclosing.get()) {
     if (auto found = frame->names.find(name); found != frame->names.end())
       return &found->second;
+    if (frame->locals.count(name)) // assigned later, as in Python
+      return nullptr;
+  }
   return nullptr;
 }
 
@@ -95,6 +98,12 @@ FailureOr<TypedValue> Emitter::toRuntime(const Value &value, const Node &node) {
     return rejectDescriptor(*this, value, node);
   return error(Code::WrongType, node, "a number or a tile is needed here, not " + typeName(value),
                "use a scalar, a tile or a Python number");
+}
+
+mlir::LogicalResult Emitter::refusePointer(const TypedValue &condition, const Node &node) {
+  if (!condition.dtype.isPointer)
+    return mlir::success();
+  return error(tiles.truth(condition).error(), node, {&node});
 }
 
 FailureOr<mlir::Value> Emitter::toCondition(const Value &value, const Node &node) {

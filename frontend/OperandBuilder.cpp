@@ -166,7 +166,7 @@ static std::optional<OperandError> refusePointers(llvm::ArrayRef<TypedValue> ope
   if (llvm::none_of(operands, [](const TypedValue &value) { return value.dtype.isPointer; }))
     return std::nullopt;
   return operandError(OperandCode::PointerArithmetic, "this operation is not defined on pointers",
-                      "load the values first, or cast the pointer with .to(tw.int64)", operands);
+                      kPointerHint, operands);
 }
 
 OrError<std::vector<TypedValue>> OperandBuilder::convertAll(std::vector<TypedValue> operands,

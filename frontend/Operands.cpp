@@ -22,6 +22,10 @@ OperandError tw::operandError(OperandCode code, std::string message, std::string
   return error;
 }
 
+OperandError tw::pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands) {
+  return operandError(OperandCode::PointerAsNumber, std::move(message), kPointerHint, operands);
+}
+
 std::optional<OperandError> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
   int64_t numElements = 1;
   bool isTooLarge = false;

@@ -12,6 +12,13 @@ OperandError operandError(OperandCode code, std::string message, std::string hin
 OperandError operandError(OperandCode code, std::string message, std::string hint,
                           llvm::ArrayRef<TypedValue> operands, int firstIndex = 0);
 
+/// What to do where a pointer stands in the place of a number: most often the argument was an array
+/// of no dimensions, which looks like a number on the host.
+inline constexpr const char *kPointerHint =
+    "an array argument is an address, that of a 0-d tensor too: pass a number (x.item()), or read "
+    "the value with tw.load; the address as a number is pointer.to(tw.int64)";
+OperandError pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands);
+
 /// An error when a tile of this shape cannot exist: an extent below 1, or too many elements.
 std::optional<OperandError> checkTileShape(llvm::ArrayRef<int64_t> shape);
 /// The axis counted from the start; negative axes count from the end of `rank` dimensions.

@@ -1,5 +1,7 @@
 // Operators: Python's meaning at compile time, operations of the language at run time.
 #include "frontend/Descriptors.h"
+#include "frontend/Emitter.h"
+#include "frontend/Scopes.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;
@@ -13,6 +15,11 @@ using mlir::FailureOr;
 static bool isObject(const Value &value) {
   const Callable *callable = value.as<Callable>();
   return value.is<Opaque>() || (callable && callable->kind == Callable::Kind::Host);
+}
+
+/// Whether a double cannot hold an integer: Python divides such integers without rounding them.
+static bool isLargeInteger(const Value &value) {
+  return value.is<llvm::APSInt>() && value.as<llvm::APSInt>()->getSignificantBits() > 54;
 }
 
 static std::optional<BinaryOperator> binaryOperator(llvm::StringRef op) {
@@ -65,7 +72,8 @@ ValueOr Emitter::binary(llvm::StringRef op, const Value &lhs, const Value &rhs, 
       return rejectDescriptor(*this, *operand, *node);
   if (!lhs.isRuntime() && !rhs.isRuntime() && !lhs.is<Absent>() && !rhs.is<Absent>()) {
     bool isFormatting = op == "Mod" && lhs.is<std::string>();
-    return finish(isObject(lhs) || isObject(rhs) || isFormatting
+    bool isRounded = op == "Div" && (isLargeInteger(lhs) || isLargeInteger(rhs));
+    return finish(isObject(lhs) || isObject(rhs) || isFormatting || isRounded
                       ? pythonOperator(op, lhs, rhs, /*isComparison=*/false)
                       : staticBinary(op, lhs, rhs),
                   site);
@@ -109,50 +117,7 @@ ValueOr Emitter::unary(llvm::StringRef op, const Value &operand, const Node &sit
   return finish(tiles.unary(known, *typed), site, {&node});
 }
 
-ValueOr Emitter::compare(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
-                         const Node &lhsNode, const Node &rhsNode) {
-  bool areStatic = isStatic(lhs) && isStatic(rhs);
-  if (op != "Is" && op != "IsNot")
-    for (const auto &[operand, node] : {std::pair(&lhs, &lhsNode), std::pair(&rhs, &rhsNode)})
-      if (operand->is<Descriptor>())
-        return rejectDescriptor(*this, *operand, *node);
-  auto isPlain = [](const Value &v) { return v.isRuntime() || v.isNumber() || v.is<Absent>(); };
-  // A run-time value is never None, a text or a type: such questions have compile-time answers.
-  if (areStatic || op == "Is" || op == "IsNot" || !isPlain(lhs) || !isPlain(rhs)) {
-    if (lhs.is<Absent>() || rhs.is<Absent>())
-      return rejectAbsent(lhs.is<Absent>() ? lhs : rhs, site);
-    if (op == "Is" || op == "IsNot") {
-      bool isSame = lhs.isRuntime() || rhs.isRuntime()
-                        ? areIdentical(lhs, rhs)
-                        : *staticCompare("Is", lhs, rhs).value->as<bool>();
-      return Value{isSame == (op == "Is")};
-    }
-    if ((op == "In" || op == "NotIn") && !areStatic)
-      return error(Code::NotStatic, site, "`in` needs values known at compile time",
-                   "compare with == and combine with |");
-    return finish(areStatic && (isObject(lhs) || isObject(rhs))
-                      ? pythonOperator(op, lhs, rhs, /*isComparison=*/true)
-                      : staticCompare(op, lhs, rhs),
-                  site);
-  }
-  FailureOr<TypedValue> left = toRuntime(lhs, lhsNode);
-  FailureOr<TypedValue> right = failed(left) ? left : toRuntime(rhs, rhsNode);
-  if (failed(left) || failed(right))
-    return failure();
-  std::optional<Comparison> known = llvm::StringSwitch<std::optional<Comparison>>(op)
-                                        .Case("Lt", Comparison::Lt)
-                                        .Case("LtE", Comparison::LtE)
-                                        .Case("Gt", Comparison::Gt)
-                                        .Case("GtE", Comparison::GtE)
-                                        .Case("Eq", Comparison::Eq)
-                                        .Case("NotEq", Comparison::NotEq)
-                                        .Default(std::nullopt);
-  if (!known)
-    return error(Code::NotStatic, site, "`in` needs values known at compile time",
-                 "compare with == and combine with |");
-  locate(site);
-  return finish(tiles.compare(*known, *left, *right), site, {&lhsNode, &rhsNode});
-}
+//===-- Comparisons --------------------------------------------------------------------------===//
 
 /// `a and b`, `a or b` on values of which one is run-time: both are evaluated.
 static ValueOr combineTruth(Emitter &emitter, bool isAnd, const Value &lhs, const Value &rhs,
@@ -173,28 +138,223 @@ static ValueOr combineTruth(Emitter &emitter, bool isAnd, const Value &lhs, cons
                         site, {&lhsNode, &rhsNode});
 }
 
+namespace {
+/// Compares sequences that hold run-time values, element by element as Python does.
+struct SequenceComparison {
+  Emitter &emitter;
+  const Node &site, &lhsNode, &rhsNode;
+
+  /// Whether two elements are equal: a compile-time answer, or one truth value at run time. What is
+  /// one and the same value is equal to itself, NaN too.
+  ValueOr areEqual(const Value &lhs, const Value &rhs) {
+    if (areIdentical(lhs, rhs))
+      return Value{true};
+    return single(emitter.compare("Eq", lhs, rhs, site, lhsNode, rhsNode));
+  }
+  ValueOr areAllEqual(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs);
+  ValueOr areOrdered(llvm::StringRef op, llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs);
+  ValueOr contains(llvm::ArrayRef<Value> items, const Value &wanted);
+
+  ValueOr both(const Value &lhs, const Value &rhs) { return combine(true, lhs, rhs); }
+  ValueOr either(const Value &lhs, const Value &rhs) { return combine(false, lhs, rhs); }
+
+private:
+  /// An answer about elements that are tiles is not one truth value.
+  ValueOr single(ValueOr answer) {
+    if (failed(answer) || isStatic(*answer))
+      return answer;
+    FailureOr<mlir::Value> condition = emitter.toCondition(*answer, site);
+    return failed(condition) ? ValueOr(failure())
+                             : ValueOr(Value{TypedValue{*condition, findDType("int1")}});
+  }
+  ValueOr combine(bool isAnd, const Value &lhs, const Value &rhs) {
+    for (const Value *side : {&lhs, &rhs})
+      if (isStatic(*side))
+        return truthOf(*side) == isAnd ? (side == &lhs ? rhs : lhs) : *side;
+    return combineTruth(emitter, isAnd, lhs, rhs, site, lhsNode, rhsNode);
+  }
+};
+} // namespace
+
+ValueOr SequenceComparison::areAllEqual(llvm::ArrayRef<Value> lhs, llvm::ArrayRef<Value> rhs) {
+  Value result{lhs.size() == rhs.size()};
+  for (size_t i = 0; i < lhs.size() && !(isStatic(result) && !truthOf(result)); ++i) {
+    ValueOr link = areEqual(lhs[i], rhs[i]);
+    ValueOr next = failed(link) ? link : both(result, *link);
+    if (failed(next))
+      return failure();
+    result = *next;
+  }
+  return result;
+}
+
+/// The first elements that differ decide, else the lengths.
+ValueOr SequenceComparison::areOrdered(llvm::StringRef op, llvm::ArrayRef<Value> lhs,
+                                       llvm::ArrayRef<Value> rhs) {
+  if (lhs.empty() || rhs.empty())
+    return emitter.finish(staticCompare(op, makeInt(lhs.size()), makeInt(rhs.size())), site);
+  ValueOr isSame = areEqual(lhs.front(), rhs.front());
+  if (failed(isSame))
+    return failure();
+  if (isStatic(*isSame) && truthOf(*isSame))
+    return areOrdered(op, lhs.drop_front(), rhs.drop_front());
+  ValueOr first = single(emitter.compare(op, lhs.front(), rhs.front(), site, lhsNode, rhsNode));
+  if (failed(first) || isStatic(*isSame))
+    return first;
+  ValueOr rest = areOrdered(op, lhs.drop_front(), rhs.drop_front());
+  ValueOr differ = failed(rest) ? rest : emitter.unary("Not", *isSame, site, site);
+  ValueOr whenSame = failed(differ) ? differ : both(*isSame, *rest);
+  ValueOr otherwise = failed(whenSame) ? whenSame : both(*differ, *first);
+  return failed(otherwise) ? otherwise : either(*whenSame, *otherwise);
+}
+
+ValueOr SequenceComparison::contains(llvm::ArrayRef<Value> items, const Value &wanted) {
+  Value result{false};
+  for (const Value &item : items) {
+    ValueOr link = areEqual(wanted, item);
+    ValueOr next = failed(link) ? link : either(result, *link);
+    if (failed(next))
+      return failure();
+    result = *next;
+    if (isStatic(result) && truthOf(result))
+      break;
+  }
+  return result;
+}
+
+static ValueOr compareTuples(Emitter &emitter, llvm::StringRef op, const TupleContents &lhs,
+                             const TupleContents &rhs, const Node &site, const Node &lhsNode,
+                             const Node &rhsNode) {
+  SequenceComparison comparison{emitter, site, lhsNode, rhsNode};
+  if (op != "Eq" && op != "NotEq")
+    return comparison.areOrdered(op, lhs.items, rhs.items);
+  ValueOr areSame = comparison.areAllEqual(lhs.items, rhs.items);
+  return failed(areSame) || op == "Eq" ? areSame : emitter.unary("Not", *areSame, site, site);
+}
+
+/// `x in items` where x or an item is known only at run time.
+static ValueOr compareMembership(Emitter &emitter, bool isNegated, const Value &wanted,
+                                 const Value &container, const Node &site, const Node &wantedNode,
+                                 const Node &containerNode) {
+  const Tuple *items = container.as<Tuple>();
+  if (!items)
+    return emitter.error(Code::NotStatic, site,
+                         "`in` looks for a run-time value in tuples and lists only, not in " +
+                             typeName(container),
+                         "compare with ==, < and &",
+                         {emitter.label(containerNode, "this is " + typeName(container))});
+  ValueOr found = SequenceComparison{emitter, site, wantedNode, containerNode}.contains(
+      (*items)->items, wanted);
+  return failed(found) || !isNegated ? found : emitter.unary("Not", *found, site, site);
+}
+
+/// `a is b`. A run-time value is never None, a type or a text. Whether it is the same object as a
+/// number or another value is a question that has no meaning on a device.
+static ValueOr compareIdentity(Emitter &emitter, llvm::StringRef op, const Value &lhs,
+                               const Value &rhs, const Node &site) {
+  auto isMeantAsNumber = [](const Value &v) { return v.isRuntime() || v.isNumber(); };
+  if ((lhs.isRuntime() || rhs.isRuntime()) && isMeantAsNumber(lhs) && isMeantAsNumber(rhs))
+    return emitter.error(Code::WrongType, site,
+                         "`is` asks whether two names are one object, which values on a device "
+                         "are not",
+                         op == "Is" ? "compare with ==" : "compare with !=");
+  bool isSame = isStatic(lhs) && isStatic(rhs) ? *staticCompare("Is", lhs, rhs).value->as<bool>()
+                                               : areIdentical(lhs, rhs);
+  return Value{isSame == (op == "Is")};
+}
+
+/// Where not both values are numbers or run-time values.
+static ValueOr compareObjects(Emitter &emitter, llvm::StringRef op, const Value &lhs,
+                              const Value &rhs, const Node &site, const Node &lhsNode,
+                              const Node &rhsNode) {
+  if (op == "Is" || op == "IsNot")
+    return compareIdentity(emitter, op, lhs, rhs, site);
+  bool areStatic = isStatic(lhs) && isStatic(rhs);
+  if (areStatic && (isObject(lhs) || isObject(rhs)))
+    return emitter.finish(emitter.pythonOperator(op, lhs, rhs, /*isComparison=*/true), site);
+  if (areStatic)
+    return emitter.finish(staticCompare(op, lhs, rhs), site);
+  if (op == "In" || op == "NotIn")
+    return compareMembership(emitter, op == "NotIn", lhs, rhs, site, lhsNode, rhsNode);
+  const Tuple *left = lhs.as<Tuple>(), *right = rhs.as<Tuple>();
+  if (left && right)
+    return compareTuples(emitter, op, **left, **right, site, lhsNode, rhsNode);
+  const Value &runtime = lhs.isRuntime() ? lhs : rhs, &other = lhs.isRuntime() ? rhs : lhs;
+  bool isQuestion = op == "Eq" || op == "NotEq";
+  bool isTile = runtime.isRuntime() && runtime.as<TypedValue>()->isTile();
+  if (!isQuestion || (isTile && !other.is<None>()) || lhs.is<RangeValue>() || rhs.is<RangeValue>())
+    return emitter.error(Code::WrongType, site,
+                         typeName(lhs) + " and " + typeName(rhs) + " cannot be compared",
+                         "compare numbers and tiles with numbers and tiles",
+                         {emitter.label(lhsNode, "this is " + typeName(lhs)),
+                          emitter.label(rhsNode, "this is " + typeName(rhs))});
+  return Value{op == "NotEq"}; // a run-time number is not None, a text, a type or a tuple
+}
+
+ValueOr Emitter::compare(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
+                         const Node &lhsNode, const Node &rhsNode) {
+  if (lhs.is<Absent>() || rhs.is<Absent>())
+    return rejectAbsent(lhs.is<Absent>() ? lhs : rhs, site);
+  if (op != "Is" && op != "IsNot")
+    for (const auto &[operand, node] : {std::pair(&lhs, &lhsNode), std::pair(&rhs, &rhsNode)})
+      if (operand->is<Descriptor>())
+        return rejectDescriptor(*this, *operand, *node);
+  std::optional<Comparison> known = llvm::StringSwitch<std::optional<Comparison>>(op)
+                                        .Case("Lt", Comparison::Lt)
+                                        .Case("LtE", Comparison::LtE)
+                                        .Case("Gt", Comparison::Gt)
+                                        .Case("GtE", Comparison::GtE)
+                                        .Case("Eq", Comparison::Eq)
+                                        .Case("NotEq", Comparison::NotEq)
+                                        .Default(std::nullopt);
+  auto isPlain = [](const Value &v) { return v.isRuntime() || v.isNumber(); };
+  bool areStatic = isStatic(lhs) && isStatic(rhs);
+  if (!known || areStatic || !isPlain(lhs) || !isPlain(rhs))
+    return compareObjects(*this, op, lhs, rhs, site, lhsNode, rhsNode);
+  FailureOr<TypedValue> left = toRuntime(lhs, lhsNode);
+  FailureOr<TypedValue> right = failed(left) ? left : toRuntime(rhs, rhsNode);
+  if (failed(left) || failed(right))
+    return failure();
+  locate(site);
+  return finish(tiles.compare(*known, *left, *right), site, {&lhsNode, &rhsNode});
+}
+
+//===-- and, or, chains ----------------------------------------------------------------------===//
+
+/// Python leaves out an operand whose value no longer matters. At run time it is evaluated, so that
+/// it must not bind names.
+static mlir::LogicalResult refuseBinding(Emitter &emitter, const Node &operand) {
+  if (assignedNames({&operand}).empty())
+    return mlir::success();
+  return emitter.unsupported(operand, "`:=` in an operand that Python may leave out",
+                             "assign the name in a statement of its own");
+}
+
 ValueOr Emitter::evalBoolOp(const Node &node) {
   bool isAnd = node.text("op") == "And";
   llvm::ArrayRef<const Node *> operands = node.list("values");
   if (operands.empty())
     return error(Code::MalformedBuffer, node, "an empty and/or", "report this as a bug");
-  ValueOr result = eval(*operands.front());
+  const Node *previous = operands.front();
+  ValueOr result = eval(*previous);
   for (const Node *operand : operands.drop_front()) {
     if (failed(result))
       return failure();
     if (isStatic(*result) || result->is<Tuple>()) {
-      FailureOr<bool> truth = staticTruth(*result, *operands.front());
+      FailureOr<bool> truth = staticTruth(*result, *previous);
       if (failed(truth))
         return failure();
       if (*truth != isAnd)
         return result;
       result = eval(*operand);
+      previous = operand;
       continue;
     }
-    ValueOr next = eval(*operand);
+    ValueOr next = failed(refuseBinding(*this, *operand)) ? ValueOr(failure()) : eval(*operand);
     if (failed(next))
       return failure();
-    result = combineTruth(*this, isAnd, *result, *next, node, *operands.front(), *operand);
+    result = combineTruth(*this, isAnd, *result, *next, node, *previous, *operand);
+    previous = operand;
   }
   return result;
 }
@@ -206,7 +366,10 @@ ValueOr Emitter::evalCompare(const Node &node) {
   ValueOr lhs = eval(*lhsNode);
   ValueOr result = failure();
   for (size_t i = 0; i < operands.size() && i < ops.size(); ++i) {
-    ValueOr rhs = failed(lhs) ? ValueOr(failure()) : eval(*operands[i]);
+    bool isSkippable = i > 0 && !isStatic(*result);
+    if (failed(lhs) || (isSkippable && failed(refuseBinding(*this, *operands[i]))))
+      return failure();
+    ValueOr rhs = eval(*operands[i]);
     if (failed(rhs))
       return failure();
     ValueOr link = compare(ops[i], *lhs, *rhs, node, *lhsNode, *operands[i]);

@@ -16,6 +16,12 @@ static void addTarget(const Node &target, std::set<std::string> &names) {
     addTarget(*item, names);
 }
 
+std::set<std::string> tw::targetNames(const Node &target) {
+  std::set<std::string> names;
+  addTarget(target, names);
+  return names;
+}
+
 std::set<std::string> tw::assignedNames(llvm::ArrayRef<const Node *> body) {
   std::set<std::string> names;
   auto visit = [&](const Node &node) {
@@ -48,8 +54,10 @@ bool tw::mayBreak(llvm::ArrayRef<const Node *> body) {
   bool found = false;
   for (const Node *statement : body)
     walk(*statement, [&](const Node &node) {
-      found = found || node.is(NodeKind::Break);
-      return !node.is(NodeKind::For) && !node.is(NodeKind::While);
+      bool isLoop = node.is(NodeKind::For) || node.is(NodeKind::While);
+      // A break in the `else` of an inner loop ends the loop around it.
+      found = found || node.is(NodeKind::Break) || (isLoop && mayBreak(node.list("orelse")));
+      return !isLoop;
     });
   return found;
 }

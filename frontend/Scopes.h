@@ -32,6 +32,7 @@ struct Frame {
   std::string name;
   Names names;
   std::shared_ptr<Frame> enclosing; // of a nested function
+  std::set<std::string> locals;     // of a nested function: names that hide those around it
   const Node *callNode = nullptr;   // in the caller; null for the kernel
   const FunctionSource *callSource = nullptr;
   mlir::LocationAttr callSite;
@@ -42,6 +43,8 @@ SourceSpan spanOf(const Node &node, const FunctionSource &source);
 
 /// Names that executing the statements may bind.
 std::set<std::string> assignedNames(llvm::ArrayRef<const Node *> body);
+/// Names that an assignment to the target binds.
+std::set<std::string> targetNames(const Node &target);
 /// True when executing the statements always ends in a return, break or continue.
 bool alwaysJumps(llvm::ArrayRef<const Node *> body);
 /// True when the statements may break out of the loop whose body they are.

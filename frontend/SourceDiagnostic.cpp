@@ -33,6 +33,7 @@ static constexpr CodeRow kCodes[] = {
     {Code::StaticPrint, "TW0123", Kind::Compile, "output of static_print"},
     {Code::BadSignature, "TW0124", Kind::Internal,
      "arguments that do not fit the kernel's parameters"},
+    {Code::EffectInCombine, "TW0125", Kind::Unsupported, "effect inside of a combining function"},
     {Code::MalformedBuffer, "TW0190", Kind::Internal, "malformed kernel source buffer"},
     {Code::InvalidIr, "TW0191", Kind::Internal, "invalid Tile IR"},
 };

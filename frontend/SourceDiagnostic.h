@@ -32,6 +32,7 @@ enum class Code {
   ConstexprChanges,
   StaticPrint,
   BadSignature,
+  EffectInCombine,
   MalformedBuffer,
   InvalidIr,
 };

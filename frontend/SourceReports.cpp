@@ -87,6 +87,16 @@ LogicalResult Emitter::unsupported(const Node &site, const llvm::Twine &what,
   return error(Code::UnsupportedSyntax, site, what + " cannot be used in a kernel", hint);
 }
 
+LogicalResult Emitter::refuseInCombine(const Node &site, const llvm::Twine &what) {
+  if (combineDepth == 0)
+    return mlir::success();
+  return error(
+      Code::EffectInCombine, site,
+      what + " cannot stand in the combining function of a reduction or scan",
+      "combining functions are computed in any order and any number of times: check, print "
+      "and store before or after the reduction");
+}
+
 LogicalResult Emitter::absent(const Absent &absent, llvm::StringRef name, const Node &site) {
   bool isResult = isHidden(name);
   std::string what = isResult ? "the result of this call" : "`" + name.str() + "`";
@@ -108,6 +118,12 @@ LogicalResult Emitter::absent(const Absent &absent, llvm::StringRef name, const 
                  what + " has different types on the two paths of a branch: " + absent.firstType +
                      " and " + absent.secondType,
                  "convert both to one type with .to(...), or use two names", labels);
+  case Absent::Reason::TwoConstexprs:
+    return error(Code::ConstexprChanges, site,
+                 what + " is a constexpr, but the two paths of a run-time branch give it different "
+                        "values",
+                 "leave out the constexpr annotation, or branch on a compile-time condition",
+                 labels);
   case Absent::Reason::LoopBody:
     return error(Code::LoopBodyOnly, site,
                  what + " is defined only inside a loop, which may not run at all",
@@ -124,12 +140,30 @@ void Emitter::remark(const Node &site, std::string text) {
   diagnostics.push_back(std::move(diagnostic));
 }
 
+static mlir::Location rangeOf(mlir::OpBuilder &builder, const Node &node,
+                              const FunctionSource &source) {
+  return mlir::FileLineColRange::get(builder.getStringAttr(source.file), node.line, node.column,
+                                     node.endLine, node.endColumn);
+}
+
+/// What a pass says of operations of the language's library concerns the call that leads there:
+/// the call is the innermost place, and the place in the library its first caller.
 void Emitter::locate(const Node &node) {
   Frame &current = frame();
-  mlir::Location range =
-      mlir::FileLineColRange::get(builder.getStringAttr(current.source->file), node.line,
-                                  node.column, node.endLine, node.endColumn);
-  if (current.callSite)
-    range = mlir::CallSiteLoc::get(range, mlir::Location(current.callSite));
-  tiles.setLocation(range);
+  mlir::Location range = rangeOf(builder, node, *current.source);
+  if (!current.source->isLibrary || !current.callNode) {
+    if (current.callSite)
+      range = mlir::CallSiteLoc::get(range, mlir::Location(current.callSite));
+    tiles.setLocation(range);
+    return;
+  }
+  size_t outermost = frames.size() - 1; // of the library's frames
+  while (outermost > 0 && frames[outermost - 1]->source->isLibrary)
+    --outermost;
+  const Frame &entered = *frames[outermost];
+  mlir::LocationAttr around = outermost > 0 ? frames[outermost - 1]->callSite : nullptr;
+  if (around)
+    range = mlir::CallSiteLoc::get(range, mlir::Location(around));
+  tiles.setLocation(
+      mlir::CallSiteLoc::get(rangeOf(builder, *entered.callNode, *entered.callSource), range));
 }

@@ -134,6 +134,8 @@ static LogicalResult emitAssert(Emitter &emitter, const Node &node) {
   std::string text = "assertion failed";
   if (node.has("msg") && (!condition->isRuntime() || emitter.options.debug)) {
     ValueOr message = emitter.eval(node.child("msg"));
+    if (!failed(message))
+      message = emitter.textOf(*message, /*isRepr=*/false, node.child("msg"));
     if (failed(message))
       return failure();
     text = toText(*message, false);
@@ -147,10 +149,12 @@ static LogicalResult emitAssert(Emitter &emitter, const Node &node) {
     return emitter.error(Code::StaticAssert, test, text, "this condition is false at compile time");
   }
   FailureOr<TypedValue> typed = emitter.toRuntime(*condition, test);
-  if (failed(typed))
+  if (failed(typed) || failed(emitter.refusePointer(*typed, test)))
     return failure();
   if (!emitter.options.debug)
     return success();
+  if (failed(emitter.refuseInCombine(node, "`assert`")))
+    return failure();
   emitter.locate(node);
   if (std::optional<OperandError> problem = emitter.tiles.deviceAssert(*typed, text, std::nullopt))
     return emitter.error(*problem, node, {&test});
@@ -170,7 +174,7 @@ static LogicalResult emitDelete(Emitter &emitter, const Node &node) {
 
 static LogicalResult emitNestedFunction(Emitter &emitter, const Node &node) {
   if (!node.list("decorator_list").empty())
-    return emitter.unsupported(node, "a decorator inside", "leave it out");
+    return emitter.unsupported(node, "a decorator of a nested function", "leave it out");
   ValueOr closure = emitter.makeClosure(node);
   if (failed(closure))
     return failure();

@@ -1,6 +1,8 @@
 // Python's own builtins in kernels: on compile-time values as in Python, on run-time ones as
 // operations.
+#include "frontend/Builtins.h"
 #include "frontend/Descriptors.h"
+#include "frontend/Operands.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -13,17 +15,24 @@ using mlir::FailureOr;
 namespace {
 struct PythonCall {
   Emitter &emitter;
-  llvm::StringRef name;
-  Arguments &arguments;
+  const Callable &callee;
+  const Arguments &arguments; // as written
+  BoundArguments bound;       // in the order of the signature
   const Node &site;
+  llvm::StringRef name = callee.name;
 
-  const Value &value(size_t i) const { return arguments[i].value; }
-  const Node &node(size_t i) const { return *arguments[i].node; }
-  size_t size() const { return arguments.size(); }
+  bool has(size_t i) const { return bound[i].has_value(); }
+  const Value &value(size_t i) const { return bound[i]->value; }
+  const Node &node(size_t i) const { return bound[i] ? *bound[i]->node : site; }
+  /// What "*rest" takes, at index 0.
+  std::vector<Value> rest() const {
+    return has(0) ? (*value(0).as<Tuple>())->items : std::vector<Value>{};
+  }
+  ValueOr inPython() const { return emitter.callInPython(Value{callee}, arguments, site); }
 };
 struct PythonRow {
   llvm::StringLiteral name;
-  size_t minArguments, maxArguments;
+  llvm::StringLiteral signature; // with the names of Python's own parameters
   ValueOr (*emit)(PythonCall &call);
 };
 } // namespace
@@ -32,14 +41,15 @@ struct PythonRow {
 static ValueOr asBuiltin(PythonCall &call, llvm::StringRef name) {
   Callable builtin;
   builtin.name = name.str();
-  return call.emitter.callBuiltin(builtin, call.arguments, call.site);
+  Arguments arguments = call.arguments;
+  return call.emitter.callBuiltin(builtin, arguments, call.site);
 }
 
 static ValueOr emitLen(PythonCall &call) {
   if (const TypedValue *tile = call.value(0).as<TypedValue>(); tile && tile->isTile())
     return makeInt(tile->shape().front());
   if (const std::string *text = call.value(0).as<std::string>())
-    return makeInt(int64_t(text->size()));
+    return makeInt(int64_t(charactersOf(*text).size()));
   std::string reason;
   if (call.value(0).is<Opaque>())
     if (std::optional<Value> length = call.emitter.pythonCall("len", {call.value(0)}, reason))
@@ -50,14 +60,20 @@ static ValueOr emitLen(PythonCall &call) {
 
 /// min and max of any number of values, or of the elements of one.
 static ValueOr emitExtremum(PythonCall &call) {
-  std::vector<Value> items;
-  for (const Argument &argument : call.arguments)
-    items.push_back(argument.value);
+  if (call.has(1) && !call.value(1).is<None>()) // key
+    return call.inPython();
+  std::vector<Value> items = call.rest();
   if (items.size() == 1) {
     FailureOr<std::vector<Value>> elements = call.emitter.elements(items[0], call.node(0));
     if (failed(elements))
       return failure();
     items = *elements;
+    if (items.empty() && call.has(2))
+      return call.value(2);
+  } else if (call.has(2)) {
+    return call.emitter.error(Code::WrongArguments, call.node(2),
+                              "`default` of " + call.name + " goes with one sequence only",
+                              "leave it out");
   }
   if (items.empty())
     return call.emitter.error(Code::WrongArguments, call.site, call.name + " of nothing",
@@ -84,6 +100,8 @@ static ValueOr emitExtremum(PythonCall &call) {
 }
 
 static ValueOr emitAbs(PythonCall &call) {
+  if (call.value(0).is<Opaque>())
+    return call.inPython();
   if (call.value(0).isRuntime())
     return asBuiltin(call, "abs");
   if (const double *number = call.value(0).as<double>())
@@ -94,9 +112,16 @@ static ValueOr emitAbs(PythonCall &call) {
 
 /// int(x), float(x), bool(x).
 static ValueOr emitConversion(PythonCall &call) {
+  bool hasBase = call.bound.size() > 1 && call.has(1); // as in int("ff", 16)
+  if (!call.has(0) || hasBase)
+    return call.inPython();
   const Value &value = call.value(0);
   if (const TypedValue *typed = value.as<TypedValue>()) {
     call.emitter.locate(call.site);
+    if (typed->dtype.isPointer)
+      return call.emitter.error(
+          pointerAsNumber("`" + call.name.str() + "` takes a number, not a pointer", *typed),
+          call.site, {&call.node(0)});
     if (call.name == "bool") {
       FailureOr<mlir::Value> truth = call.emitter.toCondition(value, call.node(0));
       return failed(truth) ? ValueOr(failure())
@@ -118,13 +143,18 @@ static ValueOr emitConversion(PythonCall &call) {
     return Value{toInteger(value)};
   if (call.name == "int" && number && std::isfinite(*number) && std::fabs(*number) < 0x1p62)
     return makeInt(int64_t(*number));
-  if (call.name == "float" && value.isNumber())
+  if (call.name == "float" && value.isNumber() && std::isfinite(toDouble(value)))
     return Value{toDouble(value)};
-  return call.emitter.evaluateInPython(call.site);
+  if (call.name == "float" && value.is<double>())
+    return value;
+  return call.inPython();
 }
 
 static ValueOr emitStr(PythonCall &call) {
-  return Value{toText(call.value(0), call.name == "repr")};
+  bool hasEncoding = call.bound.size() > 1 && (call.has(1) || call.has(2));
+  if (!call.has(0) || hasEncoding)
+    return call.inPython();
+  return call.emitter.textOf(call.value(0), call.name == "repr", call.node(0));
 }
 
 //===-- Questions about types ----------------------------------------------------------------===//
@@ -177,7 +207,7 @@ std::optional<bool> tw::isInstance(const Value &value, const Value &type) {
 static ValueOr emitIsInstance(PythonCall &call) {
   if (std::optional<bool> answer = isInstance(call.value(0), call.value(1)))
     return Value{*answer};
-  return call.emitter.evaluateInPython(call.site);
+  return call.inPython();
 }
 
 static std::optional<std::string> textArgument(PythonCall &call, size_t i) {
@@ -186,14 +216,20 @@ static std::optional<std::string> textArgument(PythonCall &call, size_t i) {
 }
 
 /// Whether a value has an attribute, without reporting that it has not.
-static bool hasAttribute(const Value &base, llvm::StringRef name, const Emitter &emitter) {
+static bool hasAttribute(const Value &base, llvm::StringRef name, Emitter &emitter) {
   if (const Descriptor *descriptor = base.as<Descriptor>())
     return findDescriptorMethod((*descriptor)->type, name) ||
            descriptorAttribute(*descriptor, name).has_value();
   if (const DType *dtype = base.as<DType>())
     return dtypePredicate(*dtype, name).has_value() || name == "element_ty" || name == "scalar";
-  if (const Tuple *tuple = base.as<Tuple>())
-    return llvm::is_contained((*tuple)->fields, name);
+  if (const Tuple *tuple = base.as<Tuple>(); tuple && llvm::is_contained((*tuple)->fields, name))
+    return true;
+  if (!base.isRuntime()) { // a text, a number, a tuple: as Python knows them
+    Value like = base.is<Tuple>() ? makeTuple({}) : base;
+    std::string reason;
+    std::optional<Value> answer = emitter.pythonCall("hasattr", {like, Value{name.str()}}, reason);
+    return answer && truthOf(*answer);
+  }
   static constexpr llvm::StringLiteral kOfTiles[] = {"shape", "dtype", "type", "T", "to", "numel"};
   return base.isRuntime() && (llvm::is_contained(kOfTiles, name) || findBuiltin(name) ||
                               (emitter.program.methods && emitter.program.methods->get(name)));
@@ -206,11 +242,11 @@ static ValueOr emitGetAttr(PythonCall &call) {
                               "write the attribute as x.name");
   bool isObject = call.value(0).is<Opaque>();
   std::string reason;
-  if (isObject && call.size() == 3)
+  if (isObject && call.has(2))
     if (std::optional<Value> found = call.emitter.pythonCall(
             "getattr", {call.value(0), call.value(1), call.value(2)}, reason))
       return *found;
-  if (!isObject && call.size() == 3 && !hasAttribute(call.value(0), *name, call.emitter))
+  if (!isObject && call.has(2) && !hasAttribute(call.value(0), *name, call.emitter))
     return call.value(2);
   return call.emitter.attribute(call.value(0), *name, call.site);
 }
@@ -218,14 +254,14 @@ static ValueOr emitGetAttr(PythonCall &call) {
 static ValueOr emitHasAttr(PythonCall &call) {
   std::optional<std::string> name = textArgument(call, 1);
   if (!name || call.value(0).is<Opaque>())
-    return call.emitter.evaluateInPython(call.site);
+    return call.inPython();
   return Value{hasAttribute(call.value(0), *name, call.emitter)};
 }
 
 static ValueOr emitType(PythonCall &call) {
   const TypedValue *typed = call.value(0).as<TypedValue>();
   if (!typed)
-    return call.emitter.evaluateInPython(call.site);
+    return call.inPython();
   return typed->isTile() ? Value{TileType{typed->dtype, typed->shape().vec()}}
                          : Value{typed->dtype};
 }
@@ -235,6 +271,8 @@ static ValueOr emitType(PythonCall &call) {
 static FailureOr<std::vector<std::vector<Value>>> allElements(PythonCall &call) {
   std::vector<std::vector<Value>> all;
   for (const Argument &argument : call.arguments) {
+    if (!argument.keyword.empty())
+      continue;
     FailureOr<std::vector<Value>> items = call.emitter.elements(argument.value, *argument.node);
     if (failed(items))
       return failure();
@@ -248,8 +286,14 @@ static ValueOr emitZip(PythonCall &call) {
   if (failed(all))
     return failure();
   size_t length = all->empty() ? 0 : all->front().size();
-  for (const std::vector<Value> &items : *all)
+  bool isStrict = call.has(1) && truthOf(call.value(1));
+  for (const std::vector<Value> &items : *all) {
+    if (isStrict && items.size() != length)
+      return call.emitter.error(Code::WrongArguments, call.site,
+                                "zip with strict=True is given sequences of different lengths",
+                                "make them equally long");
     length = std::min(length, items.size());
+  }
   std::vector<Value> rows;
   for (size_t i = 0; i < length; ++i) {
     std::vector<Value> row;
@@ -264,16 +308,26 @@ static ValueOr emitEnumerate(PythonCall &call) {
   FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
   if (failed(items))
     return failure();
-  int64_t first = call.size() > 1 ? toInt64(call.value(1)).value_or(0) : 0;
+  Value first = call.has(1) ? call.value(1) : makeInt(0);
+  const TypedValue *typed = first.as<TypedValue>();
+  if (!first.isInteger() && !(typed && typed->dtype.isInt() && !typed->isTile()))
+    return call.emitter.error(Code::WrongType, call.node(1),
+                              "enumerate counts from an integer, not from " + typeName(first),
+                              "give it an int");
   std::vector<Value> rows;
-  for (auto [i, item] : llvm::enumerate(*items))
-    rows.push_back(makeTuple({makeInt(first + int64_t(i)), item}));
+  for (auto [i, item] : llvm::enumerate(*items)) {
+    ValueOr count = call.emitter.binary("Add", first, makeInt(int64_t(i)), call.site, call.node(1),
+                                        call.node(1));
+    if (failed(count))
+      return failure();
+    rows.push_back(makeTuple({*count, item}));
+  }
   return makeTuple(std::move(rows));
 }
 
 /// tuple(x), list(x), reversed(x).
 static ValueOr emitSequence(PythonCall &call) {
-  if (call.size() == 0)
+  if (!call.has(0))
     return makeTuple({});
   FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
   if (failed(items))
@@ -287,7 +341,7 @@ static ValueOr emitSum(PythonCall &call) {
   FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
   if (failed(items))
     return failure();
-  Value total = call.size() > 1 ? call.value(1) : makeInt(0);
+  Value total = call.has(1) ? call.value(1) : makeInt(0);
   for (const Value &item : *items) {
     ValueOr next = call.emitter.binary("Add", total, item, call.site, call.node(0), call.node(0));
     if (failed(next))
@@ -297,28 +351,40 @@ static ValueOr emitSum(PythonCall &call) {
   return total;
 }
 
+/// any and all; of run-time values, each of which is one truth value, at run time.
 static ValueOr emitAnyAll(PythonCall &call) {
   FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
   if (failed(items))
     return failure();
-  bool isAny = call.name == "any", result = !isAny;
+  bool isAny = call.name == "any";
+  std::optional<TypedValue> result;
   for (const Value &item : *items) {
-    if (!isStatic(item))
-      return call.emitter.error(Code::NotStatic, call.node(0),
-                                "`" + call.name + "` needs values known at compile time",
-                                "combine run-time values with | and &");
-    if (truthOf(item) == isAny)
-      result = isAny;
+    if (!item.isRuntime()) {
+      FailureOr<bool> truth = call.emitter.staticTruth(item, call.node(0));
+      if (failed(truth))
+        return failure();
+      if (*truth == isAny)
+        return Value{isAny};
+      continue;
+    }
+    FailureOr<mlir::Value> truth = call.emitter.toCondition(item, call.node(0));
+    if (failed(truth))
+      return failure();
+    TypedValue next{*truth, findDType("int1")};
+    TileBuilder &tiles = call.emitter.tiles;
+    result = !result ? next
+             : isAny ? *tiles.logicalOr(*result, next)
+                     : *tiles.logicalAnd(*result, next);
   }
-  return Value{result};
+  return result ? Value{*result} : Value{!isAny};
 }
 
 static ValueOr emitArithmetic(PythonCall &call) {
-  if (call.name == "pow" && call.size() == 2)
+  if (call.name == "pow" && (!call.has(2) || call.value(2).is<None>()))
     return call.emitter.binary("Pow", call.value(0), call.value(1), call.site, call.node(0),
                                call.node(1));
-  if (call.name != "divmod")
-    return call.emitter.evaluateInPython(call.site);
+  if (call.name == "pow")
+    return call.inPython();
   std::vector<Value> parts;
   for (llvm::StringRef op : {"FloorDiv", "Mod"}) {
     ValueOr part = call.emitter.binary(op, call.value(0), call.value(1), call.site, call.node(0),
@@ -334,74 +400,92 @@ static ValueOr emitArithmetic(PythonCall &call) {
 
 static ValueOr emitRange(PythonCall &call) { return asBuiltin(call, "range"); }
 
-/// print of compile-time values happens at compile time; with run-time values, on the device.
-static ValueOr emitPrint(PythonCall &call) {
-  bool areStatic = llvm::all_of(call.arguments, [](const Argument &argument) {
-    return isStatic(argument.value) || !argument.keyword.empty();
-  });
-  if (areStatic) {
-    std::string text;
-    for (const Argument &argument : call.arguments)
-      if (argument.keyword.empty())
-        text += (text.empty() ? "" : " ") + toText(argument.value, false);
-    call.emitter.remark(call.site, text);
-    return Value{None{}};
+/// The parts of a print on a device: texts, each with the run-time values that follow it.
+static mlir::LogicalResult printOnDevice(Emitter &emitter, const PrintForm &form,
+                                         const Node &site) {
+  std::string prefix;
+  std::vector<TypedValue> values;
+  auto flush = [&] {
+    emitter.locate(site);
+    if (!prefix.empty() || !values.empty())
+      emitter.tiles.print(prefix, /*hex=*/false, values);
+    prefix.clear();
+    values.clear();
+  };
+  for (const Value &value : form.values) {
+    if (value.isRuntime()) {
+      values.push_back(*value.as<TypedValue>());
+      continue;
+    }
+    if (!values.empty())
+      flush();
+    ValueOr text = emitter.textOf(value, /*isRepr=*/false, site);
+    if (failed(text))
+      return failure();
+    prefix += (prefix.empty() ? "" : form.separator) + *text->as<std::string>();
   }
-  Value prefix{std::string()};
-  std::vector<Value> values;
-  for (const Argument &argument : call.arguments)
-    if (argument.value.is<std::string>() && values.empty())
-      prefix = {*prefix.as<std::string>() + *argument.value.as<std::string>()};
-    else if (argument.value.isRuntime() || argument.value.isNumber())
-      values.push_back(argument.value);
-  Callable builtin;
-  builtin.name = "device_print";
-  Arguments arguments{{prefix, &call.site, ""}};
-  for (Value &value : values)
-    arguments.push_back({std::move(value), &call.site, ""});
-  return call.emitter.callBuiltin(builtin, arguments, call.site);
+  flush();
+  return mlir::success();
 }
 
-static constexpr size_t kAny = SIZE_MAX;
+/// print of compile-time values happens at compile time; with run-time values, on the device.
+static ValueOr emitPrint(PythonCall &call) {
+  FailureOr<PrintForm> form = printFormOf(call.emitter, call.bound);
+  if (failed(form))
+    return failure();
+  if (llvm::all_of(form->values, isStatic))
+    return printAtCompileTime(call.emitter, call.bound, call.site);
+  if (form->end != "\n")
+    return call.emitter.error(Code::BadOption, call.node(2), "a device prints whole lines",
+                              "leave out `end`");
+  if (failed(call.emitter.refuseInCombine(call.site, "`print`")) ||
+      failed(printOnDevice(call.emitter, *form, call.site)))
+    return failure();
+  return Value{None{}};
+}
+
+// What is compiled here. Other builtins are Python's, on compile-time values.
 static constexpr PythonRow kRows[] = {
-    {"len", 1, 1, emitLen},
-    {"min", 1, kAny, emitExtremum},
-    {"max", 1, kAny, emitExtremum},
-    {"abs", 1, 1, emitAbs},
-    {"int", 1, 1, emitConversion},
-    {"float", 1, 1, emitConversion},
-    {"bool", 1, 1, emitConversion},
-    {"str", 1, 1, emitStr},
-    {"repr", 1, 1, emitStr},
-    {"isinstance", 2, 2, emitIsInstance},
-    {"getattr", 2, 3, emitGetAttr},
-    {"hasattr", 2, 2, emitHasAttr},
-    {"type", 1, 1, emitType},
-    {"zip", 0, kAny, emitZip},
-    {"enumerate", 1, 2, emitEnumerate},
-    {"tuple", 0, 1, emitSequence},
-    {"list", 0, 1, emitSequence},
-    {"reversed", 1, 1, emitSequence},
-    {"sum", 1, 2, emitSum},
-    {"any", 1, 1, emitAnyAll},
-    {"all", 1, 1, emitAnyAll},
-    {"pow", 2, 3, emitArithmetic},
-    {"divmod", 2, 2, emitArithmetic},
-    {"range", 1, 3, emitRange},
-    {"print", 0, kAny, emitPrint},
+    {"len", "obj, /", emitLen},
+    {"min", "*values, key=None, default=None", emitExtremum},
+    {"max", "*values, key=None, default=None", emitExtremum},
+    {"abs", "x, /", emitAbs},
+    {"int", "x=0, /, base=10", emitConversion},
+    {"float", "x=0.0, /", emitConversion},
+    {"bool", "x=False, /", emitConversion},
+    {"str", "object='', encoding='utf-8', errors='strict'", emitStr},
+    {"repr", "obj, /", emitStr},
+    {"isinstance", "obj, class_or_tuple, /", emitIsInstance},
+    {"getattr", "object, name, default=None, /", emitGetAttr},
+    {"hasattr", "obj, name, /", emitHasAttr},
+    {"type", "object, /", emitType},
+    {"zip", "*iterables, strict=False", emitZip},
+    {"enumerate", "iterable, start=0", emitEnumerate},
+    {"tuple", "iterable=(), /", emitSequence},
+    {"list", "iterable=(), /", emitSequence},
+    {"reversed", "sequence, /", emitSequence},
+    {"sum", "iterable, /, start=0", emitSum},
+    {"any", "iterable, /", emitAnyAll},
+    {"all", "iterable, /", emitAnyAll},
+    {"pow", "base, exp, mod=None", emitArithmetic},
+    {"divmod", "x, y, /", emitArithmetic},
+    {"range", "start, stop=None, step=None, /", emitRange},
+    {"print", "*values, sep=' ', end='\\n', file=None, flush=False", emitPrint},
 };
 
-ValueOr Emitter::callPythonBuiltin(llvm::StringRef name, Arguments &arguments, const Node &site) {
-  const PythonRow *row = llvm::find_if(kRows, [&](const PythonRow &r) { return r.name == name; });
-  if (row == std::end(kRows))
-    return evaluateInPython(site);
+ValueOr Emitter::callPythonBuiltin(const Callable &callee, Arguments &arguments, const Node &site) {
   for (const Argument &argument : arguments)
     if (argument.value.is<Absent>())
       return rejectAbsent(argument.value, *argument.node);
-  if (arguments.size() < row->minArguments || arguments.size() > row->maxArguments)
-    return error(Code::WrongArguments, site,
-                 formatv("`{0}` takes other than {1} arguments", name, arguments.size()).str(),
-                 "see Python's documentation of " + name);
-  PythonCall call{*this, name, arguments, site};
+  const PythonRow *row =
+      llvm::find_if(kRows, [&](const PythonRow &r) { return r.name == callee.name; });
+  if (row == std::end(kRows))
+    return callInPython(Value{callee}, arguments, site);
+  FailureOr<BoundArguments> bound =
+      bindToSignature(*this, callee.name, row->signature, arguments, site);
+  if (failed(bound))
+    return failure();
+  PythonCall call{*this, callee, arguments, std::move(*bound), site};
+  locate(site);
   return row->emit(call);
 }

@@ -30,6 +30,8 @@ bool tw::isStatic(const Value &value) {
     return llvm::all_of((*tuple)->items, isStatic);
   if (const RangeValue *range = value.as<RangeValue>())
     return isStatic(*range->start) && isStatic(*range->stop) && isStatic(*range->step);
+  if (const Callable *method = value.as<Callable>(); method && method->self)
+    return isStatic(*method->self);
   return !value.isRuntime() && !value.is<Absent>() && !value.is<Descriptor>();
 }
 
@@ -58,7 +60,10 @@ APSInt tw::toInteger(const Value &integer) {
 double tw::toDouble(const Value &number) {
   if (const double *value = number.as<double>())
     return *value;
-  return toInteger(number).roundToDouble(/*isSigned=*/true);
+  llvm::APFloat nearest(llvm::APFloat::IEEEdouble());
+  nearest.convertFromAPInt(toInteger(number), /*IsSigned=*/true,
+                           llvm::APFloat::rmNearestTiesToEven);
+  return nearest.convertToDouble();
 }
 
 std::optional<int64_t> tw::toInt64(const Value &value) {
@@ -79,13 +84,24 @@ std::optional<int64_t> tw::lengthOf(const RangeValue &range) {
   return length > INT64_MAX ? std::nullopt : std::optional(int64_t(length));
 }
 
+std::vector<llvm::StringRef> tw::charactersOf(llvm::StringRef text) {
+  std::vector<llvm::StringRef> characters;
+  for (size_t begin = 0, end; begin < text.size(); begin = end) {
+    // The bytes after a character's first one in UTF-8 are 10xxxxxx.
+    for (end = begin + 1; end < text.size() && (text[end] & 0xC0) == 0x80;)
+      ++end;
+    characters.push_back(text.slice(begin, end));
+  }
+  return characters;
+}
+
 std::optional<std::vector<Value>> tw::elementsOf(const Value &value) {
   if (const Tuple *tuple = value.as<Tuple>())
     return (*tuple)->items;
   std::vector<Value> items;
   if (const std::string *text = value.as<std::string>()) {
-    for (char c : *text)
-      items.push_back({std::string(1, c)});
+    for (llvm::StringRef character : charactersOf(*text))
+      items.push_back({character.str()});
     return items;
   }
   const RangeValue *range = value.as<RangeValue>();
@@ -102,12 +118,46 @@ static llvm::StringRef referenceOf(const llvm::json::Object *json) {
   return json ? json->getString("ref").value_or("") : "";
 }
 
-bool tw::areEqual(const Value &a, const Value &b) {
-  if (a.isNumber() && b.isNumber()) {
-    if (a.isInteger() && b.isInteger())
-      return APSInt::compareValues(toInteger(a), toInteger(b)) == 0;
-    return toDouble(a) == toDouble(b);
+/// -1, 0 or 1, exactly: an integer of many bits is not rounded to be compared. nullopt for NaN.
+static std::optional<int> orderOfNumbers(const Value &a, const Value &b) {
+  if (a.isInteger() && b.isInteger())
+    return APSInt::compareValues(toInteger(a), toInteger(b));
+  if (a.isInteger()) {
+    std::optional<int> reverse = orderOfNumbers(b, a);
+    return reverse ? std::optional(-*reverse) : std::nullopt;
   }
+  double left = *a.as<double>();
+  if (std::isnan(left))
+    return std::nullopt;
+  if (std::isinf(left) || !b.isInteger()) {
+    double right = b.isInteger() ? 0 : *b.as<double>();
+    if (std::isnan(right))
+      return std::nullopt;
+    return left < right ? -1 : left > right;
+  }
+  APSInt whole(1100, /*isUnsigned=*/false); // the largest double has 1024 bits
+  bool isExact;
+  llvm::APFloat(left).convertToInteger(whole, llvm::APFloat::rmTowardNegative, &isExact);
+  int sign = APSInt::compareValues(whole, toInteger(b));
+  return sign == 0 && left != std::floor(left) ? 1 : sign;
+}
+
+/// Ranges are equal when they count the same numbers.
+static bool areEqualRanges(const RangeValue &a, const RangeValue &b) {
+  std::optional<int64_t> length = lengthOf(a);
+  if (!length || length != lengthOf(b) || *length == 0)
+    return length && length == lengthOf(b);
+  return areEqual(*a.start, *b.start) && (*length == 1 || areEqual(*a.step, *b.step));
+}
+
+bool tw::areEqual(const Value &a, const Value &b) {
+  if (a.isNumber() && b.isNumber())
+    return orderOfNumbers(a, b) == 0;
+  if (const RangeValue *left = a.as<RangeValue>(), *right = b.as<RangeValue>(); left && right)
+    return areEqualRanges(*left, *right);
+  if (const SliceValue *left = a.as<SliceValue>(), *right = b.as<SliceValue>(); left && right)
+    return areEqual(*left->lower, *right->lower) && areEqual(*left->upper, *right->upper) &&
+           areEqual(*left->step, *right->step);
   if (const Tuple *left = a.as<Tuple>(), *right = b.as<Tuple>(); left && right)
     return llvm::equal((*left)->items, (*right)->items, areEqual);
   if (const std::string *left = a.as<std::string>(), *right = b.as<std::string>(); left && right)
@@ -141,6 +191,13 @@ bool tw::areIdentical(const Value &a, const Value &b) {
   if (const Descriptor *left = a.as<Descriptor>())
     return (*left)->type == (*b.as<Descriptor>())->type &&
            llvm::equal((*left)->parts, (*b.as<Descriptor>())->parts, areIdentical);
+  if (const RangeValue *left = a.as<RangeValue>(), *right = b.as<RangeValue>(); left && right)
+    return left->isStatic == right->isStatic && left->options == right->options &&
+           areIdentical(*left->start, *right->start) && areIdentical(*left->stop, *right->stop) &&
+           areIdentical(*left->step, *right->step);
+  if (const SliceValue *left = a.as<SliceValue>(), *right = b.as<SliceValue>(); left && right)
+    return areIdentical(*left->lower, *right->lower) && areIdentical(*left->upper, *right->upper) &&
+           areIdentical(*left->step, *right->step);
   return areEqual(a, b);
 }
 
@@ -183,16 +240,30 @@ static StaticResult integerShift(llvm::StringRef op, const APSInt &a, const APSI
   return narrowed(a.extend(a.getBitWidth() + unsigned(count)).shl(unsigned(count)));
 }
 
+static StaticResult floatPower(double base, double exponent);
+static constexpr llvm::StringLiteral kTooLargeForFloat = "an integer is too large for a float";
+
+/// Whether an integer is a double without rounding.
+static bool isExactDouble(const Value &integer) {
+  APSInt number = toInteger(integer);
+  return number.getSignificantBits() <= 54; // with the sign
+}
+
+/// Whether Python converts a number to a float, which it refuses beyond the largest one.
+static bool isFiniteDouble(const Value &number) {
+  return !number.isInteger() || std::isfinite(toDouble(number));
+}
+
 static StaticResult integerPower(const APSInt &base, const APSInt &exponent) {
   if (exponent.isNegative()) {
-    if (base.isZero())
-      return std::string("zero to a negative power");
-    return Value{std::pow(toDouble({base}), toDouble({exponent}))};
+    if (!isExactDouble({base}) || !isExactDouble({exponent}))
+      return std::string(kTooLargeForFloat);
+    return floatPower(toDouble({base}), toDouble({exponent}));
   }
   APInt result(kMaxIntBits + 64, 1);
   APInt factor = base.sextOrTrunc(kMaxIntBits + 64);
   bool isSmall = base.isZero() || base.isOne() || base.isAllOnes();
-  uint64_t count = isSmall ? exponent.getLimitedValue() % 2 + (exponent.isZero() ? 0 : 2)
+  uint64_t count = isSmall ? (exponent[0] ? 1 : 0) + (exponent.isZero() ? 0 : 2)
                            : exponent.getLimitedValue(kMaxIntBits + 1);
   for (uint64_t i = 0; i < count; ++i) {
     result *= factor;
@@ -222,6 +293,8 @@ static StaticResult integerBinary(llvm::StringRef op, const APSInt &left, const 
     return narrowed(a ^ b);
   if (right.isZero() && (op == "Div" || op == "FloorDiv" || op == "Mod"))
     return std::string("division by zero");
+  if (op == "Div" && (!isExactDouble({left}) || !isExactDouble({right})))
+    return std::string(kTooLargeForFloat); // the quotient of rounded numbers is not Python's
   if (op == "Div")
     return Value{toDouble({left}) / toDouble({right})};
   if (op != "FloorDiv" && op != "Mod")
@@ -230,11 +303,31 @@ static StaticResult integerBinary(llvm::StringRef op, const APSInt &left, const 
   return narrowed(op == "Mod" ? remainder : quotient);
 }
 
-static double floorMod(double a, double b) {
-  double remainder = std::fmod(a, b);
-  if (remainder == 0)
-    return std::copysign(0.0, b);
-  return (remainder < 0) != (b < 0) ? remainder + b : remainder;
+/// Quotient and remainder of floats. The quotient is that of an exact multiple, which a rounded
+/// division may miss by less than one half, so that it is rounded to the nearest integer.
+static std::pair<double, double> floorDivMod(double a, double b) {
+  double remainder = std::fmod(a, b), quotient = (a - remainder) / b;
+  if (remainder == 0) {
+    remainder = std::copysign(0.0, b);
+  } else if ((remainder < 0) != (b < 0)) {
+    remainder += b;
+    quotient -= 1;
+  }
+  if (quotient == 0)
+    return {std::copysign(0.0, a / b), remainder};
+  double whole = std::floor(quotient);
+  return {quotient - whole > 0.5 ? whole + 1 : whole, remainder};
+}
+
+static StaticResult floatPower(double base, double exponent) {
+  if (base < 0 && std::isfinite(exponent) && exponent != std::floor(exponent))
+    return std::string("a negative number to a fractional power");
+  if (base == 0 && exponent < 0)
+    return std::string("zero to a negative power");
+  double power = std::pow(base, exponent);
+  if (std::isinf(power) && std::isfinite(base) && std::isfinite(exponent))
+    return std::string("the result is too large for a float");
+  return Value{power};
 }
 
 static StaticResult floatBinary(llvm::StringRef op, double a, double b) {
@@ -249,16 +342,11 @@ static StaticResult floatBinary(llvm::StringRef op, double a, double b) {
   if (op == "Div")
     return Value{a / b};
   if (op == "FloorDiv")
-    return Value{std::floor((a - floorMod(a, b)) / b + 0.5)};
+    return Value{floorDivMod(a, b).first};
   if (op == "Mod")
-    return Value{floorMod(a, b)};
-  if (op == "Pow") {
-    if (a < 0 && std::isfinite(b) && b != std::floor(b))
-      return std::string("a negative number to a fractional power");
-    if (a == 0 && b < 0)
-      return std::string("zero to a negative power");
-    return Value{std::pow(a, b)};
-  }
+    return Value{floorDivMod(a, b).second};
+  if (op == "Pow")
+    return floatPower(a, b);
   return operandError(op, {a}, {b});
 }
 
@@ -314,6 +402,8 @@ StaticResult tw::staticBinary(llvm::StringRef op, const Value &a, const Value &b
   }
   if (a.isInteger() && b.isInteger())
     return integerBinary(op, toInteger(a), toInteger(b));
+  if (!isFiniteDouble(a) || !isFiniteDouble(b))
+    return std::string(kTooLargeForFloat);
   return floatBinary(op, toDouble(a), toDouble(b));
 }
 
@@ -336,14 +426,8 @@ StaticResult tw::staticUnary(llvm::StringRef op, const Value &a) {
 /// -1, 0, 1; nullopt when not ordered (NaN, or types without an order).
 static std::optional<int> order(const Value &a, const Value &b, bool &isComparable) {
   isComparable = true;
-  if (a.isInteger() && b.isInteger())
-    return APSInt::compareValues(toInteger(a), toInteger(b));
-  if (a.isNumber() && b.isNumber()) {
-    double left = toDouble(a), right = toDouble(b);
-    if (std::isnan(left) || std::isnan(right))
-      return std::nullopt;
-    return left < right ? -1 : left > right;
-  }
+  if (a.isNumber() && b.isNumber())
+    return orderOfNumbers(a, b);
   if (const std::string *left = a.as<std::string>(), *right = b.as<std::string>(); left && right)
     return left->compare(*right) < 0 ? -1 : left->compare(*right) > 0;
   if (const Tuple *left = a.as<Tuple>(), *right = b.as<Tuple>(); left && right) {

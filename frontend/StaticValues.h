@@ -23,6 +23,7 @@ struct Absent {
     OnePath,
     TwoTypes,
     LoopBody,
+    TwoConstexprs,
     Deleted,
     PartialReturn
   } reason = Reason::Never;
@@ -123,6 +124,8 @@ StaticResult staticBinary(llvm::StringRef op, const Value &a, const Value &b);
 StaticResult staticUnary(llvm::StringRef op, const Value &a);
 /// `op` is "Lt", "Eq", "Is", "In", ...
 StaticResult staticCompare(llvm::StringRef op, const Value &a, const Value &b);
+/// The characters of a text in UTF-8.
+std::vector<llvm::StringRef> charactersOf(llvm::StringRef text);
 /// The elements that iteration or unpacking yields; nullopt when the value cannot be iterated.
 std::optional<std::vector<Value>> elementsOf(const Value &value);
 /// Number of elements of a static range; nullopt when a bound is not a compile-time integer.

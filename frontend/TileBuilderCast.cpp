@@ -48,7 +48,9 @@ TileBuilder::Value TileBuilder::cast(TypedValue operand, DType dtype, bool isBit
 
 TileBuilder::Value TileBuilder::truth(TypedValue operand) {
   if (operand.dtype.isPointer)
-    return isNonzero(addresses(operand));
+    return pointerAsNumber("a pointer has no truth value; `pointer is not None` tells whether an "
+                           "argument is given",
+                           operand);
   return convert(operand, findDType("int1"));
 }
 
@@ -66,9 +68,9 @@ TileBuilder::Value TileBuilder::castPointer(TypedValue operand, DType dtype) {
     return isNonzero(addresses(operand));
   if (operand.dtype.isPointer && dtype.isInt() && dtype.bits() == 64)
     return typed(addresses(operand).value, dtype);
-  return operandError(OperandCode::InvalidCast,
-                      "cannot cast " + operand.dtype.str() + " to " + dtype.str(),
-                      "pointers convert to and from int64 and other pointers", operand);
+  return operandError(
+      OperandCode::InvalidCast, "cannot cast " + operand.dtype.str() + " to " + dtype.str(),
+      operand.dtype.isPointer ? kPointerHint : "pointers are made from integers only", operand);
 }
 
 TileBuilder::Value TileBuilder::bitcast(TypedValue operand, DType dtype) {

@@ -34,7 +34,10 @@ std::optional<OperandError> TileBuilder::assume(TypedValue condition) {
     return operandError(OperandCode::NeedsScalar, "assume takes a scalar condition",
                         "reduce the tile first, or use tw.multiple_of and its kind for tiles",
                         condition);
-  tile::AssumeOp::create(builder, loc, truth(condition)->value);
+  Value holds = truth(condition);
+  if (!holds)
+    return holds.error();
+  tile::AssumeOp::create(builder, loc, holds->value);
   return std::nullopt;
 }
 
@@ -58,6 +61,8 @@ std::optional<OperandError> TileBuilder::deviceAssert(TypedValue condition, llvm
     return operandError(OperandCode::MaskType, "a mask is int1, this is " + mask->str(),
                         "compare to make a mask, as in offsets < n", *mask, 2);
   Value checked = truth(condition);
+  if (!checked)
+    return checked.error();
   if (!mask) {
     tile::AssertOp::create(builder, loc, checked->value, mlir::Value(), message);
     return std::nullopt;

@@ -42,7 +42,8 @@ TileBuilder::Value TileBuilder::pointerBinary(BinaryOperator op, TypedValue lhs,
                         "`" + symbolOf(op).str() + "` is not defined on " + lhs.dtype.str() +
                             " and " + rhs.dtype.str(),
                         "a pointer takes integer offsets: pointer + int, int + pointer, pointer - "
-                        "int; other arithmetic on addresses goes through .to(tw.int64)",
+                        "int. " +
+                            std::string(kPointerHint),
                         {lhs, rhs});
   OrError<llvm::SmallVector<int64_t>> shape = commonShape({lhs, rhs});
   if (!shape)
@@ -170,12 +171,13 @@ static arith::CmpIPredicate intPredicate(Comparison op, bool isSigned) {
 
 TileBuilder::Value TileBuilder::compare(Comparison op, TypedValue lhs, TypedValue rhs) {
   if (lhs.dtype.isPointer || rhs.dtype.isPointer) {
-    if (lhs.dtype.isFloat() || rhs.dtype.isFloat())
-      return operandError(OperandCode::PointerArithmetic, "a pointer is compared with a float",
-                          "compare pointers with pointers or integers", {lhs, rhs});
-    DType uint64 = findDType("uint64");
-    lhs = lhs.dtype.isPointer ? addresses(lhs) : convert(lhs, uint64);
-    rhs = rhs.dtype.isPointer ? addresses(rhs) : convert(rhs, uint64);
+    if (lhs.dtype != rhs.dtype)
+      return pointerAsNumber(lhs.dtype.isPointer && rhs.dtype.isPointer
+                                 ? "pointers to different types are compared"
+                                 : "a pointer is compared with a number",
+                             {lhs, rhs});
+    lhs = addresses(lhs);
+    rhs = addresses(rhs);
   }
   Pair operands = promote(lhs, rhs);
   if (!operands)
@@ -192,12 +194,14 @@ TileBuilder::Value TileBuilder::compare(Comparison op, TypedValue lhs, TypedValu
 TileBuilder::Value TileBuilder::unary(UnaryOperator op, TypedValue operand) {
   if (op == UnaryOperator::Not) {
     Value condition = truth(operand);
+    if (!condition)
+      return condition.error();
     return typed(create<arith::XOrIOp>(condition->value, allOnesLike(*condition)),
                  condition->dtype);
   }
   if (operand.dtype.isPointer)
     return operandError(OperandCode::PointerArithmetic, "this operator is not defined on pointers",
-                        "cast the pointer with .to(tw.int64)", operand);
+                        kPointerHint, operand);
   if (op == UnaryOperator::UAdd)
     return operand;
   if (op == UnaryOperator::USub) {
@@ -219,6 +223,8 @@ TileBuilder::Value TileBuilder::logical(bool isAnd, TypedValue lhs, TypedValue r
   if (!operands)
     return operands.error();
   Value left = truth(operands->first), right = truth(operands->second);
+  if (!left || !right)
+    return left ? right.error() : left.error();
   mlir::Value result = isAnd ? create<arith::AndIOp>(left->value, right->value)
                              : create<arith::OrIOp>(left->value, right->value);
   return typed(result, left->dtype);
@@ -253,7 +259,10 @@ TileBuilder::Value TileBuilder::where(TypedValue condition, TypedValue lhs, Type
     }
     std::tie(lhs, rhs) = *operands;
   }
-  mlir::Value mask = growTo(*truth(condition), *shape).value;
+  Value chosen = truth(condition);
+  if (!chosen)
+    return chosen.error();
+  mlir::Value mask = growTo(*chosen, *shape).value;
   return typed(create<arith::SelectOp>(mask, growTo(lhs, *shape).value, growTo(rhs, *shape).value),
                lhs.dtype);
 }

@@ -17,7 +17,9 @@ static std::optional<OperandError> checkAccess(const TypedValue &pointer,
                         "pass the tensor itself and add offsets to it", pointer);
   if (mask && !mask->dtype.isBool())
     return operandError(OperandCode::MaskType, "a mask is int1, this is " + mask->str(),
-                        "compare to make a mask, as in offsets < n", *mask, positions[1]);
+                        mask->dtype.isPointer ? kPointerHint
+                                              : "compare to make a mask, as in offsets < n",
+                        *mask, positions[1]);
   bool hasTile = (value && value->isTile()) || (mask && mask->isTile());
   if (pointer.isTile() || !hasTile)
     return std::nullopt;
@@ -52,8 +54,8 @@ OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
   DType element = pointer.dtype.pointee();
   if (value && value->dtype.isPointer)
     return operandError(OperandCode::InvalidCast,
-                        "a pointer cannot become an element of type " + element.str(),
-                        "cast it with .to(tw.int64)", *value, positions[0]);
+                        "a pointer cannot become an element of type " + element.str(), kPointerHint,
+                        *value, positions[0]);
   Access access{growTo(pointer, *shape), element, std::nullopt, std::nullopt};
   if (value) {
     value = convert(*value, element);

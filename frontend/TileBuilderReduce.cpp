@@ -1,6 +1,7 @@
 // Reductions, scans and matrix products.
 #include "frontend/Operands.h"
 #include "frontend/TileBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;
@@ -26,6 +27,28 @@ static OperandError wrongCombineResult(std::string message) {
   return operandError(OperandCode::CombineResult, std::move(message),
                       "the combining function returns one scalar per source, of the source's type; "
                       "cast with .to(...)");
+}
+
+/// Combining functions are computed on scalars, in any order and any number of times.
+static std::optional<OperandError> checkCombine(mlir::Region &region) {
+  std::optional<OperandError> error;
+  auto refuse = [&](const char *what, const char *hint) {
+    error = operandError(OperandCode::CombineBody, what, hint);
+    return mlir::WalkResult::interrupt();
+  };
+  region.walk([&](mlir::Operation *op) {
+    auto isTensor = [](mlir::Type type) { return llvm::isa<mlir::RankedTensorType>(type); };
+    if (llvm::any_of(op->getOperandTypes(), isTensor) ||
+        llvm::any_of(op->getResultTypes(), isTensor))
+      return refuse("the combining function computes with tiles",
+                    "compute them before the reduction: a combining function takes and returns "
+                    "scalars");
+    if (!mlir::isMemoryEffectFree(op))
+      return refuse("the combining function has an effect on memory or output",
+                    "combine values only, and do the rest before or after the reduction");
+    return mlir::WalkResult::advance();
+  });
+  return error;
 }
 
 std::optional<OperandError> TileBuilder::fillCombine(mlir::Region &region,
@@ -59,7 +82,7 @@ std::optional<OperandError> TileBuilder::fillCombine(mlir::Region &region,
     yielded.push_back(givesWay ? convert(result, source.dtype).value : result.value);
   }
   tile::YieldOp::create(builder, loc, yielded);
-  return std::nullopt;
+  return checkCombine(region);
 }
 
 TileBuilder::Values TileBuilder::reduce(std::vector<TypedValue> sources, int64_t axis,

@@ -38,6 +38,11 @@ TileBuilder::Value TileBuilder::full(llvm::ArrayRef<int64_t> shape, TypedValue s
                         "use broadcast_to to repeat a tile", scalar, 1);
   if (std::optional<OperandError> error = checkTileShape(shape))
     return *error;
+  if (scalar.dtype.isPointer && !dtype.isPointer) {
+    OperandError error = pointerAsNumber("full fills a tile with a number, not a pointer", {});
+    error.labels.push_back({1, "this is " + scalar.str()});
+    return error;
+  }
   Value element = cast(scalar, dtype, /*bitcast=*/false, /*rounding=*/"");
   if (!element) {
     for (auto &label : element.error().labels)

@@ -71,15 +71,19 @@ static std::string tupleText(const TupleContents &tuple) {
   return text + (tuple.items.size() == 1 && tuple.fields.empty() ? ",)" : ")");
 }
 
+/// As Python writes a text of ASCII characters; for others see Emitter::textOf.
 static std::string quoted(llvm::StringRef text) {
-  std::string result = "'";
+  char quote = text.contains('\'') && !text.contains('"') ? '"' : '\'';
+  std::string result(1, quote);
   for (char c : text) {
-    if (c == '\n')
-      result += "\\n";
+    if (c == '\n' || c == '\t' || c == '\r')
+      result += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+    else if (c == quote || c == '\\')
+      result += {'\\', c};
     else
-      result += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string{c};
+      result += c;
   }
-  return result + "'";
+  return result + quote;
 }
 
 std::string tw::toText(const Value &value, bool isRepr) {

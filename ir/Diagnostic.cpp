@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Unicode.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <optional>
@@ -24,6 +25,23 @@ static std::optional<std::string> findLine(const std::vector<SourceText> &source
   return std::nullopt;
 }
 
+/// The characters of a line in UTF-8: the bytes after a first one are 10xxxxxx.
+static std::vector<llvm::StringRef> charactersOf(llvm::StringRef line) {
+  std::vector<llvm::StringRef> characters;
+  for (size_t begin = 0, end; begin < line.size(); begin = end) {
+    for (end = begin + 1; end < line.size() && (line[end] & 0xC0) == 0x80;)
+      ++end;
+    characters.push_back(line.slice(begin, end));
+  }
+  return characters;
+}
+
+/// Columns of a terminal that a character takes: two for most of East Asia, none for accents.
+static int widthOf(llvm::StringRef character) {
+  int width = llvm::sys::unicode::columnWidthUTF8(character);
+  return width < 0 ? 1 : width;
+}
+
 /// Quotes the label's first line with carets under its span.
 static void renderLabel(llvm::raw_ostream &os, const SourceLabel &label, bool isPrimary,
                         unsigned margin, const std::vector<SourceText> &sources) {
@@ -34,12 +52,19 @@ static void renderLabel(llvm::raw_ostream &os, const SourceLabel &label, bool is
       os << std::string(margin, ' ') << " = " << label.text << "\n";
     return;
   }
-  int lastColumn = span.endLine == span.line ? span.endColumn : int(line->size()) + 1;
-  int width = std::max(1, lastColumn - span.column);
+  std::vector<llvm::StringRef> characters = charactersOf(*line);
+  size_t first = std::min<size_t>(std::max(0, span.column - 1), characters.size());
+  size_t end = span.endLine == span.line ? std::max(0, span.endColumn - 1) : characters.size();
+  int width = 0;
+  for (size_t i = first; i < std::min(end, characters.size()); ++i)
+    width += widthOf(characters[i]);
+  std::string indent;
+  for (llvm::StringRef character : llvm::ArrayRef(characters).take_front(first))
+    indent += character == "\t" ? "\t" : std::string(widthOf(character), ' ');
   std::string number = std::to_string(span.line);
   os << std::string(margin - number.size(), ' ') << number << " | " << *line << "\n";
-  os << std::string(margin, ' ') << " | " << std::string(std::max(0, span.column - 1), ' ')
-     << std::string(width, isPrimary ? '^' : '-');
+  os << std::string(margin, ' ') << " | " << indent
+     << std::string(std::max(1, width), isPrimary ? '^' : '-');
   os << (label.text.empty() ? "" : " " + label.text) << "\n";
 }
 

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/analysis/LoopStep.h"
 
 using namespace mlir;
 using namespace tw;
@@ -132,8 +133,9 @@ bool TilePlan::isOvertakenByWrite(Operation *load) {
     for (Operation *op = load->getNextNode(); op && op != ancestor; op = op->getNextNode())
       if (containsAliasingWrite(op, pointer))
         return true;
+    // Elements that share an address are read before any of them is written.
     bool isInPlace = site == ancestor && isa<StoreOp>(site) && site->getOperand(0) == pointer &&
-                     readsOnlyOwnElement(site, load->getResult(0), *this);
+                     readsOnlyOwnElement(site, load->getResult(0), *this) && areDistinct(pointer);
     if (!isInPlace && containsAliasingWrite(ancestor, pointer))
       return true;
   }

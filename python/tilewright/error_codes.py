@@ -185,6 +185,13 @@ PAGES: dict[str, Page] = {
         "",
         "Please report it; programs that use the C++ interface check their ArgumentSpec list.",
     ),
+    "TW0125": Page(
+        "an effect inside of a combining function",
+        "The function that a reduction or scan combines elements with prints, checks or accesses "
+        "memory. It is computed in any order and any number of times.",
+        "tw.reduce(x, 0, add_and_print)",
+        "Do it before or after the reduction.",
+    ),
     "TW0190": Page(
         "a malformed kernel source buffer",
         "The buffer given to the compiler is not what frontend/README.md describes. The "
@@ -332,6 +339,22 @@ PAGES: dict[str, Page] = {
         "dimension.",
         "tw.multiple_of(x, (16, 16))   # x is 1-D",
         "Give one number for each dimension.",
+    ),
+    "TW0222": Page(
+        "a pointer where a number is needed",
+        "A pointer is compared with a number, or stands where a condition or a number is needed. "
+        "An array argument is the address of its elements, and so is a 0-d tensor. Pointers of "
+        "one type can be compared with each other, and with None by `is`.",
+        "n = torch.tensor(5); kernel[grid](x, n)   # if i < n:",
+        "Pass the number (n.item()), or load it: tw.load(n). Ask `bias is not None` for an "
+        "optional argument. p.to(tw.int64) is the address as a number.",
+    ),
+    "TW0223": Page(
+        "what a combining function may not do",
+        "The function that a reduction or scan combines elements with makes tiles or has an "
+        "effect. It takes and returns scalars, in any order and any number of times.",
+        "tw.reduce(x, 0, lambda a, b: a + tw.sum(tw.arange(0, 8)))",
+        "Compute tiles before the reduction, and store or print after it.",
     ),
     "TW0230": Page(
         "an array is described by values of the wrong kind",

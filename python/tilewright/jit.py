@@ -10,7 +10,13 @@ from typing import Any, NoReturn, overload
 
 from . import hooks, knobs
 from .arguments import ArgumentProblem, Facts, parse_facts, read_constant
-from .capture import SourceNotFound, ValueNotCaptured, capture, keep_imported_text
+from .capture import (
+    SourceNotFound,
+    SourceTooDeep,
+    ValueNotCaptured,
+    capture,
+    keep_imported_text,
+)
 from .compile import CompiledKernel, Options, Request, Source, compile_request
 from .devices import check_device, chosen_device, current_device, device_of_launch
 from .errors import CompileError, LaunchError
@@ -237,6 +243,8 @@ class JITFunction(Inspection, KernelInterface):
             raise CompileError(str(error), code="TW0412") from None
         except ValueNotCaptured as error:
             raise CompileError(str(error), code="TW0450") from None
+        except SourceTooDeep as error:
+            raise _too_deep(error) from None
         source = self._sources.get(id(captured))
         if source is None:
             # A capture that is out of date is never asked for again.
@@ -390,3 +398,15 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)
+
+
+def _too_deep(error: SourceTooDeep) -> CompileError:
+    message = "expressions and blocks of a kernel are nested too deeply"
+    hint = "use names for parts of the expression"
+    lines = [
+        f"error[TW0121]: {message}",
+        f"  --> {error.file}:{error.line}",
+        f"  {error.line} | {error.text[:96]}",
+        f"  = hint: {hint}",
+    ]
+    return CompileError(message, code="TW0121", hint=hint, rendered="\n".join(lines))

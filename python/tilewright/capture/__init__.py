@@ -7,7 +7,13 @@ A jit function is any object with `__tilewright_jit__ = True` and the plain func
 """
 
 from .serialize import Capture, Dependency, capture
-from .source import FunctionSource, SourceNotFound, find_source, keep_imported_text
+from .source import (
+    FunctionSource,
+    SourceNotFound,
+    SourceTooDeep,
+    find_source,
+    keep_imported_text,
+)
 from .values import ValueNotCaptured, decode_value, encode_value, is_jit, plain_function
 
 __all__ = [
@@ -15,6 +21,7 @@ __all__ = [
     "Dependency",
     "FunctionSource",
     "SourceNotFound",
+    "SourceTooDeep",
     "ValueNotCaptured",
     "capture",
     "decode_value",

@@ -64,7 +64,7 @@ def _codes_in(text: str, wanted: types.CodeType) -> list[types.CodeType]:
     try:
         flags = wanted.co_flags & _FEATURES
         todo = [compile(text, wanted.co_filename, "exec", flags, dont_inherit=True)]
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     codes: list[types.CodeType] = []
     while todo:

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from .nodes import chain_links
 from .source import FunctionNode
 
 Scope = frozenset[str]
@@ -53,9 +54,29 @@ def _visit(node: ast.AST, scopes: tuple[Scope, ...], found: FreeNames) -> None:
             _visit(child, scopes, found)
         values = [*node.args, *(keyword.value for keyword in node.keywords)]
         found.arguments.update(chain for chain in map(_chain_of, values) if chain)
+    elif isinstance(node, (ast.BinOp, ast.If)):
+        _visit_links(node, scopes, found)
     else:
         for child in ast.iter_child_nodes(node):
             _visit(child, scopes, found)
+
+
+def _visit_links(
+    node: ast.BinOp | ast.If, scopes: tuple[Scope, ...], found: FreeNames
+) -> None:
+    """A sum of many terms or an `if` of many `elif`s, which nest as deeply as they are long."""
+    links, end = chain_links(node)
+    if isinstance(node, ast.BinOp):
+        for child in end:
+            _visit(child, scopes, found)
+        for link in reversed(links):
+            _visit(link.right, scopes, found)  # type: ignore[union-attr]
+        return
+    for link in links:
+        for child in (link.test, *link.body):  # type: ignore[union-attr]
+            _visit(child, scopes, found)
+    for child in end:
+        _visit(child, scopes, found)
 
 
 def _visit_chain(

@@ -14,7 +14,7 @@ from . import kept, values
 from .digests import digest_texts
 from .names import Chain, find_free_names
 from .nodes import encode_function_node
-from .source import FunctionSource, Place, find_place, find_source, read_source
+from .source import FunctionSource, Place, SourceTooDeep, find_place, find_source, read_source
 
 # By identity: code objects of equal functions on equal lines of different files compare equal.
 _records: dict[int, tuple[weakref.ref[types.CodeType], FunctionRecord]] = {}
@@ -93,8 +93,11 @@ def _find_record(function: types.FunctionType) -> FunctionRecord:
 
 
 def _make_record(place: Place, name: str, source: FunctionSource) -> FunctionRecord:
-    shared, tree = _shared_text(source, name)
-    free = find_free_names(source.node)
+    try:
+        shared, tree = _shared_text(source, name)
+        free = find_free_names(source.node)
+    except RecursionError:
+        raise SourceTooDeep(source) from None
     facts = SourceFacts(
         meaning=digest_texts(name, _SPAN.sub("", tree)),
         exact=digest_texts(shared),

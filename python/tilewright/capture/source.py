@@ -19,6 +19,17 @@ class SourceNotFound(Exception):
     """The source text of a function is not available; the message says how to make it so."""
 
 
+class SourceTooDeep(Exception):
+    """A function's expressions or statements are nested too deeply to be read."""
+
+    def __init__(self, source: FunctionSource, node: ast.AST | None = None) -> None:
+        self.line = getattr(node, "lineno", source.line)
+        index = self.line - source.line
+        self.text = source.lines[index].rstrip("\n") if 0 <= index < len(source.lines) else ""
+        self.file = source.file
+        super().__init__(f"{source.file}:{self.line}: this is nested too deeply")
+
+
 @dataclass(frozen=True)
 class FunctionSource:
     """A function's snippet. Line numbers of `node` are the file's own, from 1."""

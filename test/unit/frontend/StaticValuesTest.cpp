@@ -36,6 +36,28 @@ TEST(StaticValues, IntegerDivisionRoundsDown) {
   EXPECT_EQ(binary("Mod", makeInt(1), makeInt(0)), "error: division by zero");
 }
 
+TEST(StaticValues, QuotientsOfFloatsAreThoseOfExactMultiples) {
+  EXPECT_EQ(binary("FloorDiv", {4503599627370497.0}, {1.0}), "4503599627370497.0");
+  EXPECT_EQ(binary("FloorDiv", {-1.0}, {HUGE_VAL}), "-1.0");
+  EXPECT_EQ(binary("Mod", {-1.0}, {HUGE_VAL}), "inf");
+  EXPECT_EQ(binary("FloorDiv", {-0.0}, {3.0}), "-0.0");
+  EXPECT_EQ(binary("Mod", {6.0}, {-3.0}), "-0.0");
+  EXPECT_EQ(binary("FloorDiv", {1.0}, {0.1}), "9.0");
+}
+
+TEST(StaticValues, LargeIntegersAreComparedExactly) {
+  Value large = makeInt((1ll << 53) + 1);
+  EXPECT_EQ(compare("Eq", large, {0x1p53}), "False");
+  EXPECT_EQ(compare("Gt", large, {0x1p53}), "True");
+  EXPECT_EQ(compare("Lt", {HUGE_VAL}, large), "False");
+  EXPECT_EQ(compare("GtE", makeInt(0), {-0.0}), "True");
+  EXPECT_EQ(compare("Eq", makeInt(1), {std::nan("")}), "False");
+}
+
+TEST(StaticValues, CharactersAreNotBytes) {
+  EXPECT_EQ(elementsOf({std::string("a\u00e9\u65e5")})->size(), 3u);
+}
+
 TEST(StaticValues, UnknownOperatorsOnZeroAreErrors) {
   EXPECT_EQ(binary("MatMult", makeInt(1), makeInt(0)),
             "error: operator MatMult does not take int and int");
