@@ -46,7 +46,8 @@ PAGES: dict[str, Page] = {
     "TW0104": Page(
         "a run-time value where a constexpr is needed",
         "Shapes, axes, dtypes, options and the bounds of tw.arange and tw.static_range "
-        "must be known when the kernel is compiled.",
+        "must be known when the kernel is compiled, and so must the values that texts "
+        "(f-strings) and calls of Python's functions are made of.",
         "tw.arange(0, n)         # n is an ordinary parameter",
         "Make it a parameter of type tw.constexpr, or compute with a constant tile extent "
         "and a mask.",
@@ -89,9 +90,9 @@ PAGES: dict[str, Page] = {
     "TW0110": Page(
         "a recursive call",
         "Functions are compiled into their callers, so that a function cannot call itself, "
-        "directly or through others.",
+        "directly or through others, unless a condition known at compile time ends it.",
         "@tw.jit\ndef fact(n):\n    return n * fact(n - 1)",
-        "Use a loop.",
+        "Use a loop, or count down a tw.constexpr parameter.",
     ),
     "TW0111": Page(
         "a Python construct that kernels cannot use",

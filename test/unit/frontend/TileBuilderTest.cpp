@@ -136,12 +136,21 @@ TEST_F(TileBuilderTest, ComparisonsGiveInt1) {
     EXPECT_TRUE(contains(predicate)) << predicate;
 }
 
-TEST_F(TileBuilderTest, PointersCompareAsAddresses) {
+TEST_F(TileBuilderTest, PointersOfOneTypeCompareAsAddresses) {
   TypedValue pointer = value("*fp32", {8});
-  EXPECT_EQ(result(tiles.compare(Comparison::Eq, pointer, value("*i8"))), "arith.cmpi int1[8]");
-  EXPECT_EQ(result(tiles.compare(Comparison::NotEq, pointer, literal(0))), "arith.cmpi int1[8]");
-  EXPECT_EQ(result(tiles.compare(Comparison::Eq, pointer, tiles.floatLiteral(0))), "TW0202");
+  EXPECT_EQ(result(tiles.compare(Comparison::Eq, pointer, value("*fp32"))), "arith.cmpi int1[8]");
   EXPECT_TRUE(contains("tile.ptr_to_int"));
+  EXPECT_EQ(result(tiles.compare(Comparison::Eq, pointer, value("*i8"))), "TW0222");
+  EXPECT_EQ(result(tiles.compare(Comparison::NotEq, pointer, literal(0))), "TW0222");
+  EXPECT_EQ(result(tiles.compare(Comparison::Eq, pointer, tiles.floatLiteral(0))), "TW0222");
+}
+
+TEST_F(TileBuilderTest, PointersHaveNoTruthValue) {
+  TypedValue pointer = value("*fp32"), flag = value("i1");
+  EXPECT_EQ(result(tiles.truth(pointer)), "TW0222");
+  EXPECT_EQ(result(tiles.unary(UnaryOperator::Not, pointer)), "TW0222");
+  EXPECT_EQ(result(tiles.logicalAnd(flag, pointer)), "TW0222");
+  EXPECT_EQ(result(tiles.where(pointer, literal(1), literal(2))), "TW0222");
 }
 
 TEST_F(TileBuilderTest, UnaryOperators) {
