@@ -1,5 +1,6 @@
 // From a Tile IR module to an artifact of one target.
 #include "backend/Compiler.h"
+#include "backend/ContainCrash.h"
 #include "backend/EmitLlvm.h"
 #include "backend/PassRun.h"
 #include "backend/Reproducer.h"
@@ -94,6 +95,7 @@ static std::vector<ArtifactParameter> describeParameters(mlir::func::FuncOp func
       parameter.name = name.str();
     parameter.type = signatureType(argument.getType());
     parameter.isStored = isStoredThrough(argument);
+    parameter.isLoaded = isLoadedThrough(argument);
     parameter.sourceIndex = argument.getArgNumber();
     parameters.push_back(std::move(parameter));
   }
@@ -126,6 +128,10 @@ static bool makeCode(mlir::ModuleOp lowered, const StageRun &run, const StageRun
                      Artifact &artifact, std::vector<Diagnostic> &diagnostics) {
   std::string error;
   if (!compileCode(lowered, run, artifact, diagnostics, error)) {
+    if (wasInterrupted()) {
+      diagnostics.push_back(interruptedDiagnostic());
+      return false;
+    }
     if (hasError(diagnostics))
       return false; // a fault of the kernel's, which the target has reported
     std::vector<Diagnostic> reported = {internalError(std::move(error))};

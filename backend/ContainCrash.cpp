@@ -1,5 +1,6 @@
 // Runs LLVM code so that its fatal errors and crashes come back as a message.
 #include "backend/ContainCrash.h"
+#include "runtime/Interrupts.h"
 #include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <mutex>
@@ -50,9 +51,35 @@ static void disableRecovery() {
   }
 }
 
+namespace {
+struct ThreadInterrupts {
+  InterruptClock clock;
+  bool isStopped = false;
+};
+} // namespace
+
+static ThreadInterrupts &threadInterrupts() {
+  static thread_local ThreadInterrupts interrupts;
+  return interrupts;
+}
+
+bool tw::wasInterrupted() { return threadInterrupts().isStopped; }
+
+bool tw::givesUp() {
+  ThreadInterrupts &interrupts = threadInterrupts();
+  return interrupts.isStopped = interrupts.isStopped || interrupts.clock.ask();
+}
+
+void tw::stopIfInterrupted() {
+  llvm::CrashRecoveryContext *context = llvm::CrashRecoveryContext::GetCurrent();
+  if (context && givesUp())
+    context->HandleExit(1);
+}
+
 bool tw::containCrash(llvm::function_ref<void()> action, std::string &error) {
   enableRecovery();
   fatalMessage()[0] = 0;
+  threadInterrupts().isStopped = false;
   llvm::CrashRecoveryContext context;
   bool finished = context.RunSafely(action);
   if (!finished) {

@@ -146,7 +146,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::FunctionAnalysisManager functionAnalyses;
   llvm::CGSCCAnalysisManager callAnalyses;
   llvm::ModuleAnalysisManager moduleAnalyses;
-  llvm::PassBuilder builder(&machine, tuning);
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerBeforeNonSkippedPassCallback(
+      [](llvm::StringRef, llvm::Any) { stopIfInterrupted(); });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
   builder.registerModuleAnalyses(moduleAnalyses);
   builder.registerCGSCCAnalyses(callAnalyses);
   builder.registerFunctionAnalyses(functionAnalyses);
@@ -251,20 +254,22 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
-/// Leaves "straight line strength reduction" out of the code generators that have it. In LLVM 22
-/// its time is quadratic in the number of addresses (25 s for 1,600 loads), and the machine code of
-/// every kernel of the benchmark is the same without it: assemblers do it themselves, and
+/// Asked before many of the passes of code generation, which may be ended there. And leaves
+/// "straight line strength reduction" out of the code generators that have it. In LLVM 22 its time
+/// is quadratic in the number of addresses (25 s for 1,600 loads), and the machine code of every
+/// kernel of the benchmark is the same without it: assemblers do it themselves, and
 /// sinkConstantOffsets does what matters before.
-struct StrengthReductionGate : llvm::OptPassGate {
+struct CodegenGate : llvm::OptPassGate {
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef passName, llvm::StringRef) const override {
+    stopIfInterrupted();
     return passName != "slsr";
   }
 };
 
 /// Everything that LLVM works on, on the heap: after a crash it is leaked as a whole.
 struct Emission {
-  StrengthReductionGate gate;
+  CodegenGate gate;
   llvm::LLVMContext context;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::Module> module;

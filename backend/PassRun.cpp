@@ -4,6 +4,7 @@
 #include "backend/Compiler.h"
 #include "backend/ContainCrash.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassInstrumentation.h"
 
 using namespace tw;
 
@@ -17,6 +18,14 @@ Diagnostic tw::internalError(std::string message) {
   diagnostic.code = "TW0901";
   diagnostic.message = std::move(message);
   diagnostic.hint = kReproduceHint.str();
+  return diagnostic;
+}
+
+Diagnostic tw::interruptedDiagnostic() {
+  Diagnostic diagnostic;
+  diagnostic.kind = DiagnosticKind::Device;
+  diagnostic.code = "TW0640";
+  diagnostic.message = "the compilation was interrupted";
   return diagnostic;
 }
 
@@ -130,6 +139,13 @@ private:
 };
 } // namespace
 
+namespace {
+/// Ends the passes between two of them when nobody waits for the result any longer.
+struct InterruptPasses : mlir::PassInstrumentation {
+  void runBeforePass(mlir::Pass *, mlir::Operation *) override { stopIfInterrupted(); }
+};
+} // namespace
+
 /// Whether a diagnostic is for a kernel's author. A remark or warning without a code is MLIR's.
 static bool isWanted(mlir::Diagnostic &diagnostic, const PassRunOptions &options) {
   if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
@@ -157,6 +173,7 @@ bool tw::runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
   bool succeeded = false;
   std::string crash;
   size_t numBefore = diagnostics.size();
+  pm.addInstrumentation(std::make_unique<InterruptPasses>());
   PassChoice choice(module.getContext(), options);
   auto run = [&] {
     mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic &diagnostic) {
@@ -168,7 +185,8 @@ bool tw::runPasses(mlir::PassManager &pm, mlir::ModuleOp module,
   };
   if (!containCrash(run, crash)) {
     abandonThreadContext();
-    diagnostics.push_back(internalError("a pass crashed: " + crash));
+    diagnostics.push_back(wasInterrupted() ? interruptedDiagnostic()
+                                           : internalError("a pass crashed: " + crash));
     return false;
   }
   if (!succeeded &&

@@ -29,6 +29,8 @@ void collectReports(mlir::MLIRContext &context, bool collectsRemarks,
 
 /// A report of a fault of the compiler itself.
 Diagnostic internalError(std::string message);
+/// What a compilation that was given up reports (Ctrl-C).
+Diagnostic interruptedDiagnostic();
 
 /// True when one of them is an error.
 bool hasError(const std::vector<Diagnostic> &diagnostics);

@@ -73,7 +73,7 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
     };
   std::vector<Diagnostic> reported;
   bool succeeded = runPasses(pm, module, reported, options);
-  if (!succeeded) {
+  if (!succeeded && !wasInterrupted()) {
     FaultScene scene{run.target, run.options, run.debug, kernel};
     std::string input, crash; // a crash may have left the context in any state
     containCrash([&] { input = printModule(*before, /*withLocations=*/true); }, crash);

@@ -1,4 +1,4 @@
-// Finds which pointer parameters a kernel writes through.
+// Finds which pointer parameters a kernel writes and reads through.
 #include "backend/StoredParameters.h"
 #include "ir/tile/Box.h"
 #include "llvm/ADT/SetVector.h"
@@ -17,6 +17,17 @@ static Value writtenPointer(Operation *op) {
   if (isa<tile::DescriptorStoreOp, tile::DescriptorAtomicOp>(op))
     return tile::boxOf(op)->base;
   return nullptr;
+}
+
+/// The operand through which `op` reads memory, or null.
+static Value readPointer(Operation *op) {
+  if (auto load = dyn_cast<tile::LoadOp>(op))
+    return load.getPtr();
+  if (isa<tile::StoreOp, tile::DescriptorStoreOp>(op))
+    return nullptr;
+  if (auto box = tile::boxOf(op))
+    return box->base;
+  return writtenPointer(op); // atomics
 }
 
 /// Whether what `user` yields can no longer be an address derived from `value`, an operand of it.
@@ -44,14 +55,15 @@ static void addForwarded(Operation *op, Type type, llvm::SetVector<Value> &deriv
       addAll(block.getArguments());
 }
 
-bool tw::isStoredThrough(Value pointer) {
+/// Whether an operation uses an address derived from `pointer`, as `usedPointer` names it.
+static bool isUsedThrough(Value pointer, Value (*usedPointer)(Operation *)) {
   llvm::SetVector<Value> derived;
   derived.insert(pointer);
   for (size_t i = 0; i < derived.size(); ++i) {
     Value value = derived[i];
     for (Operation *user : value.getUsers()) {
       auto assembly = dyn_cast<tile::InlineAsmOp>(user);
-      if (writtenPointer(user) == value || (assembly && !assembly.getIsPure()))
+      if (usedPointer(user) == value || (assembly && !assembly.getIsPure()))
         return true;
       if (endsAddress(user, value))
         continue;
@@ -65,3 +77,7 @@ bool tw::isStoredThrough(Value pointer) {
   }
   return false;
 }
+
+bool tw::isStoredThrough(Value pointer) { return isUsedThrough(pointer, writtenPointer); }
+
+bool tw::isLoadedThrough(Value pointer) { return isUsedThrough(pointer, readPointer); }

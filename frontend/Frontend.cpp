@@ -1,6 +1,7 @@
 // From a kernel source buffer to a verified Tile IR module.
 #include "frontend/Frontend.h"
 #include "frontend/KernelSignature.h"
+#include "frontend/WideOffsets.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -31,6 +32,7 @@ static LogicalResult emitKernel(Emitter &emitter, mlir::ModuleOp module,
   if (failed(returned))
     return failure();
   mlir::func::ReturnOp::create(emitter.builder, emitter.location());
+  widenOffsets(*function);
   return mlir::success();
 }
 

@@ -22,11 +22,13 @@ struct KernelArgument {
   bool isNonNegative = false; // Scalar: argument attribute tile.non_negative
   bool isStreaming = false;   // Pointer: argument attribute tile.streaming
   bool isDisjoint = false;    // Pointer: argument attribute tile.disjoint
+  bool isLarge = false;       // Pointer: offsets from it are computed in 64 bits
 };
 
 struct FrontendOptions {
   bool debug = false; // compile device_assert
   int numWarps = 4, numStages = 3;
+  void (*checkpoint)() = nullptr; // called before each statement; it may not return
 };
 
 /// Evaluates a static expression that the frontend does not know. Request and answer are JSON:

@@ -37,6 +37,8 @@ static mlir::DictionaryAttr factsOf(mlir::OpBuilder &builder, const KernelArgume
     facts.push_back(builder.getNamedAttr(tile::kArgStreaming, builder.getUnitAttr()));
   if (argument.isDisjoint)
     facts.push_back(builder.getNamedAttr(tile::kArgDisjoint, builder.getUnitAttr()));
+  if (argument.isLarge)
+    facts.push_back(builder.getNamedAttr(tile::kArgLarge, builder.getUnitAttr()));
   return builder.getDictionaryAttr(facts);
 }
 

@@ -200,6 +200,8 @@ static llvm::StringRef alternativeTo(llvm::StringRef className) {
 }
 
 LogicalResult Emitter::emitStatement(const Node &node) {
+  if (options.checkpoint)
+    options.checkpoint();
   switch (node.kind) {
   case NodeKind::Assign:
     return emitAssign(*this, node);

@@ -81,7 +81,7 @@ std::string tw::encodeArtifact(const Artifact &artifact) {
   for (const ArtifactParameter &parameter : artifact.parameters) {
     encoder.addText(parameter.name);
     encoder.addText(parameter.type);
-    encoder.addNumber<uint8_t>(parameter.isStored);
+    encoder.addNumber<uint8_t>(parameter.isStored + 2 * parameter.isLoaded);
     encoder.addNumber<int32_t>(parameter.sourceIndex);
   }
   encoder.addText(artifact.assembled);
@@ -119,7 +119,9 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
     ArtifactParameter parameter;
     parameter.name = decoder.takeText();
     parameter.type = decoder.takeText();
-    parameter.isStored = decoder.takeNumber<uint8_t>() != 0;
+    uint8_t uses = decoder.takeNumber<uint8_t>();
+    parameter.isStored = uses & 1;
+    parameter.isLoaded = uses & 2;
     parameter.sourceIndex = decoder.takeNumber<int32_t>();
     result.parameters.push_back(std::move(parameter));
   }

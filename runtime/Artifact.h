@@ -13,6 +13,7 @@ struct ArtifactParameter {
   std::string name;
   std::string type;      // "i32", "fp32", ... or "*fp32" for a pointer
   bool isStored = false; // the kernel writes through this pointer
+  bool isLoaded = false; // the kernel reads through this pointer; atomics do both
   int sourceIndex = 0;   // position in the Python signature
 };
 

@@ -1,6 +1,7 @@
 // Keeps compiled kernels on disk between processes, and never returns a byte that was not written.
 #include "runtime/DiskCache.h"
 #include "runtime/DiskCacheFiles.h"
+#include "runtime/Interrupts.h"
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
@@ -184,12 +185,17 @@ DiskCache::Lock DiskCache::lock(const std::string &key) {
   auto deadline =
       std::chrono::steady_clock::now() + std::chrono::milliseconds(settings.lockMilliseconds);
   auto pause = std::chrono::microseconds(500);
+  InterruptClock interrupts;
   while (fcntl(file, F_OFD_SETLK, &byte) != 0) {
     if (errno != EAGAIN && errno != EACCES && errno != EINTR)
       return result; // this file system has no locks
     result.hadToWait = true;
     if (std::chrono::steady_clock::now() > deadline)
       return result;
+    if (interrupts.ask()) {
+      result.isInterrupted = true;
+      return result;
+    }
     std::this_thread::sleep_for(pause);
     pause = std::min(pause * 2, std::chrono::microseconds(10'000));
   }

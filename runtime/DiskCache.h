@@ -46,11 +46,16 @@ public:
   class Lock {
   public:
     Lock() = default;
-    Lock(Lock &&other) noexcept : file(other.file) { other.file = -1; }
+    Lock(Lock &&other) noexcept
+        : hadToWait(other.hadToWait), isInterrupted(other.isInterrupted), file(other.file) {
+      other.file = -1;
+    }
     Lock &operator=(Lock &&) = delete;
     ~Lock();
     /// Whether another process held it before: the entry may exist by now.
     bool hadToWait = false;
+    /// Whether the wait was given up (Ctrl-C): then so is what it was for.
+    bool isInterrupted = false;
 
   private:
     friend class DiskCache;

@@ -1,16 +1,45 @@
 // The process-wide question whether the running launch is to stop.
 #include "runtime/Interrupts.h"
+#include "runtime/Forks.h"
 #include <atomic>
 
 using namespace tw;
 
 static std::atomic<bool (*)()> interruptCheck = nullptr;
+static std::atomic<bool> isClosing = false;
+
+/// Whether this is the thread that has closed the launches: it may still launch.
+static bool &isCloser() {
+  static thread_local bool closer = false;
+  return closer;
+}
 
 void tw::setInterruptCheck(bool (*check)()) { interruptCheck = check; }
 
+void tw::closeLaunches() {
+  isCloser() = true;
+  isClosing = true;
+  closeForkShields();
+}
+
+bool tw::isClosed() { return isClosing && !isCloser(); }
+
 bool tw::isInterrupted() {
+  if (isClosed())
+    return true;
   bool (*check)() = interruptCheck;
+  ForkShieldPause pause; // the check may wait for the interpreter
   return check && check();
+}
+
+bool InterruptClock::ask() {
+  Clock::time_point now = Clock::now();
+  if (lastAsked == Clock::time_point())
+    lastAsked = now;
+  if (now - lastAsked < std::chrono::milliseconds(50))
+    return false;
+  lastAsked = now;
+  return isInterrupted();
 }
 
 RuntimeError tw::interruptError(const std::string &kernel) {

@@ -18,6 +18,7 @@ struct ArgumentSpec {
   bool isNonNegative = false; // a scalar known to be at least 0 as a signed number
   bool isStreaming = false;   // a pointer to more bytes than the last-level cache holds
   bool isDisjoint = false;    // a pointer whose memory overlaps that of no other argument
+  bool isLarge = false;       // a pointer to memory that 32-bit offsets do not reach all of
 };
 
 struct CompileOptions {

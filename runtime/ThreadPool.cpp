@@ -5,6 +5,8 @@
 // while it is closed and empty; so a worker that wakes late finds the job closed and nobody waits
 // for it.
 #include "runtime/ThreadPool.h"
+#include "runtime/Forks.h"
+#include "runtime/Futex.h"
 #include <algorithm>
 #include <mutex>
 #include <pthread.h>
@@ -35,13 +37,8 @@ static void relax() {
 #endif
 }
 
-/// How often this process has been forked off: a team of another count has no threads here.
-static std::atomic<unsigned> &forkCount() {
-  static std::atomic<unsigned> count = 0;
-  static int registered = pthread_atfork(nullptr, nullptr, [] { ++forkCount(); });
-  (void)registered;
-  return count;
-}
+/// How long a caller that waits for its workers sleeps before it looks around.
+static constexpr int kWaitMilliseconds = 50;
 
 static std::vector<int> availableCores() {
   std::vector<int> cores;
@@ -72,7 +69,8 @@ private:
 
   std::mutex jobMutex; // held by the one caller whose job runs
   alignas(64) std::atomic<uint32_t> state = 0;
-  std::atomic<bool> isStopping = false, isCallerAsleep = false;
+  std::atomic<bool> isStopping = false;
+  std::atomic<uint32_t> isCallerAsleep = 0;
   // The job. Written by the caller while it is closed and empty.
   ChunkFunction chunk;
   uint64_t count = 0;
@@ -84,7 +82,7 @@ private:
   int spareCore = -1;
 
 public:
-  const unsigned forkedAt = forkCount().load();
+  const unsigned forkedAt = forkCount();
 };
 
 static void pin(pthread_t thread, int core) {
@@ -189,8 +187,8 @@ void ThreadPool::Team::serve(int worker) {
     served = generation;
     spins = 0;
     uint32_t left = state.fetch_sub(1) - 1;
-    if (!(left & kInsideMask) && isCallerAsleep)
-      state.notify_all();
+    if (!(left & kInsideMask) && isCallerAsleep.exchange(0))
+      wakeAll(isCallerAsleep);
   }
 }
 
@@ -200,11 +198,12 @@ void ThreadPool::Team::waitForWorkers() {
       relax();
       continue;
     }
-    isCallerAsleep = true;
-    uint32_t seen = state.load();
-    if (seen & kInsideMask)
-      state.wait(seen);
-    isCallerAsleep = false;
+    isCallerAsleep = 1;
+    if (state.load() & kInsideMask)
+      sleepWhile(isCallerAsleep, 1, kWaitMilliseconds);
+    isCallerAsleep = 0;
+    if (chunk.whileWaiting)
+      chunk.whileWaiting(chunk.context);
   }
 }
 

@@ -12,6 +12,8 @@ namespace tw {
 struct ChunkFunction {
   void (*call)(void *context, int worker, uint64_t begin, uint64_t end) = nullptr;
   void *context = nullptr;
+  /// Called now and then on the caller's thread while it waits for the others; may be null.
+  void (*whileWaiting)(void *context) = nullptr;
 };
 
 /// A fixed team of threads, the caller among them. Started at the first job that needs it, and

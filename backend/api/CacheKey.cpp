@@ -123,6 +123,7 @@ static void addArgument(FieldHasher &hasher, const ArgumentSpec &argument) {
   hasher.add(uint64_t(argument.isNonNegative));
   hasher.add(uint64_t(argument.isStreaming));
   hasher.add(uint64_t(argument.isDisjoint));
+  hasher.add(uint64_t(argument.isLarge));
 }
 
 std::string api::makeKey(const std::string &sourceDigest, const Specialization &specialization,

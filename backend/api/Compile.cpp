@@ -13,6 +13,7 @@
 #include "backend/nvidia/CudaDevice.h"
 #include "backend/warpsim/WarpsimDevice.h"
 #include "frontend/Frontend.h"
+#include "runtime/Forks.h"
 #include <chrono>
 
 using namespace tw;
@@ -64,9 +65,18 @@ static std::vector<KernelArgument> argumentsOf(const Specialization &specializat
     argument.isNonNegative = spec.isNonNegative;
     argument.isStreaming = spec.isStreaming;
     argument.isDisjoint = spec.isDisjoint;
+    argument.isLarge = spec.isLarge;
     arguments.push_back(std::move(argument));
   }
   return arguments;
+}
+
+/// Evaluates without the shield: Python runs there, and whoever forks holds its lock.
+static StaticEvaluator unshielded(const StaticEvaluator &evaluator) {
+  return [&evaluator](const std::string &request) {
+    ForkShieldPause pause;
+    return evaluator(request);
+  };
 }
 
 /// The frontend, contained: whatever happens in it, the result has a module or an error.
@@ -76,18 +86,23 @@ static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &req
   options.debug = specialization.options.debug;
   options.numWarps = specialization.options.numWarps;
   options.numStages = specialization.options.numStages;
+  options.checkpoint = stopIfInterrupted;
   auto result = std::make_unique<FrontendResult>();
   std::string crash;
   bool finished = containCrash(
       [&] {
-        *result =
-            buildTileIr(context, source.json(), argumentsOf(specialization), options, evaluator);
+        *result = buildTileIr(context, source.json(), argumentsOf(specialization), options,
+                              unshielded(evaluator));
       },
       crash);
   if (!finished) {
     (void)result.release(); // half made: leaked with its context
     abandonThreadContext();
     FrontendResult failed;
+    if (wasInterrupted()) {
+      failed.diagnostics.push_back(interruptedDiagnostic());
+      return failed;
+    }
     failed.diagnostics.push_back(internalError("the frontend crashed: " + crash));
     std::string path =
         writeReproducer(debug, "source", "json", [&](llvm::StringRef) { return source.json(); });
@@ -195,7 +210,8 @@ static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
   return kernel;
 }
 
-/// The kernel from the disk store, or compiled and stored there.
+/// The kernel from the disk store, or compiled and stored there. Within another compilation of the
+/// same kernel by the same thread, which holds the lock, it is only compiled.
 static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache *cache,
                                               std::vector<Report> &reports) {
   const std::string &key = request.key;
@@ -205,6 +221,10 @@ static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache 
     if (auto kernel = loadFromDisk(key, device, *cache, /*isSecondLook=*/false))
       return kernel;
     lock.emplace(cache->lock(key));
+    if (lock->isInterrupted) {
+      reports.push_back(makeReport(interruptedDiagnostic(), {}));
+      return nullptr;
+    }
     // Another process may have finished between the two.
     if (auto kernel = loadFromDisk(key, device, *cache, /*isSecondLook=*/true))
       return kernel;
@@ -248,6 +268,7 @@ static std::string keyOf(const SourceDigests &source, const Specialization &spec
 CompileResult api::compile(const KernelSource &source, const Specialization &specialization,
                            const std::string &target, const StaticEvaluator &evaluator,
                            const CacheSettings &cacheSettings, const DebugSettings &debug) {
+  ForkShield shield;
   CompileResult result;
   RuntimeError error;
   const TargetEntry *entry = service().findTarget(target, error);
@@ -261,14 +282,16 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
     result.kernel = compileAnew(request, result.reports);
     return result;
   }
-  bool isOwner;
-  if (auto stored = service().store.findOrBegin(request.key, isOwner)) {
-    result.kernel = fromMemory(*stored);
+  KernelStore::Turn turn = service().store.findOrBegin(request.key);
+  if (turn.isInterrupted)
+    result.reports.push_back(makeReport(interruptedDiagnostic(), {}));
+  if (turn.kernel)
+    result.kernel = fromMemory(*turn.kernel);
+  if (turn.kernel || turn.isInterrupted)
     return result;
-  }
   DiskCache *cache = service().acquireCache(cacheSettings);
-  result.kernel = obtain(request, cache, result.reports);
-  if (isOwner)
+  result.kernel = obtain(request, turn.isOwner ? cache : nullptr, result.reports);
+  if (turn.isOwner)
     service().store.finish(request.key, result.kernel);
   if (std::string warning = cache ? cache->takeWarning() : ""; !warning.empty())
     result.reports.push_back(makeReport(warningOf("TW0501", std::move(warning)), {}));
@@ -279,19 +302,22 @@ std::shared_ptr<CompiledKernel> api::find(const SourceDigests &source,
                                           const Specialization &specialization,
                                           const std::string &target,
                                           const CacheSettings &cacheSettings) {
+  ForkShield shield;
   RuntimeError error;
   const TargetEntry *entry = service().findTarget(target, error);
   if (!entry)
     return nullptr; // `compile` says so
   const std::string key = keyOf(source, specialization, target, *entry->target);
-  bool isOwner;
-  if (auto stored = service().store.findOrBegin(key, isOwner))
-    return fromMemory(*stored);
+  KernelStore::Turn turn = service().store.findOrBegin(key);
+  if (turn.kernel)
+    return fromMemory(*turn.kernel);
+  if (turn.isInterrupted)
+    return nullptr;
   std::shared_ptr<CompiledKernel> kernel;
   // A miss is counted by `compile`, which looks again.
   if (DiskCache *cache = service().acquireCache(cacheSettings))
     kernel = loadFromDisk(key, entry->device, *cache, /*isSecondLook=*/true);
-  if (isOwner)
+  if (turn.isOwner)
     service().store.finish(key, kernel);
   return kernel;
 }
@@ -300,6 +326,7 @@ CompileResult api::inspect(const KernelSource &source, const Specialization &spe
                            const std::string &target, const std::string &stage,
                            const StaticEvaluator &evaluator, std::string &text,
                            const DebugSettings &debug) {
+  ForkShield shield;
   CompileResult result;
   RuntimeError error;
   const TargetEntry *entry = service().findTarget(target, error);
@@ -327,6 +354,7 @@ std::optional<RuntimeError> api::launch(CompiledKernel &kernel, const LaunchGrid
 }
 
 CacheStatistics api::cacheStatistics() {
+  ForkShield shield;
   CacheStatistics total;
   std::lock_guard lock(service().cachesMutex);
   for (const auto &[directory, cache] : service().caches) {
@@ -341,12 +369,14 @@ CacheStatistics api::cacheStatistics() {
 }
 
 std::optional<std::string> api::readRecord(const std::string &key, const CacheSettings &cache) {
+  ForkShield shield;
   DiskCache *records = service().acquireRecords(cache);
   return records ? records->read(key) : std::nullopt;
 }
 
 void api::writeRecord(const std::string &key, const std::string &content,
                       const CacheSettings &cache) {
+  ForkShield shield;
   if (DiskCache *records = service().acquireRecords(cache))
     records->write(key, content);
 }
@@ -391,6 +421,7 @@ std::vector<std::string> api::gpus(bool opens) {
 }
 
 std::optional<RuntimeError> api::checkTarget(const std::string &target) {
+  ForkShield shield;
   RuntimeError error;
   if (service().findTarget(target, error))
     return std::nullopt;
@@ -444,6 +475,6 @@ bool api::setSimulationOptions(const std::string &device, const SimulationOption
 
 std::string api::buildId() { return identifyBuild(); }
 
-void api::setNumThreads(int count) { setCpuThreads(service().cpu(), count); }
+bool api::setNumThreads(int count) { return setCpuThreads(service().cpu(), count); }
 
 int api::numThreads() { return cpuThreads(service().cpu()); }

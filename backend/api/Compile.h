@@ -140,8 +140,9 @@ bool setSimulationOptions(const std::string &device, const SimulationOptions &op
 /// Names of targets in this build, and this build's identity (changes with any source change).
 std::vector<std::string> targets();
 std::string buildId();
-/// Number of worker threads of the CPU device; settable before the first launch (0: all cores).
-void setNumThreads(int count);
+/// Number of worker threads of the CPU device (0: all cores). Setting it waits for a running grid;
+/// false, and nothing changes, when that is a grid of this very thread or the wait is interrupted.
+bool setNumThreads(int count);
 int numThreads();
 
 #pragma GCC visibility pop

@@ -1,22 +1,37 @@
 // The loaded kernels of this process, found by key, each compiled by one thread only.
 #include "backend/api/KernelStore.h"
+#include "runtime/Futex.h"
+#include "runtime/Interrupts.h"
 
 using namespace tw;
 using namespace tw::api;
 
-std::shared_ptr<CompiledKernel> KernelStore::findOrBegin(const std::string &key, bool &isOwner) {
-  std::unique_lock lock(mutex);
-  isOwner = false;
+/// Between two questions whether to go on waiting.
+static constexpr int kWaitMilliseconds = 50;
+
+KernelStore::Turn KernelStore::findOrBegin(const std::string &key) {
   while (true) {
-    if (auto found = byKey.find(key); found != byKey.end()) {
-      kernels.splice(kernels.begin(), kernels, found->second);
-      return found->second->second;
+    const uint32_t seen = numFinished;
+    {
+      std::lock_guard lock(mutex);
+      if (forkedAt != forkCount()) {
+        forkedAt = forkCount();
+        inProgress.clear(); // by threads of the parent
+      }
+      if (auto found = byKey.find(key); found != byKey.end()) {
+        kernels.splice(kernels.begin(), kernels, found->second);
+        return {.kernel = found->second->second};
+      }
+      auto [maker, isNew] = inProgress.try_emplace(key, std::this_thread::get_id());
+      if (isNew || maker->second == std::this_thread::get_id())
+        return {.kernel = nullptr, .isOwner = isNew};
     }
-    auto [maker, isNew] = inProgress.try_emplace(key, std::this_thread::get_id());
-    isOwner = isNew;
-    if (isNew || maker->second == std::this_thread::get_id())
-      return nullptr;
-    finished.wait(lock);
+    {
+      ForkShieldPause pause;
+      sleepWhile(numFinished, seen, kWaitMilliseconds);
+    }
+    if (numFinished == seen && isInterrupted())
+      return {.kernel = nullptr, .isInterrupted = true};
   }
 }
 
@@ -25,6 +40,10 @@ void KernelStore::finish(const std::string &key, std::shared_ptr<CompiledKernel>
   {
     std::lock_guard lock(mutex);
     inProgress.erase(key);
+    if (auto other = byKey.find(key); kernel && other != byKey.end()) {
+      evicted = std::move(other->second->second);
+      kernels.erase(other->second);
+    }
     if (kernel) {
       kernels.emplace_front(key, std::move(kernel));
       byKey[key] = kernels.begin();
@@ -35,7 +54,8 @@ void KernelStore::finish(const std::string &key, std::shared_ptr<CompiledKernel>
       kernels.pop_back();
     }
   }
-  finished.notify_all();
+  ++numFinished;
+  wakeAll(numFinished);
 }
 
 void KernelStore::clear() {

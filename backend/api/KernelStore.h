@@ -2,7 +2,8 @@
 #ifndef BACKEND_API_KERNELSTORE_H
 #define BACKEND_API_KERNELSTORE_H
 #include "backend/api/Compile.h"
-#include <condition_variable>
+#include "runtime/Forks.h"
+#include <atomic>
 #include <list>
 #include <mutex>
 #include <thread>
@@ -15,10 +16,14 @@ class KernelStore {
 public:
   explicit KernelStore(size_t maxKernels) : maxKernels(maxKernels) {}
 
-  /// The kernel; or null when the calling thread is to make it, and to say so by `finish`. Waits
-  /// while another thread makes it. `isOwner` is false when this very thread is making it already,
-  /// further up its stack: then there is nothing to finish.
-  std::shared_ptr<CompiledKernel> findOrBegin(const std::string &key, bool &isOwner);
+  struct Turn {
+    std::shared_ptr<CompiledKernel> kernel; // null: the calling thread is to make it
+    bool isOwner = false;                   // and to say so by `finish`
+    bool isInterrupted = false;             // neither: nobody wants to wait for it any longer
+  };
+  /// Waits while another thread makes the kernel. Nobody owns it when this very thread is making it
+  /// already, further up its stack: then there is nothing to finish.
+  Turn findOrBegin(const std::string &key);
   /// Ends what `findOrBegin` began: with the kernel, or with null when there is none to keep.
   void finish(const std::string &key, std::shared_ptr<CompiledKernel> kernel);
   void clear();
@@ -27,8 +32,9 @@ private:
   using Order = std::list<std::pair<std::string, std::shared_ptr<CompiledKernel>>>;
 
   const size_t maxKernels;
-  std::mutex mutex; // guards everything below
-  std::condition_variable finished;
+  std::atomic<uint32_t> numFinished = 0; // changes whenever one is made
+  std::mutex mutex;                      // guards everything below
+  unsigned forkedAt = forkCount();
   Order kernels; // most recently used first
   std::unordered_map<std::string, Order::iterator> byKey;
   std::unordered_map<std::string, std::thread::id> inProgress;

@@ -44,11 +44,10 @@ Service &api::service() {
   return *instance;
 }
 
-Service::Service() : store(kMaxLoadedKernels) {
-  std::shared_ptr<Device> cpu = makeCpuDevice();
-  entries["cpu"] = {makeCpuTarget(), cpu};
+Service::Service() : store(kMaxLoadedKernels), cpuDevice(makeCpuDevice()) {
+  entries["cpu"] = {makeCpuTarget(), cpuDevice};
   for (const std::string &level : cpuLevels())
-    entries["cpu:" + level] = {makeCpuTarget(level), cpu};
+    entries["cpu:" + level] = {makeCpuTarget(level), cpuDevice};
   entries["reference"] = {makeBytecodeTarget("reference"), makeReferenceDevice()};
 }
 
@@ -81,7 +80,9 @@ void Service::setAssemblerDirectories(std::vector<std::string> directories) {
 }
 
 /// A GPU of this machine, with the target that it runs the code of.
-std::optional<TargetEntry> Service::makeCudaEntry(const std::string &number, RuntimeError &error) {
+std::optional<TargetEntry> Service::makeCudaEntry(const std::string &number,
+                                                  const AssemblerSettings &assemblers,
+                                                  RuntimeError &error) {
   int index = 0;
   std::string name = "cuda:" + number;
   // One spelling for each GPU: "cuda:00" would be another device with the same memory.
@@ -103,10 +104,12 @@ std::optional<TargetEntry> Service::makeCudaEntry(const std::string &number, Run
 }
 
 /// A target and device whose name has an arch or a number: made when first asked for.
-std::optional<TargetEntry> Service::makeEntry(const std::string &name, RuntimeError &error) {
+std::optional<TargetEntry> Service::makeEntry(const std::string &name,
+                                              const AssemblerSettings &assemblers,
+                                              RuntimeError &error) {
   auto [kind, rest] = llvm::StringRef(name).split(':');
   if (kind == "cuda")
-    return makeCudaEntry(rest.str(), error);
+    return makeCudaEntry(rest.str(), assemblers, error);
   std::string arch = rest.str();
   bool isArch = llvm::is_contained(nvidiaArchs(), arch);
   if (kind == "sim" && isArch)
@@ -123,12 +126,20 @@ std::optional<TargetEntry> Service::makeEntry(const std::string &name, RuntimeEr
 }
 
 const TargetEntry *Service::findTarget(const std::string &name, RuntimeError &error) {
+  AssemblerSettings settings;
+  {
+    std::lock_guard lock(entriesMutex);
+    auto found = entries.find(name);
+    if (found != entries.end())
+      return &found->second;
+    settings = assemblers;
+  }
+  // Without the lock: opening a driver may take seconds, and other devices need not wait for it.
+  std::optional<TargetEntry> entry = makeEntry(name, settings, error);
+  if (!entry)
+    return nullptr;
   std::lock_guard lock(entriesMutex);
-  auto found = entries.find(name);
-  if (found != entries.end())
-    return &found->second;
-  std::optional<TargetEntry> entry = makeEntry(name, error);
-  return entry ? &(entries[name] = std::move(*entry)) : nullptr;
+  return &entries.try_emplace(name, std::move(*entry)).first->second;
 }
 
 static bool isInUse(const CacheSettings &settings) {

@@ -25,7 +25,7 @@ public:
   const TargetEntry *findTarget(const std::string &name, RuntimeError &error);
   /// The names that this build has without asking a driver.
   std::vector<std::string> names() const;
-  Device &cpu() { return *entries["cpu"].device; }
+  Device &cpu() { return *cpuDevice; }
 
   /// The CUDA driver; with `opens` it is opened if it was not yet, else null before that. Null with
   /// a reason in `error` where it cannot be opened, and then tried again at the next use.
@@ -44,10 +44,14 @@ public:
   CacheMap caches, records;
 
 private:
-  std::optional<TargetEntry> makeEntry(const std::string &name, RuntimeError &error);
-  std::optional<TargetEntry> makeCudaEntry(const std::string &number, RuntimeError &error);
+  std::optional<TargetEntry> makeEntry(const std::string &name, const AssemblerSettings &assemblers,
+                                       RuntimeError &error);
+  std::optional<TargetEntry> makeCudaEntry(const std::string &number,
+                                           const AssemblerSettings &assemblers,
+                                           RuntimeError &error);
   DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings);
 
+  const std::shared_ptr<Device> cpuDevice;
   std::mutex entriesMutex; // guards the map, whose entries never go away, and the settings
   AssemblerSettings assemblers;
   std::map<std::string, TargetEntry> entries;

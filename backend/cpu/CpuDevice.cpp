@@ -2,9 +2,13 @@
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuLink.h"
 #include "backend/cpu/HostFunctions.h"
+#include "runtime/Forks.h"
 #include "runtime/Interrupts.h"
+#include "runtime/LaunchLock.h"
 #include "runtime/ThreadPool.h"
 #include <chrono>
+#include <csetjmp>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -50,6 +54,11 @@ public:
     pieceBytes = stride;
     return base || total == 0;
   }
+  /// Forgets what a thread of the parent may have been about to change.
+  void abandon() {
+    base = nullptr;
+    capacity = pieceBytes = 0;
+  }
   void *piece(int worker) const { return base ? base + pieceBytes * worker : nullptr; }
 
 private:
@@ -75,10 +84,14 @@ public:
 
 private:
   using Clock = std::chrono::steady_clock;
-  Clock::time_point lastLook = {}, lastAsked = {};
+  Clock::time_point lastLook = {};
+  InterruptClock interrupts;
   uint64_t stride = 1;
   uint64_t untilLook = 2; // a grid of one program never looks
 };
+
+/// What a `while` loop may do between two polls, in steps of about a nanosecond.
+constexpr int32_t kStepsPerPoll = 1024;
 
 /// One launch as its workers see it.
 struct GridRun {
@@ -88,8 +101,19 @@ struct GridRun {
   const ScratchMemory &scratch;
   CpuLaunch &launch;
   std::atomic<bool> isInterrupted = false; // then programs that have not begun are left out
-  InterruptPoll polls = {};
+  InterruptPoll polls = {};                // of the thread that launched, as is the next
+  InterruptClock interrupts = {};
 };
+
+/// A worker's chunk of programs; `tw_poll` finds it from the program, its first member.
+struct Chunk {
+  TwProgram program;
+  GridRun *run;
+  bool isCaller;
+  std::chrono::steady_clock::time_point lastPoll = {};
+  jmp_buf exit;
+};
+static_assert(offsetof(Chunk, program) == 0);
 
 class CpuDevice final : public Device {
 public:
@@ -99,23 +123,31 @@ public:
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
                                      std::span<const LaunchArgument> arguments) override;
 
-  int numThreads() {
-    std::lock_guard lock(launchMutex);
-    return pool->numThreads();
-  }
-  void setNumThreads(int numThreads) {
-    std::lock_guard lock(launchMutex);
+  int numThreads() const { return threads; }
+  bool setNumThreads(int numThreads) {
+    LaunchScope scope(launchLock);
+    if (scope.isNested() || scope.isInterrupted())
+      return false;
+    takeOver();
     pool = std::make_unique<ThreadPool>(numThreads);
+    threads = pool->numThreads();
+    return true;
   }
 
 private:
+  void takeOver();
+  std::optional<RuntimeError> run(const LoadedCpuKernel &kernel, const LaunchGrid &grid,
+                                  uint64_t count, const uint64_t *arguments, ScratchMemory &memory,
+                                  bool isNested);
   std::shared_ptr<CpuLinker> acquireLinker(std::string &error);
 
   std::mutex linkerMutex; // guards `linker` while it is made
   std::shared_ptr<CpuLinker> linker;
-  std::mutex launchMutex; // one grid at a time: it owns `pool` and `scratch`
+  LaunchLock launchLock; // one grid at a time: it owns what follows
   std::unique_ptr<ThreadPool> pool;
   ScratchMemory scratch;
+  unsigned forkedAt = forkCount();
+  std::atomic<int> threads = pool->numThreads();
 };
 } // namespace
 
@@ -179,7 +211,7 @@ static std::optional<RuntimeError> countPrograms(const LaunchGrid &grid, uint64_
 bool InterruptPoll::look() {
   auto now = Clock::now();
   if (lastLook == Clock::time_point())
-    lastLook = lastAsked = now;
+    lastLook = now;
   auto elapsed = now - lastLook;
   lastLook = now;
   if (elapsed < std::chrono::milliseconds(1))
@@ -187,27 +219,29 @@ bool InterruptPoll::look() {
   else if (elapsed > std::chrono::milliseconds(10))
     stride = 1;
   untilLook = stride;
-  if (now - lastAsked < std::chrono::milliseconds(50))
-    return false;
-  lastAsked = now;
-  return isInterrupted();
+  return interrupts.ask();
 }
 
-/// Programs [begin, end) of the grid, x fastest.
-static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end) {
-  GridRun &run = *static_cast<GridRun *>(context);
+/// Leaves the kernel by a jump: compiled code owns nothing, so nothing has to be unwound.
+extern "C" void tw_poll(TwProgram *program) {
+  auto &chunk = *reinterpret_cast<Chunk *>(program);
+  GridRun &run = *chunk.run;
+  auto now = std::chrono::steady_clock::now();
+  bool isFirst = chunk.lastPoll == std::chrono::steady_clock::time_point();
+  bool isSlow = !isFirst && now - chunk.lastPoll > std::chrono::milliseconds(10);
+  program->untilPoll = isSlow ? 1 : kStepsPerPoll;
+  chunk.lastPoll = now;
+  if (chunk.isCaller && run.interrupts.ask())
+    run.isInterrupted = true;
+  if (run.isInterrupted.load(std::memory_order_relaxed))
+    longjmp(chunk.exit, 1);
+}
+
+/// `count` programs from `program` on.
+static void runChunk(GridRun &run, TwProgram &program, uint64_t count, bool isCaller) {
   const auto &extents = run.grid.programs;
-  TwProgram program;
-  memcpy(program.numPrograms, extents.data(), sizeof(program.numPrograms));
-  program.scratch = run.scratch.piece(worker);
-  program.launch = &run.launch;
-  program.programId[0] = int32_t(begin % uint64_t(extents[0]));
-  uint64_t rows = begin / uint64_t(extents[0]);
-  program.programId[1] = int32_t(rows % uint64_t(extents[1]));
-  program.programId[2] = int32_t(rows / uint64_t(extents[1]));
-  KernelEnvironment environment;
-  for (uint64_t i = begin; i < end; ++i) {
-    if (worker == 0 && run.polls.isDue() && run.polls.look())
+  for (uint64_t i = 0; i < count; ++i) {
+    if (isCaller && run.polls.isDue() && run.polls.look())
       run.isInterrupted = true;
     if (run.isInterrupted.load(std::memory_order_relaxed))
       return;
@@ -220,6 +254,69 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
     program.programId[1] = 0;
     ++program.programId[2];
   }
+}
+
+/// Programs [begin, end) of the grid, x fastest.
+static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end) {
+  GridRun &run = *static_cast<GridRun *>(context);
+  const auto &extents = run.grid.programs;
+  Chunk chunk;
+  TwProgram &program = chunk.program;
+  chunk.run = &run;
+  chunk.isCaller = worker == 0;
+  program.untilPoll = kStepsPerPoll;
+  memcpy(program.numPrograms, extents.data(), sizeof(program.numPrograms));
+  program.scratch = run.scratch.piece(worker);
+  program.launch = &run.launch;
+  program.programId[0] = int32_t(begin % uint64_t(extents[0]));
+  uint64_t rows = begin / uint64_t(extents[0]);
+  program.programId[1] = int32_t(rows % uint64_t(extents[1]));
+  program.programId[2] = int32_t(rows / uint64_t(extents[1]));
+  KernelEnvironment environment;
+  if (_setjmp(chunk.exit))
+    return;
+  runChunk(run, program, end - begin, worker == 0);
+}
+
+/// While the thread that launched waits for the others.
+static void pollForInterrupt(void *context) {
+  GridRun &run = *static_cast<GridRun *>(context);
+  if (!run.isInterrupted && run.interrupts.ask())
+    run.isInterrupted = true;
+}
+
+/// In a forked child: what a thread of the parent had in its hands.
+void CpuDevice::takeOver() {
+  if (forkedAt == forkCount())
+    return;
+  forkedAt = forkCount();
+  scratch.abandon();
+}
+
+/// A launch within a launch of the same thread, by a signal's handler, runs on this thread alone.
+std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const LaunchGrid &grid,
+                                           uint64_t count, const uint64_t *arguments,
+                                           ScratchMemory &memory, bool isNested) {
+  int numWorkers = isNested ? 1 : pool->numThreads();
+  if (!memory.reserve(kernel.scratchBytes, numWorkers))
+    return RuntimeError{RuntimeError::Kind::Device, "TW0607",
+                        "no memory for the temporaries of kernel " + kernel.name + ": " +
+                            std::to_string(kernel.scratchBytes) + " bytes for each of " +
+                            std::to_string(numWorkers) + " threads",
+                        "use smaller tiles"};
+  CpuLaunch launch;
+  GridRun run{kernel.code->entry, arguments, grid, memory, launch};
+  if (isNested)
+    runPrograms(&run, 0, 0, count);
+  else
+    pool->run(count, {runPrograms, &run, pollForInterrupt});
+  if (launch.hasPrinted)
+    fflush(stdout);
+  if (run.isInterrupted)
+    return interruptError(kernel.name);
+  if (launch.failure)
+    return RuntimeError{RuntimeError::Kind::Device, "TW0602", launch.failure->text, ""};
+  return std::nullopt;
 }
 
 std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
@@ -236,27 +333,15 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
   for (const LaunchArgument &argument : arguments)
     bits.push_back(argument.bits);
 
-  CpuLaunch launch;
-  bool isCut = false;
-  {
-    std::lock_guard lock(launchMutex);
-    if (!scratch.reserve(kernel.scratchBytes, pool->numThreads()))
-      return RuntimeError{RuntimeError::Kind::Device, "TW0607",
-                          "no memory for the temporaries of kernel " + kernel.name + ": " +
-                              std::to_string(kernel.scratchBytes) + " bytes for each of " +
-                              std::to_string(pool->numThreads()) + " threads",
-                          "use smaller tiles"};
-    GridRun run{kernel.code->entry, bits.data(), grid, scratch, launch};
-    pool->run(count, {runPrograms, &run});
-    isCut = run.isInterrupted;
-  }
-  if (launch.hasPrinted)
-    fflush(stdout);
-  if (isCut)
+  LaunchScope scope(launchLock);
+  if (scope.isInterrupted())
     return interruptError(kernel.name);
-  if (launch.failure)
-    return RuntimeError{RuntimeError::Kind::Device, "TW0602", launch.failure->text, ""};
-  return std::nullopt;
+  if (scope.isNested()) {
+    ScratchMemory own;
+    return run(kernel, grid, count, bits.data(), own, /*isNested=*/true);
+  }
+  takeOver();
+  return run(kernel, grid, count, bits.data(), scratch, /*isNested=*/false);
 }
 
 std::shared_ptr<Device> tw::makeCpuDevice(int numThreads) {
@@ -265,6 +350,6 @@ std::shared_ptr<Device> tw::makeCpuDevice(int numThreads) {
 
 int tw::cpuThreads(Device &device) { return static_cast<CpuDevice &>(device).numThreads(); }
 
-void tw::setCpuThreads(Device &device, int numThreads) {
-  static_cast<CpuDevice &>(device).setNumThreads(numThreads);
+bool tw::setCpuThreads(Device &device, int numThreads) {
+  return static_cast<CpuDevice &>(device).setNumThreads(numThreads);
 }

@@ -9,9 +9,10 @@ namespace tw {
 std::shared_ptr<Device> makeCpuDevice(int numThreads = 0);
 
 /// The number of threads of a device that `makeCpuDevice` made. Setting it waits for a running
-/// grid.
+/// grid; false, and nothing changes, when that is a grid of this very thread or the wait is
+/// interrupted.
 int cpuThreads(Device &device);
-void setCpuThreads(Device &device, int numThreads);
+bool setCpuThreads(Device &device, int numThreads);
 
 } // namespace tw
 #endif

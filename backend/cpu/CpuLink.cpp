@@ -80,6 +80,7 @@ private:
     };
     for (const HostFunction *function = narrowFloatFunctions(); function->name; ++function)
       add(function->name, function->address);
+    add("tw_poll", tw_poll);
     add("tw_device_print", tw_device_print);
     add("tw_device_assert", tw_device_assert);
     add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(memcpy));

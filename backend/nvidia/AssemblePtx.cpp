@@ -1,5 +1,6 @@
 // From PTX to machine code, by whichever assembler this machine has.
 #include "backend/nvidia/AssemblePtx.h"
+#include "backend/ContainCrash.h"
 #include "backend/nvidia/JitLink.h"
 #include "backend/nvidia/PtxasProgram.h"
 #include "llvm/Support/FileSystem.h"
@@ -32,6 +33,8 @@ bool tw::assemblePtx(const std::string &ptx, const std::string &arch,
                      const AssemblerSettings &settings, AssembledPtx &result, std::string &error) {
   if (nvidia::assembleWithProgram(ptx, arch, settings.ptxas, result, error))
     return true;
+  if (wasInterrupted())
+    return false;
   std::string programError = nvidia::isTooOld(error) ? "" : error;
   if (nvidia::assembleWithJitLink(ptx, arch, settings.libraryDirectories, result, error))
     return true;

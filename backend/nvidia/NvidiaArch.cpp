@@ -1,5 +1,6 @@
 // The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
 #include "backend/nvidia/NvidiaArch.h"
+#include "ir/target/Rounding.h"
 #include "ir/target/TargetDesc.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
@@ -81,7 +82,8 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
   return rows;
 }
 
-tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch) {
+tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
+                                    bool roundsSeparately) {
   mlir::Builder builder(&context);
   llvm::SmallVector<mlir::StringAttr> features = {builder.getStringAttr("atomic-f16"),
                                                   builder.getStringAttr("redux"),
@@ -91,6 +93,8 @@ tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch
   if (arch.number >= 90)
     for (const char *feature : {"bf16-arith", "atomic-bf16"})
       features.push_back(builder.getStringAttr(feature));
+  if (roundsSeparately)
+    features.push_back(builder.getStringAttr(kSeparateRounding));
   constexpr unsigned asyncCopyBytes[] = {4, 8, 16};
   return tile::TargetAttr::get(&context, /*warp_size=*/32, arch.sharedBytes, /*registers=*/255,
                                /*max_warps=*/32, /*vector_bits=*/128,

@@ -34,8 +34,10 @@ std::vector<std::string> nvidiaArchs();
 /// The name that an unknown one most likely means.
 std::string closestArch(llvm::StringRef name);
 
-/// The facts that passes see as the module attribute `tile.target`.
-tile::TargetAttr describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch);
+/// The facts that passes see as the module attribute `tile.target`, and with them the launch's
+/// choice of ir/target/Rounding.h.
+tile::TargetAttr describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
+                                bool roundsSeparately = false);
 
 } // namespace tw
 #endif

@@ -1,5 +1,6 @@
 // NVIDIA GPUs as targets of the compiler.
 #include "backend/nvidia/NvidiaTarget.h"
+#include "backend/Compiler.h"
 #include "backend/EmitLlvm.h"
 #include "backend/nvidia/CubinResources.h"
 #include "backend/nvidia/LineTables.h"
@@ -23,7 +24,8 @@ static unsigned numWarpsOf(const CompileOptions &options) {
 /// Writes the machine's facts into the module, for all passes that follow.
 static LogicalResult describeTarget(ModuleOp module, const NvidiaArch &arch,
                                     const CompileOptions &options) {
-  tile::TargetAttr target = describeNvidia(*module.getContext(), arch);
+  tile::TargetAttr target =
+      describeNvidia(*module.getContext(), arch, hasExtraOption(options, "no-fusion"));
   module->setAttr(kTargetAttribute, target);
   Operation *place = module;
   for (auto kernel : module.getOps<func::FuncOp>())
@@ -191,8 +193,10 @@ bool NvidiaTarget::assembleWithFewSpills(Artifact &artifact, std::string &error)
     return true;
   Artifact other = artifact;
   other.binary = withOneCta(artifact.binary);
-  if (other.binary.empty() || !assemble(other, error))
-    return error.empty();
+  // What is at hand is good: an assembler that refuses the second text costs nothing but the gain.
+  std::string refusal;
+  if (other.binary.empty() || !assemble(other, refusal))
+    return true;
   if (other.resources["spill_bytes"] < spilled->second) {
     other.milliseconds["assemble"] += artifact.milliseconds["assemble"];
     artifact = std::move(other);

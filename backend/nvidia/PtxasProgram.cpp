@@ -1,5 +1,6 @@
 // The assembler as a program, run without a shell.
 #include "backend/nvidia/PtxasProgram.h"
+#include "backend/ContainCrash.h"
 #include "backend/nvidia/CubinResources.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -7,8 +8,11 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <signal.h>
+#include <thread>
 
 using namespace tw;
 
@@ -64,6 +68,36 @@ static bool writeFile(llvm::StringRef path, const std::string &text, std::string
   return false;
 }
 
+static constexpr std::chrono::seconds kLongestRun(120);
+
+/// Runs a program to its end, unless it takes too long or nobody waits for it any longer. LLVM's
+/// own wait with a limit would take the process's alarm clock.
+static int runProgram(llvm::StringRef program, llvm::ArrayRef<llvm::StringRef> arguments,
+                      llvm::ArrayRef<std::optional<llvm::StringRef>> redirects,
+                      std::string &error) {
+  auto deadline = std::chrono::steady_clock::now() + kLongestRun;
+  bool hasFailed = false;
+  llvm::sys::ProcessInfo child = llvm::sys::ExecuteNoWait(
+      program, arguments, std::nullopt, redirects, /*MemoryLimit=*/0, &error, &hasFailed);
+  if (hasFailed)
+    return -1;
+  auto pause = std::chrono::microseconds(200);
+  while (true) {
+    llvm::sys::ProcessInfo ended = llvm::sys::Wait(child, /*SecondsToWait=*/0, &error);
+    if (ended.Pid != 0)
+      return ended.ReturnCode;
+    bool isLate = std::chrono::steady_clock::now() > deadline;
+    if (isLate || givesUp()) {
+      (void)::kill(child.Pid, SIGKILL);
+      (void)llvm::sys::Wait(child, std::nullopt, &error);
+      error = isLate ? "it ran for more than two minutes; " : "interrupted; ";
+      return -2;
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause * 2, std::chrono::microseconds(2000));
+  }
+}
+
 bool tw::nvidia::assembleWithProgram(const std::string &ptx, const std::string &arch,
                                      const std::string &path, AssembledPtx &result,
                                      std::string &error) {
@@ -83,8 +117,7 @@ bool tw::nvidia::assembleWithProgram(const std::string &ptx, const std::string &
   std::string archOption = "-arch=" + arch;
   llvm::StringRef arguments[] = {program, archOption, "-v", input, "-o", output};
   std::optional<llvm::StringRef> redirects[] = {"", llvm::StringRef(log), llvm::StringRef(log)};
-  int status = llvm::sys::ExecuteAndWait(program, arguments, std::nullopt, redirects,
-                                         /*SecondsToWait=*/120, /*MemoryLimit=*/0, &error);
+  int status = runProgram(program, arguments, redirects, error);
   result.log = readFile(log);
   result.cubin = status == 0 ? readFile(output) : "";
   if (holdsMachineCode(result.cubin)) {

@@ -27,8 +27,20 @@ int64_t Program::integerOf(Value value) const {
   return signExtend(valueOf(value)[0].bits, elementWidth(value.getType()));
 }
 
+bool InterruptPoll::look() {
+  constexpr int kOperationsPerLook = 64;
+  auto now = std::chrono::steady_clock::now();
+  untilLook = now - lastLook > std::chrono::milliseconds(10) ? 1 : kOperationsPerLook;
+  lastLook = now;
+  return clock.ask();
+}
+
 LogicalResult tw::reference::runBlock(Program &program, Block &block) {
   for (Operation &op : block) {
+    if (program.launch.poll->isDue()) {
+      program.error = interruptError(program.launch.name);
+      return failure();
+    }
     Meaning meaning = program.meanings.find(op.getName());
     LogicalResult ran = failure();
     if (meaning.elementwise)

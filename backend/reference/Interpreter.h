@@ -3,7 +3,7 @@
 #define BACKEND_REFERENCE_INTERPRETER_H
 #include "backend/reference/Values.h"
 #include "mlir/IR/Operation.h"
-#include "runtime/Device.h"
+#include "runtime/Interrupts.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include <array>
@@ -40,11 +40,27 @@ private:
   llvm::StringMap<Meaning> meanings;
 };
 
+/// Asks now and then whether the launch is to stop.
+class InterruptPoll {
+public:
+  /// Before each operation: those take from a tenth of a microsecond to seconds.
+  bool isDue() { return --untilLook == 0 && look(); }
+
+private:
+  bool look();
+
+  InterruptClock clock;
+  int untilLook = 1;
+  std::chrono::steady_clock::time_point lastLook = {};
+};
+
 /// What all programs of a launch share.
 struct Launch {
   LaunchGrid grid;
   std::span<const LaunchArgument> arguments;
   std::vector<std::string> argumentNames;
+  std::string name; // of the kernel
+  InterruptPoll *poll;
 };
 
 /// One running program.

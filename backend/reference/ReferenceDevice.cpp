@@ -8,8 +8,8 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/LaunchLock.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <mutex>
 
 using namespace mlir;
 using namespace tw;
@@ -22,7 +22,7 @@ struct ReferenceKernel final : LoadedKernel {
   func::FuncOp entry;
   MeaningTable meanings;
   std::vector<std::string> argumentNames;
-  std::mutex running; // a context without threading serves one launch at a time
+  LaunchLock running; // a context without threading serves one thread at a time
 };
 
 class ReferenceDevice final : public Device {
@@ -120,10 +120,14 @@ static std::optional<RuntimeError> checkLaunch(ReferenceKernel &kernel, const La
 std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
                                                     std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<ReferenceKernel &>(loaded);
-  std::lock_guard<std::mutex> lock(kernel.running);
+  // A launch within a launch, by a signal's handler, has values of its own: it may run.
+  LaunchScope scope(kernel.running);
+  if (scope.isInterrupted())
+    return interruptError(kernel.entry.getName().str());
   if (auto error = checkLaunch(kernel, grid, arguments.size()))
     return error;
-  Launch launch{grid, arguments, kernel.argumentNames};
+  InterruptPoll poll;
+  Launch launch{grid, arguments, kernel.argumentNames, kernel.entry.getName().str(), &poll};
   for (int32_t z = 0; z < grid.programs[2]; ++z)
     for (int32_t y = 0; y < grid.programs[1]; ++y)
       for (int32_t x = 0; x < grid.programs[0]; ++x)

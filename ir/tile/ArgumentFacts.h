@@ -7,6 +7,8 @@ namespace tw::tile {
 
 /// Unit: this integer is at least 0 as a signed number.
 inline constexpr llvm::StringLiteral kArgNonNegative = "tile.non_negative";
+/// Unit: offsets of 32 bits do not reach all of the memory behind this pointer.
+inline constexpr llvm::StringLiteral kArgLarge = "tile.large";
 
 } // namespace tw::tile
 #endif

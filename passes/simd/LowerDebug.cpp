@@ -10,15 +10,17 @@ using namespace tw;
 using namespace tw::simd;
 using namespace tw::tile;
 
-static LLVM::LLVMFuncOp declare(SimdFunction &f, StringRef name, TypeRange arguments) {
-  auto module = f.function->getParentOfType<ModuleOp>();
-  if (auto found = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return found;
-  OpBuilder::InsertionGuard guard(f.builder);
-  f.builder.setInsertionPointToStart(module.getBody());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(f.builder.getContext()),
-                                          SmallVector<Type>(arguments));
-  return LLVM::LLVMFuncOp::create(f.builder, f.loc, name, type);
+void SimdFunction::callHost(StringRef name, ValueRange arguments) {
+  auto module = function->getParentOfType<ModuleOp>();
+  auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+  if (!callee) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(builder.getContext()),
+                                            SmallVector<Type>(arguments.getTypes()));
+    callee = LLVM::LLVMFuncOp::create(builder, loc, name, type);
+  }
+  LLVM::CallOp::create(builder, loc, callee, arguments);
 }
 
 /// A constant, zero-terminated string in the module.
@@ -82,35 +84,27 @@ static std::pair<Value, char> encodeElement(SimdFunction &f, Value value, bool i
 }
 
 LogicalResult SimdFunction::lowerPrint(PrintOp op) {
-  Type pointer = programArgument.getType(), i8 = builder.getI8Type(), i32 = builder.getI32Type(),
-       i64 = builder.getI64Type();
-  LLVM::LLVMFuncOp print =
-      declare(*this, "tw_device_print", {pointer, pointer, pointer, i8, i32, i64, i64});
+  Type i8 = builder.getI8Type(), i32 = builder.getI32Type(), i64 = builder.getI64Type();
   Value prefix = stringAddress(*this, op.getPrefix());
   Value hex = constantOf(i32, op.getHex());
   if (op.getValues().empty()) {
     Value zero = constantOf(i64, 0);
-    LLVM::CallOp::create(builder, loc, print,
-                         ValueRange{programArgument, prefix, shapeAddress(*this, {}),
-                                    constantOf(i8, 'n'), hex, zero, zero});
+    callHost("tw_device_print", {programArgument, prefix, shapeAddress(*this, {}),
+                                 constantOf(i8, 'n'), hex, zero, zero});
   }
   for (auto [value, isSigned] : llvm::zip(op.getValues(), op.getIsSigned())) {
     ArrayRef<int64_t> shape = shapeOf(value.getType());
     Value extents = shapeAddress(*this, shape);
     forEachElement(*this, shape, [&, value = value, isSigned = isSigned](const Coordinates &at) {
       auto [bits, kind] = encodeElement(*this, evaluate(value, at), isSigned);
-      LLVM::CallOp::create(builder, loc, print,
-                           ValueRange{programArgument, prefix, extents, constantOf(i8, kind), hex,
-                                      elementIndex(*this, shape, at), bits});
+      callHost("tw_device_print", {programArgument, prefix, extents, constantOf(i8, kind), hex,
+                                   elementIndex(*this, shape, at), bits});
     });
   }
   return success();
 }
 
 LogicalResult SimdFunction::lowerAssert(AssertOp op) {
-  Type pointer = programArgument.getType(), i64 = builder.getI64Type();
-  LLVM::LLVMFuncOp fail =
-      declare(*this, "tw_device_assert", {pointer, pointer, pointer, pointer, i64});
   SourceSpan span = spanOf(op.getLoc());
   Value message = stringAddress(*this, op.getMessage());
   Value where = stringAddress(*this, span.file + ":" + std::to_string(span.line));
@@ -124,9 +118,8 @@ LogicalResult SimdFunction::lowerAssert(AssertOp op) {
     auto branch = scf::IfOp::create(builder, loc, failed, /*withElseRegion=*/false);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(branch.thenBlock());
-    LLVM::CallOp::create(
-        builder, loc, fail,
-        ValueRange{programArgument, message, where, extents, elementIndex(*this, shape, at)});
+    callHost("tw_device_assert",
+             {programArgument, message, where, extents, elementIndex(*this, shape, at)});
   });
   return success();
 }

@@ -36,6 +36,9 @@ struct SimdFunction {
   mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
+  void pollAfter(mlir::scf::WhileOp loop);
+  /// Calls a function of backend/cpu/KernelAbi.h, which gives nothing back.
+  void callHost(llvm::StringRef name, mlir::ValueRange arguments);
   /// Writes the yielded tiles into `slots`, in an order that reads every old value in time.
   void writeCarried(mlir::ValueRange yielded, mlir::ValueRange carried,
                     llvm::ArrayRef<TileBuffer> slots);

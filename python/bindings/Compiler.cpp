@@ -1,5 +1,6 @@
 // Python's view of compilation: kernel sources, specializations, compile and inspect.
 #include "python/bindings/Bindings.h"
+#include "python/bindings/Interpreter.h"
 #include <mutex>
 #include <optional>
 #include <pybind11/stl.h>
@@ -17,8 +18,8 @@ public:
   explicit PythonEvaluator(py::function function) : function(std::move(function)) {}
 
   std::string operator()(const std::string &request) {
-    py::gil_scoped_acquire gil;
-    if (pending)
+    python::InterpreterLock lock;
+    if (pending || PyErr_Occurred()) // a signal's handler has raised since
       return R"({"error": "the evaluation was interrupted"})";
     try {
       return py::cast<std::string>(function(request));
@@ -31,6 +32,8 @@ public:
   }
 
   void raisePending() {
+    if (PyErr_Occurred())
+      throw py::error_already_set();
     if (pending)
       throw py::error_already_set(std::move(*pending));
   }
@@ -61,8 +64,8 @@ static ArgumentSpec makeConstexpr(std::string name, std::string json) {
   return spec;
 }
 
-static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divisibility,
-                               bool isOne, bool isNonNegative) {
+static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divisibility, bool isOne,
+                               bool isNonNegative) {
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::Scalar;
   spec.name = std::move(name);
@@ -74,7 +77,7 @@ static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divis
 }
 
 static ArgumentSpec makePointer(std::string name, std::string pointee, int64_t divisibility,
-                                bool isStreaming, bool isDisjoint) {
+                                bool isStreaming, bool isDisjoint, bool isLarge) {
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::Pointer;
   spec.name = std::move(name);
@@ -82,6 +85,7 @@ static ArgumentSpec makePointer(std::string name, std::string pointee, int64_t d
   spec.divisibility = divisibility;
   spec.isStreaming = isStreaming;
   spec.isDisjoint = isDisjoint;
+  spec.isLarge = isLarge;
   return spec;
 }
 
@@ -107,11 +111,10 @@ static py::tuple compileKernel(const api::KernelSource &source,
                                bool cacheEnabled, const DebugSettings &debug) {
   PythonEvaluator evaluator(std::move(evaluate));
   api::CompileResult result;
-  {
-    py::gil_scoped_release released;
+  python::withoutLock([&] {
     result = api::compile(source, specialization, target, std::ref(evaluator),
                           api::CacheSettings{cacheDirectory, cacheEnabled}, debug);
-  }
+  });
   evaluator.raisePending();
   py::object kernel = py::none();
   if (result.kernel)
@@ -124,11 +127,12 @@ static py::object findKernel(const std::string &meaning, const std::string &exac
                              const Specialization &specialization, const std::string &target,
                              const std::string &cacheDirectory, bool cacheEnabled) {
   std::shared_ptr<api::CompiledKernel> kernel;
-  {
-    py::gil_scoped_release released;
+  python::withoutLock([&] {
     kernel = api::find({meaning, exact}, specialization, target,
                        api::CacheSettings{cacheDirectory, cacheEnabled});
-  }
+  });
+  if (PyErr_Occurred()) // a signal's handler has raised while another thread made the kernel
+    throw py::error_already_set();
   if (!kernel)
     return py::none();
   return py::cast(std::make_shared<python::Kernel>(std::move(kernel)));
@@ -151,10 +155,9 @@ static py::tuple inspectKernel(const api::KernelSource &source,
   PythonEvaluator evaluator(std::move(evaluate));
   std::string text;
   api::CompileResult result;
-  {
-    py::gil_scoped_release released;
+  python::withoutLock([&] {
     result = api::inspect(source, specialization, target, stage, std::ref(evaluator), text, debug);
-  }
+  });
   evaluator.raisePending();
   if (stage == "object" || stage == "cubin")
     return py::make_tuple(py::bytes(text), toList(result.reports));
@@ -181,6 +184,15 @@ static py::list describeParameters(const python::Kernel &kernel) {
   return list;
 }
 
+/// The positions in the Python signature of the arrays that the kernel both reads and writes.
+static py::list findUpdated(const python::Kernel &kernel) {
+  py::list list;
+  for (const ArtifactParameter &parameter : kernel.compiled->artifact.parameters)
+    if (parameter.isStored && parameter.isLoaded)
+      list.append(parameter.sourceIndex);
+  return list;
+}
+
 static void defineKernel(py::module_ &module) {
   using python::Kernel;
   py::class_<Kernel, std::shared_ptr<Kernel>>(module, "Kernel")
@@ -200,6 +212,7 @@ static void defineKernel(py::module_ &module) {
       .def_property_readonly(
           "resources", [](const Kernel &kernel) { return kernel.compiled->artifact.resources; })
       .def_property_readonly("parameters", &describeParameters)
+      .def_property_readonly("updated", &findUpdated)
       .def_property_readonly(
           "scratch_bytes",
           [](const Kernel &kernel) { return kernel.compiled->artifact.scratchBytes; })
@@ -224,7 +237,8 @@ void python::defineCompiler(py::module_ &module) {
       .def_static("scalar", &makeScalar, py::arg("name"), py::arg("type"), py::arg("divisibility"),
                   py::arg("is_one"), py::arg("is_non_negative"))
       .def_static("pointer", &makePointer, py::arg("name"), py::arg("pointee"),
-                  py::arg("divisibility"), py::arg("is_streaming"), py::arg("is_disjoint"));
+                  py::arg("divisibility"), py::arg("is_streaming"), py::arg("is_disjoint"),
+                  py::arg("is_large") = false);
   py::class_<Specialization>(module, "Specialization")
       .def(py::init(&makeSpecialization), py::arg("arguments"), py::arg("num_warps"),
            py::arg("num_stages"), py::arg("debug"), py::arg("extra"));

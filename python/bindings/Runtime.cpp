@@ -1,5 +1,6 @@
 // Python's view of running kernels: launches, the cache's counters, targets and threads.
 #include "python/bindings/Bindings.h"
+#include "python/bindings/Interpreter.h"
 #include "runtime/Interrupts.h"
 #include <bit>
 #include <pybind11/stl.h>
@@ -98,10 +99,8 @@ static py::object launchKernel(Kernel &kernel, int32_t x, int32_t y, int32_t z,
                                const py::tuple &values, const py::object &memory, uint64_t stream) {
   std::vector<LaunchArgument> arguments = readArguments(kernel, values, memory);
   std::optional<RuntimeError> error;
-  {
-    py::gil_scoped_release released;
-    error = api::launch(*kernel.compiled, LaunchGrid{{x, y, z}, stream}, arguments);
-  }
+  python::withoutLock(
+      [&] { error = api::launch(*kernel.compiled, LaunchGrid{{x, y, z}, stream}, arguments); });
   if (PyErr_Occurred()) // what `raisesSignal` has left
     throw py::error_already_set();
   if (error)
@@ -112,7 +111,7 @@ static py::object launchKernel(Kernel &kernel, int32_t x, int32_t y, int32_t z,
 /// Runs Python's handlers of signals that have arrived; true when one raises, Ctrl-C's for example.
 /// The exception stays until the launch returns. Only the main thread has signals.
 static bool raisesSignal() {
-  py::gil_scoped_acquire acquired;
+  python::InterpreterLock lock;
   return PyErr_CheckSignals() != 0;
 }
 
@@ -137,10 +136,7 @@ static py::object checkTarget(const std::string &name) {
 /// The report of what failed on a device since it was last waited for, or None.
 static py::object synchronize(const std::string &device) {
   std::optional<RuntimeError> error;
-  {
-    py::gil_scoped_release released;
-    error = api::synchronize(device);
-  }
+  python::withoutLock([&] { error = api::synchronize(device); });
   return error ? py::object(python::toDict(*error)) : py::none();
 }
 
@@ -172,11 +168,29 @@ static py::object copyMemory(DeviceMemory &memory, const py::buffer &host, bool 
     throw py::value_error("a contiguous buffer of " + std::to_string(memory.bytes()) +
                           " bytes is needed");
   std::optional<RuntimeError> error;
-  {
-    py::gil_scoped_release released;
-    error = isToHost ? memory.copyTo(view.ptr) : memory.copyFrom(view.ptr);
-  }
+  python::withoutLock(
+      [&] { error = isToHost ? memory.copyTo(view.ptr) : memory.copyFrom(view.ptr); });
   return error ? py::object(python::toDict(*error)) : py::none();
+}
+
+void python::sleepIfClosed() {
+  while (isClosed())
+    ::pause();
+}
+
+/// At the interpreter's end: threads that still launch or compile stop where they are.
+static void closeRuntime() {
+  python::withoutLock([] { closeLaunches(); });
+}
+
+/// Waits for a running grid, whose thread may need the interpreter.
+static void setNumThreads(int count) {
+  bool isSet = false;
+  python::withoutLock([&] { isSet = api::setNumThreads(count); });
+  if (PyErr_Occurred())
+    throw py::error_already_set();
+  if (!isSet)
+    throw std::runtime_error("the number of threads cannot change while this thread launches");
 }
 
 static void defineMemory(py::module_ &module) {
@@ -212,7 +226,8 @@ void python::defineRuntime(py::module_ &module) {
              py::arg("schedule"), py::arg("seed"), py::arg("programs"),
              py::arg("completion") = "late", py::arg("arithmetic") = "fast",
              py::arg("max_steps") = 0);
+  module.def("close", &closeRuntime);
   module.def("build_id", &api::buildId);
-  module.def("set_num_threads", &api::setNumThreads, py::arg("count"));
+  module.def("set_num_threads", &setNumThreads, py::arg("count"));
   module.def("num_threads", &api::numThreads);
 }

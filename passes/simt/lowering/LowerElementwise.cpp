@@ -1,4 +1,6 @@
 // Operations that act on each element alone: one copy per register.
+#include "ir/target/Rounding.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
@@ -51,7 +53,8 @@ static Value lowerElement(SimtFunction &f, Operation *op, ArrayRef<Value> operan
       })
       .Default([&](Operation *other) -> Value {
         Operation *copy = f.cloneScalar(other, operands);
-        allowContraction(copy);
+        if (!hasFeature(f.target, kSeparateRounding))
+          allowContraction(copy);
         return copy->getResult(0);
       });
 }

@@ -1,0 +1,14 @@
+// Offsets into arrays that 32 bits do not reach all of.
+#ifndef FRONTEND_WIDEOFFSETS_H
+#define FRONTEND_WIDEOFFSETS_H
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace tw {
+
+/// Computes the offsets of pointers that come, or may come, from an argument with tile.large in 64
+/// bits, from the arguments, program numbers and loaded values on, so that none of them wraps.
+/// Everything else keeps its numbers.
+void widenOffsets(mlir::func::FuncOp kernel);
+
+} // namespace tw
+#endif

@@ -1,0 +1,87 @@
+// What has to hold across fork(): a child has one thread, and every lock as it was.
+#include "runtime/Forks.h"
+#include <atomic>
+#include <new>
+#include <pthread.h>
+#include <shared_mutex>
+
+using namespace tw;
+
+namespace {
+struct ForkState {
+  std::atomic<unsigned> count = 0;
+  std::shared_mutex gate; // shared by the shields, exclusively held over a fork
+  ForkState();
+};
+} // namespace
+
+/// The depth of the thread that has closed the shields: it is inside for good.
+static constexpr int kClosed = 1 << 20;
+
+/// How deep this thread is in shields.
+static int &shieldDepth() {
+  static thread_local int depth = 0;
+  return depth;
+}
+
+/// Never destroyed: threads may be inside when the process ends.
+static ForkState &forkState() {
+  static ForkState *state = new ForkState;
+  return *state;
+}
+
+static void beforeFork() {
+  if (shieldDepth() == 0)
+    forkState().gate.lock();
+}
+
+static void afterForkInParent() {
+  if (shieldDepth() == 0)
+    forkState().gate.unlock();
+}
+
+/// The gate knows its holder by a number that the child's thread does not have: it is made anew.
+static void afterForkInChild() {
+  ForkState &state = forkState();
+  ++state.count;
+  new (&state.gate) std::shared_mutex;
+  if (shieldDepth() > 0)
+    state.gate.lock_shared();
+}
+
+ForkState::ForkState() { (void)pthread_atfork(beforeFork, afterForkInParent, afterForkInChild); }
+
+unsigned tw::forkCount() { return forkState().count.load(std::memory_order_relaxed); }
+
+ForkShield::ForkShield() {
+  if (shieldDepth()++ == 0)
+    forkState().gate.lock_shared();
+}
+
+ForkShield::~ForkShield() {
+  if (--shieldDepth() == 0)
+    forkState().gate.unlock_shared();
+}
+
+ForkShieldPause::ForkShieldPause() : depth(shieldDepth()) {
+  if (depth == 0 || depth >= kClosed)
+    return;
+  shieldDepth() = 0;
+  forkState().gate.unlock_shared();
+}
+
+ForkShieldPause::~ForkShieldPause() {
+  if (depth == 0 || depth >= kClosed)
+    return;
+  forkState().gate.lock_shared();
+  shieldDepth() = depth;
+}
+
+void tw::closeForkShields() {
+  // This thread goes on: handlers of the process's end may launch kernels.
+  if (shieldDepth() >= kClosed)
+    return;
+  if (shieldDepth() == 0)
+    forkState().gate.lock();
+  shieldDepth() += kClosed;
+}

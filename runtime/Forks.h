@@ -1,0 +1,36 @@
+// What has to hold across fork(): a child has one thread, and every lock as it was.
+#ifndef RUNTIME_FORKS_H
+#define RUNTIME_FORKS_H
+
+namespace tw {
+
+/// How often this process has been forked off. Threads and locks of another count are not here.
+unsigned forkCount();
+
+/// Guards code that takes locks of the whole process, as a compilation does: fork() waits until no
+/// other thread is inside, so that a child finds none of them taken. Nests; costs a shared lock.
+class ForkShield {
+public:
+  ForkShield();
+  ~ForkShield();
+  ForkShield(const ForkShield &) = delete;
+};
+
+/// Within shields: a stretch that holds no such lock and may last. Whoever asks the interpreter
+/// needs one: the thread that forks holds the interpreter's lock.
+class ForkShieldPause {
+public:
+  ForkShieldPause();
+  ~ForkShieldPause();
+  ForkShieldPause(const ForkShieldPause &) = delete;
+
+private:
+  int depth;
+};
+
+/// Keeps every other thread out of shields for good, and waits until they have left: at the end of
+/// the process, before what they work with is destroyed.
+void closeForkShields();
+
+} // namespace tw
+#endif
