@@ -33,7 +33,7 @@ class Facts:
     def __init__(
         self, is_pointer: bool, type: str, divisibility: int, is_one: bool,
         is_streaming: bool, is_read_only: bool, is_disjoint: bool = True, place: str = "",
-        is_non_negative: bool = False,
+        is_non_negative: bool = False, is_large: bool = False,
     ) -> None:  # fmt: skip
         self.is_pointer = is_pointer
         self.type = type  # "i32", "fp32", ...; of a pointer the pointee
@@ -43,6 +43,7 @@ class Facts:
         self.is_disjoint = is_disjoint  # no other argument's memory overlaps a pointer's
         self.is_read_only = is_read_only  # no part of the specialization: checked before the launch
         self.is_non_negative = is_non_negative  # an integer's, as a signed number
+        self.is_large = is_large  # 32-bit offsets do not reach all of a pointer's memory
         self.place = place  # the GPU that a pointer's memory is on, "cuda:0"; empty: the host
 
     @cached_property
@@ -50,7 +51,15 @@ class Facts:
         """The same pointer where another argument's memory may overlap its own."""
         return _facts(
             True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only, False,
-            self.place,
+            self.place, False, self.is_large,
+        )  # fmt: skip
+
+    @cached_property
+    def large(self) -> Facts:
+        """The same pointer to memory that 32-bit offsets do not reach all of."""
+        return _facts(
+            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only,
+            self.is_disjoint, self.place, False, True,
         )  # fmt: skip
 
     def on(self, place: str) -> Facts:
@@ -59,7 +68,7 @@ class Facts:
             return self
         return _facts(
             True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only,
-            self.is_disjoint, place,
+            self.is_disjoint, place, False, self.is_large,
         )  # fmt: skip
 
     @cached_property
@@ -82,6 +91,7 @@ class Facts:
         text += ":1" if self.is_one else f":{self.divisibility}" if self.divisibility > 1 else ""
         text += ":nonneg" if self.is_non_negative and not self.is_one else ""
         text += ":overlap" if not self.is_disjoint else ""
+        text += ":large" if self.is_large else ""
         return text + (":stream" if self.is_streaming else "")
 
 
@@ -117,16 +127,16 @@ def pointer_facts(
 
 def parse_facts(text: str) -> Facts:
     """The facts that a signature entry names: `i32`, `i32:16`, `i32:1`, `i32:16:nonneg`,
-    `*fp32:16:stream:overlap`.
+    `*fp32:16:stream:overlap:large`.
 
     Raises ValueError for anything else.
     """
     type_name, *rest = text.replace(" ", "").split(":")
     is_pointer = type_name.startswith("*")
     element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
-    is_streaming, overlaps = "stream" in rest, "overlap" in rest
+    is_streaming, overlaps, is_large = "stream" in rest, "overlap" in rest, "large" in rest
     is_non_negative = "nonneg" in rest
-    numbers = [part for part in rest if part not in ("stream", "overlap", "nonneg")]
+    numbers = [part for part in rest if part not in ("stream", "overlap", "large", "nonneg")]
     is_integer = not is_pointer and element[0] in "iu"
     is_valid = len(numbers) <= 1 and {*numbers} <= {"1", "16"} and not type_name.startswith("**")
     if not is_valid or (is_non_negative and not is_integer):
@@ -134,6 +144,7 @@ def parse_facts(text: str) -> Facts:
     divisibility = int(numbers[0]) if numbers else 1
     if is_pointer:
         facts = pointer_facts(element, divisibility, is_streaming)
+        facts = facts.large if is_large else facts
         return facts.overlapping if overlaps else facts
     return scalar_facts(element, divisibility, numbers == ["1"], is_non_negative)
 
@@ -219,6 +230,8 @@ _BUFFER_TYPES = {
 
 def _owned(description: tuple[int, int, int, Any, bool], pointee: str, owner: object) -> Reading:
     address, base, size, _, is_read_only = description
+    if not address and size:
+        raise without_memory("its address is null")
     value = OwnedAddress(address)
     value.owner, value.memory = owner, (base, size, is_read_only)
     divisibility = 1 if address & 15 else 16
@@ -283,6 +296,11 @@ def unknown_element_type(name: str) -> ArgumentProblem:
         "element types are bool, (u)int8-64, float8e4nv (float8_e4m3fn), float8e5 (float8_e5m2), "
         "float16, bfloat16, float32 and float64",
     )
+
+
+def without_memory(reason: str, hint: str = "pass a dense tensor with values") -> ArgumentProblem:
+    """An array without memory that a kernel could read."""
+    return ArgumentProblem("TW0409", f"it has no memory for a kernel: {reason}", hint)
 
 
 def wrong_device(place: str) -> ArgumentProblem:
@@ -458,6 +476,27 @@ def _find_buffer_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
         ) from None
     return _read_buffer
 
+
+# What else becomes of an array that a kernel writes, by type: None where nothing does.
+WRITE_MARKERS: dict[type, Callable[[Any], None] | None] = {}
+
+
+def mark_written(value: Any) -> None:
+    """Tell the library that an array is of that a kernel writes it."""
+    kind = type(value)
+    if kind not in WRITE_MARKERS:
+        known = (WRITE_MARKERS[cls] for cls in kind.__mro__ if cls in WRITE_MARKERS)
+        WRITE_MARKERS[kind] = next(known, None)
+    marker = WRITE_MARKERS[kind]
+    if marker is not None:
+        marker(value)
+
+
+def _mark_base(value: Reinterpreted) -> None:
+    mark_written(value.base)
+
+
+WRITE_MARKERS[Reinterpreted] = _mark_base
 
 # The memory behind arguments of a type, for devices that check every access.
 MEMORY_READERS: dict[type, Callable[[Any], Memory]] = {}

@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import hooks
-from .arguments import constexpr_key
-from .errors import CompileError, LaunchError, TilewrightError, UnsupportedError
+from .arguments import Reinterpreted, constexpr_key
+from .compile import CompiledKernel
+from .errors import LaunchError, TilewrightError
 from .interface import KernelInterface, untraced
+from .references import ByReference
+from .timings import read_timings, write_timings
 
 Arguments = dict[str, Any]
 Hook = Callable[..., None]
@@ -64,7 +67,7 @@ class Config:
         return ", ".join(parts)
 
 
-class Wrapper(KernelInterface):
+class Wrapper(KernelInterface, ByReference):
     """A kernel with something added to its launches; wrappers may be stacked."""
 
     def __init__(self, fn: Any) -> None:
@@ -143,6 +146,7 @@ class Autotuner(Wrapper):
         warmup: float | None = None,
         rep: float | None = None,
         do_bench: Callable[..., Any] | None = None,
+        cache_results: bool = False,
     ) -> None:
         super().__init__(fn)
         self.configs = list(configs)
@@ -154,6 +158,7 @@ class Autotuner(Wrapper):
         self.warmup_ms = 25.0 if warmup is None else warmup
         self.rep_ms = 100.0 if rep is None else rep
         self.do_bench = do_bench
+        self.cache_results = cache_results
         self.cache: dict[tuple[Any, ...], Config] = {}
         self.best_config: Config | None = None
         self.configs_timings: dict[Config, float] = {}
@@ -191,10 +196,10 @@ class Autotuner(Wrapper):
         if config is None:
             candidates = self._pruned(arguments)
             start = time.perf_counter()
-            if len(candidates) == 1:
-                config = candidates[0]
-            else:
+            config = candidates[0] if len(candidates) == 1 else self._recall(candidates, key)
+            if config is None:
                 config = self._measure(candidates, arguments, args, kwargs, grid)
+                self._remember(candidates, key, config)
                 self._tell(key, config, time.perf_counter() - start)
             self.cache[key] = config
         return config
@@ -233,38 +238,98 @@ class Autotuner(Wrapper):
             )
         return configs
 
+    def _recall(self, candidates: Sequence[Config], key: tuple[Any, ...]) -> Config | None:
+        """The configuration that an earlier process found, where results are kept on disk."""
+        if not self.cache_results:
+            return None
+        timings = read_timings(self.fn, candidates, key)
+        if timings is None:
+            return None
+        self.configs_timings = dict(zip(candidates, timings))
+        return min(candidates, key=lambda c: self.configs_timings[c])
+
+    def _remember(self, candidates: Sequence[Config], key: tuple[Any, ...], best: Config) -> None:
+        if self.cache_results:
+            timings = [self.configs_timings[config] for config in candidates]
+            write_timings(self.fn, candidates, key, timings)
+
     def _measure(
         self, candidates: Sequence[Config], arguments: Arguments, args: tuple[Any, ...],
         kwargs: Arguments, grid: Any,
     ) -> Config:  # fmt: skip
-        saved = {name: _copy(arguments[name]) for name in self.restore_value}
-        failures: list[TilewrightError] = []
-        self.configs_timings = {}
-        for config in candidates:
-            full = {**arguments, **config.all_kwargs()}
-
-            def launch(config: Config = config, full: Arguments = full) -> None:
-                self._prepare(config, full, saved)
-                self._call(config, args, kwargs, grid, False)
-                if self.post_hook:
-                    self.post_hook(full, exception=None)
-
-            try:
-                self.configs_timings[config] = self._time(launch)
-            except (CompileError, UnsupportedError, LaunchError) as error:
-                failures.append(error)
-                self.configs_timings[config] = math.inf
-                if self.post_hook:
-                    self.post_hook(full, exception=error)
-        self._restore(arguments, saved)
-        best = min(self.configs_timings, key=lambda c: self.configs_timings[c])
+        failures: dict[Config, TilewrightError] = {}
+        updated = self._updated(candidates, args, kwargs, grid, failures)
+        names = dict.fromkeys([*self.restore_value, *(n for n in updated if self._is_ours(n))])
+        saved = {name: _copy(arguments[name], name, self.__name__) for name in names}
+        self.configs_timings = dict.fromkeys(candidates, math.inf)
+        try:
+            for config in candidates:
+                if config in failures:
+                    self._after(config, arguments, failures[config])
+                    continue
+                try:
+                    self.configs_timings[config] = self._time(
+                        self._launcher(config, arguments, saved, args, kwargs, grid)
+                    )
+                except TilewrightError as error:
+                    failures[config] = error
+                    self._after(config, arguments, error)
+        finally:
+            self._restore(arguments, saved)
+        best = min(candidates, key=lambda c: self.configs_timings[c])
         if math.isinf(self.configs_timings[best]):
-            raise LaunchError(
-                f"no configuration of {self.__name__} runs; the first: {failures[0].message}",
-                code="TW0411",
-                hint=f"`tilewright explain {failures[0].code}`",
-            ) from failures[0]
+            raise self._hopeless(failures)
         return best
+
+    def _launcher(
+        self, config: Config, arguments: Arguments, saved: Arguments, args: tuple[Any, ...],
+        kwargs: Arguments, grid: Any,
+    ) -> Callable[[], None]:  # fmt: skip
+        full = {**arguments, **config.all_kwargs()}
+
+        def launch() -> None:
+            self._prepare(config, full, saved)
+            self._call(config, args, kwargs, grid, False)
+            if self.post_hook:
+                self.post_hook(full, exception=None)
+
+        return launch
+
+    def _after(self, config: Config, arguments: Arguments, error: TilewrightError) -> None:
+        if self.post_hook:
+            self.post_hook({**arguments, **config.all_kwargs()}, exception=error)
+
+    def _updated(
+        self, candidates: Sequence[Config], args: tuple[Any, ...], kwargs: Arguments, grid: Any,
+        failures: dict[Config, TilewrightError],
+    ) -> list[str]:  # fmt: skip
+        """The arrays that some candidate reads and writes: a second run of it would read what the
+        first has left. Fills in the candidates that do not compile."""
+        names: dict[str, None] = {}
+        for config in candidates:
+            try:
+                kernel = self._call(config, args, kwargs, grid, True)
+            except TilewrightError as error:
+                failures[config] = error
+                continue
+            if isinstance(kernel, CompiledKernel):
+                names.update(dict.fromkeys(kernel.updated_arguments()))
+        return list(names)
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether nothing that the person said brings an array back between runs."""
+        return name not in self.reset_to_zero and not self.pre_hook
+
+    def _hopeless(self, failures: Mapping[Config, TilewrightError]) -> LaunchError:
+        lines = [f"  {config}: [{e.code}] {e.message.splitlines()[0]}" for config, e in failures.items()]
+        first = next(iter(failures.values()))
+        error = LaunchError(
+            f"no configuration of {self.__name__} runs:\n" + "\n".join(lines),
+            code="TW0411",
+            hint=f"`tilewright explain {first.code}`",
+        )
+        error.__cause__ = first
+        return error
 
     def _time(self, launch: Callable[[], None]) -> float:
         from .testing import do_bench
@@ -286,17 +351,34 @@ class Autotuner(Wrapper):
 
     def _restore(self, arguments: Arguments, saved: Arguments) -> None:
         for name in self.reset_to_zero:
-            if arguments[name] is not None:
-                arguments[name][...] = 0
+            if arguments[name] is not None:  # an optional array that this launch does without
+                _target(arguments[name])[...] = 0
         for name, value in saved.items():
             if value is not None:
-                arguments[name][...] = value
+                _target(arguments[name])[...] = value
 
 
-def _copy(array: Any) -> Any:
-    if array is None:  # an optional array that this launch does without
+def _target(array: Any) -> Any:
+    """What assignments to an array's elements go through."""
+    if isinstance(array, Reinterpreted):
+        return _target(array.base)
+    # A leaf that requires gradients takes no assignment; its values do.
+    return array.detach() if hasattr(array, "detach") else array
+
+
+def _copy(array: Any, name: str, kernel: str) -> Any:
+    if array is None:
         return None
-    return array.clone() if hasattr(array, "clone") else array.copy()
+    target = _target(array)
+    for method in ("clone", "copy"):
+        if hasattr(target, method) and hasattr(target, "__setitem__"):
+            return getattr(target, method)()
+    raise LaunchError(
+        f"`{name}` of {kernel} has to be restored between the runs of a measurement, and a "
+        f"{type(target).__name__} cannot be copied and assigned",
+        code="TW0417",
+        hint="pass a tensor or a NumPy array, or launch once with such a one first",
+    )
 
 
 def autotune(
@@ -317,11 +399,14 @@ def autotune(
 
     `prune_configs_by` may hold `early_config_prune(configs, arguments, **arguments)`,
     `perf_model(**arguments)` and `top_k`; arrays in `reset_to_zero` are zeroed and those in
-    `restore_value` restored before each run of a measurement; `pre_hook(arguments, reset_only)` and
-    `post_hook(arguments, exception)` run around it; `warmup` and `rep` are milliseconds. Results
-    are kept in memory (`use_cuda_graph` and `cache_results` are accepted for other devices).
+    `restore_value` restored before each run of a measurement, and so are arrays that the kernel both
+    reads and writes, unless a `pre_hook` is there to see to it; `pre_hook(arguments, reset_only)`
+    and `post_hook(arguments, exception)` run around it; `warmup` and `rep` are milliseconds. A
+    configuration that fails, for whatever reason, is left out. Results are kept in memory, with
+    `cache_results` on disk, too. `use_cuda_graph` changes nothing
+    (`tilewright.launch_options.DECORATOR_OPTIONS`).
     """
-    del use_cuda_graph, cache_results
+    del use_cuda_graph
     return lambda fn: Autotuner(
         fn,
         configs,
@@ -334,4 +419,5 @@ def autotune(
         warmup=warmup,
         rep=rep,
         do_bench=do_bench,
+        cache_results=cache_results,
     )

@@ -34,10 +34,14 @@ class Options(NamedTuple):
     num_stages: int = 3
     debug: bool = False
     maxnreg: int | None = None  # the most registers of a GPU's thread; elsewhere it changes nothing
+    enable_fp_fusion: bool = True  # a * b + c may round once, which only GPUs' code does
 
     def extra(self, device: str) -> list[str]:
         """What only some devices have, as the native module's further options."""
-        return [f"maxnreg={self.maxnreg}"] if self.maxnreg and is_gpu(device) else []
+        if not is_gpu(device):
+            return []
+        limit = [f"maxnreg={self.maxnreg}"] if self.maxnreg else []
+        return limit if self.enable_fp_fusion else [*limit, "no-fusion"]
 
 
 class Source:
@@ -101,7 +105,7 @@ def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: An
 
         return spec.constexpr(name, json.dumps(capture.encode(value), separators=(",", ":")))
     if facts.is_pointer:
-        assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint
+        assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint, facts.is_large
         return spec.pointer(name, facts.type, *assumed)
     assumed = facts.divisibility, facts.is_one, facts.is_non_negative
     return spec.scalar(name, facts.type, *assumed)
@@ -175,12 +179,24 @@ class CompiledKernel:
         self.origin: str = kernel.origin
         self.parameters: list[tuple[str, str, bool, int]] = kernel.parameters
         self.pick = _picker([index for *_, index in self.parameters])
+        self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
         self.is_current = request.source.is_current
         stages = stages_of(request.device)
         binaries = {"object": kernel.binary}
         if is_gpu(request.device):
             binaries = {"cubin": kernel.assembled} if kernel.assembled else {}
         self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
+
+    def updated_arguments(self) -> list[str]:
+        """The names of arrays that the kernel may read after it has written them: it does both
+        through the argument, or writes it where another may be the same memory."""
+        request = self.request
+        overlapping = [
+            index
+            for index in self.stored
+            if isinstance(facts := request.facts[index], Facts) and not facts.is_disjoint
+        ]
+        return [request.parameters[index] for index in sorted({*self.native.updated, *overlapping})]
 
     @functools.cached_property
     def remarks(self) -> list[Report]:

@@ -501,7 +501,7 @@ PAGES: dict[str, Page] = {
     "TW0409": Page(
         "an array on the wrong device",
         "The memory of an argument is not where the kernel runs: a tensor of another device, or "
-        "one without memory (meta, sparse).",
+        "one without memory (meta, sparse, fake, jagged, within vmap or grad, an emptied storage).",
         "add[(4,)](out, x.to('meta'), n)",
         "Move the tensor (x.cpu()), or choose the device with `with tw.device(...)`.",
     ),
@@ -514,8 +514,8 @@ PAGES: dict[str, Page] = {
     ),
     "TW0411": Page(
         "an autotuned kernel without a configuration that runs",
-        "Every configuration was pruned away or failed to compile or to launch; the message has "
-        "the first failure.",
+        "Every configuration was pruned away or failed to compile or to run; the message has the "
+        "failure of each.",
         "@tw.autotune([], key=['n'])",
         "Run the kernel with one configuration by hand to see its whole report.",
     ),
@@ -584,6 +584,30 @@ PAGES: dict[str, Page] = {
         "device reaches all of them.",
         "add[(4,)](torch.empty(n, device='cuda:0'), torch.ones(n), n)",
         "Move them to one device with x.to('cuda:0') or x.cpu().",
+    ),
+    "TW0415": Page(
+        "a launch option that the device does not have",
+        "num_ctas, launch_cooperative_grid, extern_libs and the like ask for something that the "
+        "device of the launch does not do, and leaving it out silently could change results. "
+        "tilewright.launch_options.OPTIONS lists every option with what it does on each kind of "
+        "device.",
+        "add[(4,)](out, x, n, num_ctas=2)",
+        "Leave the option out; the hint says what to write instead.",
+    ),
+    "TW0416": Page(
+        "a launch option with a value that it does not take",
+        "The value is of the wrong type, or names another device than the one that the launch goes "
+        "to: a stream of cuda:1 for arrays on cuda:0.",
+        "add[(4,)](out, x, n, stream='main')",
+        "Pass a value as the message says; for streams torch's, or the driver's handle.",
+    ),
+    "TW0417": Page(
+        "an array that autotune cannot restore",
+        "The kernel reads and writes the array, so that each run of a measurement changes what the "
+        "next one reads. Tensors and NumPy arrays are copied before and restored; an object of "
+        "another type cannot be.",
+        "tuned[grid](bytearray(64), n)   # the kernel updates it in place",
+        "Pass a tensor or an array, or bring it back in a pre_hook of autotune.",
     ),
     "TW0430": Page(
         "a name of Triton's or of the language's that is not there",
@@ -845,6 +869,13 @@ PAGES: dict[str, Page] = {
         "KeyboardInterrupt is raised.",
         "",
         "Launch again; what the arrays hold is a part of the result.",
+    ),
+    "TW0640": Page(
+        "an interrupted compilation",
+        "The compilation was given up before it had finished. In Python that is Ctrl-C, and "
+        "KeyboardInterrupt is raised; nothing of it is kept.",
+        "",
+        "Launch again: the kernel is compiled anew.",
     ),
     "TW0620": Page(
         "no CUDA driver",

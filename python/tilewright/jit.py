@@ -23,16 +23,20 @@ from .errors import CompileError, LaunchError
 from .inspection import Inspection
 from .interface import KernelInterface, hide_launches_from_torch, untraced
 from .launch import check_stores, launch, resolve_grid
+from .launch_options import check_option, stream_of
+from .loaded_kernels import LoadedKernels
 from .mock import stand_in
 from .overlap import mark_overlaps
-from .parameters import Binder, Parameter, checked_options, parameters_of
+from .parameters import Binder, Parameter, parameters_of
+from .references import ByReference
 
 _SPECIALIZE = ("auto", "none")
 # A warm launch looks at these two lists and at nothing else of the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
+_NOTHING: dict[str, Any] = {}
 
 
-class JITFunction(Inspection, KernelInterface):
+class JITFunction(Inspection, KernelInterface, ByReference):
     """A kernel, or a function that kernels call. `kernel[grid](*arguments)` runs it.
 
     Made by `@tw.jit`. Nothing is read or compiled before the first launch.
@@ -64,8 +68,7 @@ class JITFunction(Inspection, KernelInterface):
         self.debug = debug
         self.noinline = noinline
         self.specialize = specialize
-        # Launch key -> kernel; keys hold facts and constants, never arrays.
-        self._loaded: dict[tuple[Any, ...], CompiledKernel] = {}
+        self._loaded = LoadedKernels()
         self._sources: dict[int, Source] = {}
         # Called with the arguments of each launch, before anything is read.
         self.pre_run_hooks: list[Callable[..., Any]] = []
@@ -132,8 +135,9 @@ class JITFunction(Inspection, KernelInterface):
         if self.pre_run_hooks:
             for hook in self.pre_run_hooks:
                 hook(*args, **kwargs)
+        extra: Mapping[str, Any] = _NOTHING
         if kwargs or len(args) != self._num_plain_arguments:
-            args, options = self._binder.bind(args, kwargs, self._options)
+            args, options, extra = self._binder.bind(args, kwargs, self._options)
         else:
             options = self._options
         facts, bits = self._read(args)
@@ -142,16 +146,24 @@ class JITFunction(Inspection, KernelInterface):
             return None
         key = (chosen_device(), options, facts)
         kernel = self._loaded.get(key)
-        if kernel is None or not kernel.is_current():
-            found = self._find(key, args)
-            if found is None:
+        if kernel is None:
+            kernel = self._find(key, args)
+            if kernel is None:
                 return None
-            kernel = self._loaded[key] = found
+            self._loaded.add(key, kernel)
+        stream = self._checked(extra, kernel) if extra else None
         if _ENTER.calls or _EXIT.calls:
-            self._launch_compiled(kernel, programs, args, bits)
+            self._launch_compiled(kernel, programs, args, bits, stream)
         else:
-            launch(kernel, programs, args, bits)
+            launch(kernel, programs, args, bits, stream)
         return kernel
+
+    def _checked(self, extra: Mapping[str, Any], kernel: CompiledKernel) -> int | None:
+        """The stream that the options of a launch name, if any; others are checked."""
+        device = kernel.request.device
+        for name, value in extra.items():
+            check_option(name, value, device, self.fn.__name__)
+        return stream_of(extra, device, self.fn.__name__)
 
     def _read_signature_again(self) -> None:
         """The function's code or defaults were replaced: its parameters may be others now."""
@@ -160,17 +172,18 @@ class JITFunction(Inspection, KernelInterface):
         self._signature = _Signature(self.fn)
 
     def _launch_compiled(
-        self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any]
-    ) -> None:
+        self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any],
+        stream: int | None = None,
+    ) -> None:  # fmt: skip
         """Launch between the hooks that there may be."""
         named = dict(zip(self._binder.names, values))
         metadata = hooks.LaunchMetadata(
-            {"name": kernel.name, "function": None, "stream": 0},
+            {"name": kernel.name, "function": None, "stream": stream or 0},
             self.launch_metadata,
             (programs, kernel.metadata, named),
         )
         _ENTER(metadata)
-        launch(kernel, programs, values, bits)
+        launch(kernel, programs, values, bits, stream)
         _EXIT(metadata)
 
     def _grid_arguments(
@@ -203,9 +216,10 @@ class JITFunction(Inspection, KernelInterface):
         chosen, options, facts = key
         device = device_of_launch(chosen, self._binder.names, facts, self.fn.__name__)
         key = (device, options, facts)
-        kernel = self._loaded.get(key)
-        if kernel is not None and kernel.is_current():
-            return kernel
+        for known in (device, ""):
+            kernel = self._loaded.get((known, options, facts)) if known != chosen else None
+            if kernel is not None and kernel.request.device == device:
+                return kernel
         if knobs.settings().is_jit_denied:
             self._refuse(key, values)
         return self._prepare(key, values)
@@ -221,7 +235,6 @@ class JITFunction(Inspection, KernelInterface):
         kernel = compile_request(request)
         kernel.kernel_function = self
         check_stores(kernel, key[2])
-        self._loaded[key] = kernel
         hooks.load_end(None, None, kernel.name, {}, kernel.key)
         self._compiled(request, is_warmup)
         return kernel
@@ -265,14 +278,19 @@ class JITFunction(Inspection, KernelInterface):
         """Compile for arguments without running. A torch dtype, a tensor on the meta device or a
         MockTensor stands for an aligned array. None where a hook forbids the compilation."""
         del grid
-        values, options = self._binder.bind(args, kwargs, self._options)
+        values, options, extra = self._binder.bind(args, kwargs, self._options)
         values = tuple(map(stand_in, values, self.parameters))
         facts = self._read(values)[0]
-        device = device_of_launch(chosen_device(), self._binder.names, facts, self.fn.__name__)
-        key = (device, options, facts)
+        chosen = chosen_device()
+        key = (chosen, options, facts)
         kernel = self._loaded.get(key)
-        if kernel is None or not kernel.is_current():
-            kernel = self._prepare(key, values, is_warmup=True)
+        if kernel is None:
+            device = device_of_launch(chosen, self._binder.names, facts, self.fn.__name__)
+            kernel = self._prepare((device, options, facts), values, is_warmup=True)
+            if kernel is None:
+                return None
+            self._loaded.add(key, kernel)
+        self._checked(extra, kernel)
         return kernel
 
     def compile(
@@ -288,13 +306,15 @@ class JITFunction(Inspection, KernelInterface):
         A parameter whose value is given is a compile-time constant, whether declared so or not. Raises
         LaunchError TW0404 when a parameter has neither, ValueError for an entry that is no type.
         """
-        kernel = self._prepare(*self._of_signature(signature, constants, device, options), True)
+        key, values = self._of_signature(signature, constants, device, options)
+        kernel = self._prepare(key, values, is_warmup=True)
         if kernel is None:
             raise LaunchError(
                 f"a hook forbids to compile {self.fn.__name__}",
                 code="TW0408",
                 hint="see triton.knobs.runtime.jit_cache_hook",
             )
+        self._loaded.add(key, kernel)
         return kernel
 
     def request(
@@ -320,18 +340,21 @@ class JITFunction(Inspection, KernelInterface):
         facts: list[Any] = []
         values: list[Any] = []
         given = dict(constants or {})
+        self._binder.check_names([*signature, *given])
+        chosen, extra = self._binder.read_options(dict(options), self._options)
+        for name, value in extra.items():
+            check_option(name, value, device or current_device(), self.fn.__name__)
         for parameter in self.parameters:
             if parameter.name in signature:
                 facts.append(parse_facts(signature[parameter.name]).on(device or current_device()))
                 values.append(None)
                 continue
-            value, _ = Binder(self.fn.__name__, (parameter,)).bind(
+            value, *_ = Binder(self.fn.__name__, (parameter,)).bind(
                 (), {k: v for k, v in given.items() if k == parameter.name}, self._options
             )
             reader = read_constant if parameter.name in given else parameter.reader()
             facts.append(reader(value[0])[0])
             values.append(value[0])
-        chosen = checked_options(self._options._replace(**options))
         return (device or current_device(), chosen, tuple(facts)), tuple(values)
 
 
@@ -381,8 +404,8 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     `specialize="auto"` compiles variants for integers equal to 1, divisible by 16 or negative and for
     aligned arrays, "none" one binary for all; `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
-    device assertions. `version`, `repr`, `launch_metadata` and `noinline` are accepted and kept as
-    attributes.
+    device assertions. `version`, `repr`, `launch_metadata` and `noinline` are kept as attributes
+    and change no launch (`tilewright.launch_options.DECORATOR_OPTIONS`).
     """
 
     def decorate(function: Any) -> JITFunction:

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .arguments import Facts, current_stream, memory_of
+from .arguments import Facts, current_stream, mark_written, memory_of
 from .compile import CompiledKernel
 from .errors import LaunchError, raise_report
 from .native import native
@@ -64,15 +64,20 @@ def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
 
 
 def launch(
-    kernel: CompiledKernel, programs: Programs, values: Sequence[Any], bits: Sequence[Any]
+    kernel: CompiledKernel, programs: Programs, values: Sequence[Any], bits: Sequence[Any],
+    chosen_stream: int | None = None,
 ) -> None:
     """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
     memory, stream = None, 0
     device = kernel.request.device
     if device.startswith("cuda:"):
-        stream = current_stream(int(device.removeprefix("cuda:")))
+        stream = chosen_stream
+        if stream is None:
+            stream = current_stream(int(device.removeprefix("cuda:")))
     elif device != "cpu" and checks_accesses(device):
         memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
+    for index in kernel.stored:
+        mark_written(values[index])
     x, y, z = programs
     report = native().launch(kernel.native, x, y, z, kernel.pick(bits), memory, stream)
     if report is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import importlib.util
 import os
 from types import ModuleType
@@ -27,6 +28,7 @@ def _load() -> ModuleType:
             f"Tilewright's native module cannot be loaded ({error}). In a source tree, "
             "`make setup` builds it; elsewhere, `pip install .` does."
         ) from error
+    atexit.register(_native.close)
     if count := knobs.settings().num_threads:
         _native.set_num_threads(count)
     if path := knobs.settings().cuda_library:

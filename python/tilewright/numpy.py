@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy
 from .arguments import (
     MEMORY_READERS,
     SPAN_READERS,
+    ArgumentProblem,
     Memory,
     Reading,
     pointer_facts,
@@ -41,7 +43,21 @@ def _extension_type(array: Any) -> str:
     pointee = _EXTENSION_POINTEES.get(array.dtype.name)
     if pointee is not None and array.dtype.isnative:
         return pointee
+    if not array.dtype.isnative:
+        raise ArgumentProblem(
+            "TW0406",
+            f"arrays of dtype {array.dtype}, whose bytes are swapped, cannot be passed to a kernel",
+            "pass array.astype(array.dtype.newbyteorder('='))",
+        )
     raise unknown_element_type(f"dtype {array.dtype}")
+
+
+def _refuse_masked(array: Any) -> Reading:
+    raise ArgumentProblem(
+        "TW0405",
+        "it is a masked array, and a kernel would ignore its mask",
+        "pass array.filled(value), or array.data and array.mask as two arguments",
+    )
 
 
 def _memory(array: Any) -> Memory:
@@ -79,6 +95,8 @@ def _read_scalar(value: Any) -> Reading:
 def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     """Add NumPy's types to the readers."""
     readers[numpy.ndarray] = _read_array
+    if masked := sys.modules.get("numpy.ma"):
+        readers[masked.MaskedArray] = _refuse_masked
     readers[numpy.generic] = _read_scalar
     # Some scalars are subclasses of Python's numbers and would be found as such first.
     readers[numpy.float64] = _read_scalar

@@ -1,4 +1,4 @@
-"""Finds arguments whose memory overlaps another argument's.
+"""Finds arguments whose memory overlaps another argument's, or is larger than 32-bit offsets reach.
 
 A kernel may read its tile bit by bit while it writes another only when the two cannot meet, so a
 launch with overlapping arrays gets a binary of its own.
@@ -10,15 +10,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arguments import Facts, span_of
+from .language.dtypes import dtype
+
+
+# The offsets of 32 bits, in elements; an element has a byte or more.
+_LARGE_BYTES = 0x7FFFFFFF
+
+
+def itemsize_of(pointer: Facts) -> int:
+    """The bytes of an element behind a pointer."""
+    return dtype(pointer.type).itemsize
 
 
 def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) -> None:
-    """Replace the facts of overlapping pointers, in place. Unknown memory overlaps everything."""
+    """Replace the facts of overlapping and of large pointers, in place. Unknown memory overlaps
+    everything."""
     spans: list[tuple[int, int, int]] = []
     for index, fact in enumerate(facts):
         if type(fact) is Facts and fact.is_pointer:
             address = bits[index]
             begin, end = span_of(values[index], address)
+            if end - begin > _LARGE_BYTES and end - begin > itemsize_of(fact) * _LARGE_BYTES:
+                facts[index] = fact = fact.large
             if begin < end:
                 spans.append((begin, end, index))
             elif address:

@@ -24,16 +24,8 @@ from .capture.record import namespace_of
 from .compile import Options
 from .errors import LaunchError, UnsupportedError
 from .language import dtypes, static
+from .launch_options import COMPILED, OPTIONS, check_option
 
-# Launch options of other devices and of Triton that change nothing on the devices of this build.
-IGNORED_OPTIONS = frozenset({
-    "num_ctas", "stream", "enable_fp_fusion", "launch_cooperative_grid", "launch_pdl",
-    "num_buffers_warp_spec", "num_consumer_groups", "reg_dec_producer", "reg_inc_consumer",
-    "waves_per_eu", "matrix_instr_nonkdim", "kpack", "ir_override", "minRegAutoWS", "maxRegAutoWS",
-    "pingpongAutoWS", "sanitize_overflow", "warp_size", "allow_fp8e4nv", "extern_libs",
-    "launch_metadata", "device", "device_type",
-})  # fmt: skip
-_OPTIONS = frozenset({"num_warps", "num_stages", "debug", "maxnreg"})
 # More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
 MOST_WARPS = 1 << 20
 _MISSING: Any = inspect.Parameter.empty
@@ -191,8 +183,9 @@ class Binder:
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], defaults: Options
-    ) -> tuple[tuple[Any, ...], Options]:
-        """The value of each parameter, and the options. Raises LaunchError TW0404."""
+    ) -> tuple[tuple[Any, ...], Options, Mapping[str, Any]]:
+        """The value of each parameter, the options that the code depends on, and the others that
+        were given. Raises LaunchError TW0404."""
         if len(args) > self.num_positional:
             limit = self.num_positional
             raise self._error(f"takes {limit} positional arguments, {len(args)} given")
@@ -203,7 +196,9 @@ class Binder:
             if value is _MISSING:
                 raise self._missing(rest, len(values))
             values.append(value)
-        return tuple(values), self._options(rest, defaults) if rest else defaults
+        if not rest:
+            return tuple(values), defaults, rest
+        return tuple(values), *self.read_options(rest, defaults)
 
     def _missing(self, rest: Mapping[str, Any], index: int) -> LaunchError:
         missing = [
@@ -211,21 +206,35 @@ class Binder:
             for p in self.parameters[index:]
             if p.default is _MISSING and p.name not in rest
         ]
-        unknown = [n for n in rest if n not in self.names and n not in _OPTIONS | IGNORED_OPTIONS]
-        hint = f"{unknown[0]!r} is no parameter" if unknown else ""
+        unknown = [n for n in rest if n not in self.names and n not in OPTIONS]
+        hint = f"{unknown[0]!r} is not a parameter" if unknown else ""
         return self._error(f"lacks the arguments {', '.join(f'`{n}`' for n in missing)}", hint)
 
-    def _options(self, rest: dict[str, Any], defaults: Options) -> Options:
-        for name in rest:
+    def read_options(
+        self, given: dict[str, Any], defaults: Options
+    ) -> tuple[Options, Mapping[str, Any]]:
+        """The options that the code depends on, and the others. Raises LaunchError TW0404."""
+        for name in given:
             if name in self.names:
                 raise self._error(f"is given `{name}` twice, by position and by name")
-            if name not in _OPTIONS and name not in IGNORED_OPTIONS:
-                known = (*self.names, *_OPTIONS, *IGNORED_OPTIONS)
-                close = difflib.get_close_matches(name, known, n=1)
-                hint = f"did you mean `{close[0]}`?" if close else f"parameters: {self._list()}"
-                raise self._error(f"has no parameter or launch option `{name}`", hint)
-        chosen = {name: value for name, value in rest.items() if name in _OPTIONS}
-        return checked_options(defaults._replace(**chosen)) if chosen else defaults
+            if name not in OPTIONS:
+                raise self._unknown("has no parameter or launch option", name, (*OPTIONS,))
+        chosen = {name: value for name, value in given.items() if name in COMPILED}
+        extra = {name: value for name, value in given.items() if name not in COMPILED}
+        if not chosen:
+            return defaults, extra
+        return checked_options(defaults._replace(**chosen), self.kernel), extra
+
+    def check_names(self, names: Iterable[str]) -> None:
+        """Refuse names of a signature that are not parameters' names."""
+        for name in names:
+            if name not in self.names:
+                raise self._unknown("has no parameter", name, ())
+
+    def _unknown(self, message: str, name: str, others: tuple[str, ...]) -> LaunchError:
+        close = difflib.get_close_matches(name, (*self.names, *others), n=1)
+        hint = f"did you mean `{close[0]}`?" if close else f"parameters: {self._list()}"
+        return self._error(f"{message} `{name}`", hint)
 
     def _list(self) -> str:
         return ", ".join(self.names) or "none"
@@ -234,8 +243,10 @@ class Binder:
         return LaunchError(f"the launch of {self.kernel} {message}", code="TW0404", hint=hint)
 
 
-def checked_options(options: Options) -> Options:
-    """The options as plain integers. Raises LaunchError TW0410 for impossible ones."""
+def checked_options(options: Options, kernel: str) -> Options:
+    """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
+    check_option("enable_fp_fusion", options.enable_fp_fusion, "cpu", kernel)
+    fusion = static.unwrap(options.enable_fp_fusion)
     warps, stages = static.unwrap(options.num_warps), static.unwrap(options.num_stages)
     # What a GPU cannot do is known where the device is; elsewhere the number changes nothing.
     if not isinstance(warps, int) or warps <= 0 or warps & (warps - 1) or warps > MOST_WARPS:
@@ -243,17 +254,18 @@ def checked_options(options: Options) -> Options:
             f"num_warps={warps!r} is not a power of two", code="TW0410", hint="1, 2, 4, 8, 16 or 32"
         )
     if not isinstance(stages, int) or not 0 <= stages <= 64:
-        raise LaunchError(f"num_stages={stages!r} is no integer from 0 to 64", code="TW0410")
+        raise LaunchError(f"num_stages={stages!r} is not an integer from 0 to 64", code="TW0410")
     registers = static.unwrap(options.maxnreg)
     is_count = isinstance(registers, int) and not isinstance(registers, bool) and registers > 0
     if registers is not None and not is_count:
         raise LaunchError(
-            f"maxnreg={registers!r} is no number of registers",
+            f"maxnreg={registers!r} is not a number of registers",
             code="TW0410",
             hint="a thread of a GPU has from 24 to 255; None sets no limit",
         )
     # The environment counts more than a launch's debug=False, as for Triton's callers.
     debug = bool(options.debug) or knobs.settings().is_debug
     return options._replace(
-        num_warps=int(warps), num_stages=int(stages), debug=debug, maxnreg=registers
-    )
+        num_warps=int(warps), num_stages=int(stages), debug=debug, maxnreg=registers,
+        enable_fp_fusion=fusion is None or bool(fusion),
+    )  # fmt: skip

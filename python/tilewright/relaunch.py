@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from .arguments import Facts
 from .errors import LaunchError
 from .launch import launch, resolve_grid
+from .launch_options import check_option, stream_of
 
 if TYPE_CHECKING:
     from .compile import CompiledKernel
@@ -24,16 +25,13 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
         for name, compiled, given in zip(kernel.request.parameters, kernel.request.facts, facts):
             if not fits(compiled, given):
                 raise _misfit(kernel, name, compiled, given)
-        if stream is not None:
-            raise LaunchError(
-                "a compiled kernel goes to the current stream",
-                code="TW0410",
-                hint="launch within `with torch.cuda.stream(stream):`",
-            )
+        device = kernel.request.device
+        check_option("stream", stream, device, kernel.name)
+        chosen = stream_of({"stream": stream}, device, kernel.name)
         names = kernel.request.parameters
         programs = resolve_grid(grid, dict(zip(names, values)) if callable(grid) else None)
         if all(programs):
-            function._launch_compiled(kernel, programs, values, bits)
+            function._launch_compiled(kernel, programs, values, bits, chosen)
         return kernel
 
     return run
@@ -65,6 +63,7 @@ def fits(compiled: Any, given: Any) -> bool:
         and given.is_one >= compiled.is_one
         and given.is_disjoint >= compiled.is_disjoint
         and given.is_non_negative >= compiled.is_non_negative
+        and given.is_large <= compiled.is_large
         and (given.is_read_only <= compiled.is_read_only)
     )
 

@@ -10,6 +10,7 @@ import torch
 from .arguments import (
     MEMORY_READERS,
     SPAN_READERS,
+    WRITE_MARKERS,
     ArgumentProblem,
     Facts,
     Memory,
@@ -17,6 +18,7 @@ from .arguments import (
     pointer_facts,
     streaming_bytes,
     unknown_element_type,
+    without_memory,
     wrong_device,
 )
 from .language.dtypes import dtype
@@ -46,16 +48,54 @@ def _read_tensor(tensor: torch.Tensor) -> Reading:
         address = tensor.data_ptr()
         key = (tensor.dtype, not address & 15, tensor.nbytes >= streaming_bytes())
     except RuntimeError as error:
-        raise _without_memory(error) from None
+        raise _without_memory(tensor, str(error)) from None
+    if not address and _has_elements(tensor):
+        raise _without_memory(tensor)
     if tensor.is_neg():
         raise _negated()
     return _facts.get(key) or _find_facts(key), address
 
 
-def _without_memory(error: RuntimeError) -> ArgumentProblem:
-    return ArgumentProblem(
-        "TW0409", f"the tensor has no memory ({error})", "pass a dense tensor with values"
-    )
+def _has_elements(tensor: torch.Tensor) -> bool:
+    try:
+        return bool(tensor.numel())
+    except Exception:  # a size that only a tracer knows
+        return True
+
+
+def _without_memory(tensor: torch.Tensor, error: str = "") -> ArgumentProblem:
+    """Why there is nothing to read or write, as far as the tensor tells."""
+    reason, hint = _absence(tensor, error)
+    return without_memory(reason, hint)
+
+
+def _absence(tensor: torch.Tensor, error: str) -> tuple[str, str]:
+    kind = type(tensor).__name__
+    transforms: Any = getattr(torch._C, "_functorch", None)  # pyright: ignore[reportPrivateUsage]
+    if kind == "FakeTensor":
+        return "a FakeTensor is traced, not computed", (
+            "launch kernels outside of FakeTensorMode and of what torch.compile traces; wrap the "
+            "launch in a torch.library.custom_op with a register_fake function"
+        )
+    if tensor.is_meta:
+        return "it is on the device meta", "make it on cpu or cuda; kernel.warmup takes dtypes"
+    if transforms and transforms.is_functorch_wrapped_tensor(tensor):
+        return "it is within a transform of torch.func (vmap, grad, ...)", (
+            "wrap the launch in a torch.autograd.Function with setup_context and a vmap rule"
+        )
+    if torch._is_functional_tensor(tensor):  # pyright: ignore[reportPrivateUsage]
+        return "a functional tensor is traced, not computed", "launch kernels outside of tracing"
+    if tensor.is_nested:
+        return "a jagged tensor holds its values in another one", "pass tensor.values()"
+    if tensor.layout is not torch.strided:
+        return f"its layout is {tensor.layout}", (
+            "pass its parts (indices, values), or tensor.to_dense()"
+        )
+    if tensor._is_zerotensor():  # pyright: ignore[reportPrivateUsage]
+        return "its zeros are not stored", "pass tensor.clone()"
+    if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
+        return f"a {kind} keeps its values in other tensors", "pass the tensors that it wraps"
+    return error or "its storage is empty", "resize the storage, or pass another tensor"
 
 
 def _negated() -> ArgumentProblem:
@@ -68,7 +108,9 @@ def _read_gpu_tensor(tensor: torch.Tensor) -> Reading:
     try:
         address = tensor.data_ptr()
     except RuntimeError as error:
-        raise _without_memory(error) from None
+        raise _without_memory(tensor, str(error)) from None
+    if not address and _has_elements(tensor):
+        raise _without_memory(tensor)
     if tensor.is_neg():
         raise _negated()
     key = (tensor.dtype, not address & 15, tensor.device)
@@ -105,8 +147,17 @@ def _span(tensor: torch.Tensor, address: int) -> tuple[int, int]:
     return base, base + size
 
 
+_increment_version: Any = getattr(torch.autograd.graph, "increment_version", None)
+
+
+def _mark_written(tensor: torch.Tensor) -> None:
+    # A backward pass that saved the tensor has to see that it is another one now.
+    _increment_version(tensor)
+
+
 def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     """Add torch's types to the readers."""
     readers[torch.Tensor] = _read_tensor
     MEMORY_READERS[torch.Tensor] = _memory
     SPAN_READERS[torch.Tensor] = _span
+    WRITE_MARKERS[torch.Tensor] = _mark_written if _increment_version else None

@@ -30,11 +30,12 @@ class ArgumentSpec:
 
     @classmethod
     def pointer(
-        cls, name: str, pointee: str, divisibility: int, is_streaming: bool, is_disjoint: bool
-    ) -> ArgumentSpec:
+        cls, name: str, pointee: str, divisibility: int, is_streaming: bool, is_disjoint: bool,
+        is_large: bool,
+    ) -> ArgumentSpec:  # fmt: skip
         facts = {
             "type": "*" + pointee, "divisibility": divisibility, "is_streaming": is_streaming,
-            "is_disjoint": is_disjoint,
+            "is_disjoint": is_disjoint, "is_large": is_large,
         }  # fmt: skip
         return cls("pointer", name, **facts)
 
@@ -74,6 +75,7 @@ class Kernel:
     milliseconds = {"frontend": 1.0}
     assembled = b""
     resources: dict[str, int] = {}
+    updated: list[int] = []
 
     def __init__(self, specialization: Specialization, target: str, number: int) -> None:
         self.target = target

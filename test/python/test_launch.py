@@ -192,7 +192,7 @@ def test_grids_that_cannot_be_launched(fake: FakeNative, kernel: Any, grid: Any)
         ((0, 1, 2, 3, 4), {}, "takes 4 positional arguments, 5 given"),
         ((0, 1, 2), {"x": 3}, "`x` twice"),
         ((0, 1, 2), {"BLOK": 3}, "did you mean `BLOCK`"),
-        ((0, 1), {"m": 3}, "'m' is no parameter"),
+        ((0, 1), {"m": 3}, "'m' is not a parameter"),
     ],
 )
 def test_arguments_that_do_not_fit(
@@ -342,6 +342,7 @@ def test_compiling_from_a_signature(fake: FakeNative, kernel: Any) -> None:
     assert compiled.native.target == "reference"
     assert fake.last["x"].facts == {
         "type": "*fp32", "divisibility": 1, "is_streaming": False, "is_disjoint": True,
+        "is_large": False,
     }  # fmt: skip
     with pytest.raises(tw.LaunchError, match="`x`"):
         kernel.compile({"out": "*fp32", "n": "i32"})

@@ -1,0 +1,209 @@
+"""The options of a launch, of `jit` and of `autotune`: what each does on each kind of device.
+
+One table, `OPTIONS`: the launch reads it, and a test tries every row on every kind of device. An
+option does what it says, or is refused, or is documented as without effect where it cannot change a
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Any, NamedTuple
+
+from .errors import LaunchError
+from .language import static
+
+# What devices are called together: "cpu:x86-64-v3" is of the kind "cpu".
+KINDS = ("cpu", "reference", "sim", "nvidia", "cuda")
+_GPUS = ("sim", "nvidia", "cuda")
+
+
+class Effect(Enum):
+    """What an option does on a kind of device."""
+
+    DONE = "done"
+    NONE = "has no effect"  # and cannot change a result
+    REFUSED = "is refused"
+
+
+class LaunchOption(NamedTuple):
+    """A row: `neutral` values mean what a launch does without the option, and are taken everywhere."""
+
+    effects: Mapping[str, Effect]
+    why: str  # the reason for "no effect", or what to write instead of what is refused
+    neutral: tuple[Any, ...] = (None,)
+    is_valid: Callable[[Any], bool] = lambda value: True
+    values: str = ""  # what `is_valid` takes, in words
+
+
+def _everywhere(effect: Effect) -> dict[str, Effect]:
+    return dict.fromkeys(KINDS, effect)
+
+
+def _on_gpus(effect: Effect, elsewhere: Effect = Effect.NONE) -> dict[str, Effect]:
+    return {kind: effect if kind in _GPUS else elsewhere for kind in KINDS}
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_flag(value: Any) -> bool:
+    return isinstance(value, (bool, int)) and value in (0, 1)
+
+
+def _is_stream(value: Any) -> bool:
+    handle = getattr(value, "cuda_stream", value)
+    return isinstance(handle, int) and not isinstance(handle, bool) and handle >= 0
+
+
+def _flag(effects: Mapping[str, Effect], why: str, neutral: tuple[Any, ...]) -> LaunchOption:
+    return LaunchOption(effects, why, neutral, _is_flag, "True or False")
+
+
+def _hint_of_speed(why: str) -> LaunchOption:
+    return LaunchOption(_everywhere(Effect.NONE), why)
+
+
+_ON_ONE_CORE = "a program runs on one core there, whatever the number"
+_WARPS_APART = "a hint for compilers that give warps different work: results do not depend on it"
+_OTHER_VENDOR = "a hint for another vendor's code generator: results do not depend on it"
+
+OPTIONS: dict[str, LaunchOption] = {
+    "num_warps": LaunchOption(_on_gpus(Effect.DONE), _ON_ONE_CORE, ()),
+    "num_stages": LaunchOption(_on_gpus(Effect.DONE), _ON_ONE_CORE, ()),
+    "maxnreg": LaunchOption(_on_gpus(Effect.DONE), "the registers of a core are what they are"),
+    "debug": LaunchOption(_everywhere(Effect.DONE), "", ()),
+    "enable_fp_fusion": _flag(
+        _on_gpus(Effect.DONE), "sums and products have a rounding each there, always", (True, None)
+    ),
+    "stream": LaunchOption(
+        {**_everywhere(Effect.NONE), "cuda": Effect.DONE},
+        "a launch there has finished when it returns: nothing is left to order",
+        (None,),
+        _is_stream,
+        "a CUDA stream: an object with `cuda_stream`, as torch's, or the driver's handle",
+    ),
+    "num_ctas": LaunchOption(
+        _on_gpus(Effect.REFUSED),
+        "leave it out, or write 1: programs are not spread over clusters",
+        (1, None),
+        lambda value: _is_count(value) and value > 0,
+        "a positive number",
+    ),
+    "cluster_dims": LaunchOption(
+        _on_gpus(Effect.REFUSED),
+        "leave it out, or write (1, 1, 1): programs are not spread over clusters",
+        ((1, 1, 1), [1, 1, 1], None),
+    ),
+    "launch_cooperative_grid": _flag(
+        _everywhere(Effect.REFUSED),
+        "launch one kernel for each phase: programs are not promised to run at the same time",
+        (False, None),
+    ),
+    "launch_pdl": _flag(
+        _everywhere(Effect.NONE),
+        "launches of a stream run one after the other, which is all that a kernel may rely on",
+        (False, None),
+    ),
+    "extern_libs": LaunchOption(
+        _everywhere(Effect.REFUSED),
+        "leave it out: the functions of libdevice are built in",
+        (None, {}, ()),
+    ),
+    "ir_override": LaunchOption(
+        _everywhere(Effect.REFUSED), "TILEWRIGHT_OVERRIDE names a directory of stages to replace"
+    ),
+    "warp_size": LaunchOption(
+        _everywhere(Effect.REFUSED), "leave it out: a warp has 32 lanes", (32, None)
+    ),
+    "launch_metadata": LaunchOption(
+        _everywhere(Effect.REFUSED), "it is an option of jit, for tools: @tw.jit(launch_metadata=...)"
+    ),
+    "sanitize_overflow": _flag(
+        _everywhere(Effect.NONE), "debug=True decides which checks are compiled", (None,)
+    ),
+    "allow_fp8e4nv": _flag(_everywhere(Effect.NONE), "every device has the type", (None,)),
+    "num_buffers_warp_spec": _hint_of_speed(_WARPS_APART),
+    "num_consumer_groups": _hint_of_speed(_WARPS_APART),
+    "reg_dec_producer": _hint_of_speed(_WARPS_APART),
+    "reg_inc_consumer": _hint_of_speed(_WARPS_APART),
+    "minRegAutoWS": _hint_of_speed(_WARPS_APART),
+    "maxRegAutoWS": _hint_of_speed(_WARPS_APART),
+    "pingpongAutoWS": _hint_of_speed(_WARPS_APART),
+    "waves_per_eu": _hint_of_speed(_OTHER_VENDOR),
+    "matrix_instr_nonkdim": _hint_of_speed(_OTHER_VENDOR),
+    "kpack": _hint_of_speed(_OTHER_VENDOR),
+    # Names of a device: refused unless it is the one that the launch goes to.
+    "device": LaunchOption(_everywhere(Effect.DONE), ""),
+    "device_type": LaunchOption(_everywhere(Effect.DONE), ""),
+}  # fmt: skip
+
+# Options that the code of a kernel depends on: `tilewright.compile.Options`.
+COMPILED = frozenset({"num_warps", "num_stages", "debug", "maxnreg", "enable_fp_fusion"})
+
+# Options of decorators that no launch depends on, with the reason.
+DECORATOR_OPTIONS: dict[str, str] = {
+    "jit(version=)": "kept as an attribute: the digest of the source identifies a kernel",
+    "jit(repr=)": "kept as an attribute for tools: the names of kernels are those of functions",
+    "jit(launch_metadata=)": "called for the hooks of launches only (`tilewright.hooks`)",
+    "jit(noinline=)": "kept as an attribute: every function is compiled into its kernel",
+    "autotune(use_cuda_graph=)": "measurements subtract nothing and take the median of launches",
+}
+
+
+def kind_of(device: str) -> str:
+    """The kind of a device: "cpu", "reference", "sim", "nvidia" or "cuda"."""
+    return device.partition(":")[0]
+
+
+def check_option(name: str, value: Any, device: str, kernel: str) -> None:
+    """Refuse what a device cannot do. Raises LaunchError TW0415, or TW0416 for an impossible value."""
+    option = OPTIONS[name]
+    value = static.unwrap(value)
+    if option.is_valid is _is_flag and _is_flag(value):
+        value = bool(value)
+    if any(type(value) is type(taken) and value == taken for taken in option.neutral):
+        return
+    if not option.is_valid(value):
+        raise LaunchError(
+            f"{name}={value!r} of the launch of {kernel} is not {option.values}", code="TW0416"
+        )
+    if name in ("device", "device_type"):
+        _check_name(name, value, device, kernel)
+    elif option.effects[kind_of(device)] is Effect.REFUSED:
+        raise LaunchError(
+            f"the launch of {kernel} asks for {name}={value!r}, which {device} does not do",
+            code="TW0415",
+            hint=option.why,
+        )
+
+
+def _check_name(name: str, value: Any, device: str, kernel: str) -> None:
+    said = str(value)
+    if name == "device":
+        is_same = said in (device, device.removeprefix("cuda:"))
+    else:
+        is_same = said == kind_of(device)
+    if not is_same:
+        raise LaunchError(
+            f"the launch of {kernel} goes to {device}, and {name}={value!r} names another",
+            code="TW0416",
+            hint="the arrays decide where a kernel runs, or `with tw.device(...)`",
+        )
+
+
+def stream_of(extra: Mapping[str, Any], device: str, kernel: str) -> int | None:
+    """The stream that a launch names; none where it names none or the device has none."""
+    stream = static.unwrap(extra.get("stream"))
+    if stream is None or kind_of(device) != "cuda":
+        return None
+    index = getattr(stream, "device_index", None)
+    if index is not None and f"cuda:{index}" != device:
+        raise LaunchError(
+            f"the launch of {kernel} goes to {device}, and its stream is of cuda:{index}",
+            code="TW0416",
+            hint="pass a stream of the device that the arrays are on",
+        )
+    return int(getattr(stream, "cuda_stream", stream))

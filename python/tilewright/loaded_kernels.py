@@ -1,0 +1,47 @@
+"""The kernels that one function has loaded, and how many of them stay."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .compile import CompiledKernel
+
+# Of one function. Each holds about 22 KiB and two mappings of memory on a CPU.
+MOST_LOADED = 1024
+
+
+class LoadedKernels:
+    """Launch key -> kernel. Keys hold facts and constants, never arrays.
+
+    The half that was used last stays: a kernel in `recent` costs one look-up, and one that is found
+    in `older` moves there. What falls out is unloaded once nobody holds it.
+    """
+
+    def __init__(self, most: int = MOST_LOADED) -> None:
+        self.most = most
+        self.recent: dict[tuple[Any, ...], CompiledKernel] = {}
+        self.older: dict[tuple[Any, ...], CompiledKernel] = {}
+
+    def get(self, key: tuple[Any, ...]) -> CompiledKernel | None:
+        """The kernel of a key if it is loaded and its source is still the same."""
+        kernel = self.recent.get(key)
+        if kernel is None:
+            kernel = self.older.pop(key, None)
+            if kernel is None:
+                return None
+            self.add(key, kernel)
+        return kernel if kernel.is_current() else None
+
+    def add(self, key: tuple[Any, ...], kernel: CompiledKernel) -> None:
+        """Keep a kernel, in place of one that has the key."""
+        recent = self.recent
+        if len(recent) >= self.most // 2 and key not in recent:
+            self.older, self.recent = recent, {}
+        self.recent[key] = kernel
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self.recent, self.older = {}, {}
+
+    def __len__(self) -> int:
+        return len(self.recent) + len(self.older)

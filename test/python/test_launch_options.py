@@ -1,0 +1,174 @@
+"""Every option of a launch does what it says on every kind of device, is refused, or cannot change a
+result: the table that launches read is walked."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright as tw
+from fake_native import FakeNative
+from tilewright import launch_options
+from tilewright.launch_options import COMPILED, KINDS, OPTIONS, Effect
+
+DEVICES = {
+    "cpu": "cpu", "reference": "reference", "sim": "sim:sm_80", "nvidia": "nvidia:sm_90",
+    "cuda": "cuda:0",
+}  # fmt: skip
+
+# For each option a value that asks for something.
+ASKING: dict[str, Any] = {
+    "num_warps": 2, "num_stages": 4, "maxnreg": 64, "debug": True, "enable_fp_fusion": False,
+    "stream": 0x51, "num_ctas": 2, "cluster_dims": (2, 1, 1), "launch_cooperative_grid": True,
+    "launch_pdl": True, "extern_libs": {"libdevice": "/tmp/libdevice.bc"},
+    "ir_override": "/tmp/k.ttgir", "warp_size": 64, "launch_metadata": print,
+    "sanitize_overflow": True, "allow_fp8e4nv": True, "num_buffers_warp_spec": 2,
+    "num_consumer_groups": 2, "reg_dec_producer": 40, "reg_inc_consumer": 232, "minRegAutoWS": 24,
+    "maxRegAutoWS": 152, "pingpongAutoWS": True, "waves_per_eu": 2, "matrix_instr_nonkdim": 16,
+    "kpack": 2, "device": "cuda:7", "device_type": "xpu",
+}  # fmt: skip
+
+
+class Module(FakeNative):
+    def check_target(self, name: str) -> dict[str, Any] | None:
+        return None if name in DEVICES.values() else super().check_target(name)
+
+
+@pytest.fixture
+def module(monkeypatch: pytest.MonkeyPatch) -> Module:
+    from tilewright import devices, native
+
+    module = Module()
+    monkeypatch.setattr(native, "_module", module)
+    monkeypatch.setattr(devices, "_known", set())
+    return module
+
+
+@tw.jit
+def copy(out, x, BLOCK: tw.constexpr):
+    i = tw.arange(0, BLOCK)
+    tw.store(out + i, tw.load(x + i))
+
+
+def arrays(kind: str) -> tuple[Any, Any]:
+    if kind == "cuda":
+        from gpu_tensor import GpuTensor
+
+        return GpuTensor(64, address=0x10000), GpuTensor(64, address=0x20000)
+    return np.zeros(64, np.float32), np.ones(64, np.float32)
+
+
+def test_the_rows_are_those_that_are_tried() -> None:
+    assert set(ASKING) == set(OPTIONS) and set(DEVICES) == set(KINDS)
+    for name, option in OPTIONS.items():
+        assert set(option.effects) == set(KINDS), name
+        assert option.why or set(option.effects.values()) == {Effect.DONE}, name
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str) -> None:
+    if kind == "cuda":
+        pytest.importorskip("torch")
+    device, option = DEVICES[kind], OPTIONS[name]
+    copy._loaded.clear()  # pyright: ignore[reportPrivateUsage]
+    with tw.device(device):
+        copy[1](*arrays(kind), 64)
+        plain = module.compilations[-1][1].options
+        for value in option.neutral:
+            copy[1](*arrays(kind), 64, **{name: value})
+        assert len(module.compilations) == 1  # neutral values are no values
+        effect = option.effects[kind]
+        if name in ("device", "device_type"):
+            with pytest.raises(tw.LaunchError) as error:
+                copy[1](*arrays(kind), 64, **{name: ASKING[name]})
+            assert error.value.code == "TW0416"
+            copy[1](*arrays(kind), 64, **{name: device if name == "device" else kind})
+            return
+        if effect is Effect.REFUSED:
+            with pytest.raises(tw.LaunchError, match=name) as error:
+                copy[1](*arrays(kind), 64, **{name: ASKING[name]})
+            assert error.value.code == "TW0415" and error.value.hint == option.why
+            return
+        copy[1](*arrays(kind), 64, **{name: ASKING[name]})
+        changed = module.compilations[-1][1].options
+        if name in COMPILED and effect is Effect.DONE:
+            assert changed != plain
+        if effect is Effect.NONE and name not in ("num_warps", "num_stages"):
+            assert changed == plain and module.streams[-1] == 0
+        if name == "stream" and effect is Effect.DONE:
+            assert module.streams[-1] == 0x51
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("stream", "main"), ("stream", -1), ("stream", True), ("num_ctas", 0), ("num_ctas", "2"),
+        ("launch_pdl", "yes"), ("launch_cooperative_grid", 2), ("enable_fp_fusion", "off"),
+    ],
+)  # fmt: skip
+def test_impossible_values_are_refused(module: Module, name: str, value: Any) -> None:
+    with pytest.raises(tw.LaunchError, match=name) as error:
+        copy[1](*arrays("cpu"), 64, **{name: value})
+    assert error.value.code == "TW0416"
+
+
+def test_a_stream_object_is_used_on_its_own_device_only(module: Module) -> None:
+    pytest.importorskip("torch")
+    stream = SimpleNamespace(cuda_stream=0x77, device_index=0)
+    copy[1](*arrays("cuda"), 64, stream=stream)
+    assert module.streams[-1] == 0x77
+    with pytest.raises(tw.LaunchError, match="cuda:1") as error:
+        copy[1](*arrays("cuda"), 64, stream=SimpleNamespace(cuda_stream=1, device_index=1))
+    assert error.value.code == "TW0416" and len(module.streams) == 1
+
+
+def test_options_of_compile_and_warmup_are_checked_too(module: Module) -> None:
+    signature = {"out": "*fp32", "x": "*fp32"}
+    with pytest.raises(tw.LaunchError) as error:
+        copy.compile(signature, {"BLOCK": 64}, device="cuda:0", num_ctas=2)
+    assert error.value.code == "TW0415"
+    with pytest.raises(tw.LaunchError, match="num_warp") as error:
+        copy.compile(signature, {"BLOCK": 64}, num_warp=2)
+    assert error.value.code == "TW0404" and "num_warps" in (error.value.hint or "")
+    with tw.device("sim:sm_80"), pytest.raises(tw.LaunchError, match="num_ctas"):
+        copy.warmup(*arrays("cpu"), 64, num_ctas=2)
+
+
+def test_names_of_a_signature_that_are_no_parameters_are_refused(module: Module) -> None:
+    signature = {"out": "*fp32", "x": "*fp32"}
+    for wrong, constants in (({**signature, "BLOK": "i32"}, {"BLOCK": 64}),
+                             (signature, {"BLOCK": 64, "BLOK": 64})):  # fmt: skip
+        with pytest.raises(tw.LaunchError, match="`BLOK`") as error:
+            copy.compile(wrong, constants)
+        assert error.value.code == "TW0404" and "`BLOCK`" in (error.value.hint or "")
+    assert not module.compilations
+
+
+def test_options_of_decorators_have_a_reason() -> None:
+    assert all(launch_options.DECORATOR_OPTIONS.values())
+
+
+@tw.jit
+def multiply_add(out, a, b, c, BLOCK: tw.constexpr):
+    i = tw.arange(0, BLOCK)
+    tw.store(out + i, tw.load(a + i) * tw.load(b + i) + tw.load(c + i))
+
+
+def test_without_fusion_sums_and_products_round_each(
+    device: str, rng: np.random.Generator
+) -> None:
+    a, b, c = (rng.standard_normal(256).astype(np.float32) for _ in range(3))
+    # Products that cancel: one rounding or two differ in most elements.
+    c = (-(a.astype(np.float64) * b)).astype(np.float32)
+    twice = (a * b).astype(np.float32) + c
+    once = (a.astype(np.float64) * b + c).astype(np.float32)
+    assert not np.array_equal(twice, once)
+    out = np.full(256, np.nan, np.float32)
+    multiply_add[1](out, a, b, c, 256, enable_fp_fusion=False)
+    assert np.array_equal(out, twice)
+    if device.startswith("sim:"):  # where the option changes something
+        multiply_add[1](out, a, b, c, 256)
+        assert np.array_equal(out, once)
