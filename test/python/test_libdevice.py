@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 import pytest
-from libdevice_reference import ROWS, TYPES, Row, main
+from libdevice_reference import ROWS, TYPES, Row, directed, main
 
 import tilewright as tw
 import tilewright.triton.language as tl
@@ -292,3 +294,23 @@ def test_powers_with_integer_exponents(rng: np.random.Generator, device: str) ->
     n = rng.integers(-9, 10, 32).astype(np.int32)
     (got,) = run(["pow"], [x, n], "f", device)
     np.testing.assert_allclose(got, x.astype(np.float64) ** n, rtol=5e-7)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.usefixtures("compiler")
+def test_numbers_are_arguments_too(device: str) -> None:
+    @tw.jit
+    def kernel(x, out, SIZE: tl.constexpr):
+        i = tl.arange(0, SIZE)
+        a = tl.load(x + i)
+        tl.store(out + i, libdevice.hypot(a, 4))
+        tl.store(out + SIZE + i, libdevice.div_rz(1.0, a))
+        tl.store(out + 2 * SIZE + i, libdevice.sqrt_ru(2.0) + libdevice.ldexp(a, 3))
+        tl.store(out + 3 * SIZE + i, libdevice.erfinv(0.5) * libdevice.mulhi(1 << 20, 1 << 15))
+
+    x, out = np.full(16, 3, np.float32), np.full((4, 16), np.nan, np.float32)
+    with tw.device(device):
+        kernel[(1,)](x, out, 16)
+    down = directed(Fraction(1, 3), np.float32, "d")
+    up = directed(Fraction(math.sqrt(2.0)), np.float32, "u")
+    assert np.array_equal(out[:, 0], np.float32([5, down, up + np.float32(24), 0.47693628 * 8]))

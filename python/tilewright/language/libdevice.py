@@ -160,7 +160,7 @@ def fmod(x: Value, y: Value) -> tensor:
 @library_function
 def remainder(x: Value, y: Value) -> tensor:
     """x - n y for the integer n nearest to x / y, even of two: exact."""
-    kind: constexpr = (x + y).dtype
+    kind: constexpr = to_tensor(x + y).dtype
     x, y = floating(cast(x, kind)), floating(cast(y, kind))
     a, b = abs(x), abs(y)
     # From [0, 2 b) to [-b / 2, b / 2], by halves where twice b would be infinite.
@@ -266,7 +266,7 @@ def _scaled_norm(a: Value, b: Value, c: Value, d: Value) -> tuple[tensor, tensor
 
 @library_function
 def _norm(a: Value, b: Value, c: Value, d: Value) -> tensor:
-    kind: constexpr = (a + b + c + d).dtype
+    kind: constexpr = to_tensor(a + b + c + d).dtype
     a, b = floating(cast(a, kind)), floating(cast(b, kind))
     c, d = floating(cast(c, kind)), floating(cast(d, kind))
     norm, scale = _scaled_norm(a, b, c, d)
@@ -275,7 +275,7 @@ def _norm(a: Value, b: Value, c: Value, d: Value) -> tensor:
 
 @library_function
 def _inverse_norm(a: Value, b: Value, c: Value, d: Value) -> tensor:
-    kind: constexpr = (a + b + c + d).dtype
+    kind: constexpr = to_tensor(a + b + c + d).dtype
     a, b = floating(cast(a, kind)), floating(cast(b, kind))
     c, d = floating(cast(c, kind)), floating(cast(d, kind))
     norm, scale = _scaled_norm(a, b, c, d)
@@ -502,7 +502,7 @@ def byte_perm(x: Value, y: Value, selector: Value) -> tensor:
 @library_function
 def mulhi(x: Value, y: Value) -> tensor:
     """The upper half of the product of 32 or 64-bit integers, signed where they are."""
-    kind: constexpr = (x + y).dtype
+    kind: constexpr = to_tensor(x + y).dtype
     static_assert(kind.is_int() and kind.primitive_bitwidth >= 32, "mulhi takes int32 and int64")
     x, y = cast(x, kind), cast(y, kind)
     high = umulhi(x, y)
@@ -514,7 +514,7 @@ def mulhi(x: Value, y: Value) -> tensor:
 @library_function
 def mul24(x: Value, y: Value) -> tensor:
     """The lower 32 bits of the product of the lower 24 bits, signed where the numbers are."""
-    kind: constexpr = (x + y).dtype
+    kind: constexpr = to_tensor(x + y).dtype
     static_assert(kind.is_int() and kind.primitive_bitwidth == 32, "mul24 takes int32 and uint32")
     return ((cast(x, kind) << 8) >> 8) * ((cast(y, kind) << 8) >> 8)
 
@@ -522,7 +522,7 @@ def mul24(x: Value, y: Value) -> tensor:
 @library_function
 def sad(x: Value, y: Value, z: Value) -> tensor:
     """|x - y| + z, modulo 2^32."""
-    kind: constexpr = (x + y).dtype
+    kind: constexpr = to_tensor(x + y).dtype
     static_assert(kind.is_int() and kind.primitive_bitwidth == 32, "sad takes int32 and uint32")
     return maximum(x, y) - minimum(x, y) + to_tensor(z).to(kind)
 

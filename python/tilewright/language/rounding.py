@@ -16,7 +16,7 @@ from .dtypes import float32, float64, int32, int64, tensor
 from .elementwise import abs, ceil, floor, fma, rint, sqrt, trunc
 from .marks import library_function
 from .static import constexpr
-from .tile import Value, cast, maximum, minimum, static_assert, static_range, where
+from .tile import Value, cast, maximum, minimum, static_assert, static_range, to_tensor, where
 
 INFINITY = constexpr(float("inf"))
 _FLOATS = constexpr("this function takes float32 and float64: cast with .to(tw.float32)")
@@ -113,7 +113,7 @@ def significand_of(x: Value) -> tuple[tensor, tensor]:
 @library_function
 def exact_type(x: Value, y: Value) -> tuple[tensor, tensor]:
     """Both operands in their common type, float32 or float64."""
-    kind: constexpr = (x + y).dtype
+    kind: constexpr = to_tensor(x + y).dtype
     static_assert(kind == float32 or kind == float64, _FLOATS)
     return cast(x, kind), cast(y, kind)
 
@@ -254,7 +254,7 @@ def sqrt_directed(x: Value, mode: constexpr) -> tensor:
 @library_function
 def fma_directed(x: Value, y: Value, z: Value, mode: constexpr) -> tensor:
     """x * y + z."""
-    kind: constexpr = (x + y + z).dtype
+    kind: constexpr = to_tensor(x + y + z).dtype
     static_assert(kind == float32 or kind == float64, _FLOATS)
     x, y, z = cast(x, kind), cast(y, kind), cast(z, kind)
     if kind == float32:

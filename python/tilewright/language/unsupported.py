@@ -8,7 +8,9 @@ _TENSORMAP = "It makes descriptors of one kind of GPU. Use tw.make_tensor_descri
 
 UNSUPPORTED: dict[str, str] = {
     "dot_scaled": "Scale the operands to float16 or bfloat16 and use tw.dot.",
-    "extern_elementwise": "Write the operation with functions of the language.",
+    "extern_elementwise": "Call the function of tw.libdevice that the symbol names, as "
+    "tw.libdevice.acos for __nv_acosf: it has every device. Bitcode of other libraries is not "
+    "linked; write its functions in the language.",
     "map_elementwise": "Call the function on whole tiles, with tw.where instead of branches.",
     "atomic_poll": "Loop over tw.atomic_cas(pointer, value, value) until it yields the value.",
     "atomic_load": "Use tw.atomic_or(pointer, 0), or tw.load(pointer, volatile=True).",
