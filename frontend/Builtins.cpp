@@ -17,8 +17,8 @@ static constexpr BuiltinRow kElementwise[] = {
 static constexpr BuiltinRow kAtan2 = {"atan2", "y, x", emitElementwise};
 
 const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
-  for (llvm::ArrayRef<BuiltinRow> rows :
-       {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
+  for (llvm::ArrayRef<BuiltinRow> rows : {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(),
+                                          mathBuiltins(), controlBuiltins(), scaledBuiltins()})
     for (const BuiltinRow &row : rows)
       if (row.name == name)
         return &row;
@@ -30,8 +30,8 @@ const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
 
 std::vector<std::string> tw::builtinNames() {
   std::vector<std::string> names;
-  for (llvm::ArrayRef<BuiltinRow> rows :
-       {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(), mathBuiltins(), controlBuiltins()})
+  for (llvm::ArrayRef<BuiltinRow> rows : {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(),
+                                          mathBuiltins(), controlBuiltins(), scaledBuiltins()})
     for (const BuiltinRow &row : rows)
       names.push_back(row.name.str());
   for (const tile::ElementwiseRow &row : tile::elementwiseFunctions())

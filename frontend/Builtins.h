@@ -57,6 +57,7 @@ llvm::ArrayRef<BuiltinRow> descriptorBuiltins();
 llvm::ArrayRef<BuiltinRow> shapeBuiltins();
 llvm::ArrayRef<BuiltinRow> mathBuiltins();
 llvm::ArrayRef<BuiltinRow> controlBuiltins();
+llvm::ArrayRef<BuiltinRow> scaledBuiltins();
 ValueOr emitElementwise(BuiltinCall &call);
 ValueOr emitInlineAsm(BuiltinCall &call); // BuiltinsAssembly.cpp
 ValueOr callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name, Arguments &arguments,

@@ -165,18 +165,19 @@ static ValueOr emitMakeBlockPointer(BuiltinCall &call) {
   return *pointer;
 }
 
-/// "zero" or "nan", which only floats have.
+/// "zero" or "nan", which only floats have (float8e4b15 has none).
 static FailureOr<bool> readOutside(BuiltinCall &call, size_t i, DType element) {
   FailureOr<std::string> text = call.text(i, "");
   if (failed(text))
     return failure();
   if (*text != "nan" && *text != "zero" && !text->empty())
     return call.badOption(i, "\"zero\", \"nan\"");
-  if (*text == "nan" && !element.isFloat())
-    return call.fail(operandError(OperandCode::BoundaryCheck,
-                                  "padding with NaN needs floats, these are " + element.str(),
-                                  "pad with \"zero\""),
-                     {i});
+  if (*text == "nan" && (!element.isFloat() || element.isE4B15()))
+    return call.fail(
+        operandError(OperandCode::BoundaryCheck,
+                     "padding with NaN needs floats that have one, these are " + element.str(),
+                     "pad with \"zero\""),
+        {i});
   return *text == "nan";
 }
 

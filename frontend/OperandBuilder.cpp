@@ -57,12 +57,18 @@ TypedValue OperandBuilder::boundTo(TypedValue operand, DType dtype) {
 TypedValue OperandBuilder::convertFloat(TypedValue operand, DType dtype) {
   mlir::Type type = typeLike(operand, dtype);
   DType float32 = findDType("float32");
+  if (operand.dtype.isE4B15()) {
+    TypedValue half = extendE4B15(operand);
+    return half.dtype == dtype ? half : convertFloat(half, dtype);
+  }
   if (operand.dtype.isFloat8() && dtype.isInt())
     return convertFloat(convertFloat(operand, float32), dtype);
   if (dtype.isInt())
     return typed(dtype.isSigned() ? create<arith::FPToSIOp>(type, operand.value)
                                   : create<arith::FPToUIOp>(type, operand.value),
                  dtype);
+  if (dtype.isE4B15())
+    return roundToE4B15(operand, /*isTowardsZero=*/false);
   if (operand.dtype.bits() == dtype.bits()) // of 16 bits, or of 8
     return convertFloat(convertFloat(operand, float32), dtype);
   if (dtype.isFloat8())

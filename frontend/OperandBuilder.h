@@ -38,6 +38,8 @@ protected:
   TypedValue convert(TypedValue operand, DType dtype);
   TypedValue isNonzero(TypedValue operand);
   TypedValue addresses(TypedValue pointer);
+  /// A float rounded towards zero to a narrower one.
+  TypedValue truncateTowardsZero(TypedValue operand, DType dtype);
 
   /// All under `dtype` and their common shape.
   Values convertAll(std::vector<TypedValue> operands, DType dtype);
@@ -51,6 +53,8 @@ protected:
   mlir::Location loc;
 
 private:
+  TypedValue extendE4B15(TypedValue operand);
+  TypedValue roundToE4B15(TypedValue operand, bool isTowardsZero);
   TypedValue boundTo(TypedValue operand, DType dtype);
   TypedValue convertFloat(TypedValue operand, DType dtype);
   TypedValue convertInteger(TypedValue operand, DType dtype);

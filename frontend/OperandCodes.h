@@ -36,6 +36,11 @@ enum class OperandCode {
   BlockPointerMask,
   BoundaryCheck,
   DescriptorUse,
+  ScaledFormat = 237,
+  ScaledElements,
+  ScaledScales,
+  ScaledShapes,
+  ScaledResult,
   AsmConstraints = 242,
   AsmText = 244,
 };
@@ -76,6 +81,11 @@ inline constexpr OperandCodeRow kOperandCodes[] = {
     {OperandCode::BoundaryCheck, "TW0234", "boundary_check or padding_option cannot be used so"},
     {OperandCode::DescriptorUse, "TW0235",
      "a block pointer or tensor descriptor is used as something else"},
+    {OperandCode::ScaledFormat, "TW0237", "dot_scaled does not know this format"},
+    {OperandCode::ScaledElements, "TW0238", "elements of dot_scaled are not of their format"},
+    {OperandCode::ScaledScales, "TW0239", "scales of dot_scaled do not fit their operand"},
+    {OperandCode::ScaledShapes, "TW0240", "operands of dot_scaled do not fit together"},
+    {OperandCode::ScaledResult, "TW0241", "accumulator or result of dot_scaled is not float32"},
     {OperandCode::AsmConstraints, "TW0242", "constraints of inline assembly do not fit its values"},
     {OperandCode::AsmText, "TW0244", "inline assembly whose text is malformed"},
 };

@@ -132,6 +132,8 @@ mlir::TypedAttr tw::numberAttribute(const APSInt &number, DType dtype, mlir::MLI
   APFloat rounded(dtype.isFloat8() ? APFloat::IEEEdouble()
                                    : llvm::cast<mlir::FloatType>(type).getFloatSemantics());
   rounded.convertFromAPInt(number, number.isSigned(), APFloat::rmNearestTiesToEven);
+  if (dtype.isE4B15())
+    return mlir::IntegerAttr::get(type, llvm::APInt(8, codeOfE4B15(rounded)));
   return roundedAttribute(rounded, llvm::cast<mlir::FloatType>(type));
 }
 
@@ -146,5 +148,7 @@ mlir::TypedAttr tw::numberAttribute(APFloat number, DType dtype, mlir::MLIRConte
     number.convertToInteger(integer, APFloat::rmTowardZero, &isExact);
     return mlir::IntegerAttr::get(type, integer);
   }
+  if (dtype.isE4B15())
+    return mlir::IntegerAttr::get(type, llvm::APInt(8, codeOfE4B15(number)));
   return roundedAttribute(number, llvm::cast<mlir::FloatType>(type));
 }

@@ -114,7 +114,6 @@ public:
 
 private:
   TypedValue scalarOf(TypedValue tileOfOne);
-  TypedValue truncateTowardsZero(TypedValue operand, DType dtype);
   Value castPointer(TypedValue operand, DType dtype);
   Value bitcast(TypedValue operand, DType dtype);
   Value pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs);

@@ -5,22 +5,6 @@
 using namespace tw;
 namespace arith = mlir::arith;
 
-/// Rounds to nearest, then steps one value back where that went away from zero. Stepping is
-/// subtracting 1 from the bits, as the magnitude of floats grows with them; infinity steps to the
-/// largest value.
-TypedValue TileBuilder::truncateTowardsZero(TypedValue operand, DType dtype) {
-  TypedValue nearest = convert(operand, dtype);
-  mlir::Value back = convert(nearest, operand.dtype).value;
-  auto magnitude = [&](mlir::Value value) { return create<mlir::math::AbsFOp>(value); };
-  mlir::Value isTooLarge =
-      create<arith::CmpFOp>(arith::CmpFPredicate::OGT, magnitude(back), magnitude(operand.value));
-  DType integer = findDType("int" + std::to_string(dtype.bits()));
-  mlir::Value bits = create<arith::BitcastOp>(typeLike(nearest, integer), nearest.value);
-  mlir::Value step = create<arith::ExtUIOp>(typeLike(nearest, integer), isTooLarge);
-  mlir::Value stepped = create<arith::SubIOp>(bits, step);
-  return typed(create<arith::BitcastOp>(typeLike(nearest, dtype), stepped), dtype);
-}
-
 TileBuilder::Value TileBuilder::cast(TypedValue operand, DType dtype, bool isBitcast,
                                      llvm::StringRef rounding) {
   bool isNarrowing =

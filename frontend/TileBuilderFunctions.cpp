@@ -31,7 +31,7 @@ TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
     return promoted.error();
   DType dtype = promoted->front().dtype, computed = computeDTypeOf(dtype);
   llvm::StringRef operation = operationOf(row, dtype);
-  if (dtype.isFloat8())
+  if (dtype.isFloat8() && name != "abs") // which is exact in every type
     return operandError(OperandCode::OperandType, name + " does not take " + dtype.str(),
                         "8-bit floats are a storage type: cast with .to(tw.float32)", written);
   // A function of signed integers that has no unsigned form does nothing to unsigned ones (abs).

@@ -148,12 +148,13 @@ static OperandError dotError(std::string message, std::string hint, const TypedV
 /// The accumulator dtypes of an operand dtype, the default first; none when dot does not take it.
 static llvm::SmallVector<DType> accumulatorsOf(DType operand) {
   using Names = llvm::SmallVector<const char *>;
-  Names names = llvm::StringSwitch<Names>(operand.str())
-                    .Cases({"int8", "uint8"}, Names{"int32"})
-                    .Cases({"float16", "float8e4nv", "float8e5"}, Names{"float32", "float16"})
-                    .Cases({"bfloat16", "float32"}, Names{"float32"})
-                    .Case("float64", Names{"float64"})
-                    .Default({});
+  Names names = operand.isFloat8() ? Names{"float32", "float16"}
+                                   : llvm::StringSwitch<Names>(operand.str())
+                                         .Cases({"int8", "uint8"}, Names{"int32"})
+                                         .Case("float16", Names{"float32", "float16"})
+                                         .Cases({"bfloat16", "float32"}, Names{"float32"})
+                                         .Case("float64", Names{"float64"})
+                                         .Default({});
   return llvm::map_to_vector(names, [](const char *name) { return findDType(name); });
 }
 
@@ -190,8 +191,8 @@ static std::optional<OperandError> checkOperands(const TypedValue &a, const Type
       return dotError(pair + ": it does not take " + operand.dtype.str(),
                       std::string(operand.dtype.isPointer ? "load the tile that is multiplied"
                                                           : "convert it with .to(...)") +
-                          ": operands are int8, uint8, float8e4nv, float8e5, float16, bfloat16, "
-                          "float32 or float64",
+                          ": operands are int8, uint8, 8-bit floats, float16, bfloat16, float32 or "
+                          "float64",
                       a, b, acc);
   if (a.dtype == b.dtype || (a.dtype.isFloat8() && b.dtype.isFloat8()))
     return std::nullopt;
@@ -233,6 +234,11 @@ TileBuilder::Value TileBuilder::dot(TypedValue a, TypedValue b, std::optional<Ty
                     "leave out_dtype out: the result has the accumulator's type", a, b, acc);
   if (!acc)
     acc = splatTo(scalarConstant(dtype, 0), *shape);
+  // float16 holds every 8-bit float.
+  if (a.dtype.isE4B15() || b.dtype.isE4B15()) {
+    a = convert(a, findDType("float16"));
+    b = convert(b, findDType("float16"));
+  }
   // Integer operands of tile.dot are signed: unsigned bytes widen to a type that holds them.
   if (a.dtype == findDType("uint8")) {
     a = convert(a, findDType("int16"));

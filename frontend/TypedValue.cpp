@@ -10,6 +10,7 @@ static bool hasKind(const DType &dtype, llvm::StringRef kind) {
 
 bool DType::isFloat() const { return hasKind(*this, "float"); }
 bool DType::isFloat8() const { return isFloat() && bits() == 8; }
+bool DType::isE4B15() const { return isFloat8() && llvm::StringRef(row->IrType) == "i8"; }
 bool DType::isSigned() const { return hasKind(*this, "sint"); }
 bool DType::isBool() const { return hasKind(*this, "bool"); }
 bool DType::isInt() const { return row && !isPointer && !isFloat(); }

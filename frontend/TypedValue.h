@@ -19,6 +19,7 @@ struct DType {
   bool operator==(const DType &) const = default;
   bool isFloat() const; // false for pointers
   bool isFloat8() const;
+  bool isE4B15() const;  // float8e4b15, whose values are bytes in the IR
   bool isInt() const;    // sint, uint or bool
   bool isSigned() const; // sint
   bool isBool() const;

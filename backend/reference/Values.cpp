@@ -55,7 +55,7 @@ uint64_t tw::reference::fromDouble(Type floatType, double value, llvm::RoundingM
     return llvm::bit_cast<uint32_t>(float(value));
   const llvm::fltSemantics &semantics = cast<FloatType>(floatType).getFloatSemantics();
   llvm::APFloat exact(value);
-  if (isa<Float8E4M3FNType, Float8E5M2Type>(floatType) && !exact.isNaN()) {
+  if (elementWidth(floatType) == 8 && !exact.isNaN()) {
     double largest = llvm::APFloat::getLargest(semantics).convertToDouble();
     exact = llvm::APFloat(std::clamp(value, -largest, largest));
   }

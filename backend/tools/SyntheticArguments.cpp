@@ -11,7 +11,7 @@ using namespace tw;
 static unsigned bitWidth(llvm::StringRef type) {
   return llvm::StringSwitch<unsigned>(type)
       .Case("i1", 1)
-      .Cases({"i8", "f8E4M3FN", "f8E5M2"}, 8)
+      .Cases({"i8", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"}, 8)
       .Cases({"i16", "f16", "bf16"}, 16)
       .Cases({"i32", "f32"}, 32)
       .Cases({"i64", "f64"}, 64)
@@ -29,6 +29,10 @@ static const llvm::fltSemantics &semanticsOf(llvm::StringRef type) {
     return llvm::APFloat::Float8E4M3FN();
   if (type == "f8E5M2")
     return llvm::APFloat::Float8E5M2();
+  if (type == "f8E4M3FNUZ")
+    return llvm::APFloat::Float8E4M3FNUZ();
+  if (type == "f8E5M2FNUZ")
+    return llvm::APFloat::Float8E5M2FNUZ();
   return type == "f32" ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble();
 }
 

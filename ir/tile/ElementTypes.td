@@ -18,7 +18,11 @@ def : ElementType<"uint16", "u16", "uint", 16, "i16">;
 def : ElementType<"uint32", "u32", "uint", 32, "i32">;
 def : ElementType<"uint64", "u64", "uint", 64, "i64">;
 def : ElementType<"float8e5", "fp8e5", "float", 8, "f8E5M2">;
+def : ElementType<"float8e5b16", "fp8e5b16", "float", 8, "f8E5M2FNUZ">;
 def : ElementType<"float8e4nv", "fp8e4nv", "float", 8, "f8E4M3FN">;
+def : ElementType<"float8e4b8", "fp8e4b8", "float", 8, "f8E4M3FNUZ">;
+// MLIR has no type of this format: its codes are bytes, and the frontend emits its conversions.
+def : ElementType<"float8e4b15", "fp8e4b15", "float", 8, "i8">;
 def : ElementType<"float16", "fp16", "float", 16, "f16">;
 def : ElementType<"bfloat16", "bf16", "float", 16, "bf16">;
 def : ElementType<"float32", "fp32", "float", 32, "f32">;

@@ -32,6 +32,8 @@ mlir::Type irTypeOf(const ElementTypeRow &row, mlir::MLIRContext *context) {
     return mlir::IntegerType::get(context, row.Bits);
   return llvm::StringSwitch<mlir::Type>(name)
       .Case("f8E5M2", mlir::Float8E5M2Type::get(context))
+      .Case("f8E5M2FNUZ", mlir::Float8E5M2FNUZType::get(context))
+      .Case("f8E4M3FNUZ", mlir::Float8E4M3FNUZType::get(context))
       .Case("f8E4M3FN", mlir::Float8E4M3FNType::get(context))
       .Case("f16", mlir::Float16Type::get(context))
       .Case("bf16", mlir::BFloat16Type::get(context))

@@ -1,5 +1,7 @@
-// Conversions between float32 and the 8-bit floats f8E4M3FN and f8E5M2 (Open Compute Project,
-// "8-bit Floating Point Specification", 2023) by integer and float32 arithmetic that is exact.
+// Conversions between float32 and 8-bit floats by integer and float32 arithmetic that is exact:
+// f8E4M3FN and f8E5M2 (Open Compute Project, "8-bit Floating Point Specification", 2023), and
+// f8E4M3FNUZ and f8E5M2FNUZ, without infinities and with one zero (Noune et al., "8-bit Numerical
+// Formats for Deep Neural Networks", arXiv 2206.02915).
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/math/ExpandArith.h"
@@ -17,7 +19,8 @@ struct Float8Format {
   int exponentBias;
   int largestBits;    // the code of the largest finite value
   int firstNonFinite; // the smallest code of an infinity or NaN without sign
-  int nanBits;
+  int nanBits;        // 0x80 where there is no -0
+  bool hasNegativeZero() const { return nanBits != 0x80; }
   unsigned shift() const { return 23 - mantissaBits; }
   /// Added to the exponent field of the format to make it one of float32.
   int rebias() const { return 127 - exponentBias; }
@@ -27,8 +30,14 @@ struct Float8Format {
 
 static constexpr Float8Format kE4M3{3, 7, 0x7e, 0x7f, 0x7f};
 static constexpr Float8Format kE5M2{2, 15, 0x7b, 0x7c, 0x7f};
+static constexpr Float8Format kE4M3FNUZ{3, 8, 0x7f, 0x80, 0x80};
+static constexpr Float8Format kE5M2FNUZ{2, 16, 0x7f, 0x80, 0x80};
 
 static const Float8Format &formatOf(Type element) {
+  if (isa<Float8E4M3FNUZType>(element))
+    return kE4M3FNUZ;
+  if (isa<Float8E5M2FNUZType>(element))
+    return kE5M2FNUZ;
   return isa<Float8E5M2Type>(element) ? kE5M2 : kE4M3;
 }
 
@@ -51,7 +60,9 @@ Value tw::withoutFloat8Bound(Value value, Type float8) {
   return high.getLhs();
 }
 
-bool tw::isFloat8(Type element) { return isa<Float8E4M3FNType, Float8E5M2Type>(element); }
+bool tw::isFloat8(Type element) {
+  return isa<Float8E4M3FNType, Float8E5M2Type, Float8E4M3FNUZType, Float8E5M2FNUZType>(element);
+}
 
 Value tw::emitExtendFloat8(OpBuilder &builder, Location location, Value value) {
   const Float8Format &format = formatOf(getElementTypeOrSelf(value.getType()));
@@ -64,13 +75,18 @@ Value tw::emitExtendFloat8(OpBuilder &builder, Location location, Value value) {
   // A subnormal's digits under the exponent of the smallest normal number, less that number.
   Value digits = f.orInt(magnitude, f.integer(exponent(format.rebias() + 1)));
   Value subnormal = f.sub(f.fromBits(digits), f.constant(format.smallestNormal()));
-  Value nonFinite = f.orInt(magnitude, f.integer(0x7f800000));
   using P = arith::CmpIPredicate;
   int64_t firstNormal = int64_t(1) << 23;
   int64_t firstNonFinite = int64_t(format.firstNonFinite) << format.shift();
   Value bits =
       f.select(f.compareInt(P::ult, magnitude, f.integer(firstNormal)), f.bits(subnormal), normal);
-  bits = f.select(f.compareInt(P::uge, magnitude, f.integer(firstNonFinite)), nonFinite, bits);
+  if (format.hasNegativeZero()) {
+    Value nonFinite = f.orInt(magnitude, f.integer(0x7f800000));
+    bits = f.select(f.compareInt(P::uge, magnitude, f.integer(firstNonFinite)), nonFinite, bits);
+  } else {
+    Value isNan = f.compareInt(P::eq, code, f.integer(format.nanBits));
+    bits = f.select(isNan, f.integer(0x7fc00000), bits);
+  }
   Value sign = f.shiftLeft(f.andInt(code, f.integer(0x80)), 24);
   return f.fromBits(f.orInt(bits, sign));
 }
@@ -99,7 +115,10 @@ Value tw::emitRoundToFloat8(OpBuilder &builder, Location location, Value x, Type
   Value code = f.select(isSubnormal, subnormal, normal);
   Value isNan = f.compareInt(P::ugt, magnitude, f.integer(0x7f800000));
   code = f.select(isNan, f.integer(format.nanBits), code);
-  code = f.orInt(code, f.andInt(f.shiftRight(bits, 24), f.integer(0x80)));
+  Value sign = f.andInt(f.shiftRight(bits, 24), f.integer(0x80));
+  if (!format.hasNegativeZero())
+    sign = f.select(f.compareInt(P::eq, code, f.integer(0)), f.integer(0), sign);
+  code = f.orInt(code, sign);
   code = arith::TruncIOp::create(builder, location, f.typeOf(builder.getI8Type()), code);
   return arith::BitcastOp::create(builder, location, type, code);
 }

@@ -253,7 +253,8 @@ _DLPACK_TYPES = {
     (6, 8): "i1", (0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
     (1, 8): "u8", (1, 16): "u16", (1, 32): "u32", (1, 64): "u64",
     (2, 16): "fp16", (2, 32): "fp32", (2, 64): "fp64", (4, 16): "bf16",
-    (10, 8): "fp8e4nv", (12, 8): "fp8e5",  # kDLFloat8_e4m3fn, kDLFloat8_e5m2 (dlpack.h)
+    # kDLFloat8_e4m3fn, _e4m3fnuz, _e5m2, _e5m2fnuz (dlpack.h)
+    (10, 8): "fp8e4nv", (11, 8): "fp8e4b8", (12, 8): "fp8e5", (13, 8): "fp8e5b16",
 }  # fmt: skip
 # Values of DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAManaged.
 _DLPACK_CPU, _DLPACK_GPUS = 1, (2, 13)
@@ -294,7 +295,8 @@ def unknown_element_type(name: str) -> ArgumentProblem:
         "TW0406",
         f"arrays of {name} cannot be passed to a kernel",
         "element types are bool, (u)int8-64, float8e4nv (float8_e4m3fn), float8e5 (float8_e5m2), "
-        "float16, bfloat16, float32 and float64",
+        "float8e4b8 (float8_e4m3fnuz), float8e5b16 (float8_e5m2fnuz), float16, bfloat16, float32 "
+        "and float64; others are passed as bytes, as with x.view(torch.uint8)",
     )
 
 
@@ -310,10 +312,6 @@ def wrong_device(place: str) -> ArgumentProblem:
         f"the array is on {place}, where no kernel runs",
         "move it with .cpu() or .to('cuda')",
     )
-
-
-# The 8-bit floats that kernels have; there are dtypes for more.
-_FLOAT8_TYPES = ("fp8e4nv", "fp8e5")
 
 
 class Reinterpreted:
@@ -414,8 +412,6 @@ def _read_reinterpreted(value: Reinterpreted) -> Reading:
             "TW0406", f"elements of {facts.type} cannot be taken for {value.dtype}: sizes differ"
         )
     pointee = value.dtype.short_name
-    if value.dtype.is_fp8() and pointee not in _FLOAT8_TYPES:
-        raise unknown_element_type(value.dtype.name)
     taken = pointer_facts(pointee, facts.divisibility, facts.is_streaming, facts.is_read_only)
     return taken.on(facts.place), bits
 

@@ -402,6 +402,41 @@ PAGES: dict[str, Page] = {
         "Move a block pointer with p = tw.advance(p, (0, B)); access a descriptor with "
         "desc.load(offsets) and desc.store(offsets, value).",
     ),
+    "TW0237": Page(
+        "a format that dot_scaled does not know",
+        "tw.dot_scaled multiplies elements of e2m1, e4m3, e5m2, bf16 and fp16.",
+        'tw.dot_scaled(a, s, "e3m2", b, None, "bf16")',
+        "Convert the elements, or scale them yourself and use tw.dot.",
+    ),
+    "TW0238": Page(
+        "elements of dot_scaled that are not of their format",
+        "Elements have the type of the format (float8e4nv for e4m3, float8e5 for e5m2, bfloat16, "
+        "float16) or are unsigned integers of its bits. Those of e2m1 are bytes (uint8) with two "
+        "elements each, the only ones that k_pack=False concerns.",
+        'tw.dot_scaled(a, s, "e2m1", b, None, "bf16")   # a: float16[64, 32]',
+        "Load the operand from an array of the format's type, or name the format that it has.",
+    ),
+    "TW0239": Page(
+        "scales of dot_scaled that do not fit their operand",
+        "lhs_scale is (M, K / 32) and rhs_scale is (N, K / 32) of uint8, where s means "
+        "2 ** (s - 127) for 32 elements along K; float8e4nv scales 16 elements each. K counts "
+        "elements, of which a byte of e2m1 has two.",
+        'tw.dot_scaled(a, None, "bf16", b, t, "e4m3")   # b: (64, 32), t: (2, 32)',
+        "Load the scales of the right operand with N first, or transpose them.",
+    ),
+    "TW0240": Page(
+        "operands of dot_scaled that do not fit together",
+        "tw.dot_scaled needs (M, K) and (K, N) elements, both with or without the same batch "
+        "dimension; a byte of e2m1 has two elements along K, or along M or N with k_pack=False.",
+        'tw.dot_scaled(a, s, "e2m1", b, None, "bf16")   # (64, 32) and (32, 16)',
+        "Load as many elements along K of both, here 64: 32 bytes of e2m1 and 64 of bf16.",
+    ),
+    "TW0241": Page(
+        "a result of dot_scaled that is not float32",
+        "The result of tw.dot_scaled is float32 of shape (M, N), and so is its accumulator.",
+        'tw.dot_scaled(a, s, "e4m3", b, t, "e4m3", out_dtype=tw.float16)',
+        "Leave out_dtype out and cast the result: c.to(tw.float16).",
+    ),
     "TW0242": Page(
         "constraints of inline assembly that do not fit its values",
         "Each register of an inline_asm_elementwise has one constraint, results first: =r,r,r. "
@@ -478,8 +513,9 @@ PAGES: dict[str, Page] = {
     "TW0406": Page(
         "an array whose element type kernels do not have",
         "Element types of arrays are bool, int8 to int64, uint8 to uint64, float8e4nv "
-        "(float8_e4m3fn of torch and ml_dtypes), float8e5 (float8_e5m2), float16, bfloat16, "
-        "float32 and float64, in the machine's byte order.",
+        "(float8_e4m3fn of torch and ml_dtypes), float8e5 (float8_e5m2), float8e4b8 "
+        "(float8_e4m3fnuz), float8e5b16 (float8_e5m2fnuz), float16, bfloat16, float32 and float64, "
+        "in the machine's byte order; float8e4b15 by tw.reinterpret.",
         "add[(4,)](out, x.to(torch.complex64), n)",
         "Convert the array, or view it as another type: torch.view_as_real(x).",
     ),

@@ -27,7 +27,10 @@ _POINTEES = {
 }  # fmt: skip
 
 # Of the package ml_dtypes, by name, so that it need not be imported.
-_EXTENSION_POINTEES = {"bfloat16": "bf16", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5"}
+_EXTENSION_POINTEES = {
+    "bfloat16": "bf16", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
+    "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2fnuz": "fp8e5b16",
+}  # fmt: skip
 
 
 def _read_array(array: Any) -> Reading:

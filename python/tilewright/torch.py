@@ -28,6 +28,7 @@ _POINTEES: dict[torch.dtype, str] = {
     torch.int64: "i64", torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32",
     torch.uint64: "u64", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32",
     torch.float64: "fp64", torch.float8_e4m3fn: "fp8e4nv", torch.float8_e5m2: "fp8e5",
+    torch.float8_e4m3fnuz: "fp8e4b8", torch.float8_e5m2fnuz: "fp8e5b16",
 }  # fmt: skip
 
 # (dtype, is aligned, is streaming) -> facts: one probe on a warm launch.

@@ -10,11 +10,18 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
+/// The formats that machines know.
+static bool isOfMachines(Type type) {
+  return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
+}
+
 /// Whether the machine converts such a pair: between 8-bit floats and f16, and from f32. A scalar,
 /// of a combining function, is left to arithmetic.
 static bool hasFloat8Casts(Operation *op) {
   tile::TargetAttr target = targetOf(op);
-  return target && isa<VectorType>(op->getResult(0).getType()) &&
+  bool isKnown =
+      isOfMachines(op->getOperand(0).getType()) || isOfMachines(op->getResult(0).getType());
+  return target && isKnown && isa<VectorType>(op->getResult(0).getType()) &&
          llvm::any_of(target.getFeatures(),
                       [](StringAttr feature) { return feature.getValue() == "float8-casts"; });
 }
@@ -117,7 +124,7 @@ struct ExtendFloat8 : OpRewritePattern<arith::ExtFOp> {
         return success();
       }
       auto vector = dyn_cast<VectorType>(op.getType());
-      bool isPair = vector && vector.getNumElements() == 2;
+      bool isPair = vector && vector.getNumElements() == 2 && isOfMachines(op.getIn().getType());
       Value exact = isPair ? extendE4M3Pair(rewriter, location, op.getIn())
                            : emitExtendFloat8(rewriter, location, op.getIn());
       if (getElementTypeOrSelf(op.getType()).isBF16())

@@ -10,13 +10,14 @@ from __future__ import annotations
 from builtins import tuple
 from typing import TYPE_CHECKING, Any
 
-from . import descriptors, dtypes, elementwise, libdevice, library, math, random, tile
+from . import descriptors, dtypes, elementwise, libdevice, library, math, random, scaled, tile
 from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .library import *  # noqa: F403
 from .marks import builtin, constexpr_function, library_function
 from .random import *  # noqa: F403
+from .scaled import *  # noqa: F403
 from .static import constexpr
 from .tile import *  # noqa: F403
 from .unsupported import UNSUPPORTED
@@ -39,4 +40,5 @@ __all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += library.__all__
 __all__ += random.__all__
+__all__ += scaled.__all__
 __all__ += tile.__all__

@@ -121,9 +121,10 @@ def cast(
     """`input` converted to `dtype`, also `x.to(dtype)`.
 
     Floats to integers saturate and NaN gives 0; floats round to nearest even, or toward zero with
-    `fp_downcast_rounding="rtz"`. To float8e4nv and float8e5, whatever is beyond the largest finite
-    value (448 and 57344), infinity too, becomes that value; NaN stays NaN. `bitcast` keeps the
-    bits; both types then have one width.
+    `fp_downcast_rounding="rtz"`. To 8-bit floats, whatever is beyond the largest finite value (448
+    of float8e4nv, 240 of float8e4b8, 57344 of float8e5 and float8e5b16), infinity too, becomes that
+    value; NaN stays NaN. float8e4b15 has no NaN, which becomes its largest value 1.75, and rounds
+    halves away from zero. `bitcast` keeps the bits; both types then have one width.
     """
 
 
@@ -439,8 +440,8 @@ def dot(
 ) -> tensor:
     """The matrix product [M, K] x [K, N] -> [M, N], plus `acc`; rank 3 is a batch of products.
 
-    Floats accumulate in float32 (float64 for float64), int8 in int32; one operand may be float8e4nv
-    and the other float8e5. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
+    Floats accumulate in float32 (float64 for float64), int8 in int32; operands may be different
+    8-bit floats. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
     concerns float32 operands.
     """
 

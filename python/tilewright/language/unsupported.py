@@ -7,7 +7,6 @@ _FLOAT8 = "Conversions of 8-bit floats are casts: x.to(tw.float8e5), x.to(tw.flo
 _TENSORMAP = "It makes descriptors of one kind of GPU. Use tw.make_tensor_descriptor, or pointers."
 
 UNSUPPORTED: dict[str, str] = {
-    "dot_scaled": "Scale the operands to float16 or bfloat16 and use tw.dot.",
     "extern_elementwise": "Call the function of tw.libdevice that the symbol names, as "
     "tw.libdevice.acos for __nv_acosf: it has every device. Bitcode of other libraries is not "
     "linked; write its functions in the language.",

@@ -1,7 +1,8 @@
-"""float8e4nv and float8e5: every code, and every rounding, against a formula on the formats.
+"""8-bit floats: every code, and every rounding, against a formula on the formats.
 
 Conversions round to nearest even; what is beyond the largest finite value, infinity too, becomes
-that value (PTX ISA, "cvt", .satfinite); NaN stays NaN.
+that value (PTX ISA, "cvt", .satfinite); NaN stays NaN. float8e4b15 has no NaN, which becomes the
+largest value, and rounds halves away from zero.
 """
 
 from __future__ import annotations
@@ -18,13 +19,20 @@ from op_values import argument, decode, poisoned, storage_type
 import tilewright as tw
 
 # Stored mantissa bits, exponent bias, the code of the largest finite value.
-FORMATS = {"float8e4nv": (3, 7, 0x7E), "float8e5": (2, 15, 0x7B)}
-TORCH = {"float8e4nv": torch.float8_e4m3fn, "float8e5": torch.float8_e5m2}
+FORMATS = {
+    "float8e4nv": (3, 7, 0x7E), "float8e5": (2, 15, 0x7B),
+    "float8e4b8": (3, 8, 0x7F), "float8e5b16": (2, 16, 0x7F), "float8e4b15": (3, 15, 0x7E),
+}  # fmt: skip
+ONE_ZERO = ("float8e4b8", "float8e5b16")  # the code of -0 is NaN, and there is no infinity
+TORCH = {
+    "float8e4nv": torch.float8_e4m3fn, "float8e5": torch.float8_e5m2,
+    "float8e4b8": torch.float8_e4m3fnuz, "float8e5b16": torch.float8_e5m2fnuz,
+}  # fmt: skip
 DEVICES = ["cpu", "cpu:x86-64-v3", "reference", "sim:sm_80", "sim:sm_89"]
 CODES = np.arange(256, dtype=np.uint8)
 # Of NumPy, about the NaN that are part of every set of inputs.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast")
-both_formats = pytest.mark.parametrize("dtype", FORMATS)
+every_format = pytest.mark.parametrize("dtype", FORMATS)
 
 
 @pytest.fixture(params=DEVICES)
@@ -39,9 +47,11 @@ def device(request: pytest.FixtureRequest, compiler: None) -> Iterator[str]:
 def value_of(code: int, dtype: str) -> float:
     mantissa_bits, bias, largest = FORMATS[dtype]
     sign = -1.0 if code & 0x80 else 1.0
+    if code == 0x80 and dtype in ONE_ZERO:
+        return -float("nan")
     code &= 0x7F
-    if code > largest:
-        return sign * np.inf if dtype == "float8e5" and code == 0x7C else np.nan
+    if code > largest and dtype != "float8e4b15":
+        return sign * np.inf if dtype == "float8e5" and code == 0x7C else np.copysign(np.nan, sign)
     exponent, mantissa = code >> mantissa_bits, code & ((1 << mantissa_bits) - 1)
     if exponent == 0:
         return sign * np.ldexp(mantissa, 1 - bias - mantissa_bits)
@@ -54,17 +64,24 @@ def values_of(codes: np.ndarray, dtype: str) -> np.ndarray:
 
 
 def codes_of(values: np.ndarray, dtype: str, towards_zero: bool = False) -> np.ndarray:
-    """The nearest finite value's code, of two equally near ones the even; 0x7F for NaN."""
+    """The nearest finite value's code, of two equally near ones the even; the NaN for NaN."""
     largest = FORMATS[dtype][2]
     known = np.array([value_of(code, dtype) for code in range(largest + 1)])
     values = np.asarray(values, np.float64)
-    magnitude = np.minimum(np.where(np.isnan(values), 0, np.abs(values)), known[-1])
+    magnitude = np.fmin(np.abs(values), known[-1])
     below = np.searchsorted(known, magnitude, side="right") - 1
     above = np.minimum(below + 1, largest)
     to_below, to_above = magnitude - known[below], known[above] - magnitude  # exact in float64
-    goes_up = (to_above < to_below) | ((to_above == to_below) & (below % 2 == 1))
-    codes = np.where(goes_up & ~np.bool_(towards_zero), above, below) | (np.signbit(values) << 7)
-    return np.where(np.isnan(values), 0x7F, codes).astype(np.uint8)
+    is_upper = np.full(below.shape, True) if dtype == "float8e4b15" else below % 2 == 1
+    goes_up = (to_above < to_below) | ((to_above == to_below) & is_upper)
+    codes = np.where(goes_up & ~np.bool_(towards_zero), above, below)
+    signed = codes | (np.signbit(values) << 7)
+    if dtype == "float8e4b15":
+        return signed.astype(np.uint8)
+    if dtype in ONE_ZERO:
+        signed = np.where(codes == 0, 0, signed)
+    nan = 0x80 if dtype in ONE_ZERO else 0x7F
+    return np.where(np.isnan(values), nan, signed).astype(np.uint8)
 
 
 def assert_codes(actual: np.ndarray, expected: np.ndarray, dtype: str, inputs: Any = None) -> None:
@@ -99,7 +116,7 @@ def converted(a: Any, count: int, dtype: str, rounding: str | None = None) -> np
 # Conversions.
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("wide", ["float16", "bfloat16", "float32", "float64"])
 def test_every_code_widens_exactly(wide: str, dtype: str, device: str) -> None:
     out = poisoned(wide, 256)
@@ -110,7 +127,7 @@ def test_every_code_widens_exactly(wide: str, dtype: str, device: str) -> None:
     np.testing.assert_array_equal(np.signbit(actual)[known], np.signbit(expected)[known])
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("other", FORMATS)
 def test_every_code_under_the_other_format(other: str, dtype: str, device: str) -> None:
     actual = converted(as_float8(CODES, other), 256, dtype)
@@ -120,7 +137,7 @@ def test_every_code_under_the_other_format(other: str, dtype: str, device: str) 
         assert_codes(actual, codes_of(values_of(CODES, other), dtype), dtype)
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("rounding", [None, "rtz"])
 @pytest.mark.parametrize("wide", ["float16", "bfloat16"])
 def test_every_16_bit_float_is_rounded(
@@ -147,7 +164,7 @@ def hard_values(rng: np.random.Generator, dtype: str, kind: type) -> np.ndarray:
     return np.resize(values, 8192)
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("rounding", [None, "rtz"])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
 def test_wide_floats_are_rounded_once(
@@ -158,7 +175,7 @@ def test_wide_floats_are_rounded_once(
     assert_codes(actual, codes_of(values, dtype, rounding == "rtz"), dtype, values)
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("kind", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
 def test_integers_are_rounded(
     kind: str, dtype: str, device: str, rng: np.random.Generator
@@ -172,7 +189,7 @@ def test_integers_are_rounded(
     assert_codes(actual, codes_of(values.astype(np.float64), dtype), dtype, values)
 
 
-@both_formats
+@every_format
 def test_every_code_as_integer(dtype: str, device: str) -> None:
     out = np.full(256, -7, np.int32)
     convert[(1,)](out, as_float8(CODES, dtype), None, 256)
@@ -183,7 +200,7 @@ def test_every_code_as_integer(dtype: str, device: str) -> None:
     np.testing.assert_array_equal(out, expected)
 
 
-@both_formats
+@every_format
 def test_bits_stay_under_a_bitcast(dtype: str, device: str) -> None:
     @tw.jit
     def kernel(out, back, a, T: tw.constexpr, N: tw.constexpr):
@@ -199,10 +216,10 @@ def test_bits_stay_under_a_bitcast(dtype: str, device: str) -> None:
 
 
 CONSTANTS = [0.0, -0.0, 1.0, -1.3, 3.3, 500.0, -1e6, 1e300, float("inf"), float("-inf"),
-             float("nan"), 0.01, 1e-9, 61440.0]  # fmt: skip
+             float("nan"), 0.01, 1e-9, -1e-9, 61440.0]  # fmt: skip
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("number", CONSTANTS)
 def test_compile_time_rounding_is_that_of_run_time(number: float, dtype: str, device: str) -> None:
     """As a literal, as a folded conversion of a tile, and there and back under another type."""
@@ -224,7 +241,7 @@ def test_compile_time_rounding_is_that_of_run_time(number: float, dtype: str, de
     assert_codes(out[48:], np.repeat(codes_of(np.array([half]), "float8e5"), 16), "float8e5")
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("number", [0, 1, -3, 17, 19, 449, -100000, 1 << 62])
 def test_integer_constants_are_rounded(number: int, dtype: str, device: str) -> None:
     @tw.jit
@@ -237,18 +254,19 @@ def test_integer_constants_are_rounded(number: int, dtype: str, device: str) -> 
 
 
 def test_torch_rounds_alike_in_range(device: str, rng: np.random.Generator) -> None:
-    values = rng.uniform(-448, 448, 4096).astype(np.float32)
     for dtype, kind in TORCH.items():
+        largest = values_of(np.array([FORMATS[dtype][2]]), dtype)[0]
+        values = rng.uniform(-largest, largest, 4096).astype(np.float32)
         out = torch.zeros(4096, dtype=kind)
         convert[(1,)](out, torch.from_numpy(values), None, 4096)
         expected = torch.from_numpy(values).to(kind)
         assert torch.equal(out.view(torch.uint8), expected.view(torch.uint8)), dtype
 
 
-@both_formats
+@pytest.mark.parametrize("dtype", TORCH)
 def test_arrays_of_ml_dtypes(dtype: str, compiler: None) -> None:
     ml_dtypes = pytest.importorskip("ml_dtypes")
-    kind = {"float8e4nv": "float8_e4m3fn", "float8e5": "float8_e5m2"}[dtype]
+    kind = str(TORCH[dtype]).removeprefix("torch.")
     values = np.linspace(-2, 2, 64, dtype=np.float32)
     out = np.zeros(64, getattr(ml_dtypes, kind))
     convert[(1,)](out, values, None, 64)
@@ -258,7 +276,7 @@ def test_arrays_of_ml_dtypes(dtype: str, compiler: None) -> None:
 # Arithmetic is that of float32, rounded once more.
 
 
-@both_formats
+@every_format
 @pytest.mark.parametrize("name", ["add", "sub", "mul"])
 def test_arithmetic_keeps_the_type(
     name: str, dtype: str, device: str, rng: np.random.Generator
@@ -287,7 +305,7 @@ def test_arithmetic_keeps_the_type(
     assert_codes(out, codes_of(exact, dtype), dtype, [*zip(left, right)])
 
 
-@both_formats
+@every_format
 def test_comparisons_choices_and_extrema(
     dtype: str, device: str, rng: np.random.Generator
 ) -> None:
@@ -336,7 +354,7 @@ def test_promotion(compiler: None) -> None:
 # Tiles of 8-bit floats elsewhere.
 
 
-@both_formats
+@every_format
 def test_masked_accesses_and_shapes(dtype: str, device: str, rng: np.random.Generator) -> None:
     @tw.jit
     def kernel(out, a, n, M: tw.constexpr, N: tw.constexpr):
@@ -361,7 +379,7 @@ def test_masked_accesses_and_shapes(dtype: str, device: str, rng: np.random.Gene
     np.testing.assert_array_equal(out, expected)
 
 
-@both_formats
+@every_format
 def test_gather_join_and_split(dtype: str, device: str, rng: np.random.Generator) -> None:
     @tw.jit
     def kernel(out, back, a, index, N: tw.constexpr):
@@ -380,7 +398,7 @@ def test_gather_join_and_split(dtype: str, device: str, rng: np.random.Generator
     np.testing.assert_array_equal(back, np.where(np.arange(64) % 2 == 0, x, x[index]))
 
 
-@both_formats
+@every_format
 def test_reductions_and_scans(dtype: str, device: str, rng: np.random.Generator) -> None:
     @tw.jit
     def larger(a, b):
@@ -397,7 +415,7 @@ def test_reductions_and_scans(dtype: str, device: str, rng: np.random.Generator)
         tw.store(running + i[:, None] * N + j[None, :], tw.associative_scan(x, 1, larger))
         tw.store(scalar, tw.reduce(tw.load(a + j), 0, larger))
 
-    x = rng.integers(0, 0x60, (8, 64)).astype(np.uint8)
+    x = rng.integers(1, 0x60, (8, 64)).astype(np.uint8)
     x[:, ::3] |= 0x80
     sums, best = np.zeros(8, np.float32), np.zeros(8, np.uint8)
     running, scalar = np.zeros((8, 64), np.uint8), np.zeros(1, np.uint8)
@@ -411,7 +429,7 @@ def test_reductions_and_scans(dtype: str, device: str, rng: np.random.Generator)
     assert_codes(scalar, codes_of(values[:1].max(axis=1), dtype), dtype)
 
 
-@both_formats
+@every_format
 def test_loops_and_branches_carry_them(dtype: str, device: str, rng: np.random.Generator) -> None:
     @tw.jit
     def kernel(out, a, count, N: tw.constexpr):
@@ -458,7 +476,7 @@ def test_dot(
     np.testing.assert_array_equal(c, values_of(a, left) @ values_of(b, right).T)
 
 
-@both_formats
+@every_format
 def test_printed_as_numbers(dtype: str, device: str, capfd: pytest.CaptureFixture[str]) -> None:
     @tw.jit
     def kernel(a):
@@ -476,7 +494,7 @@ def count(ptx: str, pattern: str) -> int:
     return len(re.findall(pattern, ptx))
 
 
-@both_formats
+@pytest.mark.parametrize("dtype", ["float8e4nv", "float8e5"])
 def test_sixteen_bytes_per_access_and_pairs_per_conversion(dtype: str, compiler: None) -> None:
     """A tile of 4 warps with 16 elements per lane; nothing takes bytes apart."""
     pair = {"float8e4nv": "e4m3x2", "float8e5": "e5m2x2"}[dtype]
@@ -551,15 +569,46 @@ def test_misuse(kernel: Any, code: str, message: str, hint: str, compiler: None)
     assert code in text and re.search(message, text) and re.search(hint, text)
 
 
-@pytest.mark.parametrize("name", ["float8e4b8", "float8e5b16", "float8e4b15"])
-def test_other_formats_are_refused(name: str, compiler: None) -> None:
-    other = tw.dtype(name)
+def test_magnitudes(device: str) -> None:
+    """`abs` is exact, so it is there for 8-bit floats too."""
 
     @tw.jit
-    def kernel(a):
-        tw.store(a, tw.load(a).to(other).to(tw.float32))
+    def kernel(out, a, N: tw.constexpr):
+        i = tw.arange(0, N)
+        tw.store(out + i, tw.abs(tw.load(a + i)))
 
-    with pytest.raises(tw.UnsupportedError, match=r"float8e4nv.*float8e5"):
-        kernel[(1,)](torch.zeros(1))
-    with pytest.raises(tw.LaunchError, match=r"float8e4nv.*float8e5"):
-        kernel[(1,)](as_float8(np.zeros(1, np.uint8), name))
+    for dtype in FORMATS:
+        out = np.full(256, 0xCB, np.uint8)
+        kernel[(1,)](as_float8(out, dtype), as_float8(CODES, dtype), 256)
+        assert_codes(out, codes_of(np.abs(values_of(CODES, dtype)), dtype), dtype, CODES)
+
+
+@pytest.mark.parametrize("dtype", ["float8e4b8", "float8e5b16", "float8e4b15"])
+def test_arrays_of_no_8_bit_float_are_refused_with_their_names(
+    dtype: str, compiler: None
+) -> None:
+    @tw.jit
+    def kernel(a):
+        tw.store(a, tw.load(a))
+
+    kernel[(1,)](as_float8(np.zeros(1, np.uint8), dtype))
+    with pytest.raises(tw.LaunchError, match=r"float8_e8m0fnu.*\n?.*torch\.uint8"):
+        kernel[(1,)](torch.zeros(1, dtype=torch.float8_e8m0fnu))
+
+
+def test_padding_with_nan_needs_a_format_that_has_it(compiler: None) -> None:
+    @tw.jit
+    def kernel(out, a):
+        block = tw.make_block_ptr(a, (3,), (1,), (0,), (4,), (0,))
+        x = tw.load(block, boundary_check=(0,), padding_option="nan")
+        tw.store(out + tw.arange(0, 4), x.to(tw.float32))
+
+    for dtype in FORMATS:
+        out = np.zeros(4, np.float32)
+        arguments = out, as_float8(np.zeros(3, np.uint8), dtype)
+        if dtype != "float8e4b15":
+            kernel[(1,)](*arguments)
+            np.testing.assert_array_equal(np.isnan(out), [False, False, False, True])
+            continue
+        with pytest.raises(tw.CompileError, match=r"TW0234(.*\n)*.*float8e4b15"):
+            kernel[(1,)](*arguments)

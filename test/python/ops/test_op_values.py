@@ -68,7 +68,8 @@ def test_tables_are_read() -> None:
     rows = {row["Name"]: row for row in records("Elementwise.td", "Elementwise")}
     assert rows["fma"]["NumOperands"] == 3 and rows["exp"]["FloatOp"] == "math.exp"
     names = {row["Name"] for row in records("ElementTypes.td", "ElementType")}
-    assert names == {"int1", *INTS, *FORMATS, "float8e4nv", "float8e5"}
+    float8 = {"float8e4nv", "float8e5", "float8e4b8", "float8e5b16", "float8e4b15"}
+    assert names == {"int1", *INTS, *FORMATS, *float8}
 
 
 def test_round_to_handles_ties() -> None:

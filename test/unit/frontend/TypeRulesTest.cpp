@@ -8,31 +8,34 @@ using namespace tw;
 
 namespace {
 
-constexpr int kNumTypes = 15;
-constexpr const char *kTypes[kNumTypes] = {"i1",      "i8",   "i16",  "i32",  "i64",
-                                           "u8",      "u16",  "u32",  "u64",  "fp8e5",
-                                           "fp8e4nv", "fp16", "bf16", "fp32", "fp64"};
+constexpr int kNumTypes = 18;
+constexpr const char *kTypes[kNumTypes] = {
+    "i1",    "i8",      "i16",      "i32",     "i64",      "u8",   "u16",  "u32",  "u64",
+    "fp8e5", "fp8e4nv", "fp8e5b16", "fp8e4b8", "fp8e4b15", "fp16", "bf16", "fp32", "fp64"};
 
 // Two values neither of which gives way. bfloat16 with integers is fp32, as in Triton. 8-bit floats
 // with integers are refused before they are promoted (isFloat8WithInteger).
 constexpr const char *kPromoted[kNumTypes][kNumTypes] = {
     // clang-format off
-    //  i1      i8      i16     i32     i64     u8      u16     u32     u64     fp8e5    fp8e4nv    fp16    bf16    fp32    fp64
-    {"i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"i8", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"i16", "i16", "i16", "i32", "i64", "i16", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"i32", "i32", "i32", "i32", "i64", "i32", "i32", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"i64", "i64", "i64", "i64", "i64", "i64", "i64", "i64", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"u8", "u8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"u16", "u16", "u16", "i32", "i64", "u16", "u16", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"u32", "u32", "u32", "u32", "i64", "u32", "u32", "u32", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"u64", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
-    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp8e5", "fp16", "fp16", "bf16", "fp32", "fp64"},
-    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp8e4nv", "fp16", "bf16", "fp32", "fp64"},
-    {"fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp32", "fp32", "fp64"},
-    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "bf16", "bf16", "fp32", "bf16", "fp32", "fp64"},
-    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp64"},
-    {"fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64"},
+    //  i1      i8      i16     i32     i64     u8      u16     u32     u64     fp8e5   fp8e4nv fp8e5b16 fp8e4b8 fp8e4b15 fp16    bf16    fp32    fp64
+    {"i1", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i8", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i16", "i16", "i16", "i32", "i64", "i16", "u16", "u32", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i32", "i32", "i32", "i32", "i64", "i32", "i32", "u32", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"i64", "i64", "i64", "i64", "i64", "i64", "i64", "i64", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u8", "u8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u16", "u16", "u16", "i32", "i64", "u16", "u16", "u32", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u32", "u32", "u32", "u32", "i64", "u32", "u32", "u32", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"u64", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "u64", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp32", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp8e5", "fp16", "fp16", "fp16", "fp16", "fp16", "bf16", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp8e4nv", "fp16", "fp16", "fp16", "fp16", "bf16", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp16", "fp8e5b16", "fp16", "fp16", "fp16", "bf16", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp16", "fp16", "fp8e4b8", "fp16", "fp16", "bf16", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp16", "fp16", "fp16", "fp16", "fp8e4b15", "fp16", "bf16", "fp32", "fp64"},
+    {"fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp16", "fp32", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "bf16", "bf16", "bf16", "bf16", "bf16", "fp32", "bf16", "fp32", "fp64"},
+    {"fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp32", "fp64"},
+    {"fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64", "fp64"},
     // clang-format on
 };
 
@@ -49,6 +52,9 @@ constexpr const char *kWithLiteral[kNumTypes][3] = {
     {"u64", "u64", "fp32"},
     {"fp8e5", "fp8e5", "fp8e5"},
     {"fp8e4nv", "fp8e4nv", "fp8e4nv"},
+    {"fp8e5b16", "fp8e5b16", "fp8e5b16"},
+    {"fp8e4b8", "fp8e4b8", "fp8e4b8"},
+    {"fp8e4b15", "fp8e4b15", "fp8e4b15"},
     {"fp16", "fp16", "fp16"},
     {"bf16", "bf16", "bf16"},
     {"fp32", "fp32", "fp32"},

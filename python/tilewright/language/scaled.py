@@ -1,0 +1,370 @@
+"""`dot_scaled`: products of tiles in the microscaling formats, in the language itself.
+
+The formats and scales are those of the Open Compute Project's "Microscaling Formats (MX)
+Specification", version 1.0 (2023). Bodies are kernel code, as in `library`.
+
+How a product is computed. Each element times its scale is written in a type that holds it exactly,
+and these are multiplied as by `dot`: bfloat16 (8 digits and the exponents of float32) where both
+sides have at most 8 digits, float32 with "tf32" up to 11 digits, float32 beyond. What bfloat16
+cannot hold are scaled elements outside of its exponents (448 times 2 ** 127, whose products with
+small ones are numbers of float32), and products of very small ones leave those of the sum. So
+scales of 8 bits are looked at first. If one is outside of the range in which nothing of this can
+happen, or is NaN, the products are summed group by group with only so much of the scales as leaves
+the elements in the middle of the range, and the sums get the rest of them.
+"""
+
+# Kernel code follows the type rules of the language, not those of Python:
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportIndexIssue=false, reportOptionalMemberAccess=false
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
+from __future__ import annotations
+
+from .dtypes import (
+    bfloat16,
+    dtype,
+    float8e4nv,
+    float8e5,
+    float16,
+    float32,
+    int32,
+    tensor,
+    uint8,
+    uint32,
+)
+from .library import max
+from .marks import builtin, constexpr_function, library_function
+from .static import constexpr
+from .tile import (
+    arange,
+    broadcast_to,
+    clamp,
+    dot,
+    expand_dims,
+    full,
+    gather,
+    join,
+    permute,
+    reshape,
+    where,
+)
+
+# By format: digits of an element, exponents of the smallest and the largest one.
+_FORMATS = {
+    "e2m1": (2, -1, 2),
+    "e4m3": (4, -9, 8),
+    "e5m2": (3, -16, 15),
+    "bf16": (8, -133, 127),
+    "fp16": (11, -24, 15),
+}
+# Products of two elements whose exponents are at least this one have exponents of float32.
+_LOWEST_EXPONENT = -63
+_SCALE_BIAS = 127
+# Of a scale outside of the range, up to this power of two stays at the elements.
+_INNER_EXPONENT = 24
+
+
+@builtin
+def check_dot_scaled(
+    lhs: tensor,
+    lhs_scale: tensor | None,
+    lhs_format: str,
+    rhs: tensor,
+    rhs_scale: tensor | None,
+    rhs_format: str,
+    acc: tensor | None,
+    lhs_k_pack: bool,
+    rhs_k_pack: bool,
+    out_dtype: dtype,
+) -> None:
+    """Refuse what `dot_scaled` does not take, with an error that says what fits."""
+
+
+@constexpr_function
+def _digits(format: str, has_number: bool) -> int:
+    """Significant binary digits of an element, with those of a scale that is not a power of two."""
+    return _FORMATS[format][0] + (4 if has_number else 0)
+
+
+@constexpr_function
+def _lowest_scale(format: str) -> int:
+    return _SCALE_BIAS + _LOWEST_EXPONENT - _FORMATS[format][1]
+
+
+@constexpr_function
+def _highest_scale(format: str) -> int:
+    return _SCALE_BIAS + 127 - _FORMATS[format][2]
+
+
+@constexpr_function
+def _order(rank: int) -> tuple[int, ...]:
+    """The dimensions with the last two exchanged."""
+    return (*range(rank - 2), rank - 1, rank - 2)
+
+
+@library_function
+def _exchanged(x):
+    """The tile with its last two dimensions exchanged."""
+    rank: constexpr = len(x.shape)
+    return permute(x, _order(rank))
+
+
+@library_function
+def _from_e2m1(code):
+    """The numbers of 4-bit codes as float32: 0, 0.5, 1, 1.5, 2, 3, 4, 6 and their negatives."""
+    magnitude = (code & 7).to(uint32)
+    # The exponent of e2m1 has bias 1; below it, code 1 is a half.
+    bits = where(magnitude > 1, (magnitude << 22) + (126 << 23), magnitude * 0x3F000000)
+    sign = (code & 8).to(uint32) << 28
+    return (bits | sign).to(float32, bitcast=True)
+
+
+@library_function
+def _unpacked(x, along_last: constexpr):
+    """The halves of bytes, the lower before the upper, along one of the last two dimensions."""
+    both = x.to(uint8, bitcast=True)
+    pairs = join(both & 15, both >> 4)
+    if along_last:
+        return reshape(pairs, x.shape[:-1] + (x.shape[-1] * 2,))
+    return reshape(_exchanged(pairs), x.shape[:-2] + (x.shape[-2] * 2, x.shape[-1]))
+
+
+@library_function
+def _elements(x, format: constexpr, along_last: constexpr):
+    """The elements of an operand as floats: float32 from bytes of e2m1, else their own type."""
+    if format == "e2m1":
+        return _from_e2m1(_unpacked(x, along_last))
+    if format == "e4m3":
+        return x.to(float8e4nv, bitcast=True)
+    if format == "e5m2":
+        return x.to(float8e5, bitcast=True)
+    if format == "bf16":
+        return x.to(bfloat16, bitcast=True)
+    return x.to(float16, bitcast=True)
+
+
+@library_function
+def _spread(scale, group: constexpr, is_left: constexpr):
+    """A group's number for each element: [M, K / group] as [M, K], [N, K / group] as [K, N]."""
+    lead: constexpr = scale.shape[:-2]
+    rows: constexpr = scale.shape[-2]
+    depth: constexpr = scale.shape[-1] * group
+    if is_left:
+        wide = expand_dims(scale, len(scale.shape))
+        return reshape(broadcast_to(wide, scale.shape + (group,)), lead + (rows, depth))
+    wide = expand_dims(_exchanged(scale), len(scale.shape) - 1)
+    return reshape(
+        broadcast_to(wide, lead + (scale.shape[-1], group, rows)), lead + (depth, rows)
+    )
+
+
+@library_function
+def _power_of_two(exponent):
+    """2 to the power of exponents from -126 to 127, as float32."""
+    return ((exponent + 127) << 23).to(float32, bitcast=True)
+
+
+@library_function
+def _scale_number(scale):
+    """2 to the power scale - 127, of any 8 bits: the smallest is subnormal, 255 is NaN."""
+    bits = where(scale == 0, 0x00400000, scale.to(int32) << 23)
+    return where(scale == 255, float("nan"), bits.to(float32, bitcast=True))
+
+
+@library_function
+def _has_outside(scale, format: constexpr):
+    """Whether a scale is outside of the range in which its elements are exact in bfloat16."""
+    lowest: constexpr = _lowest_scale(format)
+    width: constexpr = _highest_scale(format) - lowest
+    # Numbers below the range wrap to ones above it.
+    return max(scale - lowest, axis=None) > width
+
+
+@library_function
+def _is_number(scale):
+    """Whether scales are numbers with digits, and not exponents."""
+    if scale is None:
+        return False
+    return scale.dtype == float8e4nv
+
+
+@library_function
+def _is_checked(scale, format: constexpr):
+    """Whether the elements have scales of 8 bits and a range that such scales can leave."""
+    if scale is None:
+        return False
+    return scale.dtype == uint8 and format != "bf16"
+
+
+@library_function
+def _with_sure_scale(x, scale, is_checked: constexpr, is_left: constexpr, fast_math: constexpr):
+    """The elements times their scales, unless those must be looked at first."""
+    if scale is None or is_checked:
+        return x
+    if scale.dtype == float8e4nv:
+        return x.to(float32) * _spread(scale.to(float32), 16, is_left)
+    if fast_math:
+        factor = (scale.to(int32) << 23).to(float32, bitcast=True)
+    else:
+        factor = _scale_number(scale)
+    return x.to(float32) * _spread(factor, 32, is_left)
+
+
+@library_function
+def _with_scale_in_range(x, scale, is_checked: constexpr, is_left: constexpr):
+    """The elements times scales that were looked at."""
+    if not is_checked:
+        return x
+    return x.to(float32) * _spread(_power_of_two(scale.to(int32) - _SCALE_BIAS), 32, is_left)
+
+
+@library_function
+def _multiplied(a, b, acc, digits: constexpr):
+    """The product of tiles whose elements have at most so many digits, without rounding them."""
+    if a.dtype == float16 and b.dtype == float16:
+        return dot(a, b, acc)
+    if digits <= 8:
+        return dot(a.to(bfloat16), b.to(bfloat16), acc)
+    if digits <= 11:
+        return dot(a.to(float32), b.to(float32), acc, input_precision="tf32")
+    return dot(a.to(float32), b.to(float32), acc, input_precision="ieee")
+
+
+@library_function
+def _group_of(x, group, size: constexpr, is_left: constexpr):
+    """One of the groups of elements along K."""
+    rank: constexpr = len(x.shape)
+    index = group * size + arange(0, size)
+    if is_left:
+        return gather(x, broadcast_to(index, x.shape[:-1] + (size,)), rank - 1)
+    index = expand_dims(index, 1)
+    return gather(x, broadcast_to(index, x.shape[:-2] + (size, x.shape[-1])), rank - 2)
+
+
+@library_function
+def _scale_of(scale, group, is_left: constexpr):
+    """The scales of a group: [M, 1] or [1, N]."""
+    column = _group_of(scale, group, 1, True)
+    return column if is_left else _exchanged(column)
+
+
+@library_function
+def _inner_exponent(scale):
+    return clamp(scale.to(int32) - _SCALE_BIAS, -_INNER_EXPONENT, _INNER_EXPONENT)
+
+
+@library_function
+def _with_inner_scale(x, scale, group, is_checked: constexpr, is_left: constexpr):
+    """The elements of a group times that part of their scales which leaves them exact."""
+    elements = _group_of(x, group, 32, is_left)
+    if not is_checked:
+        return elements
+    own = _scale_of(scale, group, is_left)
+    factor = where(own == 255, float("nan"), _power_of_two(_inner_exponent(own)))
+    return elements.to(float32) * factor
+
+
+@library_function
+def _outer_exponent(scale, group, is_checked: constexpr, is_left: constexpr):
+    """The exponents that a group's sums get from one side: [M, 1], [1, N], or 0."""
+    if not is_checked:
+        return 0
+    own = _scale_of(scale, group, is_left)
+    return own.to(int32) - _SCALE_BIAS - _inner_exponent(own)
+
+
+@library_function
+def _multiplied_by_groups(
+    a, a_scale, is_a_checked: constexpr, b, b_scale, is_b_checked: constexpr, acc, digits: constexpr
+):
+    """The product for all scales: each group's sums get what its elements cannot take."""
+    for group in range(a.shape[-1] // 32):
+        sums = _multiplied(
+            _with_inner_scale(a, a_scale, group, is_a_checked, True),
+            _with_inner_scale(b, b_scale, group, is_b_checked, False),
+            full(acc.shape, 0, float32),
+            digits,
+        )
+        exponent = _outer_exponent(a_scale, group, is_a_checked, True) + _outer_exponent(
+            b_scale, group, is_b_checked, False
+        )
+        # In two steps, neither of which leaves the range unless the result does.
+        half = exponent >> 1
+        acc += sums * _power_of_two(half) * _power_of_two(exponent - half)
+    return acc
+
+
+@library_function
+def _as_bytes(scale):
+    """A scale as it is meant: numbers of 8 bits without a sign, float8e4nv, or None."""
+    if scale is None or scale.dtype == float8e4nv:
+        return scale
+    return scale.to(uint8, bitcast=True)
+
+
+@library_function
+def dot_scaled(
+    lhs: tensor,
+    lhs_scale: tensor | None,
+    lhs_format: constexpr,
+    rhs: tensor,
+    rhs_scale: tensor | None,
+    rhs_format: constexpr,
+    acc: tensor | None = None,
+    fast_math: constexpr = False,
+    lhs_k_pack: constexpr = True,
+    rhs_k_pack: constexpr = True,
+    out_dtype: constexpr = float32,
+) -> tensor:
+    """The matrix product [M, K] x [K, N] -> float32[M, N] of scaled elements, plus `acc`.
+
+    Formats are "e2m1", "e4m3", "e5m2", "bf16" and "fp16", in any pair. Elements come in their type
+    or as unsigned integers of its bits; e2m1 two in a byte of uint8, the first in the lower half,
+    neighbours along K, or along M or N with `lhs_k_pack=False` or `rhs_k_pack=False`.
+    `lhs_scale` is [M, K / 32] and `rhs_scale` [N, K / 32] of uint8: s scales 32 elements along K
+    by 2 ** (s - 127), and 255 makes them NaN. Scales of float8e4nv are numbers for 16 elements
+    each; None is 1. Rank 3 is a batch of products.
+
+    Elements times scales are not rounded (those of "bf16" with a scale: within the range of
+    float32), whatever the scales; their products are summed in float32 as by `dot`.
+    `fast_math=True` promises that no scale of 8 bits is NaN or so small or large that a scaled
+    element or product leaves the normal range of float32; then none is looked at.
+    """
+    check_dot_scaled(
+        lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, lhs_k_pack, rhs_k_pack,
+        out_dtype,
+    )  # fmt: skip
+    a = _elements(lhs, lhs_format, lhs_k_pack)
+    b = _elements(rhs, rhs_format, not rhs_k_pack)
+    a_scale = _as_bytes(lhs_scale)
+    b_scale = _as_bytes(rhs_scale)
+    has_a_number: constexpr = _is_number(a_scale)
+    has_b_number: constexpr = _is_number(b_scale)
+    a_digits: constexpr = _digits(lhs_format, has_a_number)
+    b_digits: constexpr = _digits(rhs_format, has_b_number)
+    digits: constexpr = a_digits if a_digits > b_digits else b_digits
+    if acc is None:
+        acc = full(a.shape[:-1] + (b.shape[-1],), 0, float32)
+    is_a_checked: constexpr = not fast_math and _is_checked(a_scale, lhs_format)
+    is_b_checked: constexpr = not fast_math and _is_checked(b_scale, rhs_format)
+    a = _with_sure_scale(a, a_scale, is_a_checked, True, fast_math)
+    b = _with_sure_scale(b, b_scale, is_b_checked, False, fast_math)
+    is_outside = False
+    if is_a_checked:
+        is_outside = _has_outside(a_scale, lhs_format)
+    if is_b_checked:
+        is_outside = is_outside | _has_outside(b_scale, rhs_format)
+    if is_outside:
+        acc = _multiplied_by_groups(
+            a, a_scale, is_a_checked, b, b_scale, is_b_checked, acc, digits
+        )
+    else:
+        acc = _multiplied(
+            _with_scale_in_range(a, a_scale, is_a_checked, True),
+            _with_scale_in_range(b, b_scale, is_b_checked, False),
+            acc,
+            digits,
+        )
+    return acc
+
+
+__all__ = ["dot_scaled"]
