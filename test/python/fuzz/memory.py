@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import boxes
 from kernel_text import (
     FLOATS, INTS, WILD, Array, KernelText, Value, bounded, cast, fit, is_float, numel, subscript,
 )  # fmt: skip
@@ -147,6 +148,8 @@ def load(k: KernelText, dtype: str, shape: tuple[int, ...], array: Array | None 
     """A new value read from an old or new array."""
     if array is None:
         array = readable_array(k, dtype)
+    if shape and k.rng.random() < 0.15:
+        return boxes.load_block(k, array, shape)
     offset = offsets(k, array, shape, is_injective=False)
     options, bound = "", array.bound
     if k.rng.random() < 0.4:
@@ -196,6 +199,8 @@ def store(k: KernelText, v: Value, array: Array | None = None) -> None:
         else:
             array = k.array(v.dtype, True, is_exact=v.is_exact)
     v = bounded(k, cast(k, v, array.dtype), array.bound)
+    if v.shape and k.rng.random() < 0.15:
+        return boxes.store_block(k, array, v)
     options = mask_option(k, v.shape) if k.rng.random() < 0.35 else ""
     target = pointer(k, array, offsets(k, array, v.shape, is_injective=True))
     k.emit(f"tw.store({target}, {v.text}{options})")
