@@ -315,6 +315,9 @@ ValueOr tw::storeBlock(BuiltinCall &call, const Descriptor &pointer, const LoadO
 //===-- Tensor descriptors -------------------------------------------------------------------===//
 
 static FailureOr<Descriptor> readSelf(BuiltinCall &call) {
+  // A combining function reads and writes no memory, by whatever name.
+  if (failed(call.emitter.refuseInCombine(call.site, "`" + call.name + "`")))
+    return failure();
   const Descriptor *self = call.value(0).as<Descriptor>();
   if (self && !(*self)->type.isBlockPointer)
     return *self;

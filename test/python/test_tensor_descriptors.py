@@ -248,3 +248,20 @@ def kernel(x, y, n):
         scope["kernel"][(1,)](np.zeros(8, np.float32), np.zeros(8, np.int32), 5)
     assert caught.value.code == WRONG[call], caught.value.rendered
     assert ":5:" in caught.value.rendered and "hint: " in caught.value.rendered
+
+
+@pytest.mark.parametrize("access", ["D.gather(tw.arange(0, 2), a)", "tw.load_tensor_descriptor(D, [a, 0])"])
+def test_a_combining_function_reads_no_array(access: str, compiler: None) -> None:
+    text = f"""@tw.jit
+def kernel(x, n):
+    D = tw.make_tensor_descriptor(x, [n, n], [n, 1], [1, 8])
+    def combine(a, b):
+        {access}
+        return a + b
+    tw.store(x, tw.reduce(tw.arange(0, 8), 0, combine))
+"""
+    scope = {"tw": tw}
+    exec(text, scope)
+    with pytest.raises(TilewrightError) as caught:
+        scope["kernel"][(1,)](np.zeros(64, np.float32), 8)
+    assert caught.value.code.startswith("TW01") and "combin" in caught.value.rendered
