@@ -13,12 +13,23 @@ namespace tw {
 
 struct LoopFacts; // LoopDraft.h
 
+/// Counts the operations that a builder makes.
+struct OperationCounter : mlir::OpBuilder::Listener {
+  void notifyOperationInserted(mlir::Operation *, mlir::OpBuilder::InsertPoint previous) override {
+    count += !previous.isSet(); // not where an operation only moves
+  }
+  int64_t count = 0;
+};
+
 class Emitter {
 public:
   Emitter(mlir::OpBuilder &builder, const Program &program, const FrontendOptions &options,
           const StaticEvaluator &evaluator, std::vector<Diagnostic> &diagnostics)
       : builder(builder), tiles(builder), program(program), options(options), evaluator(evaluator),
-        diagnostics(diagnostics) {}
+        diagnostics(diagnostics) {
+    builder.setListener(&operations);
+  }
+  ~Emitter() { builder.setListener(nullptr); }
 
   mlir::OpBuilder &builder;
   TileBuilder tiles;
@@ -130,6 +141,7 @@ public:
   // What bounds the work and the stack that a kernel may ask for.
   int64_t numUnrolled = 0; // iterations of unrolled loops so far
   int64_t numInlined = 0;  // calls so far
+  OperationCounter operations;
   int branchDepth = 0;
   LoopFacts *loopFacts = nullptr; // of the run-time loop around the current place
   int combineDepth = 0; // combining functions of reductions and scans around the current place

@@ -368,7 +368,8 @@ LogicalResult tw::settle(LoopDraft &loop,
                          llvm::function_ref<FailureOr<mlir::Operation *>(LoopDraft &)> attempt) {
   Emitter &emitter = loop.emitter;
   size_t numReports = emitter.numReports();
-  int64_t numUnrolled = emitter.numUnrolled, numInlined = emitter.numInlined;
+  int64_t numUnrolled = emitter.numUnrolled, numInlined = emitter.numInlined,
+          numOperations = emitter.operations.count;
   recall(loop);
   for (int i = 0; i < kMaxAttempts; ++i) {
     if (failed(loop.prepare()))
@@ -387,6 +388,7 @@ LogicalResult tw::settle(LoopDraft &loop,
     emitter.dropReportsAfter(numReports);
     emitter.numUnrolled = numUnrolled;
     emitter.numInlined = numInlined;
+    emitter.operations.count = numOperations;
   }
   return emitter.error(Code::LoopTypeChanges, loop.node,
                        "the types of the names that this loop changes do not settle",

@@ -11,6 +11,9 @@ using mlir::FailureOr;
 using mlir::LogicalResult;
 using mlir::success;
 
+// A kernel beyond this is a mistake, such as a loop that is unrolled: it would take minutes.
+static constexpr int64_t kMaxOperations = 30'000;
+
 //===-- Assignment ---------------------------------------------------------------------------===//
 
 static LogicalResult unpack(Emitter &emitter, const Node &target, const Value &value) {
@@ -202,6 +205,11 @@ static llvm::StringRef alternativeTo(llvm::StringRef className) {
 LogicalResult Emitter::emitStatement(const Node &node) {
   if (options.checkpoint)
     options.checkpoint();
+  if (operations.count > kMaxOperations)
+    return error(Code::LimitExceeded, node,
+                 formatv("the kernel has more than {0} operations here", kMaxOperations).str(),
+                 "use range(...) or tw.range(...), which run a loop on the device, instead of "
+                 "unrolled loops and repeated calls");
   switch (node.kind) {
   case NodeKind::Assign:
     return emitAssign(*this, node);
