@@ -123,6 +123,17 @@ def attention(
     tl.store(out + base + rows, (acc / norm[:, None]).to(tl.float16), mask=m[:, None] < length)
 
 
+@jit
+def unrolled(out, x, n, step, PARTS: tl.constexpr, SIZE: tl.constexpr):
+    r = tl.arange(0, SIZE)[:, None]
+    c = tl.arange(0, SIZE)[None, :]
+    acc = tl.zeros([SIZE, SIZE], tl.float32)
+    for part in tl.static_range(PARTS):
+        inside = (r < n) & (c + part < n)
+        acc += tl.load(x + part * 4096 + r * step + c * step, mask=inside, other=0.0)
+    tl.store(out + r * SIZE + c, acc)
+
+
 # name -> signature (":16": divisible by 16; 1: equal to it) of the parameters before the constants
 SIGNATURES = {
     "add": "*fp32:16 *fp32:16 *fp32:16 i32:16",
@@ -130,6 +141,7 @@ SIGNATURES = {
     "layer_norm": "*fp16:16 *fp16:16 *fp16:16 *fp16:16 *fp32:16 *fp32:16 i32:16 i32:16 fp32",
     "matmul": "*fp16:16 *fp16:16 *fp16:16 i32:16 i32:16 i32:16 i32:16 i32:1 i32:16 i32:1 i32:16 i32:1",
     "attention": "*fp16:16 *fp16:16 *fp16:16 *fp16:16 fp32 i32:16 i32:16 i32:16",
+    "unrolled": "*fp32:16 *fp32:16 i32 i32",
 }
 ROW = {"BLOCK": 1024}
 CONSTANTS = {
@@ -138,6 +150,7 @@ CONSTANTS = {
     "layer_norm": ROW,
     "matmul": {"BM": 128, "BN": 128, "BK": 32, "GROUP": 8},
     "attention": {"BM": 128, "BN": 64, "D": 64, "CAUSAL": True},
+    "unrolled": {"PARTS": 64, "SIZE": 32},
 }
 NUM_WARPS = 4
 NUM_STAGES = {"matmul": 4}  # others: 3
