@@ -76,6 +76,8 @@ static FailureOr<SmallVector<Type>> registersOf(simt::InlineAsmOp op) {
   SmallVector<Type> registers, values(op.getResultTypes());
   llvm::append_range(values, op.getOperandTypes());
   SmallVector<StringRef> constraints(llvm::split(op.getConstraints(), ','));
+  if (constraints.size() != values.size() || op.getNumResults() == 0)
+    return op.emitOpError("must have a result, and one constraint for each value"), failure();
   for (auto [constraint, value] : llvm::zip(constraints, values)) {
     StringRef letter = constraint;
     letter.consume_front("=");

@@ -13,7 +13,7 @@ using namespace tw;
 static constexpr NvidiaArch kArchs[] = {
     {"sm_80", 80, "80", 163 * 1024},    {"sm_86", 86, "80", 99 * 1024},
     {"sm_89", 89, "84", 99 * 1024},     {"sm_90a", 90, "84", 227 * 1024},
-    {"sm_100a", 100, "86", 227 * 1024}, {"sm_120", 120, "87", 99 * 1024},
+    {"sm_100a", 100, "86", 227 * 1024}, {"sm_120", 120, "87", 99 * 1024, "sm_120a"},
 };
 
 llvm::ArrayRef<NvidiaArch> tw::nvidiaArchTable() { return kArchs; }

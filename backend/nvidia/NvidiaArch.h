@@ -23,6 +23,9 @@ struct NvidiaArch {
   /// for the GPU, so that old drivers can still assemble it.
   llvm::StringLiteral ptxVersion;
   unsigned sharedBytes; // of one CTA, with the opt-in that the driver asks for above 48 KiB
+  /// The name under which the same GPU also has instructions that no later one need have; "" where
+  /// `name` is that name, or there is none. Code for it runs on this GPU only.
+  llvm::StringLiteral specificName = "";
 };
 
 /// All of them, the oldest first.

@@ -161,11 +161,30 @@ bool NvidiaTarget::emitPtx(ModuleOp lowered, Artifact &artifact, std::string &er
   return true;
 }
 
+/// The text for `arch.specificName`, where that is what an assembler's refusal asks for; else
+/// empty.
+static std::string forSpecificArch(const NvidiaArch &arch, const std::string &ptx,
+                                   StringRef refusal) {
+  std::string target = ".target " + arch.name.str();
+  size_t place = ptx.find(target + "\n");
+  bool isOfTarget = refusal.contains(" .target '" + arch.name.str() + "'") ||
+                    refusal.contains(".target " + arch.specificName.str());
+  if (arch.specificName.empty() || !isOfTarget || place == std::string::npos)
+    return "";
+  std::string text = ptx;
+  return text.replace(place, target.size(), ".target " + arch.specificName.str());
+}
+
 bool NvidiaTarget::assemble(Artifact &artifact, std::string &error) const {
   auto start = std::chrono::steady_clock::now();
   AssembledPtx assembled;
-  if (!assemblePtx(artifact.binary, arch.name.str(), settings, assembled, error))
-    return false;
+  if (!assemblePtx(artifact.binary, arch.name.str(), settings, assembled, error)) {
+    std::string specific = forSpecificArch(arch, artifact.binary, error);
+    if (specific.empty() ||
+        !assemblePtx(specific, arch.specificName.str(), settings, assembled, error))
+      return false;
+    artifact.binary = std::move(specific);
+  }
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   artifact.milliseconds["assemble"] = elapsed.count();
   artifact.assembled = std::move(assembled.cubin);

@@ -322,7 +322,8 @@ unsigned InlineAsmOp::getElementsPerRegister(Type type) {
   Type element = elementTypeOf(type);
   if (isa<PtrType>(element))
     return 1;
-  unsigned fitting = std::max(1u, kPackedBits / element.getIntOrFloatBitWidth());
+  unsigned bits = std::max(1u, element.getIntOrFloatBitWidth());
+  unsigned fitting = std::max(1u, kPackedBits / bits);
   return std::min(getPack(), fitting);
 }
 

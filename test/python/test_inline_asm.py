@@ -303,3 +303,23 @@ def test_float8_pairs_are_converted_where_the_gpu_can(rng: np.random.Generator) 
         text = "cvt.rn.satfinite.e4m3x2.f32 $0, $2, $1;"
         unary[(1,)](x, out, 64, text, "=h,f,f", tl.float8e4nv, 2)
     assert np.array_equal(out.view(np.uint8), x.astype(ml_dtypes.float8_e4m3fn).view(np.uint8))
+
+
+@pytest.mark.usefixtures("compiler")
+def test_instructions_of_one_gpu_only_are_assembled_for_it() -> None:
+    constants = {
+        "N": 64, "CONSTRAINTS": "=h,f,f", "DTYPE": tl.uint8, "PACK": 2,
+        "TEXT": "{ .reg .b8 t; cvt.rn.satfinite.e2m1x2.f32 t, $2, $1; mov.b16 $0, {t, t}; }",
+    }  # fmt: skip
+    signature = {"x": "*fp32", "out": "*u8"}
+    try:
+        code = unary.compile(signature, constants, "nvidia:sm_120").asm
+    except tw.CompileError as error:
+        assert "e2m1" not in str(error), error
+        raise
+    if not code.get("cubin"):
+        pytest.skip("this machine has no assembler of PTX")
+    assert ".target sm_120a" in code["ptx"]
+    with pytest.raises(tw.CompileError, match="e2m1x2") as caught:
+        unary.compile(signature, constants, "nvidia:sm_80")
+    assert caught.value.code == "TW0243"
