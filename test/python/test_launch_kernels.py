@@ -8,6 +8,8 @@ import gc
 import math
 import os
 import pickle
+import subprocess
+import sys
 import weakref
 from pathlib import Path
 from typing import Any
@@ -250,3 +252,44 @@ def test_measured_configurations_are_kept_on_disk(compiler: None) -> None:
     assert second.configs_timings == first.configs_timings
     second[(2,)](x, 63)
     assert len(measured) == 6
+
+
+ASSEMBLER = '''#!{python}
+"""Takes any PTX but a text that asks for one CTA on a multiprocessor, and says that it spilled."""
+import struct, sys
+
+text = open(sys.argv[-3]).read()
+if ".minnctapersm" in text:
+    sys.exit("it is refused")
+names = b"\\0.text\\0.shstrtab\\0".ljust(24, b"\\0")
+code = b"\\1" * 64
+header = struct.pack("<16sHHIQQQIHHHHHH", b"\\x7fELF\\2\\1\\1" + bytes(9), 2, 190, 1, 0, 0,
+                     64 + len(code) + len(names), 0, 64, 0, 0, 64, 3, 2)
+sections = [(0, 0, 0, 0, 0), (1, 1, 6, 64, len(code)), (7, 3, 0, 64 + len(code), len(names))]
+table = b"".join(struct.pack("<IIQQQQIIQQ", n, t, f, 0, o, s, 0, 0, 1, 0) for n, t, f, o, s in sections)
+open(sys.argv[-1], "wb").write(header + code + names + table)
+print("ptxas info    : 8 bytes stack frame, 8 bytes spill stores, 12 bytes spill loads")
+'''
+
+
+def test_an_assembler_that_refuses_a_second_text_costs_nothing(
+    compiler: None, tmp_path: Path
+) -> None:
+    program = tmp_path / "ptxas"
+    program.write_text(ASSEMBLER.format(python=sys.executable))
+    program.chmod(0o700)
+    script = (
+        "from test_launch_kernels import store_constant as k\n"
+        "from tilewright.native import native\n"
+        "native().set_assembler_directories([])\n"
+        "kernel = k.compile({'x': '*i32'}, {'VALUE': 1}, device='nvidia:sm_90a')\n"
+        "print(kernel.n_spills, len(kernel.asm['cubin']) > 64)"
+    )
+    paths = os.pathsep.join([str(Path(__file__).parent), *sys.path])
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": paths}
+    result = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300,
+        check=False,
+    )  # fmt: skip
+    # Where the library of an installed CUDA takes the second text, nothing is spilled.
+    assert result.stdout in ("20 True\n", "0 True\n"), result.stderr

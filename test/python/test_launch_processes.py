@@ -69,7 +69,7 @@ def start(tmp_path: Path, script: str, **environment: str) -> subprocess.Popen[s
     )  # fmt: skip
 
 
-def finish(process: subprocess.Popen[str], seconds: float = 60) -> str:
+def finish(process: subprocess.Popen[str], seconds: float = 240) -> str:
     """What it printed since the last line that was read. A process that hangs is ended."""
     assert process.stdout and process.stderr
     limit = threading.Timer(seconds, process.kill)
