@@ -45,7 +45,7 @@ struct CpuDeviceTest : testing::Test {
   static LaunchArgument pointer(void *address, bool isReadOnly = false) {
     return {reinterpret_cast<uint64_t>(address), 0, 0, isReadOnly};
   }
-  CpuDeviceTest() { artifact.parameters = {{"x", "*i32", true, 0}}; }
+  CpuDeviceTest() { artifact.parameters = {{"x", "*i32", true, true, 0}}; }
   Artifact artifact;
   RuntimeError loadError;
   std::shared_ptr<Device> device = makeCpuDevice(3);

@@ -22,8 +22,9 @@ inline Artifact cudaArtifact(int64_t numWarps = 4, int64_t sharedBytes = 0) {
                     "\t.param .u64 .ptr .global .align 16 scale_param_0,\n"
                     "\t.param .u32 scale_param_1,\n"
                     "\t.param .align 2 .b8 scale_param_2[2]\n)\n{ ret; }\n";
-  artifact.parameters = {
-      {"out", "*fp32", true, 0}, {"n", "i32", false, 1}, {"s", "fp16", false, 2}};
+  artifact.parameters = {{"out", "*fp32", true, false, 0},
+                         {"n", "i32", false, false, 1},
+                         {"s", "fp16", false, false, 2}};
   artifact.resources = {{"num_warps", numWarps}, {"shared_bytes", sharedBytes}};
   return artifact;
 }

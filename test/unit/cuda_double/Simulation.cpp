@@ -15,7 +15,8 @@ static Artifact artifactOf(const Function &function, unsigned numThreads, unsign
   artifact.binary = function.ptx;
   for (size_t i = 0; i < function.parameters.size(); ++i)
     artifact.parameters.push_back({"parameter " + std::to_string(i),
-                                   function.parameters[i].isPointer ? "*u8" : "u64", true, int(i)});
+                                   function.parameters[i].isPointer ? "*u8" : "u64", true, true,
+                                   int(i)});
   artifact.resources = {{"num_warps", numThreads / 32}, {"shared_bytes", sharedBytes}};
   return artifact;
 }

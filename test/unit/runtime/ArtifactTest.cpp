@@ -11,7 +11,7 @@ static Artifact makeArtifact() {
   artifact.binary = std::string("\x7f"
                                 "ELF\0code",
                                 9);
-  artifact.parameters = {{"x", "*fp32", true, 0}, {"n", "i64", false, 2}};
+  artifact.parameters = {{"x", "*fp32", true, false, 0}, {"n", "i64", false, false, 2}};
   artifact.scratchBytes = 4096;
   artifact.codeBytes = 9;
   artifact.milliseconds = {{"frontend", 1.5}, {"llvm", 7.25}};

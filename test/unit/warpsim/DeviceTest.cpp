@@ -28,8 +28,9 @@ static Artifact artifactOf(const std::string &body) {
   artifact.symbol = "k";
   artifact.binary = kernelText(body, 3);
   artifact.resources["num_warps"] = 2;
-  artifact.parameters = {
-      {"out", "*i32", true, 0}, {"in", "*i32", false, 1}, {"n", "i32", false, 2}};
+  artifact.parameters = {{"out", "*i32", true, false, 0},
+                         {"in", "*i32", false, true, 1},
+                         {"n", "i32", false, false, 2}};
   return artifact;
 }
 
