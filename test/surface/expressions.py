@@ -293,8 +293,12 @@ for name in ("experimental_device_tensormap_create2d", "experimental_tensormap_f
 for option in ("desc_ptr", "element_ty", "global_address", "global_size", "load_size"):
     E(f"tl.extra.cuda.experimental_device_tensormap_create2d[{option}=*]",
       f"tl.extra.cuda.experimental_device_tensormap_create2d({option}=X)\nz = x", lambda x, y: x)  # fmt: skip
-E("tl._experimental_descriptor_load", "tl._experimental_descriptor_load(X, [0], [64], tl.float32)", lambda x, y: x)
-E("tl._experimental_descriptor_store", "tl._experimental_descriptor_store(Z, x, [0])\nz = x", lambda x, y: x)
+DESCRIBED = "d = tl.make_tensor_descriptor({}, [BLOCK], [1], [BLOCK])\n"
+E("tl._experimental_descriptor_load",
+  DESCRIBED.format("X") + "z = tl._experimental_descriptor_load(d, [0], [BLOCK], tl.float32)", lambda x, y: x)  # fmt: skip
+E("tl._experimental_descriptor_store",
+  DESCRIBED.format("Z") + "tl._experimental_descriptor_store(d, x, [0])\ntl.debug_barrier()\nz = tl.load(Z + i)",
+  lambda x, y: x)  # fmt: skip
 E("triton.cdiv", "x * triton.cdiv(7, 2)", lambda x, y: 4 * x)
 E("triton.next_power_of_2", "x * triton.next_power_of_2(5)", lambda x, y: 8 * x)
 

@@ -33,6 +33,12 @@ INTERNALS = {
     "tl.extra.hip": "for AMD's GPUs only",
     "tl.extra.intel": "for Intel's GPUs only",
     "tl.extra.cpu": "a fork's name",
+    "tl.extract_slice": "a fork's name",
+    "tl.dot[trans_a=True]": "an option that Triton 2.0 removed",
+    "tl.dot[trans_b=True]": "an option that Triton 2.0 removed",
+    "triton.tools.experimental_descriptor": "an experiment that Triton removed",
+    "tl.extra.cuda.experimental_device_tensormap_create2d": "an experiment that Triton removed",
+    "tl.extra.cuda.experimental_tensormap_fenceproxy_acquire": "an experiment that Triton removed",
 }
 
 
@@ -41,7 +47,7 @@ def register(rows: list[tuple[int, str, str]]) -> None:
     for _, category, feature in rows:
         name = feature.removeprefix("import ").removesuffix(" (files)")
         for prefix, reason in INTERNALS.items():
-            if name == prefix or name.startswith((f"{prefix}.", f"{prefix} ")):
+            if name == prefix or name.startswith((f"{prefix}.", f"{prefix}[")):
                 NOT_FEATURES[feature] = reason
         if feature in PROGRAMS:
             continue
