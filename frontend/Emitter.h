@@ -5,23 +5,14 @@
 #define FRONTEND_EMITTER_H
 #include "frontend/Arguments.h"
 #include "frontend/Frontend.h"
+#include "frontend/Progress.h"
 #include "frontend/Scopes.h"
 #include "frontend/SourceDiagnostic.h"
 #include "frontend/TileBuilder.h"
 
 namespace tw {
 
-struct LoopFacts; // LoopDraft.h
-
-/// Counts the operations that a builder makes.
-struct OperationCounter : mlir::OpBuilder::Listener {
-  void notifyOperationInserted(mlir::Operation *, mlir::OpBuilder::InsertPoint previous) override {
-    count += !previous.isSet(); // not where an operation only moves
-  }
-  int64_t count = 0;
-};
-
-class Emitter {
+class Emitter : public Progress {
 public:
   Emitter(mlir::OpBuilder &builder, const Program &program, const FrontendOptions &options,
           const StaticEvaluator &evaluator, std::vector<Diagnostic> &diagnostics)
@@ -137,15 +128,6 @@ public:
   const llvm::json::Value &keep(llvm::json::Value json) {
     return answers.emplace_back(std::move(json));
   }
-
-  // What bounds the work and the stack that a kernel may ask for.
-  int64_t numUnrolled = 0; // iterations of unrolled loops so far
-  int64_t numInlined = 0;  // calls so far
-  OperationCounter operations;
-  int branchDepth = 0;
-  LoopFacts *loopFacts = nullptr; // of the run-time loop around the current place
-  int combineDepth = 0; // combining functions of reductions and scans around the current place
-  int syntaxDepth = 0;  // expressions and blocks around the current one, through calls
 
 private:
   std::optional<Value> askPython(const Node &node, std::string &reason);
