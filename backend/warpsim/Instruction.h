@@ -248,11 +248,13 @@ struct Operand {
   enum class Kind : uint8_t { None, Register, Immediate, Sink } kind = Kind::None; // Sink: `_`
   bool isNegated = false; // of a predicate source: `!%p`
   Register reg;
-  uint64_t bits = 0; // Immediate: the value's bits at the width of the instruction's type
+  int32_t variable = -1; // the `.shared` variable whose address this is: into Program::variables
+  uint64_t bits = 0;     // Immediate: the value's bits at the width of the instruction's type
 };
 
 /// `[base + offset]`. Without a base register the address is `offset` alone; a name of a variable
-/// has been replaced by its offset in its space, a name of a parameter by its offset.
+/// has been replaced by its offset in its space, a name of a parameter by its offset; the base's
+/// `variable` still says which.
 struct Address {
   Operand base;
   int64_t offset = 0;

@@ -82,6 +82,8 @@ struct LaunchOptions {
   std::vector<uint64_t> ctas; // linear numbers of the CTAs to run; empty: all
   /// Instructions after which a warp counts as in an endless loop. No further CTA begins then.
   uint64_t maxStepsPerWarp = 5'000'000;
+  /// The same of all warps of a CTA, and of all CTAs together.
+  uint64_t maxStepsPerCta = 100'000'000, maxStepsPerLaunch = 20'000'000'000;
   unsigned numThreads = 0; // host threads, 0: all cores
   bool checksRaces = true, checksInitialized = true;
   size_t maxFindings = 64;
@@ -138,6 +140,10 @@ struct SimulationReport {
   std::string text(const Program &program) const;
 };
 
+/// Why the machine that the program is for cannot run a launch, or empty.
+std::string findObstacle(const Program &program, const Launch &launch);
+
+/// A launch with an obstacle is reported as unsupported, and nothing runs.
 SimulationReport simulate(const Program &program, const Launch &launch);
 
 } // namespace tw::warpsim

@@ -274,6 +274,11 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
     return std::nullopt;
   if (std::optional<RuntimeError> error = checkChoice(launch.options.ctas, numCtas))
     return error;
+  if (std::string obstacle = findObstacle(kernel.program, launch); !obstacle.empty())
+    return RuntimeError{RuntimeError::Kind::Launch, "TW0645",
+                        "kernel " + kernel.symbol + " cannot be launched on " + name() + ": " +
+                            obstacle,
+                        "choose smaller tiles, fewer stages or another number of warps"};
   launch.isInterrupted = isInterrupted;
   SimulationReport report = simulate(kernel.program, launch);
   if (report.isInterrupted)

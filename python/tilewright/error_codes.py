@@ -1052,6 +1052,13 @@ PAGES: dict[str, Page] = {
         "",
         "Look the name up in the manual of the CUDA Driver API, enumeration CUresult.",
     ),
+    "TW0645": Page(
+        "a launch that the simulated GPU cannot do",
+        "The kernel needs more shared memory than a program has on that GPU, or its number of "
+        "threads is not what it was compiled for. A real GPU refuses the launch too.",
+        "kernel[grid](a, b, c, BM=256, BN=256, BK=128, num_stages=5)",
+        "Choose smaller tiles or fewer stages.",
+    ),
     "TW0900": Page(
         "a failure without a code of its own",
         "A report that nobody gave a code.",

@@ -1,5 +1,6 @@
 // Checks of addresses: set registers, alignment, bounds, and where the bytes are.
 #include "backend/warpsim/core/Addresses.h"
+#include "backend/warpsim/core/Origins.h"
 #include "backend/warpsim/core/VectorClones.h"
 #include <cstdio>
 
@@ -93,8 +94,10 @@ LaneMask tw::warpsim::gatherAddresses(const MemoryStep &step, LaneMask active, R
   if (!unset)
     return active;
   step.cta.report(Kind::UninitRegister, step.warp, unsigned(__builtin_ctz(unset)), step.pc,
-                  [](Finding &finding) {
+                  [&](Finding &finding) {
                     finding.message = "the address comes from a register that has no value";
+                    describeOrigin(step.cta, step.warp, base, unsigned(__builtin_ctz(unset)),
+                                   step.pc, finding);
                   });
   request.expand();
   return active & ~unset;
@@ -175,8 +178,40 @@ static void resolveLinear(const MemoryStep &step, Request &request, uint8_t *hos
   }
 }
 
+/// The offsets in shared memory that an instruction may access: those of the variable that its
+/// address is derived from, or all. A dynamic array goes on to the end.
+static std::pair<uint64_t, uint64_t> sharedBounds(const MemoryStep &step) {
+  const Cta &cta = step.cta;
+  const Variable *variable = cta.launch.prepared[step.pc].sharedVariable;
+  if (!variable)
+    return {0, cta.launch.sharedBytes};
+  bool isDynamic = variable->offset >= cta.launch.program.staticSharedBytes || !variable->bytes;
+  return {variable->offset,
+          isDynamic ? cta.launch.sharedBytes : variable->offset + variable->bytes};
+}
+
+/// Leaves the lanes out that run from their variable into another one.
+static void checkVariable(const MemoryStep &step, Request &request) {
+  auto [begin, end] = sharedBounds(step);
+  uint64_t base = step.cta.launch.program.sharedBase;
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t offset = request.at[lane] - base;
+    bool isInShared = offset + request.bytes <= step.cta.launch.sharedBytes && offset < 1u << 31;
+    if (!isInShared || (offset >= begin && offset + request.bytes <= end))
+      continue; // what is outside of all is told there
+    const Variable &variable = *step.cta.launch.prepared[step.pc].sharedVariable;
+    reportAccess(step, Kind::OutOfBoundsShared, request, lane,
+                 "is outside `" + variable.name + "` (" + std::to_string(end - begin) +
+                     " bytes), which its address is computed from");
+    request.lanes &= ~(1u << lane);
+  }
+}
+
 static void resolveShared(const MemoryStep &step, Request &request) {
   Cta &cta = step.cta;
+  if (cta.launch.prepared[step.pc].sharedVariable)
+    checkVariable(step, request);
   resolveLinear(step, request, cta.shared.bytes.data(), cta.launch.program.sharedBase,
                 cta.launch.sharedBytes, 0, Kind::OutOfBoundsShared);
 }
@@ -255,8 +290,8 @@ static bool resolveRow(const MemoryStep &step, Request &request) {
     return false;
   if (request.space == Space::Shared) {
     uint64_t offset = start - step.cta.launch.program.sharedBase;
-    uint64_t size = step.cta.launch.sharedBytes;
-    if (offset > size || size - offset < rowBytes)
+    auto [begin, end] = sharedBounds(step);
+    if (offset < begin || offset > end || end - offset < rowBytes)
       return false;
     request.at[0] = offset;
     request.host[0] = step.cta.shared.bytes.data() + offset;
@@ -343,7 +378,7 @@ Place tw::warpsim::describePlace(const Cta &cta, const Request &request, unsigne
 }
 
 void tw::warpsim::reportAccess(const MemoryStep &step, Kind kind, const Request &request,
-                               unsigned lane, const std::string &what) {
+                               unsigned lane, const std::string &what, const Operand *unset) {
   step.cta.report(kind, step.warp, lane, step.pc, [&](Finding &finding) {
     bool isOffset = kind != Kind::OutOfBoundsShared && kind != Kind::OutOfBoundsLocal &&
                     kind != Kind::OutOfBoundsParam && kind != Kind::Misaligned;
@@ -356,5 +391,7 @@ void tw::warpsim::reportAccess(const MemoryStep &step, Kind kind, const Request 
     finding.offset = place.offset;
     finding.message = std::string(step.isWrite ? "write" : "read") + " of " +
                       std::to_string(request.bytes) + " bytes at " + place.text + " " + what;
+    if (unset)
+      describeOrigin(step.cta, step.warp, *unset, lane, step.pc, finding);
   });
 }

@@ -58,9 +58,10 @@ LaneMask gatherAddresses(const MemoryStep &step, LaneMask active, Request &reque
 Request takeWindow(const Request &all, LaneMask &lanes, uint64_t sharedBase);
 bool resolve(const MemoryStep &step, Request &request);
 
-/// Reports a fault of one lane; `offset` is as in Request::at.
+/// Reports a fault of one lane; `offset` is as in Request::at. `unset`: a register without a value
+/// that is at fault.
 void reportAccess(const MemoryStep &step, Kind kind, const Request &request, unsigned lane,
-                  const std::string &what);
+                  const std::string &what, const Operand *unset = nullptr);
 struct Place {
   std::string buffer; // empty: not in one
   int64_t offset = 0;

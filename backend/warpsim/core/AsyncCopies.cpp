@@ -177,6 +177,26 @@ void tw::warpsim::executeAsyncCommit(Cta &cta, Warp &warp, LaneMask active) {
     ++cta.async.numCommitted[warp.index][__builtin_ctz(rest)];
 }
 
+/// Until now the lanes have read the source: who overwrites it must know of the wait. Where CTAs
+/// know nothing of each other the read at the issue says as much.
+static void checkLanding(Cta &cta, const AsyncCopy &copy, LaneMask lanes) {
+  if (cta.launch.sync.interaction != Interaction::Ctas)
+    return;
+  Warp &warp = cta.warps[copy.warp];
+  MemoryStep step = {cta, warp, cta.launch.program.code[copy.pc], copy.pc, false, copy.bytes};
+  step.source = &step.instruction.sourceAddress;
+  Request request;
+  request.lanes = lanes;
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    request.bytes = copy.sourceBytes[lane];
+    request.at[lane] = copy.source[lane];
+    request.host[lane] = const_cast<uint8_t *>(copy.fromHost[lane]);
+    if (request.bytes)
+      checkLane(step, request, Strength::Weak, lane, nullptr);
+  }
+}
+
 /// The copy of these lanes becomes a write by them, now.
 static void land(Cta &cta, AsyncCopy &copy, LaneMask lanes) {
   moveLanes(cta, copy, lanes);
@@ -188,6 +208,7 @@ static void land(Cta &cta, AsyncCopy &copy, LaneMask lanes) {
   }
   if (!cta.launch.launch.options.checksRaces)
     return;
+  checkLanding(cta, copy, lanes);
   Accessor accessor = {&cta.clocks, cta.slot, copy.warp, copy.pc, true};
   cta.sharedShadow.recordWrites(accessor, lanes, copy.to, copy.bytes);
 }

@@ -1,5 +1,6 @@
 // The named barriers of a CTA and the barrier of a warp's lanes.
 #include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/Origins.h"
 
 using namespace tw::warpsim;
 
@@ -22,7 +23,10 @@ void tw::warpsim::reportUnset(Cta &cta, Warp &warp, const Operand &operand, int3
                               LaneMask active, const char *what) {
   if (LaneMask unset = active & ~wholeLanes(operand, warp.registers()))
     cta.report(Kind::UninitRegister, warp, unsigned(__builtin_ctz(unset)), pc,
-               [&](Finding &finding) { finding.message = std::string(what) + " has no value"; });
+               [&](Finding &finding) {
+                 finding.message = std::string(what) + " has no value";
+                 describeOrigin(cta, warp, operand, unsigned(__builtin_ctz(unset)), pc, finding);
+               });
 }
 
 static bool isReduction(const Instruction &instruction) { return instruction.op == Op::BarRed; }
@@ -223,38 +227,51 @@ void tw::warpsim::noteExit(Cta &cta, Warp &warp) {
   }
 }
 
-LaneMask tw::warpsim::checkMembers(Cta &cta, Warp &warp, const Instruction &instruction,
-                                   const Operand &members, int32_t pc, LaneMask active) {
-  if (members.kind == Operand::Kind::Immediate && LaneMask(members.bits) == ~LaneMask(0) &&
-      active == ~LaneMask(0))
-    return active;
-  reportUnset(cta, warp, members, pc, active, "the membermask");
-  unsigned first = unsigned(__builtin_ctz(active));
-  LaneMask mask = LaneMask(readLane(members, warp.registers(), first));
-  for (LaneMask rest = active; rest; rest &= rest - 1) {
-    unsigned lane = unsigned(__builtin_ctz(rest));
-    LaneMask own = LaneMask(readLane(members, warp.registers(), lane));
-    if (own >> lane & 1 && own == mask)
-      continue;
-    cta.report(Kind::BadMembermask, warp, lane, pc, [&](Finding &finding) {
-      finding.message = own == mask
-                            ? "the thread executes an operation whose membermask leaves it out"
-                            : "threads of a warp give different membermasks";
+static void checkGroup(Cta &cta, Warp &warp, int32_t pc, LaneMask active, LaneMask mask,
+                       LaneMask group) {
+  if (LaneMask outside = group & ~mask)
+    cta.report(
+        Kind::BadMembermask, warp, unsigned(__builtin_ctz(outside)), pc, [](Finding &finding) {
+          finding.message = "the thread executes an operation whose membermask leaves it out";
+        });
+  if (LaneMask other = mask & active & ~group)
+    cta.report(Kind::BadMembermask, warp, unsigned(__builtin_ctz(other)), pc, [](Finding &finding) {
+      finding.message = "threads of a warp give different membermasks: this one is "
+                        "named by another thread's mask, and gives another one";
     });
-  }
   if (LaneMask missing = mask & warp.present() & ~active)
     cta.report(Kind::DivergentCollective, warp, unsigned(__builtin_ctz(missing)), pc,
-               [&](Finding &finding) {
+               [](Finding &finding) {
                  finding.message =
                      "the membermask names this thread, which does not take part: the "
                      "warp has diverged";
                });
-  return mask & active;
+}
+
+MemberGroup tw::warpsim::takeGroup(Cta &cta, Warp &warp, const Operand &members, int32_t pc,
+                                   LaneMask active, LaneMask &rest) {
+  LaneMask group = rest;
+  LaneMask mask = LaneMask(readLane(members, warp.registers(), unsigned(__builtin_ctz(rest))));
+  if (members.kind == Operand::Kind::Immediate && mask == ~LaneMask(0) && active == ~LaneMask(0)) {
+    rest = 0;
+    return {group, group};
+  }
+  reportUnset(cta, warp, members, pc, rest, "the membermask");
+  for (LaneMask left = rest; left; left &= left - 1) {
+    unsigned lane = unsigned(__builtin_ctz(left));
+    if (LaneMask(readLane(members, warp.registers(), lane)) != mask)
+      group &= ~(LaneMask(1) << lane);
+  }
+  checkGroup(cta, warp, pc, active, mask, group);
+  rest &= ~group;
+  return {group, mask & group};
 }
 
 void tw::warpsim::executeWarpBarrier(Cta &cta, Warp &warp, const Instruction &instruction,
                                      int32_t pc, LaneMask active) {
-  LaneMask members = checkMembers(cta, warp, instruction, instruction.sources[0], pc, active);
-  if (members)
-    cta.clocks.joinWarp(warp.index, members);
+  for (LaneMask rest = active; rest;) {
+    MemberGroup group = takeGroup(cta, warp, instruction.sources[0], pc, active, rest);
+    if (group.members)
+      cta.clocks.joinWarp(warp.index, group.members);
+  }
 }

@@ -16,7 +16,7 @@ bool FindingLog::count(Kind kind, int32_t instruction, int32_t other, uint64_t c
   return cta < found->second.cta;
 }
 
-void FindingLog::add(Finding finding, uint64_t cta) {
+void FindingLog::add(Finding finding, uint64_t cta, int32_t other) {
   auto lineOf = [&](int32_t pc) { return pc < 0 ? 0 : program.code[pc].line; };
   finding.ptxLine = lineOf(finding.instruction);
   finding.otherPtxLine = lineOf(finding.otherInstruction);
@@ -29,7 +29,7 @@ void FindingLog::add(Finding finding, uint64_t cta) {
     finding.sourceColumn = place.column;
   }
   std::lock_guard lock(mutex);
-  Entry &entry = entries[{finding.instruction, int32_t(finding.kind), finding.otherInstruction}];
+  Entry &entry = entries[{finding.instruction, int32_t(finding.kind), other}];
   if (cta >= entry.cta)
     return;
   entry.cta = cta;

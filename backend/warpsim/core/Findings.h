@@ -15,8 +15,8 @@ public:
 
   /// Counts an occurrence. True when its details are wanted: then `add` them.
   bool count(Kind kind, int32_t instruction, int32_t other, uint64_t cta);
-  /// Fills in lines and the user's place.
-  void add(Finding finding, uint64_t cta);
+  /// Fills in lines and the user's place. `other` is as it was counted.
+  void add(Finding finding, uint64_t cta, int32_t other);
   std::vector<Finding> take();
 
 private:

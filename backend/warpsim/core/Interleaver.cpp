@@ -12,9 +12,9 @@ constexpr uint32_t kReadsBeforeSleep = 2, kReadsOfRound = 256;
 // Slices of warps that come to no instruction that others see.
 constexpr uint64_t kPlainSlice = 4096, kRandomSlice = 48;
 // Under random schedules, now and then somebody publishes before others have read.
-constexpr uint64_t kTurnsBetweenAnyones = 16;
+constexpr uint64_t kTurnsBetweenAnyones = 64;
 // Every so often whoever has waited longest goes, whatever it is to do: nobody waits forever.
-constexpr uint64_t kTurnsOfAge = 256;
+constexpr uint64_t kTurnsOfAge = 2048;
 
 Interleaver::Interleaver(LaunchState &launch) : launch(launch) { reseed(0); }
 

@@ -43,6 +43,10 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
   for (size_t i = 0; i < program.code.size(); ++i)
     if (provenance[i] >= 0)
       prepared[i].expected = memory.regionOf(launch.allocations[provenance[i]]);
+  std::vector<int32_t> shared = findSharedProvenance(program, kernel);
+  for (size_t i = 0; i < program.code.size(); ++i)
+    if (shared[i] >= 0)
+      prepared[i].sharedVariable = &program.variables[shared[i]];
   // Running off the end of a function is a return, and only the slow path looks for it.
   for (const Function &function : program.functions)
     if (function.begin < function.end)
@@ -94,7 +98,7 @@ void Cta::start(uint64_t linear, uint64_t index) {
               launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   released.clear();
   printed.clear();
-  clock = nextPoll = numChanges = 0;
+  clock = nextPoll = numTold = numChanges = 0;
   isStopped = false;
   lastWarp = launch.numWarps - 1;
   random.seed(launch.launch.options.seed * 0x9e3779b97f4a7c15 + linear);
@@ -130,9 +134,9 @@ Stop Cta::advance(Warp &warp, uint64_t maxSteps, uint32_t maxFruitless) {
 }
 
 /// The other warps may wait for this one, so the whole CTA ends.
-void Cta::stopAtLimit(Warp &warp, int32_t pc, LaneMask active) {
+void Cta::stopAtLimit(Warp &warp, int32_t pc, LaneMask active, const char *who, uint64_t limit) {
   report(Kind::StepLimit, warp, unsigned(__builtin_ctz(active)), pc, [&](Finding &finding) {
-    finding.message = "the warp has run " + std::to_string(launch.launch.options.maxStepsPerWarp) +
+    finding.message = std::string("the ") + who + " has run " + std::to_string(limit) +
                       " instructions: it may be in an endless loop";
   });
   launch.hasHitStepLimit = true;
@@ -148,11 +152,22 @@ bool InterruptPoll::poll() {
   return isInterrupted;
 }
 
-bool Cta::isInterrupted() {
+/// Every so many instructions: false when the CTA is to stop.
+bool Cta::checkLimits(Warp &warp, int32_t pc, LaneMask active) {
   constexpr uint64_t kInstructionsBetweenPolls = 4096;
-  nextPoll = clock + kInstructionsBetweenPolls;
+  const LaunchOptions &options = launch.launch.options;
+  uint64_t total = launch.numSteps.fetch_add(clock - numTold) + clock - numTold;
+  numTold = clock;
+  if (clock > options.maxStepsPerCta)
+    stopAtLimit(warp, pc, active, "CTA", options.maxStepsPerCta);
+  else if (total > options.maxStepsPerLaunch)
+    stopAtLimit(warp, pc, active, "launch", options.maxStepsPerLaunch);
+  else
+    nextPoll = clock + 1 +
+               std::min({kInstructionsBetweenPolls, options.maxStepsPerCta - clock,
+                         options.maxStepsPerLaunch - total});
   isStopped |= launch.interrupts.poll();
-  return isStopped;
+  return !isStopped;
 }
 
 /// Runs the plain instructions from here on, as far as the lanes stay together.
@@ -209,8 +224,8 @@ Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
     ++executed[pc];
     ++clock;
     if (++warp.steps > limit)
-      stopAtLimit(warp, pc, active);
-    if (isStopped || (clock >= nextPoll && isInterrupted()))
+      stopAtLimit(warp, pc, active, "warp", limit);
+    if (isStopped || (clock >= nextPoll && !checkLimits(warp, pc, active)))
       return Stop::Ended;
     bool isAny = readGuard(warp, instruction, pc, active);
     statistics.threadInstructions += uint64_t(__builtin_popcount(active));

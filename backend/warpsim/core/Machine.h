@@ -27,6 +27,7 @@ struct Prepared {
   bool isPlain = false;      // has one, and no guard: nothing can go wrong or elsewhere
   SyncStep sync = SyncStep::None;
   Region *expected = nullptr; // the array that the address is derived from, when that is known
+  const Variable *sharedVariable = nullptr; // the same of an address in shared memory
 };
 
 /// What all CTAs of a launch share.
@@ -50,6 +51,7 @@ struct LaunchState {
   SyncTable released;
   InterruptPoll interrupts;
   std::atomic<bool> hasHitStepLimit = false; // no further CTA begins
+  std::atomic<uint64_t> numSteps = 0;        // warp instructions, as far as CTAs have told
 };
 
 /// Why a warp has stopped: it waits at a barrier; it has ended; it has read the same values in
@@ -109,13 +111,13 @@ private:
   void executeControl(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active);
   bool readGuard(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask &active);
   bool isFruitless(Warp &warp) const;
-  bool isInterrupted();
-  void stopAtLimit(Warp &warp, int32_t pc, LaneMask active);
+  void stopAtLimit(Warp &warp, int32_t pc, LaneMask active, const char *who, uint64_t limit);
+  bool checkLimits(Warp &warp, int32_t pc, LaneMask active);
   Warp *nextWarp();
   uint64_t sliceLength();
 
   unsigned lastWarp = 0;
-  uint64_t nextPoll = 0; // value of `clock`
+  uint64_t nextPoll = 0, numTold = 0; // values of `clock`
   uint32_t maxFruitlessReads = ~uint32_t(0);
   std::mt19937_64 random;
 };
@@ -132,7 +134,7 @@ void Cta::report(Kind kind, const Warp &warp, unsigned lane, int32_t pc, Describ
   finding.cta = position;
   finding.thread = finding.otherThread = threadPosition(warp.index, lane);
   describe(finding);
-  launch.findings.add(std::move(finding), number);
+  launch.findings.add(std::move(finding), number, otherPc);
 }
 
 } // namespace tw::warpsim

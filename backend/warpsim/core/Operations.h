@@ -41,9 +41,15 @@ void executeCollective(Cta &cta, Warp &warp, const Instruction &instruction, int
 void executeSpecial(Cta &cta, Warp &warp, const Instruction &instruction, LaneMask active);
 void executeHostCall(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                      LaneMask active);
-/// The lanes named by an operand that holds a membermask, checked; those of `active` among them.
-LaneMask checkMembers(Cta &cta, Warp &warp, const Instruction &instruction, const Operand &members,
-                      int32_t pc, LaneMask active);
+/// Lanes that execute an operation together: they give one membermask. `members` are those of them
+/// that it names.
+struct MemberGroup {
+  LaneMask lanes = 0, members = 0;
+};
+/// The next group of `rest`, which it is taken out of; `active` are all that execute it. Lanes may
+/// give different masks in one instruction, a group each. What is wrong with a mask is reported.
+MemberGroup takeGroup(Cta &cta, Warp &warp, const Operand &members, int32_t pc, LaneMask active,
+                      LaneMask &rest);
 
 } // namespace tw::warpsim
 #endif

@@ -1,5 +1,5 @@
-// A flow-insensitive analysis of 64-bit registers: a pointer argument, and what is computed from
-// it.
+// Flow-insensitive analyses of registers: a pointer argument or a shared variable, and what is
+// computed from it.
 #include "backend/warpsim/core/Provenance.h"
 #include <algorithm>
 
@@ -93,4 +93,76 @@ std::vector<int32_t> Analysis::run() {
 std::vector<int32_t> tw::warpsim::findProvenance(const Program &program, const Function &kernel,
                                                  const Launch &launch) {
   return Analysis(program, kernel, launch).run();
+}
+
+namespace {
+class SharedAnalysis {
+public:
+  SharedAnalysis(const Program &program, const Function &kernel)
+      : program(program), kernel(kernel),
+        words(kernel.numRegisters[size_t(RegisterFile::Word)], kNone),
+        doubles(kernel.numRegisters[size_t(RegisterFile::Double)], kNone) {}
+  std::vector<int32_t> run();
+
+private:
+  int32_t *known(const Operand &operand) {
+    if (operand.kind != Operand::Kind::Register || operand.reg.file == RegisterFile::Predicate)
+      return nullptr;
+    bool isWord = operand.reg.file == RegisterFile::Word;
+    return &(isWord ? words : doubles)[operand.reg.number];
+  }
+  int32_t origin(const Operand &operand) {
+    const int32_t *origin = known(operand);
+    return origin ? *origin : operand.variable;
+  }
+  int32_t originOf(const Instruction &instruction);
+  bool visit(const Instruction &instruction);
+
+  const Program &program;
+  const Function &kernel;
+  std::vector<int32_t> words, doubles; // by register
+};
+} // namespace
+
+int32_t SharedAnalysis::originOf(const Instruction &instruction) {
+  if (instruction.op == Op::Call)
+    return kAny;
+  // A shuffle gives an address of the same variable; other such operations give numbers.
+  if (instruction.op >= Op::FirstOfCore && instruction.op != Op::Shfl)
+    return kNone;
+  int32_t result = kNone;
+  for (const Operand &source : instruction.sources)
+    result = join(result, origin(source));
+  return result;
+}
+
+bool SharedAnalysis::visit(const Instruction &instruction) {
+  bool hasChanged = false;
+  for (const Operand &result : instruction.results) {
+    int32_t *origin = known(result);
+    if (!origin)
+      continue;
+    int32_t joined = join(*origin, originOf(instruction));
+    hasChanged |= joined != *origin;
+    *origin = joined;
+  }
+  return hasChanged;
+}
+
+std::vector<int32_t> SharedAnalysis::run() {
+  bool hasChanged = true;
+  while (hasChanged) {
+    hasChanged = false;
+    for (int32_t pc = kernel.begin; pc < kernel.end; ++pc)
+      hasChanged |= visit(program.code[pc]);
+  }
+  std::vector<int32_t> variables(program.code.size(), -1);
+  for (int32_t pc = kernel.begin; pc < kernel.end; ++pc)
+    variables[pc] = std::max(kNone, origin(program.code[pc].address.base));
+  return variables;
+}
+
+std::vector<int32_t> tw::warpsim::findSharedProvenance(const Program &program,
+                                                       const Function &kernel) {
+  return SharedAnalysis(program, kernel).run();
 }

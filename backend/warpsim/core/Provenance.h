@@ -10,5 +10,9 @@ namespace tw::warpsim {
 std::vector<int32_t> findProvenance(const Program &program, const Function &kernel,
                                     const Launch &launch);
 
+/// For each instruction of the kernel, the `.shared` variable (of Program::variables) that its
+/// address is derived from, or -1. What is loaded from memory counts as an offset.
+std::vector<int32_t> findSharedProvenance(const Program &program, const Function &kernel);
+
 } // namespace tw::warpsim
 #endif

@@ -10,7 +10,8 @@ struct Exchange {
   Warp &warp;
   const Instruction &instruction;
   int32_t pc;
-  LaneMask active;
+  LaneMask active;  // that give one membermask
+  LaneMask members; // of these, those that it names
 };
 } // namespace
 
@@ -120,7 +121,6 @@ static void shuffleLanes(const Exchange &x, const std::array<unsigned, kWarpSize
 }
 
 static void shuffle(const Exchange &x) {
-  checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[3], x.pc, x.active);
   std::array<unsigned, kWarpSize> from = {};
   LaneMask within = findSources(x, from);
   bool isFull = x.active == ~LaneMask(0);
@@ -134,8 +134,7 @@ static void shuffle(const Exchange &x) {
 
 static void vote(const Exchange &x) {
   WarpRegisters &registers = x.warp.registers();
-  LaneMask members =
-      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[1], x.pc, x.active);
+  LaneMask members = x.members;
   const Operand &source = x.instruction.sources[0];
   LaneMask values = source.kind == Operand::Kind::Immediate
                         ? (source.bits ? members : 0)
@@ -163,8 +162,7 @@ static void vote(const Exchange &x) {
 
 static void match(const Exchange &x) {
   WarpRegisters &registers = x.warp.registers();
-  LaneMask members =
-      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[1], x.pc, x.active);
+  LaneMask members = x.members;
   const Operand &source = x.instruction.sources[0];
   bool isSet = (members & ~setLanes(source, registers)) == 0;
   std::array<LaneMask, kWarpSize> equals = {};
@@ -203,8 +201,7 @@ static uint32_t reduceTwo(AtomOp op, bool isSigned, uint32_t a, uint32_t b) {
 
 static void reduce(const Exchange &x) {
   WarpRegisters &registers = x.warp.registers();
-  LaneMask members =
-      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[1], x.pc, x.active);
+  LaneMask members = x.members;
   const Operand &source = x.instruction.sources[0];
   if (!members)
     return;
@@ -220,8 +217,7 @@ static void reduce(const Exchange &x) {
 }
 
 static void elect(const Exchange &x) {
-  LaneMask members =
-      checkMembers(x.cta, x.warp, x.instruction, x.instruction.sources[0], x.pc, x.active);
+  LaneMask members = x.members;
   // Any deterministic choice is allowed (PTX ISA, elect.sync): the lowest lane.
   LaneMask leader = members & (~members + 1);
   if (x.instruction.results.empty())
@@ -234,23 +230,34 @@ static void elect(const Exchange &x) {
     writePredicate(x.instruction.results[1], x.warp.registers(), x.active, leader, x.active);
 }
 
+static void executeTogether(const Exchange &x) {
+  switch (x.instruction.op) {
+  case Op::Shfl:
+    return shuffle(x);
+  case Op::Vote:
+    return vote(x);
+  case Op::Match:
+    return match(x);
+  case Op::Redux:
+    return reduce(x);
+  default:
+    return elect(x);
+  }
+}
+
 void tw::warpsim::executeCollective(Cta &cta, Warp &warp, const Instruction &instruction,
                                     int32_t pc, LaneMask active) {
-  Exchange exchange = {cta, warp, instruction, pc, active};
-  switch (instruction.op) {
-  case Op::Shfl:
-    return shuffle(exchange);
-  case Op::Vote:
-    return vote(exchange);
-  case Op::Match:
-    return match(exchange);
-  case Op::Redux:
-    return reduce(exchange);
-  case Op::Elect:
-    return elect(exchange);
-  default: // activemask
+  if (instruction.op == Op::Activemask) {
     forEachLane(active, [&](unsigned lane) {
       writeLane(instruction.results[0], warp.registers(), lane, active, true);
     });
+    return;
+  }
+  const Operand &members = instruction.sources[instruction.op == Op::Shfl    ? 3
+                                               : instruction.op == Op::Elect ? 0
+                                                                             : 1];
+  for (LaneMask rest = active; rest;) {
+    MemberGroup group = takeGroup(cta, warp, members, pc, active, rest);
+    executeTogether({cta, warp, instruction, pc, group.lanes, group.members});
   }
 }

@@ -104,6 +104,16 @@ static void markRow(TrackedBytes &memory, uint64_t begin, uint64_t count) {
   }
 }
 
+static void reportUnsetSource(const MemoryStep &step, const Request &request,
+                              const StoredValues &values, unsigned lane) {
+  const Operand *unset = nullptr;
+  for (size_t i = 0; i < step.instruction.sources.size() && !unset; ++i)
+    if ((~values.set[i] | values.partial[i]) >> lane & 1)
+      unset = &step.instruction.sources[i];
+  reportAccess(step, Kind::UninitRegister, request, lane, "stores a register that has no value",
+               unset);
+}
+
 static void noteValues(const MemoryStep &step, Request &request, const StoredValues &values) {
   LaneMask unset = 0;
   for (size_t i = 0; i < step.instruction.sources.size(); ++i)
@@ -115,8 +125,7 @@ static void noteValues(const MemoryStep &step, Request &request, const StoredVal
   if (request.space == Space::Shared || request.space == Space::Local)
     return markShared(step, request, values);
   if (unset && step.cta.launch.launch.options.checksInitialized)
-    reportAccess(step, Kind::UninitRegister, request, unsigned(__builtin_ctz(unset)),
-                 "stores a register that has no value");
+    reportUnsetSource(step, request, values, unsigned(__builtin_ctz(unset)));
   for (LaneMask rest = request.lanes; rest && request.region && request.region->initialized;
        rest &= rest - 1) {
     uint64_t at = request.at[__builtin_ctz(rest)] - request.region->base;

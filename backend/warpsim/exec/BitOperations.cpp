@@ -219,8 +219,16 @@ static void runPredicateLogic(const Instruction &instruction, WarpRegisters &reg
                    : instruction.op == Op::Or  ? a | b
                    : instruction.op == Op::Xor ? a ^ b
                                                : ~a;
-  writePredicate(instruction.results[0], registers, active, value,
-                 setOfSources(instruction, registers));
+  LaneMask set = setOfSources(instruction, registers);
+  // One side may decide, whatever the other one is.
+  for (const Operand &source : instruction.sources) {
+    LaneMask side = readPredicate(source, registers), known = setLanes(source, registers);
+    if (instruction.op == Op::And)
+      set |= known & ~side;
+    else if (instruction.op == Op::Or)
+      set |= known & side;
+  }
+  writePredicate(instruction.results[0], registers, active, value, set);
 }
 
 static Handler findPredicateLogic(const Instruction &instruction) {
@@ -239,12 +247,31 @@ static Handler findBitwise(const Instruction &instruction) {
                                         : lanes<function>(instruction);
 }
 
+/// `and` and `or` of other widths than 32 bits.
+template <auto function>
+static void runAbsorbing(const Instruction &instruction, WarpRegisters &registers,
+                         LaneMask active) {
+  bool isWhole = wholeOfSources(instruction, registers) == kAllLanes;
+  LaneMask absorbed = isWhole ? 0 : absorbedLanes(instruction, registers) & active;
+  runLanes<function, Cost::Light>(instruction, registers, active);
+  const Operand &result = instruction.results[0];
+  if (absorbed && result.kind == Operand::Kind::Register)
+    (result.reg.file == RegisterFile::Double ? registers.doublesSet
+                                             : registers.wordsSet)[result.reg.number] |= absorbed;
+}
+
+template <auto function> static Handler findAbsorbing(const Instruction &instruction) {
+  if (bytesOf(instruction.type) == 4)
+    return findBitwise<function, missingOfLogic>(instruction);
+  return lanes<function>(instruction) ? runAbsorbing<function> : nullptr;
+}
+
 template <typename T> static Handler findLogic(const Instruction &instruction) {
   switch (instruction.op) {
   case Op::And:
-    return findBitwise<bitAnd<T>, missingOfLogic>(instruction);
+    return findAbsorbing<bitAnd<T>>(instruction);
   case Op::Or:
-    return findBitwise<bitOr<T>, missingOfLogic>(instruction);
+    return findAbsorbing<bitOr<T>>(instruction);
   case Op::Xor:
     return findBitwise<bitXor<T>, missingOfLogic>(instruction);
   case Op::Not:

@@ -57,6 +57,14 @@ template <Rounding rounding, bool isFtz> static float divide(float a, float b) {
     return finish<isFtz, false>(a / b);
   return finish<isFtz, false>(narrow<rounding>(double(a) / double(b)));
 }
+/// PTX ISA, div.approx.f32: a divisor beyond 2^126 has a reciprocal that is flushed, so that the
+/// quotient is 0, and NaN of an infinite dividend. div.full.f32 has the whole range.
+template <bool isFtz> static float divideRoughly(float a, float b) {
+  float size = std::fabs(b);
+  if (size > 0x1p126f && size < std::numeric_limits<float>::infinity())
+    return a * std::copysign(0.0f, b);
+  return divide<Rounding::Rn, isFtz>(a, b);
+}
 template <Rounding rounding, bool isFtz> static float reciprocal(float a) {
   return divide<rounding, isFtz>(1.0f, a);
 }
@@ -168,6 +176,8 @@ static Handler findRounded(const Instruction &instruction) {
   if constexpr (!isSat) {
     switch (instruction.op) {
     case Op::Div:
+      if (instruction.isApproximate)
+        return lanes<divideRoughly<isFtz>>(instruction);
       return lanes<divide<rounding, isFtz>>(instruction);
     case Op::Rcp:
       return lanes<reciprocal<rounding, isFtz>>(instruction);

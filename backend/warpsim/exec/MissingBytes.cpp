@@ -38,14 +38,34 @@ MissingBytes tw::warpsim::missingOfPairs(const Instruction &instruction,
 MissingBytes tw::warpsim::missingOfLogic(const Instruction &instruction,
                                          const WarpRegisters &registers) {
   MissingBytes missing = missingOfBytes(instruction, registers);
-  for (const Operand &source : instruction.sources)
-    for (unsigned byte = 0; byte < 4 && source.kind == Operand::Kind::Immediate; ++byte) {
-      unsigned bits = (source.bits >> 8 * byte) & 0xff;
-      bool isFixed =
-          (instruction.op == Op::And && bits == 0) || (instruction.op == Op::Or && bits == 0xff);
-      missing[byte] &= isFixed ? ~setOfSources(instruction, registers) : kAllLanes;
+  if (instruction.op != Op::And && instruction.op != Op::Or)
+    return missing;
+  unsigned fixing = instruction.op == Op::And ? 0 : 0xff;
+  for (const Operand &source : instruction.sources) {
+    MissingBytes unknown = missingBytes(source, registers);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      uint64_t value = readLane(source, registers, lane);
+      for (unsigned byte = 0; byte < 4; ++byte)
+        if ((value >> 8 * byte & 0xff) == fixing && !(unknown[byte] >> lane & 1))
+          missing[byte] &= ~(LaneMask(1) << lane);
     }
+  }
   return missing;
+}
+
+LaneMask tw::warpsim::absorbedLanes(const Instruction &instruction,
+                                    const WarpRegisters &registers) {
+  unsigned bits = 8 * bytesOf(instruction.type);
+  uint64_t all = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
+  uint64_t fixing = instruction.op == Op::And ? 0 : all;
+  LaneMask absorbed = 0;
+  for (const Operand &source : instruction.sources) {
+    LaneMask known = wholeLanes(source, registers);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane)
+      if ((readLane(source, registers, lane) & all) == fixing)
+        absorbed |= known & LaneMask(1) << lane;
+  }
+  return absorbed;
 }
 
 /// An amount up to 32, or -1 for one in a register.

@@ -8,8 +8,10 @@ namespace tw::warpsim {
 /// Each byte follows from the same byte of every source, or from the same half.
 MissingBytes missingOfBytes(const Instruction &instruction, const WarpRegisters &registers);
 MissingBytes missingOfPairs(const Instruction &instruction, const WarpRegisters &registers);
-/// and, or, xor, not: a byte that an immediate clears or fills has a value.
+/// and, or, xor, not: a byte that one source clears or fills has a value, whatever the other has.
 MissingBytes missingOfLogic(const Instruction &instruction, const WarpRegisters &registers);
+/// Lanes in which one source of an `and` or `or` of 16 or 64 bits clears or fills the result.
+LaneMask absorbedLanes(const Instruction &instruction, const WarpRegisters &registers);
 /// shl, shr, bfe and bfi of 32 bits; by amounts in registers they make a partial word whole.
 MissingBytes missingOfShift(const Instruction &instruction, const WarpRegisters &registers);
 MissingBytes missingOfExtracted(const Instruction &instruction, const WarpRegisters &registers);

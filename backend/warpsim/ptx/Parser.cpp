@@ -1,6 +1,7 @@
 // Parses a PTX module: its header, variables, functions and debug data.
 #include "backend/warpsim/ptx/Parser.h"
 #include "backend/warpsim/ptx/ControlFlow.h"
+#include <algorithm>
 
 using namespace tw::warpsim;
 using namespace tw::warpsim::ptx;
@@ -42,10 +43,40 @@ bool Parser::takeInteger(int64_t &value, std::string_view what) {
   return true;
 }
 
+/// Versions of PTX: for each major one the last minor one (PTX ISA, release notes).
+static bool isVersion(std::string_view text) {
+  constexpr std::string_view rows[] = {"1.5", "2.3", "3.2", "4.3", "5.0",
+                                       "6.5", "7.8", "8.8", "9.3"};
+  return text.size() == 3 && text[1] == '.' && text[2] >= '0' &&
+         std::any_of(std::begin(rows), std::end(rows), [text](std::string_view last) {
+           return text[0] == last[0] && text[2] <= last[2];
+         });
+}
+
+/// Targets of PTX (PTX ISA, .target): those with an `a` or an `f` beside the plain ones.
+static bool isTarget(std::string_view word) {
+  constexpr std::string_view plain[] = {"10", "11",  "12",  "13",  "20",  "21",  "30", "32",
+                                        "35", "37",  "50",  "52",  "53",  "60",  "61", "62",
+                                        "70", "72",  "75",  "80",  "86",  "87",  "88", "89",
+                                        "90", "100", "101", "103", "110", "120", "121"};
+  if (!word.starts_with("sm_"))
+    return false;
+  word.remove_prefix(3);
+  bool isSpecific = word.ends_with('a'), isFamily = word.ends_with('f');
+  if (isSpecific || isFamily)
+    word.remove_suffix(1);
+  bool isKnown = std::find(std::begin(plain), std::end(plain), word) != std::end(plain);
+  return isKnown && (!isFamily || word.size() == 3) &&
+         (!isSpecific || word == "90" || word.size() == 3);
+}
+
 static bool parseVersion(Parser &parser) {
   Token number = parser.take();
   if (number.kind != TokenKind::Float64)
     return parser.fail(number.line, "expected a version like 8.7 instead of " + describe(number));
+  if (!isVersion(number.text))
+    return parser.fail(number.line, "there is no PTX version " + quoted(number.text) +
+                                        " that the simulator knows: 1.0 to 9.3 are known");
   parser.program.version = number.text;
   return true;
 }
@@ -57,7 +88,7 @@ static bool parseTarget(Parser &parser) {
       return false;
     if (word == "debug" || word == "texmode_independent" || word == "texmode_unified")
       continue;
-    if (!word.starts_with("sm_") || !parser.program.target.empty())
+    if (!isTarget(word) || !parser.program.target.empty())
       return parser.fail(parser.peek().line, "unknown target " + quoted(word));
     parser.program.target = word;
   } while (parser.takeIf(','));

@@ -183,6 +183,8 @@ static bool parseNamedValue(Parser &parser, Type type, Instruction &instruction)
       return parser.fail(token.line, "the address of " + quoted(token.text) + " cannot be a ." +
                                          std::string(typeName(type)) + " operand");
     operand.bits = addressOf(parser, index, source);
+    if (variable->space == Space::Shared)
+      operand.variable = int32_t(index);
   } else if (parser.current >= 0 && bytesOf(type) >= 4 &&
              parameterAddress(parser, token.text, source, operand.bits)) {
     // `operand.bits` is set.
@@ -328,6 +330,8 @@ static bool parseAddressName(Parser &parser, Instruction &instruction) {
   if (variable->space != instruction.space && !isGeneric)
     return parser.fail(token.line, quoted(token.text) + " is not in the space of this access");
   instruction.address.offset = int64_t(addressOf(parser, index, -1));
+  if (variable->space == Space::Shared)
+    instruction.address.base.variable = int32_t(index);
   return true;
 }
 

@@ -2,6 +2,7 @@
 #include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "backend/warpsim/tools/Arguments.h"
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
@@ -16,7 +17,8 @@ static const char kUsage[] =
     "            [--arg f32[1024]=random | i32=5 | i32[8]=random:10 | 'const f16[64]=iota']...\n"
     "            [--sched rr|greedy|reverse|random:SEED] [--ctas 0,5,last] [--threads N]\n"
     "            [--completion late|early|random:SEED] [--exact]\n"
-    "            [--seed N] [--max-steps N] [--print N] [--no-races] [--json] [--time]\n"
+    "            [--seed N] [--max-steps N] [--max-cta-steps N] [--max-launch-steps N] [--print N] "
+    "[--no-races] [--json] [--time]\n"
     "Exit status: 0 nothing wrong, 1 findings, 2 the command or the file is.\n";
 
 namespace {
@@ -100,7 +102,7 @@ static bool readOption(Command &command, const std::string &option, const std::s
   else if (option == "--block")
     return command.hasBlock = parseExtents(value, command.launch.block);
   else if (option == "--smem")
-    command.launch.dynamicSharedBytes = uint32_t(number);
+    command.launch.dynamicSharedBytes = uint32_t(std::min<uint64_t>(number, 0x7fffffff));
   else if (option == "--arg")
     command.argumentTexts.push_back(value);
   else if (option == "--sched")
@@ -117,10 +119,14 @@ static bool readOption(Command &command, const std::string &option, const std::s
     command.numPrinted = number;
   else if (option == "--max-steps")
     command.launch.options.maxStepsPerWarp = number;
+  else if (option == "--max-cta-steps")
+    command.launch.options.maxStepsPerCta = number;
+  else if (option == "--max-launch-steps")
+    command.launch.options.maxStepsPerLaunch = number;
   else
     return false;
   bool takesNumber = option == "--smem" || option == "--threads" || option == "--seed" ||
-                     option == "--print" || option == "--max-steps";
+                     option == "--print" || option.starts_with("--max-");
   return isNumber || !takesNumber;
 }
 
@@ -237,6 +243,8 @@ static int run(Command &command) {
     return fail(error);
   if (!chooseCtas(command))
     return fail("--ctas takes numbers and `last`");
+  if (std::string obstacle = findObstacle(*program, command.launch); !obstacle.empty())
+    return fail(command.file + " cannot be launched: " + obstacle);
   auto start = std::chrono::steady_clock::now();
   SimulationReport report = simulate(*program, command.launch);
   std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;

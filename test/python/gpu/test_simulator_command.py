@@ -70,6 +70,48 @@ def test_what_cannot_be_run_is_refused(arguments: tuple[str, ...], message: str)
     assert message.replace("usage", "warpsim run FILE.ptx") in ran.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--smem", "170000"), "170000 bytes of shared memory are more than the 166912"),
+        (("--block", "32"), "the block (32, 1, 1) is not the kernel's .reqntid (64, 1, 1)"),
+        (("--grid", "0"), "the grid (0, 1, 1) has no CTA"),
+    ],
+)
+def test_what_the_machine_cannot_launch_is_refused(
+    arguments: tuple[str, ...], message: str
+) -> None:
+    ran = run(KERNELS / "vector_add.ptx", *ADD, "--arg", "i32=1000", *arguments)
+    assert ran.returncode == 2
+    assert "cannot be launched: " + message in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "who"), [("--max-steps", "warp"), ("--max-cta-steps", "CTA"),
+                        ("--max-launch-steps", "launch")],
+)  # fmt: skip
+def test_steps_are_limited(option: str, who: str) -> None:
+    ran = run(KERNELS / "vector_add.ptx", *ADD, "--arg", "i32=1000", option, "20")
+    assert ran.returncode == 1
+    assert f"step-limit: the {who} has run 20 instructions" in ran.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [(".version ", ".version 7.9 //", "PTX version"), (".target ", ".target sm_81 //", "sm_81")],
+)
+def test_an_unknown_version_or_target_is_refused(
+    old: str, new: str, message: str, tmp_path: Path
+) -> None:
+    text = (KERNELS / "vector_add.ptx").read_text()
+    assert old in text
+    path = tmp_path / "k.ptx"
+    path.write_text(text.replace(old, new, 1))
+    ran = run(path)
+    assert ran.returncode == 2
+    assert message in ran.stderr
+
+
 def test_an_unknown_instruction_is_refused_with_its_line(tmp_path: Path) -> None:
     lines = (KERNELS / "vector_add.ptx").read_text().split("\n")
     number = next(i for i, line in enumerate(lines) if "add.f32" in line)
