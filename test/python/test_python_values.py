@@ -261,3 +261,11 @@ def test_carets_stand_below_wide_characters_and_tabs() -> None:
     lines = caught.value.rendered.splitlines()
     before = lines[2].split("nope")[0]
     assert lines[3].index("^") == len(before) + 2  # two characters are two columns wide
+
+
+def test_a_pass_blames_the_call_of_a_function_of_the_library() -> None:
+    with pytest.raises(tw.UnsupportedError) as caught:
+        run("z = tw.zeros((96, 64), tw.float32)\ntw.store(out, tw.sum(z))", device="sim:sm_80")
+    places = re.findall(r"(?:-->|:::) (\S+?):\d+", caught.value.rendered)
+    assert "<exec" in caught.value.rendered.splitlines()[1]
+    assert any(place.endswith("library.py") for place in places)
