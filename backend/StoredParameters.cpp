@@ -11,7 +11,7 @@ static Value writtenPointer(Operation *op) {
   if (auto store = dyn_cast<tile::StoreOp>(op))
     return store.getPtr();
   if (auto atomic = dyn_cast<tile::AtomicRmwOp>(op))
-    return atomic.getPtr();
+    return atomic.getKind() == tile::AtomicKind::Load ? Value() : atomic.getPtr();
   if (auto atomic = dyn_cast<tile::AtomicCasOp>(op))
     return atomic.getPtr();
   if (isa<tile::DescriptorStoreOp, tile::DescriptorAtomicOp>(op))

@@ -25,6 +25,7 @@ static constexpr std::pair<llvm::StringLiteral, NodeKind> kKinds[] = {
     {"While", NodeKind::While},
     {"If", NodeKind::If},
     {"Assert", NodeKind::Assert},
+    {"With", NodeKind::With},
     {"Expr", NodeKind::Expr},
     {"Pass", NodeKind::Pass},
     {"Break", NodeKind::Break},
@@ -211,9 +212,11 @@ static bool parseFunction(llvm::StringRef id, const json::Value &value, Program 
     const json::Object *param = item.getAsObject();
     if (!param || !param->getString("name"))
       return false;
+    llvm::StringRef annotation = param->getString("annotation").value_or("");
     function.params.push_back(
         {param->getString("name")->str(), parameterKind(param->getString("kind").value_or("")),
-         param->getBoolean("constexpr").value_or(false), param->getObject("default")});
+         param->getBoolean("constexpr").value_or(false), param->getObject("default"),
+         annotation == "const" || annotation.starts_with("*k")});
   }
   program.functions[function.id] = std::move(function);
   return true;

@@ -28,6 +28,7 @@ enum class NodeKind {
   While,
   If,
   Assert,
+  With,
   Expr,
   Pass,
   Break,
@@ -77,6 +78,7 @@ struct Parameter {
   Kind kind = Kind::Positional;
   bool isConstexpr = false;
   const llvm::json::Object *defaultValue = nullptr; // null: required
+  bool isConst = false;                             // a pointer that is only read through
 };
 
 struct FunctionSource {

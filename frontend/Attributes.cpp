@@ -1,4 +1,5 @@
 // Attributes, methods and subscripts of tiles, types and tuples.
+#include "frontend/Aggregates.h"
 #include "frontend/Descriptors.h"
 #include "frontend/Leaves.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -9,6 +10,7 @@ using llvm::failed;
 using llvm::failure;
 using llvm::formatv;
 using mlir::FailureOr;
+using mlir::LogicalResult;
 
 static Value methodOf(const Value &self, llvm::StringRef name) {
   Callable method;
@@ -38,7 +40,7 @@ std::optional<bool> tw::dtypePredicate(DType dtype, llvm::StringRef name) {
                                    .Case("is_int_unsigned", isInt && !dtype.isSigned())
                                    .Case("is_bool", dtype.isBool())
                                    .Case("is_ptr", dtype.isPointer)
-                                   .Case("is_const", false)
+                                   .Case("is_const", dtype.isConst)
                                    .Case("is_block", false)
                                    .Case("is_fp8", dtype.isFloat8())
                                    .Case("is_numeric", !dtype.isPointer)
@@ -165,6 +167,8 @@ static std::string describe(const Value &base, const Node &node) {
 ValueOr Emitter::attribute(const Value &base, llvm::StringRef name, const Node &node) {
   if (base.isRuntime() || base.isNumber())
     return numericAttribute(*this, base, name, node);
+  if (base.is<Aggregate>())
+    return aggregateAttribute(*this, base, name, node);
   std::optional<Value> found;
   if (const DType *dtype = base.as<DType>())
     found = dtypePredicate(*dtype, name) ? methodOf(base, name) : dtypeAttribute(*dtype, name);
@@ -263,38 +267,122 @@ static bool isFullSlice(const Value &value) {
   return slice && slice->lower->is<None>() && slice->upper->is<None>() && slice->step->is<None>();
 }
 
-/// x[:, None], x[None], x[..., None]: new dimensions of extent 1.
+/// What a constant index or slice takes of `extent` elements, by Python's rules; nullopt when a
+/// part of it is no compile-time integer.
+struct Taken {
+  int64_t start, step, count;
+};
+static std::optional<Taken> takenBy(const SliceValue &slice, int64_t extent) {
+  auto number = [](const Value &value, int64_t absent) {
+    return value.is<None>() ? std::optional(absent) : toInt64(value);
+  };
+  std::optional<int64_t> step = number(*slice.step, 1);
+  if (!step || *step == 0)
+    return std::nullopt;
+  bool isUp = *step > 0;
+  auto bound = [&](const Value &value, int64_t absent) -> std::optional<int64_t> {
+    std::optional<int64_t> given = number(value, absent);
+    if (!given || value.is<None>())
+      return given;
+    int64_t place = *given < 0 ? std::max(*given, -extent - 1) + extent : *given;
+    return isUp ? std::clamp<int64_t>(place, 0, extent)
+                : std::clamp<int64_t>(place, -1, extent - 1);
+  };
+  std::optional<int64_t> start = bound(*slice.lower, isUp ? 0 : extent - 1);
+  std::optional<int64_t> stop = bound(*slice.upper, isUp ? extent : -1);
+  if (!start || !stop)
+    return std::nullopt;
+  int64_t distance = isUp ? *stop - *start : *start - *stop;
+  int64_t stride = std::min<int64_t>(isUp ? *step : -std::max(*step, -extent - 1), extent + 1);
+  return Taken{*start, isUp ? stride : -stride,
+               distance <= 0 ? 0 : (distance + stride - 1) / stride};
+}
+
+namespace {
+/// Applies the parts of a subscript to a tile, one after the other.
+struct TileSubscript {
+  Emitter &emitter;
+  const Node &node;
+  TypedValue tile;
+  int64_t axis = 0; // the dimension that the next part is about
+
+  LogicalResult wrong(const llvm::Twine &message, const llvm::Twine &hint) {
+    return emitter.error(Code::BadSubscript, node, message, hint,
+                         {emitter.label(node.child("value"), "this is " + tile.str())});
+  }
+  LogicalResult set(TileBuilder::Value next) {
+    if (!next)
+      return emitter.error(next.error(), node, {&node.child("value")});
+    tile = *next;
+    return mlir::success();
+  }
+  LogicalResult slice(const SliceValue &part);
+  LogicalResult index(int64_t position);
+  LogicalResult apply(const Value &part);
+};
+} // namespace
+
+LogicalResult TileSubscript::slice(const SliceValue &part) {
+  std::optional<Taken> taken = takenBy(part, tile.shape()[axis]);
+  if (!taken)
+    return wrong("the slice of a tile needs compile-time integers, and a step that is not 0",
+                 "use constants or tw.constexpr values; tw.gather(...) takes run-time indices");
+  if (taken->count == 0)
+    return wrong("this slice is empty", "a tile has at least one element");
+  return set(emitter.tiles.slice(tile, axis++, taken->start, taken->step, taken->count));
+}
+
+LogicalResult TileSubscript::index(int64_t position) {
+  int64_t extent = tile.shape()[axis], place = position < 0 ? position + extent : position;
+  if (place < 0 || place >= extent)
+    return wrong(formatv("{0} is not an index of a dimension of {1} elements", position, extent),
+                 "indices count from 0");
+  if (failed(set(emitter.tiles.slice(tile, axis, place, 1, 1))))
+    return failure();
+  std::vector<int64_t> shape = tile.shape().vec();
+  shape.erase(shape.begin() + axis);
+  return set(emitter.tiles.reshape(tile, shape, /*allowReorder=*/false));
+}
+
+LogicalResult TileSubscript::apply(const Value &part) {
+  if (part.is<None>())
+    return set(emitter.tiles.expandDims(tile, axis++));
+  if (isFullSlice(part))
+    return ++axis, mlir::success();
+  if (const SliceValue *range = part.as<SliceValue>())
+    return slice(*range);
+  if (std::optional<int64_t> position = part.is<bool>() ? std::nullopt : toInt64(part))
+    return index(*position);
+  return wrong("tiles are indexed with compile-time integers and slices, `None` and `...`",
+               "use tw.gather(...) for run-time indices, and tw.where(...) for conditions");
+}
+
+/// x[:, None], x[None], x[..., None]: new dimensions of extent 1; x[0], x[:, 2:4]: some elements.
 static ValueOr tileSubscript(Emitter &emitter, TypedValue tile, const Value &index,
                              const Node &node) {
   std::vector<Value> parts =
       index.is<Tuple>() ? (*index.as<Tuple>())->items : std::vector<Value>{index};
-  size_t numColons = llvm::count_if(parts, isFullSlice);
+  size_t numTaken = llvm::count_if(
+      parts, [](const Value &part) { return !part.is<None>() && !isEllipsis(part); });
   size_t rank = tile.shape().size();
-  int64_t axis = 0;
   emitter.locate(node);
+  TileSubscript subscript{emitter, node, tile};
+  // Of a scalar `:` means nothing, so that kernels may index what is sometimes one.
+  bool isScalar = rank == 0 && llvm::all_of(parts, [](const Value &part) {
+                    return part.is<None>() || isEllipsis(part) || isFullSlice(part);
+                  });
+  if (numTaken > rank && !isScalar)
+    return subscript.wrong(formatv("{0} indices for a tile of {1} dimensions", numTaken, rank),
+                           "use one `:`, slice or index for each dimension");
   for (const Value &part : parts) {
-    if (part.is<None>()) {
-      TileBuilder::Value expanded = emitter.tiles.expandDims(tile, axis++);
-      if (!expanded)
-        return emitter.error(expanded.error(), node, {&node.child("value")});
-      tile = *expanded;
-    } else if (isEllipsis(part)) {
-      axis += numColons < rank ? rank - numColons : 0;
-    } else if (isFullSlice(part)) {
-      ++axis;
-    } else {
-      return emitter.error(
-          Code::BadSubscript, node, "tiles can be indexed with `:`, `None` and `...` only",
-          "use tw.gather(...), tw.split(...) or a masked reduction to pick elements",
-          {emitter.label(node.child("value"), "this is " + tile.str())});
-    }
+    if (isEllipsis(part))
+      subscript.axis += int64_t(numTaken < rank ? rank - numTaken : 0);
+    else if (isScalar && isFullSlice(part))
+      continue;
+    else if (failed(subscript.apply(part)))
+      return failure();
   }
-  if (numColons > rank)
-    return emitter.error(Code::BadSubscript, node,
-                         formatv("{0} `:` for a tile of {1} dimensions", numColons, rank).str(),
-                         "use one `:` for each dimension",
-                         {emitter.label(node.child("value"), "this is " + tile.str())});
-  return Value{tile};
+  return Value{subscript.tile};
 }
 
 ValueOr Emitter::subscript(const Value &base, const Value &index, const Node &node) {

@@ -48,6 +48,8 @@ std::optional<OperandError> BoxBuilder::store(const BoxOperands &box, TypedValue
   OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/true);
   if (!hints)
     return hints.error();
+  if (std::optional<OperandError> error = checkWritable(box.base))
+    return error;
   Value stored = element(box, value, position);
   if (!stored)
     return stored.error();
@@ -63,6 +65,8 @@ std::optional<OperandError> BoxBuilder::atomic(llvm::StringRef kind, const BoxOp
   if (!operation)
     return operation.error();
   if (std::optional<OperandError> error = checkAtomicType(kind, box.base))
+    return error;
+  if (std::optional<OperandError> error = checkWritable(box.base))
     return error;
   Value combined = element(box, value, position);
   if (!combined)

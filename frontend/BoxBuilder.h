@@ -37,7 +37,10 @@ struct CacheHints {
   tile::EvictionPolicy evict;
 };
 OrError<CacheHints> cacheHintsOf(const LoadOptions &options, bool isStore);
+/// An error when memory is written through a pointer that promises not to.
+std::optional<OperandError> checkWritable(const TypedValue &pointer);
 /// An error unless atomics exist for the element type: 32- and 64-bit values, and 16-bit float add.
+/// Loads and compare-and-swaps look at bits, of 16 too; a bool is a byte.
 std::optional<OperandError> checkAtomicType(llvm::StringRef kind, const TypedValue &pointer);
 OrError<tile::AtomicKind> atomicKindOf(llvm::StringRef kind, DType element);
 

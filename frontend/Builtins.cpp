@@ -45,6 +45,7 @@ namespace {
 struct Formal {
   llvm::StringRef name;
   bool isRequired = false, isRest = false, isPositionalOnly = false;
+  bool isNamed = false; // takes every other keyword
 };
 } // namespace
 
@@ -60,6 +61,10 @@ static llvm::SmallVector<Formal> formalsOf(llvm::StringRef signature) {
       continue;
     }
     auto [name, defaultText] = part.split('=');
+    if (name.consume_front("**")) {
+      formals.push_back({.name = name, .isNamed = true});
+      continue;
+    }
     bool isRest = name.consume_front("*");
     formals.push_back({name, !isRest && !part.contains('='), isRest});
   }
@@ -74,6 +79,7 @@ struct SignatureBinder {
   llvm::StringRef name, signature;
   llvm::SmallVector<Formal> formals;
   BoundArguments bound;
+  Arguments *named; // takes what `**` of the signature does
 
   LogicalResult wrong(const Node &node, const llvm::Twine &message) {
     return emitter.error(Code::WrongArguments, node, "`" + name + "` " + message,
@@ -93,7 +99,7 @@ LogicalResult SignatureBinder::bindPositional(const Arguments &arguments) {
       continue;
     if (next < formals.size() && formals[next].isRest)
       rest.push_back(argument.value);
-    else if (next < formals.size())
+    else if (next < formals.size() && !formals[next].isNamed)
       bound[next++] = argument;
     else
       return wrong(*argument.node, "is given too many arguments");
@@ -106,6 +112,10 @@ LogicalResult SignatureBinder::bindPositional(const Arguments &arguments) {
 
 LogicalResult SignatureBinder::bindKeyword(const Argument &argument) {
   for (auto [i, formal] : llvm::enumerate(formals)) {
+    if (formal.isNamed && named) {
+      named->push_back(argument);
+      return success();
+    }
     if (formal.name != argument.keyword || formal.isPositionalOnly)
       continue;
     if (bound[i])
@@ -118,8 +128,8 @@ LogicalResult SignatureBinder::bindKeyword(const Argument &argument) {
 
 FailureOr<BoundArguments> tw::bindToSignature(Emitter &emitter, llvm::StringRef name,
                                               llvm::StringRef signature, const Arguments &arguments,
-                                              const Node &site) {
-  SignatureBinder binder{emitter, site, name, signature, formalsOf(signature), {}};
+                                              const Node &site, Arguments *named) {
+  SignatureBinder binder{emitter, site, name, signature, formalsOf(signature), {}, named};
   if (failed(binder.bindPositional(arguments)))
     return failure();
   for (const Argument &argument : arguments)
@@ -136,6 +146,9 @@ ValueOr Emitter::callBuiltin(const Callable &callee, Arguments &arguments, const
   const BuiltinRow *row = findBuiltin(name);
   if (!row) {
     name.consume_front("unsupported:");
+    if (name.consume_front("scope:"))
+      return error(Code::UnknownScope, site, "`" + name + "` is a scope, not a function",
+                   "write `with tw." + name + "(...):` before the statements that it is about");
     return error(Code::UnsupportedFunction, site, "`" + name + "` is not implemented",
                  callee.hint.empty() ? "use other functions of the language" : callee.hint);
   }
@@ -148,7 +161,9 @@ ValueOr tw::callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef nam
   llvm::erase_if(arguments, [](const Argument &argument) {
     return llvm::StringRef(argument.keyword).starts_with("_");
   });
-  FailureOr<BoundArguments> bound = bindToSignature(emitter, name, row.signature, arguments, site);
+  Arguments named;
+  FailureOr<BoundArguments> bound =
+      bindToSignature(emitter, name, row.signature, arguments, site, &named);
   if (failed(bound))
     return failure();
   bool hasEffect = name.starts_with("atomic_") || name == "load" || name == "store" ||
@@ -156,7 +171,7 @@ ValueOr tw::callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef nam
                    (name == "device_assert" && emitter.options.debug);
   if (hasEffect && failed(emitter.refuseInCombine(site, "`" + name + "`")))
     return failure();
-  BuiltinCall call{emitter, site, name, row.signature, std::move(*bound)};
+  BuiltinCall call{emitter, site, name, row.signature, std::move(*bound), std::move(named)};
   emitter.locate(site);
   return row.emit(call);
 }

@@ -7,10 +7,12 @@ namespace tw {
 
 using BoundArguments = std::vector<std::optional<Argument>>;
 /// The arguments in the order of a signature such as "pointer, mask=None, *rest, key=None", or the
-/// report of what is missing, given twice or unknown. Those before a "/" take no keyword.
+/// report of what is missing, given twice or unknown. Those before a "/" take no keyword;
+/// `named` takes the keywords of a last parameter "**fields".
 mlir::FailureOr<BoundArguments> bindToSignature(Emitter &emitter, llvm::StringRef name,
                                                 llvm::StringRef signature,
-                                                const Arguments &arguments, const Node &site);
+                                                const Arguments &arguments, const Node &site,
+                                                Arguments *named = nullptr);
 
 /// One call of a builtin with its arguments in the order of the signature.
 struct BuiltinCall {
@@ -18,6 +20,7 @@ struct BuiltinCall {
   const Node &site;
   llvm::StringRef name, signature;
   BoundArguments bound = {};
+  Arguments named = {}; // what `**` of the signature takes
 
   TileBuilder &tiles() { return emitter.tiles; }
   bool has(size_t i) const { return bound[i] && !bound[i]->value.is<None>(); }
@@ -45,7 +48,7 @@ struct BuiltinCall {
 
 struct BuiltinRow {
   llvm::StringLiteral name;
-  llvm::StringLiteral signature; // "pointer, mask=None, *rest"
+  llvm::StringLiteral signature; // "pointer, mask=None, *rest, **named"
   ValueOr (*emit)(BuiltinCall &call);
 };
 

@@ -1,4 +1,5 @@
 // Builtins that steer compilation: ranges, assertions, printing, facts.
+#include "frontend/Aggregates.h"
 #include "frontend/Builtins.h"
 
 using namespace tw;
@@ -202,7 +203,34 @@ static ValueOr emitPointerType(BuiltinCall &call) {
   FailureOr<DType> pointee = call.dtype(0);
   if (failed(pointee))
     return failure();
-  return Value{DType{pointee->row, true}};
+  FailureOr<bool> isConst = call.flag(2, false);
+  if (failed(isConst))
+    return failure();
+  return Value{DType{pointee->row, true, *isConst}};
+}
+
+/// What the kernel is compiled for, as compile-time values.
+static ValueOr emitCompiledFor(BuiltinCall &call) {
+  const FrontendOptions &options = call.emitter.options;
+  if (call.name == "compiled_for")
+    return Value{options.target};
+  return makeInt(options.numWarps);
+}
+
+static ValueOr emitReplace(BuiltinCall &call) {
+  if (!call.value(0).is<Aggregate>())
+    return call.emitter.error(
+        Code::WrongType, call.node(0),
+        "`aggregate_replace` needs an aggregate, not " + typeName(call.value(0)),
+        "it takes an object of a class with @tw.aggregate",
+        {call.emitter.label(call.node(0), "this is " + typeName(call.value(0)))});
+  return replaceFields(call.emitter, call.value(0), call.named, call.site);
+}
+
+static ValueOr emitMachine(BuiltinCall &call) {
+  bool isClock = call.name == "machine_clock";
+  return Value{
+      call.tiles().machine(isClock ? tile::MachineFact::Clock : tile::MachineFact::Processor)};
 }
 
 static constexpr BuiltinRow kRows[] = {
@@ -220,6 +248,11 @@ static constexpr BuiltinRow kRows[] = {
     {"constexpr", "value", emitIdentity},
     {"tuple", "values", emitIdentity},
     {"condition", "arg1, disable_licm=False", emitIdentity},
+    {"compiled_for", "", emitCompiledFor},
+    {"compiled_num_warps", "", emitCompiledFor},
+    {"machine_clock", "", emitMachine},
+    {"machine_processor", "", emitMachine},
+    {"aggregate_replace", "value, **fields", emitReplace},
     {"pointer_type", "element_ty, address_space=1, const=False", emitPointerType},
 };
 

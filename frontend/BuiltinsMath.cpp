@@ -33,11 +33,17 @@ static ValueOr emitFdiv(BuiltinCall &call) {
   FailureOr<TypedValue> rhs = failed(lhs) ? lhs : call.tile(1);
   if (failed(rhs))
     return failure();
-  FailureOr<bool> isExact = true;
-  if (call.name == "fdiv")
+  FailureOr<bool> isExact = true, isApproximate = false;
+  if (call.name == "fdiv") {
     isExact = call.flag(2, false);
-  if (failed(isExact))
+    isApproximate = failed(isExact) ? isExact : call.flag(3, false);
+  }
+  if (failed(isExact) || failed(isApproximate))
     return failure();
+  if (*isExact && *isApproximate)
+    return call.emitter.error(Code::BadOption, call.node(3),
+                              "a quotient is not both approximate and correctly rounded",
+                              "give either ieee_rounding or approx");
   return call.finish(call.tiles().fdiv(*lhs, *rhs, *isExact), {0, 1});
 }
 
@@ -130,11 +136,11 @@ static ValueOr emitToTensor(BuiltinCall &call) {
 
 /// The combining function as TileBuilder wants it. An error inside is reported at its own place;
 /// the answer then has no code.
-static CombineBody combineWith(BuiltinCall &call, const Value &function) {
-  return [&call,
-          function](const std::vector<TypedValue> &scalars) -> OrError<std::vector<TypedValue>> {
+static CombineBody combineWith(BuiltinCall &call, const Value &function, size_t place = 2) {
+  return [&call, function,
+          place](const std::vector<TypedValue> &scalars) -> OrError<std::vector<TypedValue>> {
     if (!function.is<Callable>()) {
-      (void)call.emitter.error(Code::NotCallable, call.node(2),
+      (void)call.emitter.error(Code::NotCallable, call.node(place),
                                typeName(function) + " is not a function",
                                "a combining function is a @tw.jit function or a lambda");
       return OperandError{};
@@ -235,6 +241,32 @@ static ValueOr emitScan(BuiltinCall &call) {
                 call.tiles().scan(*sources, *axis, *reverse, combineWith(call, call.value(2))));
 }
 
+static ValueOr emitMap(BuiltinCall &call) {
+  std::vector<TypedValue> sources;
+  if (call.bound[1])
+    for (const Value &item : (*call.value(1).as<Tuple>())->items) {
+      FailureOr<TypedValue> source = call.emitter.toRuntime(item, call.site);
+      if (failed(source))
+        return failure();
+      sources.push_back(*source);
+    }
+  if (sources.empty())
+    return call.emitter.error(Code::WrongArguments, call.site, "`map_elementwise` of no tiles",
+                              "it is map_elementwise(function, tile, ..., pack=1)");
+  FailureOr<int64_t> pack = call.has(2) ? call.integer(2) : FailureOr<int64_t>(1);
+  if (failed(pack))
+    return failure();
+  call.emitter.locate(call.site);
+  TileBuilder::Values results =
+      call.tiles().map(sources, *pack, combineWith(call, call.value(0), 0));
+  if (!results)
+    return call.fail(results.error(), {0});
+  std::vector<Value> items;
+  for (TypedValue &result : *results)
+    items.push_back({result});
+  return items.size() == 1 ? items.front() : makeTuple(std::move(items));
+}
+
 static ValueOr emitDot(BuiltinCall &call) {
   FailureOr<TypedValue> a = call.tile(0);
   FailureOr<TypedValue> b = failed(a) ? a : call.tile(1);
@@ -276,7 +308,7 @@ static constexpr BuiltinRow kRows[] = {
     {"sub", "x, y, sanitize_overflow=True", emitOperator},
     {"mul", "x, y, sanitize_overflow=True", emitOperator},
     {"cdiv", "x, div", emitCdiv},
-    {"fdiv", "x, y, ieee_rounding=False", emitFdiv},
+    {"fdiv", "x, y, ieee_rounding=False, approx=False", emitFdiv},
     {"div_rn", "x, y", emitFdiv},
     {"umulhi", "x, y", emitBinary<&TileBuilder::umulhi>},
     {"minimum", "x, y, propagate_nan=None", emitExtremum},
@@ -287,6 +319,7 @@ static constexpr BuiltinRow kRows[] = {
     {"to_tensor", "x", emitToTensor},
     {"reduce", "input, axis, combine_fn, keep_dims=False, commutative=False", emitReduce},
     {"associative_scan", "input, axis, combine_fn, reverse=False", emitScan},
+    {"map_elementwise", "scalar_fn, *args, pack=1", emitMap},
     {"dot",
      "input, other, acc=None, input_precision=None, allow_tf32=None, "
      "max_num_imprecise_acc=None, out_dtype=None",

@@ -121,6 +121,39 @@ static ValueOr emitAtomic(BuiltinCall &call) {
   return call.finish(call.tiles().atomic(kind, *pointer, *value, *mask, options), {0, 1, 2});
 }
 
+/// A load may acquire and a store may release; what the other one does has no meaning for it.
+static ValueOr emitAtomicLoad(BuiltinCall &call) {
+  FailureOr<TypedValue> pointer = call.tile(0);
+  if (failed(pointer))
+    return failure();
+  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(1);
+  AtomicOptions options;
+  options.order = "acquire";
+  if (failed(mask) || failed(readAtomicOptions(call, 2, 3, options)))
+    return failure();
+  if (options.order != "acquire" && options.order != "relaxed")
+    return call.badOption(2, "\"acquire\", \"relaxed\"");
+  return call.finish(call.tiles().atomicLoad(*pointer, *mask, options), {0, 1});
+}
+
+static ValueOr emitAtomicStore(BuiltinCall &call) {
+  FailureOr<TypedValue> pointer = call.tile(0);
+  FailureOr<TypedValue> value = failed(pointer) ? pointer : call.tile(1);
+  if (failed(pointer) || failed(value))
+    return failure();
+  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
+  AtomicOptions options;
+  options.order = "release";
+  if (failed(mask) || failed(readAtomicOptions(call, 3, 4, options)))
+    return failure();
+  if (options.order != "release" && options.order != "relaxed")
+    return call.badOption(3, "\"release\", \"relaxed\"");
+  TileBuilder::Value old = call.tiles().atomic("store", *pointer, *value, *mask, options);
+  if (!old)
+    return call.fail(old.error(), {0, 1, 2});
+  return Value{None{}};
+}
+
 static ValueOr emitAtomicCas(BuiltinCall &call) {
   FailureOr<TypedValue> pointer = call.tile(0);
   FailureOr<TypedValue> compare = failed(pointer) ? pointer : call.tile(1);
@@ -152,6 +185,8 @@ static constexpr BuiltinRow kRows[] = {
     {"atomic_or", kAtomicSignature, emitAtomic},
     {"atomic_xor", kAtomicSignature, emitAtomic},
     {"atomic_xchg", kAtomicSignature, emitAtomic},
+    {"atomic_load", "pointer, mask=None, sem=None, scope=None", emitAtomicLoad},
+    {"atomic_store", kAtomicSignature, emitAtomicStore},
     {"atomic_cas", "pointer, cmp, val, sem=None, scope=None", emitAtomicCas},
 };
 

@@ -1,4 +1,5 @@
 // Calls: jit functions and closures are inlined; methods, types and builtins are dispatched.
+#include "frontend/Aggregates.h"
 #include "frontend/Descriptors.h"
 #include "frontend/Emitter.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -115,6 +116,12 @@ static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
                                "` is a constexpr, but this value is known only at run time",
                            "pass a constant or a tw.constexpr parameter",
                            {emitter.label(node, "this is " + typeName(*value))});
+    if (const TypedValue *pointer = value->as<TypedValue>();
+        param.isConst && pointer && pointer->dtype.isPointer) {
+      TypedValue readOnly = *pointer;
+      readOnly.dtype.isConst = true;
+      value = Value{readOnly};
+    }
     frame.names[param.name] = {*value, spanOf(node, *emitter.frame().source), param.isConstexpr};
   }
   return success();
@@ -244,6 +251,29 @@ ValueOr Emitter::inlineFunction(const Callable &callee, Arguments arguments, con
   return emitFunctionBody(inner, site);
 }
 
+ValueOr Emitter::construct(const Callable &type, Arguments arguments, const Node &site) {
+  Value self = unmade(*type.json);
+  const llvm::json::Object *init = type.json->getObject("init");
+  if (!init)
+    return withFieldsOf(*this, self, arguments, site);
+  auto found = program.functions.find(init->getString("v").value_or("").str());
+  if (found == program.functions.end() || found->second.params.empty())
+    return error(Code::MalformedBuffer, site, "a constructor is not in the buffer",
+                 "report this as a bug of the capture");
+  const FunctionSource &source = found->second;
+  std::shared_ptr<Frame> inner = makeFrame(*this, source, *source.ast, source.name, site);
+  inner->constructed = source.params.front().name;
+  // Nobody has the object's name but the constructor, so it is passed with nothing in it.
+  arguments.insert(arguments.begin(), {Value{None{}}, &site, ""});
+  if (failed(countCall(*this, site)) ||
+      failed(bindParameters(*this, *inner, source.params, {}, arguments, site)))
+    return failure();
+  inner->names[inner->constructed].value = self;
+  if (failed(emitFunctionBody(inner, site)))
+    return failure();
+  return checkMade(*this, inner->names[inner->constructed].value, site);
+}
+
 ValueOr Emitter::makeClosure(const Node &node) {
   auto closure = std::make_shared<Closure>();
   std::vector<const Node *> defaults;
@@ -281,6 +311,8 @@ static ValueOr callTypePredicate(Emitter &emitter, const Callable &method, const
 
 ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const Node &site) {
   const Value &self = *method.self;
+  if (self.is<Aggregate>())
+    return callAggregateMethod(*this, method, std::move(arguments), site);
   if (self.is<DType>() || self.is<TileType>() || self.is<DescriptorType>())
     return callTypePredicate(*this, method, site);
   const Descriptor *descriptor = self.as<Descriptor>();
@@ -362,6 +394,8 @@ ValueOr Emitter::call(const Value &callee, Arguments arguments, const Node &site
     return callMethod(*callable, std::move(arguments), site);
   case Callable::Kind::Host:
     return callHost(*this, callee, arguments, site);
+  case Callable::Kind::Aggregate:
+    return construct(*callable, std::move(arguments), site);
   }
   return failure();
 }

@@ -1,4 +1,5 @@
 // Run-time branches, and how the two arms' names become one.
+#include "frontend/Aggregates.h"
 #include "frontend/Descriptors.h"
 #include "frontend/Leaves.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -166,15 +167,15 @@ Value Join::join(const Value &a, const Value &b) {
   bool isAbsentA = a.is<Absent>(), isAbsentB = b.is<Absent>();
   if ((isAbsentA && isAbsentB) || areIdentical(a, b))
     return a;
-  const Tuple *left = a.as<Tuple>(), *right = b.as<Tuple>();
+  const TupleContents *left = partsOf(a), *right = partsOf(b);
   if (isHiddenName && (isAbsentA || isAbsentB)) {
     // The absent side is never read: its flag tells.
     const Value &present = isAbsentA ? b : a;
-    if (const Tuple *tuple = present.as<Tuple>()) {
+    if (const TupleContents *parts = partsOf(present)) {
       std::vector<Value> items;
-      for (const Value &item : (*tuple)->items)
+      for (const Value &item : parts->items)
         items.push_back(isAbsentA ? join(Value{}, item) : join(item, Value{}));
-      return makeTuple(std::move(items), (*tuple)->fields);
+      return withParts(present, std::move(items));
     }
     if (present.is<Descriptor>())
       return joinParts(a.as<Descriptor>(), b.as<Descriptor>());
@@ -185,11 +186,18 @@ Value Join::join(const Value &a, const Value &b) {
            : isAbsentB && b.as<Absent>()->reason != Absent::Reason::Never
                ? b
                : Value{Absent{Absent::Reason::OnePath, {}, {}, "", ""}};
-  if (left && right && (*left)->items.size() == (*right)->items.size()) {
+  if (left && right && isSameClass(a, b) && left->items.size() == right->items.size()) {
     std::vector<Value> items;
-    for (auto [x, y] : llvm::zip((*left)->items, (*right)->items))
-      items.push_back(join(x, y));
-    return makeTuple(std::move(items), (*left)->fields);
+    for (auto [i, x] : llvm::enumerate(left->items)) {
+      bool isFixed = isStaticField(a, i) && !areIdentical(x, right->items[i]);
+      items.push_back(isFixed ? Value{Absent{Absent::Reason::TwoTypes,
+                                             {},
+                                             {},
+                                             toText(x, true),
+                                             toText(right->items[i], true)}}
+                              : join(x, right->items[i]));
+    }
+    return withParts(a, std::move(items));
   }
   if (const Descriptor *one = a.as<Descriptor>(), *other = b.as<Descriptor>();
       one && other && (*one)->type == (*other)->type)
@@ -209,20 +217,20 @@ static Value filled(const Value &value, mlir::ValueRange results, size_t &next) 
       items.push_back(filled(part, results, next));
     return makeDescriptor((*descriptor)->type, std::move(items));
   }
-  const Tuple *tuple = value.as<Tuple>();
-  if (!tuple)
+  const TupleContents *contents = partsOf(value);
+  if (!contents)
     return value;
-  for (const Value &item : (*tuple)->items)
+  for (const Value &item : contents->items)
     items.push_back(filled(item, results, next));
-  return makeTuple(std::move(items), (*tuple)->fields);
+  return withParts(value, std::move(items));
 }
 
 /// The first element that is not joined, so that a tuple with such an element reads as not joined.
 static const Absent *findAbsent(const Value &value) {
   if (const Absent *absent = value.as<Absent>())
     return absent;
-  if (const Tuple *tuple = value.as<Tuple>())
-    for (const Value &item : (*tuple)->items)
+  if (const TupleContents *parts = partsOf(value))
+    for (const Value &item : parts->items)
       if (const Absent *absent = findAbsent(item))
         return absent;
   return nullptr;

@@ -119,6 +119,7 @@ public:
   std::optional<Value> tryCallInPython(const Value &callee, const Arguments &arguments,
                                        const Node &site, std::string &reason);
   ValueOr callBuiltin(const Callable &callee, Arguments &arguments, const Node &site);
+  ValueOr construct(const Callable &type, Arguments arguments, const Node &site);
   ValueOr callMethod(const Callable &method, Arguments arguments, const Node &site);
   /// Emits a frame's body and answers what it returns.
   ValueOr emitFunctionBody(std::shared_ptr<Frame> frame, const Node &site);

@@ -11,7 +11,9 @@
 
 namespace tw {
 
-/// One parameter of the entry function, in the order of its Python signature.
+/// One parameter of the entry function, in the order of its Python signature. Behind them come the
+/// parts of tuples that are known at run time: the constant of such a parameter refers to the first
+/// of them as {"k": "argument", "v": 0}, and so on.
 struct KernelArgument {
   enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
   std::string name;
@@ -29,6 +31,7 @@ struct FrontendOptions {
   bool debug = false; // compile device_assert
   int numWarps = 4, numStages = 3;
   void (*checkpoint)() = nullptr; // called before each statement; it may not return
+  std::string target;             // its name, which kernels may ask for
 };
 
 /// Evaluates a static expression that the frontend does not know. Request and answer are JSON:

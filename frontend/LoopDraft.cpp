@@ -1,5 +1,6 @@
 // Carries names through run-time loops: entries, ends, and attempts until both have one type.
 #include "frontend/LoopDraft.h"
+#include "frontend/Aggregates.h"
 #include "frontend/Descriptors.h"
 
 using namespace tw;
@@ -15,8 +16,8 @@ static constexpr int kMaxAttempts = 8;
 static void collectLeaves(const Value &value, std::vector<mlir::Value> &leaves) {
   if (const TypedValue *typed = value.as<TypedValue>())
     leaves.push_back(typed->value);
-  if (const Tuple *tuple = value.as<Tuple>())
-    for (const Value &item : (*tuple)->items)
+  if (const TupleContents *parts = partsOf(value))
+    for (const Value &item : parts->items)
       collectLeaves(item, leaves);
   if (const Descriptor *descriptor = value.as<Descriptor>())
     for (const Value &part : (*descriptor)->parts)
@@ -32,12 +33,12 @@ static Value withLeaves(const Value &value, mlir::ValueRange leaves, size_t &nex
       items.push_back(withLeaves(part, leaves, next));
     return makeDescriptor((*descriptor)->type, std::move(items));
   }
-  const Tuple *tuple = value.as<Tuple>();
-  if (!tuple)
+  const TupleContents *contents = partsOf(value);
+  if (!contents)
     return value;
-  for (const Value &item : (*tuple)->items)
+  for (const Value &item : contents->items)
     items.push_back(withLeaves(item, leaves, next));
-  return makeTuple(std::move(items), (*tuple)->fields);
+  return withParts(value, std::move(items));
 }
 
 /// Numbers among the parts of a descriptor become what its run-time integers are.
@@ -59,18 +60,20 @@ static FailureOr<Value> entryOf(Emitter &emitter, const DescriptorContents &desc
 /// one.
 static FailureOr<Value> entryOf(Emitter &emitter, const Value &value, const Value *learned,
                                 const Node &site) {
-  if (const Tuple *tuple = value.as<Tuple>()) {
+  if (const TupleContents *parts = partsOf(value)) {
     std::vector<Value> items;
-    const Tuple *types = learned ? learned->as<Tuple>() : nullptr;
-    bool isAlike = types && (*types)->items.size() == (*tuple)->items.size();
-    for (auto [i, item] : llvm::enumerate((*tuple)->items)) {
+    const TupleContents *types = learned ? partsOf(*learned) : nullptr;
+    bool isAlike = types && types->items.size() == parts->items.size();
+    for (auto [i, item] : llvm::enumerate(parts->items)) {
       FailureOr<Value> entry =
-          entryOf(emitter, item, isAlike ? &(*types)->items[i] : nullptr, site);
+          isStaticField(value, i)
+              ? FailureOr<Value>(item)
+              : entryOf(emitter, item, isAlike ? &types->items[i] : nullptr, site);
       if (failed(entry))
         return failure();
       items.push_back(std::move(*entry));
     }
-    return makeTuple(std::move(items), (*tuple)->fields);
+    return withParts(value, std::move(items));
   }
   if (const Descriptor *descriptor = value.as<Descriptor>())
     return entryOf(emitter, **descriptor, site);
@@ -93,12 +96,12 @@ static Value zerosLike(Emitter &emitter, const Value &value) {
       items.push_back(zerosLike(emitter, part));
     return makeDescriptor((*descriptor)->type, std::move(items));
   }
-  const Tuple *tuple = value.as<Tuple>();
-  if (!tuple)
+  const TupleContents *contents = partsOf(value);
+  if (!contents)
     return value;
-  for (const Value &item : (*tuple)->items)
+  for (const Value &item : contents->items)
     items.push_back(zerosLike(emitter, item));
-  return makeTuple(std::move(items), (*tuple)->fields);
+  return withParts(value, std::move(items));
 }
 
 LogicalResult LoopDraft::prepare() {
@@ -176,16 +179,16 @@ static bool conform(LoopDraft &loop, const DescriptorContents &entry, const Valu
 /// `learned` then holds the form that would, when the entry can still take it.
 static bool conform(LoopDraft &loop, const Value &original, const Value &entry, const Value &end,
                     std::vector<mlir::Value> &leaves, std::optional<Value> &learned) {
-  if (const Tuple *tuple = entry.as<Tuple>()) {
-    const Tuple *ends = end.as<Tuple>(), *originals = original.as<Tuple>();
-    if (!ends || (*ends)->items.size() != (*tuple)->items.size())
+  if (const TupleContents *parts = partsOf(entry)) {
+    const TupleContents *ends = partsOf(end), *originals = partsOf(original);
+    if (!ends || !isSameClass(entry, end) || ends->items.size() != parts->items.size())
       return false;
-    std::vector<Value> types = (*tuple)->items;
+    std::vector<Value> types = parts->items;
     bool isAlike = true, canLearn = true;
-    for (auto [i, item] : llvm::enumerate((*tuple)->items)) {
+    for (auto [i, item] : llvm::enumerate(parts->items)) {
       std::optional<Value> type;
-      Value source = originals ? (*originals)->items[i] : original;
-      if (conform(loop, source, item, (*ends)->items[i], leaves, type))
+      Value source = originals ? originals->items[i] : original;
+      if (conform(loop, source, item, ends->items[i], leaves, type))
         continue;
       isAlike = false;
       canLearn = canLearn && type;
@@ -193,7 +196,7 @@ static bool conform(LoopDraft &loop, const Value &original, const Value &entry, 
         types[i] = *type;
     }
     if (!isAlike && canLearn)
-      learned = makeTuple(std::move(types), (*tuple)->fields);
+      learned = withParts(entry, std::move(types));
     return isAlike;
   }
   if (const Descriptor *descriptor = entry.as<Descriptor>())

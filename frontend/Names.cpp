@@ -1,5 +1,6 @@
 // What names stand for, and values on their way from compile time to run time.
 #include "frontend/Descriptors.h"
+#include "frontend/Parts.h"
 
 using namespace tw;
 using llvm::failed;
@@ -110,6 +111,9 @@ FailureOr<mlir::Value> Emitter::toCondition(const Value &value, const Node &node
   FailureOr<TypedValue> typed = toRuntime(value, node);
   if (failed(typed))
     return failure();
+  locate(node);
+  if (typed->isTile() && tile::numElementsOf(typed->value.getType()) == 1)
+    typed = *tiles.reshape(*typed, {}, /*allowReorder=*/false);
   if (typed->isTile())
     return error(Code::BadCondition, node,
                  "a condition must be one truth value, but this is a tile of many",

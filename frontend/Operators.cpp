@@ -293,6 +293,12 @@ static ValueOr compareObjects(Emitter &emitter, llvm::StringRef op, const Value 
 
 ValueOr Emitter::compare(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
                          const Node &lhsNode, const Node &rhsNode) {
+  if ((lhs.is<Aggregate>() || rhs.is<Aggregate>()) && op != "Is" && op != "IsNot")
+    return error(
+        Code::WrongType, site,
+        "a " + typeName(lhs.is<Aggregate>() ? lhs : rhs) + " cannot be compared",
+        "compare its fields",
+        {label(lhsNode, "this is " + typeName(lhs)), label(rhsNode, "this is " + typeName(rhs))});
   if (lhs.is<Absent>() || rhs.is<Absent>())
     return rejectAbsent(lhs.is<Absent>() ? lhs : rhs, site);
   if (op != "Is" && op != "IsNot")

@@ -37,6 +37,7 @@ struct Frame {
   const FunctionSource *callSource = nullptr;
   mlir::LocationAttr callSite;
   int loopDepth = 0;
+  std::string constructed; // in a constructor: the name of the object that is made
 };
 
 SourceSpan spanOf(const Node &node, const FunctionSource &source);

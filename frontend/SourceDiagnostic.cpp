@@ -1,6 +1,7 @@
 // The table of the frontend's error codes.
 #include "frontend/SourceDiagnostic.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace tw;
 using Kind = DiagnosticKind;
@@ -34,6 +35,8 @@ static constexpr CodeRow kCodes[] = {
     {Code::BadSignature, "TW0124", Kind::Internal,
      "arguments that do not fit the kernel's parameters"},
     {Code::EffectInCombine, "TW0125", Kind::Unsupported, "effect inside of a combining function"},
+    {Code::AggregateField, "TW0135", Kind::Compile, "field of an aggregate that is not there"},
+    {Code::UnknownScope, "TW0136", Kind::Unsupported, "`with` of something that is not a scope"},
     {Code::MalformedBuffer, "TW0190", Kind::Internal, "malformed kernel source buffer"},
     {Code::InvalidIr, "TW0191", Kind::Internal, "invalid Tile IR"},
 };
@@ -57,8 +60,9 @@ Diagnostic tw::makeDiagnostic(Code code, std::string message, std::string hint,
 
 std::vector<SourceLabel> tw::callStackOf(llvm::ArrayRef<std::shared_ptr<Frame>> frames) {
   std::vector<SourceLabel> stack;
+  llvm::SmallPtrSet<const Node *, 8> seen; // a recursive call is told once
   for (const std::shared_ptr<Frame> &frame : llvm::reverse(frames))
-    if (frame->callNode)
+    if (frame->callNode && seen.insert(frame->callNode).second)
       stack.push_back(
           {spanOf(*frame->callNode, *frame->callSource), "`" + frame->name + "` is called here"});
   return stack;

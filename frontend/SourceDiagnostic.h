@@ -33,6 +33,8 @@ enum class Code {
   StaticPrint,
   BadSignature,
   EffectInCombine,
+  AggregateField,
+  UnknownScope,
   MalformedBuffer,
   InvalidIr,
 };

@@ -1,4 +1,5 @@
 // Statements other than branches and loops.
+#include "frontend/Aggregates.h"
 #include "frontend/Emitter.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
@@ -56,7 +57,7 @@ LogicalResult Emitter::assign(const Node &target, const Value &value) {
     return unsupported(target, "assignment to an element",
                        "tiles and tuples are values: make a new one, or use tw.store for memory");
   if (target.is(NodeKind::Attribute))
-    return unsupported(target, "assignment to an attribute", "assign to a name");
+    return assignField(*this, target, value);
   return error(Code::MalformedBuffer, target, "this cannot be assigned to", "report this as a bug");
 }
 
@@ -72,9 +73,10 @@ static LogicalResult emitAssign(Emitter &emitter, const Node &node) {
 
 static LogicalResult emitAugmentedAssign(Emitter &emitter, const Node &node) {
   const Node &target = node.child("target");
-  if (!target.is(NodeKind::Name))
+  bool isField = target.is(NodeKind::Attribute) && !emitter.frame().constructed.empty();
+  if (!target.is(NodeKind::Name) && !isField)
     return emitter.assign(target, Value{}); // reports what is wrong with the target
-  ValueOr current = emitter.readName(target);
+  ValueOr current = emitter.eval(target);
   ValueOr operand = failed(current) ? current : emitter.eval(node.child("value"));
   if (failed(current) || failed(operand))
     return failure();
@@ -185,13 +187,47 @@ static LogicalResult emitNestedFunction(Emitter &emitter, const Node &node) {
   return success();
 }
 
+/// The scopes that mark parts of a kernel for schedulers and profilers: they change no result.
+static bool isScope(const Value &callee) {
+  const Callable *callable = callee.as<Callable>();
+  if (callable && callable->kind == Callable::Kind::Builtin)
+    return llvm::StringRef(callable->name).starts_with("scope:");
+  llvm::StringRef name = callee.is<Opaque>() ? llvm::StringRef(callee.as<Opaque>()->text)
+                         : callable          ? llvm::StringRef(callable->name)
+                                             : "";
+  name.consume_front("class ");
+  return name.starts_with("triton.profiler.") || name.starts_with("proton.");
+}
+
+/// `with` around statements, of scopes whose meaning is no part of the result.
+static LogicalResult emitWith(Emitter &emitter, const Node &node) {
+  for (const Node *item : node.list("items")) {
+    const Node &manager = item->child("context_expr");
+    if (!manager.is(NodeKind::Call) || item->has("optional_vars"))
+      return emitter.error(Code::UnknownScope, manager, "this `with` has no meaning in a kernel",
+                           "write the body without the `with`");
+    ValueOr callee = emitter.eval(manager.child("func"));
+    if (failed(callee))
+      return failure();
+    if (!isScope(*callee))
+      return emitter.error(Code::UnknownScope, manager,
+                           "kernels do not enter `" + dottedName(manager.child("func")) + "`",
+                           "write the body without the `with`; of scopes there are "
+                           "tw.async_task(...), tw.async_tasks() and those of profilers");
+    for (const Node *argument : manager.list("args"))
+      if (failed(emitter.eval(*argument)))
+        return failure();
+  }
+  return emitter.emitBlock(node.list("body"));
+}
+
 /// What to write in place of a statement that has no meaning on a device.
 static llvm::StringRef alternativeTo(llvm::StringRef className) {
   if (className == "Global" || className == "Nonlocal")
     return "return the value and assign it in the caller";
   if (className == "Try" || className == "TryStar" || className == "Raise")
     return "kernels cannot raise: use masks, or tw.device_assert for checks";
-  if (className == "With" || className == "AsyncWith")
+  if (className == "AsyncWith")
     return "write the body without the `with`";
   if (className == "ClassDef")
     return "use a namedtuple that is defined outside the kernel";
@@ -244,6 +280,8 @@ LogicalResult Emitter::emitStatement(const Node &node) {
     return success();
   case NodeKind::Missing:
     return error(Code::MalformedBuffer, node, "a statement is missing", "report this as a bug");
+  case NodeKind::With:
+    return emitWith(*this, node);
   default:
     return unsupported(node, "the statement `" + node.className + "`",
                        alternativeTo(node.className));

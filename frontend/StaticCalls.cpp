@@ -3,6 +3,7 @@
 #include "frontend/Builtins.h"
 #include "frontend/Descriptors.h"
 #include "frontend/Operands.h"
+#include "frontend/Parts.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
@@ -173,6 +174,10 @@ std::optional<bool> tw::isInstance(const Value &value, const Value &type) {
   const Callable *named = type.as<Callable>();
   if (!named)
     return std::nullopt;
+  if (const Aggregate *aggregate = value.as<Aggregate>();
+      named->kind == Callable::Kind::Aggregate || aggregate)
+    return aggregate && named->kind == Callable::Kind::Aggregate &&
+           aggregate->type->getString("ref") == named->json->getString("ref");
   llvm::StringRef name = named->name;
   const Descriptor *descriptor = value.as<Descriptor>();
   bool isBlockPointer = descriptor && (*descriptor)->type.isBlockPointer;

@@ -1,6 +1,7 @@
 // Python's operators on values known at compile time.
 #include "frontend/StaticValues.h"
 #include "frontend/Descriptors.h"
+#include "frontend/Parts.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -21,13 +22,27 @@ Value tw::makeTuple(std::vector<Value> items, std::vector<std::string> fields) {
       std::make_shared<const TupleContents>(TupleContents{std::move(items), std::move(fields)})};
 }
 
+const TupleContents *tw::partsOf(const Value &value) {
+  if (const Aggregate *aggregate = value.as<Aggregate>())
+    return aggregate->contents.get();
+  const Tuple *tuple = value.as<Tuple>();
+  return tuple ? tuple->get() : nullptr;
+}
+
+Value tw::withParts(const Value &value, std::vector<Value> parts) {
+  Value tuple = makeTuple(std::move(parts), partsOf(value)->fields);
+  if (const Aggregate *aggregate = value.as<Aggregate>())
+    return {Aggregate{*tuple.as<Tuple>(), aggregate->type}};
+  return tuple;
+}
+
 std::shared_ptr<const Value> tw::share(Value value) {
   return std::make_shared<const Value>(std::move(value));
 }
 
 bool tw::isStatic(const Value &value) {
-  if (const Tuple *tuple = value.as<Tuple>())
-    return llvm::all_of((*tuple)->items, isStatic);
+  if (const TupleContents *parts = partsOf(value))
+    return llvm::all_of(parts->items, isStatic);
   if (const RangeValue *range = value.as<RangeValue>())
     return isStatic(*range->start) && isStatic(*range->stop) && isStatic(*range->step);
   if (const Callable *method = value.as<Callable>(); method && method->self)
@@ -185,9 +200,12 @@ bool tw::areIdentical(const Value &a, const Value &b) {
     return left->value == b.as<TypedValue>()->value && left->dtype == b.as<TypedValue>()->dtype;
   if (const double *left = a.as<double>()) // NaN is itself, 0.0 is not -0.0
     return std::memcmp(left, b.as<double>(), sizeof(double)) == 0;
-  if (const Tuple *left = a.as<Tuple>())
-    return (*left)->fields == (*b.as<Tuple>())->fields &&
-           llvm::equal((*left)->items, (*b.as<Tuple>())->items, areIdentical);
+  if (const Aggregate *left = a.as<Aggregate>();
+      left && referenceOf(left->type) != referenceOf(b.as<Aggregate>()->type))
+    return false;
+  if (const TupleContents *left = partsOf(a))
+    return left->fields == partsOf(b)->fields &&
+           llvm::equal(left->items, partsOf(b)->items, areIdentical);
   if (const Descriptor *left = a.as<Descriptor>())
     return (*left)->type == (*b.as<Descriptor>())->type &&
            llvm::equal((*left)->parts, (*b.as<Descriptor>())->parts, areIdentical);

@@ -36,6 +36,11 @@ struct TupleContents {
   std::vector<std::string> fields; // of a namedtuple, else empty
 };
 using Tuple = std::shared_ptr<const TupleContents>;
+/// A value of a class that a user defined for kernels; the class as it was captured (README.md).
+struct Aggregate {
+  Tuple contents;
+  const llvm::json::Object *type = nullptr;
+};
 /// The type of a tile, `x.type`; a scalar's type is its DType.
 struct TileType {
   DType element;
@@ -60,7 +65,15 @@ struct Closure {
   std::vector<std::shared_ptr<const Value>> defaults; // null: required
 };
 struct Callable {
-  enum class Kind { Jit, Closure, Builtin, PyBuiltin, Host, Method } kind = Kind::Builtin;
+  enum class Kind {
+    Jit,
+    Closure,
+    Builtin,
+    PyBuiltin,
+    Host,
+    Method,
+    Aggregate
+  } kind = Kind::Builtin;
   std::string name;                         // function id, builtin, method
   std::string hint;                         // of a builtin that is not implemented
   bool isPlain = false;                     // Jit: a function without the decorator
@@ -84,8 +97,9 @@ struct RangeValue {
   std::vector<std::pair<std::string, int64_t>> options;
 };
 struct Value {
-  std::variant<Absent, None, bool, llvm::APSInt, double, std::string, Tuple, DType, TileType,
-               DescriptorType, Callable, Opaque, SliceValue, RangeValue, TypedValue, Descriptor>
+  std::variant<Absent, None, bool, llvm::APSInt, double, std::string, Tuple, Aggregate, DType,
+               TileType, DescriptorType, Callable, Opaque, SliceValue, RangeValue, TypedValue,
+               Descriptor>
       data;
 
   template <typename T> const T *as() const { return std::get_if<T>(&data); }
@@ -124,10 +138,6 @@ StaticResult staticBinary(llvm::StringRef op, const Value &a, const Value &b);
 StaticResult staticUnary(llvm::StringRef op, const Value &a);
 /// `op` is "Lt", "Eq", "Is", "In", ...
 StaticResult staticCompare(llvm::StringRef op, const Value &a, const Value &b);
-/// The characters of a text in UTF-8.
-std::vector<llvm::StringRef> charactersOf(llvm::StringRef text);
-/// The elements that iteration or unpacking yields; nullopt when the value cannot be iterated.
-std::optional<std::vector<Value>> elementsOf(const Value &value);
 /// Number of elements of a static range; nullopt when a bound is not a compile-time integer.
 std::optional<int64_t> lengthOf(const RangeValue &range);
 

@@ -46,6 +46,10 @@ TypedValue TileBuilder::programId(int axis) {
   return typed(create<tile::ProgramIdOp>(axis), findDType("int32"));
 }
 
+TypedValue TileBuilder::machine(tile::MachineFact fact) {
+  return typed(create<tile::MachineOp>(fact), findDType("int64"));
+}
+
 TypedValue TileBuilder::numPrograms(int axis) {
   return typed(create<tile::NumProgramsOp>(axis), findDType("int32"));
 }

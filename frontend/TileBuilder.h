@@ -7,35 +7,13 @@
 #ifndef FRONTEND_TILEBUILDER_H
 #define FRONTEND_TILEBUILDER_H
 #include "frontend/OperandBuilder.h"
+#include "frontend/OperationOptions.h"
 #include "llvm/ADT/APInt.h"
 #include <functional>
 #include <optional>
 
 namespace tw {
 
-enum class BinaryOperator {
-  Add,
-  Sub,
-  Mul,
-  Div,
-  FloorDiv,
-  Mod,
-  LShift,
-  RShift,
-  BitAnd,
-  BitOr,
-  BitXor
-};
-enum class Comparison { Lt, LtE, Gt, GtE, Eq, NotEq };
-enum class UnaryOperator { USub, UAdd, Not, Invert };
-
-struct LoadOptions {
-  std::string cache, evict; // as the user wrote them; "" for none
-  bool isVolatile = false;
-};
-struct AtomicOptions {
-  std::string order = "acq_rel", scope = "gpu";
-};
 /// Emits the body of a combining function: 2n scalars in, n scalars out.
 using CombineBody =
     std::function<OrError<std::vector<TypedValue>>(const std::vector<TypedValue> &)>;
@@ -52,6 +30,7 @@ public:
   TypedValue scalarConstant(DType dtype, double value); // exact for ints below 2^53
   TypedValue programId(int axis);
   TypedValue numPrograms(int axis);
+  TypedValue machine(tile::MachineFact fact); // an int64
 
   // Elementwise, with promotion and broadcasting.
   Value binary(BinaryOperator op, TypedValue lhs, TypedValue rhs);
@@ -82,6 +61,8 @@ public:
   Value join(TypedValue lhs, TypedValue rhs);
   Values split(TypedValue operand);
   Value cat(TypedValue lhs, TypedValue rhs, bool canReorder, int64_t dim);
+  /// `count` of the elements along `axis`, from `start` on and `step` apart; all of them exist.
+  Value slice(TypedValue source, int64_t axis, int64_t start, int64_t step, int64_t count);
   Value gather(TypedValue source, TypedValue indices, int64_t axis);
 
   // Memory.
@@ -89,15 +70,20 @@ public:
              const LoadOptions &options);
   std::optional<OperandError> store(TypedValue pointer, TypedValue value,
                                     std::optional<TypedValue> mask, const LoadOptions &options);
-  /// `kind` is add, max, min, and, or, xor, xchg.
+  /// `kind` is add, max, min, and, or, xor, xchg or store, whose result nobody reads.
   Value atomic(llvm::StringRef kind, TypedValue pointer, TypedValue value,
                std::optional<TypedValue> mask, const AtomicOptions &options);
+  Value atomicLoad(TypedValue pointer, std::optional<TypedValue> mask,
+                   const AtomicOptions &options);
   Value atomicCas(TypedValue pointer, TypedValue compare, TypedValue value,
                   const AtomicOptions &options);
 
   // Reductions, scans, matrix products.
   Values reduce(std::vector<TypedValue> sources, int64_t axis, bool keepDims,
                 const CombineBody &combine, bool isCommutative = false);
+  /// `apply` on the elements of tiles of one shape, `pack` consecutive ones of each at a time: it
+  /// takes them all and answers `pack` for each result. Its control flow is one element's own.
+  Values map(const std::vector<TypedValue> &sources, int64_t pack, const CombineBody &apply);
   Values scan(std::vector<TypedValue> sources, int64_t axis, bool reverse,
               const CombineBody &combine);
   /// `precision` is "", tf32, tf32x3, ieee, bf16x3 or bf16x6; outDType applies without acc.
@@ -126,6 +112,9 @@ private:
   Value extremum(bool isMaximum, TypedValue lhs, TypedValue rhs, bool propagateNan);
   TypedValue extremumOf(bool isMaximum, TypedValue lhs, TypedValue rhs, bool propagateNan);
 
+  std::vector<TypedValue> unpacked(TypedValue rows, int64_t pack);
+  TypedValue repacked(std::vector<TypedValue> columns);
+  Values mapColumns(const std::vector<TypedValue> &columns, const CombineBody &apply);
   Value foldAlong(TypedValue lhs, TypedValue rhs, int64_t dim);
   TypedValue gatherAlong(TypedValue source, TypedValue positions, int64_t dim,
                          llvm::ArrayRef<int64_t> shape);

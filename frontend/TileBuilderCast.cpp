@@ -14,11 +14,16 @@ TileBuilder::Value TileBuilder::cast(TypedValue operand, DType dtype, bool isBit
                         "unknown rounding mode \"" + rounding.str() + "\"",
                         "the rounding modes are \"rtne\" (to nearest, the default) and \"rtz\" "
                         "(towards zero)");
-  if (!rounding.empty() && (!isNarrowing || isBitcast))
+  // Where nothing narrows, every float keeps its value, and integers round to nearest even anyway.
+  bool isExact = operand.dtype.isFloat() && dtype.isFloat() && dtype.bits() > operand.dtype.bits();
+  bool isKept = operand.dtype == dtype || isExact || (rounding == "rtne" && dtype.isFloat());
+  if (!rounding.empty() && (isNarrowing ? isBitcast : !isKept))
     return operandError(OperandCode::InvalidCast,
                         "a rounding mode is given, but a cast from " + operand.dtype.str() +
                             " to " + dtype.str() + " does not narrow a float",
-                        "leave fp_downcast_rounding out", operand);
+                        "leave fp_downcast_rounding out: floats become integers towards zero, and "
+                        "integers floats to nearest even",
+                        operand);
   if (operand.dtype == dtype)
     return typed(operand.value, dtype);
   if (isBitcast)
@@ -42,6 +47,7 @@ TileBuilder::Value TileBuilder::truth(TypedValue operand) {
 
 TileBuilder::Value TileBuilder::castPointer(TypedValue operand, DType dtype) {
   mlir::Type type = typeLike(operand, dtype);
+  dtype.isConst = dtype.isPointer && (dtype.isConst || operand.dtype.isConst);
   if (operand.dtype.isPointer && dtype.isPointer) // bool and int8 share an IR pointer type
     return typed(type == operand.value.getType() ? operand.value
                                                  : create<tile::PtrCastOp>(type, operand.value),

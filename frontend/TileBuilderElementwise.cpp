@@ -140,11 +140,13 @@ TileBuilder::Value TileBuilder::bitwise(BinaryOperator op, TypedValue lhs, Typed
     return operands.error();
   mlir::Value left = operands->first.value, right = operands->second.value, result;
   DType dtype = operands->first.dtype;
+  // What moves in at the top is the sign of the operand that is shifted, whatever type the result
+  // has; a number has the type that it takes.
+  bool keepsSign = lhs.isLiteral ? dtype.isSigned() : lhs.dtype.isSigned();
   if (op == BinaryOperator::LShift)
     result = create<arith::ShLIOp>(left, right);
   else if (op == BinaryOperator::RShift)
-    result = dtype.isSigned() ? create<arith::ShRSIOp>(left, right)
-                              : create<arith::ShRUIOp>(left, right);
+    result = keepsSign ? create<arith::ShRSIOp>(left, right) : create<arith::ShRUIOp>(left, right);
   else if (op == BinaryOperator::BitAnd)
     result = create<arith::AndIOp>(left, right);
   else if (op == BinaryOperator::BitOr)

@@ -32,6 +32,15 @@ static std::optional<OperandError> checkAccess(const TypedValue &pointer,
   return error;
 }
 
+std::optional<OperandError> tw::checkWritable(const TypedValue &pointer) {
+  if (!pointer.dtype.isConst)
+    return std::nullopt;
+  return operandError(
+      OperandCode::ConstPointer,
+      "nothing can be written through " + pointer.str() + ", a pointer to constant memory",
+      "leave out the annotation tw.const of the parameter that it comes from", pointer);
+}
+
 /// `positions`: the operand indices of value and mask, for labels.
 OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
                                                      std::optional<TypedValue> value,
@@ -121,6 +130,8 @@ std::optional<OperandError> TileBuilder::store(TypedValue pointer, TypedValue va
   OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/true);
   if (!hints)
     return hints.error();
+  if (std::optional<OperandError> error = checkWritable(pointer))
+    return error;
   OrError<Access> access = makeAccess(pointer, value, mask, {1, 2});
   if (!access)
     return access.error();
@@ -135,15 +146,18 @@ std::optional<OperandError> tw::checkAtomicType(llvm::StringRef kind, const Type
   if (!pointer.dtype.isPointer)
     return std::nullopt; // makeAccess reports it
   DType element = pointer.dtype.pointee();
-  bool isBitwise = kind == "and" || kind == "or" || kind == "xor" || kind == "cas";
-  bool isAccepted = element.isFloat() && element.bits() < 32
+  bool isBitwise = kind == "and" || kind == "or" || kind == "xor";
+  bool isOfBits = kind == "cas" || kind == "load" || kind == "store";
+  bool isAccepted = isOfBits ? element.bits() >= 16
+                    : element.isFloat() && element.bits() < 32
                         ? kind == "add" && !element.isFloat8()
                         : element.bits() >= 32 && !(isBitwise && element.isFloat());
   if (isAccepted)
     return std::nullopt;
   return operandError(
       OperandCode::AtomicType, "atomic " + kind.str() + " does not exist for " + element.str(),
-      isBitwise       ? "it takes int32, uint32, int64 and uint64"
+      isOfBits        ? "it takes integers and floats of 16, 32 and 64 bits"
+      : isBitwise     ? "it takes int32, uint32, int64 and uint64"
       : kind == "add" ? "it takes 32- and 64-bit integers and floats, float16 and bfloat16"
                       : "it takes 32- and 64-bit integers and floats",
       pointer);
@@ -161,7 +175,7 @@ OrError<tile::AtomicKind> tw::atomicKindOf(llvm::StringRef kind, DType element) 
                    .Case("and", K::And)
                    .Case("or", K::Or)
                    .Case("xor", K::Xor)
-                   .Case("xchg", K::Xchg)
+                   .Cases({"xchg", "store"}, K::Xchg)
                    .Default(std::nullopt);
   if (found)
     return *found;
@@ -199,6 +213,8 @@ TileBuilder::Value TileBuilder::atomic(llvm::StringRef kind, TypedValue pointer,
     return operation.error();
   if (std::optional<OperandError> error = checkAtomicType(kind, pointer))
     return *error;
+  if (std::optional<OperandError> error = checkWritable(pointer))
+    return *error;
   OrError<Access> access = makeAccess(pointer, value, mask, {1, 2});
   if (!access)
     return access.error();
@@ -208,12 +224,31 @@ TileBuilder::Value TileBuilder::atomic(llvm::StringRef kind, TypedValue pointer,
   return typed(old, access->element);
 }
 
+TileBuilder::Value TileBuilder::atomicLoad(TypedValue pointer, std::optional<TypedValue> mask,
+                                           const AtomicOptions &options) {
+  OrError<Ordering> ordering = orderingOf(options);
+  if (!ordering)
+    return ordering.error();
+  if (std::optional<OperandError> error = checkAtomicType("load", pointer))
+    return *error;
+  OrError<Access> access = makeAccess(pointer, std::nullopt, mask, {1, 1});
+  if (!access)
+    return access.error();
+  TypedValue ignored = constantLike(access->pointer, access->element, 0);
+  mlir::Value value = create<tile::AtomicRmwOp>(
+      ignored.value.getType(), tile::AtomicKind::Load, access->pointer.value, ignored.value,
+      access->maskOrNull(), ordering->order, ordering->scope);
+  return typed(value, access->element);
+}
+
 TileBuilder::Value TileBuilder::atomicCas(TypedValue pointer, TypedValue compare, TypedValue value,
                                           const AtomicOptions &options) {
   OrError<Ordering> ordering = orderingOf(options);
   if (!ordering)
     return ordering.error();
   if (std::optional<OperandError> error = checkAtomicType("cas", pointer))
+    return *error;
+  if (std::optional<OperandError> error = checkWritable(pointer))
     return *error;
   // The pointer takes the shape of both values before either is converted to it.
   OrError<Access> expected = makeAccess(pointer, compare, std::nullopt, {1, 1});

@@ -158,16 +158,20 @@ static llvm::SmallVector<DType> accumulatorsOf(DType operand) {
   return llvm::map_to_vector(names, [](const char *name) { return findDType(name); });
 }
 
+/// Only products of float16 and 8-bit floats have a choice, as in Triton: the others accumulate in
+/// one type, whatever is asked for. A bfloat16 accumulator nobody has.
+static bool hasChoiceOfAccumulator(DType operand) { return accumulatorsOf(operand).size() > 1; }
+
 /// The shape [M, N] or [B, M, N], or what does not fit.
 static OrError<Shape> productShape(const TypedValue &a, const TypedValue &b,
                                    const std::optional<TypedValue> &acc) {
   size_t rank = a.shape().size();
-  if ((rank != 2 && rank != 3) || b.shape().size() != rank)
-    return dotError("dot needs two tiles of rank 2, or of rank 3 with a leading batch dimension",
+  if (rank < 2 || b.shape().size() != rank)
+    return dotError("dot needs two tiles of one rank: 2, or more with leading batch dimensions",
                     "add a dimension with [None, :, :], or reshape", a, b, acc);
-  if (rank == 3 && a.shape()[0] != b.shape()[0])
-    return dotError("dot has batches of " + std::to_string(a.shape()[0]) + " and " +
-                        std::to_string(b.shape()[0]),
+  if (a.shape().drop_back(2) != b.shape().drop_back(2))
+    return dotError("dot has batches of " + shapeText(a.shape().drop_back(2)) + " and " +
+                        shapeText(b.shape().drop_back(2)),
                     "the leading dimensions must be equal", a, b, acc);
   if (a.shape()[rank - 1] != b.shape()[rank - 2])
     return dotError("dot sums over K, but a has K = " + std::to_string(a.shape()[rank - 1]) +
@@ -225,6 +229,10 @@ TileBuilder::Value TileBuilder::dot(TypedValue a, TypedValue b, std::optional<Ty
   if (!shape)
     return shape.error();
   llvm::SmallVector<DType> accumulators = accumulatorsOf(a.dtype);
+  bool isChosen =
+      outDType && (hasChoiceOfAccumulator(a.dtype) || *outDType == findDType("bfloat16"));
+  if (!isChosen)
+    outDType = std::nullopt;
   DType dtype =
       acc ? acc->dtype : outDType.value_or(accumulators.empty() ? a.dtype : accumulators.front());
   if (std::optional<OperandError> error = checkAccumulator(a, b, acc, dtype))
@@ -244,5 +252,15 @@ TileBuilder::Value TileBuilder::dot(TypedValue a, TypedValue b, std::optional<Ty
     a = convert(a, findDType("int16"));
     b = convert(b, findDType("int16"));
   }
-  return typed(create<tile::DotOp>(a.value, b.value, acc->value, *inputPrecision), dtype);
+  if (shape->size() <= 3)
+    return typed(create<tile::DotOp>(a.value, b.value, acc->value, *inputPrecision), dtype);
+  // One batch dimension stands for all of them.
+  auto flat = [&](TypedValue tile) {
+    int64_t batch = mlir::ShapedType::getNumElements(tile.shape().drop_back(2));
+    Shape last{batch, tile.shape()[shape->size() - 2], tile.shape().back()};
+    return reshape(tile, last, /*allowReorder=*/false)->value;
+  };
+  TypedValue product =
+      typed(create<tile::DotOp>(flat(a), flat(b), flat(*acc), *inputPrecision), dtype);
+  return reshape(product, *shape, /*allowReorder=*/false);
 }

@@ -229,12 +229,28 @@ TileBuilder::Value TileBuilder::cat(TypedValue lhs, TypedValue rhs, bool canReor
   return where(*reshape(*isLeft, column, false), left, right);
 }
 
+TileBuilder::Value TileBuilder::slice(TypedValue source, int64_t axis, int64_t start, int64_t step,
+                                      int64_t count) {
+  DType int32 = findDType("int32");
+  TypedValue positions = *arange(0, count);
+  if (step != 1)
+    positions = *binary(BinaryOperator::Mul, positions, scalarConstant(int32, double(step)));
+  if (start != 0)
+    positions = *binary(BinaryOperator::Add, positions, scalarConstant(int32, double(start)));
+  Shape shape(source.shape());
+  shape[axis] = count;
+  return gatherAlong(source, positions, axis, shape);
+}
+
 TileBuilder::Value TileBuilder::gather(TypedValue source, TypedValue indices, int64_t axis) {
   if (!source.isTile())
     return needsTile("gather", source);
   if (!indices.isTile() || !indices.dtype.isInt() || indices.dtype.isBool())
     return operandError(OperandCode::OperandType, "gather needs a tile of integer indices",
                         "cast the indices with .to(tw.int32)", {source, indices});
+  // Indices are signed; a narrow unsigned one may need one bit more.
+  if (!indices.dtype.isSigned() && indices.dtype.bits() < 64)
+    indices = convert(indices, findDType(indices.dtype.bits() < 32 ? "int32" : "int64"));
   OrError<int64_t> dim = normalizeAxis(axis, source.shape().size(), source);
   if (!dim)
     return dim.error();

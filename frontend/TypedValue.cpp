@@ -27,7 +27,7 @@ mlir::Type DType::irType(mlir::MLIRContext *context) const {
 std::string DType::str() const {
   if (!row)
     return "unknown";
-  return (isPointer ? "*" : "") + std::string(row->Name);
+  return (isConst ? "const *" : isPointer ? "*" : "") + std::string(row->Name);
 }
 
 DType tw::findDType(llvm::StringRef name) {

@@ -15,6 +15,7 @@ namespace tw {
 struct DType {
   const tile::ElementTypeRow *row = nullptr; // of the pointee when isPointer
   bool isPointer = false;
+  bool isConst = false; // of a pointer: nothing is written through it
 
   bool operator==(const DType &) const = default;
   bool isFloat() const; // false for pointers

@@ -1,5 +1,6 @@
 // Values as text for messages and f-strings, and their form in the kernel source buffer.
 #include "frontend/Descriptors.h"
+#include "frontend/Parts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -45,6 +46,9 @@ std::string tw::typeName(const Value &value) {
     std::string operator()(const std::string &) { return "str"; }
     std::string operator()(const Tuple &tuple) {
       return llvm::formatv("a tuple of {0}", tuple->items.size());
+    }
+    std::string operator()(const Aggregate &aggregate) {
+      return aggregate.type->getString("v").value_or("").str();
     }
     std::string operator()(const DType &) { return "dtype"; }
     std::string operator()(const TileType &) { return "tile type"; }
@@ -95,8 +99,8 @@ std::string tw::toText(const Value &value, bool isRepr) {
     return floatText(*number);
   if (const std::string *text = value.as<std::string>())
     return isRepr ? quoted(*text) : *text;
-  if (const Tuple *tuple = value.as<Tuple>())
-    return tupleText(**tuple);
+  if (const TupleContents *parts = partsOf(value))
+    return (value.is<Aggregate>() ? typeName(value) : "") + tupleText(*parts);
   if (const DType *dtype = value.as<DType>())
     return dtype->str();
   if (const TileType *type = value.as<TileType>())
@@ -169,7 +173,16 @@ static std::optional<Value> typeFromJson(llvm::StringRef kind, const json::Objec
   std::optional<Value> element = pointee ? fromJson(*pointee) : std::nullopt;
   if (!element || !element->is<DType>() || element->as<DType>()->isPointer)
     return std::nullopt;
-  return Value{DType{element->as<DType>()->row, true}};
+  return Value{DType{element->as<DType>()->row, true, object.getBoolean("const").value_or(false)}};
+}
+
+/// An instance of a user's class that Python answered with.
+static std::optional<Value> aggregateFromJson(const json::Object &object) {
+  const json::Object *type = object.getObject("type");
+  std::optional<Value> fields = tupleFromJson(object);
+  if (!type || !fields)
+    return std::nullopt;
+  return Value{Aggregate{*fields->as<Tuple>(), type}};
 }
 
 static std::optional<Value> callableFromJson(llvm::StringRef kind, const json::Object &object) {
@@ -179,6 +192,7 @@ static std::optional<Value> callableFromJson(llvm::StringRef kind, const json::O
                                          .Case("builtin", Kind::Builtin)
                                          .Case("pybuiltin", Kind::PyBuiltin)
                                          .Case("constexpr_function", Kind::Host)
+                                         .Case("aggregate", Kind::Aggregate)
                                          .Default(std::nullopt);
   std::optional<llvm::StringRef> name = object.getString("v");
   if (!callableKind || !name)
@@ -206,6 +220,8 @@ std::optional<Value> tw::fromJson(const json::Object &object) {
     return Value{object.getString("v")->str()};
   if (kind == "tuple")
     return tupleFromJson(object);
+  if (kind == "instance")
+    return aggregateFromJson(object);
   if (kind == "dtype" || kind == "pointer_type")
     return typeFromJson(kind, object);
   if (kind == "constexpr" && object.getObject("v"))
@@ -241,24 +257,34 @@ std::optional<json::Value> tw::toJson(const Value &value) {
     return make("str", *text);
   if (const DType *dtype = value.as<DType>()) {
     json::Value element = make("dtype", dtype->row->Name);
-    return dtype->isPointer ? make("pointer_type", std::move(element)) : std::move(element);
+    if (!dtype->isPointer)
+      return element;
+    json::Value pointer = make("pointer_type", std::move(element));
+    if (dtype->isConst)
+      (*pointer.getAsObject())["const"] = true;
+    return pointer;
   }
   if (const Callable *callable = value.as<Callable>(); callable && callable->json)
     return json::Value(json::Object(*callable->json));
   if (const Opaque *opaque = value.as<Opaque>(); opaque && opaque->json)
     return json::Value(json::Object(*opaque->json));
-  const Tuple *tuple = value.as<Tuple>();
-  if (!tuple)
+  const TupleContents *parts = partsOf(value);
+  if (!parts)
     return std::nullopt;
+  const Aggregate *aggregate = value.as<Aggregate>();
   json::Array items;
-  for (const Value &item : (*tuple)->items) {
+  for (const Value &item : parts->items) {
     std::optional<json::Value> element = toJson(item);
+    if (!element && aggregate) // Python sees an instance that lacks this field
+      element = json::Value(json::Object{{"k", "runtime"}});
     if (!element)
       return std::nullopt;
     items.push_back(std::move(*element));
   }
-  json::Object result{{"k", "tuple"}, {"v", std::move(items)}};
-  if (!(*tuple)->fields.empty())
-    result["fields"] = json::Array((*tuple)->fields);
+  json::Object result{{"k", aggregate ? "instance" : "tuple"}, {"v", std::move(items)}};
+  if (!parts->fields.empty())
+    result["fields"] = json::Array(parts->fields);
+  if (aggregate)
+    result["type"] = json::Object(*aggregate->type);
   return json::Value(std::move(result));
 }

@@ -87,6 +87,7 @@ static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &req
   options.numWarps = specialization.options.numWarps;
   options.numStages = specialization.options.numStages;
   options.checkpoint = stopIfInterrupted;
+  options.target = entry.target->name();
   auto result = std::make_unique<FrontendResult>();
   std::string crash;
   bool finished = containCrash(

@@ -4,6 +4,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <bit>
+#include <chrono>
 #include <cstdio>
 
 using namespace tw;
@@ -57,6 +58,10 @@ extern "C" void tw_device_print(const TwProgram *program, const char *prefix, co
   std::string line = formatPlace(program, shape, index) + " " + prefix + value + "\n";
   // One call: stdio locks the stream around it, so lines of several workers do not mix.
   fwrite(line.data(), 1, line.size(), stdout);
+}
+
+extern "C" int64_t tw_device_clock() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 extern "C" void tw_device_assert(const TwProgram *program, const char *message, const char *where,

@@ -25,6 +25,8 @@ void tw_poll(TwProgram *program);
 /// p (address), b (bool), n (no value: the prefix alone).
 void tw_device_print(const TwProgram *program, const char *prefix, const char *shape, char type,
                      int32_t isHex, int64_t index, uint64_t bits);
+/// Nanoseconds of a clock that never goes back.
+int64_t tw_device_clock();
 /// A tile.assert that failed; `message` is the text, `where` is "file:line".
 void tw_device_assert(const TwProgram *program, const char *message, const char *where,
                       const char *shape, int64_t index);

@@ -130,6 +130,8 @@ static Value combine(OpBuilder &b, Location loc, tile::AtomicKind kind, Value ol
     return arith::OrIOp::create(b, loc, old, value);
   case tile::AtomicKind::Xor:
     return arith::XOrIOp::create(b, loc, old, value);
+  case tile::AtomicKind::Load:
+    return old;
   case tile::AtomicKind::Xchg:
     return value;
   }
@@ -225,11 +227,26 @@ static Value emitMaskedCasLoop(Lowering &lowering, const AtomicAccess &access, T
   return branch.getResult(0);
 }
 
+/// One load that no other access of the element tears, and that orders what follows when it
+/// acquires (PTX ISA, "ld").
+static Value emitAtomicLoad(Lowering &lowering, const AtomicAccess &access, Type type) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  WordForm form = wordFormOf(type);
+  Value zero = access.mask ? constantOf(lowering, form.word, 0) : Value();
+  std::string result = code.addResult(form.word, zero);
+  std::string text = code.addGuard(access.mask) + "ld" + access.modifiers() + "." + form.type +
+                     " " + result + ", [" + code.addOperand(access.ptr) + "];";
+  Value word = code.emit(text, /*hasEffects=*/true).front();
+  return fromWords(lowering.builder, lowering.loc, word, type);
+}
+
 void tw::nvidia::lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type type = op.getResult().getType();
   AtomicAccess access{op.getPtr(), neededMask(op.getMask()), op.getOrder(), op.getScope()};
+  if (op.getKind() == tile::AtomicKind::Load)
+    return op.replaceAllUsesWith(emitAtomicLoad(lowering, access, type));
   if (std::optional<std::string> native = nativeOperation(lowering, op.getKind(), type)) {
     Value word = toWords(b, loc, op.getValue()).front();
     bool isOneWay =

@@ -57,6 +57,20 @@ static Value readGrid(Lowering &lowering, const char *name, unsigned axis, int64
   return readSpecialRegister(lowering, std::string(name) + "." + "xyz"[axis], lower, upper);
 }
 
+/// The registers differ from read to read, so that no read may replace another (PTX ISA, "Special
+/// Registers").
+static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
+  InlinePtx code(lowering.builder, lowering.loc);
+  Type i32 = lowering.builder.getI32Type(), i64 = lowering.builder.getI64Type();
+  if (fact == tile::MachineFact::Clock) {
+    std::string result = code.addResult(i64, Value());
+    return code.emit("mov.u64 " + result + ", %globaltimer;", /*hasEffects=*/true).front();
+  }
+  std::string result = code.addResult(i32, Value());
+  Value number = code.emit("mov.u32 " + result + ", %smid;", /*hasEffects=*/true).front();
+  return LLVM::ZExtOp::create(lowering.builder, lowering.loc, i64, number);
+}
+
 /// All threads of a CTA wait; of a CTA of one warp, the lanes.
 static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
   if (op.getWarp() || lowering.numWarps == 1)
@@ -225,6 +239,9 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
           [&](auto load) { return lowerGlobalLoad(lowering, load), success(); })
       .Case<simt::GlobalStoreOp>(
           [&](auto store) { return lowerGlobalStore(lowering, store), success(); })
+      .Case<simt::MachineOp>([&](simt::MachineOp machine) {
+        return machine.replaceAllUsesWith(readMachine(lowering, machine.getFact())), success();
+      })
       .Case<simt::AtomicRmwOp>([&](auto rmw) { return lowerAtomicRmw(lowering, rmw), success(); })
       .Case<simt::AtomicCasOp>([&](auto cas) { return lowerAtomicCas(lowering, cas), success(); })
       .Case<simt::InlineAsmOp>([&](auto assembly) { return lowerInlineAsm(lowering, assembly); })

@@ -28,6 +28,8 @@ static uint64_t combineIntegers(tile::AtomicKind kind, uint64_t old, uint64_t va
     return old | value;
   case tile::AtomicKind::Xor:
     return old ^ value;
+  case tile::AtomicKind::Load:
+    return old;
   default:
     return value;
   }
@@ -44,6 +46,8 @@ static uint64_t combine(tile::AtomicKind kind, Type type, uint64_t old, uint64_t
     return fromDouble(type, maximumOf(lhs, rhs, false));
   case tile::AtomicKind::FMin:
     return fromDouble(type, minimumOf(lhs, rhs, false));
+  case tile::AtomicKind::Load:
+    return old;
   default:
     return value;
   }
@@ -53,6 +57,7 @@ static uint64_t combine(tile::AtomicKind kind, Type type, uint64_t old, uint64_t
 static bool isKindOf(tile::AtomicKind kind, Type type) {
   switch (kind) {
   case tile::AtomicKind::Xchg:
+  case tile::AtomicKind::Load:
     return true;
   case tile::AtomicKind::FAdd:
   case tile::AtomicKind::FMax:
@@ -76,6 +81,8 @@ static LogicalResult combineElements(const Access &access, tile::AtomicKind kind
     if (failed(access.check(position)))
       return failure();
     result[position] = access.read(position);
+    if (kind == tile::AtomicKind::Load)
+      continue;
     uint64_t updated = combine(kind, access.pointee, result[position].bits, value[position].bits);
     access.write(position, {updated});
   }
@@ -84,7 +91,9 @@ static LogicalResult combineElements(const Access &access, tile::AtomicKind kind
 
 static LogicalResult runAtomicRmw(Program &program, Operation &op) {
   auto atomic = cast<tile::AtomicRmwOp>(op);
-  Access access(program, op, AccessKind::Atomic, atomic.getPtr(), atomic.getMask());
+  bool isLoad = atomic.getKind() == tile::AtomicKind::Load;
+  Access access(program, op, isLoad ? AccessKind::Load : AccessKind::Atomic, atomic.getPtr(),
+                atomic.getMask());
   TileValue result;
   if (failed(combineElements(access, atomic.getKind(), program.valueOf(atomic.getValue()), result)))
     return failure();

@@ -2,6 +2,7 @@
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include <chrono>
 
 using namespace mlir;
 using namespace tw;
@@ -16,6 +17,15 @@ static LogicalResult runProgramId(Program &program, Operation &op) {
 static LogicalResult runNumPrograms(Program &program, Operation &op) {
   uint32_t count = program.launch.grid.programs[cast<tile::NumProgramsOp>(op).getAxis()];
   program.set(op.getResult(0), {Element{count}});
+  return success();
+}
+
+/// One processor runs all programs.
+static LogicalResult runMachine(Program &program, Operation &op) {
+  bool isClock = cast<tile::MachineOp>(op).getFact() == tile::MachineFact::Clock;
+  auto now = std::chrono::steady_clock::now().time_since_epoch();
+  uint64_t nanoseconds = std::chrono::nanoseconds(now).count();
+  program.set(op.getResult(0), {Element{isClock ? nanoseconds : 0}});
   return success();
 }
 
@@ -138,6 +148,7 @@ static LogicalResult runSelect(Program &program, Operation &op) {
 void tw::reference::addShapeMeanings(Meanings &meanings) {
   meanings["tile.program_id"].structured = runProgramId;
   meanings["tile.num_programs"].structured = runNumPrograms;
+  meanings["tile.machine"].structured = runMachine;
   meanings["tile.arange"].structured = runArange;
   meanings["tile.splat"].structured = runSplat;
   for (const char *name : {"tile.expand_dims", "tile.reshape", "tile.hint"})

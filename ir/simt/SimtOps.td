@@ -158,6 +158,12 @@ def Simt_ProgramIdOp : Simt_PureOp<"program_id"> {
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
 }
+def Simt_MachineOp : Simt_Op<"machine", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "nanoseconds of the machine's clock, or the number of the processor that runs this thread";
+  let arguments = (ins Tile_MachineFact:$fact);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$fact attr-dict";
+}
 def Simt_NumProgramsOp : Simt_PureOp<"num_programs"> {
   let summary = "number of programs along a grid axis";
   let arguments = (ins I32Attr:$axis);

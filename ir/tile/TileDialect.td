@@ -75,7 +75,11 @@ def Tile_AtomicKind : I32EnumAttr<"AtomicKind", "what an atomic does with the ol
     I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"FAdd", 1, "fadd">, I32EnumAttrCase<"Max", 2, "max">,
     I32EnumAttrCase<"Min", 3, "min">, I32EnumAttrCase<"UMax", 4, "umax">, I32EnumAttrCase<"UMin", 5, "umin">,
     I32EnumAttrCase<"FMax", 6, "fmax">, I32EnumAttrCase<"FMin", 7, "fmin">, I32EnumAttrCase<"And", 8, "and">,
-    I32EnumAttrCase<"Or", 9, "or">, I32EnumAttrCase<"Xor", 10, "xor">, I32EnumAttrCase<"Xchg", 11, "xchg">
+    I32EnumAttrCase<"Or", 9, "or">, I32EnumAttrCase<"Xor", 10, "xor">, I32EnumAttrCase<"Xchg", 11, "xchg">,
+    I32EnumAttrCase<"Load", 12, "load">
+    ]> { let cppNamespace = "::tw::tile"; }
+def Tile_MachineFact : I32EnumAttr<"MachineFact", "what is asked of the machine that runs a program", [
+    I32EnumAttrCase<"Clock", 0, "clock">, I32EnumAttrCase<"Processor", 1, "processor">
     ]> { let cppNamespace = "::tw::tile"; }
 def Tile_MemoryOrder : I32EnumAttr<"MemoryOrder", "ordering of an atomic", [
     I32EnumAttrCase<"Relaxed", 0, "relaxed">, I32EnumAttrCase<"Acquire", 1, "acquire">,

@@ -25,6 +25,14 @@ def Tile_NumProgramsOp : Tile_PureOp<"num_programs"> {
   let assemblyFormat = "$axis attr-dict";
 }
 
+def Tile_MachineOp : Tile_Op<"machine", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "nanoseconds of the machine's clock, or the number of the processor that runs this program";
+  let description = "The clock never goes back within a program; its zero is the machine's. Processors count from 0.";
+  let arguments = (ins Tile_MachineFact:$fact);
+  let results = (outs I64:$result);
+  let assemblyFormat = "$fact attr-dict";
+}
+
 //===-- Making tiles and changing shapes ---------------------------------------------------------===//
 
 def Tile_ArangeOp : Tile_PureOp<"arange"> {

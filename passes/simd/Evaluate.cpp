@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "passes/analysis/IndexBounds.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simd/SimdFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -224,6 +225,8 @@ static Value evaluateArange(SimdFunction &f, ArangeOp op, const Coordinates &at)
 /// Elements of a kept tile at positions that are themselves values: one lane at a time.
 static Value evaluateGather(SimdFunction &f, GatherOp op, const Coordinates &at) {
   const TileBuffer &buffer = f.buffers.find(op.getSource())->second;
+  int64_t extent = shapeOf(op.getSource().getType())[op.getAxis()];
+  bool isWithin = isIndexWithin(op.getIndices(), extent);
   Value positions = f.evaluateVector(op.getIndices(), at);
   auto loadOne = [&](Value position, int64_t lane) {
     Coordinates one = at;
@@ -233,9 +236,13 @@ static Value evaluateGather(SimdFunction &f, GatherOp op, const Coordinates &at)
       one.index[at.vectorDim] = f.builder.createOrFold<arith::AddIOp>(f.loc, at.index[at.vectorDim],
                                                                       f.constantIndex(lane));
     Type i64 = f.builder.getI64Type();
-    one.index[op.getAxis()] = position.getType() == i64
-                                  ? position
-                                  : arith::ExtSIOp::create(f.builder, f.loc, i64, position);
+    Value place = position.getType() == i64
+                      ? position
+                      : arith::ExtSIOp::create(f.builder, f.loc, i64, position);
+    // What is outside takes the last element, so that no index reads foreign memory.
+    if (!isWithin)
+      place = arith::MinUIOp::create(f.builder, f.loc, place, f.constantOf(i64, extent - 1));
+    one.index[op.getAxis()] = place;
     return f.loadBuffer(buffer, one);
   };
   if (at.vectorDim < 0)

@@ -83,6 +83,25 @@ static std::pair<Value, char> encodeElement(SimdFunction &f, Value value, bool i
   return {wide, kind};
 }
 
+/// Programs run on any of the processors, so that none has a number.
+LogicalResult SimdFunction::lowerMachine(MachineOp op) {
+  Type i64 = builder.getI64Type();
+  if (op.getFact() == MachineFact::Processor) {
+    scalars[op.getResult()] = constantOf(i64, 0);
+    return success();
+  }
+  auto module = function->getParentOfType<ModuleOp>();
+  auto clock = module.lookupSymbol<LLVM::LLVMFuncOp>("tw_device_clock");
+  if (!clock) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    clock = LLVM::LLVMFuncOp::create(builder, loc, "tw_device_clock",
+                                     LLVM::LLVMFunctionType::get(i64, ArrayRef<Type>()));
+  }
+  scalars[op.getResult()] = LLVM::CallOp::create(builder, loc, clock, ValueRange()).getResult();
+  return success();
+}
+
 LogicalResult SimdFunction::lowerPrint(PrintOp op) {
   Type i8 = builder.getI8Type(), i32 = builder.getI32Type(), i64 = builder.getI64Type();
   Value prefix = stringAddress(*this, op.getPrefix());

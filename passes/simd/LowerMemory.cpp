@@ -408,6 +408,11 @@ static Value emitAtomic(SimdFunction &f, Operation *op, const Coordinates &at) {
   auto rmw = cast<AtomicRmwOp>(op);
   Value pointer = f.evaluate(rmw.getPtr(), at), value = f.evaluate(rmw.getValue(), at);
   auto update = [&]() -> Value {
+    if (rmw.getKind() == AtomicKind::Load)
+      return LLVM::LoadOp::create(f.builder, f.loc, value.getType(), pointer,
+                                  elementBytes(value.getType()), /*isVolatile=*/false,
+                                  /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                  /*isInvariantGroup=*/false, orderingOf(rmw.getOrder()));
     return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(rmw.getKind()), pointer, value,
                                      orderingOf(rmw.getOrder()));
   };

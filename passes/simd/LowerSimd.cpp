@@ -100,6 +100,7 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
       .Case([&](JoinOp join) { return lowerJoin(join); })
       .Case([&](PrintOp print) { return lowerPrint(print); })
       .Case([&](AssertOp check) { return lowerAssert(check); })
+      .Case([&](MachineOp machine) { return lowerMachine(machine); })
       .Case<AssumeOp, BarrierOp>([](Operation *) { return success(); })
       .Case([&](func::ReturnOp) {
         LLVM::ReturnOp::create(builder, loc, ValueRange());

@@ -52,6 +52,7 @@ struct SimdFunction {
   mlir::LogicalResult lowerJoin(tile::JoinOp op);
   mlir::LogicalResult lowerPrint(tile::PrintOp op);
   mlir::LogicalResult lowerAssert(tile::AssertOp op);
+  mlir::LogicalResult lowerMachine(tile::MachineOp op);
   /// Evaluates a tile into a buffer.
   void keep(mlir::Value tile, const TileBuffer &buffer);
 

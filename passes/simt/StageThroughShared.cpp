@@ -207,14 +207,16 @@ static void stageSplit(Staging &staging, SplitOp op) {
 //===-- Atomics ------------------------------------------------------------------------------===//
 
 /// One thread does the atomic of an element; the others that hold the element read the old value
-/// through shared memory.
+/// through shared memory. So they do with what a machine says, which differs from thread to thread.
 static void shareAtomicResult(Staging &staging, Operation *op) {
   Value result = op->getResult(0);
   if (result.use_empty() || !hasCopies(result.getType()))
     return;
   staging.builder.setInsertionPointAfter(op);
   SmallPtrSet<Operation *, 1> stores;
-  Value shared = staging.throughShared(result, result.getType(), "result of atomic", &stores);
+  Value shared = staging.throughShared(
+      result, result.getType(),
+      isa<tile::MachineOp>(op) ? "fact of the machine" : "result of atomic", &stores);
   result.replaceAllUsesExcept(shared, stores);
 }
 
@@ -229,7 +231,7 @@ static void stageOperation(Staging &staging, Operation *op) {
       .Case([&](DotOp dot) { stageDot(staging, dot); })
       .Case([&](JoinOp join) { stageJoin(staging, join); })
       .Case([&](SplitOp split) { stageSplit(staging, split); })
-      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(
+      .Case<tile::AtomicRmwOp, tile::AtomicCasOp, tile::MachineOp>(
           [&](Operation *atomic) { shareAtomicResult(staging, atomic); })
       .Case([&](tile::BarrierOp barrier) {
         simt::BarrierOp::create(staging.builder, op->getLoc(), /*warp=*/false);

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from .capture.values import Part
 from .language.dtypes import dtype
 from .language.static import constexpr
 from .native import native
@@ -132,8 +133,9 @@ def parse_facts(text: str) -> Facts:
     Raises ValueError for anything else.
     """
     type_name, *rest = text.replace(" ", "").split(":")
-    is_pointer = type_name.startswith("*")
+    is_pointer, is_const = type_name.startswith("*"), type_name.startswith("*k")
     element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
+    element = f"k{element}" if is_const else element  # nothing is stored through the pointer
     is_streaming, overlaps, is_large = "stream" in rest, "overlap" in rest, "large" in rest
     is_non_negative = "nonneg" in rest
     numbers = [part for part in rest if part not in ("stream", "overlap", "large", "nonneg")]
@@ -186,6 +188,103 @@ Reading = tuple[Any, Any]  # (facts, bits), or (key of a constant, the constant)
 def read_constant(value: Any) -> Reading:
     """The key of a compile-time constant and the constant."""
     return constexpr_key(value), value
+
+
+class Parts:
+    """A tuple as several arguments: its run-time parts, and a constant that says where they are."""
+
+    def __init__(self) -> None:
+        self.constant: Any = None  # the tuple with a `Part` in the place of each
+        self.facts: list[Any] = []
+        self.values: list[Any] = []
+        self.bits: list[Any] = []
+        self.paths: list[str] = []  # "[0]", "[1][2]"
+
+    def generalized(self, changed: Callable[[Facts], Facts]) -> Parts:
+        """The same parts with other facts."""
+        self.facts = [changed(fact) for fact in self.facts]
+        return self
+
+    def add(self, value: Any, path: str) -> tuple[Any, Any]:
+        """The key of an item and what stands for it in the constant."""
+        if isinstance(value, (tuple, list)):
+            return self._add_items(cast("Sequence[Any]", value), path)
+        fact, bit = read_argument(value)
+        if not isinstance(fact, Facts):
+            return fact, value
+        self.facts.append(fact)
+        self.values.append(value)
+        self.bits.append(bit)
+        self.paths.append(path)
+        return Part, Part(len(self.facts) - 1, path)
+
+    def add_entries(self, entries: Sequence[Any], path: str, device: str) -> tuple[Any, Any]:
+        """The same of the entries of a signature, as in ("*fp32:16", "i32")."""
+        pairs: list[tuple[Any, Any]] = []
+        for index, entry in enumerate(entries):
+            name = f"{path}[{index}]"
+            if isinstance(entry, (tuple, list)):
+                pairs.append(self.add_entries(cast("Sequence[Any]", entry), name, device))
+                continue
+            self.facts.append(parse_facts(entry).on(device))
+            self.values.append(None)
+            self.bits.append(None)
+            self.paths.append(name)
+            pairs.append((Part, Part(len(self.facts) - 1, name)))
+        return (tuple, None, *(key for key, _ in pairs)), tuple(c for _, c in pairs)
+
+    def _add_items(self, items: Sequence[Any], path: str) -> tuple[Any, Any]:
+        fields: tuple[str, ...] | None = getattr(items, "_fields", None)
+        names = [f".{name}" for name in fields] if fields else [f"[{i}]" for i in range(len(items))]
+        pairs = [self.add(item, path + name) for item, name in zip(items, names)]
+        key = (tuple, fields, *(key for key, _ in pairs))
+        constants = [constant for _, constant in pairs]
+        return key, cast(Any, items)._make(constants) if fields else tuple(constants)
+
+
+def read_tuple(value: Any) -> Reading:
+    """The key of a tuple and its parts; a constant where nothing in it is known at run time only."""
+    parts = Parts()
+    key, parts.constant = parts.add(value, "")
+    return (key, parts) if parts.facts else read_constant(value)
+
+
+def spread_parts(
+    names: tuple[str, ...], values: tuple[Any, ...], facts: list[Any], bits: list[Any]
+) -> tuple[tuple[str, ...], tuple[Any, ...]]:
+    """Put the parts of tuples behind the parameters, in place of `facts` and `bits`; the names and
+    values of all of them."""
+    all_names, all_values = list(names), list(values)
+    for index, found in enumerate(bits[:]):
+        if type(found) is not Parts:
+            continue
+        first = len(all_names) - len(names)
+        all_values[index] = _renumbered(found.constant, first, names[index])
+        bits[index] = None
+        facts.extend(found.facts)
+        bits.extend(found.bits)
+        all_values.extend(found.values)
+        all_names.extend(names[index] + path for path in found.paths)
+    return tuple(all_names), tuple(all_values)
+
+
+def part_names(values: Iterable[Any]) -> Iterable[str]:
+    """The names of the parts that constants refer to, in order."""
+    for value in values:
+        if isinstance(value, Part):
+            yield value.name
+        elif isinstance(value, tuple):
+            yield from part_names(cast("tuple[Any, ...]", value))
+
+
+def _renumbered(constant: Any, first: int, name: str) -> Any:
+    if isinstance(constant, Part):
+        return Part(first + constant.index, name + constant.name)
+    if isinstance(constant, tuple):
+        items = [_renumbered(item, first, name) for item in cast("tuple[Any, ...]", constant)]
+        has_fields = hasattr(cast(object, constant), "_fields")
+        return cast(Any, constant)._make(items) if has_fields else tuple(items)
+    return constant
 
 
 _BOOL = scalar_facts("i1")
@@ -422,7 +521,9 @@ READERS: dict[type, Callable[[Any], Reading]] = {
     bool: _read_bool,
     float: _read_float,
     Reinterpreted: _read_reinterpreted,
-    **{kind: read_constant for kind in (type(None), str, tuple, list, constexpr, dtype)},
+    **{kind: read_constant for kind in (type(None), str, constexpr, dtype)},
+    tuple: read_tuple,
+    list: read_tuple,
     **{kind: read_constant for kind in (types.FunctionType, types.BuiltinFunctionType, type)},
 }
 

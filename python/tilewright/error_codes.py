@@ -193,6 +193,21 @@ PAGES: dict[str, Page] = {
         "tw.reduce(x, 0, add_and_print)",
         "Do it before or after the reduction.",
     ),
+    "TW0135": Page(
+        "a field of an aggregate that is not there",
+        "A class with @tw.aggregate has the fields that it annotates, and its constructor assigns to "
+        "each of them on every path.",
+        "@tw.aggregate\nclass Pair:\n    x: tw.tensor\n    y: tw.tensor\n\n"
+        "    def __init__(self, x):\n        self.x = x   # and self.y?",
+        "Annotate the field in the class, and assign to it in __init__.",
+    ),
+    "TW0136": Page(
+        "a `with` of something that is not a scope",
+        "Kernels enter scopes that mark a part of the program for schedulers and profilers, as "
+        "tw.async_task does. They run no context manager of Python.",
+        "with open(path) as f:   # inside a kernel\n    ...",
+        "Write the body without the `with`.",
+    ),
     "TW0190": Page(
         "a malformed kernel source buffer",
         "The buffer given to the compiler is not what frontend/README.md describes. The "
@@ -356,6 +371,13 @@ PAGES: dict[str, Page] = {
         "effect. It takes and returns scalars, in any order and any number of times.",
         "tw.reduce(x, 0, lambda a, b: a + tw.sum(tw.arange(0, 8)))",
         "Compute tiles before the reduction, and store or print after it.",
+    ),
+    "TW0225": Page(
+        "a write through a pointer to constant memory",
+        "A parameter that is annotated tw.const promises that nothing is stored through it, nor "
+        "through pointers that are computed from it.",
+        "@tw.jit\ndef kernel(x: tw.const):\n    tw.store(x, 1)",
+        "Leave out the annotation, or write to another array.",
     ),
     "TW0230": Page(
         "an array is described by values of the wrong kind",

@@ -5,11 +5,19 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NoReturn, overload
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, cast, overload
 
 from . import hooks, knobs
-from .arguments import ArgumentProblem, Facts, parse_facts, read_constant
+from .arguments import (
+    ArgumentProblem,
+    Facts,
+    Parts,
+    parse_facts,
+    part_names,
+    read_constant,
+    spread_parts,
+)
 from .capture import (
     SourceNotFound,
     SourceTooDeep,
@@ -140,22 +148,22 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             args, options, extra = self._binder.bind(args, kwargs, self._options)
         else:
             options = self._options
-        facts, bits = self._read(args)
+        facts, bits, values = self._read(args)
         programs = resolve_grid(grid, self._grid_arguments(args, options, kwargs, grid))
         if not all(programs):
             return None
         key = (chosen_device(), options, facts)
         kernel = self._loaded.get(key)
         if kernel is None:
-            kernel = self._find(key, args)
+            kernel = self._find(key, values)
             if kernel is None:
                 return None
             self._loaded.add(key, kernel)
         stream = self._checked(extra, kernel) if extra else None
         if _ENTER.calls or _EXIT.calls:
-            self._launch_compiled(kernel, programs, args, bits, stream)
+            self._launch_compiled(kernel, programs, values, bits, stream)
         else:
-            launch(kernel, programs, args, bits, stream)
+            launch(kernel, programs, values, bits, stream)
         return kernel
 
     def _checked(self, extra: Mapping[str, Any], kernel: CompiledKernel) -> int | None:
@@ -193,7 +201,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             return None
         return {**options._asdict(), **kwargs, **dict(zip(self._binder.names, values))}
 
-    def _read(self, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
+    def _read(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[Any, ...], list[Any], tuple[Any, ...]]:
+        """Facts, bits and values of the arguments, and behind them of the parts of tuples."""
         facts: list[Any] = []
         bits: list[Any] = []
         try:
@@ -208,13 +219,20 @@ class JITFunction(Inspection, KernelInterface, ByReference):
                 code=problem.code,
                 hint=problem.hint,
             ) from None
+        if Parts in map(type, bits):
+            _, values = spread_parts(self._binder.names, values, facts, bits)
         mark_overlaps(facts, values, bits)
-        return tuple(facts), bits
+        return tuple(facts), bits, values
+
+    def _names(self, values: tuple[Any, ...]) -> tuple[str, ...]:
+        """What is passed at run time or compiled in: the parameters, and the parts of tuples."""
+        names = self._binder.names
+        return names if len(values) == len(names) else (*names, *part_names(values[: len(names)]))
 
     def _find(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel | None:
         """The kernel of a launch, on the device that its arguments decide if none was chosen."""
         chosen, options, facts = key
-        device = device_of_launch(chosen, self._binder.names, facts, self.fn.__name__)
+        device = device_of_launch(chosen, self._names(values), facts, self.fn.__name__)
         key = (device, options, facts)
         for known in (device, ""):
             kernel = self._loaded.get((known, options, facts)) if known != chosen else None
@@ -246,7 +264,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         )
         source = self._source(constants)
         return Request(
-            self.fn.__name__, source, self._binder.names, facts, constants, options, device
+            self.fn.__name__, source, self._names(values), facts, constants, options, device
         )
 
     def _source(self, constants: tuple[Any, ...]) -> Source:
@@ -280,12 +298,12 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         del grid
         values, options, extra = self._binder.bind(args, kwargs, self._options)
         values = tuple(map(stand_in, values, self.parameters))
-        facts = self._read(values)[0]
+        facts, _, values = self._read(values)
         chosen = chosen_device()
         key = (chosen, options, facts)
         kernel = self._loaded.get(key)
         if kernel is None:
-            device = device_of_launch(chosen, self._binder.names, facts, self.fn.__name__)
+            device = device_of_launch(chosen, self._names(values), facts, self.fn.__name__)
             kernel = self._prepare((device, options, facts), values, is_warmup=True)
             if kernel is None:
                 return None
@@ -295,7 +313,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def compile(
         self,
-        signature: Mapping[str, str],
+        signature: Mapping[str, Any],
         constants: Mapping[str, Any] | None = None,
         device: str | None = None,
         **options: Any,
@@ -303,7 +321,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         """Compile from a signature: `{"x": "*fp32:16", "n": "i32"}` with the constants' values.
 
         `:16` says divisible by 16 (of an array: its address), `:1` equal to 1, `:nonneg` not negative.
-        A parameter whose value is given is a compile-time constant, whether declared so or not. Raises
+        A tuple has an entry for each of its parts. A parameter whose value is given is a compile-time
+        constant, whether declared so or not. Raises
         LaunchError TW0404 when a parameter has neither, ValueError for an entry that is no type.
         """
         key, values = self._of_signature(signature, constants, device, options)
@@ -319,7 +338,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def request(
         self,
-        signature: Mapping[str, str],
+        signature: Mapping[str, Any],
         constants: Mapping[str, Any] | None = None,
         device: str | None = None,
         **options: Any,
@@ -329,7 +348,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def _of_signature(
         self,
-        signature: Mapping[str, str],
+        signature: Mapping[str, Any],
         constants: Mapping[str, Any] | None,
         device: str | None,
         options: Mapping[str, Any],
@@ -339,6 +358,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             check_device(device)
         facts: list[Any] = []
         values: list[Any] = []
+        bits: list[Any] = []
         given = dict(constants or {})
         self._binder.check_names([*signature, *given])
         chosen, extra = self._binder.read_options(dict(options), self._options)
@@ -346,16 +366,30 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             check_option(name, value, device or current_device(), self.fn.__name__)
         for parameter in self.parameters:
             if parameter.name in signature:
-                facts.append(parse_facts(signature[parameter.name]).on(device or current_device()))
+                entry = _read_entry(signature[parameter.name], device or current_device())
+                facts.append(entry[0])
+                bits.append(entry[1])
                 values.append(None)
                 continue
             value, *_ = Binder(self.fn.__name__, (parameter,)).bind(
                 (), {k: v for k, v in given.items() if k == parameter.name}, self._options
             )
             reader = read_constant if parameter.name in given else parameter.reader()
-            facts.append(reader(value[0])[0])
+            fact, bit = reader(value[0])
+            facts.append(fact)
             values.append(value[0])
-        return (device or current_device(), chosen, tuple(facts)), tuple(values)
+            bits.append(bit)
+        _, every = spread_parts(self._binder.names, tuple(values), facts, bits)
+        return (device or current_device(), chosen, tuple(facts)), every
+
+
+def _read_entry(entry: Any, device: str) -> tuple[Any, Any]:
+    """What a signature says of a parameter: facts, or of a tuple its parts."""
+    if not isinstance(entry, (tuple, list)):
+        return parse_facts(entry).on(device), None
+    parts = Parts()
+    key, parts.constant = parts.add_entries(cast("Sequence[Any]", entry), "", device)
+    return key, parts
 
 
 class _Signature:

@@ -14,6 +14,7 @@ from . import knobs
 from .arguments import (
     ArgumentProblem,
     Facts,
+    Parts,
     Reading,
     integer_facts,
     read_argument,
@@ -59,6 +60,10 @@ class Parameter:
 
     def _read(self, value: Any) -> Reading:
         facts, bits = read_argument(value)
+        if isinstance(bits, Parts):
+            if self.drops_facts:
+                return facts, bits.generalized(lambda fact: fact.general)
+            return facts, bits.generalized(lambda fact: fact.unaligned) if self.drops_alignment else bits
         if not isinstance(facts, Facts):
             return facts, bits
         if self.annotated_type and not facts.is_pointer:

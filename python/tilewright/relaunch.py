@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .arguments import Facts
+from .arguments import Facts, part_names
 from .errors import LaunchError
 from .launch import launch, resolve_grid
 from .launch_options import check_option, stream_of
@@ -19,9 +19,9 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
     compile-time constants."""
 
     def run(*args: Any, stream: Any = None) -> CompiledKernel:
-        values = _all_values(kernel, args)
+        arguments = _all_values(kernel, args)
         function = kernel.kernel_function
-        facts, bits = function._read(values)
+        facts, bits, values = function._read(arguments)
         for name, compiled, given in zip(kernel.request.parameters, kernel.request.facts, facts):
             if not fits(compiled, given):
                 raise _misfit(kernel, name, compiled, given)
@@ -29,7 +29,7 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
         check_option("stream", stream, device, kernel.name)
         chosen = stream_of({"stream": stream}, device, kernel.name)
         names = kernel.request.parameters
-        programs = resolve_grid(grid, dict(zip(names, values)) if callable(grid) else None)
+        programs = resolve_grid(grid, dict(zip(names, arguments)) if callable(grid) else None)
         if all(programs):
             function._launch_compiled(kernel, programs, values, bits, chosen)
         return kernel
@@ -38,17 +38,22 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
 
 
 def _all_values(kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    facts, constants = kernel.request.facts, kernel.request.constants
-    if len(args) == len(facts):
+    # Behind the parameters come the parts of tuples, which are given with their tuple.
+    names = kernel.kernel_function.arg_names
+    facts, constants = kernel.request.facts[: len(names)], kernel.request.constants
+    if len(args) == len(names):
         return args
-    given = iter(args)
-    if len(args) == sum(isinstance(fact, Facts) for fact in facts):
-        pairs = zip(facts, constants)
-        return tuple(next(given) if isinstance(fact, Facts) else value for fact, value in pairs)
+    pairs = list(zip(facts, constants))
+    is_given = [isinstance(fact, Facts) or any(part_names([value])) for fact, value in pairs]
+    if len(args) == sum(is_given):
+        given = iter(args)
+        return tuple(
+            next(given) if is_run_time else value for is_run_time, (_, value) in zip(is_given, pairs)
+        )
     raise LaunchError(
-        f"the compiled kernel {kernel.name} takes {len(facts)} arguments, {len(args)} given",
+        f"the compiled kernel {kernel.name} takes {len(names)} arguments, {len(args)} given",
         code="TW0404",
-        hint=f"its parameters are {', '.join(kernel.request.parameters)}",
+        hint=f"its parameters are {', '.join(names)}",
     )
 
 

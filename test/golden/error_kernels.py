@@ -154,7 +154,7 @@ def index_of_tuple(x, n):
 
 
 def index_of_tile(x, n):
-    tw.store(x, tw.arange(0, 4)[2])
+    tw.store(x, tw.arange(0, 4)[n])
 
 
 def partial_return(x, n):

@@ -140,9 +140,13 @@ def test_values_that_cannot_be_passed(module: Module, value: Any) -> None:
     assert not module.launches
 
 
-def test_tuples_of_arrays_are_refused(module: Module) -> None:
+def test_arrays_in_a_tuple_for_a_constexpr_are_refused(module: Module) -> None:
+    @tw.jit
+    def constant(x, n: tw.constexpr):
+        tw.store(x, 1)
+
     with pytest.raises(tw.LaunchError) as error:
-        write[1](numpy.zeros(4), (torch.zeros(4), 1))
+        constant[1](numpy.zeros(4), (torch.zeros(4), 1))
     assert error.value.code == "TW0405"
 
 

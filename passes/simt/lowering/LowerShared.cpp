@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "passes/analysis/IndexBounds.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/lowering/SharedTile.h"
 #include "passes/simt/lowering/Storage.h"
@@ -125,6 +126,22 @@ static Value toI32(SimtFunction &f, Value integer) {
   return integer;
 }
 
+/// The address, or one that no shared memory has where the index is outside of `extent` elements:
+/// the read then fails at the user's line, instead of giving another element.
+static Value checkedAddress(SimtFunction &f, Value address, Value index, int64_t extent) {
+  Type type = index.getType();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits < 32) {
+    type = f.builder.getI32Type();
+    index = arith::ExtSIOp::create(f.builder, f.loc, type, index);
+  }
+  Value limit = arith::ConstantOp::create(f.builder, f.loc, f.builder.getIntegerAttr(type, extent));
+  Value isInside = arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ult, index, limit);
+  Value nowhere = LLVM::IntToPtrOp::create(f.builder, f.loc, address.getType(),
+                                           f.constantI32(int32_t(0xfffffff0)));
+  return arith::SelectOp::create(f.builder, f.loc, isInside, address, nowhere);
+}
+
 LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
   FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
   if (failed(start))
@@ -134,11 +151,15 @@ LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
   const LinearLayout &layout = layoutOf(op.getType());
   BitMatrix byteOffsets = byteOffsetsIn(buffer);
   Registers indices = registersOf(op.getIndices()), result;
+  int64_t extent = buffer.getShape()[op.getAxis()];
+  bool isWithin = isIndexWithin(op.getIndices(), extent);
   for (auto [reg, index] : llvm::enumerate(indices)) {
     Value offset = gatherOffset(*this, layout, reg, toI32(*this, index),
                                 buffer.getLayout().getValue(), byteOffsets, op.getAxis());
-    Value loaded = LLVM::LoadOp::create(
-        builder, loc, storage, sharedAddressIn(*this, *start, offset), bytesInShared(element));
+    Value address = sharedAddressIn(*this, *start, offset);
+    if (!isWithin)
+      address = checkedAddress(*this, address, index, extent);
+    Value loaded = LLVM::LoadOp::create(builder, loc, storage, address, bytesInShared(element));
     result.push_back(fromStorage(*this, loaded, element));
   }
   setRegisters(op, result);

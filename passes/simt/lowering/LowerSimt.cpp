@@ -32,6 +32,11 @@ static LogicalResult lowerScalar(SimtFunction &f, Operation *op) {
         f.setRegisters(count, {simt::NumProgramsOp::create(b, f.loc, count.getAxis())});
         return success();
       })
+      .Case([&](tile::MachineOp machine) {
+        f.setRegisters(machine,
+                       {simt::MachineOp::create(b, f.loc, b.getI64Type(), machine.getFact())});
+        return success();
+      })
       .Case([&](AssumeOp assume) {
         LLVM::AssumeOp::create(b, f.loc, f.scalarOf(assume.getCondition()));
         return success();
@@ -82,8 +87,8 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](tile::InlineAsmOp assembly) { return lowerInlineAsm(assembly); })
       .Case<ArangeOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp>(
           [&](Operation *shape) { return lowerShape(shape); })
-      .Case<tile::ProgramIdOp, tile::NumProgramsOp, AssumeOp, simt::BarrierOp, AsyncCommitOp,
-            AsyncWaitOp, AllocSharedOp, func::ReturnOp>(
+      .Case<tile::ProgramIdOp, tile::NumProgramsOp, tile::MachineOp, AssumeOp, simt::BarrierOp,
+            AsyncCommitOp, AsyncWaitOp, AllocSharedOp, func::ReturnOp>(
           [&](Operation *scalar) { return lowerScalar(*this, scalar); })
       .Default([&](Operation *other) { return lowerElementwise(other); });
 }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace tw;
@@ -241,6 +242,11 @@ Registers SimtFunction::combine(Region &region, ArrayRef<Value> lhs, ArrayRef<Va
   arguments.append(rhs.begin(), rhs.end());
   IRMapping mapping;
   mapping.map(block.getArguments(), arguments);
+  // Regions of control flow are copied as they are, so that what they use from outside is mapped.
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(region, captured);
+  for (Value value : captured)
+    mapping.map(value, scalarOf(value));
   for (Operation &op : block.without_terminator()) {
     SmallVector<Value> operands;
     for (Value operand : op.getOperands())

@@ -241,5 +241,8 @@ class _Leaf:
         del value
         return {"k": kind, "v": name}
 
+    def aggregate(self, value: type) -> dict[str, Any]:
+        return self.objects.aggregate(value)
+
     def find(self, encoded: dict[str, Any]) -> object:
         return self.objects.find(encoded)

@@ -207,6 +207,8 @@ def _is_constexpr(annotation: object) -> bool:
 
 
 def _type_name(annotation: object) -> str | None:
+    if annotation is dtypes.const:
+        return "const"
     if isinstance(annotation, str):
         try:
             annotation = dtypes.str_to_ty(annotation)

@@ -10,7 +10,7 @@ import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
-from ..language import absent, marks
+from ..language import absent, aggregates, marks
 from . import values
 from .contents import digest_of
 from .digests import digest_texts
@@ -171,7 +171,7 @@ class Capture:
 
     def including(self, arguments: Iterable[object]) -> Capture:
         """This capture, or one that also holds the functions among constexpr arguments."""
-        found = [v for v in arguments if self._is_function(v)]
+        found = [v for v in _flat(arguments) if self._is_function(v)]
         missing = [v for v in found if values.plain_function(v) not in self._ids]
         if not missing:
             return self
@@ -216,6 +216,38 @@ class Capture:
             self.is_opaque |= digest is None
             encoded["digest"] = digest or ""
         return encoded
+
+    def aggregate(self, value: type) -> Json:
+        for known, encoded in self._objects:
+            if known is value:
+                return encoded
+        fields, static = aggregates.fields_of(value), aggregates.static_fields_of(value)
+        encoded: Json = {"k": "aggregate", "v": value.__name__, "ref": f"o{len(self._objects)}"}
+        self._objects.append((value, encoded))
+        encoded |= {"fields": list(fields), "static": list(static)}
+        initialize = aggregates.constructor_of(value)
+        if initialize is not None:
+            encoded["init"] = self._own_function(initialize) or {"k": "none"}
+        members = aggregates.members_of(value)
+        encoded["members"] = {
+            name: {"kind": member.kind, "v": self._member(value, name, member)}
+            for name, member in members.items()
+        }
+        return encoded
+
+    def _member(self, owner: type, name: str, member: aggregates.Member) -> Json:
+        value = member.value
+        if isinstance(value, types.FunctionType) and not hasattr(value, marks.CONSTEXPR_FUNCTION):
+            return self._own_function(value) or values.encode_value(None, self)
+        if member.kind == "value":
+            fingerprint = None if _is_immutable(value) else _fingerprint(value) or _UNKNOWN
+            self.dependencies.append(Dependency(owner, name, value, fingerprint))
+        return values.encode_value(value, self)
+
+    def _own_function(self, function: types.FunctionType) -> Json | None:
+        """A plain function that is written in a class: part of the kernel wherever it is."""
+        self._inlined.add(function)
+        return self.function(function)
 
     def find(self, encoded: Json) -> object:
         if encoded["k"] == "jit":
@@ -356,6 +388,15 @@ class Capture:
 
 def _values_of(defaults: Any) -> Iterable[Any]:
     return defaults.values() if isinstance(defaults, dict) else defaults or ()
+
+
+def _flat(items: Iterable[object]) -> Iterable[object]:
+    """The items, and those of tuples and lists among them."""
+    for item in items:
+        if isinstance(item, (tuple, list)):
+            yield from _flat(cast("list[object]", item))
+        else:
+            yield item
 
 
 def _is_of_language(value: Any) -> bool:

@@ -9,7 +9,7 @@ import types
 from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
-from ..language import dtypes, marks, static
+from ..language import aggregates, dtypes, marks, static
 from ..language.unsupported import UNSUPPORTED
 
 Json = dict[str, Any]
@@ -28,6 +28,17 @@ class ValueNotCaptured(Exception):
     """A value that cannot be written down; the message says whose."""
 
 
+class Part:
+    """Stands for a run-time part of a tuple in the constant that is made of its parameter."""
+
+    def __init__(self, index: int, name: str) -> None:
+        self.index = index  # among all parts of the launch
+        self.name = name  # `xs[0]`
+
+    def __repr__(self) -> str:
+        return self.name
+
+
 class Objects(Protocol):
     """What a value may refer to: the functions of a buffer and the objects only Python knows."""
 
@@ -39,8 +50,12 @@ class Objects(Protocol):
         """The VALUE of an object whose meaning stays in Python."""
         ...
 
+    def aggregate(self, value: type) -> Json:
+        """The VALUE of a class that is decorated with `@tw.aggregate`."""
+        ...
+
     def find(self, encoded: Json) -> object:
-        """The object of a `jit`, `object` or `constexpr_function` VALUE; ValueError if unknown."""
+        """The object of a VALUE that names one, as `jit` and `object` do; ValueError if unknown."""
         ...
 
 
@@ -53,6 +68,9 @@ class NoObjects:
     def opaque(self, value: object, kind: str, name: str) -> Json:
         del value
         return {"k": kind, "v": name}
+
+    def aggregate(self, value: type) -> Json:
+        return {"k": "aggregate", "v": value.__name__}
 
     def find(self, encoded: Json) -> object:
         raise ValueError(f"{encoded['v']} is not known here")
@@ -78,6 +96,7 @@ def encode_value(value: object, objects: Objects | None = None) -> Json:
     return (
         _encode_plain(value, table)
         or _encode_type(value)
+        or _encode_aggregate(value, table)
         or _encode_callable(value, table)
         or _encode_other(value, table)
     )
@@ -100,6 +119,8 @@ def _encode_plain(value: object, objects: Objects) -> Json | None:
         return {"k": "str", "v": str(value)}
     if isinstance(value, (tuple, list)):
         return _encode_sequence(cast("Sequence[object]", value), objects)
+    if isinstance(value, Part):
+        return {"k": "argument", "v": value.index}
     if value is Ellipsis:
         return dict(ELLIPSIS)
     return None
@@ -111,9 +132,27 @@ def _encode_sequence(value: Sequence[object], objects: Objects) -> Json:
     return encoded | {"fields": list(fields)} if isinstance(fields, tuple) else encoded
 
 
+def _encode_aggregate(value: object, objects: Objects) -> Json | None:
+    """A class of aggregates, or an instance of one."""
+    if isinstance(value, type):
+        return objects.aggregate(value) if is_aggregate(value) else None
+    kind = type(value)
+    if not is_aggregate(kind):
+        return None
+    fields = list(aggregates.fields_of(kind))
+    items = [encode_value(getattr(value, name), objects) for name in fields]
+    return {"k": "instance", "v": items, "fields": fields, "type": objects.aggregate(kind)}
+
+
+def is_aggregate(kind: type) -> bool:
+    """Whether a class is decorated with `@tw.aggregate`; its subclasses are not by that."""
+    return marks.AGGREGATE in vars(kind)
+
+
 def _encode_type(value: object) -> Json | None:
     if isinstance(value, dtypes.pointer_type):
-        return {"k": "pointer_type", "v": _encode_type(value.element_ty)}
+        encoded: Json = {"k": "pointer_type", "v": _encode_type(value.element_ty)}
+        return encoded | {"const": True} if value.is_const() else encoded
     if isinstance(value, dtypes.dtype):
         return {"k": "dtype", "v": value.name}
     kind = type(value)
@@ -176,7 +215,10 @@ def decode_value(encoded: Json, objects: Objects | None = None) -> Any:
     if kind == "dtype":
         return dtypes.dtype(str(payload))
     if kind == "pointer_type":
-        return dtypes.pointer_type(decode_value(encoded["v"], table))
+        is_const = bool(encoded.get("const"))
+        return dtypes.pointer_type(decode_value(encoded["v"], table), const=is_const)
+    if kind == "instance":
+        return _decode_instance(encoded, table)
     if kind == "constexpr":
         return static.constexpr(decode_value(encoded["v"], table))
     if kind == "pybuiltin":
@@ -197,6 +239,15 @@ def _decode_tuple(encoded: Json, objects: Objects) -> tuple[Any, ...]:
     import collections
 
     return collections.namedtuple("namedtuple", encoded["fields"])(*items)  # type: ignore[misc]
+
+
+def _decode_instance(encoded: Json, objects: Objects) -> object:
+    """An instance of an aggregate. Fields that are known only at run time are left out."""
+    instance = object.__new__(cast("type[Any]", objects.find(encoded["type"])))
+    for name, item in zip(encoded["fields"], encoded["v"]):
+        if item["k"] != "runtime":
+            object.__setattr__(instance, name, decode_value(item, objects))
+    return instance
 
 
 def _find_builtin(mark: str) -> object:

@@ -10,7 +10,19 @@ from __future__ import annotations
 from builtins import tuple
 from typing import TYPE_CHECKING, Any
 
-from . import descriptors, dtypes, elementwise, libdevice, library, math, random, scaled, tile
+from . import (
+    descriptors,
+    dtypes,
+    elementwise,
+    libdevice,
+    library,
+    math,
+    random,
+    scaled,
+    target_info,
+    tile,
+)
+from .aggregates import aggregate
 from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .elementwise import *  # noqa: F403
@@ -18,7 +30,7 @@ from .library import *  # noqa: F403
 from .marks import builtin, constexpr_function, library_function
 from .random import *  # noqa: F403
 from .scaled import *  # noqa: F403
-from .static import constexpr
+from .static import constexpr, constexpr_type
 from .tile import *  # noqa: F403
 from .unsupported import UNSUPPORTED
 
@@ -32,8 +44,8 @@ else:
     __getattr__ = names_of(__name__)
 
 __all__ = [
-    "UNSUPPORTED", "builtin", "constexpr", "constexpr_function", "libdevice", "library_function",
-    "math", "random", "tuple",
+    "UNSUPPORTED", "aggregate", "builtin", "constexpr", "constexpr_function", "constexpr_type",
+    "libdevice", "library_function", "math", "random", "target_info", "tuple",
 ]  # fmt: skip
 __all__ += descriptors.__all__
 __all__ += dtypes.__all__

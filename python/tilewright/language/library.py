@@ -15,12 +15,14 @@ from .dtypes import dtype, float32, int8, int16, int32, int64, tensor, uint32
 from .elementwise import exp
 from .marks import LibraryFunction, library_function
 from .static import constexpr
+from .machine import machine_clock
 from .tile import (
     PropagateNan,
     Shape,
     Value,
     arange,
     associative_scan,
+    atomic_load,
     broadcast_to,
     expand_dims,
     fdiv,
@@ -33,6 +35,7 @@ from .tile import (
     reshape,
     static_assert,
     static_range,
+    to_tensor,
     where,
 )
 
@@ -310,6 +313,46 @@ def cumprod(input: tensor, axis: constexpr = 0, reverse: constexpr = False) -> t
     return associative_scan(_widen_for_sum(input, None), axis, _multiply, reverse=reverse)
 
 
+# Memory.
+
+
+@library_function
+def _differ(value, expected) -> tensor:
+    """Whether any element differs, as a scalar."""
+    differs = value != expected
+    if differs.type.is_block():
+        differs = reduce(differs.to(int32), None, _or) != 0
+    return differs
+
+
+@library_function
+def atomic_poll(
+    pointer: tensor,
+    expected_value: Value,
+    sem: constexpr = None,
+    scope: constexpr = None,
+    timeout_ns: Value | None = None,
+) -> tensor:
+    """Wait until the element at `pointer`, or every element of a tile, equals `expected_value`.
+
+    True when it does, False when `timeout_ns` nanoseconds of the machine's clock have passed; 0 is
+    one look. Elements are integers of 16, 32 or 64 bits; `sem` is "acquire" (the default) or
+    "relaxed", `scope` as for `atomic_add`. On `reference`, and on a CPU with fewer workers than
+    programs that wait, programs run one after the other: only an earlier one can be waited for.
+    """
+    static_assert(pointer.dtype.element_ty.is_int(), "atomic_poll waits for integers")
+    expected = to_tensor(expected_value).to(pointer.dtype.element_ty)
+    waits = _differ(atomic_load(pointer, sem=sem, scope=scope), expected)
+    if timeout_ns is None:
+        while waits:
+            waits = _differ(atomic_load(pointer, sem=sem, scope=scope), expected)
+    else:
+        end = machine_clock() + to_tensor(timeout_ns).to(int64)
+        while waits and machine_clock() < end:
+            waits = _differ(atomic_load(pointer, sem=sem, scope=scope), expected)
+    return not waits
+
+
 # Elementwise.
 
 
@@ -392,9 +435,8 @@ def interleave(a: tensor, b: tensor) -> tensor:
 
 @library_function
 def flip(x: tensor, dim: constexpr = None) -> tensor:
-    """`x` in reverse order along `dim`; `None` stands for the only dimension."""
-    static_assert(dim is not None or len(x.shape) == 1, "flip of a tile needs dim")
-    axis: constexpr = 0 if dim is None else dim
+    """`x` in reverse order along `dim`, by default the last dimension."""
+    axis: constexpr = len(x.shape) - 1 if dim is None else dim
     last: constexpr = x.shape[axis] - 1
     return gather(x, last - _positions(x, axis), axis)
 
@@ -469,10 +511,15 @@ def sort(x: tensor, dim: constexpr = None, descending: constexpr = False) -> ten
 
 
 @library_function
-def topk(x: tensor, k: constexpr, dim: constexpr = None) -> tensor:
-    """The k largest elements along the last dimension, largest first."""
+def topk(
+    x: tensor, k: constexpr, dim: constexpr = None, descending: constexpr = True
+) -> tensor:
+    """The k largest elements along the last dimension, largest first.
+
+    Without `descending`, the k smallest ones, smallest first.
+    """
     static_assert(k <= x.shape[-1], "topk cannot give more elements than there are")
-    ordered = sort(x, dim, True)
+    ordered = sort(x, dim, descending)
     axis: constexpr = len(x.shape) - 1
     index = arange(0, k)
     for _ in static_range(axis):
@@ -486,12 +533,12 @@ def _functions(*functions: Any) -> dict[str, LibraryFunction]:
 
 # What `tile.name(...)` may mean beside the builtins.
 METHODS = _functions(
-    argmax, argmin, bitonic_merge, cumprod, cumsum, flip, histogram, item, max, min, ravel,
+    argmax, argmin, atomic_poll, bitonic_merge, cumprod, cumsum, flip, histogram, item, max, min, ravel,
     reduce_or, sigmoid, softmax, sort, squeeze, sum, topk, unsqueeze, xor_sum,
 )  # fmt: skip
 
 __all__ = [
-    "argmax", "argmin", "bitonic_merge", "cumprod", "cumsum", "flip", "histogram", "interleave",
+    "argmax", "argmin", "atomic_poll", "bitonic_merge", "cumprod", "cumsum", "flip", "histogram", "interleave",
     "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort", "squeeze", "sum",
     "swizzle2d", "topk", "unsqueeze", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ R = TypeVar("R")
 BUILTIN = "__tilewright_builtin__"
 HINT = "__tilewright_hint__"
 CONSTEXPR_FUNCTION = "__tilewright_constexpr_function__"
+AGGREGATE = "__tilewright_aggregate__"
 
 
 def refuse_outside_kernel(name: str) -> NoReturn:
@@ -58,6 +59,19 @@ def unsupported(name: str, hint: str) -> Callable[..., Any]:
     outside.__doc__ = f"Not implemented. {hint}"
     setattr(outside, BUILTIN, f"unsupported:{name}")
     setattr(outside, HINT, hint)
+    return outside
+
+
+def scope(name: str, text: str) -> Callable[..., Any]:
+    """A name for `with` statements of kernels: what is inside means the same as without it."""
+
+    def outside(*args: object, **kwargs: object) -> NoReturn:
+        del args, kwargs
+        refuse_outside_kernel(name)
+
+    outside.__name__ = outside.__qualname__ = name
+    outside.__doc__ = text
+    setattr(outside, BUILTIN, f"scope:{name}")
     return outside
 
 

@@ -58,6 +58,24 @@ class constexpr(_AsValue):  # noqa: N801 (the language's name)
         return self.value[unwrap(key)]
 
 
+class constexpr_type:  # noqa: N801 (Triton's name)
+    """The type of one compile-time value: equal for equal values of one kind."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = unwrap(value)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, constexpr_type):
+            return False
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+    def __repr__(self) -> str:
+        return f"constexpr_type[{self.value!r}]"
+
+
 def unwrap(value: Any) -> Any:
     """The plain value of a constexpr; anything else unchanged."""
     return value.value if isinstance(value, constexpr) else value

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .dtypes import dtype, float32, tensor
-from .marks import builtin
+from .marks import builtin, scope
 
 
 
@@ -64,6 +64,17 @@ class static_range:  # noqa: N801
         raise RuntimeError("tw.static_range has a meaning only inside a kernel")
 
     def __iter__(self) -> Iterator[Any]: ...
+
+
+@builtin
+def aggregate_replace(value: Any, **fields: Any) -> Any:
+    """The object `value` of an aggregate with the named fields replaced."""
+
+
+async_task = scope(
+    "async_task", "`with tw.async_task(...)`: the statements inside, in the order of the text."
+)
+async_tasks = scope("async_tasks", "`with tw.async_tasks()` around `with tw.async_task(...)`.")
 
 
 class condition:  # noqa: N801
@@ -178,7 +189,11 @@ def split(a: tensor) -> tuple[tensor, tensor]:
 
 @builtin
 def gather(src: tensor, index: tensor, axis: int) -> tensor:
-    """result[.., i, ..] = src[.., index[.., i, ..], ..] along `axis`; shaped like `index`."""
+    """result[.., i, ..] = src[.., index[.., i, ..], ..] along `axis`; shaped like `index`.
+
+    An index outside of `src` is an error on GPUs, their simulators and `reference`; on CPUs it gives
+    the last element along the axis.
+    """
 
 
 # Assembly.
@@ -333,7 +348,34 @@ def atomic_xchg(
 def atomic_cas(
     pointer: tensor, cmp: Value, val: Value, sem: str | None = None, scope: str | None = None
 ) -> tensor:
-    """Atomically replace each element that equals `cmp` by `val`; yields the old elements."""
+    """Atomically replace each element whose bits equal those of `cmp` by `val`; yields the old ones.
+
+    Elements have 16, 32 or 64 bits. Of floats, -0.0 differs from 0.0, and a NaN equals itself.
+    """
+
+
+@builtin
+def atomic_load(
+    pointer: tensor, mask: Value | None = None, sem: str | None = None, scope: str | None = None
+) -> tensor:
+    """The elements of 16, 32 or 64 bits where `mask` is true, else 0, each read at once.
+
+    `sem` is "acquire" (the default) or "relaxed"; `scope` as for `atomic_add`.
+    """
+
+
+@builtin
+def atomic_store(
+    pointer: tensor,
+    val: Value,
+    mask: Value | None = None,
+    sem: str | None = None,
+    scope: str | None = None,
+) -> None:
+    """Write elements of 16, 32 or 64 bits where `mask` is true, each at once.
+
+    `sem` is "release" (the default) or "relaxed"; `scope` as for `atomic_add`.
+    """
 
 
 # Elementwise, with promotion and broadcasting.
@@ -382,11 +424,12 @@ def umulhi(x: Value, y: Value) -> tensor:
 
 
 @builtin
-def fdiv(x: Value, y: Value, ieee_rounding: bool = False) -> tensor:
+def fdiv(x: Value, y: Value, ieee_rounding: bool = False, approx: bool = False) -> tensor:
     """The quotient of floats, as x / y gives it: float16 and bfloat16 in float32, rounded once more.
 
     Of float32, it is correctly rounded on CPUs and within 2 units in the last place on GPUs;
-    `ieee_rounding` asks for correct rounding there too. Of float64, it always is correctly rounded.
+    `ieee_rounding` asks for correct rounding there too, `approx` permits what x / y is permitted
+    anyway. Of float64, it always is correctly rounded.
     """
 
 
@@ -429,6 +472,16 @@ def associative_scan(
 
 
 @builtin
+def map_elementwise(scalar_fn: Callable[..., Any], *args: Value, pack: int = 1) -> Any:
+    """`scalar_fn` on every element of tiles, broadcast together: one tile per value it returns.
+
+    Its branches and loops are each element's own. It takes `pack` consecutive elements (in
+    row-major order) of the first tile, then of the second one, ..., and returns as many of the
+    first result, then of the second one, ...; it reads and writes no memory.
+    """
+
+
+@builtin
 def dot(
     input: tensor,
     other: tensor,
@@ -438,10 +491,12 @@ def dot(
     max_num_imprecise_acc: int | None = None,
     out_dtype: dtype = float32,
 ) -> tensor:
-    """The matrix product [M, K] x [K, N] -> [M, N], plus `acc`; rank 3 is a batch of products.
+    """The matrix product [M, K] x [K, N] -> [M, N], plus `acc`; dimensions before these are batches.
 
-    Floats accumulate in float32 (float64 for float64), int8 in int32; operands may be different
-    8-bit floats. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
+    `out_dtype` chooses between float32 and float16 for float16 and 8-bit floats; for others it means
+    nothing. `max_num_imprecise_acc` is taken, and sums are exact to the accumulator. Floats
+    accumulate in float32 (float64 for float64), int8 in int32; operands may be different 8-bit
+    floats. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
     concerns float32 operands.
     """
 
@@ -498,8 +553,9 @@ def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None
     """Report a DeviceError where the condition is false and the mask true; only in debug builds."""
 
 __all__ = [
-    "PropagateNan", "add", "arange", "associative_scan", "assume", "atomic_add", "atomic_and",
-    "atomic_cas", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg", "atomic_xor",
+    "PropagateNan", "add", "aggregate_replace", "arange", "associative_scan", "assume",
+    "async_task", "async_tasks", "atomic_add", "atomic_and", "atomic_cas", "atomic_load",
+    "atomic_store", "map_elementwise", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg", "atomic_xor",
     "broadcast", "broadcast_to", "cast", "cat", "cdiv", "clamp", "condition", "debug_barrier",
     "device_assert", "device_print", "div_rn", "dot", "expand_dims", "fdiv", "full", "gather",
     "inline_asm_elementwise", "join", "load", "max_constancy", "max_contiguous", "maximum", "minimum", "mul", "multiple_of",

@@ -10,12 +10,7 @@ UNSUPPORTED: dict[str, str] = {
     "extern_elementwise": "Call the function of tw.libdevice that the symbol names, as "
     "tw.libdevice.acos for __nv_acosf: it has every device. Bitcode of other libraries is not "
     "linked; write its functions in the language.",
-    "map_elementwise": "Call the function on whole tiles, with tw.where instead of branches.",
-    "atomic_poll": "Loop over tw.atomic_cas(pointer, value, value) until it yields the value.",
-    "atomic_load": "Use tw.atomic_or(pointer, 0), or tw.load(pointer, volatile=True).",
-    "atomic_store": "Use tw.atomic_xchg(pointer, value).",
     "extract_slice": "Use tw.reshape and tw.split.",
-    "target_info": _TARGET,
     # Parts of the language for one kind of device.
     "extra.hip": _TARGET,
     "extra.intel": _TARGET,

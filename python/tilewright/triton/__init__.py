@@ -18,6 +18,7 @@ from tilewright import jit as jit
 from tilewright import knobs as _settings
 from tilewright import next_power_of_2 as next_power_of_2
 from tilewright import reinterpret as reinterpret
+from tilewright.language import aggregate as aggregate
 from tilewright.language import constexpr_function as constexpr_function
 
 from . import backends as backends

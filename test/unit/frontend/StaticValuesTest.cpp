@@ -1,5 +1,6 @@
 // Compile-time values behave as Python's: each case was written down with what Python answers.
 #include "frontend/StaticValues.h"
+#include "frontend/Parts.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

@@ -9,8 +9,10 @@ from . import core as core
 from . import extra as extra
 from . import random as random
 from . import standard as standard
+from . import target_info as target_info
 from .core import CONSTEXPR_0 as CONSTEXPR_0
 from .limits import TRITON_MAX_TENSOR_NUMEL as TRITON_MAX_TENSOR_NUMEL
+from .standard import _log2 as _log2
 
 _OURS = ("annotations", "names_of")
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from tilewright import language
 from tilewright.language import *  # noqa: F403 (the same names)
+from tilewright.language import aggregate as _aggregate
 from tilewright.language import constexpr
 
 from ..absent import names_of
@@ -13,3 +15,6 @@ CONSTEXPR_0 = constexpr(0)
 
 __path__: list[str] = []
 __getattr__ = names_of(__name__)
+
+__all__ = ["_aggregate"]
+__all__ += language.__all__

@@ -1,19 +1,19 @@
-"""The names of `triton.language.extra.cuda`. Only its math library runs on every target."""
+"""The names of `triton.language.extra.cuda`.
+
+`globaltimer` works on every device, `smid` on GPUs; launches never overlap, so that `gdc_wait` and
+`gdc_launch_dependents` have nothing to do.
+"""
 
 from __future__ import annotations
 
-from tilewright.language.marks import unsupported
+from tilewright.language.machine import gdc_launch_dependents as gdc_launch_dependents
+from tilewright.language.machine import gdc_wait as gdc_wait
+from tilewright.language.machine import globaltimer as globaltimer
+from tilewright.language.machine import num_threads as num_threads
+from tilewright.language.machine import num_warps as num_warps
+from tilewright.language.machine import smid as smid
 
 from ....absent import names_of
 from . import libdevice as libdevice
-
-_HINT = "It belongs to one kind of GPU. Leave it out or choose by a constexpr parameter."
-
-gdc_wait = unsupported("gdc_wait", _HINT)
-gdc_launch_dependents = unsupported("gdc_launch_dependents", _HINT)
-globaltimer = unsupported("globaltimer", _HINT)
-num_threads = unsupported("num_threads", _HINT)
-num_warps = unsupported("num_warps", _HINT)
-smid = unsupported("smid", _HINT)
 
 __getattr__ = names_of(__name__)

@@ -1,0 +1,147 @@
+"""What a kernel may ask of the machine that it is compiled for, and of the one that runs it."""
+
+# pyright: reportReturnType=false
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from .dtypes import int32, tensor
+from .marks import LibraryFunction, builtin, constexpr_function, library_function
+from .static import constexpr
+from .tile import static_assert
+
+
+class GPUTarget(NamedTuple):
+    """What a kernel is compiled for: ("cuda", 80, 32), or ("cpu", "x86-64-v3", 1)."""
+
+    backend: str
+    arch: Any
+    warp_size: int
+
+
+@builtin
+def compiled_for() -> str:
+    """The name of the target, "nvidia:sm_80" or "cpu"."""
+
+
+@builtin
+def machine_clock() -> tensor:
+    """Nanoseconds of a clock that never goes back within a program, an int64."""
+
+
+@builtin
+def machine_processor() -> tensor:
+    """The number of the processor that runs the program, an int64; 0 on CPUs."""
+
+
+@builtin
+def compiled_num_warps() -> int:
+    """The launch option `num_warps`."""
+
+
+@constexpr_function
+def _target_named(name: str) -> GPUTarget:
+    family, _, arch = name.partition(":")
+    if family in ("nvidia", "sim", "cuda") and arch.startswith("sm_"):
+        digits = "".join(c for c in arch.removeprefix("sm_") if c.isdigit())
+        return GPUTarget("cuda", int(digits), 32)
+    return GPUTarget("cpu", arch or family, 1)
+
+
+@constexpr_function
+def _capability_of(name: str) -> int:
+    target = _target_named(name)
+    return target.arch if target.backend == "cuda" else -1
+
+
+class _OnHostToo(LibraryFunction):
+    """A library function that the host may call, too: it asks for the current device."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:  # pyright: ignore
+        from ..devices import current_device
+
+        return _HOST_MEANINGS[self.fn.__name__](current_device(), *args, **kwargs)
+
+
+def _on_host_too(function: Any) -> Any:
+    return _OnHostToo(function)
+
+
+@_on_host_too
+def current_target():
+    """The target that the kernel is compiled for, with `backend`, `arch` and `warp_size`."""
+    name: constexpr = compiled_for()
+    return _target_named(name)
+
+
+@_on_host_too
+def is_cuda():
+    """Whether the kernel is compiled for an NVIDIA GPU, or for a simulator of one."""
+    name: constexpr = compiled_for()
+    return _capability_of(name) >= 0
+
+
+@_on_host_too
+def is_hip():
+    """False: no target of this build is an AMD GPU."""
+    return False
+
+
+@_on_host_too
+def cuda_capability_geq(major: constexpr, minor: constexpr = 0):
+    """Whether the kernel is compiled for an NVIDIA GPU of at least this compute capability."""
+    name: constexpr = compiled_for()
+    return _capability_of(name) >= major * 10 + minor
+
+
+def _on_nothing(device: str, *args: Any, **kwargs: Any) -> bool:
+    del device, args, kwargs
+    return False
+
+
+_HOST_MEANINGS: dict[str, Any] = {
+    "current_target": _target_named,
+    "is_cuda": lambda device: _capability_of(device) >= 0,
+    "is_hip": _on_nothing,
+    "cuda_capability_geq": lambda device, major, minor=0: (
+        _capability_of(device) >= major * 10 + minor
+    ),
+}
+
+
+@library_function
+def num_warps():
+    """The launch option `num_warps`, a compile-time value."""
+    return compiled_num_warps()
+
+
+@library_function
+def num_threads():
+    """The threads of a program, a compile-time value: 32 for each warp."""
+    return compiled_num_warps() * 32
+
+
+@library_function
+def globaltimer() -> tensor:
+    """Nanoseconds of the machine's clock, an int64."""
+    return machine_clock()
+
+
+@library_function
+def smid() -> tensor:
+    """The number of the multiprocessor that runs the program, an int32."""
+    name: constexpr = compiled_for()
+    static_assert(_capability_of(name) >= 0,
+                  "smid: only GPUs number the processors that run programs")  # fmt: skip
+    return machine_processor().to(int32)
+
+
+@library_function
+def gdc_wait() -> None:
+    """Wait for the launches before this one. They have ended on every device of this build."""
+
+
+@library_function
+def gdc_launch_dependents() -> None:
+    """Permit the next launch to begin. It begins when this one has ended."""
+

@@ -1,0 +1,5 @@
+"""The names of `triton.language.target_info`."""
+
+from __future__ import annotations
+
+from tilewright.language.target_info import *  # noqa: F403 (the same names)

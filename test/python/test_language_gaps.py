@@ -1,0 +1,692 @@
+"""What kernels from elsewhere use of the language beside the common part: each a small program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+import tilewright.triton.language as tl
+from tilewright.errors import TilewrightError
+
+INTS = ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+
+
+def refusal(kernel: tw.JITFunction, *arguments: Any) -> TilewrightError:
+    with pytest.raises(TilewrightError) as caught:
+        kernel[(1,)](*arguments)
+    assert "^" in caught.value.rendered or "-->" in caught.value.rendered
+    return caught.value
+
+
+# Shifts.
+
+
+@tw.jit
+def shift_right(a, b, out, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.store(out + i, tw.load(a + i) >> tw.load(b + i))
+
+
+def promoted(left: str, right: str) -> str:
+    bits = [np.dtype(d).itemsize for d in (left, right)]
+    if bits[0] != bits[1]:
+        return left if bits[0] > bits[1] else right
+    return right if left.startswith("int") else left
+
+
+@pytest.mark.parametrize("left", INTS)
+def test_the_left_operand_decides_what_a_right_shift_moves_in(
+    left: str, device: str, rng: np.random.Generator
+) -> None:
+    for right in INTS:
+        kind = np.dtype(left)
+        info = np.iinfo(kind)
+        a = rng.integers(info.min, info.max, 64, dtype=kind, endpoint=True)
+        dtype = promoted(left, right)
+        width = np.dtype(dtype).itemsize * 8
+        b = rng.integers(0, width, 64).astype(right)
+        out = np.zeros(64, dtype)
+        shift_right[(1,)](a, b, out, N=64)
+        expected = [int(x) >> int(n) for x, n in zip(a, b)]
+        wrapped = np.array([x & (1 << width) - 1 for x in expected], f"uint{width}")
+        np.testing.assert_array_equal(out.view(f"uint{width}"), wrapped, f"{left} >> {right}")
+
+
+@tw.jit
+def shift_by_numbers(a, out, N: tw.constexpr):
+    i = tw.arange(0, N)
+    x = tw.load(a + i)
+    tw.store(out + i, x >> 40)
+    tw.store(out + N + i, x >> tw.full((N,), 200, tw.uint8))
+    tw.store(out + 2 * N + i, (200 >> (x & 3).to(tw.uint8)).to(tw.int32))
+
+
+def test_counts_beyond_the_width_leave_the_sign(device: str) -> None:
+    a, out = np.arange(-8, 8, dtype=np.int32), np.zeros(48, np.int32)
+    shift_by_numbers[(1,)](a, out, N=16)
+    sign = np.where(a < 0, -1, 0)
+    np.testing.assert_array_equal(out, np.concatenate([sign, sign, 200 >> (a & 3)]))
+
+
+# Pointers to constant memory.
+
+
+@tw.jit
+def through_const(p: tw.const, out):
+    tw.store(out, tw.load(p))
+
+
+@tw.jit
+def store_to_const(p: tw.const, out):
+    tw.store(p, 1.0)
+
+
+@tw.jit
+def store_to_const_sum(p: tw.const, out):
+    tw.store((1 + p) + tw.arange(0, 4), 1.0)
+
+
+@tw.jit
+def store_to_const_view(p: tw.const, out):
+    tw.store(p.to(tw.pointer_type(tw.int32)), 1)
+
+
+@tw.jit
+def atomic_on_const(p: tw.const, out):
+    tw.atomic_add(p, 1.0)
+
+
+@tw.jit
+def cas_on_const(p: tw.const, out):
+    tw.atomic_cas(p, 1.0, 1.0)
+
+
+@tw.jit
+def writes(p):
+    tw.store(p, 1.0)
+
+
+@tw.jit
+def writes_const(p: tw.const):
+    tw.store(p, 1.0)
+
+
+@tw.jit
+def call_with_const(p: tw.const, out):
+    writes(p)
+
+
+@tw.jit
+def call_that_promises(p, out):
+    writes_const(p)
+
+
+@tw.jit
+def loop_with_const(p: tw.const, out):
+    for _ in range(4):
+        tw.store(p, 1.0)
+        p += 1
+
+
+@tw.jit
+def block_of_const(p: tw.const, out):
+    block = tw.make_block_ptr(p, (8,), (1,), (0,), (8,), (0,))
+    tw.store(block, tw.load(block))
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [block_of_const, store_to_const, store_to_const_sum, store_to_const_view, atomic_on_const, cas_on_const,
+     call_with_const, call_that_promises, loop_with_const],
+)  # fmt: skip
+def test_nothing_is_written_through_a_const_pointer(kernel: tw.JITFunction, compiler: None) -> None:
+    p, out = np.full(8, 3.0, np.float32), np.zeros(1, np.float32)
+    assert refusal(kernel, p, out).code == "TW0225"
+    through_const[(1,)](p, out)
+    assert out[0] == 3.0 and (p == 3.0).all()
+
+
+def test_a_signature_may_say_that_a_pointer_is_const(compiler: None) -> None:
+    with pytest.raises(TilewrightError) as caught:
+        writes.compile({"p": "*kfp32"})
+    assert caught.value.code == "TW0225"
+    writes.compile({"p": "*fp32"})
+
+
+# Casts.
+
+
+@tw.jit
+def rounded_casts(a, out, N: tw.constexpr):
+    i = tw.arange(0, N)
+    x = tw.load(a + i)
+    y = x.to(tw.float32, fp_downcast_rounding="rtne")
+    y += x.to(tw.float16).to(tw.float32, fp_downcast_rounding="rtz")
+    y += i.to(tw.float32, fp_downcast_rounding="rtne")
+    tw.store(out + i, y)
+
+
+def test_a_rounding_where_nothing_narrows_is_taken(device: str) -> None:
+    a, out = np.arange(16, dtype=np.float32) / 4, np.zeros(16, np.float32)
+    rounded_casts[(1,)](a, out, N=16)
+    np.testing.assert_array_equal(out, a * 2 + np.arange(16))
+
+
+@tw.jit
+def unknown_rounding(a):
+    tw.load(a).to(tw.float32, fp_downcast_rounding="nearest")
+
+
+@tw.jit
+def rounding_to_integer(a):
+    tw.load(a).to(tw.int32, fp_downcast_rounding="rtne")
+
+
+@tw.jit
+def rounding_between_halves(a):
+    tw.load(a).to(tw.float16).to(tw.bfloat16, fp_downcast_rounding="rtz")
+
+
+def test_a_rounding_that_cannot_be_kept_is_refused(compiler: None) -> None:
+    a = np.zeros(1, np.float32)
+    assert refusal(unknown_rounding, a).code == "TW0120"
+    assert refusal(rounding_to_integer, a).code == "TW0206"
+    assert refusal(rounding_between_halves, a).code == "TW0206"
+
+
+# Matrix products.
+
+
+@tw.jit
+def product(a, b, c, B: tw.constexpr, M: tw.constexpr, N: tw.constexpr, K: tw.constexpr,
+            OUT: tw.constexpr, RANK: tw.constexpr):  # fmt: skip
+    i = tw.arange(0, B * M * K)
+    j = tw.arange(0, B * K * N)
+    x = tw.reshape(tw.load(a + i), (B, M, K))
+    y = tw.reshape(tw.load(b + j), (B, K, N))
+    if RANK == 2:
+        x, y = tw.reshape(x, (M, K)), tw.reshape(y, (K, N))
+    if RANK == 4:
+        x, y = tw.reshape(x, (2, B // 2, M, K)), tw.reshape(y, (2, B // 2, K, N))
+    z = tw.dot(x, y, out_dtype=OUT, max_num_imprecise_acc=0)
+    tw.static_assert(len(z.shape) == RANK)
+    tw.store(c + tw.arange(0, B * M * N), tw.reshape(z, (B * M * N,)))
+
+
+DOTS = [
+    ("float64", tw.float32, "float64"), ("int8", tw.int8, "int32"), ("uint8", tw.float32, "int32"),
+    ("float32", tw.float16, "float32"), ("float16", tw.float16, "float16"),
+    ("float16", tw.float32, "float32"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("dtype", "out", "result"), DOTS)
+def test_out_dtype_of_products(
+    dtype: str, out: Any, result: str, device: str, rng: np.random.Generator
+) -> None:
+    for rank, batch, k in ((2, 1, 16), (3, 2, 1), (3, 2, 4), (4, 4, 16)):
+        low = 0 if dtype == "uint8" else -5
+        a = rng.integers(low, 5, (batch, 16, k)).astype(dtype)
+        b = rng.integers(low, 5, (batch, k, 16)).astype(dtype)
+        c = np.full((batch, 16, 16), 99, result)
+        product[(1,)](a, b, c, batch, 16, 16, k, out, rank)
+        exact = a.astype(np.float64) @ b.astype(np.float64)
+        np.testing.assert_array_equal(c.astype(np.float64), exact, f"rank {rank}, K = {k}")
+
+
+@tw.jit
+def product_in_bfloat16(a):
+    x = tw.zeros((16, 16), tw.float32)
+    tw.dot(x, x, out_dtype=tw.bfloat16)
+
+
+def test_a_bfloat16_accumulator_is_refused(compiler: None) -> None:
+    assert refusal(product_in_bfloat16, np.zeros(1)).code == "TW0218"
+
+
+# Atomics on bits.
+
+
+@tw.jit
+def swap_if(memory, old, expected, desired, N: tw.constexpr):
+    i = tw.arange(0, N)
+    before = tw.atomic_cas(memory + i, tw.load(expected + i), tw.load(desired + i))
+    tw.store(old + i, before)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int16", "uint16", "int64"])
+def test_compare_and_swap_compares_bits(
+    dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    bits = f"uint{np.dtype(dtype).itemsize * 8}"
+    start = rng.integers(-3, 3, 32).astype(dtype)
+    expected, desired = rng.integers(-3, 3, 32).astype(dtype), rng.integers(5, 9, 32).astype(dtype)
+    if dtype.startswith("float"):
+        start[:3], expected[:3] = [0.0, -0.0, np.nan], [-0.0, -0.0, np.nan]
+    memory, old = start.copy(), np.zeros(32, dtype)
+    swap_if[(1,)](memory, old, expected, desired, N=32)
+    hits = start.view(bits) == expected.view(bits)
+    np.testing.assert_array_equal(old.view(bits), start.view(bits))
+    np.testing.assert_array_equal(memory.view(bits), np.where(hits, desired, start).view(bits))
+
+
+@tw.jit
+def publish(data, flag, out, N: tw.constexpr):
+    i = tw.arange(0, N)
+    if tw.program_id(0) == 0:
+        tw.store(data + i, i + 7)
+        tw.debug_barrier()
+        tw.atomic_store(flag, 1)
+    else:
+        seen = tw.atomic_poll(flag, 1)
+        tw.store(out + i, tw.load(data + i) + seen)
+
+
+def test_a_program_waits_for_the_flag_of_another(device: str) -> None:
+    data, out, flag = np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(1, np.int32)
+    publish[(2,)](data, flag, out, N=64)
+    np.testing.assert_array_equal(out, np.arange(64) + 8)
+
+
+@tw.jit
+def load_and_store(memory, other, out, n, N: tw.constexpr):
+    i = tw.arange(0, N)
+    value = tw.atomic_load(memory + i, mask=i < n, sem="relaxed", scope="sys")
+    tw.store(out + i, value)
+    tw.atomic_store(other + i, value, mask=i < n, sem="relaxed")
+
+
+@pytest.mark.parametrize("dtype", ["int16", "float16", "uint32", "float32", "int64", "float64"])
+def test_atomic_loads_and_stores(dtype: str, device: str, rng: np.random.Generator) -> None:
+    memory = rng.integers(1, 99, 32).astype(dtype)
+    memory.flags.writeable = False  # a load is no write
+    other, out = np.full(32, 100, dtype), np.full(32, 100, dtype)
+    load_and_store[(1,)](memory, other, out, 20, N=32)
+    inside = np.arange(32) < 20
+    np.testing.assert_array_equal(out, np.where(inside, memory, 0))
+    np.testing.assert_array_equal(other, np.where(inside, memory, 100))
+
+
+@tw.jit
+def poll_in_vain(flags, out, timeout, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.store(out, tw.atomic_poll(flags, 1, timeout_ns=0))
+    tw.store(out + 1, tw.atomic_poll(flags + i, i, timeout_ns=timeout, sem="relaxed"))
+    tw.store(out + 2, tw.atomic_poll(flags + i, i + 1, timeout_ns=timeout))
+
+
+def test_a_poll_ends_by_its_timeout(device: str) -> None:
+    flags, out = np.arange(32, dtype=np.int64), np.full(3, 9, np.int32)
+    poll_in_vain[(1,)](flags, out, 1000, N=32)
+    assert out.tolist() == [0, 1, 0]
+
+
+@tw.jit
+def release_load(p):
+    tw.atomic_load(p, sem="release")
+
+
+@tw.jit
+def acquire_store(p):
+    tw.atomic_store(p, 1, sem="acq_rel")
+
+
+def test_orders_without_a_meaning_are_refused(compiler: None) -> None:
+    p = np.zeros(1, np.int32)
+    assert refusal(release_load, p).code == "TW0120"
+    assert refusal(acquire_store, p).code == "TW0120"
+
+
+# Orders and shapes.
+
+
+@tw.jit
+def order(a, out, N: tw.constexpr, K: tw.constexpr, DOWN: tw.constexpr):
+    i, j = tw.arange(0, 4)[:, None], tw.arange(0, N)[None, :]
+    x = tw.load(a + i * N + j)
+    k = tw.arange(0, K)[None, :]
+    tw.store(out + i * (N + K) + k, tw.topk(x, K, descending=DOWN))
+    tw.store(out + i * (N + K) + K + j, tw.flip(x))
+
+
+@pytest.mark.parametrize("down", [True, False])
+def test_topk_of_the_smallest_and_flip_of_the_last_dimension(
+    down: bool, device: str, rng: np.random.Generator
+) -> None:
+    a = rng.permutation(64).reshape(4, 16).astype(np.float32)
+    out = np.full((4, 20), np.nan, np.float32)
+    order[(1,)](a, out, N=16, K=4, DOWN=down)
+    ordered = np.sort(a, axis=1)
+    expected = ordered[:, ::-1][:, :4] if down else ordered[:, :4]
+    np.testing.assert_array_equal(out, np.concatenate([expected, a[:, ::-1]], axis=1))
+
+
+@tw.jit
+def subscripts_of_tiles(a, out):
+    i = tw.arange(0, 8)[:, None] * 16 + tw.arange(0, 16)[None, :]
+    x = tw.load(a + i)
+    tw.store(out + tw.arange(0, 16), x[3])
+    tw.store(out + 16 + tw.arange(0, 8), x[:, -1])
+    tw.store(out + 24, x[2, 5])
+    tw.store(out + 32 + tw.arange(0, 2)[:, None] * 8 + tw.arange(0, 8)[None, :], x[4:6, 8:])
+    tw.store(out + 48 + tw.arange(0, 4), x[1, ::-4])
+    tw.static_assert(x[None, 0, ..., None].shape == (1, 16, 1))
+    tw.static_assert(tw.load(a)[None, None, :].shape == (1, 1))
+
+
+def test_indices_and_slices_of_tiles(device: str, rng: np.random.Generator) -> None:
+    a, out = rng.standard_normal((8, 16)).astype(np.float32), np.zeros(52, np.float32)
+    subscripts_of_tiles[(1,)](a, out)
+    expected = [*a[3], *a[:, -1], a[2, 5], *[0] * 7, *a[4:6, 8:].ravel(), *a[1, ::-4]]
+    np.testing.assert_array_equal(out, expected)
+
+
+@tw.jit
+def index_too_large(a):
+    tw.arange(0, 8)[8]
+
+
+@tw.jit
+def index_at_run_time(a):
+    tw.arange(0, 8)[tw.program_id(0)]
+
+
+@tw.jit
+def empty_slice(a):
+    tw.arange(0, 8)[4:4]
+
+
+@tw.jit
+def too_many_indices(a):
+    tw.arange(0, 8)[:, 0]
+
+
+@pytest.mark.parametrize(
+    "kernel", [index_too_large, index_at_run_time, empty_slice, too_many_indices]
+)
+def test_subscripts_that_do_not_fit(kernel: tw.JITFunction, compiler: None) -> None:
+    assert refusal(kernel, np.zeros(1)).code == "TW0117"
+
+
+@tw.jit
+def condition_of_one(a, out):
+    x = tw.load(a + tw.arange(0, 1))
+    if x[:, None] > 2:
+        tw.store(out, 1)
+    count = tw.zeros((1, 1), tw.int32)
+    while count < 3:
+        count += 1
+    tw.store(out + 1, count.item())
+
+
+def test_a_tile_of_one_element_is_a_condition(device: str) -> None:
+    for value, expected in ((3, [1, 3]), (2, [0, 3])):
+        out = np.zeros(2, np.int32)
+        condition_of_one[(1,)](np.array([value], np.int32), out)
+        assert out.tolist() == expected
+
+
+@tw.jit
+def permuted(a, out, A: tw.constexpr, B: tw.constexpr, C: tw.constexpr, D: tw.constexpr):
+    x = tw.reshape(tw.load(a + tw.arange(0, A * B * C * D)), (A, B, C, D))
+    y = tw.permute(x, 2, 0, 3, 1)
+    z = tw.cat(x, x + 1, dim=2)
+    tw.static_assert(tw.trans(x).shape == (A, B, D, C) and z.shape == (A, B, 2 * C, D))
+    n = tw.arange(0, A * B * C * D)
+    tw.store(out + n, y.reshape(A * B * C * D))
+    m = tw.arange(0, 2 * A * B * C * D)
+    tw.store(out + A * B * C * D + m, z.reshape(2 * A * B * C * D))
+
+
+def test_tiles_of_four_dimensions(device: str, rng: np.random.Generator) -> None:
+    a, out = rng.permutation(64).astype(np.int32), np.zeros(192, np.int32)
+    permuted[(1,)](a, out, 2, 4, 2, 4)
+    x = a.reshape(2, 4, 2, 4)
+    both = np.concatenate([x, x + 1], axis=2)
+    np.testing.assert_array_equal(out, [*x.transpose(2, 0, 3, 1).ravel(), *both.ravel()])
+
+
+# Recursion.
+
+
+@tw.jit
+def tree_sum(x):
+    if x.shape[0] == 1:
+        return x
+    halves = tw.reshape(x, (x.shape[0] // 2, 2))
+    left, right = tw.split(halves)
+    return tree_sum(left) + tree_sum(right)
+
+
+@tw.jit
+def power(x, n: tw.constexpr):
+    if n == 0:
+        return x * 0 + 1
+    return x * power(x, n - 1)
+
+
+@tw.jit
+def recursive(a, out, N: tw.constexpr):
+    x = tw.load(a + tw.arange(0, N))
+    tw.store(out + tw.arange(0, 1), tree_sum(x))
+    tw.store(out + 1, power(tw.load(a), 5))
+
+
+def test_recursion_ends_by_a_shape_or_a_constant(device: str, rng: np.random.Generator) -> None:
+    a, out = rng.integers(-4, 4, 8).astype(np.float32), np.zeros(2, np.float32)
+    recursive[(1,)](a, out, N=8)
+    np.testing.assert_array_equal(out, [a.sum(), a[0] ** 5])
+
+
+@tw.jit
+def countdown(n):
+    if n > 0:
+        return countdown(n - 1)
+    return n
+
+
+@tw.jit
+def endless(out):
+    tw.store(out, countdown(tw.program_id(0)))
+
+
+def test_recursion_without_end_is_refused(compiler: None) -> None:
+    error = refusal(endless, np.zeros(1, np.int32))
+    assert error.code == "TW0110" and "countdown -> countdown" in str(error)
+
+
+# Functions of elements.
+
+
+@tw.jit
+def collatz(n, limit):
+    steps = 0
+    while n != 1 and steps < limit:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    return steps
+
+
+@tw.jit
+def divide_pairs(a0, a1, b0, b1):
+    return a0 // b0, a1 // b1, (a0 % b0).to(tw.float32), (a1 % b1).to(tw.float32)
+
+
+@tw.jit
+def mapped(a, b, steps, quotient, rest, limit, N: tw.constexpr):
+    i = tw.arange(0, N)
+    x, y = tw.load(a + i), tw.load(b + i)
+    tw.store(steps + i, tw.map_elementwise(collatz, x, limit))
+    q, r = tw.map_elementwise(divide_pairs, x, y, pack=2)
+    tw.store(quotient + i, q)
+    tw.store(rest + i, r)
+
+
+def test_functions_with_control_flow_of_every_element(
+    device: str, rng: np.random.Generator
+) -> None:
+    a, b = rng.integers(1, 99, (2, 64)).astype(np.int32)
+    steps, quotient, rest = np.zeros(64, np.int32), np.zeros(64, np.int32), np.zeros(64, np.float32)
+    mapped[(1,)](a, b, steps, quotient, rest, 50, N=64)
+
+    def count(n: int) -> int:
+        k = 0
+        while n != 1 and k < 50:
+            n, k = (n // 2 if n % 2 == 0 else 3 * n + 1), k + 1
+        return k
+
+    np.testing.assert_array_equal(steps, [count(int(n)) for n in a])
+    np.testing.assert_array_equal(quotient, a // b)
+    np.testing.assert_array_equal(rest, (a % b).astype(np.float32))
+
+
+@tw.jit
+def loads(p):
+    return tw.load(p)
+
+
+@tw.jit
+def mapped_load(p):
+    tw.map_elementwise(loads, p + tw.arange(0, 8))
+
+
+@tw.jit
+def mapped_packs_of_three(p):
+    tw.map_elementwise(divide_pairs, tw.arange(0, 8), pack=3)
+
+
+def test_map_elementwise_refuses_memory_and_odd_packs(compiler: None) -> None:
+    assert refusal(mapped_load, np.zeros(8)).code == "TW0125"
+    assert refusal(mapped_packs_of_three, np.zeros(8)).code == "TW0208"
+
+
+@tw.jit
+def small_things(a, u, out, wide, N: tw.constexpr):
+    i = tw.arange(0, N)
+    x = tw.load(a + i)
+    y = tw.clamp(x, -2, 3)
+    y += (0 <= x < 3) & (x != 1)
+    tw.store(out + i, y + tw.fdiv(x.to(tw.float32), 2.0, approx=True).to(tw.int32))
+    big = tw.load(u + i)
+    tw.store(wide + i, tw.where(big > 9223372036854775808, big // 3 + (big >> 63), big % 7))
+    tw.static_assert(tl.standard._log2(N) == 4 and tl._log2(N) == 4)
+    small = (x.to(tw.float32) * -0.5).to(tw.float8e5)
+    tw.store(out + N + i, tw.abs(small).to(tw.int32))
+
+
+def test_clamp_of_integers_chained_comparisons_and_unsigned_64_bits(
+    device: str, rng: np.random.Generator
+) -> None:
+    a = np.arange(-8, 8, dtype=np.int32)
+    u = rng.integers(0, 2**64, 16, dtype=np.uint64)
+    out, wide = np.zeros(32, np.int32), np.zeros(16, np.uint64)
+    small_things[(1,)](a, u, out, wide, N=16)
+    expected = np.clip(a, -2, 3) + ((a >= 0) & (a < 3) & (a != 1)) + np.trunc(a / 2).astype(int)
+    np.testing.assert_array_equal(out[:16], expected)
+    np.testing.assert_array_equal(out[16:], np.abs(a) // 2)
+    large = u > np.uint64(2**63)
+    np.testing.assert_array_equal(wide, np.where(large, u // 3 + (u >> 63), u % 7))
+
+
+# Scopes, and the machine.
+
+
+@tw.jit
+def scoped(out):
+    total = 0
+    with tl.async_tasks():
+        with tl.async_task("default", num_warps=4):
+            total += 1
+        with tl.async_task([0, 1]):
+            total += 2
+    tw.store(out, total)
+
+
+@tw.jit
+def opens_a_file(out):
+    with open("x"):
+        tw.store(out, 1)
+
+
+def test_scopes_of_schedulers_change_no_result(device: str) -> None:
+    out = np.zeros(1, np.int32)
+    scoped[(1,)](out)
+    assert out[0] == 3
+    assert refusal(opens_a_file, out).code == "TW0136"
+
+
+@tw.jit
+def machine(out, clocks):
+    tl.extra.cuda.gdc_wait()
+    if tl.target_info.is_cuda():
+        tw.store(out, tl.extra.cuda.smid() + 1)
+    else:
+        tw.store(out, -1)
+    tw.store(out + 1, tl.extra.cuda.num_threads())
+    tw.store(out + 2, tl.extra.cuda.num_warps())
+    tw.store(out + 3, tl.target_info.cuda_capability_geq(8) + 2 * tl.target_info.is_hip())
+    tw.store(clocks, tl.extra.cuda.globaltimer())
+    tl.extra.cuda.gdc_launch_dependents()
+    tw.store(clocks + 1, tl.extra.cuda.globaltimer())
+    target: tw.constexpr = tl.target_info.current_target()
+    tw.static_assert(target.backend == ("cuda" if tl.target_info.is_cuda() else "cpu"))
+
+
+def test_questions_about_the_machine(device: str) -> None:
+    out, clocks = np.full(4, -9, np.int32), np.zeros(2, np.int64)
+    machine[(1,)](out, clocks, num_warps=8)
+    is_gpu = device.startswith(("sim:", "cuda:"))
+    assert (out[0] >= 1) if is_gpu else out[0] == -1
+    assert out[1:].tolist() == [256, 8, int(is_gpu)]
+    assert clocks[1] >= clocks[0]
+
+
+@tw.jit
+def number_of_processor(out):
+    tw.store(out, tl.extra.cuda.smid())
+
+
+def test_smid_is_refused_in_words_where_there_are_no_multiprocessors(compiler: None) -> None:
+    assert refusal(number_of_processor, np.zeros(1, np.int32)).code == "TW0113"
+
+
+# Gathers out of range.
+
+
+@tw.jit
+def gathered(a, index, out, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.store(out + i, tw.gather(tw.load(a + i), tw.load(index + i), 0))
+
+
+@pytest.mark.parametrize("wrong", [64, -1, 1 << 30])
+def test_a_gather_out_of_range_is_reported_or_stays_inside(wrong: int, device: str) -> None:
+    a, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    index = np.arange(64)[::-1].astype(np.int32)
+    gathered[(1,)](a, index, out, N=64)
+    np.testing.assert_array_equal(out, a[::-1])
+    index[5] = wrong
+    if device.startswith("cuda:"):
+        return  # the fault would end the GPU's context
+    if device.startswith("cpu"):
+        gathered[(1,)](a, index, out, N=64)
+        expected = a[::-1].copy()
+        expected[5] = 63
+        np.testing.assert_array_equal(out, expected)
+        return
+    with pytest.raises(tw.DeviceError) as caught:
+        gathered[(1,)](a, index, out, N=64)
+    assert "test_language_gaps.py" in caught.value.rendered
+
+
+def test_unsigned_narrow_indices_of_gathers(device: str) -> None:
+    a, out = np.arange(256, dtype=np.float32), np.zeros(256, np.float32)
+    index = np.arange(256)[::-1].astype(np.uint8)
+    gathered[(1,)](a, index, out, N=256)
+    np.testing.assert_array_equal(out, a[::-1])
