@@ -166,7 +166,8 @@ TEST_F(TileBuilderTest, UnaryOperators) {
 
 TEST_F(TileBuilderTest, LogicIsOnTruthValues) {
   EXPECT_EQ(result(tiles.logicalAnd(value("i32", {8}), value("fp32"))), "arith.andi int1[8]");
-  EXPECT_EQ(result(tiles.logicalOr(value("i1"), value("*fp32"))), "arith.ori int1");
+  EXPECT_EQ(result(tiles.logicalOr(value("i1"), value("fp32"))), "arith.ori int1");
+  EXPECT_EQ(result(tiles.logicalOr(value("i1"), value("*fp32"))), "TW0222");
   EXPECT_EQ(result(tiles.truth(value("fp64", {8}))), "arith.cmpf int1[8]");
   EXPECT_EQ(result(tiles.truth(value("i1", {8}))), "argument int1[8]");
 }

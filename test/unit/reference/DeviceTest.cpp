@@ -12,7 +12,7 @@ using namespace tw;
 using namespace tw::test;
 
 namespace {
-// Operations of other dialects than `tile` that no kernel can contain, with the reason.
+// Operations that no kernel on this device can contain, with the reason.
 const std::map<std::string, std::string> kNeverInKernels = {
     {"arith.scaling_extf", "dot_scaled decomposes without it"},
     {"arith.scaling_truncf", "dot_scaled decomposes without it"},
@@ -23,6 +23,7 @@ const std::map<std::string, std::string> kNeverInKernels = {
     {"scf.parallel", "made by passes after Tile IR"},
     {"scf.reduce", "made by passes after Tile IR"},
     {"scf.reduce.return", "made by passes after Tile IR"},
+    {"tile.inline_asm", "refused: the reference device has no instructions"},
     {"ub.unreachable", "ends blocks of unstructured control flow"},
 };
 const char *const kNothing = "func.func @kernel(%x: i32) {\n  return\n}";
