@@ -136,6 +136,7 @@ static FailureOr<Value> readDescriptor(BuiltinCall &call, DescriptorType type, s
   if (extents->empty())
     return wrongCount(call, block, "block_shape", 0, 1);
   type.block = {base->dtype.pointee(), *extents};
+  type.isConst = base->dtype.isConst;
   return makeDescriptor(std::move(type), std::move(parts));
 }
 

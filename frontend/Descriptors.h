@@ -20,6 +20,10 @@ struct DescriptorContents {
 };
 Value makeDescriptor(DescriptorType type, std::vector<Value> parts);
 
+/// The value of a kernel's parameter with its tuples of these fields as tensor descriptors: a
+/// host's TensorDescriptor is passed as one.
+mlir::FailureOr<Value> withDescriptors(Emitter &emitter, const Value &argument);
+
 /// `desc.shape`, `pointer.dtype`, ...; nullopt for other names.
 std::optional<Value> descriptorAttribute(const Descriptor &descriptor, llvm::StringRef name);
 std::optional<Value> descriptorTypeAttribute(const DescriptorType &type, llvm::StringRef name);

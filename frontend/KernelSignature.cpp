@@ -1,5 +1,6 @@
 // The kernel's parameters: constants become names, the rest arguments of the func.func.
 #include "frontend/KernelSignature.h"
+#include "frontend/Descriptors.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -47,7 +48,7 @@ static FailureOr<Value> constexprOf(Emitter &emitter, const KernelArgument &argu
   if (json) {
     const llvm::json::Object *object = emitter.keep(std::move(*json)).getAsObject();
     if (std::optional<Value> value = object ? withArguments(*object, parts) : std::nullopt)
-      return *value;
+      return withDescriptors(emitter, *value);
   } else {
     llvm::consumeError(json.takeError());
   }

@@ -2,6 +2,7 @@
 // time, with Python's meaning of operators on the latter.
 #ifndef FRONTEND_STATICVALUES_H
 #define FRONTEND_STATICVALUES_H
+#include "frontend/ArrayTypes.h"
 #include "frontend/Ast.h"
 #include "frontend/TypedValue.h"
 #include "llvm/ADT/APSInt.h"
@@ -41,21 +42,6 @@ struct Aggregate {
   Tuple contents;
   const llvm::json::Object *type = nullptr;
 };
-/// The type of a tile, `x.type`; a scalar's type is its DType.
-struct TileType {
-  DType element;
-  std::vector<int64_t> shape;
-  bool operator==(const TileType &) const = default;
-};
-/// The type of a block pointer or tensor descriptor: all that is known of it at compile time.
-struct DescriptorType {
-  bool isBlockPointer = false;
-  TileType block;          // what one access reads or writes
-  bool nanOutside = false; // loads outside of the array yield NaN
-  bool operator==(const DescriptorType &) const = default;
-};
-struct DescriptorContents; // Descriptors.h
-using Descriptor = std::shared_ptr<const DescriptorContents>;
 /// A nested function or lambda with the names around it.
 struct Closure {
   const Node *node = nullptr;

@@ -190,6 +190,10 @@ def read_constant(value: Any) -> Reading:
     return constexpr_key(value), value
 
 
+# Objects that are passed as tuples of their parts.
+SPREADERS: dict[type, Callable[[Any], tuple[Any, ...]]] = {}
+
+
 class Parts:
     """A tuple as several arguments: its run-time parts, and a constant that says where they are."""
 
@@ -207,6 +211,8 @@ class Parts:
 
     def add(self, value: Any, path: str) -> tuple[Any, Any]:
         """The key of an item and what stands for it in the constant."""
+        if spread := SPREADERS.get(type(value)):
+            value = spread(value)
         if isinstance(value, (tuple, list)):
             return self._add_items(cast("Sequence[Any]", value), path)
         fact, bit = read_argument(value)

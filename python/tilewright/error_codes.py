@@ -424,6 +424,13 @@ PAGES: dict[str, Page] = {
         "Move a block pointer with p = tw.advance(p, (0, B)); access a descriptor with "
         "desc.load(offsets) and desc.store(offsets, value).",
     ),
+    "TW0236": Page(
+        "a tensor descriptor of the host is wrong",
+        "A TensorDescriptor has 1 to 5 dimensions, one extent, stride and block extent for each, all "
+        "extents at least 1, a last stride of 1, and the padding \"zero\" or, for floats, \"nan\".",
+        "TensorDescriptor(x.T, x.T.shape, x.T.stride(), [64, 64])",
+        "Describe the array as it lies in memory; kernels can transpose the blocks that they load.",
+    ),
     "TW0237": Page(
         "a format that dot_scaled does not know",
         "tw.dot_scaled multiplies elements of e2m1, e4m3, e5m2, bf16 and fp16.",

@@ -317,6 +317,22 @@ def kernel(x, y, n):
     assert ":5:" in caught.value.rendered and "hint: " in caught.value.rendered
 
 
+def test_nothing_is_stored_to_constant_memory(compiler: None) -> None:
+    @tw.jit
+    def kernel(x: tw.const, n, IS_ATOMIC: tw.constexpr):
+        p = tw.make_block_ptr(x, (n,), (1,), (0,), (8,), (0,))
+        value = tw.load(tw.advance(p, (4,)), boundary_check=(0,))
+        if IS_ATOMIC:
+            tw.make_tensor_descriptor(x, [n], [1], [8]).atomic_add([0], value)
+        else:
+            tw.store(p, value, boundary_check=(0,))
+
+    for is_atomic in (False, True):
+        with pytest.raises(TilewrightError) as caught:
+            kernel[(1,)](np.zeros(8, np.float32), 5, is_atomic)
+        assert caught.value.code == "TW0225"
+
+
 def test_block_pointers_of_two_kinds_do_not_join(compiler: None) -> None:
     @tw.jit
     def kernel(x, n):

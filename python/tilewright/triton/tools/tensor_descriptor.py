@@ -1,0 +1,5 @@
+"""`triton.tools.tensor_descriptor`: descriptors made on the host."""
+
+from __future__ import annotations
+
+from tilewright.tensor_descriptor import TensorDescriptor as TensorDescriptor
