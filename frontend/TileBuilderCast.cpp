@@ -30,7 +30,7 @@ TileBuilder::Value TileBuilder::cast(TypedValue operand, DType dtype, bool isBit
     return bitcast(operand, dtype);
   if (operand.dtype.isPointer || dtype.isPointer)
     return castPointer(operand, dtype);
-  if (rounding == "rtz")
+  if (rounding == "rtz" && isNarrowing)
     return truncateTowardsZero(operand, dtype);
   return convert(operand, dtype);
 }

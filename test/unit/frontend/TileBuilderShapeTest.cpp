@@ -180,7 +180,8 @@ TEST_F(TileBuilderTest, AtomicsExistForSomeTypes) {
 TEST_F(TileBuilderTest, AtomicCas) {
   EXPECT_EQ(result(tiles.atomicCas(value("*i32", {8}), literal(0), value("i64", {1}), {})),
             "tile.atomic_cas int32[8]");
-  EXPECT_EQ(result(tiles.atomicCas(value("*fp32"), literal(0), literal(1), {})), "TW0215");
+  EXPECT_EQ(result(tiles.atomicCas(value("*fp32"), literal(0), literal(1), {})),
+            "tile.atomic_cas float32");
   EXPECT_EQ(result(tiles.atomicCas(value("*i32"), literal(0), value("i32", {8}), {})), "TW0213");
 }
 

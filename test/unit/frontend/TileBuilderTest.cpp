@@ -283,7 +283,8 @@ TEST_F(TileBuilderTest, RoundingOnlyForNarrowingFloats) {
   };
   EXPECT_EQ(cast("fp32", "fp16", "rtne"), "arith.truncf float16");
   EXPECT_EQ(cast("fp32", "fp16", "rtz"), "arith.bitcast float16");
-  EXPECT_EQ(cast("fp32", "fp64", "rtz"), "TW0206");
+  EXPECT_EQ(cast("fp32", "fp64", "rtz"), "arith.extf float64");
+  EXPECT_EQ(cast("fp32", "fp32", "rtne"), "argument float32");
   EXPECT_EQ(cast("i32", "fp16", "rtz"), "TW0206");
   EXPECT_EQ(cast("fp32", "fp16", "up"), "TW0216");
 }
