@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -218,3 +221,48 @@ def test_the_host_makes_objects_too() -> None:
     assert Plain(1, 2).block == 16 and Plain(1, step=2, block=8).block == 8
     with pytest.raises(TypeError, match="step"):
         Plain(1)
+
+
+EXECUTED = """
+@tw.aggregate
+class Scaled:
+    value: tw.tensor
+    factor: tw.constexpr
+
+    def __init__(self, value, factor):
+        self.value = value
+        self.factor = factor
+
+    @staticmethod
+    @tw.jit
+    def create(value, factor: tw.constexpr):
+        return Scaled(value, factor)
+
+@tw.jit
+def kernel(out):
+    made = Scaled.create(tw.program_id(0) + 5, 3)
+    tw.store(out, made.value * made.factor)
+"""
+
+
+def test_a_class_from_exec_of_a_string_keeps_the_text_of_its_constructor(compiler: None):
+    namespace: dict[str, Any] = {"tw": tw, "__name__": "executed"}
+    exec(EXECUTED, namespace)
+    out = np.zeros(1, np.int32)
+    namespace["kernel"][(1,)](out)
+    assert out[0] == 15
+
+
+def test_a_constructor_whose_text_is_lost_is_refused_in_words(compiler: None):
+    namespace: dict[str, Any] = {"tw": tw, "__name__": "executed"}
+    code = compile(EXECUTED, "<a string that nobody holds>", "exec")
+    with pytest.raises(tw.CompileError, match="TW0412"):
+        exec_without_text(code, namespace)
+        namespace["kernel"][(1,)](np.zeros(1, np.int32))
+
+
+def exec_without_text(code: Any, namespace: dict[str, Any]) -> None:
+    """In a thread of its own, whose frames hold no text."""
+    worker = threading.Thread(target=exec, args=(code, namespace))
+    worker.start()
+    worker.join()

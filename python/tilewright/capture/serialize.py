@@ -227,7 +227,7 @@ class Capture:
         encoded |= {"fields": list(fields), "static": list(static)}
         initialize = aggregates.constructor_of(value)
         if initialize is not None:
-            encoded["init"] = self._own_function(initialize) or {"k": "none"}
+            encoded["init"] = self._own_function(initialize)
         members = aggregates.members_of(value)
         encoded["members"] = {
             name: {"kind": member.kind, "v": self._member(value, name, member)}
@@ -238,16 +238,20 @@ class Capture:
     def _member(self, owner: type, name: str, member: aggregates.Member) -> Json:
         value = member.value
         if isinstance(value, types.FunctionType) and not hasattr(value, marks.CONSTEXPR_FUNCTION):
-            return self._own_function(value) or values.encode_value(None, self)
+            return self._own_function(value)
         if member.kind == "value":
             fingerprint = None if _is_immutable(value) else _fingerprint(value) or _UNKNOWN
             self.dependencies.append(Dependency(owner, name, value, fingerprint))
         return values.encode_value(value, self)
 
-    def _own_function(self, function: types.FunctionType) -> Json | None:
-        """A plain function that is written in a class: part of the kernel wherever it is."""
+    def _own_function(self, function: types.FunctionType) -> Json:
+        """A plain function that is written in a class: part of the kernel wherever it is. Raises
+        SourceNotFound where its text is not known."""
+        record_of(function)
         self._inlined.add(function)
-        return self.function(function)
+        encoded = self.function(function)
+        assert encoded is not None  # it has a record
+        return encoded
 
     def find(self, encoded: Json) -> object:
         if encoded["k"] == "jit":

@@ -42,10 +42,22 @@ def aggregate(cls: T) -> T:
             f"@tw.aggregate: {cls.__name__} has no fields; annotate them in the class, as in "
             "`x: tw.tensor`"
         )
+    _keep_sources(cls)
     if constructor_of(cls) is None:
         cast(Any, cls).__init__ = _initializer(fields_of(cls))
     setattr(cls, AGGREGATE, True)
     return cls
+
+
+def _keep_sources(cls: type) -> None:
+    """As `@tw.jit` does for its function: the text of plain methods may be lost later."""
+    from ..capture import keep_imported_text
+    from ..capture.executed import keep_executed_source
+
+    for value in vars(cls).values():
+        if isinstance(value, types.FunctionType):
+            keep_executed_source(value)
+            keep_imported_text(value)
 
 
 def _initializer(fields: tuple[str, ...]) -> Callable[..., None]:
