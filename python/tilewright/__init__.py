@@ -35,7 +35,7 @@ from .jit import JITFunction as JITFunction
 from .jit import jit as jit
 from .language import *  # noqa: F403 (the language's names are the package's)
 from .sizes import next_power_of_2 as next_power_of_2
-from .tensor_descriptor import TensorDescriptor as TensorDescriptor
+from .host_descriptor import TensorDescriptor as TensorDescriptor
 
 if not TYPE_CHECKING:
     from .language.absent import names_of

@@ -113,7 +113,7 @@ for _name, _count in (("hypot rhypot", 2), ("norm3d rnorm3d", 3), ("norm4d rnorm
     _plain, _inverse = _name.split()
     _types = f"{'f' * _count}>f {'d' * _count}>d"
     add(_plain, _types, norm, 0.51, 1.1)
-    add(_inverse, _types, lambda *parts: 1 / norm(*parts), 1.6)
+    add(_inverse, _types, lambda *parts: 1 / norm(*parts), 2.0)
 
 
 # Exact: to nearest and in a direction.

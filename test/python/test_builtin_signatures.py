@@ -50,9 +50,10 @@ def formals_of(call: str) -> list[tuple[str, bool, bool]]:
 def formals_of_face(face: Any) -> list[tuple[str, bool, bool]]:
     function = face.__init__ if inspect.isclass(face) else face
     parameters = list(inspect.signature(function).parameters.values())
+    rest = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     return [
-        (p.name, p.default is p.empty and p.kind is not p.VAR_POSITIONAL,
-         p.kind is p.VAR_POSITIONAL)
+        (p.name, p.default is p.empty and p.kind not in rest,
+         p.kind in rest)
         for p in parameters if p.name != "self"
     ]  # fmt: skip
 

@@ -21,6 +21,9 @@ import os, signal, sys, threading, time
 import numpy as np
 import tilewright as tw
 
+# Whoever runs the tests in the background may have them ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 @tw.jit
 def wait(flag, out):
     count = 0

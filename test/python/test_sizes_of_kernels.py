@@ -57,6 +57,6 @@ def test_what_an_abandoned_attempt_at_a_loop_made_does_not_count(compiler: None)
         tw.store(out, acc)
 
     signature = {**ARRAYS, "n": "i32"}
-    kernel.compile(signature, {"N": 9_000}, device="reference")
+    kernel.compile(signature, {"N": 4_000}, device="reference")
     with pytest.raises(tw.CompileError, match="TW0121"):
         kernel.compile(signature, {"N": 19_000}, device="reference")

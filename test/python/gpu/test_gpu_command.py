@@ -74,7 +74,7 @@ def test_a_signature_by_name_may_hold_numbers(file: Path) -> None:
         ({"--constexpr": "BM=100,ACT=None"}, "128"),
         ({"--target": "nvidia:sm_81"}, "did you mean"),
         ({"--num-warps": "3"}, "num_warps=3"),
-        ({"--num-warps": "64"}, "num_warps=64"),
+        ({"--num-warps": "64"}, "64 warps"),
         ({"--num-stages": "-2"}, "num_stages=-2"),
         ({"--emit": "cubin", "--target": "cpu"}, "cpu has no stage cubin"),
         ({"-o": "/nonexistent/folder/out"}, "/nonexistent/folder/out"),

@@ -102,11 +102,18 @@ def test_an_empty_grid_does_nothing(grid: Any) -> None:
     assert np.isnan(y).all()
 
 
-@pytest.mark.parametrize("num_warps", [64, 3, 0, -1, 2.5, "4", None])
+@pytest.mark.parametrize("num_warps", [3, 0, -1, 2.5, "4", None])
 def test_impossible_numbers_of_warps(num_warps: Any) -> None:
     with pytest.raises(tw.LaunchError, match="num_warps") as caught:
         copy[(1,)](zeros(4), zeros(4), 4, BLOCK=4, num_warps=num_warps)
     assert caught.value.code == "TW0410"
+
+
+def test_more_warps_than_the_machine_has() -> None:
+    """A power of two, which only the machine can refuse; autotuners take it for out of resources."""
+    with pytest.raises(tw.TilewrightError, match="cannot have 64 warps") as caught:
+        copy[(1,)](zeros(4), zeros(4), 4, BLOCK=4, num_warps=64)
+    assert caught.value.code == "TW0313"
 
 
 @pytest.mark.parametrize(
