@@ -25,9 +25,9 @@ sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1] / "python")]
 import expressions  # noqa: E402, F401
 import harness  # noqa: E402
 import host  # noqa: E402
-import kernels  # noqa: E402, F401
 import marks  # noqa: E402
 import tiles  # noqa: E402, F401
+import whole_kernels  # noqa: E402, F401
 
 DEVICES = ("cpu", "reference", "sim:sm_80")
 EXPECTED = FOLDER / "expected.tsv"
