@@ -117,7 +117,7 @@ static void describeMachine(llvm::Module &module, const LlvmMachine &machine,
 
 /// Whether a function is so large that passes whose time is quadratic in its loops or memory
 /// accesses (IndVarSimplify and InstCombine of LLVM 22) would take most of the compilation: code of
-/// some hundred unrolled bodies. No kernel of the tutorials or tests comes near.
+/// some hundred unrolled bodies.
 static bool isLarge(const llvm::Module &module) {
   constexpr size_t kLargeInstructions = 20'000, kLargeBlocks = 600;
   size_t instructions = 0, blocks = 0;
