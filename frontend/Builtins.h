@@ -76,6 +76,9 @@ struct PrintForm {
 };
 /// Of the arguments "*values, sep, end, file, flush".
 mlir::FailureOr<PrintForm> printFormOf(Emitter &emitter, const BoundArguments &bound);
+/// The text in front of printed values, set apart from what stands before and behind it, as Triton
+/// 3.9 does: " x: " for "x".
+std::string devicePrefix(llvm::StringRef text, bool hasValues);
 ValueOr printAtCompileTime(Emitter &emitter, const BoundArguments &bound, const Node &site);
 
 /// `is_floating`, `is_int`, ... of an element type; nullopt for other names.

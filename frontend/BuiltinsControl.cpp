@@ -114,6 +114,16 @@ static ValueOr emitStaticPrint(BuiltinCall &call) {
   return printAtCompileTime(call.emitter, call.bound, call.site);
 }
 
+std::string tw::devicePrefix(llvm::StringRef text, bool hasValues) {
+  std::string prefix = text.str();
+  if (hasValues && !text.ends_with(" "))
+    prefix += " ";
+  if (hasValues && !llvm::StringRef(prefix).ends_with(": "))
+    prefix.replace(prefix.size() - 1, 1, ": ");
+  bool isShown = hasValues ? prefix.size() > 2 : !prefix.empty();
+  return isShown && prefix.front() != ' ' ? " " + prefix : prefix;
+}
+
 static ValueOr emitDevicePrint(BuiltinCall &call) {
   FailureOr<std::string> prefix = call.text(0, "");
   FailureOr<bool> hex = failed(prefix) ? FailureOr<bool>(failure()) : call.flag(2, false);
@@ -128,7 +138,7 @@ static ValueOr emitDevicePrint(BuiltinCall &call) {
       values.push_back(*value);
     }
   call.emitter.locate(call.site);
-  call.tiles().print(*prefix, *hex, values);
+  call.tiles().print(devicePrefix(*prefix, !values.empty()), *hex, values);
   return Value{None{}};
 }
 
@@ -214,6 +224,8 @@ static ValueOr emitCompiledFor(BuiltinCall &call) {
   const FrontendOptions &options = call.emitter.options;
   if (call.name == "compiled_for")
     return Value{options.target};
+  if (call.name == "checks_overflow")
+    return Value{options.checksOverflow};
   return makeInt(options.numWarps);
 }
 
@@ -250,6 +262,7 @@ static constexpr BuiltinRow kRows[] = {
     {"condition", "arg1, disable_licm=False", emitIdentity},
     {"compiled_for", "", emitCompiledFor},
     {"compiled_num_warps", "", emitCompiledFor},
+    {"checks_overflow", "", emitCompiledFor},
     {"machine_clock", "", emitMachine},
     {"machine_processor", "", emitMachine},
     {"aggregate_replace", "value, **fields", emitReplace},

@@ -1,5 +1,6 @@
 // Builtins that compute per element, reduce, scan or multiply matrices.
 #include "frontend/Builtins.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace tw;
 using llvm::failed;
@@ -49,6 +50,10 @@ static ValueOr emitFdiv(BuiltinCall &call) {
 
 static ValueOr emitOperator(BuiltinCall &call) {
   llvm::StringRef op = call.name == "add" ? "Add" : call.name == "sub" ? "Sub" : "Mult";
+  FailureOr<bool> sanitizes = call.flag(2, true);
+  if (failed(sanitizes))
+    return failure();
+  llvm::SaveAndRestore wraps(call.emitter.mayWrap, !*sanitizes);
   return call.emitter.binary(op, call.value(0), call.value(1), call.site, call.node(0),
                              call.node(1));
 }
@@ -62,6 +67,7 @@ static ValueOr emitCdiv(BuiltinCall &call) {
     return call.emitter.finish(quotient.value ? staticUnary("USub", *quotient.value) : quotient,
                                call.site);
   }
+  llvm::SaveAndRestore checks(call.tiles().checksOverflow, call.emitter.checksOverflowHere());
   return emitBinary<&TileBuilder::cdiv>(call);
 }
 

@@ -66,6 +66,10 @@ public:
   mlir::LogicalResult refusePointer(const TypedValue &condition, const Node &node);
   ValueOr binary(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
                  const Node &lhsNode, const Node &rhsNode);
+  /// Debug builds check sums, differences and products of integers, but those of the language's own
+  /// library, of combining functions, and where `mayWrap` (`sanitize_overflow=False`).
+  bool mayWrap = false;
+  bool checksOverflowHere();
   ValueOr unary(llvm::StringRef op, const Value &operand, const Node &site, const Node &node);
   ValueOr compare(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
                   const Node &lhsNode, const Node &rhsNode);

@@ -28,7 +28,8 @@ struct KernelArgument {
 };
 
 struct FrontendOptions {
-  bool debug = false; // compile device_assert
+  bool debug = false;          // compile device_assert; have accesses checked
+  bool checksOverflow = false; // of +, - and * of integers of at most 32 bits
   int numWarps = 4, numStages = 3;
   void (*checkpoint)() = nullptr; // called before each statement; it may not return
   std::string target;             // its name, which kernels may ask for

@@ -85,6 +85,8 @@ static func::FuncOp createFunction(Emitter &emitter, mlir::ModuleOp module,
   emitter.locate(*emitter.program.entry->ast);
   auto function = func::FuncOp::create(builder, emitter.location(), emitter.program.entry->name,
                                        builder.getFunctionType(types, {}), {}, facts);
+  if (emitter.options.debug)
+    function->setAttr(tile::kChecksAccesses, builder.getUnitAttr());
   builder.setInsertionPointToEnd(function.addEntryBlock());
   return function;
 }

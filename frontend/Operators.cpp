@@ -3,6 +3,7 @@
 #include "frontend/Emitter.h"
 #include "frontend/Scopes.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace tw;
 using llvm::failed;
@@ -57,12 +58,18 @@ static ValueOr emitPower(Emitter &emitter, TypedValue base, int64_t count, const
         return emitter.error(next.error(), site, {&baseNode, &baseNode});
       result = *next;
     }
+    if (count == 1)
+      break;
     TileBuilder::Value square = emitter.tiles.binary(BinaryOperator::Mul, base, base);
     if (!square)
       return emitter.error(square.error(), site, {&baseNode, &baseNode});
     base = *square;
   }
   return Value{*result};
+}
+
+bool Emitter::checksOverflowHere() {
+  return options.checksOverflow && !mayWrap && combineDepth == 0 && !frame().source->isLibrary;
 }
 
 ValueOr Emitter::binary(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
@@ -83,6 +90,7 @@ ValueOr Emitter::binary(llvm::StringRef op, const Value &lhs, const Value &rhs, 
   if (failed(left) || failed(right))
     return failure();
   locate(site);
+  llvm::SaveAndRestore checks(tiles.checksOverflow, checksOverflowHere());
   if (std::optional<int64_t> count = factorsOfPower(*left, rhs); count && op == "Pow")
     return emitPower(*this, *left, *count, site, lhsNode);
   if (op == "Pow")
@@ -109,6 +117,7 @@ ValueOr Emitter::unary(llvm::StringRef op, const Value &operand, const Node &sit
   if (failed(typed))
     return failure();
   locate(site);
+  llvm::SaveAndRestore checks(tiles.checksOverflow, checksOverflowHere());
   UnaryOperator known = llvm::StringSwitch<UnaryOperator>(op)
                             .Case("USub", UnaryOperator::USub)
                             .Case("UAdd", UnaryOperator::UAdd)

@@ -413,7 +413,7 @@ static mlir::LogicalResult printOnDevice(Emitter &emitter, const PrintForm &form
   auto flush = [&] {
     emitter.locate(site);
     if (!prefix.empty() || !values.empty())
-      emitter.tiles.print(prefix, /*hex=*/false, values);
+      emitter.tiles.print(devicePrefix(prefix, !values.empty()), /*hex=*/false, values);
     prefix.clear();
     values.clear();
   };
@@ -433,13 +433,10 @@ static mlir::LogicalResult printOnDevice(Emitter &emitter, const PrintForm &form
   return mlir::success();
 }
 
-/// print of compile-time values happens at compile time; with run-time values, on the device.
 static ValueOr emitPrint(PythonCall &call) {
   FailureOr<PrintForm> form = printFormOf(call.emitter, call.bound);
   if (failed(form))
     return failure();
-  if (llvm::all_of(form->values, isStatic))
-    return printAtCompileTime(call.emitter, call.bound, call.site);
   if (form->end != "\n")
     return call.emitter.error(Code::BadOption, call.node(2), "a device prints whole lines",
                               "leave out `end`");

@@ -22,6 +22,9 @@ class TileBuilder : public OperandBuilder {
 public:
   explicit TileBuilder(mlir::OpBuilder &builder) : OperandBuilder(builder) {}
 
+  /// Whether integers' + - * and unary - of at most 32 bits assert that the result fits its type.
+  bool checksOverflow = false;
+
   // Scalars from compile-time numbers: the smallest of int32, uint32, int64, uint64; float is fp32.
   // The integer is in two's complement; the top bit is a sign when it is negative.
   Value intLiteral(const llvm::APInt &value, bool isNegative);
@@ -104,6 +107,8 @@ private:
   Value bitcast(TypedValue operand, DType dtype);
   Value pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   Value arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs);
+  /// In TileBuilderOverflow.cpp.
+  void checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rhs, mlir::Value result);
   Value divide(TypedValue lhs, TypedValue rhs);
   mlir::Value quotientOf(TypedValue lhs, TypedValue rhs, bool isExact);
   Value divideIntegers(BinaryOperator op, TypedValue lhs, TypedValue rhs);

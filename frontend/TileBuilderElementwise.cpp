@@ -75,6 +75,7 @@ TileBuilder::Value TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, Ty
   else
     result = isFloat ? create<arith::MulFOp>(left.value, right.value)
                      : create<arith::MulIOp>(left.value, right.value);
+  checkOverflow(op, left, right, result);
   return convert(typed(result, computed), dtype);
 }
 
@@ -211,8 +212,10 @@ TileBuilder::Value TileBuilder::unary(UnaryOperator op, TypedValue operand) {
     if (operand.dtype.isFloat())
       return convert(typed(create<arith::NegFOp>(convert(operand, computed).value), computed),
                      operand.dtype);
-    mlir::Value zero = constantLike(operand, operand.dtype, 0).value;
-    return typed(create<arith::SubIOp>(zero, operand.value), operand.dtype);
+    TypedValue zero = constantLike(operand, operand.dtype, 0);
+    mlir::Value negated = create<arith::SubIOp>(zero.value, operand.value);
+    checkOverflow(BinaryOperator::Sub, zero, operand, negated);
+    return typed(negated, operand.dtype);
   }
   if (operand.dtype.isFloat())
     return operandError(OperandCode::OperandType, "`~` needs an integer or a bool",

@@ -92,6 +92,8 @@ TileBuilder::Value TileBuilder::cdiv(TypedValue lhs, TypedValue rhs) {
   auto [left, right] = *operands;
   mlir::Value one = constantLike(right, right.dtype, 1).value;
   mlir::Value less = create<arith::SubIOp>(right.value, one);
-  left.value = create<arith::AddIOp>(left.value, less);
+  mlir::Value raised = create<arith::AddIOp>(left.value, less);
+  checkOverflow(BinaryOperator::Add, left, typed(less, left.dtype), raised);
+  left.value = raised;
   return divideIntegers(BinaryOperator::FloorDiv, left, right);
 }

@@ -24,6 +24,11 @@ struct LaunchArgument {
   bool isReadOnly = false;
 };
 
+/// "element 12 of argument 'x', which holds elements -4 to 7", counted from its pointer; `address`
+/// is that of an element of `bytes` bytes.
+std::string describeElement(const LaunchArgument &argument, const std::string &name,
+                            uint64_t address, int64_t bytes);
+
 struct LaunchGrid {
   std::array<int32_t, 3> programs = {1, 1, 1};
   uint64_t stream = 0; // of GPUs: the driver's handle of the stream to launch on; 0: its default

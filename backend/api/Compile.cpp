@@ -84,6 +84,7 @@ static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &req
   const auto &[source, specialization, entry, evaluator, key, debug] = request;
   FrontendOptions options;
   options.debug = specialization.options.debug;
+  options.checksOverflow = options.debug && !hasExtraOption(specialization.options, "wraps");
   options.numWarps = specialization.options.numWarps;
   options.numStages = specialization.options.numStages;
   options.checkpoint = stopIfInterrupted;

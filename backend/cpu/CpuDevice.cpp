@@ -2,6 +2,7 @@
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuLink.h"
 #include "backend/cpu/HostFunctions.h"
+#include "passes/simd/ProgramLayout.h"
 #include "runtime/Forks.h"
 #include "runtime/Interrupts.h"
 #include "runtime/LaunchLock.h"
@@ -100,9 +101,14 @@ struct GridRun {
   const LaunchGrid &grid;
   const ScratchMemory &scratch;
   CpuLaunch &launch;
-  std::atomic<bool> isInterrupted = false; // then programs that have not begun are left out
-  InterruptPoll polls = {};                // of the thread that launched, as is the next
+  std::atomic<bool> isInterrupted = false;
+  InterruptPoll polls = {}; // of the thread that launched, as is the next
   InterruptClock interrupts = {};
+
+  void interrupt() {
+    isInterrupted = true;
+    launch.endBefore(0);
+  }
 };
 
 /// A worker's chunk of programs; `tw_poll` finds it from the program, its first member.
@@ -114,6 +120,12 @@ struct Chunk {
   jmp_buf exit;
 };
 static_assert(offsetof(Chunk, program) == 0);
+static_assert(offsetof(TwProgram, scratch) == simd::kProgramScratch &&
+              offsetof(TwProgram, untilPoll) == simd::kProgramUntilPoll &&
+              offsetof(TwProgram, arguments) == simd::kProgramArguments);
+static_assert(offsetof(LaunchArgument, allocationBase) == simd::kArgumentBase &&
+              offsetof(LaunchArgument, bytes) == simd::kArgumentBytes &&
+              sizeof(LaunchArgument) == simd::kArgumentStride);
 
 class CpuDevice final : public Device {
 public:
@@ -137,8 +149,8 @@ public:
 private:
   void takeOver();
   std::optional<RuntimeError> run(const LoadedCpuKernel &kernel, const LaunchGrid &grid,
-                                  uint64_t count, const uint64_t *arguments, ScratchMemory &memory,
-                                  bool isNested);
+                                  uint64_t count, std::span<const LaunchArgument> arguments,
+                                  ScratchMemory &memory, bool isNested);
   std::shared_ptr<CpuLinker> acquireLinker(std::string &error);
 
   std::mutex linkerMutex; // guards `linker` while it is made
@@ -232,18 +244,23 @@ extern "C" void tw_poll(TwProgram *program) {
   program->untilPoll = isSlow ? 1 : kStepsPerPoll;
   chunk.lastPoll = now;
   if (chunk.isCaller && run.interrupts.ask())
-    run.isInterrupted = true;
-  if (run.isInterrupted.load(std::memory_order_relaxed))
+    run.interrupt();
+  if (linearProgram(*program) >= run.launch.end.load(std::memory_order_relaxed))
     longjmp(chunk.exit, 1);
 }
 
-/// `count` programs from `program` on.
-static void runChunk(GridRun &run, TwProgram &program, uint64_t count, bool isCaller) {
+void tw::leaveKernel(const TwProgram &program) {
+  longjmp(const_cast<Chunk &>(reinterpret_cast<const Chunk &>(program)).exit, 1);
+}
+
+/// Programs [begin, end) of the grid, of which `program` is the first.
+static void runChunk(GridRun &run, TwProgram &program, uint64_t begin, uint64_t end,
+                     bool isCaller) {
   const auto &extents = run.grid.programs;
-  for (uint64_t i = 0; i < count; ++i) {
+  for (uint64_t i = begin; i < end; ++i) {
     if (isCaller && run.polls.isDue() && run.polls.look())
-      run.isInterrupted = true;
-    if (run.isInterrupted.load(std::memory_order_relaxed))
+      run.interrupt();
+    if (i >= run.launch.end.load(std::memory_order_relaxed))
       return;
     run.entry(run.arguments, &program);
     if (++program.programId[0] < extents[0])
@@ -268,6 +285,7 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   memcpy(program.numPrograms, extents.data(), sizeof(program.numPrograms));
   program.scratch = run.scratch.piece(worker);
   program.launch = &run.launch;
+  program.arguments = run.launch.arguments.data();
   program.programId[0] = int32_t(begin % uint64_t(extents[0]));
   uint64_t rows = begin / uint64_t(extents[0]);
   program.programId[1] = int32_t(rows % uint64_t(extents[1]));
@@ -275,14 +293,14 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   KernelEnvironment environment;
   if (_setjmp(chunk.exit))
     return;
-  runChunk(run, program, end - begin, worker == 0);
+  runChunk(run, program, begin, end, worker == 0);
 }
 
 /// While the thread that launched waits for the others.
 static void pollForInterrupt(void *context) {
   GridRun &run = *static_cast<GridRun *>(context);
   if (!run.isInterrupted && run.interrupts.ask())
-    run.isInterrupted = true;
+    run.interrupt();
 }
 
 /// In a forked child: what a thread of the parent had in its hands.
@@ -295,7 +313,8 @@ void CpuDevice::takeOver() {
 
 /// A launch within a launch of the same thread, by a signal's handler, runs on this thread alone.
 std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const LaunchGrid &grid,
-                                           uint64_t count, const uint64_t *arguments,
+                                           uint64_t count,
+                                           std::span<const LaunchArgument> arguments,
                                            ScratchMemory &memory, bool isNested) {
   int numWorkers = isNested ? 1 : pool->numThreads();
   if (!memory.reserve(kernel.scratchBytes, numWorkers))
@@ -304,8 +323,11 @@ std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const 
                             std::to_string(kernel.scratchBytes) + " bytes for each of " +
                             std::to_string(numWorkers) + " threads",
                         "use smaller tiles"};
-  CpuLaunch launch;
-  GridRun run{kernel.code->entry, arguments, grid, memory, launch};
+  llvm::SmallVector<uint64_t, 32> bits;
+  for (const LaunchArgument &argument : arguments)
+    bits.push_back(argument.bits);
+  CpuLaunch launch{kernel.name, kernel.parameters, arguments};
+  GridRun run{kernel.code->entry, bits.data(), grid, memory, launch};
   if (isNested)
     runPrograms(&run, 0, 0, count);
   else
@@ -314,9 +336,7 @@ std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const 
     fflush(stdout);
   if (run.isInterrupted)
     return interruptError(kernel.name);
-  if (launch.failure)
-    return RuntimeError{RuntimeError::Kind::Device, "TW0602", launch.failure->text, ""};
-  return std::nullopt;
+  return launch.failure;
 }
 
 std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
@@ -329,19 +349,15 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
     return error;
   if (count == 0)
     return std::nullopt;
-  llvm::SmallVector<uint64_t, 32> bits;
-  for (const LaunchArgument &argument : arguments)
-    bits.push_back(argument.bits);
-
   LaunchScope scope(launchLock);
   if (scope.isInterrupted())
     return interruptError(kernel.name);
   if (scope.isNested()) {
     ScratchMemory own;
-    return run(kernel, grid, count, bits.data(), own, /*isNested=*/true);
+    return run(kernel, grid, count, arguments, own, /*isNested=*/true);
   }
   takeOver();
-  return run(kernel, grid, count, bits.data(), scratch, /*isNested=*/false);
+  return run(kernel, grid, count, arguments, scratch, /*isNested=*/false);
 }
 
 std::shared_ptr<Device> tw::makeCpuDevice(int numThreads) {

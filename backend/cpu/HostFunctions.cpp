@@ -1,38 +1,29 @@
-// What compiled CPU kernels call back: printing and assertions.
+// What compiled CPU kernels call back: printing and checks.
 #include "backend/cpu/HostFunctions.h"
+#include "backend/PrintedLine.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <bit>
+#include <array>
 #include <chrono>
 #include <cstdio>
 
 using namespace tw;
 
-static std::string formatValue(char type, bool isHex, uint64_t bits) {
-  if (type == 'p')
-    return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true, /*Width=*/16);
-  if (type == 'f') {
-    char text[40];
-    // Nine digits tell any two f32 apart; f64 shows as many.
-    snprintf(text, sizeof(text), isHex ? "%a" : "%.9g", std::bit_cast<double>(bits));
-    return text;
-  }
-  if (isHex)
-    return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true);
-  if (type == 'b')
-    return bits & 1 ? "True" : "False";
-  return type == 'u' ? std::to_string(bits) : std::to_string(int64_t(bits));
+/// The extents of a shape such as "4x8".
+static llvm::SmallVector<int64_t> extentsOf(llvm::StringRef shape) {
+  llvm::SmallVector<llvm::StringRef> texts;
+  shape.split(texts, 'x', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  llvm::SmallVector<int64_t> extents;
+  for (llvm::StringRef digits : texts)
+    digits.getAsInteger(10, extents.emplace_back());
+  return extents;
 }
 
-/// The coordinates of a row-major index in a tile of a shape such as "4x8".
+/// The coordinates of a row-major index.
 static std::string formatIndex(llvm::StringRef shape, uint64_t index) {
-  llvm::SmallVector<llvm::StringRef> extents;
-  shape.split(extents, 'x', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
   std::string text;
-  for (llvm::StringRef digits : llvm::reverse(extents)) {
-    uint64_t extent = 1;
-    digits.getAsInteger(10, extent);
+  llvm::SmallVector<int64_t> extents = extentsOf(shape);
+  for (int64_t extent : llvm::reverse(extents)) {
     text = std::to_string(index % extent) + (text.empty() ? "" : ", ") + text;
     index /= extent;
   }
@@ -45,17 +36,33 @@ static std::string formatPlace(const TwProgram *program, llvm::StringRef shape, 
       .str();
 }
 
-static uint64_t linearProgram(const TwProgram *program) {
-  return program->programId[0] +
-         uint64_t(program->numPrograms[0]) *
-             (program->programId[1] + uint64_t(program->numPrograms[1]) * program->programId[2]);
+uint64_t tw::linearProgram(const TwProgram &program) {
+  const auto &[id, count] = std::tie(program.programId, program.numPrograms);
+  return id[0] + uint64_t(count[0]) * (id[1] + uint64_t(count[1]) * id[2]);
+}
+
+void CpuLaunch::endBefore(uint64_t program) {
+  uint64_t current = end.load();
+  while (program < current && !end.compare_exchange_weak(current, program)) {
+  }
+}
+
+/// Keeps the failure of the first program that has one.
+static void keepFailure(const TwProgram &program, const char *code, std::string message) {
+  auto &launch = *static_cast<CpuLaunch *>(program.launch);
+  uint64_t number = linearProgram(program);
+  std::lock_guard lock(launch.mutex);
+  if (number >= launch.end.load())
+    return;
+  launch.endBefore(number);
+  launch.failure = {RuntimeError::Kind::Device, code, std::move(message), ""};
 }
 
 extern "C" void tw_device_print(const TwProgram *program, const char *prefix, const char *shape,
-                                char type, int32_t isHex, int64_t index, uint64_t bits) {
+                                char type, int32_t hexDigits, int64_t index, uint64_t bits) {
   static_cast<CpuLaunch *>(program->launch)->hasPrinted = true;
-  std::string value = type == 'n' ? "" : " " + formatValue(type, isHex, bits);
-  std::string line = formatPlace(program, shape, index) + " " + prefix + value + "\n";
+  std::string line = printedLine(std::to_array(program->programId), extentsOf(shape), index, prefix,
+                                 {type, unsigned(hexDigits), bits});
   // One call: stdio locks the stream around it, so lines of several workers do not mix.
   fwrite(line.data(), 1, line.size(), stdout);
 }
@@ -66,14 +73,45 @@ extern "C" int64_t tw_device_clock() {
 
 extern "C" void tw_device_assert(const TwProgram *program, const char *message, const char *where,
                                  const char *shape, int64_t index) {
-  auto *launch = static_cast<CpuLaunch *>(program->launch);
-  uint64_t number = linearProgram(program);
-  std::lock_guard lock(launch->mutex);
-  const std::optional<AssertFailure> &first = launch->failure;
-  if (first && std::pair(first->program, first->index) <= std::pair(number, index))
-    return;
-  launch->failure = {number, index,
-                     llvm::formatv("device_assert failed at {0}: {1} ({2})", where, message,
-                                   formatPlace(program, shape, index))
-                         .str()};
+  keepFailure(*program, "TW0602",
+              llvm::formatv("device_assert failed at {0}: {1} ({2})", where, message,
+                            formatPlace(program, shape, index))
+                  .str());
+  leaveKernel(*program);
+}
+
+/// The parameter whose memory is nearest to an address that lies in none.
+static size_t nearestParameter(const CpuLaunch &launch, uint64_t address) {
+  size_t nearest = 0;
+  uint64_t least = ~uint64_t(0);
+  for (size_t i = 0; i < launch.arguments.size(); ++i) {
+    const auto &[bits, base, bytes, isReadOnly] = launch.arguments[i];
+    uint64_t distance = address < base ? base - address : address - base;
+    if (bytes > 0 && distance < least)
+      std::tie(nearest, least) = std::pair(i, distance);
+  }
+  return nearest;
+}
+
+static std::string describeOutside(const TwProgram &program, const char *name, const char *where,
+                                   llvm::StringRef shape, int64_t index, uint64_t address,
+                                   int32_t bytes, int32_t argument) {
+  auto &launch = *static_cast<CpuLaunch *>(program.launch);
+  size_t which = argument < 0 ? nearestParameter(launch, address) : argument;
+  std::string element =
+      describeElement(launch.arguments[which], launch.parameters[which].name, address, bytes);
+  std::string place = llvm::formatv("program ({0}, {1}, {2})", program.programId[0],
+                                    program.programId[1], program.programId[2]);
+  if (!shape.empty())
+    place += ", tile index (" + formatIndex(shape, index) + ")";
+  return llvm::formatv("out-of-bounds {0}: {1} [kernel {2}, {3}]{4}", name, element, launch.kernel,
+                       place, where);
+}
+
+extern "C" void tw_device_outside(const TwProgram *program, const char *name, const char *where,
+                                  const char *shape, int64_t index, uint64_t address, int32_t bytes,
+                                  int32_t argument) {
+  keepFailure(*program, "TW0601",
+              describeOutside(*program, name, where, shape, index, address, bytes, argument));
+  leaveKernel(*program);
 }

@@ -1,27 +1,33 @@
-// What compiled CPU kernels call back: printing and assertions, and what a launch keeps for them.
+// What compiled CPU kernels call back: printing and checks, and what a launch keeps for them.
 #ifndef BACKEND_CPU_HOSTFUNCTIONS_H
 #define BACKEND_CPU_HOSTFUNCTIONS_H
 #include "backend/cpu/KernelAbi.h"
+#include "runtime/Device.h"
 #include <atomic>
 #include <mutex>
 #include <optional>
-#include <string>
 
 namespace tw {
 
-/// The first failed assertion of a launch: first by program, x fastest, then by element.
-struct AssertFailure {
-  uint64_t program = 0; // linear index in the grid
-  int64_t index = -1;
-  std::string text;
+/// What the host functions keep while a grid runs; `TwProgram::launch` points to it. Programs count
+/// from 0 in the grid, x fastest.
+struct CpuLaunch {
+  const std::string &kernel;
+  const std::vector<ArtifactParameter> &parameters;
+  std::span<const LaunchArgument> arguments;
+  std::mutex mutex = {};                    // guards `failure`
+  std::optional<RuntimeError> failure = {}; // of the first program that failed
+  std::atomic<bool> hasPrinted = false;
+  std::atomic<uint64_t> end = ~uint64_t(0); // programs from here on begin no more
+
+  /// All programs from `program` on are left out; those before it run, so that the first failure
+  /// of a grid is the same on any number of threads.
+  void endBefore(uint64_t program);
 };
 
-/// What the host functions keep while a grid runs; `TwProgram::launch` points to it.
-struct CpuLaunch {
-  std::mutex mutex; // guards `failure`
-  std::optional<AssertFailure> failure;
-  std::atomic<bool> hasPrinted = false;
-};
+uint64_t linearProgram(const TwProgram &program);
+/// Leaves the kernel. In CpuDevice.cpp.
+[[noreturn]] void leaveKernel(const TwProgram &program);
 
 } // namespace tw
 #endif

@@ -10,6 +10,7 @@ struct TwProgram {
   void *scratch;          // offset 24: `scratchBytes` bytes, 64-byte aligned, private to the worker
   void *launch;           // offset 32: opaque to the kernel, for the host functions below
   int32_t untilPoll;      // offset 40: counted down by `while` loops, which poll at 0 and below
+  const void *arguments;  // offset 48: of the launch, with the memory behind pointers, for checks
 };
 
 /// The entry of the kernel that Python calls NAME is the symbol `NAME.kernel`.
@@ -21,14 +22,20 @@ typedef void (*TwKernel)(const uint64_t *arguments, TwProgram *program);
 void tw_poll(TwProgram *program);
 
 /// tile.print of one value's element. `shape` is the tile's, as in "4x8", and `index` row-major;
-/// a scalar has "" and 0. `type` is a character of: i (signed), u (unsigned), f (double bits),
-/// p (address), b (bool), n (no value: the prefix alone).
+/// a scalar has "" and 0. `type`, `hexDigits` and `bits` are those of a PrintedValue.
 void tw_device_print(const TwProgram *program, const char *prefix, const char *shape, char type,
-                     int32_t isHex, int64_t index, uint64_t bits);
+                     int32_t hexDigits, int64_t index, uint64_t bits);
 /// Nanoseconds of a clock that never goes back.
 int64_t tw_device_clock();
-/// A tile.assert that failed; `message` is the text, `where` is "file:line".
+/// A tile.assert that failed; `message` is the text, `where` is "file:line". Does not return: the
+/// launch ends with the first program that fails.
 void tw_device_assert(const TwProgram *program, const char *message, const char *where,
                       const char *shape, int64_t index);
+/// A load, store or atomic (its `name`) of `bytes` bytes that lies outside of the memory of
+/// parameter `argument`, or of all parameters where that is -1. `where` has a line for each place
+/// in the source. Does not return.
+void tw_device_outside(const TwProgram *program, const char *name, const char *where,
+                       const char *shape, int64_t index, uint64_t address, int32_t bytes,
+                       int32_t argument);
 }
 #endif

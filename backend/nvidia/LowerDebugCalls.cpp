@@ -1,5 +1,6 @@
 // Printing and assertions: calls of the two functions that the driver gives every module, with
-// texts as the other devices write them (backend/cpu/HostFunctions.cpp).
+// texts as the other devices write them (backend/PrintedLine.h).
+#include "backend/PrintedLine.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -89,12 +90,18 @@ static std::string escaped(StringRef text) {
   return result;
 }
 
-/// Adds "pid (x, y, z) idx (i, j)".
-static void addPlace(Lowering &lowering, ArrayRef<int64_t> shape, Value index, Line &line) {
-  OpBuilder &b = lowering.builder;
-  line.format += "pid (%u, %u, %u) idx (";
+/// Adds "pid (x, y, z)".
+static void addProgram(Lowering &lowering, Line &line) {
+  line.format += "pid (%u, %u, %u)";
   for (const char *name : {"ctaid.x", "ctaid.y", "ctaid.z"})
     line.values.push_back(readSpecialRegister(lowering, name, 0, INT32_MAX));
+}
+
+/// Adds " idx (i, j)".
+static void addIndex(Lowering &lowering, ArrayRef<int64_t> shape, Value index, bool isPadded,
+                     Line &line) {
+  OpBuilder &b = lowering.builder;
+  line.format += " idx (";
   SmallVector<Value> coordinates;
   for (int64_t extent : llvm::reverse(shape)) {
     Value size = arith::ConstantOp::create(b, lowering.loc, b.getI32IntegerAttr(extent));
@@ -102,43 +109,42 @@ static void addPlace(Lowering &lowering, ArrayRef<int64_t> shape, Value index, L
     index = arith::DivUIOp::create(b, lowering.loc, index, size);
   }
   std::string separator;
-  for (Value coordinate : llvm::reverse(coordinates)) {
-    line.format += separator + "%u";
+  for (auto [extent, coordinate] : llvm::zip(shape, llvm::reverse(coordinates))) {
+    unsigned width = isPadded ? printedIndexWidth(extent) : 0;
+    line.format += separator + "%" + (width ? std::to_string(width) : "") + "u";
     separator = ", ";
     line.values.push_back(coordinate);
   }
   line.format += ")";
 }
 
-static Value chooseText(Lowering &lowering, Value condition, StringRef yes, StringRef no) {
-  return arith::SelectOp::create(lowering.builder, lowering.loc, condition,
-                                 stringAddress(lowering, yes), stringAddress(lowering, no));
-}
-
-/// Adds a space and the value: nine digits tell any two f32 apart.
+/// Adds the value.
 static void addValue(Lowering &lowering, simt::PrintOp op, Line &line) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Value value = op.getValue();
   Type type = value.getType(), i64 = b.getI64Type();
   if (isa<LLVM::LLVMPointerType>(type)) {
-    line.format += " 0x%016llx";
+    line.format += "0x%llx";
     line.values.push_back(LLVM::PtrToIntOp::create(b, loc, i64, value));
-  } else if (isa<FloatType>(type)) {
-    line.format += op.getHex() ? " %a" : " %.9g";
+    return;
+  }
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (isa<FloatType>(type) && !op.getHex()) {
+    line.format += "%f";
     line.values.push_back(
         type.isF64() ? value : Value(arith::ExtFOp::create(b, loc, b.getF64Type(), value)));
-  } else if (type.isInteger(1) && !op.getHex()) {
-    line.format += " %s";
-    line.values.push_back(chooseText(lowering, value, "True", "False"));
-  } else {
-    bool isSigned = op.getIsSigned() && !type.isInteger(1);
-    line.format += op.getHex() ? " 0x%llx" : isSigned ? " %lld" : " %llu";
-    if (!type.isInteger(64))
-      value = isSigned ? Value(arith::ExtSIOp::create(b, loc, i64, value))
-                       : Value(arith::ExtUIOp::create(b, loc, i64, value));
-    line.values.push_back(value);
+    return;
   }
+  if (isa<FloatType>(type))
+    value = arith::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
+  bool isSigned = op.getIsSigned() && bits > 1 && !op.getHex();
+  std::string digits = std::to_string((bits + 3) / 4);
+  line.format += op.getHex() ? "0x%0" + digits + "llx" : isSigned ? "%lld" : "%llu";
+  if (bits < 64)
+    value = isSigned ? Value(arith::ExtSIOp::create(b, loc, i64, value))
+                     : Value(arith::ExtUIOp::create(b, loc, i64, value));
+  line.values.push_back(value);
 }
 
 void tw::nvidia::lowerPrint(Lowering &lowering, simt::PrintOp op) {
@@ -147,8 +153,10 @@ void tw::nvidia::lowerPrint(Lowering &lowering, simt::PrintOp op) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   Line line;
-  addPlace(lowering, op.getShape(), op.getIndex(), line);
-  line.format += " " + escaped(op.getPrefix());
+  addProgram(lowering, line);
+  if (op.getValue())
+    addIndex(lowering, op.getShape(), op.getIndex(), /*isPadded=*/true, line);
+  line.format += escaped(op.getPrefix());
   if (op.getValue())
     addValue(lowering, op, line);
   line.format += "\n";
@@ -166,7 +174,8 @@ void tw::nvidia::lowerAssert(Lowering &lowering, simt::AssertOp op) {
   Line line;
   line.format = "device_assert failed at " + escaped(span.file) + ":" + std::to_string(span.line) +
                 ": " + escaped(op.getMessage()) + " (";
-  addPlace(lowering, op.getShape(), op.getIndex(), line);
+  addProgram(lowering, line);
+  addIndex(lowering, op.getShape(), op.getIndex(), /*isPadded=*/false, line);
   line.format += ")\n";
   emitLine(lowering, line);
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i32 = b.getI32Type(),

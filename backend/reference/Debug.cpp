@@ -1,45 +1,41 @@
 // The meaning of prints, assertions and promises.
+#include "backend/PrintedLine.h"
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Tile.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FormatVariadic.h"
+#include <bit>
 #include <cstdio>
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::reference;
 
-static std::string formatElement(Type type, uint64_t bits, bool isHex, bool isSigned) {
-  unsigned width = elementWidth(type);
+static PrintedValue printedValue(Type type, uint64_t bits, unsigned hexDigits, bool isSigned) {
   if (isa<tile::PtrType>(type))
-    return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true, /*Width=*/16);
-  if (isa<FloatType>(type)) {
-    char text[40];
-    std::snprintf(text, sizeof text, isHex ? "%a" : "%.9g", toDouble(type, bits));
-    return text;
-  }
-  if (isHex)
-    return "0x" + llvm::utohexstr(bits, /*LowerCase=*/true);
-  if (width == 1)
-    return bits ? "True" : "False";
-  return isSigned ? std::to_string(signExtend(bits, width)) : std::to_string(bits);
+    return {'p', 0, bits};
+  if (hexDigits > 0)
+    return {'u', hexDigits, bits};
+  if (isa<FloatType>(type))
+    return {'f', 0, std::bit_cast<uint64_t>(toDouble(type, bits))};
+  unsigned width = elementWidth(type);
+  if (!isSigned || width == 1)
+    return {'u', 0, bits};
+  return {'i', 0, uint64_t(signExtend(bits, width))};
 }
 
-/// Prints a line per element: `pid (x, y, z) idx (i, j) prefix value`.
+static void writeLine(const std::string &line) { std::fwrite(line.data(), 1, line.size(), stdout); }
+
+/// Prints a line per element.
 static LogicalResult runPrint(Program &program, Operation &op) {
   auto print = cast<tile::PrintOp>(op);
-  std::string programId =
-      llvm::formatv("pid ({0}, {1}, {2})", program.id[0], program.id[1], program.id[2]);
   if (print.getValues().empty())
-    std::printf("%s idx () %s\n", programId.c_str(), print.getPrefix().str().c_str());
+    writeLine(printedLine(program.id, {}, 0, print.getPrefix(), {}));
   for (auto [operand, value] : llvm::enumerate(print.getValues())) {
     Type element = tile::elementTypeOf(value.getType());
-    ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
-    bool isSigned = operand >= print.getIsSigned().size() || print.getIsSigned()[operand];
+    std::string prefix = print.prefixOf(operand);
     for (auto [position, content] : llvm::enumerate(program.valueOf(value)))
-      std::printf("%s idx %s %s %s\n", programId.c_str(), formatIndex(position, shape).c_str(),
-                  print.getPrefix().str().c_str(),
-                  formatElement(element, content.bits, print.getHex(), isSigned).c_str());
+      writeLine(printedLine(program.id, tile::shapeOf(value.getType()), position, prefix,
+                            printedValue(element, content.bits, print.hexDigitsOf(operand),
+                                         print.getIsSigned()[operand])));
   }
   std::fflush(stdout);
   return success();

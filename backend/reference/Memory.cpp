@@ -72,30 +72,15 @@ static llvm::StringRef nameOf(AccessKind kind) {
   return "access";
 }
 
-/// "element 12 of argument 'x', which has elements -4 to 7 relative to its pointer"
-static std::string describeElement(const Launch &launch, int32_t origin, uint64_t address,
-                                   int64_t bytes) {
-  const LaunchArgument &argument = launch.arguments[origin];
-  std::string text = "element ";
-  int64_t distance = int64_t(address - argument.bits);
-  int64_t index = distance / bytes - (distance % bytes < 0);
-  text += llvm::formatv("{0} of argument '{1}'", index, launch.argumentNames[origin]);
-  if (argument.bytes == 0)
-    return text;
-  int64_t first = int64_t(argument.allocationBase - argument.bits) / bytes;
-  int64_t end = int64_t(argument.allocationBase + argument.bytes - argument.bits) / bytes;
-  if (first >= end)
-    return text + ", which holds no element";
-  return text + llvm::formatv(", which holds elements {0} to {1}", first, end - 1).str();
-}
-
 LogicalResult Access::check(size_t position) const {
   const Launch &launch = program.launch;
   uint64_t address = pointers[position].bits, bytes = tile::elementBytes(pointee);
   int32_t origin = pointers[position].origin;
   auto fail = [&](llvm::StringRef code, const std::string &what) {
-    std::string where = origin == kUnknownOrigin ? llvm::formatv("address {0:x}", address).str()
-                                                 : describeElement(launch, origin, address, bytes);
+    std::string where = origin == kUnknownOrigin
+                            ? llvm::formatv("address {0:x}", address).str()
+                            : describeElement(launch.arguments[origin],
+                                              launch.argumentNames[origin], address, bytes);
     return failAt(program, op, code, what + ": " + where, position, shape);
   };
   if (origin != kUnknownOrigin) {

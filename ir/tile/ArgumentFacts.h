@@ -9,6 +9,9 @@ namespace tw::tile {
 inline constexpr llvm::StringLiteral kArgNonNegative = "tile.non_negative";
 /// Unit: offsets of 32 bits do not reach all of the memory behind this pointer.
 inline constexpr llvm::StringLiteral kArgLarge = "tile.large";
+/// Unit, on the kernel itself: machines that can look whether each access stays inside of the
+/// memory of its argument do so.
+inline constexpr llvm::StringLiteral kChecksAccesses = "tile.checks_accesses";
 
 } // namespace tw::tile
 #endif

@@ -180,6 +180,17 @@ LogicalResult StoreOp::canonicalize(StoreOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+LogicalResult AssertOp::canonicalize(AssertOp op, PatternRewriter &rewriter) {
+  if (isConstantMask(op.getCondition(), true) || isConstantMask(op.getMask(), false)) {
+    rewriter.eraseOp(op);
+    return success();
+  }
+  if (!isConstantMask(op.getMask(), true))
+    return rewriter.notifyMatchFailure(op, "neither condition nor mask is known");
+  rewriter.modifyOpInPlace(op, [&] { op.getMaskMutable().clear(); });
+  return success();
+}
+
 LogicalResult AtomicRmwOp::canonicalize(AtomicRmwOp op, PatternRewriter &rewriter) {
   if (!isConstantMask(op.getMask(), true))
     return rewriter.notifyMatchFailure(op, "mask is not known to be full");

@@ -299,6 +299,16 @@ LogicalResult PrintOp::verify() {
   return success();
 }
 
+std::string PrintOp::prefixOf(unsigned operand) {
+  std::string prefix = getPrefix().str();
+  return getValues().size() > 1 ? prefix + "(operand " + std::to_string(operand) + ") " : prefix;
+}
+
+unsigned PrintOp::hexDigitsOf(unsigned operand) {
+  Type element = elementTypeOf(getValues()[operand].getType());
+  return getHex() && !isa<PtrType>(element) ? (element.getIntOrFloatBitWidth() + 3) / 4 : 0;
+}
+
 LogicalResult AssertOp::verify() {
   if (getMask() && getMask().getType() != getCondition().getType())
     return emitOpError("mask must have the condition's shape");

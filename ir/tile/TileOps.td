@@ -330,6 +330,12 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseI32ArrayAttr:$is_signed, Variadic<Tile_Value>:$values);
   let assemblyFormat = "$prefix attr-dict (`:` $values^ `:` type($values))?";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What stands in front of an element of a value: the prefix, and which of several values it is.
+    std::string prefixOf(unsigned operand);
+    /// Hexadecimal digits that its elements are printed in; 0 where they are printed as numbers.
+    unsigned hexDigitsOf(unsigned operand);
+  }];
 }
 
 def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
@@ -337,5 +343,6 @@ def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let arguments = (ins Tile_BoolLike:$condition, Optional<Tile_BoolLike>:$mask, StrAttr:$message);
   let assemblyFormat = "$condition `,` $message (`mask` $mask^ `:` type($mask))? attr-dict `:` type($condition)";
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
 }
 #endif

@@ -105,3 +105,14 @@ bool tw::mayAlias(Value a, Value b) {
   return llvm::any_of(first.arguments,
                       [&](void *argument) { return second.arguments.contains(argument); });
 }
+
+std::optional<SmallVector<unsigned>> tw::argumentsBehind(Value pointer) {
+  Roots roots = rootsOf(pointer);
+  if (!roots.isKnown)
+    return std::nullopt;
+  SmallVector<unsigned> numbers;
+  for (void *argument : roots.arguments)
+    numbers.push_back(cast<BlockArgument>(Value::getFromOpaquePointer(argument)).getArgNumber());
+  llvm::sort(numbers);
+  return numbers;
+}

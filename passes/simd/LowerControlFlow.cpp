@@ -1,5 +1,6 @@
 // Loops and branches: scalars stay values, tiles that they carry live in fixed buffers (slots).
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
 
 using namespace mlir;
@@ -214,10 +215,9 @@ static int64_t stepsOf(scf::WhileOp loop) {
 
 /// Lets a launch be stopped in a loop that may never end: counts `TwProgram::untilPoll` down.
 void SimdFunction::pollAfter(scf::WhileOp loop) {
-  constexpr int32_t kUntilPoll = 40; // of TwProgram, backend/cpu/KernelAbi.h
   Type pointer = programArgument.getType(), i32 = builder.getI32Type();
   Value address = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), programArgument,
-                                      ArrayRef<LLVM::GEPArg>{kUntilPoll});
+                                      ArrayRef<LLVM::GEPArg>{kProgramUntilPoll});
   Value left = LLVM::LoadOp::create(builder, loc, i32, address);
   left = arith::SubIOp::create(builder, loc, left, constantOf(i32, stepsOf(loop)));
   LLVM::StoreOp::create(builder, loc, left, address);

@@ -1,5 +1,4 @@
-// device_print and device_assert: one call of a host function per element
-// (backend/cpu/KernelAbi.h).
+// device_print: one call of a host function per element (backend/cpu/KernelAbi.h).
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -38,25 +37,24 @@ static LLVM::GlobalOp makeString(SimdFunction &f, StringRef text) {
                                 f.builder.getStringAttr(terminated));
 }
 
-static Value stringAddress(SimdFunction &f, StringRef text) {
-  return LLVM::AddressOfOp::create(f.builder, f.loc, makeString(f, text));
+Value SimdFunction::stringAddress(StringRef text) {
+  return LLVM::AddressOfOp::create(builder, loc, makeString(*this, text));
 }
 
-/// Row-major index of an element.
-static Value elementIndex(SimdFunction &f, ArrayRef<int64_t> shape, const Coordinates &at) {
-  Value linear = f.constantIndex(0);
+Value SimdFunction::elementIndex(ArrayRef<int64_t> shape, const Coordinates &at) {
+  Value linear = constantIndex(0);
   for (auto [extent, index] : llvm::zip(shape, at.index)) {
-    linear = f.builder.createOrFold<arith::MulIOp>(f.loc, linear, f.constantIndex(extent));
-    linear = f.builder.createOrFold<arith::AddIOp>(f.loc, linear, index);
+    linear = builder.createOrFold<arith::MulIOp>(loc, linear, constantIndex(extent));
+    linear = builder.createOrFold<arith::AddIOp>(loc, linear, index);
   }
   return linear;
 }
 
-static Value shapeAddress(SimdFunction &f, ArrayRef<int64_t> shape) {
+Value SimdFunction::shapeAddress(ArrayRef<int64_t> shape) {
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::interleave(shape, os, "x");
-  return stringAddress(f, text);
+  return stringAddress(text);
 }
 
 static void forEachElement(SimdFunction &f, ArrayRef<int64_t> shape,
@@ -65,9 +63,14 @@ static void forEachElement(SimdFunction &f, ArrayRef<int64_t> shape,
 }
 
 /// The element as 64 bits and the host function's type character.
-static std::pair<Value, char> encodeElement(SimdFunction &f, Value value, bool isSigned) {
+static std::pair<Value, char> encodeElement(SimdFunction &f, Value value, bool isSigned,
+                                            bool asBits) {
   Type type = value.getType(), i64 = f.builder.getI64Type();
   OpBuilder &b = f.builder;
+  if (isa<FloatType>(type) && asBits) {
+    type = b.getIntegerType(type.getIntOrFloatBitWidth());
+    value = arith::BitcastOp::create(b, f.loc, type, value);
+  }
   if (isa<LLVM::LLVMPointerType>(type))
     return {LLVM::PtrToIntOp::create(b, f.loc, i64, value), 'p'};
   if (isa<FloatType>(type)) {
@@ -75,11 +78,12 @@ static std::pair<Value, char> encodeElement(SimdFunction &f, Value value, bool i
         type.isF64() ? value : Value(arith::ExtFOp::create(b, f.loc, b.getF64Type(), value));
     return {arith::BitcastOp::create(b, f.loc, i64, wide), 'f'};
   }
-  char kind = type.isInteger(1) ? 'b' : isSigned ? 'i' : 'u';
+  isSigned = isSigned && !type.isInteger(1);
+  char kind = isSigned ? 'i' : 'u';
   if (type.isInteger(64))
     return {value, kind};
-  Value wide = isSigned && !type.isInteger(1) ? Value(arith::ExtSIOp::create(b, f.loc, i64, value))
-                                              : Value(arith::ExtUIOp::create(b, f.loc, i64, value));
+  Value wide = isSigned ? Value(arith::ExtSIOp::create(b, f.loc, i64, value))
+                        : Value(arith::ExtUIOp::create(b, f.loc, i64, value));
   return {wide, kind};
 }
 
@@ -104,41 +108,21 @@ LogicalResult SimdFunction::lowerMachine(MachineOp op) {
 
 LogicalResult SimdFunction::lowerPrint(PrintOp op) {
   Type i8 = builder.getI8Type(), i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  Value prefix = stringAddress(*this, op.getPrefix());
-  Value hex = constantOf(i32, op.getHex());
   if (op.getValues().empty()) {
     Value zero = constantOf(i64, 0);
-    callHost("tw_device_print", {programArgument, prefix, shapeAddress(*this, {}),
-                                 constantOf(i8, 'n'), hex, zero, zero});
+    callHost("tw_device_print", {programArgument, stringAddress(op.getPrefix()), shapeAddress({}),
+                                 constantOf(i8, 'n'), constantOf(i32, 0), zero, zero});
   }
-  for (auto [value, isSigned] : llvm::zip(op.getValues(), op.getIsSigned())) {
+  for (auto [operand, value] : llvm::enumerate(op.getValues())) {
     ArrayRef<int64_t> shape = shapeOf(value.getType());
-    Value extents = shapeAddress(*this, shape);
-    forEachElement(*this, shape, [&, value = value, isSigned = isSigned](const Coordinates &at) {
-      auto [bits, kind] = encodeElement(*this, evaluate(value, at), isSigned);
-      callHost("tw_device_print", {programArgument, prefix, extents, constantOf(i8, kind), hex,
-                                   elementIndex(*this, shape, at), bits});
+    Value prefix = stringAddress(op.prefixOf(operand)), extents = shapeAddress(shape);
+    unsigned digits = op.hexDigitsOf(operand);
+    bool isSigned = op.getIsSigned()[operand];
+    forEachElement(*this, shape, [&, value = value](const Coordinates &at) {
+      auto [bits, kind] = encodeElement(*this, evaluate(value, at), isSigned, digits > 0);
+      callHost("tw_device_print", {programArgument, prefix, extents, constantOf(i8, kind),
+                                   constantOf(i32, digits), elementIndex(shape, at), bits});
     });
   }
-  return success();
-}
-
-LogicalResult SimdFunction::lowerAssert(AssertOp op) {
-  SourceSpan span = spanOf(op.getLoc());
-  Value message = stringAddress(*this, op.getMessage());
-  Value where = stringAddress(*this, span.file + ":" + std::to_string(span.line));
-  ArrayRef<int64_t> shape = shapeOf(op.getCondition().getType());
-  Value extents = shapeAddress(*this, shape);
-  forEachElement(*this, shape, [&](const Coordinates &at) {
-    Value one = constantOf(builder.getI1Type(), 1);
-    Value failed = arith::XOrIOp::create(builder, loc, evaluate(op.getCondition(), at), one);
-    if (op.getMask())
-      failed = arith::AndIOp::create(builder, loc, failed, evaluate(op.getMask(), at));
-    auto branch = scf::IfOp::create(builder, loc, failed, /*withElseRegion=*/false);
-    OpBuilder::InsertionGuard guard(builder);
-    builder.setInsertionPointToStart(branch.thenBlock());
-    callHost("tw_device_assert",
-             {programArgument, message, where, extents, elementIndex(*this, shape, at)});
-  });
   return success();
 }

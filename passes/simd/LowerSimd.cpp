@@ -1,10 +1,12 @@
 // The pass `lower-simd`: walks a kernel in order and lowers each root to loops over vectors.
+#include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
+#include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -88,6 +90,8 @@ static bool isTile(Value value) { return isa<RankedTensorType>(value.getType());
 
 LogicalResult SimdFunction::lowerOperation(Operation *op) {
   loc = op->getLoc();
+  if (source->hasAttr(kChecksAccesses))
+    checkAccess(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
@@ -146,8 +150,9 @@ LogicalResult SimdFunction::lower() {
   Block *entry = lowered.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);
   programArgument = entry->getArgument(1);
-  Value scratchAddress = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(),
-                                             programArgument, ArrayRef<LLVM::GEPArg>{24});
+  Value scratchAddress =
+      LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), programArgument,
+                          ArrayRef<LLVM::GEPArg>{kProgramScratch});
   scratch = LLVM::LoadOp::create(builder, loc, pointer, scratchAddress);
   for (BlockArgument argument : source.getArguments()) {
     Value slot =

@@ -6,25 +6,11 @@
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Pipeline.h"
+#include "passes/simd/TilePlaces.h"
 #include "passes/simd/TilePlan.h"
 #include <map>
 
 namespace tw::simd {
-
-/// A position in a tile: an i64 index per dimension. With `vectorDim` >= 0 it stands for `lanes`
-/// consecutive positions along that dimension.
-struct Coordinates {
-  llvm::SmallVector<mlir::Value> index;
-  int vectorDim = -1;
-  int64_t lanes = 1;
-};
-
-/// Row-major memory of one tile. i1 elements take a byte.
-struct TileBuffer {
-  mlir::Value base;
-  llvm::SmallVector<int64_t> shape;
-  mlir::Type element;
-};
 
 struct SimdFunction {
   SimdFunction(mlir::func::FuncOp source, const SimdMachine &machine);
@@ -39,6 +25,12 @@ struct SimdFunction {
   void pollAfter(mlir::scf::WhileOp loop);
   /// Calls a function of backend/cpu/KernelAbi.h, which gives nothing back.
   void callHost(llvm::StringRef name, mlir::ValueRange arguments);
+  // What is told to the host (LowerDebug.cpp): texts of the module, and which element it is about.
+  mlir::Value stringAddress(llvm::StringRef text);
+  mlir::Value shapeAddress(llvm::ArrayRef<int64_t> shape);
+  mlir::Value elementIndex(llvm::ArrayRef<int64_t> shape, const Coordinates &at); // row-major
+  /// In front of a load, store or atomic: is each element inside of an argument's memory?
+  void checkAccess(mlir::Operation *op); // LowerChecks.cpp
   /// Writes the yielded tiles into `slots`, in an order that reads every old value in time.
   void writeCarried(mlir::ValueRange yielded, mlir::ValueRange carried,
                     llvm::ArrayRef<TileBuffer> slots);
@@ -129,6 +121,7 @@ struct SimdFunction {
   uint64_t stackBytes = 0, scratchTop = 0, scratchBytes = 0;
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, TileBuffer> buffers;
+  std::map<std::pair<unsigned, unsigned>, ElementPlaces> places; // by argument and element's bytes
   llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true in this nest
 
   // Values computed in the current loop body, and uniform ones in front of its loop.

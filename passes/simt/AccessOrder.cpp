@@ -188,9 +188,10 @@ static bool isBySameThreads(const PendingAccesses::Access &earlier, Operation *l
   bool areWrites = isGlobalWrite(earlier.op) && isGlobalWrite(later);
   if (!hasLayout(type))
     return areWrites; // one thread writes a scalar, all read it
-  // Where elements point to the same memory, other masks choose other elements of them.
-  if (mayHaveMoved(earlier) ||
-      (maskOf(earlier.op) != maskOf(later) && !areDistinct(pointerOf(later))))
+  // Where elements point to the same memory, each of their threads writes it, before or after
+  // another one has read it; and other masks choose other elements of them.
+  bool maySwap = !areWrites || maskOf(earlier.op) != maskOf(later);
+  if (mayHaveMoved(earlier) || (maySwap && !areDistinct(pointerOf(later))))
     return false;
   if (areWrites)
     return true;

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from .capture.values import Part
+from .errors import ArgumentRangeError, LaunchError
 from .language.dtypes import dtype
 from .language.static import constexpr
 from .native import native
@@ -25,6 +26,12 @@ class ArgumentProblem(Exception):
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.code, self.message, self.hint = code, message, hint
+
+    def of_parameter(self, name: str, kernel: str) -> LaunchError:
+        """The error of a launch that passed it."""
+        error = ArgumentRangeError if self.code == "TW0407" else LaunchError
+        message = f"argument `{name}` of {kernel}: {self.message}"
+        return error(message, code=self.code, hint=self.hint)
 
 
 class Facts:

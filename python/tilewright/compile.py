@@ -35,13 +35,15 @@ class Options(NamedTuple):
     debug: bool = False
     maxnreg: int | None = None  # the most registers of a GPU's thread; elsewhere it changes nothing
     enable_fp_fusion: bool = True  # a * b + c may round once, which only GPUs' code does
+    sanitize_overflow: bool = True  # with `debug`: check integers' + - *
 
     def extra(self, device: str) -> list[str]:
-        """What only some devices have, as the native module's further options."""
+        """What has no field of its own in the native module, as its further options."""
+        wraps = [] if self.sanitize_overflow or not self.debug else ["wraps"]
         if not is_gpu(device):
-            return []
+            return wraps
         limit = [f"maxnreg={self.maxnreg}"] if self.maxnreg else []
-        return limit if self.enable_fp_fusion else [*limit, "no-fusion"]
+        return wraps + (limit if self.enable_fp_fusion else [*limit, "no-fusion"])
 
 
 class Source:
@@ -123,6 +125,12 @@ def is_gpu(device: str) -> bool:
     return device.startswith(("sim:", "nvidia:", "cuda:"))
 
 
+def checks_accesses(device: str, is_debug: bool) -> bool:
+    """Whether a device checks every access: it needs to know the memory behind each pointer."""
+    is_checked = device == "reference" or device.startswith("sim:")
+    return is_checked or (is_debug and device.startswith("cpu"))
+
+
 # Stages that Triton calls by another name. Its `ttir` and `ttgir` are other dialects than ours.
 _TRITON_STAGES = {"llir": "llvm"}
 
@@ -181,6 +189,7 @@ class CompiledKernel:
         self.pick = _picker([index for *_, index in self.parameters])
         self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
         self.is_current = request.source.is_current
+        self.checks_accesses = checks_accesses(request.device, request.options.debug)
         stages = stages_of(request.device)
         binaries = {"object": kernel.binary}
         if is_gpu(request.device):

@@ -846,16 +846,22 @@ PAGES: dict[str, Page] = {
     "TW0601": Page(
         "an access outside of an argument's memory",
         "A load, store or atomic reached past the memory of the array that its pointer "
-        "came from, or through a null pointer. The reference device checks every access.",
+        "came from, or through a null pointer. The reference device checks every access, cpu those "
+        "of debug builds (debug=True or TILEWRIGHT_DEBUG=1) through pointers that come from arguments; "
+        "of several arrays that a pointer may come from, it may be in any.",
         "tw.load(x + tw.arange(0, 64))   # x has 60 elements",
         "Mask the access: mask=offsets < n.",
     ),
     "TW0602": Page(
         "a device assertion that failed",
-        "tw.device_assert was false for an element at run time. The message has the "
-        "program and the line.",
+        "tw.device_assert was false for an element at run time, or a debug build found that an "
+        "integer sum, difference or product does not fit its type (`int32 overflow detected for "
+        "operation add`). All elements are checked, those that a later mask leaves out too. The "
+        "message has the program and the line.",
         "tw.device_assert(index < n, 'index out of range')",
-        "Look at the data that the program worked on.",
+        "Look at the data that the program worked on. For an overflow, compute in tw.int64, choose "
+        "with tw.where before the operation, or write tw.add(x, y, sanitize_overflow=False) where "
+        "wrapping is meant; sanitize_overflow=False at a launch leaves out these checks alone.",
     ),
     "TW0603": Page(
         "an assumption that does not hold",

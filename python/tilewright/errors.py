@@ -107,6 +107,10 @@ class LaunchError(TilewrightError):
     kind = "launch"
 
 
+class ArgumentRangeError(LaunchError, OverflowError):
+    """A number that is too large or too small for its parameter."""
+
+
 class DeviceError(TilewrightError, RuntimeError):
     """A kernel failed while it ran: a failed assertion, an access out of bounds."""
 
@@ -128,6 +132,7 @@ _BY_CODE: dict[str, type[TilewrightError]] = {
     "TW0113": StaticAssertionError,
     "TW0311": OutOfResources,
     "TW0313": OutOfResources,
+    "TW0407": ArgumentRangeError,
 }
 
 

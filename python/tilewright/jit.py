@@ -214,11 +214,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
                 bits.append(bit)
         except ArgumentProblem as problem:
             name = self._binder.names[len(facts)]
-            raise LaunchError(
-                f"argument `{name}` of {self.fn.__name__}: {problem.message}",
-                code=problem.code,
-                hint=problem.hint,
-            ) from None
+            raise problem.of_parameter(name, self.fn.__name__) from None
         if Parts in map(type, bits):
             _, values = spread_parts(self._binder.names, values, facts, bits)
         mark_overlaps(facts, values, bits)

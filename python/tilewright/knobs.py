@@ -22,7 +22,7 @@ KNOBS: dict[str, str] = {
     "reproducers of internal errors are written",
     "OVERRIDE": "directory of files NAME.STAGE that are taken instead of that stage of a kernel",
     "REMARKS": "1: print to stderr what the compiler's passes say of their decisions",
-    "DEBUG": "1: compile every kernel with its device assertions and overflow checks",
+    "DEBUG": "1: compile every kernel with its device assertions, overflow and bounds checks",
     "JIT": "deny: a launch never compiles; what was not warmed up is a LaunchError",
 }
 

@@ -15,11 +15,6 @@ Programs = tuple[int, int, int]
 _LARGEST = 0x7FFFFFFF
 
 
-def checks_accesses(device: str) -> bool:
-    """Whether a device checks every access: it needs to know the memory behind each pointer."""
-    return device == "reference" or device.startswith("sim:")
-
-
 def resolve_grid(grid: Any, arguments: Mapping[str, Any] | None) -> Programs:
     """The grid as three numbers of programs. Raises LaunchError TW0402 for anything else."""
     if callable(grid):
@@ -74,7 +69,7 @@ def launch(
         stream = chosen_stream
         if stream is None:
             stream = current_stream(int(device.removeprefix("cuda:")))
-    elif device != "cpu" and checks_accesses(device):
+    elif kernel.checks_accesses:
         memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
     for index in kernel.stored:
         mark_written(values[index])

@@ -121,9 +121,7 @@ OPTIONS: dict[str, LaunchOption] = {
     "launch_metadata": LaunchOption(
         _everywhere(Effect.REFUSED), "it is an option of jit, for tools: @tw.jit(launch_metadata=...)"
     ),
-    "sanitize_overflow": _flag(
-        _everywhere(Effect.NONE), "debug=True decides which checks are compiled", (None,)
-    ),
+    "sanitize_overflow": _flag(_everywhere(Effect.DONE), "", (True, None)),
     "allow_fp8e4nv": _flag(_everywhere(Effect.NONE), "every device has the type", (None,)),
     "num_buffers_warp_spec": _hint_of_speed(_WARPS_APART),
     "num_consumer_groups": _hint_of_speed(_WARPS_APART),
@@ -141,7 +139,9 @@ OPTIONS: dict[str, LaunchOption] = {
 }  # fmt: skip
 
 # Options that the code of a kernel depends on: `tilewright.compile.Options`.
-COMPILED = frozenset({"num_warps", "num_stages", "debug", "maxnreg", "enable_fp_fusion"})
+COMPILED = frozenset(
+    {"num_warps", "num_stages", "debug", "maxnreg", "enable_fp_fusion", "sanitize_overflow"}
+)
 
 # Options of decorators that no launch depends on, with the reason.
 DECORATOR_OPTIONS: dict[str, str] = {

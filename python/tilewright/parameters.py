@@ -251,7 +251,9 @@ class Binder:
 def checked_options(options: Options, kernel: str) -> Options:
     """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
     check_option("enable_fp_fusion", options.enable_fp_fusion, "cpu", kernel)
+    check_option("sanitize_overflow", options.sanitize_overflow, "cpu", kernel)
     fusion = static.unwrap(options.enable_fp_fusion)
+    sanitizes = static.unwrap(options.sanitize_overflow)
     warps, stages = static.unwrap(options.num_warps), static.unwrap(options.num_stages)
     # What a GPU cannot do is known where the device is; elsewhere the number changes nothing.
     if not isinstance(warps, int) or warps <= 0 or warps & (warps - 1) or warps > MOST_WARPS:
@@ -273,4 +275,5 @@ def checked_options(options: Options, kernel: str) -> Options:
     return options._replace(
         num_warps=int(warps), num_stages=int(stages), debug=debug, maxnreg=registers,
         enable_fp_fusion=fusion is None or bool(fusion),
+        sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
     )  # fmt: skip

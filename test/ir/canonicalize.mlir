@@ -173,3 +173,22 @@ func.func @polling(%flag: !tile.ptr<i32>) {
   // CHECK: return
   return
 }
+
+// -----
+// What is known to hold, and what no mask leaves, is not asserted.
+// CHECK-LABEL: func.func @asserts
+// CHECK-NOT: "holds"
+// CHECK-NOT: "masked"
+// CHECK: tile.assert %arg0, "full" : i1
+// CHECK: tile.assert %arg0, "open" mask %arg1 : i1 : i1
+// CHECK: tile.assert %{{.*}}, "false" : i1
+func.func @asserts(%c: i1, %m: i1) {
+  %yes = arith.constant true
+  %no = arith.constant false
+  tile.assert %yes, "holds" : i1
+  tile.assert %c, "masked" mask %no : i1 : i1
+  tile.assert %c, "full" mask %yes : i1 : i1
+  tile.assert %c, "open" mask %m : i1 : i1
+  tile.assert %no, "false" : i1
+  return
+}

@@ -21,11 +21,13 @@ LogicalResult SimtFunction::lowerPrint(tile::PrintOp op) {
   if (op.getValues().empty())
     simt::PrintOp::create(builder, loc, op.getPrefix(), op.getHex(), /*is_signed=*/false,
                           ArrayRef<int64_t>(), Value(), constantI32(0), isZero(thread));
-  for (auto [value, isSigned] : llvm::zip(op.getValues(), op.getIsSigned())) {
+  for (auto [operand, value] : llvm::enumerate(op.getValues())) {
+    std::string prefix = op.prefixOf(operand);
+    bool isSigned = op.getIsSigned()[operand];
     Value mask = orTrue(*this, isOwnerOf(value));
     Registers registers = registersOf(value);
     for (auto [reg, element] : llvm::enumerate(registers))
-      simt::PrintOp::create(builder, loc, op.getPrefix(), op.getHex(), isSigned != 0,
+      simt::PrintOp::create(builder, loc, prefix, op.getHex(), isSigned,
                             tile::shapeOf(value.getType()), element, indexOf(*this, value, reg),
                             mask);
   }
@@ -36,11 +38,16 @@ LogicalResult SimtFunction::lowerAssert(tile::AssertOp op) {
   Value condition = op.getCondition(), owner = isOwnerOf(condition);
   Registers conditions = registersOf(condition);
   Registers masks = op.getMask() ? registersOf(op.getMask()) : Registers(conditions.size());
-  for (auto [reg, holds] : llvm::enumerate(conditions)) {
+  // One report for all registers, of the first that fails: its code is long.
+  Value anyFailed, index;
+  for (unsigned reg = conditions.size(); reg-- > 0;) {
+    Value holds = conditions[reg], own = indexOf(*this, condition, reg);
     Value isFalse = arith::XOrIOp::create(builder, loc, holds, constantOf(holds.getType(), 1));
-    Value failed = both(both(isFalse, masks[reg]), owner);
-    simt::AssertOp::create(builder, loc, failed, op.getMessage(),
-                           tile::shapeOf(condition.getType()), indexOf(*this, condition, reg));
+    Value failed = both(isFalse, masks[reg]);
+    index = index ? Value(arith::SelectOp::create(builder, loc, failed, own, index)) : own;
+    anyFailed = anyFailed ? Value(arith::OrIOp::create(builder, loc, anyFailed, failed)) : failed;
   }
+  simt::AssertOp::create(builder, loc, both(anyFailed, owner), op.getMessage(),
+                         tile::shapeOf(condition.getType()), index);
   return success();
 }

@@ -15,7 +15,7 @@ from .dtypes import dtype, float32, int8, int16, int32, int64, tensor, uint32
 from .elementwise import exp
 from .marks import LibraryFunction, library_function
 from .static import constexpr
-from .machine import machine_clock
+from .machine import checks_overflow, machine_clock
 from .tile import (
     PropagateNan,
     Shape,
@@ -24,6 +24,7 @@ from .tile import (
     associative_scan,
     atomic_load,
     broadcast_to,
+    device_assert,
     expand_dims,
     fdiv,
     full,
@@ -186,6 +187,18 @@ def _positions(input, axis: constexpr):
 
 
 @library_function
+def _may_overflow(terms):
+    """Whether a debug build looks at their sum, as at sums of two."""
+    return checks_overflow() and terms.dtype.is_int() and terms.dtype.primitive_bitwidth <= 32
+
+
+@library_function
+def _check_sum(total, exact):
+    bits: constexpr = total.dtype.primitive_bitwidth
+    device_assert(total.to(int64) == exact, f"int{bits} overflow detected for operation add")
+
+
+@library_function
 def sum(
     input: tensor, axis: constexpr = None, keep_dims: constexpr = False, dtype: constexpr = None
 ) -> tensor:
@@ -194,7 +207,11 @@ def sum(
     Ints below 32 bits are added in int32 (uint32), float16 and bfloat16 in float32, and the result
     has that type; `dtype` chooses another one. `keep_dims` keeps the axis with extent 1.
     """
-    return reduce(_widen_for_sum(input, dtype), axis, _add, keep_dims=keep_dims)
+    terms = _widen_for_sum(input, dtype)
+    total = reduce(terms, axis, _add, keep_dims=keep_dims)
+    if _may_overflow(terms):
+        _check_sum(total, reduce(terms.to(int64), axis, _add, keep_dims=keep_dims))
+    return total
 
 
 @library_function
@@ -304,7 +321,11 @@ def cumsum(
     input: tensor, axis: constexpr = 0, reverse: constexpr = False, dtype: constexpr = None
 ) -> tensor:
     """Running sums along `axis`, from the end when `reverse`; types as for `sum`."""
-    return associative_scan(_widen_for_sum(input, dtype), axis, _add, reverse=reverse)
+    terms = _widen_for_sum(input, dtype)
+    totals = associative_scan(terms, axis, _add, reverse=reverse)
+    if _may_overflow(terms):
+        _check_sum(totals, associative_scan(terms.to(int64), axis, _add, reverse=reverse))
+    return totals
 
 
 @library_function

@@ -39,6 +39,11 @@ def compiled_num_warps() -> int:
     """The launch option `num_warps`."""
 
 
+@builtin
+def checks_overflow() -> bool:
+    """Whether this is a debug build in which integers may not leave their type."""
+
+
 @constexpr_function
 def _target_named(name: str) -> GPUTarget:
     family, _, arch = name.partition(":")

@@ -405,17 +405,18 @@ def clamp(
 
 @builtin
 def add(x: Value, y: Value, sanitize_overflow: bool = True) -> tensor:
-    """x + y. `sanitize_overflow=False` permits wrapping of integers in debug builds."""
+    """x + y. Debug builds assert that the sum of integers of up to 32 bits fits its type, in every
+    element, unless `sanitize_overflow` is False; `+` is the same."""
 
 
 @builtin
 def sub(x: Value, y: Value, sanitize_overflow: bool = True) -> tensor:
-    """x - y. `sanitize_overflow=False` permits wrapping of integers in debug builds."""
+    """x - y; `sanitize_overflow` as for `add`."""
 
 
 @builtin
 def mul(x: Value, y: Value, sanitize_overflow: bool = True) -> tensor:
-    """x * y. `sanitize_overflow=False` permits wrapping of integers in debug builds."""
+    """x * y; `sanitize_overflow` as for `add`."""
 
 
 @builtin
@@ -545,12 +546,20 @@ def static_assert(cond: bool, msg: str = "") -> None:
 
 @builtin
 def device_print(prefix: str, *args: Value, hex: bool = False) -> None:
-    """Print values while the kernel runs, each with its program and tile index."""
+    """Print a line for each element while the kernel runs: `pid (0, 0, 0) idx ( 7) prefix: value`.
+
+    Each program prints, in no order; indices are padded to one width, floats have six digits behind
+    the point, and of several values each line says which it is: `(operand 1)`. With `hex`, the bits of
+    a value in as many digits as its type has. Without values the line is `pid (0, 0, 0) prefix`.
+    """
 
 
 @builtin
 def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None:
-    """Report a DeviceError where the condition is false and the mask true; only in debug builds."""
+    """Report a DeviceError where the condition is false and the mask true; only in debug builds.
+
+    The program stops there, and no program with a higher number begins.
+    """
 
 __all__ = [
     "PropagateNan", "add", "aggregate_replace", "arange", "associative_scan", "assume",

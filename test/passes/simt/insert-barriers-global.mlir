@@ -21,12 +21,32 @@ func.func @read_back(%p: !tile.ptr<f32> {tile.disjoint}, %x: tensor<256xf32, #ro
 // CHECK-NOT: simt.barrier
 // CHECK: return
 func.func @in_place(%p: !tile.ptr<f32> {tile.disjoint}, %q: !tile.ptr<f32> {tile.disjoint}) {
-  %a = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #row>
-  %b = tile.splat %q : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #other>
+  %ps = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #row>
+  %qs = tile.splat %q : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #other>
+  %i = tile.arange 0 to 256 : tensor<256xi32, #row>
+  %j = tile.arange 0 to 256 : tensor<256xi32, #other>
+  %a = tile.addptr %ps, %i : tensor<256x!tile.ptr<f32>, #row>, tensor<256xi32, #row>
+  %b = tile.addptr %qs, %j : tensor<256x!tile.ptr<f32>, #other>, tensor<256xi32, #other>
   %x = tile.load %a : tensor<256x!tile.ptr<f32>, #row> -> tensor<256xf32, #row>
   tile.store %a, %x : tensor<256x!tile.ptr<f32>, #row>, tensor<256xf32, #row>
   %y = tile.load %b : tensor<256x!tile.ptr<f32>, #other> -> tensor<256xf32, #other>
   tile.store %b, %y : tensor<256x!tile.ptr<f32>, #other>, tensor<256xf32, #other>
+  return
+}
+
+// Elements that meet are all read before any is written, and read anew after all are written.
+// CHECK-LABEL: @elements_meet
+// CHECK: tile.load
+// CHECK-NEXT: simt.barrier{{$}}
+// CHECK-NEXT: tile.store
+// CHECK-NEXT: simt.barrier{{$}}
+// CHECK-NEXT: tile.load
+// CHECK: return
+func.func @elements_meet(%p: !tile.ptr<f32> {tile.disjoint}) {
+  %a = tile.splat %p : !tile.ptr<f32> -> tensor<256x!tile.ptr<f32>, #row>
+  %x = tile.load %a : tensor<256x!tile.ptr<f32>, #row> -> tensor<256xf32, #row>
+  tile.store %a, %x : tensor<256x!tile.ptr<f32>, #row>, tensor<256xf32, #row>
+  %y = tile.load %a : tensor<256x!tile.ptr<f32>, #row> -> tensor<256xf32, #row>
   return
 }
 

@@ -26,16 +26,21 @@ func.func @atomics(%lock: !tile.ptr<i32>, %one: i32) {
 func.func @debug(%s: f32, %m: i1) {
   %x = tile.splat %s : f32 -> tensor<64xf32, #whole>
   %c = tile.splat %m : i1 -> tensor<64xi1, #copies>
-  // CHECK: simt.print "x", %arg0 : f32 at %{{[0-9]+}} mask %{{.*}} {hex = false, is_signed = false, shape = array<i64: 64>}
-  // CHECK: simt.print "x", %arg0 : f32 at %{{.*}} mask %{{.*}} {hex = false, is_signed = true, shape = array<i64>}
+  // CHECK: simt.print "x(operand 0) ", %arg0 : f32 at %{{[0-9]+}} mask %{{.*}} {hex = false, is_signed = false, shape = array<i64: 64>}
+  // CHECK: simt.print "x(operand 1) ", %arg0 : f32 at %{{.*}} mask %{{.*}} {hex = false, is_signed = true, shape = array<i64>}
   tile.print "x" {hex = false, is_signed = array<i32: 0, 1>} : %x, %s : tensor<64xf32, #whole>, f32
   // CHECK: simt.print "here" at
   tile.print "here" {hex = false, is_signed = array<i32>}
+  // The first register that fails gives the index of the one report.
   // CHECK: %[[FALSE:.*]] = arith.xori %arg1
-  // CHECK: %[[MASKED:.*]] = arith.andi %[[FALSE]], %arg1
-  // CHECK: %[[FAILED:.*]] = arith.andi %[[MASKED]]
-  // CHECK: simt.assert %[[FAILED]], "bad" at %{{[0-9]+}} {shape = array<i64: 64>}
-  // CHECK: simt.assert
+  // CHECK: %[[SECOND:.*]] = arith.andi %[[FALSE]], %arg1
+  // CHECK: %[[FALSE:.*]] = arith.xori %arg1
+  // CHECK: %[[FIRST:.*]] = arith.andi %[[FALSE]], %arg1
+  // CHECK: %[[INDEX:.*]] = arith.select %[[FIRST]]
+  // CHECK: %[[ANY:.*]] = arith.ori %[[SECOND]], %[[FIRST]]
+  // CHECK: %[[FAILED:.*]] = arith.andi %[[ANY]]
+  // CHECK: simt.assert %[[FAILED]], "bad" at %[[INDEX]] {shape = array<i64: 64>}
+  // CHECK-NOT: simt.assert
   tile.assert %c, "bad" mask %c : tensor<64xi1, #copies> : tensor<64xi1, #copies>
   return
 }

@@ -232,3 +232,33 @@ def test_duplicates_are_read_before_one_is_written(count: int, device: str) -> N
     x = np.arange(count, dtype=np.int32)
     stored_by_a_mask[(1,)](x, N=count)
     np.testing.assert_array_equal(x[: count // 2], np.arange(count // 2) + 1)
+
+
+@tw.jit
+def doubled_where_elements_meet(x, N: tw.constexpr, D: tw.constexpr):
+    p = x + tw.arange(0, N) // D
+    tw.store(p, tw.load(p) * 2)
+
+
+@tw.jit
+def doubled_in_rows_that_meet(x, stride, M: tw.constexpr, N: tw.constexpr):
+    p = x + tw.arange(0, M)[:, None] * stride + tw.arange(0, N)[None, :]
+    tw.store(p, tw.load(p) * 2)
+    tw.store(p, tw.load(p) + 1)
+
+
+@pytest.mark.parametrize("num_warps", [1, 4, 8])
+@pytest.mark.parametrize(("count", "each"), [(32, 2), (128, 64), (512, 512), (1024, 16)])
+def test_elements_that_meet_are_read_before_any_is_written(
+    count: int, each: int, num_warps: int, device: str
+) -> None:
+    x = np.arange(count, dtype=np.float32) + 1
+    doubled_where_elements_meet[(1,)](x, N=count, D=each, num_warps=num_warps)
+    expected = np.arange(count, dtype=np.float32) + 1
+    expected[: count // each] *= 2
+    np.testing.assert_array_equal(x, expected)
+    for stride in (0, 3, 16):
+        y = np.ones(512, np.float32)
+        doubled_in_rows_that_meet[(1,)](y, stride, M=16, N=16, num_warps=num_warps)
+        touched = {i * stride + j for i in range(16) for j in range(16)}
+        np.testing.assert_array_equal(y, [3 if i in touched else 1 for i in range(512)])

@@ -160,7 +160,7 @@ TEST_F(CpuDeviceTest, PrintsOneLineForEachValue) {
     llvm.call @tw_device_print(%program, %m, %s, %t, %h, %i, %v)
       : (!llvm.ptr, !llvm.ptr, !llvm.ptr, i8, i32, i64, i64) -> ())";
   auto kernel = load(body, R"(
-    llvm.mlir.global internal constant @prefix("n =\00")
+    llvm.mlir.global internal constant @prefix(" n: \00")
     llvm.mlir.global internal constant @shape("\00")
     llvm.func @tw_device_print(!llvm.ptr, !llvm.ptr, !llvm.ptr, i8, i32, i64, i64))");
   ASSERT_TRUE(kernel) << loadError.message;
@@ -168,8 +168,8 @@ TEST_F(CpuDeviceTest, PrintsOneLineForEachValue) {
   testing::internal::CaptureStdout();
   EXPECT_FALSE(device->launch(*kernel, {{1, 2, 1}}, arguments));
   std::string text = testing::internal::GetCapturedStdout();
-  EXPECT_NE(text.find("pid (0, 0, 0) idx () n = -7\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("pid (0, 1, 0) idx () n = -7\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("pid (0, 0, 0) idx () n: -7\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("pid (0, 1, 0) idx () n: -7\n"), std::string::npos) << text;
 }
 
 TEST_F(CpuDeviceTest, ScratchIsAlignedAndPrivate) {

@@ -10,18 +10,19 @@ func.func @kernel() {
   %x = arith.constant dense<[[1.5, -2.0]]> : tensor<1x2xf32>
   %c = arith.constant -1 : i8
   %t = arith.constant true
-  tile.print "x:" {hex = false, is_signed = array<i32: 1>} : %x : tensor<1x2xf32>
-  tile.print "c" {hex = false, is_signed = array<i32: 1, 0, 0>} : %c, %c, %t : i8, i8, i1
-  tile.print "h" {hex = true, is_signed = array<i32: 1>} : %c : i8
-  tile.print "only text" {hex = false, is_signed = array<i32>}
+  tile.print " x: " {hex = false, is_signed = array<i32: 1>} : %x : tensor<1x2xf32>
+  tile.print " c: " {hex = false, is_signed = array<i32: 1, 0, 0>} : %c, %c, %t : i8, i8, i1
+  tile.print " h: " {hex = true, is_signed = array<i32: 1>} : %c : i8
+  tile.print " only text" {hex = false, is_signed = array<i32>}
   return
 })";
   testing::internal::CaptureStdout();
   runExpectingSuccess(text, {}, {{1, 2, 1}});
   auto lines = [](const std::string &y) {
-    std::string pid = "pid (0, " + y + ", 0) idx ";
-    return pid + "(0, 0) x: 1.5\n" + pid + "(0, 1) x: -2\n" + pid + "() c -1\n" + pid +
-           "() c 255\n" + pid + "() c True\n" + pid + "() h 0xff\n" + pid + "() only text\n";
+    std::string pid = "pid (0, " + y + ", 0)", idx = pid + " idx ";
+    return idx + "(0, 0) x: 1.500000\n" + idx + "(0, 1) x: -2.000000\n" + idx +
+           "() c: (operand 0) -1\n" + idx + "() c: (operand 1) 255\n" + idx +
+           "() c: (operand 2) 1\n" + idx + "() h: 0xff\n" + pid + " only text\n";
   };
   EXPECT_EQ(testing::internal::GetCapturedStdout(), lines("0") + lines("1"));
 }

@@ -1,0 +1,19 @@
+// Words for what launches report.
+#include "runtime/Device.h"
+
+using namespace tw;
+
+std::string tw::describeElement(const LaunchArgument &argument, const std::string &name,
+                                uint64_t address, int64_t bytes) {
+  int64_t distance = int64_t(address - argument.bits);
+  int64_t index = distance / bytes - (distance % bytes < 0);
+  std::string text = "element " + std::to_string(index) + " of argument '" + name + "'";
+  if (argument.bytes == 0)
+    return text;
+  int64_t first = int64_t(argument.allocationBase - argument.bits) / bytes;
+  int64_t end = int64_t(argument.allocationBase + argument.bytes - argument.bits) / bytes;
+  if (first >= end)
+    return text + ", which holds no element";
+  return text + ", which holds elements " + std::to_string(first) + " to " +
+         std::to_string(end - 1);
+}
