@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import control
+import newer
 import operations
 import reductions
 from kernel_text import INTS, FLOATS, KernelText, Value, numel
@@ -18,7 +19,8 @@ STEPS = {
     operations.binary: 10, operations.unary: 3, operations.compare: 3, operations.choose: 4,
     operations.convert: 3, operations.math_function: 2, operations.change_shape: 5,
     operations.gather: 2, operations.dot: 3, reductions.reduce_tile: 6, reductions.scan: 3,
-    reductions.sort: 1, update_in_place: 3, atomic: 1,
+    reductions.sort: 1, update_in_place: 3, atomic: 1, newer.libdevice: 2, newer.dot_scaled: 1, newer.aggregate: 1,
+    newer.map_elements: 1, newer.reinterpret: 1, newer.more_shapes: 1, newer.atomic_access: 1,
 }  # fmt: skip
 BLOCKS = {control.for_loop: 5, control.while_loop: 2, control.branch: 3}
 
@@ -90,7 +92,9 @@ def source(k: KernelText) -> str:
     """The module's text."""
     parts = ["import tilewright as tw\n"]
     for name in sorted(k.functions):
-        parts.append(f"@tw.jit\n{reductions.FUNCTIONS[name]}")
+        text = reductions.FUNCTIONS.get(name) or newer.MAPPED[name][1]
+        parts.append(f"@tw.jit\n{text}")
+    parts += [f"@tw.aggregate\n{text}" for text in k.classes.values()]
     parameters = ", ".join([*k.arrays, *k.scalars])
     parts.append(f"@tw.jit\ndef kernel({parameters}):\n" + "\n".join(k.lines) + "\n")
     return "\n\n".join(parts)

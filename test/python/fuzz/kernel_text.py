@@ -64,6 +64,7 @@ class KernelText:
     regions: dict[str, str] = field(default_factory=dict)  # scalar -> array whose extent it is
     counter: int = 0
     functions: set[str] = field(default_factory=set)
+    classes: dict[str, str] = field(default_factory=dict)  # name -> text
     work: int = 0  # elements computed, to keep the interpreter fast
     repeats: int = 1  # of the loops around
 

@@ -32,6 +32,14 @@ def strides_of(k: KernelText, shape: tuple[int, ...], is_injective: bool) -> lis
     return strides
 
 
+def rows_of(k: KernelText, shape: tuple[int, ...]) -> list[int]:
+    """Row-major strides, the last of them 1, with gaps between the rows."""
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.insert(0, strides[0] * extent + k.rng.choice([0, 0, 0, 1, 5, 8]))
+    return strides
+
+
 def term(k: KernelText, index: str, stride: int) -> str:
     if stride == 1 and k.rng.random() < 0.9:
         return index
