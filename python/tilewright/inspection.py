@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -28,15 +28,40 @@ class KernelIdentity:
     jit_function: Any
 
 
+@dataclass(frozen=True)
+class Specialization:
+    """What a kernel is compiled for, as `jit(repr=)` sees it: the types of its parameters ("i32",
+    "*fp32", "constexpr"), and the values that are compiled in."""
+
+    signature: dict[str, str]
+    constants: dict[str, Any]
+
+    @classmethod
+    def of(cls, request: Request) -> Specialization:
+        """That of a request for a compilation. An integer that is known to be 1 is a constant."""
+        signature: dict[str, str] = {}
+        constants: dict[str, Any] = {}
+        for name, facts, value in zip(request.parameters, request.facts, request.constants):
+            if isinstance(facts, Facts) and not facts.is_one:
+                signature[name] = f"{'*' if facts.is_pointer else ''}{facts.type}"
+                continue
+            signature[name] = "constexpr"
+            constants[name] = 1 if isinstance(facts, Facts) else value
+        return cls(signature, constants)
+
+
 class Inspection:
     """The part of a kernel that only tools look at."""
 
     if TYPE_CHECKING:
         fn: FunctionType
         debug: bool | None
+        repr: Callable[..., str] | None
 
         @property
         def parameters(self) -> tuple[Parameter, ...]: ...
+
+        def _read_signature_again(self) -> None: ...
 
         def compile(
             self, signature: Mapping[str, str], constants: Mapping[str, Any] | None = None,
@@ -80,10 +105,21 @@ class Inspection:
 
     @property
     def src(self) -> str:
-        """The text of the kernel's function, from `def` on. It cannot be replaced."""
+        """The text of the kernel's function, from `def` on; `_unsafe_update_src` replaces it."""
         lines = textwrap.dedent("".join(self.raw_src)).splitlines(keepends=True)
         first = next(i for i, line in enumerate(lines) if line.startswith(("def ", "async def ")))
         return "".join(lines[first:])
+
+    def _unsafe_update_src(self, new_src: str) -> None:
+        """Give the kernel another text, that of one `def` with the same parameters.
+
+        Names in it mean what they mean to the kernel's function. Raises SyntaxError or ValueError
+        for a text that is none of a function.
+        """
+        from .capture.replaced import function_of_text
+
+        self.fn = function_of_text(new_src, self.fn)
+        self._read_signature_again()
 
     @property
     def raw_src(self) -> list[str]:
@@ -116,6 +152,13 @@ class Inspection:
     def _compiled(self, request: Request, is_warmup: bool) -> None:
         if hook := hooks.compilation.after:
             hook(**self._description(request, is_warmup))
+
+    def _name_of(self, request: Request) -> str:
+        """The name of a specialization: what the decorator's `repr` says of it, if there is one."""
+        if self.repr is None:
+            return request.name
+        name = self.repr(Specialization.of(request))
+        return request.name if name is None else str(name)
 
     def _description(self, request: Request, is_warmup: bool) -> dict[str, Any]:
         """The arguments of a compilation hook."""

@@ -248,6 +248,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         hooks.load_start(None, None, request.name, {}, "")
         kernel = compile_request(request)
         kernel.kernel_function = self
+        kernel.name = self._name_of(request)
         check_stores(kernel, key[2])
         hooks.load_end(None, None, kernel.name, {}, kernel.key)
         self._compiled(request, is_warmup)
@@ -434,8 +435,8 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     `specialize="auto"` compiles variants for integers equal to 1, divisible by 16 or negative and for
     aligned arrays, "none" one binary for all; `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
-    device assertions. `version`, `repr`, `launch_metadata` and `noinline` are kept as attributes
-    and change no launch (`tilewright.launch_options.DECORATOR_OPTIONS`).
+    device assertions. `repr` names a compiled kernel by what it is compiled for (`inspection.
+    Specialization`). `version`, `launch_metadata` and `noinline` are kept as attributes and change no launch (`tilewright.launch_options.DECORATOR_OPTIONS`).
     """
 
     def decorate(function: Any) -> JITFunction:

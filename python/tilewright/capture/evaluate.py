@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def evaluate(capture: Capture, request: str) -> str:
     """`{"function", "node", "names"}` to `{"value"}`, or `{"error"}` with the exception's text."""
     try:
-        answer = {"value": capture.encode(_value_of(capture, json.loads(request)))}
+        answer = {"value": capture.encode_answer(_value_of(capture, json.loads(request)))}
     except Exception as error:  # user code may raise anything; the frontend reports it
         answer = {"error": f"{type(error).__name__}: {error}"}
     return json.dumps(answer, separators=(",", ":"))

@@ -102,20 +102,26 @@ def _fingerprint_in(function: types.FunctionType, value: Any) -> str | None:
 class _Body(NamedTuple):
     """A function and what was in it when it was captured; Python lets all of it be replaced."""
 
+    kernel: Any  # the jit function right around it; None around a plain function
     function: types.FunctionType
     code: types.CodeType
     defaults: tuple[Any, ...] | None
     keyword_defaults: dict[str, Any] | None
 
     @classmethod
-    def of(cls, function: types.FunctionType) -> _Body:
-        named = function.__kwdefaults__
-        return cls(function, function.__code__, function.__defaults__, named and dict(named))
+    def of(cls, value: Any) -> _Body:
+        function = values.plain_function(value)
+        kernel = value if values.is_jit(value) else None
+        while kernel is not None and kernel.fn is not function:
+            kernel = kernel.fn
+        named, defaults = function.__kwdefaults__, function.__defaults__
+        return cls(kernel, function, function.__code__, defaults, named and dict(named))
 
     def is_current(self) -> bool:
-        function = self.function
+        function, kernel = self.function, self.kernel
         return (
-            function.__code__ is self.code
+            (kernel is None or kernel.fn is function)
+            and function.__code__ is self.code
             and function.__defaults__ is self.defaults
             and _have_same_items(function.__kwdefaults__, self.keyword_defaults)
         )
@@ -180,6 +186,23 @@ class Capture:
         if variant is None or not variant.is_current():
             variant = self._variants[key] = Capture(self._kernel, missing)
         return variant
+
+    def encode_answer(self, value: object) -> Json:
+        """The VALUE of what an expression of the kernel gave. Raises ValueError for a jit function that
+        only the expression leads to: it is in no buffer."""
+        num_known = len(self._functions)
+        encoded = self.encode(value)
+        unnamed = [f for f in self._functions[num_known:] if values.is_jit(f)]
+        if not unnamed:
+            return encoded
+        for function in self._functions[num_known:]:
+            del self._ids[values.plain_function(function)]
+        del self._functions[num_known:]
+        name = values.plain_function(unnamed[0]).__name__
+        raise ValueError(
+            f"it is the function {name}, which the kernel finds at compile time only: "
+            "name the function in the kernel, or pass it as a tw.constexpr argument"
+        )
 
     def encode(self, value: object) -> Json:
         """The VALUE of a constexpr argument; its functions must be in this capture."""
@@ -316,7 +339,7 @@ class Capture:
         function = values.plain_function(value)
         self._module = function.__module__
         if not _is_of_language(function):
-            self._bodies.append(_Body.of(function))
+            self._bodies.append(_Body.of(value))
             for name in ("__defaults__", "__kwdefaults__"):
                 if not _is_immutable(tuple(_values_of(getattr(function, name)))):
                     self._depend(function, function, name, getattr(function, name), True)
