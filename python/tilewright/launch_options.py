@@ -146,7 +146,7 @@ COMPILED = frozenset(
 # Options of decorators that no launch depends on, with the reason.
 DECORATOR_OPTIONS: dict[str, str] = {
     "jit(version=)": "kept as an attribute: the digest of the source identifies a kernel",
-    "jit(repr=)": "kept as an attribute for tools: the names of kernels are those of functions",
+    "jit(repr=)": "called for the name of a compiled kernel, which nothing else depends on",
     "jit(launch_metadata=)": "called for the hooks of launches only (`tilewright.hooks`)",
     "jit(noinline=)": "kept as an attribute: every function is compiled into its kernel",
     "autotune(use_cuda_graph=)": "measurements subtract nothing and take the median of launches",

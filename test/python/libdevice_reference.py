@@ -369,7 +369,7 @@ def main() -> None:
     print("and `test_libdevice.py` holds every row of it. Errors are in units in the last place of the result, for float32 and")
     print("float64; near a zero that no formula cancels (`|y| <` the number), in units of that number.\n")
     print("The special functions of float32 (`erfinv`, `lgamma`, `j0`, ...) are computed in float64, which costs GPUs with few units")
-    print("for it time. `extern_elementwise` is not there: call the function that its symbol names, `acos` for `__nv_acosf`.\n")
+    print("for it time. `tw.extern_elementwise` finds a function by its symbol, `__nv_acosf` for `acos` of float32.\n")
     print("| name | types | error, float32 | float64 |\n|---|---|---|---|")
     for name in sorted(ROWS):
         row = ROWS[name]

@@ -14,6 +14,7 @@ from . import (
     descriptors,
     dtypes,
     elementwise,
+    extern,
     libdevice,
     library,
     math,
@@ -26,11 +27,12 @@ from .aggregates import aggregate
 from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .elementwise import *  # noqa: F403
+from .extern import *  # noqa: F403
 from .library import *  # noqa: F403
 from .marks import builtin, constexpr_function, library_function
 from .random import *  # noqa: F403
 from .scaled import *  # noqa: F403
-from .static import constexpr, constexpr_type
+from .static import constexpr, constexpr_type, tuple_type
 from .tile import *  # noqa: F403
 from .unsupported import UNSUPPORTED
 
@@ -45,11 +47,12 @@ else:
 
 __all__ = [
     "UNSUPPORTED", "aggregate", "builtin", "constexpr", "constexpr_function", "constexpr_type",
-    "libdevice", "library_function", "math", "random", "target_info", "tuple",
+    "libdevice", "library_function", "math", "random", "target_info", "tuple", "tuple_type",
 ]  # fmt: skip
 __all__ += descriptors.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
+__all__ += extern.__all__
 __all__ += library.__all__
 __all__ += random.__all__
 __all__ += scaled.__all__

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from .marks import constexpr_function, refuse_outside_kernel
 
@@ -37,6 +37,15 @@ class dtype:  # noqa: N801 (the language's name)
     """The type of one element. `tw.dtype("fp32")` equals `tw.float32`."""
 
     __tilewright_builtin__ = "dtype"
+
+    # The short names of the types of each kind, for `map(tl.dtype, tl.dtype.SINT_TYPES)`.
+    SINT_TYPES: ClassVar[list[str]] = ["int8", "int16", "int32", "int64"]
+    UINT_TYPES: ClassVar[list[str]] = ["int1", "uint8", "uint16", "uint32", "uint64"]
+    STANDARD_FP_TYPES: ClassVar[list[str]] = ["fp16", "bf16", "fp32", "fp64"]
+    FP_TYPES: ClassVar[list[str]] = [
+        "fp8e4b15", "fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", *STANDARD_FP_TYPES,
+    ]  # fmt: skip
+    OTHER_TYPES: ClassVar[list[str]] = ["void"]
 
     name: str  # as in tw.float32
     short_name: str  # as in signatures: fp32, *bf16
@@ -88,6 +97,19 @@ class dtype:  # noqa: N801 (the language's name)
     def itemsize(self) -> int:
         """Bytes of one element in memory; int1 takes a whole byte."""
         return (self.primitive_bitwidth + 7) // 8
+
+    @staticmethod
+    def is_dtype(name: str) -> bool:
+        """Whether `dtype(name)` is a type."""
+        return name in _BY_NAME
+
+    def get_int_max_value(self) -> int:
+        """The largest number of an integer type; 1 of int1."""
+        return (1 << (self.primitive_bitwidth - self.is_int_signed())) - 1
+
+    def get_int_min_value(self) -> int:
+        """The smallest number of an integer type."""
+        return -(1 << (self.primitive_bitwidth - 1)) if self.is_int_signed() else 0
 
     def is_floating(self) -> bool:
         """True for every floating-point type."""

@@ -415,6 +415,28 @@ def swizzle2d(
     return first_i + within % rows, within // rows
 
 
+# Masks.
+
+
+@library_function
+def logical_and(input: tensor, other: Value) -> tensor:
+    """Whether both are not 0, element by element."""
+    return (input != 0) & (other != 0)
+
+
+@library_function
+def logical_or(input: tensor, other: Value) -> tensor:
+    """Whether one of them is not 0, element by element."""
+    return (input != 0) | (other != 0)
+
+
+@library_function
+def expect_zero(x: Value, mask: Value) -> Value:
+    """`x`, of which debug builds assert that it is 0 where `mask` is not."""
+    device_assert((x == 0) | (mask == 0), "expect_zero expected x == 0 where mask is true")
+    return x
+
+
 # Shapes.
 
 
@@ -554,12 +576,14 @@ def _functions(*functions: Any) -> dict[str, LibraryFunction]:
 
 # What `tile.name(...)` may mean beside the builtins.
 METHODS = _functions(
-    argmax, argmin, atomic_poll, bitonic_merge, cumprod, cumsum, flip, histogram, item, max, min, ravel,
-    reduce_or, sigmoid, softmax, sort, squeeze, sum, topk, unsqueeze, xor_sum,
+    argmax, argmin, atomic_poll, bitonic_merge, cumprod, cumsum, flip, histogram, item,
+    logical_and, logical_or, max, min, ravel, reduce_or, sigmoid, softmax, sort, squeeze, sum,
+    topk, unsqueeze, xor_sum,
 )  # fmt: skip
 
 __all__ = [
-    "argmax", "argmin", "atomic_poll", "bitonic_merge", "cumprod", "cumsum", "flip", "histogram", "interleave",
+    "argmax", "argmin", "atomic_poll", "bitonic_merge", "cumprod", "cumsum", "expect_zero", "flip",
+    "histogram", "interleave",
     "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort", "squeeze", "sum",
     "swizzle2d", "topk", "unsqueeze", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

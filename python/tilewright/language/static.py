@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 
@@ -74,6 +74,33 @@ class constexpr_type:  # noqa: N801 (Triton's name)
 
     def __repr__(self) -> str:
         return f"constexpr_type[{self.value!r}]"
+
+
+class tuple_type:  # noqa: N801 (Triton's name)
+    """The types of a tuple's items, with the names of its fields where it has some."""
+
+    def __init__(self, types: Iterable[Any], fields: Iterable[str] | None = None) -> None:
+        self.types = list(types)
+        self.fields = None if fields is None else list(fields)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, tuple_type):
+            return False
+        return (self.types, self.fields) == (other.types, other.fields)
+
+    def __hash__(self) -> int:
+        return hash((*self.types, *(self.fields or ())))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.types)
+
+    def __getitem__(self, index: int) -> Any:
+        return self.types[index]
+
+    def __repr__(self) -> str:
+        names = self.fields or [""] * len(self.types)
+        items = (f"{name}:{kind}" if name else f"{kind}" for name, kind in zip(names, self.types))
+        return f"[{','.join(items)}]"
 
 
 def unwrap(value: Any) -> Any:

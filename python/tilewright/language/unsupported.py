@@ -7,9 +7,6 @@ _FLOAT8 = "Conversions of 8-bit floats are casts: x.to(tw.float8e5), x.to(tw.flo
 _TENSORMAP = "It makes descriptors of one kind of GPU. Use tw.make_tensor_descriptor, or pointers."
 
 UNSUPPORTED: dict[str, str] = {
-    "extern_elementwise": "Call the function of tw.libdevice that the symbol names, as "
-    "tw.libdevice.acos for __nv_acosf: it has every device. Bitcode of other libraries is not "
-    "linked; write its functions in the language.",
     "extract_slice": "Use tw.reshape and tw.split.",
     # Parts of the language for one kind of device.
     "extra.hip": _TARGET,

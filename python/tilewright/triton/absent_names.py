@@ -78,7 +78,7 @@ propagate_env setenv toenv"""
 _OF_CORE = """TRITON_BUILTIN base_type base_value binary_op_type_legalization builtin_max builtin_min
 check_bit_width dispatch extern is_builtin is_negative_zero slice_type tensor_descriptor_base
 tensor_descriptor_base_type"""
-_OF_LANGUAGE = "aggregate_replace constexpr_type expect_zero slice tuple_type"
+_OF_LANGUAGE = "slice"
 
 REASONS: dict[str, tuple[str, str]] = {
     **{f"knobs.{name}": _KNOBS for name in _OF_KNOBS.split()},

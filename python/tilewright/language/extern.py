@@ -1,0 +1,127 @@
+"""Functions by the symbols of a library of bitcode: those of CUDA's device library, on every target.
+
+The symbols are those of the libdevice User's Guide. None is linked: each means the function of
+`tw.libdevice` that computes the same.
+"""
+
+# Kernel code follows the type rules of the language, not those of Python:
+# pyright: basic, reportArgumentType=false, reportAssignmentType=false, reportCallIssue=false
+# pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from . import libdevice
+from .dtypes import dtype, tensor
+from .marks import constexpr_function, library_function
+from .static import constexpr, unwrap
+from .tile import Value, static_assert, static_range, to_tensor
+
+_NAMES = tuple(libdevice.__all__)
+_FUNCTIONS = tuple(getattr(libdevice, name) for name in _NAMES)
+_POSITIONS = {name: position for position, name in enumerate(_NAMES)}
+# Those whose symbols follow no rule.
+_ODD = {"fast_fdividef": "fast_dividef", "powi": "pow", "powif": "pow"}
+# A symbol says its types: acosf and isnand of acos and isnan, fadd_rn and dadd_rn of add_rn,
+# fmaf_rn of fma_rn, popcll of popc, llabs of abs.
+_RULES = (
+    (r"(\w+)", r"\1"), (r"(\w+)[fd]", r"\1"), (r"[fd](\w+_r[nzdu])", r"\1"),
+    (r"(\w+)f(_r[nzdu])", r"\1\2"), (r"(\w+)ll", r"\1"), (r"ll(\w+)", r"\1"),
+)  # fmt: skip
+
+
+def _names_of(symbol: str) -> Iterator[str]:
+    """The names of functions that a symbol may stand for, the likeliest first."""
+    plain = symbol.removeprefix("__nv_")
+    yield _ODD.get(plain, plain)
+    for pattern, name in _RULES:
+        if match := re.fullmatch(pattern, plain):
+            yield match.expand(name)
+
+
+def function_of_symbol(symbol: str) -> str:
+    """The name in `tw.libdevice` of what `__nv_acosf` and such mean; empty for other symbols."""
+    if not symbol.startswith("__nv_"):
+        return ""
+    return next((name for name in _names_of(symbol) if name in _POSITIONS), "")
+
+
+def _row_of(table: Any, kinds: Any) -> tuple[str, dtype] | None:
+    """(symbol, type of the result) for arguments of the types `kinds`."""
+    wanted = tuple(unwrap(kind) for kind in kinds)
+    for types, (symbol, result) in unwrap(table).items():
+        if tuple(unwrap(kind) for kind in types) == wanted:
+            return unwrap(symbol), unwrap(result)
+    return None
+
+
+@constexpr_function
+def _has_row(table: Any, kinds: Any) -> bool:
+    return _row_of(table, kinds) is not None
+
+
+@constexpr_function
+def _result_of(table: Any, kinds: Any) -> dtype:
+    row = _row_of(table, kinds)
+    assert row is not None
+    return row[1]
+
+
+@constexpr_function
+def _position_of(table: Any, kinds: Any) -> int:
+    """Where in `_FUNCTIONS` the function is; -1 where the symbol is none of CUDA's library."""
+    row = _row_of(table, kinds)
+    return _POSITIONS.get(function_of_symbol(row[0]) if row else "", -1)
+
+
+@constexpr_function
+def _unknown_symbol(table: Any, kinds: Any) -> str:
+    row = _row_of(table, kinds)
+    return (
+        f"the symbol {row[0] if row else ''} is none of CUDA's device library, and bitcode of other "
+        "libraries is not linked: write the function in the language"
+    )
+
+
+@constexpr_function
+def _no_row(table: Any, kinds: Any) -> str:
+    known = ", ".join(f"({', '.join(map(str, types))})" for types in unwrap(table))
+    return f"there is no symbol for arguments of ({', '.join(map(str, kinds))}), but for {known}"
+
+
+@library_function
+def _common(args):
+    """A value of the type that all arguments promote to."""
+    whole = to_tensor(args[0])
+    for i in static_range(1, len(args)):
+        whole = whole + args[i]
+    return whole
+
+
+@library_function
+def extern_elementwise(
+    lib_name: constexpr, lib_path: constexpr, args: Value, arg_type_symbol_dict: constexpr,
+    is_pure: constexpr = True,
+) -> tensor:  # fmt: skip
+    """The function whose symbol `arg_type_symbol_dict` names for the types of `args`, element by element.
+
+    `{(tw.float32,): ("__nv_acosf", tw.float32)}` maps the types of the arguments to a symbol and the
+    type of the result. Arguments of other types are promoted to their common type. Symbols are those
+    of CUDA's device library, whatever `lib_name` and `lib_path` say; others are an error.
+    """
+    own: constexpr = tuple([to_tensor(arg).dtype for arg in args])
+    if _has_row(arg_type_symbol_dict, own):
+        kinds: constexpr = own
+    else:
+        common: constexpr = _common(args).dtype
+        kinds: constexpr = tuple([common for _ in args])
+    static_assert(_has_row(arg_type_symbol_dict, kinds), _no_row(arg_type_symbol_dict, kinds))
+    position: constexpr = _position_of(arg_type_symbol_dict, kinds)
+    static_assert(position >= 0, _unknown_symbol(arg_type_symbol_dict, kinds))
+    values = tuple([to_tensor(args[i]).to(kinds[i]) for i in range(len(args))])
+    return _FUNCTIONS[position](*values).to(_result_of(arg_type_symbol_dict, kinds))
+
+
+__all__ = ["extern_elementwise"]
