@@ -16,9 +16,19 @@ static std::string identifyFile(const char *name, const std::string &path) {
          std::to_string(status.getLastModificationTime().time_since_epoch().count()) + ";";
 }
 
+/// The program that is asked for, or all that could be chosen.
+static std::string identifyPrograms(const std::string &path) {
+  if (!path.empty())
+    return identifyFile("ptxas", nvidia::findPtxas(path));
+  std::string text;
+  for (const std::string &program : nvidia::findEveryPtxas())
+    text += identifyFile("ptxas", program);
+  return text;
+}
+
 std::string tw::identifyAssemblers(const AssemblerSettings &settings) {
   return identifyFile("nvJitLink", nvidia::findJitLink(settings.libraryDirectories)) +
-         identifyFile("ptxas", nvidia::findPtxas(settings.ptxas));
+         identifyPrograms(settings.ptxas);
 }
 
 bool tw::nvidia::isTooOld(const std::string &log) {

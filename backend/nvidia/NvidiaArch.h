@@ -26,6 +26,9 @@ struct NvidiaArch {
   /// The name under which the same GPU also has instructions that no later one need have; "" where
   /// `name` is that name, or there is none. Code for it runs on this GPU only.
   llvm::StringLiteral specificName = "";
+  /// The release of the assembler from which on its code for the GPU is better, 1304 for 13.4; 0
+  /// where none is known to be. Where several are found, one from there on is taken.
+  unsigned preferredAssembler = 0;
 };
 
 /// All of them, the oldest first.

@@ -191,6 +191,34 @@ TEST(NvidiaAssembler, OutputThatIsNotMachineCodeIsAFailure) {
   EXPECT_NE(error.find("700"), std::string::npos) << "its directory is private: " << error;
 }
 
+/// A program that says it is some release of the assembler, for as long as it lives.
+struct Release {
+  explicit Release(const std::string &number) {
+    int file = -1;
+    EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("release", "sh", file, path));
+    llvm::raw_fd_ostream(file, /*shouldClose=*/true)
+        << "#!/bin/sh\necho Cuda compilation tools, release " << number << ", V" << number
+        << ".1\n";
+    llvm::sys::fs::setPermissions(path, llvm::sys::fs::owner_all);
+  }
+  ~Release() { llvm::sys::fs::remove(path); }
+  std::string str() const { return path.str().str(); }
+
+  llvm::SmallString<128> path;
+};
+
+TEST(NvidiaAssembler, TheReleaseThatAnArchitecturePrefersIsChosen) {
+  Release old("12.9"), almost("13.3"), preferred("13.4"), next("14.0");
+  std::string programs[] = {old.str(), "/bin/false", almost.str(), preferred.str(), next.str()};
+  EXPECT_EQ(nvidia::choosePtxas(programs, 1304), preferred.str());
+  EXPECT_EQ(nvidia::choosePtxas(programs, 1400), next.str());
+  EXPECT_EQ(nvidia::choosePtxas(programs, 1401), old.str()); // none: the usual one
+  EXPECT_EQ(nvidia::choosePtxas(programs, 0), old.str());
+  EXPECT_EQ(nvidia::choosePtxas({}, 1304), "");
+  EXPECT_EQ(findNvidiaArch("sm_120")->preferredAssembler, 1304u);
+  EXPECT_EQ(findNvidiaArch("sm_80")->preferredAssembler, 0u);
+}
+
 TEST(NvidiaAssembler, AMissingProgramIsNoFailure) {
   AssembledPtx assembled;
   std::string error;
