@@ -56,6 +56,30 @@ std::optional<bool> tw::dtypePredicate(DType dtype, llvm::StringRef name) {
              : std::nullopt;
 }
 
+static bool isTypeMethod(const Value &type, llvm::StringRef name) {
+  if (type.is<TileType>() && (name == "get_block_shapes" || name == "with_element_ty"))
+    return true;
+  const DType *dtype = type.as<DType>();
+  return dtype && dtype->isInt() && (name == "get_int_max_value" || name == "get_int_min_value");
+}
+
+ValueOr tw::callTypeMethod(Emitter &emitter, const Value &type, llvm::StringRef name,
+                           const Arguments &arguments, const Node &site) {
+  bool takesType = name == "with_element_ty";
+  const DType *element =
+      takesType && arguments.size() == 1 ? arguments[0].value.as<DType>() : nullptr;
+  if (takesType ? !element : !arguments.empty())
+    return emitter.error(Code::WrongArguments, site,
+                         "`" + name.str() + "` takes " + (takesType ? "one dtype" : "no argument"),
+                         takesType ? "write t.with_element_ty(tw.float32)" : "leave them out");
+  if (const TileType *tile = type.as<TileType>())
+    return takesType ? Value{TileType{*element, tile->shape}} : shapeTuple(tile->shape);
+  DType dtype = *type.as<DType>();
+  bool isMax = name == "get_int_max_value", isUnsigned = !dtype.isSigned();
+  return Value{isMax ? llvm::APSInt::getMaxValue(dtype.bits(), isUnsigned)
+                     : llvm::APSInt::getMinValue(dtype.bits(), isUnsigned)};
+}
+
 static std::optional<Value> dtypeAttribute(DType dtype, llvm::StringRef name) {
   if (name == "element_ty")
     return Value{dtype.pointee()};
@@ -103,8 +127,12 @@ static std::optional<Value> shapeAttribute(DType dtype, llvm::ArrayRef<int64_t> 
   return std::nullopt;
 }
 
+std::string tw::builtinOfMethod(llvm::StringRef name) {
+  return name == "to" ? "cast" : name == "sqrt_rn" ? "sqrt" : name.str();
+}
+
 static bool hasMethod(const Emitter &emitter, llvm::StringRef name) {
-  return name == "to" || name == "item" || findBuiltin(name) ||
+  return name == "item" || findBuiltin(builtinOfMethod(name)) ||
          (emitter.program.methods && emitter.program.methods->get(name));
 }
 
@@ -137,8 +165,7 @@ static ValueOr numericAttribute(Emitter &emitter, const Value &base, llvm::Strin
 /// What Python says of an attribute of a text, tuple or object that it may see. Methods of texts
 /// and tuples stay methods, so that their calls are evaluated as they are written.
 static std::optional<Value> attributeInPython(Emitter &emitter, const Value &base,
-                                              llvm::StringRef name) {
-  std::string reason;
+                                              llvm::StringRef name, std::string &reason) {
   std::optional<Value> answer = emitter.pythonCall("getattr", {base, Value{name.str()}}, reason);
   if (answer && !base.is<Opaque>())
     return methodOf(base, name);
@@ -170,6 +197,8 @@ ValueOr Emitter::attribute(const Value &base, llvm::StringRef name, const Node &
   if (base.is<Aggregate>())
     return aggregateAttribute(*this, base, name, node);
   std::optional<Value> found;
+  if (isTypeMethod(base, name))
+    return methodOf(base, name);
   if (const DType *dtype = base.as<DType>())
     found = dtypePredicate(*dtype, name) ? methodOf(base, name) : dtypeAttribute(*dtype, name);
   if (const TileType *type = base.as<TileType>())
@@ -193,9 +222,14 @@ ValueOr Emitter::attribute(const Value &base, llvm::StringRef name, const Node &
     return rejectAbsent(base, node);
   if (name == "value" && !base.is<Opaque>()) // of a constexpr
     return base;
+  std::string reason;
   if (base.is<std::string>() || base.is<Opaque>() || base.is<Tuple>())
-    if (std::optional<Value> answer = attributeInPython(*this, base, name))
+    if (std::optional<Value> answer = attributeInPython(*this, base, name, reason))
       return *answer;
+  if (llvm::StringRef(reason).consume_front("ValueError: ")) // there it is, but cannot be had
+    return error(Code::StaticEvaluation, node,
+                 "`" + name.str() + "` cannot be used: " + reason.substr(12),
+                 "only what the capture of the kernel can follow is part of it");
   std::string nearest = nearestName(name, attributesOf(*this, base));
   return error(Code::UnknownAttribute, node,
                describe(base, node) + " has no attribute `" + name + "`",
@@ -372,7 +406,9 @@ static ValueOr tileSubscript(Emitter &emitter, TypedValue tile, const Value &ind
                     return part.is<None>() || isEllipsis(part) || isFullSlice(part);
                   });
   if (numTaken > rank && !isScalar)
-    return subscript.wrong(formatv("{0} indices for a tile of {1} dimensions", numTaken, rank),
+    return subscript.wrong(formatv("unsupported tensor index: {0} indices for a tile of {1} "
+                                   "dimensions",
+                                   numTaken, rank),
                            "use one `:`, slice or index for each dimension");
   for (const Value &part : parts) {
     if (isEllipsis(part))

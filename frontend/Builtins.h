@@ -83,6 +83,11 @@ ValueOr printAtCompileTime(Emitter &emitter, const BoundArguments &bound, const 
 
 /// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
 std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);
+/// The builtin that a tile's method is under another name, or `name` itself.
+std::string builtinOfMethod(llvm::StringRef name);
+/// `x.type.get_block_shapes()`, `x.dtype.get_int_max_value()`, ... of a type that has the method.
+ValueOr callTypeMethod(Emitter &emitter, const Value &type, llvm::StringRef name,
+                       const Arguments &arguments, const Node &site);
 /// isinstance(value, type) for a class of Python or of the language.
 std::optional<bool> isInstance(const Value &value, const Value &type);
 

@@ -14,7 +14,10 @@ static ValueOr emitGrid(BuiltinCall &call) {
   if (failed(axis))
     return failure();
   if (*axis < 0 || *axis > 2)
-    return call.badOption(0, "0, 1, 2");
+    return call.emitter.error(Code::BadOption, call.node(0),
+                              call.name + " axis must be 0, 1, or 2 but got " +
+                                  std::to_string(*axis),
+                              "a grid has three dimensions; those that a launch leaves out are 1");
   return Value{call.name == "program_id" ? call.tiles().programId(int(*axis))
                                          : call.tiles().numPrograms(int(*axis))};
 }

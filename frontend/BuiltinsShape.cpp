@@ -1,5 +1,8 @@
 // Builtins that make tiles and change shapes.
 #include "frontend/Builtins.h"
+#include "frontend/Operands.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace tw;
 using llvm::failed;
@@ -29,6 +32,8 @@ static ValueOr emitFull(BuiltinCall &call) {
   return call.finish(call.tiles().full(*shape, *scalar, dtype), {0, 1, 2});
 }
 
+static std::string asText(int64_t number) { return std::to_string(number); }
+
 static ValueOr emitExpandDims(BuiltinCall &call) {
   FailureOr<TypedValue> operand = call.tile(0);
   FailureOr<std::vector<int64_t>> axes =
@@ -40,6 +45,12 @@ static ValueOr emitExpandDims(BuiltinCall &call) {
   for (int64_t &axis : *axes)
     axis = axis < 0 && axis >= -rank ? axis + rank : axis;
   llvm::sort(*axes);
+  if (llvm::adjacent_find(*axes) != axes->end())
+    return call.fail(operandError(OperandCode::RepeatedAxis,
+                                  "duplicate axes, normalized axes = [" +
+                                      llvm::join(llvm::map_range(*axes, asText), ", ") + "]",
+                                  "name each new dimension once"),
+                     {1});
   TileBuilder::Value result = *operand;
   for (int64_t axis : *axes)
     if (result)

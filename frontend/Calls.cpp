@@ -296,7 +296,11 @@ ValueOr Emitter::makeClosure(const Node &node) {
 
 //===-- Dispatch -----------------------------------------------------------------------------===//
 
-static ValueOr callTypePredicate(Emitter &emitter, const Callable &method, const Node &site) {
+static ValueOr callOfType(Emitter &emitter, const Callable &method, const Arguments &arguments,
+                          const Node &site) {
+  llvm::StringRef name = method.name;
+  if (name.starts_with("get_") || name.starts_with("with_"))
+    return callTypeMethod(emitter, *method.self, name, arguments, site);
   if (const TileType *type = method.self->as<TileType>()) {
     if (method.name == "is_block")
       return Value{true};
@@ -314,7 +318,7 @@ ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const N
   if (self.is<Aggregate>())
     return callAggregateMethod(*this, method, std::move(arguments), site);
   if (self.is<DType>() || self.is<TileType>() || self.is<DescriptorType>())
-    return callTypePredicate(*this, method, site);
+    return callOfType(*this, method, arguments, site);
   const Descriptor *descriptor = self.as<Descriptor>();
   if (!self.isRuntime() && !self.isNumber() && !descriptor)
     return callInPython(Value{method}, arguments, site);
@@ -328,7 +332,7 @@ ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const N
       if (std::optional<Value> function = fromJson(*json))
         return call(*function, std::move(arguments), site);
   Callable builtin;
-  builtin.name = method.name == "to" ? "cast" : method.name;
+  builtin.name = builtinOfMethod(method.name);
   return callBuiltin(builtin, arguments, site);
 }
 

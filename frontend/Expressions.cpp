@@ -40,7 +40,7 @@ static ValueOr evalConditional(Emitter &emitter, const Node &node) {
   emitter.frame().names.erase(name);
   if (const Absent *reason = result.as<Absent>())
     return emitter.error(Code::TwoTypes, node,
-                         "the two values of this conditional expression have different types",
+                         "Ternary expression with dynamic condition has inconsistent types",
                          "convert both to one type with .to(...)",
                          {{reason->first, "this is " + reason->firstType},
                           {reason->second, "this is " + reason->secondType}});

@@ -158,7 +158,7 @@ static std::optional<OperandError> checkLiterals(llvm::ArrayRef<TypedValue> oper
       continue;
     OperandError error = operandError(
         OperandCode::LiteralRange,
-        "the number " + llvm::toString(*number, 10) + " does not fit " + dtype.str(),
+        "the number " + llvm::toString(*number, 10) + " is out of range for " + dtype.str(),
         "a number takes the integer type of the other operand; cast that operand to a type that "
         "holds both, as in x.to(tw.int64)",
         operands);

@@ -44,6 +44,7 @@ enum class OperandCode {
   ScaledResult,
   AsmConstraints = 242,
   AsmText = 244,
+  RepeatedAxis = 246,
 };
 
 struct OperandCodeRow {
@@ -90,6 +91,7 @@ inline constexpr OperandCodeRow kOperandCodes[] = {
     {OperandCode::ScaledResult, "TW0241", "accumulator or result of dot_scaled is not float32"},
     {OperandCode::AsmConstraints, "TW0242", "constraints of inline assembly do not fit its values"},
     {OperandCode::AsmText, "TW0244", "inline assembly whose text is malformed"},
+    {OperandCode::RepeatedAxis, "TW0246", "an axis is named twice"},
 };
 
 } // namespace tw

@@ -53,7 +53,7 @@ OrError<int64_t> tw::normalizeAxis(int64_t axis, int64_t rank, const TypedValue 
       rank == 0 ? "a scalar has no axes"
                 : "valid axes are " + std::to_string(-rank) + " to " + std::to_string(rank - 1);
   return operandError(OperandCode::AxisRange,
-                      "axis " + std::to_string(axis) + " is out of range for " + operand.str(),
+                      "invalid axis " + std::to_string(axis) + " for " + operand.str(),
                       std::move(hint), operand);
 }
 

@@ -236,8 +236,9 @@ static bool hasAttribute(const Value &base, llvm::StringRef name, Emitter &emitt
     return answer && truthOf(*answer);
   }
   static constexpr llvm::StringLiteral kOfTiles[] = {"shape", "dtype", "type", "T", "to", "numel"};
-  return base.isRuntime() && (llvm::is_contained(kOfTiles, name) || findBuiltin(name) ||
-                              (emitter.program.methods && emitter.program.methods->get(name)));
+  return base.isRuntime() &&
+         (llvm::is_contained(kOfTiles, name) || findBuiltin(builtinOfMethod(name)) ||
+          (emitter.program.methods && emitter.program.methods->get(name)));
 }
 
 static ValueOr emitGetAttr(PythonCall &call) {

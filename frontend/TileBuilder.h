@@ -104,6 +104,7 @@ public:
 private:
   TypedValue scalarOf(TypedValue tileOfOne);
   Value castPointer(TypedValue operand, DType dtype);
+  Value clearSignBit(TypedValue operand);
   Value bitcast(TypedValue operand, DType dtype);
   Value pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   Value arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs);

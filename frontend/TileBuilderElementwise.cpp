@@ -113,8 +113,8 @@ TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs
   // A literal takes the other's sign.
   if (lhs.isLiteral == rhs.isLiteral && haveMixedSigns(lhs.dtype, rhs.dtype))
     return operandError(OperandCode::MixedSigns,
-                        "`" + symbolOf(op).str() + "` of " + lhs.dtype.str() + " and " +
-                            rhs.dtype.str() + ", which differ in sign",
+                        "Cannot use `" + symbolOf(op).str() + "` with " + lhs.dtype.str() +
+                            " and " + rhs.dtype.str() + " because they have different signedness",
                         "cast one operand to the sign of the other, as in x.to(tw.int32)",
                         {lhs, rhs});
   Pair operands = promote(lhs, rhs);
@@ -133,9 +133,11 @@ TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs
 
 TileBuilder::Value TileBuilder::bitwise(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
   if (!lhs.dtype.isInt() || !rhs.dtype.isInt())
-    return operandError(
-        OperandCode::OperandType, "`" + symbolOf(op).str() + "` needs integers or bools",
-        "cast with .to(tw.int32), or with .to(tw.int32, bitcast=True) for the bits", {lhs, rhs});
+    return operandError(OperandCode::OperandType,
+                        "invalid operands of type " + lhs.dtype.str() + " and " + rhs.dtype.str() +
+                            ": `" + symbolOf(op).str() + "` needs integers or bools",
+                        "cast with .to(tw.int32), or with .to(tw.int32, bitcast=True) for the bits",
+                        {lhs, rhs});
   Pair operands = promote(lhs, rhs);
   if (!operands)
     return operands.error();

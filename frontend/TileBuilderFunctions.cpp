@@ -17,6 +17,21 @@ static std::string acceptedKinds(const tile::ElementwiseRow &row) {
   return hasFloats && hasIntegers ? "floats and integers" : hasFloats ? "floats" : "integers";
 }
 
+/// Whether the first bit of a type's codes is only a sign: of float8e4b8 and float8e5b16, one is
+/// NaN.
+static bool hasSignBit(DType dtype) {
+  llvm::StringRef name = dtype.row->Name;
+  return name != "float8e4b8" && name != "float8e5b16";
+}
+
+/// |x| of an 8-bit float, with its infinities and the codes that conversions do not make.
+TileBuilder::Value TileBuilder::clearSignBit(TypedValue operand) {
+  DType byte = findDType("int8");
+  Value bits = bitcast(operand, byte);
+  mlir::Value mask = constantLike(operand, byte, 0x7f).value;
+  return bitcast(typed(create<arith::AndIOp>(bits->value, mask), byte), operand.dtype);
+}
+
 TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
                                             std::vector<TypedValue> operands) {
   std::string name = row.Name;
@@ -31,6 +46,8 @@ TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
     return promoted.error();
   DType dtype = promoted->front().dtype, computed = computeDTypeOf(dtype);
   llvm::StringRef operation = operationOf(row, dtype);
+  if (name == "abs" && dtype.isFloat8() && hasSignBit(dtype))
+    return clearSignBit(promoted->front());
   if (dtype.isFloat8() && name != "abs") // which is exact in every type
     return operandError(OperandCode::OperandType, name + " does not take " + dtype.str(),
                         "8-bit floats are a storage type: cast with .to(tw.float32)", written);

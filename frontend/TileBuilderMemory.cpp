@@ -36,8 +36,7 @@ std::optional<OperandError> tw::checkWritable(const TypedValue &pointer) {
   if (!pointer.dtype.isConst)
     return std::nullopt;
   return operandError(
-      OperandCode::ConstPointer,
-      "nothing can be written through " + pointer.str() + ", a pointer to constant memory",
+      OperandCode::ConstPointer, "Cannot store to a constant pointer, as " + pointer.str() + " is",
       "leave out the annotation tw.const of the parameter that it comes from", pointer);
 }
 
@@ -61,13 +60,15 @@ OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
     return shape.error();
   }
   DType element = pointer.dtype.pointee();
-  if (value && value->dtype.isPointer)
+  // Tiles of pointers are tables of addresses; a scalar one is an array that should be a number.
+  bool isAddresses = value && value->isTile() && element.isInt() && element.bits() == 64;
+  if (value && value->dtype.isPointer && !isAddresses)
     return operandError(OperandCode::InvalidCast,
                         "a pointer cannot become an element of type " + element.str(), kPointerHint,
                         *value, positions[0]);
   Access access{growTo(pointer, *shape), element, std::nullopt, std::nullopt};
   if (value) {
-    value = convert(*value, element);
+    value = value->dtype.isPointer ? *castPointer(*value, element) : convert(*value, element);
     // A bool takes a byte in memory: 0 or 1.
     if (element.isBool())
       value = convert(*value, findDType("uint8"));

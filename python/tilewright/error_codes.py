@@ -496,6 +496,13 @@ PAGES: dict[str, Page] = {
         "tw.inline_asm_elementwise('tex.1d ...', ...)   # on sim:sm_80",
         "Check the text against the PTX ISA; run it on a GPU if it is right.",
     ),
+    "TW0246": Page(
+        "an axis is named twice",
+        "Several new dimensions are given by their places in the result, so that each place can be "
+        "named once; negative ones count from the end.",
+        "tw.expand_dims(x, (0, -3))   # both are the first of three",
+        "Name each new dimension once.",
+    ),
     "TW0301": Page(
         "an operation that this target cannot compile",
         "The kernel is right, but no lowering exists on this target for the operation with "

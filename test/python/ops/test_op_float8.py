@@ -580,7 +580,9 @@ def test_magnitudes(device: str) -> None:
     for dtype in FORMATS:
         out = np.full(256, 0xCB, np.uint8)
         kernel[(1,)](as_float8(out, dtype), as_float8(CODES, dtype), 256)
-        assert_codes(out, codes_of(np.abs(values_of(CODES, dtype)), dtype), dtype, CODES)
+        # Only the sign changes: infinities stay, and codes that conversions do not make.
+        rounded = codes_of(np.abs(values_of(CODES, dtype)), dtype)
+        assert_codes(out, rounded if dtype in ONE_ZERO else CODES & 0x7F, dtype, CODES)
 
 
 @pytest.mark.parametrize("dtype", ["float8e4b8", "float8e5b16", "float8e4b15"])
