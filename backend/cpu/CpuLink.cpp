@@ -84,6 +84,7 @@ private:
     add("tw_device_print", tw_device_print);
     add("tw_device_assert", tw_device_assert);
     add("tw_device_outside", tw_device_outside);
+    add("tw_device_gather", tw_device_gather);
     add("tw_device_clock", tw_device_clock);
     add("memcpy", static_cast<void *(*)(void *, const void *, size_t)>(memcpy));
     add("memmove", static_cast<void *(*)(void *, const void *, size_t)>(memmove));

@@ -93,25 +93,39 @@ static size_t nearestParameter(const CpuLaunch &launch, uint64_t address) {
   return nearest;
 }
 
-static std::string describeOutside(const TwProgram &program, const char *name, const char *where,
-                                   llvm::StringRef shape, int64_t index, uint64_t address,
+/// " [kernel k, program (x, y, z), tile index (i, j)]" and the places in the source.
+static std::string describeFailed(const TwProgram &program, llvm::StringRef shape, int64_t index,
+                                  const char *where) {
+  auto &launch = *static_cast<CpuLaunch *>(program.launch);
+  std::string text =
+      llvm::formatv(" [kernel {0}, program ({1}, {2}, {3})", launch.kernel, program.programId[0],
+                    program.programId[1], program.programId[2]);
+  if (!shape.empty())
+    text += ", tile index (" + formatIndex(shape, index) + ")";
+  return text + "]" + where;
+}
+
+static std::string describeOutside(const TwProgram &program, const char *name, uint64_t address,
                                    int32_t bytes, int32_t argument) {
   auto &launch = *static_cast<CpuLaunch *>(program.launch);
   size_t which = argument < 0 ? nearestParameter(launch, address) : argument;
-  std::string element =
-      describeElement(launch.arguments[which], launch.parameters[which].name, address, bytes);
-  std::string place = llvm::formatv("program ({0}, {1}, {2})", program.programId[0],
-                                    program.programId[1], program.programId[2]);
-  if (!shape.empty())
-    place += ", tile index (" + formatIndex(shape, index) + ")";
-  return llvm::formatv("out-of-bounds {0}: {1} [kernel {2}, {3}]{4}", name, element, launch.kernel,
-                       place, where);
+  return std::string("out-of-bounds ") + name + ": " +
+         describeElement(launch.arguments[which], launch.parameters[which].name, address, bytes);
 }
 
 extern "C" void tw_device_outside(const TwProgram *program, const char *name, const char *where,
                                   const char *shape, int64_t index, uint64_t address, int32_t bytes,
                                   int32_t argument) {
   keepFailure(*program, "TW0601",
-              describeOutside(*program, name, where, shape, index, address, bytes, argument));
+              describeOutside(*program, name, address, bytes, argument) +
+                  describeFailed(*program, shape, index, where));
+  leaveKernel(*program);
+}
+
+extern "C" void tw_device_gather(const TwProgram *program, const char *where, const char *shape,
+                                 int64_t index, int64_t value, int64_t extent) {
+  std::string text =
+      llvm::formatv("gather index {0} is outside an axis of extent {1}", value, extent);
+  keepFailure(*program, "TW0608", text + describeFailed(*program, shape, index, where));
   leaveKernel(*program);
 }

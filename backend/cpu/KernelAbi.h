@@ -37,5 +37,8 @@ void tw_device_assert(const TwProgram *program, const char *message, const char 
 void tw_device_outside(const TwProgram *program, const char *name, const char *where,
                        const char *shape, int64_t index, uint64_t address, int32_t bytes,
                        int32_t argument);
+/// An index of tile.gather, `value`, that is outside of an axis of `extent`. Does not return.
+void tw_device_gather(const TwProgram *program, const char *where, const char *shape, int64_t index,
+                      int64_t value, int64_t extent);
 }
 #endif

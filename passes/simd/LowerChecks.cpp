@@ -2,6 +2,7 @@
 // What fails is told to the host (backend/cpu/KernelAbi.h), which leaves the program.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/analysis/IndexBounds.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
@@ -250,7 +251,38 @@ static void checkElements(SimdFunction &f, const Access &access, ArrayRef<unsign
   });
 }
 
+//===-- Indices ------------------------------------------------------------------------------===//
+
+static void checkGather(SimdFunction &f, GatherOp op) {
+  OpBuilder &b = f.builder;
+  int64_t extent = shapeOf(op.getSource().getType())[op.getAxis()];
+  if (isIndexWithin(op.getIndices(), extent))
+    return;
+  ArrayRef<int64_t> shape = shapeOf(op.getIndices().getType());
+  Value where = f.stringAddress(describePlace(f.loc)), extents = f.shapeAddress(shape);
+  Value end = f.constantIndex(extent);
+  auto indexAt = [&](const Coordinates &at) -> Value {
+    Value index =
+        at.vectorDim < 0 ? f.evaluate(op.getIndices(), at) : f.evaluateVector(op.getIndices(), at);
+    if (getElementTypeOrSelf(index).isInteger(64))
+      return index;
+    Type i64 = b.getI64Type();
+    Type wide = at.vectorDim < 0 ? i64 : VectorType::get({at.lanes}, i64);
+    return arith::ExtSIOp::create(b, f.loc, wide, index);
+  };
+  auto hasFailed = [&](const Coordinates &at) -> Value {
+    Value limit = at.vectorDim < 0 ? end : f.splat(end, at.lanes);
+    return arith::CmpIOp::create(b, f.loc, Predicate::uge, indexAt(at), limit);
+  };
+  reportFirst(f, {op.getIndices()}, shape, hasFailed, [&](const Coordinates &at) {
+    f.callHost("tw_device_gather",
+               {f.programArgument, where, extents, f.elementIndex(shape, at), indexAt(at), end});
+  });
+}
+
 void SimdFunction::checkAccess(Operation *op) {
+  if (auto gather = dyn_cast<GatherOp>(op))
+    return checkGather(*this, gather);
   std::optional<Access> access = accessOf(op);
   if (!access)
     return;

@@ -29,7 +29,7 @@ struct SimdFunction {
   mlir::Value stringAddress(llvm::StringRef text);
   mlir::Value shapeAddress(llvm::ArrayRef<int64_t> shape);
   mlir::Value elementIndex(llvm::ArrayRef<int64_t> shape, const Coordinates &at); // row-major
-  /// In front of a load, store or atomic: is each element inside of an argument's memory?
+  /// In front of a load, store, atomic or gather: is each element inside of what it is taken from?
   void checkAccess(mlir::Operation *op); // LowerChecks.cpp
   /// Writes the yielded tiles into `slots`, in an order that reads every old value in time.
   void writeCarried(mlir::ValueRange yielded, mlir::ValueRange carried,

@@ -3,6 +3,7 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Passes.h"
+#include "passes/analysis/SourcePlace.h"
 #include "passes/simt/LayoutAssignment.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -25,8 +26,8 @@ static LogicalResult checkExtents(Operation *op, Type type) {
   for (auto [dim, extent] : llvm::enumerate(shape)) {
     if (llvm::isPowerOf2_64(extent))
       continue;
-    InFlightDiagnostic error = op->emitError("[TW0310] extent ")
-                               << extent << " of dimension " << dim
+    InFlightDiagnostic error = emitError(placeOf(op))
+                               << "[TW0310] extent " << extent << " of dimension " << dim
                                << " is not a power of two, which this target needs";
     error.attachNote() << "make it " << llvm::PowerOf2Ceil(extent)
                        << " and mask the elements beyond " << extent;
@@ -34,8 +35,8 @@ static LogicalResult checkExtents(Operation *op, Type type) {
   }
   if (tile::numElementsOf(type) <= kMaxElements)
     return success();
-  InFlightDiagnostic error = op->emitError("[TW0310] a tile of ")
-                             << tile::numElementsOf(type)
+  InFlightDiagnostic error = emitError(placeOf(op))
+                             << "[TW0310] a tile of " << tile::numElementsOf(type)
                              << " elements is too large for this target";
   error.attachNote() << "the largest is of " << kMaxElements
                      << "; loop over smaller tiles, or launch more programs";

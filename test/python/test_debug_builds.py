@@ -345,6 +345,35 @@ def test_the_report_names_kernel_argument_element_and_line(cpu: str) -> None:
         walks[(1,)](x, np.zeros(31, np.float32), 1, 0, N=32, debug=True)
 
 
+@tw.jit
+def takes(index, y, AXIS: tw.constexpr):
+    i = tw.arange(0, 16)[:, None] * 8 + tw.arange(0, 8)[None, :]
+    at = tw.load(index + i)
+    tw.store(y + i, tw.gather(i, at, AXIS))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_indices_of_gather(axis: int, dtype: str, cpu: str, rng: np.random.Generator) -> None:
+    extent = (16, 8)[axis]
+    index, y = rng.integers(0, extent, (16, 8)).astype(dtype), np.zeros((16, 8), np.int32)
+    i = np.arange(128, dtype=np.int32).reshape(16, 8)
+    for wrong in (None, -1, extent, -128, 127):
+        if wrong is not None:
+            index[rng.integers(16), rng.integers(8)] = wrong
+        said = []
+        for device in (cpu, "reference"):
+            with tw.device(device):
+                try:
+                    takes[(1,)](index, y, AXIS=axis, debug=True)
+                    assert wrong is None
+                    np.testing.assert_array_equal(y, np.take_along_axis(i, index.astype(int), axis))
+                except DeviceError as error:
+                    assert error.code == "TW0608" and "test_debug_builds.py" in error.message
+                    said.append(error.message.replace("kernel takes, ", ""))
+        assert len(said) in (0, 2) and len(set(said)) <= 1
+
+
 def test_a_pointer_of_two_arrays_may_be_in_either(cpu: str) -> None:
     x, y, out = (np.zeros(n, np.float32) for n in (8, 32, 32))
     with tw.device(cpu):

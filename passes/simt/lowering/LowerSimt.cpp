@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
 #include "passes/analysis/PointerRoots.h"
+#include "passes/analysis/SourcePlace.h"
 #include "passes/simt/LayoutRules.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -163,8 +164,9 @@ static LogicalResult checkRegisters(func::FuncOp kernel) {
       int64_t count = cast<RankedTensorType>(tile).getNumElements();
       if (count <= limit)
         continue;
-      InFlightDiagnostic error = op->emitError("[TW0312] a tile of ")
-                                 << count << " elements needs more registers than a thread has";
+      InFlightDiagnostic error = emitError(placeOf(op))
+                                 << "[TW0312] a tile of " << count
+                                 << " elements needs more registers than a thread has";
       error.attachNote() << "with " << numThreads << " threads the largest is of " << limit
                          << ": loop over smaller tiles, launch more programs, or raise num_warps";
       return WalkResult::interrupt();

@@ -354,3 +354,21 @@ def test_a_tile_beyond_all_registers_is_refused_at_once(size: int) -> None:
     assert caught.value.code == "TW0312"
     assert "the largest is of 65536" in str(caught.value)
     assert f"{__file__}:{line_of(copy, 'tw.arange')}" in str(caught.value)
+
+
+@tw.jit
+def folded(n, N: tw.constexpr):
+    total = tw.zeros((N,), tw.int32)
+    for _ in range(n):
+        total += tw.zeros((N,), tw.int32) + 1 + tw.full((N,), 3, tw.int32)
+    tw.device_print("total", tw.sum(total))
+
+
+@pytest.mark.parametrize("extent", [96, 1 << 19])
+def test_constants_made_by_folding_have_a_place(extent: int) -> None:
+    with pytest.raises(tw.UnsupportedError) as caught:
+        folded.compile({"n": "i32"}, {"N": extent}, device="nvidia:sm_80")
+    assert caught.value.code in ("TW0310", "TW0312")
+    first = folded.fn.__code__.co_firstlineno
+    lines = [f"test_gpu_refusals.py:{line}:" for line in range(first + 2, first + 6)]
+    assert any(line in caught.value.rendered for line in lines), caught.value.rendered
