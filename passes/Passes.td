@@ -67,6 +67,28 @@ def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp"> {
     Option<"bf16DotIntrinsic", "bf16-dot", "std::string", "\"\"", "intrinsic for products of bf16 pairs">];
 }
 
+def PollLoops : Pass<"poll-loops", "::mlir::ModuleOp"> {
+  let summary = "a launch can be stopped in loops that may take long: now and then they call tw_poll";
+  let description = [{
+    A short innermost loop runs in pieces, so that its iterations stay as they were; one that contains
+    such loops, or takes long for each iteration, or has a condition, counts down in each iteration.
+    ```mlir
+    scf.for %i = %0 to %n step %c1 : i32 { ... }
+    // becomes
+    scf.while (%first = %0) : (i32) -> i32 {
+      // %end is %first + 65536 / (operations of an iteration), or %n where that is less
+      scf.for %i = %first to %end step %c1 : i32 { ... }
+      scf.condition(%more) %end : i32
+    } do {
+    ^bb0(%first: i32):
+      llvm.call @tw_poll(%program) : (!llvm.ptr) -> ()
+      scf.yield %first : i32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp"> {
   let summary = "math functions of f32 vectors and scalars become polynomials; rare ones become calls of a vector math library";
   let description = [{

@@ -37,6 +37,7 @@ void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
   simd.numRegisters = machine.numRegisters;
   simd.bf16DotIntrinsic = machine.bf16DotIntrinsic;
   pm.addPass(createLowerSimd(simd));
+  pm.addPass(createPollLoops());
   pm.addPass(createCSEPass());
   ExpandMathOptions math;
   math.vectorBytes = machine.vectorBytes;

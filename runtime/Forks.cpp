@@ -3,14 +3,34 @@
 #include <atomic>
 #include <new>
 #include <pthread.h>
-#include <shared_mutex>
 
 using namespace tw;
 
 namespace {
+/// Shared by the shields, exclusively held over a fork. Who wants it exclusively goes before others
+/// who want to share it (std::shared_mutex does not promise that): threads that compile one kernel
+/// after another would keep a fork waiting for ever.
+class ForkGate {
+public:
+  ForkGate() {
+    pthread_rwlockattr_t attributes;
+    (void)pthread_rwlockattr_init(&attributes);
+    (void)pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    (void)pthread_rwlock_init(&lockable, &attributes);
+    (void)pthread_rwlockattr_destroy(&attributes);
+  }
+  void lock() { (void)pthread_rwlock_wrlock(&lockable); }
+  void lock_shared() { (void)pthread_rwlock_rdlock(&lockable); }
+  void unlock() { (void)pthread_rwlock_unlock(&lockable); }
+  void unlock_shared() { unlock(); }
+
+private:
+  pthread_rwlock_t lockable;
+};
+
 struct ForkState {
   std::atomic<unsigned> count = 0;
-  std::shared_mutex gate; // shared by the shields, exclusively held over a fork
+  ForkGate gate;
   ForkState();
 };
 } // namespace
@@ -44,7 +64,7 @@ static void afterForkInParent() {
 static void afterForkInChild() {
   ForkState &state = forkState();
   ++state.count;
-  new (&state.gate) std::shared_mutex;
+  new (&state.gate) ForkGate;
   if (shieldDepth() > 0)
     state.gate.lock_shared();
 }

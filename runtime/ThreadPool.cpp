@@ -58,12 +58,13 @@ int tw::numAvailableCores() {
 struct ThreadPool::Team {
   explicit Team(int numThreads);
   ~Team();
-  void run(uint64_t count, ChunkFunction chunk);
+  bool run(uint64_t count, ChunkFunction chunk);
 
 private:
   bool startWorker(int worker);
   void serve(int worker);
   void takeChunks(int worker);
+  bool hasWorkers() const { return forkedAt == forkCount(); }
   void waitForWorkers();
   void keepOffCallersCore();
 
@@ -194,6 +195,8 @@ void ThreadPool::Team::serve(int worker) {
 
 void ThreadPool::Team::waitForWorkers() {
   for (int spins = 0; state.load(std::memory_order_acquire) & kInsideMask; ++spins) {
+    if (!hasWorkers())
+      return;
     if (spins < kSpins) {
       relax();
       continue;
@@ -207,14 +210,14 @@ void ThreadPool::Team::waitForWorkers() {
   }
 }
 
-void ThreadPool::Team::run(uint64_t jobCount, ChunkFunction jobChunk) {
+bool ThreadPool::Team::run(uint64_t jobCount, ChunkFunction jobChunk) {
   std::lock_guard lock(jobMutex);
   chunk = jobChunk;
   count = jobCount;
   next.store(0, std::memory_order_relaxed);
   if (count <= 1 || workers.empty()) {
     takeChunks(0);
-    return;
+    return true;
   }
   keepOffCallersCore();
   state.store((state.load() + kGeneration) | kOpen, std::memory_order_seq_cst);
@@ -222,6 +225,7 @@ void ThreadPool::Team::run(uint64_t jobCount, ChunkFunction jobChunk) {
   takeChunks(0);
   state.fetch_and(~kOpen);
   waitForWorkers();
+  return hasWorkers();
 }
 
 ThreadPool::ThreadPool(int numThreads)
@@ -244,7 +248,6 @@ ThreadPool::Team &ThreadPool::acquireTeam() {
   return *current; // another thread was first
 }
 
-void ThreadPool::run(uint64_t count, ChunkFunction chunk) {
-  if (count > 0)
-    acquireTeam().run(count, chunk);
+bool ThreadPool::run(uint64_t count, ChunkFunction chunk) {
+  return count == 0 || acquireTeam().run(count, chunk);
 }

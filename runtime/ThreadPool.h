@@ -29,8 +29,10 @@ public:
   int numThreads() const { return threads; }
   /// Calls `chunk` until every index below `count` has been handed out once, and returns when all
   /// calls have. Chunks shrink with the work that is left, so that programs of unequal length
-  /// balance. One job runs at a time; further callers wait.
-  void run(uint64_t count, ChunkFunction chunk);
+  /// balance. One job runs at a time; further callers wait. False in a process that was forked
+  /// while the job ran, by a handler of a signal on this thread: what other threads had taken is
+  /// not done.
+  bool run(uint64_t count, ChunkFunction chunk);
 
 private:
   struct Team;

@@ -91,8 +91,9 @@ private:
   uint64_t untilLook = 2; // a grid of one program never looks
 };
 
-/// What a `while` loop may do between two polls, in steps of about a nanosecond.
-constexpr int32_t kStepsPerPoll = 1024;
+/// What loops may do between two polls, in steps of about a nanosecond: how many follows from how
+/// long the last ones took.
+constexpr int32_t kFirstSteps = 1 << 10, kMostSteps = 1 << 16;
 
 /// One launch as its workers see it.
 struct GridRun {
@@ -116,6 +117,7 @@ struct Chunk {
   TwProgram program;
   GridRun *run;
   bool isCaller;
+  int32_t stepsPerPoll = kFirstSteps;
   std::chrono::steady_clock::time_point lastPoll = {};
   jmp_buf exit;
 };
@@ -239,9 +241,12 @@ extern "C" void tw_poll(TwProgram *program) {
   auto &chunk = *reinterpret_cast<Chunk *>(program);
   GridRun &run = *chunk.run;
   auto now = std::chrono::steady_clock::now();
-  bool isFirst = chunk.lastPoll == std::chrono::steady_clock::time_point();
-  bool isSlow = !isFirst && now - chunk.lastPoll > std::chrono::milliseconds(10);
-  program->untilPoll = isSlow ? 1 : kStepsPerPoll;
+  auto elapsed = now - chunk.lastPoll;
+  if (elapsed < std::chrono::microseconds(100))
+    chunk.stepsPerPoll = std::min(2 * chunk.stepsPerPoll, kMostSteps);
+  else if (elapsed > std::chrono::milliseconds(10) && chunk.lastPoll.time_since_epoch().count())
+    chunk.stepsPerPoll = 1;
+  program->untilPoll = chunk.stepsPerPoll;
   chunk.lastPoll = now;
   if (chunk.isCaller && run.interrupts.ask())
     run.interrupt();
@@ -281,7 +286,7 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   TwProgram &program = chunk.program;
   chunk.run = &run;
   chunk.isCaller = worker == 0;
-  program.untilPoll = kStepsPerPoll;
+  program.untilPoll = kFirstSteps;
   memcpy(program.numPrograms, extents.data(), sizeof(program.numPrograms));
   program.scratch = run.scratch.piece(worker);
   program.launch = &run.launch;
@@ -331,7 +336,8 @@ std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const 
   if (isNested)
     runPrograms(&run, 0, 0, count);
   else
-    pool->run(count, {runPrograms, &run, pollForInterrupt});
+    run.isInterrupted =
+        !pool->run(count, {runPrograms, &run, pollForInterrupt}) || run.isInterrupted;
   if (launch.hasPrinted)
     fflush(stdout);
   if (run.isInterrupted)

@@ -9,7 +9,7 @@ struct TwProgram {
   int32_t numPrograms[3]; // offset 12
   void *scratch;          // offset 24: `scratchBytes` bytes, 64-byte aligned, private to the worker
   void *launch;           // offset 32: opaque to the kernel, for the host functions below
-  int32_t untilPoll;      // offset 40: counted down by `while` loops, which poll at 0 and below
+  int32_t untilPoll;      // offset 40: counted down by long loops, which poll at 0 and below
   const void *arguments;  // offset 48: of the launch, with the memory behind pointers, for checks
 };
 

@@ -198,37 +198,6 @@ LogicalResult SimdFunction::lowerIf(scf::IfOp op) {
   return success();
 }
 
-/// About how many nanoseconds a step of the loop takes; at most what passes between two polls.
-static int64_t stepsOf(scf::WhileOp loop) {
-  constexpr int64_t kMost = 1024, kStepsPerLoop = 64, kElementsPerStep = 16;
-  int64_t steps = 1;
-  loop->walk([&](Operation *op) {
-    if (isa<scf::ForOp>(op))
-      steps += kStepsPerLoop;
-    for (Value result : op->getResults())
-      if (auto tile = dyn_cast<RankedTensorType>(result.getType()))
-        steps += tile.getNumElements() / kElementsPerStep;
-    return steps < kMost ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return std::min(steps, kMost);
-}
-
-/// Lets a launch be stopped in a loop that may never end: counts `TwProgram::untilPoll` down.
-void SimdFunction::pollAfter(scf::WhileOp loop) {
-  Type pointer = programArgument.getType(), i32 = builder.getI32Type();
-  Value address = LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), programArgument,
-                                      ArrayRef<LLVM::GEPArg>{kProgramUntilPoll});
-  Value left = LLVM::LoadOp::create(builder, loc, i32, address);
-  left = arith::SubIOp::create(builder, loc, left, constantOf(i32, stepsOf(loop)));
-  LLVM::StoreOp::create(builder, loc, left, address);
-  Value isDue =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle, left, constantOf(i32, 0));
-  auto branch = scf::IfOp::create(builder, loc, isDue, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(builder);
-  builder.setInsertionPointToStart(branch.thenBlock());
-  callHost("tw_poll", programArgument);
-}
-
 LogicalResult SimdFunction::lowerWhile(scf::WhileOp op) {
   SmallVector<TileBuffer> before = allocateSlots(*this, op.getInits());
   SmallVector<TileBuffer> after = allocateSlots(*this, op.getResults());
@@ -261,7 +230,6 @@ LogicalResult SimdFunction::lowerWhile(scf::WhileOp op) {
     }
     Operation *yield = from.front().getTerminator();
     writeCarried(yield->getOperands(), op.getBeforeArguments(), before);
-    pollAfter(op);
     scf::YieldOp::create(builder, op.getLoc(), loweredScalars(*this, yield->getOperands()));
     return success();
   };

@@ -22,7 +22,6 @@ struct SimdFunction {
   mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
-  void pollAfter(mlir::scf::WhileOp loop);
   /// Calls a function of backend/cpu/KernelAbi.h, which gives nothing back.
   void callHost(llvm::StringRef name, mlir::ValueRange arguments);
   // What is told to the host (LowerDebug.cpp): texts of the module, and which element it is about.

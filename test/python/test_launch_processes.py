@@ -46,6 +46,37 @@ def wait_for_last(flag, out):
     tw.store(out + tw.program_id(0), 1)
 
 @tw.jit
+def count(out, n):
+    total = 0
+    for i in range(n):
+        total = (total * 5 + i) % 1000003
+    tw.store(out, total)
+
+@tw.jit
+def count_by(out, n, step, N: tw.constexpr):
+    total = 0
+    for i in range(0, n, step):
+        total = (total * 5 + i) % 1000003
+    for i in range(N):
+        total = (total * 5 + i) % 1000003
+    tw.store(out, total)
+
+@tw.jit
+def count_pairs(out, n, m):
+    total = 0
+    for i in range(n):
+        for j in range(m):
+            total = (total * 5 + i * 3 + j) % 1000003
+    tw.store(out, total)
+
+@tw.jit
+def count_tiles(out, n):
+    total = tw.zeros([64, 64], tw.float32)
+    for i in range(0, n, 4):
+        total = tw.sin(total + i)
+    tw.store(out, tw.sum(total, axis=None).to(tw.int32))
+
+@tw.jit
 def add(out, x, n, B: tw.constexpr = 64):
     i = tw.arange(0, B)
     tw.store(out + i, tw.load(x + i, mask=i < n) + 1, mask=i < n)
@@ -118,6 +149,58 @@ def test_ctrl_c_stops_an_endless_kernel(tmp_path: Path, device: str, launch: str
     assert process.stdout.readline() == "stopped\n"
     assert time.monotonic() - begin < 20  # on a machine that does other things, too
     assert finish(process).endswith("again\n")
+
+
+END = 2**31 - 1
+
+
+@pytest.mark.parametrize("launch", [f"count[2](out, {END})", f"count_by[1](out, {END}, 2, 1)",
+                                    f"count_by[1](out, 0, 2, {END})", f"count_pairs[2](out, {END}, 3)",
+                                    f"count_pairs[1](out, 3, {END})", f"count_tiles[2](out, {END})"])
+def test_ctrl_c_stops_a_long_loop_of_a_known_count(tmp_path: Path, launch: str) -> None:
+    kernel, arguments = launch.split("[")[0], launch.split("(")[1].rstrip(")")
+    process = start(
+        tmp_path,
+        f"""
+        {kernel}.warmup({arguments}, grid=(1,))
+        say("ready")
+        try:
+            {launch}
+        except KeyboardInterrupt:
+            say("stopped")
+        check_add()
+        say("again")
+        """,
+    )
+    assert process.stdout and process.stdout.readline() == "ready\n"
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    assert process.stdout.readline() == "stopped\n"
+    assert time.monotonic() - begin < 5
+    assert finish(process) == "again\n"
+
+
+def test_loops_that_poll_count_as_they_did(tmp_path: Path) -> None:
+    run(
+        tmp_path,
+        """
+        def expected(values):
+            total = 0
+            for i in values:
+                total = (total * 5 + i) % 1000003
+            return total
+
+        for n in (0, -3, 1, 2, 20_000, 300_001):
+            count[1](out, n)
+            assert out[0] == expected(range(n)), (n, out[0])
+            count_by[1](out, n, 7, 3)
+            assert out[0] == expected([*range(0, n, 7), *range(3)]), (n, out[0])
+        for n, m in ((0, 5), (5, 0), (3, 100_000), (100_000, 3), (300, 300)):
+            count_pairs[1](out, n, m)
+            assert out[0] == expected(i * 3 + j for i in range(n) for j in range(m)), (n, m)
+        """,
+    )
 
 
 def test_ctrl_c_ends_a_wait_for_another_threads_launch(tmp_path: Path) -> None:

@@ -89,6 +89,35 @@ TEST(ThreadPoolTest, UnequalIndicesRunOnSeveralWorkers) {
   EXPECT_EQ(seen.numWaiting, 2);
 }
 
+/// A signal's handler may fork while the thread that it interrupted waits for its workers.
+TEST(ThreadPoolTest, ForkWithinAJobEndsTheJobOfTheChild) {
+  struct Job {
+    std::atomic<int> numInside = 0;
+    std::atomic<bool> mayEnd = false;
+    pid_t child = -1;
+  } job;
+  ThreadPool pool(2);
+  auto chunk = [](void *context, int worker, uint64_t, uint64_t) {
+    Job &job = *static_cast<Job *>(context);
+    ++job.numInside;
+    while (job.numInside < 2 || (worker != 0 && !job.mayEnd))
+      usleep(100);
+  };
+  auto whileWaiting = [](void *context) {
+    Job &job = *static_cast<Job *>(context);
+    if (job.child < 0)
+      job.child = fork();
+    job.mayEnd = true;
+  };
+  bool isWhole = pool.run(2, {chunk, &job, whileWaiting});
+  if (job.child == 0)
+    _exit(!isWhole && Visits(1000).run(pool) ? 0 : 1);
+  EXPECT_TRUE(isWhole);
+  int status = -1;
+  ASSERT_EQ(waitpid(job.child, &status, 0), job.child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 TEST(ThreadPoolTest, ForkedChildRunsJobs) {
   ThreadPool pool(3);
   ASSERT_TRUE(Visits(100).run(pool));
