@@ -34,6 +34,9 @@ enum class Type : uint8_t {
   F64,
   E4M3x2,
   E5M2x2,
+  E2M1x2, // two in a byte
+  E2M3x2, // a byte each, without its upper two bits
+  E3M2x2,
   U16x2,
   S16x2,
   // Elements of matrices; registers hold several.

@@ -15,6 +15,7 @@ unsigned tw::warpsim::bytesOf(Type type) {
   case Type::E5M2:
   case Type::S4: // two in a byte
   case Type::U4:
+  case Type::E2M1x2:
     return 1;
   case Type::B16:
   case Type::U16:
@@ -23,6 +24,8 @@ unsigned tw::warpsim::bytesOf(Type type) {
   case Type::BF16:
   case Type::E4M3x2:
   case Type::E5M2x2:
+  case Type::E2M3x2:
+  case Type::E3M2x2:
     return 2;
   case Type::B64:
   case Type::U64:

@@ -306,6 +306,20 @@ def test_float8_pairs_are_converted_where_the_gpu_can(rng: np.random.Generator) 
 
 
 @pytest.mark.usefixtures("compiler")
+def test_float4_pairs_are_converted_where_the_gpu_can(rng: np.random.Generator) -> None:
+    x = rng.standard_normal(64).astype(np.float32) * 3
+    x[:6] = [0.25, -0.75, 5.0, 1e9, -np.inf, 2.5]
+    out = np.zeros(64, np.uint8)
+    text = "{ .reg .b8 t; cvt.rn.satfinite.e2m1x2.f32 t, $2, $1; mov.b16 $0, {t, t}; }"
+    with tw.device("sim:sm_100a"):
+        unary[(1,)](x, out, 64, text, "=h,f,f", tl.uint8, 2)
+    codes = x.astype(ml_dtypes.float4_e2m1fn).view(np.uint8) & 15
+    assert np.array_equal(out, np.repeat(codes[::2] | codes[1::2] << 4, 2))
+    with tw.device("sim:sm_80"), pytest.raises(tw.UnsupportedError, match="e2m1x2"):
+        unary[(1,)](x, out, 64, text, "=h,f,f", tl.uint8, 2)
+
+
+@pytest.mark.usefixtures("compiler")
 def test_instructions_of_one_gpu_only_are_assembled_for_it() -> None:
     constants = {
         "N": 64, "CONSTRAINTS": "=h,f,f", "DTYPE": tl.uint8, "PACK": 2,

@@ -20,6 +20,10 @@ constexpr FloatFormat kTf32{8, 10, 127, 0x3fbff, 0x3fc00, 0x3ffff}; // the upper
 constexpr FloatFormat kSingle{8, 23, 127, 0x7f7fffff, 0x7f800000, 0x7fffffff};
 constexpr FloatFormat kE4m3{4, 3, 7, 0x7e, 0, 0x7f};
 constexpr FloatFormat kE5m2{5, 2, 15, 0x7b, 0x7c, 0x7f};
+// Neither infinities nor NaN: a NaN becomes the largest value (PTX ISA, cvt, `.satfinite`).
+constexpr FloatFormat kE2m1{2, 1, 1, 0x7, 0, 0x7};
+constexpr FloatFormat kE2m3{2, 3, 1, 0x1f, 0, 0x1f};
+constexpr FloatFormat kE3m2{3, 2, 3, 0x1f, 0, 0x1f};
 
 /// The code of `value` in `format`. Rounding::None means Rn. A value beyond the format becomes the
 /// largest finite one if `isSatFinite`; else infinity or the largest, as the rounding says.

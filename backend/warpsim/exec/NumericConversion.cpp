@@ -51,6 +51,12 @@ static const FloatFormat &formatOf(Type type) {
     return kE4m3;
   case Type::E5M2x2:
     return kE5m2;
+  case Type::E2M1x2:
+    return kE2m1;
+  case Type::E2M3x2:
+    return kE2m3;
+  case Type::E3M2x2:
+    return kE3m2;
   default:
     return kSingle;
   }
@@ -184,9 +190,14 @@ uint32_t tw::warpsim::packIntegers(Type type, uint32_t high, uint32_t low) {
   return (clamped(high) << bits) | clamped(low);
 }
 
+static bool isFp8Pair(Type type) { return type == Type::E4M3x2 || type == Type::E5M2x2; }
+
+static bool isFp6OrFp4Pair(Type type) {
+  return type == Type::E2M1x2 || type == Type::E2M3x2 || type == Type::E3M2x2;
+}
+
 bool tw::warpsim::isPairOfFloats(Type type) {
-  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::E4M3x2 ||
-         type == Type::E5M2x2;
+  return type == Type::F16x2 || type == Type::BF16x2 || isFp8Pair(type) || isFp6OrFp4Pair(type);
 }
 
 static bool isScalarFloat(Type type) {
@@ -207,21 +218,21 @@ static bool mayFlush(Type to, Type from) {
   return isSmall(to) || isSmall(from);
 }
 
-/// Pairs: from two f32, and fp8 from and to f16x2. fp8 always saturates in PTX.
+/// Pairs: from two f32, and smaller floats to f16x2, fp8 from it too. They always saturate in PTX.
 static bool isConvertiblePair(const Instruction &instruction) {
   Type to = instruction.type, from = instruction.sourceType;
-  bool toFp8 = to == Type::E4M3x2 || to == Type::E5M2x2;
-  bool fromFp8 = from == Type::E4M3x2 || from == Type::E5M2x2;
   bool isRn = instruction.rounding == Rounding::Rn;
   if (instruction.isFtz)
     return false;
-  if (fromFp8)
+  if (isFp8Pair(from) || isFp6OrFp4Pair(from))
     return to == Type::F16x2 && isRn && instruction.sources.size() == 1 &&
            !instruction.isSaturating;
-  if (toFp8)
-    return isRn && instruction.isSaturating &&
-           ((from == Type::F32 && instruction.sources.size() == 2) ||
-            (from == Type::F16x2 && instruction.sources.size() == 1));
+  bool isFromSingles = from == Type::F32 && instruction.sources.size() == 2;
+  bool isFromHalves = from == Type::F16x2 && instruction.sources.size() == 1;
+  if (isFp6OrFp4Pair(to))
+    return isRn && instruction.isSaturating && isFromSingles;
+  if (isFp8Pair(to))
+    return isRn && instruction.isSaturating && (isFromSingles || isFromHalves);
   return from == Type::F32 && instruction.sources.size() == 2 &&
          (isRn || instruction.rounding == Rounding::Rz);
 }

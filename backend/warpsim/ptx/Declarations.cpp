@@ -31,6 +31,9 @@ static bool isRegisterType(Type type) {
   case Type::TF32:
   case Type::E4M3x2:
   case Type::E5M2x2:
+  case Type::E2M1x2:
+  case Type::E2M3x2:
+  case Type::E3M2x2:
   case Type::U16x2:
   case Type::S16x2:
     return false;

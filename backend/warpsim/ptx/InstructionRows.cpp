@@ -213,6 +213,8 @@ static constexpr RowText kRows[] = {
     {"cvt", Op::Cvt, "r:rn f:satfinite ?f:relu t:e4m3x2|e5m2x2 s:f32", "D A:s A:s", 89},
     {"cvt", Op::Cvt, "r:rn f:satfinite ?f:relu t:e4m3x2|e5m2x2 s:f16x2", "D A:s", 89},
     {"cvt", Op::Cvt, "r:rn ?f:relu t:f16x2 s:e4m3x2|e5m2x2", "D A:s", 89},
+    {"cvt", Op::Cvt, "r:rn f:satfinite ?f:relu t:e2m1x2|e2m3x2|e3m2x2 s:f32", "D A:s A:s", 100},
+    {"cvt", Op::Cvt, "r:rn ?f:relu t:f16x2 s:e2m1x2|e2m3x2|e3m2x2", "D A:s", 100},
     {"cvt", Op::Cvt, "r:rna t:tf32 s:f32", "D A:s"},
     {"cvt", Op::Cvt, "r:rn|rz ?f:relu t:tf32 s:f32", "D A:s", 90},
     {"cvt", Op::CvtPack, "pack f:sat t:u16|s16 s:s32", "D:b32 A:s A:s"},

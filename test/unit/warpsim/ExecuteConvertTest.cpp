@@ -234,30 +234,45 @@ static std::vector<Row> integralRows() {
   return rows;
 }
 
-/// What fp8 gives for an f32: e4m3 has no infinity and one NaN, and both saturate.
-static uint64_t expectedFp8(bool isE4m3, uint64_t bits, bool isRelu) {
+/// A float of at most 8 bits; `greatest` is the code of the largest finite value.
+struct SmallFloat {
+  Type pair;
+  unsigned bits, mantissaBits, bias;
+  uint64_t greatest, nan;
+};
+constexpr SmallFloat kSmallFloats[] = {
+    {Type::E4M3x2, 8, 3, 7, 0x7e, 0x7f}, {Type::E5M2x2, 8, 2, 15, 0x7b, 0x7f},
+    {Type::E2M1x2, 4, 1, 1, 0x7, 0x7},   {Type::E2M3x2, 6, 3, 1, 0x1f, 0x1f},
+    {Type::E3M2x2, 6, 2, 3, 0x1f, 0x1f},
+};
+
+static double valueOf(const SmallFloat &format, uint64_t code) {
+  uint64_t field = code >> format.mantissaBits, mantissa = code - (field << format.mantissaBits);
+  double significand = double(mantissa) / (1 << format.mantissaBits) + (field ? 1 : 0);
+  return std::ldexp(significand, int(field ? field : 1) - int(format.bias));
+}
+
+/// What an f32 becomes; all saturate.
+static uint64_t expectedSmallFloat(const SmallFloat &format, uint64_t bits, bool isRelu) {
   if (isNan(kF32, bits))
-    return 0x7f;
+    return format.nan;
   double value = toDouble(kF32, bits);
   if (isRelu && std::signbit(value))
     return 0;
-  uint64_t sign = std::signbit(value) ? 0x80 : 0, greatest = isE4m3 ? 0x7e : 0x7b;
+  uint64_t sign = std::signbit(value) ? uint64_t(1) << (format.bits - 1) : 0;
   // Among all codes in order, the nearest; halfway the even one.
   uint64_t best = 0;
   double bestDistance = HUGE_VAL, magnitude = std::fabs(value);
-  for (uint64_t code = 0; code <= greatest; ++code) {
-    unsigned mantissaBits = isE4m3 ? 3 : 2, bias = isE4m3 ? 7 : 15;
-    uint64_t field = code >> mantissaBits, mantissa = code & ((1u << mantissaBits) - 1);
-    double significand = double(mantissa) / (1 << mantissaBits) + (field ? 1 : 0);
-    double of = std::ldexp(significand, int(field ? field : 1) - int(bias));
-    double distance = std::fabs(of - magnitude);
+  for (uint64_t code = 0; code <= format.greatest; ++code) {
+    double distance = std::fabs(valueOf(format, code) - magnitude);
     if (distance < bestDistance || (distance == bestDistance && code % 2 == 0)) {
       best = code;
       bestDistance = distance;
     }
   }
-  if (magnitude > 0x1p17) // so far away that distances to codes are equal in a double
-    best = greatest;
+  // So far away that distances to codes are equal in a double.
+  if (magnitude > 0x1p17)
+    best = format.greatest;
   return sign | best;
 }
 
@@ -266,11 +281,11 @@ static Row pairRow(Type to, Rounding rounding, bool isRelu, unsigned bits,
   Instruction instruction = makeInstruction(Op::Cvt, to, Type::F32);
   instruction.rounding = rounding;
   instruction.isRelu = isRelu;
-  instruction.isSaturating = bits == 8;
+  instruction.isSaturating = bits <= 8;
   Row row =
       rowOf(instruction, [=](const uint64_t *v) { return (half(v[0]) << bits) | half(v[1]); });
   row.sources = {Type::F32, Type::F32};
-  row.result = bits == 8 ? Type::B16 : Type::B32;
+  row.result = bits == 4 ? Type::B8 : bits == 8 ? Type::B16 : Type::B32;
   return row;
 }
 
@@ -285,12 +300,16 @@ static std::vector<Row> pairRows() {
         }));
       }
     }
-    for (Type to : {Type::E4M3x2, Type::E5M2x2}) {
-      Row row = pairRow(to, Rounding::Rn, isRelu, 8, [=](uint64_t bits) {
-        return expectedFp8(to == Type::E4M3x2, bits, isRelu);
-      });
+    for (const SmallFloat &format : kSmallFloats) {
+      unsigned container = format.bits == 4 ? 4 : 8;
+      Row row = pairRow(format.pair, Rounding::Rn, isRelu, container,
+                        [=](uint64_t bits) { return expectedSmallFloat(format, bits, isRelu); });
       for (double value : {448.0, 464.0, 480.0, 57344.0, 61440.0, 0x1p-9, 0x1p-10, 0x1p-17})
         row.extra.push_back(std::bit_cast<uint32_t>(static_cast<float>(value)));
+      for (uint64_t code = 0; code < format.greatest; ++code) // and halfway to the next
+        for (double value :
+             {valueOf(format, code), (valueOf(format, code) + valueOf(format, code + 1)) / 2})
+          row.extra.push_back(std::bit_cast<uint32_t>(static_cast<float>(value)));
       rows.push_back(row);
     }
     for (Rounding rounding : {Rounding::Rna, Rounding::Rn, Rounding::Rz}) {
@@ -345,6 +364,20 @@ TEST(ConvertFp8, GoesToAndFromPairsOfHalves) {
   narrow.isSaturating = true;
   EXPECT_EQ(convertOnce(narrow, {0x7c003c00}), 0x7e38u); // infinity saturates
   EXPECT_EQ(convertOnce(narrow, {0xfe00bc00}), 0x7fb8u);
+}
+
+TEST(ConvertFp4AndFp6, WidenToPairsOfHalves) {
+  Instruction widen = makeInstruction(Op::Cvt, Type::F16x2, Type::E2M1x2);
+  widen.rounding = Rounding::Rn;
+  EXPECT_EQ(convertOnce(widen, {0x7f}), 0x4600c600u); // 6 and -6
+  EXPECT_EQ(convertOnce(widen, {0x12}), 0x38003c00u); // 0.5 and 1
+  widen.isRelu = true;
+  EXPECT_EQ(convertOnce(widen, {0x7f}), 0x46000000u);
+  widen.isRelu = false;
+  widen.sourceType = Type::E2M3x2;
+  EXPECT_EQ(convertOnce(widen, {0x1f21}), 0x4780b000u); // 7.5 and -0.125
+  widen.sourceType = Type::E3M2x2;
+  EXPECT_EQ(convertOnce(widen, {0x1f01}), 0x4f002c00u); // 28 and 0.0625
 }
 
 TEST(ConvertPack, ClampsBothAndKeepsTheThird) {

@@ -24,6 +24,8 @@ static std::string registerFor(Type type) {
     return "%p1";
   if (type == Type::F32 || type == Type::F64)
     return type == Type::F32 ? "%f1" : "%d1";
+  if (type == Type::E2M1x2)
+    return "%b1";
   switch (bytesOf(type)) {
   case 1:
   case 2:
