@@ -1,4 +1,4 @@
-# The front door: `make setup demo test surface bench portable gpu-check format clean`. CMake does the building.
+# The front door: `make setup demo test surface sanitize bench portable gpu-check format clean`. CMake does the building.
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
@@ -18,10 +18,13 @@ PACKAGES := llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev
 # torch.compile, one of the benchmark's peers, writes C++ with OpenMP and asks for g++.
 BENCH_PACKAGES := g++
 
+# The runtimes of -fsanitize.
+SANITIZE_PACKAGES := libclang-rt-22-dev
+
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
-.PHONY: help setup packages build demo test surface bench portable gpu-check format clean
+.PHONY: help setup packages build demo test surface sanitize bench portable gpu-check format clean
 
 help:
 	@printf '%s\n' \
@@ -29,6 +32,8 @@ help:
 	  'make demo     run the tutorials and print their speed against torch and NumPy' \
 	  'make test     run every test: ctest, pytest, lints' \
 	  'make surface  run a program for every feature that kernels elsewhere use (SURFACE="--only dot" narrows it)' \
+	  'make sanitize build and run the tests under Address-, UndefinedBehavior- and ThreadSanitizer' \
+	  '              (SANITIZE="--only address --part pytest test/python/ops" narrows it)' \
 	  'make bench    print the full ratio tables (BENCH="--quick --only matmul" narrows them)' \
 	  'make portable pack an archive for other Linux machines (x86-64, glibc 2.35, Python 3.10 to 3.13)' \
   'make gpu-check  run the tests and a benchmark on this machine'"'"'s GPU' \
@@ -91,6 +96,10 @@ test: setup
 
 surface: setup
 	@$(VENV_PYTHON) test/surface/surface.py $(SURFACE)
+
+sanitize: setup
+	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(SANITIZE_PACKAGES)); fi
+	@$(VENV_PYTHON) test/sanitize/run.py --build $(BUILD) $(SANITIZE)
 
 bench: setup
 	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(BENCH_PACKAGES)); fi

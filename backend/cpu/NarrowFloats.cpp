@@ -6,11 +6,12 @@
 
 using llvm::APFloat;
 
-template <typename Narrow>
-static Narrow narrowed(APFloat value, const llvm::fltSemantics &semantics) {
+/// Any 16-bit float is returned as this type: compilers convert a `__bf16` to return it, by the
+/// very functions that are defined here.
+static _Float16 narrowed(APFloat value, const llvm::fltSemantics &semantics) {
   bool losesInfo = false;
   value.convert(semantics, APFloat::rmNearestTiesToEven, &losesInfo);
-  return std::bit_cast<Narrow>(uint16_t(value.bitcastToAPInt().getZExtValue()));
+  return std::bit_cast<_Float16>(uint16_t(value.bitcastToAPInt().getZExtValue()));
 }
 
 static float widened(uint16_t bits, const llvm::fltSemantics &semantics) {
@@ -20,18 +21,10 @@ static float widened(uint16_t bits, const llvm::fltSemantics &semantics) {
   return value.convertToFloat();
 }
 
-static _Float16 floatToHalf(float value) {
-  return narrowed<_Float16>(APFloat(value), APFloat::IEEEhalf());
-}
-static _Float16 doubleToHalf(double value) {
-  return narrowed<_Float16>(APFloat(value), APFloat::IEEEhalf());
-}
-static __bf16 floatToBfloat(float value) {
-  return narrowed<__bf16>(APFloat(value), APFloat::BFloat());
-}
-static __bf16 doubleToBfloat(double value) {
-  return narrowed<__bf16>(APFloat(value), APFloat::BFloat());
-}
+static _Float16 floatToHalf(float value) { return narrowed(APFloat(value), APFloat::IEEEhalf()); }
+static _Float16 doubleToHalf(double value) { return narrowed(APFloat(value), APFloat::IEEEhalf()); }
+static _Float16 floatToBfloat(float value) { return narrowed(APFloat(value), APFloat::BFloat()); }
+static _Float16 doubleToBfloat(double value) { return narrowed(APFloat(value), APFloat::BFloat()); }
 static float halfToFloat(_Float16 value) {
   return widened(std::bit_cast<uint16_t>(value), APFloat::IEEEhalf());
 }

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# The package of the source tree is tested, unless one is installed for it (pip install .).
-if not any((Path(entry) / "tilewright").is_dir() for entry in sys.path if "site-packages" in entry):
+# The package of the source tree is tested, unless one is installed for it (pip install .) or
+# PYTHONPATH names another (a build for sanitizers).
+others = [e for e in sys.path if "site-packages" in e] + os.environ.get("PYTHONPATH", "").split(":")
+if not any((Path(entry) / "tilewright").is_dir() for entry in others if entry):
     sys.path.insert(0, str(ROOT / "python"))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
