@@ -132,7 +132,7 @@ std::string tw::builtinOfMethod(llvm::StringRef name) {
 }
 
 static bool hasMethod(const Emitter &emitter, llvm::StringRef name) {
-  return name == "item" || findBuiltin(builtinOfMethod(name)) ||
+  return name == "item" || isOperatorMethod(name) || findBuiltin(builtinOfMethod(name)) ||
          (emitter.program.methods && emitter.program.methods->get(name));
 }
 

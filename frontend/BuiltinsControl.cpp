@@ -219,6 +219,20 @@ static ValueOr emitPointerType(BuiltinCall &call) {
   return Value{DType{pointee->row, true, *isConst}};
 }
 
+/// `tw.dtype("uint16")`, by either name of the type.
+static ValueOr emitDType(BuiltinCall &call) {
+  const std::string *name = call.value(0).as<std::string>();
+  if (call.value(0).is<DType>())
+    return call.value(0);
+  DType dtype = findDType(name ? *name : "");
+  if (!dtype.row)
+    return call.emitter.error(Code::WrongType, call.node(0),
+                              name ? "there is no type of the name `" + *name + "`"
+                                   : "a type is named by a text, not by " + typeName(call.value(0)),
+                              "as in tw.dtype(\"float32\") or tw.dtype(\"fp32\")");
+  return Value{dtype};
+}
+
 /// What the kernel is compiled for, as compile-time values.
 static ValueOr emitCompiledFor(BuiltinCall &call) {
   const FrontendOptions &options = call.emitter.options;
@@ -266,6 +280,7 @@ static constexpr BuiltinRow kRows[] = {
     {"machine_clock", "", emitMachine},
     {"machine_processor", "", emitMachine},
     {"aggregate_replace", "value, **fields", emitReplace},
+    {"dtype", "name", emitDType},
     {"pointer_type", "element_ty, address_space=1, const=False", emitPointerType},
 };
 

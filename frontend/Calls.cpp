@@ -110,19 +110,15 @@ static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
     if (!value)
       return binder.wrong("needs an argument for `" + param.name + "`", site);
     const Node &node = binder.bound[i] ? *binder.bound[i]->node : site;
-    if (param.isConstexpr && !isStatic(*value))
-      return emitter.error(Code::NotStatic, node,
-                           "parameter `" + param.name + "` of `" + frame.name +
-                               "` is a constexpr, but this value is known only at run time",
-                           "pass a constant or a tw.constexpr parameter",
-                           {emitter.label(node, "this is " + typeName(*value))});
     if (const TypedValue *pointer = value->as<TypedValue>();
         param.isConst && pointer && pointer->dtype.isPointer) {
       TypedValue readOnly = *pointer;
       readOnly.dtype.isConst = true;
       value = Value{readOnly};
     }
-    frame.names[param.name] = {*value, spanOf(node, *emitter.frame().source), param.isConstexpr};
+    // A run-time value for a constexpr is an error only where the function needs a constant.
+    bool isConstexpr = param.isConstexpr && isStatic(*value);
+    frame.names[param.name] = {*value, spanOf(node, *emitter.frame().source), isConstexpr};
   }
   return success();
 }
@@ -327,6 +323,8 @@ ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const N
   if (descriptor)
     return callRow(*this, *findDescriptorMethod((*descriptor)->type, method.name), method.name,
                    arguments, site);
+  if (isOperatorMethod(method.name))
+    return callOperatorMethod(method.name, arguments, site);
   if (program.methods)
     if (const llvm::json::Object *json = program.methods->getObject(method.name))
       if (std::optional<Value> function = fromJson(*json))

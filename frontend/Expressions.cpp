@@ -228,7 +228,7 @@ static ValueOr evalConstant(Emitter &emitter, const Node &node) {
 
 static ValueOr evalNamedExpression(Emitter &emitter, const Node &node) {
   ValueOr value = emitter.eval(node.child("value"));
-  if (failed(value) || failed(emitter.assign(node.child("target"), *value)))
+  if (failed(value) || failed(emitter.assign(node.child("target"), named(*value))))
     return failure();
   return value;
 }

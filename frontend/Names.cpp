@@ -79,20 +79,26 @@ mlir::LogicalResult Emitter::rejectAbsent(const Value &value, const Node &node) 
   return absent(*value.as<Absent>(), kResult, node);
 }
 
+static TileBuilder::Value literalOf(TileBuilder &tiles, const Value &number) {
+  if (const bool *isTrue = number.as<bool>())
+    return tiles.boolLiteral(*isTrue);
+  if (const double *value = number.as<double>())
+    return tiles.floatLiteral(*value);
+  llvm::APSInt integer = toInteger(number);
+  return tiles.intLiteral(integer, integer.isNegative());
+}
+
 FailureOr<TypedValue> Emitter::toRuntime(const Value &value, const Node &node) {
   if (const TypedValue *typed = value.as<TypedValue>())
     return *typed;
   if (value.is<Absent>())
     return rejectAbsent(value, node);
   locate(node);
-  if (const bool *isTrue = value.as<bool>())
-    return tiles.boolLiteral(*isTrue);
-  if (const double *number = value.as<double>())
-    return tiles.floatLiteral(*number);
-  if (const llvm::APSInt *integer = value.as<llvm::APSInt>()) {
-    TileBuilder::Value literal = tiles.intLiteral(*integer, integer->isNegative());
+  if (value.isNumber()) {
+    TileBuilder::Value literal = literalOf(tiles, value);
     if (!literal)
       return error(literal.error(), node, {&node});
+    literal->isNamed = value.isNamed;
     return *literal;
   }
   if (value.is<Descriptor>())

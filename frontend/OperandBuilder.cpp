@@ -192,15 +192,16 @@ OrError<std::vector<TypedValue>> OperandBuilder::promoteAll(std::vector<TypedVal
                                                             bool isDivision) {
   if (std::optional<OperandError> error = refusePointers(operands))
     return *error;
-  PromotionOperand common{operands.front().dtype, operands.front().isLiteral};
+  PromotionOperand common = operands.front();
   for (const TypedValue &operand : llvm::drop_begin(operands)) {
-    if (isFloat8WithInteger(common, {operand.dtype, operand.isLiteral}))
+    if (isFloat8WithInteger(common, operand))
       return operandError(OperandCode::OperandType,
                           "there is no common type of " + common.dtype.str() + " and " +
                               operand.dtype.str(),
                           "cast the 8-bit float, as in x.to(tw.float32)", operands);
-    common.dtype = promoteDTypes(common, {operand.dtype, operand.isLiteral}, isDivision);
+    common.dtype = promoteDTypes(common, operand, isDivision);
     common.isLiteral &= operand.isLiteral;
+    common.isNamed |= operand.isNamed;
   }
   return convertAll(std::move(operands), common.dtype);
 }

@@ -66,7 +66,7 @@ static LogicalResult emitAssign(Emitter &emitter, const Node &node) {
   if (failed(value))
     return failure();
   for (const Node *target : node.list("targets"))
-    if (failed(emitter.assign(*target, *value)))
+    if (failed(emitter.assign(*target, named(*value))))
       return failure();
   return success();
 }
@@ -82,7 +82,7 @@ static LogicalResult emitAugmentedAssign(Emitter &emitter, const Node &node) {
     return failure();
   ValueOr result =
       emitter.binary(node.text("op"), *current, *operand, node, target, node.child("value"));
-  return failed(result) ? failure() : emitter.assign(target, *result);
+  return failed(result) ? failure() : emitter.assign(target, named(*result));
 }
 
 static bool isConstexprAnnotation(Emitter &emitter, const Node &annotation) {
@@ -108,6 +108,10 @@ static LogicalResult emitAnnotatedAssign(Emitter &emitter, const Node &node) {
                          "leave out the annotation, or compute it from constexpr values",
                          {emitter.label(node.child("value"), "this is " + typeName(*value))});
   const Node &target = node.child("target");
+  if (isConstexpr)
+    value->isNamed = false;
+  else
+    value = named(*value);
   if (!target.is(NodeKind::Name))
     return emitter.assign(target, *value);
   emitter.bind(target.text("id"), *value, target, isConstexpr);

@@ -22,6 +22,17 @@ Value tw::makeTuple(std::vector<Value> items, std::vector<std::string> fields) {
       std::make_shared<const TupleContents>(TupleContents{std::move(items), std::move(fields)})};
 }
 
+Value tw::named(Value value) {
+  value.isNamed = value.isNumber();
+  const Tuple *tuple = value.as<Tuple>();
+  if (!tuple)
+    return value;
+  std::vector<Value> items;
+  for (const Value &item : (*tuple)->items)
+    items.push_back(named(item));
+  return makeTuple(std::move(items), (*tuple)->fields);
+}
+
 const TupleContents *tw::partsOf(const Value &value) {
   if (const Aggregate *aggregate = value.as<Aggregate>())
     return aggregate->contents.get();

@@ -87,6 +87,7 @@ struct Value {
                TileType, DescriptorType, Callable, Opaque, SliceValue, RangeValue, TypedValue,
                Descriptor>
       data;
+  bool isNamed = false; // a number that a variable of a kernel was given; see TypedValue
 
   template <typename T> const T *as() const { return std::get_if<T>(&data); }
   template <typename T> bool is() const { return std::holds_alternative<T>(data); }
@@ -106,6 +107,9 @@ struct StaticResult {
 Value makeInt(int64_t value);
 Value makeTuple(std::vector<Value> items, std::vector<std::string> fields = {});
 std::shared_ptr<const Value> share(Value value);
+
+/// The value as a variable holds it: its numbers, also those inside of a tuple, are named.
+Value named(Value value);
 
 /// True when nothing inside is a run-time value or absent.
 bool isStatic(const Value &value);

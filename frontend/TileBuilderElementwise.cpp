@@ -82,7 +82,7 @@ TileBuilder::Value TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, Ty
 TileBuilder::Value TileBuilder::divide(TypedValue lhs, TypedValue rhs) {
   DType dtype = findDType("float32");
   if (lhs.dtype.isFloat() || rhs.dtype.isFloat())
-    dtype = promoteDTypes({lhs.dtype, lhs.isLiteral}, {rhs.dtype, rhs.isLiteral}, true);
+    dtype = promoteDTypes(lhs, rhs, true);
   OrError<std::vector<TypedValue>> operands = convertAll({lhs, rhs}, dtype);
   if (!operands)
     return operands.error();

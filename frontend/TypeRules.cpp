@@ -56,9 +56,10 @@ static DType promoteFloats(DType lhs, DType rhs) {
 
 DType tw::promoteDTypes(PromotionOperand lhs, PromotionOperand rhs, bool isDivision) {
   DType result;
-  if (lhs.isLiteral != rhs.isLiteral &&
-      kindOf((lhs.isLiteral ? lhs : rhs).dtype) <= kindOf((lhs.isLiteral ? rhs : lhs).dtype))
-    result = lhs.isLiteral ? rhs.dtype : lhs.dtype;
+  bool isLeftWeak = lhs.givesWay();
+  if (isLeftWeak != rhs.givesWay() &&
+      kindOf((isLeftWeak ? lhs : rhs).dtype) <= kindOf((isLeftWeak ? rhs : lhs).dtype))
+    result = isLeftWeak ? rhs.dtype : lhs.dtype;
   else if (lhs.dtype.isFloat() || rhs.dtype.isFloat())
     result = promoteFloats(lhs.dtype, rhs.dtype);
   else

@@ -16,6 +16,12 @@ DTypeKind kindOf(DType dtype);
 struct PromotionOperand {
   DType dtype; // not a pointer
   bool isLiteral = false;
+  bool isNamed = false;
+
+  PromotionOperand(const TypedValue &value)
+      : dtype(value.dtype), isLiteral(value.isLiteral), isNamed(value.isNamed) {}
+  PromotionOperand(DType dtype, bool isLiteral = false) : dtype(dtype), isLiteral(isLiteral) {}
+  bool givesWay() const { return isLiteral && !isNamed; }
 };
 
 /// The dtype both operands are converted to. With `isDivision` (`/`, and `%` of floats) 16-bit

@@ -34,11 +34,13 @@ struct DType {
 DType findDType(llvm::StringRef name);
 
 /// A run-time scalar or tile. `isLiteral` marks a scalar that came from a Python number or
-/// constexpr: in promotion it gives way to the other operand (LANGUAGE, "Promotion").
+/// constexpr: in promotion it gives way to the other operand (LANGUAGE, "Promotion"), unless it is
+/// `isNamed`, the number of a variable, which counts with its own type.
 struct TypedValue {
   mlir::Value value;
   DType dtype;
   bool isLiteral = false;
+  bool isNamed = false;
   std::optional<double> exactValue = {}; // of a float literal: before rounding to float32
 
   llvm::ArrayRef<int64_t> shape() const { return tile::shapeOf(value.getType()); }

@@ -129,34 +129,42 @@ class Autotuner(Wrapper):
 
     `cache` maps a key (values of the key arguments, element types of the arrays) to the best
     configuration; `best_config` is that of the last launch, `configs_timings` the last measurement
-    in milliseconds.
+    in milliseconds. The constructor's parameters are those of Triton's class, which libraries derive
+    their own from; `autotune` explains them.
     """
 
     def __init__(
         self,
         fn: Any,
+        arg_names: Sequence[str],
         configs: Sequence[Config],
         key: Sequence[str],
-        *,
-        prune_configs_by: Mapping[str, Any] | None = None,
-        reset_to_zero: Sequence[str] | None = None,
-        restore_value: Sequence[str] | None = None,
+        reset_to_zero: Sequence[str] | None,
+        restore_value: Sequence[str] | None,
         pre_hook: Hook | None = None,
         post_hook: Hook | None = None,
+        prune_configs_by: Mapping[str, Any] | None = None,
         warmup: float | None = None,
         rep: float | None = None,
+        use_cuda_graph: bool = False,
         do_bench: Callable[..., Any] | None = None,
         cache_results: bool = False,
     ) -> None:
+        del arg_names  # the kernel has them
         super().__init__(fn)
         self.configs = list(configs)
         self.keys = list(key)
-        self.prune = dict(prune_configs_by or {})
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
         self.pre_hook, self.post_hook = pre_hook, post_hook
+        self.user_defined_pre_hook = pre_hook is not None
+        self.user_defined_post_hook = post_hook is not None
+        rules = prune_configs_by or {}
+        self.early_config_prune = rules.get("early_config_prune")
+        self.perf_model, self.configs_top_k = rules.get("perf_model"), rules.get("top_k")
         self.warmup_ms = 25.0 if warmup is None else warmup
         self.rep_ms = 100.0 if rep is None else rep
+        self.use_cuda_graph = use_cuda_graph
         self.do_bench = do_bench
         self.cache_results = cache_results
         self.cache: dict[tuple[Any, ...], Config] = {}
@@ -225,9 +233,9 @@ class Autotuner(Wrapper):
 
     def _pruned(self, arguments: Arguments) -> list[Config]:
         configs = self.configs or [Config({})]
-        if early := self.prune.get("early_config_prune"):
-            configs = list(early(configs, arguments, **arguments))
-        model, top_k = self.prune.get("perf_model"), self.prune.get("top_k")
+        if self.early_config_prune:
+            configs = list(self.early_config_prune(configs, arguments, **arguments))
+        model, top_k = self.perf_model, self.configs_top_k
         if model and top_k:
             count = int(len(configs) * top_k) if isinstance(top_k, float) else top_k
             cost = {c: model(**{**arguments, **c.all_kwargs()}) for c in configs}
@@ -406,18 +414,19 @@ def autotune(
     `cache_results` on disk, too. `use_cuda_graph` changes nothing
     (`tilewright.launch_options.DECORATOR_OPTIONS`).
     """
-    del use_cuda_graph
     return lambda fn: Autotuner(
         fn,
+        fn.arg_names,
         configs,
         key,
-        prune_configs_by=prune_configs_by,
-        reset_to_zero=reset_to_zero,
-        restore_value=restore_value,
-        pre_hook=pre_hook,
-        post_hook=post_hook,
-        warmup=warmup,
-        rep=rep,
-        do_bench=do_bench,
-        cache_results=cache_results,
+        reset_to_zero,
+        restore_value,
+        pre_hook,
+        post_hook,
+        prune_configs_by,
+        warmup,
+        rep,
+        use_cuda_graph,
+        do_bench,
+        cache_results,
     )

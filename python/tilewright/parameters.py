@@ -37,6 +37,7 @@ class Parameter:
     """One parameter of a kernel."""
 
     name: str
+    num: int  # its index
     is_constant: bool
     default: Any
     is_positional: bool
@@ -50,6 +51,33 @@ class Parameter:
     def is_constexpr(self) -> bool:
         """Whether it is a compile-time constant, as Triton calls it."""
         return self.is_constant
+
+    # What follows is read by launchers of other libraries, under Triton's names.
+
+    @property
+    def has_default(self) -> bool:
+        """Whether a launch may leave it out."""
+        return self.default is not self.NO_DEFAULT
+
+    @property
+    def do_not_specialize(self) -> bool:
+        """Whether no fact about its values makes another binary."""
+        return self.drops_facts
+
+    @property
+    def do_not_specialize_on_alignment(self) -> bool:
+        """Whether its divisibility by 16 makes no other binary."""
+        return self.drops_alignment
+
+    @property
+    def annotation_type(self) -> str:
+        """The short name of the type that a number is passed as, else an empty text."""
+        return self.annotated_type.short_name if self.annotated_type else ""
+
+    @property
+    def annotation(self) -> str:
+        """Either `constexpr` or the annotated type."""
+        return "constexpr" if self.is_constant else self.annotation_type
 
     def reader(self) -> Callable[[Any], Reading]:
         """The quickest function that reads an argument for this parameter."""
@@ -136,6 +164,7 @@ def parameters_of(
         parameters.append(
             Parameter(
                 name=entry.name,
+                num=index,
                 is_constant=_is_constexpr(annotation),
                 default=entry.default,
                 is_positional=entry.kind is not entry.KEYWORD_ONLY,

@@ -10,6 +10,7 @@ import pytest
 import tilewright as tw
 from fake_native import FakeNative
 from tilewright import testing
+from tilewright.autotune import Autotuner
 
 
 def body(out, n, BLOCK: tw.constexpr, EVEN: tw.constexpr = False):
@@ -211,3 +212,39 @@ def test_assert_close() -> None:
     text = r"1 of 4 .* worst at \(1, 0\): 2.0 instead of 3.0. why"
     with pytest.raises(AssertionError, match=text):
         testing.assert_close(numpy.float32([[1, 1], [2, 1]]), [[1, 1], [3, 1]], err_msg="why")
+
+
+class Remembering(Autotuner):
+    """As libraries derive from Triton's class: by its constructor, reading and setting its fields."""
+
+    def __init__(
+        self, fn: Any, arg_names: Any, configs: Any, key: Any, *others: Any, **options: Any
+    ) -> None:
+        super().__init__(fn, arg_names, configs, key, *others, **options)
+        self.prepared: list[bool] = []
+        if not self.user_defined_pre_hook and self.reset_to_zero:
+            self.pre_hook = lambda arguments, reset_only=False: self.prepared.append(reset_only)
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        if self.early_config_prune is None and self.perf_model is None:
+            self.configs = self.configs[-1:]
+        return super().run(*args, **kwargs)
+
+
+def test_libraries_derive_from_the_autotuner(fake: FakeNative) -> None:
+    bench = Bench(fake, {16: 1.0, 32: 2.0})
+    kernel = tw.jit(body)
+    others: dict[str, Any] = dict(pre_hook=None, post_hook=None, warmup=None, rep=None)
+    tuned = Remembering(
+        kernel, kernel.arg_names, configs(16, 32), ["n"], None, None, **others,
+        prune_configs_by=None, use_cuda_graph=False, do_bench=bench, cache_results=False,
+    )  # fmt: skip
+    tuned[(1,)](numpy.zeros(4), 5)
+    assert chosen_block(fake) == 32 and bench.calls == 0
+    rules = {"early_config_prune": lambda configs, named, **meta: configs}
+    tuned = Remembering(
+        kernel, kernel.arg_names, configs(16, 32), ["n"], ["out"], None, **others,
+        prune_configs_by=rules, do_bench=bench,
+    )  # fmt: skip
+    tuned[(1,)](numpy.zeros(4), 5)
+    assert chosen_block(fake) == 16 and bench.calls == 2 and tuned.prepared == [False, False]

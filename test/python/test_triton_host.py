@@ -259,6 +259,20 @@ def test_kernels_tell_about_themselves(kernel: Any) -> None:
     assert kernel.src.startswith("def scale(x, n,") and kernel.constexprs == [2]
     assert [p.name for p in kernel.params] == kernel.arg_names == list(kernel.signature.parameters)
     assert kernel.params[2].is_constexpr and kernel.module == __name__
+
+    @triton.jit(do_not_specialize=["x"], do_not_specialize_on_alignment=["y"])
+    def annotated(x, y: tl.int64 = 3, *, z: tl.constexpr = None):
+        pass
+
+    facts = [
+        (p.num, p.annotation, p.annotation_type, p.has_default, p.do_not_specialize,
+         p.do_not_specialize_on_alignment) for p in annotated.params
+    ]  # fmt: skip
+    assert facts == [
+        (0, "", "", False, True, False),
+        (1, "i64", "i64", True, False, True),
+        (2, "constexpr", "", True, False, False),
+    ]
     factor = 2
 
     @triton.jit

@@ -85,7 +85,7 @@ def test_probing_for_absent_names_works() -> None:
 
     assert not hasattr(triton, "AsyncCompileMode") and getattr(triton, "nothing", 3) == 3
     assert not hasattr(triton.language, "nothing") and not hasattr(triton.language.extra, "hip")
-    for name in ("ops", "tools.experimental_descriptor", "runtime.nothing"):
+    for name in ("ops", "tools.experimental_descriptor", "runtime.nothing", "experimental.gluon"):
         assert importlib.util.find_spec(f"tilewright.triton.{name}") is None
     assert importlib.util.find_spec("tilewright.triton.knobs") is not None
     with pytest.raises(AttributeError, match="AsyncCompileMode is not in Tilewright"):

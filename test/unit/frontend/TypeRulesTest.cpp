@@ -119,6 +119,17 @@ TEST(TypeRules, WideLiteralsGiveWayToNarrowIntegers) {
                 name);
 }
 
+TEST(TypeRules, NumbersOfVariablesCountWithTheirType) {
+  PromotionOperand integer(findDType("i32"), /*isLiteral=*/true), number(findDType("fp32"), true);
+  integer.isNamed = number.isNamed = true;
+  for (const char *name : {"i8", "u8", "i16"})
+    EXPECT_EQ(shortName(promoteDTypes(findDType(name), integer)), "i32");
+  EXPECT_EQ(shortName(promoteDTypes(findDType("i64"), integer)), "i64");
+  EXPECT_EQ(shortName(promoteDTypes(findDType("fp16"), integer)), "fp16");
+  EXPECT_EQ(shortName(promoteDTypes(findDType("fp16"), number)), "fp32");
+  EXPECT_EQ(shortName(promoteDTypes(number, findDType("fp64"))), "fp64");
+}
+
 TEST(TypeRules, MixedSigns) {
   EXPECT_TRUE(haveMixedSigns(findDType("i32"), findDType("u8")));
   EXPECT_TRUE(haveMixedSigns(findDType("u64"), findDType("i64")));
