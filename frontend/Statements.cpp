@@ -101,12 +101,8 @@ static LogicalResult emitAnnotatedAssign(Emitter &emitter, const Node &node) {
   ValueOr value = emitter.eval(node.child("value"));
   if (failed(value))
     return failure();
-  bool isConstexpr = isConstexprAnnotation(emitter, node.child("annotation"));
-  if (isConstexpr && !isStatic(*value))
-    return emitter.error(Code::NotStatic, node.child("value"),
-                         "a constexpr must be known at compile time",
-                         "leave out the annotation, or compute it from constexpr values",
-                         {emitter.label(node.child("value"), "this is " + typeName(*value))});
+  // A run-time value is an error only where a constant is needed, as for a function's parameter.
+  bool isConstexpr = isStatic(*value) && isConstexprAnnotation(emitter, node.child("annotation"));
   const Node &target = node.child("target");
   if (isConstexpr)
     value->isNamed = false;

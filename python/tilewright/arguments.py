@@ -572,7 +572,30 @@ def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
             "the array is on a GPU, and does not say on which",
             "pass it as a torch tensor, or as an object with __dlpack__",
         )
+    if hasattr(kind, "data_ptr") and hasattr(value, "dtype"):
+        return _read_addressed
     return _find_buffer_reader(kind, value)
+
+
+def _read_addressed(value: Any) -> Reading:
+    """What has `data_ptr()` and `dtype` as a tensor has. What its extents and strides do not reach is
+    none of its memory to the devices that check accesses."""
+    try:
+        element_type = _own_dtype(value.dtype)
+    except TypeError:
+        raise unknown_element_type(str(value.dtype)) from None
+    address: int = value.data_ptr()
+    shape = tuple(getattr(value, "shape", ()))
+    strides = tuple(value.stride()) if hasattr(value, "stride") else (0,) * len(shape)
+    steps = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
+    low = sum(min(step, 0) for step in steps)
+    count = sum(map(abs, steps)) + 1 if all(shape) else 0
+    memory = address + low * element_type.itemsize, count * element_type.itemsize
+    facts, bits = _owned((address, *memory, None, False), element_type.short_name, value)
+    device = str(getattr(value, "device", "cpu"))
+    if device.startswith("cuda"):
+        facts = facts.on(device if ":" in device else "cuda:0")
+    return facts, bits
 
 
 def _find_buffer_reader(kind: type, value: Any) -> Callable[[Any], Reading]:

@@ -84,13 +84,6 @@ class Wrapper(KernelInterface, ByReference):
         """The Python function of the kernel inside."""
         return getattr(self.fn, "base_fn", None) or self.fn.fn
 
-    def __getitem__(self, grid: Any) -> Callable[..., Any]:
-        return functools.partial(self._launch, grid)
-
-    @untraced
-    def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
-        return self.run(*args, grid=grid, **kwargs)
-
     @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         """Launch the kernel inside."""
@@ -156,7 +149,8 @@ class Autotuner(Wrapper):
         self.keys = list(key)
         self.reset_to_zero = list(reset_to_zero or ())
         self.restore_value = list(restore_value or ())
-        self.pre_hook, self.post_hook = pre_hook, post_hook
+        self.pre_hook: Hook = pre_hook or self._clear
+        self.post_hook: Hook = post_hook or _no_hook
         self.user_defined_pre_hook = pre_hook is not None
         self.user_defined_post_hook = post_hook is not None
         rules = prune_configs_by or {}
@@ -170,6 +164,26 @@ class Autotuner(Wrapper):
         self.cache: dict[tuple[Any, ...], Config] = {}
         self.best_config: Config | None = None
         self.configs_timings: dict[Config, float] = {}
+        self.nargs: Arguments | None = None  # set by a `run` of a derived class
+
+    def prune_configs(self, kwargs: Arguments) -> list[Config]:
+        """The configurations to measure, for the positional arguments in `nargs` and these."""
+        return self._pruned({**(self.nargs or {}), **kwargs})
+
+    def _bench(self, *args: Any, config: Config, grid: Any, **kwargs: Any) -> list[float]:
+        """For a `run` of a derived class: milliseconds as the median, the 20th and the 80th of a
+        hundred runs would be, all infinite where the configuration fails."""
+        kwargs.pop("warmup", None)
+        arguments = {**dict(zip(self.arg_names, args)), **kwargs}
+        saved = {n: _copy(arguments[n], n, self.__name__) for n in self.restore_value}
+        try:
+            launch = self._launcher(config, arguments, saved, args, kwargs, grid)
+            return [self._time(launch)] * 3
+        except TilewrightError as error:
+            self._after(config, arguments, error)
+            return [math.inf] * 3
+        finally:
+            self._restore(arguments, saved)
 
     @untraced
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
@@ -298,14 +312,12 @@ class Autotuner(Wrapper):
         def launch() -> None:
             self._prepare(config, full, saved)
             self._call(config, args, kwargs, grid, False)
-            if self.post_hook:
-                self.post_hook(full, exception=None)
+            self.post_hook(full, exception=None)
 
         return launch
 
     def _after(self, config: Config, arguments: Arguments, error: TilewrightError) -> None:
-        if self.post_hook:
-            self.post_hook({**arguments, **config.all_kwargs()}, exception=error)
+        self.post_hook({**arguments, **config.all_kwargs()}, exception=error)
 
     def _updated(
         self, candidates: Sequence[Config], args: tuple[Any, ...], kwargs: Arguments, grid: Any,
@@ -326,7 +338,7 @@ class Autotuner(Wrapper):
 
     def _is_ours(self, name: str) -> bool:
         """Whether nothing that the person said brings an array back between runs."""
-        return name not in self.reset_to_zero and not self.pre_hook
+        return name not in self.reset_to_zero and not self.user_defined_pre_hook
 
     def _hopeless(self, failures: Mapping[Config, TilewrightError]) -> LaunchError:
         lines = [f"  {config}: [{e.code}] {e.message.splitlines()[0]}" for config, e in failures.items()]
@@ -351,19 +363,27 @@ class Autotuner(Wrapper):
         return float(result[0]) if isinstance(result, Sequence) else float(result)
 
     def _prepare(self, config: Config, full: Arguments, saved: Arguments) -> None:
-        if self.pre_hook:
-            self.pre_hook(full, reset_only=False)
+        self.pre_hook(full, reset_only=False)
         self._restore(full, saved)
         if config.pre_hook:
             config.pre_hook(full)
 
-    def _restore(self, arguments: Arguments, saved: Arguments) -> None:
+    def _clear(self, arguments: Arguments, reset_only: bool = False) -> None:
+        """What runs before each launch of a measurement where nobody gave a hook."""
+        del reset_only
         for name in self.reset_to_zero:
             if arguments[name] is not None:  # an optional array that this launch does without
                 _target(arguments[name])[...] = 0
+
+    def _restore(self, arguments: Arguments, saved: Arguments) -> None:
+        self._clear(arguments)
         for name, value in saved.items():
             if value is not None:
                 _target(arguments[name])[...] = value
+
+
+def _no_hook(arguments: Arguments, exception: Exception | None) -> None:
+    del arguments, exception
 
 
 def _target(array: Any) -> Any:

@@ -92,6 +92,11 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         )
 
     @property
+    def __globals__(self) -> dict[str, Any]:
+        """The variables of the kernel's module, which generators of code run beside it copy."""
+        return self.fn.__globals__
+
+    @property
     def arg_names(self) -> list[str]:
         """The parameters' names."""
         return [parameter.name for parameter in self.parameters]

@@ -185,3 +185,15 @@ def type_of_no_name(out):
 
 def test_a_name_of_no_type_is_refused() -> None:
     assert "there is no type of the name `float31`" in refusal(type_of_no_name, np.zeros(4)).message
+
+
+@tw.jit
+def annotated_run_time_value(out, tiles, N: tw.constexpr):
+    extent: tw.constexpr = N * tiles
+    tw.store(out + tw.arange(0, N), extent)
+
+
+def test_a_constexpr_annotation_takes_a_run_time_value(device: str) -> None:
+    out = np.zeros(4, np.int32)
+    annotated_run_time_value[(1,)](out, 3, N=4)
+    np.testing.assert_array_equal(out, 12)
