@@ -2,6 +2,7 @@
 #include "frontend/Aggregates.h"
 #include "frontend/Descriptors.h"
 #include "frontend/Leaves.h"
+#include "frontend/OperatorMethods.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,7 +1,7 @@
 // Calls: jit functions and closures are inlined; methods, types and builtins are dispatched.
 #include "frontend/Aggregates.h"
 #include "frontend/Descriptors.h"
-#include "frontend/Emitter.h"
+#include "frontend/OperatorMethods.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
@@ -324,7 +324,7 @@ ValueOr Emitter::callMethod(const Callable &method, Arguments arguments, const N
     return callRow(*this, *findDescriptorMethod((*descriptor)->type, method.name), method.name,
                    arguments, site);
   if (isOperatorMethod(method.name))
-    return callOperatorMethod(method.name, arguments, site);
+    return callOperatorMethod(*this, method.name, arguments, site);
   if (program.methods)
     if (const llvm::json::Object *json = program.methods->getObject(method.name))
       if (std::optional<Value> function = fromJson(*json))

@@ -71,8 +71,6 @@ public:
   bool mayWrap = false;
   bool checksOverflowHere();
   ValueOr unary(llvm::StringRef op, const Value &operand, const Node &site, const Node &node);
-  /// `x.__add__(y)` and the like; the arguments begin with the object.
-  ValueOr callOperatorMethod(llvm::StringRef name, const Arguments &arguments, const Node &site);
   ValueOr compare(llvm::StringRef op, const Value &lhs, const Value &rhs, const Node &site,
                   const Node &lhsNode, const Node &rhsNode);
   ValueOr attribute(const Value &base, llvm::StringRef name, const Node &node);
@@ -145,9 +143,6 @@ private:
   std::deque<llvm::json::Value> answers; // values point into them
   std::vector<Diagnostic> &diagnostics;
 };
-
-/// Whether a name is that of a method that means an operator of run-time values.
-bool isOperatorMethod(llvm::StringRef name);
 
 } // namespace tw
 #endif

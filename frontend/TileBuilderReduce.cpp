@@ -29,6 +29,14 @@ static OperandError wrongCombineResult(std::string message) {
                       "cast with .to(...)");
 }
 
+/// Drops what was computed for its type alone, as in `(x + tw.zeros((1,), tw.int1)).dtype`.
+static void dropUnused(mlir::Region &region) {
+  for (mlir::Block &block : region)
+    for (mlir::Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+      if (mlir::isOpTriviallyDead(&op))
+        op.erase();
+}
+
 /// Combining functions are computed on scalars, in any order and any number of times.
 static std::optional<OperandError> checkCombine(mlir::Region &region) {
   std::optional<OperandError> error;
@@ -82,6 +90,7 @@ std::optional<OperandError> TileBuilder::fillCombine(mlir::Region &region,
     yielded.push_back(givesWay ? convert(result, source.dtype).value : result.value);
   }
   tile::YieldOp::create(builder, loc, yielded);
+  dropUnused(region);
   return checkCombine(region);
 }
 

@@ -197,3 +197,33 @@ def test_a_constexpr_annotation_takes_a_run_time_value(device: str) -> None:
     out = np.zeros(4, np.int32)
     annotated_run_time_value[(1,)](out, 3, N=4)
     np.testing.assert_array_equal(out, 12)
+
+
+# A combining function may make tiles to ask for their types.
+
+
+@tw.jit
+def common_type(x):
+    return (x + tw.zeros((1,), tw.int1)).dtype
+
+
+@tw.jit
+def first_smaller(a, b):
+    if common_type(a).is_floating():
+        a = tw.where(a != a, b, a)
+    return tw.minimum(a, b)
+
+
+@tw.jit
+def running_minimum(x, out, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.store(out + i, tw.associative_scan(tw.load(x + i), 0, first_smaller))
+
+
+def test_combining_functions_may_ask_for_types_of_tiles(
+    device: str, rng: np.random.Generator
+) -> None:
+    x = rng.standard_normal(32).astype(np.float32)
+    out = np.zeros_like(x)
+    running_minimum[(1,)](x, out, N=32)
+    np.testing.assert_array_equal(out, np.minimum.accumulate(x))
