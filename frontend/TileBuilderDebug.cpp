@@ -52,7 +52,7 @@ void TileBuilder::print(llvm::StringRef prefix, bool hex, const std::vector<Type
     printed.push_back(value.value);
     areSigned.push_back(value.dtype.isSigned());
   }
-  tile::PrintOp::create(builder, loc, prefix, hex, areSigned, printed);
+  tile::PrintOp::create(builder, loc, prefix, hex, areSigned, printed, /*extents=*/nullptr);
 }
 
 std::optional<OperandError> TileBuilder::deviceAssert(TypedValue condition, llvm::StringRef message,

@@ -259,7 +259,8 @@ TileBuilder::Value TileBuilder::atomicCas(TypedValue pointer, TypedValue compare
   if (!desired)
     return desired.error();
   mlir::Value compared = growTo(*expected->value, desired->pointer.shape()).value;
-  mlir::Value old = create<tile::AtomicCasOp>(
-      desired->pointer.value, compared, desired->value->value, ordering->order, ordering->scope);
+  mlir::Value old =
+      create<tile::AtomicCasOp>(desired->pointer.value, compared, desired->value->value,
+                                /*mask=*/mlir::Value(), ordering->order, ordering->scope);
   return typed(old, desired->element);
 }

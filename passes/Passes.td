@@ -149,15 +149,35 @@ def VerifyStage : Pass<"verify-stage", "::mlir::ModuleOp"> {
   let summary = "fails where the module breaks an invariant of a stage of compilation";
   let description = [{
     `tile`: tile, scf, arith, math and func operations on tiles without layout.
+    `grown`: the same, and all extents are powers of two.
     `laid-out`: every tile has one layout, which fits the target's warps; data moves by `simt.convert_layout`.
     `scheduled`: data moves between warps through `simt.alloc_shared` buffers with offsets only.
     `lowered`: no tiles; gpu, vector, memref, scf, cf, arith, math, func and llvm operations, and those of
     one thread of simt.
   }];
-  let options = [Option<"stage", "stage", "std::string", "\"tile\"", "tile, laid-out, scheduled or lowered">];
+  let options = [Option<"stage", "stage", "std::string", "\"tile\"", "tile, grown, laid-out, scheduled or lowered">];
 }
 
 //===-- SIMT machines ------------------------------------------------------------------------------===//
+
+def GrowExtents : Pass<"grow-extents", "::mlir::ModuleOp"> {
+  let summary = "tiles whose extents are no powers of two become parts of tiles whose extents are";
+  let description = [{
+    ```mlir
+    %x = tile.load %p : tensor<48x!tile.ptr<f32>> -> tensor<48xf32>
+    %s = tile.reduce(%x) axis 0 {...addf...}
+    // becomes
+    %real = arith.cmpi slt, (tile.arange 0 to 64), dense<48> : tensor<64xi32>
+    %x = tile.load %p mask %real : tensor<64x!tile.ptr<f32>> -> tensor<64xf32>
+    %y = arith.select %real, %x, dense<-0.0> : tensor<64xi1>, tensor<64xf32>
+    %s = tile.reduce(%y) axis 0 {...addf...}
+    ```
+    What spares hold is nobody's business but for accesses, prints and assertions (masked), reductions and scans (the
+    neutral element, or a truth value beside each element), products (0 along K), reshapes and gathers. Nothing is
+    done to tiles of powers of two. Remark TW0331 for each shape that grows.
+  }];
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
 
 def SelectMma : Pass<"select-mma", "::mlir::ModuleOp"> {
   let summary = "products become matrix instructions where the target has one for their types and extents";

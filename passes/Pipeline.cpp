@@ -56,6 +56,7 @@ void tw::addStagingPasses(OpPassManager &pm) {
 
 void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps, unsigned numStages) {
   addLoopSplitting(pm, /*ofProducts=*/true);
+  pm.addPass(createGrowExtents());
   // To laid-out.
   SelectMmaOptions matrices;
   matrices.numWarps = numWarps;

@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace tw {
 #define GEN_PASS_DEF_VERIFYSTAGE
@@ -23,7 +24,7 @@ static constexpr StringLiteral kLoweredDialects[] = {"gpu",  "vector", "memref",
                                                      "llvm", "simt",   "ub",     "builtin"};
 
 namespace {
-enum class Tiles { Plain, WithLayout, None };
+enum class Tiles { Plain, Grown, WithLayout, None };
 /// What a stage allows.
 struct Stage {
   StringLiteral name;
@@ -81,6 +82,8 @@ static StringRef refuseLowered(Operation *op) {
 static std::optional<Stage> findStage(StringRef name) {
   if (name == "tile")
     return Stage{"tile", kTileDialects, Tiles::Plain, allow};
+  if (name == "grown")
+    return Stage{"grown", kTileDialects, Tiles::Grown, allow};
   if (name == "laid-out")
     return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, refuseLaidOut};
   if (name == "scheduled")
@@ -121,7 +124,9 @@ static StringRef violation(const Stage &stage, Operation *op, Type type) {
     return "has a vector or memref, which is a later stage's";
   if (!ranked)
     return "";
-  if (stage.tiles == Tiles::Plain)
+  if (stage.tiles == Tiles::Grown && !llvm::all_of(ranked.getShape(), llvm::isPowerOf2_64))
+    return "has a tile whose extents are not all powers of two";
+  if (stage.tiles == Tiles::Plain || stage.tiles == Tiles::Grown)
     return ranked.getEncoding() ? "has a tile with a layout, which is a later stage's" : "";
   if (!simt::hasLayout(ranked))
     return "has a tile without a layout";
@@ -159,7 +164,7 @@ struct VerifyStage : tw::impl::VerifyStageBase<VerifyStage> {
     std::optional<Stage> known = findStage(stage);
     if (!known) {
       getOperation().emitError("unknown stage '")
-          << stage << "'; known: tile, laid-out, scheduled, lowered";
+          << stage << "'; known: tile, grown, laid-out, scheduled, lowered";
       return signalPassFailure();
     }
     // Every violation is reported, not only the first.

@@ -112,11 +112,13 @@ static LogicalResult runDescriptorAtomic(Program &program, Operation &op) {
 /// Compares bits: -0.0 and 0.0 differ, a NaN equals itself.
 static LogicalResult runAtomicCas(Program &program, Operation &op) {
   auto atomic = cast<tile::AtomicCasOp>(op);
-  Access access(program, op, AccessKind::Atomic, atomic.getPtr(), Value());
+  Access access(program, op, AccessKind::Atomic, atomic.getPtr(), atomic.getMask());
   const TileValue &compare = program.valueOf(atomic.getCompare());
   const TileValue &value = program.valueOf(atomic.getValue());
   TileValue result(value.size());
   for (size_t position = 0; position < value.size(); ++position) {
+    if (!access.isActive(position))
+      continue;
     if (failed(access.check(position)))
       return failure();
     result[position] = access.read(position);

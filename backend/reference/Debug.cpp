@@ -24,6 +24,20 @@ static PrintedValue printedValue(Type type, uint64_t bits, unsigned hexDigits, b
 
 static void writeLine(const std::string &line) { std::fwrite(line.data(), 1, line.size(), stdout); }
 
+/// The row-major index of an element among those below `extents`; nothing where it is not below.
+static std::optional<int64_t> printedIndex(int64_t position, ArrayRef<int64_t> shape,
+                                           ArrayRef<int64_t> extents) {
+  int64_t index = 0, stride = 1;
+  for (auto [whole, extent] : llvm::zip(llvm::reverse(shape), llvm::reverse(extents))) {
+    if (position % whole >= extent)
+      return std::nullopt;
+    index += position % whole * stride;
+    stride *= extent;
+    position /= whole;
+  }
+  return index;
+}
+
 /// Prints a line per element.
 static LogicalResult runPrint(Program &program, Operation &op) {
   auto print = cast<tile::PrintOp>(op);
@@ -33,9 +47,11 @@ static LogicalResult runPrint(Program &program, Operation &op) {
     Type element = tile::elementTypeOf(value.getType());
     std::string prefix = print.prefixOf(operand);
     for (auto [position, content] : llvm::enumerate(program.valueOf(value)))
-      writeLine(printedLine(program.id, tile::shapeOf(value.getType()), position, prefix,
-                            printedValue(element, content.bits, print.hexDigitsOf(operand),
-                                         print.getIsSigned()[operand])));
+      if (std::optional<int64_t> index =
+              printedIndex(position, tile::shapeOf(value.getType()), print.printedExtents(operand)))
+        writeLine(printedLine(program.id, print.printedExtents(operand), *index, prefix,
+                              printedValue(element, content.bits, print.hexDigitsOf(operand),
+                                           print.getIsSigned()[operand])));
   }
   std::fflush(stdout);
   return success();

@@ -211,7 +211,7 @@ LogicalResult AtomicRmwOp::verify() {
   return verifyAccess(*this, getPtr(), getType(), getMask());
 }
 
-LogicalResult AtomicCasOp::verify() { return verifyAccess(*this, getPtr(), getType(), Value()); }
+LogicalResult AtomicCasOp::verify() { return verifyAccess(*this, getPtr(), getType(), getMask()); }
 
 /// Checks that the region takes `2 * n` scalars of the sources' element types and yields n.
 static LogicalResult verifyCombine(Operation *op, Region &combine, ValueRange sources) {
@@ -296,7 +296,22 @@ LogicalResult HintOp::verify() {
 LogicalResult PrintOp::verify() {
   if (getIsSigned().size() != getValues().size())
     return emitOpError("is_signed has one entry per value");
+  if (!getExtents())
+    return success();
+  ArrayRef<int64_t> shape =
+      getValues().size() == 1 ? shapeOf(getValues().front().getType()) : ArrayRef<int64_t>();
+  bool areInside = !shape.empty() && shape.size() == getExtents()->size() &&
+                   llvm::all_of(llvm::zip(*getExtents(), shape), [](auto pair) {
+                     auto [extent, whole] = pair;
+                     return extent > 0 && extent <= whole;
+                   });
+  if (!areInside)
+    return emitOpError("extents are those of a part of one tile");
   return success();
+}
+
+ArrayRef<int64_t> PrintOp::printedExtents(unsigned operand) {
+  return getExtents() ? *getExtents() : shapeOf(getValues()[operand].getType());
 }
 
 std::string PrintOp::prefixOf(unsigned operand) {

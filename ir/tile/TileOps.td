@@ -195,11 +195,12 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
 
 def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["compare", "value", "result"]>]> {
   let summary = "atomically replace each element that equals `compare` by `value`; yields the old elements";
-  let arguments = (ins Tile_PtrLike:$ptr, Tile_Value:$compare, Tile_Value:$value,
+  let description = "Where the mask is false, nothing is accessed and the result is 0.";
+  let arguments = (ins Tile_PtrLike:$ptr, Tile_Value:$compare, Tile_Value:$value, Optional<Tile_BoolLike>:$mask,
     DefaultValuedAttr<Tile_MemoryOrder, "MemoryOrder::AcqRel">:$order,
     DefaultValuedAttr<Tile_MemoryScope, "MemoryScope::GPU">:$scope);
   let results = (outs Tile_Value:$result);
-  let assemblyFormat = "$ptr `,` $compare `,` $value attr-dict `:` type($ptr) `,` type($value)";
+  let assemblyFormat = "$ptr `,` $compare `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($ptr) `,` type($value)";
   let hasVerifier = 1;
 }
 
@@ -327,7 +328,9 @@ def Tile_BarrierOp : Tile_Op<"barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let summary = "print a prefix and values with their program and tile index";
-  let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseI32ArrayAttr:$is_signed, Variadic<Tile_Value>:$values);
+  let description = "Of one tile, only the elements whose indices are below `extents`, where these are given.";
+  let arguments = (ins StrAttr:$prefix, BoolAttr:$hex, DenseI32ArrayAttr:$is_signed, Variadic<Tile_Value>:$values,
+    OptionalAttr<DenseI64ArrayAttr>:$extents);
   let assemblyFormat = "$prefix attr-dict (`:` $values^ `:` type($values))?";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
@@ -335,6 +338,8 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
     std::string prefixOf(unsigned operand);
     /// Hexadecimal digits that its elements are printed in; 0 where they are printed as numbers.
     unsigned hexDigitsOf(unsigned operand);
+    /// The shape of a value, as far as it is printed.
+    ::llvm::ArrayRef<int64_t> printedExtents(unsigned operand);
   }];
 }
 

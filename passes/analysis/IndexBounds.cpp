@@ -24,6 +24,12 @@ static std::optional<Bounds> small(int64_t low, int64_t high) {
   return low >= INT32_MIN && high <= INT32_MAX ? std::optional(Bounds{low, high}) : std::nullopt;
 }
 
+static std::optional<Bounds> ofEither(std::optional<Bounds> a, std::optional<Bounds> b) {
+  if (!a || !b)
+    return std::nullopt;
+  return Bounds{std::min(a->low, b->low), std::max(a->high, b->high)};
+}
+
 static std::optional<Bounds> ofPair(Operation *op, unsigned depth) {
   std::optional<Bounds> a = boundsOf(op->getOperand(0), depth);
   std::optional<Bounds> b = boundsOf(op->getOperand(1), depth);
@@ -33,6 +39,8 @@ static std::optional<Bounds> ofPair(Operation *op, unsigned depth) {
       return Bounds{0, std::min(a->high, b->high)};
     return ofA ? Bounds{0, a->high} : ofB ? std::optional(Bounds{0, b->high}) : std::nullopt;
   }
+  if (isa<arith::MinUIOp>(op) && b && b->low >= 0)
+    return Bounds{0, b->high};
   if (isa<arith::RemUIOp>(op) && b && b->low > 0)
     return Bounds{0, b->high - 1};
   if (!a || !b)
@@ -70,6 +78,9 @@ static std::optional<Bounds> boundsOf(Value value, unsigned depth) {
           tile::HintOp>(op) ||
       op->getName().getStringRef() == "simt.convert_layout" || isa<arith::ExtSIOp>(op))
     return boundsOf(op->getOperand(0), depth + 1);
+  if (auto select = dyn_cast<arith::SelectOp>(op))
+    return ofEither(boundsOf(select.getTrueValue(), depth + 1),
+                    boundsOf(select.getFalseValue(), depth + 1));
   return op->getNumOperands() == 2 ? ofPair(op, depth + 1) : std::nullopt;
 }
 

@@ -114,7 +114,7 @@ LogicalResult SimdFunction::lowerPrint(PrintOp op) {
                                  constantOf(i8, 'n'), constantOf(i32, 0), zero, zero});
   }
   for (auto [operand, value] : llvm::enumerate(op.getValues())) {
-    ArrayRef<int64_t> shape = shapeOf(value.getType());
+    ArrayRef<int64_t> shape = op.printedExtents(operand);
     Value prefix = stringAddress(op.prefixOf(operand)), extents = shapeAddress(shape);
     unsigned digits = op.hexDigitsOf(operand);
     bool isSigned = op.getIsSigned()[operand];

@@ -385,42 +385,51 @@ static LLVM::AtomicBinOp binaryOf(AtomicKind kind) {
   return kinds[unsigned(kind)];
 }
 
+static Value emitCompareExchange(SimdFunction &f, AtomicCasOp cas, ArrayRef<Value> operands) {
+  Value pointer = operands[0], compare = operands[1], value = operands[2];
+  Type type = value.getType();
+  // The instruction compares bits.
+  Type bits = f.builder.getIntegerType(elementBytes(type) * 8);
+  auto toBits = [&](Value v) -> Value {
+    return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, bits, v) : v;
+  };
+  LLVM::AtomicOrdering order = orderingOf(cas.getOrder());
+  bool releases =
+      order == LLVM::AtomicOrdering::release || order == LLVM::AtomicOrdering::monotonic;
+  Value pair = LLVM::AtomicCmpXchgOp::create(
+      f.builder, f.loc, pointer, toBits(compare), toBits(value), order,
+      releases ? LLVM::AtomicOrdering::monotonic : LLVM::AtomicOrdering::acquire);
+  Value old = LLVM::ExtractValueOp::create(f.builder, f.loc, pair, 0);
+  return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, type, old) : old;
+}
+
+static Value emitUpdate(SimdFunction &f, AtomicRmwOp rmw, ArrayRef<Value> operands) {
+  Value pointer = operands[0], value = operands[1];
+  if (rmw.getKind() == AtomicKind::Load)
+    return LLVM::LoadOp::create(f.builder, f.loc, value.getType(), pointer,
+                                elementBytes(value.getType()), /*isVolatile=*/false,
+                                /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                /*isInvariantGroup=*/false, orderingOf(rmw.getOrder()));
+  return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(rmw.getKind()), pointer, value,
+                                   orderingOf(rmw.getOrder()));
+}
+
 /// One element of an atomic; yields the old value.
 static Value emitAtomic(SimdFunction &f, Operation *op, const Coordinates &at) {
-  if (auto cas = dyn_cast<AtomicCasOp>(op)) {
-    Value pointer = f.evaluate(cas.getPtr(), at), compare = f.evaluate(cas.getCompare(), at);
-    Value value = f.evaluate(cas.getValue(), at);
-    Type type = value.getType();
-    // The instruction compares bits.
-    Type bits = f.builder.getIntegerType(elementBytes(type) * 8);
-    auto toBits = [&](Value v) -> Value {
-      return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, bits, v) : v;
-    };
-    LLVM::AtomicOrdering order = orderingOf(cas.getOrder());
-    bool releases =
-        order == LLVM::AtomicOrdering::release || order == LLVM::AtomicOrdering::monotonic;
-    Value pair = LLVM::AtomicCmpXchgOp::create(
-        f.builder, f.loc, pointer, toBits(compare), toBits(value), order,
-        releases ? LLVM::AtomicOrdering::monotonic : LLVM::AtomicOrdering::acquire);
-    Value old = LLVM::ExtractValueOp::create(f.builder, f.loc, pair, 0);
-    return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, type, old) : old;
-  }
-  auto rmw = cast<AtomicRmwOp>(op);
-  Value pointer = f.evaluate(rmw.getPtr(), at), value = f.evaluate(rmw.getValue(), at);
-  auto update = [&]() -> Value {
-    if (rmw.getKind() == AtomicKind::Load)
-      return LLVM::LoadOp::create(f.builder, f.loc, value.getType(), pointer,
-                                  elementBytes(value.getType()), /*isVolatile=*/false,
-                                  /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                  /*isInvariantGroup=*/false, orderingOf(rmw.getOrder()));
-    return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(rmw.getKind()), pointer, value,
-                                     orderingOf(rmw.getOrder()));
+  auto cas = dyn_cast<AtomicCasOp>(op);
+  auto rmw = dyn_cast<AtomicRmwOp>(op);
+  SmallVector<Value> operands;
+  for (Value operand : op->getOperands().take_front(cas ? 3 : 2))
+    operands.push_back(f.evaluate(operand, at));
+  auto access = [&] {
+    return cas ? emitCompareExchange(f, cas, operands) : emitUpdate(f, rmw, operands);
   };
-  Value mask = evaluateMask(f, rmw.getMask(), at);
+  Value mask = evaluateMask(f, cas ? cas.getMask() : rmw.getMask(), at);
   if (!mask)
-    return update();
-  return choose(f, mask, value.getType(), update,
-                [&]() -> Value { return LLVM::ZeroOp::create(f.builder, f.loc, value.getType()); });
+    return access();
+  Type type = operands.back().getType();
+  return choose(f, mask, type, access,
+                [&]() -> Value { return LLVM::ZeroOp::create(f.builder, f.loc, type); });
 }
 
 LogicalResult SimdFunction::lowerAtomic(Operation *op) {

@@ -5,8 +5,8 @@
 #include "passes/Passes.h"
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/LayoutAssignment.h"
+#include "passes/simt/GrownTiles.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace tw {
 #define GEN_PASS_DEF_ASSIGNLAYOUTS
@@ -17,22 +17,10 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Elements of a tile that a program of many threads can hold in registers at all.
-static constexpr int64_t kMaxElements = int64_t(1) << 20;
-
 /// Refuses extents that no layout can have, and tiles that no program can hold.
 static LogicalResult checkExtents(Operation *op, Type type) {
-  ArrayRef<int64_t> shape = tile::shapeOf(type);
-  for (auto [dim, extent] : llvm::enumerate(shape)) {
-    if (llvm::isPowerOf2_64(extent))
-      continue;
-    InFlightDiagnostic error = emitError(placeOf(op))
-                               << "[TW0310] extent " << extent << " of dimension " << dim
-                               << " is not a power of two, which this target needs";
-    error.attachNote() << "make it " << llvm::PowerOf2Ceil(extent)
-                       << " and mask the elements beyond " << extent;
-    return error;
-  }
+  if (grows(tile::shapeOf(type)))
+    return op->emitError("extents of layouts are powers of two: grow-extents comes first");
   if (tile::numElementsOf(type) <= kMaxElements)
     return success();
   InFlightDiagnostic error = emitError(placeOf(op))

@@ -1,7 +1,7 @@
 """The catalogue of report codes: one page for each, shown by `tilewright explain CODE`.
 
 Ranges: TW01xx names, syntax and static values; TW02xx types, shapes and operands; TW03xx passes and
-targets, TW035x their remarks; TW04xx arguments and launches; TW05xx the kernel cache, dumps and
+targets, TW0331 and TW035x remarks; TW04xx arguments and launches; TW05xx the kernel cache, dumps and
 overrides; TW06xx failures while a kernel runs; TW09xx mistakes in Tilewright itself. A code, once
 released, keeps its meaning.
 """
@@ -613,11 +613,13 @@ PAGES: dict[str, Page] = {
         "Rename the kernel.",
     ),
     "TW0310": Page(
-        "a tile whose extent is not a power of two, on a GPU",
-        "GPUs spread a tile over registers, lanes and warps by the bits of its indices, so every "
-        "extent is a power of two there.",
-        "tw.arange(0, 100)  # on sim:sm_80",
-        "Use the next power of two (tw.next_power_of_2) and mask what is outside.",
+        "a tile that is too large for a GPU",
+        "A tile has at most 2**20 elements there. GPUs spread a tile over registers, lanes and warps "
+        "by the bits of its indices, so that each extent takes the room of the next power of two: "
+        "100 x 100 x 100 elements take 128 x 128 x 128.",
+        "tw.zeros((100, 100, 100), tw.float32) + x  # on sim:sm_80",
+        "Loop over smaller tiles, or launch more programs; extents that are powers of two waste no "
+        "room.",
     ),
     "TW0311": Page(
         "more shared memory than a program may have",
@@ -730,6 +732,14 @@ PAGES: dict[str, Page] = {
         "specialization whose constants only its own process has, such as functions.",
         "other_kernel.preload(data)",
         "Keep the data of each kernel apart; warm kernels with functions up in their process.",
+    ),
+    "TW0331": Page(
+        "a tile that takes more room than it has elements, on a GPU (remark)",
+        "GPUs spread a tile over registers, lanes and warps by the bits of its indices, so that each "
+        "extent takes the room of the next power of two. Accesses are masked to the elements that "
+        "are there, and results are the same; the rest is computed for nothing.",
+        "tw.load(x + tw.arange(0, 100))  # on sim:sm_80: room for 128",
+        "Nothing is wrong. Extents that are powers of two, or just below one, waste no work.",
     ),
     "TW0350": Page(
         "accesses that are not as wide as they could be (remark)",

@@ -83,3 +83,10 @@ func.func @atomic_cas(%p: !tile.ptr<i32>, %x: i64) {
   %0 = tile.atomic_cas %p, %x, %x : !tile.ptr<i32>, i64
   return
 }
+
+// -----
+func.func @atomic_cas_mask(%p: !tile.ptr<i32>, %x: i32, %m: tensor<8xi1>) {
+  // expected-error @+1 {{mask must be i1 of the pointers' shape}}
+  %0 = tile.atomic_cas %p, %x, %x mask %m : tensor<8xi1> : !tile.ptr<i32>, i32
+  return
+}

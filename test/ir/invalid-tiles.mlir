@@ -155,6 +155,14 @@ func.func @assume(%x: i32) {
 }
 
 // -----
+func.func @print_extents(%y: tensor<8xi32>) {
+  // expected-error @below {{extents are those of a part of one tile}}
+  tile.print "x" {extents = array<i64: 9>, hex = false, is_signed = array<i32: 0>} : %y : tensor<8xi32>
+  return
+}
+
+// -----
+
 func.func @print(%x: i32) {
   // expected-error @+1 {{is_signed has one entry per value}}
   tile.print "x" {hex = false, is_signed = array<i32>} : %x : i32

@@ -44,5 +44,8 @@ func.func @atomics(%p: !tile.ptr<i32>, %x: i32, %ps: tensor<8x!tile.ptr<f32>>, %
   %b = tile.atomic_rmw fadd, %ps, %xs mask %m : tensor<8xi1> : tensor<8x!tile.ptr<f32>>, tensor<8xf32> -> tensor<8xf32>
   // CHECK: tile.atomic_cas %{{.*}}, %{{.*}}, %{{.*}} : !tile.ptr<i32>, i32
   %c = tile.atomic_cas %p, %x, %a : !tile.ptr<i32>, i32
+  // CHECK: tile.atomic_cas %{{.*}}, %{{.*}}, %{{.*}} mask %{{.*}} : i1 : !tile.ptr<i32>, i32
+  %true = arith.constant true
+  %d = tile.atomic_cas %p, %x, %a mask %true : i1 : !tile.ptr<i32>, i32
   return
 }

@@ -55,6 +55,8 @@ func.func @facts_and_debugging(%x: tensor<8x4xi32>, %m: tensor<8xi1>, %c: i1) {
   tile.barrier
   // CHECK: tile.print "x = " {hex = false, is_signed = array<i32: 1, 0>} : %{{.*}}, %{{.*}} : tensor<8x4xi32>, i1
   tile.print "x = " {hex = false, is_signed = array<i32: 1, 0>} : %x, %c : tensor<8x4xi32>, i1
+  // CHECK: tile.print "part" {extents = array<i64: 5, 4>, hex = false, is_signed = array<i32: 1>} : %{{.*}} : tensor<8x4xi32>
+  tile.print "part" {extents = array<i64: 5, 4>, hex = false, is_signed = array<i32: 1>} : %x : tensor<8x4xi32>
   // CHECK: tile.assert %{{.*}}, "holds" : i1
   tile.assert %c, "holds" : i1
   // CHECK: tile.assert %{{.*}}, "holds" mask %{{.*}} : tensor<8xi1> : tensor<8xi1>

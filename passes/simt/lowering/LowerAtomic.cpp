@@ -23,9 +23,11 @@ LogicalResult SimtFunction::lowerAtomic(Operation *op) {
   Value owner = isOwnerOf(op->getOperand(0));
   if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) {
     Registers compares = registersOf(cas.getCompare()), values = registersOf(cas.getValue());
-    for (auto [ptr, compare, value] : llvm::zip(pointers, compares, values))
+    Registers masks = cas.getMask() ? registersOf(cas.getMask()) : Registers(values.size());
+    for (auto [ptr, compare, value, mask] : llvm::zip(pointers, compares, values, masks))
       result.push_back(simt::AtomicCasOp::create(builder, loc, value.getType(), ptr, compare, value,
-                                                 owner, cas.getOrder(), cas.getScope()));
+                                                 both(mask, owner), cas.getOrder(),
+                                                 cas.getScope()));
     setRegisters(cas, result);
     return success();
   }

@@ -13,6 +13,36 @@ static Value indexOf(SimtFunction &f, Value value, uint32_t reg) {
   return f.elementIndex(layoutOf(value.getType()), reg);
 }
 
+namespace {
+/// Where an element is among those that are printed, and whether it is one of them (null: yes).
+struct PrintedPlace {
+  Value index, exists;
+};
+} // namespace
+
+static PrintedPlace placeAmong(SimtFunction &f, ArrayRef<int64_t> extents, Value value,
+                               uint32_t reg) {
+  ArrayRef<int64_t> shape = tile::shapeOf(value.getType());
+  Value whole = indexOf(f, value, reg);
+  if (shape == extents)
+    return {whole, Value()};
+  OpBuilder &b = f.builder;
+  PrintedPlace place{f.constantI32(0), Value()};
+  int64_t stride = 1;
+  for (auto [size, extent] : llvm::zip(llvm::reverse(shape), llvm::reverse(extents))) {
+    Value limit = f.constantI32(int32_t(size));
+    Value coordinate = arith::RemUIOp::create(b, f.loc, whole, limit);
+    whole = arith::DivUIOp::create(b, f.loc, whole, limit);
+    Value isBelow = arith::CmpIOp::create(b, f.loc, arith::CmpIPredicate::ult, coordinate,
+                                          f.constantI32(int32_t(extent)));
+    place.exists = f.both(place.exists, isBelow);
+    Value steps = arith::MulIOp::create(b, f.loc, coordinate, f.constantI32(int32_t(stride)));
+    place.index = arith::AddIOp::create(b, f.loc, place.index, steps);
+    stride *= extent;
+  }
+  return place;
+}
+
 static Value orTrue(SimtFunction &f, Value condition) {
   return condition ? condition : f.constantOf(f.builder.getI1Type(), 1);
 }
@@ -24,12 +54,13 @@ LogicalResult SimtFunction::lowerPrint(tile::PrintOp op) {
   for (auto [operand, value] : llvm::enumerate(op.getValues())) {
     std::string prefix = op.prefixOf(operand);
     bool isSigned = op.getIsSigned()[operand];
-    Value mask = orTrue(*this, isOwnerOf(value));
+    Value owner = isOwnerOf(value);
     Registers registers = registersOf(value);
-    for (auto [reg, element] : llvm::enumerate(registers))
-      simt::PrintOp::create(builder, loc, prefix, op.getHex(), isSigned,
-                            tile::shapeOf(value.getType()), element, indexOf(*this, value, reg),
-                            mask);
+    for (auto [reg, element] : llvm::enumerate(registers)) {
+      PrintedPlace place = placeAmong(*this, op.printedExtents(operand), value, reg);
+      simt::PrintOp::create(builder, loc, prefix, op.getHex(), isSigned, op.printedExtents(operand),
+                            element, place.index, orTrue(*this, both(owner, place.exists)));
+    }
   }
   return success();
 }

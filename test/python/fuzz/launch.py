@@ -38,14 +38,17 @@ class Case:
     schedule: str = "round-robin"
 
 
-def make_case(seed: int, device: str = "cpu") -> Case:
-    """The kernel of a seed. Simulated devices get extents that GPUs take, any number of warps, and
-    warps that advance in any order."""
+def make_case(seed: int, device: str = "cpu", powers_only: bool | None = None) -> Case:
+    """The kernel of a seed. Simulated devices get any number of warps, warps that advance in any
+    order and, unless `powers_only` decides, powers of two as extents in every second kernel."""
     if not device.startswith("sim"):
         k = generate(seed)
         return Case(source(k), k.arrays, k.scalars, k.grid, seed, device)
-    k, rng = generate(seed, powers_only=True), random.Random(seed)
+    rng = random.Random(seed)
     num_warps, schedule = rng.choice([1, 2, 4, 8]), rng.choice(tw.simulation.SCHEDULES)
+    if powers_only is None:
+        powers_only = rng.random() < 0.5
+    k = generate(seed, powers_only)
     return Case(source(k), k.arrays, k.scalars, k.grid, seed, device, num_warps, schedule)
 
 

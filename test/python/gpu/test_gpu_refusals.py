@@ -138,13 +138,6 @@ def test_a_target_that_runs_nothing() -> None:
     assert caught.value.code == "TW0613"
 
 
-def test_extents_that_are_no_powers_of_two() -> None:
-    with pytest.raises(tw.UnsupportedError, match="128") as caught:
-        copy[(1,)](zeros(4), zeros(4), 4, BLOCK=100)
-    assert caught.value.code == "TW0310"
-    assert f"{__file__}:{line_of(copy, 'arange')}" in str(caught.value)
-
-
 @tw.jit
 def unmasked_load(first, second, y, n, BLOCK: tw.constexpr):
     i = tw.arange(0, BLOCK)

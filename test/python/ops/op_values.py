@@ -66,21 +66,9 @@ def records(table: str, class_name: str) -> list[dict[str, Any]]:
     return rows
 
 
-def tile_extent(count: int) -> int:
-    """The extent of a tile for so many elements: the count itself, but the next power of two on
-    the devices that take no other extents, where the rest of the tile is masked off."""
-    on_gpu = tw.devices.current_device().startswith(("sim:", "cuda:"))
-    return 1 << (count - 1).bit_length() if on_gpu else count
-
-
 def extents(count: int) -> dict[str, int]:
     """The arguments of a kernel that computes COUNT elements with a tile of N."""
-    return {"COUNT": count, "N": tile_extent(count)}
-
-
-def tile_shape(*shape: int) -> tuple[int, ...]:
-    """A shape of these extents, or of the next powers of two where tiles have no others."""
-    return tuple(tile_extent(extent) for extent in shape)
+    return {"COUNT": count, "N": count}
 
 
 def is_float(dtype: str) -> bool:

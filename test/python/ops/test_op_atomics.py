@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_values import (
-    argument, assert_equal, decode, draw, encode, is_float, poisoned, round_to, tile_extent, wrap,
+    argument, assert_equal, decode, draw, encode, is_float, poisoned, round_to, wrap,
 )  # fmt: skip
 
 import tilewright as tw
@@ -95,7 +95,7 @@ def compare_and_swap(memory, old, expected, value, N: tw.constexpr):
 
 @pytest.mark.parametrize("dtype", INTS)
 def test_compare_and_swap(dtype: str, device: str, rng: np.random.Generator) -> None:
-    count = tile_extent(40)
+    count = 40
     start, value = draw(rng, dtype, count), draw(rng, dtype, count)
     matches = rng.random(count) < 0.5
     expected = np.where(matches, start, start ^ np.array(1, dtype))

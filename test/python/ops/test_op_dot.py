@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_values import (
-    argument, assert_close, assert_equal, decode, draw, is_float, poisoned, tile_extent, tile_shape,
+    argument, assert_close, assert_equal, decode, draw, is_float, poisoned,
     wrap,
 )  # fmt: skip
 
@@ -82,7 +82,7 @@ def check(out: np.ndarray, a: np.ndarray, b: np.ndarray, result: str, start: Any
 def test_dot(
     shape: tuple[int, int, int], dtype: str, device: str, rng: np.random.Generator
 ) -> None:
-    m, k, n = tile_shape(*shape)
+    m, k, n = shape
     a, b = draw(rng, dtype, (m, k)), draw(rng, dtype, (k, n))
     result = RESULTS[dtype]
     out = poisoned(result, (m, n))
@@ -92,7 +92,7 @@ def test_dot(
 
 @pytest.mark.parametrize("dtype", [*RESULTS])
 def test_dot_accumulates_in_a_loop(dtype: str, device: str, rng: np.random.Generator) -> None:
-    m, k, n, steps = 16, 32, tile_extent(48), 5
+    m, k, n, steps = 16, 32, 48, 5
     result = RESULTS[dtype]
     a, b = draw(rng, dtype, (m, k * steps)), draw(rng, dtype, (k * steps, n))
     c = draw(rng, result, (m, n))
@@ -103,7 +103,7 @@ def test_dot_accumulates_in_a_loop(dtype: str, device: str, rng: np.random.Gener
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_batched_dot(dtype: str, device: str, rng: np.random.Generator) -> None:
-    batch = tile_extent(3)
+    batch = 3
     a, b = draw(rng, dtype, (batch, 8, 16)), draw(rng, dtype, (batch, 16, 4))
     out = poisoned(RESULTS[dtype], (batch, 8, 4))
     batched[(1,)](out, a, b, B=batch, M=8, K=16, N=4)
@@ -112,7 +112,7 @@ def test_batched_dot(dtype: str, device: str, rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_transposed_operands(dtype: str, device: str, rng: np.random.Generator) -> None:
-    k, n = tile_shape(24, 40)
+    k, n = 24, 40
     a, b = draw(rng, dtype, (k, 16)), draw(rng, dtype, (n, k))
     out = poisoned("float32", (16, n))
     transposed[(1,)](out, argument(a, dtype), argument(b, dtype), M=16, K=k, N=n)

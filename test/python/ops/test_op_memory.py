@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_values import (
-    DTYPES, argument, assert_equal, decode, draw, encode, poisoned, tile_extent, tile_shape,
+    DTYPES, argument, assert_equal, decode, draw, encode, poisoned,
 )  # fmt: skip
 
 import tilewright as tw
@@ -42,7 +42,7 @@ def masked_values(out, a, n, N: tw.constexpr):
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d != "int1"])
 def test_other_where_masked(dtype: str, device: str, rng: np.random.Generator) -> None:
     values = draw(rng, dtype, 40)
-    count = tile_extent(48)
+    count = 48
     out = poisoned(dtype, (3, count))
     masked_values[(1,)](argument(out, dtype), argument(values, dtype), 40, N=count)
     i = np.arange(count)
@@ -102,7 +102,7 @@ def strided_store(out, a, row_stride, column_stride, N: tw.constexpr, M: tw.cons
 
 @pytest.mark.parametrize("strides", [(24, 1), (1, 16), (-24, 2), (3, -49)])
 def test_strided_stores(strides: tuple[int, int], device: str, rng: np.random.Generator) -> None:
-    rows, columns = tile_shape(12, 8)
+    rows, columns = 12, 8
     values = draw(rng, "float32", (rows, columns))
     memory = poisoned("float32", 2000)
     start = 1000
@@ -180,7 +180,7 @@ def carried_pointers(out, a, stride, rows, N: tw.constexpr):
 
 def test_pointers_carried_by_a_loop(device: str, rng: np.random.Generator) -> None:
     a = rng.integers(-100, 100, (11, 32)).astype(np.int32)
-    count = tile_extent(20)
+    count = 20
     out = poisoned("int32", count)
     carried_pointers[(1,)](out, a, 32, 11, N=count)
     np.testing.assert_array_equal(out, a[:, :count].sum(0))

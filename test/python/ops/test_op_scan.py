@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from op_values import (
-    assert_close, assert_equal, decode, draw, poisoned, tile_extent, tile_shape, wrap,
+    assert_close, assert_equal, decode, draw, poisoned, wrap,
 )  # fmt: skip
 
 import tilewright as tw
@@ -45,7 +45,6 @@ def scanned(formula: Any, numbers: np.ndarray, axis: int, reverse: bool) -> np.n
 def test_cumsum(
     shape: Any, axis: int, reverse: bool, device: str, rng: np.random.Generator
 ) -> None:
-    shape = tile_shape(*shape)
     values = draw(rng, "float32", shape)
     out = run(tw.cumsum, values, axis, reverse, "float32")
     numbers = values.astype(np.float64)
@@ -60,7 +59,7 @@ def test_cumsum(
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("dtype", ["uint32", "int64", "uint64"])
 def test_cumprod(dtype: str, reverse: bool, device: str, rng: np.random.Generator) -> None:
-    values = draw(rng, dtype, tile_shape(7, 11))
+    values = draw(rng, dtype, (7, 11))
     for axis in (0, 1):
         out = run(tw.cumprod, values, axis, reverse, dtype)
         expected = scanned(np.multiply, decode(values, dtype), axis, reverse)
@@ -73,7 +72,7 @@ def test_cumprod(dtype: str, reverse: bool, device: str, rng: np.random.Generato
 def test_narrow_types_are_widened(
     dtype: str, result: str, device: str, rng: np.random.Generator
 ) -> None:
-    count = tile_extent(200)
+    count = 200
     values = draw(rng, dtype, (count,))
     out = run(tw.cumsum, values, 0, False, result)
     expected = np.cumsum(decode(values, dtype))
@@ -99,7 +98,7 @@ def recurrence(out, a, b, N: tw.constexpr, M: tw.constexpr, REVERSE: tw.constexp
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_linear_recurrence(reverse: bool, device: str, rng: np.random.Generator) -> None:
-    rows, columns = tile_shape(3, 17)
+    rows, columns = 3, 17
     a, b = draw(rng, "uint32", (rows, columns)), draw(rng, "uint32", (rows, columns))
     out = poisoned("uint32", a.shape)
     recurrence[(1,)](out, a, b, N=rows, M=columns, REVERSE=reverse)
@@ -129,5 +128,5 @@ def fill_forward(out, a, N: tw.constexpr, REVERSE: tw.constexpr):
 def test_the_running_value_is_on_the_left(reverse: bool, expected: list[int], device: str) -> None:
     out = poisoned("int32", 6)
     a = np.array([0, 5, 0, 0, 7, 0], np.int32)
-    fill_forward[(1,)](out, a, N=tile_extent(6), REVERSE=reverse)
+    fill_forward[(1,)](out, a, N=6, REVERSE=reverse)
     assert out.tolist() == expected

@@ -1,0 +1,73 @@
+// Tiles whose extents are no powers of two, inside of tiles whose extents are, for grow-extents.
+#ifndef PASSES_SIMT_GROWNTILES_H
+#define PASSES_SIMT_GROWNTILES_H
+#include "ir/tile/Tile.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+namespace tw::simt {
+
+/// Elements of a tile that a program of many threads can hold in registers at all.
+inline constexpr int64_t kMaxElements = int64_t(1) << 20;
+
+/// Each extent made the next power of two.
+llvm::SmallVector<int64_t> grownShape(llvm::ArrayRef<int64_t> extents);
+/// Whether any extent is no power of two.
+bool grows(llvm::ArrayRef<int64_t> extents);
+
+/// Which elements of a grown tile the kernel knows: all indices are below `extents`, or only the
+/// one along `axis`. A tile of truth values of the grown shape; null where all elements are.
+mlir::Value realElements(mlir::OpBuilder &builder, mlir::Location loc,
+                         llvm::ArrayRef<int64_t> extents,
+                         std::optional<unsigned> axis = std::nullopt);
+
+/// The mask, and only elements that are real; either may be null.
+mlir::Value both(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value mask, mlir::Value real);
+
+/// A tile with one value in all elements.
+mlir::Value uniformTile(mlir::OpBuilder &builder, mlir::Location loc, mlir::TypedAttr value,
+                        llvm::ArrayRef<int64_t> shape);
+
+/// The tile where `real` is true, elsewhere `fill`.
+mlir::Value fillSpares(mlir::OpBuilder &builder, mlir::Value tile, mlir::Value real,
+                       mlir::TypedAttr fill);
+
+/// Whether a reshape of tiles with these extents is one of the grown tiles as well: only the
+/// first extents of what is split or merged are no powers of two.
+bool reshapesGrown(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
+
+/// For each element of a grown tile, in row-major order, its row-major index among the real ones;
+/// anything for spares. 1-D, of i32.
+mlir::Value realIndices(mlir::OpBuilder &builder, mlir::Location loc,
+                        llvm::ArrayRef<int64_t> extents);
+
+/// A grown tile of extents `from` under the extents `to`, by moving elements. Every spare of the
+/// result is a copy of a real element.
+mlir::Value moveElements(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value tile,
+                         llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
+
+/// The extents that the kernel gave to tiles, by which of their values were grown since.
+class Extents {
+public:
+  /// Grows the types of all values in a function.
+  explicit Extents(mlir::FunctionOpInterface function);
+  bool isEmpty() const { return ofGrown.empty(); }
+  bool isGrown(mlir::Value value) const { return ofGrown.contains(value); }
+  /// As the kernel has them; empty for a scalar.
+  llvm::ArrayRef<int64_t> of(mlir::Value value) const {
+    auto found = ofGrown.find(value);
+    return found == ofGrown.end() ? tile::shapeOf(value.getType()) : found->second.getShape();
+  }
+  /// Replaces the operation by values that stand for its results, spares included.
+  void replace(mlir::Operation *op, mlir::ValueRange values);
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::RankedTensorType> ofGrown;
+};
+
+/// Makes reductions and scans of grown tiles combine real elements only.
+void growReduce(tile::ReduceOp op, Extents &extents);
+void growScan(tile::ScanOp op, Extents &extents);
+
+} // namespace tw::simt
+#endif
