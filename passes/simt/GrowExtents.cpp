@@ -96,13 +96,10 @@ static void growArange(ArangeOp op, Extents &extents) {
     return;
   }
   OpBuilder builder(op);
-  builder.setInsertionPointAfter(op);
-  op.setStart(0);
-  op.setEnd(int32_t(count));
-  Value first =
-      uniformTile(builder, op.getLoc(), builder.getI32IntegerAttr(int32_t(start)), {count});
-  auto sum = arith::AddIOp::create(builder, op.getLoc(), op, first);
-  op.getResult().replaceAllUsesExcept(sum, sum);
+  Location loc = op.getLoc();
+  Value first = uniformTile(builder, loc, builder.getI32IntegerAttr(int32_t(start)), {count});
+  Value steps = ArangeOp::create(builder, loc, op.getType(), 0, int32_t(count));
+  extents.replace(op, arith::AddIOp::create(builder, loc, steps, first).getResult());
 }
 
 static LogicalResult growConstant(arith::ConstantOp op) {

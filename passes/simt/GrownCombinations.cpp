@@ -43,12 +43,14 @@ static TypedAttr neutralFloat(Operation *op, FloatType type) {
 /// that is known to have such an element.
 static TypedAttr neutralOf(Region &combine) {
   Block &block = combine.front();
-  Operation *op = &block.front();
-  Operation *yield = block.getTerminator();
-  bool isOne = block.getNumArguments() == 2 && op->getNextNode() == yield &&
-               op->getNumOperands() == 2 && op->getNumResults() == 1 &&
-               yield->getOperand(0) == op->getResult(0) && op->getOperand(0) != op->getOperand(1) &&
-               llvm::all_of(op->getOperands(), llvm::IsaPred<BlockArgument>);
+  Operation *op = &block.front(), *yield = block.getTerminator();
+  if (block.getNumArguments() != 2 || op->getNextNode() != yield || op->getNumOperands() != 2 ||
+      op->getNumResults() != 1)
+    return {};
+  ValueRange sides = block.getArguments();
+  bool isOne = yield->getOperand(0) == op->getResult(0) &&
+               llvm::is_contained(op->getOperands(), sides[0]) &&
+               llvm::is_contained(op->getOperands(), sides[1]);
   if (!isOne)
     return {};
   Type type = op->getResult(0).getType();

@@ -266,7 +266,8 @@ def finish(k: ProductKernel) -> str:
 
 def generate(seed: int) -> tuple[ProductKernel, str]:
     rng = random.Random(seed)
-    extents = [rng.choice([16, 16, 32, 32, 64]) for _ in range(3)]
+    sizes = rng.choice([[16, 16, 32, 32, 64], [16, 32, 48, 20, 24, 40, 33]])
+    extents = [rng.choice(sizes) for _ in range(3)]
     main = rng.choice(["float16", "float16", "bfloat16", "float32", "int8", "float8_e5m2", "mixed"])
     dtypes = [main]
     if main == "mixed":

@@ -19,11 +19,6 @@ pytestmark = pytest.mark.usefixtures("compiler")
 SIM = "sim:sm_80"
 
 
-@pytest.fixture
-def rng() -> np.random.Generator:
-    return np.random.default_rng()
-
-
 #  Loads, stores, atomics
 
 
@@ -57,9 +52,9 @@ def count_and_exchange(counts, slots, old, N: tw.constexpr):
 
 @pytest.mark.parametrize("num_warps", WARPS)
 def test_atomics_act_once_for_each_element(num_warps: int) -> None:
-    counts, slots, old = np.zeros(3, np.int32), np.arange(50, dtype=np.int32), poisoned(50)
+    counts, slots = np.zeros(3, np.int32), np.arange(50, dtype=np.int32)
     slots[::2] = -1
-    before, old = slots.copy(), old.astype(np.int32)
+    before, old = slots.copy(), poisoned(50, dtype=np.int32)
     run(count_and_exchange, (1,), counts, slots, old, 50, num_warps=num_warps)
     assert counts.tolist() == [17, 17, 16]
     assert np.array_equal(old, before)
@@ -85,12 +80,14 @@ def test_a_permutation_in_place_has_no_race(rng: np.random.Generator) -> None:
 def last_integers(out, N: tw.constexpr, END: tw.constexpr):
     at = tw.arange(END - N, END)
     tw.store(out + (at - (END - N)), at)
+    tw.store(out + N, tw.max(at, 0))
+    tw.store(out + N + 1, tw.min(at, 0))
 
 
 def test_a_range_up_to_the_largest_integer() -> None:
-    out = poisoned(21).astype(np.int32)
-    run(last_integers, (1,), out, 21, 2**31 - 1, num_warps=1)
-    assert np.array_equal(out, np.arange(2**31 - 22, 2**31 - 1))
+    out, last = poisoned(23, dtype=np.int32), 2**31 - 2
+    run(last_integers, (1,), out, 21, last + 1, num_warps=1)
+    assert out.tolist() == [*range(last - 20, last + 1), last, last - 20]
 
 
 #  Reductions and scans
@@ -283,6 +280,21 @@ def test_join_split_cat_and_flip(count: int, num_warps: int, rng: np.random.Gene
 
 
 @tw.jit
+def picked(out, x, N: tw.constexpr):
+    v = tw.load(x + tw.arange(0, N))
+    tw.store(out + tw.arange(0, 7), v[3:10])
+    tw.store(out + 7, v[N - 1])
+    tw.store(out + 8 + tw.arange(0, 5), v[::10])
+
+
+@pytest.mark.parametrize("num_warps", WARPS)
+def test_slices(num_warps: int, rng: np.random.Generator) -> None:
+    x, out = normal(rng, 50), poisoned(13)
+    run(picked, (1,), out, x, 50, num_warps=num_warps)
+    assert np.array_equal(out, np.concatenate([x[3:10], x[49:], x[::10]]))
+
+
+@tw.jit
 def gathered(out, x, index, N: tw.constexpr, K: tw.constexpr):
     i = tw.load(index + tw.arange(0, K))
     tw.store(out + tw.arange(0, K), tw.gather(tw.load(x + tw.arange(0, N)), i, 0))
@@ -304,105 +316,6 @@ def test_a_gather_of_a_spare_element_is_found(wrong: int, rng: np.random.Generat
         gathered[(1,)](poisoned(37), normal(rng, 100), index, 100, 37)
 
 
-#  Products
-
-
-@tw.jit
-def product(out, x, y, M: tw.constexpr, N: tw.constexpr, K: tw.constexpr):
-    # exp makes infinities and ones of what spares may hold.
-    a, b = tw.load(rows_by_columns(x, M, K)), tw.load(rows_by_columns(y, K, N))
-    dtype: tw.constexpr = x.dtype.element_ty
-    r = tw.dot(tw.exp(a).to(dtype), (1 / b).to(dtype), out_dtype=tw.float32)
-    tw.store(rows_by_columns(out, M, N), r)
-
-
-@pytest.mark.parametrize("num_warps", WARPS)
-@pytest.mark.parametrize("dtype", [np.float16, np.float32])
-@pytest.mark.parametrize("shape", [(16, 48, 80), (96, 24, 48), (33, 17, 40), (64, 96, 16)])
-def test_products(
-    shape: tuple[int, ...], dtype: Any, num_warps: int, rng: np.random.Generator
-) -> None:
-    m, n, k = shape
-    x, y = rng.uniform(0, 1, (m, k)).astype(dtype), rng.uniform(1, 2, (k, n)).astype(dtype)
-    out = poisoned(m, n)
-    with tw.device(SIM):
-        product[(1,)](out, x, y, m, n, k, num_warps=num_warps)
-    expected = np.exp(x.astype(np.float64)) @ (1 / y.astype(np.float64))
-    assert np.allclose(out, expected, rtol=3e-3 if dtype == np.float16 else 1e-5)
-
-
-@tw.jit
-def tiled_product(
-    out, x, y, m, n, k, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr,
-):  # fmt: skip
-    rows = tw.program_id(0) * BM + tw.arange(0, BM)
-    columns = tw.program_id(1) * BN + tw.arange(0, BN)
-    depth = tw.arange(0, BK)
-    acc = tw.zeros((BM, BN), tw.float32)
-    for start in range(0, k, BK):
-        at = start + depth
-        a = tw.load(x + rows[:, None] * k + at[None, :],
-                    mask=(rows[:, None] < m) & (at[None, :] < k), other=0.0)  # fmt: skip
-        b = tw.load(y + at[:, None] * n + columns[None, :],
-                    mask=(at[:, None] < k) & (columns[None, :] < n), other=0.0)  # fmt: skip
-        acc = tw.dot(a, b, acc)
-    inside = (rows[:, None] < m) & (columns[None, :] < n)
-    tw.store(out + rows[:, None] * n + columns[None, :], acc, mask=inside)
-
-
-@pytest.mark.parametrize("num_stages", [1, 3])
-@pytest.mark.parametrize("num_warps", WARPS)
-def test_pipelined_products(num_warps: int, num_stages: int, rng: np.random.Generator) -> None:
-    m, n, k = 100, 112, 208
-    x, y, out = normal(rng, m, k, dtype=np.float16), normal(rng, k, n, dtype=np.float16), None
-    out = poisoned(m, n)
-    options = {"num_warps": num_warps, "num_stages": num_stages}
-    run(tiled_product, (2, 2), out, x, y, m, n, k, 80, 96, 48, **options)
-    assert np.allclose(out, x.astype(np.float64) @ y.astype(np.float64), rtol=1e-3, atol=1e-2)
-
-
-def test_a_pipelined_product_uses_matrix_instructions_and_async_copies() -> None:
-    signature = {"out": "*fp32:16", "x": "*fp16:16", "y": "*fp16:16", "m": "i32", "n": "i32:16",
-                 "k": "i32:16"}  # fmt: skip
-    compiled = tiled_product.compile(signature, {"BM": 80, "BN": 96, "BK": 48}, SIM)
-    assert "mma.sync" in compiled.asm["ptx"] and "cp.async.cg.shared.global" in compiled.asm["ptx"]
-    said = [r["message"] for r in compiled.remarks if r["code"] == "TW0331"]
-    assert "a tile of 80 x 48 elements takes the room of 128 x 64" in said
-
-
-@tw.jit
-def attend(out, q, k, v, n, D: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr):
-    rows, d = tw.program_id(0) * BM + tw.arange(0, BM), tw.arange(0, D)
-    queries = tw.load(q + rows[:, None] * D + d[None, :])
-    top, norm = tw.full((BM,), -float("inf"), tw.float32), tw.zeros((BM,), tw.float32)
-    acc = tw.zeros((BM, D), tw.float32)
-    for start in range(0, n, BN):
-        at = start + tw.arange(0, BN)
-        keys = tw.load(k + at[None, :] * D + d[:, None])
-        scores = tw.dot(queries, keys)
-        higher = tw.maximum(top, tw.max(scores, 1))
-        p = tw.exp(scores - higher[:, None])
-        shrink = tw.exp(top - higher)
-        norm = norm * shrink + tw.sum(p, 1)
-        values = tw.load(v + at[:, None] * D + d[None, :])
-        acc = tw.dot(p.to(tw.float16), values, acc * shrink[:, None])
-        top = higher
-    tw.store(out + rows[:, None] * D + d[None, :], acc / norm[:, None])
-
-
-@pytest.mark.parametrize("num_warps", [1, 4, 8])
-@pytest.mark.parametrize(("width", "block"), [(80, 48), (96, 64), (24, 40)])
-def test_attention(width: int, block: int, num_warps: int, rng: np.random.Generator) -> None:
-    n = 2 * block
-    q, k, v = (normal(rng, n, width, dtype=np.float16) for _ in range(3))
-    out = poisoned(n, width)
-    run(attend, (2,), out, q, k, v, n, width, block, block, num_warps=num_warps)
-    scores = q.astype(np.float64) @ k.astype(np.float64).T
-    p = np.exp(scores - scores.max(1, keepdims=True))
-    expected = p / p.sum(1, keepdims=True) @ v.astype(np.float64)
-    assert np.allclose(out, expected, atol=1e-2)
-
-
 #  Boxes of arrays
 
 
@@ -412,6 +325,24 @@ def boxes(out, x, m, n, BM: tw.constexpr, BN: tw.constexpr):
     target = tw.make_tensor_descriptor(out, [m, n], [n, 1], [BM, BN])
     i, j = tw.program_id(0) * BM, tw.program_id(1) * BN
     target.store([i, j], source.load([i, j]) + 1)
+
+
+@tw.jit
+def move_rows(out, x, index, m, n, K: tw.constexpr, BN: tw.constexpr):
+    rows = tw.load(index + tw.arange(0, K))
+    source = tw.make_tensor_descriptor(x, [m, n], [n, 1], [1, BN])
+    target = tw.make_tensor_descriptor(out, [m, n], [n, 1], [1, BN])
+    target.scatter(source.gather(rows, 8), rows, 8)
+
+
+@pytest.mark.parametrize("num_warps", WARPS)
+def test_rows_of_a_list(num_warps: int, rng: np.random.Generator) -> None:
+    x, out = normal(rng, 50, 60), np.zeros((50, 60), np.float32)
+    index = rng.permutation(50)[:12].astype(np.int32)
+    run(move_rows, (1,), out, x, index, 50, 60, 12, 24, num_warps=num_warps)
+    expected = np.zeros_like(x)
+    expected[index, 8:32] = x[index, 8:32]
+    assert np.array_equal(out, expected)
 
 
 @tw.jit
@@ -480,9 +411,25 @@ def assembled(out, x, N: tw.constexpr):
 
 @pytest.mark.parametrize("num_warps", WARPS)
 def test_assembly(num_warps: int, rng: np.random.Generator) -> None:
-    x, out = rng.integers(-99, 99, 37).astype(np.int32), poisoned(37).astype(np.int32)
+    x, out = rng.integers(-99, 99, 37).astype(np.int32), poisoned(37, dtype=np.int32)
     run(assembled, (1,), out, x, 37, num_warps=num_warps)
     assert np.array_equal(out, x * 9)
+
+
+@tw.jit
+def assembled_in_fours(out, x, N: tw.constexpr):
+    i = tw.arange(0, N)
+    v = tw.inline_asm_elementwise(
+        "not.b32 $0, $1;", "=r,r", [tw.load(x + i)], dtype=tw.int8, is_pure=False, pack=4
+    )
+    tw.store(out + i, v)
+
+
+@pytest.mark.parametrize("num_warps", WARPS)
+def test_assembly_of_words(num_warps: int, rng: np.random.Generator) -> None:
+    x, out = rng.integers(-99, 99, 61).astype(np.int8), np.zeros(61, np.int8)
+    run(assembled_in_fours, (1,), out, x, 61, num_warps=num_warps)
+    assert np.array_equal(out, ~x)
 
 
 @tw.jit
