@@ -1,6 +1,6 @@
 // Finds which pointer parameters a kernel writes and reads through.
 #include "backend/StoredParameters.h"
-#include "ir/tile/Box.h"
+#include "ir/tile/Tile.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -8,32 +8,19 @@ using namespace tw;
 
 /// The operand through which `op` writes to memory, or null.
 static Value writtenPointer(Operation *op) {
-  if (auto store = dyn_cast<tile::StoreOp>(op))
-    return store.getPtr();
-  if (auto atomic = dyn_cast<tile::AtomicRmwOp>(op))
-    return atomic.getKind() == tile::AtomicKind::Load ? Value() : atomic.getPtr();
-  if (auto atomic = dyn_cast<tile::AtomicCasOp>(op))
-    return atomic.getPtr();
-  if (isa<tile::DescriptorStoreOp, tile::DescriptorAtomicOp>(op))
-    return tile::boxOf(op)->base;
-  return nullptr;
+  auto access = dyn_cast<tile::MemoryAccess>(op);
+  return access && access.writesMemory() ? access.getPointers() : Value();
 }
 
 /// The operand through which `op` reads memory, or null.
 static Value readPointer(Operation *op) {
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    return load.getPtr();
-  if (isa<tile::StoreOp, tile::DescriptorStoreOp>(op))
-    return nullptr;
-  if (auto box = tile::boxOf(op))
-    return box->base;
-  return writtenPointer(op); // atomics
+  auto access = dyn_cast<tile::MemoryAccess>(op);
+  return access && access.readsMemory() ? access.getPointers() : Value();
 }
 
 /// Whether what `user` yields can no longer be an address derived from `value`, an operand of it.
 static bool endsAddress(Operation *user, Value value) {
-  if (isa<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, arith::CmpIOp>(user) ||
-      tile::boxOf(user))
+  if (isa<tile::MemoryAccess, arith::CmpIOp>(user))
     return true;
   if (auto add = dyn_cast<tile::AddPtrOp>(user))
     return add.getPtr() != value;

@@ -8,8 +8,8 @@ namespace tw {
 
 /// Widths and features of a SIMD machine, filled by a target's description.
 struct SimdMachine {
-  unsigned vectorBytes = 32;  // 64 with 512-bit vectors, 32, 16
-  unsigned numRegisters = 16; // vector registers
+  unsigned vectorBytes;  // 64 with 512-bit vectors, 32, 16
+  unsigned numRegisters; // vector registers
   /// LLVM intrinsic acc = f(acc, a, b) that adds products of bf16 pairs to f32 lanes of a whole
   /// register; empty where there is none.
   std::string bf16DotIntrinsic;

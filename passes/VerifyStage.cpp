@@ -60,7 +60,8 @@ static StringRef refuseScheduled(Operation *op) {
       .Case([](simt::AllocSharedOp alloc) {
         return alloc.getOffset() ? "" : "has no offset in shared memory";
       })
-      .Case<tile::ReduceOp, tile::ScanOp>([&](auto fold) {
+      .Case([](simt::PartialReduceOp) { return ""; }) // leaves a part for each warp
+      .Case([&](tile::CombiningRegion fold) {
         return crossesWarps(fold.getSources().front().getType(), fold.getAxis())
                    ? "folds elements of several warps"
                    : "";

@@ -63,28 +63,50 @@ static bool multipliesFloat8(const NvidiaArch &arch) {
   return arch.number == 89 || arch.number >= 120;
 }
 
+namespace {
+/// Operands of mma.sync with 16 rows and 8 columns, by depth and bits of an element.
+struct Fragments {
+  unsigned k;
+  llvm::StringLiteral a, b;
+};
+} // namespace
+
+// PTX ISA, "Matrix Fragments for mma.m16n8k8" and so on: a lane holds 32 bits of neighbours along
+// k, four lanes a row of 16 bytes, eight such rows a matrix.
+static constexpr Fragments kWords8 = {8, "m3 k2 | k0 k1 m0 m1 m2", "k2 | k0 k1 n0 n1 n2"},
+                           kHalves8 = {8, "k0 m3 | k1 k2 m0 m1 m2", "k0 | k1 k2 n0 n1 n2"},
+                           kHalves16 = {16, "k0 m3 k3 | k1 k2 m0 m1 m2", "k0 k3 | k1 k2 n0 n1 n2"},
+                           kBytes16 = {16, "k0 k1 m3 | k2 k3 m0 m1 m2", "k0 k1 | k2 k3 n0 n1 n2"},
+                           kBytes32 = {32, "k0 k1 m3 k4 | k2 k3 m0 m1 m2",
+                                       "k0 k1 k4 | k2 k3 n0 n1 n2"};
+
 /// Shapes of mma.sync (PTX ISA, "Matrix multiply-accumulate operation using mma instruction").
 static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const NvidiaArch &arch) {
   mlir::MLIRContext *context = b.getContext();
   mlir::Type f16 = b.getF16Type(), bf16 = b.getBF16Type(), f32 = b.getF32Type(),
              f64 = b.getF64Type(), i8 = b.getI8Type(), i32 = b.getI32Type(),
              tf32 = mlir::FloatTF32Type::get(context);
-  llvm::SmallVector<tile::MmaAttr> rows = {tile::MmaAttr::get(context, 16, 8, 16, f16, f16, f32),
-                                           tile::MmaAttr::get(context, 16, 8, 16, f16, f16, f16),
-                                           tile::MmaAttr::get(context, 16, 8, 16, bf16, bf16, f32),
-                                           tile::MmaAttr::get(context, 16, 8, 8, tf32, tf32, f32),
-                                           tile::MmaAttr::get(context, 16, 8, 8, f16, f16, f32),
-                                           tile::MmaAttr::get(context, 16, 8, 8, f16, f16, f16),
-                                           tile::MmaAttr::get(context, 16, 8, 8, bf16, bf16, f32),
-                                           tile::MmaAttr::get(context, 16, 8, 16, i8, i8, i32),
-                                           tile::MmaAttr::get(context, 16, 8, 32, i8, i8, i32),
-                                           tile::MmaAttr::get(context, 8, 8, 4, f64, f64, f64)};
+  llvm::SmallVector<tile::MmaAttr> rows;
+  auto add = [&](const Fragments &fragments, mlir::Type a, mlir::Type other, mlir::Type sum) {
+    rows.push_back(tile::MmaAttr::get(context, 16, 8, fragments.k, a, other, sum, fragments.a,
+                                      fragments.b, "n0 m3 | n1 n2 m0 m1 m2"));
+  };
+  for (const Fragments &fragments : {kHalves16, kHalves8}) {
+    add(fragments, f16, f16, f32);
+    add(fragments, f16, f16, f16);
+    add(fragments, bf16, bf16, f32);
+  }
+  add(kWords8, tf32, tf32, f32);
+  add(kBytes16, i8, i8, i32);
+  add(kBytes32, i8, i8, i32);
+  rows.push_back(tile::MmaAttr::get(context, 8, 8, 4, f64, f64, f64, "| k0 k1 m0 m1 m2",
+                                    "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2"));
   if (!multipliesFloat8(arch))
     return rows;
   mlir::Type fp8s[] = {mlir::Float8E4M3FNType::get(context), mlir::Float8E5M2Type::get(context)};
   for (mlir::Type a : fp8s)
     for (mlir::Type other : fp8s)
-      rows.push_back(tile::MmaAttr::get(context, 16, 8, 32, a, other, f32));
+      add(kBytes32, a, other, f32);
   return rows;
 }
 
@@ -103,6 +125,7 @@ tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch
     features.push_back(builder.getStringAttr(kSeparateRounding));
   constexpr unsigned asyncCopyBytes[] = {4, 8, 16};
   return tile::TargetAttr::get(&context, /*warp_size=*/32, arch.sharedBytes, /*registers=*/255,
-                               /*max_warps=*/32, /*vector_bits=*/128,
+                               /*spare_registers=*/52, /*max_warps=*/32, /*vector_bits=*/128,
+                               /*line_bytes=*/128, /*banks=*/32, /*bank_bytes=*/4,
                                mmaInstructions(builder, arch), asyncCopyBytes, features);
 }

@@ -64,22 +64,15 @@ static void rearrange(Program &program, Value source, Value target, Function sou
   program.set(target, std::move(result));
 }
 
-static LogicalResult runBroadcast(Program &program, Operation &op) {
-  ArrayRef<int64_t> shape = tile::shapeOf(op.getOperand(0).getType());
-  rearrange(program, op.getOperand(0), op.getResult(0), [&](SmallVector<int64_t> index) {
-    for (auto [coordinate, extent] : llvm::zip(index, shape))
-      coordinate = extent == 1 ? 0 : coordinate;
-    return index;
-  });
-  return success();
-}
-
-static LogicalResult runTrans(Program &program, Operation &op) {
-  ArrayRef<int32_t> order = cast<tile::TransOp>(op).getOrder();
+/// broadcast, trans: every element by the index that it has in the source.
+static LogicalResult runRearranged(Program &program, Operation &op) {
+  SmallVector<int> dims = *cast<tile::ShapeOp>(op).getSourceDims();
+  size_t rank = tile::shapeOf(op.getOperand(0).getType()).size();
   rearrange(program, op.getOperand(0), op.getResult(0), [&](const SmallVector<int64_t> &index) {
-    SmallVector<int64_t> sourceIndex(index.size());
-    for (auto [dim, sourceDim] : llvm::enumerate(order))
-      sourceIndex[sourceDim] = index[dim];
+    SmallVector<int64_t> sourceIndex(rank, 0);
+    for (auto [dim, sourceDim] : llvm::enumerate(dims))
+      if (sourceDim >= 0)
+        sourceIndex[sourceDim] = index[dim];
     return sourceIndex;
   });
   return success();
@@ -153,8 +146,8 @@ void tw::reference::addShapeMeanings(Meanings &meanings) {
   meanings["tile.splat"].structured = runSplat;
   for (const char *name : {"tile.expand_dims", "tile.reshape", "tile.hint"})
     meanings[name].structured = runCopy;
-  meanings["tile.broadcast"].structured = runBroadcast;
-  meanings["tile.trans"].structured = runTrans;
+  meanings["tile.broadcast"].structured = runRearranged;
+  meanings["tile.trans"].structured = runRearranged;
   meanings["tile.join"].structured = runJoin;
   meanings["tile.split"].structured = runSplit;
   meanings["tile.gather"].structured = runGather;

@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/Support/MathExtras.h"
-#include <array>
 #include <set>
 #include <vector>
 
@@ -16,19 +15,21 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 using Vectors = SmallVector<uint64_t>;
 
-static constexpr unsigned kBankBytes = 4;
-static constexpr unsigned kNumBanks = 32;
-static constexpr unsigned kTransferBytes = kBankBytes * kNumBanks;
-static constexpr unsigned kMaxAccessBytes = 16;
+/// Bits of an element's offset within a word of a bank.
+static unsigned wordBits(SharedBanks banks, unsigned elementBytes) {
+  return elementBytes < banks.wordBytes ? llvm::Log2_32(banks.wordBytes / elementBytes) : 0;
+}
 
 //===-- Counting -----------------------------------------------------------------------------===//
 
 /// How many transfers one access of these lanes takes: the most words that one bank has to give.
-static unsigned transfersOf(ArrayRef<uint64_t> addresses, unsigned accessBytes) {
-  std::array<std::set<uint64_t>, kNumBanks> words;
+static unsigned transfersOf(ArrayRef<uint64_t> addresses, unsigned accessBytes, SharedBanks banks) {
+  std::vector<std::set<uint64_t>> words(banks.count);
   for (uint64_t address : addresses)
-    for (uint64_t byte = 0; byte < accessBytes; byte += kBankBytes)
-      words[(address + byte) / kBankBytes % kNumBanks].insert((address + byte) / kBankBytes);
+    for (uint64_t byte = 0; byte < accessBytes; byte += banks.wordBytes) {
+      uint64_t word = (address + byte) / banks.wordBytes;
+      words[word % banks.count].insert(word);
+    }
   size_t most = 1;
   for (const std::set<uint64_t> &bank : words)
     most = std::max(most, bank.size());
@@ -46,15 +47,15 @@ struct AccessCost {
 } // namespace
 
 static AccessCost accessCost(const LinearLayout &registers, const LinearLayout &buffer,
-                             unsigned elementBytes) {
+                             unsigned elementBytes, SharedBanks banks) {
   AccessCost cost;
   SharedAccess access =
-      sharedAccess(registers, buffer, std::max(1u, kMaxAccessBytes / elementBytes));
+      sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / elementBytes));
   cost.vector = access.vector;
   cost.numAccesses = access.registers.size() / access.vector;
   unsigned accessBytes = access.vector * elementBytes;
   unsigned numLanes = registers.size(Place::Lane);
-  unsigned lanesAtOnce = std::min(numLanes, std::max(1u, kTransferBytes / accessBytes));
+  unsigned lanesAtOnce = std::min(numLanes, std::max(1u, banks.transferBytes() / accessBytes));
   BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
   cost.fewest = numLanes / lanesAtOnce;
   cost.transfers = 0;
@@ -62,14 +63,14 @@ static AccessCost accessCost(const LinearLayout &registers, const LinearLayout &
     Vectors addresses;
     for (unsigned lane = first; lane < first + lanesAtOnce; ++lane)
       addresses.push_back(offsets.apply(registers.apply(Place::Lane, lane)) * elementBytes);
-    cost.transfers += transfersOf(addresses, accessBytes);
+    cost.transfers += transfersOf(addresses, accessBytes, banks);
   }
   return cost;
 }
 
 double tw::bankConflicts(const LinearLayout &registers, const LinearLayout &buffer,
-                         unsigned elementBytes) {
-  AccessCost cost = accessCost(registers, buffer, elementBytes);
+                         unsigned elementBytes, SharedBanks banks) {
+  AccessCost cost = accessCost(registers, buffer, elementBytes, banks);
   return double(cost.transfers) / cost.fewest;
 }
 
@@ -104,12 +105,13 @@ static Vectors basesOf(const LinearLayout &layout, Place place) {
 
 /// The elements that the lanes of one transfer reach when each accesses `inAccess`.
 static Vectors reachedAtOnce(const LinearLayout &layout, ArrayRef<uint64_t> inWord,
-                             ArrayRef<uint64_t> inAccess, unsigned elementBytes) {
+                             ArrayRef<uint64_t> inAccess, unsigned elementBytes,
+                             SharedBanks banks) {
   Vectors reached(inWord);
   extend(reached, inAccess);
   unsigned accessBytes = elementBytes << inAccess.size();
   ArrayRef<uint32_t> lanes = layout.bases(Place::Lane);
-  extend(reached, Vectors(lanes.take_front(llvm::Log2_32(kTransferBytes / accessBytes))));
+  extend(reached, Vectors(lanes.take_front(llvm::Log2_32(banks.transferBytes() / accessBytes))));
   return reached;
 }
 
@@ -139,7 +141,7 @@ static Vectors segmentBits(const Vectors &written, const Vectors &read, ArrayRef
 /// The buffer whose lowest bits of the offset are `low`; the first `numKept` of them do not depend
 /// on others.
 static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayout &to,
-                                      const Vectors &low, unsigned elementBytes,
+                                      const Vectors &low, unsigned elementBytes, SharedBanks banks,
                                       size_t numKept = 0) {
   unsigned numBits = llvm::Log2_32(from.numElements());
   // Bits above the vector that threads add must not reach into it: prefer what threads add.
@@ -150,7 +152,7 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
   for (unsigned bit = numBits; bit-- > 0;)
     candidates.push_back(uint64_t(1) << bit);
 
-  unsigned numWordBits = elementBytes < kBankBytes ? llvm::Log2_32(kBankBytes / elementBytes) : 0;
+  unsigned numWordBits = wordBits(banks, elementBytes);
   ArrayRef<uint64_t> inWord = ArrayRef(low).take_front(numWordBits);
   auto accessed = [&](const LinearLayout &layout) {
     XorBasis held;
@@ -158,9 +160,9 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
       held.insert(basis);
     return ArrayRef(low).take_while([&](uint64_t vector) { return held.contains(vector); });
   };
-  Vectors written = reachedAtOnce(from, inWord, accessed(from), elementBytes);
-  Vectors read = reachedAtOnce(to, inWord, accessed(to), elementBytes);
-  unsigned numInBanks = llvm::Log2_32(kTransferBytes / elementBytes);
+  Vectors written = reachedAtOnce(from, inWord, accessed(from), elementBytes, banks);
+  Vectors read = reachedAtOnce(to, inWord, accessed(to), elementBytes, banks);
+  unsigned numInBanks = llvm::Log2_32(banks.transferBytes() / elementBytes);
   Vectors segments =
       segmentBits(written, read, candidates, numBits > numInBanks ? numBits - numInBanks : 0,
                   ArrayRef(low).take_front(numKept));
@@ -170,10 +172,10 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
   extend(taken, segments);
   size_t numTaken = taken.size();
   extend(taken, candidates);
-  Vectors banks(llvm::drop_begin(taken, numTaken));
-  llvm::sort(banks);
+  Vectors inBanks(llvm::drop_begin(taken, numTaken));
+  llvm::sort(inBanks);
   Vectors offsets(low);
-  extend(offsets, banks);
+  extend(offsets, inBanks);
   extend(offsets, segments);
   return LinearLayout(from.shape(), {})
       .withPlace(Place::Offset, LinearLayout::Bases(offsets.begin(), offsets.end()));
@@ -181,21 +183,21 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
 
 /// What it costs to write a buffer and to read it: an access costs its transfers and its issue.
 static unsigned bufferCost(const LinearLayout &from, const LinearLayout &to,
-                           const LinearLayout &buffer, unsigned elementBytes) {
+                           const LinearLayout &buffer, unsigned elementBytes, SharedBanks banks) {
   unsigned cost = 0;
   for (const LinearLayout *registers : {&from, &to}) {
-    AccessCost access = accessCost(*registers, buffer, elementBytes);
+    AccessCost access = accessCost(*registers, buffer, elementBytes, banks);
     cost += access.numAccesses * (access.transfers + 1);
   }
   return cost;
 }
 
 LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout &to,
-                                    unsigned elementBytes) {
+                                    unsigned elementBytes, SharedBanks banks) {
   Vectors written = basesOf(from, Place::Register), read = basesOf(to, Place::Register);
   Vectors common = intersection(written, read);
-  unsigned maxVectorBits = llvm::Log2_32(std::max(1u, kMaxAccessBytes / elementBytes));
-  unsigned numWordBits = elementBytes < kBankBytes ? llvm::Log2_32(kBankBytes / elementBytes) : 0;
+  unsigned maxVectorBits = llvm::Log2_32(std::max(1u, banks.accessBytes / elementBytes));
+  unsigned numWordBits = wordBits(banks, elementBytes);
   std::optional<LinearLayout> best;
   unsigned bestCost = 0;
   // Where one side has more neighbours than both have in common, it may still access them at once.
@@ -206,8 +208,8 @@ LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout
       extend(low, *side, count);
       extend(low, basesOf(from, Place::Lane), numWordBits);
       extend(low, basesOf(to, Place::Lane), numWordBits);
-      LinearLayout layout = layoutWithLowBits(from, to, low, elementBytes);
-      unsigned cost = bufferCost(from, to, layout, elementBytes);
+      LinearLayout layout = layoutWithLowBits(from, to, low, elementBytes, banks);
+      unsigned cost = bufferCost(from, to, layout, elementBytes, banks);
       if (best && cost >= bestCost)
         continue;
       best = layout;
@@ -218,22 +220,22 @@ LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout
 }
 
 LinearLayout tw::swizzledRows(ArrayRef<int64_t> shape, uint32_t neighbour, unsigned elementBytes,
-                              unsigned ignoredRowBits) {
+                              SharedBanks banks, unsigned ignoredRowBits) {
   LinearLayout whole(shape, {});
   SmallVector<int32_t> order;
   for (unsigned dim = shape.size(); dim-- > 0;)
     order.insert(whole.maskOf(dim) & neighbour ? order.begin() : order.end(), int32_t(dim));
-  unsigned rowBytes = std::max(kMaxAccessBytes, unsigned(shape[order.front()]) * elementBytes);
-  unsigned vector = std::max(1u, kMaxAccessBytes / elementBytes);
-  unsigned phases = std::min(rowBytes, kTransferBytes) / kMaxAccessBytes;
-  unsigned rowsPerPhase = std::max(1u, kTransferBytes / rowBytes) << ignoredRowBits;
+  unsigned rowBytes = std::max(banks.accessBytes, unsigned(shape[order.front()]) * elementBytes);
+  unsigned vector = std::max(1u, banks.accessBytes / elementBytes);
+  unsigned phases = std::min(rowBytes, banks.transferBytes()) / banks.accessBytes;
+  unsigned rowsPerPhase = std::max(1u, banks.transferBytes() / rowBytes) << ignoredRowBits;
   return swizzledLayout(shape, order, vector, rowsPerPhase, phases);
 }
 
-LinearLayout tw::copyBuffer(const LinearLayout &from, const LinearLayout &to,
-                            unsigned elementBytes) {
-  unsigned maxVectorBits = llvm::Log2_32(std::max(1u, kMaxAccessBytes / elementBytes));
-  unsigned numWordBits = elementBytes < kBankBytes ? llvm::Log2_32(kBankBytes / elementBytes) : 0;
+LinearLayout tw::copyBuffer(const LinearLayout &from, const LinearLayout &to, unsigned elementBytes,
+                            SharedBanks banks) {
+  unsigned maxVectorBits = llvm::Log2_32(std::max(1u, banks.accessBytes / elementBytes));
+  unsigned numWordBits = wordBits(banks, elementBytes);
   Vectors low;
   extend(low,
          Vectors(from.bases(Place::Register).take_while([](uint32_t basis) { return basis != 0; })),
@@ -242,12 +244,12 @@ LinearLayout tw::copyBuffer(const LinearLayout &from, const LinearLayout &to,
   if (!low.empty())
     for (unsigned ignoredRowBits : {0, 1, 2})
       candidates.push_back(
-          swizzledRows(from.shape(), uint32_t(low.front()), elementBytes, ignoredRowBits));
+          swizzledRows(from.shape(), uint32_t(low.front()), elementBytes, banks, ignoredRowBits));
   size_t numKept = low.size();
   extend(low, basesOf(from, Place::Lane), std::max<size_t>(numKept, numWordBits));
-  candidates.push_back(layoutWithLowBits(from, to, low, elementBytes, numKept));
+  candidates.push_back(layoutWithLowBits(from, to, low, elementBytes, banks, numKept));
   auto costOf = [&](const LinearLayout &buffer) {
-    return bufferCost(from, to, buffer, elementBytes);
+    return bufferCost(from, to, buffer, elementBytes, banks);
   };
   return *llvm::min_element(candidates, [&](const LinearLayout &left, const LinearLayout &right) {
     return costOf(left) < costOf(right);

@@ -5,14 +5,15 @@
 
 namespace tw {
 
-/// Rows along the dimension of `neighbour`, in which 16 bytes change places by the row's number
-/// shifted by `ignoredRowBits`: addresses that cost little to compute.
+/// Rows along the dimension of `neighbour`, in which one access of a lane changes places by the
+/// row's number shifted by `ignoredRowBits`: addresses that cost little to compute.
 LinearLayout swizzledRows(llvm::ArrayRef<int64_t> shape, uint32_t neighbour, unsigned elementBytes,
-                          unsigned ignoredRowBits = 0);
+                          SharedBanks banks, unsigned ignoredRowBits = 0);
 /// A buffer in which the first registers of `from`, neighbours in global memory, stay neighbours:
-/// 16 bytes of them or as many as there are. Of such buffers the one that costs least to write, and
-/// to read as `to`.
-LinearLayout copyBuffer(const LinearLayout &from, const LinearLayout &to, unsigned elementBytes);
+/// one access of them or as many as there are. Of such buffers the one that costs least to write,
+/// and to read as `to`.
+LinearLayout copyBuffer(const LinearLayout &from, const LinearLayout &to, unsigned elementBytes,
+                        SharedBanks banks);
 
 } // namespace tw
 #endif

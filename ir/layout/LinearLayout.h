@@ -2,6 +2,7 @@
 // elements. Theory: Linear Layouts, arXiv 2505.23819.
 #ifndef IR_LAYOUT_LINEARLAYOUT_H
 #define IR_LAYOUT_LINEARLAYOUT_H
+#include "ir/layout/SharedBanks.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -120,9 +121,9 @@ LinearLayout sharedLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int32_t>
 LinearLayout swizzledLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int32_t> order,
                             unsigned vector, unsigned rowsPerPhase, unsigned phases);
 /// A buffer through which `from` is written and `to` is read in the widest accesses and with the
-/// fewest bank conflicts: 32 banks of 4 bytes. `elementBytes` is that of an element in memory.
+/// fewest bank conflicts. `elementBytes` is that of an element in memory.
 LinearLayout conflictFreeLayout(const LinearLayout &from, const LinearLayout &to,
-                                unsigned elementBytes);
+                                unsigned elementBytes, SharedBanks banks);
 /// How many consecutive elements (a power of two) each lane can access at once in a buffer:
 /// registers 0..n-1, after a permutation given by `registers`, are at offsets n*k..n*k+n-1.
 struct SharedAccess {
@@ -134,7 +135,7 @@ SharedAccess sharedAccess(const LinearLayout &registers, const LinearLayout &buf
 /// Transfers of 128 bytes that one access of each group costs, over the fewest possible: 1.0 is
 /// free of conflicts.
 double bankConflicts(const LinearLayout &registers, const LinearLayout &buffer,
-                     unsigned elementBytes);
+                     unsigned elementBytes, SharedBanks banks);
 
 } // namespace tw
 #endif

@@ -137,8 +137,8 @@ static unsigned bitsWrittenAtOnce(const LinearLayout &from, ArrayRef<uint32_t> r
 
 /// The same for accesses of one kind, with rows that are written in at least `fewestBits` at once.
 static std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const LinearLayout &to,
-                                                unsigned elementBytes, bool transposed,
-                                                unsigned fewestBits) {
+                                                unsigned elementBytes, SharedBanks banks,
+                                                bool transposed, unsigned fewestBits) {
   std::optional<MatrixAccess> access = matrixAccess(to, elementBytes, transposed);
   if (!access)
     return std::nullopt;
@@ -151,26 +151,26 @@ static std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const 
   LinearLayout writes =
       from.withPlace(Place::Register, LinearLayout::Bases(row.take_front(atOnce)));
   LinearLayout reads = access->rows.withPlace(Place::Register, LinearLayout::Bases(row));
-  for (const LinearLayout &buffer : {swizzledRows(to.shape(), row.front(), elementBytes),
-                                     conflictFreeLayout(writes, reads, elementBytes)}) {
+  for (const LinearLayout &buffer : {swizzledRows(to.shape(), row.front(), elementBytes, banks),
+                                     conflictFreeLayout(writes, reads, elementBytes, banks)}) {
     std::optional<MatrixAccess> chosen = matrixAccess(to, buffer, elementBytes);
     if (chosen && chosen->transposed == transposed &&
-        bankConflicts(writes, buffer, elementBytes) == 1 &&
-        bankConflicts(reads, buffer, elementBytes) == 1)
+        bankConflicts(writes, buffer, elementBytes, banks) == 1 &&
+        bankConflicts(reads, buffer, elementBytes, banks) == 1)
       return buffer;
   }
   return std::nullopt;
 }
 
 std::optional<LinearLayout> tw::matrixBuffer(const LinearLayout &from, const LinearLayout &to,
-                                             unsigned elementBytes) {
+                                             unsigned elementBytes, SharedBanks banks) {
   if (elementBytes > kMatrixRowBytes)
     return std::nullopt;
   for (unsigned fewestBytes : {kMatrixRowBytes, kWordBytes})
     for (bool transposed : {false, true}) {
       unsigned fewestBits = llvm::Log2_32(std::max(2u, fewestBytes / elementBytes));
       if (std::optional<LinearLayout> buffer =
-              ::matrixBuffer(from, to, elementBytes, transposed, fewestBits))
+              ::matrixBuffer(from, to, elementBytes, banks, transposed, fewestBits))
         return buffer;
     }
   return std::nullopt;

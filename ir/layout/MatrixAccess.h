@@ -33,7 +33,7 @@ std::optional<MatrixAccess> matrixAccess(const LinearLayout &registers, const Li
 /// as matrices; none where `to` cannot be, or not without giving up the wide accesses of `from`.
 /// Those of whole rows are preferred to those of words.
 std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const LinearLayout &to,
-                                         unsigned elementBytes);
+                                         unsigned elementBytes, SharedBanks banks);
 
 } // namespace tw
 #endif

@@ -1,88 +1,81 @@
-// Fragments of matrix instructions ("Matrix Fragments for mma" of the ISA). All are built alike: a
-// lane holds 32 bits of neighbours along K, four lanes fill a row of 16 bytes, eight rows a matrix.
+// Layouts of products' operands and accumulators, from what their matrix instructions say.
 #include "ir/simt/MmaLayouts.h"
+#include "ir/tile/Fragment.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
+using tile::Fragment;
+using tile::FragmentBit;
 
-static unsigned bitsOf(Type type) {
-  return isa<FloatTF32Type>(type) ? 32 : type.getIntOrFloatBitWidth();
+//===-- Fragments ----------------------------------------------------------------------------===//
+
+static StringRef textOf(tile::MmaAttr instruction, MmaOperand operand) {
+  return operand == MmaOperand::A   ? instruction.getFragmentA()
+         : operand == MmaOperand::B ? instruction.getFragmentB()
+                                    : instruction.getFragmentAccumulator();
 }
 
-/// Bits of an index along the dimensions of a fragment, in the order in which they are handed out.
-namespace {
-struct Bits {
-  explicit Bits(ArrayRef<int64_t> shape) : whole(shape, {}), next(shape.size(), 0) {}
-  void give(LinearLayout::Bases &bases, unsigned dim, unsigned count) {
-    for (unsigned bit = 0; bit < count; ++bit)
-      bases.push_back(1u << (whole.firstBitOf(dim) + next[dim]++));
-  }
-  void giveRest(LinearLayout::Bases &bases, unsigned dim) {
-    give(bases, dim, whole.numBitsOf(dim) - next[dim]);
-  }
-  LinearLayout whole;
-  SmallVector<unsigned> next;
-};
-} // namespace
+/// The dimensions of an operand, and their extents.
+static std::pair<std::array<char, 2>, SmallVector<int64_t>> dimsOf(tile::MmaAttr instruction,
+                                                                   MmaOperand operand) {
+  int64_t m = instruction.getM(), n = instruction.getN(), k = instruction.getK();
+  if (operand == MmaOperand::A)
+    return {{'m', 'k'}, {m, k}};
+  if (operand == MmaOperand::B)
+    return {{'k', 'n'}, {k, n}};
+  return {{'m', 'n'}, {m, n}};
+}
 
 LinearLayout tw::simt::mmaFragment(tile::MmaAttr instruction, MmaOperand operand) {
-  static constexpr unsigned kLanesOfRow = 2, kRows = 3; // bits: 4 lanes of a row, 8 rows
-  std::array<LinearLayout::Bases, kNumPlaces> bases;
-  LinearLayout::Bases &registers = bases[unsigned(Place::Register)];
-  LinearLayout::Bases &lanes = bases[unsigned(Place::Lane)];
-  int64_t m = instruction.getM(), n = instruction.getN(), k = instruction.getK();
-  SmallVector<int64_t> shape;
-  if (operand == MmaOperand::Accumulator) {
-    shape = {m, n};
-    Bits bits(shape);
-    bits.give(registers, 1, 1);
-    bits.give(lanes, 1, kLanesOfRow);
-    bits.give(lanes, 0, kRows);
-    bits.giveRest(registers, 0);
-    bits.giveRest(registers, 1);
-    return LinearLayout(shape, std::move(bases));
-  }
+  auto [dims, shape] = dimsOf(instruction, operand);
+  LinearLayout whole(shape, {});
+  auto basesOf = [&](ArrayRef<FragmentBit> bits) {
+    LinearLayout::Bases bases;
+    for (FragmentBit bit : bits)
+      bases.push_back(
+          bit.dim == '-' ? 0 : 1u << (whole.firstBitOf(bit.dim == dims[0] ? 0 : 1) + bit.bit));
+    return bases;
+  };
+  Fragment fragment = *tile::parseFragment(textOf(instruction, operand));
+  return whole.withPlace(Place::Register, basesOf(fragment.registers))
+      .withPlace(Place::Lane, basesOf(fragment.lanes));
+}
+
+/// The bits of an index along a dimension that lanes hold, in any operand: a mask.
+static uint32_t bitsHeldByLanes(tile::MmaAttr instruction, char dim) {
+  uint32_t mask = 0;
+  for (MmaOperand operand : {MmaOperand::A, MmaOperand::B, MmaOperand::Accumulator})
+    for (FragmentBit bit : tile::parseFragment(textOf(instruction, operand))->lanes)
+      if (bit.dim == dim)
+        mask |= 1u << bit.bit;
+  return mask;
+}
+
+int64_t tw::simt::mostInterleaved(tile::MmaAttr instruction, MmaOperand operand, int64_t extent,
+                                  int64_t warps) {
   bool isA = operand == MmaOperand::A;
-  shape = isA ? SmallVector<int64_t>{m, k} : SmallVector<int64_t>{k, n};
-  unsigned depth = isA ? 1 : 0, row = isA ? 0 : 1;
-  Bits bits(shape);
-  unsigned elementBits = bitsOf(isA ? instruction.getA() : instruction.getB());
-  bits.give(registers, depth, elementBits < 32 ? llvm::Log2_32(32 / elementBits) : 0);
-  bits.give(lanes, depth, kLanesOfRow);
-  bits.give(lanes, row, kRows);
-  bits.giveRest(registers, row);
-  bits.giveRest(registers, depth);
-  return LinearLayout(shape, std::move(bases));
-}
-
-// Bits of an index that lanes hold: of a row or column, and of K.
-static constexpr unsigned kLaneBits = 3, kLaneBitsOfDepth = 2;
-
-int64_t tw::simt::mostInterleaved(int64_t extent, int64_t fragmentExtent, int64_t warps) {
+  int64_t fragmentExtent = isA ? instruction.getM() : instruction.getN();
   int64_t repeated = std::max<int64_t>(1, extent / (fragmentExtent * warps));
-  return repeated * (fragmentExtent >> kLaneBits);
+  uint32_t held = bitsHeldByLanes(instruction, isA ? 'm' : 'n');
+  return repeated * (fragmentExtent >> llvm::popcount(held));
 }
 
-int64_t tw::simt::mostInterleavedAlongDepth(int64_t depth) { return depth >> kLaneBitsOfDepth; }
+int64_t tw::simt::mostInterleavedAlongDepth(tile::MmaAttr instruction, int64_t depth) {
+  return depth >> llvm::popcount(bitsHeldByLanes(instruction, 'k'));
+}
 
-namespace {
-struct BitRange {
-  unsigned first = 0, count = 0;
-  bool contains(unsigned bit) const { return bit >= first && bit < first + count; }
-};
-} // namespace
+//===-- Whole tiles --------------------------------------------------------------------------===//
 
-/// The layout with a dimension's index permuted: its lowest bits become the first that neither
-/// lanes nor warps hold.
+/// The layout with a dimension's index permuted: its lowest bits become the first that are not in
+/// `held`, the mask of those that lanes and warps hold.
 static LinearLayout interleavedAlong(const LinearLayout &layout, unsigned dim, int64_t neighbours,
-                                     BitRange lanes, BitRange warps) {
+                                     uint32_t held) {
   SmallVector<unsigned> lowest, rest; // old bits in their new order
   for (unsigned bit = 0; bit < layout.numBitsOf(dim); ++bit) {
-    bool isHeld = lanes.contains(bit) || warps.contains(bit);
-    bool isTaken = !isHeld && int64_t(2) << lowest.size() <= neighbours;
+    bool isTaken = !(held >> bit & 1) && int64_t(2) << lowest.size() <= neighbours;
     (isTaken ? lowest : rest).push_back(bit);
   }
   lowest.append(rest);
@@ -131,20 +124,19 @@ LinearLayout tw::simt::mmaLayout(tile::MmaAttr instruction, MmaOperand operand,
   if (interleave.empty())
     return layout;
   unsigned rank = shape.size(), row = rank - 2, column = rank - 1;
-  auto alongProduct = [&](unsigned dim, unsigned extent) {
-    BitRange ofWarps{llvm::Log2_32(extent), llvm::Log2_64(warps[dim])};
-    layout = interleavedAlong(layout, dim, interleave[dim], {0, kLaneBits}, ofWarps);
+  auto alongProduct = [&](unsigned dim, unsigned extent, char name) {
+    uint32_t ofWarps = uint32_t(warps[dim] - 1) << llvm::Log2_32(extent);
+    layout = interleavedAlong(layout, dim, interleave[dim],
+                              bitsHeldByLanes(instruction, name) | ofWarps);
   };
   if (operand != MmaOperand::B)
-    alongProduct(row, instruction.getM());
+    alongProduct(row, instruction.getM(), 'm');
   if (operand != MmaOperand::A)
-    alongProduct(column, instruction.getN());
+    alongProduct(column, instruction.getN(), 'n');
   if (operand == MmaOperand::Accumulator)
     return layout;
-  unsigned bits = bitsOf(operand == MmaOperand::A ? instruction.getA() : instruction.getB());
-  BitRange lanes{bits < 32 ? llvm::Log2_32(32 / bits) : 0, kLaneBitsOfDepth};
-  return interleavedAlong(layout, operand == MmaOperand::A ? column : row, interleave[rank], lanes,
-                          {});
+  return interleavedAlong(layout, operand == MmaOperand::A ? column : row, interleave[rank],
+                          bitsHeldByLanes(instruction, 'k'));
 }
 
 bool tw::simt::fitsMma(tile::MmaAttr instruction, MmaOperand operand, ArrayRef<int64_t> shape) {

@@ -9,8 +9,8 @@ namespace tw::simt {
 /// The operands of acc [M, N] += a [M, K] * b [K, N].
 enum class MmaOperand { A, B, Accumulator };
 
-/// One instruction's operand, over registers and 32 lanes. Of elements below 32 bits, the lowest
-/// register bits are the elements of one 32-bit register.
+/// One instruction's operand, over the registers and lanes of a warp. Of elements below 32 bits,
+/// the lowest register bits are the elements of one 32-bit register.
 LinearLayout mmaFragment(tile::MmaAttr instruction, MmaOperand operand);
 /// The same repeated over a tile of rank 2 or 3. `warps` per dimension of the product lie side by
 /// side; along the dimension that an operand does not have, they hold copies of it. With
@@ -19,10 +19,11 @@ LinearLayout mmaFragment(tile::MmaAttr instruction, MmaOperand operand);
 /// many as it has: then it can read them at once from memory in which they are consecutive.
 LinearLayout mmaLayout(tile::MmaAttr instruction, MmaOperand operand, llvm::ArrayRef<int64_t> shape,
                        llvm::ArrayRef<int64_t> warps, llvm::ArrayRef<int64_t> interleave = {});
-/// How many neighbours along a dimension of extent `extent` lanes can hold by interleaving, where
-/// an instruction has `fragmentExtent` and `warps` lie side by side.
-int64_t mostInterleaved(int64_t extent, int64_t fragmentExtent, int64_t warps);
-int64_t mostInterleavedAlongDepth(int64_t depth);
+/// How many neighbours along the rows of A or the columns of B, `extent` of them, lanes can hold by
+/// interleaving where `warps` lie side by side.
+int64_t mostInterleaved(tile::MmaAttr instruction, MmaOperand operand, int64_t extent,
+                        int64_t warps);
+int64_t mostInterleavedAlongDepth(tile::MmaAttr instruction, int64_t depth);
 /// Whether a tile of `shape` holds at least one whole fragment.
 bool fitsMma(tile::MmaAttr instruction, MmaOperand operand, llvm::ArrayRef<int64_t> shape);
 

@@ -4,6 +4,7 @@
 include "ir/simt/SimtDialect.td"
 include "ir/simt/SimtEnums.td"
 include "ir/tile/TileDialect.td"
+include "ir/tile/TileInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -23,7 +24,7 @@ def Simt_ConvertLayoutOp : Simt_PureOp<"convert_layout"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Simt_PartialReduceOp : Simt_PureOp<"partial_reduce", [SingleBlock]> {
+def Simt_PartialReduceOp : Simt_PureOp<"partial_reduce", [SingleBlock, Tile_CombiningRegion]> {
   let summary = "fold tiles along `axis` within each warp: the result keeps `axis`, one element per piece";
   let description = [{
     As `tile.reduce`, but over registers and lanes only. Where warps hold 2^w different pieces of the axis,
@@ -99,7 +100,7 @@ def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypes
   let hasVerifier = 1;
 }
 
-def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>, Tile_MemoryAccess]> {
   let summary = "start to copy a tile from global into shared memory; elements where the mask is false become 0";
   let description = [{
     Each thread copies the elements that the pointers' layout gives it, in pieces of `vector` neighbours along
@@ -135,7 +136,7 @@ def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
   let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Tile_MmaAttr:$instruction, DenseI64ArrayAttr:$warps,
     Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave);
   let results = (outs Tile_Tile:$result);
-  let assemblyFormat = "$a `,` $b `,` $acc `by` $instruction `warps` $warps (`interleaved` $interleave^)? $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
+  let assemblyFormat = "$a `,` $b `,` $acc `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -235,7 +236,7 @@ def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]>
   let description = "Registers in the order of `mmaFragment`; elements below 32 bits are packed into i32, the lowest first.";
   let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$acc, Tile_MmaAttr:$instruction);
   let results = (outs Variadic<AnyType>:$results);
-  let assemblyFormat = "`(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` $instruction attr-dict `:` functional-type(operands, $results)";
+  let assemblyFormat = "qualified($instruction) `(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
 }
 
 def Simt_AtomicRmwOp : Simt_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["value", "result"]>]> {

@@ -11,6 +11,21 @@ tw::tile::TargetAttr tw::targetOf(Operation *op) {
   return module ? module->getAttrOfType<tile::TargetAttr>(kTargetAttribute) : nullptr;
 }
 
+/// What IR that describes no machine is compiled for.
+static constexpr tw::Machine kPlainMachine = {
+    .warpSize = 32, .vectorBytes = 16, .lineBytes = 128, .banks = {32, 4, 16}};
+
+tw::Machine tw::machineOf(Operation *op) {
+  tile::TargetAttr target = targetOf(op);
+  if (!target)
+    return kPlainMachine;
+  unsigned vectorBytes = target.getVectorBits() / 8;
+  return {target.getWarpSize(),
+          vectorBytes,
+          target.getLineBytes(),
+          {target.getBanks(), target.getBankBytes(), vectorBytes}};
+}
+
 bool tw::hasFeature(tile::TargetAttr target, StringRef feature) {
   return target && llvm::any_of(target.getFeatures(),
                                 [&](StringAttr has) { return has.getValue() == feature; });

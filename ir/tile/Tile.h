@@ -17,6 +17,12 @@
 #include "ir/tile/TileAttributes.h.inc"
 #define GET_TYPEDEF_CLASSES
 #include "ir/tile/TileTypes.h.inc"
+namespace tw::tile {
+/// Whether a combining function is one commutative operation per result on its own pair of
+/// arguments.
+bool combinesPairs(mlir::Region &combine);
+} // namespace tw::tile
+#include "ir/tile/TileInterfaces.h.inc"
 #define GET_OP_CLASSES
 #include "ir/tile/TileOps.h.inc"
 
@@ -32,6 +38,10 @@ inline constexpr llvm::StringLiteral kArgDisjoint = "tile.disjoint";
 /// An integer on a loop: iterations that are in work at once, as its kernel asks for.
 inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
 
+/// Whether a value is a tile, not a scalar.
+inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
+/// Whether each element of the results is a function of the operands' elements at its index.
+bool isElementwise(mlir::Operation *op);
 /// The element type of a tile, or the type itself of a scalar.
 mlir::Type elementTypeOf(mlir::Type type);
 /// The shape of a tile; empty for a scalar.

@@ -4,6 +4,7 @@
 include "mlir/IR/OpBase.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/OpAsmInterface.td"
 
 def Tile_Dialect : Dialect {
   let name = "tile";
@@ -33,11 +34,22 @@ def Tile_PtrType : TypeDef<Tile_Dialect, "Ptr"> {
 }
 
 // One kind of matrix instruction: D = A * B + C of m x n x k elements by one warp.
-def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma"> {
+def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma", [OpAsmAttrInterface]> {
   let mnemonic = "mma";
-  let summary = "a matrix instruction: extents and the element types of operands and accumulator";
-  let parameters = (ins "unsigned":$m, "unsigned":$n, "unsigned":$k, "::mlir::Type":$a, "::mlir::Type":$b, "::mlir::Type":$accumulator);
-  let assemblyFormat = "`<` $m `x` $n `x` $k `,` $a `,` $b `->` $accumulator `>`";
+  let summary = "a matrix instruction: extents, element types, and which lane holds which elements";
+  let description = [{
+    Fragments say where a warp holds the operands and the accumulator: for each bit of a register's number and, after
+    `|`, of a lane's number, lowest first, the bit of an element's row m, column n or depth k that it stands for. `-` is
+    a bit that stands for none: copies. "k0 m3 | k1 k2 m0 m1 m2": lane 1 holds what lies two steps along k.
+    Registers hold one element each here; narrow ones are packed into words of 32 bits, the lowest first.
+  }];
+  let parameters = (ins "unsigned":$m, "unsigned":$n, "unsigned":$k, "::mlir::Type":$a, "::mlir::Type":$b, "::mlir::Type":$accumulator,
+    StringRefParameter<>:$fragment_a, StringRefParameter<>:$fragment_b, StringRefParameter<>:$fragment_accumulator);
+  let assemblyFormat = [{
+    `<` $m `x` $n `x` $k `,` $a `in` $fragment_a `,` $b `in` $fragment_b `->` $accumulator `in` $fragment_accumulator `>`
+  }];
+  let genVerifyDecl = 1;
+  let genMnemonicAlias = 1;
 }
 
 def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
@@ -45,15 +57,17 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
   let summary = "the facts of a GPU that passes may use; never who made it";
   let description = [{
     `warp_size` lanes; `shared_bytes` that one CTA may have; `registers` of 32 bits that one thread may have;
-    `max_warps` of a CTA; `vector_bits` of the widest memory access of a lane; `mma` instructions;
+    `spare_registers` of those for what is not tiles' data: addresses, masks, operands on their way; `max_warps` of a
+    CTA; `vector_bits` of the widest memory access of a lane; `line_bytes` that global memory delivers at once; shared
+    memory of `banks` that give `bank_bytes` each at a time; `mma` instructions;
     `async_copy_bytes`: sizes of the copies from global to shared memory that run by themselves;
     `features`: words such as "bf16-arith" (adds and multiplies bf16), "atomic-f16", "atomic-bf16", "redux",
     "float8-casts" (converts pairs of 8-bit floats from and to f16, and from f32).
   }];
-  let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$max_warps,
-    "unsigned":$vector_bits, OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma,
+  let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$spare_registers,
+    "unsigned":$max_warps, "unsigned":$vector_bits, "unsigned":$line_bytes, "unsigned":$banks, "unsigned":$bank_bytes, OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma,
     OptionalArrayRefParameter<"unsigned">:$async_copy_bytes, OptionalArrayRefParameter<"::mlir::StringAttr">:$features);
-  let assemblyFormat = "`<` `warp_size` `=` $warp_size `,` `shared_bytes` `=` $shared_bytes `,` `registers` `=` $registers `,` `max_warps` `=` $max_warps `,` `vector_bits` `=` $vector_bits (`,` `mma` `=` `[` $mma^ `]`)? (`,` `async_copy_bytes` `=` `[` $async_copy_bytes^ `]`)? (`,` `features` `=` `[` $features^ `]`)? `>`";
+  let assemblyFormat = "`<` `warp_size` `=` $warp_size `,` `shared_bytes` `=` $shared_bytes `,` `registers` `=` $registers `,` `spare_registers` `=` $spare_registers `,` `max_warps` `=` $max_warps `,` `vector_bits` `=` $vector_bits `,` `line_bytes` `=` $line_bytes `,` `banks` `=` $banks `,` `bank_bytes` `=` $bank_bytes (`,` `mma` `=` `[` $mma^ `]`)? (`,` `async_copy_bytes` `=` `[` $async_copy_bytes^ `]`)? (`,` `features` `=` `[` $features^ `]`)? `>`";
 }
 
 // The address and every value that lives in memory or registers: integers, floats, pointers.

@@ -2,6 +2,7 @@
 #ifndef IR_TILE_TILEOPS_TD
 #define IR_TILE_TILEOPS_TD
 include "ir/tile/TileDialect.td"
+include "ir/tile/TileInterfaces.td"
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -43,7 +44,7 @@ def Tile_ArangeOp : Tile_PureOp<"arange"> {
   let hasVerifier = 1;
 }
 
-def Tile_SplatOp : Tile_PureOp<"splat"> {
+def Tile_SplatOp : Tile_PureOp<"splat", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
   let summary = "a tile whose elements all equal one scalar";
   let arguments = (ins Tile_Scalar:$source);
   let results = (outs Tile_Tile:$result);
@@ -52,7 +53,7 @@ def Tile_SplatOp : Tile_PureOp<"splat"> {
   let hasFolder = 1;
 }
 
-def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
+def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
   let summary = "insert a dimension of extent 1 before dimension `axis`";
   let arguments = (ins Tile_Tile:$source, I32Attr:$axis);
   let results = (outs Tile_Tile:$result);
@@ -62,7 +63,7 @@ def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
+def Tile_BroadcastOp : Tile_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
   let summary = "repeat a tile along its dimensions of extent 1; the rank stays";
   let arguments = (ins Tile_Tile:$source);
   let results = (outs Tile_Tile:$result);
@@ -72,7 +73,7 @@ def Tile_BroadcastOp : Tile_PureOp<"broadcast"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
+def Tile_ReshapeOp : Tile_PureOp<"reshape", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Tile_Tile:$source, UnitAttr:$allow_reorder);
   let results = (outs Tile_Tile:$result);
@@ -82,7 +83,7 @@ def Tile_ReshapeOp : Tile_PureOp<"reshape"> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Tile_TransOp : Tile_PureOp<"trans"> {
+def Tile_TransOp : Tile_PureOp<"trans", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
   let summary = "permute dimensions: dimension i of the result is dimension order[i] of the source";
   let arguments = (ins Tile_Tile:$source, DenseI32ArrayAttr:$order);
   let results = (outs Tile_Tile:$result);
@@ -156,7 +157,7 @@ def Tile_IntToPtrOp : Tile_PureOp<"int_to_ptr"> {
 }
 
 def Tile_LoadOp : Tile_Op<"load",
-    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+    [AttrSizedOperandSegments, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>, Tile_MemoryAccess]> {
   let summary = "read the elements at the addresses; where the mask is false, yield `other` (or 0)";
   let arguments = (ins Tile_PtrLike:$ptr, Optional<Tile_BoolLike>:$mask, Optional<Tile_Value>:$other,
     DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,
@@ -171,7 +172,7 @@ def Tile_LoadOp : Tile_Op<"load",
   let hasFolder = 1;
 }
 
-def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
+def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_MemoryAccess]> {
   let summary = "write the elements to the addresses where the mask is true";
   let arguments = (ins Tile_PtrLike:$ptr, Tile_Value:$value, Optional<Tile_BoolLike>:$mask,
     DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,
@@ -181,7 +182,8 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>]> {
   let hasCanonicalizeMethod = 1;
 }
 
-def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw",
+    [MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<Tile_MemoryAccess, ["writesMemory"]>]> {
   let summary = "atomically combine each element in memory with a value; yields the old elements";
   let description = "Where the mask is false, nothing is accessed and the result is 0.";
   let arguments = (ins Tile_AtomicKind:$kind, Tile_PtrLike:$ptr, Tile_Value:$value, Optional<Tile_BoolLike>:$mask,
@@ -193,7 +195,8 @@ def Tile_AtomicRmwOp : Tile_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>
   let hasCanonicalizeMethod = 1;
 }
 
-def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["compare", "value", "result"]>]> {
+def Tile_AtomicCasOp : Tile_Op<"atomic_cas",
+    [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["compare", "value", "result"]>, Tile_MemoryAccess]> {
   let summary = "atomically replace each element that equals `compare` by `value`; yields the old elements";
   let description = "Where the mask is false, nothing is accessed and the result is 0.";
   let arguments = (ins Tile_PtrLike:$ptr, Tile_Value:$compare, Tile_Value:$value, Optional<Tile_BoolLike>:$mask,
@@ -206,7 +209,8 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>
 
 //===-- Boxes of strided arrays ------------------------------------------------------------------===//
 
-class Tile_BoxOp<string mnemonic, list<Trait> traits> : Tile_Op<mnemonic, !listconcat([AttrSizedOperandSegments], traits)> {
+class Tile_BoxOp<string mnemonic, list<Trait> traits> : Tile_Op<mnemonic, !listconcat([AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<Tile_MemoryAccess, ["getPointers"]>], traits)> {
   let description = [{
     An array of `shape` begins at `base`; its `strides` are counted in elements. Element (i0, i1, ...) of the box is the array's
     element (offsets[0] + i0, offsets[1] + i1, ...); an offset that is a 1-D tile lists the indices of its dimension
@@ -236,7 +240,8 @@ def Tile_DescriptorStoreOp : Tile_BoxOp<"descriptor_store", [MemoryEffects<[MemW
   let assemblyFormat = "$value `to` " # boxFormat;
 }
 
-def Tile_DescriptorAtomicOp : Tile_BoxOp<"descriptor_atomic", [MemoryEffects<[MemRead, MemWrite]>]> {
+def Tile_DescriptorAtomicOp : Tile_BoxOp<"descriptor_atomic",
+    [MemoryEffects<[MemRead, MemWrite]>, DeclareOpInterfaceMethods<Tile_MemoryAccess, ["getAtomicOrder"]>]> {
   let summary = "atomically combine each element of a box with a value; what lies outside of the array is dropped";
   let arguments = !con(box, (ins Tile_AtomicKind:$kind, Tile_Tile:$value));
   let assemblyFormat = "$kind `,` $value `to` " # boxFormat;
@@ -244,7 +249,7 @@ def Tile_DescriptorAtomicOp : Tile_BoxOp<"descriptor_atomic", [MemoryEffects<[Me
 
 //===-- Reductions, scans, matrix products -------------------------------------------------------===//
 
-def Tile_ReduceOp : Tile_PureOp<"reduce", [SingleBlock]> {
+def Tile_ReduceOp : Tile_PureOp<"reduce", [SingleBlock, Tile_CombiningRegion]> {
   let summary = "fold tiles along `axis` with the region's combining function";
   let description = [{
     The region takes 2n scalars (n of the left, n of the right partial result), where n is the number
@@ -258,7 +263,7 @@ def Tile_ReduceOp : Tile_PureOp<"reduce", [SingleBlock]> {
   let hasVerifier = 1;
 }
 
-def Tile_ScanOp : Tile_PureOp<"scan", [SingleBlock]> {
+def Tile_ScanOp : Tile_PureOp<"scan", [SingleBlock, Tile_CombiningRegion]> {
   let summary = "inclusive prefix combination along `axis`, from the end when `reverse`";
   let arguments = (ins Variadic<Tile_Tile>:$sources, I32Attr:$axis, UnitAttr:$reverse);
   let results = (outs Variadic<Tile_Tile>:$results);

@@ -167,8 +167,7 @@ std::optional<AffineRange> AffineRanges::compute(Value value) {
       .Case([&](ArangeOp op) {
         return Range({{}, 0, int64_t(op.getStart()), int64_t(op.getEnd()) - 1});
       })
-      .Case<SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransOp, HintOp, arith::ExtSIOp>(
-          [&](Operation *op) { return of(op->getOperand(0)); })
+      .Case<ShapeOp, HintOp, arith::ExtSIOp>([&](Operation *op) { return of(op->getOperand(0)); })
       .Case<arith::TruncIOp, arith::IndexCastOp>(
           [&](Operation *op) { return fitting(of(op->getOperand(0)), value.getType()); })
       .Case([&](arith::ExtUIOp op) {

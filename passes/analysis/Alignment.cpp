@@ -140,7 +140,7 @@ void Walk::visit(Operation *op) {
     return visitIf(branch);
   if (op->getNumRegions() == 0 && op->getNumResults() == 1)
     return set(op->getResult(0), alignmentOfResult(op, alignment));
-  if (isa<ReduceOp, ScanOp, simt::PartialReduceOp>(op))
+  if (isa<CombiningRegion>(op))
     return;
   for (Region &region : op->getRegions())
     for (Block &block : region)

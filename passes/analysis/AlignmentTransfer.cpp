@@ -127,9 +127,8 @@ struct Transfer {
   TileAlignment compare(arith::CmpIOp op) const;
   TileAlignment select() const;
   TileAlignment cast() const;
-  TileAlignment expandDims(ExpandDimsOp op) const;
-  TileAlignment broadcast(BroadcastOp op) const;
-  TileAlignment reshape(ReshapeOp op) const;
+  TileAlignment rearranged(ShapeOp op) const;
+  TileAlignment regrouped(ReshapeOp op) const;
   TileAlignment hint(HintOp op) const;
   TileAlignment elementwise() const;
   TileAlignment arithmetic() const;
@@ -279,38 +278,30 @@ TileAlignment Transfer::cast() const {
   return result;
 }
 
-TileAlignment Transfer::expandDims(ExpandDimsOp expand) const {
-  TileAlignment result = operand(0);
-  result.axes.insert(result.axes.begin() + expand.getAxis(),
-                     AxisAlignment{1, commonDivisibility(result), 1});
+TileAlignment Transfer::rearranged(ShapeOp shape) const {
+  const TileAlignment &from = operand(0);
+  TileAlignment result = uniform(type(), commonDivisibility(from));
+  result.constant = from.constant;
+  result.isNonNegative = from.isNonNegative;
+  std::optional<SmallVector<int>> dims = shape.getSourceDims();
+  if (!dims)
+    return regrouped(cast<ReshapeOp>(shape));
+  for (auto [dim, axis] : llvm::zip(*dims, result.axes))
+    if (dim >= 0)
+      axis = from.axes[dim];
   return result;
 }
 
-TileAlignment Transfer::broadcast(BroadcastOp broadcast) const {
-  TileAlignment result = operand(0);
-  ArrayRef<int64_t> source = shapeOf(broadcast.getSource().getType());
-  for (unsigned dim = 0; dim < result.axes.size(); ++dim)
-    if (source[dim] != shapeOf(type())[dim])
-      result.axes[dim] = {1, commonDivisibility(operand(0)), extentOf(type(), dim)};
-  return result;
-}
-
-TileAlignment Transfer::reshape(ReshapeOp reshape) const {
-  ArrayRef<int64_t> source = shapeOf(reshape.getSource().getType()), target = shapeOf(type());
+/// Where indices change, neighbours in the last dimension stay neighbours, in groups that fit into
+/// both.
+TileAlignment Transfer::regrouped(ReshapeOp reshape) const {
   const TileAlignment &from = operand(0);
   TileAlignment result = unknownAlignment(type());
   result.constant = from.constant;
   result.isNonNegative = from.isNonNegative;
   for (AxisAlignment &axis : result.axes)
     axis.divisibility = commonDivisibility(from);
-  SmallVector<int> dims;
-  if (isUnitReshape(source, target, dims)) {
-    for (auto [dim, axis] : llvm::zip(dims, result.axes))
-      if (dim >= 0)
-        axis = from.axes[dim];
-    return result;
-  }
-  // Neighbours in the last dimension stay neighbours, in groups that fit into both.
+  ArrayRef<int64_t> source = shapeOf(reshape.getSource().getType()), target = shapeOf(type());
   if (reshape.getAllowReorder() || source.empty() || target.empty())
     return result;
   AxisAlignment last = from.axes.back();
@@ -391,20 +382,7 @@ TileAlignment Transfer::result() const {
       .Case([&](ArangeOp op) { return arange(op); })
       .Case<ProgramIdOp, NumProgramsOp>(
           [&](auto) { return withSign(unknownAlignment(type()), true); })
-      .Case<SplatOp>([&](auto) {
-        TileAlignment result = uniform(type(), operand(0).axes[0].divisibility);
-        result.constant = operand(0).constant;
-        return withSign(result, operand(0).isNonNegative);
-      })
-      .Case([&](ExpandDimsOp op) { return expandDims(op); })
-      .Case([&](BroadcastOp op) { return broadcast(op); })
-      .Case([&](ReshapeOp op) { return reshape(op); })
-      .Case([&](TransOp op) {
-        TileAlignment result = operand(0);
-        for (auto [to, dim] : llvm::enumerate(op.getOrder()))
-          result.axes[to] = operand(0).axes[dim];
-        return result;
-      })
+      .Case([&](ShapeOp op) { return rearranged(op); })
       .Case([&](AddPtrOp op) {
         int64_t bytes = bytesBetween(op.getType());
         return zipAxes(operand(0), operand(1),

@@ -9,23 +9,6 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::tile;
 
-bool tw::isUnitReshape(ArrayRef<int64_t> source, ArrayRef<int64_t> result,
-                       SmallVectorImpl<int> &sourceDims) {
-  sourceDims.clear();
-  size_t next = 0;
-  for (int64_t extent : result) {
-    while (next < source.size() && source[next] == 1 && extent != 1)
-      ++next;
-    if (next < source.size() && source[next] == extent)
-      sourceDims.push_back(int(next++));
-    else if (extent == 1)
-      sourceDims.push_back(-1);
-    else
-      return false;
-  }
-  return llvm::all_of(source.drop_front(next), [](int64_t extent) { return extent == 1; });
-}
-
 static AxisChange sum(AxisChange lhs, AxisChange rhs) {
   if (lhs.kind == AxisChange::Constant && rhs.kind == AxisChange::Constant)
     return AxisChange::constant(lhs.step + rhs.step);
@@ -90,6 +73,18 @@ static AxisChange changeAfterCast(Operation *cast, AxisChange change) {
   return isa<PtrCastOp>(cast) && from != to ? AxisChange{} : change;
 }
 
+AxisChange Contiguity::changeThrough(ShapeOp shape, unsigned dim) {
+  Value source = shape->getOperand(0);
+  if (std::optional<SmallVector<int>> dims = shape.getSourceDims())
+    return (*dims)[dim] < 0 ? AxisChange::constant(0) : along(source, (*dims)[dim]);
+  if (shapeOf(source.getType()).size() != 1)
+    return {};
+  AxisChange change = along(source, 0);
+  for (int64_t extent : shapeOf(shape->getResult(0).getType()).drop_front(dim + 1))
+    change.step *= extent;
+  return change.kind == AxisChange::Constant ? change : AxisChange{};
+}
+
 AxisChange Contiguity::compute(Value tile, unsigned dim) {
   Operation *op = tile.getDefiningOp();
   if (!op)
@@ -108,25 +103,7 @@ AxisChange Contiguity::compute(Value tile, unsigned dim) {
         return invariantOrUnknown(isa<SplatElementsAttr>(constant.getValue()));
       })
       .Case([](ArangeOp) { return AxisChange::constant(1); })
-      .Case([](SplatOp) { return AxisChange::constant(0); })
-      .Case([&](ExpandDimsOp expand) {
-        return along(expand.getSource(), dim < expand.getAxis() ? dim : dim - 1);
-      })
-      .Case([&](BroadcastOp broadcast) { return along(broadcast.getSource(), dim); })
-      .Case([&](TransOp trans) { return along(trans.getSource(), trans.getOrder()[dim]); })
-      .Case([&](ReshapeOp reshape) {
-        ArrayRef<int64_t> source = shapeOf(reshape.getSource().getType());
-        ArrayRef<int64_t> result = shapeOf(reshape.getType());
-        SmallVector<int> dims;
-        if (isUnitReshape(source, result, dims))
-          return along(reshape.getSource(), dims[dim]);
-        if (source.size() != 1)
-          return AxisChange{};
-        AxisChange change = along(reshape.getSource(), 0);
-        for (int64_t extent : result.drop_front(dim + 1))
-          change.step *= extent;
-        return change.kind == AxisChange::Constant ? change : AxisChange{};
-      })
+      .Case([&](ShapeOp shape) { return changeThrough(shape, dim); })
       .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, PtrCastOp>(
           [&](Operation *cast) { return changeAfterCast(cast, operandAlong(0)); })
       .Case<arith::AddIOp, AddPtrOp>(

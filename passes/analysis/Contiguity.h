@@ -2,7 +2,7 @@
 // loads, coalescing and mask splitting.
 #ifndef PASSES_ANALYSIS_CONTIGUITY_H
 #define PASSES_ANALYSIS_CONTIGUITY_H
-#include "mlir/IR/Value.h"
+#include "ir/tile/Tile.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace tw {
@@ -31,13 +31,9 @@ public:
 
 private:
   AxisChange compute(mlir::Value tile, unsigned dim);
+  AxisChange changeThrough(tile::ShapeOp shape, unsigned dim);
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, AxisChange> known;
 };
-
-/// Whether a reshape only adds or drops dimensions of extent 1; `sourceDims[d]` is then the source
-/// dimension behind result dimension d, or -1 for an added one.
-bool isUnitReshape(llvm::ArrayRef<int64_t> source, llvm::ArrayRef<int64_t> result,
-                   llvm::SmallVectorImpl<int> &sourceDims);
 
 } // namespace tw
 #endif

@@ -1,5 +1,6 @@
 // Bounds of indices that follow from constants, ranges and what is done with them.
 #include "passes/analysis/IndexBounds.h"
+#include "ir/simt/Simt.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -74,9 +75,7 @@ static std::optional<Bounds> boundsOf(Value value, unsigned depth) {
     return std::nullopt;
   if (auto range = dyn_cast<tile::ArangeOp>(op))
     return Bounds{int32_t(range.getStart()), int64_t(int32_t(range.getEnd())) - 1};
-  if (isa<tile::SplatOp, tile::ExpandDimsOp, tile::BroadcastOp, tile::ReshapeOp, tile::TransOp,
-          tile::HintOp>(op) ||
-      op->getName().getStringRef() == "simt.convert_layout" || isa<arith::ExtSIOp>(op))
+  if (isa<tile::ShapeOp, tile::HintOp, simt::ConvertLayoutOp, arith::ExtSIOp>(op))
     return boundsOf(op->getOperand(0), depth + 1);
   if (auto select = dyn_cast<arith::SelectOp>(op))
     return ofEither(boundsOf(select.getTrueValue(), depth + 1),

@@ -56,8 +56,8 @@ static std::optional<int64_t> stepOf(Value value, scf::ForOp loop) {
   auto of = [&](Value operand) { return stepOf(operand, loop); };
   Operation *op = value.getDefiningOp();
   return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
-      .Case<SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransOp, HintOp, arith::ExtSIOp,
-            arith::IndexCastOp>([&](Operation *) { return of(op->getOperand(0)); })
+      .Case<ShapeOp, HintOp, arith::ExtSIOp, arith::IndexCastOp>(
+          [&](Operation *) { return of(op->getOperand(0)); })
       .Case<arith::AddIOp, AddPtrOp>(
           [&](Operation *) { return plus(of(op->getOperand(0)), of(op->getOperand(1))); })
       .Case([&](arith::SubIOp) { return plus(of(op->getOperand(0)), of(op->getOperand(1)), -1); })

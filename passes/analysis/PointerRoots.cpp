@@ -63,8 +63,7 @@ static bool addSources(OpResult result, llvm::SetVector<Value> &values) {
     return true;
   }
   // What is loaded or made of an integer may lead anywhere; all else passes its pointers on.
-  if (isa<tile::LoadOp, tile::IntToPtrOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::InlineAsmOp>(
-          op))
+  if (isa<tile::MemoryAccess, tile::IntToPtrOp, tile::InlineAsmOp>(op))
     return false;
   bool hasPointer = false;
   for (Value operand : op->getOperands())

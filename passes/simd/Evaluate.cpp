@@ -162,45 +162,31 @@ Value SimdFunction::cloneElementwise(Operation *op, ArrayRef<Value> operands) {
 }
 
 /// Where the source of a shape operation has the elements of the result at `at`.
-static Coordinates sourceCoordinates(SimdFunction &f, Operation *op, const Coordinates &at) {
-  Coordinates inner = at;
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    inner.index.erase(inner.index.begin() + expand.getAxis());
-    if (inner.vectorDim > int(expand.getAxis()))
-      --inner.vectorDim;
-  } else if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    for (auto [dim, extent] : llvm::enumerate(shapeOf(broadcast.getSource().getType())))
-      if (extent == 1)
-        inner.index[dim] = f.constantIndex(0);
-  } else {
-    for (auto [position, dim] : llvm::enumerate(cast<TransOp>(op).getOrder())) {
-      inner.index[dim] = at.index[position];
-      if (int(position) == at.vectorDim)
-        inner.vectorDim = dim;
-    }
+static Coordinates sourceCoordinates(SimdFunction &f, Value source, ArrayRef<int> dims,
+                                     const Coordinates &at) {
+  Coordinates sourceAt = at;
+  sourceAt.index.assign(shapeOf(source.getType()).size(), f.constantIndex(0));
+  sourceAt.vectorDim = -1;
+  for (auto [dim, sourceDim] : llvm::enumerate(dims)) {
+    if (sourceDim < 0)
+      continue;
+    sourceAt.index[sourceDim] = at.index[dim];
+    if (int(dim) == at.vectorDim)
+      sourceAt.vectorDim = sourceDim;
   }
-  return inner;
+  return sourceAt;
 }
 
-static Value evaluateReshape(SimdFunction &f, ReshapeOp op, const Coordinates &at) {
-  ArrayRef<int64_t> source = shapeOf(op.getSource().getType()), result = shapeOf(op.getType());
-  SmallVector<int> dims;
-  if (isUnitReshape(source, result, dims)) {
-    Coordinates sourceAt = at;
-    sourceAt.index.assign(source.size(), f.constantIndex(0));
-    sourceAt.vectorDim = -1;
-    for (auto [dim, sourceDim] : llvm::enumerate(dims)) {
-      if (sourceDim < 0)
-        continue;
-      sourceAt.index[sourceDim] = at.index[dim];
-      if (int(dim) == at.vectorDim)
-        sourceAt.vectorDim = sourceDim;
-    }
-    return f.evaluate(op.getSource(), sourceAt);
-  }
+static Value evaluateShape(SimdFunction &f, ShapeOp op, const Coordinates &at) {
+  Value source = op->getOperand(0);
+  if (!isTile(source))
+    return f.scalarOf(source);
+  if (std::optional<SmallVector<int>> dims = op.getSourceDims())
+    return f.evaluate(source, sourceCoordinates(f, source, *dims, at));
   // The source is kept in row-major order, which is the order of the result.
-  TileBuffer view = f.buffers.lookup(op.getSource());
-  view.shape.assign(result.begin(), result.end());
+  TileBuffer view = f.buffers.lookup(source);
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0).getType());
+  view.shape.assign(shape.begin(), shape.end());
   return f.loadBuffer(view, at);
 }
 
@@ -297,11 +283,7 @@ Value SimdFunction::evaluateOperation(OpResult result, const Coordinates &at) {
                            : cast<TypedAttr>(constant.getValue())));
           })
           .Case([&](ArangeOp arange) { return evaluateArange(*this, arange, at); })
-          .Case([&](SplatOp splatOp) { return scalarOf(splatOp.getSource()); })
-          .Case<ExpandDimsOp, BroadcastOp, TransOp>([&](Operation *shape) {
-            return evaluate(shape->getOperand(0), sourceCoordinates(*this, shape, at));
-          })
-          .Case([&](ReshapeOp reshape) { return evaluateReshape(*this, reshape, at); })
+          .Case([&](ShapeOp shape) { return evaluateShape(*this, shape, at); })
           .Case([&](SplitOp) { return evaluateSplit(*this, result, at); })
           .Case([&](GatherOp gather) { return evaluateGather(*this, gather, at); })
           .Case([&](AddPtrOp add) { return evaluateAddPtr(*this, add, at); })

@@ -100,41 +100,21 @@ static void walkTree(Value root, const TilePlan &plan, SmallVector<int> dims,
   Operation *op = root.getDefiningOp();
   if (!op || plan.isKept(root))
     return;
-  auto descend = [&](Value operand, SmallVector<int> operandDims) {
-    walkTree(operand, plan, std::move(operandDims), seen, visit);
-  };
-  if (auto expand = dyn_cast<ExpandDimsOp>(op)) {
-    dims.erase(dims.begin() + expand.getAxis());
-    return descend(expand.getSource(), dims);
-  }
-  if (auto broadcast = dyn_cast<BroadcastOp>(op)) {
-    for (auto [dim, extent] : llvm::enumerate(shapeOf(broadcast.getSource().getType())))
-      if (extent == 1)
-        dims[dim] = -1;
-    return descend(broadcast.getSource(), dims);
-  }
-  if (auto trans = dyn_cast<TransOp>(op)) {
-    SmallVector<int> sourceDims(dims.size(), -1);
-    for (auto [position, dim] : llvm::enumerate(trans.getOrder()))
-      sourceDims[dim] = dims[position];
-    return descend(trans.getSource(), sourceDims);
-  }
-  if (auto reshape = dyn_cast<ReshapeOp>(op)) {
-    SmallVector<int> behind;
-    ArrayRef<int64_t> source = shapeOf(reshape.getSource().getType());
-    if (!isUnitReshape(source, shapeOf(reshape.getType()), behind))
-      return;
-    SmallVector<int> sourceDims(source.size(), -1);
-    for (auto [position, dim] : llvm::enumerate(behind))
+  if (auto shape = dyn_cast<ShapeOp>(op)) {
+    std::optional<SmallVector<int>> behind = shape.getSourceDims();
+    SmallVector<int> sourceDims(shapeOf(op->getOperand(0).getType()).size(), -1);
+    for (auto [position, dim] : llvm::enumerate(behind.value_or(SmallVector<int>())))
       if (dim >= 0)
         sourceDims[dim] = dims[position];
-    return descend(reshape.getSource(), sourceDims);
+    if (behind)
+      walkTree(op->getOperand(0), plan, std::move(sourceDims), seen, visit);
+    return;
   }
   if (isa<SplitOp, GatherOp>(op))
     return;
   for (Value operand : op->getOperands())
     if (shapeOf(operand.getType()).size() == dims.size())
-      descend(operand, dims);
+      walkTree(operand, plan, dims, seen, visit);
 }
 
 static SmallVector<int> identityDims(size_t rank) {

@@ -8,8 +8,6 @@ using namespace tw;
 using namespace tw::simd;
 using namespace tw::tile;
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 static SmallVector<Value> tilesOf(ValueRange values) {
   return llvm::filter_to_vector(values, isTile);
 }

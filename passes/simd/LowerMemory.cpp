@@ -232,10 +232,9 @@ static bool isStreamingStore(StoreOp op) {
   auto function = op->getParentOfType<func::FuncOp>();
   if (!argument || !function.getArgAttr(argument.getArgNumber(), kArgStreaming))
     return false;
-  WalkResult result = function.walk([&](Operation *other) {
-    bool reads = isa<LoadOp, AtomicRmwOp, AtomicCasOp>(other);
-    bool isSame = reads && (!pointerArgument(other->getOperand(0)) ||
-                            pointerArgument(other->getOperand(0)) == argument);
+  WalkResult result = function.walk([&](MemoryAccess other) {
+    BlockArgument read = pointerArgument(other.getPointers());
+    bool isSame = other.readsMemory() && (!read || read == argument);
     return isSame ? WalkResult::interrupt() : WalkResult::advance();
   });
   return !result.wasInterrupted();

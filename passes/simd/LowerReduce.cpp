@@ -39,25 +39,6 @@ static SmallVector<Value> combineLanes(SimdFunction &f, Region &region, SmallVec
   return values;
 }
 
-/// Whether operands may be swapped: promised, or one commutative operation per result on its own
-/// pair.
-static bool isCommutative(ReduceOp op) {
-  Block &block = op.getCombine().front();
-  size_t n = op.getSources().size();
-  return op.getCommutative() ||
-         llvm::all_of(llvm::enumerate(block.getTerminator()->getOperands()), [&](auto indexed) {
-           Operation *combining = indexed.value().getDefiningOp();
-           auto isArgument = [&](Value value, size_t number) {
-             return value == block.getArgument(number);
-           };
-           return combining && combining->getNumOperands() == 2 &&
-                  (combining->hasTrait<OpTrait::IsCommutative>() ||
-                   isa<arith::MaxNumFOp, arith::MinNumFOp>(combining)) &&
-                  isArgument(combining->getOperand(0), indexed.index()) &&
-                  isArgument(combining->getOperand(1), indexed.index() + n);
-         });
-}
-
 /// The largest number of partial results that divides the number of vectors.
 static int64_t numPartials(int64_t vectors) {
   int64_t count = kPartialResults;
@@ -93,7 +74,7 @@ static SmallVector<Value> reduceInOrder(SimdFunction &f, ReduceOp op, const Coor
 /// Reduces along the vector dimension at the other coordinates of `outer`.
 static SmallVector<Value> reduceLanes(SimdFunction &f, ReduceOp op, const Coordinates &outer,
                                       int64_t lanes) {
-  if (!isCommutative(op))
+  if (!op.isCommutative())
     return reduceInOrder(f, op, outer, lanes);
   int axis = int(op.getAxis());
   int64_t extent = shapeOf(op.getSources().front().getType())[axis];

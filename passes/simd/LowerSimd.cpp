@@ -86,8 +86,6 @@ LogicalResult SimdFunction::lowerJoin(JoinOp op) {
   return success();
 }
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 LogicalResult SimdFunction::lowerOperation(Operation *op) {
   loc = op->getLoc();
   if (source->hasAttr(kChecksAccesses))

@@ -16,25 +16,16 @@ using namespace tw::tile;
 // is preferred below this sum.
 static constexpr int64_t kBufferCost = 8;
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
-static bool isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<AddPtrOp, PtrCastOp, PtrToIntOp, IntToPtrOp, HintOp>(op);
-}
-
 /// Whether values of this operation can be computed one register tile at a time.
 static bool isDeferrable(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
-  return isElementwise(op) || isa<ArangeOp, SplatOp, ExpandDimsOp, BroadcastOp, TransOp, ReshapeOp,
-                                  SplitOp, GatherOp, LoadOp>(op);
+  return isElementwise(op) || isa<ArangeOp, ShapeOp, SplitOp, GatherOp, LoadOp>(op);
 }
 
 BlockArgument tw::simd::pointerArgument(Value pointer) {
   while (Operation *op = pointer.getDefiningOp()) {
-    if (!isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, HintOp, PtrCastOp, TransOp, ReshapeOp>(
-            op))
+    if (!isa<AddPtrOp, HintOp, PtrCastOp, ShapeOp>(op))
       return {};
     pointer = op->getOperand(0);
   }
@@ -43,7 +34,8 @@ BlockArgument tw::simd::pointerArgument(Value pointer) {
 }
 
 bool tw::simd::writesUserMemory(Operation *op) {
-  return isa<StoreOp, AtomicRmwOp, AtomicCasOp>(op);
+  auto access = dyn_cast<MemoryAccess>(op);
+  return access && access.isOrdered();
 }
 
 /// Whether a write through `lhs` can change what `rhs` reads, when both belong to one program.
@@ -114,10 +106,8 @@ bool TilePlan::mustKeep(Value tile) const {
   if (!op || !isDeferrable(op))
     return true;
   for (Operation *user : tile.getUsers()) {
-    SmallVector<int> dims;
-    if (auto reshape = dyn_cast<ReshapeOp>(user))
-      if (!isUnitReshape(shapeOf(tile.getType()), shapeOf(reshape.getType()), dims))
-        return true;
+    if (auto reshape = dyn_cast<ReshapeOp>(user); reshape && !reshape.getSourceDims())
+      return true;
     if (isa<SplitOp>(user) || (isa<GatherOp>(user) && user->getOperand(0) == tile))
       return true;
   }

@@ -9,6 +9,8 @@
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
+using tw::tile::isTile;
+using tw::tile::MemoryAccess;
 
 //===-- Shared memory ------------------------------------------------------------------------===//
 
@@ -137,43 +139,14 @@ static Ordering orderingOfShared(const SharedAccessOf &earlier, const SharedAcce
 
 /// An atomic of a scalar is done by one thread for the whole program, so what it releases or
 /// acquires are the accesses of all threads.
-static std::optional<tile::MemoryOrder> orderOfProgramAtomic(Operation *op) {
-  auto ofScalar = [](auto atomic) -> std::optional<tile::MemoryOrder> {
-    if (isa<RankedTensorType>(atomic.getType()))
-      return std::nullopt;
-    return atomic.getOrder();
-  };
-  return llvm::TypeSwitch<Operation *, std::optional<tile::MemoryOrder>>(op)
-      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(ofScalar)
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// What a release makes visible. What a program only read, others cannot tell.
-static bool isGlobalWrite(Operation *op) {
-  return isa<tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op);
-}
-
-static bool isGlobalAccess(Operation *op) {
-  return isGlobalWrite(op) || isa<tile::LoadOp, AsyncCopyOp>(op);
-}
-
-static Value pointerOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp, AsyncCopyOp>(
-          [](auto access) { return access.getPtr(); });
-}
-
-static Value maskOf(Operation *op) {
-  return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<tile::LoadOp, tile::StoreOp, tile::AtomicRmwOp>(
-          [](auto access) { return access.getMask(); })
-      .Default([](Operation *) { return Value(); });
+static std::optional<tile::MemoryOrder> orderOfProgramAtomic(MemoryAccess access) {
+  return isTile(access.getPointers()) ? std::nullopt : access.getAtomicOrder();
 }
 
 /// Whether the access's pointers may have led to other places in the iterations that are over, and
 /// may now lead from other elements to the same ones.
 static bool mayHaveMoved(const PendingAccesses::Access &earlier) {
-  Value pointer = pointerOf(earlier.op);
+  Value pointer = cast<MemoryAccess>(earlier.op).getPointers();
   if (earlier.loops.size() == 1)
     return mayMeetLaterIterations(pointer, *earlier.loops.begin());
   return !earlier.loops.empty();
@@ -181,45 +154,48 @@ static bool mayHaveMoved(const PendingAccesses::Access &earlier) {
 
 /// Whether each element is accessed by the same thread both times. Writes are done by the owner of
 /// an element, reads by every thread that holds it.
-static bool isBySameThreads(const PendingAccesses::Access &earlier, Operation *later) {
-  if (pointerOf(earlier.op) != pointerOf(later))
+static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess later) {
+  auto before = cast<MemoryAccess>(earlier.op);
+  Value pointers = later.getPointers();
+  if (before.getPointers() != pointers)
     return false;
-  Type type = pointerOf(later).getType();
-  bool areWrites = isGlobalWrite(earlier.op) && isGlobalWrite(later);
-  if (!hasLayout(type))
+  bool areWrites = before.isOrdered() && later.isOrdered();
+  if (!hasLayout(pointers.getType()))
     return areWrites; // one thread writes a scalar, all read it
   // Where elements point to the same memory, each of their threads writes it, before or after
   // another one has read it; and other masks choose other elements of them.
-  bool maySwap = !areWrites || maskOf(earlier.op) != maskOf(later);
-  if (mayHaveMoved(earlier) || (maySwap && !areDistinct(pointerOf(later))))
+  bool maySwap = !areWrites || before.getAccessMask() != later.getAccessMask();
+  if (mayHaveMoved(earlier) || (maySwap && !areDistinct(pointers)))
     return false;
   if (areWrites)
     return true;
-  const LinearLayout &layout = layoutOf(type);
+  const LinearLayout &layout = layoutOf(pointers.getType());
   return layout.freeBits(Place::Lane) == 0 && layout.freeBits(Place::Warp) == 0;
 }
 
 /// Two accesses of one program happen in its order, also where different threads do them: a store
 /// and a later load of the same memory in another layout, or the same store in the next iteration.
-static Ordering orderingOfAliases(const PendingAccesses::Access &earlier, Operation *later) {
-  if (!isGlobalWrite(earlier.op) && !isGlobalWrite(later))
+static Ordering orderingOfAliases(const PendingAccesses::Access &earlier, MemoryAccess later) {
+  auto before = cast<MemoryAccess>(earlier.op);
+  if (!before.isOrdered() && !later.isOrdered())
     return Ordering::None;
-  bool areAtomic =
-      !isa<tile::StoreOp, tile::LoadOp>(earlier.op) && !isa<tile::StoreOp, tile::LoadOp>(later);
+  bool areAtomic = before.isAtomic() && later.isAtomic();
   if (areAtomic || isBySameThreads(earlier, later))
     return Ordering::None;
-  return mayAlias(pointerOf(earlier.op), pointerOf(later)) ? Ordering::Cta : Ordering::None;
+  return mayAlias(before.getPointers(), later.getPointers()) ? Ordering::Cta : Ordering::None;
 }
 
-static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, Operation *later) {
+static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, MemoryAccess later) {
   using tile::MemoryOrder;
-  if (!isGlobalAccess(earlier.op) || !isGlobalAccess(later))
+  auto access = dyn_cast<MemoryAccess>(earlier.op);
+  if (!access || !later)
     return Ordering::None;
   if (Ordering needed = orderingOfAliases(earlier, later); needed != Ordering::None)
     return needed;
-  if (!isGlobalWrite(earlier.op))
+  // What a program only read, others cannot tell: a release need not wait for it.
+  if (!access.isOrdered())
     return Ordering::None;
-  std::optional<MemoryOrder> before = orderOfProgramAtomic(earlier.op);
+  std::optional<MemoryOrder> before = orderOfProgramAtomic(access);
   std::optional<MemoryOrder> after = orderOfProgramAtomic(later);
   bool acquires = before == MemoryOrder::Acquire || before == MemoryOrder::AcqRel;
   bool releases = after == MemoryOrder::Release || after == MemoryOrder::AcqRel;
@@ -232,7 +208,9 @@ static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, Operati
 //===-- The state ----------------------------------------------------------------------------===//
 
 static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *later) {
-  Ordering needed = earlier.isPastBarrier ? Ordering::None : orderingOfGlobal(earlier, later);
+  Ordering needed = earlier.isPastBarrier
+                        ? Ordering::None
+                        : orderingOfGlobal(earlier, dyn_cast<MemoryAccess>(later));
   for (const SharedAccessOf &a : sharedAccessesOf(earlier.op))
     for (const SharedAccessOf &b : sharedAccessesOf(later))
       if (!areInDifferentSlots(a, b, earlier) && !(earlier.isPastBarrier && a.buffer == b.buffer))
@@ -258,12 +236,16 @@ static bool accessesSlot(Operation *op) {
                       [](SharedAccessOf access) { return access.slot.getOperation() != nullptr; });
 }
 
+/// Whether the pointers of an access to global memory may be others in each iteration of a loop.
+static bool hasPointersOf(Operation *loop, Operation *op) {
+  auto access = dyn_cast<MemoryAccess>(op);
+  return access && loop->isAncestor(access.getPointers().getParentRegion()->getParentOp());
+}
+
 void PendingAccesses::beginNextIteration(Operation *loop) {
   for (Access &access : accesses)
     if (loop->isProperAncestor(access.op) &&
-        (accessesSlot(access.op) ||
-         (isGlobalAccess(access.op) &&
-          loop->isAncestor(pointerOf(access.op).getParentRegion()->getParentOp()))))
+        (accessesSlot(access.op) || hasPointersOf(loop, access.op)))
       access.loops.insert(loop);
 }
 
@@ -272,7 +254,7 @@ void PendingAccesses::add(Operation *op) {
     for (Access &access : accesses)
       if (access.isInFlight)
         access.isInFlight = access.isPastBarrier = access.isOrderedInWarp = false;
-  if (sharedAccessesOf(op).empty() && !isGlobalAccess(op))
+  if (sharedAccessesOf(op).empty() && !isa<MemoryAccess>(op))
     return;
   auto *found = llvm::find_if(accesses, [&](const Access &access) { return access.op == op; });
   if (found == accesses.end())

@@ -1,5 +1,5 @@
 // Rewrites a loop so that copies run ahead: a ring of slots in shared memory, filled `numStages` -
-// 1 iterations before they are read.
+// 1 iterations before they are read, by copies that run by themselves or through registers.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -42,6 +42,8 @@ struct Rewriter {
   Value comesTo(LoadOp load, const IRMapping &mapping, Value exists);
   void copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping, Value exists,
             Value slot, std::optional<int64_t> phase);
+  void commit();
+  void storeStaged();
   AheadState prologue();
   void runAhead(AheadState &state, Value induction, ArrayRef<Value> bounds, Value slot);
   void waitForGroup(unsigned group, int64_t numStarted);
@@ -60,7 +62,8 @@ struct Rewriter {
   unsigned numStages;
   OpBuilder builder;
   Location loc;
-  SmallVector<Value> rings; // per load
+  SmallVector<Value> rings;                    // per load
+  SmallVector<std::pair<Value, Value>> staged; // tiles in registers, and where they will lie
 };
 } // namespace
 
@@ -122,8 +125,26 @@ void Rewriter::copy(const PipelinedLoad &pipelined, Value ring, const IRMapping 
                   load.getPtr().getType());
   Value place = SlotOp::create(builder, load.getLoc(), ring, slot,
                                phase ? builder.getI64IntegerAttr(*phase) : IntegerAttr());
+  if (pipeline.isThroughRegisters) {
+    IRMapping ahead = mapping;
+    auto early = cast<LoadOp>(builder.clone(*load, ahead));
+    early.getMaskMutable().assign(mask);
+    staged.push_back({early, place});
+    return;
+  }
   AsyncCopyOp::create(builder, load.getLoc(), mapping.lookupOrDefault(load.getPtr()), place, mask,
                       pipelined.vector, pipelined.dim, load.getCache(), load.getEvict());
+}
+
+void Rewriter::commit() {
+  if (!pipeline.isThroughRegisters)
+    AsyncCommitOp::create(builder, loc);
+}
+
+void Rewriter::storeStaged() {
+  for (auto [tile, place] : staged)
+    StoreSharedOp::create(builder, tile.getLoc(), tile, place);
+  staged.clear();
 }
 
 /// What the step's operations find computed: its own carried values, and the tiles that steps
@@ -169,11 +190,11 @@ void Rewriter::startCopies(const IRMapping &mapping, Value exists, Value slot,
   unsigned group = 0;
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
     if (pipelined.group != group)
-      AsyncCommitOp::create(builder, loc);
+      commit();
     group = pipelined.group;
     copy(pipelined, ring, mapping, exists, slot, phase);
   }
-  AsyncCommitOp::create(builder, loc);
+  commit();
 }
 
 /// Tiles that were loaded in this iteration wait from the next one on.
@@ -234,6 +255,7 @@ AheadState Rewriter::prologue() {
       if (step == 0)
         startCopies(mappings[0], iterations[number].exists, slotNumber(number), std::nullopt);
     }
+    storeStaged();
     enqueueLoaded(pipeline, state, mappings);
   }
   return state;
@@ -259,8 +281,10 @@ void Rewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> boun
 }
 
 /// Waits for a group of this iteration's copies, where those of `numStarted` later iterations were
-/// started.
+/// started. What threads wrote themselves is ordered by insert-barriers.
 void Rewriter::waitForGroup(unsigned group, int64_t numStarted) {
+  if (pipeline.isThroughRegisters)
+    return;
   unsigned later = pipeline.numGroups() - 1 - group;
   AsyncWaitOp::create(builder, loc, later + numStarted * pipeline.numGroups());
   simt::BarrierOp::create(builder, loc, /*warp=*/false);
@@ -345,6 +369,8 @@ void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
   yielded.push_back(following);
   yielded.push_back(slot);
   Operation *yield = body->getTerminator();
+  builder.setInsertionPoint(yield);
+  storeStaged();
   yield->insertOperands(yield->getNumOperands(), yielded);
 }
 
@@ -371,7 +397,8 @@ void Rewriter::run() {
   for (unsigned i = 0; i < numOwn; ++i)
     loop.getResult(i).replaceAllUsesWith(next.getResult(i));
   builder.setInsertionPointAfter(next);
-  AsyncWaitOp::create(builder, loc, 0);
+  if (!pipeline.isThroughRegisters)
+    AsyncWaitOp::create(builder, loc, 0);
   next.emitRemark("[TW0356] pipelined: the copies of ")
       << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads") << " run "
       << distance() << (distance() == 1 ? " iteration ahead" : " iterations ahead");

@@ -10,8 +10,6 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 static LayoutAttr layoutAttributeOf(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : nullptr;
@@ -38,8 +36,8 @@ LinearLayout tw::simt::layoutOfOperand(MmaOp mma, MmaOperand operand) {
 
 /// The layout that an access or a product has in the IR, or for a product the one that suits it.
 LayoutAttr LayoutAssignment::anchorOf(Operation *op) {
-  if (isa<LoadOp, StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op)) {
-    Value ptr = op->getOperand(0);
+  if (auto access = dyn_cast<MemoryAccess>(op)) {
+    Value ptr = access.getPointers();
     return isTile(ptr) ? layoutAttributeOf(ptr.getType()) : nullptr;
   }
   if (auto mma = dyn_cast<MmaOp>(op))

@@ -18,13 +18,9 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// The widest access of a lane, for targets that do not say.
-static constexpr unsigned kVectorBits = 128;
-/// Of accesses that share a layout, the narrowest elements decide up to this: then the widest take
-/// two accesses each, and every lane still fills whole sectors of 32 bytes.
-static constexpr int64_t kMaxBytesPerLane = 32;
-/// What memory delivers at once to a warp.
-static constexpr int64_t kLineBytes = 128;
+/// Of accesses that share a layout, the narrowest elements decide as long as the widest take no
+/// more accesses of a lane than these.
+static constexpr int64_t kMostAccessesOfLane = 2;
 
 namespace {
 struct Access {
@@ -51,37 +47,23 @@ struct GroupSpread {
 };
 } // namespace
 
-static Value maskOf(Operation *op) {
-  if (auto load = dyn_cast<tile::LoadOp>(op))
-    return load.getMask();
-  if (auto store = dyn_cast<tile::StoreOp>(op))
-    return store.getMask();
-  if (auto atomic = dyn_cast<tile::AtomicRmwOp>(op))
-    return atomic.getMask();
-  return {};
-}
-
-static bool isAtomic(Operation *op) { return isa<tile::AtomicRmwOp, tile::AtomicCasOp>(op); }
-
-static std::vector<Access> accessesOf(FunctionOpInterface function, unsigned vectorBits) {
+static std::vector<Access> accessesOf(FunctionOpInterface function, int64_t vectorBytes) {
   Alignment alignment(function);
   std::vector<Access> accesses;
-  function->walk([&](Operation *op) {
-    if (!isa<tile::LoadOp, tile::StoreOp>(op) && !isAtomic(op))
-      return;
-    Value ptr = op->getOperand(0);
+  function->walk([&](tile::MemoryAccess op) {
+    Value ptr = op.getPointers(), mask = op.getAccessMask();
     if (!hasLayout(ptr.getType()))
       return;
     Access access{op,
                   ptr,
-                  maskOf(op),
-                  accessShape(alignment, ptr, maskOf(op)),
+                  mask,
+                  accessShape(alignment, ptr, mask),
                   pointeeBytes(ptr.getType()),
                   1,
                   isa<tile::LoadOp>(op) && feedsMma(op->getResult(0))};
-    int64_t widest = std::max<int64_t>(1, vectorBits / 8 / access.bytes);
+    int64_t widest = std::max<int64_t>(1, vectorBytes / access.bytes);
     // Atomics are made element by element.
-    if (!isAtomic(op))
+    if (!op.isAtomic())
       access.vector = std::min(widest, access.shape.vector());
     accesses.push_back(std::move(access));
   });
@@ -95,7 +77,7 @@ static Group groupOf(const Access &access) {
 }
 
 static std::map<Group, GroupSpread> spreadsOf(ArrayRef<Access> accesses, Threads threads,
-                                              bool hasProducts) {
+                                              int64_t vectorBytes, bool hasProducts) {
   std::map<Group, GroupSpread> spreads;
   for (const Access &access : accesses) {
     GroupSpread &spread = spreads[groupOf(access)];
@@ -109,7 +91,7 @@ static std::map<Group, GroupSpread> spreadsOf(ArrayRef<Access> accesses, Threads
     // Beside matrix products, fewer and wider accesses of some threads are worth more than a share
     // for each: tiles pass through shared memory, where the accesses' layout ends.
     int64_t each = hasProducts ? numElements : std::max<int64_t>(1, numElements / threads.count());
-    int64_t widest = std::max<int64_t>(1, kMaxBytesPerLane / spread.bytes);
+    int64_t widest = std::max<int64_t>(1, kMostAccessesOfLane * vectorBytes / spread.bytes);
     spread.vector = std::min({spread.vector, each, widest});
   }
   return spreads;
@@ -133,9 +115,9 @@ static std::string nameOf(BlockArgument argument) {
 }
 
 /// Says why lanes access less at once than the target could, where the tile is large enough.
-static void explain(const Access &access, unsigned vectorBits, int64_t possible) {
-  int64_t widest = std::min<int64_t>(possible, vectorBits / 8 / access.bytes);
-  if (access.vector >= widest || isAtomic(access.op))
+static void explain(const Access &access, int64_t vectorBytes, int64_t possible) {
+  int64_t widest = std::min<int64_t>(possible, vectorBytes / access.bytes);
+  if (access.vector >= widest || cast<tile::MemoryAccess>(access.op).isAtomic())
     return;
   InFlightDiagnostic remark = access.op->emitRemark("[TW0350] accesses of ")
                               << access.vector * access.bytes << " bytes instead of "
@@ -201,22 +183,24 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
   return axes;
 }
 
-static void coalesce(FunctionOpInterface function, Threads threads, unsigned vectorBits) {
-  std::vector<Access> accesses = accessesOf(function, vectorBits);
-  std::map<Group, GroupSpread> spreads = spreadsOf(accesses, threads, containsProduct(function));
+static void coalesce(FunctionOpInterface function, Threads threads, const Machine &machine) {
+  int64_t vectorBytes = machine.vectorBytes, lineBytes = machine.lineBytes;
+  std::vector<Access> accesses = accessesOf(function, vectorBytes);
+  std::map<Group, GroupSpread> spreads =
+      spreadsOf(accesses, threads, vectorBytes, containsProduct(function));
   std::map<std::vector<int64_t>, unsigned> axes = foldedAxes(function);
   for (const Access &access : accesses) {
     Group group = groupOf(access);
     const std::vector<int64_t> &shape = group.shape;
     const GroupSpread &chosen = spreads[group];
     AccessSpread spread{group.order, unsigned(chosen.vector),
-                        unsigned(std::max<int64_t>(1, kLineBytes / (chosen.vector * chosen.bytes))),
+                        unsigned(std::max<int64_t>(1, lineBytes / (chosen.vector * chosen.bytes))),
                         std::nullopt};
     if (auto axis = axes.find(shape); axis != axes.end())
       spread.axis = axis->second;
     convertAccess(access.op, accessLayout(shape, spread, threads));
     int64_t each = tile::numElementsOf(access.ptr.getType()) / threads.count();
-    explain(access, vectorBits, std::min(each, *llvm::max_element(shape)));
+    explain(access, vectorBytes, std::min(each, *llvm::max_element(shape)));
   }
 }
 
@@ -224,11 +208,9 @@ namespace {
 struct CoalesceAccesses : tw::impl::CoalesceAccessesBase<CoalesceAccesses> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    tile::TargetAttr target = targetOf(module);
-    unsigned vectorBits = target ? target.getVectorBits() : kVectorBits;
     for (auto function : module.getOps<FunctionOpInterface>())
       if (!function.isExternal())
-        coalesce(function, threadsOf(module), vectorBits);
+        coalesce(function, threadsOf(module), machineOf(module));
   }
 };
 } // namespace

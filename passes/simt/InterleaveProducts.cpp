@@ -12,6 +12,7 @@
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
+using tw::tile::isElementwise;
 
 static constexpr int64_t kReadBytes = 16;  // the most that a lane reads from shared memory at once
 static constexpr int64_t kWordBytes = 4;   // neighbours along K that matrices hold
@@ -146,7 +147,6 @@ void tw::simt::interleaveProducts(FunctionOpInterface function,
     product.interleave.assign(shape.size() + 1, 1);
     for (unsigned which : {0, 1}) {
       unsigned dim = shape.size() - 2 + which;
-      int64_t extent = which == 0 ? product.instruction.getM() : product.instruction.getN();
       int64_t wanted = 1;
       bool isRefused = false;
       for (auto [other, wish] : llvm::zip(products, wishes))
@@ -155,12 +155,13 @@ void tw::simt::interleaveProducts(FunctionOpInterface function,
           isRefused |= wish[which].refuses;
         }
       if (!isRefused)
-        product.interleave[dim] =
-            std::min(wanted, mostInterleaved(shape[dim], extent, product.warps[dim]));
+        product.interleave[dim] = std::min(
+            wanted, mostInterleaved(product.instruction, which == 0 ? MmaOperand::A : MmaOperand::B,
+                                    shape[dim], product.warps[dim]));
     }
     int64_t depth = tile::shapeOf(product.dot.getA().getType()).back();
     if (!own[0].refusesDepth && !own[1].refusesDepth)
-      product.interleave.back() =
-          std::min(std::max(own[0].depth, own[1].depth), mostInterleavedAlongDepth(depth));
+      product.interleave.back() = std::min(std::max(own[0].depth, own[1].depth),
+                                           mostInterleavedAlongDepth(product.instruction, depth));
   }
 }

@@ -11,17 +11,13 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-static bool isTile(Value value) { return isa<RankedTensorType>(value.getType()); }
-
 static bool hasTile(Operation *op) {
   return llvm::any_of(op->getOperands(), isTile) || llvm::any_of(op->getResults(), isTile);
 }
 
 LayoutAssignment::LayoutAssignment(FunctionOpInterface function, Threads threads)
-    : function(function), context(function->getContext()), threads(threads), alignment(function) {
-  if (TargetAttr target = targetOf(function))
-    vectorBits = target.getVectorBits();
-}
+    : function(function), context(function->getContext()), threads(threads), alignment(function),
+      vectorBits(8 * machineOf(function).vectorBytes) {}
 
 LayoutAttr LayoutAssignment::attributeOf(const LinearLayout &layout) {
   return LayoutAttr::get(context, layout);
@@ -188,7 +184,7 @@ void LayoutAssignment::applyTo(Operation *op) {
       })
       .Case<scf::YieldOp, scf::ConditionOp>([&](auto) { applyToTerminator(op); })
       .Case([&](StoreOp store) { applyToStore(store); })
-      .Case<ReduceOp, ScanOp>([&](auto) {
+      .Case([&](CombiningRegion) {
         setOperands(op, workingLayout.lookup(op));
         for (Value result : op->getResults())
           if (isTile(result))

@@ -78,7 +78,7 @@ struct LayoutAssignment {
   mlir::MLIRContext *context;
   Threads threads;
   Alignment alignment;
-  unsigned vectorBits = 128;
+  unsigned vectorBits;
   bool emitsRemarks = false;
 
   llvm::DenseMap<mlir::Value, LayoutAttr> natural;

@@ -65,8 +65,7 @@ bool LayoutAssignment::isCopied(Value tile) {
     return false;
   auto [known, isNew] = knownToBeCopied.try_emplace(tile, false);
   if (isNew) {
-    TargetAttr target = targetOf(load);
-    known->second = target && !target.getAsyncCopyBytes().empty() && !load.getIsVolatile() &&
+    known->second = targetOf(load) && !load.getIsVolatile() &&
                     load->getParentOfType<scf::ForOp>() && feedsMma(tile);
   }
   return known->second;
@@ -83,8 +82,7 @@ double LayoutAssignment::conversionCostOf(Value tile, LayoutAttr to) {
 
 /// Instructions that one element takes.
 static double instructionsOf(Operation *op) {
-  if (isa<arith::ConstantOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp,
-          SplitOp, HintOp>(op))
+  if (isa<arith::ConstantOp, ShapeOp, JoinOp, SplitOp, HintOp>(op))
     return 0;
   bool isLong = op->getDialect()->getNamespace() == math::MathDialect::getDialectNamespace() ||
                 isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,

@@ -14,9 +14,7 @@ using namespace tw::tile;
 
 Threads tw::simt::threadsOf(Operation *op) {
   auto module = isa<ModuleOp>(op) ? cast<ModuleOp>(op) : op->getParentOfType<ModuleOp>();
-  Threads threads;
-  if (TargetAttr target = targetOf(module))
-    threads.lanes = target.getWarpSize();
+  Threads threads{machineOf(module).warpSize};
   if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarps))
     threads.warps = unsigned(warps.getInt());
   return threads;
@@ -87,7 +85,8 @@ LinearLayout tw::simt::accessLayout(ArrayRef<int64_t> shape, const AccessSpread 
 
 LinearLayout tw::simt::plainLayout(ArrayRef<int64_t> shape, Threads threads) {
   SmallVector<int32_t> order = rowMajor(shape.size());
-  return accessLayout(shape, {.order = order, .axis = std::nullopt}, threads);
+  return accessLayout(
+      shape, {order, /*vector=*/1, /*lanesOfLine=*/threads.lanes, /*axis=*/std::nullopt}, threads);
 }
 
 LinearLayout tw::simt::dotLayout(ArrayRef<int64_t> shape, Threads threads) {
@@ -155,16 +154,10 @@ LinearLayout tw::simt::withoutWarpsAlong(const LinearLayout &layout, unsigned ax
 
 //===-- Operations ---------------------------------------------------------------------------===//
 
-bool tw::simt::isElementwise(Operation *op) {
-  return op->hasTrait<OpTrait::Elementwise>() ||
-         isa<AddPtrOp, PtrCastOp, PtrToIntOp, IntToPtrOp, HintOp, InlineAsmOp>(op);
-}
-
 bool tw::simt::isRecomputable(Operation *op) {
   if (auto assembly = dyn_cast<InlineAsmOp>(op))
     return assembly.getIsPure();
-  return isElementwise(op) || isa<ArangeOp, SplatOp, arith::ConstantOp, ExpandDimsOp, BroadcastOp,
-                                  ReshapeOp, TransOp, JoinOp, SplitOp>(op);
+  return isElementwise(op) || isa<ArangeOp, arith::ConstantOp, ShapeOp, JoinOp, SplitOp>(op);
 }
 
 bool tw::simt::feedsMma(Value tile) {

@@ -9,7 +9,7 @@ namespace tw::simt {
 
 /// The threads of a program.
 struct Threads {
-  unsigned lanes = 32, warps = 4;
+  unsigned lanes, warps = 4;
   unsigned count() const { return lanes * warps; }
 };
 /// Lanes by the module's target, warps by `simt.num_warps`.
@@ -20,8 +20,8 @@ LinearLayout plainLayout(llvm::ArrayRef<int64_t> shape, Threads threads);
 /// How accesses to a tile are spread over threads.
 struct AccessSpread {
   llvm::ArrayRef<int32_t> order; // dimensions, fastest in memory first
-  unsigned vector = 1;           // neighbours of the fastest dimension that a lane holds
-  unsigned lanesOfLine = 32;     // lanes whose vectors fill a line of memory
+  unsigned vector;               // neighbours of the fastest dimension that a lane holds
+  unsigned lanesOfLine;          // lanes whose vectors fill a line of memory
   std::optional<unsigned> axis;  // along which the tile is folded: no warps there if possible
 };
 /// The lanes of a warp cover the fastest dimension first, and warps take the slowest dimensions,
@@ -45,8 +45,6 @@ bool isRecomputable(mlir::Operation *op);
 bool feedsMma(mlir::Value tile);
 /// Whether products of tiles are computed in the operation's regions, or by itself.
 bool containsProduct(mlir::Operation *op);
-/// All tile operands and results have one layout.
-bool isElementwise(mlir::Operation *op);
 
 /// The layout that an operand must have for a result in `result`, for recomputable operations; none
 /// when data would have to move within the operation.

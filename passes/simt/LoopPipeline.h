@@ -8,8 +8,9 @@
 
 namespace tw::simt {
 
-/// A load whose tile is copied into a ring of slots instead, in pieces of `vector` neighbours along
-/// `dim`. The loop waits for the copies of one `group` together.
+/// A load whose tile is copied into a ring of slots instead: where the machine copies by itself, in
+/// pieces of `vector` neighbours along `dim`, and the loop waits for the copies of one `group`
+/// together.
 struct PipelinedLoad {
   tile::LoadOp load;
   SharedType slot;
@@ -37,6 +38,9 @@ struct LoopPipeline {
   /// Step 0 starts the copies, each other one runs an iteration ahead of the step before it.
   std::vector<AheadStep> steps;
   std::vector<EarlyLoad> earlyLoads;
+  /// The machine has no copies of its own: tiles are loaded into registers ahead, and written to
+  /// their slots when the iteration's own work is done.
+  bool isThroughRegisters = false;
 
   unsigned numGroups() const { return loads.back().group + 1; }
 };

@@ -73,7 +73,7 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
 
   void runOnOperation() override {
     tile::TargetAttr target = targetOf(getOperation());
-    if (!target || target.getAsyncCopyBytes().empty())
+    if (!target)
       return;
     bool isFull = oneFewerWhereFull && isFullByOne(getOperation(), target, numStages);
     SmallVector<scf::ForOp> loops;

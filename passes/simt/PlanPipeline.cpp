@@ -27,6 +27,8 @@ struct Planner {
   bool addBranchesAround(LoadOp load);
   StringRef obstacleTo(Operation *op);
   bool addAheadOperation(Operation *op);
+  bool isThroughRegisters() const { return target.getAsyncCopyBytes().empty(); }
+  bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
 
@@ -88,27 +90,18 @@ void Planner::collectProducts(bool isAsked) {
 }
 
 /// Whether the program may learn here that others have written: by a scalar atomic that acquires.
-static bool acquires(Operation *op) {
-  auto ofScalar = [](auto atomic) {
-    tile::MemoryOrder order = atomic.getOrder();
-    return !isa<RankedTensorType>(atomic.getType()) && !atomic->use_empty() &&
-           (order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel);
-  };
-  return llvm::TypeSwitch<Operation *, bool>(op)
-      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(ofScalar)
-      .Default([](Operation *) { return false; });
+static bool acquires(tile::MemoryAccess access) {
+  std::optional<tile::MemoryOrder> order = access.getAtomicOrder();
+  return !tile::isTile(access.getPointers()) && !access->use_empty() &&
+         (order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel);
 }
 
 /// Whether the loop, or others that it waits for, may write what the load reads: then it cannot be
 /// read early.
 bool Planner::isOverwritten(LoadOp load) {
-  WalkResult result = loop.getBody()->walk([&](Operation *op) -> WalkResult {
-    if (acquires(op))
-      return WalkResult::interrupt();
-    if (isa<tile::StoreOp, tile::AtomicRmwOp, tile::AtomicCasOp>(op) &&
-        mayAlias(load.getPtr(), op->getOperand(0)))
-      return WalkResult::interrupt();
-    return WalkResult::advance();
+  WalkResult result = loop.getBody()->walk([&](tile::MemoryAccess access) -> WalkResult {
+    bool isChanged = access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
+    return isChanged || acquires(access) ? WalkResult::interrupt() : WalkResult::advance();
   });
   return result.wasInterrupted();
 }
@@ -205,30 +198,43 @@ static SmallVector<Type> readTypesOf(LoadOp load) {
   return types.takeVector();
 }
 
+/// Finds the pieces in which the machine copies the tile, where it does so by itself.
+bool Planner::findPieces(PipelinedLoad &pipelined) {
+  if (isThroughRegisters())
+    return true;
+  LoadOp load = pipelined.load;
+  if (!isZero(load.getOther())) {
+    obstacle = "copies of masked elements are 0, and its `other` is not";
+    return false;
+  }
+  std::optional<VectorAccess> pieces =
+      asyncPieces(alignment, load.getPtr(), load.getMask(), pipelined.slot, target);
+  if (!pieces) {
+    obstacle =
+        "no 4 bytes are known to be consecutive, aligned and under one condition of its mask";
+    return false;
+  }
+  pipelined.vector = pieces->vector;
+  pipelined.dim = pieces->dim;
+  return true;
+}
+
 std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
-  obstacle = !isZero(load.getOther())  ? "copies of masked elements are 0, and its `other` is not"
-             : !firstUseOf(loop, load) ? "nothing needs it"
-                                       : obstacleTo(load);
+  obstacle = !firstUseOf(loop, load) ? "nothing needs it" : obstacleTo(load);
   if (!obstacle.empty())
     return std::nullopt;
   LinearLayout layout = staging.bufferLayout(load.getType(), readTypesOf(load));
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
                                                 LayoutAttr::get(load.getContext(), layout))};
-  std::optional<VectorAccess> pieces =
-      asyncPieces(alignment, load.getPtr(), load.getMask(), pipelined.slot, target);
-  if (!pieces) {
-    obstacle =
-        "no 4 bytes are known to be consecutive, aligned and under one condition of its mask";
+  if (!findPieces(pipelined))
     return std::nullopt;
-  }
-  pipelined.vector = pieces->vector;
-  pipelined.dim = pieces->dim;
   // All or nothing: what was found so far stays as it is when something cannot run ahead.
   auto aheadBefore = ahead;
   auto carriedBefore = carried;
-  if (addAhead(load.getPtr()) && (!load.getMask() || addAhead(load.getMask())) &&
-      addBranchesAround(load))
+  bool areOperandsAhead =
+      llvm::all_of(load->getOperands(), [&](Value operand) { return addAhead(operand); });
+  if (areOperandsAhead && addBranchesAround(load))
     return pipelined;
   ahead = std::move(aheadBefore);
   carried = std::move(carriedBefore);
@@ -329,9 +335,8 @@ Closure StepPlanner::closureOf(unsigned step) {
   Closure closure(pipeline.loop, earlyLoads);
   if (step == 0)
     for (PipelinedLoad &pipelined : pipeline.loads) {
-      closure.add(pipelined.load.getPtr());
-      if (pipelined.load.getMask())
-        closure.add(pipelined.load.getMask());
+      for (Value operand : pipelined.load->getOperands())
+        closure.add(operand);
       closure.addBranchesAround(pipelined.load);
     }
   for (Operation *load : earlyLoads)
@@ -407,7 +412,7 @@ static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
     Operation *first = firstUseOf(loop, a.load), *second = firstUseOf(loop, b.load);
     return first == second ? numbers[a.load] < numbers[b.load] : first->isBeforeInBlock(second);
   });
-  if (numStages != 2)
+  if (numStages != 2 || pipeline.isThroughRegisters)
     return;
   Operation *position = firstUseOf(loop, pipeline.loads.front().load);
   unsigned group = 0;
@@ -427,6 +432,7 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
   planner.collectProducts(isAsked);
   LoopPipeline pipeline;
   pipeline.loop = loop;
+  pipeline.isThroughRegisters = planner.isThroughRegisters();
   for (Operation *op : planner.wanted)
     if (std::optional<PipelinedLoad> load = planner.tryLoad(cast<LoadOp>(op)))
       pipeline.loads.push_back(*load);

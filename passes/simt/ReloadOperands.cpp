@@ -16,10 +16,7 @@ namespace tw {
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
-
-/// Registers for what is not counted: addresses, masks, and the parts of operands that products
-/// read from shared memory one after the other.
-static constexpr unsigned kSpareRegisters = 52;
+using tw::tile::isElementwise;
 
 //===-- How many registers -------------------------------------------------------------------===//
 
@@ -152,7 +149,7 @@ static bool reload(scf::ForOp loop, LoadSharedOp load, uint64_t sharedBytes) {
 }
 
 static void reloadIn(scf::ForOp loop, tile::TargetAttr target) {
-  unsigned spare = std::min<unsigned>(kSpareRegisters, target.getRegisters());
+  unsigned spare = std::min(target.getSpareRegisters(), target.getRegisters());
   unsigned available = target.getRegisters() - spare, needed = registersIn(loop);
   SmallVector<LoadSharedOp> operands = findOperands(loop);
   while (needed > available && !operands.empty()) {

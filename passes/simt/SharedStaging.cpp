@@ -13,11 +13,9 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-Staging::Staging(ModuleOp module) : builder(module.getContext()), loc(module.getLoc()) {
-  TargetAttr target = targetOf(module);
-  if (target)
-    warpSize = target.getWarpSize();
-  loadsMatrices = hasFeature(target, kLoadMatrix);
+Staging::Staging(ModuleOp module)
+    : builder(module.getContext()), loc(module.getLoc()), machine(machineOf(module)),
+      loadsMatrices(hasFeature(targetOf(module), kLoadMatrix)) {
   if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarps))
     numWarps = warps.getInt();
 }
@@ -48,38 +46,39 @@ LinearLayout Staging::conversionLayout(Type from, Type to) const {
     return sharedLayout({1}, {0});
   unsigned bytes = elementBytes(elementTypeOf(from));
   if (loadsMatrices)
-    if (std::optional<LinearLayout> matrices = matrixBuffer(layoutOf(from), layoutOf(to), bytes))
+    if (std::optional<LinearLayout> matrices =
+            matrixBuffer(layoutOf(from), layoutOf(to), bytes, machine.banks))
       return *matrices;
-  return conflictFreeLayout(layoutOf(from), layoutOf(to), bytes);
+  return conflictFreeLayout(layoutOf(from), layoutOf(to), bytes, machine.banks);
 }
 
 /// What a warp pays for reading a tile from a buffer: the transfers of its accesses, and their
 /// issue.
 static double readCost(const LinearLayout &registers, const LinearLayout &buffer, unsigned bytes,
-                       bool loadsMatrices) {
-  static constexpr unsigned kAccessBytes = 16, kTransferBytes = 128, kWordBytes = 4;
+                       SharedBanks banks, bool loadsMatrices) {
   if (loadsMatrices)
     if (std::optional<MatrixAccess> access = matrixAccess(registers, buffer, bytes)) {
       unsigned rowBits = llvm::Log2_32(kMatrixRowBytes / bytes);
       LinearLayout::Bases row(access->rows.bases(Place::Register).take_front(rowBits));
-      double conflicts = bankConflicts(access->rows.withPlace(Place::Register, row), buffer, bytes);
-      double matrices = registers.size(Place::Register) * bytes / double(kWordBytes);
+      double conflicts =
+          bankConflicts(access->rows.withPlace(Place::Register, row), buffer, bytes, banks);
+      double matrices = registers.size(Place::Register) * bytes / double(banks.wordBytes);
       return matrices * (conflicts + 1.0 / access->numMatrices);
     }
-  unsigned vector = sharedAccess(registers, buffer, std::max(1u, kAccessBytes / bytes)).vector;
-  double transfers = std::max(1u, registers.size(Place::Lane) * vector * bytes / kTransferBytes);
+  unsigned vector = sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / bytes)).vector;
+  double transfers =
+      std::max(1u, registers.size(Place::Lane) * vector * bytes / banks.transferBytes());
   return registers.size(Place::Register) / vector *
-         (transfers * bankConflicts(registers, buffer, bytes) + 1);
+         (transfers * bankConflicts(registers, buffer, bytes, banks) + 1);
 }
 
-/// Where readers disagree: the 16 bytes of rows that no exchange reaches yet change places as well,
-/// if that helps.
-static LinearLayout withMoreExchanges(LinearLayout buffer, unsigned bytes,
+/// Where readers disagree: the pieces of rows that no exchange reaches yet, one access of a lane
+/// each, change places as well, if that helps.
+static LinearLayout withMoreExchanges(LinearLayout buffer, unsigned bytes, SharedBanks banks,
                                       function_ref<double(const LinearLayout &)> costOf) {
-  static constexpr unsigned kExchangedBytes = 16, kLineBytes = 128;
-  unsigned first = llvm::Log2_32(std::max(1u, kExchangedBytes / bytes));
-  unsigned last = llvm::Log2_32(kLineBytes / bytes);
-  // As many rows as there are places in a line.
+  unsigned first = llvm::Log2_32(std::max(1u, banks.accessBytes / bytes));
+  unsigned last = llvm::Log2_32(banks.transferBytes() / bytes);
+  // As many rows as there are places in a transfer.
   unsigned end = std::min(2 * last - first, buffer.numBits(Place::Offset));
   for (unsigned bit = last; bit < end; ++bit) {
     LinearLayout::Bases offsets(buffer.bases(Place::Offset));
@@ -99,11 +98,10 @@ static LinearLayout withMoreExchanges(LinearLayout buffer, unsigned bytes,
 }
 
 LinearLayout Staging::bufferLayout(Type from, ArrayRef<Type> to) const {
-  static constexpr unsigned kCopyBytes = 16;
   unsigned bytes = elementBytes(elementTypeOf(from));
   // Only the first registers are neighbours in global memory.
   unsigned numBits = std::min(layoutOf(from).numBits(Place::Register),
-                              llvm::Log2_32(std::max(1u, kCopyBytes / bytes)));
+                              llvm::Log2_32(std::max(1u, machine.vectorBytes / bytes)));
   LinearLayout copied = layoutOf(from).withPlace(
       Place::Register,
       LinearLayout::Bases(layoutOf(from).bases(Place::Register).take_front(numBits)));
@@ -111,22 +109,23 @@ LinearLayout Staging::bufferLayout(Type from, ArrayRef<Type> to) const {
   for (Type read : to) {
     std::optional<LinearLayout> matrices;
     if (loadsMatrices)
-      matrices = matrixBuffer(copied, layoutOf(read), bytes);
-    candidates.push_back(matrices ? *matrices : copyBuffer(copied, layoutOf(read), bytes));
+      matrices = matrixBuffer(copied, layoutOf(read), bytes, machine.banks);
+    candidates.push_back(matrices ? *matrices
+                                  : copyBuffer(copied, layoutOf(read), bytes, machine.banks));
   }
   if (to.size() == 1)
     return candidates.front();
   auto costOf = [&](const LinearLayout &buffer) {
-    double cost = readCost(copied, buffer, bytes, /*loadsMatrices=*/false);
+    double cost = readCost(copied, buffer, bytes, machine.banks, /*loadsMatrices=*/false);
     for (Type read : to)
-      cost += readCost(layoutOf(read), buffer, bytes, loadsMatrices);
+      cost += readCost(layoutOf(read), buffer, bytes, machine.banks, loadsMatrices);
     return cost;
   };
   LinearLayout best = candidates.front();
   for (const LinearLayout &candidate : candidates)
     if (costOf(candidate) < costOf(best))
       best = candidate;
-  return withMoreExchanges(best, bytes, costOf);
+  return withMoreExchanges(best, bytes, machine.banks, costOf);
 }
 
 SmallVector<Value> Staging::throughShared(ValueRange values, TypeRange types, StringRef purpose,
@@ -147,7 +146,7 @@ Value Staging::throughShared(Value value, Type type, StringRef purpose,
 Value Staging::convert(Value value, Type type, StringRef purpose) {
   if (value.getType() == type)
     return value;
-  if (prefersShared(value.getType(), type))
+  if (prefersShared(value.getType(), type, machine.banks))
     return throughShared(value, type, purpose);
   return ConvertLayoutOp::create(builder, loc, type, value);
 }
@@ -192,16 +191,18 @@ static uint64_t shuffleCost(const LaneExchange &exchange, const LinearLayout &to
 }
 
 /// Instructions of a conversion through shared memory, of which one takes as long as two others.
-static uint64_t sharedCost(const LinearLayout &from, const LinearLayout &to, unsigned bytes) {
+static uint64_t sharedCost(const LinearLayout &from, const LinearLayout &to, unsigned bytes,
+                           SharedBanks banks) {
   static constexpr uint64_t kAddressesAndBarrier = 10;
-  LinearLayout buffer = conflictFreeLayout(from, to, bytes);
+  LinearLayout buffer = conflictFreeLayout(from, to, bytes, banks);
+  unsigned widest = std::max(1u, banks.accessBytes / bytes);
   auto accesses = [&](const LinearLayout &layout) {
-    return layout.size(Place::Register) / sharedAccess(layout, buffer, 16 / bytes).vector;
+    return layout.size(Place::Register) / sharedAccess(layout, buffer, widest).vector;
   };
   return 2 * (accesses(from) + accesses(to) + kAddressesAndBarrier);
 }
 
-bool tw::simt::prefersShared(Type fromType, Type toType) {
+bool tw::simt::prefersShared(Type fromType, Type toType, SharedBanks banks) {
   const LinearLayout &from = layoutOf(fromType), &to = layoutOf(toType);
   if (to.registersFrom(from))
     return false;
@@ -209,7 +210,7 @@ bool tw::simt::prefersShared(Type fromType, Type toType) {
   if (!exchange || !to.isWithinWarpOf(from))
     return true;
   unsigned bytes = elementBytes(elementTypeOf(fromType));
-  return shuffleCost(*exchange, to, bytes) > sharedCost(from, to, bytes);
+  return shuffleCost(*exchange, to, bytes) > sharedCost(from, to, bytes, banks);
 }
 
 bool tw::simt::hasCopies(Type value) {
@@ -217,21 +218,6 @@ bool tw::simt::hasCopies(Type value) {
     return true;
   const LinearLayout &layout = layoutOf(value);
   return layout.freeBits(Place::Lane) != 0 || layout.freeBits(Place::Warp) != 0;
-}
-
-bool tw::simt::isCommutative(Region &combine) {
-  Block &block = combine.front();
-  unsigned count = block.getNumArguments() / 2;
-  return llvm::all_of(llvm::enumerate(block.getTerminator()->getOperands()), [&](auto indexed) {
-    Operation *op = indexed.value().getDefiningOp();
-    bool isSymmetric =
-        op && op->getNumOperands() == 2 &&
-        (op->hasTrait<OpTrait::IsCommutative>() || isa<arith::MaxNumFOp, arith::MinNumFOp>(op));
-    Value lhs = block.getArgument(indexed.index());
-    Value rhs = block.getArgument(indexed.index() + count);
-    return isSymmetric && ((op->getOperand(0) == lhs && op->getOperand(1) == rhs) ||
-                           (op->getOperand(0) == rhs && op->getOperand(1) == lhs));
-  });
 }
 
 bool tw::simt::warpsHoldHighestBits(const LinearLayout &layout, unsigned axis) {
@@ -264,7 +250,7 @@ LinearLayout Staging::layoutAlong(ArrayRef<int64_t> shape, unsigned axis,
     return taken;
   };
   SmallVector<int64_t> rest(shape), lanes(shape.size(), 1), warps(shape.size(), 1);
-  int64_t freeLanes = warpSize, freeWarps = numWarps;
+  int64_t freeLanes = machine.warpSize, freeWarps = numWarps;
   SmallVector<int32_t> dims = rowMajorOrder(shape.size());
   auto *place = llvm::find(dims, int32_t(axis));
   std::rotate(dims.begin(), place, place + 1); // the axis first

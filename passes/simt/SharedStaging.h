@@ -3,6 +3,7 @@
 #ifndef PASSES_SIMT_SHAREDSTAGING_H
 #define PASSES_SIMT_SHAREDSTAGING_H
 #include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -15,7 +16,8 @@ struct Staging {
 
   mlir::OpBuilder builder;
   mlir::Location loc; // of the operation being staged
-  unsigned warpSize = 32, numWarps = 1;
+  Machine machine;
+  unsigned numWarps = 1;
   bool loadsMatrices = false;
   uint64_t mostBytesOfPart = 0; // of a tile on its way through shared memory
 
@@ -48,12 +50,9 @@ struct Staging {
 uint64_t mostBytesOfPart(mlir::ModuleOp module);
 /// Whether a conversion goes through shared memory: between warps it must, within a warp where
 /// shuffles would take many more instructions.
-bool prefersShared(mlir::Type from, mlir::Type to);
+bool prefersShared(mlir::Type from, mlir::Type to, SharedBanks banks);
 /// Whether several threads hold the same element of a tile. A scalar is in all of them.
 bool hasCopies(mlir::Type value);
-/// Whether a combination's operands may be swapped: one commutative operation per result on its
-/// pair.
-bool isCommutative(mlir::Region &combine);
 /// Whether the warp's bases along the axis are its highest bits: pieces in order are of warps in
 /// order.
 bool warpsHoldHighestBits(const LinearLayout &layout, unsigned axis);

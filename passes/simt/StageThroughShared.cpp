@@ -17,7 +17,7 @@ using namespace tw::simt;
 using namespace tw::tile;
 
 static void stageConversion(Staging &staging, ConvertLayoutOp op) {
-  if (!prefersShared(op.getSource().getType(), op.getType()))
+  if (!prefersShared(op.getSource().getType(), op.getType(), staging.machine.banks))
     return;
   Value moved = staging.inParts(op.getSource(), op.getType(), "conversion");
   op.replaceAllUsesWith(moved);
@@ -127,7 +127,7 @@ static void reduceAcrossWarps(Staging &staging, ReduceOp op) {
 
 static void stageReduce(Staging &staging, ReduceOp op) {
   unsigned axis = op.getAxis();
-  if (isCommutative(op.getCombine()))
+  if (tile::combinesPairs(op.getCombine()))
     op.setCommutative(true);
   const LinearLayout &layout = layoutOf(op.getSources().front().getType());
   bool isInOrder = op.getCommutative() || warpsHoldHighestBits(layout, axis);
@@ -172,8 +172,10 @@ static void stageDot(Staging &staging, DotOp op) {
         return load.getBuffer();
     LinearLayout reads = dotOperandReads(acc, shapeOf(operand.getType()), isRight);
     unsigned bytes = elementBytes(elementTypeOf(operand.getType()));
-    return staging.store(operand, conflictFreeLayout(layoutOf(operand.getType()), reads, bytes),
-                         purpose);
+    return staging.store(
+        operand,
+        conflictFreeLayout(layoutOf(operand.getType()), reads, bytes, staging.machine.banks),
+        purpose);
   };
   Value a = stage(op.getA(), false, "operand A of dot"),
         b = stage(op.getB(), true, "operand B of dot");

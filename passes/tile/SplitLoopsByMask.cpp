@@ -55,12 +55,11 @@ static bool isUsedAsMask(Value mask) {
     if (!seen.insert(value).second)
       continue;
     for (Operation *user : value.getUsers()) {
-      if (isa<LoadOp, StoreOp, AtomicRmwOp>(user))
+      if (isa<MemoryAccess>(user))
         return true;
       if (auto choice = dyn_cast<arith::SelectOp>(user); choice && choice.getCondition() == value)
         return true;
-      if (isa<arith::AndIOp, arith::OrIOp, arith::SelectOp, BroadcastOp, ExpandDimsOp, ReshapeOp,
-              TransOp, HintOp>(user))
+      if (isa<arith::AndIOp, arith::OrIOp, arith::SelectOp, ShapeOp, HintOp>(user))
         pending.push_back(user->getResult(0));
     }
   }

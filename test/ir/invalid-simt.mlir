@@ -120,7 +120,7 @@ func.func @bit(%x: i1, %lane: i32) {
 
 // -----
 
-#f16 = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 func.func @interleaved(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
   // expected-error @below {{interleaves each dimension of the product and the inner one}}
   %d = simt.mma %a, %b, %c by #f16 warps [1, 1] interleaved [2, 1] ieee : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
@@ -129,7 +129,7 @@ func.func @interleaved(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<1
 
 // -----
 
-#f16 = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 func.func @interleaved_by_three(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
   // expected-error @below {{interleaves by powers of two}}
   %d = simt.mma %a, %b, %c by #f16 warps [1, 1] interleaved [3, 1, 1] ieee : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 
 import layering
+import machines
 import pytest
 import sizes
 import tree
@@ -188,3 +189,33 @@ def test_main_returns_failure_for_a_violation(
     write(tmp_path, "ir/A.h", '#include "passes/Pipeline.h"\n')
     assert tree.main(layering.problems, "layers hold") == 1
     assert capsys.readouterr().out.splitlines()[0] == "layers hold"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "static constexpr unsigned kLineBytes = 128;",
+        "unsigned lane = thread % kWarpSize, warp = thread / warpSize * 32;",
+        "if (numBanks == 32)",
+        "unsigned lanes = 32;",
+        "return accessBytes() <= 16;",
+    ],
+)
+def test_numbers_of_a_machine_are_found(tmp_path: pathlib.Path, line: str) -> None:
+    write(tmp_path, "passes/A.cpp", f"// One file.\n{line}\n")
+    (problem,) = machines.problems(tmp_path)
+    assert problem.startswith("passes/A.cpp:2: ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "SmallVector<uint32_t, 16> lanes;",
+        "unsigned vector = 1, lanes = machine.warpSize;",
+        "unsigned bits = type.getWidth() <= 32 ? 32 : 64;  // kLineBytes = 128",
+        "double sum = lanes * 2.5 + warps / 3;",
+    ],
+)
+def test_other_numbers_stay_quiet(tmp_path: pathlib.Path, line: str) -> None:
+    write(tmp_path, "passes/A.cpp", f"// One file.\n{line}\n")
+    assert not list(machines.problems(tmp_path))

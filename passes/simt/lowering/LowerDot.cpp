@@ -107,8 +107,11 @@ static Registers multiplyStep(SimtFunction &f, const Operand &a, const Operand &
   return result;
 }
 
-static unsigned chooseUnrolled(DotSharedOp op, unsigned depth, unsigned numRegisters) {
-  auto perAccess = [](SharedType type) { return 16 / bytesInShared(type.getElementType()); };
+static unsigned chooseUnrolled(DotSharedOp op, unsigned depth, unsigned numRegisters,
+                               SharedBanks banks) {
+  auto perAccess = [&](SharedType type) {
+    return std::max(1u, banks.accessBytes / bytesInShared(type.getElementType()));
+  };
   unsigned wanted = std::max(perAccess(op.getA().getType()), kMinUnrolled);
   wanted = std::min({wanted, kMaxUnrolled, depth});
   while (wanted > 1 && wanted * numRegisters > kMaxMultiplyAdds)
@@ -124,7 +127,7 @@ LogicalResult SimtFunction::lowerDotShared(DotSharedOp op) {
   const LinearLayout &product = layoutOf(op.getType());
   Registers acc = registersOf(op.getAcc());
   unsigned depth = unsigned(op.getA().getType().getShape().back());
-  unsigned unrolled = chooseUnrolled(op, depth, acc.size());
+  unsigned unrolled = chooseUnrolled(op, depth, acc.size(), machine.banks);
   Operand a = operandOf(product, op.getA().getType(), *firstA, unrolled, /*isRight=*/false);
   Operand b = operandOf(product, op.getB().getType(), *firstB, unrolled, /*isRight=*/true);
   if (depth == unrolled) {

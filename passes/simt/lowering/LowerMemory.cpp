@@ -11,10 +11,6 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-static unsigned maxVectorBits(const SimtFunction &f) {
-  return f.target ? f.target.getVectorBits() : 128;
-}
-
 const Alignment &SimtFunction::alignmentFacts() {
   if (!alignment)
     alignment.emplace(source);
@@ -24,7 +20,8 @@ const Alignment &SimtFunction::alignmentFacts() {
 /// One group of the registers of a scalar or tile.
 static VectorAccess groupsOf(SimtFunction &f, Value ptr, Value mask) {
   if (hasLayout(ptr.getType()))
-    return vectorAccess(f.alignmentFacts(), ptr, mask, layoutOf(ptr.getType()), maxVectorBits(f));
+    return vectorAccess(f.alignmentFacts(), ptr, mask, layoutOf(ptr.getType()),
+                        8 * f.machine.vectorBytes);
   VectorAccess scalar;
   scalar.registers.push_back(0);
   return scalar;

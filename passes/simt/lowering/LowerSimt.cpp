@@ -86,8 +86,7 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](tile::PrintOp print) { return lowerPrint(print); })
       .Case([&](tile::AssertOp check) { return lowerAssert(check); })
       .Case([&](tile::InlineAsmOp assembly) { return lowerInlineAsm(assembly); })
-      .Case<ArangeOp, SplatOp, ExpandDimsOp, BroadcastOp, ReshapeOp, TransOp, JoinOp, SplitOp>(
-          [&](Operation *shape) { return lowerShape(shape); })
+      .Case<ArangeOp, ShapeOp, JoinOp, SplitOp>([&](Operation *shape) { return lowerShape(shape); })
       .Case<tile::ProgramIdOp, tile::NumProgramsOp, tile::MachineOp, AssumeOp, simt::BarrierOp,
             AsyncCommitOp, AsyncWaitOp, AllocSharedOp, func::ReturnOp>(
           [&](Operation *scalar) { return lowerScalar(*this, scalar); })
@@ -116,15 +115,15 @@ static bool carriesValues(func::FuncOp kernel, Value argument) {
       isRead |= reads && isMet;
       isWritten |= writes && isMet;
     };
-    TypeSwitch<Operation *>(op)
-        .Case([&](tile::LoadOp load) { note(load.getPtr(), true, load.getIsVolatile()); })
-        .Case([&](tile::StoreOp store) { note(store.getPtr(), false, true); })
-        .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(
-            [&](auto atomic) { note(atomic.getPtr(), true, true); })
-        .Case([&](tile::InlineAsmOp assembly) {
-          isRead |= !assembly.getIsPure();
-          isWritten |= !assembly.getIsPure();
-        });
+    if (auto access = dyn_cast<tile::MemoryAccess>(op)) {
+      auto load = dyn_cast<tile::LoadOp>(op);
+      bool mayChange = access.isOrdered() || (load && load.getIsVolatile());
+      note(access.getPointers(), access.readsMemory(), mayChange);
+    }
+    if (auto assembly = dyn_cast<tile::InlineAsmOp>(op)) {
+      isRead |= !assembly.getIsPure();
+      isWritten |= !assembly.getIsPure();
+    }
   });
   return isRead && isWritten;
 }
@@ -146,8 +145,8 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
 
 LogicalResult SimtFunction::emitPrologue() {
   thread = ThreadIdOp::create(builder, loc);
-  lane = arith::AndIOp::create(builder, loc, thread, constantI32(warpSize - 1));
-  warp = arith::ShRUIOp::create(builder, loc, thread, constantI32(llvm::Log2_32(warpSize)));
+  lane = arith::AndIOp::create(builder, loc, thread, constantI32(machine.warpSize - 1));
+  warp = arith::ShRUIOp::create(builder, loc, thread, constantI32(llvm::Log2_32(machine.warpSize)));
   prologueEnd = warp.getDefiningOp();
   return success();
 }

@@ -11,8 +11,6 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-static constexpr unsigned kMaxAccessBytes = 16;
-
 FailureOr<SharedStart> tw::simt::sharedStartOf(SimtFunction &f, Value buffer, Operation *user) {
   SharedStart start;
   auto slot = buffer.getDefiningOp<SlotOp>();
@@ -48,8 +46,7 @@ SharedTile::SharedTile(SimtFunction &f, SharedType buffer, SharedStart start,
                        const LinearLayout &registers)
     : f(f), element(buffer.getElementType()), storage(storageType(f, element)),
       registers(registers), byteOffsets(byteOffsetsIn(buffer)), start(start) {
-  unsigned widest =
-      f.target ? std::min(kMaxAccessBytes, f.target.getVectorBits() / 8) : kMaxAccessBytes;
+  unsigned widest = f.machine.banks.accessBytes;
   access = sharedAccess(registers, buffer.getLayout().getValue(),
                         std::max(1u, widest / bytesInShared(element)));
   for (auto [place, number] : {std::pair{Place::Lane, f.lane}, std::pair{Place::Warp, f.warp}}) {

@@ -15,12 +15,11 @@ using namespace tw::simt;
 static constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
 SimtFunction::SimtFunction(func::FuncOp source)
-    : builder(source.getContext()), loc(source.getLoc()), source(source), target(targetOf(source)) {
+    : builder(source.getContext()), loc(source.getLoc()), source(source), target(targetOf(source)),
+      machine(machineOf(source)) {
   auto module = source->getParentOfType<ModuleOp>();
   if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarps))
     numWarps = warps.getInt();
-  if (target)
-    warpSize = target.getWarpSize();
 }
 
 Type SimtFunction::lowerType(Type element) const {

@@ -4,6 +4,7 @@
 #ifndef PASSES_SIMT_LOWERING_SIMTFUNCTION_H
 #define PASSES_SIMT_LOWERING_SIMTFUNCTION_H
 #include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
@@ -31,7 +32,7 @@ struct SimtFunction {
 
   // Where this thread is. All i32.
   mlir::Value thread, lane, warp;
-  unsigned numWarps = 0, warpSize = 32;
+  unsigned numWarps = 0;
   /// The coordinate along `dim` of the element that this thread holds in `reg`: what lane and warp
   /// contribute is computed once per layout and dimension.
   mlir::Value coordinate(const LinearLayout &layout, unsigned dim, uint32_t reg);
@@ -97,7 +98,8 @@ struct SimtFunction {
   mlir::Location loc; // of the operation being lowered
   mlir::func::FuncOp source;
   mlir::Operation *function = nullptr; // the llvm.func
-  tile::TargetAttr target;             // may be null in tests: a warp size of 32, 16-byte accesses
+  tile::TargetAttr target;             // may be null in tests
+  Machine machine;
   /// What is known of the source's index and pointer tiles; found at the first question.
   const Alignment &alignmentFacts();
 

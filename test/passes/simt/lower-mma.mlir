@@ -6,8 +6,10 @@
 #c = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #rows = #simt.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0]]>
 #columns = #simt.layout<[16, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0]]>
-#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
-#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, max_warps = 32, vector_bits = 128, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+#mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#bytes = #tile.mma<16 x 8 x 32, i8 in "k0 k1 m3 k4 | k2 k3 m0 m1 m2", i8 in "k0 k1 k4 | k2 k3 n0 n1 n2" -> i32 in "n0 m3 | n1 n2 m0 m1 m2">
+#words = #tile.mma<16 x 8 x 8, tf32 in "m3 k2 | k0 k1 m0 m1 m2", tf32 in "k2 | k0 k1 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
 #a32 = #simt.layout<[16, 8] register = [[8, 0], [0, 4]] lane = [[0, 1], [0, 2], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
 #b32 = #simt.layout<[8, 8] register = [[4, 0]] lane = [[1, 0], [2, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
 #c32 = #simt.layout<[16, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[0, 0]]>
@@ -31,7 +33,7 @@ func.func @product(%acc: f32) {
   %a = simt.load_shared %left : <[32, 16], f16, #rows> -> tensor<32x16xf16, #a>
   %b = simt.load_shared %right : <[16, 16], f16, #columns> -> tensor<16x16xf16, #b>
   %c = tile.splat %acc : f32 -> tensor<32x16xf32, #c>
-  %d = simt.mma %a, %b, %c by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<32x16xf32, #c>
+  %d = simt.mma %a, %b, %c by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<32x16xf32, #c>
   %out = simt.alloc_shared "d" at 2048 : <[32, 16], f32, #rows>
   simt.store_shared %d, %out : tensor<32x16xf32, #c>, <[32, 16], f32, #rows>
   return
@@ -50,7 +52,7 @@ func.func @bytes(%x: i8, %acc: i32) {
   %a = tile.splat %x : i8 -> tensor<32x32xi8, #a8>
   %b = simt.load_shared %right : <[32, 16], i8, #rows8> -> tensor<32x16xi8, #b8>
   %c = tile.splat %acc : i32 -> tensor<32x16xi32, #c8>
-  %d = simt.mma %a, %b, %c by <16 x 8 x 32, i8, i8 -> i32> warps [2, 1] interleaved [1, 2, 1] ieee : tensor<32x32xi8, #a8>, tensor<32x16xi8, #b8> -> tensor<32x16xi32, #c8>
+  %d = simt.mma %a, %b, %c by #bytes warps [2, 1] interleaved [1, 2, 1] ieee : tensor<32x32xi8, #a8>, tensor<32x16xi8, #b8> -> tensor<32x16xi32, #c8>
   %out = simt.alloc_shared "d" at 2048 : <[32, 16], i32, #rows8>
   simt.store_shared %d, %out : tensor<32x16xi32, #c8>, <[32, 16], i32, #rows8>
   return
@@ -70,7 +72,7 @@ func.func @widened(%x: f16, %acc: f32) {
   %narrow = simt.load_shared %right : <[16, 16], f8E5M2, #columns> -> tensor<16x16xf8E5M2, #b>
   %b = arith.extf %narrow : tensor<16x16xf8E5M2, #b> to tensor<16x16xf16, #b>
   %c = tile.splat %acc : f32 -> tensor<32x16xf32, #c>
-  %d = simt.mma %a, %b, %c by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<32x16xf32, #c>
+  %d = simt.mma %a, %b, %c by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x16xf16, #b> -> tensor<32x16xf32, #c>
   %out = simt.alloc_shared "d" at 2048 : <[32, 16], f32, #rows>
   simt.store_shared %d, %out : tensor<32x16xf32, #c>, <[32, 16], f32, #rows>
   return
@@ -85,7 +87,7 @@ func.func @split(%x: f32, %y: f32) {
   %a = tile.splat %x : f32 -> tensor<16x8xf32, #a32>
   %b = tile.splat %y : f32 -> tensor<8x8xf32, #b32>
   %c = tile.splat %x : f32 -> tensor<16x8xf32, #c32>
-  %d = simt.mma %a, %b, %c by <16 x 8 x 8, tf32, tf32 -> f32> warps [1, 2] tf32x3 : tensor<16x8xf32, #a32>, tensor<8x8xf32, #b32> -> tensor<16x8xf32, #c32>
+  %d = simt.mma %a, %b, %c by #words warps [1, 2] tf32x3 : tensor<16x8xf32, #a32>, tensor<8x8xf32, #b32> -> tensor<16x8xf32, #c32>
   %out = simt.alloc_shared "d" at 0 : <[16, 8], f32, #plain>
   simt.store_shared %d, %out : tensor<16x8xf32, #c32>, <[16, 8], f32, #plain>
   return

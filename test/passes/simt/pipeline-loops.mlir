@@ -7,8 +7,8 @@
 #a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
 #c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
-#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
-#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, max_warps = 32, vector_bits = 128, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+#mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
 
 module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
 // ONE-NOT: simt.async
@@ -46,7 +46,7 @@ func.func @carried_pointers(%base: tensor<32x16x!tile.ptr<f16>, #copy> {tile.div
     %now = tile.addptr %pointers, %scaled : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
     %t = tile.load %now : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
     %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     %next = arith.addi %advance, %one : i32
     scf.yield %p, %next : tensor<32x8xf32, #c>, i32
   }
@@ -75,7 +75,7 @@ func.func @acquired(%x: !tile.ptr<f16> {tile.disjoint, tile.divisibility = 16 : 
     }
     %t = tile.load %pointers : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
     %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     scf.yield %p : tensor<32x8xf32, #c>
   }
   return %r : tensor<32x8xf32, #c>
@@ -90,7 +90,7 @@ func.func @overwritten(%pointers: tensor<32x16x!tile.ptr<f16>, #copy>, %b: tenso
   %r = scf.for %i = %lower to %upper step %one iter_args(%sum = %acc) -> (tensor<32x8xf32, #c>) : i32 {
     %t = tile.load %pointers : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
     %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     tile.store %pointers, %t : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xf16, #copy>
     scf.yield %p : tensor<32x8xf32, #c>
   }
@@ -128,7 +128,7 @@ func.func @gathered(%table: !tile.ptr<i32>, %pointers: tensor<32x16x!tile.ptr<f1
     %now = tile.addptr %base, %scaled : tensor<32x16x!tile.ptr<f16>, #copy>, tensor<32x16xi32, #copy>
     %t = tile.load %now : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
     %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     scf.yield %p : tensor<32x8xf32, #c>
   }
   return %r : tensor<32x8xf32, #c>
@@ -168,9 +168,9 @@ func.func @two_products(%x: !tile.ptr<f16> {tile.divisibility = 16 : i64}, %y: !
     %t = tile.load %first : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
     %u = tile.load %second : tensor<32x16x!tile.ptr<f16>, #copy> -> tensor<32x16xf16, #copy>
     %a = simt.convert_layout %t : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     %c = simt.convert_layout %u : tensor<32x16xf16, #copy> -> tensor<32x16xf16, #a>
-    %q = simt.mma %c, %b, %p by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %q = simt.mma %c, %b, %p by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     scf.yield %q : tensor<32x8xf32, #c>
   }
   return %r : tensor<32x8xf32, #c>

@@ -7,9 +7,9 @@
 #c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #left = #simt.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]>
 #right = #simt.layout<[16, 8] offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]]>
-#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
+#mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 // A, B and the accumulator take 4 + 2 + 4 registers; 52 are kept for the rest.
-#few = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 60, max_warps = 32, vector_bits = 128, mma = [#mma]>
+#few = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 60, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#mma]>
 
 module attributes {tile.target = #few, simt.num_warps = 2 : i32} {
 // CHECK-LABEL: @short_of_registers
@@ -28,7 +28,7 @@ func.func @short_of_registers(%x: tensor<32x16xf16, #a>, %y: tensor<16x8xf16, #b
   %a = simt.load_shared %s : !simt.shared<[32, 16], f16, #left> -> tensor<32x16xf16, #a>
   %b = simt.load_shared %t : !simt.shared<[16, 8], f16, #right> -> tensor<16x8xf16, #b>
   %r = scf.for %i = %one to %count step %one iter_args(%sum = %zero) -> (tensor<32x8xf32, #c>) : i32 {
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     scf.yield %p : tensor<32x8xf32, #c>
   }
   return %r : tensor<32x8xf32, #c>
@@ -45,7 +45,7 @@ func.func @must_stay(%x: tensor<32x16xf16, #a>, %b: tensor<16x8xf16, #b>, %zero:
   simt.store_shared %x, %s : tensor<32x16xf16, #a>, !simt.shared<[32, 16], f16, #left>
   %a = simt.load_shared %s : !simt.shared<[32, 16], f16, #left> -> tensor<32x16xf16, #a>
   %r = scf.for %i = %one to %count step %one iter_args(%sum = %zero) -> (tensor<32x8xf32, #c>) : i32 {
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     %n = arith.negf %a : tensor<32x16xf16, #a>
     simt.store_shared %n, %s : tensor<32x16xf16, #a>, !simt.shared<[32, 16], f16, #left>
     scf.yield %p : tensor<32x8xf32, #c>
@@ -62,8 +62,8 @@ func.func @must_stay(%x: tensor<32x16xf16, #a>, %b: tensor<16x8xf16, #b>, %zero:
 #c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #left = #simt.layout<[32, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0]]>
 #right = #simt.layout<[16, 8] offset = [[0, 1], [0, 2], [0, 4], [1, 0], [2, 0], [4, 0], [8, 0]]>
-#mma = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
-#small = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 60, max_warps = 32, vector_bits = 128, mma = [#mma]>
+#mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#small = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 60, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#mma]>
 module attributes {tile.target = #small, simt.num_warps = 2 : i32} {
 // CHECK-LABEL: @short_of_shared_memory
 // CHECK: %[[A:.*]] = simt.load_shared %{{.*}} : <[32, 16]
@@ -78,7 +78,7 @@ func.func @short_of_shared_memory(%x: tensor<32x16xf16, #a>, %y: tensor<16x8xf16
     %t = simt.alloc_shared "right" : !simt.shared<[16, 8], f16, #right>
     simt.store_shared %y, %t : tensor<16x8xf16, #b>, !simt.shared<[16, 8], f16, #right>
     %b = simt.load_shared %t : !simt.shared<[16, 8], f16, #right> -> tensor<16x8xf16, #b>
-    %p = simt.mma %a, %b, %sum by <16 x 8 x 16, f16, f16 -> f32> warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
+    %p = simt.mma %a, %b, %sum by #mma warps [2, 1] ieee : tensor<32x16xf16, #a>, tensor<16x8xf16, #b> -> tensor<32x8xf32, #c>
     scf.yield %p : tensor<32x8xf32, #c>
   }
   return %r : tensor<32x8xf32, #c>

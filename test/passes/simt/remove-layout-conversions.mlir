@@ -8,7 +8,7 @@
 // CHECK: math.exp %{{.*}} : tensor<1024xf32, #simt.layout<[1024] register = {{\[}}[1], [2], [512]]
 // CHECK-NOT: simt.convert_layout
 // CHECK: return
-module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, max_warps = 32, vector_bits = 128>} {
+module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>} {
 func.func @elementwise(%p: !tile.ptr<f32>) {
   %r = tile.arange 0 to 1024 : tensor<1024xi32, #plain>
   %ps = tile.splat %p : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>, #plain>

@@ -3,15 +3,19 @@
 // RUN: tile-opt --select-mma=num-warps=4 --split-input-file %s | FileCheck %s
 // RUN: tile-opt --select-mma=num-warps=4 --split-input-file %s -o /dev/null 2>&1 | FileCheck %s --check-prefix=REMARK
 
-#f16 = #tile.mma<16 x 8 x 16, f16, f16 -> f32>
-#short = #tile.mma<16 x 8 x 8, f16, f16 -> f32>
-#tf32 = #tile.mma<16 x 8 x 8, tf32, tf32 -> f32>
-#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, max_warps = 32, vector_bits = 128, mma = [#short, #f16, #tf32]>
+// CHECK-DAG: [[F16:#mma[0-9]*]] = #tile.mma<16 x 8 x 16, f16 in
+// CHECK-DAG: [[SHORT:#mma[0-9]*]] = #tile.mma<16 x 8 x 8, f16 in
+// CHECK-DAG: [[TF32:#mma[0-9]*]] = #tile.mma<16 x 8 x 8, tf32 in
+
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#short = #tile.mma<16 x 8 x 8, f16 in "k0 m3 | k1 k2 m0 m1 m2", f16 in "k0 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#tf32 = #tile.mma<16 x 8 x 8, tf32 in "m3 k2 | k0 k1 m0 m1 m2", tf32 in "k2 | k0 k1 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#short, #f16, #tf32]>
 
 module attributes {tile.target = #machine} {
 // The instruction with the most steps of k; a square product is shared by two times two warps.
 // CHECK-LABEL: @square
-// CHECK: simt.mma %{{.*}}, %{{.*}}, %{{.*}} by <16 x 8 x 16, f16, f16 -> f32> warps [2, 2] ieee
+// CHECK: simt.mma %{{.*}}, %{{.*}}, %{{.*}} by [[F16]] warps [2, 2] ieee
 func.func @square(%a: tensor<64x32xf16>, %b: tensor<32x64xf16>, %c: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %d = tile.dot %a, %b, %c : tensor<64x32xf16>, tensor<32x64xf16> -> tensor<64x64xf32>
   return %d : tensor<64x64xf32>
@@ -55,14 +59,14 @@ func.func @chained_to_a_wide_product(%q: tensor<128x32xf16>, %k: tensor<32x64xf1
 
 // Eight steps of k: the shorter instruction.
 // CHECK-LABEL: @short
-// CHECK: by <16 x 8 x 8, f16, f16 -> f32>
+// CHECK: by [[SHORT]]
 func.func @short(%a: tensor<16x8xf16>, %b: tensor<8x16xf16>, %c: tensor<16x16xf32>) -> tensor<16x16xf32> {
   %d = tile.dot %a, %b, %c : tensor<16x8xf16>, tensor<8x16xf16> -> tensor<16x16xf32>
   return %d : tensor<16x16xf32>
 }
 
 // CHECK-LABEL: @rounded
-// CHECK: by <16 x 8 x 8, tf32, tf32 -> f32> warps [2, 2] tf32x3
+// CHECK: by [[TF32]] warps [2, 2] tf32x3
 func.func @rounded(%a: tensor<32x16xf32>, %b: tensor<16x32xf32>, %c: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %d = tile.dot %a, %b, %c {precision = 1 : i32} : tensor<32x16xf32>, tensor<16x32xf32> -> tensor<32x32xf32>
   return %d : tensor<32x32xf32>

@@ -11,6 +11,9 @@ using namespace tw;
 using namespace tw::simt;
 using llvm::SmallVector;
 
+// 32 banks of 4 bytes, of which a lane accesses 16 at once.
+static constexpr tw::SharedBanks kBanks = {32, 4, 16};
+
 namespace {
 struct CopyBuffers : testing::Test {
   CopyBuffers() : builder(&context) { context.loadDialect<tile::TileDialect>(); }
@@ -36,8 +39,10 @@ LinearLayout copiedFrom(llvm::ArrayRef<int64_t> shape, unsigned fastest, unsigne
 
 TEST_F(CopyBuffers, OperandsAreReadWithoutConflictsInEveryOrder) {
   mlir::Type tf32 = builder.getTF32Type(), f32 = builder.getF32Type(), f64 = builder.getF64Type();
-  auto short32 = tile::MmaAttr::get(&context, 16, 8, 8, tf32, tf32, f32);
-  auto double64 = tile::MmaAttr::get(&context, 8, 8, 4, f64, f64, f64);
+  auto short32 = tile::MmaAttr::get(&context, 16, 8, 8, tf32, tf32, f32, "m3 k2 | k0 k1 m0 m1 m2",
+                                    "k2 | k0 k1 n0 n1 n2", "n0 m3 | n1 n2 m0 m1 m2");
+  auto double64 = tile::MmaAttr::get(&context, 8, 8, 4, f64, f64, f64, "| k0 k1 m0 m1 m2",
+                                     "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2");
   for (auto [mma, bytes] : {std::pair{short32, 4u}, std::pair{double64, 8u}})
     for (int64_t extent : {16, 32, 64, 128})
       for (int64_t depth : {16, 32, 64})
@@ -49,20 +54,20 @@ TEST_F(CopyBuffers, OperandsAreReadWithoutConflictsInEveryOrder) {
               unsigned own = isA ? 0 : 1;
               SmallVector<int64_t> warpsPerDim(2, 1), interleave(3, 1);
               warpsPerDim[own] = warps;
-              int64_t fragment = isA ? mma.getM() : mma.getN();
               if (fastest == own)
                 interleave[own] =
-                    std::min<int64_t>(16 / bytes, mostInterleaved(extent, fragment, warps));
+                    std::min<int64_t>(16 / bytes, mostInterleaved(mma, operand, extent, warps));
               else if (bytes == 8)
                 interleave.back() = 2;
               LinearLayout from = copiedFrom(shape, fastest, bytes, warps);
               LinearLayout to = mmaLayout(mma, operand, shape, warpsPerDim, interleave);
-              LinearLayout buffer = copyBuffer(from, to, bytes);
+              LinearLayout buffer = copyBuffer(from, to, bytes, kBanks);
               EXPECT_EQ(sharedAccess(from, buffer, 16 / bytes).vector, 16 / bytes);
-              EXPECT_EQ(bankConflicts(from, buffer, bytes), 1.0)
+              EXPECT_EQ(bankConflicts(from, buffer, bytes, kBanks), 1.0)
                   << "written: " << from.text() << "\n"
                   << buffer.text();
-              EXPECT_EQ(bankConflicts(to, buffer, bytes), 1.0) << "read: " << to.text() << "\n"
-                                                               << buffer.text();
+              EXPECT_EQ(bankConflicts(to, buffer, bytes, kBanks), 1.0)
+                  << "read: " << to.text() << "\n"
+                  << buffer.text();
             }
 }

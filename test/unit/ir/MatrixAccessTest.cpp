@@ -6,6 +6,9 @@
 using namespace tw;
 using llvm::SmallVector;
 
+// 32 banks of 4 bytes, of which a lane accesses 16 at once.
+static constexpr tw::SharedBanks kBanks = {32, 4, 16};
+
 namespace {
 /// What the instruction does (PTX ISA, ldmatrix), on the elements at the offsets of a buffer: lane
 /// 8 i + r names the first byte of row r of matrix i, and lane l gets word l % 4 of row l / 4, or
@@ -156,7 +159,7 @@ TEST(MatrixAccess, ReadsTheElementsOfEveryRegister) {
     ASSERT_TRUE(operand.isSurjective());
     LinearLayout copied =
         blockedLayout(each.shape, each.perLane, each.lanesPerDim, each.warpsPerDim, each.order);
-    std::optional<LinearLayout> buffer = matrixBuffer(copied, operand, each.elementBytes);
+    std::optional<LinearLayout> buffer = matrixBuffer(copied, operand, each.elementBytes, kBanks);
     ASSERT_TRUE(buffer.has_value());
     std::optional<MatrixAccess> access = matrixAccess(operand, *buffer, each.elementBytes);
     ASSERT_TRUE(access.has_value());
@@ -175,8 +178,8 @@ TEST(MatrixAccess, ReadsTheElementsOfEveryRegister) {
               << "register " << reg << " of lane " << lane << " of warp " << warp;
         }
       }
-    EXPECT_EQ(bankConflicts(access->rows, *buffer, each.elementBytes), 1.0);
-    EXPECT_EQ(bankConflicts(copied, *buffer, each.elementBytes), 1.0);
+    EXPECT_EQ(bankConflicts(access->rows, *buffer, each.elementBytes, kBanks), 1.0);
+    EXPECT_EQ(bankConflicts(copied, *buffer, each.elementBytes, kBanks), 1.0);
   }
 }
 
@@ -191,7 +194,7 @@ TEST(MatrixAccess, NeedsRowsOfSixteenBytes) {
   EXPECT_FALSE(matrixAccess(operand, columns, 4).has_value());
   // Written element by element: no buffer serves wide writes, so none is proposed.
   LinearLayout scalar = blockedLayout(left.shape, {1, 1}, {1, 32}, {4, 1}, {1, 0});
-  EXPECT_FALSE(matrixBuffer(scalar, operand, 2).has_value());
+  EXPECT_FALSE(matrixBuffer(scalar, operand, 2, kBanks).has_value());
 }
 
 /// Words of a tile that lanes hold in pieces of 16 bytes are matrices too, but of rows that lanes
@@ -200,7 +203,7 @@ TEST(MatrixAccess, WideWritesAreNotGivenUp) {
   LinearLayout pieces = blockedLayout({32, 128}, {1, 16}, {4, 8}, {4, 1}, {1, 0});
   ASSERT_TRUE(matrixAccess(pieces, 1, false).has_value());
   LinearLayout copied = blockedLayout({32, 128}, {1, 16}, {4, 8}, {8, 1}, {1, 0});
-  EXPECT_FALSE(matrixBuffer(copied, pieces, 1).has_value());
+  EXPECT_FALSE(matrixBuffer(copied, pieces, 1, kBanks).has_value());
 }
 
 TEST(MatrixAccess, RefusesLayoutsThatAreNoWords) {

@@ -1,5 +1,6 @@
 // Fragments of matrix instructions are where the PTX ISA says, by its own formulas.
 #include "ir/simt/MmaLayouts.h"
+#include "backend/nvidia/NvidiaArch.h"
 #include "ir/simt/Simt.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"
@@ -15,14 +16,23 @@ using namespace tw::simt;
 
 namespace {
 struct MmaLayouts : testing::Test {
-  MmaLayouts() : builder(&context) { context.loadDialect<tile::TileDialect, SimtDialect>(); }
+  MmaLayouts() : builder(&context) {
+    context.loadDialect<tile::TileDialect, SimtDialect>();
+    target = describeNvidia(context, *findNvidiaArch("sm_120"), false);
+  }
 
   tile::MmaAttr instruction(unsigned m, unsigned n, unsigned k, Type operand, Type accumulator) {
-    return tile::MmaAttr::get(&context, m, n, k, operand, operand, accumulator);
+    for (tile::MmaAttr row : target.getMma())
+      if (row.getM() == m && row.getN() == n && row.getK() == k && row.getA() == operand &&
+          row.getB() == operand && row.getAccumulator() == accumulator)
+        return row;
+    ADD_FAILURE() << "no such instruction";
+    return {};
   }
 
   MLIRContext context;
   Builder builder;
+  tile::TargetAttr target;
 };
 
 struct Place2d {
@@ -174,10 +184,10 @@ TEST_F(MmaLayouts, LanesHoldAsManyNeighboursAsAsked) {
   };
   LinearLayout b = mmaLayout(mma, MmaOperand::B, {32, 64}, {2, 2}, {1, 4, 1});
   EXPECT_TRUE(holds(b, 1) && holds(b, 2) && !holds(b, 4));
-  EXPECT_EQ(mostInterleaved(64, 8, 2), 4);
-  EXPECT_EQ(mostInterleaved(16, 8, 2), 1);
-  EXPECT_EQ(mostInterleaved(16, 16, 1), 2); // the instruction's rows r and r + 8
-  EXPECT_EQ(mostInterleaved(8, 8, 4), 1);
+  EXPECT_EQ(mostInterleaved(mma, MmaOperand::B, 64, 2), 4);
+  EXPECT_EQ(mostInterleaved(mma, MmaOperand::B, 16, 2), 1);
+  EXPECT_EQ(mostInterleaved(mma, MmaOperand::A, 16, 1), 2); // the instruction's rows r and r + 8
+  EXPECT_EQ(mostInterleaved(mma, MmaOperand::B, 8, 4), 1);
 }
 
 TEST_F(MmaLayouts, TilesSmallerThanTheInstructionDoNotFit) {

@@ -7,6 +7,9 @@ using llvm::SmallVector;
 
 using SharedLayouts = RandomLayouts;
 
+// 32 banks of 4 bytes, of which a lane accesses 16 at once.
+static constexpr tw::SharedBanks kBanks = {32, 4, 16};
+
 static void expectBijection(const LinearLayout &buffer) {
   EXPECT_TRUE(buffer.isSurjective() && buffer.isInjective()) << buffer.text();
   EXPECT_EQ(buffer.numInputBits(), buffer.numBits(Place::Offset));
@@ -42,7 +45,7 @@ TEST_F(SharedLayouts, GroupsAreNeighboursInMemory) {
   for (int round = 0; round < 1000; ++round) {
     SmallVector<int64_t> extents = shape(9);
     LinearLayout registers = surjective(extents, 4, 1), other = surjective(extents, 4, 1);
-    LinearLayout buffer = conflictFreeLayout(registers, other, 4);
+    LinearLayout buffer = conflictFreeLayout(registers, other, 4, kBanks);
     expectBijection(buffer);
     SharedAccess access = sharedAccess(registers, buffer, 4);
     numVectors += access.vector > 1;
@@ -75,13 +78,13 @@ TEST_F(SharedLayouts, VectorsAreAsWideAsAsked) {
 
 TEST_F(SharedLayouts, ConflictsAreCounted) {
   LinearLayout columns = blockedLayout({32, 32}, {1, 1}, {32, 1}, {1, 32}, {0, 1});
-  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 4), 32.0);
-  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {0, 1}), 4), 1.0);
-  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 32), 4), 1.0);
-  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 8), 4), 4.0);
-  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 8), 16.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 4, kBanks), 32.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {0, 1}), 4, kBanks), 1.0);
+  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 32), 4, kBanks), 1.0);
+  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 8), 4, kBanks), 4.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 8, kBanks), 16.0);
   LinearLayout wide = blockedLayout({32, 32}, {1, 4}, {32, 1}, {1, 8}, {1, 0});
-  EXPECT_EQ(bankConflicts(wide, sharedLayout({32, 32}, {1, 0}), 4), 8.0);
+  EXPECT_EQ(bankConflicts(wide, sharedLayout({32, 32}, {1, 0}), 4, kBanks), 8.0);
 }
 
 TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
@@ -93,11 +96,11 @@ TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
           LinearLayout byRow = blockedLayout({rows, columns}, {1, wide}, {4, 8}, {2, 2}, {1, 0});
           LinearLayout byColumn =
               blockedLayout({rows, columns}, {perLane, 1}, {16, 2}, {1, 4}, {0, 1});
-          LinearLayout buffer = conflictFreeLayout(byRow, byColumn, bytes);
+          LinearLayout buffer = conflictFreeLayout(byRow, byColumn, bytes, kBanks);
           expectBijection(buffer);
-          EXPECT_EQ(bankConflicts(byRow, buffer, bytes), 1.0)
+          EXPECT_EQ(bankConflicts(byRow, buffer, bytes, kBanks), 1.0)
               << rows << " x " << columns << " of " << bytes << " bytes: " << buffer.text();
-          EXPECT_EQ(bankConflicts(byColumn, buffer, bytes), 1.0)
+          EXPECT_EQ(bankConflicts(byColumn, buffer, bytes, kBanks), 1.0)
               << rows << " x " << columns << " of " << bytes << " bytes: " << buffer.text();
         }
       }
@@ -107,7 +110,7 @@ TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
 
 TEST_F(SharedLayouts, OneLayoutOnBothSidesIsAccessedInItsWidestVectors) {
   LinearLayout layout = blockedLayout({64, 64}, {1, 8}, {4, 8}, {4, 1}, {1, 0});
-  LinearLayout buffer = conflictFreeLayout(layout, layout, 2);
+  LinearLayout buffer = conflictFreeLayout(layout, layout, 2, kBanks);
   EXPECT_EQ(sharedAccess(layout, buffer, 8).vector, 8u);
-  EXPECT_EQ(bankConflicts(layout, buffer, 2), 1.0);
+  EXPECT_EQ(bankConflicts(layout, buffer, 2, kBanks), 1.0);
 }

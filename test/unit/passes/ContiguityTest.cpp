@@ -98,13 +98,3 @@ TEST(Contiguity, PromisedContiguityCounts) {
                        "tensor<16xi32>", 0)
                   .isUnit());
 }
-
-TEST(UnitReshape, FindsTheDimensionsBehind) {
-  llvm::SmallVector<int> dims;
-  EXPECT_TRUE(isUnitReshape({4, 8}, {1, 4, 1, 8}, dims));
-  EXPECT_EQ(llvm::ArrayRef<int>(dims), llvm::ArrayRef<int>({-1, 0, -1, 1}));
-  EXPECT_TRUE(isUnitReshape({1, 4, 1}, {4}, dims));
-  EXPECT_EQ(llvm::ArrayRef<int>(dims), llvm::ArrayRef<int>({1}));
-  EXPECT_FALSE(isUnitReshape({4, 8}, {8, 4}, dims));
-  EXPECT_FALSE(isUnitReshape({4, 8}, {32}, dims));
-}

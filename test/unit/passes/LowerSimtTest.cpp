@@ -20,6 +20,9 @@ using namespace mlir;
 using namespace tw;
 using llvm::formatv;
 
+// 32 banks of 4 bytes, of which a lane accesses 16 at once.
+static constexpr tw::SharedBanks kBanks = {32, 4, 16};
+
 namespace {
 
 constexpr unsigned kWarpBits = 1; // two warps
@@ -351,7 +354,7 @@ TEST_F(LowerSimtTest, SharedMemoryCarriesAnyLayoutToAnyOther) {
     SmallVector<int64_t> extents = shape(9);
     LinearLayout from = surjective(extents, 5, kWarpBits).withoutFreeRegisters();
     LinearLayout to = surjective(extents, 5, kWarpBits).withoutFreeRegisters();
-    LinearLayout buffer = conflictFreeLayout(from, to, 4);
+    LinearLayout buffer = conflictFreeLayout(from, to, 4, kBanks);
     check(indexTile("x", from) +
               std::string(formatv("%s = simt.alloc_shared \"test\" at 64 : {0}\n"
                                   "simt.store_shared %x, %s : {1}, {0}\nsimt.barrier\n"
@@ -386,7 +389,7 @@ TEST_F(LowerSimtTest, GathersReadByIndex) {
     sourceExtents[axis] = 8;
     LinearLayout source = surjective(sourceExtents, 5, kWarpBits).withoutFreeRegisters();
     LinearLayout indices = surjective(extents, 5, kWarpBits).withoutFreeRegisters();
-    LinearLayout buffer = conflictFreeLayout(source, source, 4);
+    LinearLayout buffer = conflictFreeLayout(source, source, 4, kBanks);
     check(indexTile("x", source) + indexTile("i", indices) +
               std::string(formatv("%c5 = arith.constant dense<5> : {2}\n"
                                   "%c7 = arith.constant dense<7> : {2}\n"
@@ -419,7 +422,8 @@ TEST_F(LowerSimtTest, ProductsOfSignedBytes) {
     LinearLayout b = surjective(shapeOf(k, n), 5, kWarpBits).withoutFreeRegisters();
     LinearLayout acc = round % 3 ? surjective(shapeOf(m, n), 5, kWarpBits).withoutFreeRegisters()
                                  : unitLayout(shapeOf(m, n), 0, true);
-    LinearLayout bufferA = conflictFreeLayout(a, a, 1), bufferB = conflictFreeLayout(b, b, 1);
+    LinearLayout bufferA = conflictFreeLayout(a, a, 1, kBanks),
+                 bufferB = conflictFreeLayout(b, b, 1, kBanks);
     std::string body = indexTile("x", a) + indexTile("y", b) + indexTile("z", acc);
     body += formatv("%a = arith.trunci %x : {0} to {1}\n%b = arith.trunci %y : {2} to {3}\n",
                     tileType(a), tileType(a, "i8"), tileType(b), tileType(b, "i8"));

@@ -1,6 +1,7 @@
 // Evaluates the operations that lower-simt makes of tiles: integers and floats in registers,
 // shuffles, shared memory, loops and branches.
 #include "WarpEvaluator.h"
+#include "ir/simt/MmaLayouts.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -13,8 +14,6 @@
 
 using namespace mlir;
 using namespace tw;
-
-static constexpr unsigned kWarpSize = 32;
 
 static Type elementOf(Type type) {
   auto vector = dyn_cast<VectorType>(type);
@@ -38,11 +37,37 @@ static uint64_t bitsOfFloat(const llvm::APFloat &value) {
   return value.bitcastToAPInt().getZExtValue();
 }
 
+static uint64_t converted(Type from, Type to, uint64_t bits) {
+  bool losesInfo = false;
+  llvm::APFloat value = floatOf(from, bits);
+  value.convert(cast<FloatType>(to).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
+                &losesInfo);
+  return bitsOfFloat(value);
+}
+
+static uint64_t arithmetic(Operation *op, Type type, ArrayRef<uint64_t> in) {
+  llvm::APFloat left = floatOf(type, in[0]), right = floatOf(type, in[1]);
+  auto nearest = llvm::APFloat::rmNearestTiesToEven;
+  if (isa<arith::AddFOp>(op))
+    left.add(right, nearest);
+  else if (isa<arith::SubFOp>(op))
+    left.subtract(right, nearest);
+  else if (isa<arith::MulFOp>(op))
+    left.multiply(right, nearest);
+  else
+    left = isa<arith::MaxNumFOp>(op) ? llvm::maxnum(left, right) : llvm::minnum(left, right);
+  return bitsOfFloat(left);
+}
+
+static bool compare(arith::CmpIPredicate predicate, unsigned bits, uint64_t a, uint64_t b) {
+  return arith::applyCmpPredicate(predicate, llvm::APInt(bits, a), llvm::APInt(bits, b));
+}
+
 /// One element of an operation that acts on each alone, or nothing.
 static std::optional<uint64_t> evaluateElement(Operation &op, ArrayRef<uint64_t> in) {
-  Type type = op.getResult(0).getType();
+  Type type = elementOf(op.getResult(0).getType());
   unsigned bits = bitsOf(type),
-           fromBits = op.getNumOperands() ? bitsOf(op.getOperand(0).getType()) : 0;
+           fromBits = op.getNumOperands() ? bitsOf(elementOf(op.getOperand(0).getType())) : 0;
   using Result = std::optional<uint64_t>;
   return llvm::TypeSwitch<Operation *, Result>(&op)
       .Case([&](arith::AndIOp) { return in[0] & in[1]; })
@@ -59,13 +84,11 @@ static std::optional<uint64_t> evaluateElement(Operation &op, ArrayRef<uint64_t>
       .Case([&](arith::ExtSIOp) {
         return truncated(uint64_t(llvm::SignExtend64(in[0], fromBits)), bits);
       })
-      .Case([&](arith::ExtFOp extend) {
-        bool losesInfo = false;
-        llvm::APFloat value = floatOf(extend.getIn().getType(), in[0]);
-        value.convert(cast<FloatType>(type).getFloatSemantics(), llvm::APFloat::rmNearestTiesToEven,
-                      &losesInfo);
-        return bitsOfFloat(value);
+      .Case<arith::ExtFOp, arith::TruncFOp>([&](Operation *cast) {
+        return converted(elementOf(cast->getOperand(0).getType()), type, in[0]);
       })
+      .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::MaxNumFOp, arith::MinNumFOp>(
+          [&](Operation *op) { return arithmetic(op, type, in); })
       .Case([&](math::FmaOp) {
         llvm::APFloat value = floatOf(type, in[0]);
         value.fusedMultiplyAdd(floatOf(type, in[1]), floatOf(type, in[2]),
@@ -73,19 +96,13 @@ static std::optional<uint64_t> evaluateElement(Operation &op, ArrayRef<uint64_t>
         return bitsOfFloat(value);
       })
       .Case([&](arith::CmpIOp compare) -> Result {
-        if (compare.getPredicate() == arith::CmpIPredicate::eq)
-          return in[0] == in[1];
-        if (compare.getPredicate() == arith::CmpIPredicate::ne)
-          return in[0] != in[1];
-        return std::nullopt;
+        return ::compare(compare.getPredicate(), fromBits, in[0], in[1]);
       })
       .Case([&](LLVM::GEPOp address) -> Result {
-        int64_t offset = 0;
+        int64_t offset = address.getRawConstantIndices().front();
         if (!address.getDynamicIndices().empty())
-          offset = llvm::SignExtend64<32>(in[1]);
-        else
-          offset = address.getRawConstantIndices().front();
-        return in[0] + offset;
+          offset = llvm::SignExtend64(in[1], bitsOf(address.getDynamicIndices().front().getType()));
+        return in[0] + offset * (bitsOf(address.getElemType()) / 8);
       })
       .Default([](Operation *) { return Result(); });
 }
@@ -137,13 +154,106 @@ void WarpEvaluator::shuffle(Operation &op) {
   ThreadValues result(numThreads());
   for (size_t thread = 0; thread < numThreads(); ++thread) {
     uint64_t lane = operand(op, 1, thread);
-    size_t from = thread % kWarpSize;
+    size_t from = thread % warpSize;
     from = shuffle.getMode() == simt::ShuffleMode::Xor ? from ^ lane : lane;
-    if (!isActive[thread] || from >= kWarpSize)
+    if (!isActive[thread] || from >= warpSize)
       return fail("a shuffle reads no active lane");
-    result[thread] = at(shuffle.getValue())[thread / kWarpSize * kWarpSize + from];
+    result[thread] = at(shuffle.getValue())[thread / warpSize * warpSize + from];
   }
   values[shuffle.getResult()] = result;
+}
+
+void WarpEvaluator::loadOrStoreGlobal(Operation &op) {
+  auto load = dyn_cast<simt::GlobalLoadOp>(op);
+  auto store = dyn_cast<simt::GlobalStoreOp>(op);
+  Value mask = load ? load.getMask() : store.getMask();
+  Value other = load ? load.getOther() : Value();
+  Type type = load ? load.getResult().getType() : store.getValue().getType();
+  unsigned bytes = bitsOf(elementOf(type)) / 8;
+  unsigned count = isa<VectorType>(type) ? cast<VectorType>(type).getNumElements() : 1;
+  ThreadValues result(numThreads());
+  for (size_t thread = 0; thread < numThreads(); ++thread) {
+    result[thread] = other ? at(other)[thread] : std::vector<uint64_t>(count, 0);
+    if (!isActive[thread] || (mask && !at(mask)[thread].front()))
+      continue;
+    auto *address = reinterpret_cast<uint8_t *>(operand(op, 0, thread)),
+         *end = address + count * bytes;
+    bool isInside = llvm::any_of(buffers, [&](ArrayRef<uint8_t> buffer) {
+      return address >= buffer.begin() && end <= buffer.end();
+    });
+    if (!isInside || reinterpret_cast<uintptr_t>(address) % (count * bytes) != 0)
+      return fail("an access to global memory is out of bounds or misaligned");
+    for (unsigned index = 0; index < count; ++index)
+      if (load)
+        std::memcpy(&(result[thread][index] = 0), address + index * bytes, bytes);
+      else
+        std::memcpy(address + index * bytes, &at(store.getValue())[thread][index], bytes);
+  }
+  if (load)
+    values[load.getResult()] = result;
+}
+
+namespace {
+/// One operand of a matrix instruction, as registers of a warp's lanes hold it.
+struct FragmentView {
+  FragmentView(simt::MmaFragmentOp op, simt::MmaOperand operand, Type element)
+      : layout(simt::mmaFragment(op.getInstruction(), operand)), element(element),
+        perWord(std::max(1u, 32 / bitsOf(element))) {}
+
+  /// All elements of a warp in row-major order, from the words of its lanes.
+  std::vector<double> read(ValueRange words, const WarpEvaluator &machine,
+                           size_t firstThread) const {
+    std::vector<double> elements(layout.numElements());
+    for (uint32_t lane = 0; lane < layout.size(Place::Lane); ++lane)
+      for (uint32_t reg = 0; reg < layout.size(Place::Register); ++reg) {
+        uint64_t word = machine.at(words[reg / perWord])[firstThread + lane].front();
+        elements[layout.element(reg, lane, 0)] =
+            valueOf(truncated(word >> (reg % perWord * bitsOf(element)), bitsOf(element)));
+      }
+    return elements;
+  }
+  double valueOf(uint64_t bits) const {
+    if (element.isInteger())
+      return double(llvm::SignExtend64(bits, bitsOf(element)));
+    return floatOf(element, bits).convertToDouble();
+  }
+  uint64_t bitsFor(double value) const {
+    if (element.isInteger())
+      return truncated(uint64_t(int64_t(value)), bitsOf(element));
+    return converted(Float64Type::get(element.getContext()), element,
+                     llvm::bit_cast<uint64_t>(value));
+  }
+
+  LinearLayout layout;
+  Type element;
+  unsigned perWord;
+};
+} // namespace
+
+/// Sums in double precision: exact for the small whole numbers of tests.
+void WarpEvaluator::multiply(Operation &operation) {
+  auto op = cast<simt::MmaFragmentOp>(operation);
+  tile::MmaAttr row = op.getInstruction();
+  ++numProducts;
+  FragmentView a(op, simt::MmaOperand::A, row.getA()), b(op, simt::MmaOperand::B, row.getB()),
+      sum(op, simt::MmaOperand::Accumulator, row.getAccumulator());
+  std::vector<ThreadValues> results(op.getNumResults(), ThreadValues(numThreads(), {0}));
+  for (size_t warp = 0; warp < numThreads(); warp += warpSize) {
+    std::vector<double> left = a.read(op.getA(), *this, warp),
+                        right = b.read(op.getB(), *this, warp),
+                        products = sum.read(op.getAcc(), *this, warp);
+    for (unsigned i = 0; i < row.getM(); ++i)
+      for (unsigned j = 0; j < row.getN(); ++j)
+        for (unsigned k = 0; k < row.getK(); ++k)
+          products[i * row.getN() + j] += left[i * row.getK() + k] * right[k * row.getN() + j];
+    for (uint32_t lane = 0; lane < warpSize; ++lane)
+      for (uint32_t reg = 0; reg < sum.layout.size(Place::Register); ++reg)
+        results[reg / sum.perWord][warp + lane].front() |=
+            sum.bitsFor(products[sum.layout.element(reg, lane, 0)])
+            << (reg % sum.perWord * bitsOf(sum.element));
+  }
+  for (auto [result, value] : llvm::zip(op.getResults(), results))
+    values[result] = value;
 }
 
 void WarpEvaluator::evaluateVector(Operation &op) {
@@ -151,16 +261,17 @@ void WarpEvaluator::evaluateVector(Operation &op) {
   for (size_t thread = 0; thread < numThreads(); ++thread) {
     if (auto extract = dyn_cast<vector::ExtractOp>(op)) {
       result[thread] = {at(extract.getSource())[thread][extract.getStaticPosition().front()]};
-    } else if (auto cast = dyn_cast<vector::BitCastOp>(op)) {
-      unsigned from = bitsOf(elementOf(cast.getSource().getType())) / 8;
-      unsigned to = bitsOf(elementOf(cast.getType())) / 8;
+    } else if (isa<vector::BitCastOp, LLVM::BitcastOp>(op)) {
+      Value from = op.getOperand(0), to = op.getResult(0);
+      unsigned fromBytes = bitsOf(elementOf(from.getType())) / 8;
+      unsigned toBytes = bitsOf(elementOf(to.getType())) / 8;
       std::vector<uint8_t> bytes(128);
-      const std::vector<uint64_t> &source = at(cast.getSource())[thread];
+      const std::vector<uint64_t> &source = at(from)[thread];
       for (size_t index = 0; index < source.size(); ++index)
-        std::memcpy(&bytes[index * from], &source[index], from);
-      result[thread].assign(source.size() * from / to, 0);
+        std::memcpy(&bytes[index * fromBytes], &source[index], fromBytes);
+      result[thread].assign(source.size() * fromBytes / toBytes, 0);
       for (size_t index = 0; index < result[thread].size(); ++index)
-        std::memcpy(&result[thread][index], &bytes[index * to], to);
+        std::memcpy(&result[thread][index], &bytes[index * toBytes], toBytes);
     } else {
       for (Value element : op.getOperands())
         result[thread].push_back(at(element)[thread].front());
@@ -180,6 +291,8 @@ void WarpEvaluator::runFor(Operation &op) {
     for (auto [argument, value] : llvm::zip(loop.getRegionIterArgs(), carried))
       values[argument] = value;
     run(*loop.getBody());
+    if (!error.empty())
+      return;
     for (auto [value, yielded] : llvm::zip(carried, loop.getBody()->getTerminator()->getOperands()))
       value = at(yielded);
   }
@@ -188,52 +301,111 @@ void WarpEvaluator::runFor(Operation &op) {
 }
 
 void WarpEvaluator::runIf(Operation &op) {
+  auto branch = cast<scf::IfOp>(op);
   std::vector<bool> before = isActive;
-  for (size_t thread = 0; thread < numThreads(); ++thread)
-    isActive[thread] = before[thread] && operand(op, 0, thread) != 0;
-  run(*cast<scf::IfOp>(op).thenBlock());
+  std::vector<ThreadValues> results(op.getNumResults(), ThreadValues(numThreads(), {0}));
+  for (bool side : {true, false}) {
+    Block *block = side ? branch.thenBlock() : branch.elseBlock();
+    for (size_t thread = 0; thread < numThreads(); ++thread)
+      isActive[thread] = before[thread] && (operand(op, 0, thread) != 0) == side;
+    if (!block || llvm::none_of(isActive, [](bool active) { return active; }))
+      continue;
+    run(*block);
+    for (auto [result, yielded] : llvm::zip(results, block->getTerminator()->getOperands()))
+      for (size_t thread = 0; error.empty() && thread < numThreads(); ++thread)
+        if (isActive[thread])
+          result[thread] = at(yielded)[thread];
+  }
   isActive = before;
+  for (auto [result, value] : llvm::zip(op.getResults(), results))
+    values[result] = value;
+}
+
+/// All threads of a program go on together.
+void WarpEvaluator::runWhile(Operation &op) {
+  auto loop = cast<scf::WhileOp>(op);
+  auto assign = [&](ValueRange to, ValueRange from) {
+    std::vector<ThreadValues> moved;
+    for (Value value : from)
+      moved.push_back(at(value));
+    for (auto [value, now] : llvm::zip(to, moved))
+      values[value] = now;
+  };
+  assign(loop.getBeforeArguments(), loop.getInits());
+  while (error.empty()) {
+    run(*loop.getBeforeBody());
+    auto condition = loop.getConditionOp();
+    bool goesOn = error.empty() && at(condition.getCondition())[0].front() != 0;
+    assign(goesOn ? ValueRange(loop.getAfterArguments()) : ValueRange(loop.getResults()),
+           condition.getArgs());
+    if (!goesOn)
+      return;
+    run(*loop.getAfterBody());
+    assign(loop.getBeforeArguments(), loop.getYieldOp()->getOperands());
+  }
 }
 
 void WarpEvaluator::runOperation(Operation &op) {
-  if (isa<LLVM::ReturnOp, scf::YieldOp>(op))
+  if (isa<LLVM::ReturnOp, scf::YieldOp, scf::ConditionOp, LLVM::AssumeOp>(op))
     return;
   if (isa<scf::ForOp>(op))
     return runFor(op);
   if (isa<scf::IfOp>(op))
     return runIf(op);
+  if (isa<scf::WhileOp>(op))
+    return runWhile(op);
   if (isa<LLVM::LoadOp, LLVM::StoreOp>(op))
     return loadOrStore(op);
+  if (isa<simt::GlobalLoadOp, simt::GlobalStoreOp>(op))
+    return loadOrStoreGlobal(op);
+  if (isa<simt::MmaFragmentOp>(op))
+    return multiply(op);
   if (isa<simt::ShuffleOp>(op))
     return shuffle(op);
-  if (isa<vector::ExtractOp, vector::BitCastOp, vector::FromElementsOp>(op))
+  if (isa<vector::ExtractOp, vector::BitCastOp, LLVM::BitcastOp, vector::FromElementsOp>(op))
     return evaluateVector(op);
   if (isa<simt::BarrierOp>(op)) {
     writers.assign(writers.size(), -1);
     return;
   }
   numSelects += isa<arith::SelectOp>(op);
+  auto vector = dyn_cast<VectorType>(op.getResult(0).getType());
   ThreadValues result(numThreads());
-  for (size_t thread = 0; thread < numThreads(); ++thread) {
-    std::optional<uint64_t> value;
-    if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
-      if (auto number = dyn_cast<IntegerAttr>(constant.getValue()))
-        value = number.getValue().getZExtValue();
-      else if (auto real = dyn_cast<FloatAttr>(constant.getValue()))
-        value = bitsOfFloat(real.getValue());
-    } else if (isa<simt::ThreadIdOp>(op)) {
-      value = thread;
-    } else if (auto address = dyn_cast<simt::SharedAddressOp>(op)) {
-      value = address.getOffset();
-    } else {
-      SmallVector<uint64_t> operands;
-      for (unsigned number = 0; number < op.getNumOperands(); ++number)
-        operands.push_back(operand(op, number, thread));
-      value = evaluateElement(op, operands);
+  for (size_t thread = 0; thread < numThreads(); ++thread)
+    for (int64_t index = 0; index < (vector ? vector.getNumElements() : 1); ++index) {
+      std::optional<uint64_t> value = evaluate(op, thread, index);
+      if (!value)
+        return fail("unknown operation " + op.getName().getStringRef().str());
+      result[thread].push_back(*value);
     }
-    if (!value)
-      return fail("unknown operation " + op.getName().getStringRef().str());
-    result[thread] = {*value};
-  }
   values[op.getResult(0)] = result;
+}
+
+static std::optional<uint64_t> constantOf(Attribute value, size_t index) {
+  if (auto number = dyn_cast<IntegerAttr>(value))
+    return number.getValue().getZExtValue();
+  if (auto real = dyn_cast<FloatAttr>(value))
+    return bitsOfFloat(real.getValue());
+  if (auto elements = dyn_cast<DenseElementsAttr>(value))
+    return constantOf(elements.getValues<Attribute>()[index], 0);
+  return std::nullopt;
+}
+
+std::optional<uint64_t> WarpEvaluator::evaluate(Operation &op, size_t thread, size_t index) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    return constantOf(constant.getValue(), index);
+  if (isa<simt::ThreadIdOp>(op))
+    return thread;
+  if (auto id = dyn_cast<simt::ProgramIdOp>(op))
+    return program[id.getAxis()];
+  if (auto count = dyn_cast<simt::NumProgramsOp>(op))
+    return numPrograms[count.getAxis()];
+  if (auto address = dyn_cast<simt::SharedAddressOp>(op))
+    return address.getOffset();
+  SmallVector<uint64_t> operands;
+  for (Value value : op.getOperands()) {
+    const std::vector<uint64_t> &elements = at(value)[thread];
+    operands.push_back(elements.size() == 1 ? elements.front() : elements[index]);
+  }
+  return evaluateElement(op, operands);
 }

@@ -1,26 +1,36 @@
-// Runs the code of one CTA's threads in lockstep, for tests of lower-simt.
+// Runs the code of one CTA's threads in lockstep, for tests of the SIMT passes: a machine with
+// warps of any size and whatever matrix instructions its rows describe.
 #ifndef TEST_UNIT_PASSES_WARPEVALUATOR_H
 #define TEST_UNIT_PASSES_WARPEVALUATOR_H
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"
+#include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace tw {
 
 /// A value in each thread: the bits of its elements (one, unless it is a vector). Pointers to
-/// shared memory are byte offsets.
+/// shared memory are byte offsets, those to global memory addresses of the host.
 using ThreadValues = std::vector<std::vector<uint64_t>>;
 
 class WarpEvaluator {
 public:
-  explicit WarpEvaluator(unsigned numThreads, size_t sharedBytes = 1 << 16)
-      : shared(sharedBytes), writers(sharedBytes, -1), isActive(numThreads, true) {}
+  explicit WarpEvaluator(unsigned numThreads, unsigned warpSize = 32, size_t sharedBytes = 1 << 16)
+      : warpSize(warpSize), shared(sharedBytes), writers(sharedBytes, -1),
+        isActive(numThreads, true) {}
 
   void run(mlir::Block &block);
+  /// The same value in every thread: an argument of the kernel.
+  void set(mlir::Value value, uint64_t bits) { values[value] = ThreadValues(numThreads(), {bits}); }
+  /// The program's place in the grid.
+  std::array<uint32_t, 3> program = {}, numPrograms = {1, 1, 1};
+  /// Memory that the kernel may access.
+  std::vector<llvm::ArrayRef<uint8_t>> buffers;
   const ThreadValues &at(mlir::Value value) const { return values.find(value)->second; }
-  unsigned numShuffles = 0, numLoads = 0, numStores = 0, numSelects = 0;
+  unsigned numShuffles = 0, numLoads = 0, numStores = 0, numSelects = 0, numProducts = 0;
   /// What the code did that no machine may, or this evaluator does not know.
   std::string error;
 
@@ -28,7 +38,11 @@ private:
   void runOperation(mlir::Operation &op);
   void runFor(mlir::Operation &op);
   void runIf(mlir::Operation &op);
+  void runWhile(mlir::Operation &op);
   void loadOrStore(mlir::Operation &op);
+  void loadOrStoreGlobal(mlir::Operation &op);
+  void multiply(mlir::Operation &op);
+  std::optional<uint64_t> evaluate(mlir::Operation &op, size_t thread, size_t index);
   void shuffle(mlir::Operation &op);
   void evaluateVector(mlir::Operation &op);
   void fail(const std::string &message) {
@@ -40,6 +54,7 @@ private:
     return at(op.getOperand(number))[thread].front();
   }
 
+  unsigned warpSize;
   llvm::DenseMap<mlir::Value, ThreadValues> values;
   std::vector<uint8_t> shared;
   std::vector<int> writers; // the thread that wrote each byte since the last barrier

@@ -1,0 +1,73 @@
+// Reads fragments of matrix instructions and checks that they hold every element.
+#include "ir/tile/Fragment.h"
+#include "ir/tile/Tile.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tw::tile;
+
+static std::optional<FragmentBit> parseBit(StringRef word) {
+  if (word == "-")
+    return FragmentBit();
+  FragmentBit bit{word.front()};
+  bool isBit = StringRef("mnk").contains(bit.dim) && !word.drop_front().getAsInteger(10, bit.bit);
+  return isBit && bit.bit < 32 ? std::optional(bit) : std::nullopt;
+}
+
+static bool parseBits(StringRef text, SmallVectorImpl<FragmentBit> &bits) {
+  SmallVector<StringRef> words;
+  llvm::SplitString(text, words);
+  for (StringRef word : words) {
+    std::optional<FragmentBit> bit = parseBit(word);
+    if (!bit)
+      return false;
+    bits.push_back(*bit);
+  }
+  return true;
+}
+
+std::optional<Fragment> tw::tile::parseFragment(StringRef text) {
+  auto [registers, lanes] = text.split('|');
+  Fragment fragment;
+  bool isRead = text.contains('|') && parseBits(registers, fragment.registers) &&
+                parseBits(lanes, fragment.lanes);
+  return isRead ? std::optional(std::move(fragment)) : std::nullopt;
+}
+
+/// Why a text is not a fragment of a matrix with these dimensions; nothing when it is one.
+static std::string problemOf(StringRef text, ArrayRef<std::pair<char, unsigned>> extents) {
+  std::optional<Fragment> fragment = parseFragment(text);
+  if (!fragment)
+    return "is not a list of bits such as \"k0 m3 | k1 m0\"";
+  SmallVector<FragmentBit> bits(fragment->registers);
+  bits.append(fragment->lanes);
+  size_t numBits = llvm::count_if(bits, [](FragmentBit bit) { return bit.dim != '-'; });
+  size_t numExpected = 0;
+  for (auto [dim, extent] : extents)
+    for (unsigned bit = 0; bit < llvm::Log2_32(extent); ++bit, ++numExpected)
+      if (llvm::count(bits, FragmentBit{dim, bit}) != 1)
+        return ("must hold bit " + Twine(dim) + Twine(bit) + " once").str();
+  return numBits == numExpected ? "" : "holds bits that the matrix does not have";
+}
+
+LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, unsigned m,
+                              unsigned n, unsigned k, Type a, Type b, Type accumulator,
+                              StringRef fragmentA, StringRef fragmentB,
+                              StringRef fragmentAccumulator) {
+  for (unsigned extent : {m, n, k})
+    if (!llvm::isPowerOf2_32(extent))
+      return emitError() << "extents of a matrix instruction are powers of two, not " << extent;
+  for (Type type : {a, b, accumulator})
+    if (!isa<IntegerType, FloatType>(type))
+      return emitError() << "a matrix instruction multiplies integers or floats, not " << type;
+  std::tuple<StringRef, std::pair<char, unsigned>, std::pair<char, unsigned>> fragments[] = {
+      {fragmentA, {'m', m}, {'k', k}},
+      {fragmentB, {'k', k}, {'n', n}},
+      {fragmentAccumulator, {'m', m}, {'n', n}}};
+  for (auto [text, first, second] : fragments)
+    if (std::string problem = problemOf(text, {first, second}); !problem.empty())
+      return emitError() << "fragment \"" << text << "\" " << problem;
+  return success();
+}

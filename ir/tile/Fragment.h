@@ -1,0 +1,26 @@
+// The text in which a matrix instruction says where a warp holds an operand: see MmaAttr.
+#ifndef IR_TILE_FRAGMENT_H
+#define IR_TILE_FRAGMENT_H
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <optional>
+
+namespace tw::tile {
+
+/// Bit `bit` of an element's index along `dim` ('m', 'n' or 'k'), or none ('-').
+struct FragmentBit {
+  char dim = '-';
+  unsigned bit = 0;
+  bool operator==(const FragmentBit &) const = default;
+};
+
+/// What the bits of a register's number and of a lane's number stand for, lowest first.
+struct Fragment {
+  llvm::SmallVector<FragmentBit> registers, lanes;
+};
+
+/// Reads "k0 m3 | k1 k2 m0 m1 m2"; nullopt for what is not written so.
+std::optional<Fragment> parseFragment(llvm::StringRef text);
+
+} // namespace tw::tile
+#endif
