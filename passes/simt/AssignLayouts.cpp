@@ -4,8 +4,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Passes.h"
 #include "passes/analysis/SourcePlace.h"
-#include "passes/simt/LayoutAssignment.h"
 #include "passes/simt/GrownTiles.h"
+#include "passes/simt/LayoutAssignment.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tw {
