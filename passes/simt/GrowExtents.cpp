@@ -7,6 +7,7 @@
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
 #include "passes/analysis/IndexBounds.h"
+#include "passes/analysis/SourcePlace.h"
 #include "passes/simt/GrownTiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -74,8 +75,9 @@ static LogicalResult checkSizes(FunctionOpInterface function) {
       int64_t count = llvm::product_of(grown);
       if (count <= kMaxElements || !grows(extents))
         continue;
-      InFlightDiagnostic error = op->emitError("[TW0310] a tile of ")
-                                 << describe(extents) << " elements is too large for this target: "
+      InFlightDiagnostic error = emitError(placeOf(op))
+                                 << "[TW0310] a tile of " << describe(extents)
+                                 << " elements is too large for this target: "
                                  << "it takes " << describe(grown) << ", which are " << count;
       error.attachNote() << "each extent takes the next power of two, and the largest tile is of "
                          << kMaxElements << " elements; loop over smaller tiles";
