@@ -18,8 +18,8 @@ inline std::string ptxText(const std::string &body) {
          ".shared .align 16 .b8 buffer[64];\n"
          ".visible .entry kernel(.param .b128 kernel_param_0, .param .u64 .ptr .global "
          "kernel_param_1) {\n"
-         ".reg .pred %p<9>; .reg .b8 %b<3>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;\n"
-         ".reg .b128 %q<3>; .reg .f32 %f<9>; .reg .f64 %d<9>;\n" +
+         ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;\n"
+         ".reg .b128 %q<3>; .reg .f32 %f<9>; .reg .f64 %d<9>; .reg .b8 %b<3>;\n" +
          body + "}\n";
 }
 
