@@ -58,7 +58,7 @@ static ValueOr withField(Emitter &emitter, const Value &object, size_t field, co
                          "declare it as tw.tensor, or pass a constant",
                          {emitter.label(node, "this is " + typeName(value))});
   std::vector<Value> items = aggregate.contents->items;
-  items[field] = value;
+  items[field] = isStaticField(object, field) ? named(value, /*isNamed=*/false) : value;
   return withParts(object, std::move(items));
 }
 

@@ -22,14 +22,14 @@ Value tw::makeTuple(std::vector<Value> items, std::vector<std::string> fields) {
       std::make_shared<const TupleContents>(TupleContents{std::move(items), std::move(fields)})};
 }
 
-Value tw::named(Value value) {
-  value.isNamed = value.isNumber();
+Value tw::named(Value value, bool isNamed) {
+  value.isNamed = isNamed && value.isNumber();
   const Tuple *tuple = value.as<Tuple>();
   if (!tuple)
     return value;
   std::vector<Value> items;
   for (const Value &item : (*tuple)->items)
-    items.push_back(named(item));
+    items.push_back(named(item, isNamed));
   return makeTuple(std::move(items), (*tuple)->fields);
 }
 

@@ -108,8 +108,9 @@ Value makeInt(int64_t value);
 Value makeTuple(std::vector<Value> items, std::vector<std::string> fields = {});
 std::shared_ptr<const Value> share(Value value);
 
-/// The value as a variable holds it: its numbers, also those inside of a tuple, are named.
-Value named(Value value);
+/// The value as a variable holds it, its numbers named, also those inside of a tuple; or as a
+/// constexpr does, none of them named.
+Value named(Value value, bool isNamed = true);
 
 /// True when nothing inside is a run-time value or absent.
 bool isStatic(const Value &value);

@@ -262,8 +262,10 @@ static std::shared_ptr<CompiledKernel> compileAnew(const Request &request,
 
 static std::string keyOf(const SourceDigests &source, const Specialization &specialization,
                          const std::string &name, const Target &target) {
-  // A target that embeds source locations depends on the whole buffer.
-  const std::string &digest = target.keepsLocations() ? source.exact : source.meaning;
+  // Code that names places in the source depends on the whole buffer: that of some targets, and the
+  // checks of debug builds.
+  bool namesPlaces = target.keepsLocations() || specialization.options.debug;
+  const std::string &digest = namesPlaces ? source.exact : source.meaning;
   return makeKey(digest, specialization, name + ";" + target.describe(), identifyBuild());
 }
 

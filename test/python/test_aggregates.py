@@ -266,3 +266,30 @@ def exec_without_text(code: Any, namespace: dict[str, Any]) -> None:
     worker = threading.Thread(target=exec, args=(code, namespace))
     worker.start()
     worker.join()
+
+
+@tw.aggregate
+class Scaled:
+    values: tw.tensor
+    factor: tw.constexpr
+
+    def __init__(self, values, factor):
+        self.values = values
+        self.factor = factor
+
+
+@tw.jit
+def scaled_bytes(out, x, n):
+    i = tw.arange(0, 8)
+    pair = Scaled(tw.load(x + i), 3)
+    for _ in range(n):
+        pair = Scaled(pair.values * pair.factor, pair.factor)
+    tw.store(out + i, pair.values)
+
+
+def test_constants_of_fields_give_way_to_the_type_of_tiles(device: str) -> None:
+    """As constexprs do; numbers of variables do not."""
+    x = np.arange(8, dtype=np.int8)
+    out = np.zeros_like(x)
+    scaled_bytes[(1,)](out, x, 2)
+    np.testing.assert_array_equal(out, x * np.int8(9))

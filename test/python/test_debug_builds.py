@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -438,3 +439,16 @@ def test_checks_are_part_of_the_key(compiler: None) -> None:
     assert len(keys) == 3
     plain = adds.compile(signature, {"N": 4}, device="cpu", sanitize_overflow=False)
     assert plain.key in keys  # there is nothing to leave out
+
+
+def test_a_moved_kernel_is_blamed_at_its_new_line(tmp_path: Path) -> None:
+    """Checks name lines, so a debug build from the cache is one of the same lines."""
+    text = "import tilewright as tw\n\n@tw.jit\ndef kernel(x, n):\n    tw.store(x + n, 1)\n"
+    for number, above in enumerate(["", "\n\n\n"]):
+        path = tmp_path / f"moved_{number}.py"
+        path.write_text(above + text)
+        scope: dict[str, Any] = {"__name__": "moved"}
+        exec(compile(path.read_text(), str(path), "exec"), scope)
+        with pytest.raises(DeviceError) as failure:
+            scope["kernel"][(1,)](np.zeros(4, np.int32), 4, debug=True)
+        assert f"{path}:{5 + len(above)}:" in str(failure.value)

@@ -12,9 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import mutants
+import text_mutants
 import tilewright as tw
-from mutants import Finding, Mutant
+from text_mutants import Finding, Mutant
 
 HARD_SECONDS = 25  # of processor time for one mutant
 JOURNAL_BYTES = 1 << 14
@@ -45,12 +45,12 @@ class Journal:
 
 def check_row(next_mutant: Iterator[Mutant], journal: Journal, counts: Journal) -> None:
     """In the child: checks until one is a finding, which the journal then says, and counts what became of the others."""
-    mutants.prepare()
+    text_mutants.prepare()
     outcomes: Counter[str] = Counter()
     for mutant in next_mutant:
         signal.setitimer(signal.ITIMER_PROF, HARD_SECONDS)
         try:
-            outcome = mutants.limited(mutant, lambda phase: journal.write(f"{mutant.seed}\n{phase}\n"))  # noqa: B023
+            outcome = text_mutants.limited(mutant, lambda phase: journal.write(f"{mutant.seed}\n{phase}\n"))  # noqa: B023
         except (Finding, tw.InternalError) as finding:
             journal.write(f"{mutant.seed}\nfinding\n{str(finding)[:2000]}")
             return

@@ -16,7 +16,7 @@ from pathlib import Path
 
 os.environ.setdefault("TILEWRIGHT_CACHE", "0")
 
-import mutants  # noqa: E402
+import text_mutants  # noqa: E402
 from mutant_rows import Found, check_all, check_one  # noqa: E402
 from shrink import smaller_bodies  # noqa: E402
 
@@ -35,7 +35,7 @@ def smaller(found: Found, limit: int = 120) -> Found:
         first = next((i for i, line in enumerate(lines) if line.startswith("def ")), 0) + 1
         for candidate in smaller_bodies(lines, first):
             tries += 1
-            mutant = mutants.Mutant(found.mutant.original, "\n".join(candidate) + "\n", found.mutant.device, found.mutant.seed)
+            mutant = text_mutants.Mutant(found.mutant.original, "\n".join(candidate) + "\n", found.mutant.device, found.mutant.seed)
             if tries > limit:
                 break
             if kind_of(what := check_one(mutant)) == kind:
@@ -64,7 +64,7 @@ def main() -> int:
     options = parser.parse_args()
     outcomes: Counter[str] = Counter()
     kinds: Counter[str] = Counter()
-    for found in check_all(mutants.draw, range(options.seed, options.seed + options.count), outcomes):
+    for found in check_all(text_mutants.draw, range(options.seed, options.seed + options.count), outcomes):
         kinds[kind_of(found.what)] += 1
         if kinds[kind_of(found.what)] > 1:
             continue

@@ -16,7 +16,7 @@ import pytest
 FOLDER = Path(__file__).resolve().parent
 sys.path.insert(0, str(FOLDER))
 
-import mutants  # noqa: E402
+import text_mutants  # noqa: E402
 from mutant_rows import check_all, check_one  # noqa: E402
 from source_mutations import mutate  # noqa: E402
 
@@ -34,9 +34,9 @@ def test_changed_kernels_are_refused_or_run_alike(group: int, compiler: None) ->
     assert outcomes["ran"] >= GROUP_SIZE // 20 and outcomes["refused"] >= GROUP_SIZE // 4, outcomes
 
 
-def mutant_of(text: str, device: str = "cpu") -> mutants.Mutant:
-    original = mutants.Original("none", "kernel", "import tilewright as tw", text, [("out", "*int32[8]")])
-    return mutants.Mutant(original, text, device, seed=1)
+def mutant_of(text: str, device: str = "cpu") -> text_mutants.Mutant:
+    original = text_mutants.Original("none", "kernel", "import tilewright as tw", text, [("out", "*int32[8]")])
+    return text_mutants.Mutant(original, text, device, seed=1)
 
 
 HEAD = "@tw.jit\ndef kernel(out):\n"
@@ -74,23 +74,23 @@ def test_an_error_without_a_code_is_a_finding(compiler: None, monkeypatch: pytes
 def test_raw_ir_is_a_finding() -> None:
     import tilewright as tw
 
-    with pytest.raises(mutants.Finding, match="raw IR"):
-        mutants.judge(tw.CompileError("'tile.load' op operand #0 must be", code="TW0101"))
-    with pytest.raises(mutants.Finding, match="TW0901"):
-        mutants.judge(tw.InternalError("a pass failed", code="TW0901"))
+    with pytest.raises(text_mutants.Finding, match="raw IR"):
+        text_mutants.judge(tw.CompileError("'tile.load' op operand #0 must be", code="TW0101"))
+    with pytest.raises(text_mutants.Finding, match="TW0901"):
+        text_mutants.judge(tw.InternalError("a pass failed", code="TW0901"))
 
 
 def test_findings_do_not_end_the_row(compiler: None) -> None:
     texts = ["os.abort()", "pass", "os._exit(3)", "pass"]
     rows = [mutant_of(f"import os\n{text}\n{HEAD}    tw.store(out, 1)\n") for text in texts]
     outcomes: Counter[str] = Counter()
-    found = list(check_all(lambda seed: mutants.Mutant(**{**vars(rows[seed]), "seed": seed}), range(4), outcomes))
+    found = list(check_all(lambda seed: text_mutants.Mutant(**{**vars(rows[seed]), "seed": seed}), range(4), outcomes))
     assert [f.mutant.seed for f in found] == [0, 2]
     assert outcomes["ran"] == 2
 
 
 def test_a_seed_always_gives_the_same_mutant() -> None:
-    assert mutants.draw(7).text == mutants.draw(7).text
-    text = mutants.recorded()[0].text
-    changed = {mutate(text, random.Random(seed), mutants.names()) for seed in range(40)}
+    assert text_mutants.draw(7).text == text_mutants.draw(7).text
+    text = text_mutants.recorded()[0].text
+    changed = {mutate(text, random.Random(seed), text_mutants.names()) for seed in range(40)}
     assert len(changed) > 25 and text not in changed
