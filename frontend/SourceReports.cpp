@@ -92,9 +92,9 @@ LogicalResult Emitter::refuseInCombine(const Node &site, const llvm::Twine &what
     return mlir::success();
   return error(
       Code::EffectInCombine, site,
-      what + " cannot stand in the combining function of a reduction or scan",
-      "combining functions are computed in any order and any number of times: check, print "
-      "and store before or after the reduction");
+      what + " cannot stand in the function of a reduction, a scan or map_elementwise",
+      "such functions are computed in any order and any number of times: check, print and store "
+      "before or after");
 }
 
 LogicalResult Emitter::absent(const Absent &absent, llvm::StringRef name, const Node &site) {
