@@ -135,6 +135,7 @@ static bool makeCode(mlir::ModuleOp lowered, const StageRun &run, const StageRun
     if (hasError(diagnostics))
       return false; // a fault of the kernel's, which the target has reported
     std::vector<Diagnostic> reported = {internalError(std::move(error))};
+    blameText(run, reported);
     reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, lowered, reported);
     diagnostics.push_back(std::move(reported.front()));
     return false;

@@ -10,6 +10,7 @@ struct DebugSettings {
   std::string overrideDirectory;   // NAME.STAGE there is taken instead of that stage's own result
   std::string reproducerDirectory; // empty: dumpDirectory, or else the system's temporary directory
   bool collectsRemarks = false;
+  bool checksInput = false; // the module is a text of the user's, not what the frontend makes
   std::string key;     // of the kernel in the cache; dumps are named by its first digits
   std::string buildId; // written into reproducers
 };

@@ -71,6 +71,7 @@ static bool printCode(mlir::ModuleOp module, const StageRun &run, const StageRun
   if (isPrinted || hasError(diagnostics))
     return isPrinted;
   std::vector<Diagnostic> reported = {internalError(std::move(error))};
+  blameText(run, reported);
   reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, module, reported);
   diagnostics.push_back(std::move(reported.front()));
   return false;

@@ -56,7 +56,7 @@ static std::string commandFor(const FaultScene &scene, llvm::StringRef path,
                         " --num-stages " + std::to_string(scene.options.numStages);
   if (!scene.options.extra.empty())
     command += " --options " + quoted(scene.options.extra);
-  return command + " " + ending;
+  return command + " --unchecked " + ending;
 }
 
 static bool isFault(const Diagnostic &diagnostic) {

@@ -8,6 +8,7 @@
 #include "backend/Reproducer.h"
 #include "backend/Stages.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/StageChecks.h"
 
 using namespace tw;
 
@@ -73,12 +74,14 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
     };
   std::vector<Diagnostic> reported;
   bool succeeded = runPasses(pm, module, reported, options);
-  if (!succeeded && !wasInterrupted()) {
+  bool isText = run.debug.checksInput && run.firstPass > 0; // then it reproduces itself
+  if (!succeeded && !wasInterrupted() && !isText) {
     FaultScene scene{run.target, run.options, run.debug, kernel};
     std::string input, crash; // a crash may have left the context in any state
     containCrash([&] { input = printModule(*before, /*withLocations=*/true); }, crash);
     reproducePassFault(scene, input, segment.begin, reported);
   }
+  blameText(run, reported);
   if (isThreadContextAbandoned())
     (void)before.release();
   diagnostics.insert(diagnostics.end(), std::make_move_iterator(reported.begin()),
@@ -86,14 +89,53 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
   return succeeded;
 }
 
+/// The first pass from `firstPass` on that does not take whatever it is given; empty: none is left.
+static llvm::StringRef firstChecked(mlir::MLIRContext *context, const StageRun &run,
+                                    unsigned firstPass) {
+  mlir::PassManager pm(context);
+  addAllPasses(pm, run.target, run.options);
+  unsigned number = 0;
+  for (const mlir::Pass &pass : pm)
+    if (number++ >= firstPass && !pass.getArgument().empty() && checksInput(pass.getArgument()))
+      return pass.getArgument();
+  return "";
+}
+
+/// Whether a text of the user's is what the passes from `firstPass` on take.
+static bool checkText(mlir::ModuleOp module, const StageRun &run, unsigned firstPass,
+                      std::vector<Diagnostic> &diagnostics) {
+  bool isTaken = false;
+  collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics, [&] {
+    llvm::StringRef pass = firstChecked(module.getContext(), run, firstPass);
+    isTaken = mlir::succeeded(checkInput(module, pass)) &&
+              (firstPass > 0 || mlir::succeeded(checkKernel(module)));
+  });
+  return isTaken;
+}
+
+void tw::blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics) {
+  if (!run.debug.checksInput || run.firstPass == 0)
+    return;
+  for (Diagnostic &diagnostic : diagnostics)
+    if (diagnostic.kind == DiagnosticKind::Internal) {
+      diagnostic.kind = DiagnosticKind::Unsupported;
+      diagnostic.code = "TW0319";
+      diagnostic.message = "the text is not what a later stage takes: " + diagnostic.message;
+      diagnostic.hint = "start from what --emit or --dump-to writes, and change little at a time";
+    }
+}
+
 bool tw::startStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
                      std::vector<Diagnostic> &diagnostics) {
   result.kernel = nameOfKernel(module);
+  if (run.debug.checksInput && !checkText(module, run, run.firstPass, diagnostics))
+    return false;
   if (!findOverrides(run.debug, result.kernel, run.target, result.overrides, diagnostics))
     return false;
   if (result.overrides.empty() || result.overrides.front().stage != "tile" || run.firstPass > 0)
     return true;
-  return applyOverride(result.overrides.front(), module, diagnostics);
+  return applyOverride(result.overrides.front(), module, diagnostics) &&
+         checkText(module, run, 0, diagnostics);
 }
 
 bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
@@ -112,7 +154,8 @@ bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &r
       return false;
     if (!segment.override)
       continue;
-    if (!applyOverride(*segment.override, module, diagnostics))
+    if (!applyOverride(*segment.override, module, diagnostics) ||
+        !checkText(module, run, segment.end, diagnostics))
       return false;
     dumps.record(segment.end, "override", module);
   }

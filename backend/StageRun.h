@@ -36,6 +36,10 @@ bool startStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &res
 bool runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
                std::vector<Diagnostic> &diagnostics);
 
+/// Of a run over a text that the user gave for a later stage: no look at such a text finds all that
+/// is wrong with it, so that what fails is reported (TW0319) as the text's fault, not as our own.
+void blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics);
+
 /// Adds the code that is made of the lowered module to the dumps; `assembly` is its text where that
 /// is at hand.
 void dumpCode(const StageRun &run, const StageRunResult &result, mlir::ModuleOp lowered,

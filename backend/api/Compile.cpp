@@ -471,8 +471,11 @@ bool api::setSimulationOptions(const std::string &device, const SimulationOption
     return false;
   launch.seed = launch.completionSeed = options.seed;
   launch.ctas = options.ctas;
-  if (options.maxSteps)
-    launch.maxStepsPerWarp = options.maxSteps;
+  for (auto [limit, asked] : {std::pair(&launch.maxStepsPerWarp, options.maxSteps),
+                              std::pair(&launch.maxStepsPerCta, options.maxStepsPerCta),
+                              std::pair(&launch.maxStepsPerLaunch, options.maxStepsPerLaunch)})
+    if (asked)
+      *limit = asked;
   tw::setSimulationOptions(*entry->device, launch);
   return true;
 }

@@ -133,7 +133,7 @@ struct SimulationOptions {
   std::vector<uint64_t> ctas;      // linear numbers of the programs to run; empty: all
   std::string completion = "late"; // of asynchronous copies; or early, random (with the seed)
   std::string arithmetic = "fast"; // of matrix instructions; or exact
-  uint64_t maxSteps = 0;           // instructions of a warp; 0: as many as is usual
+  uint64_t maxSteps = 0, maxStepsPerCta = 0, maxStepsPerLaunch = 0; // 0: as many as is usual
 };
 bool setSimulationOptions(const std::string &device, const SimulationOptions &options);
 

@@ -39,6 +39,10 @@ struct CommandLine {
       "dump-to", cl::desc("write the IR to DIR/NAME/NN-PASS.mlir after each pass that changes it")};
   cl::opt<std::string> overrideDirectory{
       "override", cl::desc("take DIR/NAME.STAGE instead of what compilation makes of that stage")};
+  cl::opt<bool> unchecked{
+      "unchecked",
+      cl::desc("the input is what the compiler itself made, as in reproducers: take it "
+               "as it is, and blame the compiler for what fails")};
   cl::opt<bool> remarks{"remarks", cl::desc("print what the passes say of their decisions")};
   cl::opt<std::string> options{"options", cl::desc("target options, as verify")};
   cl::opt<bool> run{"run", cl::desc("compile, launch, print sums of the arrays")};
@@ -82,6 +86,7 @@ static DebugSettings debugSettingsOf(const CommandLine &line) {
   debug.dumpDirectory = line.dumpDirectory;
   debug.overrideDirectory = line.overrideDirectory;
   debug.collectsRemarks = line.remarks;
+  debug.checksInput = !line.unchecked;
   return debug;
 }
 

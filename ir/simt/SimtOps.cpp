@@ -233,6 +233,31 @@ static Type storedType(Type type) {
   return isa<FloatTF32Type>(type) ? Type(Float32Type::get(type.getContext())) : type;
 }
 
+/// Why the extents are no product's by whole instructions of warps, or nothing.
+static StringRef problemOfExtents(MmaOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getType());
+  size_t rank = shape.size();
+  if ((rank != 2 && rank != 3) || op.getWarps().size() != rank)
+    return "multiplies tiles of rank 2 or 3, with a number of warps per dimension";
+  constexpr int64_t mostWarps = 64;
+  for (int64_t warps : op.getWarps())
+    if (warps > mostWarps || !llvm::isPowerOf2_64(warps))
+      return "has a power of two up to 64 of warps per dimension";
+  if (llvm::product_of(op.getWarps()) > mostWarps)
+    return "has at most 64 warps";
+  ArrayRef<int64_t> a = shapeOf(op.getA().getType()), b = shapeOf(op.getB().getType());
+  if (a.size() != rank || b.size() != rank)
+    return "operands and result must have one rank";
+  if (a[rank - 1] != b[rank - 2])
+    return "inner extents must agree";
+  if (a[0] != shape[0] || b[rank - 1] != shape[rank - 1] || a[rank - 2] != shape[rank - 2] ||
+      (rank == 3 && b[0] != shape[0]))
+    return "outer extents of operands must be the result's";
+  auto isRagged = [](int64_t extent) { return !llvm::isPowerOf2_64(extent); };
+  return llvm::any_of(a, isRagged) || llvm::any_of(b, isRagged) ? "extents must be powers of two"
+                                                                : "";
+}
+
 LogicalResult MmaOp::verify() {
   struct {
     MmaOperand operand;
@@ -242,17 +267,13 @@ LogicalResult MmaOp::verify() {
       {MmaOperand::B, getB().getType(), storedType(getInstruction().getB())},
       {MmaOperand::Accumulator, getType(), getInstruction().getAccumulator()},
   };
-  ArrayRef<int64_t> shape = shapeOf(getType());
-  size_t rank = shape.size();
-  if ((rank != 2 && rank != 3) || getWarps().size() != rank)
-    return emitOpError("multiplies tiles of rank 2 or 3, with a number of warps per dimension");
+  if (StringRef problem = problemOfExtents(*this); !problem.empty())
+    return emitOpError(problem);
   ArrayRef<int64_t> interleave = getInterleave().value_or(ArrayRef<int64_t>());
-  if (!interleave.empty() && interleave.size() != rank + 1)
+  if (!interleave.empty() && interleave.size() != getWarps().size() + 1)
     return emitOpError("interleaves each dimension of the product and the inner one");
   if (llvm::any_of(interleave, [](int64_t count) { return !llvm::isPowerOf2_64(count); }))
     return emitOpError("interleaves by powers of two");
-  if (shapeOf(getA().getType()).back() != shapeOf(getB().getType())[rank - 2])
-    return emitOpError("inner extents must agree");
   for (auto [operand, tile, element] : checked) {
     if (elementTypeOf(tile) != element)
       return emitOpError("element types must be the instruction's");

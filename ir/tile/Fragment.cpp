@@ -52,16 +52,29 @@ static std::string problemOf(StringRef text, ArrayRef<std::pair<char, unsigned>>
   return numBits == numExpected ? "" : "holds bits that the matrix does not have";
 }
 
+/// Bits that an element takes in a register; tf32 takes those of f32.
+static unsigned registerBits(Type type) {
+  if (isa<FloatTF32Type>(type))
+    return 32;
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+}
+
 LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, unsigned m,
                               unsigned n, unsigned k, Type a, Type b, Type accumulator,
                               StringRef fragmentA, StringRef fragmentB,
                               StringRef fragmentAccumulator) {
   for (unsigned extent : {m, n, k})
-    if (!llvm::isPowerOf2_32(extent))
-      return emitError() << "extents of a matrix instruction are powers of two, not " << extent;
+    if (!llvm::isPowerOf2_32(extent) || extent > 1024)
+      return emitError() << "extents of a matrix instruction are powers of two up to 1024, not "
+                         << extent;
   for (Type type : {a, b, accumulator})
-    if (!isa<IntegerType, FloatType>(type))
-      return emitError() << "a matrix instruction multiplies integers or floats, not " << type;
+    if (!isa<IntegerType, FloatType>(type) || !llvm::isPowerOf2_32(registerBits(type)) ||
+        registerBits(type) < 8 || registerBits(type) > 64)
+      return emitError() << "a matrix instruction has integers or floats of 8 to 64 bits, not "
+                         << type;
+  if (m < 8 || n < 8 || k * registerBits(a) < 128 || registerBits(a) != registerBits(b))
+    return emitError() << "a matrix instruction has operands of one width, eight rows and columns "
+                          "or more, and 16 bytes or more along k";
   std::tuple<StringRef, std::pair<char, unsigned>, std::pair<char, unsigned>> fragments[] = {
       {fragmentA, {'m', m}, {'k', k}},
       {fragmentB, {'k', k}, {'n', n}},
@@ -69,5 +82,11 @@ LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError
   for (auto [text, first, second] : fragments)
     if (std::string problem = problemOf(text, {first, second}); !problem.empty())
       return emitError() << "fragment \"" << text << "\" " << problem;
+  size_t numLaneBits = parseFragment(fragmentA)->lanes.size();
+  for (StringRef text : {fragmentA, fragmentB, fragmentAccumulator})
+    if (std::optional<Fragment> fragment = parseFragment(text);
+        fragment->lanes.size() != numLaneBits || numLaneBits > 6 || fragment->registers.size() > 10)
+      return emitError() << "fragments of an instruction are of one number of lanes, up to 64, and "
+                            "have at most 1024 registers";
   return success();
 }

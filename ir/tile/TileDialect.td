@@ -28,6 +28,7 @@ def Tile_PtrType : TypeDef<Tile_Dialect, "Ptr"> {
   let summary = "address of elements of one type in global memory";
   let parameters = (ins "::mlir::Type":$pointee);
   let assemblyFormat = "`<` $pointee `>`";
+  let genVerifyDecl = 1;
   let builders = [TypeBuilderWithInferredContext<(ins "::mlir::Type":$pointee), [{
     return $_get(pointee.getContext(), pointee);
   }]>];
@@ -68,15 +69,19 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
     "unsigned":$max_warps, "unsigned":$vector_bits, "unsigned":$line_bytes, "unsigned":$banks, "unsigned":$bank_bytes, OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma,
     OptionalArrayRefParameter<"unsigned">:$async_copy_bytes, OptionalArrayRefParameter<"::mlir::StringAttr">:$features);
   let assemblyFormat = "`<` `warp_size` `=` $warp_size `,` `shared_bytes` `=` $shared_bytes `,` `registers` `=` $registers `,` `spare_registers` `=` $spare_registers `,` `max_warps` `=` $max_warps `,` `vector_bits` `=` $vector_bits `,` `line_bytes` `=` $line_bytes `,` `banks` `=` $banks `,` `bank_bytes` `=` $bank_bytes (`,` `mma` `=` `[` $mma^ `]`)? (`,` `async_copy_bytes` `=` `[` $async_copy_bytes^ `]`)? (`,` `features` `=` `[` $features^ `]`)? `>`";
+  let genVerifyDecl = 1;
 }
 
 // The address and every value that lives in memory or registers: integers, floats, pointers.
 def Tile_Scalar : AnyTypeOf<[AnySignlessInteger, AnyFloat, Tile_PtrType], "scalar">;
-def Tile_Tile : RankedTensorOf<[Tile_Scalar]>;
+class Tile_TileOf<list<Type> elements> : RankedTensorOf<elements, [HasStaticShapePred,
+    CPred<"!::llvm::is_contained(::llvm::cast<::mlir::ShapedType>($_self).getShape(), 0)">],
+    "tile of static extents above 0">;
+def Tile_Tile : Tile_TileOf<[Tile_Scalar]>;
 def Tile_Value : AnyTypeOf<[Tile_Scalar, Tile_Tile], "scalar or tile">;
-def Tile_PtrLike : AnyTypeOf<[Tile_PtrType, RankedTensorOf<[Tile_PtrType]>], "pointer or tile of pointers">;
-def Tile_IntLike : AnyTypeOf<[AnySignlessInteger, RankedTensorOf<[AnySignlessInteger]>], "integer or tile of integers">;
-def Tile_BoolLike : AnyTypeOf<[I1, RankedTensorOf<[I1]>], "i1 or tile of i1">;
+def Tile_PtrLike : AnyTypeOf<[Tile_PtrType, Tile_TileOf<[Tile_PtrType]>], "pointer or tile of pointers">;
+def Tile_IntLike : AnyTypeOf<[AnySignlessInteger, Tile_TileOf<[AnySignlessInteger]>], "integer or tile of integers">;
+def Tile_BoolLike : AnyTypeOf<[I1, Tile_TileOf<[I1]>], "i1 or tile of i1">;
 
 def Tile_CacheModifier : I32EnumAttr<"CacheModifier", "which cache levels an access uses", [
     I32EnumAttrCase<"None", 0, "none">, I32EnumAttrCase<"CA", 1, "ca">, I32EnumAttrCase<"CG", 2, "cg">,

@@ -205,7 +205,25 @@ LogicalResult StoreOp::verify() {
   return verifyAccess(*this, getPtr(), getValue().getType(), getMask());
 }
 
+/// Whether an atomic takes floats; it takes integers otherwise, and some take both.
+static bool fitsAtomic(AtomicKind kind, Type element) {
+  switch (kind) {
+  case AtomicKind::FAdd:
+  case AtomicKind::FMax:
+  case AtomicKind::FMin:
+    return isa<FloatType>(element);
+  case AtomicKind::Xchg:
+  case AtomicKind::Load:
+    return true;
+  default:
+    return element.isSignlessInteger();
+  }
+}
+
 LogicalResult AtomicRmwOp::verify() {
+  if (!fitsAtomic(getKind(), elementTypeOf(getType())))
+    return emitOpError("no ") << stringifyAtomicKind(getKind()) << " of "
+                              << elementTypeOf(getType());
   if (getType() != getValue().getType())
     return emitOpError("result must have the value's type");
   return verifyAccess(*this, getPtr(), getType(), getMask());
@@ -277,6 +295,8 @@ LogicalResult DotOp::verify() {
   if (isa<FloatType>(a.getElementType()) != isa<FloatType>(acc.getElementType()) ||
       isa<FloatType>(b.getElementType()) != isa<FloatType>(acc.getElementType()))
     return emitOpError("operands must be all floating-point or all integer");
+  if (acc.getElementType().getIntOrFloatBitWidth() < 16)
+    return emitOpError("accumulators have at least 16 bits");
   bool hasLayouts;
   return verifyUniform(*this, {getA(), getB(), getAcc()}, hasLayouts);
 }

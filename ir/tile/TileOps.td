@@ -39,7 +39,7 @@ def Tile_MachineOp : Tile_Op<"machine", [MemoryEffects<[MemRead, MemWrite]>]> {
 def Tile_ArangeOp : Tile_PureOp<"arange"> {
   let summary = "the integers start, start + 1, ..., end - 1";
   let arguments = (ins I32Attr:$start, I32Attr:$end);
-  let results = (outs RankedTensorOf<[I32]>:$result);
+  let results = (outs Tile_TileOf<[I32]>:$result);
   let assemblyFormat = "$start `to` $end attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
@@ -112,7 +112,7 @@ def Tile_SplitOp : Tile_PureOp<"split", [AllTypesMatch<["lhs", "rhs"]>]> {
 
 def Tile_GatherOp : Tile_PureOp<"gather"> {
   let summary = "result[.., i, ..] = source[.., indices[.., i, ..], ..] along `axis`";
-  let arguments = (ins Tile_Tile:$source, RankedTensorOf<[AnySignlessInteger]>:$indices, I32Attr:$axis);
+  let arguments = (ins Tile_Tile:$source, Tile_TileOf<[AnySignlessInteger]>:$indices, I32Attr:$axis);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source `[` $indices `]` `axis` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)";
   let hasVerifier = 1;
@@ -219,7 +219,7 @@ class Tile_BoxOp<string mnemonic, list<Trait> traits> : Tile_Op<mnemonic, !listc
     The pass expand-descriptors makes pointers and masks of these operations.
   }];
   dag box = (ins Tile_PtrType:$base, Variadic<AnyTypeOf<[I32, I64]>>:$shape, Variadic<AnyTypeOf<[I32, I64]>>:$strides,
-    Variadic<AnyTypeOf<[I32, I64, RankedTensorOf<[I32, I64]>]>>:$offsets, DenseI32ArrayAttr:$checked);
+    Variadic<AnyTypeOf<[I32, I64, Tile_TileOf<[I32, I64]>]>>:$offsets, DenseI32ArrayAttr:$checked);
   string boxFormat = "$base `shape` `[` $shape `]` `strides` `[` $strides `]` `at` `[` $offsets `]` `checked` $checked attr-dict `:` functional-type(operands, results)";
   let hasVerifier = 1;
 }
@@ -280,8 +280,8 @@ def Tile_YieldOp : Tile_PureOp<"yield", [Terminator, ReturnLike, ParentOneOf<["R
 
 def Tile_DotOp : Tile_PureOp<"dot", [AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b for a [M, K], b [K, N], acc [M, N], or batched with one leading dimension";
-  let arguments = (ins RankedTensorOf<[AnyFloat, AnySignlessInteger]>:$a, RankedTensorOf<[AnyFloat, AnySignlessInteger]>:$b,
-    RankedTensorOf<[AnyFloat, AnySignlessInteger]>:$acc,
+  let arguments = (ins Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$a, Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$b,
+    Tile_TileOf<[AnyFloat, AnySignlessInteger]>:$acc,
     DefaultValuedAttr<Tile_InputPrecision, "InputPrecision::IEEE">:$precision);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$a `,` $b `,` $acc attr-dict `:` type($a) `,` type($b) `->` type($result)";

@@ -47,7 +47,7 @@ struct AssignLayouts : tw::impl::AssignLayoutsBase<AssignLayouts> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkTypes(module)))
+    if (failed(checkNumWarps(module, numWarps)) || failed(checkTypes(module)))
       return signalPassFailure();
     module->setAttr(kNumWarps, IntegerAttr::get(IntegerType::get(&getContext(), 32), numWarps));
     for (auto function : module.getOps<FunctionOpInterface>())

@@ -20,6 +20,12 @@ Threads tw::simt::threadsOf(Operation *op) {
   return threads;
 }
 
+LogicalResult tw::simt::checkNumWarps(Operation *op, unsigned numWarps) {
+  if (llvm::isPowerOf2_32(numWarps) && numWarps <= 64)
+    return success();
+  return op->emitError("[TW0313] a program has 1, 2, 4, 8, 16, 32 or 64 warps, not ") << numWarps;
+}
+
 //===-- Layouts that machines like -----------------------------------------------------------===//
 
 namespace {

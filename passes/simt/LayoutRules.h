@@ -15,6 +15,9 @@ struct Threads {
 /// Lanes by the module's target, warps by `simt.num_warps`.
 Threads threadsOf(mlir::Operation *op);
 
+/// Reports (TW0313) a number of warps that no program can have.
+mlir::LogicalResult checkNumWarps(mlir::Operation *op, unsigned numWarps);
+
 /// Row-major, one element per lane at a time.
 LinearLayout plainLayout(llvm::ArrayRef<int64_t> shape, Threads threads);
 /// How accesses to a tile are spread over threads.

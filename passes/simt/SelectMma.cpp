@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/InterleaveProducts.h"
 #include "llvm/ADT/STLExtras.h"
@@ -216,6 +217,8 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
     tile::TargetAttr target = targetOf(getOperation());
     if (!target || target.getMma().empty())
       return;
+    if (failed(checkNumWarps(getOperation(), numWarps)))
+      return signalPassFailure();
     // All are chosen before any is replaced: chains are looked for among products.
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       std::vector<SelectedProduct> products;

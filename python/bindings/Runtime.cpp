@@ -204,9 +204,11 @@ static void defineMemory(py::module_ &module) {
 static bool setSimulationOptions(const std::string &device, const std::string &schedule,
                                  uint64_t seed, std::vector<uint64_t> programs,
                                  const std::string &completion, const std::string &arithmetic,
-                                 uint64_t maxSteps) {
-  return api::setSimulationOptions(
-      device, {schedule, seed, std::move(programs), completion, arithmetic, maxSteps});
+                                 uint64_t maxSteps, uint64_t maxStepsPerCta,
+                                 uint64_t maxStepsPerLaunch) {
+  return api::setSimulationOptions(device,
+                                   {schedule, seed, std::move(programs), completion, arithmetic,
+                                    maxSteps, maxStepsPerCta, maxStepsPerLaunch});
 }
 
 void python::defineRuntime(py::module_ &module) {
@@ -225,7 +227,8 @@ void python::defineRuntime(py::module_ &module) {
   module.def("set_simulation_options", &setSimulationOptions, py::arg("device"),
              py::arg("schedule"), py::arg("seed"), py::arg("programs"),
              py::arg("completion") = "late", py::arg("arithmetic") = "fast",
-             py::arg("max_steps") = 0);
+             py::arg("max_steps") = 0, py::arg("max_steps_per_program") = 0,
+             py::arg("max_steps_per_launch") = 0);
   module.def("close", &closeRuntime);
   module.def("build_id", &api::buildId);
   module.def("set_num_threads", &setNumThreads, py::arg("count"));

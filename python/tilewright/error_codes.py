@@ -652,6 +652,23 @@ PAGES: dict[str, Page] = {
         "kernel[grid](x, maxnreg=300)   # on sim:sm_80",
         "Choose a number from 24 to 255, or leave maxnreg out.",
     ),
+    "TW0318": Page(
+        "a text of IR that a pass or the compiler cannot take",
+        "tile-opt and tile-compile take IR as text, and a file of TILEWRIGHT_OVERRIDE replaces a stage by a text. Each "
+        "pass takes what the stage before it has: which operations, tiles of static extents with or without a layout, "
+        "layouts of as many lanes and warps as the module says. A kernel is the one public function of its module, its "
+        "parameters are numbers and pointers, and it has no results.",
+        "tile-opt --lower-simt kernel.mlir   # of tiles without layouts",
+        "Run the passes before it first, or start from what `tile-compile --emit STAGE` or TILEWRIGHT_DUMP writes.",
+    ),
+    "TW0319": Page(
+        "a text of IR for a later stage that the compiler fails on",
+        "With --from-stage, --from-pass or an override, the compiler goes on from a text in the middle. What it makes "
+        "itself there keeps many promises that no check sees in a text. So a failure is the text's, whatever pass or "
+        "part of LLVM it was that failed; the message has its words.",
+        "tile-compile lowered.mlir --from-stage lowered --target cpu --emit object   # with an operation of the user's",
+        "Start from what `tile-compile --emit STAGE` or TILEWRIGHT_DUMP writes, and change little at a time.",
+    ),
     "TW0414": Page(
         "arrays on different devices",
         "The arrays of one launch are on different GPUs, or some on a GPU and some on the host. No "

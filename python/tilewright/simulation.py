@@ -24,7 +24,8 @@ from .native import native
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")
 COMPLETIONS = ("late", "early", "random")
 ARITHMETICS = ("fast", "exact")
-MAX_STEPS = 5_000_000
+# Of a warp, a program (a CTA) and a launch.
+MAX_STEPS, MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH = 5_000_000, 100_000_000, 20_000_000_000
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ def simulate(
     completion: str = "late",
     arithmetic: str = "fast",
     max_steps: int = MAX_STEPS,
+    max_steps_per_program: int = MAX_STEPS_PER_PROGRAM,
+    max_steps_per_launch: int = MAX_STEPS_PER_LAUNCH,
 ) -> Iterator[None]:
     """Choose how the launches of a `with` block on a simulated device run.
 
@@ -77,14 +80,21 @@ def simulate(
     asynchronous copies arrive: "late", at the wait that requires it, "early", when they are issued,
     or "random", with the same `seed`. `arithmetic` of matrix instructions is "fast", a chain of
     fused multiply-adds, or "exact", rounded as the target's tensor cores do. A warp that has run `max_steps` instructions counts as in an endless
-    loop. Raises LaunchError for an unknown device, ValueError for an unknown word or a number out
+    loop, and so does a program whose warps have run `max_steps_per_program` together, and a launch whose
+    programs have run `max_steps_per_launch`: no further program begins then. Raises LaunchError for an unknown device, ValueError for an unknown word or a number out
     of range.
     """
     check_device(device)
     if outside := [program for program in programs if not 0 <= program < 1 << 63]:
         raise ValueError(f"programs are numbered from 0; {outside[0]} is none")
-    if not 1 <= max_steps < 1 << 63:
-        raise ValueError(f"max_steps is 1 or more, not {max_steps}")
+    limits = {
+        "max_steps": max_steps,
+        "max_steps_per_program": max_steps_per_program,
+        "max_steps_per_launch": max_steps_per_launch,
+    }
+    for name, limit in limits.items():
+        if not 1 <= limit < 1 << 63:
+            raise ValueError(f"{name} is 1 or more, not {limit}")
     for name, value, known in (
         ("completion", completion, COMPLETIONS),
         ("arithmetic", arithmetic, ARITHMETICS),
@@ -92,7 +102,7 @@ def simulate(
         if value not in known:
             raise ValueError(f"no {name} {value!r}; there are {', '.join(known)}")
     if not native().set_simulation_options(
-        device, schedule, seed, list(programs), completion, arithmetic, max_steps
+        device, schedule, seed, list(programs), completion, arithmetic, *limits.values()
     ):
         raise ValueError(
             f"no schedule {schedule!r} on {device!r}; there are {', '.join(SCHEDULES)} on sim:..."

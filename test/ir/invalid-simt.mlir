@@ -135,3 +135,30 @@ func.func @interleaved_by_three(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c:
   %d = simt.mma %a, %b, %c by #f16 warps [1, 1] interleaved [3, 1, 1] ieee : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
   return
 }
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+func.func @mma_warps(%a: tensor<16x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{has a power of two up to 64 of warps per dimension}}
+  %d = simt.mma %a, %b, %c by #f16 warps [0, 1] ieee : tensor<16x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+func.func @mma_outer(%a: tensor<32x16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{outer extents of operands must be the result's}}
+  %d = simt.mma %a, %b, %c by #f16 warps [1, 1] ieee : tensor<32x16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}
+
+// -----
+
+#f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+func.func @mma_rank(%a: tensor<16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf32>) {
+  // expected-error @+1 {{operands and result must have one rank}}
+  %d = simt.mma %a, %b, %c by #f16 warps [1, 1] ieee : tensor<16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
+  return
+}

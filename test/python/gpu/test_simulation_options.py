@@ -71,8 +71,24 @@ def test_an_endless_loop_ends_at_the_limit(grid: int) -> None:
         await_flag[(grid,)](np.ones(1, np.int32), out)
 
 
+@pytest.mark.parametrize(
+    ("option", "who"), [("max_steps_per_program", "CTA"), ("max_steps_per_launch", "launch")]
+)
+def test_programs_and_launches_have_limits_of_their_own(option: str, who: str) -> None:
+    flag, out = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    with tw.device(SIM), tw.simulation.simulate(SIM, **{option: 5_000}):
+        with pytest.raises(tw.DeviceError, match=f"the {who} has run 5000 instructions"):
+            await_flag[(3,)](flag, out)
+    with tw.device(SIM):
+        await_flag[(3,)](np.ones(1, np.int32), out)
+
+
+LIMITS = ["max_steps", "max_steps_per_program", "max_steps_per_launch"]
+
+
+@pytest.mark.parametrize("option", LIMITS)
 @pytest.mark.parametrize("steps", [0, -1, 1 << 63])
-def test_a_limit_out_of_range_is_refused(steps: int) -> None:
-    with pytest.raises(ValueError, match=f"max_steps .* {steps}"):
-        with tw.simulation.simulate(SIM, max_steps=steps):
+def test_a_limit_out_of_range_is_refused(option: str, steps: int) -> None:
+    with pytest.raises(ValueError, match=f"^{option} .* {steps}"):
+        with tw.simulation.simulate(SIM, **{option: steps}):
             pass

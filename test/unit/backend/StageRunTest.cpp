@@ -238,7 +238,8 @@ TEST_F(StageRunTest, AFailingPassLeavesAReproducer) {
   std::string file = reproducer();
   EXPECT_TRUE(contains(file, "// The module before the pass lower-to-llvm, number 3"));
   EXPECT_TRUE(contains(file, "// no such thing\n// build b1234\n"));
-  EXPECT_TRUE(contains(file, "--target scripted --num-warps 4 --num-stages 3 --from-pass 3 "));
+  EXPECT_TRUE(
+      contains(file, "--target scripted --num-warps 4 --num-stages 3 --unchecked --from-pass 3 "));
   EXPECT_TRUE(contains(file, "--pass-pipeline='builtin.module(lower-to-llvm)'"));
   EXPECT_TRUE(contains(file, "test.lowered"));
   EXPECT_TRUE(contains(file, "\"k.py\":7:5"));

@@ -63,8 +63,8 @@ TEST(LoadTest, WhatIsUnknownIsRefusedByName) {
                     {}, "TW0604", {"i128"});
   runExpectingError("func.func @kernel(%x: vector<4xi32>) {\n  return\n}", {}, "TW0604",
                     {"vector<4xi32>"});
-  runExpectingError("func.func @kernel(%x: !tile.ptr<index>) {\n  return\n}", {}, "TW0604",
-                    {"ptr<index>"});
+  runExpectingError("func.func @kernel(%x: !tile.ptr<index>) {\n  return\n}", {}, "TW0610",
+                    {"malformed", "a pointer is to numbers or to pointers"});
   runExpectingError("func.func @kernel(%x: tensor<3x0xf32>) {\n  return\n}", {}, "TW0604",
                     {"tensor<3x0xf32>"});
   runExpectingError("func.func @other() {\n  return\n}", {}, "TW0604", {"'kernel'"});

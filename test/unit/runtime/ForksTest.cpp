@@ -15,6 +15,23 @@ static bool endsWell(pid_t child) {
   return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+/// What a forked child says by its exit status.
+template <typename Action> static int inChild(Action action) {
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20); // a child that waits for ever is a failure
+    _exit(action());
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int canShield() {
+  ForkShield outer, inner;
+  return 0;
+}
+
 TEST(ForksTest, AChildNeverFindsALockOfShieldedCodeTaken) {
   std::mutex mutex;
   std::atomic<bool> isStopping = false;
@@ -54,4 +71,82 @@ TEST(ForksTest, AShieldedThreadForksWhereItPauses) {
     _exit(forkCount() == before + 1 ? 0 : 1);
   EXPECT_TRUE(endsWell(child));
   EXPECT_EQ(forkCount(), before);
+}
+
+TEST(ForksTest, AChildOfAChildCountsBothForks) {
+  unsigned before = forkCount();
+  EXPECT_EQ(inChild([&] { return inChild([&] { return int(forkCount() - before); }); }), 2);
+  EXPECT_EQ(forkCount(), before);
+}
+
+namespace {
+/// Another thread, within a shield until it is told to leave.
+class Insider {
+public:
+  explicit Insider(bool pauses = false) {
+    thread = std::thread([this, pauses] {
+      ForkShield shield, nested;
+      if (pauses) {
+        ForkShieldPause pause;
+        stay();
+      } else {
+        stay();
+      }
+    });
+    while (!isInside)
+      usleep(1000);
+  }
+  ~Insider() {
+    mayLeave = true;
+    thread.join();
+  }
+  void leaveIn(unsigned microseconds) {
+    std::thread([this, microseconds] {
+      usleep(microseconds);
+      mayLeave = true;
+    }).detach();
+  }
+  std::atomic<bool> isInside = false, mayLeave = false;
+
+private:
+  void stay() {
+    isInside = true;
+    while (!mayLeave)
+      usleep(1000);
+  }
+  std::thread thread;
+};
+} // namespace
+
+TEST(ForksTest, WaitsUntilNoOtherThreadIsWithinAShield) {
+  Insider insider;
+  insider.leaveIn(30'000);
+  EXPECT_EQ(inChild([&] { return insider.mayLeave ? canShield() : 1; }), 0);
+}
+
+TEST(ForksTest, DoesNotWaitForAPausedShield) {
+  Insider insider(/*pauses=*/true);
+  EXPECT_EQ(inChild([&] { return insider.mayLeave ? 1 : canShield(); }), 0);
+}
+
+TEST(ForksTest, APauseOutsideOfShieldsDoesNothing) {
+  {
+    ForkShieldPause pause;
+  }
+  EXPECT_EQ(inChild(canShield), 0);
+}
+
+TEST(ForksTest, ClosedShieldsKeepOtherThreadsOut) {
+  // In a child, as nothing opens them again.
+  int status = inChild([] {
+    closeForkShields();
+    std::atomic<bool> isInside = false;
+    std::thread([&] {
+      ForkShield shield;
+      isInside = true;
+    }).detach();
+    usleep(30'000);
+    return canShield() + (isInside ? 1 : 0); // this thread itself goes on
+  });
+  EXPECT_EQ(status, 0);
 }

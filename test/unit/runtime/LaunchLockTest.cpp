@@ -66,3 +66,29 @@ TEST(LaunchLockTest, AForkedChildFindsItFree) {
   mayEnd = true;
   holder.join();
 }
+
+static bool alwaysInterrupted() { return true; }
+
+TEST(LaunchLockTest, AWaitingThreadCanBeInterrupted) {
+  LaunchLock lock;
+  ASSERT_EQ(lock.acquire(), LaunchLock::Outcome::Taken);
+  setInterruptCheck(&alwaysInterrupted);
+  LaunchLock::Outcome outcome = LaunchLock::Outcome::Taken;
+  std::thread([&] { outcome = lock.acquire(); }).join();
+  setInterruptCheck(nullptr);
+  EXPECT_EQ(outcome, LaunchLock::Outcome::Interrupted);
+  lock.release();
+  EXPECT_EQ(lock.acquire(), LaunchLock::Outcome::Taken);
+  lock.release();
+}
+
+TEST(LaunchLockTest, AForkedChildFindsItFreeThoughItsOwnThreadHeldIt) {
+  LaunchLock lock;
+  LaunchScope scope(lock);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(lock.acquire() == LaunchLock::Outcome::Taken ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}

@@ -1,0 +1,447 @@
+// What holds between two stages of compilation: which operations and types each has.
+#include "passes/StageChecks.h"
+#include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
+#include "ir/tile/Tables.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "passes/simt/LayoutRules.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tw;
+
+static constexpr StringLiteral kTileDialects[] = {"tile", "scf", "arith",  "math",
+                                                  "func", "ub",  "builtin"};
+static constexpr StringLiteral kLayoutDialects[] = {"tile", "simt", "scf", "arith",
+                                                    "math", "func", "ub",  "builtin"};
+static constexpr StringLiteral kLoweredDialects[] = {"gpu",  "vector", "memref", "scf",
+                                                     "cf",   "arith",  "math",   "func",
+                                                     "llvm", "simt",   "ub",     "builtin"};
+
+static constexpr StringLiteral kLlvmDialects[] = {"llvm", "builtin"};
+
+namespace {
+enum class Tiles { Plain, Grown, WithLayout, None };
+/// What a stage allows.
+struct Stage {
+  StringLiteral name;
+  ArrayRef<StringLiteral> dialects;
+  Tiles tiles;
+  /// Why an operation of an allowed dialect may not occur, or nothing.
+  StringRef (*refuse)(Operation *op);
+};
+} // namespace
+
+//===-- What operations a stage has ----------------------------------------------------------===//
+
+static StringRef allow(Operation *) { return ""; }
+
+/// Data moves between threads by conversions of layout only.
+static StringRef refuseLaidOut(Operation *op) {
+  bool isOther =
+      op->getName().getDialectNamespace() == "simt" && !isa<simt::ConvertLayoutOp, simt::MmaOp>(op);
+  return isOther ? "is a later stage's" : "";
+}
+
+static bool crossesWarps(Type tile, unsigned axis) {
+  return simt::hasLayout(tile) && !simt::warpBitsAlong(simt::layoutOf(tile), axis).empty();
+}
+
+/// Data that moves between warps moves through buffers.
+static StringRef refuseBetweenWarps(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case([](simt::ConvertLayoutOp convert) {
+        const LinearLayout &source = simt::layoutOf(convert.getSource().getType());
+        bool isLocal = simt::layoutOf(convert.getType()).isWithinWarpOf(source);
+        return isLocal ? "" : "moves data between warps, which shared memory does in this stage";
+      })
+      .Case([](simt::PartialReduceOp) { return ""; }) // leaves a part for each warp
+      .Case([](tile::CombiningRegion fold) {
+        return crossesWarps(fold.getSources().front().getType(), fold.getAxis())
+                   ? "folds elements of several warps"
+                   : "";
+      })
+      .Case<tile::DotOp, tile::GatherOp, tile::BarrierOp>(
+          [](Operation *) { return "is an earlier stage's"; })
+      .Default([](Operation *) { return ""; });
+}
+
+/// And the buffers have their place.
+static StringRef refuseScheduled(Operation *op) {
+  if (auto alloc = dyn_cast<simt::AllocSharedOp>(op); alloc && !alloc.getOffset())
+    return "has no offset in shared memory";
+  return refuseBetweenWarps(op);
+}
+
+/// Operations of one thread.
+static StringRef refuseLowered(Operation *op) {
+  return isa<simt::ConvertLayoutOp, simt::PartialReduceOp, simt::StoreSharedOp, simt::LoadSharedOp,
+             simt::GatherSharedOp, simt::DotSharedOp, simt::MmaOp, simt::SlotOp, simt::AsyncCopyOp>(
+             op)
+             ? "is an earlier stage's"
+             : "";
+}
+
+static std::optional<Stage> findStage(StringRef name) {
+  if (name == "tile")
+    return Stage{"tile", kTileDialects, Tiles::Plain, allow};
+  if (name == "grown")
+    return Stage{"grown", kTileDialects, Tiles::Grown, allow};
+  if (name == "laid-out")
+    return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, refuseLaidOut};
+  if (name == "scheduled")
+    return Stage{"scheduled", kLayoutDialects, Tiles::WithLayout, refuseScheduled};
+  if (name == "lowered")
+    return Stage{"lowered", kLoweredDialects, Tiles::None, refuseLowered};
+  return std::nullopt;
+}
+
+//===-- What types a stage has ---------------------------------------------------------------===//
+
+/// Why a layout does not fit the machine, or nothing.
+static StringRef layoutViolation(Operation *op, const LinearLayout &layout) {
+  auto module = op->getParentOfType<ModuleOp>();
+  tile::TargetAttr target = targetOf(op);
+  auto warps = module ? module->getAttrOfType<IntegerAttr>(simt::kNumWarps) : IntegerAttr();
+  if (target && layout.size(Place::Lane) != target.getWarpSize())
+    return "has a layout with another number of lanes than the target";
+  if (warps && layout.size(Place::Warp) != uint64_t(warps.getInt()))
+    return "has a layout with another number of warps than the program";
+  if (layout.freeBits(Place::Register) != 0)
+    return "has a layout with registers that repeat others";
+  return "";
+}
+
+/// Why a type may not occur in the stage, or nothing.
+static StringRef violation(const Stage &stage, Operation *op, Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  if (stage.tiles == Tiles::None) {
+    if (isa<simt::SharedType>(type))
+      return "has a shared buffer, but buffers are addresses in this stage";
+    return tensor ? "has a tile, but tiles are lowered in this stage" : "";
+  }
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (tensor && (!ranked || !ranked.hasStaticShape()))
+    return "has a tile whose shape is not static";
+  if (isa<VectorType, BaseMemRefType>(type))
+    return "has a vector or memref, which is a later stage's";
+  if (!ranked)
+    return "";
+  if (stage.tiles == Tiles::Grown && !llvm::all_of(ranked.getShape(), llvm::isPowerOf2_64))
+    return "has a tile whose extents are not all powers of two";
+  if (stage.tiles == Tiles::Plain || stage.tiles == Tiles::Grown)
+    return ranked.getEncoding() ? "has a tile with a layout, which is a later stage's" : "";
+  if (!simt::hasLayout(ranked))
+    return "has a tile without a layout";
+  return layoutViolation(op, simt::layoutOf(ranked));
+}
+
+static LogicalResult verifyTypes(const Stage &stage, Operation *op, TypeRange types) {
+  for (Type type : types)
+    if (StringRef reason = violation(stage, op, type); !reason.empty())
+      return op->emitError("stage ")
+             << stage.name << ": '" << op->getName() << "' " << reason << ": " << type;
+  return success();
+}
+
+static LogicalResult verifyOperation(const Stage &stage, Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (!llvm::is_contained(stage.dialects, dialect))
+    return op->emitError("stage ") << stage.name << " has no operation '" << op->getName() << "'";
+  if (failed(verifyTypes(stage, op, op->getResultTypes())))
+    return failure();
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (failed(verifyTypes(stage, op, block.getArgumentTypes())))
+        return failure();
+  if (StringRef reason = stage.refuse(op); !reason.empty())
+    return op->emitError("stage ") << stage.name << ": '" << op->getName() << "' " << reason;
+  return success();
+}
+
+LogicalResult tw::verifyStage(ModuleOp module, StringRef name) {
+  std::optional<Stage> stage = findStage(name);
+  if (!stage)
+    return module.emitError("unknown stage '")
+           << name << "'; known: tile, grown, laid-out, scheduled, lowered";
+  bool isValid = true;
+  module.walk([&](Operation *op) { isValid &= succeeded(verifyOperation(*stage, op)); });
+  return success(isValid);
+}
+
+//===-- What a pass takes --------------------------------------------------------------------===//
+
+/// Products may be chosen already, and boxes are pointers and masks.
+static StringRef refuseBeforeLayouts(Operation *op) {
+  if (isa<tile::DescriptorLoadOp, tile::DescriptorStoreOp, tile::DescriptorAtomicOp>(op))
+    return "is an earlier stage's";
+  bool isOther = op->getName().getDialectNamespace() == "simt" && !isa<simt::MmaOp>(op);
+  return isOther ? "is a later stage's" : "";
+}
+
+/// The passes of targets are known by how their names begin.
+static std::optional<Stage> stageBefore(StringRef pass) {
+  constexpr StringLiteral tile[] = {"spread-hints",    "expand-descriptors",  "combine-ops",
+                                    "raise-pointers",  "split-loops-by-mask", "lower-simd",
+                                    "refuse-assembly", "grow-extents"};
+  constexpr StringLiteral withLayouts[] = {
+      "coalesce-accesses", "remove-layout-conversions", "pipeline-loops", "stage-through-shared",
+      "reload-operands",   "allocate-shared",           "insert-barriers"};
+  if (llvm::is_contained(tile, pass) || pass.starts_with("describe-"))
+    return Stage{"tile", kTileDialects, Tiles::Plain, allow};
+  if (pass == "select-mma")
+    return Stage{"grown", kTileDialects, Tiles::Grown, allow};
+  if (pass == "assign-layouts")
+    return Stage{"tile-passes", kLayoutDialects, Tiles::Plain, refuseBeforeLayouts};
+  if (llvm::is_contained(withLayouts, pass))
+    return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, allow};
+  if (pass == "lower-simt")
+    return Stage{"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps};
+  if (pass.starts_with("expand-") || pass.starts_with("lower-"))
+    return Stage{"lowered", kLoweredDialects, Tiles::None, refuseLowered};
+  if (pass.empty() || pass == "attach-line-tables")
+    return Stage{"llvm-dialect", kLlvmDialects, Tiles::None, allow};
+  return std::nullopt;
+}
+
+/// Elements of a vector that one operation of a lowered kernel may have: far above what a machine
+/// holds in registers.
+static constexpr int64_t kMaxVectorElements = 1 << 11;
+/// Elements of a tile: far above what a program can compute with.
+static constexpr int64_t kMaxTileElements = int64_t(1) << 31;
+
+/// The product of the extents; 0 where it is above `limit`.
+static int64_t numElementsUpTo(ShapedType type, int64_t limit) {
+  int64_t count = 1;
+  for (int64_t extent : type.getShape())
+    if (extent < 1 || extent > limit || (count *= extent) > limit)
+      return 0;
+  return count;
+}
+
+/// Whether every stage knows what to do with values of the type.
+static bool isElement(Type type) {
+  if (auto pointer = dyn_cast<tile::PtrType>(type))
+    return isElement(pointer.getPointee());
+  if (type.isIndex())
+    return true;
+  return llvm::any_of(tile::elementTypes(), [&](const tile::ElementTypeRow &row) {
+    return tile::irTypeOf(row, type.getContext()) == type;
+  });
+}
+
+/// Whether floats of 8 bits take part in more than moves, choices and conversions.
+static bool isNarrowArithmetic(Operation *op) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  if ((dialect != "arith" && dialect != "math") ||
+      isa<arith::ConstantOp, arith::SelectOp, arith::BitcastOp, arith::ExtFOp, arith::TruncFOp>(op))
+    return false;
+  auto isNarrow = [](Type type) {
+    Type element = tile::elementTypeOf(type);
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16;
+  };
+  return llvm::any_of(op->getOperandTypes(), isNarrow) ||
+         llvm::any_of(op->getResultTypes(), isNarrow);
+}
+
+/// Whether the operation is the part of a reduction or scan that combines two elements.
+static bool isInCombine(Operation *op) {
+  return bool(op->getParentOfType<tile::CombiningRegion>());
+}
+
+/// Why the operation cannot combine two elements, or nothing: that is done with numbers only.
+static StringRef reasonAgainstCombine(Operation *op) {
+  if (!llvm::is_contained({"arith", "math", "scf", "ub"}, op->getName().getDialectNamespace()) &&
+      !isa<tile::YieldOp, tile::HintOp, tile::PrintOp, tile::AssertOp>(op))
+    return "has no place in what combines two elements";
+  auto isTile = [](Type type) { return isa<RankedTensorType, simt::SharedType>(type); };
+  if (llvm::any_of(op->getOperandTypes(), isTile) || llvm::any_of(op->getResultTypes(), isTile))
+    return "has a tile, but elements are combined one by one";
+  return "";
+}
+
+namespace {
+/// Looks at every operation, and at every type once.
+class InputCheck {
+public:
+  InputCheck(ModuleOp module, const Stage &stage) : module(module), stage(stage) {}
+  LogicalResult run();
+
+private:
+  StringRef reasonAgainst(Operation *op, Type type);
+  StringRef reasonAgainstLayout(Operation *op, const LinearLayout &layout);
+  StringRef reasonAgainst(Operation *op);
+  LogicalResult checkTypes(Operation *op, TypeRange types);
+
+  ModuleOp module;
+  const Stage &stage;
+  llvm::DenseSet<Type> accepted;
+};
+} // namespace
+
+/// Layouts agree with the machine and with each other.
+StringRef InputCheck::reasonAgainstLayout(Operation *op, const LinearLayout &layout) {
+  simt::Threads threads = simt::threadsOf(module);
+  if (layout.size(Place::Lane) != threads.lanes || layout.size(Place::Warp) != threads.warps)
+    return "has a layout with another number of lanes or warps than the program";
+  if (layout.numBits(Place::Cta) != 0 || layout.numBits(Place::Offset) != 0)
+    return "has a layout that is not of the registers of one program";
+  return layoutViolation(op, layout);
+}
+
+StringRef InputCheck::reasonAgainst(Operation *op, Type type) {
+  if (StringRef reason = violation(stage, op, type); !reason.empty())
+    return reason;
+  if (stage.tiles == Tiles::WithLayout && simt::hasLayout(type))
+    if (StringRef reason = reasonAgainstLayout(op, simt::layoutOf(type)); !reason.empty())
+      return reason;
+  auto buffer = dyn_cast<simt::SharedType>(type);
+  if (stage.tiles != Tiles::None && !isa<FunctionType>(type) &&
+      !isElement(buffer ? buffer.getElementType() : tile::elementTypeOf(type)))
+    return "has a type that no value of a kernel has";
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (tile && (numElementsUpTo(tile, kMaxTileElements) == 0))
+    return "has a tile of no or too many elements";
+  auto vector = dyn_cast<VectorType>(type);
+  if (vector && (vector.isScalable() || numElementsUpTo(vector, kMaxVectorElements) == 0))
+    return "has a vector that is too large";
+  return "";
+}
+
+LogicalResult InputCheck::checkTypes(Operation *op, TypeRange types) {
+  for (Type type : types) {
+    if (accepted.contains(type))
+      continue;
+    if (StringRef reason = reasonAgainst(op, type); !reason.empty())
+      return op->emitError("[TW0318] '") << op->getName() << "' " << reason << ": " << type;
+    accepted.insert(type);
+  }
+  return success();
+}
+
+/// Functions have a body of one block and are at the top; control flow is structured.
+StringRef InputCheck::reasonAgainst(Operation *op) {
+  if (StringRef reason = stage.refuse(op); !reason.empty())
+    return reason;
+  if (stage.tiles == Tiles::None)
+    return "";
+  if (isa<ModuleOp>(op) && op != module)
+    return "is within another module";
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (dialect == "func" && !isa<func::FuncOp, func::ReturnOp>(op))
+    return "calls a function, but kernels are whole";
+  if (dialect == "scf" &&
+      !isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op))
+    return "is no control flow that kernels have";
+  if (isInCombine(op))
+    if (StringRef reason = reasonAgainstCombine(op); !reason.empty())
+      return reason;
+  auto isBuffer = [](Type type) { return isa<simt::SharedType>(type); };
+  if (llvm::any_of(op->getResultTypes(), isBuffer) && !isa<simt::AllocSharedOp, simt::SlotOp>(op))
+    return "yields a buffer, but buffers are what was allocated";
+  for (Region &region : op->getRegions())
+    if (!region.empty() && llvm::any_of(region.getArgumentTypes(), isBuffer))
+      return "is given a buffer, but buffers are what was allocated";
+  for (Region &region : op->getRegions())
+    if (!region.empty() && !region.hasOneBlock())
+      return "has blocks that branch to each other";
+  return isNarrowArithmetic(op) ? "computes with 8-bit floats, which have to be widened first" : "";
+}
+
+LogicalResult InputCheck::run() {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
+    if (!llvm::is_contained(stage.dialects, op->getName().getDialectNamespace()))
+      return op->emitError("[TW0318] the stage ")
+             << stage.name << " has no operation '" << op->getName() << "'";
+    if (failed(checkTypes(op, op->getResultTypes())))
+      return failure();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        if (failed(checkTypes(op, block.getArgumentTypes())))
+          return failure();
+    if (StringRef reason = reasonAgainst(op); !reason.empty())
+      return op->emitError("[TW0318] '") << op->getName() << "' " << reason;
+    return success();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Functions are kernels: of numbers and pointers, without results, with a body.
+static LogicalResult checkFunctions(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (function.isExternal())
+      return function.emitError("[TW0318] a function without a body cannot be compiled");
+    if (function.getNumResults() != 0)
+      return function.emitError("[TW0318] a kernel has no results; it stores them");
+    for (Type type : function.getArgumentTypes())
+      if (!isa<tile::PtrType>(type) && !type.isIntOrFloat())
+        return function.emitError("[TW0318] a kernel's parameters are numbers and pointers, not ")
+               << type;
+  }
+  return success();
+}
+
+/// Checks the module's facts of the machine, which layouts are compared with.
+static LogicalResult checkThreads(ModuleOp module) {
+  Attribute warps = module->getAttr(simt::kNumWarps), target = module->getAttr(kTargetAttribute);
+  auto count = dyn_cast_or_null<IntegerAttr>(warps);
+  if (warps && (!count || !count.getType().isInteger(32) || count.getInt() < 1 ||
+                count.getInt() > 64 || !llvm::isPowerOf2_64(count.getInt())))
+    return module.emitError("[TW0318] ")
+           << simt::kNumWarps << " is a power of two of 32 bits up to 64, not " << warps;
+  if (target && !isa<tile::TargetAttr>(target))
+    return module.emitError("[TW0318] ") << kTargetAttribute << " is a #tile.target";
+  return success();
+}
+
+bool tw::checksInput(StringRef pass) { return stageBefore(pass).has_value(); }
+
+LogicalResult tw::checkInput(ModuleOp module, StringRef pass) {
+  std::optional<Stage> stage = stageBefore(pass);
+  if (!stage)
+    return success();
+  if (failed(checkThreads(module)))
+    return failure();
+  if ((pass == "lower-simd" || pass == "lower-simt") && failed(checkFunctions(module)))
+    return failure();
+  return InputCheck(module, *stage).run();
+}
+
+LogicalResult tw::checkKernel(ModuleOp module) {
+  auto isKernel = [](func::FuncOp function) { return function.isPublic(); };
+  if (llvm::count_if(module.getOps<func::FuncOp>(), isKernel) != 1)
+    return module.emitError("[TW0318] the module must have one public function, its kernel");
+  return checkFunctions(module);
+}
+
+namespace {
+struct CheckInput : PassWrapper<CheckInput, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckInput)
+  explicit CheckInput(StringRef pass) : pass(pass) {}
+  StringRef getArgument() const override { return "check-input"; }
+  StringRef getDescription() const override { return "looks whether a pass can take the module"; }
+  void runOnOperation() override {
+    if (failed(checkInput(getOperation(), pass)))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+  std::string pass;
+};
+} // namespace
+
+LogicalResult tw::addCheckedPasses(OpPassManager &pm, OpPassManager &passes) {
+  for (Pass &pass : passes.getPasses()) {
+    if (!pass.getArgument().empty() && checksInput(pass.getArgument()))
+      pm.addPass(std::make_unique<CheckInput>(pass.getArgument()));
+    std::string text; // passes cannot be copied from outside
+    llvm::raw_string_ostream stream(text);
+    pass.printAsTextualPipeline(stream);
+    if (failed(parsePassPipeline(text, pm)))
+      return failure();
+  }
+  return success();
+}

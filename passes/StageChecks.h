@@ -1,0 +1,31 @@
+// What holds between two stages of compilation, checked where a text could say anything.
+#ifndef PASSES_STAGECHECKS_H
+#define PASSES_STAGECHECKS_H
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace tw {
+
+/// Reports everything that breaks an invariant of the stage `tile`, `grown`, `laid-out`,
+/// `scheduled` or `lowered`.
+mlir::LogicalResult verifyStage(mlir::ModuleOp module, llvm::StringRef stage);
+
+/// Reports (TW0318) the first thing of the module that the named pass cannot take: operations of
+/// other stages, tiles of dynamic shape, tiles without a layout or with one of another machine.
+/// What the compiler itself makes needs no such look, a text given by a user does. Success for
+/// passes that take anything.
+mlir::LogicalResult checkInput(mlir::ModuleOp module, llvm::StringRef pass);
+
+/// Whether `checkInput` looks at anything for that pass.
+bool checksInput(llvm::StringRef pass);
+
+/// Adds `passes`, which are registered ones, to `pm`, each after a look at whether the module is
+/// what it takes.
+mlir::LogicalResult addCheckedPasses(mlir::OpPassManager &pm, mlir::OpPassManager &passes);
+
+/// Reports (TW0318) what keeps a module of Tile IR from being compiled for any target: it must have
+/// a kernel, a public function of scalars and pointers without results.
+mlir::LogicalResult checkKernel(mlir::ModuleOp module);
+
+} // namespace tw
+#endif

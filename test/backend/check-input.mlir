@@ -1,0 +1,35 @@
+// A text that is no kernel is refused with a code, and never called a fault of the compiler.
+// RUN: split-file %s %t
+// RUN: not tile-compile %t/none.mlir 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not tile-compile %t/tiles.mlir --target nvidia:sm_80 --emit ptx 2>&1 | FileCheck %s --check-prefix=TILES
+// RUN: not tile-compile %t/lowered.mlir --target nvidia:sm_80 --emit ptx 2>&1 | FileCheck %s --check-prefix=LOWERED
+// RUN: not tile-compile %t/select.mlir --target nvidia:sm_80 --from-stage lowered --emit ptx 2>&1 | FileCheck %s --check-prefix=LATER
+// RUN: not tile-compile %t/select.mlir --target nvidia:sm_80 --from-stage lowered --emit ptx --unchecked --dump-to %t/dumps 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=OWN
+
+// NONE: error[TW0318]: the module must have one public function, its kernel
+// TILES: error[TW0318]: a kernel's parameters are numbers and pointers, not 'tensor<8xf32>'
+// LOWERED: error[TW0318]: the stage tile has no operation 'llvm.func'
+// LATER: error[TW0319]: the text is not what a later stage takes
+// LATER-NOT: TW0901
+// OWN: error[TW0901]
+// OWN: --unchecked
+
+//--- none.mlir
+func.func private @kernel(%x: f32) {
+  return
+}
+//--- tiles.mlir
+func.func @kernel(%x: tensor<8xf32>) {
+  return
+}
+//--- lowered.mlir
+llvm.func @kernel(%x: f32) {
+  llvm.return
+}
+//--- select.mlir
+llvm.func @kernel(%x: f128, %p: !llvm.ptr) {
+  %y = math.exp %x : f128
+  llvm.store %y, %p : f128, !llvm.ptr
+  llvm.return
+}
