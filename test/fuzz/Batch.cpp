@@ -19,6 +19,7 @@ struct Journal {
   uint64_t seed;
   char step[128], what[4096], task[5][256], text[1 << 20], errors[4096];
   int warps, stages;
+  unsigned refusedByParser, done; // so many trials so far
 };
 } // namespace
 
@@ -114,6 +115,12 @@ static constexpr char kDrawing[] = "the fuzzer";
 /// A context holds all it ever made; this many trials make it worth a new one.
 static constexpr unsigned kTrialsPerContext = 100;
 
+/// Whether the last attempt did not get beyond the parser and there may be another.
+static bool isRefused(const Journal &journal, unsigned numAttempts) {
+  constexpr unsigned mostAttempts = 4;
+  return llvm::StringRef(journal.step) == kParsing && numAttempts < mostAttempts;
+}
+
 /// In the child: the trials from `first` until one has a finding.
 static void runRow(Journal &journal, uint64_t first, uint64_t end, const Corpus &corpus,
                    const Limits &limits) {
@@ -124,13 +131,18 @@ static void runRow(Journal &journal, uint64_t first, uint64_t end, const Corpus 
       drawing = makeDrawingContext();
     }
     journal.seed = seed;
-    put(journal.step, kDrawing);
-    startClock(limits);
-    Trial trial = drawTrial(seed, corpus, *drawing);
-    write(journal, trial);
-    put(journal.what, runTrial(trial, *context, [&](llvm::StringRef s) { put(journal.step, s); }));
-    if (journal.what[0])
-      _exit(0);
+    for (unsigned attempt = 0; attempt == 0 || isRefused(journal, attempt); ++attempt) {
+      put(journal.step, kDrawing);
+      startClock(limits);
+      Trial trial = drawTrial(seed, attempt, corpus, *drawing);
+      write(journal, trial);
+      put(journal.what,
+          runTrial(trial, *context, [&](llvm::StringRef s) { put(journal.step, s); }));
+      if (journal.what[0])
+        _exit(0);
+    }
+    journal.refusedByParser += llvm::StringRef(journal.step) == kParsing;
+    journal.done += llvm::StringRef(journal.step) == kDone;
   }
   journal.seed = end;
 }
@@ -154,6 +166,8 @@ Counts tw::fuzz::runTrials(uint64_t first, uint64_t count, const Corpus &corpus,
     ++counts.findings;
     report({journal.seed, read(journal), what});
   }
+  counts.refusedByParser = journal.refusedByParser;
+  counts.done = journal.done;
   munmap(&journal, sizeof(Journal));
   return counts;
 }

@@ -22,7 +22,8 @@ struct Finding {
 
 struct Counts {
   unsigned findings = 0;
-  std::vector<std::string> notDrawn; // of each trial of which the fuzzer itself died: why
+  unsigned refusedByParser = 0, done = 0; // the others got a diagnostic later
+  std::vector<std::string> notDrawn;      // of each trial of which the fuzzer itself died: why
 };
 
 /// Runs the trials of the seeds from `first`. `report` is told of every finding.

@@ -7,10 +7,13 @@
 
 namespace tw::fuzz {
 
-/// The draws of one case: its seed says all of it.
+/// The draws of one attempt at a case: seed and attempt say all of it.
 class Draw {
 public:
-  explicit Draw(uint64_t seed) : generator(seed) {}
+  Draw(uint64_t seed, unsigned attempt) {
+    std::seed_seq sequence{uint32_t(seed), uint32_t(seed >> 32), attempt};
+    generator.seed(sequence);
+  }
   /// A number from 0 to `count` - 1; `count` is not 0.
   size_t below(size_t count) { return generator() % count; }
   bool chance(unsigned percent) { return below(100) < percent; }

@@ -106,10 +106,13 @@ static void changeWord(std::vector<Token> &tokens, const Corpus &corpus, Draw &d
   if (words.empty() || corpus.words.empty())
     return;
   size_t at = draw.of(words);
-  // Mostly another word of the dialect, which is likely to be understood.
+  // Mostly another word of the dialect, which is likely to be understood; of types and keywords,
+  // one without a dialect.
   std::string dialect = tokens[at].text.substr(0, tokens[at].text.find('.') + 1);
   std::string word;
-  for (int tries = 0; tries < 50 && (word.empty() || word.rfind(dialect, 0) != 0); ++tries)
+  for (int tries = 0; tries < 50 && (word.empty() || word.rfind(dialect, 0) != 0 ||
+                                     (dialect.empty() && word.find('.') != std::string::npos));
+       ++tries)
     word = draw.of(corpus.words);
   replace(tokens, at, word, draw);
 }

@@ -144,9 +144,18 @@ static std::string mutateAttributes(const std::string &text, MLIRContext &contex
   return changed;
 }
 
-Trial tw::fuzz::drawTrial(uint64_t seed, const Corpus &corpus, MLIRContext &context) {
-  Draw draw(seed);
-  const Part &part = draw.of(corpus.parts);
+/// Mostly a part that parses; the others are tests of what the parser refuses.
+static const Part &drawPart(const Corpus &corpus, MLIRContext &context, Draw &draw) {
+  const Part *part = &draw.of(corpus.parts);
+  for (int tries = 0; tries < 4 && !parseQuietly(part->text, context); ++tries)
+    part = &draw.of(corpus.parts);
+  return *part;
+}
+
+Trial tw::fuzz::drawTrial(uint64_t seed, unsigned attempt, const Corpus &corpus,
+                          MLIRContext &context) {
+  Draw draw(seed, attempt);
+  const Part &part = drawPart(corpus, context, draw);
   Trial trial{part.text, drawTask(part, corpus, draw)};
   if (draw.chance(30))
     trial.text = mutateAttributes(trial.text, context, draw);
@@ -187,11 +196,14 @@ static std::string runPipeline(ModuleOp module, const Task &task,
     return success();
   });
   OpPassManager passes(ModuleOp::getOperationName());
+  progress("the reader of pipelines");
   if (failed(parsePassPipeline(task.pipeline, passes, llvm::nulls())))
     return "";
   if (failed(addCheckedPasses(manager, passes)))
     return "a pass has no text that makes it again";
   bool isDone = succeeded(manager.run(module));
+  if (isDone)
+    progress(kDone);
   if (!finding.empty())
     return finding + ": " + reported;
   return isDone || !reported.empty() ? "" : "a pass failed without saying why";
@@ -208,7 +220,8 @@ static std::unique_ptr<Target> makeTarget(StringRef name) {
   return makeCpuTarget(level.str());
 }
 
-static std::string runCompiler(ModuleOp module, const Task &task) {
+static std::string runCompiler(ModuleOp module, const Task &task,
+                               llvm::function_ref<void(StringRef)> progress) {
   std::unique_ptr<Target> target = makeTarget(task.target);
   CompileOptions options;
   options.numWarps = task.numWarps;
@@ -225,6 +238,8 @@ static std::string runCompiler(ModuleOp module, const Task &task) {
     isDone = inspectModule(module, *target, options, stage, text, diagnostics, debug,
                            {task.fromStage, 0});
   }
+  if (isDone)
+    progress(kDone);
   for (const tw::Diagnostic &diagnostic : diagnostics)
     if (llvm::StringRef(diagnostic.code).starts_with("TW09"))
       return diagnostic.code + " " + diagnostic.message;
@@ -233,14 +248,14 @@ static std::string runCompiler(ModuleOp module, const Task &task) {
 
 std::string tw::fuzz::runTrial(const Trial &trial, MLIRContext &context,
                                llvm::function_ref<void(StringRef)> progress) {
-  progress("parser");
+  progress(kParsing);
   OwningOpRef<ModuleOp> module = parseQuietly(trial.text, context);
   if (!module)
     return "";
   if (trial.task.target.empty())
     return runPipeline(*module, trial.task, progress);
   progress(trial.task.target);
-  std::string finding = runCompiler(*module, trial.task);
+  std::string finding = runCompiler(*module, trial.task, progress);
   if (!finding.empty())
     (void)module.release(); // it may be half transformed by what crashed
   return finding;

@@ -29,11 +29,15 @@ std::unique_ptr<mlir::MLIRContext> makeFuzzContext();
 /// A context for `drawTrial`: not the one of the trials, which must load what they need themselves.
 std::unique_ptr<mlir::MLIRContext> makeDrawingContext();
 
-/// The trial of one seed. `context` parses what is changed as structure.
-Trial drawTrial(uint64_t seed, const Corpus &corpus, mlir::MLIRContext &context);
+/// The trial of one seed. `context` parses what is changed as structure. Where the parser refuses a
+/// trial, another attempt of the seed may reach further.
+Trial drawTrial(uint64_t seed, unsigned attempt, const Corpus &corpus, mlir::MLIRContext &context);
+
+inline constexpr char kParsing[] = "parser", kDone[] = "done";
 
 /// Does the task; what is wrong with the answer, empty when nothing is. `progress` is called with
-/// each step's name before it begins, for whoever sees the process die.
+/// each step's name before it begins, for whoever sees the process die: first kParsing, and at last
+/// kDone where the answer is success.
 std::string runTrial(const Trial &trial, mlir::MLIRContext &context,
                      llvm::function_ref<void(llvm::StringRef)> progress);
 

@@ -21,7 +21,7 @@ struct CommandLine {
   cl::opt<unsigned> megabytes{"megabytes", cl::desc("memory for a trial"), cl::init(3000)};
   cl::opt<std::string> out{"out", cl::desc("write what is found to files in this folder")};
   cl::opt<bool> keepSize{"keep-size", cl::desc("do not make findings smaller")};
-  cl::opt<bool> onlyPrint{"print", cl::desc("print the trials and run none")};
+  cl::opt<bool> onlyPrint{"print", cl::desc("print the first attempts of trials and run none")};
 };
 } // namespace
 
@@ -43,7 +43,7 @@ static void report(const Finding &finding, const std::string &folder) {
 static void printTrials(const CommandLine &line, const Corpus &corpus) {
   std::unique_ptr<mlir::MLIRContext> context = makeDrawingContext();
   for (uint64_t seed = line.seed; seed < line.seed + line.count; ++seed) {
-    Trial trial = drawTrial(seed, corpus, *context);
+    Trial trial = drawTrial(seed, /*attempt=*/0, corpus, *context);
     llvm::outs() << "// seed " << seed << ": " << trial.task.command("FILE") << "\n"
                  << trial.text << "\n// -----\n";
   }
@@ -66,7 +66,8 @@ int main(int argc, char **argv) {
   for (const auto &[kind, number] : kinds)
     llvm::outs() << number << " x " << kind << "\n";
   llvm::outs() << line.count << " trials from seed " << line.seed << " on " << corpus.parts.size()
-               << " parts: " << counts.findings << " findings of " << kinds.size() << " kinds, "
+               << " parts: " << counts.refusedByParser << " refused by the parser, " << counts.done
+               << " successes, " << counts.findings << " findings of " << kinds.size() << " kinds, "
                << counts.notDrawn.size() << " trials not drawn\n";
   for (const std::string &why : counts.notDrawn)
     llvm::outs() << why << "\n";
