@@ -175,24 +175,43 @@ LogicalResult tw::verifyStage(ModuleOp module, StringRef name) {
 
 //===-- What a pass takes --------------------------------------------------------------------===//
 
-/// Products may be chosen already, and boxes are pointers and masks.
+/// Boxes are pointers and masks already.
+static StringRef refuseBoxes(Operation *op) {
+  bool isBox = isa<tile::DescriptorLoadOp, tile::DescriptorStoreOp, tile::DescriptorAtomicOp>(op);
+  return isBox ? "is an earlier stage's" : "";
+}
+
+/// Products may be chosen already.
 static StringRef refuseBeforeLayouts(Operation *op) {
-  if (isa<tile::DescriptorLoadOp, tile::DescriptorStoreOp, tile::DescriptorAtomicOp>(op))
-    return "is an earlier stage's";
+  if (StringRef reason = refuseBoxes(op); !reason.empty())
+    return reason;
   bool isOther = op->getName().getDialectNamespace() == "simt" && !isa<simt::MmaOp>(op);
   return isOther ? "is a later stage's" : "";
 }
 
+/// Operations of one thread, of which 8-bit floats are bytes by now.
+static StringRef refuseNarrowFloats(Operation *op) {
+  auto isNarrow = [](Type type) {
+    Type element = getElementTypeOrSelf(type);
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16;
+  };
+  if (llvm::any_of(op->getResultTypes(), isNarrow) || llvm::any_of(op->getOperandTypes(), isNarrow))
+    return "has floats of 8 bits, which are bytes in this stage";
+  return refuseLowered(op);
+}
+
 /// The passes of targets are known by how their names begin.
 static std::optional<Stage> stageBefore(StringRef pass) {
-  constexpr StringLiteral tile[] = {"spread-hints",    "expand-descriptors",  "combine-ops",
-                                    "raise-pointers",  "split-loops-by-mask", "lower-simd",
-                                    "refuse-assembly", "grow-extents"};
+  constexpr StringLiteral tile[] = {"spread-hints",   "expand-descriptors",  "combine-ops",
+                                    "raise-pointers", "split-loops-by-mask", "refuse-assembly",
+                                    "grow-extents"};
   constexpr StringLiteral withLayouts[] = {
       "coalesce-accesses", "remove-layout-conversions", "pipeline-loops", "stage-through-shared",
       "reload-operands",   "allocate-shared",           "insert-barriers"};
   if (llvm::is_contained(tile, pass) || pass.starts_with("describe-"))
     return Stage{"tile", kTileDialects, Tiles::Plain, allow};
+  if (pass == "lower-simd")
+    return Stage{"tile-passes", kTileDialects, Tiles::Plain, refuseBoxes};
   if (pass == "select-mma")
     return Stage{"grown", kTileDialects, Tiles::Grown, allow};
   if (pass == "assign-layouts")
@@ -201,6 +220,8 @@ static std::optional<Stage> stageBefore(StringRef pass) {
     return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, allow};
   if (pass == "lower-simt")
     return Stage{"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps};
+  if (pass == "lower-nvidia")
+    return Stage{"lowered", kLoweredDialects, Tiles::None, refuseNarrowFloats};
   if (pass.starts_with("expand-") || pass.starts_with("lower-"))
     return Stage{"lowered", kLoweredDialects, Tiles::None, refuseLowered};
   if (pass.empty() || pass == "attach-line-tables")
@@ -370,6 +391,14 @@ LogicalResult InputCheck::run() {
   return failure(result.wasInterrupted());
 }
 
+/// Whether an argument of a launch can be of the type.
+static bool isParameter(Type type) {
+  if (isa<tile::PtrType>(type))
+    return true;
+  unsigned bits = type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+  return isElement(type) && (isa<FloatType>(type) ? bits >= 16 : bits > 0);
+}
+
 /// Functions are kernels: of numbers and pointers, without results, with a body.
 static LogicalResult checkFunctions(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
@@ -378,8 +407,9 @@ static LogicalResult checkFunctions(ModuleOp module) {
     if (function.getNumResults() != 0)
       return function.emitError("[TW0318] a kernel has no results; it stores them");
     for (Type type : function.getArgumentTypes())
-      if (!isa<tile::PtrType>(type) && !type.isIntOrFloat())
-        return function.emitError("[TW0318] a kernel's parameters are numbers and pointers, not ")
+      if (!isParameter(type))
+        return function.emitError("[TW0318] a kernel's parameters are pointers and numbers of a "
+                                  "machine, not ")
                << type;
   }
   return success();

@@ -223,6 +223,10 @@ LogicalResult DotSharedOp::verify() {
       (rank == 3 && (a[0] != acc[0] || b[0] != acc[0])))
     return emitOpError(
         "shapes must be [M, K], [K, N] and [M, N], or all with one leading dimension");
+  bool isFloat = isa<FloatType>(elementTypeOf(getAcc().getType()));
+  for (Type element : {getA().getType().getElementType(), getB().getType().getElementType()})
+    if (isa<FloatType>(element) != isFloat || !element.isIntOrFloat())
+      return emitOpError("operands must be all floating-point or all integer");
   return success();
 }
 

@@ -211,7 +211,7 @@ static bool fitsAtomic(AtomicKind kind, Type element) {
   case AtomicKind::FAdd:
   case AtomicKind::FMax:
   case AtomicKind::FMin:
-    return isa<FloatType>(element);
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() >= 16;
   case AtomicKind::Xchg:
   case AtomicKind::Load:
     return true;

@@ -183,8 +183,9 @@ Value SimdFunction::evaluateLoad(LoadOp op, const Coordinates &at) {
 //-----------------------------------------------------------------------------------===//
 
 void SimdFunction::storeToUser(StoreOp op, const Coordinates &at, Value value, bool isStreaming) {
-  Type element = lowered(elementTypeOf(op.getValue().getType()));
+  Type element = elementTypeOf(op.getValue().getType());
   unsigned alignment = elementBytes(element);
+  element = lowered(element);
   Value mask = evaluateMask(*this, op.getMask(), at);
   if (at.vectorDim < 0) {
     auto store = [&]() -> Value {

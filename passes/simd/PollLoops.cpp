@@ -193,7 +193,12 @@ struct PollLoops : tw::impl::PollLoopsBase<PollLoops> {
       if (function.isExternal() || function.getNumArguments() != 2)
         continue; // no kernel
       Value program = function.getArgument(1);
-      for (const LongLoop &loop : LongLoops(function.getBody()).found)
+      SmallVector<LongLoop> loops = LongLoops(function.getBody()).found;
+      if (!loops.empty() && !isa<LLVM::LLVMPointerType>(program.getType())) {
+        function.emitError("[TW0318] a kernel's second parameter is the address of its program");
+        return signalPassFailure();
+      }
+      for (const LongLoop &loop : loops)
         pollIn(loop, program);
     }
   }

@@ -33,7 +33,11 @@ static LogicalResult checkExtents(Operation *op, Type type) {
 
 static LogicalResult checkTypes(ModuleOp module) {
   WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
-    for (Type type : op->getResultTypes())
+    SmallVector<Type> types(op->getResultTypes());
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::append_range(types, block.getArgumentTypes());
+    for (Type type : types)
       if (failed(checkExtents(op, type)))
         return WalkResult::interrupt();
     return WalkResult::advance();

@@ -171,7 +171,8 @@ struct InsertBarriers : tw::impl::InsertBarriersBase<InsertBarriers> {
   void runOnOperation() override {
     auto warps = getOperation()->getAttrOfType<IntegerAttr>(kNumWarps);
     for (auto kernel : getOperation().getOps<func::FuncOp>())
-      insertBarriers(kernel, warps ? warps.getInt() : 1);
+      if (!kernel.isExternal())
+        insertBarriers(kernel, warps ? warps.getInt() : 1);
   }
 };
 } // namespace

@@ -164,7 +164,7 @@ void LayoutAssignment::applyToStore(StoreOp store) {
 
 void LayoutAssignment::applyTo(Operation *op) {
   auto setEach = [&](OperandRange operands) {
-    unsigned first = operands.getBeginOperandIndex();
+    unsigned first = operands.empty() ? 0 : operands.getBeginOperandIndex();
     for (unsigned i = first; i < first + operands.size(); ++i)
       if (isTile(op->getOperand(i)))
         op->setOperand(i, make(op->getOperand(i), commonOf(op->getOperand(i))));

@@ -7,8 +7,11 @@
 // RUN: not tile-compile %t/select.mlir --target nvidia:sm_80 --from-stage lowered --emit ptx --unchecked --dump-to %t/dumps 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=OWN
 
+// RUN: not tile-compile %t/narrow.mlir --target nvidia:sm_80 --emit ptx 2>&1 | FileCheck %s --check-prefix=NARROW
+
 // NONE: error[TW0318]: the module must have one public function, its kernel
-// TILES: error[TW0318]: a kernel's parameters are numbers and pointers, not 'tensor<8xf32>'
+// TILES: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'tensor<8xf32>'
+// NARROW: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'f8E5M2'
 // LOWERED: error[TW0318]: the stage tile has no operation 'llvm.func'
 // LATER: error[TW0319]: the text is not what a later stage takes
 // LATER-NOT: TW0901
@@ -21,6 +24,10 @@ func.func private @kernel(%x: f32) {
 }
 //--- tiles.mlir
 func.func @kernel(%x: tensor<8xf32>) {
+  return
+}
+//--- narrow.mlir
+func.func @kernel(%x: f8E5M2) {
   return
 }
 //--- lowered.mlir

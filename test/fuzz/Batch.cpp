@@ -138,7 +138,7 @@ static void runRow(Journal &journal, uint64_t first, uint64_t end, const Corpus 
       write(journal, trial);
       put(journal.what,
           runTrial(trial, *context, [&](llvm::StringRef s) { put(journal.step, s); }));
-      if (journal.what[0])
+      if (journal.what[0] || llvm::StringRef(journal.step) == kContained)
         _exit(0);
     }
     journal.refusedByParser += llvm::StringRef(journal.step) == kParsing;

@@ -33,11 +33,12 @@ std::unique_ptr<mlir::MLIRContext> makeDrawingContext();
 /// trial, another attempt of the seed may reach further.
 Trial drawTrial(uint64_t seed, unsigned attempt, const Corpus &corpus, mlir::MLIRContext &context);
 
-inline constexpr char kParsing[] = "parser", kDone[] = "done";
+inline constexpr char kParsing[] = "parser", kDone[] = "done", kContained[] = "a contained crash";
 
 /// Does the task; what is wrong with the answer, empty when nothing is. `progress` is called with
 /// each step's name before it begins, for whoever sees the process die: first kParsing, and at last
-/// kDone where the answer is success.
+/// kDone where the answer is success, or kContained where it is a crash that was contained: then
+/// `context` may be in any state.
 std::string runTrial(const Trial &trial, mlir::MLIRContext &context,
                      llvm::function_ref<void(llvm::StringRef)> progress);
 

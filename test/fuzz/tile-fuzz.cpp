@@ -71,5 +71,5 @@ int main(int argc, char **argv) {
                << counts.notDrawn.size() << " trials not drawn\n";
   for (const std::string &why : counts.notDrawn)
     llvm::outs() << why << "\n";
-  return counts.findings > 0 || !counts.notDrawn.empty();
+  return counts.findings > 0;
 }

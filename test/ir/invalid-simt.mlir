@@ -162,3 +162,14 @@ func.func @mma_rank(%a: tensor<16xf16>, %b: tensor<16x8xf16>, %c: tensor<16x8xf3
   %d = simt.mma %a, %b, %c by #f16 warps [1, 1] ieee : tensor<16xf16>, tensor<16x8xf16> -> tensor<16x8xf32>
   return
 }
+
+// -----
+
+#acc = #simt.layout<[16, 16] register = [[0, 1], [0, 2], [8, 0]] lane = [[0, 4], [0, 8], [1, 0], [2, 0], [4, 0]]>
+#a = #simt.layout<[16, 16] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]>
+func.func @mixed_product(%c: tensor<16x16xi32, #acc>) {
+  %s = simt.alloc_shared "a" : !simt.shared<[16, 16], bf16, #a>
+  // expected-error @+1 {{operands must be all floating-point or all integer}}
+  %d = simt.dot_shared %s, %s, %c ieee : !simt.shared<[16, 16], bf16, #a>, !simt.shared<[16, 16], bf16, #a> -> tensor<16x16xi32, #acc>
+  return
+}

@@ -87,3 +87,10 @@ func.func @integer_atomic(%p: !tile.ptr<i32>, %x: i32) {
   %0 = tile.atomic_rmw fadd, %p, %x : !tile.ptr<i32>, i32 -> i32
   return
 }
+
+// -----
+func.func @narrow_atomic(%p: !tile.ptr<f8E5M2>, %x: f8E5M2) {
+  // expected-error @+1 {{no fadd of 'f8E5M2'}}
+  %0 = tile.atomic_rmw fadd, %p, %x : !tile.ptr<f8E5M2>, f8E5M2 -> f8E5M2
+  return
+}

@@ -72,7 +72,7 @@ func.func @carried_buffer(%c: i1) {
 
 // -----
 module attributes {simt.num_warps = 1 : i32} {
-// expected-error @+1 {{[TW0318] a kernel's parameters are numbers and pointers}}
+// expected-error @+1 {{[TW0318] a kernel's parameters are pointers and numbers of a machine, not 'tensor<8xf32>'}}
 func.func @tile(%x: tensor<8xf32>) {
   return
 }

@@ -77,3 +77,20 @@ func.func @not_a_power_of_two() {
   %r = tile.arange 0 to 96 : tensor<96xi32>
   return
 }
+
+// -----
+
+// A tile that nobody uses is gone.
+// CHECK-LABEL: func @poison
+// CHECK-NEXT: return
+func.func @poison() {
+  %x = ub.poison : tensor<128xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{extents of layouts are powers of two: grow-extents comes first}}
+func.func @ragged_argument(%x: tensor<48xf32>) {
+  return
+}
