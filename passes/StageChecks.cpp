@@ -220,7 +220,7 @@ static std::optional<Stage> stageBefore(StringRef pass) {
     return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, allow};
   if (pass == "lower-simt")
     return Stage{"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps};
-  if (pass == "lower-nvidia")
+  if (pass.starts_with("lower-") && pass != "lower-to-llvm")
     return Stage{"lowered", kLoweredDialects, Tiles::None, refuseNarrowFloats};
   if (pass.starts_with("expand-") || pass.starts_with("lower-"))
     return Stage{"lowered", kLoweredDialects, Tiles::None, refuseLowered};

@@ -68,9 +68,14 @@ static Value fullMask(SimdFunction &f, Value mask, int64_t lanes) {
   return mask ? mask : f.splat(f.constantOf(f.builder.getI1Type(), 1), lanes);
 }
 
+/// Bytes of an element as vectors hold it.
+static unsigned alignmentOf(Type element) {
+  return isa<LLVM::LLVMPointerType>(element) ? 8 : elementBytes(element);
+}
+
 static Value loadContiguous(SimdFunction &f, Value address, VectorType type, Value mask,
                             Value other) {
-  unsigned alignment = elementBytes(type.getElementType());
+  unsigned alignment = alignmentOf(type.getElementType());
   if (!mask)
     return LLVM::LoadOp::create(f.builder, f.loc, type, address, alignment);
   return LLVM::MaskedLoadOp::create(f.builder, f.loc, type, address, mask, other,
@@ -90,7 +95,7 @@ static Value asMovable(SimdFunction &f, Value vector) {
 
 static Value gather(SimdFunction &f, Value addresses, VectorType type, Value mask, Value other) {
   Type element = type.getElementType();
-  unsigned alignment = isa<LLVM::LLVMPointerType>(element) ? 8 : elementBytes(element);
+  unsigned alignment = alignmentOf(element);
   other = asMovable(f, other);
   Value gathered = LLVM::masked_gather::create(
       f.builder, f.loc, other.getType(), addresses, fullMask(f, mask, type.getDimSize(0)),
