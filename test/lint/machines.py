@@ -28,6 +28,8 @@ CAPACITY = re.compile(r"\b(?:SmallVector|SmallPtrSet|SmallSetVector|SmallString)
 
 # (file, identifier) -> why the number is not a machine's.
 ALLOWED: dict[tuple[str, str], str] = {
+    ("ir/simt/SimtOps.cpp", "mostWarps"): "no program has more, on any machine",
+    ("passes/simt/LayoutRules.cpp", "numWarps"): "no program has more, on any machine",
     ("ir/layout/MatrixAccess.h", "kMatrixRowBytes"): "part of what simt.load_matrix means",
     ("ir/target/TargetDesc.cpp", "warpSize"): "the plain machine of IR that describes none",
     ("ir/target/TargetDesc.cpp", "vectorBytes"): "the plain machine of IR that describes none",
@@ -36,11 +38,15 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("passes/math/ExpandMath.h", "vectorBytes"): "tells one instruction set by its registers, with the reason",
     ("passes/simt/LayoutCost.cpp", "kAccess"): "a cost in instructions",
 }
+# The same of whole files.
+ALLOWED_FILES = {"ir/tile/Tile.cpp": "the verifier of #tile.target: what a row may say at all"}
 
 
 def problems(root: pathlib.Path) -> Iterator[str]:
     for file in tree.files(root, FOLDERS, tree.CPP):
         path = file.relative_to(root).as_posix()
+        if path in ALLOWED_FILES:
+            continue
         code = CAPACITY.sub("", tree.blank(tree.read(file)))
         for number, line in enumerate(code.splitlines(), 1):
             for match in BESIDE.finditer(line):
