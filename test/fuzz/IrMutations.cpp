@@ -64,11 +64,28 @@ static Value valueFor(const Anatomy &anatomy, Type type, Operation *at, Draw &dr
 
 //===-- Operations ---------------------------------------------------------------------------===//
 
+/// Whether operations outside of its regions, which were moved there, use what is defined inside.
+static bool isInsideUsedOutside(Operation *op) {
+  auto leaks = [&](Value value) {
+    return llvm::any_of(value.getUsers(),
+                        [&](Operation *user) { return !op->isProperAncestor(user); });
+  };
+  WalkResult result = op->walk([&](Block *block) {
+    bool isLeaking = llvm::any_of(block->getArguments(), leaks);
+    for (Operation &inner : *block)
+      isLeaking |= llvm::any_of(inner.getResults(), leaks);
+    return isLeaking ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
 static bool deleteOperation(ModuleOp module, ModuleOp, Draw &draw) {
   Anatomy anatomy = anatomyOf(module);
   if (anatomy.operations.empty())
     return false;
   Operation *op = draw.of(anatomy.operations);
+  if (isInsideUsedOutside(op))
+    return false;
   for (Value result : op->getResults()) {
     if (result.use_empty())
       continue;
