@@ -60,4 +60,9 @@ LogicalResult DescriptorLoadOp::verify() {
 
 LogicalResult DescriptorStoreOp::verify() { return verifyBox(*this); }
 
-LogicalResult DescriptorAtomicOp::verify() { return verifyBox(*this); }
+LogicalResult DescriptorAtomicOp::verify() {
+  Type element = elementTypeOf(getValue().getType());
+  if (!fitsAtomic(getKind(), element))
+    return emitOpError("no ") << stringifyAtomicKind(getKind()) << " of " << element;
+  return verifyBox(*this);
+}

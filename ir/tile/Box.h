@@ -22,6 +22,9 @@ struct Box {
 
 /// The box of an operation; nullopt of one that has none.
 std::optional<Box> boxOf(mlir::Operation *op);
+/// Whether an atomic, of a box or of pointers, combines elements of this type: some take floats,
+/// others integers, a few both.
+bool fitsAtomic(AtomicKind kind, mlir::Type element);
 
 } // namespace tw::tile
 #endif

@@ -1,5 +1,6 @@
 // Verifiers of the `tile` operations: what every later stage may rely on.
 #include "ir/simt/Simt.h"
+#include "ir/tile/Box.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 
@@ -205,8 +206,7 @@ LogicalResult StoreOp::verify() {
   return verifyAccess(*this, getPtr(), getValue().getType(), getMask());
 }
 
-/// Whether an atomic takes floats; it takes integers otherwise, and some take both.
-static bool fitsAtomic(AtomicKind kind, Type element) {
+bool tw::tile::fitsAtomic(AtomicKind kind, Type element) {
   switch (kind) {
   case AtomicKind::FAdd:
   case AtomicKind::FMax:

@@ -144,7 +144,8 @@ static std::pair<Value, Value> endOfPiece(scf::ForOp loop, Value lower, Value pi
 static bool runInPieces(scf::ForOp loop, Value program, uint64_t numIterations) {
   Type type = loop.getStep().getType();
   APInt step;
-  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !type.isInteger())
+  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !type.isInteger() ||
+      !llvm::isUIntN(step.getBitWidth(), numIterations))
     return false;
   bool isTooLong = false;
   APInt piece = step.smul_ov(APInt(step.getBitWidth(), numIterations), isTooLong);

@@ -94,3 +94,10 @@ func.func @narrow_atomic(%p: !tile.ptr<f8E5M2>, %x: f8E5M2) {
   %0 = tile.atomic_rmw fadd, %p, %x : !tile.ptr<f8E5M2>, f8E5M2 -> f8E5M2
   return
 }
+
+// -----
+func.func @integer_atomic_of_box(%p: !tile.ptr<f32>, %n: i32, %s: i64, %i: i32, %x: tensor<8xf32>) {
+  // expected-error @+1 {{no umax of 'f32'}}
+  tile.descriptor_atomic umax, %x to %p shape [%n] strides [%s] at [%i] checked [0] : (!tile.ptr<f32>, i32, i64, i32, tensor<8xf32>) -> ()
+  return
+}

@@ -83,3 +83,19 @@ llvm.func @awaits(%flag: !llvm.ptr, %program: !llvm.ptr) {
   }
   llvm.return
 }
+
+// -----
+// Counters too narrow for the length of a piece count down instead.
+// CHECK-LABEL: llvm.func @narrow
+// CHECK-NOT: scf.while
+// CHECK: llvm.return
+llvm.func @narrow(%arguments: !llvm.ptr, %program: !llvm.ptr) -> i7 {
+  %n = llvm.load %arguments : !llvm.ptr -> i7
+  %zero = arith.constant 0 : i7
+  %step = arith.constant 4 : i7
+  %sum = scf.for %i = %zero to %n step %step iter_args(%a = %zero) -> (i7) : i7 {
+    %b = arith.addi %a, %i : i7
+    scf.yield %b : i7
+  }
+  llvm.return %sum : i7
+}
