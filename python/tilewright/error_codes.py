@@ -666,7 +666,7 @@ PAGES: dict[str, Page] = {
         "With --from-stage, --from-pass or an override, the compiler goes on from a text in the middle. What it makes "
         "itself there keeps many promises that no check sees in a text. So a failure is the text's, whatever pass or "
         "part of LLVM it was that failed; the message has its words.",
-        "tile-compile lowered.mlir --from-stage lowered --target cpu --emit object   # with an operation of the user's",
+        "tile-compile lowered.mlir --from-stage lowered --target cpu   # with a foreign operation",
         "Start from what `tile-compile --emit STAGE` or TILEWRIGHT_DUMP writes, and change little at a time.",
     ),
     "TW0414": Page(
