@@ -79,7 +79,8 @@ def environment(check: str, build: pathlib.Path, part: Part, reports: pathlib.Pa
         "LSAN_OPTIONS": f"suppressions={FOLDER}/leaks.txt:print_suppressions=0",
         "UBSAN_OPTIONS": f"{common}:print_stacktrace=1",
         "TSAN_OPTIONS": f"{common}:suppressions={FOLDER}/races.txt:second_deadlock_stack=1"
-        ":die_after_fork=0",
+        # Children of a fork may start threads, and cannot join those that they do not have.
+        ":die_after_fork=0:report_thread_leaks=0",
     }
     if part.preloads:
         name = f"libclang_rt.{RUNTIMES[check]}-x86_64.so"
