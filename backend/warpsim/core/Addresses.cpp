@@ -31,7 +31,7 @@ void Request::expand() {
   isRow = false;
   for (unsigned lane = 1; lane < kWarpSize; ++lane) {
     at[lane] = at[0] + lane * bytes;
-    host[lane] = host[0] + lane * bytes;
+    host[lane] = host[0] ? host[0] + lane * bytes : nullptr; // of no memory where nothing is read
   }
 }
 

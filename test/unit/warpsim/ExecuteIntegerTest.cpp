@@ -50,8 +50,8 @@ static void addSimpleRows(std::vector<Row> &rows, Type type) {
     return Integer(static_cast<unsigned __int128>(v[0]) * static_cast<unsigned __int128>(v[1]));
   });
   add("mad.lo", Op::Mad, 3, [](const Integer *v) {
-    return Integer(static_cast<unsigned __int128>(v[0]) * static_cast<unsigned __int128>(v[1])) +
-           v[2];
+    return Integer(static_cast<unsigned __int128>(v[0]) * static_cast<unsigned __int128>(v[1]) +
+                   static_cast<unsigned __int128>(v[2]));
   });
   add("div", Op::Div, 2, [](const Integer *v) { return divide(v[0], v[1]); });
   add("rem", Op::Rem, 2, [](const Integer *v) { return remainderOf(v[0], v[1]); });
