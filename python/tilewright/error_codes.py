@@ -188,8 +188,9 @@ PAGES: dict[str, Page] = {
     ),
     "TW0125": Page(
         "an effect inside of a combining function",
-        "The function that a reduction or scan combines elements with prints, checks or accesses "
-        "memory. It is computed in any order and any number of times.",
+        "The function that a reduction or scan combines elements with, or that map_elementwise "
+        "applies to them, prints, checks or accesses memory. It is computed in any order and any "
+        "number of times.",
         "tw.reduce(x, 0, add_and_print)",
         "Do it before or after the reduction.",
     ),

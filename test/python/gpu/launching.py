@@ -41,3 +41,9 @@ def poisoned(*shape: int, dtype: Any = np.float32) -> np.ndarray:
 
 def normal(rng: np.random.Generator, *shape: int, dtype: Any = np.float32) -> np.ndarray:
     return rng.standard_normal(shape).astype(dtype)
+
+
+@tw.jit
+def rows_by_columns(x, M: tw.constexpr, N: tw.constexpr):
+    """Pointers to a whole row-major array."""
+    return x + tw.arange(0, M)[:, None] * N + tw.arange(0, N)[None, :]

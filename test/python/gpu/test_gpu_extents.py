@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from gpu.launching import WARPS, normal, poisoned, run
+from gpu.launching import WARPS, normal, poisoned, rows_by_columns, run
 
 import tilewright as tw
 
@@ -20,11 +20,6 @@ SIM = "sim:sm_80"
 
 
 #  Loads, stores, atomics
-
-
-@tw.jit
-def rows_by_columns(x, M: tw.constexpr, N: tw.constexpr):
-    return x + tw.arange(0, M)[:, None] * N + tw.arange(0, N)[None, :]
 
 
 @tw.jit
