@@ -4,8 +4,8 @@
 #include "backend/Target.h"
 #include "backend/api/Compile.h"
 #include "backend/api/KernelStore.h"
-#include "backend/nvidia/AssemblePtx.h"
-#include "backend/nvidia/CudaDriver.h"
+#include "backend/nvidia/assemble/AssemblePtx.h"
+#include "backend/nvidia/device/CudaDriver.h"
 #include "runtime/DiskCache.h"
 #include <map>
 #include <mutex>

@@ -1,6 +1,6 @@
 // The CPU of this process as a target of the compiler.
 #include "backend/cpu/CpuTarget.h"
-#include "backend/EmitLlvm.h"
+#include "backend/compile/EmitLlvm.h"
 #include "backend/cpu/CpuLink.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,6 +1,6 @@
 // What compiled CPU kernels call back: printing and checks.
 #include "backend/cpu/HostFunctions.h"
-#include "backend/PrintedLine.h"
+#include "backend/inspect/PrintedLine.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <array>

@@ -1,6 +1,6 @@
 // Printing and assertions: calls of the two functions that the driver gives every module, with
-// texts as the other devices write them (backend/PrintedLine.h).
-#include "backend/PrintedLine.h"
+// texts as the other devices write them (backend/inspect/PrintedLine.h).
+#include "backend/inspect/PrintedLine.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -2,8 +2,8 @@
 #ifndef BACKEND_NVIDIA_NVIDIATARGET_H
 #define BACKEND_NVIDIA_NVIDIATARGET_H
 #include "backend/Target.h"
-#include "backend/nvidia/AssemblePtx.h"
 #include "backend/nvidia/NvidiaArch.h"
+#include "backend/nvidia/assemble/AssemblePtx.h"
 #include <memory>
 
 namespace tw {

@@ -1,5 +1,5 @@
 // The meaning of prints, assertions and promises.
-#include "backend/PrintedLine.h"
+#include "backend/inspect/PrintedLine.h"
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Tile.h"
 #include <bit>

@@ -1,11 +1,11 @@
 // Compiles one kernel written in Tile IR text: shows it at any stage, or runs it on made-up
 // arguments.
 #include "backend/BytecodeTarget.h"
-#include "backend/Compiler.h"
-#include "backend/Inspection.h"
-#include "backend/PassRun.h"
+#include "backend/compile/Compiler.h"
+#include "backend/compile/PassRun.h"
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuTarget.h"
+#include "backend/inspect/Inspection.h"
 #include "backend/nvidia/NvidiaTarget.h"
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/tools/RunKernel.h"

@@ -1,5 +1,5 @@
 // Runs passes over Tile IR text: mlir-opt with our dialects and passes, for tests and debugging.
-#include "backend/Compiler.h"
+#include "backend/compile/Compiler.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Support/FileUtilities.h"

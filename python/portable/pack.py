@@ -31,7 +31,7 @@ SYSTEM_LIBRARIES = re.compile(
 # What the bindings' sources and the tests include and read.
 TREES = ("python/bindings", "python/tilewright", "test", "tutorials")
 FILES = (
-    *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/DebugSettings.h"),
+    *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/inspect/DebugSettings.h"),
     *("backend/api/Compile.h", "runtime/Artifact.h", "runtime/Device.h", "runtime/DeviceMemory.h"),
     *("runtime/Interrupts.h", "runtime/Specialization.h"),
 )

@@ -1,10 +1,10 @@
 // Draws trials, and judges what the compiler answers: success or a diagnostic, nothing else.
 #include "test/fuzz/Trial.h"
 #include "backend/BytecodeTarget.h"
-#include "backend/Compiler.h"
-#include "backend/Inspection.h"
-#include "backend/PassRun.h"
+#include "backend/compile/Compiler.h"
+#include "backend/compile/PassRun.h"
 #include "backend/cpu/CpuTarget.h"
+#include "backend/inspect/Inspection.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/NvidiaTarget.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"

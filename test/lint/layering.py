@@ -13,7 +13,11 @@ import tree
 # decides.
 MAY_INCLUDE = {
     "ir": {"ir"},
-    "frontend": {"frontend", "ir"},
+    "frontend": {"frontend", "frontend/buffer", "frontend/values", "frontend/tiles", "ir"},
+    "frontend/buffer": {"frontend/buffer", "ir"},
+    "frontend/values": {"frontend/values", "frontend/buffer", "ir"},
+    # Builds tile ops out of typed values: it knows no syntax.
+    "frontend/tiles": {"frontend/tiles", "frontend/values", "ir"},
     "passes": {"passes", "ir"},
     "runtime": {"runtime"},
     "backend": {"backend", "passes", "ir", "runtime"},
@@ -25,7 +29,7 @@ MAY_INCLUDE = {
 }
 LAYERS = ("ir", "frontend", "passes", "runtime", "backend", "python")
 # Folders of backend/ that every part of it may use; any other folder there is a target's own.
-SHARED_BACKEND = {"api", "tools", "export"}
+SHARED_BACKEND = {"api", "tools", "export", "compile", "inspect", "gpu"}
 
 # Includes with a place of their own: where they may stand, and why nowhere else.
 CONFINED = [

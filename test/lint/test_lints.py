@@ -38,7 +38,7 @@ def write(root: pathlib.Path, path: str, text: str) -> None:
         ("backend/api/A.cpp", "passes/Pipeline.h", "backend/api/ may not include passes/"),
         (
             "python/bindings/A.cpp",
-            "backend/Compiler.h",
+            "backend/compile/Compiler.h",
             "python/bindings/ may not include backend/",
         ),
         ("backend/A.cpp", "pybind11/pybind11.h", "only python/bindings/ knows Python"),

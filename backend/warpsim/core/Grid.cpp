@@ -1,6 +1,6 @@
 // CTAs as jobs of a team of host threads, or in turns on one.
 #include "backend/warpsim/core/Grid.h"
-#include "backend/warpsim/core/Interleaver.h"
+#include "backend/warpsim/core/order/Interleaver.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include <algorithm>
 #include <thread>

@@ -1,7 +1,7 @@
 // The cycle of a warp: fetch, guard, dispatch.
-#include "backend/warpsim/core/MatrixOperations.h"
 #include "backend/warpsim/core/Operations.h"
-#include "backend/warpsim/core/Provenance.h"
+#include "backend/warpsim/core/matrix/MatrixOperations.h"
+#include "backend/warpsim/core/memory/Provenance.h"
 #include <algorithm>
 
 using namespace tw::warpsim;

@@ -1,12 +1,12 @@
 // A running launch: its CTAs, and what they share.
 #ifndef BACKEND_WARPSIM_CORE_MACHINE_H
 #define BACKEND_WARPSIM_CORE_MACHINE_H
-#include "backend/warpsim/core/AsyncCopies.h"
 #include "backend/warpsim/core/Findings.h"
-#include "backend/warpsim/core/Interaction.h"
 #include "backend/warpsim/core/InterruptPoll.h"
-#include "backend/warpsim/core/Memory.h"
 #include "backend/warpsim/core/Warp.h"
+#include "backend/warpsim/core/memory/Memory.h"
+#include "backend/warpsim/core/order/AsyncCopies.h"
+#include "backend/warpsim/core/order/Interaction.h"
 #include <random>
 
 namespace tw::warpsim {

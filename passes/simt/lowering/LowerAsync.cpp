@@ -1,6 +1,6 @@
 // Lowers copies from global to shared memory that run beside the program.
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/simt/Coalescing.h"
+#include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/lowering/SharedTile.h"
 
 using namespace mlir;

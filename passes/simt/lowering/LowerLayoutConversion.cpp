@@ -1,8 +1,8 @@
 // Lowers conversions of layouts inside a warp: by renaming registers, or by shuffles.
-#include "passes/simt/lowering/LaneExchange.h"
 #include "passes/simt/lowering/LayoutConversion.h"
 #include "passes/simt/lowering/Storage.h"
 #include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/shared/LaneExchange.h"
 
 using namespace mlir;
 using namespace tw;

@@ -2,7 +2,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/simt/Coalescing.h"
+#include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "passes/simt/lowering/Storage.h"
 

@@ -7,7 +7,7 @@
 #include "passes/Passes.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/SourcePlace.h"
-#include "passes/simt/LayoutRules.h"
+#include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,5 +1,5 @@
 // The CUDA device on a double of the driver: what it loads, and what it passes to launches.
-#include "backend/nvidia/CudaMemory.h"
+#include "backend/nvidia/device/CudaMemory.h"
 #include "test/unit/backend/CudaDouble.h"
 #include "llvm/ADT/StringRef.h"
 #include <thread>

@@ -1,7 +1,7 @@
 // Drives the double of libcuda (test/unit/cuda_double) in tests of what uses the CUDA driver.
 #ifndef TEST_UNIT_BACKEND_CUDADOUBLE_H
 #define TEST_UNIT_BACKEND_CUDADOUBLE_H
-#include "backend/nvidia/CudaDevice.h"
+#include "backend/nvidia/device/CudaDevice.h"
 #include <dlfcn.h>
 #include <filesystem>
 #include <gtest/gtest.h>

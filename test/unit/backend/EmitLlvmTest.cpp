@@ -1,5 +1,5 @@
 // Failures inside LLVM are messages; the process goes on and compiles the next kernel.
-#include "backend/ContainCrash.h"
+#include "backend/compile/ContainCrash.h"
 #include "test/unit/backend/LlvmDialectKernel.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <csignal>

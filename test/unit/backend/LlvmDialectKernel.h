@@ -1,7 +1,7 @@
 // Kernels written in the LLVM dialect, for testing what comes after the passes alone.
 #ifndef TEST_UNIT_BACKEND_LLVMDIALECTKERNEL_H
 #define TEST_UNIT_BACKEND_LLVMDIALECTKERNEL_H
-#include "backend/Compiler.h"
+#include "backend/compile/Compiler.h"
 #include "backend/cpu/CpuTarget.h"
 #include "mlir/Parser/Parser.h"
 

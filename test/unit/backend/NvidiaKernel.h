@@ -1,10 +1,10 @@
 // Kernels written at the stage lowered, for testing the NVIDIA target alone.
 #ifndef TEST_UNIT_BACKEND_NVIDIAKERNEL_H
 #define TEST_UNIT_BACKEND_NVIDIAKERNEL_H
-#include "backend/Compiler.h"
-#include "backend/nvidia/LineTables.h"
+#include "backend/compile/Compiler.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/NvidiaTarget.h"
+#include "backend/nvidia/assemble/LineTables.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Passes.h"

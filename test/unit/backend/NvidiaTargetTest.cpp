@@ -1,8 +1,8 @@
 // The NVIDIA target: its GPUs, symbols, prints and assertions, line tables and resources.
-#include "backend/Inspection.h"
-#include "backend/nvidia/CubinResources.h"
-#include "backend/nvidia/JitLink.h"
-#include "backend/nvidia/PtxasProgram.h"
+#include "backend/inspect/Inspection.h"
+#include "backend/nvidia/assemble/CubinResources.h"
+#include "backend/nvidia/assemble/JitLink.h"
+#include "backend/nvidia/assemble/PtxasProgram.h"
 #include "test/unit/backend/NvidiaKernel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"

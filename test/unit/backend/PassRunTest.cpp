@@ -1,7 +1,7 @@
 // What a pass says reaches the user as a coded report at the user's line; what it does wrong, as
 // ours.
-#include "backend/PassRun.h"
-#include "backend/Compiler.h"
+#include "backend/compile/PassRun.h"
+#include "backend/compile/Compiler.h"
 #include "mlir/Parser/Parser.h"
 #include <csignal>
 #include <gtest/gtest.h>

@@ -1,8 +1,8 @@
 // A compilation that is looked into: dumps of passes, stages that files replace, files that replay
 // a fault.
-#include "backend/Compiler.h"
-#include "backend/Inspection.h"
-#include "backend/PassRun.h"
+#include "backend/compile/Compiler.h"
+#include "backend/compile/PassRun.h"
+#include "backend/inspect/Inspection.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"

@@ -1,6 +1,6 @@
 // A parameter counts as stored exactly when some path leads its address into a store or an atomic.
-#include "backend/StoredParameters.h"
-#include "backend/Compiler.h"
+#include "backend/compile/StoredParameters.h"
+#include "backend/compile/Compiler.h"
 #include "mlir/Parser/Parser.h"
 #include <gtest/gtest.h>
 

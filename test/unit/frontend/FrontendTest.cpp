@@ -1,7 +1,7 @@
 // From a kernel source buffer to a module: locations, facts of arguments, and buffers that are
 // wrong.
 #include "frontend/Frontend.h"
-#include "frontend/SourceDiagnostic.h"
+#include "frontend/emit/SourceDiagnostic.h"
 #include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -1,6 +1,6 @@
 // Compile-time values behave as Python's: each case was written down with what Python answers.
-#include "frontend/StaticValues.h"
-#include "frontend/Parts.h"
+#include "frontend/values/StaticValues.h"
+#include "frontend/values/Parts.h"
 #include "gtest/gtest.h"
 #include <cmath>
 

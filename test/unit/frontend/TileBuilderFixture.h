@@ -1,7 +1,7 @@
 // A function to build into, operands of any type for it, and what the tests ask of the results.
 #ifndef TEST_UNIT_FRONTEND_TILEBUILDERFIXTURE_H
 #define TEST_UNIT_FRONTEND_TILEBUILDERFIXTURE_H
-#include "frontend/TileBuilder.h"
+#include "frontend/tiles/TileBuilder.h"
 #include "ir/RegisterDialects.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,5 +1,5 @@
 // TileBuilder's operations on shapes, memory, reductions and matrix products, and its hints.
-#include "frontend/TypeRules.h"
+#include "frontend/values/TypeRules.h"
 #include "test/unit/frontend/TileBuilderFixture.h"
 
 using namespace tw;

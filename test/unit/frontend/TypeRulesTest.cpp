@@ -1,6 +1,6 @@
 // Promotion and broadcasting rules against tables written out from the language's rules.
-#include "frontend/TypeRules.h"
-#include "frontend/OperandCodes.h"
+#include "frontend/values/TypeRules.h"
+#include "frontend/tiles/OperandCodes.h"
 #include "gtest/gtest.h"
 #include <set>
 

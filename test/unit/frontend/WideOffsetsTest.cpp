@@ -1,6 +1,6 @@
 // Offsets into arrays beyond 32 bits: computed in 64 bits from where their numbers begin, and only
 // those.
-#include "frontend/WideOffsets.h"
+#include "frontend/tiles/WideOffsets.h"
 #include "ir/RegisterDialects.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"

@@ -1,13 +1,13 @@
 // Registers that one access covers: their addresses are consecutive, and no wider groups are
 // claimed than the facts allow.
-#include "passes/simt/Coalescing.h"
+#include "passes/simt/layout/Coalescing.h"
 #include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/simt/LayoutRules.h"
+#include "passes/simt/layout/LayoutRules.h"
 #include <gtest/gtest.h>
 
 using namespace tw;

@@ -1,5 +1,5 @@
 // The fragment maps of mma: each a bijection, and what the PTX ISA's formulas say.
-#include "backend/warpsim/core/MatrixForms.h"
+#include "backend/warpsim/core/matrix/MatrixForms.h"
 #include "backend/warpsim/ptx/InstructionTable.h"
 #include "test/unit/warpsim/MatrixLayouts.h"
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The fragment layouts of mma as the PTX ISA writes them, formula by formula.
 #ifndef TEST_UNIT_WARPSIM_MATRIXLAYOUTS_H
 #define TEST_UNIT_WARPSIM_MATRIXLAYOUTS_H
-#include "backend/warpsim/core/MatrixForms.h"
+#include "backend/warpsim/core/matrix/MatrixForms.h"
 
 namespace tw::warpsim {
 

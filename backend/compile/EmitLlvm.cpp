@@ -1,0 +1,366 @@
+// From the LLVM dialect to machine code: translation, optimization and code generation.
+#include "backend/compile/EmitLlvm.h"
+#include "backend/compile/ContainCrash.h"
+#include "backend/compile/SinkOffsets.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/OptBisect.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ObjectFile.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/IPO/AlwaysInliner.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include <chrono>
+#include <mutex>
+
+using namespace tw;
+
+void tw::registerLlvmTranslations(mlir::DialectRegistry &registry) {
+  mlir::registerBuiltinDialectTranslation(registry);
+  mlir::registerLLVMDialectTranslation(registry);
+}
+
+LlvmMachine tw::hostMachine() {
+  LlvmMachine machine;
+  machine.triple = llvm::sys::getProcessTriple();
+  machine.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> names;
+  for (const auto &feature : features)
+    names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  llvm::sort(names); // a hash map's order is not stable, and this text is part of cache keys
+  machine.features = llvm::join(names, ",");
+  if (features.lookup("avx512vl"))
+    machine.vectorBits = 512;
+  else if (features.lookup("avx2"))
+    machine.vectorBits = 256;
+  return machine;
+}
+
+static void initializeX86() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+}
+
+static void initializeNvptx() {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  // Shared memory has 32-bit addresses. LLVM has no switch per machine for it, only this option of
+  // the process, which no other code generator reads.
+  if (llvm::cl::Option *shortPointers = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
+    shortPointers->addOccurrence(0, "nvptx-short-ptr", "true");
+}
+
+static bool isNvptx(const LlvmMachine &machine) {
+  return llvm::StringRef(machine.triple).starts_with("nvptx");
+}
+
+/// Registers LLVM's target for the machine, at its first use.
+static void initializeTarget(const LlvmMachine &machine) {
+  static std::once_flag x86, nvptx;
+  if (isNvptx(machine))
+    std::call_once(nvptx, initializeNvptx);
+  else
+    std::call_once(x86, initializeX86);
+}
+
+static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const LlvmMachine &machine,
+                                                              std::string &error) {
+  initializeTarget(machine);
+  llvm::Triple triple(machine.triple);
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return nullptr;
+  llvm::TargetOptions options;
+  // Contract only where the kernel said so: `a * b + c` keeps its two roundings.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
+                                  std::nullopt, llvm::CodeGenOptLevel::Default));
+}
+
+static void describeMachine(llvm::Module &module, const LlvmMachine &machine,
+                            const llvm::TargetMachine &targetMachine) {
+  module.setTargetTriple(targetMachine.getTargetTriple());
+  module.setDataLayout(targetMachine.createDataLayout());
+  for (llvm::Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    function.addFnAttr("target-cpu", machine.cpu);
+    function.addFnAttr("target-features", machine.features);
+    // Kernels never throw: no unwind tables, no personality.
+    function.addFnAttr(llvm::Attribute::NoUnwind);
+    if (machine.vectorBits) {
+      function.addFnAttr("prefer-vector-width", std::to_string(machine.vectorBits));
+      function.addFnAttr("min-legal-vector-width", std::to_string(machine.vectorBits));
+    }
+  }
+}
+
+/// Whether a function is so large that passes whose time is quadratic in its loops or memory
+/// accesses (IndVarSimplify and InstCombine of LLVM 22) would take most of the compilation: code of
+/// some hundred unrolled bodies.
+static bool isLarge(const llvm::Module &module) {
+  constexpr size_t kLargeInstructions = 20'000, kLargeBlocks = 600;
+  size_t instructions = 0, blocks = 0;
+  for (const llvm::Function &function : module) {
+    blocks += function.size();
+    instructions += function.getInstructionCount();
+  }
+  return instructions > kLargeInstructions || blocks > kLargeBlocks;
+}
+
+/// What unrolled code needs most, by passes whose time is linear.
+static llvm::FunctionPassManager linearPasses(llvm::PassBuilder &builder) {
+  llvm::FunctionPassManager passes;
+  llvm::cantFail(builder.parsePassPipeline(
+      passes, "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
+              "reassociate,early-cse<memssa>,simplifycfg,adce"));
+  return passes;
+}
+
+/// The scalar clean-ups of -O2. The code is vector code already, so the two vectorizers stay off;
+/// there is one function, so there is no inliner beyond the functions that demand it.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
+  llvm::LoopAnalysisManager loopAnalyses;
+  llvm::FunctionAnalysisManager functionAnalyses;
+  llvm::CGSCCAnalysisManager callAnalyses;
+  llvm::ModuleAnalysisManager moduleAnalyses;
+  llvm::PassInstrumentationCallbacks callbacks;
+  callbacks.registerBeforeNonSkippedPassCallback(
+      [](llvm::StringRef, llvm::Any) { stopIfInterrupted(); });
+  llvm::PassBuilder builder(&machine, tuning, std::nullopt, &callbacks);
+  builder.registerModuleAnalyses(moduleAnalyses);
+  builder.registerCGSCCAnalyses(callAnalyses);
+  builder.registerFunctionAnalyses(functionAnalyses);
+  builder.registerLoopAnalyses(loopAnalyses);
+  builder.crossRegisterProxies(loopAnalyses, functionAnalyses, callAnalyses, moduleAnalyses);
+
+  llvm::ModulePassManager passes;
+  passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
+  llvm::FunctionPassManager functionPasses =
+      isLarge(module) ? linearPasses(builder)
+                      : builder.buildFunctionSimplificationPipeline(llvm::OptimizationLevel::O2,
+                                                                    llvm::ThinOrFullLTOPhase::None);
+  functionPasses.addPass(llvm::SimplifyCFGPass());
+  passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functionPasses)));
+  passes.addPass(llvm::GlobalDCEPass());
+  passes.run(module, moduleAnalyses);
+}
+
+/// Stores under a constant mask with one true lane become scalar stores. LLVM 22's code generation
+/// for x86 does the same, but after it has merged a truncation into the store, and then writes the
+/// element before the truncation: past the end of the one that is meant.
+static void storeSingleLanes(llvm::Module &module) {
+  llvm::SmallVector<llvm::IntrinsicInst *> stores;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+        if (call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+          stores.push_back(call);
+  for (llvm::IntrinsicInst *store : stores) {
+    llvm::Value *value = store->getArgOperand(0);
+    auto *mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
+    auto *type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+    if (!mask || !type)
+      continue;
+    llvm::SmallVector<unsigned> lanes;
+    for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
+      if (llvm::Constant *bit = mask->getAggregateElement(lane); !bit || !bit->isNullValue())
+        lanes.push_back(lane);
+    if (lanes.size() != 1)
+      continue;
+    llvm::IRBuilder<> builder(store);
+    llvm::Value *element = builder.CreateExtractElement(value, uint64_t(lanes[0]));
+    llvm::Value *address = builder.CreateConstInBoundsGEP1_64(type->getElementType(),
+                                                              store->getArgOperand(1), lanes[0]);
+    builder.CreateAlignedStore(element, address, llvm::Align(1));
+    store->eraseFromParent();
+  }
+}
+
+static bool generateCode(llvm::Module &module, llvm::TargetMachine &machine,
+                         llvm::CodeGenFileType type, std::string &bytes) {
+  llvm::SmallString<0> buffer;
+  llvm::raw_svector_ostream stream(buffer);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
+    return false;
+  passes.run(module);
+  bytes.assign(buffer.data(), buffer.size());
+  return true;
+}
+
+static uint64_t countCodeBytes(const std::string &object) {
+  auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernel"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return 0;
+  }
+  uint64_t bytes = 0;
+  for (const llvm::object::SectionRef &section : (*file)->sections())
+    if (section.isText())
+      bytes += section.getSize();
+  return bytes;
+}
+
+namespace {
+/// Keeps LLVM's errors as text; without a handler LLVM prints them and calls exit().
+struct ErrorCollector : llvm::DiagnosticHandler {
+  explicit ErrorCollector(std::string &errors) : errors(errors) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() == llvm::DS_Error) {
+      llvm::raw_string_ostream stream(errors);
+      llvm::DiagnosticPrinterRawOStream printer(stream);
+      info.print(printer);
+      stream << "\n";
+    }
+    return true;
+  }
+  std::string &errors;
+};
+
+/// Measures consecutive pieces of work.
+class Stopwatch {
+public:
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    double milliseconds = std::chrono::duration<double, std::milli>(now - last).count();
+    last = now;
+    return milliseconds;
+  }
+
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+/// Asked before many of the passes of code generation, which may be ended there. And leaves
+/// "straight line strength reduction" out of the code generators that have it. In LLVM 22 its time
+/// is quadratic in the number of addresses (25 s for 1,600 loads), and the machine code of every
+/// kernel of the benchmark is the same without it: assemblers do it themselves, and
+/// sinkConstantOffsets does what matters before.
+struct CodegenGate : llvm::OptPassGate {
+  bool isEnabled() const override { return true; }
+  bool shouldRunPass(llvm::StringRef passName, llvm::StringRef) const override {
+    stopIfInterrupted();
+    return passName != "slsr";
+  }
+};
+
+/// Everything that LLVM works on, on the heap: after a crash it is leaked as a whole.
+struct Emission {
+  CodegenGate gate;
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::TargetMachine> machine;
+  std::unique_ptr<llvm::Module> module;
+};
+} // namespace
+
+static std::string printModule(const llvm::Module &module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream, nullptr);
+  return text;
+}
+
+/// The emission itself; an early return leaves `error` set.
+static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMachine &machine,
+                        CodeForm form, EmittedCode &code, std::string &error) {
+  Stopwatch watch;
+  emission.machine = makeTargetMachine(machine, error);
+  if (!emission.machine)
+    return;
+  emission.module = mlir::translateModuleToLLVMIR(module, emission.context);
+  if (!emission.module) {
+    error = "the module could not be translated to LLVM IR";
+    return;
+  }
+  describeMachine(*emission.module, machine, *emission.machine);
+  code.translateMilliseconds = watch.lap();
+  if (form != CodeForm::LlvmIr) {
+    for (llvm::Function &function : *emission.module)
+      sinkConstantOffsets(function);
+    optimize(*emission.module, *emission.machine);
+  }
+  if (!isNvptx(machine))
+    storeSingleLanes(*emission.module);
+  code.optimizeMilliseconds = watch.lap();
+  if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
+    code.bytes = printModule(*emission.module);
+    return;
+  }
+  emission.context.setOptPassGate(emission.gate);
+  auto type = form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
+                                       : llvm::CodeGenFileType::AssemblyFile;
+  if (!generateCode(*emission.module, *emission.machine, type, code.bytes))
+    error = "this machine cannot emit that form of code";
+  code.generateMilliseconds = watch.lap();
+  if (form == CodeForm::Object)
+    code.codeBytes = countCodeBytes(code.bytes);
+}
+
+/// The assembly of a text: a module of nothing but inline assembly goes through code generation.
+static void runAssembly(Emission &emission, const std::string &text, const LlvmMachine &machine,
+                        EmittedCode &code, std::string &error) {
+  emission.machine = makeTargetMachine(machine, error);
+  if (!emission.machine)
+    return;
+  emission.module = std::make_unique<llvm::Module>("assembly", emission.context);
+  emission.module->setModuleInlineAsm(text);
+  describeMachine(*emission.module, machine, *emission.machine);
+  if (!generateCode(*emission.module, *emission.machine, llvm::CodeGenFileType::ObjectFile,
+                    code.bytes))
+    error = "this machine has no assembler";
+  code.codeBytes = countCodeBytes(code.bytes);
+}
+
+/// Runs one of the actions above, contained. What LLVM worked on is leaked if it crashed.
+static bool contain(llvm::function_ref<void(Emission &, std::string &)> action,
+                    std::string &error) {
+  auto emission = std::make_unique<Emission>();
+  std::string collected, failure;
+  emission->context.setDiagnosticHandler(std::make_unique<ErrorCollector>(collected));
+  bool finished = containCrash([&] { action(*emission, failure); }, error);
+  if (!finished) {
+    (void)emission.release();
+    return false;
+  }
+  error = collected + failure;
+  return error.empty();
+}
+
+bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form,
+                  EmittedCode &code, std::string &error) {
+  return contain(
+      [&](Emission &emission, std::string &failure) {
+        runEmission(emission, module, machine, form, code, failure);
+      },
+      error);
+}
+
+bool tw::assembleText(const std::string &text, const LlvmMachine &machine, EmittedCode &code,
+                      std::string &error) {
+  return contain([&](Emission &emission,
+                     std::string &failure) { runAssembly(emission, text, machine, code, failure); },
+                 error);
+}

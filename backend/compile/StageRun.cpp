@@ -1,0 +1,177 @@
+// Takes a kernel's module through the passes of a target, with whatever looks into it: dumps,
+// overrides, and a reproducer where a pass fails by our own fault.
+#include "backend/compile/StageRun.h"
+#include "backend/compile/Compiler.h"
+#include "backend/compile/ContainCrash.h"
+#include "backend/compile/PassRun.h"
+#include "backend/compile/Stages.h"
+#include "backend/inspect/PassDumps.h"
+#include "backend/inspect/Reproducer.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "passes/StageChecks.h"
+
+using namespace tw;
+
+const StageOverride *StageRunResult::textOverride(const Target &target) const {
+  for (const StageOverride &file : overrides)
+    if (file.stage == target.textStage())
+      return &file;
+  return nullptr;
+}
+
+/// The name of the module's kernel at any stage, for files.
+static std::string nameOfKernel(mlir::ModuleOp module) {
+  for (auto function : module.getOps<mlir::FunctionOpInterface>())
+    if (function.isPublic() && !function.isExternal())
+      return function.getName().split('.').first.str(); // without the suffix of a target
+  return "kernel";
+}
+
+namespace {
+/// One run of some of the passes, which may be followed by an override.
+struct Segment {
+  unsigned begin, end;
+  const StageOverride *override = nullptr;
+};
+} // namespace
+
+/// Where the passes have to pause or stop: at overrides and after the last stage.
+static std::vector<Segment> segmentsOf(const mlir::PassManager &pm, const StageRun &run,
+                                       const std::vector<StageOverride> &overrides) {
+  std::vector<Segment> segments;
+  unsigned begin = run.firstPass;
+  for (const StageEnd &end : stageEndsOf(pm)) {
+    if (end.numPasses == 0)
+      continue; // the input
+    auto found = llvm::find_if(overrides,
+                               [&](const StageOverride &file) { return file.stage == end.stage; });
+    bool isLast = end.stage == run.lastStage;
+    if ((found == overrides.end() && !isLast) || end.numPasses < begin)
+      continue;
+    segments.push_back({begin, end.numPasses, found == overrides.end() ? nullptr : &*found});
+    begin = end.numPasses;
+    if (isLast)
+      return segments;
+  }
+  segments.push_back({begin, PassRunOptions().end});
+  return segments;
+}
+
+/// Runs the passes of one segment. A copy of the module is kept for the case that one fails: making
+/// it costs a small part of what a pass costs.
+static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segment &segment,
+                       const StageRun &run, const std::string &kernel, PassDumps &dumps,
+                       std::vector<Diagnostic> &diagnostics) {
+  mlir::OwningOpRef<mlir::ModuleOp> before = module.clone();
+  PassRunOptions options;
+  options.begin = segment.begin;
+  options.end = segment.end;
+  options.collectsRemarks = run.debug.collectsRemarks;
+  if (dumps.isActive())
+    options.afterPass = [&](unsigned number, const mlir::Pass &pass) {
+      llvm::StringRef name = pass.getArgument().empty() ? pass.getName() : pass.getArgument();
+      dumps.record(number + 1, name, module);
+    };
+  std::vector<Diagnostic> reported;
+  bool succeeded = runPasses(pm, module, reported, options);
+  bool isText = run.debug.checksInput && run.firstPass > 0; // then it reproduces itself
+  if (!succeeded && !wasInterrupted() && !isText) {
+    FaultScene scene{run.target, run.options, run.debug, kernel};
+    std::string input, crash; // a crash may have left the context in any state
+    containCrash([&] { input = printModule(*before, /*withLocations=*/true); }, crash);
+    reproducePassFault(scene, input, segment.begin, reported);
+  }
+  blameText(run, reported);
+  if (isThreadContextAbandoned())
+    (void)before.release();
+  diagnostics.insert(diagnostics.end(), std::make_move_iterator(reported.begin()),
+                     std::make_move_iterator(reported.end()));
+  return succeeded;
+}
+
+/// The first pass from `firstPass` on that does not take whatever it is given; empty: none is left.
+static llvm::StringRef firstChecked(mlir::MLIRContext *context, const StageRun &run,
+                                    unsigned firstPass) {
+  mlir::PassManager pm(context);
+  addAllPasses(pm, run.target, run.options);
+  unsigned number = 0;
+  for (const mlir::Pass &pass : pm)
+    if (number++ >= firstPass && !pass.getArgument().empty() && checksInput(pass.getArgument()))
+      return pass.getArgument();
+  return "";
+}
+
+/// Whether a text of the user's is what the passes from `firstPass` on take.
+static bool checkText(mlir::ModuleOp module, const StageRun &run, unsigned firstPass,
+                      std::vector<Diagnostic> &diagnostics) {
+  bool isTaken = false;
+  collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics, [&] {
+    llvm::StringRef pass = firstChecked(module.getContext(), run, firstPass);
+    isTaken = mlir::succeeded(checkInput(module, pass)) &&
+              (firstPass > 0 || mlir::succeeded(checkKernel(module)));
+  });
+  return isTaken;
+}
+
+void tw::blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics) {
+  if (!run.debug.checksInput || run.firstPass == 0)
+    return;
+  for (Diagnostic &diagnostic : diagnostics)
+    if (diagnostic.kind == DiagnosticKind::Internal) {
+      diagnostic.kind = DiagnosticKind::Unsupported;
+      diagnostic.code = "TW0319";
+      diagnostic.message = "the text is not what a later stage takes: " + diagnostic.message;
+      diagnostic.hint = "start from what --emit or --dump-to writes, and change little at a time";
+    }
+}
+
+bool tw::startStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
+                     std::vector<Diagnostic> &diagnostics) {
+  result.kernel = nameOfKernel(module);
+  if (run.debug.checksInput && !checkText(module, run, run.firstPass, diagnostics))
+    return false;
+  if (!findOverrides(run.debug, result.kernel, run.target, result.overrides, diagnostics))
+    return false;
+  if (result.overrides.empty() || result.overrides.front().stage != "tile" || run.firstPass > 0)
+    return true;
+  return applyOverride(result.overrides.front(), module, diagnostics) &&
+         checkText(module, run, 0, diagnostics);
+}
+
+bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
+                   std::vector<Diagnostic> &diagnostics) {
+  PassDumps dumps(run.debug, result.kernel, diagnostics);
+  dumps.record(run.firstPass, "input", module);
+  if (mlir::func::FuncOp kernel = findKernel(module); kernel && run.firstPass == 0)
+    kernel.setName(run.target.symbolOf(kernel.getName()));
+  mlir::PassManager pm(module.getContext());
+  pm.enableVerifier(run.verifies);
+  addAllPasses(pm, run.target, run.options);
+  result.numPasses = pm.size();
+  for (const Segment &segment : segmentsOf(pm, run, result.overrides)) {
+    if (segment.begin < segment.end &&
+        !runSegment(pm, module, segment, run, result.kernel, dumps, diagnostics))
+      return false;
+    if (!segment.override)
+      continue;
+    if (!applyOverride(*segment.override, module, diagnostics) ||
+        !checkText(module, run, segment.end, diagnostics))
+      return false;
+    dumps.record(segment.end, "override", module);
+  }
+  return true;
+}
+
+void tw::dumpCode(const StageRun &run, const StageRunResult &result, mlir::ModuleOp lowered,
+                  const std::string &assembly, std::vector<Diagnostic> &diagnostics) {
+  PassDumps dumps(run.debug, result.kernel, diagnostics, /*isNew=*/false);
+  if (!dumps.isActive())
+    return;
+  std::string text, error;
+  if (run.target.print(lowered, CodeForm::OptimizedLlvmIr, text, error))
+    dumps.write(result.numPasses + 1, "llvm.ll", text);
+  text = assembly;
+  if (!text.empty() || run.target.print(lowered, CodeForm::Assembly, text, error))
+    dumps.write(result.numPasses + 2, run.target.textStage() == "ptx" ? "code.ptx" : "code.s",
+                text);
+}

@@ -1,0 +1,106 @@
+// The text of a kernel at a stage of compilation.
+#include "backend/inspect/Inspection.h"
+#include "backend/compile/Compiler.h"
+#include "backend/compile/PassRun.h"
+#include "backend/compile/StageRun.h"
+#include "backend/inspect/Reproducer.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace tw;
+
+static Diagnostic unknownStage(llvm::StringRef stage, const Target &target) {
+  Diagnostic diagnostic;
+  diagnostic.code = "TW0401";
+  diagnostic.kind = DiagnosticKind::Launch;
+  bool isElsewhere = llvm::is_contained(inspectionStages(), stage);
+  diagnostic.message = ("there is no stage `" + stage + "`").str() +
+                       (isElsewhere ? " on target " + target.name() : std::string());
+  diagnostic.hint = "stages: " + llvm::join(target.stages(), ", ");
+  llvm::StringRef closest;
+  unsigned best = 3; // more edits than that make another word
+  for (llvm::StringRef known : target.stages())
+    if (unsigned distance = stage.edit_distance(known); distance < best) {
+      best = distance;
+      closest = known;
+    }
+  if (!closest.empty())
+    diagnostic.hint = ("did you mean " + closest + "? " + diagnostic.hint).str();
+  return diagnostic;
+}
+
+/// Whether a stage is code that the target prints, not MLIR.
+static bool isCode(llvm::StringRef stage) {
+  return llvm::find(inspectionStages(), stage) >
+         llvm::find(inspectionStages(), llvm::StringRef("llvm-dialect"));
+}
+
+/// The number of the first pass to run.
+static std::optional<unsigned> firstPassOf(const InspectionStart &start, mlir::MLIRContext *context,
+                                           const Target &target, const CompileOptions &options,
+                                           std::vector<Diagnostic> &diagnostics) {
+  if (start.stage.empty())
+    return start.firstPass > 0 ? start.firstPass - 1 : 0;
+  mlir::PassManager pm(context);
+  addAllPasses(pm, target, options);
+  for (const StageEnd &end : stageEndsOf(pm))
+    if (end.stage == start.stage)
+      return end.numPasses;
+  diagnostics.push_back(unknownStage(start.stage, target));
+  return std::nullopt;
+}
+
+static bool printCode(mlir::ModuleOp module, const StageRun &run, const StageRunResult &stages,
+                      llvm::StringRef stage, std::string &text,
+                      std::vector<Diagnostic> &diagnostics) {
+  const StageOverride *file = stages.textOverride(run.target);
+  dumpCode(run, stages, module, file ? file->text : "", diagnostics);
+  if (file && file->stage == stage) {
+    text = file->text;
+    return true;
+  }
+  CodeForm form = llvm::StringSwitch<CodeForm>(stage)
+                      .Case("llvm-unoptimized", CodeForm::LlvmIr)
+                      .Case("llvm", CodeForm::OptimizedLlvmIr)
+                      .Cases({"asm", "ptx"}, CodeForm::Assembly)
+                      .Case("resources", CodeForm::Resources)
+                      .Default(CodeForm::Object);
+  std::string error;
+  bool isPrinted = false;
+  collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics,
+                 [&] { isPrinted = run.target.print(module, form, text, error); });
+  if (isPrinted || hasError(diagnostics))
+    return isPrinted;
+  std::vector<Diagnostic> reported = {internalError(std::move(error))};
+  blameText(run, reported);
+  reproduceCodeFault({run.target, run.options, run.debug, stages.kernel}, module, reported);
+  diagnostics.push_back(std::move(reported.front()));
+  return false;
+}
+
+bool tw::inspectModule(mlir::ModuleOp module, const Target &target, const CompileOptions &options,
+                       llvm::StringRef stage, std::string &text,
+                       std::vector<Diagnostic> &diagnostics, const DebugSettings &debug,
+                       const InspectionStart &start) {
+  if (!llvm::is_contained(target.stages(), stage)) {
+    diagnostics.push_back(unknownStage(stage, target));
+    return false;
+  }
+  std::optional<unsigned> firstPass =
+      firstPassOf(start, module.getContext(), target, options, diagnostics);
+  if (!firstPass)
+    return false;
+  StageRun run{target, options, debug, /*verifies=*/true, *firstPass, ""};
+  StageRunResult stages;
+  if (!startStages(module, run, stages, diagnostics))
+    return false;
+  if (stage != "tile") {
+    if (!isCode(stage))
+      run.lastStage = stage;
+    if (!runStages(module, run, stages, diagnostics))
+      return false;
+  }
+  if (isCode(stage))
+    return printCode(module, run, stages, stage, text, diagnostics);
+  text = printModule(module, /*withLocations=*/false);
+  return true;
+}

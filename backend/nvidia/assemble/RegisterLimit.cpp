@@ -1,0 +1,102 @@
+// How many registers a thread may have, and what the assembler spilled to keep within that.
+#include "backend/nvidia/assemble/RegisterLimit.h"
+#include "backend/compile/Compiler.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace tw;
+
+/// ptxas 13.0, sm_75 to sm_120: it raises less than 24 to that ("adjusting per thread register
+/// count") and ignores more than 255 ("Too many maxnreg specified"). 255 are what instructions can
+/// name.
+static constexpr unsigned kFewest = 24, kMost = 255;
+
+/// Registers of 32 bits that the warps of one CTA share, given out to each warp in groups of 8 for
+/// every thread: CUDA programming guide, table "Technical Specifications per Compute Capability".
+static constexpr unsigned kRegisterFile = 64 * 1024, kAllocationStep = 8;
+
+static constexpr StringLiteral kOption = "maxnreg", kAttribute = "nvvm.maxnreg";
+
+/// The registers that each of so many threads can have at the same time.
+static unsigned shareOf(unsigned numThreads) {
+  unsigned share = kRegisterFile / std::max(1u, numThreads);
+  return std::min(kMost, share / kAllocationStep * kAllocationStep);
+}
+
+/// ptxas takes a limit in place of the share: more than that, and no GPU could launch the kernel.
+std::optional<unsigned> nvidia::maxRegistersOf(const CompileOptions &options) {
+  std::optional<StringRef> text = extraOption(options, kOption);
+  unsigned number = 0;
+  if (!text)
+    return number;
+  if (text->getAsInteger(10, number) || number < kFewest || number > kMost)
+    return std::nullopt;
+  return std::min(number, shareOf(32 * unsigned(std::max(options.numWarps, 0))));
+}
+
+LogicalResult nvidia::checkMaxRegisters(const CompileOptions &options, Operation *place) {
+  if (maxRegistersOf(options))
+    return success();
+  InFlightDiagnostic error = place->emitError()
+                             << "[TW0314] a limit of maxnreg=" << *extraOption(options, kOption)
+                             << " registers cannot be kept: a thread has from " << kFewest << " to "
+                             << kMost;
+  error.attachNote(place->getLoc())
+      << "choose a number from " << kFewest << " to " << kMost << ", or leave maxnreg out";
+  return error;
+}
+
+namespace {
+/// What bounds the registers of a thread.
+struct RegisterBound {
+  int64_t registers = kMost;
+  std::string reason = "a thread can have";
+  StringRef remedy = "use smaller tiles, fewer num_stages or more warps (num_warps)";
+};
+} // namespace
+
+static int64_t resourceOf(const Artifact &artifact, const char *name) {
+  auto found = artifact.resources.find(name);
+  return found == artifact.resources.end() ? 0 : found->second;
+}
+
+/// The limit that the kernel was given; 0 for none.
+static int64_t limitOf(LLVM::LLVMFuncOp kernel) {
+  int64_t limit = 0;
+  ArrayAttr attributes = kernel.getPassthroughAttr();
+  for (Attribute entry : attributes ? attributes.getValue() : ArrayRef<Attribute>())
+    if (auto pair = dyn_cast<ArrayAttr>(entry); pair && pair.size() == 2)
+      if (cast<StringAttr>(pair[0]).getValue() == kAttribute)
+        cast<StringAttr>(pair[1]).getValue().getAsInteger(10, limit);
+  return limit;
+}
+
+static RegisterBound boundOf(const Artifact &artifact, int64_t limit) {
+  RegisterBound bound;
+  unsigned threads = unsigned(resourceOf(artifact, "threads"));
+  int64_t share = shareOf(threads);
+  if (share < bound.registers)
+    bound = {share, "num_warps=" + std::to_string(threads / 32) + " leaves a thread",
+             "use smaller tiles, fewer num_stages or fewer warps (num_warps)"};
+  if (limit > 0 && limit < bound.registers)
+    bound = {limit, "maxnreg=" + std::to_string(limit) + " allows",
+             "raise maxnreg or leave it out, or use smaller tiles or fewer num_stages"};
+  return bound;
+}
+
+void nvidia::reportSpills(ModuleOp lowered, const Artifact &artifact) {
+  int64_t bytes = resourceOf(artifact, "spill_bytes");
+  if (bytes == 0)
+    return;
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
+    if (function.getName() != artifact.symbol)
+      continue;
+    RegisterBound bound = boundOf(artifact, limitOf(function));
+    InFlightDiagnostic remark =
+        function.emitRemark("[TW0358] registers do not suffice: each thread stores and loads ")
+        << bytes << " bytes of them in memory; it uses " << resourceOf(artifact, "registers")
+        << " of the " << bound.registers << " registers that " << bound.reason;
+    remark.attachNote(function.getLoc()) << bound.remedy;
+  }
+}

@@ -1,0 +1,157 @@
+// What the CUDA driver's error numbers mean to users, and what they can do.
+#include "backend/nvidia/device/CudaErrors.h"
+
+using namespace tw;
+using namespace tw::nvidia;
+
+namespace {
+/// Who is to blame, which decides the form of the message.
+enum class Blame {
+  Call,   // what was being done: "cuda:0: <meaning>"
+  Kernel, // a kernel launched before: "a kernel on cuda:0 <meaning>"
+};
+
+struct FailureRow {
+  CudaResult result;
+  const char *code;
+  RuntimeError::Kind kind;
+  Blame blame;
+  const char *meaning;
+  const char *hint; // $sim: the simulated device of the same architecture
+};
+} // namespace
+
+static constexpr auto kLaunch = RuntimeError::Kind::Launch, kDevice = RuntimeError::Kind::Device,
+                      kInternal = RuntimeError::Kind::Internal;
+static constexpr const char
+    *kSimulate = "run it with tw.device(\"$sim\"), which names the access and its source line; "
+                 "this process has to be restarted before it can use the GPU again",
+    *kRestart = "restart the process; if it happens again, look at the GPU with nvidia-smi -q and "
+                "at the kernel's log for Xid messages",
+    *kUpdate = "update the driver, or install nvidia-nvjitlink or ptxas, which assemble the code "
+               "without it",
+    *kReport = "please report it with the kernel",
+    *kMps = "look at the log of nvidia-cuda-mps-control, and restart the process",
+    *kCapture = "launch each kernel once before capturing, so that it is loaded by then";
+
+/// Meanings after "CUDA Driver API", enumeration CUresult.
+static constexpr FailureRow kFailures[] = {
+    {2, "TW0626", kDevice, Blame::Call, "the GPU has no memory left",
+     "free tensors or use smaller ones; torch.cuda.empty_cache() gives back what torch keeps"},
+    {3, "TW0635", kDevice, Blame::Call, "the driver is not initialized in this process",
+     "a process forked after the driver was opened cannot use it: start workers with "
+     "multiprocessing's spawn method"},
+    {4, "TW0635", kDevice, Blame::Call, "the driver is shutting down",
+     "launch nothing while the process exits"},
+    {34, "TW0620", kDevice, Blame::Call, "this library is the toolkit's stub, not a driver",
+     "install NVIDIA's driver, and take the toolkit's stubs folder out of LD_LIBRARY_PATH"},
+    {46, "TW0637", kDevice, Blame::Call, "the GPU is in use or not available",
+     "another process may have it for itself: see nvidia-smi -q -d COMPUTE"},
+    {100, "TW0622", kDevice, Blame::Call, "this machine has no GPU that the driver can use",
+     "check nvidia-smi and CUDA_VISIBLE_DEVICES; without a GPU, run on the cpu or on sim:sm_80"},
+    {101, "TW0623", kDevice, Blame::Call, "there is no such GPU",
+     "tw.list_devices(probe=True) shows which there are"},
+    {200, "TW0627", kInternal, Blame::Call, "the driver refuses the code", kReport},
+    {201, "TW0634", kDevice, Blame::Call, "the GPU's context is not valid any more",
+     "do not reset the device (cudaDeviceReset) while kernels are loaded; restart the process"},
+    {209, "TW0627", kInternal, Blame::Call, "the code has no form that runs on this GPU", kReport},
+    {214, "TW0633", kDevice, Blame::Call, "the GPU found a memory error that it cannot correct",
+     kRestart},
+    {218, "TW0627", kInternal, Blame::Call, "the driver refuses the PTX", kReport},
+    {220, "TW0633", kDevice, Blame::Call, "a link of the GPU has an error", kRestart},
+    {221, "TW0625", kDevice, Blame::Call, "the driver's assembler of PTX is not installed",
+     kUpdate},
+    {222, "TW0625", kDevice, Blame::Call, "the driver is older than the code's PTX version",
+     kUpdate},
+    {223, "TW0625", kDevice, Blame::Call, "the driver may not assemble PTX",
+     "unset CUDA_DISABLE_PTX_JIT, or install nvidia-nvjitlink or ptxas"},
+    {226, "TW0633", kDevice, Blame::Call, "the GPU had an error that ended this process's work",
+     kRestart},
+    {500, "TW0627", kInternal, Blame::Call, "the code has no kernel of that name", kReport},
+    {700, "TW0629", kDevice, Blame::Kernel, "accessed memory that it may not access", kSimulate},
+    {701, "TW0628", kLaunch, Blame::Call, "the GPU has too few registers for so many threads",
+     "use fewer warps (num_warps) or smaller tiles"},
+    {702, "TW0632", kDevice, Blame::Kernel, "ran longer than the system allows",
+     "GPUs that drive a screen limit a kernel's time; run it with tw.device(\"$sim\") to see "
+     "whether it ends; this process has to be restarted"},
+    {709, "TW0634", kDevice, Blame::Call, "the GPU's context was destroyed",
+     "do not reset the device (cudaDeviceReset) while kernels are loaded; restart the process"},
+    {710, "TW0602", kDevice, Blame::Kernel, "failed an assertion (tw.device_assert)",
+     "standard output has the assertion's text, program and index; this process has to be "
+     "restarted before it can use the GPU again"},
+    {714, "TW0631", kDevice, Blame::Kernel, "damaged its call stack", kSimulate},
+    {715, "TW0631", kDevice, Blame::Kernel, "ran into an illegal instruction", kSimulate},
+    {716, "TW0630", kDevice, Blame::Kernel, "accessed a misaligned address", kSimulate},
+    {717, "TW0629", kDevice, Blame::Kernel, "accessed memory of the wrong kind", kSimulate},
+    {718, "TW0631", kDevice, Blame::Kernel, "jumped to an invalid address", kSimulate},
+    {719, "TW0631", kDevice, Blame::Kernel, "failed; the GPU does not say why", kSimulate},
+    {802, "TW0637", kDevice, Blame::Call, "the system's GPUs are not ready",
+     "wait for the fabric manager, or start it"},
+    {803, "TW0621", kDevice, Blame::Call, "the driver's library and kernel module differ",
+     "reboot after an update of the driver"},
+    {804, "TW0621", kDevice, Blame::Call, "the compatibility driver does not support this GPU",
+     "take the cuda-compat folder out of LD_LIBRARY_PATH, or update the driver"},
+    {805, "TW0636", kDevice, Blame::Call, "the service that shares the GPU cannot be reached",
+     kMps},
+    {806, "TW0636", kDevice, Blame::Call, "the service that shares the GPU failed", kMps},
+    {807, "TW0636", kDevice, Blame::Call, "the service that shares the GPU is not ready", kMps},
+    {808, "TW0636", kDevice, Blame::Call, "too many processes share the GPU", kMps},
+    {809, "TW0636", kDevice, Blame::Call, "the processes that share the GPU use all connections",
+     kMps},
+    {810, "TW0636", kDevice, Blame::Call, "another process that shares the GPU failed", kMps},
+    {900, "TW0638", kDevice, Blame::Call, "a stream that is being captured cannot do this",
+     kCapture},
+    {901, "TW0638", kDevice, Blame::Call, "the capture of the stream has failed before", kCapture},
+    {906, "TW0638", kDevice, Blame::Call, "the default stream waits for one that is captured",
+     kCapture},
+};
+
+static constexpr FailureRow kOtherFailure = {
+    0, "TW0639", kDevice, Blame::Call, "it failed", "look the error up in CUDA's manual"};
+
+static const FailureRow &rowOf(CudaResult result) {
+  for (const FailureRow &row : kFailures)
+    if (row.result == result)
+      return row;
+  return kOtherFailure;
+}
+
+/// "CUDA_ERROR_ILLEGAL_ADDRESS", or the number where the driver has no name for it.
+static std::string nameOf(const CudaDriver &driver, CudaResult result) {
+  const char *name = nullptr;
+  if (driver.call.errorName && driver.call.errorName(result, &name) == kCudaSuccess && name)
+    return name;
+  return "error " + std::to_string(result);
+}
+
+/// The driver's own words, for errors that have no row.
+static std::string textOf(const CudaDriver &driver, CudaResult result) {
+  const char *text = nullptr;
+  if (driver.call.errorText && driver.call.errorText(result, &text) == kCudaSuccess && text)
+    return text;
+  return kOtherFailure.meaning;
+}
+
+static std::string withSimulator(std::string hint, std::string simulator) {
+  constexpr std::string_view mark = "$sim";
+  if (size_t at = hint.find(mark); at != std::string::npos)
+    hint.replace(at, mark.size(), simulator.empty() ? "sim:sm_80" : simulator);
+  return hint;
+}
+
+RuntimeError nvidia::describeCudaFailure(const CudaDriver &driver, const CudaFailure &failure) {
+  const FailureRow &row = rowOf(failure.result);
+  std::string meaning = &row == &kOtherFailure ? textOf(driver, failure.result) : row.meaning;
+  std::string call = nameOf(driver, failure.result) + " from " + failure.function + ", " +
+                     failure.action + ", driver of CUDA " + cudaVersionText(driver.version);
+  std::string message;
+  if (row.blame == Blame::Kernel) {
+    message = "a kernel on " + failure.device + " " + meaning;
+    if (!failure.suspects.empty())
+      message += "; the last ones launched were " + failure.suspects;
+  } else {
+    message = failure.device + ": " + meaning;
+  }
+  return {row.kind, row.code, message + " (" + call + ")",
+          withSimulator(row.hint, failure.simulator)};
+}

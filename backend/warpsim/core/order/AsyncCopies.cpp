@@ -1,0 +1,240 @@
+// cp.async: issue, completion as the launch's policy says, groups and waits.
+#include "backend/warpsim/core/order/AsyncCopies.h"
+#include "backend/warpsim/core/memory/Addresses.h"
+#include <algorithm>
+#include <cstring>
+
+using namespace tw::warpsim;
+using Completion = LaunchOptions::Completion;
+
+// Unmoved bytes of a destination: a NaN in every float format, and a conspicuous integer.
+constexpr uint8_t kPoison = 0xff;
+// Under random completion one of so many instructions moves something.
+constexpr uint64_t kInstructionsPerMove = 4;
+
+void AsyncCopies::reset(unsigned numWarps, uint32_t sharedBytes, uint64_t seed) {
+  ofWarp.resize(numWarps);
+  for (std::vector<AsyncCopy> &copies : ofWarp)
+    copies.clear();
+  numCommitted.assign(numWarps, {});
+  inFlight.assign(sharedBytes / 256 + 1, 0);
+  numInFlight = numUnmoved = 0;
+  random.seed(seed);
+}
+
+/// A copy's bytes are aligned to their number, so their bits are in one word.
+static uint64_t bitsOf(const AsyncCopy &copy, unsigned lane) {
+  return ((uint64_t(1) << copy.bytes / 4) - 1) << (copy.to[lane] / 4 & 63);
+}
+
+static void moveLanes(Cta &cta, AsyncCopy &copy, LaneMask lanes) {
+  lanes &= copy.unmoved;
+  copy.unmoved &= ~lanes;
+  cta.async.numUnmoved -= uint64_t(__builtin_popcount(lanes));
+  uint8_t *shared = cta.shared.bytes.data();
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    unsigned numRead = copy.sourceBytes[lane];
+    uint8_t *to = shared + copy.to[lane];
+    if (copy.bytes == 16 && numRead == 16)
+      memcpy(to, copy.fromHost[lane], 16);
+    else if (numRead)
+      memcpy(to, copy.fromHost[lane], numRead);
+    if (numRead < copy.bytes)
+      memset(to + numRead, 0, copy.bytes - numRead);
+    cta.shared.markWritten(copy.to[lane], copy.bytes, !(copy.isUndefined >> lane & 1));
+  }
+}
+
+/// The bytes that each lane reads: all that it writes, fewer, or none.
+static LaneMask readSizes(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                          LaneMask active, AsyncCopy &copy) {
+  copy.sourceBytes.fill(copy.bytes);
+  if (instruction.sources.size() < 2)
+    return active;
+  const Operand &size = instruction.sources[1];
+  reportUnset(cta, warp, size, pc, active, "the size of an asynchronous copy");
+  bool isPredicate =
+      size.kind == Operand::Kind::Register && size.reg.file == RegisterFile::Predicate;
+  for (LaneMask rest = active; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint64_t value = readLane(size, warp.registers(), lane);
+    if (isPredicate)
+      value = value ? 0 : copy.bytes;
+    if (value <= copy.bytes) {
+      copy.sourceBytes[lane] = uint8_t(value);
+      continue;
+    }
+    cta.report(Kind::AsyncMisuse, warp, lane, pc, [&](Finding &finding) {
+      finding.message = "an asynchronous copy of " + std::to_string(copy.bytes) +
+                        " bytes is to read " + std::to_string(value);
+    });
+    active &= ~(1u << lane);
+  }
+  return active;
+}
+
+static void checkAccess(const MemoryStep &step, Request &request) {
+  std::optional<PageLock> held;
+  bool isClear = checkRow(step, request, Strength::Weak, held);
+  held.reset();
+  request.expand();
+  if (isClear)
+    return;
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1)
+    checkLane(step, request, Strength::Weak, unsigned(__builtin_ctz(rest)), nullptr);
+}
+
+/// Whether some byte that the lane reads has no value; reported like a load's.
+static bool isSourceUndefined(const MemoryStep &step, const Request &request, unsigned lane) {
+  const Region *region = request.region;
+  if (!region || !region->initialized || !step.cta.launch.launch.options.checksInitialized)
+    return false;
+  for (unsigned i = 0; i < request.bytes; ++i) {
+    uint64_t at = request.at[lane] - region->base + i;
+    if ((*region->initialized)[at >> 6] >> (at & 63) & 1)
+      continue;
+    reportAccess(step, Kind::UninitGlobal, request, lane, "has bytes that nothing has written");
+    return true;
+  }
+  return false;
+}
+
+/// Checks what the lanes that read `bytes` read. Returns those that can.
+static LaneMask resolveSources(MemoryStep step, unsigned bytes, LaneMask lanes, AsyncCopy &copy) {
+  step.bytes = bytes;
+  return forEachMemory(step, lanes, [&](Request &request) {
+    checkAccess(step, request);
+    countRequest(step, request);
+    for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      copy.source[lane] = request.at[lane];
+      copy.fromHost[lane] = request.host[lane];
+      copy.isUndefined |= LaneMask(isSourceUndefined(step, request, lane)) << lane;
+    }
+  });
+}
+
+static LaneMask resolveAllSources(const MemoryStep &step, LaneMask lanes, AsyncCopy &copy) {
+  LaneMask resolved = 0;
+  while (lanes) {
+    unsigned bytes = copy.sourceBytes[__builtin_ctz(lanes)];
+    LaneMask same = 0;
+    for (LaneMask rest = lanes; rest; rest &= rest - 1)
+      same |= rest & (~rest + 1) & (copy.sourceBytes[__builtin_ctz(rest)] == bytes ? ~0u : 0);
+    resolved |= bytes ? resolveSources(step, bytes, same, copy) : same;
+    lanes &= ~same;
+  }
+  return resolved;
+}
+
+/// From here on nobody may touch the destination, and its old bytes are no more.
+static void launchLanes(Cta &cta, AsyncCopy &copy, LaneMask lanes, Completion completion) {
+  copy.inFlight = copy.unmoved = lanes;
+  uint64_t count = uint64_t(__builtin_popcount(lanes));
+  cta.async.numInFlight += count;
+  cta.async.numUnmoved += count;
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    cta.async.inFlight[copy.to[lane] / 256] |= bitsOf(copy, lane);
+    memset(cta.shared.bytes.data() + copy.to[lane], kPoison, copy.bytes);
+    cta.shared.markWritten(copy.to[lane], copy.bytes, false);
+  }
+  if (completion == Completion::Early)
+    moveLanes(cta, copy, lanes);
+}
+
+void tw::warpsim::executeAsyncCopy(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                                   LaneMask active) {
+  AsyncCopy copy;
+  copy.pc = pc;
+  copy.warp = warp.index;
+  copy.bytes = uint8_t(instruction.sources[0].bits);
+  copy.group = cta.async.numCommitted[warp.index];
+  active = readSizes(cta, warp, instruction, pc, active, copy);
+  MemoryStep write = {cta, warp, instruction, pc, true, copy.bytes};
+  write.isProbe = true;
+  MemoryStep read = {cta, warp, instruction, pc, false, copy.bytes};
+  read.source = &instruction.sourceAddress;
+  read.alignment = copy.bytes;
+  LaneMask readable = active ? resolveAllSources(read, active, copy) : 0;
+  if (!readable)
+    return;
+  forEachMemory(write, readable, [&](Request &request) {
+    checkAccess(write, request);
+    countRequest(write, request);
+    AsyncCopy &issued = cta.async.ofWarp[warp.index].emplace_back(copy);
+    for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+      unsigned lane = unsigned(__builtin_ctz(rest));
+      issued.to[lane] = uint32_t(request.at[lane]);
+    }
+    launchLanes(cta, issued, request.lanes, cta.launch.launch.options.completion);
+  });
+}
+
+void tw::warpsim::executeAsyncCommit(Cta &cta, Warp &warp, LaneMask active) {
+  for (LaneMask rest = active; rest; rest &= rest - 1)
+    ++cta.async.numCommitted[warp.index][__builtin_ctz(rest)];
+}
+
+/// Until now the lanes have read the source: who overwrites it must know of the wait. Where CTAs
+/// know nothing of each other the read at the issue says as much.
+static void checkLanding(Cta &cta, const AsyncCopy &copy, LaneMask lanes) {
+  if (cta.launch.sync.interaction != Interaction::Ctas)
+    return;
+  Warp &warp = cta.warps[copy.warp];
+  MemoryStep step = {cta, warp, cta.launch.program.code[copy.pc], copy.pc, false, copy.bytes};
+  step.source = &step.instruction.sourceAddress;
+  Request request;
+  request.lanes = lanes;
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    request.bytes = copy.sourceBytes[lane];
+    request.at[lane] = copy.source[lane];
+    request.host[lane] = const_cast<uint8_t *>(copy.fromHost[lane]);
+    if (request.bytes)
+      checkLane(step, request, Strength::Weak, lane, nullptr);
+  }
+}
+
+/// The copy of these lanes becomes a write by them, now.
+static void land(Cta &cta, AsyncCopy &copy, LaneMask lanes) {
+  moveLanes(cta, copy, lanes);
+  copy.inFlight &= ~lanes;
+  cta.async.numInFlight -= uint64_t(__builtin_popcount(lanes));
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    cta.async.inFlight[copy.to[lane] / 256] &= ~bitsOf(copy, lane);
+  }
+  if (!cta.launch.launch.options.checksRaces)
+    return;
+  checkLanding(cta, copy, lanes);
+  Accessor accessor = {&cta.clocks, cta.slot, copy.warp, copy.pc, true};
+  cta.sharedShadow.recordWrites(accessor, lanes, copy.to, copy.bytes);
+}
+
+void tw::warpsim::executeAsyncWait(Cta &cta, Warp &warp, const Instruction &instruction,
+                                   LaneMask active, bool isAll) {
+  uint64_t numLeft = isAll ? 0 : instruction.sources[0].bits;
+  const std::array<uint32_t, kWarpSize> &committed = cta.async.numCommitted[warp.index];
+  std::vector<AsyncCopy> &copies = cta.async.ofWarp[warp.index];
+  for (AsyncCopy &copy : copies) {
+    LaneMask ready = 0;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane)
+      ready |= LaneMask(isAll || copy.group[lane] + numLeft < committed[lane]) << lane;
+    if (LaneMask landing = ready & active & copy.inFlight)
+      land(cta, copy, landing);
+  }
+  std::erase_if(copies, [](const AsyncCopy &copy) { return copy.inFlight == 0; });
+}
+
+void tw::warpsim::moveSomeCopies(Cta &cta) {
+  AsyncCopies &async = cta.async;
+  if (async.random() % kInstructionsPerMove != 0)
+    return;
+  std::vector<AsyncCopy> &copies = async.ofWarp[async.random() % async.ofWarp.size()];
+  if (copies.empty())
+    return;
+  AsyncCopy &copy = copies[async.random() % copies.size()];
+  moveLanes(cta, copy, LaneMask(async.random()) & LaneMask(async.random()));
+}

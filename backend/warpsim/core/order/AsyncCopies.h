@@ -1,0 +1,58 @@
+// Copies from global to shared memory that are in flight until their thread waits for them.
+#ifndef BACKEND_WARPSIM_CORE_ASYNCCOPIES_H
+#define BACKEND_WARPSIM_CORE_ASYNCCOPIES_H
+#include "backend/warpsim/core/memory/Memory.h"
+#include <random>
+
+namespace tw::warpsim {
+
+class Cta;
+struct Warp;
+struct MemoryStep;
+struct Request;
+
+/// One cp.async of a warp, until all its lanes have waited for it.
+struct AsyncCopy {
+  int32_t pc = -1;
+  unsigned warp = 0;
+  LaneMask inFlight = 0;                      // lanes that have not waited
+  LaneMask unmoved = 0;                       // of these, those whose bytes are still to be copied
+  uint8_t bytes = 0;                          // that each lane writes
+  std::array<uint8_t, kWarpSize> sourceBytes; // that it reads; the rest is zero
+  std::array<uint32_t, kWarpSize> to;         // offset in shared memory
+  std::array<uint32_t, kWarpSize> group;      // by the number of groups committed before
+  std::array<uint64_t, kWarpSize> source;     // address
+  std::array<const uint8_t *, kWarpSize> fromHost; // the byte at `source`
+  LaneMask isUndefined = 0;                        // lanes whose source has bytes without a value
+};
+
+/// The copies of a CTA. PTX gives no order between them but by the waits of their own threads
+/// (PTX ISA, cp.async): a thread's wait makes its copies its own writes, which others see after a
+/// barrier like any other write; until then nobody may touch what a copy reads or writes.
+struct AsyncCopies {
+  std::vector<std::vector<AsyncCopy>> ofWarp;                // in order of issue
+  std::vector<std::array<uint32_t, kWarpSize>> numCommitted; // groups, by warp and lane
+  std::vector<uint64_t> inFlight;           // a bit for each 4 bytes of shared memory
+  uint64_t numInFlight = 0, numUnmoved = 0; // lanes
+  std::mt19937_64 random;
+  void reset(unsigned numWarps, uint32_t sharedBytes, uint64_t seed);
+};
+
+// AsyncCopies.cpp
+void executeAsyncCopy(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                      LaneMask active);
+void executeAsyncCommit(Cta &cta, Warp &warp, LaneMask active);
+/// Completes all groups of the lanes but the latest `numLeft`; with `isAll` everything.
+void executeAsyncWait(Cta &cta, Warp &warp, const Instruction &instruction, LaneMask active,
+                      bool isAll);
+/// Between two instructions, under random completion: some copies move.
+void moveSomeCopies(Cta &cta);
+
+// AsyncChecks.cpp
+/// Reports accesses of bytes that a copy in flight reads or writes.
+void checkInFlight(const MemoryStep &step, const Request &request);
+/// Reports copies that nobody has waited for when the CTA ends.
+void reportAsyncLeaks(Cta &cta);
+
+} // namespace tw::warpsim
+#endif

@@ -1,0 +1,42 @@
+// What releases leave at an address, and what acquires of it learn (PTX ISA, memory consistency
+// model).
+#ifndef BACKEND_WARPSIM_CORE_ORDERING_H
+#define BACKEND_WARPSIM_CORE_ORDERING_H
+#include "backend/warpsim/core/order/Clocks.h"
+#include <mutex>
+
+namespace tw::warpsim {
+
+/// How far an order reaches. A cluster is one CTA here.
+enum class Reach : uint8_t { None, Cta, Gpu };
+Reach reachOf(Scope scope);
+
+/// What is known at one reach each: what is known to all, and to the threads of one CTA.
+struct ScopedKnowledge {
+  Knowledge gpu, cta;
+};
+
+/// What the patterns released at an address that its last value ends. Atomic operations continue
+/// them; a store ends them, but for those of its own thread (release patterns on one location).
+struct SyncObject {
+  Knowledge gpu;
+  std::map<uint64_t, Knowledge> byCta;          // filled where a scope is a CTA
+  std::map<uint64_t, ScopedKnowledge> byThread; // filled where stores are relaxed
+};
+
+/// Addresses that somebody released. Global ones are shared by CTAs; the lock guards the map,
+/// `isUsed` says without it that there is an object.
+struct SyncTable {
+  std::mutex mutex;
+  std::map<uint64_t, SyncObject> objects;
+  std::atomic<bool> isUsed = false;
+};
+
+/// What a relaxed access publishes or learns once a fence stands on the right side of it.
+struct FenceState {
+  ScopedKnowledge released, seen;
+  bool hasReleased = false, hasReleasedToGpu = false, hasSeen = false;
+};
+
+} // namespace tw::warpsim
+#endif

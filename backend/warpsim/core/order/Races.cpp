@@ -1,0 +1,158 @@
+// Race and initialization checks of memory requests, and how races are told.
+#include "backend/warpsim/core/memory/Addresses.h"
+#include <cstring>
+
+using namespace tw::warpsim;
+
+Strength tw::warpsim::strengthOf(const Instruction &instruction) {
+  if (instruction.order == Order::Weak && instruction.op != Op::Atom && instruction.op != Op::Red)
+    return Strength::Weak;
+  // Atomics without a scope have .gpu, volatile accesses .sys (PTX ISA, memory consistency model).
+  return reachOf(instruction.scope) == Reach::Cta ? Strength::Cta : Strength::Gpu;
+}
+
+static ShadowPage *pageOf(const MemoryStep &step, const Request &request, uint64_t address,
+                          uint32_t &offset) {
+  if (request.space == Space::Shared) {
+    offset = uint32_t(address);
+    return &step.cta.sharedShadow;
+  }
+  uint32_t hint = step.cta.regionHints[step.pc];
+  Region *region = request.region ? request.region : step.cta.launch.memory.find(address, hint);
+  return region && region->shadow ? &region->shadow->page(address, offset) : nullptr;
+}
+
+static bool isChecked(const MemoryStep &step, const Request &request) {
+  return step.cta.launch.launch.options.checksRaces &&
+         (request.space == Space::Shared || request.space == Space::Global ||
+          request.space == Space::Generic);
+}
+
+static std::string nameOfThread(const std::array<uint32_t, 3> &thread) {
+  return "thread (" + std::to_string(thread[0]) + ", " + std::to_string(thread[1]) + ", " +
+         std::to_string(thread[2]) + ")";
+}
+
+static Kind kindOf(const MemoryStep &step, const Conflict &conflict) {
+  if (!step.isWrite)
+    return Kind::RaceRaw;
+  return conflict.withWrite ? Kind::RaceWaw : Kind::RaceWar;
+}
+
+static void reportRace(const MemoryStep &step, const Request &request, const Conflict &conflict,
+                       bool isRedundant) {
+  Kind kind = isRedundant ? Kind::RedundantWrite : kindOf(step, conflict);
+  Cta &cta = step.cta;
+  auto describe = [&](Finding &finding) {
+    Place place = describePlace(cta, request, conflict.lane);
+    finding.buffer = place.buffer;
+    finding.offset = place.offset;
+    finding.isError = !isRedundant;
+    finding.otherThread = cta.threadPosition(conflict.otherWarp, conflict.otherLane);
+    finding.message = nameOfThread(finding.thread) + (step.isWrite ? " writes " : " reads ") +
+                      place.text + ", which " + nameOfThread(finding.otherThread);
+    if (conflict.otherCta != cta.slot)
+      finding.message += " of CTA " + std::to_string(cta.launch.numberOf(conflict.otherCta - 1));
+    finding.message += conflict.withWrite ? " wrote" : " read";
+    finding.message += isRedundant ? " with the same value" : ", with nothing that orders the two";
+  };
+  cta.report(kind, step.warp, conflict.lane, step.pc, describe, conflict.otherPc);
+}
+
+static Accessor accessorOf(const MemoryStep &step, Strength strength) {
+  return {&step.cta.clocks, step.cta.slot,
+          step.warp.index,  step.pc,
+          step.isWrite,     strength,
+          step.isProbe,     step.cta.launch.sync.interaction == Interaction::Ctas};
+}
+
+bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Strength strength,
+                           std::optional<PageLock> &held) {
+  if (!isChecked(step, request))
+    return true;
+  bool isWholeRow = request.isRow || (request.isUniform && !step.isWrite);
+  if (!isWholeRow || strength != Strength::Weak)
+    return false;
+  uint32_t offset = 0;
+  unsigned first = unsigned(__builtin_ctz(request.lanes));
+  ShadowPage *page = pageOf(step, request, request.at[first], offset);
+  if (!page)
+    return true;
+  bool isShared = request.space == Space::Shared;
+  Accessor accessor = accessorOf(step, strength);
+  if (!isShared)
+    held.emplace(*page);
+  if (!request.isRow)
+    return page->accessUniform(accessor, request.lanes, offset, request.bytes);
+  bool isInPage = isShared || offset + kWarpSize * request.bytes <= 1u << PagedShadow::kPageShift;
+  return isInPage && page->accessRow(accessor, offset, request.bytes);
+}
+
+static bool isSameValue(const Request &request, unsigned lane, const uint8_t *newValue) {
+  return newValue && memcmp(newValue, request.host[lane], request.bytes) == 0;
+}
+
+static void reportCached(const MemoryStep &step, const Request &request, unsigned lane,
+                         int32_t other) {
+  auto describe = [&](Finding &finding) {
+    Place place = describePlace(step.cta, request, lane);
+    finding.buffer = place.buffer;
+    finding.offset = place.offset;
+    finding.message = nameOfThread(finding.thread) +
+                      (step.isWrite ? " writes " + place.text +
+                                          ", which this launch reads through the read-only cache "
+                                          "(.nc): it must not change during the launch"
+                                    : " reads " + place.text +
+                                          " through the read-only cache (.nc), and this launch has "
+                                          "written it");
+  };
+  step.cta.report(step.isWrite ? Kind::RaceWar : Kind::RaceRaw, step.warp, lane, step.pc, describe,
+                  other);
+}
+
+void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Strength strength,
+                            unsigned lane, const uint8_t *newValue) {
+  uint32_t offset = 0;
+  bool isUnchecked = !isChecked(step, request);
+  ShadowPage *page = isUnchecked ? nullptr : pageOf(step, request, request.at[lane], offset);
+  Conflict conflict;
+  bool hasRace = false, isRedundant = false;
+  int32_t cachedReader = -1;
+  {
+    std::optional<PageLock> held;
+    if (page && request.space != Space::Shared)
+      held.emplace(*page);
+    if (page)
+      hasRace = page->accessLane(accessorOf(step, strength), lane, offset, request.bytes, conflict);
+    if (page && step.isWrite && request.space != Space::Shared)
+      cachedReader = page->cachedReader(offset, request.bytes);
+    isRedundant = hasRace && conflict.withWrite && isSameValue(request, lane, newValue);
+    if (newValue)
+      memcpy(request.host[lane], newValue, request.bytes);
+  }
+  if (hasRace)
+    reportRace(step, request, conflict, isRedundant);
+  if (cachedReader >= 0)
+    reportCached(step, request, lane, cachedReader);
+}
+
+void tw::warpsim::checkReadOnlyCache(const MemoryStep &step, Request &request) {
+  if (!isChecked(step, request) || (request.region && !request.region->shadow))
+    return;
+  request.expand();
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    uint32_t offset = 0;
+    ShadowPage *page = pageOf(step, request, request.at[lane], offset);
+    if (!page)
+      continue;
+    int32_t writer;
+    {
+      PageLock lock(*page);
+      writer = page->lastWriter(offset, request.bytes);
+      page->noteCachedRead(offset, request.bytes, step.pc);
+    }
+    if (writer >= 0)
+      reportCached(step, request, lane, writer);
+  }
+}

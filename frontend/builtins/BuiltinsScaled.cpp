@@ -1,0 +1,172 @@
+// check_dot_scaled: refuses operands that tw.dot_scaled, which the library composes, does not take.
+#include "frontend/builtins/Builtins.h"
+#include "frontend/tiles/Operands.h"
+
+using namespace tw;
+using llvm::failed;
+using llvm::failure;
+using mlir::FailureOr;
+
+namespace {
+/// One side of the product as it was given.
+struct ScaledSide {
+  const char *name; // "lhs"
+  bool isLeft;
+  std::string format;
+  TypedValue elements;
+  std::optional<TypedValue> scale;
+  bool isPackedAlongK;
+
+  bool isFp4() const { return format == "e2m1"; }
+  bool isTwiceAlong(bool k) const { return isFp4() && isPackedAlongK == k; }
+  /// Extents of the elements, which fp4 has two of per byte.
+  int64_t extent(bool k) const {
+    llvm::ArrayRef<int64_t> shape = elements.shape().take_back(2);
+    return shape[k == isLeft] * (isTwiceAlong(k) ? 2 : 1);
+  }
+};
+
+/// The positions of the signature.
+enum { Lhs, LhsScale, LhsFormat, Rhs, RhsScale, RhsFormat, Acc, LhsKPack, RhsKPack, OutDType };
+} // namespace
+
+static constexpr llvm::StringLiteral kSignature =
+    "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, lhs_k_pack, rhs_k_pack, "
+    "out_dtype";
+
+static OperandError problem(OperandCode code, const ScaledSide &side, std::string message,
+                            std::string hint) {
+  return operandError(code, "`dot_scaled`: " + std::string(side.name) + message, std::move(hint));
+}
+
+/// The dtypes that hold elements of a format, the one of its own first.
+static llvm::SmallVector<llvm::StringRef> dtypesOf(llvm::StringRef format) {
+  using Names = llvm::SmallVector<llvm::StringRef>;
+  return llvm::StringSwitch<Names>(format)
+      .Case("e2m1", Names{"uint8", "int8"})
+      .Case("e4m3", Names{"float8e4nv", "uint8", "int8"})
+      .Case("e5m2", Names{"float8e5", "uint8", "int8"})
+      .Case("bf16", Names{"bfloat16", "uint16", "int16"})
+      .Case("fp16", Names{"float16", "uint16", "int16"})
+      .Default({});
+}
+
+static std::optional<OperandError> checkElements(const ScaledSide &side) {
+  llvm::SmallVector<llvm::StringRef> dtypes = dtypesOf(side.format);
+  if (dtypes.empty())
+    return problem(OperandCode::ScaledFormat, side, "_format is \"" + side.format + "\"",
+                   "the formats are \"e2m1\", \"e4m3\", \"e5m2\", \"bf16\" and \"fp16\"");
+  std::string given = " is " + side.elements.str();
+  if (!llvm::is_contained(dtypes, side.elements.dtype.str()))
+    return problem(OperandCode::ScaledElements, side,
+                   given + ", which holds no \"" + side.format + "\"",
+                   side.isFp4() ? "two elements of e2m1 lie in each byte of a uint8, the first in "
+                                  "the lower half"
+                                : "its elements are " + dtypes[0].str() + ", or their bits as " +
+                                      dtypes[1].str());
+  size_t rank = side.elements.shape().size();
+  if (rank != 2 && rank != 3)
+    return problem(OperandCode::ScaledShapes, side, given + ", of rank " + std::to_string(rank),
+                   "operands have rank 2, or rank 3 with a leading batch dimension");
+  if (!side.isPackedAlongK && !side.isFp4())
+    return problem(OperandCode::ScaledElements, side,
+                   "_k_pack is False, but \"" + side.format + "\" is not packed",
+                   "only e2m1 has two elements per byte, which may lie along another dimension "
+                   "than K");
+  return std::nullopt;
+}
+
+static std::optional<OperandError> checkScale(const ScaledSide &side) {
+  if (!side.scale)
+    return std::nullopt;
+  std::string scale = "_scale is " + side.scale->str();
+  std::string dtype = side.scale->dtype.str();
+  bool isE4M3 = dtype == "float8e4nv";
+  if (!isE4M3 && dtype != "uint8" && dtype != "int8")
+    return problem(OperandCode::ScaledScales, side, scale,
+                   "a scale is uint8, of which s means 2 to the power s - 127 for 32 elements "
+                   "along K, or float8e4nv for 16 elements, or None");
+  int64_t group = isE4M3 ? 16 : 32, depth = side.extent(/*k=*/true);
+  if (depth % group != 0)
+    return problem(OperandCode::ScaledScales, side,
+                   " has K = " + std::to_string(depth) + ", not a multiple of " +
+                       std::to_string(group),
+                   "one " + dtype + " scales " + std::to_string(group) + " elements along K");
+  llvm::SmallVector<int64_t> wanted(side.elements.shape().drop_back(2));
+  wanted.append({side.extent(/*k=*/false), depth / group});
+  if (side.scale->shape() == llvm::ArrayRef<int64_t>(wanted))
+    return std::nullopt;
+  return problem(OperandCode::ScaledScales, side,
+                 scale + ", but must be " + shapeText(wanted) + " for " + side.elements.str(),
+                 std::string(side.isLeft ? "lhs_scale is [M, K / " : "rhs_scale is [N, K / ") +
+                     std::to_string(group) + "]: one number for " + std::to_string(group) +
+                     " elements along K");
+}
+
+static std::optional<OperandError> checkPair(const ScaledSide &lhs, const ScaledSide &rhs,
+                                             const std::optional<TypedValue> &acc, DType result) {
+  llvm::ArrayRef<int64_t> left = lhs.elements.shape(), right = rhs.elements.shape();
+  std::string pair = "`dot_scaled` of " + lhs.elements.str() + " and " + rhs.elements.str();
+  if (left.size() != right.size() || left.drop_back(2) != right.drop_back(2))
+    return operandError(OperandCode::ScaledShapes, pair + ": their batches differ",
+                        "both are of rank 2, or of rank 3 with one batch extent");
+  if (lhs.extent(true) != rhs.extent(true))
+    return operandError(OperandCode::ScaledShapes,
+                        pair + ": lhs has K = " + std::to_string(lhs.extent(true)) +
+                            " elements and rhs K = " + std::to_string(rhs.extent(true)),
+                        "lhs is [M, K] and rhs is [K, N]; a byte of e2m1 counts as two elements "
+                        "along K, or along M or N with k_pack=False");
+  if (result != findDType("float32"))
+    return operandError(OperandCode::ScaledResult, "`dot_scaled`: out_dtype is " + result.str(),
+                        "the result is float32; cast it with .to(...)");
+  llvm::SmallVector<int64_t> shape(left.drop_back(2));
+  shape.append({lhs.extent(false), rhs.extent(false)});
+  if (std::optional<OperandError> error = checkTileShape(shape))
+    return error;
+  if (acc && (acc->dtype != result || acc->shape() != llvm::ArrayRef<int64_t>(shape)))
+    return operandError(OperandCode::ScaledResult,
+                        "`dot_scaled`: acc is " + acc->str() + ", but must be " + result.str() +
+                            shapeText(shape),
+                        "acc has the type and shape of the result");
+  return std::nullopt;
+}
+
+static FailureOr<ScaledSide> readSide(BuiltinCall &call, bool isLeft) {
+  size_t first = isLeft ? Lhs : Rhs;
+  FailureOr<TypedValue> elements = call.tile(first);
+  if (failed(elements))
+    return failure();
+  FailureOr<std::optional<TypedValue>> scale = call.optionalTile(first + 1);
+  FailureOr<std::string> format =
+      failed(scale) ? FailureOr<std::string>(failure()) : call.text(first + 2, "None");
+  FailureOr<bool> isPackedAlongK =
+      failed(format) ? FailureOr<bool>(failure()) : call.flag(isLeft ? LhsKPack : RhsKPack, true);
+  if (failed(isPackedAlongK))
+    return failure();
+  return ScaledSide{isLeft ? "lhs" : "rhs", isLeft, *format, *elements, *scale, *isPackedAlongK};
+}
+
+static ValueOr emitCheckDotScaled(BuiltinCall &call) {
+  call.name = "dot_scaled"; // what the user called
+  FailureOr<ScaledSide> lhs = readSide(call, /*isLeft=*/true);
+  FailureOr<ScaledSide> rhs = failed(lhs) ? lhs : readSide(call, /*isLeft=*/false);
+  if (failed(rhs))
+    return failure();
+  FailureOr<std::optional<TypedValue>> acc = call.optionalTile(Acc);
+  FailureOr<DType> result = failed(acc) ? FailureOr<DType>(failure()) : call.dtype(OutDType);
+  if (failed(result))
+    return failure();
+  std::optional<OperandError> error;
+  for (const ScaledSide &side : {*lhs, *rhs}) {
+    error = error ? error : checkElements(side);
+    error = error ? error : checkScale(side);
+  }
+  error = error ? error : checkPair(*lhs, *rhs, *acc, *result);
+  return call.finish(error, {});
+}
+
+static constexpr BuiltinRow kRows[] = {
+    {"check_dot_scaled", kSignature, emitCheckDotScaled},
+};
+
+llvm::ArrayRef<BuiltinRow> tw::scaledBuiltins() { return kRows; }

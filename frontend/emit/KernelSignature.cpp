@@ -1,0 +1,208 @@
+// The kernel's parameters: constants become names, the rest arguments of the func.func.
+#include "frontend/emit/KernelSignature.h"
+#include "frontend/emit/Descriptors.h"
+#include "ir/tile/ArgumentFacts.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace tw;
+using llvm::failed;
+using llvm::failure;
+using llvm::formatv;
+using mlir::FailureOr;
+using mlir::LogicalResult;
+namespace func = mlir::func;
+
+/// A value of a tuple that a launch passes: constants, and arguments by their place behind the
+/// parameters.
+static std::optional<Value> withArguments(const llvm::json::Object &json,
+                                          llvm::ArrayRef<Value> arguments) {
+  if (json.getString("k") == llvm::StringRef("argument")) {
+    std::optional<int64_t> place = json.getInteger("v");
+    bool isKnown = place && *place >= 0 && *place < int64_t(arguments.size());
+    return isKnown ? std::optional(arguments[*place]) : std::nullopt;
+  }
+  const llvm::json::Array *items = json.getArray("v");
+  if (json.getString("k") != llvm::StringRef("tuple") || !items)
+    return fromJson(json);
+  std::vector<Value> values;
+  for (const llvm::json::Value &item : *items) {
+    const llvm::json::Object *object = item.getAsObject();
+    std::optional<Value> value = object ? withArguments(*object, arguments) : std::nullopt;
+    if (!value)
+      return std::nullopt;
+    values.push_back(std::move(*value));
+  }
+  std::vector<std::string> fields;
+  if (const llvm::json::Array *names = json.getArray("fields"))
+    for (const llvm::json::Value &name : *names)
+      fields.push_back(name.getAsString().value_or("").str());
+  if (!fields.empty() && fields.size() != values.size())
+    return std::nullopt;
+  return makeTuple(std::move(values), std::move(fields));
+}
+
+/// The value of a constexpr argument. The text is parsed into the emitter, which keeps it alive.
+static FailureOr<Value> constexprOf(Emitter &emitter, const KernelArgument &argument,
+                                    llvm::ArrayRef<Value> parts) {
+  llvm::Expected<llvm::json::Value> json = llvm::json::parse(argument.constexprJson);
+  if (json) {
+    const llvm::json::Object *object = emitter.keep(std::move(*json)).getAsObject();
+    if (std::optional<Value> value = object ? withArguments(*object, parts) : std::nullopt)
+      return withDescriptors(emitter, *value);
+  } else {
+    llvm::consumeError(json.takeError());
+  }
+  return emitter.error(Code::BadSignature, *emitter.program.entry->ast,
+                       "the value of constexpr `" + argument.name + "` is malformed",
+                       "report this as a bug");
+}
+
+static mlir::DictionaryAttr factsOf(mlir::OpBuilder &builder, const KernelArgument &argument) {
+  llvm::SmallVector<mlir::NamedAttribute> facts;
+  facts.push_back(builder.getNamedAttr(tile::kArgName, builder.getStringAttr(argument.name)));
+  if (argument.divisibility > 1)
+    facts.push_back(builder.getNamedAttr(tile::kArgDivisibility,
+                                         builder.getI64IntegerAttr(argument.divisibility)));
+  if (argument.isNonNegative)
+    facts.push_back(builder.getNamedAttr(tile::kArgNonNegative, builder.getUnitAttr()));
+  if (argument.isStreaming)
+    facts.push_back(builder.getNamedAttr(tile::kArgStreaming, builder.getUnitAttr()));
+  if (argument.isDisjoint)
+    facts.push_back(builder.getNamedAttr(tile::kArgDisjoint, builder.getUnitAttr()));
+  if (argument.isLarge)
+    facts.push_back(builder.getNamedAttr(tile::kArgLarge, builder.getUnitAttr()));
+  return builder.getDictionaryAttr(facts);
+}
+
+static func::FuncOp createFunction(Emitter &emitter, mlir::ModuleOp module,
+                                   llvm::ArrayRef<DType> dtypes,
+                                   llvm::ArrayRef<mlir::DictionaryAttr> facts) {
+  mlir::OpBuilder &builder = emitter.builder;
+  llvm::SmallVector<mlir::Type> types;
+  for (const DType &dtype : dtypes)
+    types.push_back(dtype.irType(builder.getContext()));
+  builder.setInsertionPointToEnd(module.getBody());
+  emitter.locate(*emitter.program.entry->ast);
+  auto function = func::FuncOp::create(builder, emitter.location(), emitter.program.entry->name,
+                                       builder.getFunctionType(types, {}), {}, facts);
+  if (emitter.options.debug)
+    function->setAttr(tile::kChecksAccesses, builder.getUnitAttr());
+  builder.setInsertionPointToEnd(function.addEntryBlock());
+  return function;
+}
+
+/// The type of a run-time argument; the row is null for an unknown one.
+static DType typeOf(const KernelArgument &argument, const Parameter *parameter) {
+  bool isPointer = argument.kind == KernelArgument::Kind::Pointer;
+  llvm::StringRef name = argument.type;
+  bool isConst = isPointer && name.consume_front("k");
+  DType dtype = findDType(name);
+  dtype.isPointer = isPointer;
+  dtype.isConst = isPointer && (isConst || (parameter && parameter->isConst));
+  return dtype;
+}
+
+namespace {
+/// The arguments of the func.func, in the order of the launch's.
+struct RuntimeArguments {
+  std::vector<DType> dtypes;
+  std::vector<mlir::DictionaryAttr> facts;
+  std::vector<int> sources;
+};
+} // namespace
+
+static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<KernelArgument> arguments,
+                                      RuntimeArguments &runtime) {
+  const FunctionSource &entry = *emitter.program.entry;
+  for (auto [i, argument] : llvm::enumerate(arguments)) {
+    const Parameter *parameter = i < entry.params.size() ? &entry.params[i] : nullptr;
+    if (parameter && argument.name != parameter->name)
+      return emitter.error(Code::BadSignature, *entry.ast,
+                           "parameter `" + parameter->name + "` is described as `" + argument.name +
+                               "`",
+                           "describe every parameter, in order");
+    if (argument.kind == KernelArgument::Kind::Constexpr || argument.isOne)
+      continue;
+    DType dtype = typeOf(argument, parameter);
+    if (!dtype.row)
+      return emitter.error(Code::BadSignature, *entry.ast,
+                           "parameter `" + argument.name + "` has the unknown type `" +
+                               argument.type + "`",
+                           "use a type of the language, as fp32 or i64");
+    runtime.dtypes.push_back(dtype);
+    runtime.facts.push_back(factsOf(emitter.builder, argument));
+    runtime.sources.push_back(int(i));
+  }
+  return mlir::success();
+}
+
+/// The values of the arguments behind the parameters: the parts of tuples.
+static std::vector<Value> partsOfTuples(llvm::ArrayRef<KernelArgument> parts,
+                                        llvm::ArrayRef<Value> values) {
+  std::vector<Value> result;
+  for (const KernelArgument &part : parts)
+    if (part.isOne) {
+      result.push_back(makeInt(1));
+    } else {
+      result.push_back(values.front());
+      values = values.drop_front();
+    }
+  return result;
+}
+
+static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
+                                    llvm::ArrayRef<KernelArgument> arguments,
+                                    llvm::ArrayRef<Value> values) {
+  const FunctionSource &entry = *emitter.program.entry;
+  size_t numParameters = entry.params.size();
+  size_t numBound = llvm::count_if(arguments.take_front(numParameters), [](auto &argument) {
+    return argument.kind != KernelArgument::Kind::Constexpr && !argument.isOne;
+  });
+  std::vector<Value> parts =
+      partsOfTuples(arguments.drop_front(numParameters), values.drop_front(numBound));
+  for (auto [parameter, argument] : llvm::zip(entry.params, arguments)) {
+    Binding &binding = frame.names[argument.name];
+    binding.where = spanOf(*entry.ast, entry);
+    if (argument.kind == KernelArgument::Kind::Constexpr) {
+      FailureOr<Value> value = constexprOf(emitter, argument, parts);
+      if (failed(value))
+        return failure();
+      binding.value = *value;
+      binding.isConstexpr = parameter.isConstexpr;
+    } else if (argument.isOne) {
+      binding.value = makeInt(1);
+    } else {
+      binding.value = values.front();
+      values = values.drop_front();
+    }
+  }
+  return mlir::success();
+}
+
+FailureOr<func::FuncOp> tw::emitSignature(Emitter &emitter, mlir::ModuleOp module,
+                                          llvm::ArrayRef<KernelArgument> arguments,
+                                          std::vector<int> &parameterSources) {
+  const FunctionSource &entry = *emitter.program.entry;
+  auto frame = std::make_shared<Frame>();
+  frame->source = &entry;
+  frame->function = entry.ast;
+  frame->name = entry.name;
+  emitter.frames.push_back(frame);
+  if (arguments.size() < entry.params.size())
+    return emitter.error(Code::BadSignature, *entry.ast,
+                         formatv("the kernel has {0} parameters, but {1} arguments are described",
+                                 entry.params.size(), arguments.size())
+                             .str(),
+                         "describe every parameter, in order");
+  RuntimeArguments runtime;
+  if (failed(collectArguments(emitter, arguments, runtime)))
+    return failure();
+  func::FuncOp function = createFunction(emitter, module, runtime.dtypes, runtime.facts);
+  std::vector<Value> values;
+  for (auto [value, dtype] : llvm::zip(function.getArguments(), runtime.dtypes))
+    values.push_back({TypedValue{value, dtype}});
+  if (failed(bindParameters(emitter, *frame, arguments, values)))
+    return failure();
+  parameterSources = std::move(runtime.sources);
+  return function;
+}

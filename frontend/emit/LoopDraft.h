@@ -1,0 +1,65 @@
+// A run-time loop that is being built: the names that its body may change, and how their types are
+// found.
+//
+// The type of a carried name is found by emitting the body: a number that the body turns into
+// another type, and a flag that the body sets, change the entry, and the body is emitted once more.
+#ifndef FRONTEND_LOOPDRAFT_H
+#define FRONTEND_LOOPDRAFT_H
+#include "frontend/emit/Leaves.h"
+
+namespace tw {
+
+/// A name that the body may change. The shape of `entry` (its tuples) stays; its leaves are
+/// carried.
+struct Carried {
+  std::string name;
+  Value entry;
+  SourceSpan where;
+};
+
+/// What the attempts at a loop found out, kept for the next time that the same loop is emitted:
+/// an attempt at the loop around it would else begin anew with all that are inside.
+struct LoopFacts {
+  struct Learned {
+    Value form; // whose leaves have lost their IR values
+    std::vector<LeafType> leaves;
+  };
+  const Node *node = nullptr;
+  std::map<std::string, Learned> learned = {};
+  bool hasExit = false, hasReturn = false;
+  std::vector<LoopFacts> inner = {}; // in the order in which they are emitted
+  size_t next = 0;                   // of the inner loops, in the current attempt
+};
+
+/// One attempt at a loop, and what the earlier attempts taught.
+struct LoopDraft {
+  Emitter &emitter;
+  const Node &node;
+  std::set<std::string> assigned;            // by the body, without the targets of a `for`
+  std::map<std::string, Value> learned = {}; // leaves have types only
+  bool hasExit = false;                      // the body may break or return
+  bool hasReturn = false;
+  bool mustRepeat = false;
+  LoopFacts facts = {};   // of the loops inside, from the attempt before
+  bool isEndless = false; // the test of a `while` is true at compile time
+  Names before = {};
+  std::vector<Carried> carried = {};
+  Value broke = {false};          // whether a break or a return ended the finished loop
+  mlir::Block *outside = nullptr; // what an attempt learns is built here, to survive it
+
+  mlir::LogicalResult prepare();
+  void moveOutside();
+  std::vector<mlir::Value> entryValues() const;
+  void bindLeaves(mlir::ValueRange values);
+  mlir::FailureOr<std::vector<mlir::Value>> endValues();
+  void finish(mlir::ValueRange results);
+};
+
+/// Emits attempts until the types of the carried names are stable. `attempt` builds the operation
+/// and answers it; the draft tells whether to go on.
+mlir::LogicalResult
+settle(LoopDraft &loop,
+       llvm::function_ref<mlir::FailureOr<mlir::Operation *>(LoopDraft &)> attempt);
+
+} // namespace tw
+#endif

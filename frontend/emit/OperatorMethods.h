@@ -1,0 +1,15 @@
+// Operators by the names of their methods in Python: `x.__add__(y)`.
+#ifndef FRONTEND_OPERATORMETHODS_H
+#define FRONTEND_OPERATORMETHODS_H
+#include "frontend/emit/Emitter.h"
+
+namespace tw {
+
+/// Whether a name is that of a method that means an operator of run-time values.
+bool isOperatorMethod(llvm::StringRef name);
+/// The arguments begin with the object whose method is called.
+ValueOr callOperatorMethod(Emitter &emitter, llvm::StringRef name, const Arguments &arguments,
+                           const Node &site);
+
+} // namespace tw
+#endif

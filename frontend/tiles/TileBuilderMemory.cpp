@@ -1,0 +1,266 @@
+// Memory: loads, stores and atomics.
+#include "frontend/tiles/BoxBuilder.h"
+#include "frontend/tiles/Operands.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace tw;
+
+//===-- Operands of an access ----------------------------------------------------------------===//
+
+static std::optional<OperandError> checkAccess(const TypedValue &pointer,
+                                               const std::optional<TypedValue> &value,
+                                               const std::optional<TypedValue> &mask,
+                                               llvm::ArrayRef<int> positions) {
+  if (!pointer.dtype.isPointer)
+    return operandError(OperandCode::NotAPointer,
+                        "a memory access needs a pointer, this is " + pointer.str(),
+                        "pass the tensor itself and add offsets to it", pointer);
+  if (mask && !mask->dtype.isBool())
+    return operandError(OperandCode::MaskType, "a mask is int1, this is " + mask->str(),
+                        mask->dtype.isPointer ? kPointerHint
+                                              : "compare to make a mask, as in offsets < n",
+                        *mask, positions[1]);
+  bool hasTile = (value && value->isTile()) || (mask && mask->isTile());
+  if (pointer.isTile() || !hasTile)
+    return std::nullopt;
+  OperandError error =
+      operandError(OperandCode::AccessShape, "the pointer is a scalar, the value or mask a tile",
+                   "add a tile of offsets to the pointer, as in p + tw.arange(0, N)", pointer);
+  bool isValue = value && value->isTile();
+  error.labels.push_back(
+      {positions[isValue ? 0 : 1], "this is " + (isValue ? value : mask)->str()});
+  return error;
+}
+
+std::optional<OperandError> tw::checkWritable(const TypedValue &pointer) {
+  if (!pointer.dtype.isConst)
+    return std::nullopt;
+  return operandError(
+      OperandCode::ConstPointer, "Cannot store to a constant pointer, as " + pointer.str() + " is",
+      "leave out the annotation tw.const of the parameter that it comes from", pointer);
+}
+
+/// `positions`: the operand indices of value and mask, for labels.
+OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
+                                                     std::optional<TypedValue> value,
+                                                     std::optional<TypedValue> mask,
+                                                     llvm::ArrayRef<int> positions) {
+  if (std::optional<OperandError> error = checkAccess(pointer, value, mask, positions))
+    return *error;
+  llvm::SmallVector<TypedValue> operands{pointer};
+  llvm::SmallVector<int> indices{0};
+  if (value)
+    operands.push_back(*value), indices.push_back(positions[0]);
+  if (mask)
+    operands.push_back(*mask), indices.push_back(positions[1]);
+  OrError<llvm::SmallVector<int64_t>> shape = commonShape(operands);
+  if (!shape) {
+    for (auto &label : shape.error().labels)
+      label.first = indices[label.first];
+    return shape.error();
+  }
+  DType element = pointer.dtype.pointee();
+  // Tiles of pointers are tables of addresses; a scalar one is an array that should be a number.
+  bool isAddresses = value && value->isTile() && element.isInt() && element.bits() == 64;
+  if (value && value->dtype.isPointer && !isAddresses)
+    return operandError(OperandCode::InvalidCast,
+                        "a pointer cannot become an element of type " + element.str(), kPointerHint,
+                        *value, positions[0]);
+  Access access{growTo(pointer, *shape), element, std::nullopt, std::nullopt};
+  if (value) {
+    value = value->dtype.isPointer ? *castPointer(*value, element) : convert(*value, element);
+    // A bool takes a byte in memory: 0 or 1.
+    if (element.isBool())
+      value = convert(*value, findDType("uint8"));
+    access.value = growTo(*value, *shape);
+  }
+  if (mask)
+    access.mask = growTo(*mask, *shape);
+  return access;
+}
+
+OrError<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
+  using C = tile::CacheModifier;
+  using E = tile::EvictionPolicy;
+  using Cache = std::optional<C>;
+  llvm::StringSwitch<Cache> cases(options.cache);
+  cases.Case("", C::None).Case(".cg", C::CG).Case(".cs", C::CS);
+  Cache cache = isStore ? cases.Case(".wb", C::WB).Case(".wt", C::WT).Default(std::nullopt)
+                        : cases.Case(".ca", C::CA).Case(".cv", C::CV).Default(std::nullopt);
+  if (!cache)
+    return operandError(OperandCode::UnknownOption,
+                        "unknown cache modifier \"" + options.cache + "\"",
+                        isStore ? "a store takes \".wb\", \".cg\", \".cs\" or \".wt\""
+                                : "a load takes \".ca\", \".cg\", \".cs\" or \".cv\"");
+  auto evict = llvm::StringSwitch<std::optional<E>>(options.evict)
+                   .Cases({"", "evict_normal"}, E::Normal)
+                   .Case("evict_first", E::EvictFirst)
+                   .Case("evict_last", E::EvictLast)
+                   .Default(std::nullopt);
+  if (!evict)
+    return operandError(OperandCode::UnknownOption,
+                        "unknown eviction policy \"" + options.evict + "\"",
+                        "the policies are \"evict_first\" and \"evict_last\"");
+  return CacheHints{*cache, *evict};
+}
+
+//===-- Loads and stores ---------------------------------------------------------------------===//
+
+TileBuilder::Value TileBuilder::load(TypedValue pointer, std::optional<TypedValue> mask,
+                                     std::optional<TypedValue> other, const LoadOptions &options) {
+  if (other && !mask)
+    return operandError(OperandCode::OtherWithoutMask, "`other` is given without a mask",
+                        "`other` is what masked-off elements read as: add mask=...", *other, 2);
+  OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/false);
+  if (!hints)
+    return hints.error();
+  OrError<Access> access = makeAccess(pointer, other, mask, {2, 1});
+  if (!access)
+    return access.error();
+  DType stored = access->element.isBool() ? findDType("uint8") : access->element;
+  mlir::Value loaded = create<tile::LoadOp>(typeLike(access->pointer, stored),
+                                            access->pointer.value, access->maskOrNull(),
+                                            access->value ? access->value->value : mlir::Value(),
+                                            hints->cache, hints->evict, options.isVolatile);
+  return convert(typed(loaded, stored), access->element);
+}
+
+std::optional<OperandError> TileBuilder::store(TypedValue pointer, TypedValue value,
+                                               std::optional<TypedValue> mask,
+                                               const LoadOptions &options) {
+  OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/true);
+  if (!hints)
+    return hints.error();
+  if (std::optional<OperandError> error = checkWritable(pointer))
+    return error;
+  OrError<Access> access = makeAccess(pointer, value, mask, {1, 2});
+  if (!access)
+    return access.error();
+  tile::StoreOp::create(builder, loc, access->pointer.value, access->value->value,
+                        access->maskOrNull(), hints->cache, hints->evict);
+  return std::nullopt;
+}
+
+//===-- Atomics ------------------------------------------------------------------------------===//
+
+std::optional<OperandError> tw::checkAtomicType(llvm::StringRef kind, const TypedValue &pointer) {
+  if (!pointer.dtype.isPointer)
+    return std::nullopt; // makeAccess reports it
+  DType element = pointer.dtype.pointee();
+  bool isBitwise = kind == "and" || kind == "or" || kind == "xor";
+  bool isOfBits = kind == "cas" || kind == "load" || kind == "store";
+  bool isAccepted = isOfBits ? element.bits() >= 16
+                    : element.isFloat() && element.bits() < 32
+                        ? kind == "add" && !element.isFloat8()
+                        : element.bits() >= 32 && !(isBitwise && element.isFloat());
+  if (isAccepted)
+    return std::nullopt;
+  return operandError(
+      OperandCode::AtomicType, "atomic " + kind.str() + " does not exist for " + element.str(),
+      isOfBits        ? "it takes integers and floats of 16, 32 and 64 bits"
+      : isBitwise     ? "it takes int32, uint32, int64 and uint64"
+      : kind == "add" ? "it takes 32- and 64-bit integers and floats, float16 and bfloat16"
+                      : "it takes 32- and 64-bit integers and floats",
+      pointer);
+}
+
+OrError<tile::AtomicKind> tw::atomicKindOf(llvm::StringRef kind, DType element) {
+  using K = tile::AtomicKind;
+  auto choose = [&](K ofFloat, K ofSigned, K ofUnsigned) {
+    return element.isFloat() ? ofFloat : element.isSigned() ? ofSigned : ofUnsigned;
+  };
+  auto found = llvm::StringSwitch<std::optional<K>>(kind)
+                   .Case("add", choose(K::FAdd, K::Add, K::Add))
+                   .Case("max", choose(K::FMax, K::Max, K::UMax))
+                   .Case("min", choose(K::FMin, K::Min, K::UMin))
+                   .Case("and", K::And)
+                   .Case("or", K::Or)
+                   .Case("xor", K::Xor)
+                   .Cases({"xchg", "store"}, K::Xchg)
+                   .Default(std::nullopt);
+  if (found)
+    return *found;
+  return operandError(OperandCode::UnknownOption, "unknown atomic \"" + kind.str() + "\"",
+                      "the atomics are add, max, min, and, or, xor, xchg and cas");
+}
+
+struct Ordering {
+  tile::MemoryOrder order;
+  tile::MemoryScope scope;
+};
+
+static OrError<Ordering> orderingOf(const AtomicOptions &options) {
+  std::optional<tile::MemoryOrder> order = tile::symbolizeMemoryOrder(options.order);
+  if (!order)
+    return operandError(OperandCode::UnknownOption,
+                        "unknown memory order \"" + options.order + "\"",
+                        "sem is \"acquire\", \"release\", \"acq_rel\" or \"relaxed\"");
+  std::optional<tile::MemoryScope> scope = tile::symbolizeMemoryScope(options.scope);
+  if (!scope)
+    return operandError(OperandCode::UnknownOption,
+                        "unknown memory scope \"" + options.scope + "\"",
+                        "scope is \"gpu\", \"cta\" or \"sys\"");
+  return Ordering{*order, *scope};
+}
+
+TileBuilder::Value TileBuilder::atomic(llvm::StringRef kind, TypedValue pointer, TypedValue value,
+                                       std::optional<TypedValue> mask,
+                                       const AtomicOptions &options) {
+  OrError<Ordering> ordering = orderingOf(options);
+  if (!ordering)
+    return ordering.error();
+  OrError<tile::AtomicKind> operation = atomicKindOf(kind, pointer.dtype.pointee());
+  if (!operation)
+    return operation.error();
+  if (std::optional<OperandError> error = checkAtomicType(kind, pointer))
+    return *error;
+  if (std::optional<OperandError> error = checkWritable(pointer))
+    return *error;
+  OrError<Access> access = makeAccess(pointer, value, mask, {1, 2});
+  if (!access)
+    return access.error();
+  mlir::Value old = create<tile::AtomicRmwOp>(
+      access->value->value.getType(), *operation, access->pointer.value, access->value->value,
+      access->maskOrNull(), ordering->order, ordering->scope);
+  return typed(old, access->element);
+}
+
+TileBuilder::Value TileBuilder::atomicLoad(TypedValue pointer, std::optional<TypedValue> mask,
+                                           const AtomicOptions &options) {
+  OrError<Ordering> ordering = orderingOf(options);
+  if (!ordering)
+    return ordering.error();
+  if (std::optional<OperandError> error = checkAtomicType("load", pointer))
+    return *error;
+  OrError<Access> access = makeAccess(pointer, std::nullopt, mask, {1, 1});
+  if (!access)
+    return access.error();
+  TypedValue ignored = constantLike(access->pointer, access->element, 0);
+  mlir::Value value = create<tile::AtomicRmwOp>(
+      ignored.value.getType(), tile::AtomicKind::Load, access->pointer.value, ignored.value,
+      access->maskOrNull(), ordering->order, ordering->scope);
+  return typed(value, access->element);
+}
+
+TileBuilder::Value TileBuilder::atomicCas(TypedValue pointer, TypedValue compare, TypedValue value,
+                                          const AtomicOptions &options) {
+  OrError<Ordering> ordering = orderingOf(options);
+  if (!ordering)
+    return ordering.error();
+  if (std::optional<OperandError> error = checkAtomicType("cas", pointer))
+    return *error;
+  if (std::optional<OperandError> error = checkWritable(pointer))
+    return *error;
+  // The pointer takes the shape of both values before either is converted to it.
+  OrError<Access> expected = makeAccess(pointer, compare, std::nullopt, {1, 1});
+  if (!expected)
+    return expected.error();
+  OrError<Access> desired = makeAccess(expected->pointer, value, std::nullopt, {2, 2});
+  if (!desired)
+    return desired.error();
+  mlir::Value compared = growTo(*expected->value, desired->pointer.shape()).value;
+  mlir::Value old =
+      create<tile::AtomicCasOp>(desired->pointer.value, compared, desired->value->value,
+                                /*mask=*/mlir::Value(), ordering->order, ordering->scope);
+  return typed(old, desired->element);
+}

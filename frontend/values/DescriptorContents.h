@@ -1,0 +1,23 @@
+// What a block pointer or tensor descriptor is made of.
+#ifndef FRONTEND_DESCRIPTORCONTENTS_H
+#define FRONTEND_DESCRIPTORCONTENTS_H
+#include "frontend/values/StaticValues.h"
+
+namespace tw {
+
+/// `parts` are the base (a run-time pointer), then one extent and one stride per dimension, and of
+/// a block pointer one offset each: numbers, or int64 where they are known at run time only.
+/// Branches and loops join and carry the parts.
+struct DescriptorContents {
+  DescriptorType type;
+  std::vector<Value> parts;
+
+  size_t rank() const { return type.block.shape.size(); }
+  const TypedValue &base() const { return *parts.front().as<TypedValue>(); }
+  llvm::ArrayRef<Value> shape() const { return llvm::ArrayRef(parts).slice(1, rank()); }
+  llvm::ArrayRef<Value> strides() const { return llvm::ArrayRef(parts).slice(1 + rank(), rank()); }
+  llvm::ArrayRef<Value> offsets() const { return llvm::ArrayRef(parts).drop_front(1 + 2 * rank()); }
+};
+
+} // namespace tw
+#endif

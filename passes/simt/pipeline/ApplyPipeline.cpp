@@ -1,0 +1,410 @@
+// Rewrites a loop so that copies run ahead: a ring of slots in shared memory, filled `numStages` -
+// 1 iterations before they are read, by copies that run by themselves or through registers.
+#include "ir/Diagnostic.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/simt/pipeline/LoopPipeline.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tile::LoadOp;
+
+namespace {
+/// The values that are computed ahead of the iterations that need them.
+struct AheadState {
+  SmallVector<SmallVector<Value>> carried; // per step: its carried values in its next iteration
+  SmallVector<SmallVector<Value>> waiting; // per early load: its tiles, the newest first
+
+  SmallVector<Value> flattened() const;
+  AheadState withValues(ValueRange values) const;
+};
+
+/// An iteration that a step runs for, which may not exist.
+struct AheadIteration {
+  Value induction, exists;
+};
+
+struct Rewriter {
+  Rewriter(LoopPipeline &pipeline, unsigned numStages)
+      : pipeline(pipeline), loop(pipeline.loop), numStages(numStages), builder(loop),
+        loc(loop.getLoc()) {}
+
+  void run();
+  void allocate();
+  Value hasIteration(int64_t number);
+  SmallVector<Value> iterationBounds();
+  IRMapping valuesOf(unsigned step, const AheadState &state, Value induction);
+  void runStep(unsigned step, AheadState &state, AheadIteration iteration, IRMapping &mapping);
+  void startCopies(const IRMapping &mapping, Value exists, Value slot,
+                   std::optional<int64_t> phase);
+  Value comesTo(LoadOp load, const IRMapping &mapping, Value exists);
+  void copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping, Value exists,
+            Value slot, std::optional<int64_t> phase);
+  void commit();
+  void storeStaged();
+  AheadState prologue();
+  void runAhead(AheadState &state, Value induction, ArrayRef<Value> bounds, Value slot);
+  void waitForGroup(unsigned group, int64_t numStarted);
+  void waitForLaterGroups();
+  void replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot);
+  void moveBody(scf::ForOp next, const AheadState &state, Value slot);
+
+  Value integer(Type type, int64_t value) {
+    return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
+  }
+  Value slotNumber(int64_t value) { return integer(builder.getI32Type(), value); }
+  int64_t distance() const { return numStages - 1; }
+
+  LoopPipeline &pipeline;
+  scf::ForOp loop;
+  unsigned numStages;
+  OpBuilder builder;
+  Location loc;
+  SmallVector<Value> rings;                    // per load
+  SmallVector<std::pair<Value, Value>> staged; // tiles in registers, and where they will lie
+};
+} // namespace
+
+SmallVector<Value> AheadState::flattened() const {
+  SmallVector<Value> values;
+  for (const auto &lists : {carried, waiting})
+    for (const SmallVector<Value> &list : lists)
+      llvm::append_range(values, list);
+  return values;
+}
+
+/// A state of the same shape.
+AheadState AheadState::withValues(ValueRange values) const {
+  AheadState result = *this;
+  for (auto *lists : {&result.carried, &result.waiting})
+    for (SmallVector<Value> &list : *lists) {
+      list.assign(values.begin(), values.begin() + list.size());
+      values = values.drop_front(list.size());
+    }
+  return result;
+}
+
+void Rewriter::allocate() {
+  for (const PipelinedLoad &pipelined : pipeline.loads) {
+    LoadOp load = pipelined.load;
+    SourceSpan span = spanOf(load.getLoc());
+    std::string name = span.isKnown() ? "load of line " + std::to_string(span.line) : "load";
+    rings.push_back(AllocSharedOp::create(builder, load.getLoc(), pipelined.slot, name,
+                                          /*offset=*/nullptr,
+                                          builder.getI64IntegerAttr(numStages)));
+  }
+}
+
+/// The condition as a mask of every element of `like`, and with `mask`.
+static Value maskWith(OpBuilder &b, Location loc, Value mask, Value exists, Type like) {
+  auto type = withLayout(tile::withElementType(like, b.getI1Type()), layoutOf(like));
+  Value all = tile::SplatOp::create(b, loc, type, exists);
+  return mask ? Value(arith::AndIOp::create(b, loc, mask, all)) : all;
+}
+
+/// Whether an iteration that may not exist comes to the load.
+Value Rewriter::comesTo(LoadOp load, const IRMapping &mapping, Value exists) {
+  std::optional<SmallVector<Branch>> branches = branchesAround(loop, load);
+  for (const Branch &branch : *branches) {
+    Value taken = mapping.lookupOrDefault(branch.condition);
+    if (!branch.isThen)
+      taken = arith::XOrIOp::create(builder, loc, taken, integer(taken.getType(), 1));
+    exists = arith::AndIOp::create(builder, loc, exists, taken);
+  }
+  return exists;
+}
+
+void Rewriter::copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping,
+                    Value exists, Value slot, std::optional<int64_t> phase) {
+  LoadOp load = pipelined.load;
+  OpBuilder::InsertionGuard guard(builder);
+  Value mask = load.getMask() ? mapping.lookupOrDefault(load.getMask()) : Value();
+  mask = maskWith(builder, load.getLoc(), mask, comesTo(load, mapping, exists),
+                  load.getPtr().getType());
+  Value place = SlotOp::create(builder, load.getLoc(), ring, slot,
+                               phase ? builder.getI64IntegerAttr(*phase) : IntegerAttr());
+  if (pipeline.isThroughRegisters) {
+    IRMapping ahead = mapping;
+    auto early = cast<LoadOp>(builder.clone(*load, ahead));
+    early.getMaskMutable().assign(mask);
+    staged.push_back({early, place});
+    return;
+  }
+  AsyncCopyOp::create(builder, load.getLoc(), mapping.lookupOrDefault(load.getPtr()), place, mask,
+                      pipelined.vector, pipelined.dim, load.getCache(), load.getEvict());
+}
+
+void Rewriter::commit() {
+  if (!pipeline.isThroughRegisters)
+    AsyncCommitOp::create(builder, loc);
+}
+
+void Rewriter::storeStaged() {
+  for (auto [tile, place] : staged)
+    StoreSharedOp::create(builder, tile.getLoc(), tile, place);
+  staged.clear();
+}
+
+/// What the step's operations find computed: its own carried values, and the tiles that steps
+/// ahead of it have loaded.
+IRMapping Rewriter::valuesOf(unsigned step, const AheadState &state, Value induction) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), induction);
+  for (auto [number, value] : llvm::zip(pipeline.steps[step].carried, state.carried[step]))
+    mapping.map(loop.getRegionIterArg(number), value);
+  for (auto [early, waiting] : llvm::zip(pipeline.earlyLoads, state.waiting))
+    if (early.lead > step && early.lead - step <= waiting.size())
+      mapping.map(early.load.getResult(), waiting[early.lead - step - 1]);
+  return mapping;
+}
+
+/// Computes what the step does in one iteration, and advances its carried values.
+void Rewriter::runStep(unsigned step, AheadState &state, AheadIteration iteration,
+                       IRMapping &mapping) {
+  for (Operation *op : pipeline.steps[step].operations) {
+    Operation *clone = builder.clone(*op, mapping);
+    auto load = dyn_cast<LoadOp>(clone);
+    if (!load)
+      continue;
+    // An iteration that does not exist has no addresses to read from.
+    builder.setInsertionPoint(clone);
+    Value mask = comesTo(cast<LoadOp>(op), mapping, iteration.exists);
+    if (hasLayout(load.getPtr().getType()))
+      mask = maskWith(builder, loc, load.getMask(), mask, load.getPtr().getType());
+    else if (load.getMask())
+      mask = arith::AndIOp::create(builder, loc, load.getMask(), mask);
+    load.getMaskMutable().assign(mask);
+    builder.setInsertionPointAfter(clone);
+  }
+  state.carried[step].clear();
+  for (unsigned number : pipeline.steps[step].carried)
+    state.carried[step].push_back(mapping.lookupOrDefault(loop.getYieldedValues()[number]));
+}
+
+/// Starts the copies of one iteration, if it `exists`: a group after the other, in the order in
+/// which they are needed.
+void Rewriter::startCopies(const IRMapping &mapping, Value exists, Value slot,
+                           std::optional<int64_t> phase) {
+  unsigned group = 0;
+  for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings)) {
+    if (pipelined.group != group)
+      commit();
+    group = pipelined.group;
+    copy(pipelined, ring, mapping, exists, slot, phase);
+  }
+  commit();
+}
+
+/// Tiles that were loaded in this iteration wait from the next one on.
+static void enqueueLoaded(const LoopPipeline &pipeline, AheadState &state,
+                          ArrayRef<IRMapping> mappings) {
+  for (auto [early, waiting] : llvm::zip(pipeline.earlyLoads, state.waiting))
+    if (Value loaded = mappings[early.lead].lookupOrNull(LoadOp(early.load).getResult())) {
+      waiting.insert(waiting.begin(), loaded);
+      waiting.truncate(std::min<size_t>(waiting.size(), early.depth));
+    }
+}
+
+/// Whether the loop has an iteration of this number, counted from 0. lower + number * step < upper
+/// may overflow; (upper - lower - 1) / number >= step, without signs, is the same and does not.
+Value Rewriter::hasIteration(int64_t number) {
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);
+  if (number == 0)
+    return exists;
+  Type type = lower.getType();
+  Value reach = arith::SubIOp::create(builder, loc, upper, lower);
+  reach = arith::SubIOp::create(builder, loc, reach, integer(type, 1));
+  if (number > 1)
+    reach = arith::DivUIOp::create(builder, loc, reach, integer(type, number));
+  Value isNear =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge, reach, loop.getStep());
+  return arith::AndIOp::create(builder, loc, exists, isNear);
+}
+
+/// Runs each step for the iterations that lie before the loop for it: step 0 for `distance()` of
+/// them, each other one for one more than the step before it.
+AheadState Rewriter::prologue() {
+  AheadState state;
+  for (const AheadStep &step : pipeline.steps) {
+    SmallVector<Value> &values = state.carried.emplace_back();
+    for (unsigned number : step.carried)
+      values.push_back(loop.getInitArgs()[number]);
+  }
+  state.waiting.resize(pipeline.earlyLoads.size());
+  unsigned numSteps = pipeline.steps.size();
+  int64_t count = distance() + numSteps - 1;
+  SmallVector<AheadIteration> iterations;
+  for (int64_t number = 0; number < count; ++number) {
+    Value induction = loop.getLowerBound();
+    if (number > 0)
+      induction = arith::AddIOp::create(builder, loc, iterations.back().induction, loop.getStep());
+    iterations.push_back({induction, hasIteration(number)});
+  }
+  for (int64_t time = -count; time < 0; ++time) {
+    SmallVector<IRMapping> mappings(numSteps);
+    // Loads before copies that wait for earlier ones.
+    for (int64_t step = numSteps - 1; step >= 0; --step) {
+      int64_t number = time + distance() + step;
+      if (number < 0)
+        continue;
+      mappings[step] = valuesOf(step, state, iterations[number].induction);
+      runStep(step, state, iterations[number], mappings[step]);
+      if (step == 0)
+        startCopies(mappings[0], iterations[number].exists, slotNumber(number), std::nullopt);
+    }
+    storeStaged();
+    enqueueLoaded(pipeline, state, mappings);
+  }
+  return state;
+}
+
+/// Runs each step in the loop's body, for the iteration that is as far ahead as the step.
+void Rewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> bounds, Value slot) {
+  SmallVector<IRMapping> mappings(pipeline.steps.size());
+  Value step = loop.getStep();
+  for (auto [number, bound] : llvm::enumerate(bounds)) {
+    Value steps =
+        arith::MulIOp::create(builder, loc, step, integer(step.getType(), distance() + number));
+    AheadIteration iteration;
+    iteration.exists =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, induction, bound);
+    iteration.induction = arith::AddIOp::create(builder, loc, induction, steps);
+    mappings[number] = valuesOf(number, state, iteration.induction);
+    runStep(number, state, iteration, mappings[number]);
+    if (number == 0)
+      startCopies(mappings[0], iteration.exists, slot, distance());
+  }
+  enqueueLoaded(pipeline, state, mappings);
+}
+
+/// Waits for a group of this iteration's copies, where those of `numStarted` later iterations were
+/// started. What threads wrote themselves is ordered by insert-barriers.
+void Rewriter::waitForGroup(unsigned group, int64_t numStarted) {
+  if (pipeline.isThroughRegisters)
+    return;
+  unsigned later = pipeline.numGroups() - 1 - group;
+  AsyncWaitOp::create(builder, loc, later + numStarted * pipeline.numGroups());
+  simt::BarrierOp::create(builder, loc, /*warp=*/false);
+}
+
+void Rewriter::waitForLaterGroups() {
+  unsigned group = 0;
+  for (const PipelinedLoad &pipelined : pipeline.loads) {
+    if (pipelined.group == group)
+      continue;
+    group = pipelined.group;
+    builder.setInsertionPoint(firstUseOf(loop, pipelined.load));
+    waitForGroup(group, distance());
+  }
+}
+
+/// The operation before which a value is to be made: its first user, or the branch around it where
+/// it has several in different ones.
+static Operation *placeOf(scf::ForOp loop, Value value) {
+  Block *block = (*value.user_begin())->getBlock();
+  bool inOneBlock =
+      llvm::all_of(value.getUsers(), [&](Operation *user) { return user->getBlock() == block; });
+  if (!inOneBlock || !branchesAround(loop, *value.user_begin()))
+    block = value.getDefiningOp()->getBlock();
+  Operation *first = nullptr;
+  for (Operation *user : value.getUsers()) {
+    Operation *inBlock = block->findAncestorOpInBlock(*user);
+    if (!first || inBlock->isBeforeInBlock(first))
+      first = inBlock;
+  }
+  return first;
+}
+
+/// Users read the slot when they need it, in the layout that they want.
+void Rewriter::replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot) {
+  LoadOp load = pipelined.load;
+  auto replace = [&](Value value) {
+    builder.setInsertionPoint(placeOf(loop, value));
+    Value place = SlotOp::create(builder, load.getLoc(), ring, slot, builder.getI64IntegerAttr(0));
+    value.replaceAllUsesWith(LoadSharedOp::create(builder, load.getLoc(), value.getType(), place));
+  };
+  for (Operation *user : llvm::make_early_inc_range(load->getUsers())) {
+    auto conversion = dyn_cast<ConvertLayoutOp>(user);
+    if (!conversion || conversion->use_empty())
+      continue;
+    replace(conversion);
+    conversion.erase();
+  }
+  if (!load->use_empty())
+    replace(load);
+  load.erase();
+}
+
+/// Per step: the induction variable is below it where the iteration exists that the step runs for.
+SmallVector<Value> Rewriter::iterationBounds() {
+  SmallVector<Value> bounds;
+  for (size_t step = 0; step < pipeline.steps.size(); ++step) {
+    int64_t number = distance() + step;
+    Value steps = integer(loop.getStep().getType(), number);
+    Value ahead = arith::MulIOp::create(builder, loc, loop.getStep(), steps);
+    Value bound = arith::SubIOp::create(builder, loc, loop.getUpperBound(), ahead);
+    bounds.push_back(
+        arith::SelectOp::create(builder, loc, hasIteration(number), bound, loop.getLowerBound()));
+  }
+  return bounds;
+}
+
+/// Moves the loop's body behind what `next` does ahead, and yields that as well.
+void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
+  Block *body = next.getBody(), *old = loop.getBody();
+  Value one = arith::AddIOp::create(builder, loc, slot, slotNumber(1));
+  Value isLast =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one, slotNumber(numStages));
+  Value following = arith::SelectOp::create(builder, loc, isLast, slotNumber(0), one);
+  waitForLaterGroups();
+  for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings))
+    replaceLoad(pipelined, ring, slot);
+  body->getOperations().splice(body->end(), old->getOperations());
+  for (auto [before, after] : llvm::zip(old->getArguments(), body->getArguments()))
+    before.replaceAllUsesWith(after);
+  SmallVector<Value> yielded = state.flattened();
+  yielded.push_back(following);
+  yielded.push_back(slot);
+  Operation *yield = body->getTerminator();
+  builder.setInsertionPoint(yield);
+  storeStaged();
+  yield->insertOperands(yield->getNumOperands(), yielded);
+}
+
+void Rewriter::run() {
+  allocate();
+  AheadState state = prologue();
+  SmallVector<Value> bounds = iterationBounds();
+  SmallVector<Value> inits(loop.getInitArgs());
+  size_t numOwn = inits.size();
+  llvm::append_range(inits, state.flattened());
+  inits.push_back(slotNumber(0));
+  inits.push_back(slotNumber(numStages - 1));
+
+  auto next = scf::ForOp::create(builder, loc, loop.getLowerBound(), loop.getUpperBound(),
+                                 loop.getStep(), inits);
+  next->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  builder.setInsertionPointToStart(next.getBody());
+  auto arguments = next.getRegionIterArgs();
+  Value slot = arguments.end()[-2], written = arguments.back();
+  waitForGroup(0, distance() - 1);
+  state = state.withValues(arguments.drop_front(numOwn));
+  runAhead(state, next.getInductionVar(), bounds, written);
+  moveBody(next, state, slot);
+  for (unsigned i = 0; i < numOwn; ++i)
+    loop.getResult(i).replaceAllUsesWith(next.getResult(i));
+  builder.setInsertionPointAfter(next);
+  if (!pipeline.isThroughRegisters)
+    AsyncWaitOp::create(builder, loc, 0);
+  next.emitRemark("[TW0356] pipelined: the copies of ")
+      << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads") << " run "
+      << distance() << (distance() == 1 ? " iteration ahead" : " iterations ahead");
+  loop.erase();
+}
+
+void tw::simt::applyPipeline(LoopPipeline &pipeline, unsigned numStages) {
+  Rewriter(pipeline, numStages).run();
+}

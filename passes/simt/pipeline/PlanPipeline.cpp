@@ -1,0 +1,447 @@
+// Finds the loads of a loop that can be copied ahead of the iteration that needs them.
+#include "ir/target/TargetDesc.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "passes/analysis/PointerRoots.h"
+#include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/pipeline/AsyncCopies.h"
+#include "passes/simt/pipeline/LoopPipeline.h"
+#include "passes/simt/shared/SharedStaging.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tile::LoadOp;
+
+namespace {
+struct Planner {
+  Planner(scf::ForOp loop, tile::TargetAttr target)
+      : loop(loop), target(target), staging(loop->getParentOfType<ModuleOp>()),
+        alignment(loop->getParentOfType<FunctionOpInterface>()) {}
+
+  void collectProducts(bool isAsked);
+  bool addAhead(Value value);
+  bool addBranchesAround(LoadOp load);
+  StringRef obstacleTo(Operation *op);
+  bool addAheadOperation(Operation *op);
+  bool isThroughRegisters() const { return target.getAsyncCopyBytes().empty(); }
+  bool findPieces(PipelinedLoad &pipelined);
+  std::optional<PipelinedLoad> tryLoad(LoadOp load);
+  bool isOverwritten(LoadOp load);
+
+  scf::ForOp loop;
+  tile::TargetAttr target;
+  Staging staging;
+  Alignment alignment;
+  llvm::SetVector<Operation *> wanted; // loads that feed products
+  llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
+  llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
+  StringRef obstacle;                  // why the load that was tried last stays in its iteration
+};
+} // namespace
+
+//===-- Which loads --------------------------------------------------------------------------===//
+
+std::optional<SmallVector<Branch>> tw::simt::branchesAround(scf::ForOp loop, Operation *op) {
+  SmallVector<Branch> branches;
+  for (; op->getBlock() != loop.getBody(); op = op->getParentOp()) {
+    auto branch = dyn_cast<scf::IfOp>(op->getParentOp());
+    if (!branch)
+      return std::nullopt;
+    branches.push_back({branch.getCondition(), op->getBlock() == branch.thenBlock()});
+  }
+  return branches;
+}
+
+static bool isInnermostLoopOf(scf::ForOp loop, Operation *op) {
+  return op->getParentOfType<LoopLikeOpInterface>().getOperation() == loop;
+}
+
+/// Collects the loads of the loop's body from which a product's operands are made.
+static void collectLoads(scf::ForOp loop, Value value, llvm::SetVector<Operation *> &seen,
+                         llvm::SetVector<Operation *> &loads) {
+  Operation *op = value.getDefiningOp();
+  if (!op || !loop->isProperAncestor(op) || !seen.insert(op))
+    return;
+  if (isa<LoadOp>(op)) {
+    if (branchesAround(loop, op) && hasLayout(op->getResult(0).getType()))
+      loads.insert(op);
+    return;
+  }
+  for (Value operand : op->getOperands())
+    collectLoads(loop, operand, seen, loads);
+}
+
+void Planner::collectProducts(bool isAsked) {
+  llvm::SetVector<Operation *> seen;
+  loop.getBody()->walk([&](Operation *op) {
+    if (!isInnermostLoopOf(loop, op))
+      return;
+    if (isa<MmaOp, tile::DotOp>(op))
+      for (Value operand : op->getOperands().take_front(2))
+        collectLoads(loop, operand, seen, wanted);
+    if (isAsked && isa<LoadOp>(op) && branchesAround(loop, op) &&
+        hasLayout(op->getResult(0).getType()))
+      wanted.insert(op);
+  });
+}
+
+/// Whether the program may learn here that others have written: by a scalar atomic that acquires.
+static bool acquires(tile::MemoryAccess access) {
+  std::optional<tile::MemoryOrder> order = access.getAtomicOrder();
+  return !tile::isTile(access.getPointers()) && !access->use_empty() &&
+         (order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel);
+}
+
+/// Whether the loop, or others that it waits for, may write what the load reads: then it cannot be
+/// read early.
+bool Planner::isOverwritten(LoadOp load) {
+  WalkResult result = loop.getBody()->walk([&](tile::MemoryAccess access) -> WalkResult {
+    bool isChanged = access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
+    return isChanged || acquires(access) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+//===-- What runs ahead ----------------------------------------------------------------------===//
+
+/// Whether data crosses between warps: what waits for that does not run ahead.
+static bool crossesWarps(Operation *op) {
+  if (isa<tile::ReduceOp, tile::ScanOp>(op))
+    return true;
+  auto conversion = dyn_cast<ConvertLayoutOp>(op);
+  return conversion &&
+         !layoutOf(conversion.getType()).isWithinWarpOf(layoutOf(conversion.getSource().getType()));
+}
+
+/// Why an operation, apart from its operands, cannot run in an iteration before its own.
+StringRef Planner::obstacleTo(Operation *op) {
+  if (isa<MmaOp, tile::DotOp>(op))
+    return "its address or mask is computed from a product of its iteration";
+  if (crossesWarps(op))
+    return "its address or mask needs data that crosses between warps";
+  if (!branchesAround(loop, op) || op->getNumRegions() != 0)
+    return "its address or mask is the result of a branch or of another loop";
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (load.getIsVolatile())
+      return "it is volatile, or its address is";
+    if (isOverwritten(load))
+      return "the loop, or a program that it waits for, may write what is read";
+    return "";
+  }
+  return isMemoryEffectFree(op) ? ""
+                                : "its address or mask is computed from what has other effects";
+}
+
+bool Planner::addAheadOperation(Operation *op) {
+  if (ahead.contains(op))
+    return true;
+  obstacle = obstacleTo(op);
+  if (!obstacle.empty())
+    return false;
+  auto load = dyn_cast<LoadOp>(op);
+  if (load && !addBranchesAround(load))
+    return false;
+  for (Value operand : op->getOperands())
+    if (!addAhead(operand))
+      return false;
+  ahead.insert(op);
+  return true;
+}
+
+/// A load in a branch is one of the iterations that take the branch.
+bool Planner::addBranchesAround(LoadOp load) {
+  return llvm::all_of(*branchesAround(loop, load),
+                      [&](const Branch &branch) { return addAhead(branch.condition); });
+}
+
+bool Planner::addAhead(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != loop.getBody() || argument == loop.getInductionVar())
+      return true;
+    unsigned number = argument.getArgNumber() - 1;
+    if (!carried.insert(number))
+      return true;
+    return addAhead(loop.getYieldedValues()[number]);
+  }
+  Operation *op = value.getDefiningOp();
+  return !loop->isProperAncestor(op) || addAheadOperation(op);
+}
+
+//===-- One load -----------------------------------------------------------------------------===//
+
+static bool isZero(Value other) {
+  if (!other)
+    return true;
+  if (auto splat = other.getDefiningOp<tile::SplatOp>())
+    other = splat.getSource();
+  return matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
+}
+
+/// The types as which the tile is read.
+static SmallVector<Type> readTypesOf(LoadOp load) {
+  llvm::SetVector<Type> types;
+  for (OpOperand &use : load->getUses()) {
+    Operation *user = use.getOwner();
+    if (isa<ConvertLayoutOp>(user))
+      types.insert(user->getResult(0).getType());
+    else if (auto dot = dyn_cast<tile::DotOp>(user); dot && use.getOperandNumber() < 2)
+      types.insert(withLayout(
+          load.getType(), dotOperandReads(layoutOf(dot.getType()), tile::shapeOf(load.getType()),
+                                          /*isRight=*/use.getOperandNumber() == 1)));
+    else
+      types.insert(load.getType());
+  }
+  return types.takeVector();
+}
+
+/// Finds the pieces in which the machine copies the tile, where it does so by itself.
+bool Planner::findPieces(PipelinedLoad &pipelined) {
+  if (isThroughRegisters())
+    return true;
+  LoadOp load = pipelined.load;
+  if (!isZero(load.getOther())) {
+    obstacle = "copies of masked elements are 0, and its `other` is not";
+    return false;
+  }
+  std::optional<VectorAccess> pieces =
+      asyncPieces(alignment, load.getPtr(), load.getMask(), pipelined.slot, target);
+  if (!pieces) {
+    obstacle =
+        "no 4 bytes are known to be consecutive, aligned and under one condition of its mask";
+    return false;
+  }
+  pipelined.vector = pieces->vector;
+  pipelined.dim = pieces->dim;
+  return true;
+}
+
+std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
+  obstacle = !firstUseOf(loop, load) ? "nothing needs it" : obstacleTo(load);
+  if (!obstacle.empty())
+    return std::nullopt;
+  LinearLayout layout = staging.bufferLayout(load.getType(), readTypesOf(load));
+  PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
+                                                tile::elementTypeOf(load.getType()),
+                                                LayoutAttr::get(load.getContext(), layout))};
+  if (!findPieces(pipelined))
+    return std::nullopt;
+  // All or nothing: what was found so far stays as it is when something cannot run ahead.
+  auto aheadBefore = ahead;
+  auto carriedBefore = carried;
+  bool areOperandsAhead =
+      llvm::all_of(load->getOperands(), [&](Value operand) { return addAhead(operand); });
+  if (areOperandsAhead && addBranchesAround(load))
+    return pipelined;
+  ahead = std::move(aheadBefore);
+  carried = std::move(carriedBefore);
+  return std::nullopt;
+}
+
+//===-- Loads that feed addresses ------------------------------------------------------------===//
+
+namespace {
+/// What one step of a pipeline runs, up to the loads of the steps before it.
+struct Closure {
+  Closure(scf::ForOp loop, ArrayRef<Operation *> earlyLoads) : loop(loop), earlyLoads(earlyLoads) {}
+
+  void add(Value value);
+  void addBranchesAround(LoadOp load);
+  void run(Operation *op);
+
+  scf::ForOp loop;
+  ArrayRef<Operation *> earlyLoads;
+  llvm::SetVector<Operation *> operations;
+  llvm::SetVector<unsigned> carried;
+  llvm::SetVector<Operation *> needed; // of the early loads
+};
+} // namespace
+
+void Closure::add(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (argument.getOwner() != loop.getBody() || argument == loop.getInductionVar())
+      return;
+    unsigned number = argument.getArgNumber() - 1;
+    if (carried.insert(number))
+      add(loop.getYieldedValues()[number]);
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (!loop->isProperAncestor(op))
+    return;
+  if (llvm::is_contained(earlyLoads, op))
+    needed.insert(op);
+  else
+    run(op);
+}
+
+void Closure::addBranchesAround(LoadOp load) {
+  std::optional<SmallVector<Branch>> branches = branchesAround(loop, load);
+  for (const Branch &branch : *branches)
+    add(branch.condition);
+}
+
+void Closure::run(Operation *op) {
+  if (!operations.insert(op))
+    return;
+  for (Value operand : op->getOperands())
+    add(operand);
+  if (auto load = dyn_cast<LoadOp>(op))
+    addBranchesAround(load);
+}
+
+/// The loads among what runs ahead whose tiles can be carried from one iteration to the next: a
+/// load that needs its own tile of the iteration before cannot, and wide tiles take registers from
+/// the products.
+static SmallVector<Operation *> findEarlyLoads(scf::ForOp loop, ArrayRef<Operation *> ahead) {
+  static constexpr unsigned kMostRegisters = 8;
+  SmallVector<Operation *> found;
+  for (Operation *op : ahead) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (!load || (hasLayout(load.getType()) && layoutOf(load.getType()).numBits(Place::Register) >
+                                                   llvm::Log2_32(kMostRegisters)))
+      continue;
+    Closure closure(loop, {});
+    for (Value operand : load->getOperands())
+      closure.add(operand);
+    closure.addBranchesAround(load);
+    if (!closure.operations.contains(op))
+      found.push_back(op);
+  }
+  return found;
+}
+
+namespace {
+/// Divides what runs ahead into steps: a load runs one step before the first that needs it.
+struct StepPlanner {
+  StepPlanner(LoopPipeline &pipeline, ArrayRef<Operation *> ahead)
+      : pipeline(pipeline), earlyLoads(findEarlyLoads(pipeline.loop, ahead)) {}
+
+  void run();
+  Closure closureOf(unsigned step);
+  bool raise(const Closure &closure, unsigned lead);
+  AheadStep toStep(const Closure &closure);
+
+  LoopPipeline &pipeline;
+  SmallVector<Operation *> earlyLoads;
+  llvm::DenseMap<Operation *, unsigned> leads; // 0 for those that no step has needed yet
+};
+} // namespace
+
+Closure StepPlanner::closureOf(unsigned step) {
+  Closure closure(pipeline.loop, earlyLoads);
+  if (step == 0)
+    for (PipelinedLoad &pipelined : pipeline.loads) {
+      for (Value operand : pipelined.load->getOperands())
+        closure.add(operand);
+      closure.addBranchesAround(pipelined.load);
+    }
+  for (Operation *load : earlyLoads)
+    if (step != 0 && leads.lookup(load) == step)
+      closure.run(load);
+  return closure;
+}
+
+/// Moves what the closure needs to step `lead`; whether the closure itself loses a load by it.
+bool StepPlanner::raise(const Closure &closure, unsigned lead) {
+  bool losesLoad = false;
+  for (Operation *load : closure.needed) {
+    unsigned &current = leads[load];
+    losesLoad |= current != 0 && current == lead - 1;
+    current = std::max(current, lead);
+  }
+  return losesLoad;
+}
+
+AheadStep StepPlanner::toStep(const Closure &closure) {
+  AheadStep step;
+  pipeline.loop.getBody()->walk([&](Operation *op) {
+    if (closure.operations.contains(op))
+      step.operations.push_back(op);
+  });
+  llvm::append_range(step.carried, closure.carried);
+  return step;
+}
+
+void StepPlanner::run() {
+  llvm::DenseMap<Operation *, unsigned> lowest;
+  for (unsigned step = 0;; ++step) {
+    Closure closure = closureOf(step);
+    while (raise(closure, step + 1))
+      closure = closureOf(step);
+    if (step != 0 && closure.operations.empty())
+      break;
+    for (Operation *load : closure.needed)
+      lowest.try_emplace(load, step);
+    pipeline.steps.push_back(toStep(closure));
+  }
+  for (Operation *load : earlyLoads)
+    if (unsigned lead = leads.lookup(load))
+      pipeline.earlyLoads.push_back({cast<LoadOp>(load), lead, lead - lowest.lookup(load)});
+}
+
+//===-- Groups of copies ---------------------------------------------------------------------===//
+
+Operation *tw::simt::firstUseOf(scf::ForOp loop, LoadOp load) {
+  Operation *first = nullptr;
+  auto visit = [&](Operation *user) {
+    Operation *inBody = loop.getBody()->findAncestorOpInBlock(*user);
+    if (!first || inBody->isBeforeInBlock(first))
+      first = inBody;
+  };
+  for (Operation *user : load->getUsers())
+    if (isa<ConvertLayoutOp>(user) && !user->use_empty())
+      llvm::for_each(user->getUsers(), visit);
+    else
+      visit(user);
+  return first;
+}
+
+/// Where copies run one iteration ahead only, what is needed after a product is waited for there:
+/// its copies get the product's time as well. Each group costs a barrier, which copies that run
+/// further ahead have no need of.
+static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
+  scf::ForOp loop = pipeline.loop;
+  llvm::DenseMap<Operation *, unsigned> numbers; // of loads that are needed together, in order
+  for (const PipelinedLoad &pipelined : pipeline.loads)
+    numbers.try_emplace(pipelined.load, numbers.size());
+  llvm::sort(pipeline.loads, [&](const PipelinedLoad &a, const PipelinedLoad &b) {
+    Operation *first = firstUseOf(loop, a.load), *second = firstUseOf(loop, b.load);
+    return first == second ? numbers[a.load] < numbers[b.load] : first->isBeforeInBlock(second);
+  });
+  if (numStages != 2 || pipeline.isThroughRegisters)
+    return;
+  Operation *position = firstUseOf(loop, pipeline.loads.front().load);
+  unsigned group = 0;
+  for (PipelinedLoad &pipelined : pipeline.loads) {
+    bool passesProduct = false;
+    for (Operation *first = firstUseOf(loop, pipelined.load); position != first;
+         position = position->getNextNode())
+      passesProduct |= containsProduct(position);
+    group += passesProduct;
+    pipelined.group = group;
+  }
+}
+
+std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked,
+                                                   unsigned numStages) {
+  Planner planner(loop, targetOf(loop));
+  planner.collectProducts(isAsked);
+  LoopPipeline pipeline;
+  pipeline.loop = loop;
+  pipeline.isThroughRegisters = planner.isThroughRegisters();
+  for (Operation *op : planner.wanted)
+    if (std::optional<PipelinedLoad> load = planner.tryLoad(cast<LoadOp>(op)))
+      pipeline.loads.push_back(*load);
+    else
+      op->emitRemark("[TW0356] this load is not copied ahead of the iterations that need it: ")
+          << planner.obstacle;
+  if (pipeline.loads.empty())
+    return std::nullopt;
+  groupByProducts(pipeline, numStages);
+  StepPlanner(pipeline, planner.ahead.getArrayRef()).run();
+  return pipeline;
+}

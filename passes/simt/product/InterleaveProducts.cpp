@@ -1,0 +1,167 @@
+// Matrix instructions want neighbours along K in one register. Where an operand's other dimension
+// is the consecutive one, elements of 16 bits are transposed while they are read; of others, lanes
+// read neighbours of that dimension at once if the product's rows or columns are dealt out so.
+#include "passes/simt/product/InterleaveProducts.h"
+#include "ir/simt/MmaLayouts.h"
+#include "passes/simt/layout/Coalescing.h"
+#include "passes/simt/layout/LayoutRules.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVectorExtras.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tw::tile::isElementwise;
+
+static constexpr int64_t kReadBytes = 16;  // the most that a lane reads from shared memory at once
+static constexpr int64_t kWordBytes = 4;   // neighbours along K that matrices hold
+static constexpr int64_t kColumnBytes = 2; // what is transposed while matrices are read
+
+namespace {
+/// The memory that a tile is loaded from.
+struct Source {
+  unsigned fastest = 0;   // the dimension in which neighbours are consecutive
+  int64_t run = 1;        // so many of them
+  int64_t bytes = 1;      // of an element
+  unsigned joinedDim = 0; // along which tiles of loaded elements were joined
+  int64_t joined = 1;     // so many neighbours come from one element or place
+};
+} // namespace
+
+/// A join of neighbours along the last dimension, as `interleave` makes it.
+static tile::JoinOp joinOf(tile::ReshapeOp reshape) {
+  auto join = reshape.getSource().getDefiningOp<tile::JoinOp>();
+  if (!join)
+    return {};
+  SmallVector<int64_t> shape(tile::shapeOf(join.getLhs().getType()));
+  shape.back() *= 2;
+  return tile::shapeOf(reshape.getType()) == ArrayRef(shape) ? join : tile::JoinOp();
+}
+
+/// Follows a tile through operations on its elements to a load.
+static std::optional<Source> sourceOf(const Alignment &alignment, Value tile,
+                                      SmallPtrSetImpl<Operation *> &seen) {
+  Operation *op = tile.getDefiningOp();
+  // What was seen before led nowhere.
+  if (!op || !seen.insert(op).second)
+    return std::nullopt;
+  if (auto load = dyn_cast<tile::LoadOp>(op)) {
+    AccessShape shape = accessShape(alignment, load.getPtr(), load.getMask());
+    unsigned fastest = unsigned(shape.order.front());
+    return Source{fastest, shape.run, pointeeBytes(load.getPtr().getType()), fastest, 1};
+  }
+  if (auto transpose = dyn_cast<tile::TransOp>(op)) {
+    std::optional<Source> source = sourceOf(alignment, transpose.getSource(), seen);
+    if (source)
+      for (unsigned *dim : {&source->fastest, &source->joinedDim})
+        *dim = unsigned(llvm::find(transpose.getOrder(), int32_t(*dim)) -
+                        transpose.getOrder().begin());
+    return source;
+  }
+  if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
+    tile::JoinOp join = joinOf(reshape);
+    std::optional<Source> source = join ? sourceOf(alignment, join.getLhs(), seen) : std::nullopt;
+    unsigned last = tile::shapeOf(reshape.getType()).size() - 1;
+    if (!source || (source->joined != 1 && source->joinedDim != last))
+      return std::nullopt;
+    source->joinedDim = last;
+    source->joined *= 2;
+    return source;
+  }
+  if (!isElementwise(op))
+    return std::nullopt;
+  for (Value operand : op->getOperands())
+    if (isa<RankedTensorType>(operand.getType()))
+      if (std::optional<Source> source = sourceOf(alignment, operand, seen))
+        return source;
+  return std::nullopt;
+}
+
+namespace {
+/// What one operand says to an interleaving of its rows or columns, and of K.
+struct Wish {
+  int64_t neighbours = 1, depth = 1; // that it wants; 1: none
+  bool refuses = false, refusesDepth = false;
+};
+} // namespace
+
+/// How many elements that are consecutive along K a lane should read at once.
+static int64_t readAlongDepth(const Source &source, int64_t usedBytes) {
+  // Matrices bring words of neighbours along K, in the order that the instructions want.
+  if (source.bytes >= usedBytes && usedBytes <= kWordBytes)
+    return 1;
+  int64_t wanted = (usedBytes > kWordBytes ? kReadBytes : kWordBytes) / source.bytes;
+  return std::clamp<int64_t>(wanted, 1, source.run);
+}
+
+/// The same along the other dimension.
+static int64_t readAcrossDepth(const Source &source, int64_t usedBytes) {
+  bool isTransposed = usedBytes <= kColumnBytes && source.bytes <= kColumnBytes;
+  return std::min((isTransposed ? kColumnBytes : kReadBytes) / source.bytes, source.run);
+}
+
+static Wish wishOf(const Alignment &alignment, const SelectedProduct &product, MmaOperand operand) {
+  bool isA = operand == MmaOperand::A;
+  tile::DotOp dot = product.dot;
+  Value tile = isA ? dot.getA() : dot.getB();
+  SmallPtrSet<Operation *, 16> seen;
+  std::optional<Source> source = sourceOf(alignment, tile, seen);
+  if (!source || (isA && product.isFedByProduct))
+    return {.refuses = true, .refusesDepth = true};
+  unsigned rank = tile::shapeOf(tile.getType()).size();
+  unsigned own = isA ? rank - 2 : rank - 1, depth = isA ? rank - 1 : rank - 2;
+  Type used = isA ? product.instruction.getA() : product.instruction.getB();
+  int64_t usedBytes = isa<FloatTF32Type>(used) ? kWordBytes : tile::elementBytes(used);
+  Wish wish;
+  (source->joinedDim == own ? wish.neighbours : wish.depth) *= source->joined;
+  if (source->run > 1 && source->fastest == own)
+    wish.neighbours *= readAcrossDepth(*source, usedBytes);
+  if (source->run > 1 && source->fastest == depth)
+    wish.depth *= readAlongDepth(*source, usedBytes);
+  bool isTransposed = source->run > 1 && source->fastest == own && source->bytes == kColumnBytes &&
+                      usedBytes == kColumnBytes;
+  wish.refuses = product.feedsProduct || (isTransposed && source->joined == 1);
+  return wish;
+}
+
+/// Whether values may flow from one product's accumulator to the other's.
+static bool mayShareAccumulator(const SelectedProduct &left, const SelectedProduct &right) {
+  auto typeOf = [](tile::DotOp dot) { return dot.getType(); };
+  return typeOf(left.dot) == typeOf(right.dot) && left.instruction == right.instruction &&
+         left.warps == right.warps;
+}
+
+void tw::simt::interleaveProducts(FunctionOpInterface function,
+                                  std::vector<SelectedProduct> &products) {
+  if (products.empty())
+    return;
+  Alignment alignment(function);
+  using Wishes = std::array<Wish, 2>; // for rows and columns
+  auto wishes = llvm::map_to_vector(products, [&](const SelectedProduct &product) {
+    return Wishes{wishOf(alignment, product, MmaOperand::A),
+                  wishOf(alignment, product, MmaOperand::B)};
+  });
+  for (auto [product, own] : llvm::zip(products, wishes)) {
+    ArrayRef<int64_t> shape = tile::shapeOf(product.dot.getType());
+    product.interleave.assign(shape.size() + 1, 1);
+    for (unsigned which : {0, 1}) {
+      unsigned dim = shape.size() - 2 + which;
+      int64_t wanted = 1;
+      bool isRefused = false;
+      for (auto [other, wish] : llvm::zip(products, wishes))
+        if (mayShareAccumulator(product, other)) {
+          wanted = std::max(wanted, wish[which].neighbours);
+          isRefused |= wish[which].refuses;
+        }
+      if (!isRefused)
+        product.interleave[dim] = std::min(
+            wanted, mostInterleaved(product.instruction, which == 0 ? MmaOperand::A : MmaOperand::B,
+                                    shape[dim], product.warps[dim]));
+    }
+    int64_t depth = tile::shapeOf(product.dot.getA().getType()).back();
+    if (!own[0].refusesDepth && !own[1].refusesDepth)
+      product.interleave.back() = std::min(std::max(own[0].depth, own[1].depth),
+                                           mostInterleavedAlongDepth(product.instruction, depth));
+  }
+}

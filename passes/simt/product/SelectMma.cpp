@@ -1,0 +1,244 @@
+// The pass `select-mma`: products of tiles become matrix instructions where the target has one.
+#include "ir/simt/MmaLayouts.h"
+#include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/Passes.h"
+#include "passes/math/ExpandArith.h"
+#include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/product/InterleaveProducts.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace tw {
+#define GEN_PASS_DEF_SELECTMMA
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tile::DotOp;
+using tile::InputPrecision;
+using tile::MmaAttr;
+
+//===-- Instructions -------------------------------------------------------------------------===//
+
+/// The instruction's type for an operand: tf32 for f32 that may be rounded.
+static Type operandType(Type element, InputPrecision precision) {
+  bool mayRound = precision == InputPrecision::TF32 || precision == InputPrecision::TF32x3;
+  return element.isF32() && mayRound ? Type(FloatTF32Type::get(element.getContext())) : element;
+}
+
+static bool fits(MmaAttr instruction, DotOp dot) {
+  return fitsMma(instruction, MmaOperand::A, tile::shapeOf(dot.getA().getType())) &&
+         fitsMma(instruction, MmaOperand::B, tile::shapeOf(dot.getB().getType()));
+}
+
+/// The target's instruction for operands of these types with the most steps of k that fits.
+static MmaAttr findInstruction(tile::TargetAttr target, DotOp dot, Type a, Type b) {
+  MmaAttr best;
+  Type accumulator = tile::elementTypeOf(dot.getType());
+  for (MmaAttr row : target.getMma())
+    if (row.getA() == a && row.getB() == b && row.getAccumulator() == accumulator &&
+        fits(row, dot) && (!best || row.getK() > best.getK()))
+      best = row;
+  return best;
+}
+
+namespace {
+struct Choice {
+  MmaAttr instruction;
+  Type widened; // operands are converted to this type first; or null
+};
+} // namespace
+
+static Choice chooseInstruction(tile::TargetAttr target, DotOp dot) {
+  Type a = operandType(tile::elementTypeOf(dot.getA().getType()), dot.getPrecision());
+  Type b = operandType(tile::elementTypeOf(dot.getB().getType()), dot.getPrecision());
+  if (MmaAttr row = findInstruction(target, dot, a, b))
+    return {row, Type()};
+  // f16 holds every float of 8 bits exactly.
+  Type f16 = Float16Type::get(dot.getContext());
+  if (isFloat8(a) && isFloat8(b))
+    if (MmaAttr row = findInstruction(target, dot, f16, f16))
+      return {row, f16};
+  return {};
+}
+
+static Value widen(OpBuilder &b, Location loc, Value tile, Type element) {
+  if (!element)
+    return tile;
+  return arith::ExtFOp::create(b, loc, tile::withElementType(tile.getType(), element), tile);
+}
+
+//===-- Warps --------------------------------------------------------------------------------===//
+
+static bool isInRegionOf(DotOp dot, Operation *op) {
+  return dot->getParentRegion()->isAncestor(op->getParentRegion());
+}
+
+/// Whether values that `dot` makes reach an operand of another product in its loop.
+static bool feedsProduct(DotOp dot) {
+  SetVector<Operation *> users;
+  ForwardSliceOptions forward;
+  forward.filter = [&](Operation *op) { return isInRegionOf(dot, op); };
+  getForwardSlice(dot.getResult(), &users, forward);
+  for (Operation *user : users)
+    if (auto other = dyn_cast<DotOp>(user))
+      for (Value operand : {other.getA(), other.getB()})
+        if (operand == dot.getResult() ||
+            (operand.getDefiningOp() && users.contains(operand.getDefiningOp())))
+          return true;
+  return false;
+}
+
+/// Whether the left operand comes from another product in the loop of `dot`.
+static bool isFedByProduct(DotOp dot) {
+  SetVector<Operation *> makers;
+  BackwardSliceOptions backward;
+  backward.filter = [&](Operation *op) { return isInRegionOf(dot, op); };
+  backward.omitBlockArguments = true;
+  backward.inclusive = true;
+  (void)getBackwardSlice(dot.getA(), &makers, backward);
+  return llvm::any_of(makers, [](Operation *op) { return isa<DotOp>(op); });
+}
+
+/// Warps per dimension. Each warp reads the rows and columns of its part, once per step of k: the
+/// shares that make their sum least.
+static SmallVector<int64_t> chooseWarps(DotOp dot, MmaAttr instruction, unsigned numWarps) {
+  ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
+  unsigned rank = shape.size(), row = rank - 2, column = rank - 1;
+  SmallVector<int64_t> warps(rank, 1);
+  int64_t left = numWarps;
+  if (rank == 3) {
+    warps[0] = std::min(left, shape[0]);
+    left /= warps[0];
+  }
+  int64_t mostRows = std::max<int64_t>(1, shape[row] / instruction.getM());
+  int64_t mostColumns = std::max<int64_t>(1, shape[column] / instruction.getN());
+  // In a chain, the products' rows stay in their warps, and the values in their registers.
+  bool keepsRows = feedsProduct(dot) || isFedByProduct(dot);
+  double least = 0;
+  for (int64_t rows = 1; rows <= left; rows *= 2) {
+    int64_t columns = left / rows;
+    // Warps beyond the product compute copies: as few as possible.
+    double copies = double(std::max(rows, mostRows) / mostRows) *
+                    double(std::max(columns, mostColumns) / mostColumns);
+    double traffic = double(shape[row]) / double(rows) + double(shape[column]) / double(columns);
+    double cost = copies * 1e6 + (keepsRows ? double(columns) * 1e4 : 0) + traffic;
+    if (rows == 1 || cost <= least) {
+      least = cost;
+      warps[row] = rows;
+      warps[column] = columns;
+    }
+  }
+  return warps;
+}
+
+//===-- The pass -----------------------------------------------------------------------------===//
+
+/// "f16[64, 32]"
+static std::string describe(Type tile) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << tile::elementTypeOf(tile) << "[";
+  llvm::interleaveComma(tile::shapeOf(tile), os);
+  os << "]";
+  return text;
+}
+
+/// An operand as its user wrote it: unsigned bytes come widened.
+static std::string describeOperand(Value operand) {
+  if (auto widened = operand.getDefiningOp<arith::ExtUIOp>())
+    return "u" + describe(widened.getIn().getType()).substr(1);
+  return describe(operand.getType());
+}
+
+/// The instruction with the fewest steps of k for the types of a product, whatever its extents.
+static MmaAttr smallestInstruction(tile::TargetAttr target, DotOp dot) {
+  Type a = operandType(tile::elementTypeOf(dot.getA().getType()), dot.getPrecision());
+  Type b = operandType(tile::elementTypeOf(dot.getB().getType()), dot.getPrecision());
+  bool mayWiden = isFloat8(a) && isFloat8(b);
+  MmaAttr smallest;
+  for (MmaAttr row : target.getMma()) {
+    bool hasTypes = (row.getA() == a && row.getB() == b) ||
+                    (mayWiden && row.getA().isF16() && row.getB().isF16());
+    if (hasTypes && row.getAccumulator() == tile::elementTypeOf(dot.getType()) &&
+        (!smallest || row.getK() < smallest.getK()))
+      smallest = row;
+  }
+  return smallest;
+}
+
+static void explainFallback(tile::TargetAttr target, DotOp dot) {
+  InFlightDiagnostic remark = dot.emitRemark("[TW0355] product by scalar multiply-adds: no matrix "
+                                             "instruction multiplies ")
+                              << describeOperand(dot.getA()) << " by "
+                              << describeOperand(dot.getB()) << " into " << describe(dot.getType());
+  if (MmaAttr smallest = smallestInstruction(target, dot)) {
+    remark << ": the smallest takes M = " << smallest.getM() << ", N = " << smallest.getN()
+           << " and K = " << smallest.getK();
+    remark.attachNote(dot.getLoc()) << "use larger tiles, filled up with zeros by masks";
+  } else if (tile::elementTypeOf(dot.getA().getType()).isF32()) {
+    remark << " without rounding";
+    Type tf32 = FloatTF32Type::get(dot.getContext());
+    if (findInstruction(target, dot, tf32, tf32))
+      remark << "; input_precision=\"tf32\" or \"tf32x3\" allows one";
+  } else {
+    bool isInteger = isa<IntegerType>(tile::elementTypeOf(dot.getA().getType()));
+    remark.attachNote(dot.getLoc())
+        << "convert the operands, with .to(tw." << (isInteger ? "int8" : "float16")
+        << ") for example, where their numbers allow it";
+  }
+}
+
+static void replace(const SelectedProduct &product, Type widened) {
+  DotOp dot = product.dot;
+  OpBuilder b(dot);
+  Value left = widen(b, dot.getLoc(), dot.getA(), widened);
+  Value right = widen(b, dot.getLoc(), dot.getB(), widened);
+  bool isPlain = llvm::all_of(product.interleave, [](int64_t count) { return count == 1; });
+  Value result =
+      MmaOp::create(b, dot.getLoc(), dot.getType(), left, right, dot.getAcc(), product.instruction,
+                    product.warps, dot.getPrecision(),
+                    isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave));
+  dot.getResult().replaceAllUsesWith(result);
+  dot.erase();
+}
+
+namespace {
+struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
+  using SelectMmaBase::SelectMmaBase;
+
+  void runOnOperation() override {
+    tile::TargetAttr target = targetOf(getOperation());
+    if (!target || target.getMma().empty())
+      return;
+    if (failed(checkNumWarps(getOperation(), numWarps)))
+      return signalPassFailure();
+    // All are chosen before any is replaced: chains are looked for among products.
+    for (auto function : getOperation().getOps<FunctionOpInterface>()) {
+      std::vector<SelectedProduct> products;
+      SmallVector<Type> widened;
+      function.walk([&](DotOp dot) {
+        Choice choice = chooseInstruction(target, dot);
+        if (!choice.instruction)
+          return explainFallback(target, dot);
+        products.push_back({dot,
+                            choice.instruction,
+                            chooseWarps(dot, choice.instruction, numWarps),
+                            feedsProduct(dot),
+                            isFedByProduct(dot),
+                            {}});
+        widened.push_back(choice.widened);
+      });
+      interleaveProducts(function, products);
+      for (auto [product, type] : llvm::zip(products, widened))
+        replace(product, type);
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,256 @@
+// The pass `stage-through-shared`: data that moves between warps goes through explicit buffers in
+// shared memory.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/Passes.h"
+#include "passes/simt/shared/SharedStaging.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace tw {
+#define GEN_PASS_DEF_STAGETHROUGHSHARED
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using namespace tw::tile;
+
+static void stageConversion(Staging &staging, ConvertLayoutOp op) {
+  if (!prefersShared(op.getSource().getType(), op.getType(), staging.machine.banks))
+    return;
+  Value moved = staging.inParts(op.getSource(), op.getType(), "conversion");
+  op.replaceAllUsesWith(moved);
+  op.erase();
+}
+
+//===-- Reductions and scans -----------------------------------------------------------------===//
+
+/// A reduction or scan of other sources. Results have types that follow from theirs.
+static Operation *cloneOnto(Staging &staging, Operation *op, ValueRange sources, TypeRange types) {
+  OpBuilder &builder = staging.builder;
+  OperationState state(op->getLoc(), op->getName(), sources, types, op->getAttrs());
+  state.addRegion();
+  Operation *clone = builder.create(state);
+  IRMapping mapping;
+  op->getRegion(0).cloneInto(&clone->getRegion(0), mapping);
+  return clone;
+}
+
+static void replaceConverted(Staging &staging, Operation *op, ValueRange values) {
+  for (auto [result, value] : llvm::zip(op->getResults(), values))
+    result.replaceAllUsesWith(staging.convert(value, result.getType(), "result"));
+  op->erase();
+}
+
+/// `op` with its sources in another layout, of which `resultType` makes the results' types.
+static Operation *withSourceLayout(Staging &staging, Operation *op, const LinearLayout &layout,
+                                   function_ref<Type(Type)> resultType) {
+  SmallVector<Value> sources;
+  SmallVector<Type> types;
+  for (Value source : op->getOperands()) {
+    Type type = withLayout(source.getType(), layout);
+    sources.push_back(staging.convert(source, type, "operand"));
+    types.push_back(resultType(type));
+  }
+  Operation *clone = cloneOnto(staging, op, sources, types);
+  replaceConverted(staging, op, clone->getResults());
+  return clone;
+}
+
+/// The partial results of each warp, as a tile whose axis counts the warps' pieces.
+static SmallVector<Value> reducePartially(Staging &staging, ReduceOp op) {
+  SmallVector<Type> types;
+  for (Value source : op.getSources())
+    types.push_back(partiallyReducedType(source.getType(), op.getAxis()));
+  auto partial = PartialReduceOp::create(staging.builder, op.getLoc(), types, op.getSources(),
+                                         op.getAxis(), op.getCommutative());
+  IRMapping mapping;
+  op.getCombine().cloneInto(&partial.getCombine(), mapping);
+  Operation *yield = partial.getCombine().front().getTerminator();
+  OpBuilder atEnd(yield);
+  simt::YieldOp::create(atEnd, yield->getLoc(), yield->getOperands());
+  yield->erase();
+  return partial.getResults();
+}
+
+/// Where every thread that is to hold an element of `reduced` finds its pieces: in registers, or,
+/// where there are many, in lanes that would only hold copies of the result.
+static LinearLayout gatheredPieces(const LinearLayout &partial, const LinearLayout *reduced,
+                                   unsigned axis) {
+  static constexpr unsigned kManyPieces = 3; // 2^3: three shuffles cost less than eight reads
+  unsigned first = partial.firstBitOf(axis), count = partial.numBitsOf(axis);
+  uint32_t below = (uint32_t(1) << first) - 1;
+  std::array<LinearLayout::Bases, kNumPlaces> bases;
+  for (Place place : {Place::Register, Place::Lane, Place::Warp}) {
+    if (!reduced) {
+      if (place != Place::Register)
+        bases[unsigned(place)].assign(partial.numBits(place), 0);
+      continue;
+    }
+    for (uint32_t basis : reduced->bases(place))
+      bases[unsigned(place)].push_back((basis & below) | ((basis & ~below) << count));
+  }
+  LinearLayout::Bases &lanes = bases[unsigned(Place::Lane)];
+  bool inLanes = count >= kManyPieces && llvm::count(lanes, 0u) >= int64_t(count);
+  auto *lane = lanes.begin();
+  LinearLayout::Bases inRegisters;
+  for (unsigned piece = 0; piece < count; ++piece) {
+    uint32_t basis = uint32_t(1) << (first + piece);
+    if (!inLanes) {
+      inRegisters.push_back(basis);
+      continue;
+    }
+    lane = std::find(lane, lanes.end(), 0u);
+    *lane = basis;
+  }
+  LinearLayout::Bases &registers = bases[unsigned(Place::Register)];
+  registers.insert(registers.begin(), inRegisters.begin(), inRegisters.end());
+  return LinearLayout(partial.shape(), bases);
+}
+
+/// Warps reduce their pieces, exchange the small results, and every warp reduces those it needs.
+static void reduceAcrossWarps(Staging &staging, ReduceOp op) {
+  SmallVector<Value> partial = reducePartially(staging, op);
+  Type reduced = op.getResultTypes().front();
+  LinearLayout pieces =
+      gatheredPieces(layoutOf(partial.front().getType()),
+                     hasLayout(reduced) ? &layoutOf(reduced) : nullptr, op.getAxis());
+  SmallVector<Type> types;
+  for (Value value : partial)
+    types.push_back(withLayout(value.getType(), pieces));
+  SmallVector<Value> gathered = staging.throughShared(partial, types, "reduction");
+  Operation *rest = cloneOnto(staging, op, gathered, op.getResultTypes());
+  op.replaceAllUsesWith(rest);
+  op.erase();
+}
+
+static void stageReduce(Staging &staging, ReduceOp op) {
+  unsigned axis = op.getAxis();
+  if (tile::combinesPairs(op.getCombine()))
+    op.setCommutative(true);
+  const LinearLayout &layout = layoutOf(op.getSources().front().getType());
+  bool isInOrder = op.getCommutative() || warpsHoldHighestBits(layout, axis);
+  if (!isInOrder || !partiallyReducedType(op.getSources().front().getType(), axis)) {
+    LinearLayout inOrder = staging.layoutAlong(layout.shape(), axis, /*warpsAlongAxis=*/true);
+    op = cast<ReduceOp>(
+        withSourceLayout(staging, op, inOrder, [&](Type type) { return reducedType(type, axis); }));
+    staging.builder.setInsertionPoint(op);
+  }
+  if (!warpBitsAlong(layoutOf(op.getSources().front().getType()), axis).empty())
+    reduceAcrossWarps(staging, op);
+}
+
+static void stageScan(Staging &staging, ScanOp op) {
+  unsigned axis = op.getAxis();
+  Type type = op.getSources().front().getType();
+  if (partiallyReducedType(type, axis) && warpBitsAlong(layoutOf(type), axis).empty())
+    return;
+  withSourceLayout(staging, op, staging.layoutAlong(shapeOf(type), axis, /*warpsAlongAxis=*/false),
+                   [](Type source) { return source; });
+}
+
+//===-- Gathers and products -----------------------------------------------------------------===//
+
+static void stageGather(Staging &staging, GatherOp op) {
+  Type source = op.getSource().getType();
+  SmallVector<int32_t> order = rowMajorOrder(shapeOf(source).size());
+  Value buffer =
+      staging.store(op.getSource(), sharedLayout(shapeOf(source), order), "source of gather");
+  Value result = GatherSharedOp::create(staging.builder, op.getLoc(), op.getType(), buffer,
+                                        op.getIndices(), op.getAxis());
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
+static void stageDot(Staging &staging, DotOp op) {
+  const LinearLayout &acc = layoutOf(op.getType());
+  auto stage = [&](Value operand, bool isRight, StringRef purpose) -> Value {
+    // Of an iteration's copies, the product reads the slot itself.
+    if (auto load = operand.getDefiningOp<LoadSharedOp>())
+      if (load.getBuffer().getDefiningOp<SlotOp>())
+        return load.getBuffer();
+    LinearLayout reads = dotOperandReads(acc, shapeOf(operand.getType()), isRight);
+    unsigned bytes = elementBytes(elementTypeOf(operand.getType()));
+    return staging.store(
+        operand,
+        conflictFreeLayout(layoutOf(operand.getType()), reads, bytes, staging.machine.banks),
+        purpose);
+  };
+  Value a = stage(op.getA(), false, "operand A of dot"),
+        b = stage(op.getB(), true, "operand B of dot");
+  Value result = DotSharedOp::create(staging.builder, op.getLoc(), op.getType(), a, b, op.getAcc(),
+                                     op.getPrecision());
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
+//===-- Join and split -----------------------------------------------------------------------===//
+
+static void stageJoin(Staging &staging, JoinOp op) {
+  LinearLayout paired = withPairInRegisters(layoutOf(op.getLhs().getType()));
+  if (layoutOf(op.getType()).registersFrom(paired))
+    return;
+  Value joined = JoinOp::create(staging.builder, op.getLoc(), withLayout(op.getType(), paired),
+                                op.getLhs(), op.getRhs());
+  op.replaceAllUsesWith(staging.convert(joined, op.getType(), "join"));
+  op.erase();
+}
+
+static void stageSplit(Staging &staging, SplitOp op) {
+  LinearLayout paired = withPairInRegisters(layoutOf(op.getLhs().getType()));
+  Type source = op.getSource().getType();
+  if (paired.registersFrom(layoutOf(source)))
+    return;
+  op.getSourceMutable().assign(
+      staging.convert(op.getSource(), withLayout(source, paired), "split"));
+}
+
+//===-- Atomics ------------------------------------------------------------------------------===//
+
+/// One thread does the atomic of an element; the others that hold the element read the old value
+/// through shared memory. So they do with what a machine says, which differs from thread to thread.
+static void shareAtomicResult(Staging &staging, Operation *op) {
+  Value result = op->getResult(0);
+  if (result.use_empty() || !hasCopies(result.getType()))
+    return;
+  staging.builder.setInsertionPointAfter(op);
+  SmallPtrSet<Operation *, 1> stores;
+  Value shared = staging.throughShared(
+      result, result.getType(),
+      isa<tile::MachineOp>(op) ? "fact of the machine" : "result of atomic", &stores);
+  result.replaceAllUsesExcept(shared, stores);
+}
+
+static void stageOperation(Staging &staging, Operation *op) {
+  staging.builder.setInsertionPoint(op);
+  staging.loc = op->getLoc();
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](ConvertLayoutOp convert) { stageConversion(staging, convert); })
+      .Case([&](ReduceOp reduce) { stageReduce(staging, reduce); })
+      .Case([&](ScanOp scan) { stageScan(staging, scan); })
+      .Case([&](GatherOp gather) { stageGather(staging, gather); })
+      .Case([&](DotOp dot) { stageDot(staging, dot); })
+      .Case([&](JoinOp join) { stageJoin(staging, join); })
+      .Case([&](SplitOp split) { stageSplit(staging, split); })
+      .Case<tile::AtomicRmwOp, tile::AtomicCasOp, tile::MachineOp>(
+          [&](Operation *atomic) { shareAtomicResult(staging, atomic); })
+      .Case([&](tile::BarrierOp barrier) {
+        simt::BarrierOp::create(staging.builder, op->getLoc(), /*warp=*/false);
+        barrier.erase();
+      });
+}
+
+namespace {
+struct StageThroughShared : tw::impl::StageThroughSharedBase<StageThroughShared> {
+  void runOnOperation() override {
+    Staging staging(getOperation());
+    staging.mostBytesOfPart = mostBytesOfPart(getOperation());
+    SmallVector<Operation *> operations;
+    getOperation().walk([&](Operation *op) { operations.push_back(op); });
+    for (Operation *op : operations)
+      stageOperation(staging, op);
+    getOperation().walk([](Block *block) { sinkLoads(*block); });
+  }
+};
+} // namespace
