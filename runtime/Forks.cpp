@@ -50,6 +50,10 @@ static ForkState &forkState() {
   return *state;
 }
 
+/// Made when this code is loaded: a child that is forked while another thread makes it would find
+/// the guard of its initialization taken for ever.
+[[maybe_unused]] static const ForkState &madeAtLoad = forkState();
+
 static void beforeFork() {
   if (shieldDepth() == 0)
     forkState().gate.lock();
