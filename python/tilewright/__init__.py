@@ -13,15 +13,15 @@ from . import language as language
 from . import simulation as simulation
 from . import testing as testing
 from ._version import __version__ as __version__
-from .arguments import reinterpret as reinterpret
-from .autotune import Config as Config
-from .autotune import autotune as autotune
-from .autotune import heuristics as heuristics
+from .launch.arguments import reinterpret as reinterpret
+from .launch.autotune import Config as Config
+from .launch.autotune import autotune as autotune
+from .launch.autotune import heuristics as heuristics
 from .compile import CompiledKernel as CompiledKernel
-from .devices import current_device as current_device
-from .devices import device as device
-from .devices import list_devices as list_devices
-from .devices import synchronize as synchronize
+from .launch.devices import current_device as current_device
+from .launch.devices import device as device
+from .launch.devices import list_devices as list_devices
+from .launch.devices import synchronize as synchronize
 from .errors import CompilationError as CompilationError
 from .errors import CompileError as CompileError
 from .errors import DeviceError as DeviceError
@@ -31,11 +31,11 @@ from .errors import OutOfResources as OutOfResources
 from .errors import TilewrightError as TilewrightError
 from .errors import TilewrightWarning as TilewrightWarning
 from .errors import UnsupportedError as UnsupportedError
-from .jit import JITFunction as JITFunction
-from .jit import jit as jit
+from .launch.jit import JITFunction as JITFunction
+from .launch.jit import jit as jit
 from .language import *  # noqa: F403 (the language's names are the package's)
 from .sizes import next_power_of_2 as next_power_of_2
-from .host_descriptor import TensorDescriptor as TensorDescriptor
+from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
 
 if not TYPE_CHECKING:
     from .language.absent import names_of

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from . import knobs
-from .arguments import Facts
+from .launch.arguments import Facts
 from .capture import Capture
 from .errors import InternalError, Report, TilewrightWarning, handle_reports, is_remark, render
 from .native import native
@@ -251,7 +251,7 @@ class CompiledKernel:
     def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel]:
         """This very specialization over a grid: `compiled[grid](*arguments)`, with or without the
         compile-time constants. Raises LaunchError TW0435 for arguments that it was not compiled for."""
-        from .relaunch import runner
+        from .launch.relaunch import runner
 
         return runner(self, grid)
 

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from .devices import check_device, current_device
+from .launch.devices import check_device, current_device
 from .native import native
 
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")

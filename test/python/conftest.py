@@ -36,7 +36,8 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeNative:
     """Replaces the native module by one that only records."""
-    from tilewright import devices, native
+    from tilewright.launch import devices
+    from tilewright import native
 
     module = FakeNative()
     monkeypatch.setattr(native, "_module", module)

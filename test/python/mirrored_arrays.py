@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.arguments import (
+from tilewright.launch.arguments import (
     MEMORY_READERS,
     READERS,
     ArgumentProblem,
@@ -18,9 +18,9 @@ from tilewright.arguments import (
     memory_of,
     read_argument,
 )
-from tilewright.devices import chosen_device
+from tilewright.launch.devices import chosen_device
 from tilewright.errors import raise_report
-from tilewright.jit import JITFunction
+from tilewright.launch.jit import JITFunction
 from tilewright.native import native
 
 GPU = "cuda:0"

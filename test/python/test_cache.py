@@ -10,7 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
-from tilewright import cache_files, cli, knobs
+from tilewright.tools import cache_files, cli
+from tilewright import knobs
 
 SCRIPT = '''
 import json, sys, warnings

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tilewright import cache_files, knobs
+from tilewright.tools import cache_files
+from tilewright import knobs
 from tilewright import language as tw
 from tilewright.capture import Capture, find_source, kept, record
 from tilewright.capture.source import Place

@@ -10,7 +10,7 @@ import pytest
 import tilewright as tw
 from fake_native import FakeNative
 from tilewright import knobs
-from tilewright.arguments import read_argument
+from tilewright.launch.arguments import read_argument
 
 torch = pytest.importorskip("torch")
 
@@ -24,7 +24,8 @@ class Module(FakeNative):
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> Module:
-    from tilewright import devices, native
+    from tilewright.launch import devices
+    from tilewright import native
 
     module = Module()
     monkeypatch.setattr(native, "_module", module)

@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 import tilewright as tw
 from fake_native import FakeNative
-from tilewright import cli, errors, explain, knobs
-from tilewright.error_codes import PAGES
+from tilewright.tools import cli, explain
+from tilewright import errors, knobs
+from tilewright.tools.error_codes import PAGES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -100,7 +101,7 @@ def test_every_code_in_the_sources_has_a_page() -> None:
                     used.setdefault(code, str(path.relative_to(ROOT)))
     assert len(used) > 30
     missing = {code: place for code, place in used.items() if code not in PAGES}
-    assert not missing, "add pages to python/tilewright/error_codes.py"
+    assert not missing, "add pages to python/tilewright/tools/error_codes.py"
 
 
 @pytest.mark.parametrize("code", PAGES)
@@ -306,5 +307,5 @@ def test_render_is_the_form_of_the_compiler() -> None:
 
 def test_no_module_of_the_package_hides_a_name_of_the_language() -> None:
     modules = {path.stem for path in (ROOT / "python" / "tilewright").iterdir()}
-    assert "jit" in modules
+    assert "errors" in modules
     assert not modules & set(tw.language.__all__) - {"math", "language"}

@@ -56,7 +56,7 @@ def test_no_golden_message_is_left_over() -> None:
 
 
 def test_codes_of_all_golden_messages_are_in_the_catalogue() -> None:
-    from tilewright import error_codes
+    from tilewright.tools import error_codes
 
     text = Path(error_codes.__file__).read_text()
     for path in (GOLDEN / "errors").iterdir():

@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy
 import pytest
 import tilewright as tw
-from tilewright import cli, knobs
+from tilewright.tools import cli
+from tilewright import knobs
 from tilewright.native import native
 
 pytestmark = pytest.mark.usefixtures("compiler")

@@ -141,7 +141,7 @@ def test_annotated_numbers_have_their_type(fake: FakeNative) -> None:
      (1e39, 0x7F80), (float("inf"), 0x7F80), (3.3895e38, 0x7F7F), (3.4e38, 0x7F80)],
 )  # fmt: skip
 def test_bfloat16_numbers_round_to_nearest_even(value: float, bits: int) -> None:
-    from tilewright.parameters import _half_bits
+    from tilewright.launch.parameters import _half_bits
 
     assert _half_bits(value, tw.bfloat16) == bits
 

@@ -12,9 +12,9 @@ import numpy
 import pytest
 import tilewright as tw
 from fake_native import FakeNative
-from tilewright import arguments
-from tilewright.arguments import Facts, memory_of, read_argument
-from tilewright.overlap import mark_overlaps
+from tilewright.launch import arguments
+from tilewright.launch.arguments import Facts, memory_of, read_argument
+from tilewright.launch.overlap import mark_overlaps
 
 torch = pytest.importorskip("torch")
 

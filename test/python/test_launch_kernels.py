@@ -19,7 +19,7 @@ import pytest
 import tilewright as tw
 from fake_native import FakeNative
 from tilewright import knobs
-from tilewright.loaded_kernels import LoadedKernels
+from tilewright.launch.loaded_kernels import LoadedKernels
 
 
 @tw.jit

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import tilewright as tw
 from fake_native import FakeNative
-from tilewright import launch_options
-from tilewright.launch_options import COMPILED, KINDS, OPTIONS, Effect
+from tilewright.launch import options as launch_options
+from tilewright.launch.options import COMPILED, KINDS, OPTIONS, Effect
 
 DEVICES = {
     "cpu": "cpu", "reference": "reference", "sim": "sim:sm_80", "nvidia": "nvidia:sm_90",
@@ -38,7 +38,8 @@ class Module(FakeNative):
 
 @pytest.fixture
 def module(monkeypatch: pytest.MonkeyPatch) -> Module:
-    from tilewright import devices, native
+    from tilewright.launch import devices
+    from tilewright import native
 
     module = Module()
     monkeypatch.setattr(native, "_module", module)

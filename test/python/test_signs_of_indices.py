@@ -15,7 +15,7 @@ from gpu.index_kernels import (
 )
 
 import tilewright as tw
-from tilewright.arguments import integer_facts, parse_facts, read_argument
+from tilewright.launch.arguments import integer_facts, parse_facts, read_argument
 
 
 def remainder(x: np.ndarray, n: int) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 import tilewright as tw
 import tilewright.triton as triton
 import tilewright.triton.language as tl
-from tilewright import hooks
+from tilewright.launch import hooks
 from tilewright.triton.backends.compiler import GPUTarget
 from tilewright.triton.compiler import ASTSource
 from tilewright.triton.runtime import driver

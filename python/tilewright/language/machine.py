@@ -63,7 +63,7 @@ class _OnHostToo(LibraryFunction):
     """A library function that the host may call, too: it asks for the current device."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # pyright: ignore
-        from ..devices import current_device
+        from ..launch.devices import current_device
 
         return _HOST_MEANINGS[self.fn.__name__](current_device(), *args, **kwargs)
 

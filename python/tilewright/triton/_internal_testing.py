@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tilewright.arguments import Reinterpreted
-from tilewright.devices import chosen_device, current_device
+from tilewright.launch.arguments import Reinterpreted
+from tilewright.launch.devices import chosen_device, current_device
 
 from . import language as tl
 from .absent import names_of

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tilewright import hooks
+from tilewright.launch import hooks
 from tilewright import knobs as own
 from tilewright.errors import UnsupportedError
-from tilewright.hooks import HookChain as HookChain
+from tilewright.launch.hooks import HookChain as HookChain
 
 from .absent import names_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tilewright.cli import main
+from tilewright.tools.cli import main
 
 pytestmark = pytest.mark.usefixtures("compiler")
 

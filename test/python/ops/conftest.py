@@ -14,7 +14,7 @@ def _number_of_warps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     if "sim:" not in request.node.name and "cuda:" not in request.node.name:
         return
     from tilewright.compile import Options
-    from tilewright.jit import JITFunction
+    from tilewright.launch.jit import JITFunction
 
     num_warps = 1 << zlib.crc32(request.node.nodeid.encode()) % 4
     options = property(lambda kernel: Options(num_warps, debug=bool(kernel.debug)))

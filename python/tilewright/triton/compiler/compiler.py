@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from tilewright import CompiledKernel as CompiledKernel
-from tilewright.autotune import Wrapper
+from tilewright.launch.autotune import Wrapper
 from tilewright.errors import LaunchError, UnsupportedError
-from tilewright.hooks import LaunchMetadata
-from tilewright.jit import JITFunction
+from tilewright.launch.hooks import LaunchMetadata
+from tilewright.launch.jit import JITFunction
 from tilewright.native import native
 
 from ..absent import names_of

@@ -6,7 +6,7 @@ import importlib
 import sys
 from typing import Any, NoReturn
 
-from tilewright.devices import choose, chosen_device, current_device, synchronize
+from tilewright.launch.devices import choose, chosen_device, current_device, synchronize
 from tilewright.errors import UnsupportedError
 from tilewright.targets import TargetName, properties_of
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tilewright import jit as jit
 from tilewright import reinterpret as reinterpret
-from tilewright.arguments import Reinterpreted
-from tilewright.inspection import KernelIdentity
-from tilewright.interface import KernelInterface as KernelInterface
-from tilewright.jit import JITFunction as JITFunction
+from tilewright.launch.arguments import Reinterpreted
+from tilewright.launch.inspection import KernelIdentity
+from tilewright.launch.interface import KernelInterface as KernelInterface
+from tilewright.launch.jit import JITFunction as JITFunction
 from tilewright.language import constexpr_function as constexpr_function
-from tilewright.mock import MockTensor as MockTensor
-from tilewright.parameters import Parameter
+from tilewright.launch.mock import MockTensor as MockTensor
+from tilewright.launch.parameters import Parameter
 
 from ..absent import names_of
 

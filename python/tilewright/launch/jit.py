@@ -8,7 +8,8 @@ import types
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, cast, overload
 
-from . import hooks, knobs
+from . import hooks
+from .. import knobs
 from .arguments import (
     ArgumentProblem,
     Facts,
@@ -18,25 +19,25 @@ from .arguments import (
     read_constant,
     spread_parts,
 )
-from .capture import (
+from ..capture import (
     SourceNotFound,
     SourceTooDeep,
     ValueNotCaptured,
     capture,
     keep_imported_text,
 )
-from .compile import CompiledKernel, Options, Request, Source, compile_request
+from ..compile import CompiledKernel, Options, Request, Source, compile_request
 from .devices import check_device, chosen_device, current_device, device_of_launch
-from .errors import CompileError, LaunchError
+from ..errors import CompileError, LaunchError
 from .inspection import Inspection
 from .interface import KernelInterface, hide_launches_from_torch, untraced
-from .launch import check_stores, launch, resolve_grid
-from .launch_options import check_option, stream_of
+from .run import check_stores, launch, resolve_grid
+from .options import check_option, stream_of
 from .loaded_kernels import LoadedKernels
 from .mock import stand_in
 from .overlap import mark_overlaps
 from .parameters import Binder, Parameter, parameters_of
-from .references import ByReference
+from ..references import ByReference
 
 _SPECIALIZE = ("auto", "none")
 # A warm launch looks at these two lists and at nothing else of the hooks.
@@ -441,7 +442,7 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     aligned arrays, "none" one binary for all; `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
     device assertions. `repr` names a compiled kernel by what it is compiled for (`inspection.
-    Specialization`). `version`, `launch_metadata` and `noinline` are kept as attributes and change no launch (`tilewright.launch_options.DECORATOR_OPTIONS`).
+    Specialization`). `version`, `launch_metadata` and `noinline` are kept as attributes and change no launch (`tilewright.launch.options.DECORATOR_OPTIONS`).
     """
 
     def decorate(function: Any) -> JITFunction:
@@ -450,7 +451,7 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"@tw.jit decorates functions, not {type(function).__name__}")
         if function.__code__.co_filename.startswith("<"):
-            from .capture.executed import keep_executed_source
+            from ..capture.executed import keep_executed_source
 
             keep_executed_source(function)
         keep_imported_text(function)

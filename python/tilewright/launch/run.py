@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .arguments import Facts, current_stream, mark_written, memory_of
-from .compile import CompiledKernel
-from .errors import LaunchError, raise_report
-from .native import native
+from ..compile import CompiledKernel
+from ..errors import LaunchError, raise_report
+from ..native import native
 
 Programs = tuple[int, int, int]
 _LARGEST = 0x7FFFFFFF

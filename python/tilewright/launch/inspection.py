@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from . import hooks
 from .arguments import Facts
-from .errors import LaunchError, UnsupportedError
+from ..errors import LaunchError, UnsupportedError
 
 if TYPE_CHECKING:
-    from .compile import CompiledKernel, Request
+    from ..compile import CompiledKernel, Request
     from .parameters import Parameter
 
 
@@ -79,7 +79,7 @@ class Inspection:
     @property
     def cache_key(self) -> str:
         """What changes with the meaning of the kernel's text and of the names that it uses."""
-        from .capture import capture
+        from ..capture import capture
 
         return capture(self).meaning
 
@@ -116,7 +116,7 @@ class Inspection:
         Names in it mean what they mean to the kernel's function. Raises SyntaxError or ValueError
         for a text that is none of a function.
         """
-        from .capture.replaced import function_of_text
+        from ..capture.replaced import function_of_text
 
         self.fn = function_of_text(new_src, self.fn)
         self._read_signature_again()
@@ -139,7 +139,7 @@ class Inspection:
                 code="TW0436",
                 hint="give each kernel the data that its own hook was called with",
             )
-        from .capture.values import decode_value
+        from ..capture.values import decode_value
 
         constants = {key: decode_value(value) for key, value in data["constants"].items()}
         return self.compile(data["signature"], constants, data["device"], **data["options"])
@@ -202,7 +202,7 @@ class Inspection:
 
         Raises UnsupportedError TW0436 for constants that only this process has, such as functions.
         """
-        from .capture.values import NoObjects, decode_value, encode_value
+        from ..capture.values import NoObjects, decode_value, encode_value
 
         constants: dict[str, Any] = {}
         signature: dict[str, str] = {}

@@ -7,7 +7,7 @@ from typing import Any
 
 from .arguments import READERS, ArgumentProblem, Reading, pointer_facts
 from .devices import current_device
-from .language.dtypes import dtype
+from ..language.dtypes import dtype
 from .parameters import Parameter
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .compile import CompiledKernel
+from ..compile import CompiledKernel
 
 # Of one function. Each holds about 22 KiB and two mappings of memory on a CPU.
 MOST_LOADED = 1024

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arguments import Facts, span_of
-from .language.dtypes import dtype
+from ..language.dtypes import dtype
 
 
 # The offsets of 32 bits, in elements; an element has a byte or more.

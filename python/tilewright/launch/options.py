@@ -11,8 +11,8 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from .errors import LaunchError
-from .language import static
+from ..errors import LaunchError
+from ..language import static
 
 # What devices are called together: "cpu:x86-64-v3" is of the kind "cpu".
 KINDS = ("cpu", "reference", "sim", "nvidia", "cuda")
@@ -147,7 +147,7 @@ COMPILED = frozenset(
 DECORATOR_OPTIONS: dict[str, str] = {
     "jit(version=)": "kept as an attribute: the digest of the source identifies a kernel",
     "jit(repr=)": "called for the name of a compiled kernel, which nothing else depends on",
-    "jit(launch_metadata=)": "called for the hooks of launches only (`tilewright.hooks`)",
+    "jit(launch_metadata=)": "called for the hooks of launches only (`tilewright.launch.hooks`)",
     "jit(noinline=)": "kept as an attribute: every function is compiled into its kernel",
     "autotune(use_cuda_graph=)": "measurements subtract nothing and take the median of launches",
 }

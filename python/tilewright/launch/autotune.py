@@ -10,10 +10,10 @@ from typing import Any
 
 from . import hooks
 from .arguments import Reinterpreted, constexpr_key
-from .compile import CompiledKernel
-from .errors import LaunchError, TilewrightError
+from ..compile import CompiledKernel
+from ..errors import LaunchError, TilewrightError
 from .interface import KernelInterface, untraced
-from .references import ByReference
+from ..references import ByReference
 from .timings import read_timings, write_timings
 
 Arguments = dict[str, Any]
@@ -352,7 +352,7 @@ class Autotuner(Wrapper):
         return error
 
     def _time(self, launch: Callable[[], None]) -> float:
-        from .testing import do_bench
+        from ..testing import do_bench
 
         if self.do_bench:
             result = self.do_bench(launch, quantiles=(0.5, 0.2, 0.8))
@@ -432,7 +432,7 @@ def autotune(
     and `post_hook(arguments, exception)` run around it; `warmup` and `rep` are milliseconds. A
     configuration that fails, for whatever reason, is left out. Results are kept in memory, with
     `cache_results` on disk, too. `use_cuda_graph` changes nothing
-    (`tilewright.launch_options.DECORATOR_OPTIONS`).
+    (`tilewright.launch.options.DECORATOR_OPTIONS`).
     """
     return lambda fn: Autotuner(
         fn,

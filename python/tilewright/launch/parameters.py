@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from . import knobs
+from .. import knobs
 from .arguments import (
     ArgumentProblem,
     Facts,
@@ -21,11 +21,11 @@ from .arguments import (
     read_constant,
     scalar_facts,
 )
-from .capture.record import namespace_of
-from .compile import Options
-from .errors import LaunchError, UnsupportedError
-from .language import dtypes, static
-from .launch_options import COMPILED, OPTIONS, check_option
+from ..capture.record import namespace_of
+from ..compile import Options
+from ..errors import LaunchError, UnsupportedError
+from ..language import dtypes, static
+from .options import COMPILED, OPTIONS, check_option
 
 # More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
 MOST_WARPS = 1 << 20

@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, cast
 
-from .capture.values import Part
-from .errors import ArgumentRangeError, LaunchError
-from .language.dtypes import dtype
-from .language.static import constexpr
-from .native import native
+from ..capture.values import Part
+from ..errors import ArgumentRangeError, LaunchError
+from ..language.dtypes import dtype
+from ..language.static import constexpr
+from ..native import native
 
 # (address of the first byte, bytes, is read-only) of the memory behind a pointer.
 Memory = tuple[int, int, bool]

@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from . import knobs
+from .. import knobs
 from .arguments import Facts
-from .errors import LaunchError, raise_report
-from .native import native
+from ..errors import LaunchError, raise_report
+from ..native import native
 
 _chosen: ContextVar[str | None] = ContextVar("tilewright_device", default=None)
 _known: set[str] = set()

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from .arguments import Facts, part_names
-from .errors import LaunchError
-from .launch import launch, resolve_grid
-from .launch_options import check_option, stream_of
+from ..errors import LaunchError
+from .run import launch, resolve_grid
+from .options import check_option, stream_of
 
 if TYPE_CHECKING:
-    from .compile import CompiledKernel
+    from ..compile import CompiledKernel
 
 
 def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import cache_files, knobs
-from ._version import __version__
-from .compile import Request, compile_request, inspect, is_gpu, stages_of
-from .devices import check_device
-from .errors import TilewrightError
+from . import cache_files
+from .. import knobs
+from .._version import __version__
+from ..compile import Request, compile_request, inspect, is_gpu, stages_of
+from ..launch.devices import check_device
+from ..errors import TilewrightError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -98,7 +99,7 @@ def _explain(options: argparse.Namespace) -> int:
 
 def _info(options: argparse.Namespace) -> int:
     del options
-    from .native import native
+    from ..native import native
 
     settings = knobs.settings()
     print(f"tilewright {__version__}")
@@ -144,7 +145,7 @@ def _show_entry(root: Path, prefix: str) -> None:
 
 
 def _compile(options: argparse.Namespace) -> int:
-    from .jit import JITFunction
+    from ..launch.jit import JITFunction
 
     kernel = _load_kernel(options.kernel)
     while not isinstance(kernel, JITFunction):
@@ -274,7 +275,7 @@ def _split(text: str) -> list[str]:
 
 def _describe_failure(file: str, error: Exception) -> str:
     """Why a file cannot be imported: the lines of others than Tilewright and Python's importer."""
-    own = str(Path(__file__).parent)
+    own = str(Path(__file__).parent.parent)
     frames = [
         frame
         for frame in traceback.extract_tb(error.__traceback__)

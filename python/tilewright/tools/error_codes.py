@@ -681,7 +681,7 @@ PAGES: dict[str, Page] = {
         "a launch option that the device does not have",
         "num_ctas, launch_cooperative_grid, extern_libs and the like ask for something that the "
         "device of the launch does not do, and leaving it out silently could change results. "
-        "tilewright.launch_options.OPTIONS lists every option with what it does on each kind of "
+        "tilewright.launch.options.OPTIONS lists every option with what it does on each kind of "
         "device.",
         "add[(4,)](out, x, n, num_ctas=2)",
         "Leave the option out; the hint says what to write instead.",

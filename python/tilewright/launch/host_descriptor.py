@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arguments import READERS, SPREADERS, ArgumentProblem, read_tuple
-from .errors import LaunchError
-from .language.static import constexpr
+from ..errors import LaunchError
+from ..language.static import constexpr
 
 MAX_RANK = 5
 

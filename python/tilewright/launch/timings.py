@@ -9,9 +9,9 @@ import platform
 from collections.abc import Sequence
 from typing import Any
 
-from . import knobs
+from .. import knobs
 from .devices import current_device
-from .native import native
+from ..native import native
 
 
 def _directory() -> str:
@@ -22,7 +22,7 @@ def _directory() -> str:
 def _key(fn: Any, candidates: Sequence[Any], key: tuple[Any, ...]) -> str:
     """Hashes what a measurement depends on: the kernel, the candidates, the arguments of the key,
     the compiler and the machine."""
-    from .capture import capture
+    from ..capture import capture
 
     while not hasattr(fn, "__tilewright_jit__"):
         fn = fn.fn

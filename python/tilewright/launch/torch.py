@@ -21,7 +21,7 @@ from .arguments import (
     without_memory,
     wrong_device,
 )
-from .language.dtypes import dtype
+from ..language.dtypes import dtype
 
 _POINTEES: dict[torch.dtype, str] = {
     torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from .arguments import MEMORY_READERS, READERS, Memory, Reading, pointer_facts, read_argument
-from .errors import raise_report
-from .native import native
+from ..errors import raise_report
+from ..native import native
 
 
 class DeviceArray:

@@ -1,0 +1,1 @@
+"""The command `tilewright` and what it shows."""
