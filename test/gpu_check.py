@@ -26,13 +26,14 @@ from typing import Any, NamedTuple
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What the portable archive has not: a compiler's tools, and the sources that a test reads.
 NEEDS_THE_TREE = (
-    *("test_readme", "test_errors_host", "test_capture_language", "test_compiler_pages"),
-    *("gpu/test_simulator_command", "gpu/test_simulator_mutants"),
-    *("gpu/test_simulator_pipelined_mutants", "test_portable"),
+    *("project/test_readme", "project/test_compiler_pages", "project/test_portable"),
+    *("host/test_errors_host", "frontend/test_capture_language"),
+    *("gpu/simulator/test_simulator_command", "gpu/simulator/test_simulator_mutants"),
+    "gpu/simulator/test_simulator_pipelined_mutants",
 )
 WITHOUT_GPU = (
-    *("test_cuda_driver.py", "test_cuda_launch.py", "test_cuda_execution.py"),
-    *("gpu/test_gpu_kernels.py", "gpu/test_gpu_matrices.py", "gpu/test_fragment_maps.py"),
+    *("cuda/test_cuda_driver.py", "cuda/test_cuda_launch.py", "cuda/test_cuda_execution.py"),
+    *("gpu/test_gpu_kernels.py", "gpu/products/test_gpu_matrices.py", "gpu/simulator/test_fragment_maps.py"),
 )
 PROBE = "import json, tilewright as tw; print(json.dumps(tw.list_devices(probe=True)))"
 DOUBLE = "execute=sm_80 capability=80"
@@ -70,7 +71,7 @@ class Part(NamedTuple):
 
 
 def environment(**more: str) -> dict[str, str]:
-    paths = [str(ROOT / "python"), str(ROOT / "test" / "python")]
+    paths = [str(ROOT / "python"), *(str(ROOT / "test" / "python" / part) for part in (".", "project"))]
     if before := os.environ.get("PYTHONPATH"):
         paths.append(before)
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **more}
@@ -102,12 +103,12 @@ def stand_in(check: Check) -> dict[str, str]:
 
 
 def fragments(check: Check, seconds: float) -> list[str]:
-    script, maps = "test/python/gpu/fragment_maps.py", check.out / "fragment_maps.json"
+    script, maps = "test/python/gpu/simulator/fragment_maps.py", check.out / "fragment_maps.json"
     return [sys.executable, script, *(["--out", str(maps)] if check.gpus else [])]
 
 
 def against_simulator(check: Check, seconds: float) -> list[str]:
-    return pytest_command("test/python/gpu/test_gpu_against_simulator.py")
+    return pytest_command("test/python/gpu/simulator/test_gpu_against_simulator.py")
 
 
 def benchmark(check: Check, seconds: float) -> list[str]:

@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[2]
 others = [e for e in sys.path if "site-packages" in e] + os.environ.get("PYTHONPATH", "").split(":")
 if not any((Path(entry) / "tilewright").is_dir() for entry in others if entry):
     sys.path.insert(0, str(ROOT / "python"))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
+TESTS = Path(__file__).resolve().parent
+sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda")]
 
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS  # noqa: E402

@@ -1,7 +1,7 @@
 // What the simulator once got wrong or could: state that outlives a CTA, the ends of allocations,
 // the widest accesses, operands without a value, partial warps.
 #include "SimulationHarness.h"
-#include "test/unit/warpsim/ParseText.h"
+#include "test/unit/warpsim/parse/ParseText.h"
 #include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>

@@ -1,0 +1,145 @@
+"""Launches on `cuda:0` through the real compiler and the double of libcuda, in their own processes:
+what the driver gets, and what users get to know of its failures."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("compiler")
+HERE = Path(__file__).resolve().parent
+TESTS = HERE.parent
+Report = list[str]  # class, code, message, hint
+
+
+@pytest.fixture(scope="module")
+def double() -> str:
+    from tilewright import _native  # pyright: ignore
+
+    # BUILD/python/tilewright/_native.so and BUILD/test/libcuda_double.so
+    path = Path(_native.__file__).resolve().parents[2] / "test" / "libcuda_double.so"
+    if not path.is_file():
+        pytest.skip("the double of libcuda is not built beside the native module")
+    return str(path)
+
+
+def run(arguments: list[str], cache: Path, library: str) -> subprocess.CompletedProcess[str]:
+    import tilewright
+
+    paths = [Path(tilewright.__file__).parents[1], TESTS, TESTS / "support"]
+    environment = {
+        **os.environ,
+        "TILEWRIGHT_CACHE_DIR": str(cache),
+        "TILEWRIGHT_CUDA_LIBRARY": library,
+        "PYTHONPATH": os.pathsep.join(map(str, paths)),
+    }
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def session(double: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    pytest.importorskip("torch")
+    cache = tmp_path_factory.mktemp("cuda") / "cache"
+    done = run([str(HERE / "cuda_session.py"), double], cache, double)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def expect(report: Report | None, cls: str, code: str, part: str) -> None:
+    assert report is not None
+    assert report[:2] == [cls, code] and part in report[2] and report[3], report
+
+
+def test_compiling_and_other_devices_leave_the_driver_alone(session: dict[str, Any]) -> None:
+    assert session["opened without a gpu"] is False
+
+
+def test_a_gpu_gets_the_arguments_that_the_code_declares(session: dict[str, Any]) -> None:
+    assert session["device"] == "cuda:0" and session["origin"] == "compiled"
+    assert session["launches"] == [
+        "cuLaunchKernel scale grid=4,1,1 threads=128,1,1 shared=0 stream=0x0 "
+        "parameters=0010000000700000,0000100000700000,a00f0000,0000003f,03000000"
+    ]
+
+
+def test_each_launch_has_its_own_shape(session: dict[str, Any]) -> None:
+    wide, long_integer, shared = session["more launches"]
+    assert "grid=4,1,1 threads=256,1,1" in wide
+    assert "grid=1,2,3" in long_integer and ",0000000000010000," in long_integer
+    assert "cuLaunchKernel transpose" in shared and "shared=65536" in shared
+    expect(session["big grid"], "LaunchError", "TW0402", "65535")
+
+
+def test_gpus_are_listed_once_the_driver_is_open(session: dict[str, Any]) -> None:
+    assert session["listed"][-2:] == ["cuda:0", "cuda:1"]
+    expect(session["no such gpu"], "LaunchError", "TW0623", "cuda:2")
+
+
+def test_opening_the_driver_fails_with_a_reason(session: dict[str, Any]) -> None:
+    reports = session["open failures"]
+    expect(reports["fail=cuInit:100"], "DeviceError", "TW0622", "no GPU")
+    expect(reports["devices=0"], "DeviceError", "TW0622", "no GPU")
+    expect(reports["fail=cuInit:3"], "DeviceError", "TW0635", "not initialized")
+    expect(reports["capability=70 devices=2"], "DeviceError", "TW0624", "7.0")
+
+
+def test_loading_fails_with_a_reason_and_may_be_tried_again(session: dict[str, Any]) -> None:
+    memory, version, threads, refused = list(session["load failures"].values())[:4]
+    expect(memory, "DeviceError", "TW0626", "loading kernel scale")
+    expect(version, "DeviceError", "TW0625", "PTX 8.0")
+    expect(threads, "LaunchError", "TW0628", "kernel scale has 128 threads of 1024 registers")
+    expect(refused, "InternalError", "TW0627", "what-ptxas-says")
+    assert session["load failures"]["later"] is None
+
+
+@pytest.mark.parametrize(
+    ("result", "code", "part"),
+    [
+        ("700", "TW0629", "accessed memory that it may not access"),
+        ("710", "TW0602", "assertion"),
+        ("716", "TW0630", "misaligned"),
+        ("719", "TW0631", "failed"),
+    ],
+)
+def test_a_failed_kernel_shows_at_the_next_call(
+    session: dict[str, Any], result: str, code: str, part: str
+) -> None:
+    first, second, waited = session["kernel failures"][result]
+    assert first is None  # launches return at once
+    for report in (second, waited):
+        expect(report, "DeviceError", code, part)
+        assert "the last ones launched were scale" in report[2]
+    assert code == "TW0602" or "sim:sm_80" in second[3]
+
+
+def test_measurements_wait_for_the_gpu(session: dict[str, Any]) -> None:
+    names = [call.split()[0] for call in session["measured"]]
+    order = [name for name in names if name in ("cuLaunchKernel", "cuCtxSynchronize")]
+    assert order.count("cuLaunchKernel") >= 2 and order[-1] == "cuCtxSynchronize"
+    for earlier, later in zip(order, order[1:]):
+        assert "cuCtxSynchronize" in (earlier, later)
+
+
+def test_without_a_driver_the_report_says_so(tmp_path: Path) -> None:
+    script = (
+        "import tilewright as tw\n"
+        "assert 'cuda:0' not in tw.list_devices(probe=True)\n"
+        "with tw.device('cuda:0'): pass\n"
+    )
+    done = run(["-c", script], tmp_path / "cache", "/nowhere/libcuda.so.1")
+    assert done.returncode == 1
+    assert "tilewright.errors.DeviceError: error[TW0620]" in done.stderr
+    assert "/nowhere/libcuda.so.1" in done.stderr and "sim:sm_80" in done.stderr
+
+
+def test_a_gpu_that_is_no_number_is_no_device(tmp_path: Path, double: str) -> None:
+    script = "import tilewright as tw\nwith tw.device('cuda'): pass\n"
+    done = run(["-c", script], tmp_path / "cache", double)
+    assert "LaunchError: error[TW0401]" in done.stderr and "'cuda:0'" in done.stderr

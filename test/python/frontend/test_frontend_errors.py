@@ -1,0 +1,104 @@
+"""The messages for kernels that the compiler refuses are those of test/golden/errors.
+
+GOLDEN=accept in the environment rewrites them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+from tilewright.errors import TilewrightError
+
+GOLDEN = Path(__file__).resolve().parents[2] / "golden"
+
+
+def load_kernels() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("error_kernels", GOLDEN / "error_kernels.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+KERNELS: list[Callable[..., None]] = load_kernels().KERNELS
+
+
+def message_for(function: Callable[..., None]) -> str:
+    """The rendered report, with file names that do not depend on the checkout."""
+    with pytest.raises(TilewrightError) as caught:
+        tw.jit(function)[(1,)](np.zeros(128, np.float32), 5)
+    assert re.fullmatch(r"TW0[12]\d\d", caught.value.code)
+    return caught.value.rendered.replace(str(GOLDEN) + os.sep, "").rstrip() + "\n"
+
+
+@pytest.mark.parametrize("function", KERNELS, ids=lambda f: f.__name__)
+def test_a_refused_kernel_has_its_message(function: Callable[..., None]) -> None:
+    message = message_for(function)
+    golden = GOLDEN / "errors" / f"{function.__name__}.txt"
+    if os.environ.get("GOLDEN") == "accept":
+        golden.write_text(message)
+    assert golden.exists(), "no golden message: run with GOLDEN=accept and read what it writes"
+    assert message == golden.read_text()
+
+
+def test_no_golden_message_is_left_over() -> None:
+    names = {path.stem for path in (GOLDEN / "errors").iterdir()}
+    assert names == {function.__name__ for function in KERNELS}
+
+
+def test_codes_of_all_golden_messages_are_in_the_catalogue() -> None:
+    from tilewright.tools import error_codes
+
+    text = Path(error_codes.__file__).read_text()
+    for path in (GOLDEN / "errors").iterdir():
+        code = re.search(r"TW\d{4}", path.read_text())
+        assert code and code.group() in text, path.name
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "tw.sum(tw.arange(0, 8), axis=n)",
+        "tw.sum(tw.arange(0, 8), axis=1)",
+        "tw.zeros((n,), tw.float32)",
+        "tw.zeros((2**11, 2**11), tw.float32)",
+        "tw.arange(0, 6).sort()",
+        "tw.squeeze(tw.arange(0, 8), 0)",
+    ],
+)
+def test_an_error_inside_of_the_library_is_reported_at_its_call(call: str) -> None:
+    text = f"@tw.jit\ndef kernel(x, n):\n    y = {call}\n"
+    scope = {"tw": tw}
+    exec(text, scope)
+    with pytest.raises(tw.CompileError) as caught:
+        scope["kernel"][(1,)](np.zeros(8, np.float32), 5)
+    lines = caught.value.rendered.splitlines()
+    assert re.match(r" *--> <exec \w+>:3:", lines[1])
+    assert lines[2] == f"  3 |     y = {call}" or lines[2].endswith(f"3 |     y = {call}")
+    assert "^" in lines[3]
+
+
+def test_static_print_reports_once_for_each_time_it_is_reached(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def prints(x, n):
+        total = 0
+        for _ in range(n):
+            total += 0.5  # the body is emitted again once the type of total is known
+            tw.static_print("reached", 64)
+        tw.store(x, total)
+
+    out = np.zeros(1, np.float32)
+    tw.jit(prints)[(1,)](out, 5)
+    captured = capfd.readouterr()
+    assert out[0] == 2.5
+    assert (captured.out + captured.err).count("reached 64") == 1

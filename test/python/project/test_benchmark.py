@@ -1,0 +1,116 @@
+"""The benchmark's arithmetic on made-up times, and one short run of the whole program."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("torch")
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
+sys.path.append(str(FOLDER))  # behind the tests: `gpu` is a package of theirs
+
+import generated  # noqa: E402
+import report  # noqa: E402
+import sass  # noqa: E402
+
+
+def row(ours: list[float], theirs: list[float], goal: float | None) -> report.Row:
+    times = {report.OURS: ours, "torch": theirs}
+    return report.Row("work", "GB/s", 2.0, goal, 100, times)
+
+
+def test_ratio_is_the_peers_time_over_ours_round_by_round() -> None:
+    assert report.ratios(row([1.0, 2.0, 4.0], [2.0, 2.0, 2.0], None), "torch") == [2.0, 1.0, 0.5]
+
+
+@pytest.mark.parametrize(("goal", "verdict"), [(1.0, "1.00 met"), (1.01, "1.01 NOT MET")])
+def test_goal_is_met_by_the_median_ratio(goal: float, verdict: str) -> None:
+    table = report.speed_table([row([1.0, 2.0, 4.0], [2.0, 2.0, 2.0], goal)], ["torch"])
+    (line,) = table.splitlines()[2:]
+    assert verdict in line and "1000.0 GB/s" in line and "1.00 (0.50-2.00)" in line
+
+
+def test_absent_peer_is_named_with_its_reason() -> None:
+    with_absent = row([1.0], [1.0], None)
+    with_absent.absent["torch.compile"] = "RuntimeError: no compiler"
+    table = report.speed_table([with_absent], ["torch", "torch.compile"])
+    assert table.splitlines()[-1] == "torch.compile: RuntimeError: no compiler"
+
+
+def test_too_much_code_and_a_missed_cache_are_not_met() -> None:
+    large = row([1.0], [1.0], None)
+    large.code_bytes = 20_001
+    assert "20001 NOT MET" in report.speed_table([large], ["torch"])
+    start = report.Start("add", 5.0, 49.0, {"llvm": 40.0}, 1.0, "compiled", None, 100)
+    line = report.start_table([start]).splitlines()[2]
+    assert "50 met" in line and "1.0 (compiled)" in line and "5 NOT MET" in line
+
+
+def test_benchmark_runs_and_writes_json(tmp_path: pathlib.Path) -> None:
+    result = subprocess.run(
+        [sys.executable, str(FOLDER / "run.py"), "--quick", "--rounds", "2"]
+        + ["--only", "matmul 512 fp32", "--json", str(tmp_path / "out.json")],
+        env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    document = json.loads((tmp_path / "out.json").read_text())
+    (speed,) = document["speed"]
+    assert set(speed["milliseconds"]) == {"tilewright", "torch", "NumPy"}
+    (start,) = document["start"]
+    assert start["second_origin"] == "disk" and start["first_ms"] > 0
+
+
+def code(to_ptx_ms: float, loops: list[int], registers: int) -> generated.Code:
+    return generated.Code(to_ptx_ms, {"llvm": 1.0}, 100, loops, registers, 0)
+
+
+def test_generated_code_meets_each_goal_by_itself() -> None:
+    rows = generated.rows_of("layer_norm", code(4.0, [10, 21], 44), code(10.0, [10, 20], 40))
+    outcomes = {row[1]: row[4] for row in rows}
+    assert outcomes["ms to PTX"] == "0.40 met"
+    assert outcomes["instructions"] == "1.00"  # no goal where loops have one
+    assert outcomes["in loop 1"] == "1.00 met" and outcomes["in loop 2"] == "1.05 NOT MET"
+    assert outcomes["registers"] == "1.10 met"
+    (slow, *_) = generated.rows_of("add", code(4.1, [], 1), code(10.0, [], 1))
+    assert slow[4] == "0.41 NOT MET"
+
+
+def test_absent_triton_is_replaced_by_labelled_figures() -> None:
+    table = generated.table({"add": {"tilewright": code(1.0, [], 26)}}, "Triton 3.9.0 (figures)")
+    assert "Triton 3.9.0 (figures)" in table and "| 26 | 26 | 1.00 met |" in table
+
+
+def test_sass_is_counted_by_loop_without_the_padding() -> None:
+    text = """
+        /*0000*/                   MOV R1, c[0x0][0x28] ;
+.L_x_1:
+        /*0010*/                   FADD.FTZ R2, R2, R3 ;
+        /*0020*/              @!P0 FADD R2, R2, R3 ;
+        /*0030*/               @P1 BRA `(.L_x_1) ;
+        /*0040*/                   EXIT ;
+.L_x_2:
+        /*0050*/                   BRA `(.L_x_2);
+        /*0060*/                   NOP;
+"""
+    instructions, (loop,) = sass.parse(text)
+    assert len(instructions) == 5
+    assert (loop.first, loop.last, loop.opcodes["FADD"]) == (1, 3, 2)
+
+
+def test_generated_code_is_compiled_and_read(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("tilewright._native", reason="the native module is not built")
+    if sass.find_nvdisasm() is None:
+        pytest.skip("there is no nvdisasm: install nvidia-cuda-nvdisasm")
+    result = generated.run_side("tilewright", 80, 1, str(tmp_path))
+    assert set(result["kernels"]) == {*generated.FIGURES, "unrolled"}
+    found = sass.read(tmp_path / "layer_norm.cubin", "layer_norm")
+    assert len(found.loops) == 3 and found.registers > 0 and found.local_accesses == 0

@@ -1,0 +1,98 @@
+"""The archive of `make portable` works in a clean environment; where none was made, that is not
+tested."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import venv
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+ARCHIVE = ROOT / "build" / "portable" / "tilewright-portable.tar.xz"
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not ARCHIVE.is_file():
+        pytest.skip("`make portable` was not run")
+    folder = tmp_path_factory.mktemp("portable")
+    with tarfile.open(ARCHIVE) as archive:
+        archive.extractall(folder)
+    (root,) = folder.iterdir()
+    return root
+
+
+def run(command: list[str], root: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    clean = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+    clean["TILEWRIGHT_CACHE_DIR"] = str(root / "cache")
+    return subprocess.run(command, env=clean | environment, capture_output=True, text=True)
+
+
+def test_it_adds_in_a_clean_environment(unpacked: Path, tmp_path: Path) -> None:
+    venv.create(tmp_path / "clean", with_pip=False)
+    session = shutil.copy(HERE / "portable_session.py", tmp_path)
+    command = [str(tmp_path / "clean" / "bin" / "python"), str(session)]
+    done = run(command, unpacked, PYTHONPATH=str(unpacked / "python"))
+    assert done.returncode == 0, done.stderr
+    assert str(unpacked) in done.stdout
+
+
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no g++ here")
+def test_the_bindings_can_be_built_again(unpacked: Path, tmp_path: Path) -> None:
+    for module in (unpacked / "python" / "tilewright").glob("_native*.so"):
+        module.unlink()
+    built = run([sys.executable, str(unpacked / "setup_portable.py")], unpacked, CXX="g++")
+    assert built.returncode == 0, built.stderr
+    session = shutil.copy(HERE / "portable_session.py", tmp_path)
+    command = [sys.executable, "-S", str(session)]
+    done = run(command, unpacked, PYTHONPATH=str(unpacked / "python"))
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_an_older_system_lacks_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    native = pytest.importorskip("tilewright._native")
+    monkeypatch.syspath_prepend(ROOT / "python" / "portable")
+    if not (ROOT / "python" / "portable").is_dir() or not shutil.which("objdump"):
+        pytest.skip("nothing can be packed here")
+    import pack
+
+    # The module of the source tree is for the system that it is built on.
+    assert "GLIBC_ABI_DT_RELR" in pack.foreign_needs(Path(native.__file__))
+
+
+def test_the_tables_of_operations_travel_along(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "python" / "portable")
+    if not (ROOT / "python" / "portable").is_dir() or not shutil.which("llvm-config-22"):
+        pytest.skip("nothing can be packed here")
+    monkeypatch.syspath_prepend(HERE.parent / "ops")
+    import op_values
+    import pack
+
+    pack.stage_tables(tmp_path)
+    op_values.records.cache_clear()
+    expected = op_values.records("Elementwise.td", "Elementwise")
+    monkeypatch.setattr(op_values, "ROOT", tmp_path)
+    monkeypatch.setattr(op_values, "dump_of", None)  # there is no TableGen
+    op_values.records.cache_clear()
+    try:
+        assert op_values.records("Elementwise.td", "Elementwise") == expected != []
+    finally:
+        op_values.records.cache_clear()
+
+
+def test_a_python_without_headers_is_told_so(unpacked: Path, tmp_path: Path) -> None:
+    fake = tmp_path / "python"
+    fake.write_text('#!/bin/sh\necho \'["/nowhere", "/nowhere", ".so"]\'\n')
+    fake.chmod(0o755)
+    command = [sys.executable, str(unpacked / "setup_portable.py"), "--python", str(fake)]
+    done = run(command, unpacked)
+    assert done.returncode == 1 and "has no Python.h in /nowhere" in done.stderr
