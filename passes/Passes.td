@@ -55,6 +55,7 @@ def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp"> {
 
 def RefuseAssembly : Pass<"refuse-assembly", "::mlir::ModuleOp"> {
   let summary = "kernels with assembly text end in an error: for targets that have no such assembly";
+  let options = [Option<"linksBitcode", "links-bitcode", "bool", "false", "pure functions of bitcode can be called">];
 }
 
 def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp"> {

@@ -30,7 +30,9 @@ static void addLoopSplitting(OpPassManager &pm, bool ofProducts) {
 }
 
 void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
-  pm.addPass(createRefuseAssembly());
+  RefuseAssemblyOptions refused;
+  refused.linksBitcode = true;
+  pm.addPass(createRefuseAssembly(refused));
   addLoopSplitting(pm, /*ofProducts=*/false);
   LowerSimdOptions simd;
   simd.vectorBytes = machine.vectorBytes;

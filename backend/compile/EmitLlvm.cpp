@@ -1,5 +1,6 @@
 // From the LLVM dialect to machine code: translation, optimization and code generation.
 #include "backend/compile/EmitLlvm.h"
+#include "backend/compile/Bitcode.h"
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/SinkOffsets.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -97,10 +98,12 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const LlvmMachine 
                                   std::nullopt, llvm::CodeGenOptLevel::Default));
 }
 
-static void describeMachine(llvm::Module &module, const LlvmMachine &machine,
-                            const llvm::TargetMachine &targetMachine) {
-  module.setTargetTriple(targetMachine.getTargetTriple());
-  module.setDataLayout(targetMachine.createDataLayout());
+static void placeOn(llvm::Module &module, const llvm::TargetMachine &machine) {
+  module.setTargetTriple(machine.getTargetTriple());
+  module.setDataLayout(machine.createDataLayout());
+}
+
+static void describeMachine(llvm::Module &module, const LlvmMachine &machine) {
   for (llvm::Function &function : module) {
     if (function.isDeclaration())
       continue;
@@ -295,7 +298,10 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
     error = "the module could not be translated to LLVM IR";
     return;
   }
-  describeMachine(*emission.module, machine, *emission.machine);
+  placeOn(*emission.module, *emission.machine);
+  if (!linkBitcode(module, *emission.module, error))
+    return;
+  describeMachine(*emission.module, machine);
   code.translateMilliseconds = watch.lap();
   if (form != CodeForm::LlvmIr) {
     for (llvm::Function &function : *emission.module)
@@ -327,7 +333,7 @@ static void runAssembly(Emission &emission, const std::string &text, const LlvmM
     return;
   emission.module = std::make_unique<llvm::Module>("assembly", emission.context);
   emission.module->setModuleInlineAsm(text);
-  describeMachine(*emission.module, machine, *emission.machine);
+  placeOn(*emission.module, *emission.machine);
   if (!generateCode(*emission.module, *emission.machine, llvm::CodeGenFileType::ObjectFile,
                     code.bytes))
     error = "this machine has no assembler";
@@ -351,6 +357,10 @@ static bool contain(llvm::function_ref<void(Emission &, std::string &)> action,
 
 bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form,
                   EmittedCode &code, std::string &error) {
+  if (!checkBitcode(module, llvm::Triple(machine.triple))) {
+    error = "functions of bitcode are missing";
+    return false;
+  }
   return contain(
       [&](Emission &emission, std::string &failure) {
         runEmission(emission, module, machine, form, code, failure);

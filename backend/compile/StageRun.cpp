@@ -1,6 +1,7 @@
 // Takes a kernel's module through the passes of a target, with whatever looks into it: dumps,
 // overrides, and a reproducer where a pass fails by our own fault.
 #include "backend/compile/StageRun.h"
+#include "backend/compile/Bitcode.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/PassRun.h"
@@ -128,6 +129,7 @@ void tw::blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics) {
 bool tw::startStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
                      std::vector<Diagnostic> &diagnostics) {
   result.kernel = nameOfKernel(module);
+  nameBitcode(module, run.options);
   if (run.debug.checksInput && !checkText(module, run, run.firstPass, diagnostics))
     return false;
   if (!findOverrides(run.debug, result.kernel, run.target, result.overrides, diagnostics))

@@ -63,6 +63,7 @@ llvm::ArrayRef<BuiltinRow> controlBuiltins();
 llvm::ArrayRef<BuiltinRow> scaledBuiltins();
 ValueOr emitElementwise(BuiltinCall &call);
 ValueOr emitInlineAsm(BuiltinCall &call); // BuiltinsAssembly.cpp
+ValueOr emitExternCall(BuiltinCall &call);
 ValueOr callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name, Arguments &arguments,
                 const Node &site);
 /// The cache modifier and eviction policy at these positions.

@@ -1,4 +1,4 @@
-// The builtin `inline_asm_elementwise`: reads its arguments.
+// The builtins `inline_asm_elementwise` and `extern_call`: read their arguments.
 #include "frontend/builtins/Builtins.h"
 #include "frontend/tiles/AssemblyBuilder.h"
 #include "llvm/Support/MathExtras.h"
@@ -17,10 +17,11 @@ static std::vector<Value> itemsOf(const Value &value) {
   return tuple ? (*tuple)->items : std::vector<Value>{value};
 }
 
-static FailureOr<std::vector<TypedValue>> sourcesOf(BuiltinCall &call) {
+/// The values of argument `position`.
+static FailureOr<std::vector<TypedValue>> sourcesOf(BuiltinCall &call, size_t position) {
   std::vector<TypedValue> sources;
-  for (const Value &item : itemsOf(call.value(kArgs))) {
-    FailureOr<TypedValue> source = call.emitter.toRuntime(item, call.node(kArgs));
+  for (const Value &item : itemsOf(call.value(position))) {
+    FailureOr<TypedValue> source = call.emitter.toRuntime(item, call.node(position));
     if (failed(source))
       return failure();
     sources.push_back(*source);
@@ -59,7 +60,7 @@ ValueOr tw::emitInlineAsm(BuiltinCall &call) {
   FailureOr<std::string> constraints = failed(text) ? text : call.text(1, "");
   if (failed(constraints))
     return failure();
-  FailureOr<std::vector<TypedValue>> sources = sourcesOf(call);
+  FailureOr<std::vector<TypedValue>> sources = sourcesOf(call, kArgs);
   FailureOr<std::vector<DType>> dtypes =
       failed(sources) ? FailureOr<std::vector<DType>>(failure()) : dtypesOf(call);
   FailureOr<bool> isPure = failed(dtypes) ? FailureOr<bool>(failure()) : call.flag(4, true);
@@ -80,4 +81,26 @@ ValueOr tw::emitInlineAsm(BuiltinCall &call) {
   if (!call.value(kDType).is<Tuple>())
     return items.front();
   return makeTuple(std::move(items));
+}
+
+ValueOr tw::emitExternCall(BuiltinCall &call) {
+  FailureOr<std::string> symbol = call.text(0, "");
+  if (failed(symbol))
+    return failure();
+  if (symbol->empty())
+    return call.badOption(0, "names of functions");
+  FailureOr<std::vector<TypedValue>> sources = sourcesOf(call, 1);
+  if (failed(sources))
+    return failure();
+  FailureOr<DType> dtype = call.dtype(2);
+  if (failed(dtype))
+    return failure();
+  FailureOr<bool> isPure = call.flag(3, true);
+  if (failed(isPure))
+    return failure();
+  AssemblyBuilder builder(call.emitter.builder, call.emitter.location());
+  AssemblyBuilder::Value result = builder.externCall(*symbol, *isPure, *sources, *dtype);
+  if (!result)
+    return call.fail(result.error(), std::vector<size_t>(sources->size(), 1));
+  return Value{*result};
 }

@@ -331,6 +331,7 @@ static constexpr BuiltinRow kRows[] = {
      "max_num_imprecise_acc=None, out_dtype=None",
      emitDot},
     {"inline_asm_elementwise", "asm, constraints, args, dtype, is_pure, pack", emitInlineAsm},
+    {"extern_call", "symbol, args, dtype, is_pure", emitExternCall},
 };
 
 llvm::ArrayRef<BuiltinRow> tw::mathBuiltins() { return kRows; }

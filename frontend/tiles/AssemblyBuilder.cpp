@@ -1,4 +1,4 @@
-// Inline assembly: its text and constraints checked against the values, and the operation.
+// Inline assembly, its text and constraints checked against the values, and calls of bitcode.
 #include "frontend/tiles/AssemblyBuilder.h"
 #include "frontend/tiles/OperandCodes.h"
 #include "frontend/tiles/Operands.h"
@@ -138,34 +138,44 @@ static std::optional<OperandError> check(tile::InlineAsmOp op, const AsmConstrai
   return checkText(op.getText(), constraints.results.size() + constraints.sources.size());
 }
 
+OrError<AssemblyBuilder::Sources>
+AssemblyBuilder::underOneShape(llvm::ArrayRef<TypedValue> sources) {
+  Sources grown;
+  if (sources.empty())
+    return grown;
+  OrError<llvm::SmallVector<int64_t>> common = commonShape(sources);
+  if (!common)
+    return common.error();
+  grown.shape = *common;
+  for (const TypedValue &source : sources)
+    grown.values.push_back(growTo(source, grown.shape).value);
+  return grown;
+}
+
+mlir::Type AssemblyBuilder::resultType(DType dtype, llvm::ArrayRef<int64_t> shape) const {
+  mlir::Type element = dtype.irType(builder.getContext());
+  return shape.empty() ? element : mlir::RankedTensorType::get(shape, element);
+}
+
 AssemblyBuilder::Values AssemblyBuilder::inlineAsm(const AssemblyText &assembly,
                                                    llvm::ArrayRef<TypedValue> sources,
                                                    llvm::ArrayRef<DType> dtypes) {
   OrError<AsmConstraints> read = readConstraints(assembly.constraints);
   if (!read)
     return read.error();
-  llvm::SmallVector<int64_t> shape;
-  if (!sources.empty()) {
-    OrError<llvm::SmallVector<int64_t>> common = commonShape(sources);
-    if (!common) {
-      for (auto &label : common.error().labels)
-        label.first += 2;
-      return common.error();
-    }
-    shape = *common;
+  OrError<Sources> grown = underOneShape(sources);
+  if (!grown) {
+    for (auto &label : grown.error().labels)
+      label.first += 2;
+    return grown.error();
   }
-  llvm::SmallVector<mlir::Value> operands;
-  for (const TypedValue &source : sources)
-    operands.push_back(growTo(source, shape).value);
   llvm::SmallVector<mlir::Type> types;
-  for (DType dtype : dtypes) {
-    mlir::Type element = dtype.irType(builder.getContext());
-    types.push_back(shape.empty() ? element : mlir::RankedTensorType::get(shape, element));
-  }
+  for (DType dtype : dtypes)
+    types.push_back(resultType(dtype, grown->shape));
   std::vector<std::string> all = read->results;
   llvm::append_range(all, read->sources);
   auto op = tile::InlineAsmOp::create(builder, loc, types, assembly.text, llvm::join(all, ","),
-                                      uint32_t(assembly.pack), assembly.isPure, operands);
+                                      uint32_t(assembly.pack), assembly.isPure, grown->values);
   if (std::optional<OperandError> error = check(op, *read)) {
     op.erase();
     return *error;
@@ -174,4 +184,31 @@ AssemblyBuilder::Values AssemblyBuilder::inlineAsm(const AssemblyText &assembly,
   for (auto [value, dtype] : llvm::zip(op.getResults(), dtypes))
     results.push_back(typed(value, dtype));
   return results;
+}
+
+/// Whether functions of bitcode take and give values of a type: those that C has, too.
+static bool isPassed(DType dtype) {
+  return !dtype.isPointer && (dtype.isInt() || (dtype.isFloat() && dtype.bits() >= 16));
+}
+
+AssemblyBuilder::Value AssemblyBuilder::externCall(llvm::StringRef symbol, bool isPure,
+                                                   llvm::ArrayRef<TypedValue> sources,
+                                                   DType dtype) {
+  for (const auto &[i, source] : llvm::enumerate(sources))
+    if (!isPassed(source.dtype)) {
+      OperandError error = operandError(
+          OperandCode::OperandType, "a function of bitcode does not take " + source.dtype.str(),
+          "convert it to an integer or to a float of at least 16 bits");
+      error.labels.push_back({int(i), "this is " + source.str()});
+      return error;
+    }
+  if (!isPassed(dtype))
+    return operandError(OperandCode::OperandType,
+                        "a function of bitcode does not give " + dtype.str(),
+                        "its result is an integer or a float of at least 16 bits");
+  OrError<Sources> grown = underOneShape(sources);
+  if (!grown)
+    return grown.error();
+  mlir::Type type = resultType(dtype, grown->shape);
+  return typed(create<tile::ExternCallOp>(type, symbol, isPure, grown->values), dtype);
 }

@@ -1,4 +1,5 @@
-// Builds inline assembly from typed operands: its text and constraints are checked against them.
+// Builds inline assembly and calls of bitcode from typed operands: what the user wrote is checked
+// against them.
 #ifndef FRONTEND_ASSEMBLYBUILDER_H
 #define FRONTEND_ASSEMBLYBUILDER_H
 #include "frontend/tiles/OperandBuilder.h"
@@ -21,6 +22,18 @@ public:
   /// source i as 2 + i.
   Values inlineAsm(const AssemblyText &assembly, llvm::ArrayRef<TypedValue> sources,
                    llvm::ArrayRef<DType> dtypes);
+  /// The function of the user's bitcode for each element. An error names source i as i.
+  Value externCall(llvm::StringRef symbol, bool isPure, llvm::ArrayRef<TypedValue> sources,
+                   DType dtype);
+
+private:
+  /// The sources under their common shape, and that shape: empty for scalars.
+  struct Sources {
+    llvm::SmallVector<int64_t> shape;
+    llvm::SmallVector<mlir::Value> values;
+  };
+  OrError<Sources> underOneShape(llvm::ArrayRef<TypedValue> sources);
+  mlir::Type resultType(DType dtype, llvm::ArrayRef<int64_t> shape) const;
 };
 
 } // namespace tw

@@ -37,6 +37,10 @@ inline constexpr llvm::StringLiteral kArgStreaming = "tile.streaming"; // Unit: 
 inline constexpr llvm::StringLiteral kArgDisjoint = "tile.disjoint";
 /// An integer on a loop: iterations that are in work at once, as its kernel asks for.
 inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
+/// Unit, on a function that a library of the user's bitcode defines.
+inline constexpr llvm::StringLiteral kExternFunction = "tile.extern";
+/// On a module, an array of the libraries: "DIGEST:PATH", the SHA-256 of the file in hex digits.
+inline constexpr llvm::StringLiteral kBitcode = "tile.bitcode";
 
 /// Whether a value is a tile, not a scalar.
 inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }

@@ -360,6 +360,28 @@ void InlineAsmOp::getEffects(
   effects.emplace_back(MemoryEffects::Write::get());
 }
 
+void ExternCallOp::getEffects(
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
+  if (getIsPure())
+    return;
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+LogicalResult ExternCallOp::verify() {
+  if (getSymbol().empty())
+    return emitOpError("must name a function");
+  SmallVector<Type> types(getOperandTypes());
+  types.push_back(getType());
+  for (Type type : types) {
+    Type element = getElementTypeOrSelf(type);
+    if (!element.isIntOrFloat() ||
+        (isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16))
+      return emitOpError("takes and gives integers and floats of at least 16 bits, not ") << type;
+  }
+  return success();
+}
+
 /// Registers below 32 bits would only need more instructions to take apart.
 static constexpr unsigned kPackedBits = 32;
 

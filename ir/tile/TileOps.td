@@ -309,6 +309,20 @@ def Tile_InlineAsmOp : Tile_Op<"inline_asm", [DeclareOpInterfaceMethods<MemoryEf
   }];
 }
 
+def Tile_ExternCallOp : Tile_Op<"extern_call", [Elementwise, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "a function of the user's bitcode, called for each element";
+  let description = [{
+    `symbol` is defined by one of the module's libraries (`tile.bitcode`). Sources and result are integers, floats of at
+    least 16 bits, or tiles or vectors of them of one shape. A function that is `pure` depends on its sources alone, so
+    that elements known to be equal may share a call; another one may be called several times for an element that
+    several threads hold.
+  }];
+  let arguments = (ins StrAttr:$symbol, UnitAttr:$is_pure, Variadic<AnyType>:$sources);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "(`pure` $is_pure^)? $symbol `(` $sources `)` attr-dict `:` functional-type($sources, $result)";
+  let hasVerifier = 1;
+}
+
 //===-- Facts and debugging ----------------------------------------------------------------------===//
 
 def Tile_HintOp : Tile_PureOp<"hint", [AllTypesMatch<["source", "result"]>]> {

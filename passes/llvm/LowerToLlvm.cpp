@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "passes/Passes.h"
 #include "passes/llvm/CountedLoops.h"
+#include "passes/llvm/ExternCalls.h"
 
 namespace tw {
 #define GEN_PASS_DEF_LOWERTOLLVM
@@ -22,6 +23,7 @@ using namespace mlir;
 static void populateAll(LLVMTypeConverter &converter, RewritePatternSet &patterns) {
   populateSCFToControlFlowConversionPatterns(patterns);
   tw::populateCountedLoopPatterns(patterns);
+  tw::populateExternCallPatterns(converter, patterns);
   cf::populateControlFlowToLLVMConversionPatterns(converter, patterns);
   arith::populateArithToLLVMConversionPatterns(converter, patterns);
   populateMathToLLVMConversionPatterns(converter, patterns);

@@ -17,6 +17,7 @@ from . import knobs
 from .launch.arguments import Facts
 from .capture import Capture
 from .errors import InternalError, Report, TilewrightWarning, handle_reports, is_remark, render
+from .launch.libraries import Library
 from .native import native
 from .targets import NOMINAL_REGISTERS, TargetName
 
@@ -36,10 +37,13 @@ class Options(NamedTuple):
     maxnreg: int | None = None  # the most registers of a GPU's thread; elsewhere it changes nothing
     enable_fp_fusion: bool = True  # a * b + c may round once, which only GPUs' code does
     sanitize_overflow: bool = True  # with `debug`: check integers' + - *
+    extern_libs: tuple[Library, ...] = ()  # bitcode that `extern_elementwise` calls
 
     def extra(self, device: str) -> list[str]:
         """What has no field of its own in the native module, as its further options."""
         wraps = [] if self.sanitize_overflow or not self.debug else ["wraps"]
+        if device != "reference":  # which links none
+            wraps += [library.word for library in self.extern_libs]
         if not is_gpu(device):
             return wraps
         limit = [f"maxnreg={self.maxnreg}"] if self.maxnreg else []

@@ -1,7 +1,8 @@
-"""Functions by the symbols of a library of bitcode: those of CUDA's device library, on every target.
+"""Functions by the symbols of a library of bitcode.
 
-The symbols are those of the libdevice User's Guide. None is linked: each means the function of
-`tw.libdevice` that computes the same.
+Symbols of CUDA's device library are those of the libdevice User's Guide. None of them is linked:
+each means the function of `tw.libdevice` that computes the same, on every target. Others are looked
+up in the files that the launch names (`extern_libs`).
 """
 
 # Kernel code follows the type rules of the language, not those of Python:
@@ -17,7 +18,7 @@ from . import libdevice
 from .dtypes import dtype, tensor
 from .marks import constexpr_function, library_function
 from .static import constexpr, unwrap
-from .tile import Value, static_assert, static_range, to_tensor
+from .tile import Value, extern_call, static_assert, static_range, to_tensor
 
 _NAMES = tuple(libdevice.__all__)
 _FUNCTIONS = tuple(getattr(libdevice, name) for name in _NAMES)
@@ -77,12 +78,10 @@ def _position_of(table: Any, kinds: Any) -> int:
 
 
 @constexpr_function
-def _unknown_symbol(table: Any, kinds: Any) -> str:
+def _symbol_of(table: Any, kinds: Any) -> str:
     row = _row_of(table, kinds)
-    return (
-        f"the symbol {row[0] if row else ''} is none of CUDA's device library, and bitcode of other "
-        "libraries is not linked: write the function in the language"
-    )
+    assert row is not None
+    return row[0]
 
 
 @constexpr_function
@@ -108,8 +107,9 @@ def extern_elementwise(
     """The function whose symbol `arg_type_symbol_dict` names for the types of `args`, element by element.
 
     `{(tw.float32,): ("__nv_acosf", tw.float32)}` maps the types of the arguments to a symbol and the
-    type of the result. Arguments of other types are promoted to their common type. Symbols are those
-    of CUDA's device library, whatever `lib_name` and `lib_path` say; others are an error.
+    type of the result. Arguments of other types are promoted to their common type. `lib_name` and
+    `lib_path` say nothing more: symbols of CUDA's device library are built in, on every device, and
+    others are those of the bitcode that the launch gives, `extern_libs={"name": "path/of/it.bc"}`.
     """
     own: constexpr = tuple([to_tensor(arg).dtype for arg in args])
     if _has_row(arg_type_symbol_dict, own):
@@ -119,8 +119,12 @@ def extern_elementwise(
         kinds: constexpr = tuple([common for _ in args])
     static_assert(_has_row(arg_type_symbol_dict, kinds), _no_row(arg_type_symbol_dict, kinds))
     position: constexpr = _position_of(arg_type_symbol_dict, kinds)
-    static_assert(position >= 0, _unknown_symbol(arg_type_symbol_dict, kinds))
     values = tuple([to_tensor(args[i]).to(kinds[i]) for i in range(len(args))])
+    if position < 0:
+        return extern_call(
+            _symbol_of(arg_type_symbol_dict, kinds), values,
+            _result_of(arg_type_symbol_dict, kinds), is_pure,
+        )  # fmt: skip
     return _FUNCTIONS[position](*values).to(_result_of(arg_type_symbol_dict, kinds))
 
 

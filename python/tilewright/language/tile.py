@@ -223,6 +223,16 @@ def inline_asm_elementwise(
     """
 
 
+@builtin
+def extern_call(symbol: str, args: Any, dtype: dtype, is_pure: bool) -> tensor:
+    """The function `symbol` of a library given as `extern_libs`, for every element of `args`.
+
+    Arguments are broadcast, not converted: integers, and floats of at least 16 bits, as the function
+    takes them. `is_pure=True` promises that its result depends on them alone. GPUs, their simulator
+    and, for pure functions, the CPU.
+    """
+
+
 # Memory.
 
 

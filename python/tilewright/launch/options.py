@@ -7,6 +7,7 @@ result.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
@@ -56,6 +57,15 @@ def _is_flag(value: Any) -> bool:
 def _is_stream(value: Any) -> bool:
     handle = getattr(value, "cuda_stream", value)
     return isinstance(handle, int) and not isinstance(handle, bool) and handle >= 0
+
+
+def _is_libraries(value: Any) -> bool:
+    pairs = value.items() if isinstance(value, Mapping) else value
+    return isinstance(value, (Mapping, list, tuple)) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str)
+        and isinstance(pair[1], (str, os.PathLike))
+        for pair in pairs
+    )  # fmt: skip
 
 
 def _flag(effects: Mapping[str, Effect], why: str, neutral: tuple[Any, ...]) -> LaunchOption:
@@ -108,9 +118,11 @@ OPTIONS: dict[str, LaunchOption] = {
         (False, None),
     ),
     "extern_libs": LaunchOption(
-        _everywhere(Effect.REFUSED),
-        "leave it out: the functions of libdevice are built in",
+        {**_everywhere(Effect.DONE), "reference": Effect.NONE},
+        "it links no bitcode, and refuses kernels that call some; libdevice is built in",
         (None, {}, ()),
+        _is_libraries,
+        'a dict {"name": "path of a file of bitcode"}',
     ),
     "ir_override": LaunchOption(
         _everywhere(Effect.REFUSED), "TILEWRIGHT_OVERRIDE names a directory of stages to replace"
@@ -140,7 +152,10 @@ OPTIONS: dict[str, LaunchOption] = {
 
 # Options that the code of a kernel depends on: `tilewright.compile.Options`.
 COMPILED = frozenset(
-    {"num_warps", "num_stages", "debug", "maxnreg", "enable_fp_fusion", "sanitize_overflow"}
+    {
+        *("num_warps", "num_stages", "debug", "maxnreg", "enable_fp_fusion", "sanitize_overflow"),
+        "extern_libs",
+    }
 )
 
 # Options of decorators that no launch depends on, with the reason.

@@ -25,6 +25,7 @@ from ..capture.record import namespace_of
 from ..compile import Options
 from ..errors import LaunchError, UnsupportedError
 from ..language import dtypes, static
+from .libraries import libraries_of
 from .options import COMPILED, OPTIONS, check_option
 
 # More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
@@ -299,10 +300,12 @@ def checked_options(options: Options, kernel: str) -> Options:
             code="TW0410",
             hint="a thread of a GPU has from 24 to 255; None sets no limit",
         )
+    check_option("extern_libs", options.extern_libs, "cpu", kernel)
     # The environment counts more than a launch's debug=False, as for Triton's callers.
     debug = bool(options.debug) or knobs.settings().is_debug
     return options._replace(
         num_warps=int(warps), num_stages=int(stages), debug=debug, maxnreg=registers,
         enable_fp_fusion=fusion is None or bool(fusion),
         sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
+        extern_libs=libraries_of(options.extern_libs, kernel),
     )  # fmt: skip

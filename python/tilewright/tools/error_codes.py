@@ -679,7 +679,7 @@ PAGES: dict[str, Page] = {
     ),
     "TW0415": Page(
         "a launch option that the device does not have",
-        "num_ctas, launch_cooperative_grid, extern_libs and the like ask for something that the "
+        "num_ctas, launch_cooperative_grid and the like ask for something that the "
         "device of the launch does not do, and leaving it out silently could change results. "
         "tilewright.launch.options.OPTIONS lists every option with what it does on each kind of "
         "device.",

@@ -22,7 +22,7 @@ DEVICES = {
 ASKING: dict[str, Any] = {
     "num_warps": 2, "num_stages": 4, "maxnreg": 64, "debug": True, "enable_fp_fusion": False,
     "stream": 0x51, "num_ctas": 2, "cluster_dims": (2, 1, 1), "launch_cooperative_grid": True,
-    "launch_pdl": True, "extern_libs": {"libdevice": "libdevice.bc"},
+    "launch_pdl": True, "extern_libs": {"mine": __file__},
     "ir_override": "k.ttgir", "warp_size": 64, "launch_metadata": print,
     "sanitize_overflow": False, "allow_fp8e4nv": True, "num_buffers_warp_spec": 2,
     "num_consumer_groups": 2, "reg_dec_producer": 40, "reg_inc_consumer": 232, "minRegAutoWS": 24,

@@ -1,0 +1,65 @@
+// Calls of functions that the user's bitcode defines, in the LLVM dialect.
+#include "passes/llvm/ExternCalls.h"
+#include "ir/tile/Tile.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace tw;
+
+namespace {
+struct LowerExternCall : ConvertOpToLLVMPattern<tile::ExternCallOp> {
+  using ConvertOpToLLVMPattern::ConvertOpToLLVMPattern;
+
+  LogicalResult matchAndRewrite(tile::ExternCallOp op, OpAdaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    Type type = getTypeConverter()->convertType(op.getType());
+    SmallVector<Type> parameters;
+    for (Value source : adaptor.getSources())
+      parameters.push_back(getElementTypeOrSelf(source.getType()));
+    FailureOr<LLVM::LLVMFuncOp> function =
+        LLVM::lookupOrCreateFn(rewriter, op->getParentOfType<ModuleOp>(), op.getSymbol(),
+                               parameters, getElementTypeOrSelf(type));
+    if (failed(function))
+      return op.emitError("[TW0360] `")
+             << op.getSymbol() << "` has two types in this kernel, or is a name of the compiler's";
+    (*function)->setAttr(tile::kExternFunction, rewriter.getUnitAttr());
+    auto vector = dyn_cast<VectorType>(type);
+    if (!vector) {
+      rewriter.replaceOp(op, call(rewriter, op, *function, adaptor.getSources()));
+      return success();
+    }
+    Value results = LLVM::PoisonOp::create(rewriter, op.getLoc(), type);
+    for (int64_t lane = 0; lane < vector.getNumElements(); ++lane) {
+      Value index = LLVM::ConstantOp::create(rewriter, op.getLoc(), rewriter.getI64Type(), lane);
+      SmallVector<Value> elements;
+      for (Value source : adaptor.getSources())
+        elements.push_back(LLVM::ExtractElementOp::create(rewriter, op.getLoc(), source, index));
+      results = LLVM::InsertElementOp::create(rewriter, op.getLoc(), results,
+                                              call(rewriter, op, *function, elements), index);
+    }
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+
+private:
+  static Value call(OpBuilder &builder, tile::ExternCallOp op, LLVM::LLVMFuncOp function,
+                    ValueRange sources) {
+    auto call = LLVM::CallOp::create(builder, op.getLoc(), function, sources);
+    call.setNoUnwind(true);
+    if (op.getIsPure()) {
+      call.setWillReturn(true);
+      auto none = LLVM::ModRefInfo::NoModRef;
+      call.setMemoryEffectsAttr(
+          LLVM::MemoryEffectsAttr::get(builder.getContext(), {none, none, none}));
+    }
+    return call.getResult();
+  }
+};
+} // namespace
+
+void tw::populateExternCallPatterns(const LLVMTypeConverter &converter,
+                                    RewritePatternSet &patterns) {
+  patterns.add<LowerExternCall>(converter);
+}

@@ -1,0 +1,153 @@
+"""`tl.extern_elementwise` of the user's own bitcode, given as `extern_libs`."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+import tilewright.triton.language as tl
+from tilewright.errors import CompileError, LaunchError, UnsupportedError
+
+CLANG = shutil.which("clang-22")
+pytestmark = [
+    pytest.mark.usefixtures("compiler"),
+    pytest.mark.skipif(CLANG is None, reason="needs clang-22 to make bitcode"),
+]
+TRIPLES = {"sim:sm_80": "nvptx64-nvidia-cuda", "cpu": "x86_64-linux-gnu", "cpu:x86-64-v3": "x86_64-linux-gnu"}
+SOURCE = """
+static const int table[2] = {3, 5};
+static int helper(int x) { return x * table[x & 1]; }
+float scaled(float x, int n) { return x * 2.0f + helper(n); }
+double scaled_double(double x, long n) { return x * 4.0 + n; }
+__attribute__((noinline)) long twice(long n) { return n + n; }
+short negated(short n) { return -n; }
+int counted(int n) { static int calls; return n + 0 * ++calls; }
+int collatz(int n) { return n <= 1 ? 0 : 1 + collatz(n % 2 ? 3 * n + 1 : n / 2); }
+"""
+
+
+def library(folder: Path, device: str, text: str = SOURCE, name: str = "mine") -> dict[str, str]:
+    assert CLANG
+    path = folder / f"{name}, 100%.bc"
+    command = [CLANG, "-x", "c", "-O1", "-emit-llvm", "-c", f"--target={TRIPLES[device]}", "-", "-o", path]
+    subprocess.run(command, input=text, text=True, check=True, capture_output=True)
+    return {name: str(path)}
+
+
+@tw.jit
+def scale(x, n, out, COUNT: tl.constexpr):
+    i = tl.arange(0, COUNT)
+    value = tl.extern_elementwise("", "", [tl.load(x + i), tl.load(n + i)], {
+        (tl.float32, tl.int32): ("scaled", tl.float32),
+        (tl.float64, tl.int64): ("scaled_double", tl.float64),
+    }, is_pure=True)  # fmt: skip
+    tl.store(out + i, value)
+
+
+@pytest.mark.parametrize("device", TRIPLES)
+@pytest.mark.parametrize("count", [1, 7, 64, 1000])
+def test_functions_of_a_library(device: str, count: int, tmp_path: Path, rng: np.random.Generator) -> None:
+    libraries = library(tmp_path, device)
+    for real, integer, factor in ((np.float32, np.int32, 2), (np.float64, np.int64, 4)):
+        x, n = rng.normal(size=count).astype(real), rng.integers(-50, 50, count, dtype=integer)
+        out = np.full(count, np.nan, real)
+        with tw.device(device):
+            scale[(1,)](x, n, out, COUNT=count, extern_libs=libraries)
+        added = n * np.where(n & 1, 5, 3) if real is np.float32 else n
+        np.testing.assert_allclose(out, x * real(factor) + added, rtol=1e-5)
+
+
+@tw.jit
+def calls(n, out, ROWS: tl.constexpr, COLUMNS: tl.constexpr):
+    at = tl.arange(0, ROWS)[:, None] * COLUMNS + tl.arange(0, COLUMNS)[None, :]
+    value = tl.load(n + at)
+    doubled = tl.extern_elementwise("", "", [value.to(tl.int64)], {(tl.int64,): ("twice", tl.int64)}, True)
+    total = 0
+    for _ in range(3):
+        negated = tl.extern_elementwise("", "", [value.to(tl.int16)], {(tl.int16,): ("negated", tl.int16)}, True)
+        total += tl.sum(tl.sum(negated.to(tl.int32), 1), 0)
+    first = tl.extern_elementwise("", "", [tl.load(n)], {(tl.int32,): ("collatz", tl.int32)}, is_pure=True)
+    tl.store(out + at, doubled + total + first)
+
+
+@pytest.mark.parametrize("device", TRIPLES)
+def test_tiles_loops_scalars_and_functions_that_are_not_inlined(device: str, tmp_path: Path) -> None:
+    n = np.arange(6, 6 + 48, dtype=np.int32)
+    out = np.zeros(48, np.int64)
+    with tw.device(device):
+        calls[(1,)](n, out, ROWS=3, COLUMNS=16, extern_libs=library(tmp_path, device))
+    np.testing.assert_array_equal(out, 2 * n - 3 * n.sum() + 8)
+
+
+def refusal(device: str, libraries: Any, kernel: Any = scale) -> Any:
+    x, n, out = np.zeros(8, np.float32), np.zeros(8, np.int32), np.zeros(8, np.float32)
+    with tw.device(device), pytest.raises((CompileError, LaunchError, UnsupportedError)) as caught:
+        if kernel is scale:
+            scale[(1,)](x, n, out, COUNT=8, extern_libs=libraries)
+        else:
+            kernel[(1,)](n, out, N=8, extern_libs=libraries)
+    return caught.value
+
+
+def test_what_does_not_fit_is_refused_at_the_line(tmp_path: Path) -> None:
+    gpu, cpu = "sim:sm_80", "cpu"
+    other = library(tmp_path, cpu, name="other")
+    error = refusal(gpu, other)
+    assert error.code == "TW0360" and "x86_64" in error.message and "test_extern_bitcode.py" in error.rendered
+    assert "has `scaled`" in refusal(cpu, None).message
+    wrong = library(tmp_path, cpu, "double scaled(double x) { return x; }", "wrong")
+    assert "is double (double), and the kernel calls float (float, i32)" in refusal(cpu, wrong).message
+    without = library(tmp_path, cpu, "float another(float x) { return x; }", "without")
+    assert refusal(cpu, without).message.endswith("no library of bitcode defines `scaled`")
+    (tmp_path / "text.bc").write_text("not bitcode")
+    assert "is not bitcode" in refusal(cpu, {"a": str(tmp_path / "text.bc")}).message
+    assert refusal("reference", other).code == "TW0301"
+    assert refusal(cpu, {"a": str(tmp_path / "missing.bc")}).code == "TW0416"
+    assert refusal(cpu, {"a": 3}).code == "TW0416"
+
+
+@tw.jit
+def count(n, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    value = tl.extern_elementwise("", "", [tl.load(n + i)], {(tl.int32,): ("counted", tl.int32)}, is_pure=False)
+    tl.store(out + i, value)
+
+
+def test_functions_with_effects_are_for_gpus(tmp_path: Path) -> None:
+    error = refusal("cpu", library(tmp_path, "cpu"), count)
+    assert error.code == "TW0301" and "not pure" in error.message
+    n, out = np.arange(32, dtype=np.int32), np.zeros(32, np.int32)
+    with tw.device("sim:sm_80"):
+        count[(1,)](n, out, N=32, extern_libs=library(tmp_path, "sim:sm_80", "int counted(int n) { return n + 1; }"))
+    np.testing.assert_array_equal(out, n + 1)
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim:sm_80"])
+def test_a_changed_library_is_another_kernel(device: str, tmp_path: Path) -> None:
+    n = np.arange(16, dtype=np.int32)
+    for step in (1, 2, 1):
+        text = f"int counted(int n) {{ return n + {step}; }} float scaled(float x, int n) {{ return n + {step}; }}"
+        libraries = library(tmp_path, device, text)
+        out = np.zeros(16, np.float32)
+        with tw.device(device):
+            scale[(1,)](out, n, out, COUNT=16, extern_libs=libraries)
+        np.testing.assert_array_equal(out, n + step)
+
+
+def test_the_device_library_needs_no_file() -> None:
+    @tw.jit
+    def cosine(x, out, N: tl.constexpr):
+        i = tl.arange(0, N)
+        row: tl.constexpr = {(tl.float32,): ("__nv_acosf", tl.float32)}
+        tl.store(out + i, tl.extern_elementwise("libdevice", "/nowhere/libdevice.10.bc", [tl.load(x + i)], row, True))
+
+    x, out = np.linspace(-1, 1, 16, dtype=np.float32), np.zeros(16, np.float32)
+    with tw.device("cpu"):
+        cosine[(1,)](x, out, N=16, extern_libs={"libdevice": "/nowhere/libdevice.10.bc"})
+    np.testing.assert_allclose(out, np.arccos(x), rtol=1e-5)
