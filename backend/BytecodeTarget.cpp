@@ -17,8 +17,9 @@ public:
     static constexpr llvm::StringLiteral stages[] = {"tile"};
     return stages;
   }
-  void addPasses(mlir::OpPassManager &pm, const CompileOptions &) const override {
-    pm.addPass(createRefuseAssembly());
+  void addPasses(StagedPasses &passes, const CompileOptions &) const override {
+    passes.beginStage("tile-passes", "no assembly is left");
+    passes.addPass(createRefuseAssembly());
   }
   bool compile(mlir::ModuleOp module, Artifact &artifact, std::string &error) const override {
     llvm::raw_string_ostream stream(artifact.binary);

@@ -3,7 +3,7 @@
 #define BACKEND_TARGET_H
 #include "ir/Diagnostic.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
+#include "passes/StagedPasses.h"
 #include "runtime/Artifact.h"
 #include "runtime/Specialization.h"
 #include <string>
@@ -31,7 +31,9 @@ public:
   /// The names of the stages that a kernel goes through and `inspectModule` can show, in order.
   virtual llvm::ArrayRef<llvm::StringLiteral> stages() const;
   /// From Tile IR, after the shared tile passes, to what `compile` takes.
-  virtual void addPasses(mlir::OpPassManager &pm, const CompileOptions &options) const = 0;
+  virtual void addPasses(StagedPasses &passes, const CompileOptions &options) const = 0;
+  /// What the target's own passes take.
+  virtual llvm::ArrayRef<PassInput> passInputs() const { return {}; }
   /// Fills the artifact's binary, codeBytes, scratchBytes and milliseconds. On failure returns
   /// false with `error` saying why in the compiler's terms: such a failure is the compiler's own
   /// fault.

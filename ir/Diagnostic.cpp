@@ -1,6 +1,7 @@
 // Renders reports for people and reads spans out of MLIR locations.
 #include "ir/Diagnostic.h"
 #include "mlir/IR/Location.h"
+#include "mlir/IR/Operation.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -84,8 +85,8 @@ std::string tw::renderDiagnostic(const Diagnostic &diagnostic,
                                  const std::vector<SourceText> &sources) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << nameOf(diagnostic.severity) << "[" << diagnostic.code << "]: " << diagnostic.message
-     << "\n";
+  os << nameOf(diagnostic.severity) << "[" << codeName(diagnostic.code)
+     << "]: " << diagnostic.message << "\n";
   int largestLine = 1;
   for (const auto *labels : {&diagnostic.labels, &diagnostic.callStack})
     for (const SourceLabel &label : *labels)
@@ -107,6 +108,32 @@ std::string tw::renderDiagnostic(const Diagnostic &diagnostic,
   if (!diagnostic.hint.empty())
     os << std::string(margin, ' ') << " = hint: " << diagnostic.hint << "\n";
   return text;
+}
+
+/// MLIR's metadata of a diagnostic: nobody else gives any.
+static mlir::InFlightDiagnostic withCode(mlir::InFlightDiagnostic diagnostic, Code code) {
+  mlir::Diagnostic &contents = *diagnostic.getUnderlyingDiagnostic();
+  contents.getMetadata().push_back(mlir::DiagnosticArgument(static_cast<int>(code)));
+  return diagnostic;
+}
+
+mlir::InFlightDiagnostic tw::emitCoded(mlir::Location location, Code code) {
+  return withCode(mlir::emitError(location), code);
+}
+
+mlir::InFlightDiagnostic tw::emitCoded(mlir::Operation *op, Code code) {
+  return withCode(op->emitError(), code);
+}
+
+mlir::InFlightDiagnostic tw::emitCodedRemark(mlir::Operation *op, Code code) {
+  return withCode(op->emitRemark(), code);
+}
+
+std::optional<Code> tw::codeOf(mlir::Diagnostic &diagnostic) {
+  for (const mlir::DiagnosticArgument &argument : diagnostic.getMetadata())
+    if (argument.getKind() == mlir::DiagnosticArgument::DiagnosticArgumentKind::Integer)
+      return static_cast<Code>(argument.getAsInteger());
+  return std::nullopt;
 }
 
 SourceSpan tw::spanOf(mlir::Location location) {

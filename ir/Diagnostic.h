@@ -1,13 +1,11 @@
 // What every layer of the compiler reports to a user: a coded error at spans of the user's source.
 #ifndef IR_DIAGNOSTIC_H
 #define IR_DIAGNOSTIC_H
-#include "llvm/ADT/StringRef.h"
+#include "codes/Code.h"
+#include "mlir/IR/Diagnostics.h"
+#include <optional>
 #include <string>
 #include <vector>
-
-namespace mlir {
-class Location;
-}
 
 namespace tw {
 
@@ -23,8 +21,6 @@ struct SourceLabel {
   std::string text; // may be empty: the span alone is shown
 };
 
-/// Which exception the report becomes: see CONVENTIONS, "Errors".
-enum class DiagnosticKind { Compile, Unsupported, Launch, Device, Internal };
 enum class Severity { Error, Warning, Remark };
 
 /// "error", "warning", "remark".
@@ -34,12 +30,19 @@ llvm::StringRef nameOf(Severity severity);
 struct Diagnostic {
   DiagnosticKind kind = DiagnosticKind::Compile;
   Severity severity = Severity::Error;
-  std::string code; // "TW0107"
+  Code code = Code::Uncoded;
   std::string message;
   std::vector<SourceLabel> labels;
   std::vector<SourceLabel> callStack; // innermost call first; text names the called function
   std::string hint;
 };
+
+/// An error or remark of a pass, with a code that travels beside the text.
+mlir::InFlightDiagnostic emitCoded(mlir::Location location, Code code);
+mlir::InFlightDiagnostic emitCoded(mlir::Operation *op, Code code);
+mlir::InFlightDiagnostic emitCodedRemark(mlir::Operation *op, Code code);
+/// The code that an MLIR diagnostic was given, if any.
+std::optional<Code> codeOf(mlir::Diagnostic &diagnostic);
 
 /// Text of a source file for quoting: one snippet of consecutive lines.
 struct SourceText {

@@ -1,9 +1,22 @@
 // The passes: what each does, its options and an example.
 #ifndef PASSES_PASSES_TD
 #define PASSES_PASSES_TD
+include "llvm/TableGen/SearchableTable.td"
 include "mlir/Pass/PassBase.td"
 
-def ExpandDescriptors : Pass<"expand-descriptors", "::mlir::ModuleOp"> {
+// What a pass takes, by the names of inputs in StageChecks.cpp: a text of the user's is looked at
+// before. A pass that does not say it takes any module.
+class Takes<string name> {
+  string input = name;
+}
+
+def PassInputs : GenericTable {
+  let FilterClass = "Takes";
+  let CppTypeName = "PassInput";
+  let Fields = ["argument", "input"];
+}
+
+def ExpandDescriptors : Pass<"expand-descriptors", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "accesses to boxes of strided arrays become accesses through pointers and masks";
   let description = [{
     ```mlir
@@ -19,7 +32,7 @@ def ExpandDescriptors : Pass<"expand-descriptors", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp"> {
+def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "tiles that a loop advances by a uniform step become a base and a carried scalar";
   let description = [{
     Before: `%q = scf.for ... iter_args(%p = %base) { ...; %n = tile.addptr %p, splat(%step); yield %n }`.
@@ -29,7 +42,7 @@ def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
-def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp"> {
+def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "iterations in which masks are all true run in a loop of their own, without them";
   let description = [{
     ```mlir
@@ -53,12 +66,12 @@ def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def RefuseAssembly : Pass<"refuse-assembly", "::mlir::ModuleOp"> {
+def RefuseAssembly : Pass<"refuse-assembly", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "kernels with assembly text end in an error: for targets that have no such assembly";
   let options = [Option<"linksBitcode", "links-bitcode", "bool", "false", "pure functions of bitcode can be called">];
 }
 
-def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp"> {
+def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp">, Takes<"tile-passes"> {
   let summary = "tiles become loops over vectors in an llvm.func of the kernel ABI";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
@@ -90,7 +103,7 @@ def PollLoops : Pass<"poll-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp"> {
+def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp">, Takes<"lowered"> {
   let summary = "math functions of f32 vectors and scalars become polynomials; rare ones become calls of a vector math library";
   let description = [{
     Runs while control flow is still scf: large arguments of sin and cos branch. Also gives arith the
@@ -110,12 +123,12 @@ def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp"> {
            "functions of glibc's libmvec may be called; else scalar ones of libm, lane by lane">];
 }
 
-def LowerToLlvm : Pass<"lower-to-llvm", "::mlir::ModuleOp"> {
+def LowerToLlvm : Pass<"lower-to-llvm", "::mlir::ModuleOp">, Takes<"lowered"> {
   let summary = "loops, scalars and vectors become the LLVM dialect";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
-def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp"> {
+def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "what is promised of a value holds for every later use of it";
   let description = [{
     ```mlir
@@ -128,7 +141,7 @@ def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp"> {
   }];
 }
 
-def CombineOps : Pass<"combine-ops", "::mlir::ModuleOp"> {
+def CombineOps : Pass<"combine-ops", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "work moves from tiles to the smaller tiles and scalars that they are made of";
   let description = [{
     ```mlir
@@ -161,7 +174,7 @@ def VerifyStage : Pass<"verify-stage", "::mlir::ModuleOp"> {
 
 //===-- SIMT machines ------------------------------------------------------------------------------===//
 
-def GrowExtents : Pass<"grow-extents", "::mlir::ModuleOp"> {
+def GrowExtents : Pass<"grow-extents", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "tiles whose extents are no powers of two become parts of tiles whose extents are";
   let description = [{
     ```mlir
@@ -180,7 +193,7 @@ def GrowExtents : Pass<"grow-extents", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def SelectMma : Pass<"select-mma", "::mlir::ModuleOp"> {
+def SelectMma : Pass<"select-mma", "::mlir::ModuleOp">, Takes<"grown"> {
   let summary = "products become matrix instructions where the target has one for their types and extents";
   let description = [{
     ```mlir
@@ -193,7 +206,7 @@ def SelectMma : Pass<"select-mma", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];
 }
 
-def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp"> {
+def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp">, Takes<"chosen-products"> {
   let summary = "every tile gets a layout over registers, lanes and warps";
   let description = [{
     ```mlir
@@ -209,7 +222,7 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
-def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp"> {
+def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "loads, stores and atomics get the layout in which a warp's accesses are widest";
   let description = [{
     ```mlir
@@ -225,7 +238,7 @@ def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
-def RemoveLayoutConversions : Pass<"remove-layout-conversions", "::mlir::ModuleOp"> {
+def RemoveLayoutConversions : Pass<"remove-layout-conversions", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "conversions disappear where values can be computed in the wanted layout, or move to where they cost less";
   let description = [{
     ```mlir
@@ -244,7 +257,7 @@ def DrawLayouts : Pass<"draw-layouts", "::mlir::ModuleOp"> {
   let summary = "remarks that draw each layout of the tiles and buffers, for people";
 }
 
-def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp"> {
+def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "loops over matrix products copy the operands of later iterations into shared memory beside the arithmetic";
   let description = [{
     ```mlir
@@ -273,7 +286,7 @@ def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::arith::ArithDialect"];
 }
 
-def StageThroughShared : Pass<"stage-through-shared", "::mlir::ModuleOp"> {
+def StageThroughShared : Pass<"stage-through-shared", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "data that moves between warps goes through explicit buffers in shared memory";
   let description = [{
     ```mlir
@@ -291,7 +304,7 @@ def StageThroughShared : Pass<"stage-through-shared", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect", "::tw::tile::TileDialect"];
 }
 
-def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp"> {
+def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "where registers are short, operands that a loop does not change are read in each iteration";
   let description = [{
     ```mlir
@@ -308,7 +321,7 @@ def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
-def AllocateShared : Pass<"allocate-shared", "::mlir::ModuleOp"> {
+def AllocateShared : Pass<"allocate-shared", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "shared buffers get offsets; those that do not live at the same time share memory";
   let description = [{
     `simt.alloc_shared "conversion at line 12"` becomes `simt.alloc_shared "conversion at line 12" at 1024`; the
@@ -318,7 +331,7 @@ def AllocateShared : Pass<"allocate-shared", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
-def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp"> {
+def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "the fewest barriers that order all accesses of shared memory";
   let description = [{
     ```mlir
@@ -342,13 +355,13 @@ def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
-def LowerSimt : Pass<"lower-simt", "::mlir::ModuleOp"> {
+def LowerSimt : Pass<"lower-simt", "::mlir::ModuleOp">, Takes<"scheduled"> {
   let summary = "tiles become the registers of one thread, in an llvm.func with the attribute simt.kernel";
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
 }
 
-def ExpandSimtMath : Pass<"expand-simt-math", "::mlir::ModuleOp"> {
+def ExpandSimtMath : Pass<"expand-simt-math", "::mlir::ModuleOp">, Takes<"lowered"> {
   let summary = "math functions of one thread become short formulas over the machine's approximations";
   let dependentDialects = ["::tw::simt::SimtDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
     "::mlir::math::MathDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];

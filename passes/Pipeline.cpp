@@ -5,86 +5,97 @@
 #include "passes/Passes.h"
 
 using namespace mlir;
+using namespace tw;
 
-void tw::addTilePasses(OpPassManager &pm) {
-  pm.addPass(createSpreadHints());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(createExpandDescriptors());
-  pm.addPass(createCombineOps());
-  pm.addPass(createRaisePointers());
-  pm.addPass(createLoopInvariantCodeMotionPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+void tw::addTilePasses(StagedPasses &passes) {
+  passes.beginStage("tile-passes", "all accesses go through pointers and masks, and what does not "
+                                   "change in a loop is computed before it");
+  passes.addPass(createSpreadHints());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createExpandDescriptors());
+  passes.addPass(createCombineOps());
+  passes.addPass(createRaisePointers());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
 }
 
 /// Splits the loops that gain by it: those over products on SIMT machines, whose masks cost a
 /// quarter of the instructions, and the others on SIMD machines, whose masked vectors are slow.
-static void addLoopSplitting(OpPassManager &pm, bool ofProducts) {
-  using namespace tw;
+static void addLoopSplitting(StagedPasses &passes, bool ofProducts) {
   SplitLoopsByMaskOptions loops;
   loops.products = ofProducts;
-  pm.addPass(createSplitLoopsByMask(loops));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  passes.addPass(createSplitLoopsByMask(loops));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
 }
 
-void tw::addSimdPasses(OpPassManager &pm, const SimdMachine &machine) {
+void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   RefuseAssemblyOptions refused;
   refused.linksBitcode = true;
-  pm.addPass(createRefuseAssembly(refused));
-  addLoopSplitting(pm, /*ofProducts=*/false);
+  passes.addPass(createRefuseAssembly(refused));
+  addLoopSplitting(passes, /*ofProducts=*/false);
+  passes.beginStage("lowered", "one function of scalars, vectors and loops: no tiles, and of math "
+                               "functions only calls of a library");
   LowerSimdOptions simd;
   simd.vectorBytes = machine.vectorBytes;
   simd.numRegisters = machine.numRegisters;
   simd.bf16DotIntrinsic = machine.bf16DotIntrinsic;
-  pm.addPass(createLowerSimd(simd));
-  pm.addPass(createPollLoops());
-  pm.addPass(createCSEPass());
+  passes.addPass(createLowerSimd(simd));
+  passes.addPass(createPollLoops());
+  passes.addPass(createCSEPass());
   ExpandMathOptions math;
   math.vectorBytes = machine.vectorBytes;
-  pm.addPass(createExpandMath(math));
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
-  pm.addPass(createLowerToLlvm());
+  passes.addPass(createExpandMath(math));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.beginStage("llvm-dialect", "the LLVM dialect only");
+  passes.addPass(createLowerToLlvm());
 }
 
-void tw::addStagingPasses(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createStageThroughShared());
-  pm.addPass(createCSEPass());
-  pm.addPass(createReloadOperands());
+void tw::addStagingPasses(OpPassManager &passes) {
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createStageThroughShared());
+  passes.addPass(createCSEPass());
+  passes.addPass(createReloadOperands());
 }
 
-void tw::addSimtPasses(OpPassManager &pm, unsigned numWarps, unsigned numStages) {
-  addLoopSplitting(pm, /*ofProducts=*/true);
-  pm.addPass(createGrowExtents());
-  // To laid-out.
+void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarget,
+                       unsigned numWarps, unsigned numStages) {
+  passes.beginStage("laid-out", "tiles have extents of powers of two, and each has a layout over "
+                                "registers, lanes and warps");
+  if (describeTarget)
+    passes.addPass(std::move(describeTarget));
+  addLoopSplitting(passes, /*ofProducts=*/true);
+  passes.addPass(createGrowExtents());
   SelectMmaOptions matrices;
   matrices.numWarps = numWarps;
-  pm.addPass(createSelectMma(matrices));
+  passes.addPass(createSelectMma(matrices));
   AssignLayoutsOptions layouts;
   layouts.numWarps = numWarps;
-  pm.addPass(createAssignLayouts(layouts));
-  pm.addPass(createCoalesceAccesses());
-  pm.addPass(createRemoveLayoutConversions());
-  pm.addPass(createCSEPass());
-  pm.addPass(createLoopInvariantCodeMotionPass());
-  // To scheduled.
+  passes.addPass(createAssignLayouts(layouts));
+  passes.addPass(createCoalesceAccesses());
+  passes.addPass(createRemoveLayoutConversions());
+  passes.addPass(createCSEPass());
+  passes.addPass(createLoopInvariantCodeMotionPass());
+  passes.beginStage("scheduled", "data crosses warps through buffers that have their place in "
+                                 "shared memory, in an order that barriers keep");
   PipelineLoopsOptions pipeline;
   pipeline.numStages = numStages;
   pipeline.oneFewerWhereFull = true;
-  pm.addPass(createPipelineLoops(pipeline));
-  addStagingPasses(pm);
-  pm.addPass(createAllocateShared());
-  pm.addPass(createInsertBarriers());
-  // To lowered.
-  pm.addPass(createLowerSimt());
-  pm.addPass(createCSEPass());
-  pm.addPass(createExpandSimtMath());
+  passes.addPass(createPipelineLoops(pipeline));
+  addStagingPasses(passes.passes());
+  passes.addPass(createAllocateShared());
+  passes.addPass(createInsertBarriers());
+  passes.beginStage("lowered", "the code of one thread: registers in place of tiles, formulas in "
+                               "place of math functions");
+  passes.addPass(createLowerSimt());
+  passes.addPass(createCSEPass());
+  passes.addPass(createExpandSimtMath());
   // No canonicalization: LLVM does as much on its own IR, and here it costs more than all other
   // passes together, because each change in a loop sends it back to the loop's carried registers.
-  pm.addPass(createCSEPass());
+  passes.addPass(createCSEPass());
 }
 
 void tw::registerPasses() { registerTilewrightPasses(); }

@@ -1,5 +1,6 @@
 // What holds between two stages of compilation: which operations and types each has.
 #include "passes/StageChecks.h"
+#include "ir/Diagnostic.h"
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
 #include "ir/tile/Tables.h"
@@ -200,33 +201,34 @@ static StringRef refuseNarrowFloats(Operation *op) {
   return refuseLowered(op);
 }
 
-/// The passes of targets are known by how their names begin.
-static std::optional<Stage> stageBefore(StringRef pass) {
-  constexpr StringLiteral tile[] = {"spread-hints",   "expand-descriptors",  "combine-ops",
-                                    "raise-pointers", "split-loops-by-mask", "refuse-assembly",
-                                    "grow-extents"};
-  constexpr StringLiteral withLayouts[] = {
-      "coalesce-accesses", "remove-layout-conversions", "pipeline-loops", "stage-through-shared",
-      "reload-operands",   "allocate-shared",           "insert-barriers"};
-  if (llvm::is_contained(tile, pass) || pass.starts_with("describe-"))
-    return Stage{"tile", kTileDialects, Tiles::Plain, allow};
-  if (pass == "lower-simd")
-    return Stage{"tile-passes", kTileDialects, Tiles::Plain, refuseBoxes};
-  if (pass == "select-mma")
-    return Stage{"grown", kTileDialects, Tiles::Grown, allow};
-  if (pass == "assign-layouts")
-    return Stage{"tile-passes", kLayoutDialects, Tiles::Plain, refuseBeforeLayouts};
-  if (llvm::is_contained(withLayouts, pass))
-    return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, allow};
-  if (pass == "lower-simt")
-    return Stage{"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps};
-  if (pass.starts_with("lower-") && pass != "lower-to-llvm")
-    return Stage{"lowered", kLoweredDialects, Tiles::None, refuseNarrowFloats};
-  if (pass.starts_with("expand-") || pass.starts_with("lower-"))
-    return Stage{"lowered", kLoweredDialects, Tiles::None, refuseLowered};
-  if (pass.empty() || pass == "attach-line-tables")
-    return Stage{"llvm-dialect", kLlvmDialects, Tiles::None, allow};
-  return std::nullopt;
+/// What passes take. `name` is that of Passes.td, the stage's own name the one that users see.
+struct Input {
+  StringLiteral name;
+  Stage stage;
+  bool hasKernels = false; // its functions are kernels
+};
+
+static constexpr Input kInputs[] = {
+    {"tile", {"tile", kTileDialects, Tiles::Plain, allow}},
+    {"tile-passes", {"tile-passes", kTileDialects, Tiles::Plain, refuseBoxes}, true},
+    {"grown", {"grown", kTileDialects, Tiles::Grown, allow}},
+    {"chosen-products", {"tile-passes", kLayoutDialects, Tiles::Plain, refuseBeforeLayouts}},
+    {"laid-out", {"laid-out", kLayoutDialects, Tiles::WithLayout, allow}},
+    {"scheduled", {"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps}, true},
+    {"lowered", {"lowered", kLoweredDialects, Tiles::None, refuseLowered}},
+    {"lowered-bytes", {"lowered", kLoweredDialects, Tiles::None, refuseNarrowFloats}},
+    {"llvm-dialect", {"llvm-dialect", kLlvmDialects, Tiles::None, allow}},
+};
+
+#define GET_PassInputs_IMPL
+#include "passes/PassInputs.inc"
+
+StringRef tw::inputOf(StringRef pass, ArrayRef<PassInput> ofTarget) {
+  for (ArrayRef<PassInput> inputs : {ArrayRef(PassInputs), ofTarget})
+    for (const PassInput &input : inputs)
+      if (input.pass == pass)
+        return input.input;
+  return "";
 }
 
 /// Elements of a vector that one operation of a lowered kernel may have: far above what a machine
@@ -338,7 +340,8 @@ LogicalResult InputCheck::checkTypes(Operation *op, TypeRange types) {
     if (accepted.contains(type))
       continue;
     if (StringRef reason = reasonAgainst(op, type); !reason.empty())
-      return op->emitError("[TW0318] '") << op->getName() << "' " << reason << ": " << type;
+      return emitCoded(op, Code::UnfitText)
+             << "'" << op->getName() << "' " << reason << ": " << type;
     accepted.insert(type);
   }
   return success();
@@ -376,8 +379,8 @@ StringRef InputCheck::reasonAgainst(Operation *op) {
 LogicalResult InputCheck::run() {
   WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
     if (!llvm::is_contained(stage.dialects, op->getName().getDialectNamespace()))
-      return op->emitError("[TW0318] the stage ")
-             << stage.name << " has no operation '" << op->getName() << "'";
+      return emitCoded(op, Code::UnfitText)
+             << "the stage " << stage.name << " has no operation '" << op->getName() << "'";
     if (failed(checkTypes(op, op->getResultTypes())))
       return failure();
     for (Region &region : op->getRegions())
@@ -385,7 +388,7 @@ LogicalResult InputCheck::run() {
         if (failed(checkTypes(op, block.getArgumentTypes())))
           return failure();
     if (StringRef reason = reasonAgainst(op); !reason.empty())
-      return op->emitError("[TW0318] '") << op->getName() << "' " << reason;
+      return emitCoded(op, Code::UnfitText) << "'" << op->getName() << "' " << reason;
     return success();
   });
   return failure(result.wasInterrupted());
@@ -403,14 +406,13 @@ static bool isParameter(Type type) {
 static LogicalResult checkFunctions(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
     if (function.isExternal())
-      return function.emitError("[TW0318] a function without a body cannot be compiled");
+      return emitCoded(function, Code::UnfitText) << "a function without a body cannot be compiled";
     if (function.getNumResults() != 0)
-      return function.emitError("[TW0318] a kernel has no results; it stores them");
+      return emitCoded(function, Code::UnfitText) << "a kernel has no results; it stores them";
     for (Type type : function.getArgumentTypes())
       if (!isParameter(type))
-        return function.emitError("[TW0318] a kernel's parameters are pointers and numbers of a "
-                                  "machine, not ")
-               << type;
+        return emitCoded(function, Code::UnfitText)
+               << "a kernel's parameters are pointers and numbers of a machine, not " << type;
   }
   return success();
 }
@@ -421,52 +423,54 @@ static LogicalResult checkThreads(ModuleOp module) {
   auto count = dyn_cast_or_null<IntegerAttr>(warps);
   if (warps && (!count || !count.getType().isInteger(32) || count.getInt() < 1 ||
                 count.getInt() > 64 || !llvm::isPowerOf2_64(count.getInt())))
-    return module.emitError("[TW0318] ")
+    return emitCoded(module, Code::UnfitText)
            << simt::kNumWarps << " is a power of two of 32 bits up to 64, not " << warps;
   if (target && !isa<tile::TargetAttr>(target))
-    return module.emitError("[TW0318] ") << kTargetAttribute << " is a #tile.target";
+    return emitCoded(module, Code::UnfitText) << kTargetAttribute << " is a #tile.target";
   return success();
 }
 
-bool tw::checksInput(StringRef pass) { return stageBefore(pass).has_value(); }
-
-LogicalResult tw::checkInput(ModuleOp module, StringRef pass) {
-  std::optional<Stage> stage = stageBefore(pass);
-  if (!stage)
+LogicalResult tw::checkInput(ModuleOp module, StringRef name) {
+  if (name.empty())
     return success();
+  const Input *input =
+      llvm::find_if(kInputs, [&](const Input &input) { return input.name == name; });
+  assert(input != std::end(kInputs) && "passes name what there is");
   if (failed(checkThreads(module)))
     return failure();
-  if ((pass == "lower-simd" || pass == "lower-simt") && failed(checkFunctions(module)))
+  if (input->hasKernels && failed(checkFunctions(module)))
     return failure();
-  return InputCheck(module, *stage).run();
+  return InputCheck(module, input->stage).run();
 }
 
 LogicalResult tw::checkKernel(ModuleOp module) {
   auto isKernel = [](func::FuncOp function) { return function.isPublic(); };
   if (llvm::count_if(module.getOps<func::FuncOp>(), isKernel) != 1)
-    return module.emitError("[TW0318] the module must have one public function, its kernel");
+    return emitCoded(module, Code::UnfitText)
+           << "the module must have one public function, its kernel";
   return checkFunctions(module);
 }
 
 namespace {
 struct CheckInput : PassWrapper<CheckInput, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckInput)
-  explicit CheckInput(StringRef pass) : pass(pass) {}
+  explicit CheckInput(StringRef input) : input(input) {}
   StringRef getArgument() const override { return "check-input"; }
   StringRef getDescription() const override { return "looks whether a pass can take the module"; }
   void runOnOperation() override {
-    if (failed(checkInput(getOperation(), pass)))
+    if (failed(checkInput(getOperation(), input)))
       signalPassFailure();
     markAllAnalysesPreserved();
   }
-  std::string pass;
+  StringRef input;
 };
 } // namespace
 
-LogicalResult tw::addCheckedPasses(OpPassManager &pm, OpPassManager &passes) {
+LogicalResult tw::addCheckedPasses(OpPassManager &pm, OpPassManager &passes,
+                                   ArrayRef<PassInput> ofTargets) {
   for (Pass &pass : passes.getPasses()) {
-    if (!pass.getArgument().empty() && checksInput(pass.getArgument()))
-      pm.addPass(std::make_unique<CheckInput>(pass.getArgument()));
+    if (StringRef input = inputOf(pass.getArgument(), ofTargets); !input.empty())
+      pm.addPass(std::make_unique<CheckInput>(input));
     std::string text; // passes cannot be copied from outside
     llvm::raw_string_ostream stream(text);
     pass.printAsTextualPipeline(stream);

@@ -2,7 +2,7 @@
 #ifndef PASSES_STAGECHECKS_H
 #define PASSES_STAGECHECKS_H
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
+#include "passes/StagedPasses.h"
 
 namespace tw {
 
@@ -10,18 +10,19 @@ namespace tw {
 /// `scheduled` or `lowered`.
 mlir::LogicalResult verifyStage(mlir::ModuleOp module, llvm::StringRef stage);
 
-/// Reports (TW0318) the first thing of the module that the named pass cannot take: operations of
-/// other stages, tiles of dynamic shape, tiles without a layout or with one of another machine.
-/// What the compiler itself makes needs no such look, a text given by a user does. Success for
-/// passes that take anything.
-mlir::LogicalResult checkInput(mlir::ModuleOp module, llvm::StringRef pass);
+/// The input that the pass takes, empty for passes that take any module. Passes.td says it of ours,
+/// `ofTarget` of a target's own.
+llvm::StringRef inputOf(llvm::StringRef pass, llvm::ArrayRef<PassInput> ofTarget);
 
-/// Whether `checkInput` looks at anything for that pass.
-bool checksInput(llvm::StringRef pass);
+/// Reports (TW0318) the first thing of the module that the input does not have: operations of other
+/// stages, tiles of dynamic shape, tiles without a layout or with one of another machine. What the
+/// compiler itself makes needs no such look, a text given by a user does.
+mlir::LogicalResult checkInput(mlir::ModuleOp module, llvm::StringRef input);
 
 /// Adds `passes`, which are registered ones, to `pm`, each after a look at whether the module is
 /// what it takes.
-mlir::LogicalResult addCheckedPasses(mlir::OpPassManager &pm, mlir::OpPassManager &passes);
+mlir::LogicalResult addCheckedPasses(mlir::OpPassManager &pm, mlir::OpPassManager &passes,
+                                     llvm::ArrayRef<PassInput> ofTargets);
 
 /// Reports (TW0318) what keeps a module of Tile IR from being compiled for any target: it must have
 /// a kernel, a public function of scalars and pointers without results.

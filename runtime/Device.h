@@ -1,6 +1,7 @@
 // A thing that runs compiled kernels: the CPU, the reference interpreter, a GPU.
 #ifndef RUNTIME_DEVICE_H
 #define RUNTIME_DEVICE_H
+#include "codes/Code.h"
 #include "runtime/Artifact.h"
 #include <array>
 #include <memory>
@@ -9,10 +10,12 @@
 
 namespace tw {
 
-/// A failure at run time; `code` is stable ("TW0401") and `message` is for people.
+/// A failure at run time; `code` is stable and `message` is for people.
 struct RuntimeError {
-  enum class Kind { Launch, Device, Internal, Unsupported } kind = Kind::Launch;
-  std::string code, message, hint;
+  using Kind = DiagnosticKind;
+  Kind kind = Kind::Launch;
+  Code code = Code::Uncoded;
+  std::string message, hint;
 };
 
 /// One argument of a launch. A scalar's bits are in the low bytes of `bits`; a pointer's address is

@@ -43,7 +43,7 @@ bool InterruptClock::ask() {
 }
 
 RuntimeError tw::interruptError(const std::string &kernel) {
-  return {RuntimeError::Kind::Device, "TW0614",
+  return {RuntimeError::Kind::Device, Code::InterruptedLaunch,
           "the launch of kernel " + kernel +
               " was interrupted: its arrays hold a part of the "
               "result",

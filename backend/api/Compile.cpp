@@ -298,7 +298,7 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
   if (turn.isOwner)
     service().store.finish(request.key, result.kernel);
   if (std::string warning = cache ? cache->takeWarning() : ""; !warning.empty())
-    result.reports.push_back(makeReport(warningOf("TW0501", std::move(warning)), {}));
+    result.reports.push_back(makeReport(warningOf(Code::UnusableCache, std::move(warning)), {}));
   return result;
 }
 
@@ -404,8 +404,8 @@ std::shared_ptr<DeviceMemory> api::allocate(const std::string &device, uint64_t 
     return nullptr;
   if (llvm::StringRef(device).starts_with("cuda:"))
     return allocateCudaMemory(*entry->device, bytes, error);
-  error = {RuntimeError::Kind::Launch, "TW0401", "`" + device + "` has no memory of its own",
-           "kernels there take arrays of the host"};
+  error = {RuntimeError::Kind::Launch, Code::UnknownDevice,
+           "`" + device + "` has no memory of its own", "kernels there take arrays of the host"};
   return nullptr;
 }
 

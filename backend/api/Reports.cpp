@@ -5,22 +5,6 @@
 using namespace tw;
 using namespace tw::api;
 
-static const char *nameOfKind(DiagnosticKind kind) {
-  switch (kind) {
-  case DiagnosticKind::Compile:
-    return "compile";
-  case DiagnosticKind::Unsupported:
-    return "unsupported";
-  case DiagnosticKind::Launch:
-    return "launch";
-  case DiagnosticKind::Device:
-    return "device";
-  case DiagnosticKind::Internal:
-    return "internal";
-  }
-  return "internal";
-}
-
 /// A source line or a path may hold any bytes; JSON and Python's texts may not.
 static std::string asUtf8(const std::string &text) {
   return llvm::json::isUTF8(text) ? text : llvm::json::fixUTF8(text);
@@ -40,15 +24,15 @@ static llvm::json::Array labelsToJson(const std::vector<SourceLabel> &labels) {
 
 Report api::makeReport(const Diagnostic &diagnostic, const std::vector<SourceText> &sources) {
   Report report;
-  report.kind = nameOfKind(diagnostic.kind);
+  report.kind = kindName(diagnostic.kind);
   report.severity = tw::nameOf(diagnostic.severity).str();
-  report.code = diagnostic.code;
+  report.code = codeName(diagnostic.code);
   report.message = asUtf8(diagnostic.message);
   report.hint = asUtf8(diagnostic.hint);
   report.rendered = asUtf8(renderDiagnostic(diagnostic, sources));
   llvm::json::Object object{{"kind", report.kind},
                             {"severity", report.severity},
-                            {"code", diagnostic.code},
+                            {"code", report.code},
                             {"message", report.message},
                             {"hint", report.hint},
                             {"labels", labelsToJson(diagnostic.labels)},
@@ -57,34 +41,20 @@ Report api::makeReport(const Diagnostic &diagnostic, const std::vector<SourceTex
   return report;
 }
 
-static DiagnosticKind kindOf(RuntimeError::Kind kind) {
-  switch (kind) {
-  case RuntimeError::Kind::Unsupported:
-    return DiagnosticKind::Unsupported;
-  case RuntimeError::Kind::Launch:
-    return DiagnosticKind::Launch;
-  case RuntimeError::Kind::Device:
-    return DiagnosticKind::Device;
-  case RuntimeError::Kind::Internal:
-    break;
-  }
-  return DiagnosticKind::Internal;
-}
-
 Diagnostic api::diagnosticOf(const RuntimeError &error) {
   Diagnostic diagnostic;
-  diagnostic.kind = kindOf(error.kind);
+  diagnostic.kind = error.kind;
   diagnostic.code = error.code;
   diagnostic.message = error.message;
   diagnostic.hint = error.hint;
   return diagnostic;
 }
 
-Diagnostic api::warningOf(std::string code, std::string message) {
+Diagnostic api::warningOf(Code code, std::string message) {
   Diagnostic diagnostic;
   diagnostic.kind = DiagnosticKind::Launch;
   diagnostic.severity = Severity::Warning;
-  diagnostic.code = std::move(code);
+  diagnostic.code = code;
   diagnostic.message = std::move(message);
   return diagnostic;
 }

@@ -10,7 +10,7 @@ Report makeReport(const Diagnostic &diagnostic, const std::vector<SourceText> &s
 /// A launch or load failure as a diagnostic without a place in the source.
 Diagnostic diagnosticOf(const RuntimeError &error);
 /// A warning without a place in the source.
-Diagnostic warningOf(std::string code, std::string message);
+Diagnostic warningOf(Code code, std::string message);
 
 } // namespace tw::api
 #endif

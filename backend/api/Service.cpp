@@ -29,7 +29,7 @@ public:
   std::optional<RuntimeError> launch(LoadedKernel &, const LaunchGrid &,
                                      std::span<const LaunchArgument>) override {
     auto [maker, arch] = llvm::StringRef(target).split(':');
-    return RuntimeError{RuntimeError::Kind::Device, "TW0613",
+    return RuntimeError{RuntimeError::Kind::Device, Code::TargetIsNoDevice,
                         "`" + target + "` is a target to compile for, not a device",
                         "launch on sim:" + arch.str() + ", which executes the same code here"};
   }
@@ -87,7 +87,7 @@ std::optional<TargetEntry> Service::makeCudaEntry(const std::string &number,
   std::string name = "cuda:" + number;
   // One spelling for each GPU: "cuda:00" would be another device with the same memory.
   if (!llvm::to_integer(number, index, 10) || number != std::to_string(index)) {
-    error = {RuntimeError::Kind::Launch, "TW0401", "there is no device `" + name + "`",
+    error = {RuntimeError::Kind::Launch, Code::UnknownDevice, "there is no device `" + name + "`",
              "GPUs are called cuda:0, cuda:1, ..."};
     return std::nullopt;
   }
@@ -117,7 +117,8 @@ std::optional<TargetEntry> Service::makeEntry(const std::string &name,
   if (kind == "nvidia" && isArch)
     return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/true, assemblers),
                        std::make_shared<CompileOnlyDevice>(name)};
-  error = {RuntimeError::Kind::Launch, "TW0401", "there is no device `" + name + "`", ""};
+  error = {RuntimeError::Kind::Launch, Code::UnknownDevice, "there is no device `" + name + "`",
+           ""};
   if ((kind == "sim" || kind == "nvidia") && !arch.empty())
     error.hint = "did you mean " + kind.str() + ":" + closestArch(arch) + "?";
   else

@@ -1,5 +1,6 @@
 // Libraries of the user's bitcode: looked into for what a kernel calls, and linked into its code.
 #include "backend/compile/Bitcode.h"
+#include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/TypeToLLVM.h"
@@ -154,7 +155,7 @@ bool tw::checkBitcode(mlir::ModuleOp lowered, const llvm::Triple &triple) {
     std::string fault = libraries.check(function);
     if (fault.empty())
       continue;
-    auto error = mlir::emitError(callOf(lowered, function)) << "[TW0360] " << fault;
+    auto error = emitCoded(callOf(lowered, function), Code::BitcodeMisfit) << fault;
     error.attachNote() << "launch with extern_libs={\"name\": \"path/of/library.bc\"}; clang "
                           "makes such a file with -emit-llvm -c and --target=...";
     return false;

@@ -15,7 +15,7 @@ static constexpr llvm::StringLiteral kReproduceHint =
 Diagnostic tw::internalError(std::string message) {
   Diagnostic diagnostic;
   diagnostic.kind = DiagnosticKind::Internal;
-  diagnostic.code = "TW0901";
+  diagnostic.code = Code::CompilerFault;
   diagnostic.message = std::move(message);
   diagnostic.hint = kReproduceHint.str();
   return diagnostic;
@@ -24,7 +24,7 @@ Diagnostic tw::internalError(std::string message) {
 Diagnostic tw::interruptedDiagnostic() {
   Diagnostic diagnostic;
   diagnostic.kind = DiagnosticKind::Device;
-  diagnostic.code = "TW0640";
+  diagnostic.code = Code::InterruptedCompilation;
   diagnostic.message = "the compilation was interrupted";
   return diagnostic;
 }
@@ -32,29 +32,6 @@ Diagnostic tw::interruptedDiagnostic() {
 bool tw::hasError(const std::vector<Diagnostic> &diagnostics) {
   return llvm::any_of(diagnostics,
                       [](const Diagnostic &d) { return d.severity == Severity::Error; });
-}
-
-/// Which exception a code belongs to: TW03.. are refusals of a target, TW09.. our own faults.
-static DiagnosticKind kindOf(llvm::StringRef code) {
-  if (code.starts_with("TW03"))
-    return DiagnosticKind::Unsupported;
-  return code.starts_with("TW09") ? DiagnosticKind::Internal : DiagnosticKind::Compile;
-}
-
-/// Splits "[TW0301] message" into code and message; false when there is no code.
-static bool takeCode(llvm::StringRef &message, std::string &code) {
-  llvm::StringRef rest = message;
-  // Operations prefix their own errors: 'tile.dot' op [TW0301] ...
-  if (rest.consume_front("'"))
-    rest = rest.split("op ").second;
-  if (!rest.consume_front("["))
-    return false;
-  auto [name, text] = rest.split("] ");
-  if (!name.starts_with("TW") || name.size() != 6)
-    return false;
-  code = name.str();
-  message = text;
-  return true;
 }
 
 static Severity severityOf(mlir::DiagnosticSeverity severity) {
@@ -70,15 +47,11 @@ static Severity severityOf(mlir::DiagnosticSeverity severity) {
 
 /// The user's view of an MLIR diagnostic. Notes become labels, or the hint where they have no span.
 static Diagnostic translate(mlir::Diagnostic &source) {
-  std::string text = source.str(), code;
-  llvm::StringRef message = text;
-  Diagnostic result;
-  if (takeCode(message, code)) {
-    result.kind = kindOf(code);
-    result.code = code;
-    result.message = message.str();
-  } else {
-    result = internalError(text);
+  Diagnostic result = internalError(source.str());
+  if (std::optional<Code> code = codeOf(source)) {
+    result.kind = rowOfCode(*code).kind;
+    result.code = *code;
+    result.hint.clear();
   }
   result.severity = severityOf(source.getSeverity());
   result.labels.push_back({spanOf(source.getLocation()), ""});
@@ -152,7 +125,7 @@ static bool isWanted(mlir::Diagnostic &diagnostic, const PassRunOptions &options
     return true;
   if (diagnostic.getSeverity() != mlir::DiagnosticSeverity::Warning && !options.collectsRemarks)
     return false;
-  return llvm::StringRef(diagnostic.str()).starts_with("[TW");
+  return codeOf(diagnostic).has_value();
 }
 
 void tw::collectReports(mlir::MLIRContext &context, bool collectsRemarks,
@@ -160,7 +133,7 @@ void tw::collectReports(mlir::MLIRContext &context, bool collectsRemarks,
   PassRunOptions options;
   options.collectsRemarks = collectsRemarks;
   mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    bool isCoded = llvm::StringRef(diagnostic.str()).starts_with("[TW");
+    bool isCoded = codeOf(diagnostic).has_value();
     if (isCoded && isWanted(diagnostic, options))
       diagnostics.push_back(translate(diagnostic));
     return mlir::success(isCoded);

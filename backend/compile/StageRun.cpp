@@ -37,20 +37,20 @@ struct Segment {
 } // namespace
 
 /// Where the passes have to pause or stop: at overrides and after the last stage.
-static std::vector<Segment> segmentsOf(const mlir::PassManager &pm, const StageRun &run,
+static std::vector<Segment> segmentsOf(const StagedPasses &passes, const StageRun &run,
                                        const std::vector<StageOverride> &overrides) {
   std::vector<Segment> segments;
   unsigned begin = run.firstPass;
-  for (const StageEnd &end : stageEndsOf(pm)) {
-    if (end.numPasses == 0)
+  for (const PipelineStage &stage : passes.stages()) {
+    if (stage.end == 0)
       continue; // the input
     auto found = llvm::find_if(overrides,
-                               [&](const StageOverride &file) { return file.stage == end.stage; });
-    bool isLast = end.stage == run.lastStage;
-    if ((found == overrides.end() && !isLast) || end.numPasses < begin)
+                               [&](const StageOverride &file) { return file.stage == stage.name; });
+    bool isLast = stage.name == run.lastStage;
+    if ((found == overrides.end() && !isLast) || stage.end < begin)
       continue;
-    segments.push_back({begin, end.numPasses, found == overrides.end() ? nullptr : &*found});
-    begin = end.numPasses;
+    segments.push_back({begin, stage.end, found == overrides.end() ? nullptr : &*found});
+    begin = stage.end;
     if (isLast)
       return segments;
   }
@@ -90,16 +90,18 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
   return succeeded;
 }
 
-/// The first pass from `firstPass` on that does not take whatever it is given; empty: none is left.
-static llvm::StringRef firstChecked(mlir::MLIRContext *context, const StageRun &run,
-                                    unsigned firstPass) {
+/// What the first pass from `firstPass` on takes that does not take whatever it is given.
+static llvm::StringRef inputFrom(unsigned firstPass, mlir::MLIRContext *context,
+                                 const StageRun &run) {
   mlir::PassManager pm(context);
-  addAllPasses(pm, run.target, run.options);
+  StagedPasses passes(pm);
+  addAllPasses(passes, run.target, run.options);
   unsigned number = 0;
   for (const mlir::Pass &pass : pm)
-    if (number++ >= firstPass && !pass.getArgument().empty() && checksInput(pass.getArgument()))
-      return pass.getArgument();
-  return "";
+    if (llvm::StringRef input = inputOf(pass.getArgument(), run.target.passInputs());
+        number++ >= firstPass && !input.empty())
+      return input;
+  return "llvm-dialect"; // no pass is left
 }
 
 /// Whether a text of the user's is what the passes from `firstPass` on take.
@@ -107,8 +109,8 @@ static bool checkText(mlir::ModuleOp module, const StageRun &run, unsigned first
                       std::vector<Diagnostic> &diagnostics) {
   bool isTaken = false;
   collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics, [&] {
-    llvm::StringRef pass = firstChecked(module.getContext(), run, firstPass);
-    isTaken = mlir::succeeded(checkInput(module, pass)) &&
+    llvm::StringRef input = inputFrom(firstPass, module.getContext(), run);
+    isTaken = mlir::succeeded(checkInput(module, input)) &&
               (firstPass > 0 || mlir::succeeded(checkKernel(module)));
   });
   return isTaken;
@@ -120,7 +122,7 @@ void tw::blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics) {
   for (Diagnostic &diagnostic : diagnostics)
     if (diagnostic.kind == DiagnosticKind::Internal) {
       diagnostic.kind = DiagnosticKind::Unsupported;
-      diagnostic.code = "TW0319";
+      diagnostic.code = Code::FailingText;
       diagnostic.message = "the text is not what a later stage takes: " + diagnostic.message;
       diagnostic.hint = "start from what --emit or --dump-to writes, and change little at a time";
     }
@@ -148,9 +150,10 @@ bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &r
     kernel.setName(run.target.symbolOf(kernel.getName()));
   mlir::PassManager pm(module.getContext());
   pm.enableVerifier(run.verifies);
-  addAllPasses(pm, run.target, run.options);
+  StagedPasses passes(pm);
+  addAllPasses(passes, run.target, run.options);
   result.numPasses = pm.size();
-  for (const Segment &segment : segmentsOf(pm, run, result.overrides)) {
+  for (const Segment &segment : segmentsOf(passes, run, result.overrides)) {
     if (segment.begin < segment.end &&
         !runSegment(pm, module, segment, run, result.kernel, dumps, diagnostics))
       return false;

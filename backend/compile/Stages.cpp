@@ -1,4 +1,4 @@
-// The stages of compilation and which passes of a pipeline lead to each.
+// The names of stages, and the passes of a target.
 #include "backend/compile/Stages.h"
 #include "passes/Pipeline.h"
 
@@ -18,40 +18,10 @@ llvm::ArrayRef<llvm::StringLiteral> tw::inspectionStages() {
   return stages;
 }
 
-/// The stage that a pass works towards; empty for clean-ups, which follow the pass before them.
-static llvm::StringRef stageOfPass(llvm::StringRef pass) {
-  return llvm::StringSwitch<llvm::StringRef>(pass)
-      .StartsWith("describe-", "laid-out")
-      .Cases({"assign-layouts", "coalesce-accesses", "remove-layout-conversions"}, "laid-out")
-      .Cases({"pipeline-loops", "stage-through-shared", "allocate-shared", "insert-barriers"},
-             "scheduled")
-      .Cases({"lower-simd", "lower-simt", "expand-math", "expand-simt-math"}, "lowered")
-      .StartsWith("lower-", "llvm-dialect")
-      .Default("");
-}
-
-std::vector<StageEnd> tw::stageEndsOf(const mlir::OpPassManager &pm) {
-  std::vector<StageEnd> ends = {{"tile", 0}};
-  llvm::StringRef current = "tile-passes";
-  unsigned number = 0;
-  for (const mlir::Pass &pass : pm) {
-    llvm::StringRef stage = stageOfPass(pass.getArgument());
-    if (!stage.empty() && stage != current) {
-      ends.push_back({current, number});
-      current = stage;
-    }
-    ++number;
-  }
-  if (number > 0)
-    ends.push_back({current, number});
-  return ends;
-}
-
-void tw::addAllPasses(mlir::OpPassManager &pm, const Target &target,
-                      const CompileOptions &options) {
+void tw::addAllPasses(StagedPasses &passes, const Target &target, const CompileOptions &options) {
   if (target.runsTilePasses())
-    addTilePasses(pm);
-  target.addPasses(pm, options);
+    addTilePasses(passes);
+  target.addPasses(passes, options);
 }
 
 std::string tw::printModule(mlir::ModuleOp module, bool withLocations) {

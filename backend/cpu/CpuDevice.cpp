@@ -178,7 +178,7 @@ std::shared_ptr<LoadedKernel> CpuDevice::load(const Artifact &artifact, RuntimeE
   if (std::shared_ptr<CpuLinker> current = acquireLinker(reason))
     kernel->code = current->link(artifact.binary, artifact.symbol, reason);
   if (!kernel->code) {
-    error = {RuntimeError::Kind::Internal, "TW0902",
+    error = {RuntimeError::Kind::Internal, Code::UnloadableKernel,
              "kernel " + artifact.symbol + " could not be loaded: " + reason, ""};
     return nullptr;
   }
@@ -192,14 +192,14 @@ static std::optional<RuntimeError> checkArguments(const LoadedCpuKernel &kernel,
                                                   std::span<const LaunchArgument> arguments) {
   using Kind = RuntimeError::Kind;
   if (arguments.size() != kernel.parameters.size())
-    return RuntimeError{Kind::Launch, "TW0404",
+    return RuntimeError{Kind::Launch, Code::LaunchArguments,
                         "kernel " + kernel.name + " takes " +
                             std::to_string(kernel.parameters.size()) + " run-time arguments, " +
                             std::to_string(arguments.size()) + " were given",
                         ""};
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].isReadOnly && kernel.parameters[i].isStored)
-      return RuntimeError{Kind::Launch, "TW0403",
+      return RuntimeError{Kind::Launch, Code::ReadOnlyArgument,
                           "argument `" + kernel.parameters[i].name + "` is read-only, and kernel " +
                               kernel.name + " stores to it",
                           "pass a writable array, or a copy"};
@@ -208,7 +208,7 @@ static std::optional<RuntimeError> checkArguments(const LoadedCpuKernel &kernel,
 
 static RuntimeError gridError(const LaunchGrid &grid, const char *fault, const char *hint) {
   const auto &[x, y, z] = grid.programs;
-  return {RuntimeError::Kind::Launch, "TW0402",
+  return {RuntimeError::Kind::Launch, Code::BadGrid,
           llvm::formatv("the grid ({0}, {1}, {2}) has {3}", x, y, z, fault).str(), hint};
 }
 
@@ -323,7 +323,7 @@ std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const 
                                            ScratchMemory &memory, bool isNested) {
   int numWorkers = isNested ? 1 : pool->numThreads();
   if (!memory.reserve(kernel.scratchBytes, numWorkers))
-    return RuntimeError{RuntimeError::Kind::Device, "TW0607",
+    return RuntimeError{RuntimeError::Kind::Device, Code::NoTemporaryMemory,
                         "no memory for the temporaries of kernel " + kernel.name + ": " +
                             std::to_string(kernel.scratchBytes) + " bytes for each of " +
                             std::to_string(numWorkers) + " threads",

@@ -84,8 +84,8 @@ public:
   std::string symbolOf(llvm::StringRef kernelName) const override {
     return (kernelName + kKernelSuffix).str();
   }
-  void addPasses(mlir::OpPassManager &pm, const CompileOptions &) const override {
-    addSimdPasses(pm, simd);
+  void addPasses(StagedPasses &passes, const CompileOptions &) const override {
+    addSimdPasses(passes, simd);
   }
   bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const override {
     EmittedCode code;

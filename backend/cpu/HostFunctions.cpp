@@ -48,7 +48,7 @@ void CpuLaunch::endBefore(uint64_t program) {
 }
 
 /// Keeps the failure of the first program that has one.
-static void keepFailure(const TwProgram &program, const char *code, std::string message) {
+static void keepFailure(const TwProgram &program, Code code, std::string message) {
   auto &launch = *static_cast<CpuLaunch *>(program.launch);
   uint64_t number = linearProgram(program);
   std::lock_guard lock(launch.mutex);
@@ -73,7 +73,7 @@ extern "C" int64_t tw_device_clock() {
 
 extern "C" void tw_device_assert(const TwProgram *program, const char *message, const char *where,
                                  const char *shape, int64_t index) {
-  keepFailure(*program, "TW0602",
+  keepFailure(*program, Code::DeviceAssert,
               llvm::formatv("device_assert failed at {0}: {1} ({2})", where, message,
                             formatPlace(program, shape, index))
                   .str());
@@ -116,7 +116,7 @@ static std::string describeOutside(const TwProgram &program, const char *name, u
 extern "C" void tw_device_outside(const TwProgram *program, const char *name, const char *where,
                                   const char *shape, int64_t index, uint64_t address, int32_t bytes,
                                   int32_t argument) {
-  keepFailure(*program, "TW0601",
+  keepFailure(*program, Code::OutOfBounds,
               describeOutside(*program, name, address, bytes, argument) +
                   describeFailed(*program, shape, index, where));
   leaveKernel(*program);
@@ -126,6 +126,6 @@ extern "C" void tw_device_gather(const TwProgram *program, const char *where, co
                                  int64_t index, int64_t value, int64_t extent) {
   std::string text =
       llvm::formatv("gather index {0} is outside an axis of extent {1}", value, extent);
-  keepFailure(*program, "TW0608", text + describeFailed(*program, shape, index, where));
+  keepFailure(*program, Code::GatherIndex, text + describeFailed(*program, shape, index, where));
   leaveKernel(*program);
 }

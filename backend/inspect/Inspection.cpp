@@ -10,7 +10,7 @@ using namespace tw;
 
 static Diagnostic unknownStage(llvm::StringRef stage, const Target &target) {
   Diagnostic diagnostic;
-  diagnostic.code = "TW0401";
+  diagnostic.code = Code::UnknownDevice;
   diagnostic.kind = DiagnosticKind::Launch;
   bool isElsewhere = llvm::is_contained(inspectionStages(), stage);
   diagnostic.message = ("there is no stage `" + stage + "`").str() +
@@ -41,10 +41,11 @@ static std::optional<unsigned> firstPassOf(const InspectionStart &start, mlir::M
   if (start.stage.empty())
     return start.firstPass > 0 ? start.firstPass - 1 : 0;
   mlir::PassManager pm(context);
-  addAllPasses(pm, target, options);
-  for (const StageEnd &end : stageEndsOf(pm))
-    if (end.stage == start.stage)
-      return end.numPasses;
+  StagedPasses passes(pm);
+  addAllPasses(passes, target, options);
+  for (const PipelineStage &stage : passes.stages())
+    if (stage.name == start.stage)
+      return stage.end;
   diagnostics.push_back(unknownStage(start.stage, target));
   return std::nullopt;
 }

@@ -50,7 +50,7 @@ void PassDumps::fail(const std::error_code &error) {
   Diagnostic diagnostic;
   diagnostic.severity = Severity::Warning;
   diagnostic.kind = DiagnosticKind::Launch;
-  diagnostic.code = "TW0504";
+  diagnostic.code = Code::UnwrittenDumps;
   diagnostic.message = "cannot write dumps to " + directory + ": " + error.message();
   diagnostics.push_back(std::move(diagnostic));
   directory.clear();

@@ -114,7 +114,8 @@ static void replay(Replay &run, const FaultScene &scene, unsigned firstPass, Pas
     return;
   run.passes = std::make_unique<mlir::PassManager>(run.context.get());
   run.passes->enableVerifier(true);
-  addAllPasses(*run.passes, scene.target, scene.options);
+  StagedPasses passes(*run.passes);
+  addAllPasses(passes, scene.target, scene.options);
   unsigned number = 0;
   for (mlir::Pass &pass : *run.passes) {
     PassRunOptions one;

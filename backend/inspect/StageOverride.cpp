@@ -12,7 +12,7 @@ using namespace tw;
 
 Diagnostic tw::overrideError(const StageOverride &file, const std::string &message) {
   Diagnostic diagnostic;
-  diagnostic.code = "TW0503";
+  diagnostic.code = Code::UnfitStageFile;
   diagnostic.message = "the override " + file.path + " cannot be used: " + message;
   diagnostic.hint = "the files of TILEWRIGHT_DUMP have the form that is asked for";
   return diagnostic;
@@ -21,7 +21,7 @@ Diagnostic tw::overrideError(const StageOverride &file, const std::string &messa
 static Diagnostic overrideWarning(const StageOverride &file, llvm::StringRef kernel) {
   Diagnostic diagnostic;
   diagnostic.severity = Severity::Warning;
-  diagnostic.code = "TW0502";
+  diagnostic.code = Code::StageFromFile;
   diagnostic.message = "the stage " + file.stage + " of `" + kernel.str() + "` is taken from " +
                        file.path + ", not compiled";
   return diagnostic;

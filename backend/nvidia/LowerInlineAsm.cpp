@@ -1,6 +1,7 @@
 // Assembly text of the user's as inline PTX: values in the registers that its constraints name, and
 // the way back from an assembler's complaint to the text.
 #include "backend/nvidia/LowerNvidia.h"
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -60,7 +61,7 @@ static Value fromRegister(Lowering &lowering, Value word, Type type) {
 
 static LogicalResult refuseConstraint(simt::InlineAsmOp op, StringRef constraint, Type value,
                                       bool isKnown) {
-  InFlightDiagnostic error = op.emitError("[TW0242] ");
+  InFlightDiagnostic error = emitCoded(op, Code::AsmConstraints);
   if (!isKnown)
     error << "\"" << constraint << "\" is not a register of this GPU";
   else
@@ -167,7 +168,8 @@ bool tw::nvidia::blameInlineAsm(ModuleOp lowered, StringRef ptx, StringRef log) 
   WalkResult found = lowered.walk([&, message = message](LLVM::InlineAsmOp op) {
     if (op.getAsmString().split('\n').first != mark)
       return WalkResult::advance();
-    InFlightDiagnostic error = op.emitError("[TW0243] the assembler refuses this text: ");
+    InFlightDiagnostic error = emitCoded(op, Code::AsmRefused)
+                               << "the assembler refuses this text: ";
     error << message;
     error.attachNote() << "see the PTX ISA for the instruction's operands, types and the first GPU "
                           "that has it; $0, $1, ... are registers in the order of the constraints";

@@ -321,6 +321,13 @@ std::unique_ptr<Pass> tw::createLowerNvidia(unsigned maxRegisters) {
   return std::make_unique<LowerNvidia>(maxRegisters);
 }
 
+ArrayRef<PassInput> tw::nvidiaPassInputs() {
+  static constexpr PassInput inputs[] = {{"describe-nvidia", "tile"},
+                                         {"lower-nvidia", "lowered-bytes"},
+                                         {"attach-line-tables", "llvm-dialect"}};
+  return inputs;
+}
+
 void tw::registerNvidiaPasses() {
   registerPass([] { return createLowerNvidia(); });
 }

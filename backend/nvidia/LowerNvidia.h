@@ -4,7 +4,7 @@
 #include "ir/simt/Simt.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Pass/PassManager.h"
+#include "passes/StagedPasses.h"
 #include <map>
 #include <memory>
 
@@ -19,6 +19,8 @@ namespace tw {
 std::unique_ptr<mlir::Pass> createLowerNvidia(unsigned maxRegisters = 0);
 /// Registers the passes of this folder by name for tile-opt.
 void registerNvidiaPasses();
+/// What the passes of this folder take.
+llvm::ArrayRef<PassInput> nvidiaPassInputs();
 
 namespace nvidia {
 

@@ -6,6 +6,7 @@
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/LineTables.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
+#include "ir/Diagnostic.h"
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
 #include "passes/Passes.h"
@@ -33,9 +34,9 @@ static LogicalResult describeTarget(ModuleOp module, const NvidiaArch &arch,
   unsigned numWarps = numWarpsOf(options);
   if (llvm::isPowerOf2_32(numWarps) && numWarps <= target.getMaxWarps())
     return nvidia::checkMaxRegisters(options, place);
-  return place->emitError() << "[TW0313] a program cannot have " << numWarps << " warps on "
-                            << arch.name << ": num_warps is 1, 2, 4, 8, 16 or "
-                            << target.getMaxWarps();
+  return emitCoded(place, Code::TooManyWarps)
+         << "a program cannot have " << numWarps << " warps on " << arch.name
+         << ": num_warps is 1, 2, 4, 8, 16 or " << target.getMaxWarps();
 }
 
 namespace {
@@ -72,7 +73,8 @@ public:
   std::string symbolOf(StringRef kernelName) const override;
   bool keepsLocations() const override { return true; }
   ArrayRef<StringLiteral> stages() const override;
-  void addPasses(OpPassManager &pm, const CompileOptions &options) const override;
+  void addPasses(StagedPasses &passes, const CompileOptions &options) const override;
+  ArrayRef<PassInput> passInputs() const override { return nvidiaPassInputs(); }
   bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
   StringRef textStage() const override { return "ptx"; }
   bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override;
@@ -113,12 +115,14 @@ ArrayRef<StringLiteral> NvidiaTarget::stages() const {
   return stages;
 }
 
-void NvidiaTarget::addPasses(OpPassManager &pm, const CompileOptions &options) const {
-  pm.addPass(std::make_unique<DescribeNvidia>(arch, options));
-  addSimtPasses(pm, numWarpsOf(options), unsigned(std::max(options.numStages, 1)));
-  pm.addPass(createLowerNvidia(nvidia::maxRegistersOf(options).value_or(0)));
-  pm.addPass(createLowerToLlvm());
-  pm.addPass(createAttachLineTables());
+void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
+  addSimtPasses(passes, std::make_unique<DescribeNvidia>(arch, options), numWarpsOf(options),
+                unsigned(std::max(options.numStages, 1)));
+  passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics and "
+                                    "tables of source lines");
+  passes.addPass(createLowerNvidia(nvidia::maxRegistersOf(options).value_or(0)));
+  passes.addPass(createLowerToLlvm());
+  passes.addPass(createAttachLineTables());
 }
 
 static int64_t integerAttribute(ModuleOp module, StringRef name, int64_t absent) {

@@ -72,7 +72,7 @@ static bool isKindOf(tile::AtomicKind kind, Type type) {
 static LogicalResult combineElements(const Access &access, tile::AtomicKind kind,
                                      const TileValue &value, TileValue &result) {
   if (!isKindOf(kind, access.pointee))
-    return failAt(access.program, access.op, "TW0604",
+    return failAt(access.program, access.op, Code::UnknownMeaning,
                   "this kind of atomic has no meaning on its type");
   result.resize(value.size());
   for (size_t position = 0; position < value.size(); ++position) {

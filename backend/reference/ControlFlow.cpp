@@ -5,6 +5,7 @@
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
+using namespace tw;
 using namespace tw::reference;
 
 // Kernels are not recursive; text that is must not exhaust the host's stack.
@@ -16,7 +17,8 @@ static LogicalResult runFor(Program &program, Operation &op) {
   unsigned width = elementWidth(loop.getInductionVar().getType());
   int64_t step = program.integerOf(loop.getStep());
   if (step <= 0)
-    return failAt(program, op, "TW0609", "loop step " + std::to_string(step) + " is not positive");
+    return failAt(program, op, Code::LoopStep,
+                  "loop step " + std::to_string(step) + " is not positive");
   uint64_t counter = program.valueOf(loop.getLowerBound())[0].bits;
   uint64_t bound = program.valueOf(loop.getUpperBound())[0].bits;
   auto isBelow = [&](uint64_t lhs, uint64_t rhs) {
@@ -58,7 +60,8 @@ static LogicalResult runWhile(Program &program, Operation &op) {
 /// Runs a region of one block and gives the operation its terminator's operands.
 static LogicalResult runRegion(Program &program, Operation &op, Region &region) {
   if (!llvm::hasSingleElement(region))
-    return failAt(program, op, "TW0604", "a region of several blocks has no meaning here");
+    return failAt(program, op, Code::UnknownMeaning,
+                  "a region of several blocks has no meaning here");
   if (failed(runBlock(program, region.front())))
     return failure();
   assignValues(program, op.getResults(), region.front().getTerminator()->getOperands());
@@ -90,10 +93,10 @@ static LogicalResult runCall(Program &program, Operation &op) {
   auto call = cast<func::CallOp>(op);
   auto callee = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(call, call.getCalleeAttr());
   if (!callee || !llvm::hasSingleElement(callee.getBody()))
-    return failAt(program, op, "TW0604",
+    return failAt(program, op, Code::UnknownMeaning,
                   "a call of a function without a plain body has no meaning");
   if (program.callDepth == kLargestCallDepth)
-    return failAt(program, op, "TW0604", "recursion has no meaning here");
+    return failAt(program, op, Code::UnknownMeaning, "recursion has no meaning here");
   Block &body = callee.getBody().front();
   Program inner(program.meanings, program.launch, program.id, program.callDepth + 1);
   for (auto [parameter, argument] : llvm::zip(body.getArguments(), call.getOperands()))

@@ -62,7 +62,7 @@ static LogicalResult runConstant(Program &program, Operation &op) {
   auto constant = cast<arith::ConstantOp>(op);
   TileValue value;
   if (!decodeConstant(constant.getValue(), value))
-    return failAt(program, op, "TW0604", "a constant of this kind has no meaning here");
+    return failAt(program, op, Code::UnknownMeaning, "a constant of this kind has no meaning here");
   program.set(constant, std::move(value));
   return success();
 }

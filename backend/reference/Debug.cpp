@@ -64,8 +64,9 @@ static LogicalResult runAssert(Program &program, Operation &op) {
   for (auto [position, element] : llvm::enumerate(condition)) {
     bool isActive = !mask || (*mask)[position].bits != 0;
     if (isActive && !element.bits)
-      return failAt(program, op, "TW0602", "device_assert failed: " + assertion.getMessage().str(),
-                    position, tile::shapeOf(assertion.getCondition().getType()));
+      return failAt(program, op, Code::DeviceAssert,
+                    "device_assert failed: " + assertion.getMessage().str(), position,
+                    tile::shapeOf(assertion.getCondition().getType()));
   }
   return success();
 }
@@ -73,7 +74,7 @@ static LogicalResult runAssert(Program &program, Operation &op) {
 static LogicalResult runAssume(Program &program, Operation &op) {
   if (program.isTrue(cast<tile::AssumeOp>(op).getCondition()))
     return success();
-  return failAt(program, op, "TW0603", "an assumption does not hold");
+  return failAt(program, op, Code::FalseAssumption, "an assumption does not hold");
 }
 
 /// Programs run in order on one thread: memory accesses are in order already.

@@ -48,7 +48,7 @@ LogicalResult tw::reference::runBlock(Program &program, Block &block) {
     else if (meaning.structured)
       ran = meaning.structured(program, op);
     else
-      return failAt(program, op, "TW0604",
+      return failAt(program, op, Code::UnknownMeaning,
                     "operation " + op.getName().getStringRef().str() + " has no meaning here");
     if (failed(ran))
       return failure();
@@ -68,11 +68,11 @@ static std::string formatSpan(const SourceSpan &span) {
   return llvm::formatv("{0}:{1}:{2}", span.file, span.line, span.column);
 }
 
-LogicalResult tw::reference::failAt(Program &program, Operation &op, llvm::StringRef code,
+LogicalResult tw::reference::failAt(Program &program, Operation &op, Code code,
                                     const std::string &message, int64_t position,
                                     ArrayRef<int64_t> shape) {
   RuntimeError &error = program.error;
-  error.kind = code == "TW0604" ? RuntimeError::Kind::Internal : RuntimeError::Kind::Device;
+  error.kind = rowOfCode(code).kind;
   error.code = code;
   error.message = llvm::formatv("{0} [program ({1}, {2}, {3})", message, program.id[0],
                                 program.id[1], program.id[2]);

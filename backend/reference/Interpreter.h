@@ -88,7 +88,7 @@ llvm::LogicalResult runBlock(Program &program, mlir::Block &block);
 void assignValues(Program &program, mlir::ValueRange targets, mlir::ValueRange sources);
 
 /// Sets the program's error: message, program, tile index when `position` >= 0, and source lines.
-llvm::LogicalResult failAt(Program &program, mlir::Operation &op, llvm::StringRef code,
+llvm::LogicalResult failAt(Program &program, mlir::Operation &op, Code code,
                            const std::string &message, int64_t position = -1,
                            llvm::ArrayRef<int64_t> shape = {});
 

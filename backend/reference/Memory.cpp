@@ -76,7 +76,7 @@ LogicalResult Access::check(size_t position) const {
   const Launch &launch = program.launch;
   uint64_t address = pointers[position].bits, bytes = tile::elementBytes(pointee);
   int32_t origin = pointers[position].origin;
-  auto fail = [&](llvm::StringRef code, const std::string &what) {
+  auto fail = [&](Code code, const std::string &what) {
     std::string where = origin == kUnknownOrigin
                             ? llvm::formatv("address {0:x}", address).str()
                             : describeElement(launch.arguments[origin],
@@ -87,14 +87,14 @@ LogicalResult Access::check(size_t position) const {
     const LaunchArgument &argument = launch.arguments[origin];
     uint64_t offset = address - argument.allocationBase;
     if (argument.bytes != 0 && (offset >= argument.bytes || argument.bytes - offset < bytes))
-      return fail("TW0601", ("out-of-bounds " + nameOf(kind)).str());
+      return fail(Code::OutOfBounds, ("out-of-bounds " + nameOf(kind)).str());
     if (argument.isReadOnly && kind != AccessKind::Load)
-      return fail("TW0605", (nameOf(kind) + " to read-only memory").str());
+      return fail(Code::ReadOnlyStore, (nameOf(kind) + " to read-only memory").str());
   }
   if (address < kFirstValidAddress)
-    return fail("TW0601", (nameOf(kind) + " through a null pointer").str());
+    return fail(Code::OutOfBounds, (nameOf(kind) + " through a null pointer").str());
   if (address % bytes != 0)
-    return fail("TW0606",
+    return fail(Code::MisalignedAccess,
                 ("misaligned " + nameOf(kind) + " of " + std::to_string(bytes) + " bytes").str());
   return success();
 }

@@ -69,13 +69,14 @@ std::shared_ptr<LoadedKernel> ReferenceDevice::load(const Artifact &artifact, Ru
   std::string reason;
   kernel->module = parseModule(kernel->context, artifact.binary, reason);
   if (!kernel->module) {
-    error = {RuntimeError::Kind::Internal, "TW0610", "malformed Tile IR: " + reason, ""};
+    error = {RuntimeError::Kind::Internal, Code::MalformedArtifact, "malformed Tile IR: " + reason,
+             ""};
     return nullptr;
   }
   kernel->entry = kernel->module->lookupSymbol<func::FuncOp>(artifact.symbol);
   reason = findObstacle(kernel->meanings, *kernel->module, kernel->entry, artifact.symbol);
   if (!reason.empty()) {
-    error = {RuntimeError::Kind::Internal, "TW0604", reason, ""};
+    error = {RuntimeError::Kind::Internal, Code::UnknownMeaning, reason, ""};
     return nullptr;
   }
   kernel->argumentNames = argumentNamesOf(kernel->entry);
@@ -105,11 +106,11 @@ static std::optional<RuntimeError> checkLaunch(ReferenceKernel &kernel, const La
                                                size_t numArguments) {
   const auto &[x, y, z] = grid.programs;
   if (x < 0 || y < 0 || z < 0)
-    return RuntimeError{RuntimeError::Kind::Launch, "TW0402",
+    return RuntimeError{RuntimeError::Kind::Launch, Code::BadGrid,
                         llvm::formatv("the grid ({0}, {1}, {2}) has a negative extent", x, y, z),
                         "a grid counts programs along each axis: 0 or more"};
   if (numArguments != kernel.argumentNames.size())
-    return RuntimeError{RuntimeError::Kind::Launch, "TW0404",
+    return RuntimeError{RuntimeError::Kind::Launch, Code::LaunchArguments,
                         llvm::formatv("kernel {0} takes {1} run-time arguments, {2} were given",
                                       kernel.entry.getName(), kernel.argumentNames.size(),
                                       numArguments),

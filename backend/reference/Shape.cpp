@@ -112,7 +112,7 @@ static LogicalResult runGather(Program &program, Operation &op) {
   for (size_t position = 0; position < indices.size(); ++position) {
     int64_t chosen = signExtend(indices[position].bits, width);
     if (chosen < 0 || chosen >= extent)
-      return failAt(program, op, "TW0608",
+      return failAt(program, op, Code::GatherIndex,
                     "gather index " + std::to_string(chosen) + " is outside an axis of extent " +
                         std::to_string(extent),
                     position, shape);

@@ -10,7 +10,7 @@
 using namespace tw;
 
 static bool fail(const RuntimeError &error) {
-  llvm::errs() << "error[" << error.code << "]: " << error.message << "\n";
+  llvm::errs() << "error[" << tw::codeName(error.code) << "]: " << error.message << "\n";
   if (!error.hint.empty())
     llvm::errs() << " = hint: " << error.hint << "\n";
   return false;

@@ -1,13 +1,11 @@
 // Compiles one kernel written in Tile IR text: shows it at any stage, or runs it on made-up
 // arguments.
-#include "backend/BytecodeTarget.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
 #include "backend/cpu/CpuDevice.h"
-#include "backend/cpu/CpuTarget.h"
 #include "backend/inspect/Inspection.h"
-#include "backend/nvidia/NvidiaTarget.h"
 #include "backend/reference/ReferenceDevice.h"
+#include "backend/tools/FindTarget.h"
 #include "backend/tools/RunKernel.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -54,27 +52,6 @@ struct CommandLine {
   cl::opt<int> threads{"num-threads", cl::desc("threads of the cpu, 0: all cores"), cl::init(0)};
 };
 } // namespace
-
-/// The target of a name, or null after saying which there are.
-static std::unique_ptr<Target> makeTarget(llvm::StringRef name) {
-  if (name == "reference")
-    return makeBytecodeTarget("reference");
-  auto [kind, level] = name.split(':');
-  if (kind == "cpu" && (level.empty() || llvm::is_contained(cpuLevels(), level)))
-    return makeCpuTarget(level.str());
-  if (kind == "nvidia")
-    if (std::unique_ptr<Target> target = makeNvidiaTarget(level.str()))
-      return target;
-  std::vector<std::string> names = {"cpu", "reference"};
-  for (const std::string &known : cpuLevels())
-    names.push_back("cpu:" + known);
-  for (const std::string &arch : nvidiaArchs())
-    names.push_back("nvidia:" + arch);
-  llvm::errs() << "error: there is no target `" << name << "`: " << llvm::join(names, ", ") << "\n";
-  if (kind == "nvidia")
-    llvm::errs() << "hint: did you mean nvidia:" << closestArch(level) << "?\n";
-  return nullptr;
-}
 
 static void show(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics)
@@ -146,7 +123,7 @@ int main(int argc, char **argv) {
       mlir::parseSourceFile<mlir::ModuleOp>(line.input, context.get());
   if (!module)
     return 1;
-  std::unique_ptr<Target> target = makeTarget(line.target);
+  std::unique_ptr<Target> target = findTarget(line.target);
   if (!target)
     return 1;
   CompileOptions options;

@@ -1,31 +1,70 @@
 // Runs passes over Tile IR text: mlir-opt with our dialects and passes, for tests and debugging.
 #include "backend/compile/Compiler.h"
+#include "backend/inspect/StageList.h"
 #include "backend/nvidia/LowerNvidia.h"
+#include "backend/tools/FindTarget.h"
+#include "ir/Diagnostic.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/StageChecks.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
+
+/// Shows the codes of reports, which travel beside their text, in front of it.
+static void showCodes(mlir::MLIRContext *context) {
+  context->getDiagEngine().registerHandler([context](mlir::Diagnostic &diagnostic) {
+    std::optional<tw::Code> code = tw::codeOf(diagnostic);
+    if (!code)
+      return mlir::failure();
+    mlir::Diagnostic shown(diagnostic.getLocation(), diagnostic.getSeverity());
+    shown << "[" + tw::codeName(*code) + "] " + diagnostic.str();
+    for (mlir::Diagnostic &note : diagnostic.getNotes())
+      shown.attachNote(note.getLocation()) << note.str();
+    context->getDiagEngine().emit(std::move(shown));
+    return mlir::success();
+  });
+}
 
 /// The command line's passes, each after a look at whether the module is what it takes.
 static mlir::MlirOptMainConfig checkedConfig() {
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   mlir::MlirOptMainConfig checked = config;
   checked.setPassPipelineSetupFn([config](mlir::PassManager &pm) {
+    showCodes(pm.getContext());
     mlir::PassManager passes(pm.getContext());
     if (failed(config.setupPassPipeline(passes)))
       return mlir::failure();
-    return tw::addCheckedPasses(pm, passes);
+    return tw::addCheckedPasses(pm, passes, tw::nvidiaPassInputs());
   });
   return checked;
 }
 
+/// The pipeline of a target, or the names of targets where none is given.
+static mlir::LogicalResult listStages(llvm::StringRef name) {
+  if (name.empty()) {
+    llvm::outs() << llvm::join(tw::targetNames(), "\n") << "\n";
+    return mlir::success();
+  }
+  std::unique_ptr<tw::Target> target = tw::findTarget(name);
+  if (target)
+    tw::listStages(*target, {}, llvm::outs());
+  return mlir::success(target != nullptr);
+}
+
 static mlir::LogicalResult run(int argc, char **argv, mlir::DialectRegistry &registry) {
+  llvm::cl::opt<bool> lists("list-stages",
+                            llvm::cl::desc("print the stages and passes of --target, or without it "
+                                           "the names of targets"));
+  llvm::cl::opt<std::string> target("target", llvm::cl::desc("of --list-stages: cpu, ..."));
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "Runs passes over Tile IR\n", registry);
+  if (lists)
+    return listStages(target);
   std::string error;
   std::unique_ptr<llvm::MemoryBuffer> buffer = mlir::openInputFile(input, &error);
   std::unique_ptr<llvm::ToolOutputFile> file = mlir::openOutputFile(output, &error);

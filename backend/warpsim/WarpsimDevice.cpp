@@ -75,7 +75,7 @@ static std::string findInlineAssembly(const std::string &ptx, int line) {
 
 std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, RuntimeError &error) {
   auto fail = [&](const std::string &reason) {
-    error = {RuntimeError::Kind::Internal, "TW0902",
+    error = {RuntimeError::Kind::Internal, Code::UnloadableKernel,
              "kernel " + artifact.symbol + " could not be loaded: " + reason, ""};
     return nullptr;
   };
@@ -83,7 +83,7 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   std::optional<Program> program = parsePtx(artifact.binary, refusal);
   std::string place = program ? "" : findInlineAssembly(artifact.binary, refusal.line);
   if (!place.empty()) {
-    error = {RuntimeError::Kind::Unsupported, "TW0245",
+    error = {RuntimeError::Kind::Unsupported, Code::AsmNotSimulated,
              "the simulator does not run the inline assembly of " + place + " in kernel " +
                  artifact.symbol + ": " + refusal.message,
              "check the text against the PTX ISA; instructions that the simulator does not know "
@@ -114,7 +114,7 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
 static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid) {
   const auto &[x, y, z] = grid.programs;
   auto error = [&](const char *fault, const char *hint) {
-    return RuntimeError{RuntimeError::Kind::Launch, "TW0402",
+    return RuntimeError{RuntimeError::Kind::Launch, Code::BadGrid,
                         "the grid (" + std::to_string(x) + ", " + std::to_string(y) + ", " +
                             std::to_string(z) + ") has " + fault,
                         hint};
@@ -132,7 +132,7 @@ static std::optional<RuntimeError> checkChoice(const std::vector<uint64_t> &chos
                                                uint64_t numPrograms) {
   for (uint64_t program : chosen)
     if (program >= numPrograms)
-      return RuntimeError{RuntimeError::Kind::Launch, "TW0402",
+      return RuntimeError{RuntimeError::Kind::Launch, Code::BadGrid,
                           "program " + std::to_string(program) +
                               " is chosen to run, and the grid has " + std::to_string(numPrograms),
                           "programs=[...] of tw.simulation.simulate are numbered from 0"};
@@ -147,14 +147,14 @@ static std::optional<RuntimeError> checkArgument(const SimulatedKernel &kernel, 
                                                  const LaunchArgument &argument) {
   const ArtifactParameter &parameter = kernel.parameters[index];
   if (argument.isReadOnly && parameter.isStored)
-    return RuntimeError{RuntimeError::Kind::Launch, "TW0403",
+    return RuntimeError{RuntimeError::Kind::Launch, Code::ReadOnlyArgument,
                         "argument `" + parameter.name + "` is read-only, and kernel " +
                             kernel.symbol + " stores to it",
                         "pass a writable array, or a copy"};
   // A null pointer is passed on: the simulator says so if the kernel follows it.
   if (isPointer(parameter) && argument.bytes == 0 && argument.bits != 0 &&
       argument.allocationBase == 0)
-    return RuntimeError{RuntimeError::Kind::Launch, "TW0611",
+    return RuntimeError{RuntimeError::Kind::Launch, Code::UnknownMemory,
                         "argument `" + parameter.name + "` of kernel " + kernel.symbol +
                             " is a pointer to memory of unknown size",
                         "pass an array: the simulator checks every access against its bounds"};
@@ -164,7 +164,7 @@ static std::optional<RuntimeError> checkArgument(const SimulatedKernel &kernel, 
 static std::optional<RuntimeError> checkArguments(const SimulatedKernel &kernel,
                                                   std::span<const LaunchArgument> arguments) {
   if (arguments.size() != kernel.parameters.size())
-    return RuntimeError{RuntimeError::Kind::Launch, "TW0404",
+    return RuntimeError{RuntimeError::Kind::Launch, Code::LaunchArguments,
                         "kernel " + kernel.symbol + " takes " +
                             std::to_string(kernel.parameters.size()) + " run-time arguments, " +
                             std::to_string(arguments.size()) + " were given",
@@ -224,7 +224,7 @@ static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,
   for (const Finding &finding : report.findings) {
     // A failed assertion is the program's own word; other findings may only follow from it.
     if (finding.kind == Kind::Assertion)
-      return RuntimeError{RuntimeError::Kind::Device, "TW0602", finding.message, ""};
+      return RuntimeError{RuntimeError::Kind::Device, Code::DeviceAssert, finding.message, ""};
     if (!finding.isError)
       continue;
     ++numErrors;
@@ -244,7 +244,7 @@ static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,
   text.pop_back(); // the last line's end
   if (numErrors > kNumShown)
     text += "\nand " + std::to_string(numErrors - kNumShown) + " more";
-  return RuntimeError{RuntimeError::Kind::Device, "TW0612", text,
+  return RuntimeError{RuntimeError::Kind::Device, Code::SimulatorFinding, text,
                       "the report of the simulation has all findings with their counts"};
 }
 
@@ -275,7 +275,7 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
   if (std::optional<RuntimeError> error = checkChoice(launch.options.ctas, numCtas))
     return error;
   if (std::string obstacle = findObstacle(kernel.program, launch); !obstacle.empty())
-    return RuntimeError{RuntimeError::Kind::Launch, "TW0645",
+    return RuntimeError{RuntimeError::Kind::Launch, Code::SimulatedLaunch,
                         "kernel " + kernel.symbol + " cannot be launched on " + name() + ": " +
                             obstacle,
                         "choose smaller tiles, fewer stages or another number of warps"};

@@ -23,7 +23,7 @@ static LogicalResult wrongPart(BuiltinCall &call, size_t i, const Value &item,
     hint = "an array of one element is a pointer here: pass x.item(), or load the number";
   else if (typed && typed->isTile())
     hint = "give the position of the block's first element; a block covers the rest by itself";
-  return call.fail(operandError(OperandCode::DescriptorParts,
+  return call.fail(operandError(Code::DescriptorParts,
                                 what.str() + " must be integers, not " + typeName(item),
                                 hint.str()),
                    {i});
@@ -91,7 +91,7 @@ static std::vector<TypedValue> toOperands(BuiltinCall &call, llvm::ArrayRef<Valu
 static LogicalResult wrongCount(BuiltinCall &call, size_t i, llvm::StringRef what, size_t count,
                                 size_t rank) {
   return call.fail(
-      operandError(OperandCode::DescriptorRank,
+      operandError(Code::DescriptorRank,
                    (what + " has " + llvm::Twine(count) + (count == 1 ? " number" : " numbers") +
                     " for " + llvm::Twine(rank) + (rank == 1 ? " dimension" : " dimensions"))
                        .str(),
@@ -104,7 +104,7 @@ static FailureOr<TypedValue> readBase(BuiltinCall &call, size_t i) {
   const TypedValue *base = call.value(i).as<TypedValue>();
   if (base && base->dtype.isPointer && !base->isTile())
     return *base;
-  return call.fail(operandError(OperandCode::DescriptorParts,
+  return call.fail(operandError(Code::DescriptorParts,
                                 "the base must be one pointer, not " + typeName(call.value(i)),
                                 "pass the tensor itself, or the tensor and one offset"),
                    {i});
@@ -150,7 +150,7 @@ static LogicalResult checkOrder(BuiltinCall &call, size_t i, size_t rank) {
   if (llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
     return success();
   return call.fail(
-      operandError(OperandCode::DescriptorRank,
+      operandError(Code::DescriptorRank,
                    "order names each dimension once, from 0 to " + std::to_string(rank - 1),
                    "for row-major arrays it is (" + std::to_string(rank - 1) +
                        (rank == 1 ? ",)" : ", ..., 0)")),
@@ -175,7 +175,7 @@ static FailureOr<bool> readOutside(BuiltinCall &call, size_t i, DType element) {
     return call.badOption(i, "\"zero\", \"nan\"");
   if (*text == "nan" && (!element.isFloat() || element.isE4B15()))
     return call.fail(
-        operandError(OperandCode::BoundaryCheck,
+        operandError(Code::BoundaryCheck,
                      "padding with NaN needs floats that have one, these are " + element.str(),
                      "pad with \"zero\""),
         {i});
@@ -188,7 +188,7 @@ static ValueOr emitMakeDescriptor(BuiltinCall &call) {
     return failure();
   const DescriptorContents &contents = **descriptor->as<Descriptor>();
   if (contents.rank() > kMaxDescriptorRank)
-    return call.fail(operandError(OperandCode::DescriptorRank,
+    return call.fail(operandError(Code::DescriptorRank,
                                   "a tensor descriptor has at most 5 dimensions, not " +
                                       std::to_string(contents.rank()),
                                   "join dimensions, or use tw.make_block_ptr"),
@@ -196,7 +196,7 @@ static ValueOr emitMakeDescriptor(BuiltinCall &call) {
   std::optional<int64_t> last = toInt64(contents.strides().back());
   if (last && *last != 1)
     return call.fail(
-        operandError(OperandCode::LastStride,
+        operandError(Code::LastStride,
                      "the last stride of a tensor descriptor is 1, not " + std::to_string(*last),
                      "describe the transposed array and use .T on its blocks, or use "
                      "tw.make_block_ptr"),
@@ -215,7 +215,7 @@ static ValueOr emitAdvance(BuiltinCall &call) {
   const Descriptor *pointer = call.value(0).as<Descriptor>();
   if (!pointer || !(*pointer)->type.isBlockPointer)
     return call.fail(
-        operandError(OperandCode::DescriptorUse,
+        operandError(Code::DescriptorUse,
                      "advance moves block pointers, this is " + typeName(call.value(0)),
                      "add offsets to plain pointers: p + n"),
         {0});
@@ -248,7 +248,7 @@ static FailureOr<std::vector<int32_t>> readBoundaryCheck(BuiltinCall &call, size
     return failure();
   for (int64_t dim : *given) {
     if (dim < 0 || dim >= int64_t(rank) || llvm::is_contained(dims, dim))
-      return call.fail(operandError(OperandCode::BoundaryCheck,
+      return call.fail(operandError(Code::BoundaryCheck,
                                     "boundary_check names dimensions from 0 to " +
                                         std::to_string(rank - 1) + ", each once",
                                     "name the dimensions in which a block may reach outside"),
@@ -266,7 +266,7 @@ static LogicalResult checkBlockAccess(BuiltinCall &call, const Descriptor &point
     return rejectDescriptor(call.emitter, call.value(0), call.node(0));
   for (size_t i : masks)
     if (call.has(i))
-      return call.fail(operandError(OperandCode::BlockPointerMask,
+      return call.fail(operandError(Code::BlockPointerMask,
                                     "a block pointer takes no mask and no `other`",
                                     "name the dimensions that may reach outside with "
                                     "boundary_check=(0, 1), and what is read there with "
@@ -322,7 +322,7 @@ static FailureOr<Descriptor> readSelf(BuiltinCall &call) {
   const Descriptor *self = call.value(0).as<Descriptor>();
   if (self && !(*self)->type.isBlockPointer)
     return *self;
-  return call.fail(operandError(OperandCode::DescriptorUse,
+  return call.fail(operandError(Code::DescriptorUse,
                                 "`" + call.name.str() + "` needs a tensor descriptor, this is " +
                                     typeName(call.value(0)),
                                 "make one with tw.make_tensor_descriptor, or pass a "
@@ -385,7 +385,7 @@ static FailureOr<BoxOperands> readRows(BuiltinCall &call, size_t rows, size_t co
     return failure();
   llvm::ArrayRef<int64_t> block = (*self)->type.block.shape;
   if (block.size() != 2 || block[0] != 1)
-    return call.fail(operandError(OperandCode::DescriptorRank,
+    return call.fail(operandError(Code::DescriptorRank,
                                   "`" + call.name.str() +
                                       "` needs a descriptor of blocks of one "
                                       "row, not of " +
@@ -397,7 +397,7 @@ static FailureOr<BoxOperands> readRows(BuiltinCall &call, size_t rows, size_t co
     return failure();
   if (!numbers->dtype.isInt() || numbers->shape().size() != 1)
     return call.fail(
-        operandError(OperandCode::DescriptorParts,
+        operandError(Code::DescriptorParts,
                      "the row numbers must be a 1-D tile of integers, not " + numbers->str(),
                      "make them with tw.arange or load them"),
         {rows});
@@ -439,7 +439,7 @@ static LogicalResult checkBlock(BuiltinCall &call, size_t shape, size_t dtype) {
   TileType given{*element, *block};
   if (given == (*self)->type.block)
     return success();
-  return call.fail(operandError(OperandCode::DescriptorRank,
+  return call.fail(operandError(Code::DescriptorRank,
                                 "the descriptor is of other blocks: " + typeName(call.value(0)),
                                 "give the block's shape and type as the descriptor has them"),
                    {shape});

@@ -27,7 +27,7 @@ static ValueOr emitGrid(BuiltinCall &call) {
 static LogicalResult refuseBoundaryCheck(BuiltinCall &call, llvm::ArrayRef<size_t> positions) {
   for (size_t i : positions)
     if (call.has(i) && (!isStatic(call.value(i)) || truthOf(call.value(i))))
-      return call.fail(operandError(OperandCode::BoundaryCheck,
+      return call.fail(operandError(Code::BoundaryCheck,
                                     "`boundary_check` and `padding_option` need a block pointer",
                                     "pass a mask: mask=offsets < size, other=0"),
                        {i});

@@ -34,7 +34,7 @@ static constexpr llvm::StringLiteral kSignature =
     "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, lhs_k_pack, rhs_k_pack, "
     "out_dtype";
 
-static OperandError problem(OperandCode code, const ScaledSide &side, std::string message,
+static OperandError problem(Code code, const ScaledSide &side, std::string message,
                             std::string hint) {
   return operandError(code, "`dot_scaled`: " + std::string(side.name) + message, std::move(hint));
 }
@@ -54,22 +54,21 @@ static llvm::SmallVector<llvm::StringRef> dtypesOf(llvm::StringRef format) {
 static std::optional<OperandError> checkElements(const ScaledSide &side) {
   llvm::SmallVector<llvm::StringRef> dtypes = dtypesOf(side.format);
   if (dtypes.empty())
-    return problem(OperandCode::ScaledFormat, side, "_format is \"" + side.format + "\"",
+    return problem(Code::ScaledFormat, side, "_format is \"" + side.format + "\"",
                    "the formats are \"e2m1\", \"e4m3\", \"e5m2\", \"bf16\" and \"fp16\"");
   std::string given = " is " + side.elements.str();
   if (!llvm::is_contained(dtypes, side.elements.dtype.str()))
-    return problem(OperandCode::ScaledElements, side,
-                   given + ", which holds no \"" + side.format + "\"",
+    return problem(Code::ScaledElements, side, given + ", which holds no \"" + side.format + "\"",
                    side.isFp4() ? "two elements of e2m1 lie in each byte of a uint8, the first in "
                                   "the lower half"
                                 : "its elements are " + dtypes[0].str() + ", or their bits as " +
                                       dtypes[1].str());
   size_t rank = side.elements.shape().size();
   if (rank != 2 && rank != 3)
-    return problem(OperandCode::ScaledShapes, side, given + ", of rank " + std::to_string(rank),
+    return problem(Code::ScaledShapes, side, given + ", of rank " + std::to_string(rank),
                    "operands have rank 2, or rank 3 with a leading batch dimension");
   if (!side.isPackedAlongK && !side.isFp4())
-    return problem(OperandCode::ScaledElements, side,
+    return problem(Code::ScaledElements, side,
                    "_k_pack is False, but \"" + side.format + "\" is not packed",
                    "only e2m1 has two elements per byte, which may lie along another dimension "
                    "than K");
@@ -83,12 +82,12 @@ static std::optional<OperandError> checkScale(const ScaledSide &side) {
   std::string dtype = side.scale->dtype.str();
   bool isE4M3 = dtype == "float8e4nv";
   if (!isE4M3 && dtype != "uint8" && dtype != "int8")
-    return problem(OperandCode::ScaledScales, side, scale,
+    return problem(Code::ScaledScales, side, scale,
                    "a scale is uint8, of which s means 2 to the power s - 127 for 32 elements "
                    "along K, or float8e4nv for 16 elements, or None");
   int64_t group = isE4M3 ? 16 : 32, depth = side.extent(/*k=*/true);
   if (depth % group != 0)
-    return problem(OperandCode::ScaledScales, side,
+    return problem(Code::ScaledScales, side,
                    " has K = " + std::to_string(depth) + ", not a multiple of " +
                        std::to_string(group),
                    "one " + dtype + " scales " + std::to_string(group) + " elements along K");
@@ -96,7 +95,7 @@ static std::optional<OperandError> checkScale(const ScaledSide &side) {
   wanted.append({side.extent(/*k=*/false), depth / group});
   if (side.scale->shape() == llvm::ArrayRef<int64_t>(wanted))
     return std::nullopt;
-  return problem(OperandCode::ScaledScales, side,
+  return problem(Code::ScaledScales, side,
                  scale + ", but must be " + shapeText(wanted) + " for " + side.elements.str(),
                  std::string(side.isLeft ? "lhs_scale is [M, K / " : "rhs_scale is [N, K / ") +
                      std::to_string(group) + "]: one number for " + std::to_string(group) +
@@ -108,23 +107,23 @@ static std::optional<OperandError> checkPair(const ScaledSide &lhs, const Scaled
   llvm::ArrayRef<int64_t> left = lhs.elements.shape(), right = rhs.elements.shape();
   std::string pair = "`dot_scaled` of " + lhs.elements.str() + " and " + rhs.elements.str();
   if (left.size() != right.size() || left.drop_back(2) != right.drop_back(2))
-    return operandError(OperandCode::ScaledShapes, pair + ": their batches differ",
+    return operandError(Code::ScaledShapes, pair + ": their batches differ",
                         "both are of rank 2, or of rank 3 with one batch extent");
   if (lhs.extent(true) != rhs.extent(true))
-    return operandError(OperandCode::ScaledShapes,
+    return operandError(Code::ScaledShapes,
                         pair + ": lhs has K = " + std::to_string(lhs.extent(true)) +
                             " elements and rhs K = " + std::to_string(rhs.extent(true)),
                         "lhs is [M, K] and rhs is [K, N]; a byte of e2m1 counts as two elements "
                         "along K, or along M or N with k_pack=False");
   if (result != findDType("float32"))
-    return operandError(OperandCode::ScaledResult, "`dot_scaled`: out_dtype is " + result.str(),
+    return operandError(Code::ScaledResult, "`dot_scaled`: out_dtype is " + result.str(),
                         "the result is float32; cast it with .to(...)");
   llvm::SmallVector<int64_t> shape(left.drop_back(2));
   shape.append({lhs.extent(false), rhs.extent(false)});
   if (std::optional<OperandError> error = checkTileShape(shape))
     return error;
   if (acc && (acc->dtype != result || acc->shape() != llvm::ArrayRef<int64_t>(shape)))
-    return operandError(OperandCode::ScaledResult,
+    return operandError(Code::ScaledResult,
                         "`dot_scaled`: acc is " + acc->str() + ", but must be " + result.str() +
                             shapeText(shape),
                         "acc has the type and shape of the result");

@@ -46,7 +46,7 @@ static ValueOr emitExpandDims(BuiltinCall &call) {
     axis = axis < 0 && axis >= -rank ? axis + rank : axis;
   llvm::sort(*axes);
   if (llvm::adjacent_find(*axes) != axes->end())
-    return call.fail(operandError(OperandCode::RepeatedAxis,
+    return call.fail(operandError(Code::RepeatedAxis,
                                   "duplicate axes, normalized axes = [" +
                                       llvm::join(llvm::map_range(*axes, asText), ", ") + "]",
                                   "name each new dimension once"),

@@ -66,7 +66,7 @@ mlir::FailureOr<Value> tw::withDescriptors(Emitter &emitter, const Value &argume
   if (isDescribed(**tuple)) {
     std::optional<Value> descriptor = describedBy(emitter, (*tuple)->items);
     if (!descriptor)
-      return emitter.error(operandError(OperandCode::DescriptorParts,
+      return emitter.error(operandError(Code::DescriptorParts,
                                         "a TensorDescriptor describes an array by integers",
                                         "its base is an array, its shape and strides integers"),
                            kernel, {});
@@ -151,7 +151,7 @@ mlir::LogicalResult tw::rejectDescriptor(Emitter &emitter, const Value &descript
                                          const Node &site) {
   bool isBlockPointer = (*descriptor.as<Descriptor>())->type.isBlockPointer;
   OperandError error = operandError(
-      OperandCode::DescriptorUse,
+      Code::DescriptorUse,
       "this is a " + typeName(descriptor) + ", not a number, tile or plain pointer",
       isBlockPointer ? "move it with tw.advance(pointer, offsets), access it with tw.load and "
                        "tw.store"

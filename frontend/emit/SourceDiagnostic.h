@@ -1,4 +1,4 @@
-// The frontend's error codes, and diagnostics made from them.
+// Diagnostics of the frontend, made of codes and places.
 #ifndef FRONTEND_SOURCEDIAGNOSTIC_H
 #define FRONTEND_SOURCEDIAGNOSTIC_H
 #include "frontend/emit/Scopes.h"
@@ -6,47 +6,6 @@
 #include "llvm/ADT/ArrayRef.h"
 
 namespace tw {
-
-enum class Code {
-  UnknownName,
-  UnknownAttribute,
-  WrongType,
-  NotStatic,
-  OnePathOnly,
-  TwoTypes,
-  LoopTypeChanges,
-  LoopBodyOnly,
-  WrongArguments,
-  Recursion,
-  UnsupportedSyntax,
-  UnsupportedFunction,
-  StaticAssert,
-  NotIterable,
-  NotCallable,
-  StaticEvaluation,
-  BadSubscript,
-  BadReturn,
-  BadCondition,
-  BadOption,
-  LimitExceeded,
-  ConstexprChanges,
-  StaticPrint,
-  BadSignature,
-  EffectInCombine,
-  AggregateField,
-  UnknownScope,
-  MalformedBuffer,
-  InvalidIr,
-};
-
-struct CodeRow {
-  Code code;
-  llvm::StringLiteral name; // "TW0101"
-  DiagnosticKind kind;
-  llvm::StringLiteral title;
-};
-llvm::ArrayRef<CodeRow> frontendCodes();
-const CodeRow &rowOf(Code code);
 
 Diagnostic makeDiagnostic(Code code, std::string message, std::string hint,
                           std::vector<SourceLabel> labels);

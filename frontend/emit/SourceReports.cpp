@@ -66,10 +66,10 @@ LogicalResult Emitter::error(Code code, const Node &site, const llvm::Twine &mes
 
 LogicalResult Emitter::error(const OperandError &operandError, const Node &site,
                              llvm::ArrayRef<const Node *> operands) {
-  if (hasFailed() || operandError.code.empty()) // empty: reported inside a combining function
+  if (hasFailed() || !operandError.code)
     return failure();
   Diagnostic diagnostic;
-  diagnostic.code = operandError.code;
+  diagnostic.code = *operandError.code;
   diagnostic.message = operandError.message;
   diagnostic.hint = operandError.hint;
   diagnostic.labels.push_back(label(site, ""));

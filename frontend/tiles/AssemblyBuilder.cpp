@@ -1,6 +1,5 @@
 // Inline assembly, its text and constraints checked against the values, and calls of bitcode.
 #include "frontend/tiles/AssemblyBuilder.h"
-#include "frontend/tiles/OperandCodes.h"
 #include "frontend/tiles/Operands.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -13,7 +12,7 @@ struct AsmConstraints {
 } // namespace
 
 static OperandError constraintError(std::string message, std::string hint) {
-  OperandError error = operandError(OperandCode::AsmConstraints, message, hint);
+  OperandError error = operandError(Code::AsmConstraints, message, hint);
   error.labels.push_back({1, ""});
   return error;
 }
@@ -78,7 +77,7 @@ static std::optional<std::string> checkDollar(llvm::StringRef &rest, size_t numR
 static std::optional<OperandError> checkText(llvm::StringRef text, size_t numRegisters) {
   auto fail = [](const std::string &fault) {
     OperandError error = operandError(
-        OperandCode::AsmText, "the text of this inline assembly has " + fault,
+        Code::AsmText, "the text of this inline assembly has " + fault,
         "$0, $1, ... are the registers in the order of the constraints; $$ is a dollar sign");
     error.labels.push_back({0, ""});
     return error;

@@ -27,12 +27,12 @@ OperandBuilder::Value BoxBuilder::load(const BoxOperands &box, bool nanOutside,
 OperandBuilder::Value BoxBuilder::element(const BoxOperands &box, TypedValue value, int position) {
   DType element = box.base.dtype.pointee();
   if (value.dtype.isPointer)
-    return operandError(OperandCode::InvalidCast,
+    return operandError(Code::InvalidCast,
                         "a pointer cannot become an element of type " + element.str(),
                         "cast it with .to(tw.int64)", value, position);
   BroadcastResult common = broadcastShapes(box.extents, value.shape());
   if (!common.shape || llvm::ArrayRef<int64_t>(*common.shape) != llvm::ArrayRef(box.extents))
-    return operandError(OperandCode::ShapeMismatch,
+    return operandError(Code::ShapeMismatch,
                         "a value of shape " + shapeText(value.shape()) +
                             " does not fit a block of shape " + shapeText(box.extents),
                         "store a tile of the block's shape, or one that broadcasts to it", value,

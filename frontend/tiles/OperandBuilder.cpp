@@ -157,7 +157,7 @@ static std::optional<OperandError> checkLiterals(llvm::ArrayRef<TypedValue> oper
     if (!number || !dtype.isInt() || dtype.isBool() || fitsInteger(*number, dtype))
       continue;
     OperandError error = operandError(
-        OperandCode::LiteralRange,
+        Code::LiteralRange,
         "the number " + llvm::toString(*number, 10) + " is out of range for " + dtype.str(),
         "a number takes the integer type of the other operand; cast that operand to a type that "
         "holds both, as in x.to(tw.int64)",
@@ -171,7 +171,7 @@ static std::optional<OperandError> checkLiterals(llvm::ArrayRef<TypedValue> oper
 static std::optional<OperandError> refusePointers(llvm::ArrayRef<TypedValue> operands) {
   if (llvm::none_of(operands, [](const TypedValue &value) { return value.dtype.isPointer; }))
     return std::nullopt;
-  return operandError(OperandCode::PointerArithmetic, "this operation is not defined on pointers",
+  return operandError(Code::PointerArithmetic, "this operation is not defined on pointers",
                       kPointerHint, operands);
 }
 
@@ -195,7 +195,7 @@ OrError<std::vector<TypedValue>> OperandBuilder::promoteAll(std::vector<TypedVal
   PromotionOperand common = operands.front();
   for (const TypedValue &operand : llvm::drop_begin(operands)) {
     if (isFloat8WithInteger(common, operand))
-      return operandError(OperandCode::OperandType,
+      return operandError(Code::OperandType,
                           "there is no common type of " + common.dtype.str() + " and " +
                               operand.dtype.str(),
                           "cast the 8-bit float, as in x.to(tw.float32)", operands);

@@ -7,14 +7,11 @@ using namespace tw;
 using llvm::APFloat;
 using llvm::APSInt;
 
-OperandError tw::operandError(OperandCode code, std::string message, std::string hint) {
-  for (const OperandCodeRow &row : kOperandCodes)
-    if (row.code == code)
-      return {row.name, std::move(message), std::move(hint), {}};
-  llvm_unreachable("every code has a row");
+OperandError tw::operandError(Code code, std::string message, std::string hint) {
+  return {code, std::move(message), std::move(hint), {}};
 }
 
-OperandError tw::operandError(OperandCode code, std::string message, std::string hint,
+OperandError tw::operandError(Code code, std::string message, std::string hint,
                               llvm::ArrayRef<TypedValue> operands, int firstIndex) {
   OperandError error = operandError(code, std::move(message), std::move(hint));
   for (const TypedValue &operand : operands)
@@ -23,7 +20,7 @@ OperandError tw::operandError(OperandCode code, std::string message, std::string
 }
 
 OperandError tw::pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands) {
-  return operandError(OperandCode::PointerAsNumber, std::move(message), kPointerHint, operands);
+  return operandError(Code::PointerAsNumber, std::move(message), kPointerHint, operands);
 }
 
 std::optional<OperandError> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
@@ -31,7 +28,7 @@ std::optional<OperandError> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
   bool isTooLarge = false;
   for (int64_t extent : shape) {
     if (extent < 1)
-      return operandError(OperandCode::InvalidShape,
+      return operandError(Code::InvalidShape,
                           "the shape " + shapeText(shape) + " has an extent below 1",
                           "every extent of a tile is at least 1");
     // Comparing before multiplying keeps the product from overflowing.
@@ -40,7 +37,7 @@ std::optional<OperandError> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
   }
   if (!isTooLarge)
     return std::nullopt;
-  return operandError(OperandCode::TileTooLarge,
+  return operandError(Code::TileTooLarge,
                       "a tile of shape " + shapeText(shape) + " has more than " +
                           std::to_string(kMaxTileElements) + " elements",
                       "choose smaller tile extents and loop over the rest, or use more programs");
@@ -52,7 +49,7 @@ OrError<int64_t> tw::normalizeAxis(int64_t axis, int64_t rank, const TypedValue 
   std::string hint =
       rank == 0 ? "a scalar has no axes"
                 : "valid axes are " + std::to_string(-rank) + " to " + std::to_string(rank - 1);
-  return operandError(OperandCode::AxisRange,
+  return operandError(Code::AxisRange,
                       "invalid axis " + std::to_string(axis) + " for " + operand.str(),
                       std::move(hint), operand);
 }
@@ -67,7 +64,7 @@ static OperandError shapeMismatch(llvm::ArrayRef<TypedValue> operands, llvm::Arr
             "align it at the first";
   else if (rank == 1)
     hint += "; index one with [:, None] and the other with [None, :] to combine every pair";
-  return operandError(OperandCode::ShapeMismatch,
+  return operandError(Code::ShapeMismatch,
                       "shapes " + shapeText(lhs) + " and " + shapeText(rhs) +
                           " do not fit: dimension " + std::to_string(dim) + " is " +
                           std::to_string(left) + " and " + std::to_string(right),
@@ -83,7 +80,7 @@ OrError<llvm::SmallVector<int64_t>> tw::commonShape(llvm::ArrayRef<TypedValue> o
     shape = *result.shape;
   }
   if (std::optional<OperandError> error = checkTileShape(shape)) {
-    error->labels = operandError(OperandCode::TileTooLarge, "", "", operands).labels;
+    error->labels = operandError(Code::TileTooLarge, "", "", operands).labels;
     return *error;
   }
   return shape;

@@ -1,15 +1,14 @@
 // Operand errors with labels, and the numbers behind literals: shared by the files of TileBuilder.
 #ifndef FRONTEND_OPERANDS_H
 #define FRONTEND_OPERANDS_H
-#include "frontend/tiles/OperandCodes.h"
 #include "frontend/values/TypeRules.h"
 #include "llvm/ADT/APFloat.h"
 
 namespace tw {
 
-OperandError operandError(OperandCode code, std::string message, std::string hint);
+OperandError operandError(Code code, std::string message, std::string hint);
 /// With a label "this is TYPE" on every operand; the first one's index is `firstIndex`.
-OperandError operandError(OperandCode code, std::string message, std::string hint,
+OperandError operandError(Code code, std::string message, std::string hint,
                           llvm::ArrayRef<TypedValue> operands, int firstIndex = 0);
 
 /// What to do where a pointer stands in the place of a number: most often the argument was an array

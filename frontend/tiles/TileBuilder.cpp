@@ -10,7 +10,7 @@ TileBuilder::Value TileBuilder::intLiteral(const llvm::APInt &value, bool isNega
   llvm::APSInt number(value, /*isUnsigned=*/!isNegative);
   std::optional<DType> dtype = dtypeOfIntLiteral(number);
   if (!dtype)
-    return operandError(OperandCode::LiteralRange,
+    return operandError(Code::LiteralRange,
                         "the integer " + llvm::toString(number, 10) + " does not fit 64 bits",
                         "run-time integers are at most uint64");
   TypedValue literal =

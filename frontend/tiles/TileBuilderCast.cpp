@@ -10,15 +10,14 @@ TileBuilder::Value TileBuilder::cast(TypedValue operand, DType dtype, bool isBit
   bool isNarrowing =
       operand.dtype.isFloat() && dtype.isFloat() && dtype.bits() < operand.dtype.bits();
   if (rounding != "" && rounding != "rtne" && rounding != "rtz")
-    return operandError(OperandCode::UnknownOption,
-                        "unknown rounding mode \"" + rounding.str() + "\"",
+    return operandError(Code::UnknownOption, "unknown rounding mode \"" + rounding.str() + "\"",
                         "the rounding modes are \"rtne\" (to nearest, the default) and \"rtz\" "
                         "(towards zero)");
   // Where nothing narrows, every float keeps its value, and integers round to nearest even anyway.
   bool isExact = operand.dtype.isFloat() && dtype.isFloat() && dtype.bits() > operand.dtype.bits();
   bool isKept = operand.dtype == dtype || isExact || (rounding == "rtne" && dtype.isFloat());
   if (!rounding.empty() && (isNarrowing ? isBitcast : !isKept))
-    return operandError(OperandCode::InvalidCast,
+    return operandError(Code::InvalidCast,
                         "a rounding mode is given, but a cast from " + operand.dtype.str() +
                             " to " + dtype.str() + " does not narrow a float",
                         "leave fp_downcast_rounding out: floats become integers towards zero, and "
@@ -59,14 +58,14 @@ TileBuilder::Value TileBuilder::castPointer(TypedValue operand, DType dtype) {
   if (operand.dtype.isPointer && dtype.isInt() && dtype.bits() == 64)
     return typed(addresses(operand).value, dtype);
   return operandError(
-      OperandCode::InvalidCast, "cannot cast " + operand.dtype.str() + " to " + dtype.str(),
+      Code::InvalidCast, "cannot cast " + operand.dtype.str() + " to " + dtype.str(),
       operand.dtype.isPointer ? kPointerHint : "pointers are made from integers only", operand);
 }
 
 TileBuilder::Value TileBuilder::bitcast(TypedValue operand, DType dtype) {
   if (operand.dtype.bits() != dtype.bits())
     return operandError(
-        OperandCode::InvalidCast,
+        Code::InvalidCast,
         "cannot bitcast " + operand.dtype.str() + " (" + std::to_string(operand.dtype.bits()) +
             " bits) to " + dtype.str() + " (" + std::to_string(dtype.bits()) + " bits)",
         "a bitcast keeps the number of bits; leave bitcast out to convert the value", operand);

@@ -9,10 +9,9 @@ TileBuilder::Value TileBuilder::hint(TypedValue operand, llvm::StringRef fact,
                                      llvm::ArrayRef<int64_t> values) {
   size_t numDims = std::max<size_t>(1, operand.shape().size());
   if (values.size() != numDims || llvm::any_of(values, [](int64_t value) { return value < 1; }))
-    return operandError(OperandCode::HintValues,
-                        fact.str() + shapeText(values) + " does not describe " + operand.str(),
-                        "a hint has one number of at least 1 per dimension (one for a scalar)",
-                        operand);
+    return operandError(
+        Code::HintValues, fact.str() + shapeText(values) + " does not describe " + operand.str(),
+        "a hint has one number of at least 1 per dimension (one for a scalar)", operand);
   enum { Unknown = -1, Divisibility, Contiguity, Constancy };
   int index = llvm::StringSwitch<int>(fact)
                   .Cases({"multiple_of", "divisibility"}, Divisibility)
@@ -20,7 +19,7 @@ TileBuilder::Value TileBuilder::hint(TypedValue operand, llvm::StringRef fact,
                   .Cases({"max_constancy", "constancy"}, Constancy)
                   .Default(Unknown);
   if (index == Unknown)
-    return operandError(OperandCode::UnknownOption, "unknown hint \"" + fact.str() + "\"",
+    return operandError(Code::UnknownOption, "unknown hint \"" + fact.str() + "\"",
                         "the hints are multiple_of, max_contiguous and max_constancy");
   mlir::DenseI64ArrayAttr facts[3] = {};
   facts[index] = builder.getDenseI64ArrayAttr(values);
@@ -31,7 +30,7 @@ TileBuilder::Value TileBuilder::hint(TypedValue operand, llvm::StringRef fact,
 
 std::optional<OperandError> TileBuilder::assume(TypedValue condition) {
   if (condition.isTile())
-    return operandError(OperandCode::NeedsScalar, "assume takes a scalar condition",
+    return operandError(Code::NeedsScalar, "assume takes a scalar condition",
                         "reduce the tile first, or use tw.multiple_of and its kind for tiles",
                         condition);
   Value holds = truth(condition);
@@ -58,7 +57,7 @@ void TileBuilder::print(llvm::StringRef prefix, bool hex, const std::vector<Type
 std::optional<OperandError> TileBuilder::deviceAssert(TypedValue condition, llvm::StringRef message,
                                                       std::optional<TypedValue> mask) {
   if (mask && !mask->dtype.isBool())
-    return operandError(OperandCode::MaskType, "a mask is int1, this is " + mask->str(),
+    return operandError(Code::MaskType, "a mask is int1, this is " + mask->str(),
                         "compare to make a mask, as in offsets < n", *mask, 2);
   Value checked = truth(condition);
   if (!checked)

@@ -38,7 +38,7 @@ TileBuilder::Value TileBuilder::pointerBinary(BinaryOperator op, TypedValue lhs,
   if (isAdd && rhs.dtype.isPointer)
     std::swap(pointer, offset);
   if ((!isAdd && !isSub) || !pointer.dtype.isPointer || !offset.dtype.isInt())
-    return operandError(OperandCode::PointerArithmetic,
+    return operandError(Code::PointerArithmetic,
                         "`" + symbolOf(op).str() + "` is not defined on " + lhs.dtype.str() +
                             " and " + rhs.dtype.str(),
                         "a pointer takes integer offsets: pointer + int, int + pointer, pointer - "
@@ -102,7 +102,7 @@ TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs
   bool isMod = op == BinaryOperator::Mod;
   if (lhs.dtype.isFloat() || rhs.dtype.isFloat()) {
     if (!isMod)
-      return operandError(OperandCode::OperandType, "`//` is not defined on floats",
+      return operandError(Code::OperandType, "`//` is not defined on floats",
                           "write tw.floor(a / b)", {lhs, rhs});
     Pair operands = promote(lhs, rhs, /*isDivision=*/true);
     if (!operands)
@@ -112,7 +112,7 @@ TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs
   }
   // A literal takes the other's sign.
   if (lhs.isLiteral == rhs.isLiteral && haveMixedSigns(lhs.dtype, rhs.dtype))
-    return operandError(OperandCode::MixedSigns,
+    return operandError(Code::MixedSigns,
                         "Cannot use `" + symbolOf(op).str() + "` with " + lhs.dtype.str() +
                             " and " + rhs.dtype.str() + " because they have different signedness",
                         "cast one operand to the sign of the other, as in x.to(tw.int32)",
@@ -133,7 +133,7 @@ TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs
 
 TileBuilder::Value TileBuilder::bitwise(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
   if (!lhs.dtype.isInt() || !rhs.dtype.isInt())
-    return operandError(OperandCode::OperandType,
+    return operandError(Code::OperandType,
                         "invalid operands of type " + lhs.dtype.str() + " and " + rhs.dtype.str() +
                             ": `" + symbolOf(op).str() + "` needs integers or bools",
                         "cast with .to(tw.int32), or with .to(tw.int32, bitcast=True) for the bits",
@@ -205,7 +205,7 @@ TileBuilder::Value TileBuilder::unary(UnaryOperator op, TypedValue operand) {
                  condition->dtype);
   }
   if (operand.dtype.isPointer)
-    return operandError(OperandCode::PointerArithmetic, "this operator is not defined on pointers",
+    return operandError(Code::PointerArithmetic, "this operator is not defined on pointers",
                         kPointerHint, operand);
   if (op == UnaryOperator::UAdd)
     return operand;
@@ -220,7 +220,7 @@ TileBuilder::Value TileBuilder::unary(UnaryOperator op, TypedValue operand) {
     return typed(negated, operand.dtype);
   }
   if (operand.dtype.isFloat())
-    return operandError(OperandCode::OperandType, "`~` needs an integer or a bool",
+    return operandError(Code::OperandType, "`~` needs an integer or a bool",
                         "cast with .to(tw.int32, bitcast=True) for the bits", operand);
   return typed(create<arith::XOrIOp>(operand.value, allOnesLike(operand)), operand.dtype);
 }
@@ -252,7 +252,7 @@ TileBuilder::Value TileBuilder::where(TypedValue condition, TypedValue lhs, Type
   bool hasPointer = lhs.dtype.isPointer || rhs.dtype.isPointer;
   if (hasPointer && lhs.dtype != rhs.dtype)
     return operandError(
-        OperandCode::PointerArithmetic,
+        Code::PointerArithmetic,
         "where chooses between " + lhs.dtype.str() + " and " + rhs.dtype.str(),
         "both values must be pointers to one type, or none a pointer; cast one with "
         ".to(...)",

@@ -36,7 +36,7 @@ TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
                                             std::vector<TypedValue> operands) {
   std::string name = row.Name;
   if (operands.size() != row.NumOperands)
-    return operandError(OperandCode::OperandType,
+    return operandError(Code::OperandType,
                         name + " takes " + std::to_string(row.NumOperands) + " operands, not " +
                             std::to_string(operands.size()),
                         name + ": " + row.Doc, operands);
@@ -49,14 +49,14 @@ TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
   if (name == "abs" && dtype.isFloat8() && hasSignBit(dtype))
     return clearSignBit(promoted->front());
   if (dtype.isFloat8() && name != "abs") // which is exact in every type
-    return operandError(OperandCode::OperandType, name + " does not take " + dtype.str(),
+    return operandError(Code::OperandType, name + " does not take " + dtype.str(),
                         "8-bit floats are a storage type: cast with .to(tw.float32)", written);
   // A function of signed integers that has no unsigned form does nothing to unsigned ones (abs).
   if (operation.empty() && !dtype.isFloat() && *row.SIntOp)
     return promoted->front();
   if (operation.empty())
     return operandError(
-        OperandCode::OperandType, name + " takes " + acceptedKinds(row) + ", not " + dtype.str(),
+        Code::OperandType, name + " takes " + acceptedKinds(row) + ", not " + dtype.str(),
         dtype.isFloat() ? "cast with .to(tw.int32), or with bitcast=True for the bits"
                         : "cast with .to(tw.float32)",
         written);
@@ -73,7 +73,7 @@ TileBuilder::Value TileBuilder::umulhi(TypedValue lhs, TypedValue rhs) {
     return operands.error();
   DType dtype = operands->first.dtype;
   if (!dtype.isInt() || dtype.bits() < 32)
-    return operandError(OperandCode::OperandType, "umulhi takes 32- or 64-bit integers",
+    return operandError(Code::OperandType, "umulhi takes 32- or 64-bit integers",
                         "cast with .to(tw.uint32)", {lhs, rhs});
   auto product =
       arith::MulUIExtendedOp::create(builder, loc, operands->first.value, operands->second.value);
@@ -85,7 +85,7 @@ TileBuilder::Value TileBuilder::fdiv(TypedValue lhs, TypedValue rhs, bool isExac
     return value.dtype.isFloat() || (value.isLiteral && other.dtype.isFloat());
   };
   if (!isFloat(lhs, rhs) || !isFloat(rhs, lhs))
-    return operandError(OperandCode::OperandType, "fdiv takes floats",
+    return operandError(Code::OperandType, "fdiv takes floats",
                         "cast with .to(tw.float32), or write a / b", {lhs, rhs});
   Pair operands = promote(lhs, rhs);
   if (!operands)
@@ -99,8 +99,8 @@ TileBuilder::Value TileBuilder::fdiv(TypedValue lhs, TypedValue rhs, bool isExac
 TileBuilder::Value TileBuilder::cdiv(TypedValue lhs, TypedValue rhs) {
   bool hasPointer = lhs.dtype.isPointer || rhs.dtype.isPointer;
   if (hasPointer || lhs.dtype.isFloat() || rhs.dtype.isFloat())
-    return operandError(OperandCode::OperandType, "cdiv takes integers",
-                        "write tw.ceil(a / b) for floats", {lhs, rhs});
+    return operandError(Code::OperandType, "cdiv takes integers", "write tw.ceil(a / b) for floats",
+                        {lhs, rhs});
   if (lhs.isLiteral == rhs.isLiteral && haveMixedSigns(lhs.dtype, rhs.dtype))
     return divideIntegers(BinaryOperator::FloorDiv, lhs, rhs); // answers the error
   Pair operands = promote(lhs, rhs);

@@ -51,7 +51,7 @@ TileBuilder::Values TileBuilder::mapColumns(const std::vector<TypedValue> &colum
       answers = *applied;
       for (const TypedValue &answer : answers)
         if (answer.isTile())
-          return operandError(OperandCode::CombineResult,
+          return operandError(Code::CombineResult,
                               "a mapped function returns " + answer.str() + ", not a scalar",
                               "it takes and returns single elements");
       if (!isDraft)
@@ -84,13 +84,12 @@ TileBuilder::Values TileBuilder::map(const std::vector<TypedValue> &sources, int
   if (!shape)
     return shape.error();
   if (shape->empty())
-    return pack == 1
-               ? apply(sources)
-               : Values(operandError(OperandCode::NeedsTile, "scalars are mapped one at a time",
-                                     "leave out pack, or pass tiles", sources));
+    return pack == 1 ? apply(sources)
+                     : Values(operandError(Code::NeedsTile, "scalars are mapped one at a time",
+                                           "leave out pack, or pass tiles", sources));
   int64_t numElements = mlir::ShapedType::getNumElements(*shape);
   if (pack < 1 || !llvm::isPowerOf2_64(pack) || numElements % pack != 0)
-    return operandError(OperandCode::InvalidShape,
+    return operandError(Code::InvalidShape,
                         std::to_string(numElements) + " elements cannot be mapped in packs of " +
                             std::to_string(pack),
                         "a pack is a power of two that divides the number of elements", sources);
@@ -101,7 +100,7 @@ TileBuilder::Values TileBuilder::map(const std::vector<TypedValue> &sources, int
   if (!mapped)
     return mapped;
   if (mapped->empty() || mapped->size() % pack != 0)
-    return operandError(OperandCode::CombineResult,
+    return operandError(Code::CombineResult,
                         "a mapped function returns " + std::to_string(mapped->size()) +
                             " values for packs of " + std::to_string(pack),
                         "it returns one value for each element of a pack and each result");

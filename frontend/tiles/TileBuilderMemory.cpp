@@ -12,11 +12,11 @@ static std::optional<OperandError> checkAccess(const TypedValue &pointer,
                                                const std::optional<TypedValue> &mask,
                                                llvm::ArrayRef<int> positions) {
   if (!pointer.dtype.isPointer)
-    return operandError(OperandCode::NotAPointer,
+    return operandError(Code::NotAPointer,
                         "a memory access needs a pointer, this is " + pointer.str(),
                         "pass the tensor itself and add offsets to it", pointer);
   if (mask && !mask->dtype.isBool())
-    return operandError(OperandCode::MaskType, "a mask is int1, this is " + mask->str(),
+    return operandError(Code::MaskType, "a mask is int1, this is " + mask->str(),
                         mask->dtype.isPointer ? kPointerHint
                                               : "compare to make a mask, as in offsets < n",
                         *mask, positions[1]);
@@ -24,7 +24,7 @@ static std::optional<OperandError> checkAccess(const TypedValue &pointer,
   if (pointer.isTile() || !hasTile)
     return std::nullopt;
   OperandError error =
-      operandError(OperandCode::AccessShape, "the pointer is a scalar, the value or mask a tile",
+      operandError(Code::AccessShape, "the pointer is a scalar, the value or mask a tile",
                    "add a tile of offsets to the pointer, as in p + tw.arange(0, N)", pointer);
   bool isValue = value && value->isTile();
   error.labels.push_back(
@@ -36,7 +36,7 @@ std::optional<OperandError> tw::checkWritable(const TypedValue &pointer) {
   if (!pointer.dtype.isConst)
     return std::nullopt;
   return operandError(
-      OperandCode::ConstPointer, "Cannot store to a constant pointer, as " + pointer.str() + " is",
+      Code::ConstPointer, "Cannot store to a constant pointer, as " + pointer.str() + " is",
       "leave out the annotation tw.const of the parameter that it comes from", pointer);
 }
 
@@ -63,7 +63,7 @@ OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
   // Tiles of pointers are tables of addresses; a scalar one is an array that should be a number.
   bool isAddresses = value && value->isTile() && element.isInt() && element.bits() == 64;
   if (value && value->dtype.isPointer && !isAddresses)
-    return operandError(OperandCode::InvalidCast,
+    return operandError(Code::InvalidCast,
                         "a pointer cannot become an element of type " + element.str(), kPointerHint,
                         *value, positions[0]);
   Access access{growTo(pointer, *shape), element, std::nullopt, std::nullopt};
@@ -88,8 +88,7 @@ OrError<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
   Cache cache = isStore ? cases.Case(".wb", C::WB).Case(".wt", C::WT).Default(std::nullopt)
                         : cases.Case(".ca", C::CA).Case(".cv", C::CV).Default(std::nullopt);
   if (!cache)
-    return operandError(OperandCode::UnknownOption,
-                        "unknown cache modifier \"" + options.cache + "\"",
+    return operandError(Code::UnknownOption, "unknown cache modifier \"" + options.cache + "\"",
                         isStore ? "a store takes \".wb\", \".cg\", \".cs\" or \".wt\""
                                 : "a load takes \".ca\", \".cg\", \".cs\" or \".cv\"");
   auto evict = llvm::StringSwitch<std::optional<E>>(options.evict)
@@ -98,8 +97,7 @@ OrError<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
                    .Case("evict_last", E::EvictLast)
                    .Default(std::nullopt);
   if (!evict)
-    return operandError(OperandCode::UnknownOption,
-                        "unknown eviction policy \"" + options.evict + "\"",
+    return operandError(Code::UnknownOption, "unknown eviction policy \"" + options.evict + "\"",
                         "the policies are \"evict_first\" and \"evict_last\"");
   return CacheHints{*cache, *evict};
 }
@@ -109,7 +107,7 @@ OrError<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
 TileBuilder::Value TileBuilder::load(TypedValue pointer, std::optional<TypedValue> mask,
                                      std::optional<TypedValue> other, const LoadOptions &options) {
   if (other && !mask)
-    return operandError(OperandCode::OtherWithoutMask, "`other` is given without a mask",
+    return operandError(Code::OtherWithoutMask, "`other` is given without a mask",
                         "`other` is what masked-off elements read as: add mask=...", *other, 2);
   OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/false);
   if (!hints)
@@ -156,7 +154,7 @@ std::optional<OperandError> tw::checkAtomicType(llvm::StringRef kind, const Type
   if (isAccepted)
     return std::nullopt;
   return operandError(
-      OperandCode::AtomicType, "atomic " + kind.str() + " does not exist for " + element.str(),
+      Code::AtomicType, "atomic " + kind.str() + " does not exist for " + element.str(),
       isOfBits        ? "it takes integers and floats of 16, 32 and 64 bits"
       : isBitwise     ? "it takes int32, uint32, int64 and uint64"
       : kind == "add" ? "it takes 32- and 64-bit integers and floats, float16 and bfloat16"
@@ -180,7 +178,7 @@ OrError<tile::AtomicKind> tw::atomicKindOf(llvm::StringRef kind, DType element) 
                    .Default(std::nullopt);
   if (found)
     return *found;
-  return operandError(OperandCode::UnknownOption, "unknown atomic \"" + kind.str() + "\"",
+  return operandError(Code::UnknownOption, "unknown atomic \"" + kind.str() + "\"",
                       "the atomics are add, max, min, and, or, xor, xchg and cas");
 }
 
@@ -192,13 +190,11 @@ struct Ordering {
 static OrError<Ordering> orderingOf(const AtomicOptions &options) {
   std::optional<tile::MemoryOrder> order = tile::symbolizeMemoryOrder(options.order);
   if (!order)
-    return operandError(OperandCode::UnknownOption,
-                        "unknown memory order \"" + options.order + "\"",
+    return operandError(Code::UnknownOption, "unknown memory order \"" + options.order + "\"",
                         "sem is \"acquire\", \"release\", \"acq_rel\" or \"relaxed\"");
   std::optional<tile::MemoryScope> scope = tile::symbolizeMemoryScope(options.scope);
   if (!scope)
-    return operandError(OperandCode::UnknownOption,
-                        "unknown memory scope \"" + options.scope + "\"",
+    return operandError(Code::UnknownOption, "unknown memory scope \"" + options.scope + "\"",
                         "scope is \"gpu\", \"cta\" or \"sys\"");
   return Ordering{*order, *scope};
 }

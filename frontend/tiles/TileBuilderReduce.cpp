@@ -13,18 +13,17 @@ using Shape = llvm::SmallVector<int64_t>;
 static OrError<int64_t> checkSources(llvm::ArrayRef<TypedValue> sources, int64_t axis) {
   for (const TypedValue &source : sources) {
     if (!source.isTile())
-      return operandError(OperandCode::NeedsTile, "reductions and scans need tiles, not scalars",
+      return operandError(Code::NeedsTile, "reductions and scans need tiles, not scalars",
                           "a scalar is its own reduction", sources);
     if (source.shape() != sources.front().shape())
-      return operandError(OperandCode::ShapeMismatch,
-                          "tiles that are reduced together need one shape",
+      return operandError(Code::ShapeMismatch, "tiles that are reduced together need one shape",
                           "broadcast them with tw.broadcast first", sources);
   }
   return normalizeAxis(axis, sources.front().shape().size(), sources.front());
 }
 
 static OperandError wrongCombineResult(std::string message) {
-  return operandError(OperandCode::CombineResult, std::move(message),
+  return operandError(Code::CombineResult, std::move(message),
                       "the combining function returns one scalar per source, of the source's type; "
                       "cast with .to(...)");
 }
@@ -41,7 +40,7 @@ static void dropUnused(mlir::Region &region) {
 static std::optional<OperandError> checkCombine(mlir::Region &region) {
   std::optional<OperandError> error;
   auto refuse = [&](const char *what, const char *hint) {
-    error = operandError(OperandCode::CombineBody, what, hint);
+    error = operandError(Code::CombineBody, what, hint);
     return mlir::WalkResult::interrupt();
   };
   region.walk([&](mlir::Operation *op) {
@@ -151,7 +150,7 @@ static OperandError dotError(std::string message, std::string hint, const TypedV
   llvm::SmallVector<TypedValue> operands{a, b};
   if (acc)
     operands.push_back(*acc);
-  return operandError(OperandCode::DotOperands, std::move(message), std::move(hint), operands);
+  return operandError(Code::DotOperands, std::move(message), std::move(hint), operands);
 }
 
 /// The accumulator dtypes of an operand dtype, the default first; none when dot does not take it.
@@ -231,8 +230,7 @@ TileBuilder::Value TileBuilder::dot(TypedValue a, TypedValue b, std::optional<Ty
   std::optional<tile::InputPrecision> inputPrecision =
       precision.empty() ? tile::InputPrecision::IEEE : tile::symbolizeInputPrecision(precision);
   if (!inputPrecision)
-    return operandError(OperandCode::UnknownOption,
-                        "unknown input precision \"" + precision.str() + "\"",
+    return operandError(Code::UnknownOption, "unknown input precision \"" + precision.str() + "\"",
                         "choose one of \"tf32\", \"tf32x3\", \"ieee\", \"bf16x3\", \"bf16x6\"");
   OrError<Shape> shape = productShape(a, b, acc);
   if (!shape)

@@ -12,7 +12,7 @@ static mlir::RankedTensorType tileType(llvm::ArrayRef<int64_t> shape, const Type
 }
 
 static OperandError needsTile(llvm::StringRef name, const TypedValue &operand, int index = 0) {
-  return operandError(OperandCode::NeedsTile, name.str() + " needs a tile, not a scalar",
+  return operandError(Code::NeedsTile, name.str() + " needs a tile, not a scalar",
                       "make a tile with tw.full(shape, value, dtype)", operand, index);
 }
 
@@ -21,7 +21,7 @@ static OperandError needsTile(llvm::StringRef name, const TypedValue &operand, i
 TileBuilder::Value TileBuilder::arange(int64_t start, int64_t end) {
   bool areInt32 = llvm::isInt<32>(start) && llvm::isInt<32>(end);
   if (!areInt32 || end <= start)
-    return operandError(OperandCode::ArangeBounds,
+    return operandError(Code::ArangeBounds,
                         "arange(" + std::to_string(start) + ", " + std::to_string(end) + ") " +
                             (areInt32 ? "is empty" : "leaves int32"),
                         areInt32 ? "end must be above start" : "bounds must fit int32");
@@ -34,7 +34,7 @@ TileBuilder::Value TileBuilder::arange(int64_t start, int64_t end) {
 TileBuilder::Value TileBuilder::full(llvm::ArrayRef<int64_t> shape, TypedValue scalar,
                                      DType dtype) {
   if (scalar.isTile())
-    return operandError(OperandCode::NeedsScalar, "full fills a tile with one scalar, not a tile",
+    return operandError(Code::NeedsScalar, "full fills a tile with one scalar, not a tile",
                         "use broadcast_to to repeat a tile", scalar, 1);
   if (std::optional<OperandError> error = checkTileShape(shape))
     return *error;
@@ -72,7 +72,7 @@ TileBuilder::Value TileBuilder::broadcastTo(TypedValue operand, llvm::ArrayRef<i
     return *error;
   BroadcastResult result = broadcastShapes(operand.shape(), shape);
   if (!result.shape || *result.shape != Shape(shape))
-    return operandError(OperandCode::ShapeMismatch,
+    return operandError(Code::ShapeMismatch,
                         operand.str() + " cannot be broadcast to " + shapeText(shape),
                         "only extents of 1 grow, and new dimensions are added in front", operand);
   return growTo(operand, shape);
@@ -99,7 +99,7 @@ TileBuilder::Value TileBuilder::reshape(TypedValue operand, llvm::ArrayRef<int64
   int64_t from = tile::numElementsOf(operand.value.getType());
   int64_t to = mlir::ShapedType::getNumElements(shape);
   if (from != to)
-    return operandError(OperandCode::InvalidShape,
+    return operandError(Code::InvalidShape,
                         "cannot reshape " + operand.str() + " to " + shapeText(shape) + ": " +
                             std::to_string(from) + " elements are not " + std::to_string(to),
                         "a reshape keeps the number of elements; broadcast_to repeats elements",
@@ -128,7 +128,7 @@ TileBuilder::Value TileBuilder::permute(TypedValue operand, llvm::ArrayRef<int64
   llvm::SmallVector<int32_t> sorted(dims);
   llvm::sort(sorted);
   if (!llvm::equal(sorted, llvm::seq<int32_t>(0, shape.size())))
-    return operandError(OperandCode::InvalidShape,
+    return operandError(Code::InvalidShape,
                         shapeText(order) + " is not an order of the dimensions of " + operand.str(),
                         "name each of the " + std::to_string(shape.size()) + " dimensions once",
                         operand);
@@ -158,7 +158,7 @@ TileBuilder::Values TileBuilder::split(TypedValue operand) {
   if (!operand.isTile())
     return needsTile("split", operand);
   if (operand.shape().back() != 2)
-    return operandError(OperandCode::InvalidShape,
+    return operandError(Code::InvalidShape,
                         "split needs a last dimension of extent 2, this is " + operand.str(),
                         "reshape or permute the tile first", operand);
   bool isRow = operand.shape().size() == 1;
@@ -206,7 +206,7 @@ TileBuilder::Value TileBuilder::cat(TypedValue lhs, TypedValue rhs, bool canReor
   for (int64_t other = 0; fits && other < rank; ++other)
     fits = other == *axis || lhs.shape()[other] == rhs.shape()[other];
   if (!fits)
-    return operandError(OperandCode::ShapeMismatch,
+    return operandError(Code::ShapeMismatch,
                         "cat needs equal extents except along dimension " + std::to_string(*axis),
                         "broadcast or reshape one of the tiles first", {lhs, rhs});
   if (lhs.shape() == rhs.shape())
@@ -246,7 +246,7 @@ TileBuilder::Value TileBuilder::gather(TypedValue source, TypedValue indices, in
   if (!source.isTile())
     return needsTile("gather", source);
   if (!indices.isTile() || !indices.dtype.isInt() || indices.dtype.isBool())
-    return operandError(OperandCode::OperandType, "gather needs a tile of integer indices",
+    return operandError(Code::OperandType, "gather needs a tile of integer indices",
                         "cast the indices with .to(tw.int32)", {source, indices});
   // Indices are signed; a narrow unsigned one may need one bit more.
   if (!indices.dtype.isSigned() && indices.dtype.bits() < 64)
@@ -258,7 +258,7 @@ TileBuilder::Value TileBuilder::gather(TypedValue source, TypedValue indices, in
   for (size_t other = 0; fits && other < source.shape().size(); ++other)
     fits = int64_t(other) == *dim || source.shape()[other] == indices.shape()[other];
   if (!fits)
-    return operandError(OperandCode::ShapeMismatch,
+    return operandError(Code::ShapeMismatch,
                         "source and indices need equal extents except along dimension " +
                             std::to_string(*dim),
                         "broadcast the indices to the source's shape first", {source, indices});

@@ -1,6 +1,7 @@
 // Values with the language's types: what IR values are to the user, who sees signedness and dtypes.
 #ifndef FRONTEND_TYPEDVALUE_H
 #define FRONTEND_TYPEDVALUE_H
+#include "codes/Code.h"
 #include "ir/tile/Tables.h"
 #include "ir/tile/Tile.h"
 #include <optional>
@@ -50,7 +51,8 @@ struct TypedValue {
 
 /// Why an operation cannot be built. The caller knows the operands' source spans and adds them.
 struct OperandError {
-  std::string code, message, hint;
+  std::optional<Code> code; // none: it is reported already
+  std::string message, hint;
   std::vector<std::pair<int, std::string>> labels; // operand index, text: "this is float32[64, 32]"
 };
 

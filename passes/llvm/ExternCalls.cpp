@@ -1,5 +1,6 @@
 // Calls of functions that the user's bitcode defines, in the LLVM dialect.
 #include "passes/llvm/ExternCalls.h"
+#include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
@@ -22,8 +23,9 @@ struct LowerExternCall : ConvertOpToLLVMPattern<tile::ExternCallOp> {
         LLVM::lookupOrCreateFn(rewriter, op->getParentOfType<ModuleOp>(), op.getSymbol(),
                                parameters, getElementTypeOrSelf(type));
     if (failed(function))
-      return op.emitError("[TW0360] `")
-             << op.getSymbol() << "` has two types in this kernel, or is a name of the compiler's";
+      return emitCoded(op, Code::BitcodeMisfit)
+             << "`" << op.getSymbol()
+             << "` has two types in this kernel, or is a name of the compiler's";
     (*function)->setAttr(tile::kExternFunction, rewriter.getUnitAttr());
     auto vector = dyn_cast<VectorType>(type);
     if (!vector) {

@@ -1,5 +1,6 @@
 // Calls of the C library's math functions from lowered code, by their vector forms where they
 // exist.
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/math/ExpandMath.h"
@@ -28,8 +29,9 @@ static LLVM::LLVMFuncOp declareFunction(Formula &f, StringRef name, Type type, s
     return function;
   std::string unused = name.str();
   if (known) { // the error fails the pass; the name only keeps the module valid until then
-    emitError(f.location) << "[TW0302] a kernel named '" << name
-                          << "' hides the library function of that name, which is needed here";
+    emitCoded(f.location, Code::HidesLibraryFunction)
+        << "a kernel named '" << name
+        << "' hides the library function of that name, which is needed here";
     unused += ".hidden";
   }
   OpBuilder::InsertionGuard guard(f.builder);

@@ -1,4 +1,5 @@
 // The pass `lower-simd`: walks a kernel in order and lowers each root to loops over vectors.
+#include "ir/Diagnostic.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -111,7 +112,8 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
       .Default([&](Operation *other) -> LogicalResult {
         auto constant = dyn_cast<arith::ConstantOp>(other);
         if (constant && isTile(constant) && !isa<SplatElementsAttr>(constant.getValue()))
-          return other->emitError("[TW0301] a tile constant must have one value in all elements");
+          return emitCoded(other, Code::UnsupportedOperation)
+                 << "a tile constant must have one value in all elements";
         for (OpResult result : other->getResults()) {
           if (!isTile(result)) {
             scalars[result] = evaluateOperation(result, Coordinates());

@@ -1,4 +1,5 @@
 // The pass `poll-loops`: a launch can be stopped in loops that may take long.
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -196,7 +197,8 @@ struct PollLoops : tw::impl::PollLoopsBase<PollLoops> {
       Value program = function.getArgument(1);
       SmallVector<LongLoop> loops = LongLoops(function.getBody()).found;
       if (!loops.empty() && !isa<LLVM::LLVMPointerType>(program.getType())) {
-        function.emitError("[TW0318] a kernel's second parameter is the address of its program");
+        emitCoded(function, Code::UnfitText)
+            << "a kernel's second parameter is the address of its program";
         return signalPassFailure();
       }
       for (const LongLoop &loop : loops)

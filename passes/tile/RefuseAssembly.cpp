@@ -1,5 +1,6 @@
 // The pass `refuse-assembly`: says where a kernel has assembly text that this target cannot run, or
 // calls a function of bitcode that it cannot link.
+#include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
@@ -13,7 +14,7 @@ using namespace mlir;
 using namespace tw;
 
 static WalkResult refuse(Operation *op, const Twine &message, const Twine &hint) {
-  InFlightDiagnostic error = op->emitError("[TW0301] ") << message;
+  InFlightDiagnostic error = emitCoded(op, Code::UnsupportedOperation) << message;
   error.attachNote() << hint;
   return WalkResult::interrupt();
 }

@@ -1,5 +1,6 @@
 // The pass `split-loops-by-mask`: iterations in which a mask is all true run in a loop of their
 // own, without it. Halide and TVM partition loops in this way.
+#include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -108,8 +109,9 @@ static LoopSplit planSplit(scf::ForOp loop) {
     AffineRanges ranges(loop);
     std::optional<AffineRange> distance = distanceOf(comparison, ranges);
     if (!distance) {
-      comparison.emitRemark("[TW0357] this mask is computed in every iteration of its loop: it is "
-                            "no comparison of sums that grow by a constant");
+      emitCodedRemark(comparison, Code::SplitLoop)
+          << "this mask is computed in every iteration of its loop: it is no comparison of sums "
+             "that grow by a constant";
       return;
     }
     SplitMask mask = {comparison, *distance};
@@ -336,13 +338,14 @@ static void splitLoop(scf::ForOp loop) {
   if (split.masks.empty() || !bounds.of(loop.getLowerBound()) || !bounds.of(loop.getUpperBound()))
     return;
   if (*size > kLargestBody) {
-    loop.emitRemark("[TW0357] this loop computes its masks in every iteration: it is too large to "
-                    "be written out more than once");
+    emitCodedRemark(loop, Code::SplitLoop)
+        << "this loop computes its masks in every iteration: it is too large to be written out "
+           "more than once";
     return;
   }
   llvm::append_range(split.guards, bounds.getGuards());
-  loop.emitRemark("[TW0357] masks that this loop computes only where they are not all true: ")
-      << split.masks.size();
+  emitCodedRemark(loop, Code::SplitLoop)
+      << "masks that this loop computes only where they are not all true: " << split.masks.size();
   apply(loop, split, step.getSExtValue());
 }
 

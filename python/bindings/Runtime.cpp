@@ -1,4 +1,5 @@
 // Python's view of running kernels: launches, the cache's counters, targets and threads.
+#include "backend/api/Pages.h"
 #include "python/bindings/Bindings.h"
 #include "python/bindings/Interpreter.h"
 #include "runtime/Interrupts.h"
@@ -28,25 +29,11 @@ py::dict python::toDict(const api::Report &report) {
   return dict;
 }
 
-static const char *nameOf(RuntimeError::Kind kind) {
-  switch (kind) {
-  case RuntimeError::Kind::Launch:
-    return "launch";
-  case RuntimeError::Kind::Device:
-    return "device";
-  case RuntimeError::Kind::Internal:
-    return "internal";
-  case RuntimeError::Kind::Unsupported:
-    return "unsupported";
-  }
-  return "internal";
-}
-
 py::dict python::toDict(const RuntimeError &error) {
   py::dict dict;
-  dict["kind"] = nameOf(error.kind);
+  dict["kind"] = kindName(error.kind);
   dict["severity"] = "error";
-  dict["code"] = error.code;
+  dict["code"] = codeName(error.code);
   dict["message"] = error.message;
   dict["hint"] = error.hint;
   return dict;
@@ -211,6 +198,14 @@ static bool setSimulationOptions(const std::string &device, const std::string &s
                                     maxSteps, maxStepsPerCta, maxStepsPerLaunch});
 }
 
+/// (code, title, meaning, example, fix) of every code, by their numbers.
+static py::list reportPages() {
+  py::list pages;
+  for (const api::ReportPage &page : api::reportPages())
+    pages.append(py::make_tuple(page.code, page.title, page.meaning, page.example, page.fix));
+  return pages;
+}
+
 void python::defineRuntime(py::module_ &module) {
   defineMemory(module);
   setInterruptCheck(&raisesSignal);
@@ -229,6 +224,7 @@ void python::defineRuntime(py::module_ &module) {
              py::arg("completion") = "late", py::arg("arithmetic") = "fast",
              py::arg("max_steps") = 0, py::arg("max_steps_per_program") = 0,
              py::arg("max_steps_per_launch") = 0);
+  module.def("report_pages", &reportPages);
   module.def("close", &closeRuntime);
   module.def("build_id", &api::buildId);
   module.def("set_num_threads", &setNumThreads, py::arg("count"));

@@ -199,7 +199,7 @@ static std::string runPipeline(ModuleOp module, const Task &task,
   progress("the reader of pipelines");
   if (failed(parsePassPipeline(task.pipeline, passes, llvm::nulls())))
     return "";
-  if (failed(addCheckedPasses(manager, passes)))
+  if (failed(addCheckedPasses(manager, passes, nvidiaPassInputs())))
     return "a pass has no text that makes it again";
   bool isDone = succeeded(manager.run(module));
   if (isDone)
@@ -244,8 +244,8 @@ static std::string runCompiler(ModuleOp module, const Task &task,
     if (StringRef(diagnostic.message).contains("crashed"))
       progress(kContained);
   for (const tw::Diagnostic &diagnostic : diagnostics)
-    if (llvm::StringRef(diagnostic.code).starts_with("TW09"))
-      return diagnostic.code + " " + diagnostic.message;
+    if (diagnostic.kind == tw::DiagnosticKind::Internal)
+      return tw::codeName(diagnostic.code) + " " + diagnostic.message;
   return isDone || hasError(diagnostics) ? "" : "the compiler failed without saying why";
 }
 

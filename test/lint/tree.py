@@ -7,7 +7,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 
-TOP_FOLDERS = ("frontend", "ir", "passes", "backend", "runtime", "python", "tutorials", "test")
+TOP_FOLDERS = (
+    *("codes", "frontend", "ir", "passes", "backend", "runtime", "python", "tutorials", "test"),
+)
 CPP = {".h", ".cpp"}
 
 Lint = Callable[[pathlib.Path], Iterable[str]]

@@ -1,6 +1,7 @@
 // How many registers a thread may have, and what the assembler spilled to keep within that.
 #include "backend/nvidia/assemble/RegisterLimit.h"
 #include "backend/compile/Compiler.h"
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -38,8 +39,8 @@ std::optional<unsigned> nvidia::maxRegistersOf(const CompileOptions &options) {
 LogicalResult nvidia::checkMaxRegisters(const CompileOptions &options, Operation *place) {
   if (maxRegistersOf(options))
     return success();
-  InFlightDiagnostic error = place->emitError()
-                             << "[TW0314] a limit of maxnreg=" << *extraOption(options, kOption)
+  InFlightDiagnostic error = emitCoded(place, Code::RegisterLimit)
+                             << "a limit of maxnreg=" << *extraOption(options, kOption)
                              << " registers cannot be kept: a thread has from " << kFewest << " to "
                              << kMost;
   error.attachNote(place->getLoc())
@@ -93,10 +94,11 @@ void nvidia::reportSpills(ModuleOp lowered, const Artifact &artifact) {
     if (function.getName() != artifact.symbol)
       continue;
     RegisterBound bound = boundOf(artifact, limitOf(function));
-    InFlightDiagnostic remark =
-        function.emitRemark("[TW0358] registers do not suffice: each thread stores and loads ")
-        << bytes << " bytes of them in memory; it uses " << resourceOf(artifact, "registers")
-        << " of the " << bound.registers << " registers that " << bound.reason;
+    InFlightDiagnostic remark = emitCodedRemark(function, Code::SpilledRegisters)
+                                << "registers do not suffice: each thread stores and loads "
+                                << bytes << " bytes of them in memory; it uses "
+                                << resourceOf(artifact, "registers") << " of the "
+                                << bound.registers << " registers that " << bound.reason;
     remark.attachNote(function.getLoc()) << bound.remedy;
   }
 }

@@ -66,7 +66,7 @@ std::optional<CudaGpu> tw::findCudaGpu(std::shared_ptr<const CudaDriver> driver,
   std::string name = "cuda:" + std::to_string(index);
   if (index < 0 || index >= driver->numDevices) {
     bool isOne = driver->numDevices == 1;
-    error = {Kind::Launch, "TW0623", "there is no GPU " + name,
+    error = {Kind::Launch, Code::NoSuchGpu, "there is no GPU " + name,
              isOne ? "the driver shows one GPU, cuda:0 (see CUDA_VISIBLE_DEVICES)"
                    : llvm::formatv("the driver shows {0} GPUs, cuda:0 to cuda:{1} (see "
                                    "CUDA_VISIBLE_DEVICES)",
@@ -80,7 +80,7 @@ std::optional<CudaGpu> tw::findCudaGpu(std::shared_ptr<const CudaDriver> driver,
   CudaGpu gpu;
   gpu.choice = chooseCudaArch(capability);
   if (!gpu.choice.arch) {
-    error = {Kind::Device, "TW0624",
+    error = {Kind::Device, Code::GpuTooOld,
              llvm::formatv("{0} ({1}) has compute capability {2}.{3}, which is older than {4}",
                            name, unnamed.productName(), capability / 10, capability % 10,
                            nvidiaArchTable().front().name)
@@ -153,7 +153,7 @@ static std::optional<RuntimeError> reserveShared(LoadedCudaKernel &kernel,
   int64_t bytes = resourceOf(artifact, "shared_bytes", 0);
   int64_t limit = context.attribute(kCudaMaxSharedBytes);
   if (limit > 0 && bytes > limit)
-    return RuntimeError{Kind::Launch, "TW0311",
+    return RuntimeError{Kind::Launch, Code::SharedMemoryExceeded,
                         llvm::formatv("kernel {0} needs {1}, and a program on {2} may have {3}",
                                       kernel.name, listBuffers(artifact, bytes), context.name(),
                                       limit)
@@ -178,7 +178,7 @@ static std::optional<RuntimeError> checkThreads(const LoadedCudaKernel &kernel, 
   if (int(kernel.numThreads) <= maxThreads && int(kernel.numThreads) <= deviceThreads)
     return std::nullopt;
   return RuntimeError{
-      Kind::Launch, "TW0628",
+      Kind::Launch, Code::TooManyThreads,
       llvm::formatv("kernel {0} has {1} threads of {2} registers; {3} runs at most {4} of them in "
                     "one program",
                     kernel.name, kernel.numThreads, registers, kernel.context->name(),
@@ -227,7 +227,7 @@ std::shared_ptr<LoadedKernel> CudaDevice::load(const Artifact &artifact, Runtime
 static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid) {
   const auto &[x, y, z] = grid.programs;
   auto error = [&](const char *fault, const char *hint) {
-    return RuntimeError{Kind::Launch, "TW0402",
+    return RuntimeError{Kind::Launch, Code::BadGrid,
                         llvm::formatv("the grid ({0}, {1}, {2}) has {3}", x, y, z, fault).str(),
                         hint};
   };
@@ -243,14 +243,14 @@ static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid) {
 static std::optional<RuntimeError> checkArguments(const LoadedCudaKernel &kernel,
                                                   std::span<const LaunchArgument> arguments) {
   if (arguments.size() != kernel.parameters.size())
-    return RuntimeError{Kind::Launch, "TW0404",
+    return RuntimeError{Kind::Launch, Code::LaunchArguments,
                         llvm::formatv("kernel {0} takes {1} run-time arguments, {2} were given",
                                       kernel.name, kernel.parameters.size(), arguments.size())
                             .str(),
                         ""};
   for (size_t i = 0; i < arguments.size(); ++i)
     if (arguments[i].isReadOnly && kernel.parameters[i].isStored)
-      return RuntimeError{Kind::Launch, "TW0403",
+      return RuntimeError{Kind::Launch, Code::ReadOnlyArgument,
                           "argument `" + kernel.parameters[i].name + "` is read-only, and kernel " +
                               kernel.name + " stores to it",
                           "pass a writable array, or a copy"};

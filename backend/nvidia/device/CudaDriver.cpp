@@ -65,7 +65,7 @@ std::string nvidia::cudaVersionText(int version) {
 }
 
 static RuntimeError missingLibrary(const char *reason) {
-  return {RuntimeError::Kind::Device, "TW0620",
+  return {RuntimeError::Kind::Device, Code::NoDriver,
           std::string("the CUDA driver cannot be opened: ") + (reason ? reason : "unknown reason"),
           "install NVIDIA's driver (containers need --gpus all); without a GPU, run on the cpu or "
           "on sim:sm_80"};
@@ -74,7 +74,7 @@ static RuntimeError missingLibrary(const char *reason) {
 static RuntimeError missingFunction(const CudaDriver &driver, const std::string &name) {
   std::string version =
       driver.version > 0 ? " of CUDA " + cudaVersionText(driver.version) : std::string();
-  return {RuntimeError::Kind::Device, "TW0621",
+  return {RuntimeError::Kind::Device, Code::DriverMismatch,
           "the driver" + version + " (" + driver.library + ") has no function " + name,
           "install a driver of CUDA " + cudaVersionText(kNeededVersion) + " or newer"};
 }

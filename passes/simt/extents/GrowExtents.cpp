@@ -1,5 +1,6 @@
 // The pass `grow-extents`: tiles whose extents are no powers of two become parts of tiles whose
 // extents are, which is all that layouts know.
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
@@ -75,8 +76,8 @@ static LogicalResult checkSizes(FunctionOpInterface function) {
       int64_t count = llvm::product_of(grown);
       if (count <= kMaxElements || !grows(extents))
         continue;
-      InFlightDiagnostic error = emitError(placeOf(op))
-                                 << "[TW0310] a tile of " << describe(extents)
+      InFlightDiagnostic error = emitCoded(placeOf(op), Code::TileExceedsMachine)
+                                 << "a tile of " << describe(extents)
                                  << " elements is too large for this target: "
                                  << "it takes " << describe(grown) << ", which are " << count;
       error.attachNote() << "each extent takes the next power of two, and the largest tile is of "
@@ -107,7 +108,8 @@ static void growArange(ArangeOp op, Extents &extents) {
 static LogicalResult growConstant(arith::ConstantOp op) {
   auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
   if (!splat)
-    return op.emitError("[TW0301] a tile constant must have one value in all elements");
+    return emitCoded(op, Code::UnsupportedOperation)
+           << "a tile constant must have one value in all elements";
   op.setValueAttr(splat.resizeSplat(cast<ShapedType>(op.getType())));
   return success();
 }
@@ -260,8 +262,9 @@ void Grower::report() {
     if (!grows(extents) || llvm::is_contained(reported, extents))
       continue;
     reported.push_back(extents);
-    op->emitRemark("[TW0331] a tile of ")
-        << describe(extents) << " elements takes the room of " << describe(grownShape(extents));
+    emitCodedRemark(op, Code::GrownTile)
+        << "a tile of " << describe(extents) << " elements takes the room of "
+        << describe(grownShape(extents));
   }
 }
 

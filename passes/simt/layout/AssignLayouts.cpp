@@ -1,5 +1,6 @@
 // The pass `assign-layouts`: every tile gets a layout that suits its operation, as if accesses to
 // memory did not matter; `coalesce-accesses` sees to them next.
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Passes.h"
@@ -23,8 +24,8 @@ static LogicalResult checkExtents(Operation *op, Type type) {
     return op->emitError("extents of layouts are powers of two: grow-extents comes first");
   if (tile::numElementsOf(type) <= kMaxElements)
     return success();
-  InFlightDiagnostic error = emitError(placeOf(op))
-                             << "[TW0310] a tile of " << tile::numElementsOf(type)
+  InFlightDiagnostic error = emitCoded(placeOf(op), Code::TileExceedsMachine)
+                             << "a tile of " << tile::numElementsOf(type)
                              << " elements is too large for this target";
   error.attachNote() << "the largest is of " << kMaxElements
                      << "; loop over smaller tiles, or launch more programs";

@@ -1,6 +1,7 @@
 // The pass `coalesce-accesses`: loads, stores and atomics of tiles get the layout in which each
 // lane accesses most bytes at once and the lanes of a warp cover whole lines; conversions lead
 // there and back.
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
@@ -119,9 +120,9 @@ static void explain(const Access &access, int64_t vectorBytes, int64_t possible)
   int64_t widest = std::min<int64_t>(possible, vectorBytes / access.bytes);
   if (access.vector >= widest || cast<tile::MemoryAccess>(access.op).isAtomic())
     return;
-  InFlightDiagnostic remark = access.op->emitRemark("[TW0350] accesses of ")
-                              << access.vector * access.bytes << " bytes instead of "
-                              << widest * access.bytes << ": ";
+  InFlightDiagnostic remark = emitCodedRemark(access.op, Code::NarrowAccess)
+                              << "accesses of " << access.vector * access.bytes
+                              << " bytes instead of " << widest * access.bytes << ": ";
   if (access.shape.run < widest) {
     if (access.shape.run == 1)
       remark << "the addresses of neighbours are not known to be consecutive";

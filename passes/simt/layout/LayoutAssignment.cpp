@@ -1,6 +1,7 @@
 // Makes every tile in the layouts that its users want, from the operations that must run where they
 // stand: accesses, reductions, products, control flow.
 #include "passes/simt/layout/LayoutAssignment.h"
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -239,8 +240,8 @@ void LayoutAssignment::reportRecomputed(const DenseSet<Operation *> &erased) con
     if (!erased.contains(original) && !erased.contains(user))
       ++counts[user];
   for (auto [user, count] : counts)
-    user->emitRemark("[TW0352] conversion removed by recomputing ")
-        << count << (count == 1 ? " operation" : " operations");
+    emitCodedRemark(user, Code::RecomputedValues) << "conversion removed by recomputing " << count
+                                                  << (count == 1 ? " operation" : " operations");
 }
 
 void LayoutAssignment::apply() {

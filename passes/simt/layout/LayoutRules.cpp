@@ -1,5 +1,6 @@
 // How the layouts of an operation's operands and results determine one another.
 #include "passes/simt/layout/LayoutRules.h"
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,7 +24,8 @@ Threads tw::simt::threadsOf(Operation *op) {
 LogicalResult tw::simt::checkNumWarps(Operation *op, unsigned numWarps) {
   if (llvm::isPowerOf2_32(numWarps) && numWarps <= 64)
     return success();
-  return op->emitError("[TW0313] a program has 1, 2, 4, 8, 16, 32 or 64 warps, not ") << numWarps;
+  return emitCoded(op, Code::TooManyWarps)
+         << "a program has 1, 2, 4, 8, 16, 32 or 64 warps, not " << numWarps;
 }
 
 //===-- Layouts that machines like -----------------------------------------------------------===//

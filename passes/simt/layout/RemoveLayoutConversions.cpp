@@ -1,5 +1,6 @@
 // The pass `remove-layout-conversions`: decides all layouts anew from those of accesses and
 // products, and reports the conversions that remain.
+#include "ir/Diagnostic.h"
 #include "passes/Passes.h"
 #include "passes/simt/layout/LayoutAssignment.h"
 
@@ -17,7 +18,8 @@ static void report(ConvertLayoutOp conversion) {
   const LinearLayout &from = layoutOf(conversion.getSource().getType()), &to = layoutOf(type);
   if (to.registersFrom(from))
     return; // registers change their numbers, nothing moves
-  conversion.emitRemark("[TW0351] conversion ")
+  emitCodedRemark(conversion, Code::LayoutConversion)
+      << "conversion "
       << (to.isWithinWarpOf(from) ? "between the lanes of each warp" : "through shared memory")
       << " of " << tile::numElementsOf(type) * tile::elementBytes(tile::elementTypeOf(type))
       << " bytes";

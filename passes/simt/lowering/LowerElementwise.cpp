@@ -1,4 +1,5 @@
 // Operations that act on each element alone: one copy per register.
+#include "ir/Diagnostic.h"
 #include "ir/target/Rounding.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -98,7 +99,8 @@ static TypedAttr elementConstant(arith::ConstantOp op) {
 static LogicalResult lowerConstant(SimtFunction &f, arith::ConstantOp op) {
   TypedAttr value = elementConstant(op);
   if (!value)
-    return op.emitError("[TW0301] a tile constant must have one value in all elements");
+    return emitCoded(op, Code::UnsupportedOperation)
+           << "a tile constant must have one value in all elements";
   Value scalar = arith::ConstantOp::create(f.builder, f.loc, value);
   uint32_t count = hasLayout(op.getType()) ? layoutOf(op.getType()).size(Place::Register) : 1;
   f.setRegisters(op.getResult(), Registers(count, scalar));
@@ -165,7 +167,8 @@ LogicalResult SimtFunction::lowerElementwise(Operation *op) {
   bool isScalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
                   llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
   if (!isKnown && !(isScalar && op->getNumRegions() == 0 && !isa<TileDialect>(op->getDialect())))
-    return op->emitError("[TW0901] lower-simt cannot lower '") << op->getName() << "'";
+    return emitCoded(op, Code::CompilerFault)
+           << "lower-simt cannot lower '" << op->getName() << "'";
 
   SmallVector<Registers> results(op->getNumResults());
   // Registers whose operands are the same values hold the same result: it is computed once.

@@ -1,4 +1,5 @@
 // Lowers conversions of layouts inside a warp: by renaming registers, or by shuffles.
+#include "ir/Diagnostic.h"
 #include "passes/simt/lowering/LayoutConversion.h"
 #include "passes/simt/lowering/Storage.h"
 #include "passes/simt/lowering/ThreadBits.h"
@@ -67,7 +68,8 @@ LogicalResult SimtFunction::lowerConvertLayout(ConvertLayoutOp op) {
       convertWithinWarp(*this, registersOf(op.getSource()), layoutOf(op.getSource().getType()),
                         layoutOf(op.getType()));
   if (failed(result))
-    return op.emitError("[TW0901] a conversion between warps must go through shared memory");
+    return emitCoded(op, Code::CompilerFault)
+           << "a conversion between warps must go through shared memory";
   setRegisters(op, *result);
   return success();
 }

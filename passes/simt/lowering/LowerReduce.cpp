@@ -1,4 +1,5 @@
 // Lowers reductions inside each warp: registers of a thread first, then butterflies of shuffles.
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/simt/lowering/AxisSteps.h"
 #include "passes/simt/lowering/Storage.h"
@@ -106,7 +107,8 @@ LogicalResult SimtFunction::lowerReduce(tile::ReduceOp op) {
   if (hasLayout(type))
     from = layoutOf(type).registersFrom(layout.withoutDim(axis));
   if (steps.size() != layout.numBitsOf(axis) || !from)
-    return op.emitError("[TW0901] a reduction between warps must go through shared memory");
+    return emitCoded(op, Code::CompilerFault)
+           << "a reduction between warps must go through shared memory";
   reduceInWarps(*this, op, op.getCombine(), op.getCommutative(), steps, *from);
   return success();
 }
@@ -121,7 +123,8 @@ LogicalResult SimtFunction::lowerPartialReduce(PartialReduceOp op) {
   std::optional<SmallVector<uint32_t>> from =
       result.withDimCollapsed(axis).registersFrom(layout.withDimCollapsed(axis));
   if (steps.size() + numPieceBits != layout.numBitsOf(axis) || !from)
-    return op.emitError("[TW0901] the pieces of a partial reduction are not those of its warps");
+    return emitCoded(op, Code::CompilerFault)
+           << "the pieces of a partial reduction are not those of its warps";
   reduceInWarps(*this, op, op.getCombine(), op.getCommutative(), steps, *from);
   return success();
 }

@@ -1,6 +1,7 @@
 // Lowers inclusive scans inside each warp. Bits of the axis are taken from the lowest to the
 // highest: runs of bits in registers are chains, runs of bits in lanes are butterflies in which
 // each lane keeps the total of its group and what comes before it.
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/simt/lowering/AxisSteps.h"
 #include "passes/simt/lowering/LayoutConversion.h"
@@ -170,12 +171,14 @@ LogicalResult SimtFunction::lowerScan(tile::ScanOp op) {
   SmallVector<AxisStep> steps = axisSteps(layout, op.getAxis());
   LinearLayout inOrder = withRegistersInOrder(layout, steps);
   if (steps.size() != layout.numBitsOf(op.getAxis()))
-    return op.emitError("[TW0901] a scan between warps must go through shared memory");
+    return emitCoded(op, Code::CompilerFault)
+           << "a scan between warps must go through shared memory";
   SmallVector<Registers> sources;
   for (Value source : op.getSources()) {
     FailureOr<Registers> registers = convertWithinWarp(*this, registersOf(source), layout, inOrder);
     if (failed(registers))
-      return op.emitError("[TW0901] a scan between warps must go through shared memory");
+      return emitCoded(op, Code::CompilerFault)
+             << "a scan between warps must go through shared memory";
     sources.push_back(*registers);
   }
   SmallVector<Registers> scanned = scanInOrder(*this, op, inOrder, sources);
@@ -183,7 +186,7 @@ LogicalResult SimtFunction::lowerScan(tile::ScanOp op) {
     FailureOr<Registers> converted =
         convertWithinWarp(*this, registers, inOrder, layoutOf(result.getType()));
     if (failed(converted))
-      return op.emitError("[TW0901] a scan's result must have its source's layout");
+      return emitCoded(op, Code::CompilerFault) << "a scan's result must have its source's layout";
     setRegisters(result, *converted);
   }
   return success();

@@ -1,4 +1,5 @@
 // Making tiles and changing their shapes: no data moves, registers are renamed.
+#include "ir/Diagnostic.h"
 #include "passes/simt/lowering/SimtFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -8,7 +9,8 @@ using namespace tw::simt;
 using namespace tw::tile;
 
 static LogicalResult needsConversion(Operation *op) {
-  return op->emitError("[TW0901] the layouts of '") << op->getName() << "' need a conversion";
+  return emitCoded(op, Code::CompilerFault)
+         << "the layouts of '" << op->getName() << "' need a conversion";
 }
 
 /// The result's registers are the source's, where `wanted` says which element each one holds.

@@ -1,4 +1,5 @@
 // The pass `lower-simt`: walks a kernel in order; each tile becomes the registers of one thread.
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -163,8 +164,8 @@ static LogicalResult checkRegisters(func::FuncOp kernel) {
       int64_t count = cast<RankedTensorType>(tile).getNumElements();
       if (count <= limit)
         continue;
-      InFlightDiagnostic error = emitError(placeOf(op))
-                                 << "[TW0312] a tile of " << count
+      InFlightDiagnostic error = emitCoded(placeOf(op), Code::ThreadExceeded)
+                                 << "a tile of " << count
                                  << " elements needs more registers than a thread has";
       error.attachNote() << "with " << numThreads << " threads the largest is of " << limit
                          << ": loop over smaller tiles, launch more programs, or raise num_warps";

@@ -1,6 +1,7 @@
 // Computes addresses in shared memory: what lanes and warps contribute once, registers as immediate
 // offsets wherever their bits are disjoint from those.
 #include "passes/simt/lowering/SharedTile.h"
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -16,7 +17,7 @@ FailureOr<SharedStart> tw::simt::sharedStartOf(SimtFunction &f, Value buffer, Op
   auto slot = buffer.getDefiningOp<SlotOp>();
   auto allocation = (slot ? slot.getBuffer() : buffer).getDefiningOp<AllocSharedOp>();
   if (!allocation || !allocation.getOffset())
-    return user->emitError("[TW0901] a buffer in shared memory has no offset yet");
+    return emitCoded(user, Code::CompilerFault) << "a buffer in shared memory has no offset yet";
   start.bytes = *allocation.getOffset();
   if (slot)
     start.slotBytes = f.scalarOf(slot.getResult());

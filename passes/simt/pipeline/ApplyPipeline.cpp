@@ -399,9 +399,10 @@ void Rewriter::run() {
   builder.setInsertionPointAfter(next);
   if (!pipeline.isThroughRegisters)
     AsyncWaitOp::create(builder, loc, 0);
-  next.emitRemark("[TW0356] pipelined: the copies of ")
-      << pipeline.loads.size() << (pipeline.loads.size() == 1 ? " load" : " loads") << " run "
-      << distance() << (distance() == 1 ? " iteration ahead" : " iterations ahead");
+  emitCodedRemark(next, Code::PipelinedLoads)
+      << "pipelined: the copies of " << pipeline.loads.size()
+      << (pipeline.loads.size() == 1 ? " load" : " loads") << " run " << distance()
+      << (distance() == 1 ? " iteration ahead" : " iterations ahead");
   loop.erase();
 }
 

@@ -1,5 +1,6 @@
 // The pass `pipeline-loops`: loops start the copies of later iterations' operands while they
 // compute.
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
@@ -37,7 +38,7 @@ static uint64_t mostBytesOfSlots(ModuleOp module, unsigned numStages) {
 
 /// The buffers that the module's kernel will have when its loops are pipelined.
 static std::vector<LiveBuffer> buffersWhenPipelined(ModuleOp copy, unsigned numStages) {
-  ScopedDiagnosticHandler silent(copy.getContext(), [](Diagnostic &) { return success(); });
+  ScopedDiagnosticHandler silent(copy.getContext(), [](mlir::Diagnostic &) { return success(); });
   PassManager pm(copy.getContext());
   PipelineLoopsOptions options;
   options.numStages = numStages;
@@ -86,8 +87,9 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
       int64_t used = stages - isFull;
       auto pipeline = planPipeline(loop, isAsked, unsigned(std::max<int64_t>(used, 2)));
       if (pipeline && isFull)
-        loop.emitRemark("[TW0356] shared memory has no room for num_stages=")
-            << stages << ": the loop is compiled as for " << used;
+        emitCodedRemark(loop, Code::PipelinedLoads)
+            << "shared memory has no room for num_stages=" << stages
+            << ": the loop is compiled as for " << used;
       if (pipeline && used >= 2)
         applyPipeline(*pipeline, unsigned(used));
     }

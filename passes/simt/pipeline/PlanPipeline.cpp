@@ -1,4 +1,5 @@
 // Finds the loads of a loop that can be copied ahead of the iteration that needs them.
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -437,8 +438,8 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
     if (std::optional<PipelinedLoad> load = planner.tryLoad(cast<LoadOp>(op)))
       pipeline.loads.push_back(*load);
     else
-      op->emitRemark("[TW0356] this load is not copied ahead of the iterations that need it: ")
-          << planner.obstacle;
+      emitCodedRemark(op, Code::PipelinedLoads)
+          << "this load is not copied ahead of the iterations that need it: " << planner.obstacle;
   if (pipeline.loads.empty())
     return std::nullopt;
   groupByProducts(pipeline, numStages);

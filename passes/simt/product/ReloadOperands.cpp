@@ -1,5 +1,6 @@
 // The pass `reload-operands`: where the values of a loop would not fit in the registers, products
 // read operands that the loop does not change from shared memory, in each iteration.
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -160,8 +161,9 @@ static void reloadIn(scf::ForOp loop, tile::TargetAttr target) {
     operands.erase(largest);
     if (!reload(loop, load, target.getSharedBytes()))
       continue;
-    load.emitRemark("[TW0359] the loop of its products needs about ")
-        << needed << " registers: this operand is read from shared memory in each iteration";
+    emitCodedRemark(load, Code::ReloadedOperand)
+        << "the loop of its products needs about " << needed
+        << " registers: this operand is read from shared memory in each iteration";
     needed = registersIn(loop);
     if (load->use_empty())
       load.erase();

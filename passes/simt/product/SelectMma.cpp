@@ -1,4 +1,5 @@
 // The pass `select-mma`: products of tiles become matrix instructions where the target has one.
+#include "ir/Diagnostic.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
@@ -174,8 +175,9 @@ static MmaAttr smallestInstruction(tile::TargetAttr target, DotOp dot) {
 }
 
 static void explainFallback(tile::TargetAttr target, DotOp dot) {
-  InFlightDiagnostic remark = dot.emitRemark("[TW0355] product by scalar multiply-adds: no matrix "
-                                             "instruction multiplies ")
+  InFlightDiagnostic remark = emitCodedRemark(dot, Code::ScalarProduct)
+                              << "product by scalar multiply-adds: no matrix instruction "
+                                 "multiplies "
                               << describeOperand(dot.getA()) << " by "
                               << describeOperand(dot.getB()) << " into " << describe(dot.getType());
   if (MmaAttr smallest = smallestInstruction(target, dot)) {

@@ -1,5 +1,6 @@
 // The pass `allocate-shared`: shared buffers get offsets; those that do not hold data at the same
 // time share memory.
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
@@ -155,8 +156,9 @@ static std::string adviseTiles(const std::vector<LiveBuffer> &buffers, const Sha
 static LogicalResult refuse(const std::vector<LiveBuffer> &buffers, const SharedPeak &peak,
                             uint64_t bytes, uint64_t limit) {
   AllocSharedOp alloc = buffers[largestOf(buffers, peak.buffers)].alloc;
-  InFlightDiagnostic error = alloc->emitError("[TW0311] this kernel needs ")
-                             << bytes << " bytes of shared memory, but the target has " << limit;
+  InFlightDiagnostic error = emitCoded(alloc, Code::SharedMemoryExceeded)
+                             << "this kernel needs " << bytes
+                             << " bytes of shared memory, but the target has " << limit;
   for (size_t i : peak.buffers) {
     AllocSharedOp other = buffers[i].alloc;
     if (other.getLoc() != alloc.getLoc())
@@ -205,9 +207,9 @@ static LogicalResult allocate(ModuleOp module, func::FuncOp kernel, uint64_t &by
   if (used > limit)
     return refuse(buffers, peak, used, limit);
   if (!buffers.empty())
-    kernel.emitRemark("[TW0353] shared memory: ")
-        << used << " bytes in " << buffers.size() << " buffers; at least " << peak.bytes
-        << " are needed";
+    emitCodedRemark(kernel, Code::SharedMemoryUse)
+        << "shared memory: " << used << " bytes in " << buffers.size() << " buffers; at least "
+        << peak.bytes << " are needed";
   bytes = std::max(bytes, used);
   return success();
 }

@@ -1,5 +1,6 @@
 // The pass `insert-barriers`: the fewest barriers that order all accesses of shared memory, and of
 // global memory around atomics of one thread that acquire or release it for the program.
+#include "ir/Diagnostic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
@@ -162,8 +163,8 @@ static void insertBarriers(func::FuncOp kernel, unsigned numWarps) {
     ++(ordering == Ordering::Warp ? numWarp : numCta);
   }
   if (numCta + numWarp > 0)
-    kernel.emitRemark("[TW0354] barriers: ")
-        << numCta << " of the CTA, " << numWarp << " of warps were inserted";
+    emitCodedRemark(kernel, Code::BarrierUse)
+        << "barriers: " << numCta << " of the CTA, " << numWarp << " of warps were inserted";
 }
 
 namespace {

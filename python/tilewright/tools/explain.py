@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import textwrap
+from typing import NamedTuple
 
-from .error_codes import PAGES
+from ..native import native
+
+
+class Page(NamedTuple):
+    """What one code means, a smallest example of it and what to do: a row of codes/Codes.def."""
+
+    title: str
+    meaning: str
+    example: str
+    fix: str
+
+
+@functools.cache
+def pages() -> dict[str, Page]:
+    """The pages of all codes, in the order of their numbers."""
+    return {code: Page(*page) for code, *page in native().report_pages()}
 
 
 def normalize(code: str) -> str:
@@ -17,11 +34,11 @@ def normalize(code: str) -> str:
 def explain(code: str) -> str:
     """The page of a code. Raises KeyError, with the nearest codes, when there is none."""
     name = normalize(code)
-    if name not in PAGES:
-        close = difflib.get_close_matches(name, PAGES, n=3, cutoff=0.7)
+    if name not in pages():
+        close = difflib.get_close_matches(name, pages(), n=3, cutoff=0.7)
         hint = f"; similar codes: {', '.join(close)}" if close else ""
         raise KeyError(f"there is no page for {code!r}{hint}")
-    page = PAGES[name]
+    page = pages()[name]
     parts = [f"{name}: {page.title}", textwrap.fill(page.meaning, width=88)]
     if page.example:
         parts.append("Example:\n" + textwrap.indent(page.example.rstrip(), "    "))
@@ -32,4 +49,4 @@ def explain(code: str) -> str:
 
 def list_codes() -> str:
     """One line for each code."""
-    return "\n".join(f"{code}  {PAGES[code].title}" for code in sorted(PAGES)) + "\n"
+    return "".join(f"{code}  {page.title}\n" for code, page in pages().items())

@@ -86,7 +86,7 @@ TEST(CompileTest, TargetsWithoutADeviceSayWhereToLaunch) {
   ASSERT_TRUE(result.kernel) << textOf(result);
   std::optional<RuntimeError> error = launch(*result.kernel, {}, {});
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, "TW0613");
+  EXPECT_EQ(error->code, Code::TargetIsNoDevice);
   EXPECT_NE(error->hint.find("sim:sm_80"), std::string::npos) << error->hint;
 }
 

@@ -78,14 +78,14 @@ TEST_F(CpuDeviceTest, RefusesBadLaunches) {
   ASSERT_TRUE(kernel);
   int32_t cell = 0;
   std::vector<LaunchArgument> arguments = {pointer(&cell)};
-  EXPECT_EQ(device->launch(*kernel, {{4, -1, 1}}, arguments)->code, "TW0402");
+  EXPECT_EQ(device->launch(*kernel, {{4, -1, 1}}, arguments)->code, Code::BadGrid);
   EXPECT_EQ(device->launch(*kernel, {{INT32_MAX, INT32_MAX, INT32_MAX}}, arguments)->code,
-            "TW0402");
-  EXPECT_EQ(device->launch(*kernel, {}, {})->code, "TW0404");
+            Code::BadGrid);
+  EXPECT_EQ(device->launch(*kernel, {}, {})->code, Code::LaunchArguments);
   std::vector<LaunchArgument> readOnly = {pointer(&cell, true)};
   std::optional<RuntimeError> error = device->launch(*kernel, {}, readOnly);
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, "TW0403");
+  EXPECT_EQ(error->code, Code::ReadOnlyArgument);
   EXPECT_NE(error->message.find("`x`"), std::string::npos);
   EXPECT_EQ(cell, 0);
 }
@@ -107,7 +107,7 @@ TEST_F(CpuDeviceTest, MathLibrariesAreFound) {
 TEST_F(CpuDeviceTest, NothingElseOfTheProcessIsFound) {
   EXPECT_FALSE(
       load("llvm.call @system(%args) : (!llvm.ptr) -> ()", "llvm.func @system(!llvm.ptr)"));
-  EXPECT_EQ(loadError.code, "TW0902");
+  EXPECT_EQ(loadError.code, Code::UnloadableKernel);
   EXPECT_NE(loadError.message.find("system"), std::string::npos) << loadError.message;
 }
 
@@ -118,7 +118,7 @@ TEST_F(CpuDeviceTest, DamagedObjectsAreErrors) {
        {std::string(), std::string("not an object"), original.substr(0, original.size() / 2)}) {
     artifact.binary = bytes;
     EXPECT_FALSE(device->load(artifact, loadError));
-    EXPECT_EQ(loadError.code, "TW0902");
+    EXPECT_EQ(loadError.code, Code::UnloadableKernel);
   }
   artifact.binary = original;
   artifact.symbol = "another";
@@ -143,7 +143,7 @@ TEST_F(CpuDeviceTest, FirstFailedAssertionIsReported) {
   for (int i = 0; i < 10; ++i) {
     std::optional<RuntimeError> error = device->launch(*kernel, {{40, 2, 1}}, arguments);
     ASSERT_TRUE(error);
-    EXPECT_EQ(error->code, "TW0602");
+    EXPECT_EQ(error->code, Code::DeviceAssert);
     EXPECT_EQ(error->message,
               "device_assert failed at k.py:12: n is positive (pid (0, 0, 0) idx (1, 5))");
   }
@@ -206,7 +206,7 @@ TEST_F(CpuDeviceTest, TooMuchScratchIsAnError) {
   artifact.scratchBytes = 0;
   int32_t cell = 0;
   std::vector<LaunchArgument> arguments = {pointer(&cell)};
-  EXPECT_EQ(device->launch(*kernel, {}, arguments)->code, "TW0607");
+  EXPECT_EQ(device->launch(*kernel, {}, arguments)->code, Code::NoTemporaryMemory);
 }
 
 #if defined(__x86_64__)

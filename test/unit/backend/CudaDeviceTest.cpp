@@ -115,7 +115,7 @@ TEST_F(CudaTest, TooMuchSharedMemoryNamesTheBuffers) {
   Artifact artifact = cudaArtifact(4, 120000);
   artifact.sharedBuffers = {{"transpose at line 7", 0, 90000}, {"sum at line 9", 90000, 30000}};
   EXPECT_EQ(device->load(artifact, error), nullptr);
-  EXPECT_EQ(error.code, "TW0311");
+  EXPECT_EQ(error.code, Code::SharedMemoryExceeded);
   EXPECT_EQ(error.kind, RuntimeError::Kind::Launch);
   EXPECT_NE(error.message.find("120000 bytes of shared memory (transpose at line 7 90000, "
                                "sum at line 9 30000), and a program on cuda:0 may have 101376"),
@@ -129,7 +129,7 @@ TEST_F(CudaTest, TooManyThreadsForTheRegistersAreRefusedAtLoad) {
   std::shared_ptr<Device> device = openDevice();
   ASSERT_NE(device, nullptr);
   EXPECT_EQ(device->load(cudaArtifact(16), error), nullptr);
-  EXPECT_EQ(error.code, "TW0628");
+  EXPECT_EQ(error.code, Code::TooManyThreads);
   EXPECT_NE(error.message.find("512 threads of 256 registers"), std::string::npos) << error.message;
   EXPECT_NE(error.message.find("at most 256"), std::string::npos) << error.message;
   EXPECT_NE(device->load(cudaArtifact(8), error), nullptr);
@@ -141,7 +141,7 @@ TEST_F(CudaTest, GridsAreChecked) {
   for (LaunchGrid grid : {LaunchGrid{{-1, 1, 1}}, LaunchGrid{{1, 65536, 1}}, {{1, 1, 65536}}}) {
     std::optional<RuntimeError> failure = runOnce(*device, grid);
     ASSERT_TRUE(failure);
-    EXPECT_EQ(failure->code, "TW0402");
+    EXPECT_EQ(failure->code, Code::BadGrid);
   }
   for (LaunchGrid grid : {LaunchGrid{{0, 1, 1}}, LaunchGrid{{1, 0, 1}}, LaunchGrid{{1, 1, 0}}})
     EXPECT_FALSE(runOnce(*device, grid));
@@ -159,11 +159,11 @@ TEST_F(CudaTest, ArgumentsAreChecked) {
   arguments[0].isReadOnly = true;
   std::optional<RuntimeError> failure = device->launch(*kernel, {{1, 1, 1}}, arguments);
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, "TW0403");
+  EXPECT_EQ(failure->code, Code::ReadOnlyArgument);
   arguments.pop_back();
   failure = device->launch(*kernel, {{1, 1, 1}}, arguments);
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, "TW0404");
+  EXPECT_EQ(failure->code, Code::LaunchArguments);
   EXPECT_FALSE(hasCalled("cuLaunchKernel"));
 }
 
@@ -206,7 +206,7 @@ TEST_F(CudaTest, ModulesAreKeptWhileWaitingFails) {
   configure("fail=cuCtxSynchronize:900");
   std::optional<RuntimeError> failure = device->synchronize();
   ASSERT_TRUE(failure);
-  EXPECT_EQ(failure->code, "TW0638");
+  EXPECT_EQ(failure->code, Code::CapturedStream);
   EXPECT_EQ(numLive(), 1);
   configure("");
   EXPECT_FALSE(device->synchronize());
@@ -228,7 +228,7 @@ TEST_F(CudaTest, MemoryHoldsWhatIsCopied) {
   }
   EXPECT_EQ(numLive(), 0);
   EXPECT_EQ(nvidia::CudaMemory::allocate(gpu->context, size_t(1) << 50, error), nullptr);
-  EXPECT_EQ(error.code, "TW0626");
+  EXPECT_EQ(error.code, Code::GpuMemoryFull);
 }
 
 TEST_F(CudaTest, TimersMeasureBetweenTwoEvents) {
@@ -245,7 +245,7 @@ TEST_F(CudaTest, TimersMeasureBetweenTwoEvents) {
   EXPECT_EQ(numLive(), 0);
   configure("fail=cuEventCreate@2:2");
   EXPECT_EQ(nvidia::CudaTimer::create(gpu->context, error), nullptr);
-  EXPECT_EQ(error.code, "TW0626");
+  EXPECT_EQ(error.code, Code::GpuMemoryFull);
   configure("");
   EXPECT_EQ(numLive(), 0);
 }

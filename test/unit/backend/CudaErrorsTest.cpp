@@ -12,7 +12,7 @@ static bool contains(const std::string &text, const std::string &part) {
 
 TEST_F(CudaTest, WithoutALibraryTheReportSaysWhatToInstall) {
   EXPECT_EQ(nvidia::openCudaDriver({"/nowhere/libcuda.so.1"}, error), nullptr);
-  EXPECT_EQ(error.code, "TW0620");
+  EXPECT_EQ(error.code, Code::NoDriver);
   EXPECT_EQ(error.kind, Kind::Device);
   EXPECT_TRUE(contains(error.message, "/nowhere/libcuda.so.1")) << error.message;
   EXPECT_TRUE(contains(error.hint, "driver")) << error.hint;
@@ -20,7 +20,7 @@ TEST_F(CudaTest, WithoutALibraryTheReportSaysWhatToInstall) {
 
 TEST_F(CudaTest, AnOldDriverIsNamedWithTheVersionThatIsNeeded) {
   EXPECT_EQ(nvidia::openCudaDriver({cudaDoublePath("libcuda_double_old.so")}, error), nullptr);
-  EXPECT_EQ(error.code, "TW0621");
+  EXPECT_EQ(error.code, Code::DriverMismatch);
   EXPECT_TRUE(contains(error.message, "CUDA 10.2")) << error.message;
   EXPECT_TRUE(contains(error.message, "cuGetErrorName")) << error.message;
   EXPECT_TRUE(contains(error.hint, "CUDA 12.0")) << error.hint;
@@ -29,17 +29,17 @@ TEST_F(CudaTest, AnOldDriverIsNamedWithTheVersionThatIsNeeded) {
 TEST_F(CudaTest, OpeningTheDriverReportsItsFailures) {
   configure("fail=cuInit:100");
   EXPECT_EQ(openGpu(), std::nullopt);
-  EXPECT_EQ(error.code, "TW0622");
+  EXPECT_EQ(error.code, Code::NoGpu);
   EXPECT_TRUE(contains(error.message, "CUDA_ERROR_NO_DEVICE from cuInit")) << error.message;
   configure("devices=0");
   EXPECT_EQ(openGpu(), std::nullopt);
-  EXPECT_EQ(error.code, "TW0622");
+  EXPECT_EQ(error.code, Code::NoGpu);
   configure("fail=cuInit:34");
   EXPECT_EQ(openGpu(), std::nullopt);
-  EXPECT_EQ(error.code, "TW0620");
+  EXPECT_EQ(error.code, Code::NoDriver);
   configure("fail=cuInit:803");
   EXPECT_EQ(openGpu(), std::nullopt);
-  EXPECT_EQ(error.code, "TW0621");
+  EXPECT_EQ(error.code, Code::DriverMismatch);
   configure("");
   EXPECT_NE(openGpu(), std::nullopt) << "a later try may succeed";
 }
@@ -47,17 +47,17 @@ TEST_F(CudaTest, OpeningTheDriverReportsItsFailures) {
 TEST_F(CudaTest, NumbersOutOfRangeNameTheGpusThatAreThere) {
   configure("devices=2");
   EXPECT_EQ(openGpu(2), std::nullopt);
-  EXPECT_EQ(error.code, "TW0623");
+  EXPECT_EQ(error.code, Code::NoSuchGpu);
   EXPECT_EQ(error.kind, Kind::Launch);
   EXPECT_TRUE(contains(error.hint, "cuda:0 to cuda:1")) << error.hint;
   EXPECT_EQ(openGpu(-1), std::nullopt);
-  EXPECT_EQ(error.code, "TW0623");
+  EXPECT_EQ(error.code, Code::NoSuchGpu);
 }
 
 TEST_F(CudaTest, OldGpusAreRefused) {
   configure("capability=75");
   EXPECT_EQ(openGpu(), std::nullopt);
-  EXPECT_EQ(error.code, "TW0624");
+  EXPECT_EQ(error.code, Code::GpuTooOld);
   EXPECT_TRUE(contains(error.message, "cuda:0 (Double 0) has compute capability 7.5"))
       << error.message;
 }
@@ -65,40 +65,45 @@ TEST_F(CudaTest, OldGpusAreRefused) {
 namespace {
 /// A call of the driver that fails, and the report it becomes.
 struct FailureCase {
-  const char *words, *code, *part;
+  const char *words;
+  Code code;
+  const char *part;
   Kind kind = Kind::Device;
 };
 } // namespace
 
 static constexpr FailureCase kLoadFailures[] = {
-    {"fail=cuDevicePrimaryCtxRetain:2", "TW0626", "no memory left"},
-    {"fail=cuDevicePrimaryCtxRetain:46", "TW0637", "in use"},
-    {"fail=cuDevicePrimaryCtxRetain:802", "TW0637", "not ready"},
-    {"fail=cuDevicePrimaryCtxRetain:3", "TW0635", "not initialized"},
-    {"fail=cuDevicePrimaryCtxRetain:807", "TW0636", "shares the GPU"},
-    {"fail=cuCtxPushCurrent:709", "TW0634", "context was destroyed"},
-    {"fail=cuModuleLoadDataEx:2", "TW0626", "loading kernel scale"},
-    {"fail=cuModuleLoadDataEx:200", "TW0627", "refuses the code", Kind::Internal},
-    {"fail=cuModuleLoadDataEx:218 log=line-7-is-bad", "TW0627", "line-7-is-bad", Kind::Internal},
-    {"fail=cuModuleLoadDataEx:221", "TW0625", "not installed"},
-    {"fail=cuModuleLoadDataEx:222 driver=11040", "TW0625", "PTX 8.0"},
-    {"fail=cuModuleLoadDataEx:223", "TW0625", "may not assemble"},
-    {"fail=cuModuleLoadDataEx:900", "TW0638", "captured"},
-    {"fail=cuModuleGetFunction:500", "TW0627", "no kernel of that name", Kind::Internal},
-    {"fail=cuFuncGetAttribute:214", "TW0633", "memory error"},
-    {"fail=cuFuncGetAttribute:4", "TW0635", "shutting down"},
+    {"fail=cuDevicePrimaryCtxRetain:2", Code::GpuMemoryFull, "no memory left"},
+    {"fail=cuDevicePrimaryCtxRetain:46", Code::GpuNotAvailable, "in use"},
+    {"fail=cuDevicePrimaryCtxRetain:802", Code::GpuNotAvailable, "not ready"},
+    {"fail=cuDevicePrimaryCtxRetain:3", Code::DriverNotInitialized, "not initialized"},
+    {"fail=cuDevicePrimaryCtxRetain:807", Code::SharedGpuFailed, "shares the GPU"},
+    {"fail=cuCtxPushCurrent:709", Code::GpuContextLost, "context was destroyed"},
+    {"fail=cuModuleLoadDataEx:2", Code::GpuMemoryFull, "loading kernel scale"},
+    {"fail=cuModuleLoadDataEx:200", Code::DriverRefusesCode, "refuses the code", Kind::Internal},
+    {"fail=cuModuleLoadDataEx:218 log=line-7-is-bad", Code::DriverRefusesCode, "line-7-is-bad",
+     Kind::Internal},
+    {"fail=cuModuleLoadDataEx:221", Code::DriverCannotAssemble, "not installed"},
+    {"fail=cuModuleLoadDataEx:222 driver=11040", Code::DriverCannotAssemble, "PTX 8.0"},
+    {"fail=cuModuleLoadDataEx:223", Code::DriverCannotAssemble, "may not assemble"},
+    {"fail=cuModuleLoadDataEx:900", Code::CapturedStream, "captured"},
+    {"fail=cuModuleGetFunction:500", Code::DriverRefusesCode, "no kernel of that name",
+     Kind::Internal},
+    {"fail=cuFuncGetAttribute:214", Code::GpuHardwareError, "memory error"},
+    {"fail=cuFuncGetAttribute:4", Code::DriverNotInitialized, "shutting down"},
 };
 
 static constexpr FailureCase kLaunchFailures[] = {
-    {"fail=cuLaunchKernel:701", "TW0628", "too few registers", Kind::Launch},
-    {"fail=cuLaunchKernel:2", "TW0626", "launching kernel scale"},
-    {"fail=cuLaunchKernel:214", "TW0633", "CUDA_ERROR_ECC_UNCORRECTABLE from cuLaunchKernel"},
-    {"fail=cuLaunchKernel:220", "TW0633", "link"},
-    {"fail=cuLaunchKernel:810", "TW0636", "another process"},
-    {"fail=cuLaunchKernel:901", "TW0638", "capture"},
-    {"fail=cuLaunchKernel:999", "TW0639", "error 999 from cuLaunchKernel"},
-    {"fail=cuLaunchKernel:1", "TW0639", "the driver's own words"},
-    {"fail=cuCtxPushCurrent@2:709", "TW0634", "launching kernel scale"},
+    {"fail=cuLaunchKernel:701", Code::TooManyThreads, "too few registers", Kind::Launch},
+    {"fail=cuLaunchKernel:2", Code::GpuMemoryFull, "launching kernel scale"},
+    {"fail=cuLaunchKernel:214", Code::GpuHardwareError,
+     "CUDA_ERROR_ECC_UNCORRECTABLE from cuLaunchKernel"},
+    {"fail=cuLaunchKernel:220", Code::GpuHardwareError, "link"},
+    {"fail=cuLaunchKernel:810", Code::SharedGpuFailed, "another process"},
+    {"fail=cuLaunchKernel:901", Code::CapturedStream, "capture"},
+    {"fail=cuLaunchKernel:999", Code::DriverFailure, "error 999 from cuLaunchKernel"},
+    {"fail=cuLaunchKernel:1", Code::DriverFailure, "the driver's own words"},
+    {"fail=cuCtxPushCurrent@2:709", Code::GpuContextLost, "launching kernel scale"},
 };
 
 TEST_F(CudaTest, LoadingReportsEachFailureOfTheDriver) {
@@ -134,11 +139,15 @@ TEST_F(CudaTest, LaunchingReportsEachFailureOfTheDriver) {
 }
 
 static constexpr FailureCase kKernelFailures[] = {
-    {"kernel=700", "TW0629", "may not access"},      {"kernel=702", "TW0632", "longer"},
-    {"kernel=710", "TW0602", "assertion"},           {"kernel=714", "TW0631", "call stack"},
-    {"kernel=715", "TW0631", "illegal instruction"}, {"kernel=716", "TW0630", "misaligned"},
-    {"kernel=717", "TW0629", "wrong kind"},          {"kernel=718", "TW0631", "invalid address"},
-    {"kernel=719", "TW0631", "does not say why"},
+    {"kernel=700", Code::GpuOutOfBounds, "may not access"},
+    {"kernel=702", Code::GpuTimeout, "longer"},
+    {"kernel=710", Code::DeviceAssert, "assertion"},
+    {"kernel=714", Code::GpuKernelFailed, "call stack"},
+    {"kernel=715", Code::GpuKernelFailed, "illegal instruction"},
+    {"kernel=716", Code::GpuMisalignedAccess, "misaligned"},
+    {"kernel=717", Code::GpuOutOfBounds, "wrong kind"},
+    {"kernel=718", Code::GpuKernelFailed, "invalid address"},
+    {"kernel=719", Code::GpuKernelFailed, "does not say why"},
 };
 
 TEST_F(CudaTest, AFailedKernelIsReportedByTheNextCallAndByEveryOneAfterIt) {
@@ -163,7 +172,7 @@ TEST_F(CudaTest, AFailedKernelIsReportedByTheNextCallAndByEveryOneAfterIt) {
       EXPECT_TRUE(contains(failure->message, "the last ones launched were scale"))
           << failure->message;
     }
-    bool isAssertion = std::string(expected.code) == "TW0602";
+    bool isAssertion = expected.code == Code::DeviceAssert;
     EXPECT_TRUE(contains(next->hint, isAssertion ? "standard output" : "sim:sm_90a")) << next->hint;
     configure("");
     kernel.reset();

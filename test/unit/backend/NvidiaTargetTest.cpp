@@ -257,7 +257,7 @@ TEST(NvidiaStages, TooManyWarpsAreRefused) {
     EXPECT_FALSE(
         compileModule(*module, *makeNvidiaTarget("sm_80"), options, artifact, diagnostics));
     ASSERT_FALSE(diagnostics.empty());
-    EXPECT_EQ(diagnostics[0].code, "TW0313");
+    EXPECT_EQ(diagnostics[0].code, Code::TooManyWarps);
   }
 }
 
@@ -273,6 +273,6 @@ TEST(NvidiaStages, LimitsOfRegistersThatCannotBeKeptAreRefused) {
     EXPECT_FALSE(
         compileModule(*module, *makeNvidiaTarget("sm_80"), options, artifact, diagnostics));
     ASSERT_FALSE(diagnostics.empty());
-    EXPECT_EQ(diagnostics[0].code, "TW0314") << limit;
+    EXPECT_EQ(diagnostics[0].code, Code::RegisterLimit) << limit;
   }
 }

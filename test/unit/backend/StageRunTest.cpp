@@ -3,6 +3,7 @@
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
 #include "backend/inspect/Inspection.h"
+#include "ir/Diagnostic.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
@@ -42,10 +43,12 @@ struct ScriptedTarget final : Target {
   std::string name() const override { return "scripted"; }
   std::string describe() const override { return "scripted"; }
   bool runsTilePasses() const override { return false; }
-  void addPasses(mlir::OpPassManager &pm, const CompileOptions &) const override {
-    pm.addPass(std::make_unique<NamedPass>("lower-simd", toLowered));
-    pm.addPass(mlir::createCSEPass());
-    pm.addPass(std::make_unique<NamedPass>("lower-to-llvm", toLlvm));
+  void addPasses(StagedPasses &passes, const CompileOptions &) const override {
+    passes.beginStage("lowered", "test.lowered is set");
+    passes.addPass(std::make_unique<NamedPass>("lower-simd", toLowered));
+    passes.addPass(mlir::createCSEPass());
+    passes.beginStage("llvm-dialect", "test.llvm is set");
+    passes.addPass(std::make_unique<NamedPass>("lower-to-llvm", toLlvm));
   }
   bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const override {
     error = codeError;
@@ -163,7 +166,7 @@ TEST_F(StageRunTest, ADirectoryThatCannotBeWrittenIsOneWarning) {
   debug.dumpDirectory = directory + "/file";
   ASSERT_TRUE(compile());
   ASSERT_GE(diagnostics.size(), 1u);
-  EXPECT_EQ(diagnostics[0].code, "TW0504");
+  EXPECT_EQ(diagnostics[0].code, Code::UnwrittenDumps);
   EXPECT_EQ(diagnostics[0].severity, Severity::Warning);
 }
 
@@ -193,7 +196,7 @@ TEST_F(StageRunTest, AnOverrideIsTakenInsteadOfTheStage) {
   EXPECT_TRUE(contains(artifact.binary, "test.llvm"));
   EXPECT_FALSE(contains(artifact.binary, "test.lowered"));
   ASSERT_EQ(diagnostics.size(), 1u);
-  EXPECT_EQ(diagnostics[0].code, "TW0502");
+  EXPECT_EQ(diagnostics[0].code, Code::StageFromFile);
   EXPECT_EQ(diagnostics[0].severity, Severity::Warning);
 }
 
@@ -211,7 +214,7 @@ TEST_F(StageRunTest, AnOverrideThatIsNoIrIsAnErrorAtItsLine) {
   debug.overrideDirectory = directory;
   EXPECT_FALSE(compile());
   ASSERT_EQ(diagnostics.size(), 2u);
-  EXPECT_EQ(diagnostics[1].code, "TW0503");
+  EXPECT_EQ(diagnostics[1].code, Code::UnfitStageFile);
   EXPECT_EQ(diagnostics[1].kind, DiagnosticKind::Compile);
   EXPECT_TRUE(llvm::StringRef(diagnostics[1].labels[0].span.file).ends_with("put.tile"));
   EXPECT_EQ(diagnostics[1].labels[0].span.line, 2);
@@ -221,7 +224,7 @@ TEST_F(StageRunTest, AnOverrideOfAnotherKernelIsRefused) {
   write("put.tile", "func.func @put(%x: i32) { return }");
   debug.overrideDirectory = directory;
   EXPECT_FALSE(compile());
-  EXPECT_EQ(diagnostics.back().code, "TW0503");
+  EXPECT_EQ(diagnostics.back().code, Code::UnfitStageFile);
   EXPECT_TRUE(contains(diagnostics.back().message, "parameters"));
 }
 
@@ -229,7 +232,7 @@ TEST_F(StageRunTest, CodeWithoutAWayBackCannotBeOverridden) {
   write("put.llvm", "define void @put() { ret void }");
   debug.overrideDirectory = directory;
   EXPECT_FALSE(compile());
-  EXPECT_EQ(diagnostics.back().code, "TW0503");
+  EXPECT_EQ(diagnostics.back().code, Code::UnfitStageFile);
 }
 
 TEST_F(StageRunTest, AFailingPassLeavesAReproducer) {
@@ -284,14 +287,16 @@ TEST_F(StageRunTest, ReproducersGoWhereDumpsGo) {
 }
 
 TEST_F(StageRunTest, TheUsersErrorsLeaveNone) {
-  target.toLlvm = [](mlir::ModuleOp module) { return module.emitError("[TW0311] too large"); };
+  target.toLlvm = [](mlir::ModuleOp module) {
+    return emitCoded(module, Code::SharedMemoryExceeded) << "too large";
+  };
   EXPECT_FALSE(compile());
   EXPECT_TRUE(list().empty());
 }
 
 TEST_F(StageRunTest, RemarksAreCollectedWhereTheyAreAskedFor) {
   target.toLowered = [](mlir::ModuleOp module) {
-    findKernel(module).emitRemark("[TW0350] narrow");
+    emitCodedRemark(findKernel(module), Code::NarrowAccess) << "narrow";
     return mlir::success();
   };
   ASSERT_TRUE(compile());
@@ -305,7 +310,8 @@ TEST_F(StageRunTest, RemarksAreCollectedWhereTheyAreAskedFor) {
 
 TEST_F(StageRunTest, RemarksOnTheCodeAreCollectedToo) {
   target.report = [](mlir::ModuleOp module) {
-    findKernel(module).emitRemark("[TW0358] spilled").attachNote() << "use fewer";
+    emitCodedRemark(findKernel(module), Code::SpilledRegisters).append("spilled").attachNote()
+        << "use fewer";
     findKernel(module).emitRemark("chatter");
   };
   ASSERT_TRUE(compile());
@@ -315,7 +321,7 @@ TEST_F(StageRunTest, RemarksOnTheCodeAreCollectedToo) {
   ASSERT_TRUE(inspect("asm"));
   ASSERT_EQ(diagnostics.size(), 2u);
   for (const Diagnostic &diagnostic : diagnostics) {
-    EXPECT_EQ(diagnostic.code, "TW0358");
+    EXPECT_EQ(diagnostic.code, Code::SpilledRegisters);
     EXPECT_EQ(diagnostic.hint, "use fewer");
     EXPECT_EQ(diagnostic.labels[0].span.line, 7);
   }

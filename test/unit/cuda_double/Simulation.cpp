@@ -50,5 +50,5 @@ int cuda_double::simulateLaunch(const Function &function, const LaunchGrid &grid
   if (!failure)
     return 0;
   state().record += "the simulator says: " + failure->message + "\n";
-  return failure->code == "TW0602" ? kAssert : kIllegalAddress;
+  return failure->code == Code::DeviceAssert ? kAssert : kIllegalAddress;
 }

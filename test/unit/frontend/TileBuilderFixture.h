@@ -67,14 +67,14 @@ protected:
 
   /// "op type", for a result: "arith.addf float32[8]"; the code, for an error.
   template <typename T> static std::string result(T built) {
-    return built ? opOf(*built) + " " + built->str() : built.error().code;
+    return built ? opOf(*built) + " " + built->str() : codeName(*built.error().code);
   }
   static std::string result(std::optional<OperandError> error) {
-    return error ? error->code : "built";
+    return error ? codeName(*error->code) : "built";
   }
   static std::string result(TileBuilder::Values built) {
     if (!built)
-      return built.error().code;
+      return codeName(*built.error().code);
     std::string text;
     for (const TypedValue &value : *built)
       text += (text.empty() ? "" : ", ") + opOf(value) + " " + value.str();

@@ -81,7 +81,7 @@ TEST_F(TileBuilderTest, MixedSignsDivideOnlyAfterACast) {
 
 TEST_F(TileBuilderTest, LiteralsThatDoNotFitAreErrors) {
   auto error = tiles.binary(B::Add, value("u8", {8}), literal(300)).error();
-  EXPECT_EQ(error.code, "TW0203");
+  EXPECT_EQ(error.code, Code::LiteralRange);
   ASSERT_EQ(error.labels.size(), 2u);
   EXPECT_EQ(error.labels[0].second, "this is uint8[8]");
   EXPECT_EQ(error.labels[1].second, "this does not fit uint8");

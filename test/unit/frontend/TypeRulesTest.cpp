@@ -1,6 +1,5 @@
 // Promotion and broadcasting rules against tables written out from the language's rules.
 #include "frontend/values/TypeRules.h"
-#include "frontend/tiles/OperandCodes.h"
 #include "gtest/gtest.h"
 #include <set>
 
@@ -187,21 +186,6 @@ TEST(TypeRules, DTypeNamesAndShapes) {
   EXPECT_FALSE((DType{findDType("int8").row, true}.isInt()));
   EXPECT_EQ(shapeText({64, 32}), "[64, 32]");
   EXPECT_EQ(shapeText({}), "[]");
-}
-
-TEST(TypeRules, EveryOperandCodeHasOneRow) {
-  std::set<std::string> names;
-  int last = 200;
-  for (const OperandCodeRow &row : kOperandCodes) {
-    EXPECT_GT(static_cast<int>(row.code), last) << row.name; // in the order of the enumeration
-    last = static_cast<int>(row.code);
-    EXPECT_EQ("TW0" + std::to_string(static_cast<int>(row.code)), row.name);
-    EXPECT_TRUE(names.insert(row.name).second) << row.name;
-    EXPECT_NE(std::string(row.title), "");
-  }
-  // Up to here no number is left out; the ranges behind it have gaps.
-  for (int code = 201; code <= static_cast<int>(OperandCode::HintValues); ++code)
-    EXPECT_TRUE(names.contains("TW0" + std::to_string(code))) << code;
 }
 
 } // namespace

@@ -69,8 +69,9 @@ struct ToyMachine : testing::Test {
         formatv("module attributes {{tile.target = {0}} {{\n{1}\n}", kToy64, text).str(), &context);
     ASSERT_TRUE(module) << text;
     mlir::PassManager pm(&context);
-    addTilePasses(pm);
-    addSimtPasses(pm, numWarps, numStages);
+    StagedPasses passes(pm);
+    addTilePasses(passes);
+    addSimtPasses(passes, /*describeTarget=*/nullptr, numWarps, numStages);
     ASSERT_TRUE(mlir::succeeded(pm.run(*module))) << text;
     auto kernel = *module->getOps<mlir::LLVM::LLVMFuncOp>().begin();
     machine = std::make_unique<WarpEvaluator>(64 * numWarps, 64);
@@ -270,8 +271,9 @@ TEST_F(ToyMachine, PipelinesThroughRegisters) {
     return mlir::success();
   });
   mlir::PassManager pm(&context);
-  addTilePasses(pm);
-  addSimtPasses(pm, /*numWarps=*/2, /*numStages=*/2);
+  StagedPasses passes(pm);
+  addTilePasses(passes);
+  addSimtPasses(passes, /*describeTarget=*/nullptr, /*numWarps=*/2, /*numStages=*/2);
   ASSERT_TRUE(mlir::succeeded(pm.run(*module)));
   EXPECT_NE(remarks.find("the copies of 2 loads run 1 iteration ahead"), std::string::npos)
       << remarks;

@@ -109,5 +109,5 @@ TEST(AtomicTest, AKindForAnotherTypeHasNoMeaning) {
   std::vector<float> memory = {1};
   runExpectingError("func.func @kernel(%m: !tile.ptr<f32>) {\n  %c = arith.constant 1.0 : f32\n"
                     "  %r = tile.atomic_rmw xor, %m, %c : !tile.ptr<f32>, f32 -> f32\n  return\n}",
-                    {bufferOf(memory)}, "TW0610", {"no xor of 'f32'"});
+                    {bufferOf(memory)}, Code::MalformedArtifact, {"no xor of 'f32'"});
 }

@@ -43,7 +43,7 @@ func.func @kernel(%out: !tile.ptr<i32>, %n: i32) {
   runExpectingSuccess(text, {bufferOf(out), scalarOf(int32_t(3))}, {{3, 1, 1}});
   EXPECT_EQ(out[0], 2) << "a masked-off element does not fail";
   out[0] = -1;
-  runExpectingError(text, {bufferOf(out), scalarOf(int32_t(2))}, "TW0602",
+  runExpectingError(text, {bufferOf(out), scalarOf(int32_t(2))}, Code::DeviceAssert,
                     {"i is too large", "program (0, 0, 0)", "tile index (2)", "user.py:7:3"},
                     {{3, 1, 1}});
   EXPECT_EQ(out[0], -1) << "nothing runs after the failure";
@@ -52,5 +52,5 @@ func.func @kernel(%out: !tile.ptr<i32>, %n: i32) {
 TEST(AssumeTest, AFalsePromiseIsAnError) {
   std::string text = "func.func @kernel(%c: i1) {\n  tile.barrier\n  tile.assume %c\n  return\n}";
   runExpectingSuccess(text, {scalarOf(uint8_t(1))});
-  runExpectingError(text, {scalarOf(uint8_t(0))}, "TW0603", {"assumption"});
+  runExpectingError(text, {scalarOf(uint8_t(0))}, Code::FalseAssumption, {"assumption"});
 }

@@ -58,25 +58,28 @@ TEST(EveryOpTest, EveryElementwiseRowHasAMeaning) {
 
 TEST(LoadTest, WhatIsUnknownIsRefusedByName) {
   runExpectingError("module {\nfunc.func @kernel() {\n  cf.br ^bb1\n^bb1:\n  return\n}\n}", {},
-                    "TW0610", {"malformed"});
+                    Code::MalformedArtifact, {"malformed"});
   runExpectingError("func.func @kernel(%x: i128) {\n  %y = arith.addi %x, %x : i128\n  return\n}",
-                    {}, "TW0604", {"i128"});
-  runExpectingError("func.func @kernel(%x: vector<4xi32>) {\n  return\n}", {}, "TW0604",
+                    {}, Code::UnknownMeaning, {"i128"});
+  runExpectingError("func.func @kernel(%x: vector<4xi32>) {\n  return\n}", {}, Code::UnknownMeaning,
                     {"vector<4xi32>"});
-  runExpectingError("func.func @kernel(%x: !tile.ptr<index>) {\n  return\n}", {}, "TW0610",
+  runExpectingError("func.func @kernel(%x: !tile.ptr<index>) {\n  return\n}", {},
+                    Code::MalformedArtifact,
                     {"malformed", "a pointer is to numbers or to pointers"});
-  runExpectingError("func.func @kernel(%x: tensor<3x0xf32>) {\n  return\n}", {}, "TW0604",
-                    {"tensor<3x0xf32>"});
-  runExpectingError("func.func @other() {\n  return\n}", {}, "TW0604", {"'kernel'"});
+  runExpectingError("func.func @kernel(%x: tensor<3x0xf32>) {\n  return\n}", {},
+                    Code::UnknownMeaning, {"tensor<3x0xf32>"});
+  runExpectingError("func.func @other() {\n  return\n}", {}, Code::UnknownMeaning, {"'kernel'"});
   runExpectingError("func.func @kernel() {\n  %m = scf.parallel (%i) = (%c) to (%c) step (%c)", {},
-                    "TW0610", {"malformed"});
-  runExpectingError(std::string("ML\xefR\x01garbage", 12), {}, "TW0610", {"malformed"});
-  runExpectingError("", {}, "TW0604", {"'kernel'"});
+                    Code::MalformedArtifact, {"malformed"});
+  runExpectingError(std::string("ML\xefR\x01garbage", 12), {}, Code::MalformedArtifact,
+                    {"malformed"});
+  runExpectingError("", {}, Code::UnknownMeaning, {"'kernel'"});
 }
 
 TEST(LaunchTest, ArgumentsAndGridAreChecked) {
-  runExpectingError(kNothing, {}, "TW0404", {"takes 1 run-time arguments, 0 were given"});
-  runExpectingError(kNothing, {scalarOf(1)}, "TW0402", {"(1, -2, 1)"}, {{1, -2, 1}});
+  runExpectingError(kNothing, {}, Code::LaunchArguments,
+                    {"takes 1 run-time arguments, 0 were given"});
+  runExpectingError(kNothing, {scalarOf(1)}, Code::BadGrid, {"(1, -2, 1)"}, {{1, -2, 1}});
   std::optional<RuntimeError> error = runText(kNothing, {}, {});
   ASSERT_TRUE(error);
   EXPECT_EQ(error->kind, RuntimeError::Kind::Launch);

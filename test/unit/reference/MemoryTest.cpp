@@ -50,12 +50,13 @@ TEST(MemoryTest, MaskedElementsReadOtherOrZeroAndAreNotWritten) {
 
 TEST(MemoryTest, OutOfBoundsNamesArgumentIndexAndPlace) {
   std::vector<float> in(5), out(16);
-  runExpectingError(kCopyMasked, {bufferOf(out), bufferOf(in), scalarOf(int32_t(6))}, "TW0601",
+  runExpectingError(kCopyMasked, {bufferOf(out), bufferOf(in), scalarOf(int32_t(6))},
+                    Code::OutOfBounds,
                     {"out-of-bounds load", "element 5 of argument 'in'", "elements 0 to 4",
                      "tile index (5)", "program (0, 0, 0)"});
   out.resize(7);
-  runExpectingError(kCopyMasked, {bufferOf(out), bufferOf(in), scalarOf(int32_t(5))}, "TW0601",
-                    {"out-of-bounds store", "element 7 of argument 'out'"});
+  runExpectingError(kCopyMasked, {bufferOf(out), bufferOf(in), scalarOf(int32_t(5))},
+                    Code::OutOfBounds, {"out-of-bounds store", "element 7 of argument 'out'"});
 }
 
 TEST(MemoryTest, EveryKindOfAccessIsChecked) {
@@ -66,7 +67,7 @@ TEST(MemoryTest, EveryKindOfAccessIsChecked) {
     for (int32_t offset : {-4, 0, 5})
       runExpectingSuccess(accessText(access), {middle, scalarOf(offset)});
     for (int32_t offset : {-5, 6, 1 << 30, std::numeric_limits<int32_t>::min()})
-      runExpectingError(accessText(access), {middle, scalarOf(offset)}, "TW0601",
+      runExpectingError(accessText(access), {middle, scalarOf(offset)}, Code::OutOfBounds,
                         {"element " + std::to_string(offset) + " of argument 'x'",
                          "elements -4 to 5", "user.py:12:9"});
   }
@@ -76,7 +77,8 @@ TEST(MemoryTest, AnAllocationThatEndsInsideAnElementIsTooSmall) {
   std::vector<int32_t> data(2);
   LaunchArgument argument = bufferOf(data);
   argument.bytes = 7;
-  runExpectingError(accessText(kLoad), {argument, scalarOf(int32_t(1))}, "TW0601", {"element 1"});
+  runExpectingError(accessText(kLoad), {argument, scalarOf(int32_t(1))}, Code::OutOfBounds,
+                    {"element 1"});
 }
 
 TEST(MemoryTest, StoresToReadOnlyMemoryAreErrors) {
@@ -85,7 +87,7 @@ TEST(MemoryTest, StoresToReadOnlyMemoryAreErrors) {
   argument.isReadOnly = true;
   runExpectingSuccess(accessText(kLoad), {argument, scalarOf(int32_t(1))});
   for (const char *access : {kStore, kAtomic, kCas})
-    runExpectingError(accessText(access), {argument, scalarOf(int32_t(1))}, "TW0605",
+    runExpectingError(accessText(access), {argument, scalarOf(int32_t(1))}, Code::ReadOnlyStore,
                       {"read-only", "argument 'x'"});
   EXPECT_EQ(data, (std::vector<int32_t>{3, 3}));
 }
@@ -94,9 +96,11 @@ TEST(MemoryTest, MisalignedAndNullAddressesAreErrors) {
   std::vector<int32_t> data(4);
   LaunchArgument argument = bufferOf(data);
   argument.bits += 2;
-  runExpectingError(accessText(kLoad), {argument, scalarOf(int32_t(1))}, "TW0606", {"misaligned"});
+  runExpectingError(accessText(kLoad), {argument, scalarOf(int32_t(1))}, Code::MisalignedAccess,
+                    {"misaligned"});
   LaunchArgument null;
-  runExpectingError(accessText(kStore), {null, scalarOf(int32_t(3))}, "TW0601", {"null pointer"});
+  runExpectingError(accessText(kStore), {null, scalarOf(int32_t(3))}, Code::OutOfBounds,
+                    {"null pointer"});
 }
 
 TEST(MemoryTest, AnAddressInsideAnElementBelongsToIt) {
@@ -110,7 +114,7 @@ TEST(MemoryTest, AnAddressInsideAnElementBelongsToIt) {
                      "  %r = tile.load %q : !tile.ptr<i32> -> i32\n  return\n}";
   for (auto [bytes, element] :
        {std::pair{-2, "element -1 "}, {-6, "element -2 "}, {3, "element 0 "}})
-    runExpectingError(text, {second, scalarOf(int32_t(bytes))}, "TW0606", {element});
+    runExpectingError(text, {second, scalarOf(int32_t(bytes))}, Code::MisalignedAccess, {element});
 }
 
 TEST(MemoryTest, UnknownAllocationsAreNotChecked) {
@@ -128,7 +132,7 @@ TEST(MemoryTest, ErrorsShowTheCallsAroundTheLine) {
                      "  %q = tile.addptr %p, %c : !tile.ptr<i32>, i32\n"
                      "  %r = tile.load %q : !tile.ptr<i32> -> i32 "
                      "loc(callsite(\"helper.py\":3:5 at \"user.py\":40:7))\n  return\n}";
-  runExpectingError(text, {bufferOf(data)}, "TW0601",
+  runExpectingError(text, {bufferOf(data)}, Code::OutOfBounds,
                     {"at helper.py:3:5", "called from user.py:40:7", "argument '#0'"});
 }
 
@@ -159,7 +163,7 @@ func.func @kernel(%a: !tile.ptr<i32> {tile.name = "a"}, %b: !tile.ptr<i32> {tile
   %v = tile.load %e : tensor<1x2x!tile.ptr<i32>> -> tensor<1x2xi32>
   return
 })";
-  runExpectingError(text, {first, second}, "TW0601",
+  runExpectingError(text, {first, second}, Code::OutOfBounds,
                     {"element 4 of argument 'a'", "tile index (0, 1)"});
 }
 
@@ -177,7 +181,7 @@ func.func @kernel(%a: !tile.ptr<i32> {tile.name = "a"}, %bytes: i64) {
 })";
   runExpectingSuccess(text, {bufferOf(memory), scalarOf(int64_t(4))});
   EXPECT_EQ(memory, (std::vector<int32_t>{1, 2, 3, 2}));
-  runExpectingError(text, {bufferOf(memory), scalarOf(int64_t(8))}, "TW0601",
+  runExpectingError(text, {bufferOf(memory), scalarOf(int64_t(8))}, Code::OutOfBounds,
                     {"element 4 of argument 'a'"});
 }
 
@@ -195,8 +199,8 @@ func.func @kernel(%table: !tile.ptr<!tile.ptr<i32>>, %data: !tile.ptr<i32> {tile
 })";
   runExpectingSuccess(text, {bufferOf(table), bufferOf(data), scalarOf(int32_t(1))});
   EXPECT_EQ(data[0], 30);
-  runExpectingError(text, {bufferOf(table), bufferOf(data), scalarOf(int32_t(2))}, "TW0601",
-                    {"element 3 of argument 'data'"});
+  runExpectingError(text, {bufferOf(table), bufferOf(data), scalarOf(int32_t(2))},
+                    Code::OutOfBounds, {"element 3 of argument 'data'"});
 }
 
 TEST(MemoryTest, NegativeAndWideOffsets) {

@@ -21,11 +21,11 @@ std::optional<RuntimeError> test::runText(const std::string &text,
 void test::runExpectingSuccess(const std::string &text,
                                const std::vector<LaunchArgument> &arguments, LaunchGrid grid) {
   std::optional<RuntimeError> error = runText(text, arguments, grid);
-  EXPECT_FALSE(error) << error->code << ": " << error->message << "\nin:\n" << text;
+  EXPECT_FALSE(error) << codeName(error->code) << ": " << error->message << "\nin:\n" << text;
 }
 
 void test::runExpectingError(const std::string &text, const std::vector<LaunchArgument> &arguments,
-                             const std::string &code, const std::vector<std::string> &fragments,
+                             Code code, const std::vector<std::string> &fragments,
                              LaunchGrid grid) {
   std::optional<RuntimeError> error = runText(text, arguments, grid);
   ASSERT_TRUE(error) << "no error from:\n" << text;

@@ -33,8 +33,7 @@ void runExpectingSuccess(const std::string &text, const std::vector<LaunchArgume
                          LaunchGrid grid = {});
 /// As above; the run must fail with the code and mention all the fragments.
 void runExpectingError(const std::string &text, const std::vector<LaunchArgument> &arguments,
-                       const std::string &code, const std::vector<std::string> &fragments,
-                       LaunchGrid grid = {});
+                       Code code, const std::vector<std::string> &fragments, LaunchGrid grid = {});
 
 /// `PTR = pointer + arange(0, COUNT)` for loads and stores of a whole buffer: lines that define
 /// %NAME.

@@ -2,6 +2,7 @@
 #include "test/unit/reference/ReferenceHarness.h"
 #include <numeric>
 
+using namespace tw;
 using namespace tw::test;
 
 namespace {
@@ -94,7 +95,8 @@ TEST(ShapeTest, GatherOutsideTheAxisIsAnError) {
                           "]> : tensor<2xi8>\n"
                           "  %r = tile.gather %t[%i] axis 0 : tensor<3xi32>, tensor<2xi8> -> "
                           "tensor<2xi32>\n  return\n}",
-                      {}, "TW0608", {std::string("gather index ") + index, "tile index (1)"});
+                      {}, Code::GatherIndex,
+                      {std::string("gather index ") + index, "tile index (1)"});
 }
 
 TEST(ShapeTest, ArangeSplatAndHint) {

@@ -71,7 +71,7 @@ TEST_F(WarpsimDevice, FindingsAreErrorsWithTheirPlaces) {
   arguments[2].bits = 128; // more than there is
   std::optional<RuntimeError> error = launch(artifactOf(kScale));
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, "TW0612");
+  EXPECT_EQ(error->code, Code::SimulatorFinding);
   EXPECT_EQ(error->kind, RuntimeError::Kind::Device);
   EXPECT_NE(error->message.find("2 findings"), std::string::npos) << error->message;
   EXPECT_NE(error->message.find("read of 4 bytes at offset 400 of `in`, which has 400 bytes"),
@@ -92,35 +92,35 @@ TEST_F(WarpsimDevice, StoringToAParameterThatIsNotStoredIsFound) {
 TEST_F(WarpsimDevice, LaunchesAreChecked) {
   auto codeOf = [&](const Artifact &artifact, LaunchGrid grid = {{2, 1, 1}}) {
     std::optional<RuntimeError> error = launch(artifact, grid);
-    return error ? error->code : "";
+    return error ? std::optional(error->code) : std::nullopt;
   };
   Artifact artifact = artifactOf(kScale);
-  EXPECT_EQ(codeOf(artifact, {{-1, 1, 1}}), "TW0402");
-  EXPECT_EQ(codeOf(artifact, {{1, 65536, 1}}), "TW0402");
-  EXPECT_EQ(codeOf(artifact, {{0, 1, 1}}), "");
+  EXPECT_EQ(codeOf(artifact, {{-1, 1, 1}}), Code::BadGrid);
+  EXPECT_EQ(codeOf(artifact, {{1, 65536, 1}}), Code::BadGrid);
+  EXPECT_EQ(codeOf(artifact, {{0, 1, 1}}), std::nullopt);
   arguments[0].isReadOnly = true;
-  EXPECT_EQ(codeOf(artifact), "TW0403");
+  EXPECT_EQ(codeOf(artifact), Code::ReadOnlyArgument);
   arguments[0] = {reinterpret_cast<uint64_t>(out.data())};
-  EXPECT_EQ(codeOf(artifact), "TW0611");
+  EXPECT_EQ(codeOf(artifact), Code::UnknownMemory);
   arguments[0] = {0}; // null, and not followed by a kernel of no elements
   arguments[2].bits = 0;
-  EXPECT_EQ(codeOf(artifact), "");
+  EXPECT_EQ(codeOf(artifact), std::nullopt);
   arguments.pop_back();
-  EXPECT_EQ(codeOf(artifact), "TW0404");
+  EXPECT_EQ(codeOf(artifact), Code::LaunchArguments);
 }
 
 TEST_F(WarpsimDevice, ArtifactsThatCannotBeLoadedSayWhy) {
   Artifact artifact = artifactOf("  mov.u32 %r1, %r1000;");
   std::optional<RuntimeError> error = launch(artifact);
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, "TW0902");
+  EXPECT_EQ(error->code, Code::UnloadableKernel);
   EXPECT_NE(error->message.find("%r1000"), std::string::npos) << error->message;
   artifact = artifactOf(kScale);
   artifact.symbol = "other";
-  EXPECT_EQ(launch(artifact)->code, "TW0902");
+  EXPECT_EQ(launch(artifact)->code, Code::UnloadableKernel);
   artifact = artifactOf(kScale);
   artifact.resources["num_warps"] = 64;
-  EXPECT_EQ(launch(artifact)->code, "TW0902");
+  EXPECT_EQ(launch(artifact)->code, Code::UnloadableKernel);
 }
 
 TEST_F(WarpsimDevice, OptionsChooseCtas) {
@@ -134,7 +134,7 @@ TEST_F(WarpsimDevice, OptionsChooseCtas) {
   setSimulationOptions(*device, options);
   std::optional<RuntimeError> error = launch(artifactOf(kScale));
   ASSERT_TRUE(error);
-  EXPECT_EQ(error->code, "TW0402");
+  EXPECT_EQ(error->code, Code::BadGrid);
   EXPECT_NE(error->message.find("program 99"), std::string::npos) << error->message;
 }
 

@@ -1,5 +1,5 @@
 // ldmatrix, stmatrix and movmatrix: what goes where, bank conflicts, and every fault of a row.
-#include "SimulationHarness.h"
+#include "test/unit/warpsim/SimulationHarness.h"
 #include <gtest/gtest.h>
 
 using namespace tw::warpsim;

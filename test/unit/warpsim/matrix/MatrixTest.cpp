@@ -1,5 +1,5 @@
 // mma.sync: every shape and type against sums in higher precision, roundings, and misuse.
-#include "SimulationHarness.h"
+#include "test/unit/warpsim/SimulationHarness.h"
 #include "backend/warpsim/exec/Float.h"
 #include "backend/warpsim/ptx/InstructionTable.h"
 #include "test/unit/warpsim/matrix/MatrixLayouts.h"

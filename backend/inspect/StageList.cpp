@@ -1,0 +1,63 @@
+// Lists the stages and passes of a target for people.
+#include "backend/inspect/StageList.h"
+#include "backend/compile/Compiler.h"
+#include "backend/compile/Stages.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace tw;
+
+/// The options of a pass as its text has them: "vector-bytes=64".
+static llvm::SmallVector<std::string> optionsOf(mlir::Pass &pass) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  pass.printAsTextualPipeline(stream);
+  auto [name, options] = llvm::StringRef(text).split('{');
+  llvm::SmallVector<std::string> words;
+  for (llvm::StringRef word : llvm::split(options.drop_back(options.empty() ? 0 : 1), ' '))
+    if (!word.empty())
+      words.push_back(word.str());
+  return words;
+}
+
+/// Those that differ from a pass of the same name without options. Passes that are not registered
+/// by name cannot be made anew and show none.
+static llvm::SmallVector<std::string> chosenOptionsOf(mlir::Pass &pass) {
+  const mlir::PassInfo *registered = mlir::PassInfo::lookup(pass.getArgument());
+  mlir::OpPassManager plain(mlir::ModuleOp::getOperationName());
+  auto ignore = [](const llvm::Twine &) { return mlir::failure(); };
+  if (!registered || mlir::failed(registered->addToPipeline(plain, "", ignore)))
+    return {};
+  llvm::StringSet<> defaults;
+  defaults.insert_range(optionsOf(*plain.begin()));
+  llvm::SmallVector<std::string> chosen = optionsOf(pass);
+  llvm::erase_if(chosen, [&](const std::string &option) { return defaults.contains(option); });
+  return chosen;
+}
+
+static void listPass(mlir::Pass &pass, llvm::raw_ostream &os) {
+  os << "  " << llvm::left_justify(pass.getArgument(), 28) << pass.getDescription();
+  llvm::SmallVector<std::string> options = chosenOptionsOf(pass);
+  os << (options.empty() ? "" : " (" + llvm::join(options, ", ") + ")") << "\n";
+}
+
+void tw::listStages(const Target &target, const CompileOptions &options, llvm::raw_ostream &os) {
+  std::unique_ptr<mlir::MLIRContext> context = makeCompilerContext();
+  mlir::PassManager manager(context.get());
+  StagedPasses passes(manager);
+  addAllPasses(passes, target, options);
+  llvm::StringSet<> shown;
+  for (const PipelineStage &stage : passes.stages()) {
+    os << stage.name << ": " << stage.truth << "\n";
+    for (unsigned number = stage.begin; number < stage.end; ++number)
+      listPass(*std::next(manager.begin(), number), os);
+    shown.insert(stage.name);
+  }
+  llvm::SmallVector<llvm::StringRef> code;
+  for (llvm::StringRef stage : target.stages())
+    if (!shown.contains(stage))
+      code.push_back(stage);
+  if (!code.empty())
+    os << "then, as code: " << llvm::join(code, ", ") << "\n";
+}

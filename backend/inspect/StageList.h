@@ -1,0 +1,13 @@
+// The whole pipeline of a target on one screen.
+#ifndef BACKEND_STAGELIST_H
+#define BACKEND_STAGELIST_H
+#include "backend/Target.h"
+
+namespace tw {
+
+/// Each stage with what is true after it, and under it the passes that lead there: what each does,
+/// and those of its options that are not the defaults.
+void listStages(const Target &target, const CompileOptions &options, llvm::raw_ostream &os);
+
+} // namespace tw
+#endif

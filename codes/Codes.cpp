@@ -1,0 +1,29 @@
+// The catalogue of codes as data.
+#include "codes/Code.h"
+#include <algorithm>
+#include <cassert>
+#include <functional>
+#include <iterator>
+
+using namespace tw;
+
+static constexpr CodeRow kRows[] = {
+#define TW_CODE(number, name, kind, title, meaning, example, fix)                                  \
+  {Code::name, #name, DiagnosticKind::kind, title, meaning, example, fix},
+#include "codes/Codes.def"
+#undef TW_CODE
+};
+
+static constexpr bool isBefore(const CodeRow &row, Code code) { return row.code < code; }
+
+static_assert(std::ranges::adjacent_find(kRows, std::greater_equal<>(), &CodeRow::code) ==
+                  std::end(kRows),
+              "rows stand in the order of their numbers, each once");
+
+std::span<const CodeRow> tw::codeRows() { return kRows; }
+
+const CodeRow &tw::rowOfCode(Code code) {
+  const CodeRow *row = std::lower_bound(std::begin(kRows), std::end(kRows), code, isBefore);
+  assert(row != std::end(kRows) && row->code == code && "every code has a row");
+  return *row;
+}

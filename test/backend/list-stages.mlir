@@ -1,0 +1,18 @@
+// The whole pipeline of a target, by stages, with the options that are not the defaults.
+// RUN: tile-opt --list-stages | FileCheck %s --check-prefix=NAMES
+// RUN: tile-opt --list-stages --target cpu:x86-64-v3 | FileCheck %s
+// RUN: not tile-opt --list-stages --target gpu 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+
+// NAMES: {{^}}cpu{{$}}
+// UNKNOWN: there is no target `gpu`: cpu
+
+//      CHECK: {{^}}tile: Tile IR as the frontend writes it
+// CHECK-NEXT: {{^}}tile-passes: all accesses go through pointers and masks
+// CHECK-NEXT: {{^}}  spread-hints                what is promised of a value holds
+//      CHECK: {{^}}  expand-descriptors
+//      CHECK: {{^}}  split-loops-by-mask         iterations in which masks are all true run in a loop of their own, without them{{$}}
+//      CHECK: {{^}}lowered: one function of scalars, vectors and loops
+// CHECK-NEXT: {{^}}  lower-simd {{.*}} (num-registers=16, vector-bytes=32)
+//      CHECK: {{^}}llvm-dialect: the LLVM dialect only
+// CHECK-NEXT: {{^}}  lower-to-llvm
+// CHECK-NEXT: {{^}}then, as code: llvm-unoptimized, llvm, asm, object
