@@ -1,8 +1,8 @@
 // What every layer of the compiler reports to a user: a coded error at spans of the user's source.
 #ifndef IR_DIAGNOSTIC_H
 #define IR_DIAGNOSTIC_H
-#include "codes/Code.h"
 #include "mlir/IR/Diagnostics.h"
+#include "runtime/codes/Code.h"
 #include <optional>
 #include <string>
 #include <vector>

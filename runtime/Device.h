@@ -1,8 +1,8 @@
 // A thing that runs compiled kernels: the CPU, the reference interpreter, a GPU.
 #ifndef RUNTIME_DEVICE_H
 #define RUNTIME_DEVICE_H
-#include "codes/Code.h"
 #include "runtime/Artifact.h"
+#include "runtime/codes/Code.h"
 #include <array>
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 // The pages of report codes, for `tilewright explain`.
 #include "backend/api/Pages.h"
-#include "codes/Code.h"
+#include "runtime/codes/Code.h"
 
 using namespace tw;
 using namespace tw::api;

@@ -196,14 +196,13 @@ AssemblyBuilder::Value AssemblyBuilder::externCall(llvm::StringRef symbol, bool 
   for (const auto &[i, source] : llvm::enumerate(sources))
     if (!isPassed(source.dtype)) {
       OperandError error = operandError(
-          OperandCode::OperandType, "a function of bitcode does not take " + source.dtype.str(),
+          Code::OperandType, "a function of bitcode does not take " + source.dtype.str(),
           "convert it to an integer or to a float of at least 16 bits");
       error.labels.push_back({int(i), "this is " + source.str()});
       return error;
     }
   if (!isPassed(dtype))
-    return operandError(OperandCode::OperandType,
-                        "a function of bitcode does not give " + dtype.str(),
+    return operandError(Code::OperandType, "a function of bitcode does not give " + dtype.str(),
                         "its result is an integer or a float of at least 16 bits");
   OrError<Sources> grown = underOneShape(sources);
   if (!grown)

@@ -1,9 +1,9 @@
 // Values with the language's types: what IR values are to the user, who sees signedness and dtypes.
 #ifndef FRONTEND_TYPEDVALUE_H
 #define FRONTEND_TYPEDVALUE_H
-#include "codes/Code.h"
 #include "ir/tile/Tables.h"
 #include "ir/tile/Tile.h"
+#include "runtime/codes/Code.h"
 #include <optional>
 #include <string>
 #include <utility>

@@ -32,7 +32,7 @@ SYSTEM_LIBRARIES = re.compile(
 TREES = ("python/bindings", "python/tilewright", "test", "tutorials")
 FILES = (
     *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/inspect/DebugSettings.h"),
-    *("codes/Code.h", "codes/Codes.def", "backend/api/Pages.h"),
+    *("runtime/codes/Code.h", "runtime/codes/Codes.def", "backend/api/Pages.h"),
     *("backend/api/Compile.h", "runtime/Artifact.h", "runtime/Device.h", "runtime/DeviceMemory.h"),
     *("runtime/Interrupts.h", "runtime/Specialization.h"),
 )

@@ -26,8 +26,8 @@ def write(root: pathlib.Path, path: str, text: str) -> None:
         ("frontend/A.cpp", "mlir/Pass/Pass.h", "frontend/ runs no passes"),
         ("passes/simd/A.cpp", "frontend/Frontend.h", "passes/ may not include frontend/"),
         ("runtime/A.h", "ir/Diagnostic.h", "runtime/ may not include ir/"),
-        ("codes/A.h", "runtime/Device.h", "codes/ may not include runtime/"),
-        ("runtime/A.cpp", "llvm/ADT/StringRef.h", "codes/, runtime/ and python/ know no LLVM"),
+        ("runtime/codes/A.h", "runtime/Device.h", "runtime/codes/ may not include runtime/"),
+        ("runtime/A.cpp", "llvm/ADT/StringRef.h", "runtime/ and python/ know no LLVM"),
         ("backend/A.cpp", "frontend/Frontend.h", "backend/ may not include frontend/"),
         ("backend/A.cpp", "backend/api/Compile.h", "backend/ may not include backend/api/"),
         (

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 
 TOP_FOLDERS = (
-    *("codes", "frontend", "ir", "passes", "backend", "runtime", "python", "tutorials", "test"),
+    *("frontend", "ir", "passes", "backend", "runtime", "python", "tutorials", "test"),
 )
 CPP = {".h", ".cpp"}
 

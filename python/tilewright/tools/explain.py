@@ -11,7 +11,7 @@ from ..native import native
 
 
 class Page(NamedTuple):
-    """What one code means, a smallest example of it and what to do: a row of codes/Codes.def."""
+    """What one code means, a smallest example of it and what to do: a row of runtime/codes/Codes.def."""
 
     title: str
     meaning: str

@@ -100,11 +100,11 @@ def test_every_code_in_the_sources_has_a_page() -> None:
                     used.setdefault(code, str(path.relative_to(ROOT)))
     assert len(used) > 30
     missing = {code: place for code, place in used.items() if code not in explain.pages()}
-    assert not missing, "add rows to codes/Codes.def"
+    assert not missing, "add rows to runtime/codes/Codes.def"
 
 
 def test_every_code_is_used() -> None:
-    rows = re.findall(r"^TW_CODE\((\d+), (\w+)", (ROOT / "codes/Codes.def").read_text(), re.M)
+    rows = re.findall(r"^TW_CODE\((\d+), (\w+)", (ROOT / "runtime/codes/Codes.def").read_text(), re.M)
     assert [f"TW{int(number):04d}" for number, _ in rows] == list(explain.pages())
     used: set[str] = set()
     for folder in ("frontend", "ir", "passes", "backend", "runtime", "python"):

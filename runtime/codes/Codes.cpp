@@ -1,5 +1,5 @@
 // The catalogue of codes as data.
-#include "codes/Code.h"
+#include "runtime/codes/Code.h"
 #include <algorithm>
 #include <cassert>
 #include <functional>
@@ -10,7 +10,7 @@ using namespace tw;
 static constexpr CodeRow kRows[] = {
 #define TW_CODE(number, name, kind, title, meaning, example, fix)                                  \
   {Code::name, #name, DiagnosticKind::kind, title, meaning, example, fix},
-#include "codes/Codes.def"
+#include "runtime/codes/Codes.def"
 #undef TW_CODE
 };
 

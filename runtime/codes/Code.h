@@ -1,6 +1,6 @@
 // The codes of reports, which every layer shares: each has a number that never changes and a page.
-#ifndef CODES_CODE_H
-#define CODES_CODE_H
+#ifndef RUNTIME_CODES_CODE_H
+#define RUNTIME_CODES_CODE_H
 #include <span>
 #include <string>
 
@@ -9,7 +9,7 @@ namespace tw {
 /// `Code::UnknownName` is shown as TW0101.
 enum class Code {
 #define TW_CODE(number, name, ...) name = number,
-#include "codes/Codes.def"
+#include "runtime/codes/Codes.def"
 #undef TW_CODE
 };
 
