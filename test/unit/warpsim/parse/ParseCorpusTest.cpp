@@ -8,7 +8,7 @@
 using namespace tw::warpsim;
 
 static std::filesystem::path goldenFolder() {
-  return std::filesystem::path(__FILE__).parent_path() / "../../golden/ptx";
+  return std::filesystem::path(__FILE__).parent_path() / "../../../golden/ptx";
 }
 
 static std::string contents(const std::string &name) {
