@@ -34,9 +34,6 @@ template <auto function> uint64_t signedMeaning(const ElementwiseCall &call) {
   uint64_t result = function(call.signedAt(0), call.signedAt(1), call.width());
   return truncateToWidth(result, call.resultWidth());
 }
-template <auto function> uint64_t unaryFloatMeaning(const ElementwiseCall &call) {
-  return fromDouble(call.resultType, function(call.floatAt(0)));
-}
 template <auto function> uint64_t binaryFloatMeaning(const ElementwiseCall &call) {
   return fromDouble(call.resultType, function(call.floatAt(0), call.floatAt(1)));
 }

@@ -1,9 +1,11 @@
 // The meaning of floating-point operations on one element.
 #include "backend/reference/Elementwise.h"
 #include "backend/reference/Meanings.h"
+#include "ir/tile/HostFunctions.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>
+#include <utility>
 
 using namespace mlir;
 using namespace tw::reference;
@@ -89,6 +91,20 @@ template <auto predicate> static uint64_t classMeaning(const ElementwiseCall &ca
   return predicate(toApFloat(call.operandType, call.operands[0]));
 }
 
+/// A function of the elementwise table, in double by the host's library.
+template <size_t row> static uint64_t hostMeaning(const ElementwiseCall &call) {
+  constexpr tw::tile::HostFunction function = tw::tile::HostFunctionTable[row];
+  double operands[3] = {};
+  for (unsigned i = 0; i < function.NumOperands; ++i)
+    operands[i] = call.floatAt(i);
+  return fromDouble(call.resultType, function.OfDouble(operands[0], operands[1], operands[2]));
+}
+
+template <size_t... rows>
+static void addHostFunctions(Meanings &meanings, std::index_sequence<rows...>) {
+  ((meanings[tw::tile::HostFunctionTable[rows].Operation].elementwise = hostMeaning<rows>), ...);
+}
+
 static void addArithmetic(Meanings &meanings) {
   meanings["arith.addf"].elementwise = binaryFloatMeaning<[](double a, double b) { return a + b; }>;
   meanings["arith.subf"].elementwise = binaryFloatMeaning<[](double a, double b) { return a - b; }>;
@@ -106,55 +122,18 @@ static void addArithmetic(Meanings &meanings) {
       binaryFloatMeaning<[](double a, double b) { return minimumOf(a, b, false); }>;
   meanings["arith.negf"].elementwise = negate;
   meanings["arith.cmpf"].elementwise = compareFloats;
-  meanings["math.absf"].elementwise = absolute;
-  meanings["math.copysign"].elementwise = copySign;
-  meanings["math.fma"].elementwise = fusedMultiplyAdd;
   meanings["math.clampf"].elementwise = clampFloat;
-}
-
-static void addExponentials(Meanings &meanings) {
-  meanings["math.exp"].elementwise = unaryFloatMeaning<[](double x) { return std::exp(x); }>;
-  meanings["math.exp2"].elementwise = unaryFloatMeaning<[](double x) { return std::exp2(x); }>;
-  meanings["math.expm1"].elementwise = unaryFloatMeaning<[](double x) { return std::expm1(x); }>;
-  meanings["math.log"].elementwise = unaryFloatMeaning<[](double x) { return std::log(x); }>;
-  meanings["math.log2"].elementwise = unaryFloatMeaning<[](double x) { return std::log2(x); }>;
-  meanings["math.log10"].elementwise = unaryFloatMeaning<[](double x) { return std::log10(x); }>;
-  meanings["math.log1p"].elementwise = unaryFloatMeaning<[](double x) { return std::log1p(x); }>;
-  meanings["math.sqrt"].elementwise = unaryFloatMeaning<[](double x) { return std::sqrt(x); }>;
-  meanings["math.rsqrt"].elementwise = unaryFloatMeaning<[](double x) { return 1 / std::sqrt(x); }>;
-  meanings["math.cbrt"].elementwise = unaryFloatMeaning<[](double x) { return std::cbrt(x); }>;
-  meanings["math.erf"].elementwise = unaryFloatMeaning<[](double x) { return std::erf(x); }>;
-  meanings["math.erfc"].elementwise = unaryFloatMeaning<[](double x) { return std::erfc(x); }>;
-  meanings["math.powf"].elementwise =
-      binaryFloatMeaning<[](double a, double b) { return std::pow(a, b); }>;
   meanings["math.fpowi"].elementwise = powerWithIntegerExponent;
 }
 
-static void addTrigonometry(Meanings &meanings) {
-  meanings["math.sin"].elementwise = unaryFloatMeaning<[](double x) { return std::sin(x); }>;
-  meanings["math.cos"].elementwise = unaryFloatMeaning<[](double x) { return std::cos(x); }>;
-  meanings["math.tan"].elementwise = unaryFloatMeaning<[](double x) { return std::tan(x); }>;
-  meanings["math.asin"].elementwise = unaryFloatMeaning<[](double x) { return std::asin(x); }>;
-  meanings["math.acos"].elementwise = unaryFloatMeaning<[](double x) { return std::acos(x); }>;
-  meanings["math.atan"].elementwise = unaryFloatMeaning<[](double x) { return std::atan(x); }>;
-  meanings["math.sinh"].elementwise = unaryFloatMeaning<[](double x) { return std::sinh(x); }>;
-  meanings["math.cosh"].elementwise = unaryFloatMeaning<[](double x) { return std::cosh(x); }>;
-  meanings["math.tanh"].elementwise = unaryFloatMeaning<[](double x) { return std::tanh(x); }>;
-  meanings["math.asinh"].elementwise = unaryFloatMeaning<[](double x) { return std::asinh(x); }>;
-  meanings["math.acosh"].elementwise = unaryFloatMeaning<[](double x) { return std::acosh(x); }>;
-  meanings["math.atanh"].elementwise = unaryFloatMeaning<[](double x) { return std::atanh(x); }>;
-  meanings["math.atan2"].elementwise =
-      binaryFloatMeaning<[](double y, double x) { return std::atan2(y, x); }>;
+/// In place of the host's functions: on the bits, so that they hold for NaN, and with one rounding.
+static void addExactFunctions(Meanings &meanings) {
+  meanings["math.absf"].elementwise = absolute;
+  meanings["math.copysign"].elementwise = copySign;
+  meanings["math.fma"].elementwise = fusedMultiplyAdd;
 }
 
-static void addRoundings(Meanings &meanings) {
-  meanings["math.floor"].elementwise = unaryFloatMeaning<[](double x) { return std::floor(x); }>;
-  meanings["math.ceil"].elementwise = unaryFloatMeaning<[](double x) { return std::ceil(x); }>;
-  meanings["math.trunc"].elementwise = unaryFloatMeaning<[](double x) { return std::trunc(x); }>;
-  meanings["math.round"].elementwise = unaryFloatMeaning<[](double x) { return std::round(x); }>;
-  meanings["math.roundeven"].elementwise = unaryFloatMeaning<[](double x) {
-    return std::nearbyint(x);
-  }>; // the default mode: ties to even
+static void addClasses(Meanings &meanings) {
   meanings["math.isnan"].elementwise =
       classMeaning<[](const llvm::APFloat &x) { return x.isNaN(); }>;
   meanings["math.isinf"].elementwise =
@@ -166,8 +145,8 @@ static void addRoundings(Meanings &meanings) {
 }
 
 void tw::reference::addFloatMeanings(Meanings &meanings) {
+  addHostFunctions(meanings, std::make_index_sequence<std::size(tw::tile::HostFunctionTable)>());
+  addExactFunctions(meanings);
   addArithmetic(meanings);
-  addExponentials(meanings);
-  addTrigonometry(meanings);
-  addRoundings(meanings);
+  addClasses(meanings);
 }

@@ -9,33 +9,28 @@ using mlir::FailureOr;
 using mlir::LogicalResult;
 using mlir::success;
 
-static constexpr BuiltinRow kElementwise[] = {
-    {"elementwise 1", "x", emitElementwise},
-    {"elementwise 2", "x, y", emitElementwise},
-    {"elementwise 3", "x, y, z", emitElementwise},
+#define GET_ElementwiseBuiltinTable_IMPL
+#include "ir/tile/Elementwise.inc"
+static llvm::ArrayRef<BuiltinRow> elementwiseBuiltins() { return ElementwiseBuiltinTable; }
+
+static constexpr llvm::ArrayRef<BuiltinRow> (*kTables[])() = {
+    memoryBuiltins,  descriptorBuiltins, shapeBuiltins,       mathBuiltins,
+    controlBuiltins, scaledBuiltins,     elementwiseBuiltins,
 };
-static constexpr BuiltinRow kAtan2 = {"atan2", "y, x", emitElementwise};
 
 const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
-  for (llvm::ArrayRef<BuiltinRow> rows : {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(),
-                                          mathBuiltins(), controlBuiltins(), scaledBuiltins()})
-    for (const BuiltinRow &row : rows)
+  for (auto *table : kTables)
+    for (const BuiltinRow &row : table())
       if (row.name == name)
         return &row;
-  const tile::ElementwiseRow *row = tile::findElementwise(name);
-  if (name == kAtan2.name)
-    return &kAtan2;
-  return row ? &kElementwise[row->NumOperands - 1] : nullptr;
+  return nullptr;
 }
 
 std::vector<std::string> tw::builtinNames() {
   std::vector<std::string> names;
-  for (llvm::ArrayRef<BuiltinRow> rows : {memoryBuiltins(), descriptorBuiltins(), shapeBuiltins(),
-                                          mathBuiltins(), controlBuiltins(), scaledBuiltins()})
-    for (const BuiltinRow &row : rows)
+  for (auto *table : kTables)
+    for (const BuiltinRow &row : table())
       names.push_back(row.name.str());
-  for (const tile::ElementwiseRow &row : tile::elementwiseFunctions())
-    names.push_back(row.Name);
   return names;
 }
 

@@ -52,7 +52,7 @@ struct BuiltinRow {
   ValueOr (*emit)(BuiltinCall &call);
 };
 
-/// The row of a name, or null. Elementwise functions share one row for each operand count.
+/// The row of a name, or null.
 const BuiltinRow *findBuiltin(llvm::StringRef name);
 std::vector<std::string> builtinNames();
 llvm::ArrayRef<BuiltinRow> memoryBuiltins();

@@ -19,50 +19,16 @@ using namespace mlir;
 using namespace tw;
 
 namespace {
-/// How one operation is computed. Without formula and library, LLVM selects it natively in f32 and
-/// f64.
+/// How one operation is computed: by the formula, on float32 only where there is a library's
+/// function as well. Without either, LLVM selects it natively in f32 and f64.
 struct MathFunction {
   StringLiteral operation;
-  Value (*formula)(Formula &, Value) = nullptr; // float32 only, unless `anyWidth`
-  StringLiteral library = "";
-  bool anyWidth = false;
+  VectorFormulaFunction *formula;
+  StringLiteral library;
 };
+#define GET_SimdFunctionTable_IMPL
+#include "ir/tile/Elementwise.inc"
 } // namespace
-
-static constexpr MathFunction kFunctions[] = {
-    {"math.exp", emitExp, "exp"},
-    {"math.exp2", emitExp2, "exp2"},
-    {"math.expm1", emitExpm1, "expm1"},
-    {"math.log", emitLog, "log"},
-    {"math.log2", emitLog2, "log2"},
-    {"math.log1p", emitLog1p, "log1p"},
-    {"math.log10", nullptr, "log10"},
-    {"math.tanh", emitTanh, "tanh"},
-    {"math.erf", emitErf, "erf"},
-    {"math.erfc", nullptr, "erfc"},
-    {"math.sin", emitSin, "sin"},
-    {"math.cos", emitCos, "cos"},
-    {"math.tan", nullptr, "tan"},
-    {"math.asin", nullptr, "asin"},
-    {"math.acos", nullptr, "acos"},
-    {"math.atan", nullptr, "atan"},
-    {"math.sinh", nullptr, "sinh"},
-    {"math.cosh", nullptr, "cosh"},
-    {"math.asinh", nullptr, "asinh"},
-    {"math.acosh", nullptr, "acosh"},
-    {"math.atanh", nullptr, "atanh"},
-    {"math.cbrt", nullptr, "cbrt"},
-    {"math.powf", nullptr, "pow"},
-    {"math.atan2", nullptr, "atan2"},
-    {"math.rsqrt", emitRsqrt, "", /*anyWidth=*/true},
-    {"math.sqrt"},
-    {"math.fma"},
-    {"math.floor"},
-    {"math.ceil"},
-    {"math.trunc"},
-    {"math.round"},
-    {"math.roundeven"},
-};
 
 /// The same elements as one dimension; scalars stay.
 static Value flatten(OpBuilder &builder, Value value) {
@@ -115,7 +81,7 @@ private:
   }
 
   Value compute(Operation *op, Formula &f, ArrayRef<Value> operands) const {
-    if (function.formula && (function.anyWidth || getElementTypeOrSelf(f.floatType).isF32()))
+    if (function.formula && (function.library.empty() || !f.isDouble()))
       return function.formula(f, operands.front());
     if (!function.library.empty())
       return emitLibraryCall(f, machine, function.library, operands);
@@ -129,7 +95,7 @@ private:
 } // namespace
 
 void tw::populateExpandMathPatterns(RewritePatternSet &patterns, const MathMachine &machine) {
-  for (const MathFunction &function : kFunctions)
+  for (const MathFunction &function : SimdFunctionTable)
     patterns.add<ExpandFunction>(function, machine, patterns.getContext());
 }
 

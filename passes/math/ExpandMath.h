@@ -63,19 +63,10 @@ mlir::Value emitSinOf(Formula &f, const ReducedAngle &angle, int quarters);
 mlir::Value emitShortSin(Formula &f, mlir::Value r);
 mlir::Value emitShortCos(Formula &f, mlir::Value r);
 
-/// Formulas for float32 and (all but erf, sin and cos) float64. The largest error of float32 is in
-/// the row of ir/tile/Elementwise.td.
-mlir::Value emitExp(Formula &f, mlir::Value x);
-mlir::Value emitExp2(Formula &f, mlir::Value x);
-mlir::Value emitExpm1(Formula &f, mlir::Value x);
-mlir::Value emitTanh(Formula &f, mlir::Value x);
-mlir::Value emitErf(Formula &f, mlir::Value x);
-mlir::Value emitLog(Formula &f, mlir::Value x);
-mlir::Value emitLog2(Formula &f, mlir::Value x);
-mlir::Value emitLog1p(Formula &f, mlir::Value x);
-mlir::Value emitSin(Formula &f, mlir::Value x);
-mlir::Value emitCos(Formula &f, mlir::Value x);
-mlir::Value emitRsqrt(Formula &f, mlir::Value x);
+/// Formulas for float32 and (all but erf, sin and cos) float64, one of each row of
+/// ir/tile/Elementwise.td that names one. The largest error of float32 is in the row.
+using VectorFormulaFunction = mlir::Value(Formula &f, mlir::Value x);
+#include "ir/tile/SimdFormulas.inc"
 
 /// Calls `name` of the C library (for float64; "f" is appended for float32), by its vector forms
 /// where the machine's library has them. Declares what it calls in the module around the insertion

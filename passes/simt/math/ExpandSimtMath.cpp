@@ -22,45 +22,11 @@ namespace {
 /// How one operation is computed. Without formula, LLVM selects it natively in f32 and f64.
 struct LaneOperation {
   StringLiteral operation;
-  LaneFunction formula = nullptr;
+  LaneFormulaFunction *formula;
 };
-} // namespace
+#define GET_SimtFunctionTable_IMPL
+#include "ir/tile/Elementwise.inc"
 
-static constexpr LaneOperation kOperations[] = {
-    {"math.exp", emitLaneExp},
-    {"math.exp2", emitLaneExp2},
-    {"math.expm1", emitLaneExpm1},
-    {"math.log", emitLaneLog},
-    {"math.log2", emitLaneLog2},
-    {"math.log10", emitLaneLog10},
-    {"math.log1p", emitLaneLog1p},
-    {"math.sin", emitLaneSin},
-    {"math.cos", emitLaneCos},
-    {"math.tan", emitLaneTan},
-    {"math.asin", emitLaneAsin},
-    {"math.acos", emitLaneAcos},
-    {"math.atan", emitLaneAtan},
-    {"math.atan2", emitLaneAtan2},
-    {"math.sinh", emitLaneSinh},
-    {"math.cosh", emitLaneCosh},
-    {"math.tanh", emitLaneTanh},
-    {"math.asinh", emitLaneAsinh},
-    {"math.acosh", emitLaneAcosh},
-    {"math.atanh", emitLaneAtanh},
-    {"math.erf", emitLaneErf},
-    {"math.erfc", emitLaneErfc},
-    {"math.powf", emitLanePow},
-    {"math.cbrt", emitLaneCbrt},
-    {"math.rsqrt", emitLaneRsqrt},
-    {"math.sqrt"},
-    {"math.floor"},
-    {"math.ceil"},
-    {"math.trunc"},
-    {"math.round"},
-    {"math.roundeven"},
-};
-
-namespace {
 class ExpandLaneOperation : public RewritePattern {
 public:
   ExpandLaneOperation(const LaneOperation &row, MLIRContext *context)
@@ -101,7 +67,7 @@ struct ExpandSimtMath : tw::impl::ExpandSimtMathBase<ExpandSimtMath> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    for (const LaneOperation &row : kOperations)
+    for (const LaneOperation &row : SimtFunctionTable)
       patterns.add<ExpandLaneOperation>(row, &getContext());
     populateSimtArithPatterns(patterns);
     populateSimtFloat8Patterns(patterns);

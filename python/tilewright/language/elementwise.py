@@ -1,4 +1,4 @@
-"""The elementwise functions: one for each row of ir/tile/Elementwise.td, which a test compares.
+"""The elementwise functions: written by test_elementwise_rows.py from ir/tile/Elementwise.td.
 
 Each takes tiles or scalars and computes element by element. Float functions compute float16 and
 bfloat16 in float32; integers are refused unless the text names them.
@@ -14,7 +14,7 @@ from .tile import Value
 
 @builtin
 def exp(x: Value) -> tensor:
-    """E to the power x."""
+    """e to the power x."""
 
 
 @builtin
@@ -24,7 +24,7 @@ def exp2(x: Value) -> tensor:
 
 @builtin
 def expm1(x: Value) -> tensor:
-    """E to the power x, minus 1, without cancellation near 0."""
+    """e to the power x, minus 1, without cancellation near 0."""
 
 
 @builtin
@@ -159,7 +159,7 @@ def rint(x: Value) -> tensor:
 
 @builtin
 def abs(x: Value) -> tensor:
-    """Absolute value; of floats and signed integers."""
+    """Absolute value, of integers too."""
 
 
 @builtin

@@ -6,19 +6,13 @@ reference never has the limits of the type that it checks.
 
 from __future__ import annotations
 
-import json
-import subprocess
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
 import tilewright as tw
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @dataclass(frozen=True)
@@ -42,28 +36,6 @@ UNSIGNED = ["uint8", "uint16", "uint32", "uint64"]
 INTS = SIGNED + UNSIGNED
 DTYPES = ["int1", *INTS, *FLOATS]
 POISON = 0xCB
-
-
-def dump_of(table: str) -> bytes:
-    """What TableGen knows of a file of ir/tile, as JSON."""
-    prefix = subprocess.check_output(["llvm-config-22", "--prefix"], text=True).strip()
-    command = [f"{prefix}/bin/llvm-tblgen", "--dump-json", "-I", f"{prefix}/include"]
-    return subprocess.check_output([*command, str(ROOT / "ir/tile" / table)])
-
-
-@cache
-def records(table: str, class_name: str) -> list[dict[str, Any]]:
-    """The rows of a TableGen file of ir/tile, with `bits` fields as integers."""
-    packed = ROOT / "ir/tile" / f"{table}.json"  # of the portable archive: it has no TableGen
-    dump = json.loads(packed.read_bytes() if packed.is_file() else dump_of(table))
-    rows = []
-    for name in dump["!instanceof"][class_name]:
-        row = {key: value for key, value in dump[name].items() if not key.startswith("!")}
-        for key, value in row.items():
-            if isinstance(value, list):
-                row[key] = sum(bit << i for i, bit in enumerate(value))
-        rows.append(row)
-    return rows
 
 
 def extents(count: int) -> dict[str, int]:

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from op_values import (
     FLOATS, SIGNED, UNSIGNED, argument, assert_close, assert_equal, bits_of, decode, draw,
-    draw_wide, edges, extents, is_float, poisoned, records, spacing, wrap,
+    draw_wide, edges, extents, is_float, poisoned, spacing, wrap,
 )  # fmt: skip
+from table_rows import records
 
 import tilewright as tw
 

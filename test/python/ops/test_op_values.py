@@ -7,8 +7,9 @@ import pytest
 import torch
 from op_values import (
     FLOATS, FORMATS, INTS, argument, assert_close, assert_equal, bits_of, decode, draw, draw_wide,
-    encode, edges, records, round_integer, round_to,
+    encode, edges, round_integer, round_to,
 )  # fmt: skip
+from table_rows import records
 
 
 def test_rounding_agrees_with_torch(rng: np.random.Generator) -> None:

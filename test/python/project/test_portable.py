@@ -73,20 +73,19 @@ def test_the_tables_of_operations_travel_along(
     monkeypatch.syspath_prepend(ROOT / "python" / "portable")
     if not (ROOT / "python" / "portable").is_dir() or not shutil.which("llvm-config-22"):
         pytest.skip("nothing can be packed here")
-    monkeypatch.syspath_prepend(HERE.parent / "ops")
-    import op_values
     import pack
+    import table_rows
 
     pack.stage_tables(tmp_path)
-    op_values.records.cache_clear()
-    expected = op_values.records("Elementwise.td", "Elementwise")
-    monkeypatch.setattr(op_values, "ROOT", tmp_path)
-    monkeypatch.setattr(op_values, "dump_of", None)  # there is no TableGen
-    op_values.records.cache_clear()
+    table_rows.records.cache_clear()
+    expected = table_rows.records("Elementwise.td", "Elementwise")
+    monkeypatch.setattr(table_rows, "ROOT", tmp_path)
+    monkeypatch.setattr(table_rows, "dump_of", None)  # there is no TableGen
+    table_rows.records.cache_clear()
     try:
-        assert op_values.records("Elementwise.td", "Elementwise") == expected != []
+        assert table_rows.records("Elementwise.td", "Elementwise") == expected != []
     finally:
-        op_values.records.cache_clear()
+        table_rows.records.cache_clear()
 
 
 def test_a_python_without_headers_is_told_so(unpacked: Path, tmp_path: Path) -> None:

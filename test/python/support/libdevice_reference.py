@@ -1,19 +1,21 @@
-"""All names of tw.libdevice: argument and result types, exact meaning, allowed error.
+"""The functions of tw.libdevice: argument and result types, exact meaning, allowed error.
 
-Run as a program it prints LIBDEVICE.md, the table for users.
+Those of the language under the same names have their rows in ir/tile/Elementwise.td. `page` is
+LIBDEVICE.md, the table for users.
 """
 
 from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import mpmath as mp
 import numpy as np
+from table_rows import records
 
 mp.mp.dps = 40
 INF, NAN = float("inf"), float("nan")
@@ -49,25 +51,18 @@ def add(names: str, overloads: str, meaning: Callable[..., Any], *ulp: float, **
         ROWS[name] = Row(name, tuple(overloads.split()), meaning, errors, is_exact=is_exact, **rest)
 
 
-# Elementary functions, which the language has under the same names. Their errors are their rows'.
+# Functions under names of libdevice's own. What the language has under the same name, its rows say.
 UNARY = "f>f d>d"
 for _name, _meaning, _low, _high in (
-    ("exp fast_expf", mp.exp, -80, 80), ("exp2", lambda x: mp.mpf(2) ** x, -120, 120),
-    ("exp10 fast_exp10f", lambda x: mp.mpf(10) ** x, -37, 37), ("expm1", mp.expm1, -10, 40),
-    ("log fast_logf", mp.log, 1e-3, 1e3), ("log2 fast_log2f", lambda x: mp.log(x, 2), 1e-3, 1e3),
-    ("log10 fast_log10f", mp.log10, 1e-3, 1e3), ("log1p", mp.log1p, -0.99, 100),
-    ("rsqrt", lambda x: 1 / mp.sqrt(x), 1e-3, 1e3),
-    ("cbrt", lambda x: mp.sign(x) * mp.cbrt(abs(x)), -9, 9),
-    ("rcbrt", lambda x: mp.sign(x) / mp.cbrt(abs(x)), -9, 9),
-    ("sin fast_sinf", mp.sin, -40, 40), ("cos fast_cosf", mp.cos, -40, 40),
-    ("tan fast_tanf", mp.tan, -40, 40), ("asin", mp.asin, -1, 1), ("acos", mp.acos, -1, 1),
-    ("atan", mp.atan, -9, 9), ("sinh", mp.sinh, -40, 40), ("cosh", mp.cosh, -40, 40),
-    ("tanh fast_tanhf", mp.tanh, -9, 9), ("asinh", mp.asinh, -99, 99), ("acosh", mp.acosh, 1, 99),
-    ("atanh", mp.atanh, -0.99, 0.99), ("erf", mp.erf, -4, 4), ("erfc", mp.erfc, -4, 9),
+    ("fast_expf", mp.exp, -80, 80), ("exp10 fast_exp10f", lambda x: mp.mpf(10) ** x, -37, 37),
+    ("fast_logf", mp.log, 1e-3, 1e3), ("fast_log2f", lambda x: mp.log(x, 2), 1e-3, 1e3),
+    ("fast_log10f", mp.log10, 1e-3, 1e3),
+    ("rcbrt", lambda x: mp.sign(x) / mp.cbrt(abs(x)), -9, 9), ("fast_sinf", mp.sin, -40, 40),
+    ("fast_cosf", mp.cos, -40, 40), ("fast_tanf", mp.tan, -40, 40),
+    ("fast_tanhf", mp.tanh, -9, 9),
 ):  # fmt: skip
     add(_name, UNARY, _meaning, 4, 6, low=_low, high=_high)
 add("pow fast_powf", "ff>f dd>d", mp.power, 4, 4, low=0.01, high=9)
-add("atan2", "ff>f dd>d", mp.atan2, 4, 4)
 add("fast_dividef", "ff>f dd>d", lambda x, y: x / y, 2, 0.5, low=0.1)
 
 
@@ -207,8 +202,6 @@ for _mode in "nzdu":
     add(f"rcp_r{_mode}", UNARY, lambda x, m=_mode: rounded_quotient(type(x)(1), x, m))
     add(f"sqrt_r{_mode}", UNARY, lambda x, m=_mode: rounded_root(x, m))
     add(f"fma_r{_mode}", "fff>f ddd>d", lambda x, y, z, m=_mode: rounded_fma(x, y, z, m))
-add("sqrt", UNARY, lambda x: rounded_root(x, "n"))
-add("fma", "fff>f ddd>d", lambda x, y, z: rounded_fma(x, y, z, "n"))
 add("rsqrt_rn", "f>f", lambda x: rounded_inverse_root(x, "n"))
 
 
@@ -258,11 +251,7 @@ def whole(function: Callable[[Fraction], Any]) -> Callable[[Any], Any]:
 
 
 add("llround", "f>l d>l", lambda x: to_integer(x if not np.isfinite(x) else half_away(x), "n", "l"))
-add("floor", UNARY, whole(math.floor))
-add("ceil", UNARY, whole(math.ceil))
-add("trunc", UNARY, whole(math.trunc))
-add("rint nearbyint", UNARY, whole(round))
-add("round", UNARY, lambda x: x if not np.isfinite(x) else type(x)(half_away(x)))
+add("nearbyint", UNARY, whole(round))
 
 
 def reinterpret(source: str, target: str) -> Callable[[Any], Any]:
@@ -280,8 +269,6 @@ add("double2loint", "d>i", lambda x: struct.unpack("<ii", struct.pack("<d", x))[
 add("double2hiint", "d>i", lambda x: struct.unpack("<ii", struct.pack("<d", x))[1])
 
 # Parts and questions.
-add("abs", "f>f d>d i>i l>l", np.abs)
-add("copysign", FLOAT_2, np.copysign)
 add("signbit", "f>i d>i", np.signbit)
 add("isnan", "f>b d>b", np.isnan)
 add("isinf", "f>b d>b", np.isinf)
@@ -362,25 +349,52 @@ add("hadd", "ii>i uu>u", lambda x, y: (int(x) + int(y)) >> 1)
 add("rhadd", "ii>i uu>u", lambda x, y: (int(x) + int(y) + 1) >> 1)
 
 
-def main() -> None:
-    """Print LIBDEVICE.md."""
-    print("# tw.libdevice\n")
-    print("The names of CUDA's device math library, on every target. `test/python/support/libdevice_reference.py` prints this table,")
-    print("and `test_libdevice.py` holds every row of it. Errors are in units in the last place of the result, for float32 and")
-    print("float64; near a zero that no formula cancels (`|y| <` the number), in units of that number.\n")
-    print("The special functions of float32 (`erfinv`, `lgamma`, `j0`, ...) are computed in float64, which costs GPUs with few units")
-    print("for it time. `tw.extern_elementwise` finds a function by its symbol, `__nv_acosf` for `acos` of float32.\n")
-    print("| name | types | error, float32 | float64 |\n|---|---|---|---|")
-    for name in sorted(ROWS):
-        row = ROWS[name]
-        types = ", ".join(
-            f"({', '.join(NAMES[c] for c in o.split('>')[0])}) -> {NAMES[o[-1]]}"
-            for o in row.overloads
-        )
-        near = f" (\\|y\\| < {row.absolute:g})" if row.absolute else ""
-        errors = "exact | exact" if row.is_exact else f"{row.ulp[0]:g}{near} | {row.ulp[1]:g}{near}"
-        print(f"| `{name}` | {types} | {errors} |")
+def elementwise_rows() -> dict[str, dict[str, Any]]:
+    """The functions that the language has under the same names, by the compiler's table."""
+    rows = {row["Name"]: row for row in records("Elementwise.td", "Elementwise")}
+    return {name: row for name, row in rows.items() if name not in ROWS}
 
 
-if __name__ == "__main__":
-    main()
+def elementwise_line(row: dict[str, Any]) -> str:
+    kinds = ("fd" if row["FloatOp"] else "") + ("il" if row["SIntOp"] else "")
+    overloads = [f"{kind * row['NumOperands']}>{kind}" for kind in kinds]
+    error = row["UlpF32"]
+    return line(row["Name"], overloads, f"{error} | {max(error, 4)}" if error else EXACT)
+
+
+def library_line(row: Row) -> str:
+    near = f" (\\|y\\| < {row.absolute:g})" if row.absolute else ""
+    errors = f"{row.ulp[0]:g}{near} | {row.ulp[1]:g}{near}"
+    return line(row.name, row.overloads, EXACT if row.is_exact else errors)
+
+
+EXACT = "exact | exact"
+
+
+def line(name: str, overloads: Sequence[str], errors: str) -> str:
+    types = ", ".join(
+        f"({', '.join(NAMES[c] for c in o.split('>')[0])}) -> {NAMES[o[-1]]}" for o in overloads
+    )
+    return f"| `{name}` | {types} | {errors} |\n"
+
+
+HEAD = """# tw.libdevice
+
+The names of CUDA's device math library, on every target. `test/python/kernels/test_libdevice.py` writes this table
+(`GOLDEN=accept`) and holds every row of it, `test_op_elementwise.py` those of the language's own functions. Errors are
+in units in the last place of the result, for float32 and float64; near a zero that no formula cancels (`|y| <` the
+number), in units of that number.
+
+The special functions of float32 (`erfinv`, `lgamma`, `j0`, ...) are computed in float64, which costs GPUs with few units
+for it time. `tw.extern_elementwise` finds a function by its symbol, `__nv_acosf` for `acos` of float32.
+
+| name | types | error, float32 | float64 |
+|---|---|---|---|
+"""
+
+
+def page() -> str:
+    """The text of LIBDEVICE.md."""
+    lines = {name: library_line(row) for name, row in ROWS.items()}
+    lines |= {name: elementwise_line(row) for name, row in elementwise_rows().items()}
+    return HEAD + "".join(lines[name] for name in sorted(lines))

@@ -3,7 +3,6 @@
 #include "MathReference.h"
 #include "VectorJit.h"
 #include "ir/simt/Simt.h"
-#include "ir/tile/Tables.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 #include <limits>
@@ -124,14 +123,13 @@ bool isFlushed(llvm::StringRef name, float actual, double expected) {
          expected < 0x1p-126;
 }
 
-void checkSingle(const tw::tile::ElementwiseRow &row, Unary reference,
-                 const std::vector<float> &x) {
+void checkSingle(const tw::tile::HostFunction &row, const std::vector<float> &x) {
   std::unique_ptr<VectorJit> jit =
-      compileLane("f32", "f32", llvm::formatv("%r = {0} %a : f32", row.FloatOp));
+      compileLane("f32", "f32", llvm::formatv("%r = {0} %a : f32", row.Operation));
   ASSERT_NE(jit, nullptr);
   std::vector<double> expected(x.size());
   for (size_t i = 0; i < x.size(); ++i)
-    expected[i] = reference(x[i]);
+    expected[i] = row.OfDouble(x[i], 0, 0);
   double largest = 0;
   for (Error error : {Error::None, Error::Up, Error::Down, Error::Random}) {
     stand().error = error;
@@ -152,51 +150,8 @@ void checkSingle(const tw::tile::ElementwiseRow &row, Unary reference,
 
 TEST(ExpandSimtMath, Float32StaysWithinTheTable) {
   std::vector<float> x = singles(4001);
-  size_t count = 0;
-  for (const tw::tile::ElementwiseRow &row : tw::tile::elementwiseFunctions()) {
-    auto reference = references().find(row.Name);
-    if (row.NumOperands != 1 || !*row.FloatOp || reference == references().end())
-      continue;
-    checkSingle(row, reference->second, x);
-    ++count;
-  }
-  EXPECT_EQ(count, references().size());
-}
-
-using WideUnary = long double (*)(long double);
-
-const std::map<std::string, WideUnary> &wideReferences() {
-  static const std::map<std::string, WideUnary> table = {
-      {"exp", expl},
-      {"exp2", exp2l},
-      {"expm1", expm1l},
-      {"log", logl},
-      {"log2", log2l},
-      {"log10", log10l},
-      {"log1p", log1pl},
-      {"sqrt", sqrtl},
-      {"cbrt", cbrtl},
-      {"sin", sinl},
-      {"cos", cosl},
-      {"tan", tanl},
-      {"asin", asinl},
-      {"acos", acosl},
-      {"atan", atanl},
-      {"sinh", sinhl},
-      {"cosh", coshl},
-      {"tanh", tanhl},
-      {"asinh", asinhl},
-      {"acosh", acoshl},
-      {"atanh", atanhl},
-      {"erf", erfl},
-      {"erfc", erfcl},
-      {"floor", floorl},
-      {"ceil", ceill},
-      {"trunc", truncl},
-      {"round", roundl},
-      {"rint", nearbyintl},
-      {"rsqrt", [](long double x) { return 1 / sqrtl(x); }}};
-  return table;
+  for (const tw::tile::HostFunction &row : functionsOf(1))
+    checkSingle(row, x);
 }
 
 /// Distance from the true value in units of the last place of a float64 near it.
@@ -234,17 +189,15 @@ std::vector<double> doubles(size_t count) {
 TEST(ExpandSimtMath, Float64StaysWithinFourUnits) {
   std::vector<double> x = doubles(60000);
   stand().error = Error::Random;
-  for (const auto &[name, reference] : wideReferences()) {
-    const tw::tile::ElementwiseRow *row = tw::tile::findElementwise(name);
-    ASSERT_NE(row, nullptr) << name;
+  for (const tw::tile::HostFunction &row : functionsOf(1)) {
     std::unique_ptr<VectorJit> jit =
-        compileLane("f64", "f64", llvm::formatv("%r = {0} %a : f64", row->FloatOp));
+        compileLane("f64", "f64", llvm::formatv("%r = {0} %a : f64", row.Operation));
     ASSERT_NE(jit, nullptr);
     std::vector<double> y(x.size(), -123.0);
     jit->run(x.data(), x.data(), y.data(), x.size());
     for (size_t i = 0; i < x.size(); ++i)
-      ASSERT_LE(ulpErrorOfDouble(y[i], reference(x[i])), 4.5)
-          << name << " at " << llvm::formatv("{0}", x[i]).str();
+      ASSERT_LE(ulpErrorOfDouble(y[i], row.OfLongDouble(x[i], 0, 0)), 4.5)
+          << row.Name << " at " << llvm::formatv("{0}", x[i]).str();
   }
 }
 
@@ -288,38 +241,39 @@ template <typename T> void fillPairs(bool arePowers, std::vector<T> &a, std::vec
   }
 }
 
+bool arePowers(const tw::tile::HostFunction &row) { return llvm::StringRef(row.Name) == "pow"; }
+
 TEST(ExpandSimtMath, FunctionsOfTwoOperandsStayWithinTheTable) {
-  for (bool arePowers : {true, false}) {
-    const char *name = arePowers ? "math.powf" : "math.atan2";
+  for (const tw::tile::HostFunction &row : functionsOf(2)) {
     std::vector<float> a, b;
-    fillPairs(arePowers, a, b);
-    auto jit = compileLane("f32", "f32", llvm::formatv("%r = {0} %a, %b : f32", name));
+    fillPairs(arePowers(row), a, b);
+    auto jit = compileLane("f32", "f32", llvm::formatv("%r = {0} %a, %b : f32", row.Operation));
     ASSERT_NE(jit, nullptr);
     for (Error error : {Error::None, Error::Up, Error::Down, Error::Random}) {
       stand().error = error;
       std::vector<float> y(a.size(), -123.0f);
       jit->run(a.data(), b.data(), y.data(), a.size());
       for (size_t i = 0; i < a.size(); ++i) {
-        double expected = arePowers ? static_cast<double>(powl(a[i], b[i]))
-                                    : std::atan2(double(a[i]), double(b[i]));
-        ASSERT_LE(ulpError(y[i], expected), 4.5) << name << " of " << a[i] << ", " << b[i];
+        double expected = static_cast<double>(row.OfLongDouble(a[i], b[i], 0));
+        ASSERT_LE(ulpError(y[i], expected), row.UlpF32 + 0.5)
+            << row.Name << " of " << a[i] << ", " << b[i];
       }
     }
   }
 }
 
 TEST(ExpandSimtMath, FunctionsOfTwoFloat64StayWithinFourUnits) {
-  for (bool arePowers : {true, false}) {
-    const char *name = arePowers ? "math.powf" : "math.atan2";
+  for (const tw::tile::HostFunction &row : functionsOf(2)) {
     std::vector<double> a, b;
-    fillPairs(arePowers, a, b);
-    auto jit = compileLane("f64", "f64", llvm::formatv("%r = {0} %a, %b : f64", name));
+    fillPairs(arePowers(row), a, b);
+    auto jit = compileLane("f64", "f64", llvm::formatv("%r = {0} %a, %b : f64", row.Operation));
     ASSERT_NE(jit, nullptr);
     std::vector<double> y(a.size(), -123.0);
     jit->run(a.data(), b.data(), y.data(), a.size());
     for (size_t i = 0; i < a.size(); ++i) {
-      long double expected = arePowers ? powl(a[i], b[i]) : atan2l(a[i], b[i]);
-      ASSERT_LE(ulpErrorOfDouble(y[i], expected), 4.5) << name << " of " << a[i] << ", " << b[i];
+      long double expected = row.OfLongDouble(a[i], b[i], 0);
+      ASSERT_LE(ulpErrorOfDouble(y[i], expected), 4.5)
+          << row.Name << " of " << a[i] << ", " << b[i];
     }
   }
 }

@@ -1,51 +1,24 @@
 // What the accuracy tests of math functions measure against.
 #ifndef TEST_UNIT_PASSES_MATHREFERENCE_H
 #define TEST_UNIT_PASSES_MATHREFERENCE_H
+#include "ir/tile/HostFunctions.h"
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
-#include <map>
 #include <string>
+#include <vector>
 
 namespace tw::test {
 
-using Unary = double (*)(double);
-
-/// The functions in float64, whose own error does not show in units of float32.
-inline const std::map<std::string, Unary> &references() {
-  static const std::map<std::string, Unary> table = {
-      {"exp", std::exp},
-      {"exp2", std::exp2},
-      {"expm1", std::expm1},
-      {"log", std::log},
-      {"log2", std::log2},
-      {"log10", std::log10},
-      {"log1p", std::log1p},
-      {"sqrt", std::sqrt},
-      {"cbrt", std::cbrt},
-      {"sin", std::sin},
-      {"cos", std::cos},
-      {"tan", std::tan},
-      {"asin", std::asin},
-      {"acos", std::acos},
-      {"atan", std::atan},
-      {"sinh", std::sinh},
-      {"cosh", std::cosh},
-      {"tanh", std::tanh},
-      {"asinh", std::asinh},
-      {"acosh", std::acosh},
-      {"atanh", std::atanh},
-      {"erf", std::erf},
-      {"erfc", std::erfc},
-      {"floor", std::floor},
-      {"ceil", std::ceil},
-      {"trunc", std::trunc},
-      {"round", std::round},
-      {"abs", std::fabs},
-      {"rint", [](double x) { return std::nearbyint(x); }},
-      {"rsqrt", [](double x) { return 1 / std::sqrt(x); }}};
-  return table;
+/// The functions of the elementwise table with this many operands. In double, the host's own error
+/// does not show in units of float32; in long double, not in units of double.
+inline std::vector<tile::HostFunction> functionsOf(unsigned numOperands) {
+  std::vector<tile::HostFunction> functions;
+  for (const tile::HostFunction &function : tile::HostFunctionTable)
+    if (function.NumOperands == numOperands)
+      functions.push_back(function);
+  return functions;
 }
 
 /// Distance from the true value in units of the last place of a float32 near it.

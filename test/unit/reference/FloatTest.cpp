@@ -1,7 +1,6 @@
 // Floating-point operations of the reference device against the host's own types and long double.
-#include "ir/tile/Tables.h"
+#include "ir/tile/HostFunctions.h"
 #include "test/unit/reference/ReferenceHarness.h"
-#include <map>
 
 using namespace tw;
 using namespace tw::test;
@@ -230,28 +229,6 @@ TEST(Bfloat16Test, ArithmeticRoundsToNearestEven) {
 }
 
 namespace {
-/// What a unary function of the table means, at a precision above double's.
-const std::map<std::string, long double (*)(long double)> &unaryFormulas() {
-  static const std::map<std::string, long double (*)(long double)> formulas = {
-      {"math.exp", expl},     {"math.exp2", exp2l},
-      {"math.expm1", expm1l}, {"math.log", logl},
-      {"math.log2", log2l},   {"math.log10", log10l},
-      {"math.log1p", log1pl}, {"math.sqrt", sqrtl},
-      {"math.cbrt", cbrtl},   {"math.rsqrt", [](long double x) { return 1 / sqrtl(x); }},
-      {"math.sin", sinl},     {"math.cos", cosl},
-      {"math.tan", tanl},     {"math.asin", asinl},
-      {"math.acos", acosl},   {"math.atan", atanl},
-      {"math.sinh", sinhl},   {"math.cosh", coshl},
-      {"math.tanh", tanhl},   {"math.asinh", asinhl},
-      {"math.acosh", acoshl}, {"math.atanh", atanhl},
-      {"math.erf", erfl},     {"math.erfc", erfcl},
-      {"math.floor", floorl}, {"math.ceil", ceill},
-      {"math.trunc", truncl}, {"math.round", roundl},
-      {"math.absf", fabsl},   {"math.roundeven", [](long double x) { return rintl(x); }},
-  };
-  return formulas;
-}
-
 /// The distance in units in the last place of float.
 int64_t ulpsBetween(float a, float b) {
   auto order = [](float x) {
@@ -269,17 +246,15 @@ TEST(MathFunctionTest, EveryUnaryRowIsCorrectlyRoundedInFloat) {
     x.push_back(random.bits<float>());
     x.push_back(random.uniform(-4, 4));
   }
-  for (const tile::ElementwiseRow &row : tile::elementwiseFunctions()) {
-    if (row.NumOperands != 1 || !*row.FloatOp)
+  for (const tile::HostFunction &row : tile::HostFunctionTable) {
+    if (row.NumOperands != 1)
       continue;
-    auto formula = unaryFormulas().find(row.FloatOp);
-    ASSERT_NE(formula, unaryFormulas().end()) << "no formula for " << row.FloatOp;
-    std::vector<float> result = runElementwiseText<float>(std::string("%r = ") + row.FloatOp +
+    std::vector<float> result = runElementwiseText<float>(std::string("%r = ") + row.Operation +
                                                               " %a : " + tileType(x.size(), "f32"),
                                                           {"f32"}, "f32", x);
     for (size_t i = 0; i < x.size(); ++i)
-      expectFloat<float>(result[i], formula->second(x[i]),
-                         std::string(row.FloatOp) + " " + std::to_string(x[i]));
+      expectFloat<float>(result[i], row.OfLongDouble(x[i], 0, 0),
+                         std::string(row.Name) + " " + std::to_string(x[i]));
   }
 }
 
@@ -290,14 +265,14 @@ TEST(MathFunctionTest, BinaryRowsFollowTheHostLibrary) {
     a.push_back(random.uniform(0, 8));
     b.push_back(random.uniform(-8, 8));
   }
-  auto run = [&](const std::string &name) {
-    return runElementwiseText<float>("%r = " + name + " %a, %b : " + tileType(a.size(), "f32"),
-                                     {"f32", "f32"}, "f32", a, b);
-  };
-  std::vector<float> power = run("math.powf"), angle = run("math.atan2");
-  for (size_t i = 0; i < a.size(); ++i) {
-    expectFloat<float>(power[i], powl(a[i], b[i]), "powf");
-    expectFloat<float>(angle[i], atan2l(a[i], b[i]), "atan2");
+  for (const tile::HostFunction &row : tile::HostFunctionTable) {
+    if (row.NumOperands != 2)
+      continue;
+    std::vector<float> result = runElementwiseText<float>(
+        std::string("%r = ") + row.Operation + " %a, %b : " + tileType(a.size(), "f32"),
+        {"f32", "f32"}, "f32", a, b);
+    for (size_t i = 0; i < a.size(); ++i)
+      expectFloat<float>(result[i], row.OfLongDouble(a[i], b[i], 0), row.Name);
   }
 }
 
