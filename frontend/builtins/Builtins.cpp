@@ -34,6 +34,16 @@ std::vector<std::string> tw::builtinNames() {
   return names;
 }
 
+std::map<std::string, std::string> tw::builtinSignatures() {
+  std::map<std::string, std::string> signatures;
+  for (auto *table : kTables)
+    for (const BuiltinRow &row : table())
+      signatures[row.name.str()] = row.signature.str();
+  for (const BuiltinRow &row : descriptorMethods())
+    signatures["tensor_descriptor." + row.name.str()] = row.signature.str();
+  return signatures;
+}
+
 //===-- Binding ------------------------------------------------------------------------------===//
 
 namespace {

@@ -55,8 +55,11 @@ struct BuiltinRow {
 /// The row of a name, or null.
 const BuiltinRow *findBuiltin(llvm::StringRef name);
 std::vector<std::string> builtinNames();
+/// The parameters of every builtin; those of a descriptor's methods under "tensor_descriptor.load".
+std::map<std::string, std::string> builtinSignatures();
 llvm::ArrayRef<BuiltinRow> memoryBuiltins();
 llvm::ArrayRef<BuiltinRow> descriptorBuiltins();
+llvm::ArrayRef<BuiltinRow> descriptorMethods();
 llvm::ArrayRef<BuiltinRow> shapeBuiltins();
 llvm::ArrayRef<BuiltinRow> mathBuiltins();
 llvm::ArrayRef<BuiltinRow> controlBuiltins();

@@ -199,14 +199,11 @@ static ValueOr emitBarrier(BuiltinCall &call) {
   return Value{None{}};
 }
 
-/// tw.constexpr(x), tw.tuple(x) and tw.condition(x): the value itself.
+/// tw.constexpr(x) and tw.condition(x): the value itself.
 static ValueOr emitIdentity(BuiltinCall &call) {
   if (call.name == "constexpr" && !isStatic(call.value(0)))
     return call.notStatic(0, "a value");
-  if (call.name != "tuple" || call.value(0).is<Tuple>())
-    return call.value(0);
-  FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
-  return failed(items) ? ValueOr(failure()) : ValueOr(makeTuple(std::move(*items)));
+  return call.value(0);
 }
 
 static ValueOr emitPointerType(BuiltinCall &call) {
@@ -262,17 +259,16 @@ static ValueOr emitMachine(BuiltinCall &call) {
 static constexpr BuiltinRow kRows[] = {
     {"range", kRangeSignature, emitRange},
     {"static_range", "arg1, arg2=None, step=None", emitRange},
-    {"static_assert", "cond, msg=None", emitStaticAssert},
+    {"static_assert", "cond, msg=\"\"", emitStaticAssert},
     {"static_print", "*values, sep=\" \", end=\"\\n\", file=None, flush=False", emitStaticPrint},
     {"device_print", "prefix, *args, hex=False", emitDevicePrint},
-    {"device_assert", "cond, msg=None, mask=None", emitDeviceAssert},
+    {"device_assert", "cond, msg=\"\", mask=None", emitDeviceAssert},
     {"multiple_of", "input, values", emitHint},
     {"max_contiguous", "input, values", emitHint},
     {"max_constancy", "input, values", emitHint},
     {"assume", "cond", emitAssume},
     {"debug_barrier", "", emitBarrier},
     {"constexpr", "value", emitIdentity},
-    {"tuple", "values", emitIdentity},
     {"condition", "arg1, disable_licm=False", emitIdentity},
     {"compiled_for", "", emitCompiledFor},
     {"compiled_num_warps", "", emitCompiledFor},

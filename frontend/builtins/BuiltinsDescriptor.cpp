@@ -495,6 +495,7 @@ static constexpr BuiltinRow kMethods[] = {
 };
 
 llvm::ArrayRef<BuiltinRow> tw::descriptorBuiltins() { return kRows; }
+llvm::ArrayRef<BuiltinRow> tw::descriptorMethods() { return kMethods; }
 
 const BuiltinRow *tw::findDescriptorMethod(const DescriptorType &type, llvm::StringRef name) {
   llvm::ArrayRef<BuiltinRow> rows = kMethods;

@@ -1,4 +1,5 @@
 // Python's view of compilation: kernel sources, specializations, compile and inspect.
+#include "backend/api/Language.h"
 #include "python/bindings/Bindings.h"
 #include "python/bindings/Interpreter.h"
 #include <mutex>
@@ -251,6 +252,7 @@ void python::defineCompiler(py::module_ &module) {
              py::arg("cache_enabled"), py::arg("debug") = DebugSettings());
   module.def("find", &findKernel, py::arg("meaning"), py::arg("exact"), py::arg("specialization"),
              py::arg("target"), py::arg("cache_directory"), py::arg("cache_enabled"));
+  module.def("builtin_signatures", &api::builtinSignatures);
   module.def("read_record", &readRecord, py::arg("cache_directory"), py::arg("key"));
   module.def("write_record", &writeRecord, py::arg("cache_directory"), py::arg("key"),
              py::arg("content"));

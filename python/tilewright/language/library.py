@@ -13,7 +13,7 @@ from typing import Any
 
 from .dtypes import dtype, float32, int8, int16, int32, int64, tensor, uint32
 from .elementwise import exp
-from .marks import LibraryFunction, library_function
+from .marks import library_function, library_functions, library_method
 from .static import constexpr
 from .machine import checks_overflow, machine_clock
 from .tile import (
@@ -198,7 +198,7 @@ def _check_sum(total, exact):
     device_assert(total.to(int64) == exact, f"int{bits} overflow detected for operation add")
 
 
-@library_function
+@library_method
 def sum(
     input: tensor, axis: constexpr = None, keep_dims: constexpr = False, dtype: constexpr = None
 ) -> tensor:
@@ -214,21 +214,21 @@ def sum(
     return total
 
 
-@library_function
+@library_method
 def xor_sum(input: tensor, axis: constexpr = None, keep_dims: constexpr = False) -> tensor:
     """The bitwise exclusive or of integers along `axis`, or of all elements."""
     static_assert(input.dtype.is_int(), "xor_sum takes integers")
     return reduce(input, axis, _exclusive_or, keep_dims=keep_dims)
 
 
-@library_function
+@library_method
 def reduce_or(input: tensor, axis: constexpr = None, keep_dims: constexpr = False) -> tensor:
     """The bitwise or of integers along `axis`, or of all elements."""
     static_assert(input.dtype.is_int(), "reduce_or takes integers")
     return reduce(input, axis, _or, keep_dims=keep_dims)
 
 
-@library_function
+@library_method
 def max(
     input: tensor,
     axis: constexpr = None,
@@ -254,7 +254,7 @@ def max(
     return reduce(operand, axis, _larger, keep_dims=keep_dims)
 
 
-@library_function
+@library_method
 def min(
     input: tensor,
     axis: constexpr = None,
@@ -275,7 +275,7 @@ def min(
     return reduce(operand, axis, _smaller, keep_dims=keep_dims)
 
 
-@library_function
+@library_method
 def argmax(
     input: tensor,
     axis: constexpr,
@@ -287,7 +287,7 @@ def argmax(
     return index
 
 
-@library_function
+@library_method
 def argmin(
     input: tensor,
     axis: constexpr,
@@ -299,7 +299,7 @@ def argmin(
     return index
 
 
-@library_function
+@library_method
 def histogram(input: tensor, num_bins: constexpr, mask: Value | None = None) -> tensor:
     """How many elements of an integer tile equal 0, 1, ..., num_bins - 1, as int32[num_bins].
 
@@ -316,7 +316,7 @@ def histogram(input: tensor, num_bins: constexpr, mask: Value | None = None) -> 
 # Scans.
 
 
-@library_function
+@library_method
 def cumsum(
     input: tensor, axis: constexpr = 0, reverse: constexpr = False, dtype: constexpr = None
 ) -> tensor:
@@ -328,7 +328,7 @@ def cumsum(
     return totals
 
 
-@library_function
+@library_method
 def cumprod(input: tensor, axis: constexpr = 0, reverse: constexpr = False) -> tensor:
     """Running products along `axis`, from the end when `reverse`; types as for `sum`."""
     return associative_scan(_widen_for_sum(input, None), axis, _multiply, reverse=reverse)
@@ -346,7 +346,7 @@ def _differ(value, expected) -> tensor:
     return differs
 
 
-@library_function
+@library_method
 def atomic_poll(
     pointer: tensor,
     expected_value: Value,
@@ -377,13 +377,13 @@ def atomic_poll(
 # Elementwise.
 
 
-@library_function
+@library_method
 def sigmoid(x: tensor) -> tensor:
     """1 / (1 + exp(-x))."""
     return 1 / (1 + exp(-x))
 
 
-@library_function
+@library_method
 def softmax(
     x: tensor,
     dim: constexpr = None,
@@ -418,13 +418,13 @@ def swizzle2d(
 # Masks.
 
 
-@library_function
+@library_method
 def logical_and(input: tensor, other: Value) -> tensor:
     """Whether both are not 0, element by element."""
     return (input != 0) & (other != 0)
 
 
-@library_function
+@library_method
 def logical_or(input: tensor, other: Value) -> tensor:
     """Whether one of them is not 0, element by element."""
     return (input != 0) | (other != 0)
@@ -440,20 +440,20 @@ def expect_zero(x: Value, mask: Value) -> Value:
 # Shapes.
 
 
-@library_function
+@library_method
 def item(input: tensor) -> tensor:
     """The one element of a tile with one element, as a scalar."""
     static_assert(input.numel == 1, "item takes a tile with one element")
     return reduce(input, None, _or if input.dtype.is_int() else _add)
 
 
-@library_function
+@library_method
 def ravel(x: tensor, can_reorder: constexpr = False) -> tensor:
     """All elements as a tile of rank 1, in row-major order unless `can_reorder`."""
     return reshape(x, (x.numel,), can_reorder=can_reorder)
 
 
-@library_function
+@library_method
 def squeeze(x: tensor, dim: constexpr) -> tensor:
     """`x` without dimension `dim`, whose extent must be 1."""
     axis: constexpr = dim + len(x.shape) if dim < 0 else dim
@@ -461,7 +461,7 @@ def squeeze(x: tensor, dim: constexpr) -> tensor:
     return reshape(x, x.shape[:axis] + x.shape[axis + 1 :])
 
 
-@library_function
+@library_method
 def unsqueeze(x: tensor, dim: constexpr) -> tensor:
     """`x` with a dimension of extent 1 at `dim`."""
     return expand_dims(x, dim)
@@ -476,7 +476,7 @@ def interleave(a: tensor, b: tensor) -> tensor:
     return reshape(pairs, pairs.shape[:-2] + (2 * pairs.shape[-2],))
 
 
-@library_function
+@library_method
 def flip(x: tensor, dim: constexpr = None) -> tensor:
     """`x` in reverse order along `dim`, by default the last dimension."""
     axis: constexpr = len(x.shape) - 1 if dim is None else dim
@@ -534,7 +534,7 @@ def _merge(x, i: constexpr, is_last: constexpr, descending: constexpr):
     return x
 
 
-@library_function
+@library_method
 def bitonic_merge(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
     """Sort, along the last dimension, what first rises and then falls."""
     static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
@@ -542,7 +542,7 @@ def bitonic_merge(x: tensor, dim: constexpr = None, descending: constexpr = Fals
     return _merge(x, _log2(x.shape[-1]), True, descending)
 
 
-@library_function
+@library_method
 def sort(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
     """`x` sorted along its last dimension, whose extent is a power of two; not stable."""
     static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
@@ -553,7 +553,7 @@ def sort(x: tensor, dim: constexpr = None, descending: constexpr = False) -> ten
     return x
 
 
-@library_function
+@library_method
 def topk(
     x: tensor, k: constexpr, dim: constexpr = None, descending: constexpr = True
 ) -> tensor:
@@ -570,16 +570,8 @@ def topk(
     return gather(ordered, broadcast_to(index, x.shape[:-1] + (k,)), axis)
 
 
-def _functions(*functions: Any) -> dict[str, LibraryFunction]:
-    return {function.__name__: function for function in functions}
-
-
 # What `tile.name(...)` may mean beside the builtins.
-METHODS = _functions(
-    argmax, argmin, atomic_poll, bitonic_merge, cumprod, cumsum, flip, histogram, item,
-    logical_and, logical_or, max, min, ravel, reduce_or, sigmoid, softmax, sort, squeeze, sum,
-    topk, unsqueeze, xor_sum,
-)  # fmt: skip
+METHODS = {name: f for name, f in library_functions(globals()).items() if f.is_method}
 
 __all__ = [
     "argmax", "argmin", "atomic_poll", "bitonic_merge", "cumprod", "cumsum", "expect_zero", "flip",

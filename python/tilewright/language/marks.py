@@ -80,8 +80,8 @@ class LibraryFunction:
 
     __tilewright_jit__ = True
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        self.fn = fn
+    def __init__(self, fn: Callable[..., Any], is_method: bool = False) -> None:
+        self.fn, self.is_method = fn, is_method
         functools.update_wrapper(self, fn)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
@@ -94,6 +94,22 @@ class LibraryFunction:
 def library_function(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function written in the language itself (the protocol of jit functions)."""
     return cast("Callable[P, R]", LibraryFunction(function))
+
+
+def library_method(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function written in the language that is a method of its first argument, too."""
+    return cast("Callable[P, R]", LibraryFunction(function, is_method=True))
+
+
+def library_functions(module: dict[str, Any]) -> dict[str, LibraryFunction]:
+    """The functions that a module's `globals()` define in the language, under public names."""
+    return {
+        name: value
+        for name, value in module.items()
+        if isinstance(value, LibraryFunction)
+        and value.fn.__module__ == module["__name__"]
+        and not name.startswith("_")
+    }
 
 
 def constexpr_function(function: Callable[P, R]) -> Callable[P, R]:

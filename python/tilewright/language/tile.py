@@ -11,7 +11,7 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .dtypes import dtype, float32, tensor
+from .dtypes import dtype, tensor
 from .marks import builtin, scope
 
 
@@ -108,8 +108,11 @@ def arange(start: int, end: int) -> tensor:
 
 
 @builtin
-def full(shape: Shape, value: Value, dtype: dtype) -> tensor:
-    """A tile of the given compile-time shape whose elements all equal the scalar `value`."""
+def full(shape: Shape, value: Value, dtype: dtype | None = None) -> tensor:
+    """A tile of the given compile-time shape whose elements all equal the scalar `value`.
+
+    Without `dtype` they have the type of the value.
+    """
 
 
 @builtin
@@ -163,8 +166,8 @@ def reshape(input: tensor, *shape: Any, can_reorder: bool = False) -> tensor:
 
 
 @builtin
-def view(input: tensor, *shape: Any) -> tensor:
-    """The same elements under another shape, in any order. `reshape` keeps the order."""
+def view(input: tensor, *shape: Any, can_reorder: bool = False) -> tensor:
+    """The same elements under another shape, as `reshape` gives them."""
 
 
 @builtin
@@ -500,12 +503,12 @@ def dot(
     input_precision: str | None = None,
     allow_tf32: bool | None = None,
     max_num_imprecise_acc: int | None = None,
-    out_dtype: dtype = float32,
+    out_dtype: dtype | None = None,
 ) -> tensor:
     """The matrix product [M, K] x [K, N] -> [M, N], plus `acc`; dimensions before these are batches.
 
-    `out_dtype` chooses between float32 and float16 for float16 and 8-bit floats; for others it means
-    nothing. `max_num_imprecise_acc` is taken, and sums are exact to the accumulator. Floats
+    `out_dtype` chooses between float32 (which None is) and float16 for float16 and 8-bit floats; for
+    others it means nothing. `max_num_imprecise_acc` is taken, and sums are exact to the accumulator. Floats
     accumulate in float32 (float64 for float64), int8 in int32; operands may be different 8-bit
     floats. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
     concerns float32 operands.

@@ -13,6 +13,7 @@ from table_rows import records
 from tilewright import language as tw
 from tilewright.language import dtypes, elementwise, libdevice
 from tilewright.language.library import METHODS
+from tilewright.language.marks import library_functions
 
 
 def test_element_types_are_the_rows_of_the_compiler():
@@ -20,6 +21,13 @@ def test_element_types_are_the_rows_of_the_compiler():
     known = {row[0]: row[:4] for row in dtypes.ROWS}
     rows = records("ElementTypes.td", "ElementType")
     assert rows and all(known[row["Name"]] == tuple(row[c] for c in columns) for row in rows)
+
+
+@pytest.mark.parametrize("module", [tw.library, libdevice, tw.random, tw.scaled])
+def test_functions_of_the_library_are_exported(module: Any):
+    only_methods = {"logical_and", "logical_or"}  # as in Triton
+    defined = set(library_functions(vars(module))) - only_methods
+    assert defined and not defined - set(module.__all__)
 
 
 def test_every_public_name_has_a_docstring_and_a_mark():

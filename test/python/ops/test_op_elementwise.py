@@ -67,12 +67,11 @@ def draw_operands(rng: np.random.Generator, dtype: str, count: int) -> list[np.n
 
 def reference(row: dict[str, Any], operands: list[np.ndarray], dtype: str) -> np.ndarray:
     bits = bits_of(dtype)
-    names: dict[str, Any] = {"np": np, "math": math}
-    names["clz"] = np.frompyfunc(lambda v: bits - int(v).bit_length(), 1, 1)
+    names: dict[str, Any] = {"np": np, "math": math, "bits": bits}
     for name, stored in zip("abc", operands):
         if is_float(dtype):
             names[name] = decode(stored, dtype).astype(np.longdouble)
-        elif row["Name"] in ("popc", "clz"):  # of the bits, whatever the sign
+        elif not row["FloatOp"]:  # of the bits, whatever the sign
             names[name] = stored.view(f"u{bits // 8}")
         else:
             names[name] = decode(stored, dtype)
