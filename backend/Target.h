@@ -14,6 +14,12 @@ namespace tw {
 /// A form in which generated code can be shown.
 enum class CodeForm { LlvmIr, OptimizedLlvmIr, Assembly, Object, Resources };
 
+/// A stage that is code, no longer MLIR.
+struct CodeStage {
+  llvm::StringLiteral name;
+  CodeForm form;
+};
+
 class Target {
 public:
   virtual ~Target() = default;
@@ -28,8 +34,10 @@ public:
   /// Whether the shared tile passes come first. An interpreter takes what the frontend wrote, so
   /// that it can judge those passes.
   virtual bool runsTilePasses() const { return true; }
-  /// The names of the stages that a kernel goes through and `inspectModule` can show, in order.
-  virtual llvm::ArrayRef<llvm::StringLiteral> stages() const;
+  /// The names of the stages that a kernel goes through as MLIR, in order.
+  virtual llvm::ArrayRef<llvm::StringLiteral> irStages() const;
+  /// The stages that follow, in order.
+  virtual llvm::ArrayRef<CodeStage> codeStages() const;
   /// From Tile IR, after the shared tile passes, to what `compile` takes.
   virtual void addPasses(StagedPasses &passes, const CompileOptions &options) const = 0;
   /// What the target's own passes take.
@@ -40,6 +48,8 @@ public:
   virtual bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const = 0;
   /// The stage whose text `compileText` takes; empty where there is none.
   virtual llvm::StringRef textStage() const { return ""; }
+  /// Whether the artifact's binary is that text.
+  virtual bool hasTextBinary() const { return false; }
   /// Goes on from a text of that stage in an artifact that `compile` filled. On failure returns
   /// false with `error`.
   virtual bool compileText(const std::string &text, Artifact &artifact, std::string &error) const {

@@ -1,5 +1,5 @@
-// Words for what launches report.
-#include "runtime/Device.h"
+// Words for what launches report, and what devices have that say nothing of it.
+#include "runtime/DeviceMemory.h"
 
 using namespace tw;
 
@@ -16,4 +16,10 @@ std::string tw::describeElement(const LaunchArgument &argument, const std::strin
     return text + ", which holds no element";
   return text + ", which holds elements " + std::to_string(first) + " to " +
          std::to_string(end - 1);
+}
+
+std::shared_ptr<DeviceMemory> Device::allocate(uint64_t bytes, RuntimeError &error) {
+  error = {RuntimeError::Kind::Launch, Code::UnknownDevice,
+           "`" + name() + "` has no memory of its own", "kernels there take arrays of the host"};
+  return nullptr;
 }

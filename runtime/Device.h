@@ -43,6 +43,9 @@ public:
   virtual ~LoadedKernel() = default;
 };
 
+class DeviceMemory;
+class SimulatedDevice;
+
 class Device {
 public:
   virtual ~Device() = default;
@@ -53,6 +56,15 @@ public:
                                              std::span<const LaunchArgument> arguments) = 0;
   /// Waits until everything that was launched has finished; says what failed in the meantime.
   virtual std::optional<RuntimeError> synchronize() { return std::nullopt; }
+  /// Memory of the device's own; null with a reason in `error`.
+  virtual std::shared_ptr<DeviceMemory> allocate(uint64_t bytes, RuntimeError &error);
+  /// The threads that run programs, 0 where they are no matter of the host. Setting them (0: one
+  /// for each core) waits for a running grid; false, and nothing changes, when that is a grid of
+  /// this very thread, the wait is interrupted, or there are none to set.
+  virtual int numThreads() { return 0; }
+  virtual bool setNumThreads(int count) { return false; }
+  /// This device where it simulates another machine (runtime/Simulation.h), else null.
+  virtual SimulatedDevice *asSimulated() { return nullptr; }
 };
 
 } // namespace tw

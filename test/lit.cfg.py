@@ -1,4 +1,4 @@
-# How lit runs the IR tests: every .mlir file under ir/, passes/ and backend/.
+# How lit runs the IR tests: every .mlir file under ir/, passes/, backend/ and toy64/.
 import os
 
 import lit.formats

@@ -7,11 +7,8 @@
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/PassRun.h"
-#include "backend/cpu/CpuDevice.h"
 #include "backend/inspect/Inspection.h"
 #include "backend/inspect/Reproducer.h"
-#include "backend/nvidia/device/CudaDevice.h"
-#include "backend/warpsim/WarpsimDevice.h"
 #include "frontend/Frontend.h"
 #include "runtime/Forks.h"
 #include <chrono>
@@ -387,101 +384,4 @@ void api::writeRecord(const std::string &key, const std::string &content,
 
 void api::forgetLoadedKernels() { service().store.clear(); }
 
-static bool isSimulated(const std::string &device) { return device.starts_with("sim:"); }
-
-std::vector<std::string> api::targets() { return service().names(); }
-
-std::optional<RuntimeError> api::synchronize(const std::string &device) {
-  RuntimeError error;
-  const TargetEntry *entry = service().findTarget(device, error);
-  return entry ? entry->device->synchronize() : error;
-}
-
-std::shared_ptr<DeviceMemory> api::allocate(const std::string &device, uint64_t bytes,
-                                            RuntimeError &error) {
-  const TargetEntry *entry = service().findTarget(device, error);
-  if (!entry)
-    return nullptr;
-  if (llvm::StringRef(device).starts_with("cuda:"))
-    return allocateCudaMemory(*entry->device, bytes, error);
-  error = {RuntimeError::Kind::Launch, Code::UnknownDevice,
-           "`" + device + "` has no memory of its own", "kernels there take arrays of the host"};
-  return nullptr;
-}
-
-void api::setCudaLibrary(const std::string &path) { service().setCudaLibrary(path); }
-
-void api::setAssemblerDirectories(std::vector<std::string> directories) {
-  service().setAssemblerDirectories(std::move(directories));
-}
-
-std::vector<std::string> api::gpus(bool opens) {
-  std::vector<std::string> names;
-  RuntimeError unused;
-  if (auto driver = service().cudaDriver(opens, unused))
-    for (int index = 0; index < driver->numDevices; ++index)
-      names.push_back("cuda:" + std::to_string(index));
-  return names;
-}
-
-std::optional<RuntimeError> api::checkTarget(const std::string &target) {
-  ForkShield shield;
-  RuntimeError error;
-  if (service().findTarget(target, error))
-    return std::nullopt;
-  return error;
-}
-
-std::string api::simulationReport(const std::string &device) {
-  RuntimeError error;
-  const TargetEntry *entry = service().findTarget(device, error);
-  return entry && isSimulated(device) ? lastReportJson(*entry->device) : "";
-}
-
-template <typename Value, size_t count>
-static bool chooseNamed(const std::pair<llvm::StringLiteral, Value> (&rows)[count],
-                        llvm::StringRef name, Value &value) {
-  const auto *row = llvm::find_if(rows, [&](const auto &row) { return row.first == name; });
-  if (row == std::end(rows))
-    return false;
-  value = row->second;
-  return true;
-}
-
-bool api::setSimulationOptions(const std::string &device, const SimulationOptions &options) {
-  using Launch = warpsim::LaunchOptions;
-  static constexpr std::pair<llvm::StringLiteral, Launch::Schedule> kSchedules[] = {
-      {"round-robin", Launch::Schedule::RoundRobin},
-      {"greedy", Launch::Schedule::Greedy},
-      {"reverse", Launch::Schedule::Reverse},
-      {"random", Launch::Schedule::Random}};
-  static constexpr std::pair<llvm::StringLiteral, Launch::Completion> kCompletions[] = {
-      {"late", Launch::Completion::Late},
-      {"early", Launch::Completion::Early},
-      {"random", Launch::Completion::Random}};
-  static constexpr std::pair<llvm::StringLiteral, Launch::Arithmetic> kArithmetics[] = {
-      {"fast", Launch::Arithmetic::Fast}, {"exact", Launch::Arithmetic::Exact}};
-  RuntimeError error;
-  const TargetEntry *entry = service().findTarget(device, error);
-  Launch launch;
-  if (!entry || !isSimulated(device) ||
-      !chooseNamed(kSchedules, options.schedule, launch.schedule) ||
-      !chooseNamed(kCompletions, options.completion, launch.completion) ||
-      !chooseNamed(kArithmetics, options.arithmetic, launch.arithmetic))
-    return false;
-  launch.seed = launch.completionSeed = options.seed;
-  launch.ctas = options.ctas;
-  for (auto [limit, asked] : {std::pair(&launch.maxStepsPerWarp, options.maxSteps),
-                              std::pair(&launch.maxStepsPerCta, options.maxStepsPerCta),
-                              std::pair(&launch.maxStepsPerLaunch, options.maxStepsPerLaunch)})
-    if (asked)
-      *limit = asked;
-  tw::setSimulationOptions(*entry->device, launch);
-  return true;
-}
-
 std::string api::buildId() { return identifyBuild(); }
-
-bool api::setNumThreads(int count) { return setCpuThreads(service().cpu(), count); }
-
-int api::numThreads() { return cpuThreads(service().cpu()); }

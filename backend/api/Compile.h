@@ -3,7 +3,6 @@
 #define BACKEND_API_COMPILE_H
 #include "backend/inspect/DebugSettings.h"
 #include "runtime/Device.h"
-#include "runtime/DeviceMemory.h"
 #include "runtime/Specialization.h"
 #include <functional>
 #include <memory>
@@ -102,48 +101,8 @@ void writeRecord(const std::string &key, const std::string &content, const Cache
 /// looks on disk again.
 void forgetLoadedKernels();
 
-/// Waits until everything that was launched on a device has finished; says what failed since then.
-std::optional<RuntimeError> synchronize(const std::string &device);
-
-/// Memory of a GPU, for tests and programs without a framework that has it.
-std::shared_ptr<DeviceMemory> allocate(const std::string &device, uint64_t bytes,
-                                       RuntimeError &error);
-
-/// Where the CUDA driver's library is (empty: where the loader finds libcuda.so.1). Heeded until
-/// the driver is opened, which the first use of a device "cuda:0" does.
-void setCudaLibrary(const std::string &path);
-/// Where libnvJitLink may be, before the usual places. For targets that are not used yet.
-void setAssemblerDirectories(std::vector<std::string> directories);
-/// The GPUs ("cuda:0", ...) of the drivers that were opened; `opens` opens them first. Empty where
-/// there are none, for whatever reason.
-std::vector<std::string> gpus(bool opens);
-
-/// Why no kernel can be compiled for a name, or nothing.
-std::optional<RuntimeError> checkTarget(const std::string &target);
-
-/// What the simulator found in the last launch on a device (JSON: findings and statistics, see
-/// backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
-/// nothing.
-std::string simulationReport(const std::string &device);
-/// Options of launches on a simulated device from now on: see warpsim::LaunchOptions. False when
-/// the device simulates nothing or a word is unknown.
-struct SimulationOptions {
-  std::string schedule = "round-robin"; // or greedy, reverse, random
-  uint64_t seed = 0;
-  std::vector<uint64_t> ctas;      // linear numbers of the programs to run; empty: all
-  std::string completion = "late"; // of asynchronous copies; or early, random (with the seed)
-  std::string arithmetic = "fast"; // of matrix instructions; or exact
-  uint64_t maxSteps = 0, maxStepsPerCta = 0, maxStepsPerLaunch = 0; // 0: as many as is usual
-};
-bool setSimulationOptions(const std::string &device, const SimulationOptions &options);
-
-/// Names of targets in this build, and this build's identity (changes with any source change).
-std::vector<std::string> targets();
+/// This build's identity: it changes with any source change.
 std::string buildId();
-/// Number of worker threads of the CPU device (0: all cores). Setting it waits for a running grid;
-/// false, and nothing changes, when that is a grid of this very thread or the wait is interrupted.
-bool setNumThreads(int count);
-int numThreads();
 
 #pragma GCC visibility pop
 } // namespace tw::api

@@ -117,7 +117,8 @@ static bool compileCode(mlir::ModuleOp lowered, const StageRun &run, Artifact &a
     isMade = run.target.compile(lowered, artifact, error);
     std::string text, ignored;
     if (isMade && collectsRemarks && artifact.assembled.empty() &&
-        llvm::is_contained(run.target.stages(), "resources"))
+        llvm::any_of(run.target.codeStages(),
+                     [](const CodeStage &stage) { return stage.form == CodeForm::Resources; }))
       run.target.print(lowered, CodeForm::Resources, text, ignored);
   });
   return isMade;
@@ -145,8 +146,8 @@ static bool makeCode(mlir::ModuleOp lowered, const StageRun &run, const StageRun
     diagnostics.push_back(overrideError(*text, error));
     return false;
   }
-  bool isText = run.target.textStage() == "ptx"; // elsewhere the binary is an object file
-  dumpCode(run, stages, lowered, text ? text->text : isText ? artifact.binary : "", diagnostics);
+  const std::string own = run.target.hasTextBinary() ? artifact.binary : "";
+  dumpCode(run, stages, lowered, text ? text->text : own, diagnostics);
   return true;
 }
 

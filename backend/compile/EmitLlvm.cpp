@@ -8,24 +8,17 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
 #include <chrono>
-#include <mutex>
 
 using namespace tw;
 
@@ -34,58 +27,9 @@ void tw::registerLlvmTranslations(mlir::DialectRegistry &registry) {
   mlir::registerLLVMDialectTranslation(registry);
 }
 
-LlvmMachine tw::hostMachine() {
-  LlvmMachine machine;
-  machine.triple = llvm::sys::getProcessTriple();
-  machine.cpu = llvm::sys::getHostCPUName().str();
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
-  std::vector<std::string> names;
-  for (const auto &feature : features)
-    names.push_back((feature.second ? "+" : "-") + feature.first().str());
-  llvm::sort(names); // a hash map's order is not stable, and this text is part of cache keys
-  machine.features = llvm::join(names, ",");
-  if (features.lookup("avx512vl"))
-    machine.vectorBits = 512;
-  else if (features.lookup("avx2"))
-    machine.vectorBits = 256;
-  return machine;
-}
-
-static void initializeX86() {
-  LLVMInitializeX86TargetInfo();
-  LLVMInitializeX86Target();
-  LLVMInitializeX86TargetMC();
-  LLVMInitializeX86AsmPrinter();
-  LLVMInitializeX86AsmParser();
-}
-
-static void initializeNvptx() {
-  LLVMInitializeNVPTXTargetInfo();
-  LLVMInitializeNVPTXTarget();
-  LLVMInitializeNVPTXTargetMC();
-  LLVMInitializeNVPTXAsmPrinter();
-  // Shared memory has 32-bit addresses. LLVM has no switch per machine for it, only this option of
-  // the process, which no other code generator reads.
-  if (llvm::cl::Option *shortPointers = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
-    shortPointers->addOccurrence(0, "nvptx-short-ptr", "true");
-}
-
-static bool isNvptx(const LlvmMachine &machine) {
-  return llvm::StringRef(machine.triple).starts_with("nvptx");
-}
-
-/// Registers LLVM's target for the machine, at its first use.
-static void initializeTarget(const LlvmMachine &machine) {
-  static std::once_flag x86, nvptx;
-  if (isNvptx(machine))
-    std::call_once(nvptx, initializeNvptx);
-  else
-    std::call_once(x86, initializeX86);
-}
-
 static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const LlvmMachine &machine,
                                                               std::string &error) {
-  initializeTarget(machine);
+  machine.initialize();
   llvm::Triple triple(machine.triple);
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target)
@@ -169,37 +113,6 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functionPasses)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, moduleAnalyses);
-}
-
-/// Stores under a constant mask with one true lane become scalar stores. LLVM 22's code generation
-/// for x86 does the same, but after it has merged a truncation into the store, and then writes the
-/// element before the truncation: past the end of the one that is meant.
-static void storeSingleLanes(llvm::Module &module) {
-  llvm::SmallVector<llvm::IntrinsicInst *> stores;
-  for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction : llvm::instructions(function))
-      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
-        if (call->getIntrinsicID() == llvm::Intrinsic::masked_store)
-          stores.push_back(call);
-  for (llvm::IntrinsicInst *store : stores) {
-    llvm::Value *value = store->getArgOperand(0);
-    auto *mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
-    auto *type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
-    if (!mask || !type)
-      continue;
-    llvm::SmallVector<unsigned> lanes;
-    for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
-      if (llvm::Constant *bit = mask->getAggregateElement(lane); !bit || !bit->isNullValue())
-        lanes.push_back(lane);
-    if (lanes.size() != 1)
-      continue;
-    llvm::IRBuilder<> builder(store);
-    llvm::Value *element = builder.CreateExtractElement(value, uint64_t(lanes[0]));
-    llvm::Value *address = builder.CreateConstInBoundsGEP1_64(type->getElementType(),
-                                                              store->getArgOperand(1), lanes[0]);
-    builder.CreateAlignedStore(element, address, llvm::Align(1));
-    store->eraseFromParent();
-  }
 }
 
 static bool generateCode(llvm::Module &module, llvm::TargetMachine &machine,
@@ -308,8 +221,8 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
       sinkConstantOffsets(function);
     optimize(*emission.module, *emission.machine);
   }
-  if (!isNvptx(machine))
-    storeSingleLanes(*emission.module);
+  if (machine.finish)
+    machine.finish(*emission.module);
   code.optimizeMilliseconds = watch.lap();
   if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
     code.bytes = printModule(*emission.module);
@@ -366,6 +279,14 @@ bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm fo
         runEmission(emission, module, machine, form, code, failure);
       },
       error);
+}
+
+void tw::addTimes(const EmittedCode &code, Artifact &artifact) {
+  artifact.milliseconds["llvm"] =
+      code.translateMilliseconds + code.optimizeMilliseconds + code.generateMilliseconds;
+  artifact.milliseconds["llvm/translate"] = code.translateMilliseconds;
+  artifact.milliseconds["llvm/optimize"] = code.optimizeMilliseconds;
+  artifact.milliseconds["llvm/codegen"] = code.generateMilliseconds;
 }
 
 bool tw::assembleText(const std::string &text, const LlvmMachine &machine, EmittedCode &code,

@@ -6,6 +6,9 @@
 #include "llvm/ADT/SmallVector.h"
 #include <string>
 
+namespace llvm {
+class Module;
+}
 namespace mlir {
 class DialectRegistry;
 }
@@ -15,6 +18,10 @@ namespace tw {
 /// The machine that LLVM generates code for.
 struct LlvmMachine {
   std::string triple, cpu, features;
+  /// Registers LLVM's code generator for the machine; called before every use of it.
+  void (*initialize)() = nullptr;
+  /// What the code generator needs done to optimized code, if anything.
+  void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0; // registers to prefer, 0: LLVM's choice
 };
 
@@ -31,13 +38,13 @@ void registerLlvmTranslations(mlir::DialectRegistry &registry);
 bool emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form, EmittedCode &code,
               std::string &error);
 
+/// What the pieces of an emission took, as reports name them.
+void addTimes(const EmittedCode &code, Artifact &artifact);
+
 /// Makes an object file of text in the machine's assembly language. False with the assembler's
 /// messages in `error` when it refuses the text.
 bool assembleText(const std::string &text, const LlvmMachine &machine, EmittedCode &code,
                   std::string &error);
-
-/// The machine that this process runs on.
-LlvmMachine hostMachine();
 
 } // namespace tw
 #endif

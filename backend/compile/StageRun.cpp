@@ -167,6 +167,11 @@ bool tw::runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &r
   return true;
 }
 
+/// The name of the file of a target's code among the dumps.
+static std::string codeFileOf(const Target &target) {
+  return target.hasTextBinary() ? "code." + target.textStage().str() : "code.s";
+}
+
 void tw::dumpCode(const StageRun &run, const StageRunResult &result, mlir::ModuleOp lowered,
                   const std::string &assembly, std::vector<Diagnostic> &diagnostics) {
   PassDumps dumps(run.debug, result.kernel, diagnostics, /*isNew=*/false);
@@ -177,6 +182,5 @@ void tw::dumpCode(const StageRun &run, const StageRunResult &result, mlir::Modul
     dumps.write(result.numPasses + 1, "llvm.ll", text);
   text = assembly;
   if (!text.empty() || run.target.print(lowered, CodeForm::Assembly, text, error))
-    dumps.write(result.numPasses + 2, run.target.textStage() == "ptx" ? "code.ptx" : "code.s",
-                text);
+    dumps.write(result.numPasses + 2, codeFileOf(run.target), text);
 }

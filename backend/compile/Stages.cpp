@@ -4,18 +4,31 @@
 
 using namespace tw;
 
-llvm::ArrayRef<llvm::StringLiteral> Target::stages() const {
-  static constexpr llvm::StringLiteral stages[] = {
-      "tile", "tile-passes", "lowered", "llvm-dialect", "llvm-unoptimized",
-      "llvm", "asm",         "object"};
+llvm::ArrayRef<llvm::StringLiteral> Target::irStages() const {
+  static constexpr llvm::StringLiteral stages[] = {"tile", "tile-passes", "lowered",
+                                                   "llvm-dialect"};
   return stages;
 }
 
-llvm::ArrayRef<llvm::StringLiteral> tw::inspectionStages() {
-  static constexpr llvm::StringLiteral stages[] = {
-      "tile", "tile-passes", "laid-out", "scheduled", "lowered", "llvm-dialect", "llvm-unoptimized",
-      "llvm", "asm",         "ptx",      "object",    "cubin",   "resources"};
+llvm::ArrayRef<CodeStage> Target::codeStages() const {
+  static constexpr CodeStage stages[] = {{"llvm-unoptimized", CodeForm::LlvmIr},
+                                         {"llvm", CodeForm::OptimizedLlvmIr},
+                                         {"asm", CodeForm::Assembly},
+                                         {"object", CodeForm::Object}};
   return stages;
+}
+
+std::vector<llvm::StringRef> tw::stagesOf(const Target &target) {
+  std::vector<llvm::StringRef> names(target.irStages().begin(), target.irStages().end());
+  for (const CodeStage &stage : target.codeStages())
+    names.push_back(stage.name);
+  return names;
+}
+
+const CodeStage *tw::findCodeStage(const Target &target, llvm::StringRef name) {
+  const CodeStage *found = llvm::find_if(
+      target.codeStages(), [&](const CodeStage &stage) { return stage.name == name; });
+  return found == target.codeStages().end() ? nullptr : found;
 }
 
 void tw::addAllPasses(StagedPasses &passes, const Target &target, const CompileOptions &options) {

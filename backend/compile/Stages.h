@@ -5,8 +5,10 @@
 
 namespace tw {
 
-/// All names of stages, in the order of the flow; `Target::stages` has those of one target.
-llvm::ArrayRef<llvm::StringLiteral> inspectionStages();
+/// The names of all stages of a target, in the order of the flow.
+std::vector<llvm::StringRef> stagesOf(const Target &target);
+/// The stage of that name among those that are code; null when it is none of them.
+const CodeStage *findCodeStage(const Target &target, llvm::StringRef name);
 
 /// All passes of a target: the shared tile passes and its own.
 void addAllPasses(StagedPasses &passes, const Target &target, const CompileOptions &options);

@@ -137,8 +137,8 @@ public:
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
                                      std::span<const LaunchArgument> arguments) override;
 
-  int numThreads() const { return threads; }
-  bool setNumThreads(int numThreads) {
+  int numThreads() override { return threads; }
+  bool setNumThreads(int numThreads) override {
     LaunchScope scope(launchLock);
     if (scope.isNested() || scope.isInterrupted())
       return false;
@@ -368,10 +368,4 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
 
 std::shared_ptr<Device> tw::makeCpuDevice(int numThreads) {
   return std::make_shared<CpuDevice>(numThreads);
-}
-
-int tw::cpuThreads(Device &device) { return static_cast<CpuDevice &>(device).numThreads(); }
-
-bool tw::setCpuThreads(Device &device, int numThreads) {
-  return static_cast<CpuDevice &>(device).setNumThreads(numThreads);
 }

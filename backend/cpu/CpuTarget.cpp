@@ -1,7 +1,7 @@
 // The CPU of this process as a target of the compiler.
 #include "backend/cpu/CpuTarget.h"
-#include "backend/compile/EmitLlvm.h"
 #include "backend/cpu/CpuLink.h"
+#include "backend/cpu/HostMachine.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -93,11 +93,7 @@ public:
       return false;
     artifact.binary = std::move(code.bytes);
     artifact.codeBytes = code.codeBytes;
-    artifact.milliseconds["llvm"] =
-        code.translateMilliseconds + code.optimizeMilliseconds + code.generateMilliseconds;
-    artifact.milliseconds["llvm/translate"] = code.translateMilliseconds;
-    artifact.milliseconds["llvm/optimize"] = code.optimizeMilliseconds;
-    artifact.milliseconds["llvm/codegen"] = code.generateMilliseconds;
+    addTimes(code, artifact);
     if (auto scratch = lowered->getAttrOfType<mlir::IntegerAttr>("simd.scratch_bytes"))
       artifact.scratchBytes = scratch.getInt();
     return true;

@@ -3,6 +3,7 @@
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
 #include "backend/compile/StageRun.h"
+#include "backend/compile/Stages.h"
 #include "backend/inspect/Reproducer.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -12,13 +13,11 @@ static Diagnostic unknownStage(llvm::StringRef stage, const Target &target) {
   Diagnostic diagnostic;
   diagnostic.code = Code::UnknownDevice;
   diagnostic.kind = DiagnosticKind::Launch;
-  bool isElsewhere = llvm::is_contained(inspectionStages(), stage);
-  diagnostic.message = ("there is no stage `" + stage + "`").str() +
-                       (isElsewhere ? " on target " + target.name() : std::string());
-  diagnostic.hint = "stages: " + llvm::join(target.stages(), ", ");
+  diagnostic.message = ("there is no stage `" + stage + "` on target " + target.name()).str();
+  diagnostic.hint = "stages: " + llvm::join(stagesOf(target), ", ");
   llvm::StringRef closest;
   unsigned best = 3; // more edits than that make another word
-  for (llvm::StringRef known : target.stages())
+  for (llvm::StringRef known : stagesOf(target))
     if (unsigned distance = stage.edit_distance(known); distance < best) {
       best = distance;
       closest = known;
@@ -26,12 +25,6 @@ static Diagnostic unknownStage(llvm::StringRef stage, const Target &target) {
   if (!closest.empty())
     diagnostic.hint = ("did you mean " + closest + "? " + diagnostic.hint).str();
   return diagnostic;
-}
-
-/// Whether a stage is code that the target prints, not MLIR.
-static bool isCode(llvm::StringRef stage) {
-  return llvm::find(inspectionStages(), stage) >
-         llvm::find(inspectionStages(), llvm::StringRef("llvm-dialect"));
 }
 
 /// The number of the first pass to run.
@@ -51,24 +44,18 @@ static std::optional<unsigned> firstPassOf(const InspectionStart &start, mlir::M
 }
 
 static bool printCode(mlir::ModuleOp module, const StageRun &run, const StageRunResult &stages,
-                      llvm::StringRef stage, std::string &text,
+                      const CodeStage &stage, std::string &text,
                       std::vector<Diagnostic> &diagnostics) {
   const StageOverride *file = stages.textOverride(run.target);
   dumpCode(run, stages, module, file ? file->text : "", diagnostics);
-  if (file && file->stage == stage) {
+  if (file && file->stage == stage.name) {
     text = file->text;
     return true;
   }
-  CodeForm form = llvm::StringSwitch<CodeForm>(stage)
-                      .Case("llvm-unoptimized", CodeForm::LlvmIr)
-                      .Case("llvm", CodeForm::OptimizedLlvmIr)
-                      .Cases({"asm", "ptx"}, CodeForm::Assembly)
-                      .Case("resources", CodeForm::Resources)
-                      .Default(CodeForm::Object);
   std::string error;
   bool isPrinted = false;
   collectReports(*module.getContext(), run.debug.collectsRemarks, diagnostics,
-                 [&] { isPrinted = run.target.print(module, form, text, error); });
+                 [&] { isPrinted = run.target.print(module, stage.form, text, error); });
   if (isPrinted || hasError(diagnostics))
     return isPrinted;
   std::vector<Diagnostic> reported = {internalError(std::move(error))};
@@ -82,7 +69,8 @@ bool tw::inspectModule(mlir::ModuleOp module, const Target &target, const Compil
                        llvm::StringRef stage, std::string &text,
                        std::vector<Diagnostic> &diagnostics, const DebugSettings &debug,
                        const InspectionStart &start) {
-  if (!llvm::is_contained(target.stages(), stage)) {
+  const CodeStage *code = findCodeStage(target, stage);
+  if (!code && !llvm::is_contained(target.irStages(), stage)) {
     diagnostics.push_back(unknownStage(stage, target));
     return false;
   }
@@ -95,13 +83,13 @@ bool tw::inspectModule(mlir::ModuleOp module, const Target &target, const Compil
   if (!startStages(module, run, stages, diagnostics))
     return false;
   if (stage != "tile") {
-    if (!isCode(stage))
+    if (!code)
       run.lastStage = stage;
     if (!runStages(module, run, stages, diagnostics))
       return false;
   }
-  if (isCode(stage))
-    return printCode(module, run, stages, stage, text, diagnostics);
+  if (code)
+    return printCode(module, run, stages, *code, text, diagnostics);
   text = printModule(module, /*withLocations=*/false);
   return true;
 }

@@ -180,7 +180,7 @@ void tw::reproduceCodeFault(const FaultScene &scene, mlir::ModuleOp lowered,
     writeReproducer(scene.debug, scene.kernel, "ll", [&](llvm::StringRef) { return llvmIr; });
   std::string path = writeReproducer(scene.debug, scene.kernel, "mlir", [&](llvm::StringRef file) {
     command = commandFor(scene, file,
-                         "--from-stage llvm-dialect --emit " + scene.target.stages().back().str());
+                         "--from-stage llvm-dialect --emit " + stagesOf(scene.target).back().str());
     return heading(scene, "The module before LLVM", firstMessage(diagnostics)) + "//   " + command +
            "\n" + printModule(lowered, /*withLocations=*/true);
   });

@@ -47,17 +47,14 @@ void tw::listStages(const Target &target, const CompileOptions &options, llvm::r
   mlir::PassManager manager(context.get());
   StagedPasses passes(manager);
   addAllPasses(passes, target, options);
-  llvm::StringSet<> shown;
   for (const PipelineStage &stage : passes.stages()) {
     os << stage.name << ": " << stage.truth << "\n";
     for (unsigned number = stage.begin; number < stage.end; ++number)
       listPass(*std::next(manager.begin(), number), os);
-    shown.insert(stage.name);
   }
   llvm::SmallVector<llvm::StringRef> code;
-  for (llvm::StringRef stage : target.stages())
-    if (!shown.contains(stage))
-      code.push_back(stage);
+  for (const CodeStage &stage : target.codeStages())
+    code.push_back(stage.name);
   if (!code.empty())
     os << "then, as code: " << llvm::join(code, ", ") << "\n";
 }

@@ -29,9 +29,7 @@ static Diagnostic overrideWarning(const StageOverride &file, llvm::StringRef ker
 
 /// Stages after which compilation can go on from their text.
 static bool isReplaceable(llvm::StringRef stage, const Target &target) {
-  return stage == target.textStage() ||
-         llvm::is_contained(
-             {"tile", "tile-passes", "laid-out", "scheduled", "lowered", "llvm-dialect"}, stage);
+  return stage == target.textStage() || llvm::is_contained(target.irStages(), stage);
 }
 
 bool tw::findOverrides(const DebugSettings &debug, llvm::StringRef kernel, const Target &target,
@@ -39,7 +37,7 @@ bool tw::findOverrides(const DebugSettings &debug, llvm::StringRef kernel, const
                        std::vector<Diagnostic> &diagnostics) {
   if (debug.overrideDirectory.empty())
     return true;
-  for (llvm::StringRef stage : target.stages()) {
+  for (llvm::StringRef stage : stagesOf(target)) {
     StageOverride file;
     file.stage = stage.str();
     file.path = debug.overrideDirectory + "/" + fileNameOf(kernel) + "." + file.stage;

@@ -1,150 +1,31 @@
-// Printing and assertions: calls of the two functions that the driver gives every module, with
-// texts as the other devices write them (backend/inspect/PrintedLine.h).
-#include "backend/inspect/PrintedLine.h"
+// Printing and assertions: calls of the two functions that the driver gives every module.
+#include "backend/gpu/PrintedLines.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "ir/Diagnostic.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tw;
+using namespace tw::gpu;
 using namespace tw::nvidia;
 
-namespace {
-/// A line for vprintf: its format and the values that it names.
-struct Line {
-  std::string format;
-  SmallVector<Value> values;
-};
-} // namespace
+/// The program's number as lines show it.
+static auto programIdOf(Lowering &lowering) {
+  return [&lowering](unsigned axis) {
+    return readSpecialRegister(lowering, std::string("ctaid.") + "xyz"[axis], 0, INT32_MAX);
+  };
+}
 
-/// The address of a constant, zero-terminated text; one per text and module.
-static Value stringAddress(Lowering &lowering, StringRef text) {
+/// Calls vprintf.
+static void emitLine(Lowering &lowering, const PrintedLine &line) {
   OpBuilder &b = lowering.builder;
-  Operation *&global = lowering.strings[text.str()];
-  if (!global) {
-    std::string terminated = text.str() + '\0';
-    auto type = LLVM::LLVMArrayType::get(b.getI8Type(), terminated.size());
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(lowering.module.getBody());
-    // No Python identifier has a dollar sign: the name cannot meet a kernel's.
-    std::string name = "string$" + std::to_string(lowering.strings.size() - 1);
-    global = LLVM::GlobalOp::create(b, lowering.loc, type, /*isConstant=*/true,
-                                    LLVM::Linkage::Internal, name, b.getStringAttr(terminated),
-                                    /*alignment=*/1, /*addrSpace=*/1);
-  }
-  Value address = LLVM::AddressOfOp::create(b, lowering.loc, cast<LLVM::GlobalOp>(global));
-  return LLVM::AddrSpaceCastOp::create(b, lowering.loc, LLVM::LLVMPointerType::get(b.getContext()),
-                                       address);
-}
-
-static LLVM::LLVMFuncOp declare(Lowering &lowering, StringRef name, Type result,
-                                ArrayRef<Type> arguments) {
-  if (auto found = lowering.module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return found;
-  OpBuilder &b = lowering.builder;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(lowering.module.getBody());
-  return LLVM::LLVMFuncOp::create(b, lowering.loc, name,
-                                  LLVM::LLVMFunctionType::get(result, arguments));
-}
-
-/// Memory on the stack for the values of a line, made once at the start of the kernel: the machine
-/// has no stack that grows.
-static Value bufferOf(Lowering &lowering, Type type) {
-  Value &buffer = lowering.buffers[type];
-  if (buffer)
-    return buffer;
-  OpBuilder &b = lowering.builder;
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(&lowering.kernel->getRegion(0).front());
-  Value one = LLVM::ConstantOp::create(b, lowering.loc, b.getI32Type(), b.getI32IntegerAttr(1));
-  buffer = LLVM::AllocaOp::create(b, lowering.loc, LLVM::LLVMPointerType::get(b.getContext()), type,
-                                  one, /*alignment=*/8);
-  return buffer;
-}
-
-/// Calls vprintf: the values lie one after another, each aligned to its size.
-static void emitLine(Lowering &lowering, const Line &line) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i32 = b.getI32Type();
-  SmallVector<Type> types(ValueRange(line.values).getTypes());
-  Type structure = LLVM::LLVMStructType::getLiteral(b.getContext(), types);
-  Value buffer = bufferOf(lowering, structure);
-  for (auto [position, value] : llvm::enumerate(line.values)) {
-    Value place = LLVM::GEPOp::create(b, loc, pointer, structure, buffer,
-                                      ArrayRef<LLVM::GEPArg>{0, int32_t(position)});
-    LLVM::StoreOp::create(b, loc, value, place);
-  }
-  LLVM::LLVMFuncOp print = declare(lowering, "vprintf", i32, {pointer, pointer});
-  LLVM::CallOp::create(b, loc, print, ValueRange{stringAddress(lowering, line.format), buffer});
-}
-
-/// `text` as part of a format.
-static std::string escaped(StringRef text) {
-  std::string result;
-  for (char character : text)
-    result += character == '%' ? "%%" : std::string(1, character);
-  return result;
-}
-
-/// Adds "pid (x, y, z)".
-static void addProgram(Lowering &lowering, Line &line) {
-  line.format += "pid (%u, %u, %u)";
-  for (const char *name : {"ctaid.x", "ctaid.y", "ctaid.z"})
-    line.values.push_back(readSpecialRegister(lowering, name, 0, INT32_MAX));
-}
-
-/// Adds " idx (i, j)".
-static void addIndex(Lowering &lowering, ArrayRef<int64_t> shape, Value index, bool isPadded,
-                     Line &line) {
-  OpBuilder &b = lowering.builder;
-  line.format += " idx (";
-  SmallVector<Value> coordinates;
-  for (int64_t extent : llvm::reverse(shape)) {
-    Value size = arith::ConstantOp::create(b, lowering.loc, b.getI32IntegerAttr(extent));
-    coordinates.push_back(arith::RemUIOp::create(b, lowering.loc, index, size));
-    index = arith::DivUIOp::create(b, lowering.loc, index, size);
-  }
-  std::string separator;
-  for (auto [extent, coordinate] : llvm::zip(shape, llvm::reverse(coordinates))) {
-    unsigned width = isPadded ? printedIndexWidth(extent) : 0;
-    line.format += separator + "%" + (width ? std::to_string(width) : "") + "u";
-    separator = ", ";
-    line.values.push_back(coordinate);
-  }
-  line.format += ")";
-}
-
-/// Adds the value.
-static void addValue(Lowering &lowering, simt::PrintOp op, Line &line) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Value value = op.getValue();
-  Type type = value.getType(), i64 = b.getI64Type();
-  if (isa<LLVM::LLVMPointerType>(type)) {
-    line.format += "0x%llx";
-    line.values.push_back(LLVM::PtrToIntOp::create(b, loc, i64, value));
-    return;
-  }
-  unsigned bits = type.getIntOrFloatBitWidth();
-  if (isa<FloatType>(type) && !op.getHex()) {
-    line.format += "%f";
-    line.values.push_back(
-        type.isF64() ? value : Value(arith::ExtFOp::create(b, loc, b.getF64Type(), value)));
-    return;
-  }
-  if (isa<FloatType>(type))
-    value = arith::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
-  bool isSigned = op.getIsSigned() && bits > 1 && !op.getHex();
-  std::string digits = std::to_string((bits + 3) / 4);
-  line.format += op.getHex() ? "0x%0" + digits + "llx" : isSigned ? "%lld" : "%llu";
-  if (bits < 64)
-    value = isSigned ? Value(arith::ExtSIOp::create(b, loc, i64, value))
-                     : Value(arith::ExtUIOp::create(b, loc, i64, value));
-  line.values.push_back(value);
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value buffer = storeValues(lowering, line);
+  auto print = cast<LLVM::LLVMFuncOp>(
+      declareFunction(lowering, "vprintf", b.getI32Type(), {pointer, pointer}));
+  LLVM::CallOp::create(b, lowering.loc, print,
+                       ValueRange{stringAddress(lowering, line.format), buffer});
 }
 
 void tw::nvidia::lowerPrint(Lowering &lowering, simt::PrintOp op) {
@@ -152,15 +33,7 @@ void tw::nvidia::lowerPrint(Lowering &lowering, simt::PrintOp op) {
   auto branch = scf::IfOp::create(b, lowering.loc, op.getMask(), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  Line line;
-  addProgram(lowering, line);
-  if (op.getValue())
-    addIndex(lowering, op.getShape(), op.getIndex(), /*isPadded=*/true, line);
-  line.format += escaped(op.getPrefix());
-  if (op.getValue())
-    addValue(lowering, op, line);
-  line.format += "\n";
-  emitLine(lowering, line);
+  emitLine(lowering, lineOfPrint(lowering, op, programIdOf(lowering)));
 }
 
 /// Prints which element failed, which the driver's own message has no place for, then stops.
@@ -171,17 +44,12 @@ void tw::nvidia::lowerAssert(Lowering &lowering, simt::AssertOp op) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
   SourceSpan span = spanOf(loc);
-  Line line;
-  line.format = "device_assert failed at " + escaped(span.file) + ":" + std::to_string(span.line) +
-                ": " + escaped(op.getMessage()) + " (";
-  addProgram(lowering, line);
-  addIndex(lowering, op.getShape(), op.getIndex(), /*isPadded=*/false, line);
-  line.format += ")\n";
-  emitLine(lowering, line);
+  emitLine(lowering, lineOfAssert(lowering, op, programIdOf(lowering)));
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i32 = b.getI32Type(),
        i64 = b.getI64Type();
-  LLVM::LLVMFuncOp fail = declare(lowering, "__assertfail", LLVM::LLVMVoidType::get(b.getContext()),
-                                  {pointer, pointer, i32, pointer, i64});
+  auto fail = cast<LLVM::LLVMFuncOp>(declareFunction(lowering, "__assertfail",
+                                                     LLVM::LLVMVoidType::get(b.getContext()),
+                                                     {pointer, pointer, i32, pointer, i64}));
   Value lineNumber = LLVM::ConstantOp::create(b, loc, i32, b.getI32IntegerAttr(span.line));
   Value charBytes = LLVM::ConstantOp::create(b, loc, i64, b.getI64IntegerAttr(1));
   StringRef kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel).getName();

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace tw;
+using namespace tw::gpu;
 using namespace tw::nvidia;
 
 bool tw::nvidia::isFloat8Cast(Operation *op) {

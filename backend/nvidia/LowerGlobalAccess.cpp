@@ -1,12 +1,13 @@
 // Loads and stores of global memory: LLVM's own where it can say them, else predicated inline PTX.
+#include "backend/gpu/RegisterWords.h"
 #include "backend/nvidia/InlinePtx.h"
 #include "backend/nvidia/LowerNvidia.h"
-#include "backend/nvidia/RegisterWords.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace tw;
+using namespace tw::gpu;
 using namespace tw::nvidia;
 
 namespace {
@@ -67,7 +68,8 @@ static Value createPolicy(Lowering &lowering, const char *priority) {
 
 /// ".v4.b32" and the registers: "{$0, $1, $2, $3}"; ".b32" and "$0".
 static std::string vectorSuffix(const WordForm &form) {
-  return (form.count > 1 ? ".v" + std::to_string(form.count) : "") + "." + form.type;
+  return (form.count > 1 ? ".v" + std::to_string(form.count) : "") + ".b" +
+         std::to_string(form.bits);
 }
 
 static std::string registerList(ArrayRef<std::string> names) {

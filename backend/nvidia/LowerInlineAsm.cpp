@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace tw;
+using namespace tw::gpu;
 using namespace tw::nvidia;
 
 /// The registers of PTX by LLVM's letters ("NVPTX" in its list of constraints).

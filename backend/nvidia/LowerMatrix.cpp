@@ -6,6 +6,7 @@
 
 using namespace mlir;
 using namespace tw;
+using namespace tw::gpu;
 using namespace tw::nvidia;
 
 /// Calls an intrinsic that gives one value or a structure of several.

@@ -7,27 +7,11 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tw;
+using namespace tw::gpu;
 using namespace tw::nvidia;
-
-/// Shared memory as one array whose size the launch gives. No Python identifier has a dollar sign.
-static constexpr llvm::StringLiteral kSharedMemory = "shared$memory";
-
-bool tw::nvidia::hasFeature(const Lowering &lowering, StringRef feature) {
-  return tw::hasFeature(lowering.target, feature);
-}
-
-Value tw::nvidia::neededMask(Value mask) {
-  return mask && matchPattern(mask, m_One()) ? Value() : mask;
-}
-
-Value tw::nvidia::constantI32(Lowering &lowering, int64_t value) {
-  return LLVM::ConstantOp::create(lowering.builder, lowering.loc, lowering.builder.getI32Type(),
-                                  lowering.builder.getI32IntegerAttr(int32_t(value)));
-}
 
 LLVM::CallIntrinsicOp tw::nvidia::callIntrinsic(Lowering &lowering, const Twine &name, Type result,
                                                 ValueRange operands) {
@@ -79,24 +63,6 @@ static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
     callIntrinsic(lowering, "barrier.cta.sync.aligned.all", Type(), constantI32(lowering, 0));
 }
 
-static Value sharedAddress(Lowering &lowering, int64_t offset) {
-  OpBuilder &b = lowering.builder;
-  auto global = lowering.module.lookupSymbol<LLVM::GlobalOp>(kSharedMemory);
-  if (!global) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(lowering.module.getBody());
-    global = LLVM::GlobalOp::create(b, lowering.loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
-                                    /*isConstant=*/false, LLVM::Linkage::External, kSharedMemory,
-                                    Attribute(), /*alignment=*/16, /*addrSpace=*/3);
-  }
-  Value start = LLVM::AddressOfOp::create(b, lowering.loc, global);
-  if (offset == 0)
-    return start;
-  return LLVM::GEPOp::create(b, lowering.loc, start.getType(), b.getI8Type(), start,
-                             ArrayRef<LLVM::GEPArg>{int32_t(offset)},
-                             LLVM::GEPNoWrapFlags::inbounds);
-}
-
 /// Shuffles one 32-bit register. The last operand is the clamp and segment mask of PTX: with 0 an
 /// upward shuffle stops at lane 0, with 31 the others stop at lane 31.
 static Value shuffleWord(Lowering &lowering, simt::ShuffleMode mode, Value word, Value lane) {
@@ -108,43 +74,6 @@ static Value shuffleWord(Lowering &lowering, simt::ShuffleMode mode, Value word,
   return callIntrinsic(lowering, Twine("shfl.sync.") + name + ".i32", word.getType(),
                        {constantI32(lowering, -1), word, lane, clamp})
       .getResults();
-}
-
-static Value shuffleInteger(Lowering &lowering, simt::ShuffleMode mode, Value value, Value lane) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Type type = value.getType(), i32 = b.getI32Type();
-  unsigned bits = type.getIntOrFloatBitWidth();
-  if (bits == 32)
-    return shuffleWord(lowering, mode, value, lane);
-  if (bits < 32) {
-    Value wide = LLVM::ZExtOp::create(b, loc, i32, value);
-    return LLVM::TruncOp::create(b, loc, type, shuffleWord(lowering, mode, wide, lane));
-  }
-  Value half = LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, 32));
-  Value low = LLVM::TruncOp::create(b, loc, i32, value);
-  Value high = LLVM::TruncOp::create(b, loc, i32, Value(LLVM::LShrOp::create(b, loc, value, half)));
-  low = LLVM::ZExtOp::create(b, loc, type, shuffleWord(lowering, mode, low, lane));
-  high = LLVM::ZExtOp::create(b, loc, type, shuffleWord(lowering, mode, high, lane));
-  return LLVM::OrOp::create(b, loc, low, LLVM::ShlOp::create(b, loc, high, half));
-}
-
-static Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Value value = op.getValue();
-  Type type = value.getType();
-  if (isa<LLVM::LLVMPointerType>(type)) {
-    value = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), value);
-    value = shuffleInteger(lowering, op.getMode(), value, op.getLane());
-    return LLVM::IntToPtrOp::create(b, loc, type, value);
-  }
-  if (isa<IntegerType>(type))
-    return shuffleInteger(lowering, op.getMode(), value, op.getLane());
-  Type integer = b.getIntegerType(type.getIntOrFloatBitWidth());
-  value = LLVM::BitcastOp::create(b, loc, integer, value);
-  value = shuffleInteger(lowering, op.getMode(), value, op.getLane());
-  return LLVM::BitcastOp::create(b, loc, type, value);
 }
 
 /// The instruction of an approximation. Without .ftz subnormals are kept, at the price of scaling
@@ -187,8 +116,11 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
       .Case<simt::NumProgramsOp>([&](simt::NumProgramsOp num) {
         return readGrid(lowering, "nctaid", num.getAxis(), 1, maxGridExtent(num.getAxis()) + 1);
       })
-      .Case<simt::ShuffleOp>(
-          [&](simt::ShuffleOp shuffle) { return lowerShuffle(lowering, shuffle); })
+      .Case<simt::ShuffleOp>([&](simt::ShuffleOp shuffle) {
+        return lowerShuffle(lowering, shuffle, [&](Value word, Value lane) {
+          return shuffleWord(lowering, shuffle.getMode(), word, lane);
+        });
+      })
       .Case<simt::SharedAddressOp>([&](simt::SharedAddressOp address) {
         return sharedAddress(lowering, address.getOffset());
       })
@@ -322,7 +254,7 @@ std::unique_ptr<Pass> tw::createLowerNvidia(unsigned maxRegisters) {
 }
 
 ArrayRef<PassInput> tw::nvidiaPassInputs() {
-  static constexpr PassInput inputs[] = {{"describe-nvidia", "tile"},
+  static constexpr PassInput inputs[] = {{"describe-target", "tile"},
                                          {"lower-nvidia", "lowered-bytes"},
                                          {"attach-line-tables", "llvm-dialect"}};
   return inputs;

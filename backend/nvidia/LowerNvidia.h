@@ -1,11 +1,8 @@
 // What one thread does in the `simt` dialect, as LLVM dialect for NVIDIA GPUs.
 #ifndef BACKEND_NVIDIA_LOWERNVIDIA_H
 #define BACKEND_NVIDIA_LOWERNVIDIA_H
-#include "ir/simt/Simt.h"
-#include "mlir/IR/Builders.h"
-#include "mlir/IR/BuiltinOps.h"
+#include "backend/gpu/ThreadLowering.h"
 #include "passes/StagedPasses.h"
-#include <map>
 #include <memory>
 
 namespace mlir::LLVM {
@@ -24,34 +21,18 @@ llvm::ArrayRef<PassInput> nvidiaPassInputs();
 
 namespace nvidia {
 
-/// The state of lowering one kernel. `builder` stands at the operation being lowered.
-struct Lowering {
-  Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target)
-      : builder(kernel), loc(kernel->getLoc()), module(kernel->getParentOfType<mlir::ModuleOp>()),
-        kernel(kernel), numWarps(numWarps), target(target) {}
-
-  mlir::OpBuilder builder;
-  mlir::Location loc;
-  mlir::ModuleOp module;
-  mlir::Operation *kernel; // the llvm.func
-  unsigned numWarps;
-  tile::TargetAttr target;                             // may be null: the oldest GPU
-  std::map<std::string, mlir::Operation *> strings;    // llvm.mlir.global by text
+/// The state of lowering one kernel.
+struct Lowering : gpu::ThreadLowering {
+  using ThreadLowering::ThreadLowering;
   llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
-  llvm::DenseMap<mlir::Type, mlir::Value> buffers;     // on the stack, of the functions that print
 };
 
-/// Whether the target has a feature, as "atomic-bf16".
-bool hasFeature(const Lowering &lowering, llvm::StringRef feature);
-mlir::Value constantI32(Lowering &lowering, int64_t value);
 /// Calls `llvm.nvvm.` + name; `result` is null for intrinsics without one.
 mlir::LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const llvm::Twine &name,
                                           mlir::Type result, mlir::ValueRange operands);
 /// A 32-bit special register such as "ctaid.x" whose value lies in [lower, upper).
 mlir::Value readSpecialRegister(Lowering &lowering, llvm::StringRef name, int64_t lower,
                                 int64_t upper);
-/// The mask as an operand of instructions: null when it is absent or constantly true.
-mlir::Value neededMask(mlir::Value mask);
 
 // One function per group; each replaces the operation's results but leaves it to be erased.
 // LowerGlobalAccess.cpp

@@ -4,7 +4,6 @@
 #include "ir/target/TargetDesc.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace tw;
 
@@ -36,23 +35,6 @@ std::vector<std::string> tw::nvidiaArchs() {
   for (const NvidiaArch &arch : kArchs)
     names.push_back(arch.name.str());
   return names;
-}
-
-/// The digits of a name as a number: 90 of "sm_90".
-static int numberIn(llvm::StringRef name) {
-  int number = 0;
-  name.drop_until(llvm::isDigit).take_while(llvm::isDigit).getAsInteger(10, number);
-  return number;
-}
-
-std::string tw::closestArch(llvm::StringRef name) {
-  // Of names that are equally like it, the one with the nearest number: sm_90a for sm_90.
-  auto distance = [&](const NvidiaArch &arch) {
-    return std::pair(name.edit_distance_insensitive(arch.name),
-                     std::abs(numberIn(name) - int(arch.number)));
-  };
-  auto closer = [&](const NvidiaArch &a, const NvidiaArch &b) { return distance(a) < distance(b); };
-  return std::min_element(std::begin(kArchs), std::end(kArchs), closer)->name.str();
 }
 
 /// Whether mma.sync of 8-bit floats is an instruction of the machine (QMMA). GPUs of 90 to 110 take

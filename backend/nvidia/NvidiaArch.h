@@ -37,8 +37,6 @@ llvm::ArrayRef<NvidiaArch> nvidiaArchTable();
 const NvidiaArch *findNvidiaArch(llvm::StringRef name);
 /// Names of all of them: "sm_80", ...
 std::vector<std::string> nvidiaArchs();
-/// The name that an unknown one most likely means.
-std::string closestArch(llvm::StringRef name);
 
 /// The facts that passes see as the module attribute `tile.target`, and with them the launch's
 /// choice of ir/target/Rounding.h.

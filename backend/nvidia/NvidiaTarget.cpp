@@ -1,68 +1,47 @@
 // NVIDIA GPUs as targets of the compiler.
 #include "backend/nvidia/NvidiaTarget.h"
 #include "backend/compile/Compiler.h"
-#include "backend/compile/EmitLlvm.h"
+#include "backend/gpu/DescribeTarget.h"
+#include "backend/gpu/GpuCode.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/LineTables.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
-#include "ir/Diagnostic.h"
-#include "ir/simt/Simt.h"
-#include "ir/target/TargetDesc.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/JSON.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/TargetSelect.h"
 #include <chrono>
+#include <mutex>
 
 using namespace mlir;
 using namespace tw;
 
-static unsigned numWarpsOf(const CompileOptions &options) {
-  return unsigned(std::max(options.numWarps, 0));
+static void registerNvptx() {
+  LLVMInitializeNVPTXTargetInfo();
+  LLVMInitializeNVPTXTarget();
+  LLVMInitializeNVPTXTargetMC();
+  LLVMInitializeNVPTXAsmPrinter();
+  // Shared memory has 32-bit addresses. LLVM has no switch per machine for it, only this option of
+  // the process, which no other code generator reads.
+  if (llvm::cl::Option *shortPointers = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
+    shortPointers->addOccurrence(0, "nvptx-short-ptr", "true");
 }
 
-/// Writes the machine's facts into the module, for all passes that follow.
-static LogicalResult describeTarget(ModuleOp module, const NvidiaArch &arch,
-                                    const CompileOptions &options) {
-  tile::TargetAttr target =
-      describeNvidia(*module.getContext(), arch, hasExtraOption(options, "no-fusion"));
-  module->setAttr(kTargetAttribute, target);
-  Operation *place = module;
-  for (auto kernel : module.getOps<func::FuncOp>())
-    place = kernel;
-  unsigned numWarps = numWarpsOf(options);
-  if (llvm::isPowerOf2_32(numWarps) && numWarps <= target.getMaxWarps())
-    return nvidia::checkMaxRegisters(options, place);
-  return emitCoded(place, Code::TooManyWarps)
-         << "a program cannot have " << numWarps << " warps on " << arch.name
-         << ": num_warps is 1, 2, 4, 8, 16 or " << target.getMaxWarps();
+static void initializeNvptx() {
+  static std::once_flag isRegistered;
+  std::call_once(isRegistered, registerNvptx);
 }
 
 namespace {
-struct DescribeNvidia : PassWrapper<DescribeNvidia, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DescribeNvidia)
-  DescribeNvidia(const NvidiaArch &arch, const CompileOptions &options)
-      : arch(arch), options(options) {}
-  StringRef getArgument() const override { return "describe-nvidia"; }
-  StringRef getDescription() const override { return "sets the facts of an NVIDIA GPU"; }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<tile::TileDialect>();
-  }
-  void runOnOperation() override {
-    if (failed(describeTarget(getOperation(), arch, options)))
-      signalPassFailure();
-  }
-  const NvidiaArch &arch;
-  CompileOptions options;
-};
-
 class NvidiaTarget final : public Target {
 public:
   NvidiaTarget(const NvidiaArch &arch, bool assembles, AssemblerSettings settings)
       : arch(arch), assembles(assembles), settings(std::move(settings)) {
     assemblers = assembles ? identifyAssemblers(this->settings) : "ptx only";
     machine.triple = "nvptx64-nvidia-cuda";
+    machine.initialize = initializeNvptx;
     machine.cpu = arch.name.str();
     machine.features = "+ptx" + arch.ptxVersion.str();
   }
@@ -72,11 +51,13 @@ public:
   }
   std::string symbolOf(StringRef kernelName) const override;
   bool keepsLocations() const override { return true; }
-  ArrayRef<StringLiteral> stages() const override;
+  ArrayRef<StringLiteral> irStages() const override { return gpu::irStages(); }
+  ArrayRef<CodeStage> codeStages() const override;
   void addPasses(StagedPasses &passes, const CompileOptions &options) const override;
   ArrayRef<PassInput> passInputs() const override { return nvidiaPassInputs(); }
   bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
   StringRef textStage() const override { return "ptx"; }
+  bool hasTextBinary() const override { return true; }
   bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override;
   bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
 
@@ -108,16 +89,24 @@ std::string NvidiaTarget::symbolOf(StringRef kernelName) const {
   return isTaken ? symbol + "$" : symbol;
 }
 
-ArrayRef<StringLiteral> NvidiaTarget::stages() const {
-  static constexpr StringLiteral stages[] = {
-      "tile", "tile-passes", "laid-out", "scheduled", "lowered", "llvm-dialect", "llvm-unoptimized",
-      "llvm", "ptx",         "cubin",    "resources"};
+ArrayRef<CodeStage> NvidiaTarget::codeStages() const {
+  static constexpr CodeStage stages[] = {{"llvm-unoptimized", CodeForm::LlvmIr},
+                                         {"llvm", CodeForm::OptimizedLlvmIr},
+                                         {"ptx", CodeForm::Assembly},
+                                         {"cubin", CodeForm::Object},
+                                         {"resources", CodeForm::Resources}};
   return stages;
 }
 
 void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
-  addSimtPasses(passes, std::make_unique<DescribeNvidia>(arch, options), numWarpsOf(options),
-                unsigned(std::max(options.numStages, 1)));
+  unsigned numWarps = gpu::numWarpsOf(options);
+  auto describe = [&arch = arch,
+                   roundsSeparately = hasExtraOption(options, "no-fusion")](MLIRContext &context) {
+    return describeNvidia(context, arch, roundsSeparately);
+  };
+  auto check = [options](Operation *kernel) { return nvidia::checkMaxRegisters(options, kernel); };
+  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
+                numWarps, unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics and "
                                     "tables of source lines");
   passes.addPass(createLowerNvidia(nvidia::maxRegistersOf(options).value_or(0)));
@@ -125,43 +114,11 @@ void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options
   passes.addPass(createAttachLineTables());
 }
 
-static int64_t integerAttribute(ModuleOp module, StringRef name, int64_t absent) {
-  auto attribute = module->getAttrOfType<IntegerAttr>(name);
-  return attribute ? attribute.getInt() : absent;
-}
-
-/// The named buffers that allocate-shared left on the module.
-static std::vector<ArtifactBuffer> sharedBuffersOf(ModuleOp module) {
-  std::vector<ArtifactBuffer> buffers;
-  auto list = module->getAttrOfType<ArrayAttr>(simt::kSharedBuffers);
-  for (Attribute entry : list ? list.getValue() : ArrayRef<Attribute>()) {
-    auto fields = dyn_cast<ArrayAttr>(entry);
-    if (!fields || fields.size() != 3)
-      continue;
-    auto name = dyn_cast<StringAttr>(fields[0]);
-    auto offset = dyn_cast<IntegerAttr>(fields[1]), bytes = dyn_cast<IntegerAttr>(fields[2]);
-    if (name && offset && bytes)
-      buffers.push_back({name.str(), uint64_t(offset.getInt()), uint64_t(bytes.getInt())});
-  }
-  return buffers;
-}
-
 bool NvidiaTarget::emitPtx(ModuleOp lowered, Artifact &artifact, std::string &error) const {
-  EmittedCode code;
-  if (!emitLlvm(lowered, machine, CodeForm::Assembly, code, error))
+  if (!gpu::emitText(lowered, machine, /*warpSize=*/32, artifact, error))
     return false;
-  artifact.binary = withFixedFileStamps(code.bytes);
-  artifact.milliseconds["llvm"] =
-      code.translateMilliseconds + code.optimizeMilliseconds + code.generateMilliseconds;
-  artifact.milliseconds["llvm/translate"] = code.translateMilliseconds;
-  artifact.milliseconds["llvm/optimize"] = code.optimizeMilliseconds;
-  artifact.milliseconds["llvm/codegen"] = code.generateMilliseconds;
-  int64_t numWarps = integerAttribute(lowered, simt::kNumWarps, 4);
+  artifact.binary = withFixedFileStamps(artifact.binary);
   artifact.resources["arch"] = arch.number;
-  artifact.resources["num_warps"] = numWarps;
-  artifact.resources["threads"] = 32 * numWarps;
-  artifact.resources["shared_bytes"] = integerAttribute(lowered, simt::kSharedBytes, 0);
-  artifact.sharedBuffers = sharedBuffersOf(lowered);
   return true;
 }
 
@@ -255,20 +212,6 @@ static std::string kernelSymbol(ModuleOp lowered) {
   return "";
 }
 
-/// What a program takes, as JSON.
-static std::string printResources(const Artifact &artifact) {
-  llvm::json::Object object;
-  for (const auto &[name, value] : artifact.resources)
-    object[name] = value;
-  llvm::json::Array buffers;
-  for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
-    buffers.push_back(llvm::json::Object{{"name", llvm::json::fixUTF8(buffer.name)},
-                                         {"offset", int64_t(buffer.offset)},
-                                         {"bytes", int64_t(buffer.bytes)}});
-  object["shared_buffers"] = std::move(buffers);
-  return llvm::formatv("{0:2}\n", llvm::json::Value(std::move(object)));
-}
-
 bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
                          std::string &error) const {
   if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
@@ -291,7 +234,7 @@ bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
   }
   nvidia::reportSpills(lowered, artifact);
   if (form == CodeForm::Resources)
-    text = printResources(artifact);
+    text = gpu::printResources(artifact);
   else
     text = std::move(artifact.assembled);
   if (!text.empty())

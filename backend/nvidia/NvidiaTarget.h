@@ -8,7 +8,7 @@
 
 namespace tw {
 
-/// The target "nvidia:sm_80"; null when there is no such arch (see closestArch). Its binary is PTX.
+/// The target "nvidia:sm_80"; null when there is no such arch. Its binary is PTX.
 /// With `assembles`, artifacts get machine code too where this machine has an assembler; a
 /// simulator needs none.
 std::unique_ptr<Target> makeNvidiaTarget(const std::string &arch, bool assembles = true,

@@ -1,11 +1,9 @@
 // Compiles one kernel written in Tile IR text: shows it at any stage, or runs it on made-up
 // arguments.
+#include "backend/TargetKind.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
-#include "backend/cpu/CpuDevice.h"
 #include "backend/inspect/Inspection.h"
-#include "backend/reference/ReferenceDevice.h"
-#include "backend/tools/FindTarget.h"
 #include "backend/tools/RunKernel.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/Support/CommandLine.h"
@@ -20,11 +18,11 @@ namespace {
 struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::desc("<kernel.mlir>"), cl::init("-")};
   cl::opt<std::string> output{"o", cl::desc("output file of --emit"), cl::init("-")};
-  cl::opt<std::string> target{"target", cl::desc("cpu, nvidia:sm_80, ... or reference"),
-                              cl::init("cpu")};
+  cl::opt<std::string> target{
+      "target", cl::desc("one of the build's targets; an unknown one lists them"), cl::init("cpu")};
   cl::opt<std::string> stage{
-      "emit", cl::desc("print a stage, as tile, lowered, llvm, asm, ptx, resources; an "
-                       "unknown one lists those of the target")};
+      "emit", cl::desc("print a stage, as tile, lowered, llvm, resources; an unknown one "
+                       "lists those of the target")};
   cl::opt<int> numWarps{"num-warps", cl::desc("warps of a program, on GPUs"), cl::init(4)};
   cl::opt<int> numStages{"num-stages", cl::desc("iterations of a loop in flight, on GPUs"),
                          cl::init(3)};
@@ -52,6 +50,15 @@ struct CommandLine {
   cl::opt<int> threads{"num-threads", cl::desc("threads of the cpu, 0: all cores"), cl::init(0)};
 };
 } // namespace
+
+/// The target of a name and its device, or null after saying which there are.
+static std::optional<TargetEntry> openTarget(const std::string &name) {
+  RuntimeError error;
+  std::optional<TargetEntry> entry = makeTarget(targetKinds(), name, /*settings=*/{}, error);
+  if (!entry)
+    llvm::errs() << "error: " << error.message << "\nhint: " << error.hint << "\n";
+  return entry;
+}
 
 static void show(const std::vector<Diagnostic> &diagnostics) {
   for (const Diagnostic &diagnostic : diagnostics)
@@ -89,12 +96,12 @@ static int printStage(const CommandLine &line, mlir::ModuleOp module, const Targ
   return printed ? writeOutput(line.output, text) : 1;
 }
 
-static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const Target &target,
+static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const TargetEntry &entry,
                          const CompileOptions &options) {
   std::vector<Diagnostic> diagnostics;
   Artifact artifact;
   bool compiled =
-      compileModule(module, target, options, artifact, diagnostics, debugSettingsOf(line));
+      compileModule(module, *entry.target, options, artifact, diagnostics, debugSettingsOf(line));
   show(diagnostics);
   if (!compiled)
     return 1;
@@ -104,15 +111,11 @@ static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const T
   llvm::outs() << "\n";
   if (!line.run)
     return 0;
-  if (llvm::StringRef(target.name()).starts_with("nvidia")) {
-    llvm::errs() << "error: --run takes the targets cpu and reference\n";
-    return 1;
-  }
-  std::shared_ptr<Device> device =
-      target.name() == "reference" ? makeReferenceDevice() : makeCpuDevice(line.threads);
+  if (line.threads > 0)
+    entry.device->setNumThreads(line.threads);
   RunRequest request{
       {line.arguments.begin(), line.arguments.end()}, line.grid, line.time, line.show};
-  return runKernel(artifact, *device, request) ? 0 : 1;
+  return runKernel(artifact, *entry.device, request) ? 0 : 1;
 }
 
 int main(int argc, char **argv) {
@@ -123,8 +126,8 @@ int main(int argc, char **argv) {
       mlir::parseSourceFile<mlir::ModuleOp>(line.input, context.get());
   if (!module)
     return 1;
-  std::unique_ptr<Target> target = findTarget(line.target);
-  if (!target)
+  std::optional<TargetEntry> entry = openTarget(line.target);
+  if (!entry)
     return 1;
   CompileOptions options;
   options.extra = line.options;
@@ -134,8 +137,8 @@ int main(int argc, char **argv) {
     llvm::errs() << "error: --from-stage and --from-pass need --emit\n";
     return 1;
   }
-  int status = line.stage.empty() ? compileAndRun(line, *module, *target, options)
-                                  : printStage(line, *module, *target, options);
+  int status = line.stage.empty() ? compileAndRun(line, *module, *entry, options)
+                                  : printStage(line, *module, *entry->target, options);
   if (isThreadContextAbandoned())
     (void)module.release(); // a pass crashed half way through it
   return status;

@@ -1,8 +1,7 @@
 // Runs passes over Tile IR text: mlir-opt with our dialects and passes, for tests and debugging.
+#include "backend/TargetKind.h"
 #include "backend/compile/Compiler.h"
 #include "backend/inspect/StageList.h"
-#include "backend/nvidia/LowerNvidia.h"
-#include "backend/tools/FindTarget.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Support/FileUtilities.h"
@@ -30,6 +29,14 @@ static void showCodes(mlir::MLIRContext *context) {
   });
 }
 
+/// What the passes of targets take.
+static std::vector<tw::PassInput> inputsOfTargets() {
+  std::vector<tw::PassInput> inputs;
+  for (const tw::TargetKind &kind : tw::targetKinds())
+    llvm::append_range(inputs, kind.passInputs);
+  return inputs;
+}
+
 /// The command line's passes, each after a look at whether the module is what it takes.
 static mlir::MlirOptMainConfig checkedConfig() {
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
@@ -39,21 +46,26 @@ static mlir::MlirOptMainConfig checkedConfig() {
     mlir::PassManager passes(pm.getContext());
     if (failed(config.setupPassPipeline(passes)))
       return mlir::failure();
-    return tw::addCheckedPasses(pm, passes, tw::nvidiaPassInputs());
+    return tw::addCheckedPasses(pm, passes, inputsOfTargets());
   });
   return checked;
 }
 
 /// The pipeline of a target, or the names of targets where none is given.
-static mlir::LogicalResult listStages(llvm::StringRef name) {
+static mlir::LogicalResult listStages(const std::string &name) {
+  std::vector<tw::TargetKind> kinds = tw::targetKinds();
   if (name.empty()) {
-    llvm::outs() << llvm::join(tw::targetNames(), "\n") << "\n";
+    llvm::outs() << llvm::join(tw::namesOf(kinds), "\n") << "\n";
     return mlir::success();
   }
-  std::unique_ptr<tw::Target> target = tw::findTarget(name);
-  if (target)
-    tw::listStages(*target, {}, llvm::outs());
-  return mlir::success(target != nullptr);
+  tw::RuntimeError error;
+  std::optional<tw::TargetEntry> entry = tw::makeTarget(kinds, name, /*settings=*/{}, error);
+  if (!entry) {
+    llvm::errs() << "error: " << error.message << "\nhint: " << error.hint << "\n";
+    return mlir::failure();
+  }
+  tw::listStages(*entry->target, {}, llvm::outs());
+  return mlir::success();
 }
 
 static mlir::LogicalResult run(int argc, char **argv, mlir::DialectRegistry &registry) {
@@ -82,7 +94,9 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   tw::registerCompilerDialects(registry);
   tw::registerPasses();
-  tw::registerNvidiaPasses();
+  for (const tw::TargetKind &kind : tw::targetKinds())
+    if (kind.registerPasses)
+      kind.registerPasses();
   mlir::registerTransformsPasses();
   mlir::registerPass([] { return mlir::createReconcileUnrealizedCastsPass(); });
   return mlir::asMainReturnCode(run(argc, argv, registry));

@@ -1,5 +1,6 @@
 // The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
 #include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/core/memory/Provenance.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "runtime/Interrupts.h"
@@ -21,7 +22,7 @@ public:
   const Function &entry() const { return *program.findKernel(symbol); }
 };
 
-class WarpsimDevice final : public Device {
+class WarpsimDevice final : public SimulatedDevice {
 public:
   explicit WarpsimDevice(const std::string &arch) : arch(arch) {}
   std::string name() const override { return "sim:" + arch; }
@@ -29,20 +30,17 @@ public:
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
                                      std::span<const LaunchArgument> arguments) override;
 
-  std::string report() {
+  std::string lastReport() override {
     std::lock_guard lock(mutex);
-    return lastReport;
+    return report;
   }
-  void setOptions(const LaunchOptions &chosen) {
-    std::lock_guard lock(mutex);
-    options = chosen;
-  }
+  bool setOptions(const SimulationOptions &chosen) override;
 
 private:
   std::string arch;
   std::mutex mutex; // guards the two below; simulations themselves may run side by side
   LaunchOptions options;
-  std::string lastReport;
+  std::string report;
 };
 } // namespace
 
@@ -280,24 +278,58 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
                             obstacle,
                         "choose smaller tiles, fewer stages or another number of warps"};
   launch.isInterrupted = isInterrupted;
-  SimulationReport report = simulate(kernel.program, launch);
-  if (report.isInterrupted)
+  SimulationReport found = simulate(kernel.program, launch);
+  if (found.isInterrupted)
     return interruptError(kernel.symbol);
   {
     std::lock_guard lock(mutex);
-    lastReport = report.json(kernel.program);
+    report = found.json(kernel.program);
   }
-  return errorOf(kernel, report);
+  return errorOf(kernel, found);
 }
 
-std::shared_ptr<Device> tw::makeWarpsimDevice(const std::string &arch) {
+template <typename Value> using NamedRow = std::pair<const char *, Value>;
+
+/// The value of a word; false where no row has it.
+template <typename Value, size_t count>
+static bool choose(const NamedRow<Value> (&rows)[count], const std::string &word, Value &value) {
+  for (const auto &[name, meaning] : rows)
+    if (word == name) {
+      value = meaning;
+      return true;
+    }
+  return false;
+}
+
+bool WarpsimDevice::setOptions(const SimulationOptions &chosen) {
+  using Schedule = LaunchOptions::Schedule;
+  using Completion = LaunchOptions::Completion;
+  using Arithmetic = LaunchOptions::Arithmetic;
+  static constexpr NamedRow<Schedule> schedules[] = {{"round-robin", Schedule::RoundRobin},
+                                                     {"greedy", Schedule::Greedy},
+                                                     {"reverse", Schedule::Reverse},
+                                                     {"random", Schedule::Random}};
+  static constexpr NamedRow<Completion> completions[] = {
+      {"late", Completion::Late}, {"early", Completion::Early}, {"random", Completion::Random}};
+  static constexpr NamedRow<Arithmetic> arithmetics[] = {{"fast", Arithmetic::Fast},
+                                                         {"exact", Arithmetic::Exact}};
+  LaunchOptions launch;
+  if (!choose(schedules, chosen.schedule, launch.schedule) ||
+      !choose(completions, chosen.completion, launch.completion) ||
+      !choose(arithmetics, chosen.arithmetic, launch.arithmetic))
+    return false;
+  launch.seed = launch.completionSeed = chosen.seed;
+  launch.ctas = chosen.ctas;
+  for (auto [limit, asked] : {std::pair(&launch.maxStepsPerWarp, chosen.maxSteps),
+                              std::pair(&launch.maxStepsPerCta, chosen.maxStepsPerCta),
+                              std::pair(&launch.maxStepsPerLaunch, chosen.maxStepsPerLaunch)})
+    if (asked)
+      *limit = asked;
+  std::lock_guard lock(mutex);
+  options = launch;
+  return true;
+}
+
+std::shared_ptr<SimulatedDevice> tw::makeWarpsimDevice(const std::string &arch) {
   return std::make_shared<WarpsimDevice>(arch);
-}
-
-std::string tw::lastReportJson(Device &device) {
-  return static_cast<WarpsimDevice &>(device).report();
-}
-
-void tw::setSimulationOptions(Device &device, const LaunchOptions &options) {
-  static_cast<WarpsimDevice &>(device).setOptions(options);
 }

@@ -1,4 +1,5 @@
 // Python's view of running kernels: launches, the cache's counters, targets and threads.
+#include "backend/api/Devices.h"
 #include "backend/api/Pages.h"
 #include "python/bindings/Bindings.h"
 #include "python/bindings/Interpreter.h"
@@ -120,6 +121,51 @@ static py::object checkTarget(const std::string &name) {
   return py::none();
 }
 
+static const char *nameOf(AccessChecks checks) {
+  switch (checks) {
+  case AccessChecks::Never:
+    return "never";
+  case AccessChecks::DebugBuilds:
+    return "debug";
+  case AccessChecks::Always:
+    return "always";
+  }
+  return "never";
+}
+
+/// The fields of tilewright.targets.Device by name, or None where there is no such kind.
+static py::object targetFacts(const std::string &name) {
+  std::optional<TargetFacts> facts = api::targetFacts(name);
+  if (!facts)
+    return py::none();
+  py::dict dict;
+  dict["kind"] = facts->kind;
+  dict["index"] = facts->index;
+  dict["is_simulated"] = facts->isSimulated;
+  dict["warp_size"] = facts->warpSize;
+  dict["checks"] = nameOf(facts->checksAccesses);
+  dict["has_memory"] = facts->hasMemory;
+  dict["torch_type"] = facts->memory.torchType;
+  dict["torch_build"] = facts->memory.torchBuild;
+  dict["dlpack_types"] = py::tuple(py::cast(facts->memory.dlpackTypes));
+  dict["backend"] = facts->backend;
+  dict["arch"] = facts->arch;
+  dict["shared_bytes"] = facts->sharedBytes;
+  dict["processor_registers"] = facts->processorRegisters;
+  dict["options"] = py::tuple(py::cast(facts->options));
+  return dict;
+}
+
+/// (name, whether it is the binary) of each stage.
+static py::list stagesOf(const std::string &target) {
+  std::vector<api::StageName> stages;
+  python::withoutLock([&] { stages = api::stagesOf(target); });
+  py::list list;
+  for (const api::StageName &stage : stages)
+    list.append(py::make_tuple(stage.name, stage.isBinary));
+  return list;
+}
+
 /// The report of what failed on a device since it was last waited for, or None.
 static py::object synchronize(const std::string &device) {
   std::optional<RuntimeError> error;
@@ -216,8 +262,10 @@ void python::defineRuntime(py::module_ &module) {
   module.def("check_target", &checkTarget, py::arg("name"));
   module.def("synchronize", &synchronize, py::arg("device"));
   module.def("gpus", &api::gpus, py::arg("opens"));
-  module.def("set_cuda_library", &api::setCudaLibrary, py::arg("path"));
-  module.def("set_assembler_directories", &api::setAssemblerDirectories, py::arg("directories"));
+  module.def("first_gpus", &api::firstGpus);
+  module.def("target_facts", &targetFacts, py::arg("name"));
+  module.def("stages_of", &stagesOf, py::arg("target"));
+  module.def("set_target_setting", &api::setTargetSetting, py::arg("name"), py::arg("values"));
   module.def("simulation_report", &api::simulationReport, py::arg("device"));
   module.def("set_simulation_options", &setSimulationOptions, py::arg("device"),
              py::arg("schedule"), py::arg("seed"), py::arg("programs"),

@@ -19,14 +19,7 @@ from .capture import Capture
 from .errors import InternalError, Report, TilewrightWarning, handle_reports, is_remark, render
 from .launch.libraries import Library
 from .native import native
-from .targets import NOMINAL_REGISTERS, TargetName
-
-STAGES = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
-GPU_STAGES = (
-    "tile", "tile-passes", "laid-out", "scheduled", "lowered", "llvm-dialect", "llvm", "ptx",
-    "resources",
-)  # fmt: skip
-
+from .targets import NOMINAL_REGISTERS, TargetName, device_named
 
 class Options(NamedTuple):
     """The launch options that a kernel is compiled for."""
@@ -41,13 +34,14 @@ class Options(NamedTuple):
 
     def extra(self, device: str) -> list[str]:
         """What has no field of its own in the native module, as its further options."""
+        words = [library.word for library in self.extern_libs]
+        if self.maxnreg:
+            words.append(f"maxnreg={self.maxnreg}")
+        if not self.enable_fp_fusion:
+            words.append("no-fusion")
+        heeded = device_named(device).options
         wraps = [] if self.sanitize_overflow or not self.debug else ["wraps"]
-        if device != "reference":  # which links none
-            wraps += [library.word for library in self.extern_libs]
-        if not is_gpu(device):
-            return wraps
-        limit = [f"maxnreg={self.maxnreg}"] if self.maxnreg else []
-        return wraps + (limit if self.enable_fp_fusion else [*limit, "no-fusion"])
+        return wraps + [word for word in words if word.partition("=")[0] in heeded]
 
 
 class Source:
@@ -88,7 +82,7 @@ class Request(NamedTuple):
         ]
         options = self.options
         # The number of warps changes nothing where a program is one thread.
-        num_warps = options.num_warps if is_gpu(self.device) else min(options.num_warps, 32)
+        num_warps = options.num_warps if device_named(self.device).is_gpu else min(options.num_warps, 32)
         extra = options.extra(self.device)
         if self.source.capture.is_opaque:
             extra.append(f"opaque {next(_opaque_compilations)}")
@@ -118,21 +112,15 @@ def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: An
 
 
 def stages_of(device: str) -> tuple[str, ...]:
-    """The stages that compiling for a device goes through; `reference` interprets the first."""
-    if device == "reference":
-        return STAGES[:1]
-    return GPU_STAGES if is_gpu(device) else STAGES
+    """The stages that compiling for a device goes through whose texts are of use to many: all but what
+    LLVM begins with."""
+    stages = native().stages_of(device)
+    return tuple(name for name, is_binary in stages if not is_binary and name != "llvm-unoptimized")
 
 
-def is_gpu(device: str) -> bool:
-    """Whether a device runs code of many threads per program, or simulates one that does."""
-    return device.startswith(("sim:", "nvidia:", "cuda:"))
-
-
-def checks_accesses(device: str, is_debug: bool) -> bool:
-    """Whether a device checks every access: it needs to know the memory behind each pointer."""
-    is_checked = device == "reference" or device.startswith("sim:")
-    return is_checked or (is_debug and device.startswith("cpu"))
+def binary_stage_of(device: str) -> str:
+    """The stage that is the binary, or its name where the device interprets an earlier one."""
+    return next((name for name, is_binary in native().stages_of(device) if is_binary), "object")
 
 
 # Stages that Triton calls by another name. Its `ttir` and `ttgir` are other dialects than ours.
@@ -146,7 +134,7 @@ class StageTexts(Mapping[str, Any]):
         self,
         make: Callable[[str], str],
         binaries: Mapping[str, bytes],
-        stages: tuple[str, ...] = STAGES,
+        stages: tuple[str, ...],
     ) -> None:
         self._make = make
         self._stages = (*stages, *binaries)
@@ -193,11 +181,11 @@ class CompiledKernel:
         self.pick = _picker([index for *_, index in self.parameters])
         self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
         self.is_current = request.source.is_current
-        self.checks_accesses = checks_accesses(request.device, request.options.debug)
+        self.device = device_named(request.device)
+        self.checks_accesses = self.device.checks_accesses(request.options.debug)
         stages = stages_of(request.device)
-        binaries = {"object": kernel.binary}
-        if is_gpu(request.device):
-            binaries = {"cubin": kernel.assembled} if kernel.assembled else {}
+        binary = kernel.assembled if self.device.is_gpu else kernel.binary
+        binaries = {binary_stage_of(request.device): binary} if binary else {}
         self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
 
     def updated_arguments(self) -> list[str]:
@@ -231,7 +219,7 @@ class CompiledKernel:
         """Registers of a thread. Where nothing was assembled, the most that one may have, and on
         devices without registers for each thread a nominal number, so that callers may divide by it."""
         return self.native.resources.get("registers", 0) or (
-            self.request.options.maxnreg or NOMINAL_REGISTERS[is_gpu(self.request.device)]
+            self.request.options.maxnreg or NOMINAL_REGISTERS[self.device.is_gpu]
         )
 
     @property
@@ -243,7 +231,7 @@ class CompiledKernel:
     def shared(self) -> int:
         """Bytes of shared memory of a program; elsewhere than on GPUs the bytes of its tiles in memory,
         at least 1."""
-        if is_gpu(self.request.device):
+        if self.device.is_gpu:
             return self.native.resources.get("shared_bytes", 0)
         return max(1, self.native.scratch_bytes)
 

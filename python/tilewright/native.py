@@ -32,8 +32,8 @@ def _load() -> ModuleType:
     if count := knobs.settings().num_threads:
         _native.set_num_threads(count)
     if path := knobs.settings().cuda_library:
-        _native.set_cuda_library(path)
-    _native.set_assembler_directories(assembler_directories())
+        _native.set_target_setting("cuda-library", [path])
+    _native.set_target_setting("assembler-directories", assembler_directories())
     return _native
 
 

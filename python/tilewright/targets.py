@@ -4,21 +4,83 @@ from __future__ import annotations
 
 import os
 import platform
-import re
+import sys
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, NamedTuple
+
+from .native import native
 
 # What `n_regs` of a compiled kernel says where no assembler told: on a GPU the most that a thread may
 # have, elsewhere the vector registers of a core.
 NOMINAL_REGISTERS = {True: 255, False: 32}
 
-# Bytes of shared memory that one program may have: CUDA C++ Programming Guide, table "Technical
-# Specifications per Compute Capability"; the same rows as backend/nvidia/NvidiaArch.cpp.
-_SHARED_BYTES = {
-    80: 163 << 10, 86: 99 << 10, 89: 99 << 10, 90: 227 << 10, 100: 227 << 10, 120: 99 << 10,
-}  # fmt: skip
-_REGISTERS = 64 << 10  # of a multiprocessor, in all of these architectures
+_REGISTERS = 64 << 10  # of a processor that says nothing of them
 _DEFAULT_CACHE_BYTES = 1 << 20
+# The platforms that torch is built for, each with its version in `torch.version`.
+_TORCH_BUILDS = ("cuda", "hip", "xpu")
+
+
+class Device(NamedTuple):
+    """What is true of a device or target by its name, as its kind in the native module says."""
+
+    kind: str  # what stands before the colon of the name, or all of it
+    index: int = 0  # of devices that are numbered
+    is_simulated: bool = False
+    warp_size: int = 1  # lanes; 1 where a program is one thread
+    checks: str = "never"  # when accesses are compared with arrays: "never", "debug" builds, "always"
+    has_memory: bool = False  # arrays lie in memory of its own, launches go to one of its streams
+    torch_type: str = ""  # how torch calls the devices of that memory,
+    torch_build: str = ""  # and the platform that it has to be built for
+    dlpack_types: tuple[int, ...] = ()  # values of DLDeviceType
+    backend: str = ""  # how kernels ask for the maker
+    arch: str = ""
+    shared_bytes: int = 0  # that one program may have
+    processor_registers: int = 0
+    options: tuple[str, ...] = ()  # words for the compiler that not all targets heed
+
+    @property
+    def is_gpu(self) -> bool:
+        """Whether it runs code of many threads per program, or simulates a machine that does."""
+        return self.warp_size > 1
+
+    @property
+    def torch_name(self) -> str:
+        """The device as torch calls it."""
+        return f"{self.torch_type}:{self.index}"
+
+    def checks_accesses(self, is_debug: bool) -> bool:
+        """Whether every access is checked: launches then say what memory is behind each pointer."""
+        return self.checks == "always" or (is_debug and self.checks == "debug")
+
+
+@lru_cache(maxsize=None)
+def device_named(name: str) -> Device:
+    """The facts of a name; of an unknown one only its kind."""
+    facts = native().target_facts(name)
+    return Device(name.partition(":")[0]) if facts is None else Device(**facts)
+
+
+@lru_cache(maxsize=None)
+def first_gpus() -> tuple[Device, ...]:
+    """The first device of each kind that has memory of its own, be there one or not."""
+    return tuple(device_named(name) for name in native().first_gpus())
+
+
+def gpu_of_torch(torch_type: str, index: int | None) -> str:
+    """The name of a GPU that torch calls by a type and an index; empty where it is none of ours, as
+    where torch is built for another maker's GPUs of the same type."""
+    version: Any = getattr(sys.modules.get("torch"), "version", None)
+    built = next((build for build in _TORCH_BUILDS if getattr(version, build, None)), None)
+    for gpu in first_gpus():
+        if torch_type == gpu.torch_type and built in (None, gpu.torch_build):
+            return f"{gpu.kind}:{index or 0}"
+    return ""
+
+
+def gpu_of_dlpack(type: int, index: int) -> str:
+    """The name of a GPU by its type and number of DLPack; empty where it is none of ours."""
+    return next((f"{gpu.kind}:{index}" for gpu in first_gpus() if type in gpu.dlpack_types), "")
 
 
 class TargetName(str):
@@ -29,23 +91,19 @@ class TargetName(str):
     @property
     def arch(self) -> int | str:
         """The compute capability times ten, or the processor."""
-        match = re.search(r":sm_(\d+)", self)
-        if match:
-            return int(match[1])
-        return self.partition(":")[2] or platform.machine()
+        arch = device_named(self).arch or self.partition(":")[2] or platform.machine()
+        return int(arch) if arch.isdigit() and device_named(self).is_gpu else arch
 
     @property
     def backend(self) -> str:
         """ "cuda", "sim:sm_80", "cpu" or "reference"."""
-        first = self.partition(":")[0]
-        if first == "sim":
-            return str(self)
-        return "cuda" if first in ("nvidia", "cuda") else first
+        device = device_named(self)
+        return str(self) if device.is_simulated else device.backend or device.kind
 
     @property
     def warp_size(self) -> int:
         """Threads of a warp; 1 where a program is one thread."""
-        return 32 if self.startswith(("nvidia:", "sim:", "cuda:")) else 1
+        return device_named(self).warp_size
 
 
 def properties_of(device: str) -> dict[str, int]:
@@ -58,16 +116,12 @@ def properties_of(device: str) -> dict[str, int]:
     second-level cache, in bytes, and `max_num_regs` is nominal. Clocks (kHz) and the width of the
     memory's bus (bits) are 0: nobody measured them.
     """
-    from .native import native
-
-    arch = TargetName(device).arch
-    is_simulated = device.startswith("sim:")
-    shared = _SHARED_BYTES.get(arch, 48 << 10) if isinstance(arch, int) else cache_bytes()
+    facts = device_named(device)
     return {
         "multiprocessor_count": native().num_threads() or os.cpu_count() or 1,
-        "max_shared_mem": shared,
-        "max_num_regs": _REGISTERS,
-        "warpSize": 32 if is_simulated else 1,
+        "max_shared_mem": facts.shared_bytes or cache_bytes(),
+        "max_num_regs": facts.processor_registers or _REGISTERS,
+        "warpSize": facts.warp_size,
         "max_threads_per_block": 1024,
         "sm_clock_rate": 0,
         "mem_clock_rate": 0,

@@ -4,7 +4,7 @@
 // RUN: not tile-opt --list-stages --target gpu 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 
 // NAMES: {{^}}cpu{{$}}
-// UNKNOWN: there is no target `gpu`: cpu
+// UNKNOWN: error: there is no {{.*}}`gpu`
 
 //      CHECK: {{^}}tile: Tile IR as the frontend writes it
 // CHECK-NEXT: {{^}}tile-passes: all accesses go through pointers and masks

@@ -7,7 +7,7 @@
 
 // DUMPS: 00-input.mlir
 // DUMPS-NOT: combine-ops
-// DUMPS: describe-nvidia.mlir
+// DUMPS: describe-target.mlir
 // DUMPS: lower-simt.mlir
 // DUMPS: llvm.ll
 // DUMPS-NEXT: code.ptx

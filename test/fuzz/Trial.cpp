@@ -1,12 +1,12 @@
 // Draws trials, and judges what the compiler answers: success or a diagnostic, nothing else.
 #include "test/fuzz/Trial.h"
-#include "backend/BytecodeTarget.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
 #include "backend/cpu/CpuTarget.h"
 #include "backend/inspect/Inspection.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/NvidiaTarget.h"
+#include "backend/reference/BytecodeTarget.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

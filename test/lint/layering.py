@@ -33,6 +33,8 @@ FOR_ALL = "runtime/codes"
 LAYERS = ("ir", "frontend", "passes", "runtime", "backend", "python")
 # Folders of backend/ that every part of it may use; any other folder there is a target's own.
 SHARED_BACKEND = {"api", "tools", "export", "compile", "inspect", "gpu"}
+# Folders that run the code which a target makes, and that it may use for that.
+RUN_BY = {"nvidia": {"warpsim"}}
 
 # Includes with a place of their own: where they may stand, and why nowhere else.
 CONFINED = [
@@ -64,6 +66,8 @@ CONFINED = [
 ]
 
 VENDOR_FREE = ("ir", "frontend", "passes")
+# Shared by all targets, too; comments may name a vendor's words as examples.
+VENDOR_FREE_CODE = ("backend", *(f"backend/{folder}" for folder in ("api", "compile", "inspect", "tools", "gpu")))
 VENDOR_WORDS = set(
     "nvidia nvvm nvptx cuda ptx cubin amd amdgpu amdgcn rocdl rocm hip hsaco".split()
 )
@@ -92,7 +96,7 @@ def include_problem(path: str, included: str) -> str | None:
     if is_known and used not in MAY_INCLUDE[user]:
         return f"{user}/ may not include {used}/"
     mine, theirs = backend_target(path), backend_target(included)
-    if mine and theirs and mine != theirs:
+    if mine and theirs and theirs not in {mine, *RUN_BY.get(mine, ())}:
         return f"backend/{mine}/ may not include backend/{theirs}/"
     return None
 
@@ -116,9 +120,27 @@ def vendor_problems(root: pathlib.Path) -> Iterator[str]:
                 yield f"{path}:{number}: '{word}' belongs in backend/, not in {path.split('/')[0]}/"
 
 
+def is_literal(text: str) -> bool:
+    return not text.startswith("/")
+
+
+def vendor_code_problems(root: pathlib.Path) -> Iterator[str]:
+    """The same of code that targets share: their names stand in lists and in their own folders."""
+    for file in tree.files(root, ("backend",), tree.CPP):
+        path = file.relative_to(root).as_posix()
+        folder = "/".join(path.split("/")[:-1][:2])
+        if folder not in VENDOR_FREE_CODE:
+            continue
+        for number, line in enumerate(tree.blank(tree.read(file), is_literal).splitlines(), 1):
+            found = VENDOR_WORDS.intersection(tree.words(line)) | set(VENDOR_ARCH.findall(line))
+            for word in sorted(found):
+                yield f"{path}:{number}: '{word}' belongs in the folder of its target"
+
+
 def problems(root: pathlib.Path) -> Iterator[str]:
     yield from include_problems(root)
     yield from vendor_problems(root)
+    yield from vendor_code_problems(root)
 
 
 if __name__ == "__main__":

@@ -55,6 +55,23 @@ def test_include_against_the_arrows_is_found(
 
 
 @pytest.mark.parametrize(
+    ("path", "code", "word"),
+    [
+        ("backend/api/A.cpp", 'name.starts_with("cuda:")', "cuda"),
+        ("backend/gpu/A.cpp", "static int numNvidiaGpus;", "nvidia"),
+        ("backend/A.cpp", 'arch == "sm_80"', "sm_8"),
+    ],
+)
+def test_a_vendor_in_code_of_all_targets_is_found(
+    tmp_path: pathlib.Path, path: str, code: str, word: str
+) -> None:
+    write(tmp_path, path, f"// One file, as cuda:0 needs it.\n{code}\n")
+    write(tmp_path, "backend/nvidia/A.cpp", f"// One file.\n{code}\n")
+    (problem,) = layering.problems(tmp_path)
+    assert problem.startswith(f"{path}:2: '{word}'")
+
+
+@pytest.mark.parametrize(
     ("path", "included"),
     [
         ("frontend/A.cpp", "ir/Diagnostic.h"),

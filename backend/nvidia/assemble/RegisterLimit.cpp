@@ -1,6 +1,7 @@
 // How many registers a thread may have, and what the assembler spilled to keep within that.
 #include "backend/nvidia/assemble/RegisterLimit.h"
 #include "backend/compile/Compiler.h"
+#include "backend/gpu/GpuCode.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
@@ -57,11 +58,6 @@ struct RegisterBound {
 };
 } // namespace
 
-static int64_t resourceOf(const Artifact &artifact, const char *name) {
-  auto found = artifact.resources.find(name);
-  return found == artifact.resources.end() ? 0 : found->second;
-}
-
 /// The limit that the kernel was given; 0 for none.
 static int64_t limitOf(LLVM::LLVMFuncOp kernel) {
   int64_t limit = 0;
@@ -75,7 +71,7 @@ static int64_t limitOf(LLVM::LLVMFuncOp kernel) {
 
 static RegisterBound boundOf(const Artifact &artifact, int64_t limit) {
   RegisterBound bound;
-  unsigned threads = unsigned(resourceOf(artifact, "threads"));
+  unsigned threads = unsigned(gpu::resourceOf(artifact, "threads", 0));
   int64_t share = shareOf(threads);
   if (share < bound.registers)
     bound = {share, "num_warps=" + std::to_string(threads / 32) + " leaves a thread",
@@ -87,7 +83,7 @@ static RegisterBound boundOf(const Artifact &artifact, int64_t limit) {
 }
 
 void nvidia::reportSpills(ModuleOp lowered, const Artifact &artifact) {
-  int64_t bytes = resourceOf(artifact, "spill_bytes");
+  int64_t bytes = gpu::resourceOf(artifact, "spill_bytes", 0);
   if (bytes == 0)
     return;
   for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
@@ -97,7 +93,7 @@ void nvidia::reportSpills(ModuleOp lowered, const Artifact &artifact) {
     InFlightDiagnostic remark = emitCodedRemark(function, Code::SpilledRegisters)
                                 << "registers do not suffice: each thread stores and loads "
                                 << bytes << " bytes of them in memory; it uses "
-                                << resourceOf(artifact, "registers") << " of the "
+                                << gpu::resourceOf(artifact, "registers", 0) << " of the "
                                 << bound.registers << " registers that " << bound.reason;
     remark.attachNote(function.getLoc()) << bound.remedy;
   }

@@ -1,30 +1,28 @@
-// The CUDA driver's library, opened when it is first needed and never linked.
+// The CUDA driver: the functions of its library, as its documented ABI has them, and how it loads
+// code.
 #include "backend/nvidia/device/CudaDriver.h"
+#include "backend/gpu/device/GpuContext.h"
 #include "backend/nvidia/device/CudaErrors.h"
-#include <dlfcn.h>
+#include "llvm/ADT/StringExtras.h"
 
 using namespace tw;
-using namespace tw::nvidia;
+using namespace tw::gpu;
 
-/// The functions' names with the versions whose signatures CudaFunctions has. All of them are in
-/// the drivers of CUDA 11.0 and later; PTX 8.0, the oldest that is emitted, needs CUDA 12.0.
+/// All functions are in the drivers of CUDA 11.0 and later; PTX 8.0, the oldest that is emitted,
+/// needs CUDA 12.0.
 static constexpr int kNeededVersion = 12000;
 
-namespace {
-/// Looks functions up in a library and keeps the name of the first one that is missing.
-struct SymbolLookup {
-  void *library;
-  std::string missing;
+/// The values of CUresult that decide which form of the code is loaded.
+enum : DriverResult { kInvalidImage = 200, kNoBinaryForGpu = 209, kUnsupportedPtxVersion = 222 };
 
-  template <typename Function> void bind(const char *name, Function &function) {
-    function = reinterpret_cast<Function>(dlsym(library, name));
-    if (!function && missing.empty())
-      missing = name;
-  }
-};
-} // namespace
+/// Values of CUjit_option.
+enum : int { kErrorLog = 5, kErrorLogBytes = 6 };
 
-static void bindDevices(SymbolLookup &lookup, CudaFunctions &call) {
+static void bindVersion(SymbolLookup &lookup, DriverFunctions &call) {
+  lookup.bind("cuDriverGetVersion", call.driverVersion);
+}
+
+static void bindDevices(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("cuInit", call.init);
   lookup.bind("cuGetErrorName", call.errorName);
   lookup.bind("cuGetErrorString", call.errorText);
@@ -33,13 +31,13 @@ static void bindDevices(SymbolLookup &lookup, CudaFunctions &call) {
   lookup.bind("cuDeviceGetName", call.deviceName);
   lookup.bind("cuDeviceGetAttribute", call.deviceAttribute);
   lookup.bind("cuDevicePrimaryCtxRetain", call.retainContext);
-  lookup.bind("cuDevicePrimaryCtxRelease_v2", call.releaseContext);
-  lookup.bind("cuCtxPushCurrent_v2", call.pushContext);
-  lookup.bind("cuCtxPopCurrent_v2", call.popContext);
+  lookup.bind("cuDevicePrimaryCtxRelease", call.releaseContext, "_v2");
+  lookup.bind("cuCtxPushCurrent", call.pushContext, "_v2");
+  lookup.bind("cuCtxPopCurrent", call.popContext, "_v2");
   lookup.bind("cuCtxSynchronize", call.synchronizeContext);
 }
 
-static void bindKernels(SymbolLookup &lookup, CudaFunctions &call) {
+static void bindKernels(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("cuModuleLoadDataEx", call.loadModule);
   lookup.bind("cuModuleUnload", call.unloadModule);
   lookup.bind("cuModuleGetFunction", call.findFunction);
@@ -48,78 +46,97 @@ static void bindKernels(SymbolLookup &lookup, CudaFunctions &call) {
   lookup.bind("cuLaunchKernel", call.launch);
 }
 
-static void bindMemory(SymbolLookup &lookup, CudaFunctions &call) {
-  lookup.bind("cuMemAlloc_v2", call.allocate);
-  lookup.bind("cuMemFree_v2", call.release);
-  lookup.bind("cuMemcpyHtoD_v2", call.copyToDevice);
-  lookup.bind("cuMemcpyDtoH_v2", call.copyToHost);
+static void bindMemory(SymbolLookup &lookup, DriverFunctions &call) {
+  lookup.bind("cuMemAlloc", call.allocate, "_v2");
+  lookup.bind("cuMemFree", call.release, "_v2");
+  lookup.bind("cuMemcpyHtoD", call.copyToDevice, "_v2");
+  lookup.bind("cuMemcpyDtoH", call.copyToHost, "_v2");
   lookup.bind("cuEventCreate", call.createEvent);
   lookup.bind("cuEventRecord", call.recordEvent);
   lookup.bind("cuEventSynchronize", call.synchronizeEvent);
   lookup.bind("cuEventElapsedTime", call.elapsedTime);
-  lookup.bind("cuEventDestroy_v2", call.destroyEvent);
+  lookup.bind("cuEventDestroy", call.destroyEvent, "_v2");
 }
 
-std::string nvidia::cudaVersionText(int version) {
+static void bindAll(SymbolLookup &lookup, DriverFunctions &call) {
+  bindDevices(lookup, call);
+  bindKernels(lookup, call);
+  bindMemory(lookup, call);
+}
+
+/// "12.4" of 12040.
+static std::string versionText(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-static RuntimeError missingLibrary(const char *reason) {
-  return {RuntimeError::Kind::Device, Code::NoDriver,
-          std::string("the CUDA driver cannot be opened: ") + (reason ? reason : "unknown reason"),
-          "install NVIDIA's driver (containers need --gpus all); without a GPU, run on the cpu or "
-          "on sim:sm_80"};
+namespace {
+/// What the driver's assembler says of PTX that it refuses.
+struct JitLog {
+  char text[8192] = {};
+};
+} // namespace
+
+/// "8.0" of PTX text; the report of a driver that is too old names it.
+static llvm::StringRef ptxVersionOf(llvm::StringRef ptx) {
+  return ptx.split(".version").second.ltrim().take_while([](char character) {
+    return llvm::isDigit(character) || character == '.';
+  });
 }
 
-static RuntimeError missingFunction(const CudaDriver &driver, const std::string &name) {
-  std::string version =
-      driver.version > 0 ? " of CUDA " + cudaVersionText(driver.version) : std::string();
-  return {RuntimeError::Kind::Device, Code::DriverMismatch,
-          "the driver" + version + " (" + driver.library + ") has no function " + name,
-          "install a driver of CUDA " + cudaVersionText(kNeededVersion) + " or newer"};
+static DriverResult loadImage(const DriverFunctions &call, const std::string &image, JitLog &log,
+                              DriverHandle &module) {
+  int options[] = {kErrorLog, kErrorLogBytes};
+  void *values[] = {log.text, reinterpret_cast<void *>(sizeof(log.text) - 1)};
+  return call.loadModule(&module, image.c_str(), 2, options, values);
 }
 
-/// Binds every function; false with `error` when one is missing.
-static bool bindAll(void *library, CudaDriver &driver, RuntimeError &error) {
-  SymbolLookup lookup{library, ""};
-  // First of all the version, which the report of anything missing names.
-  lookup.bind("cuDriverGetVersion", driver.call.driverVersion);
-  if (driver.call.driverVersion && driver.call.driverVersion(&driver.version) != kCudaSuccess)
-    driver.version = 0;
-  bindDevices(lookup, driver.call);
-  bindKernels(lookup, driver.call);
-  bindMemory(lookup, driver.call);
-  if (lookup.missing.empty())
-    return true;
-  error = missingFunction(driver, lookup.missing);
-  return false;
+/// Loads the machine code, or the PTX where there is none or where the driver is too old for the
+/// assembler that made it.
+static std::optional<RuntimeError> loadModule(GpuContext &context, const Artifact &artifact,
+                                              DriverHandle &module) {
+  JitLog log;
+  DriverResult result = kNoBinaryForGpu;
+  if (!artifact.assembled.empty())
+    result = loadImage(context.call(), artifact.assembled, log, module);
+  bool isRefused =
+      result == kNoBinaryForGpu || result == kInvalidImage || result == kUnsupportedPtxVersion;
+  if (isRefused)
+    result = loadImage(context.call(), artifact.binary, log, module);
+  if (result == kSuccess)
+    return std::nullopt;
+  module = nullptr;
+  RuntimeError error = context.failureOf(result, context.call().loadModule.name,
+                                         "loading kernel " + artifact.symbol);
+  if (result == kUnsupportedPtxVersion)
+    error.message += "; the code is PTX " + ptxVersionOf(artifact.binary).str();
+  if (llvm::StringRef text = llvm::StringRef(log.text).trim(); !text.empty())
+    error.message += "\n" + text.str();
+  return error;
 }
 
-std::shared_ptr<const CudaDriver> nvidia::openCudaDriver(const CudaDriverSettings &settings,
-                                                         RuntimeError &error) {
-  auto driver = std::make_shared<CudaDriver>();
-  driver->library = settings.library.empty() ? "libcuda.so.1" : settings.library;
-  void *library = dlopen(driver->library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    error = missingLibrary(dlerror());
-    return nullptr;
-  }
-  if (!bindAll(library, *driver, error))
-    return nullptr;
-  CudaFailure failure;
-  failure.device = "the CUDA driver";
-  failure.action = "opening " + driver->library;
-  failure.function = "cuInit";
-  failure.result = driver->call.init(0);
-  if (failure.result == kCudaSuccess) {
-    failure.function = "cuDeviceGetCount";
-    failure.result = driver->call.deviceCount(&driver->numDevices);
-  }
-  constexpr CudaResult noDevice = 100;
-  if (failure.result == kCudaSuccess && driver->numDevices == 0)
-    failure.result = noDevice;
-  if (failure.result == kCudaSuccess)
-    return driver;
-  error = describeCudaFailure(*driver, failure);
-  return nullptr;
+const DriverKind &nvidia::cudaDriver() {
+  static const DriverKind kind = {
+      .platform = "CUDA",
+      .devicePrefix = "cuda:",
+      .library = "libcuda.so.1",
+      .installHint = "install NVIDIA's driver (containers need --gpus all); without a GPU, run on "
+                     "the cpu or on sim:sm_80",
+      .visibleDevices = "CUDA_VISIBLE_DEVICES",
+      .neededVersion = kNeededVersion,
+      .versionText = versionText,
+      .bindVersion = bindVersion,
+      .bind = bindAll,
+      .failures = kCudaFailures,
+      // Values of CUdevice_attribute (shared memory with the opt-in) and CUfunction_attribute.
+      .attributes = {.maxThreads = 1,
+                     .maxSharedBytes = 97,
+                     .functionMaxThreads = 0,
+                     .functionRegisters = 4,
+                     .functionSharedBytes = 8},
+      // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+      .sharedBytesWithoutRequest = 48 * 1024,
+      .warpSize = 32,
+      .maxLaterPrograms = 65535,
+      .loadModule = loadModule};
+  return kind;
 }

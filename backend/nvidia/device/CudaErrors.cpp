@@ -2,24 +2,7 @@
 #include "backend/nvidia/device/CudaErrors.h"
 
 using namespace tw;
-using namespace tw::nvidia;
-
-namespace {
-/// Who is to blame, which decides the form of the message.
-enum class Blame {
-  Call,   // what was being done: "cuda:0: <meaning>"
-  Kernel, // a kernel launched before: "a kernel on cuda:0 <meaning>"
-};
-
-struct FailureRow {
-  CudaResult result;
-  Code code;
-  RuntimeError::Kind kind;
-  Blame blame;
-  const char *meaning;
-  const char *hint; // $sim: the simulated device of the same architecture
-};
-} // namespace
+using namespace tw::gpu;
 
 static constexpr auto kLaunch = RuntimeError::Kind::Launch, kDevice = RuntimeError::Kind::Device,
                       kInternal = RuntimeError::Kind::Internal;
@@ -120,53 +103,8 @@ static constexpr FailureRow kFailures[] = {
      "the default stream waits for one that is captured", kCapture},
 };
 
-static constexpr FailureRow kOtherFailure = {0,           Code::DriverFailure,
-                                             kDevice,     Blame::Call,
-                                             "it failed", "look the error up in CUDA's manual"};
-
-static const FailureRow &rowOf(CudaResult result) {
-  for (const FailureRow &row : kFailures)
-    if (row.result == result)
-      return row;
-  return kOtherFailure;
-}
-
-/// "CUDA_ERROR_ILLEGAL_ADDRESS", or the number where the driver has no name for it.
-static std::string nameOf(const CudaDriver &driver, CudaResult result) {
-  const char *name = nullptr;
-  if (driver.call.errorName && driver.call.errorName(result, &name) == kCudaSuccess && name)
-    return name;
-  return "error " + std::to_string(result);
-}
-
-/// The driver's own words, for errors that have no row.
-static std::string textOf(const CudaDriver &driver, CudaResult result) {
-  const char *text = nullptr;
-  if (driver.call.errorText && driver.call.errorText(result, &text) == kCudaSuccess && text)
-    return text;
-  return kOtherFailure.meaning;
-}
-
-static std::string withSimulator(std::string hint, std::string simulator) {
-  constexpr std::string_view mark = "$sim";
-  if (size_t at = hint.find(mark); at != std::string::npos)
-    hint.replace(at, mark.size(), simulator.empty() ? "sim:sm_80" : simulator);
-  return hint;
-}
-
-RuntimeError nvidia::describeCudaFailure(const CudaDriver &driver, const CudaFailure &failure) {
-  const FailureRow &row = rowOf(failure.result);
-  std::string meaning = &row == &kOtherFailure ? textOf(driver, failure.result) : row.meaning;
-  std::string call = nameOf(driver, failure.result) + " from " + failure.function + ", " +
-                     failure.action + ", driver of CUDA " + cudaVersionText(driver.version);
-  std::string message;
-  if (row.blame == Blame::Kernel) {
-    message = "a kernel on " + failure.device + " " + meaning;
-    if (!failure.suspects.empty())
-      message += "; the last ones launched were " + failure.suspects;
-  } else {
-    message = failure.device + ": " + meaning;
-  }
-  return {row.kind, row.code, message + " (" + call + ")",
-          withSimulator(row.hint, failure.simulator)};
-}
+constinit const FailureTable nvidia::kCudaFailures = {kFailures,
+                                                      {0, Code::DriverFailure, kDevice, Blame::Call,
+                                                       "it failed",
+                                                       "look the error up in CUDA's manual"},
+                                                      "sim:sm_80"};

@@ -46,10 +46,13 @@ def checks_overflow() -> bool:
 
 @constexpr_function
 def _target_named(name: str) -> GPUTarget:
+    from ..targets import device_named
+
+    device = device_named(name)
+    if device.is_gpu and device.arch:
+        arch = int(device.arch) if device.arch.isdigit() else device.arch
+        return GPUTarget(device.backend, arch, device.warp_size)
     family, _, arch = name.partition(":")
-    if family in ("nvidia", "sim", "cuda") and arch.startswith("sm_"):
-        digits = "".join(c for c in arch.removeprefix("sm_") if c.isdigit())
-        return GPUTarget("cuda", int(digits), 32)
     return GPUTarget("cpu", arch or family, 1)
 
 

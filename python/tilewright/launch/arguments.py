@@ -14,6 +14,7 @@ from ..errors import ArgumentRangeError, LaunchError
 from ..language.dtypes import dtype
 from ..language.static import constexpr
 from ..native import native
+from ..targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
 
 # (address of the first byte, bytes, is read-only) of the memory behind a pointer.
 Memory = tuple[int, int, bool]
@@ -52,7 +53,7 @@ class Facts:
         self.is_read_only = is_read_only  # no part of the specialization: checked before the launch
         self.is_non_negative = is_non_negative  # an integer's, as a signed number
         self.is_large = is_large  # 32-bit offsets do not reach all of a pointer's memory
-        self.place = place  # the GPU that a pointer's memory is on, "cuda:0"; empty: the host
+        self.place = place  # the GPU that a pointer's memory is on, by name; empty: the host
 
     @cached_property
     def overlapping(self) -> Facts:
@@ -71,8 +72,8 @@ class Facts:
         )  # fmt: skip
 
     def on(self, place: str) -> Facts:
-        """The same with a pointer's memory on a device: "cuda:0"; anything else is the host."""
-        if not self.is_pointer or not place.startswith("cuda:"):
+        """The same with a pointer's memory on a GPU, by its name; an empty one is the host."""
+        if not self.is_pointer or not place:
             return self
         return _facts(
             True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only,
@@ -231,15 +232,16 @@ class Parts:
         self.paths.append(path)
         return Part, Part(len(self.facts) - 1, path)
 
-    def add_entries(self, entries: Sequence[Any], path: str, device: str) -> tuple[Any, Any]:
-        """The same of the entries of a signature, as in ("*fp32:16", "i32")."""
+    def add_entries(self, entries: Sequence[Any], path: str, place: str) -> tuple[Any, Any]:
+        """The same of the entries of a signature, as in ("*fp32:16", "i32"), whose pointers are to
+        memory on `place`."""
         pairs: list[tuple[Any, Any]] = []
         for index, entry in enumerate(entries):
             name = f"{path}[{index}]"
             if isinstance(entry, (tuple, list)):
-                pairs.append(self.add_entries(cast("Sequence[Any]", entry), name, device))
+                pairs.append(self.add_entries(cast("Sequence[Any]", entry), name, place))
                 continue
-            self.facts.append(parse_facts(entry).on(device))
+            self.facts.append(parse_facts(entry).on(place))
             self.values.append(None)
             self.bits.append(None)
             self.paths.append(name)
@@ -368,16 +370,16 @@ _DLPACK_TYPES = {
     # kDLFloat8_e4m3fn, _e4m3fnuz, _e5m2, _e5m2fnuz (dlpack.h)
     (10, 8): "fp8e4nv", (11, 8): "fp8e4b8", (12, 8): "fp8e5", (13, 8): "fp8e5b16",
 }  # fmt: skip
-# Values of DLDeviceType: kDLCPU, kDLCUDA, kDLCUDAManaged.
-_DLPACK_CPU, _DLPACK_GPUS = 1, (2, 13)
+_DLPACK_CPU = 1  # of DLDeviceType
 
 
 def _read_dlpack(value: Any) -> Reading:
     device, index = value.__dlpack_device__()
     options: dict[str, Any] = {}
-    if device in _DLPACK_GPUS:
+    gpu = gpu_of_dlpack(device, index) if device != _DLPACK_CPU else ""
+    if gpu:
         # The producer makes this stream wait for its own; 1 is how DLPack calls the default stream.
-        options["stream"] = current_stream(index) or 1
+        options["stream"] = current_stream(device_named(gpu)) or 1
     elif device != _DLPACK_CPU:
         raise wrong_device(f"DLPack device {(int(device), index)}")
     try:
@@ -390,15 +392,16 @@ def _read_dlpack(value: Any) -> Reading:
     if pointee is None or lanes != 1:
         raise unknown_element_type(f"DLPack type (code {code}, {bits} bits, {lanes} lanes)")
     facts, bits = _owned(description, pointee, capsule)
-    return (facts.on(f"cuda:{index}") if options else facts), bits
+    return facts.on(gpu), bits
 
 
-def current_stream(index: int) -> int:
+def current_stream(gpu: Device) -> int:
     """The stream that a GPU's launches go to: torch's current one, else the driver's default."""
     torch: Any = sys.modules.get("torch")
-    if torch is None or not torch.cuda.is_initialized():
+    streams = getattr(torch, gpu.torch_type, None)
+    if streams is None or not streams.is_initialized():
         return 0
-    return torch.cuda.current_stream(index).cuda_stream
+    return streams.current_stream(gpu.index).cuda_stream
 
 
 def unknown_element_type(name: str) -> ArgumentProblem:
@@ -592,10 +595,8 @@ def _read_addressed(value: Any) -> Reading:
     count = sum(map(abs, steps)) + 1 if all(shape) else 0
     memory = address + low * element_type.itemsize, count * element_type.itemsize
     facts, bits = _owned((address, *memory, None, False), element_type.short_name, value)
-    device = str(getattr(value, "device", "cpu"))
-    if device.startswith("cuda"):
-        facts = facts.on(device if ":" in device else "cuda:0")
-    return facts, bits
+    type, _, index = str(getattr(value, "device", "cpu")).partition(":")
+    return facts.on(gpu_of_torch(type, int(index or 0)) if type != "cpu" else ""), bits
 
 
 def _find_buffer_reader(kind: type, value: Any) -> Callable[[Any], Reading]:

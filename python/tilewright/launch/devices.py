@@ -13,6 +13,7 @@ from .. import knobs
 from .arguments import Facts
 from ..errors import LaunchError, raise_report
 from ..native import native
+from ..targets import device_named
 
 _chosen: ContextVar[str | None] = ContextVar("tilewright_device", default=None)
 _known: set[str] = set()
@@ -47,16 +48,17 @@ def device_of_launch(
         if isinstance(fact, Facts) and fact.is_pointer
     }
     if len(set(places.values())) > 1:
+        gpu = device_named(next(filter(None, places.values())))
         listed = ", ".join(f"`{name}` on {_spoken(place)}" for name, place in places.items())
         raise LaunchError(
             f"the arrays of the launch of {kernel} are on different devices: {listed}",
             code="TW0414",
-            hint="move them to one device: x.to('cuda:0'), x.cpu()",
+            hint=f"move them to one device: x.to('{gpu.torch_name}'), x.cpu()",
         )
     place = next(iter(places.values()), "")
     if not chosen:
         return place or "cpu"
-    if places and place != (chosen if chosen.startswith("cuda:") else ""):
+    if places and place != place_of(chosen):
         listed = ", ".join(f"`{name}`" for name in places)
         raise LaunchError(
             f"the arrays of the launch of {kernel} ({listed}) are on {_spoken(place)}, and the "
@@ -67,13 +69,18 @@ def device_of_launch(
     return chosen
 
 
+def place_of(device: str) -> str:
+    """Where the arrays of a device's launches lie: on that GPU by its name, or on the host, as ""."""
+    return device if device_named(device).has_memory else ""
+
+
 def _spoken(place: str) -> str:
     return place or "the host"
 
 
 def _way_to(chosen: str, place: str) -> str:
-    if chosen.startswith("cuda:"):
-        return f"move them there with x.to('{chosen}')"
+    if place_of(chosen):
+        return f"move them there with x.to('{device_named(chosen).torch_name}')"
     return f"move them with x.cpu(), or choose no device: arrays on {place} are launched there"
 
 
@@ -95,9 +102,8 @@ def check_device(name: str) -> None:
     if name not in available and (report := native().check_target(name)) is not None:
         if report["code"] != "TW0401":
             raise_report(report)
-        if name.startswith("cuda"):
-            available = ["cuda:0"]
-        close = difflib.get_close_matches(name.lower(), available, n=1)
+        known = [*available, *native().first_gpus()]
+        close = difflib.get_close_matches(name.lower(), known, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(available)}"
         raise LaunchError(f"this build has no device {name!r}", code="TW0401", hint=hint)
     _known.add(name)

@@ -27,7 +27,7 @@ from ..capture import (
     keep_imported_text,
 )
 from ..compile import CompiledKernel, Options, Request, Source, compile_request
-from .devices import check_device, chosen_device, current_device, device_of_launch
+from .devices import check_device, chosen_device, current_device, device_of_launch, place_of
 from ..errors import CompileError, LaunchError
 from .inspection import Inspection
 from .interface import KernelInterface, hide_launches_from_torch, untraced
@@ -369,7 +369,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             check_option(name, value, device or current_device(), self.fn.__name__)
         for parameter in self.parameters:
             if parameter.name in signature:
-                entry = _read_entry(signature[parameter.name], device or current_device())
+                entry = _read_entry(signature[parameter.name], place_of(device or current_device()))
                 facts.append(entry[0])
                 bits.append(entry[1])
                 values.append(None)
@@ -386,12 +386,12 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         return (device or current_device(), chosen, tuple(facts)), every
 
 
-def _read_entry(entry: Any, device: str) -> tuple[Any, Any]:
+def _read_entry(entry: Any, place: str) -> tuple[Any, Any]:
     """What a signature says of a parameter: facts, or of a tuple its parts."""
     if not isinstance(entry, (tuple, list)):
-        return parse_facts(entry).on(device), None
+        return parse_facts(entry).on(place), None
     parts = Parts()
-    key, parts.constant = parts.add_entries(cast("Sequence[Any]", entry), "", device)
+    key, parts.constant = parts.add_entries(cast("Sequence[Any]", entry), "", place)
     return key, parts
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arguments import READERS, ArgumentProblem, Reading, pointer_facts
-from .devices import current_device
+from .devices import current_device, place_of
 from ..language.dtypes import dtype
 from .parameters import Parameter
 
@@ -73,7 +73,7 @@ def _read_stand_in(value: StandIn) -> Reading:
             raise ArgumentProblem(
                 "TW0406", f"arrays of {element_type} cannot be passed to a kernel"
             ) from None
-    return pointer_facts(element_type.short_name, 16).on(current_device()), 0
+    return pointer_facts(element_type.short_name, 16).on(place_of(current_device())), 0
 
 
 def _read_mock(value: MockTensor) -> Reading:

@@ -14,10 +14,7 @@ from typing import Any, NamedTuple
 
 from ..errors import LaunchError
 from ..language import static
-
-# What devices are called together: "cpu:x86-64-v3" is of the kind "cpu".
-KINDS = ("cpu", "reference", "sim", "nvidia", "cuda")
-_GPUS = ("sim", "nvidia", "cuda")
+from ..targets import Device, device_named
 
 
 class Effect(Enum):
@@ -31,19 +28,27 @@ class Effect(Enum):
 class LaunchOption(NamedTuple):
     """A row: `neutral` values mean what a launch does without the option, and are taken everywhere."""
 
-    effects: Mapping[str, Effect]
+    effects: Callable[[Device], Effect]
     why: str  # the reason for "no effect", or what to write instead of what is refused
     neutral: tuple[Any, ...] = (None,)
     is_valid: Callable[[Any], bool] = lambda value: True
     values: str = ""  # what `is_valid` takes, in words
 
 
-def _everywhere(effect: Effect) -> dict[str, Effect]:
-    return dict.fromkeys(KINDS, effect)
+def _everywhere(effect: Effect) -> Callable[[Device], Effect]:
+    return lambda device: effect
 
 
-def _on_gpus(effect: Effect, elsewhere: Effect = Effect.NONE) -> dict[str, Effect]:
-    return {kind: effect if kind in _GPUS else elsewhere for kind in KINDS}
+def _on_gpus(effect: Effect) -> Callable[[Device], Effect]:
+    return lambda device: effect if device.is_gpu else Effect.NONE
+
+
+def _on_streams(device: Device) -> Effect:
+    return Effect.DONE if device.has_memory else Effect.NONE
+
+
+def _on_linkers(device: Device) -> Effect:
+    return Effect.DONE if "bitcode" in device.options else Effect.NONE
 
 
 def _is_count(value: Any) -> bool:
@@ -68,7 +73,7 @@ def _is_libraries(value: Any) -> bool:
     )  # fmt: skip
 
 
-def _flag(effects: Mapping[str, Effect], why: str, neutral: tuple[Any, ...]) -> LaunchOption:
+def _flag(effects: Callable[[Device], Effect], why: str, neutral: tuple[Any, ...]) -> LaunchOption:
     return LaunchOption(effects, why, neutral, _is_flag, "True or False")
 
 
@@ -89,7 +94,7 @@ OPTIONS: dict[str, LaunchOption] = {
         _on_gpus(Effect.DONE), "sums and products have a rounding each there, always", (True, None)
     ),
     "stream": LaunchOption(
-        {**_everywhere(Effect.NONE), "cuda": Effect.DONE},
+        _on_streams,
         "a launch there has finished when it returns: nothing is left to order",
         (None,),
         _is_stream,
@@ -118,7 +123,7 @@ OPTIONS: dict[str, LaunchOption] = {
         (False, None),
     ),
     "extern_libs": LaunchOption(
-        {**_everywhere(Effect.DONE), "reference": Effect.NONE},
+        _on_linkers,
         "it links no bitcode, and refuses kernels that call some; libdevice is built in",
         (None, {}, ()),
         _is_libraries,
@@ -168,11 +173,6 @@ DECORATOR_OPTIONS: dict[str, str] = {
 }
 
 
-def kind_of(device: str) -> str:
-    """The kind of a device: "cpu", "reference", "sim", "nvidia" or "cuda"."""
-    return device.partition(":")[0]
-
-
 def check_option(name: str, value: Any, device: str, kernel: str) -> None:
     """Refuse what a device cannot do. Raises LaunchError TW0415, or TW0416 for an impossible value."""
     option = OPTIONS[name]
@@ -187,7 +187,7 @@ def check_option(name: str, value: Any, device: str, kernel: str) -> None:
         )
     if name in ("device", "device_type"):
         _check_name(name, value, device, kernel)
-    elif option.effects[kind_of(device)] is Effect.REFUSED:
+    elif option.effects(device_named(device)) is Effect.REFUSED:
         raise LaunchError(
             f"the launch of {kernel} asks for {name}={value!r}, which {device} does not do",
             code="TW0415",
@@ -198,9 +198,10 @@ def check_option(name: str, value: Any, device: str, kernel: str) -> None:
 def _check_name(name: str, value: Any, device: str, kernel: str) -> None:
     said = str(value)
     if name == "device":
-        is_same = said in (device, device.removeprefix("cuda:"))
+        index = device_named(device).index if device_named(device).has_memory else device
+        is_same = said in (device, str(index))
     else:
-        is_same = said == kind_of(device)
+        is_same = said == device_named(device).kind
     if not is_same:
         raise LaunchError(
             f"the launch of {kernel} goes to {device}, and {name}={value!r} names another",
@@ -212,12 +213,13 @@ def _check_name(name: str, value: Any, device: str, kernel: str) -> None:
 def stream_of(extra: Mapping[str, Any], device: str, kernel: str) -> int | None:
     """The stream that a launch names; none where it names none or the device has none."""
     stream = static.unwrap(extra.get("stream"))
-    if stream is None or kind_of(device) != "cuda":
+    gpu = device_named(device)
+    if stream is None or not gpu.has_memory:
         return None
     index = getattr(stream, "device_index", None)
-    if index is not None and f"cuda:{index}" != device:
+    if index is not None and index != gpu.index:
         raise LaunchError(
-            f"the launch of {kernel} goes to {device}, and its stream is of cuda:{index}",
+            f"the launch of {kernel} goes to {device}, and its stream is of {gpu.kind}:{index}",
             code="TW0416",
             hint="pass a stream of the device that the arrays are on",
         )

@@ -64,11 +64,11 @@ def launch(
 ) -> None:
     """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
     memory, stream = None, 0
-    device = kernel.request.device
-    if device.startswith("cuda:"):
+    device = kernel.device
+    if device.has_memory:
         stream = chosen_stream
         if stream is None:
-            stream = current_stream(int(device.removeprefix("cuda:")))
+            stream = current_stream(device)
     elif kernel.checks_accesses:
         memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
     for index in kernel.stored:

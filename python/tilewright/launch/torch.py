@@ -22,6 +22,7 @@ from .arguments import (
     wrong_device,
 )
 from ..language.dtypes import dtype
+from ..targets import gpu_of_torch
 
 _POINTEES: dict[torch.dtype, str] = {
     torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",
@@ -120,10 +121,10 @@ def _read_gpu_tensor(tensor: torch.Tensor) -> Reading:
 
 def _find_gpu_facts(key: tuple[torch.dtype, bool, torch.device]) -> Facts:
     element_type, is_aligned, device = key
-    # torch calls AMD's GPUs cuda, too.
-    if device.type != "cuda" or torch.version.hip:
+    place = gpu_of_torch(device.type, device.index)
+    if not place:
         raise wrong_device(f"device {device}")
-    facts = _find_facts((element_type, is_aligned, False)).on(f"cuda:{device.index}")
+    facts = _find_facts((element_type, is_aligned, False)).on(place)
     return _gpu_facts.setdefault(key, facts)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from . import cache_files
 from .. import knobs
 from .._version import __version__
-from ..compile import Request, compile_request, inspect, is_gpu, stages_of
+from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
 from ..launch.devices import check_device
 from ..errors import TilewrightError
 
@@ -182,9 +182,9 @@ def _compile(options: argparse.Namespace) -> int:
 
 def _stage(name: str | None, target: str) -> str:
     """The stage that is asked for, if the target has it."""
-    binary = "cubin" if is_gpu(target) else "object"
-    there = ["source", *stages_of(target), binary]
-    stage = name or (there[-2] if not is_gpu(target) else "ptx")
+    texts = stages_of(target)
+    there = ["source", *texts, binary_stage_of(target)]
+    stage = name or [text for text in texts if text != "resources"][-1]
     if stage not in there:
         raise ValueError(
             f"{target} has no stage {stage}{_suggestion(stage, there)}; there are {', '.join(there)}"
@@ -204,10 +204,9 @@ def _emit(request: Request, stage: str, shows_remarks: bool) -> bytes:
         print("".join(remark["rendered"] for remark in compiled.remarks), end="", file=sys.stderr)
     if stage not in compiled.asm:
         raise ValueError(
-            "nothing here makes machine code of PTX"
-            if request.device.startswith("nvidia:")
-            else f"{request.device} takes PTX, not machine code; compile for nvidia:"
-            + request.device.partition(":")[2]
+            f"{request.device} needs no {stage}; compile for {compiled.native.target}"
+            if compiled.device.is_simulated
+            else f"nothing here makes the {stage} of {request.device}"
         )
     return compiled.asm[stage]
 

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilewright.launch.arguments import Reinterpreted
-from tilewright.launch.devices import chosen_device, current_device
+from tilewright.launch.devices import current_device
+from tilewright.targets import device_named
 
 from . import language as tl
 from .absent import names_of
@@ -55,7 +56,7 @@ def is_cuda() -> bool:
 
 def is_cpu() -> bool:
     """Whether launches go to the CPU."""
-    return not is_cuda() and (chosen_device() or "cpu").startswith("cpu")
+    return not is_cuda() and device_named(current_device()).kind == "cpu"
 
 
 def _capability(low: int, high: int) -> Callable[[], bool]:

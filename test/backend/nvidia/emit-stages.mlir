@@ -24,7 +24,7 @@
 // PTX: .file	1 "{{[^/]*}}", 1, 0
 // ASM: error[TW0401]: there is no stage `asm` on target nvidia:sm_80
 // ASM: hint: stages: tile, {{.*}} ptx, cubin, resources
-// UNKNOWN: there is no target `nvidia:sm_81`
+// UNKNOWN: there is no device `nvidia:sm_81`
 // UNKNOWN: did you mean nvidia:sm_80?
 // WARPS: error[TW0313]: a program cannot have 64 warps on sm_80
 func.func @copy(%x: !tile.ptr<f32> {tile.name = "x", tile.divisibility = 16 : i64}) {

@@ -4,7 +4,7 @@
 //      CHECK: {{^}}tile: Tile IR as the frontend writes it
 //      CHECK: {{^}}tile-passes:
 //      CHECK: {{^}}laid-out: tiles have extents of powers of two, and each has a layout
-// CHECK-NEXT: {{^}}  describe-nvidia             sets the facts of an NVIDIA GPU
+// CHECK-NEXT: {{^}}  describe-target             sets the facts of a GPU
 // CHECK-NEXT: {{^}}  split-loops-by-mask {{.*}} (products=true)
 //      CHECK: {{^}}  assign-layouts              every tile gets a layout
 //      CHECK: {{^}}scheduled: data crosses warps through buffers

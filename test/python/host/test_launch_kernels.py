@@ -281,7 +281,7 @@ def test_an_assembler_that_refuses_a_second_text_costs_nothing(
     script = (
         "from test_launch_kernels import store_constant as k\n"
         "from tilewright.native import native\n"
-        "native().set_assembler_directories([])\n"
+        "native().set_target_setting('assembler-directories', [])\n"
         "kernel = k.compile({'x': '*i32'}, {'VALUE': 1}, device='nvidia:sm_90a')\n"
         "print(kernel.n_spills, len(kernel.asm['cubin']) > 64)"
     )

@@ -7,6 +7,8 @@ import itertools
 import json
 from typing import Any
 
+from tilewright import _native  # pyright: ignore[reportAttributeAccessIssue]
+
 
 class ArgumentSpec:
     """What was said of one parameter."""
@@ -148,6 +150,14 @@ class FakeNative:
         self.launches.append((kernel, (x, y, z), values, memory))
         self.streams.append(stream)
         return self.launch_report
+
+    # What is true of names is the same with and without a compiler.
+    target_facts = staticmethod(_native.target_facts)
+    first_gpus = staticmethod(_native.first_gpus)
+
+    def stages_of(self, target: str) -> list[tuple[str, bool]]:
+        texts = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
+        return [*((text, False) for text in texts), ("object", True)]
 
     def targets(self) -> list[str]:
         return ["cpu", "reference"]

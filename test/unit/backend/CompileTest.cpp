@@ -1,5 +1,6 @@
 // The public interface: from a source buffer to a launch, by way of memory and disk.
 #include "backend/api/Compile.h"
+#include "backend/api/Devices.h"
 #include "test/unit/runtime/TemporaryDirectory.h"
 #include <atomic>
 #include <fstream>

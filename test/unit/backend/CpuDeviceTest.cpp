@@ -246,8 +246,8 @@ TEST_F(CpuDeviceTest, ThreadCountCanChange) {
   auto kernel = load(kCountPrograms);
   ASSERT_TRUE(kernel);
   for (int threads : {1, 5, 2}) {
-    setCpuThreads(*device, threads);
-    EXPECT_EQ(cpuThreads(*device), threads);
+    device->setNumThreads(threads);
+    EXPECT_EQ(device->numThreads(), threads);
     std::vector<int32_t> counts(100, 0);
     std::vector<LaunchArgument> arguments = {pointer(counts.data())};
     EXPECT_FALSE(device->launch(*kernel, {{100, 1, 1}}, arguments));

@@ -1,5 +1,5 @@
 // The CUDA device on a double of the driver: what it loads, and what it passes to launches.
-#include "backend/nvidia/device/CudaMemory.h"
+#include "backend/gpu/device/GpuMemory.h"
 #include "test/unit/backend/CudaDouble.h"
 #include "llvm/ADT/StringRef.h"
 #include <thread>
@@ -42,7 +42,7 @@ TEST_F(CudaTest, LaunchesPassWhatThePtxDeclares) {
 TEST_F(CudaTest, NothingIsOpenedBeforeItIsNeeded) {
   std::optional<CudaGpu> gpu = openGpu();
   ASSERT_TRUE(gpu);
-  std::shared_ptr<Device> device = makeCudaDevice(*gpu);
+  std::shared_ptr<Device> device = gpu::makeGpuDevice(gpu->context);
   EXPECT_FALSE(device->synchronize());
   EXPECT_FALSE(hasCalled("cuDevicePrimaryCtxRetain")) << record();
   ASSERT_NE(device->load(cudaArtifact(), error), nullptr) << error.message;
@@ -217,17 +217,17 @@ TEST_F(CudaTest, MemoryHoldsWhatIsCopied) {
   std::optional<CudaGpu> gpu = openGpu();
   ASSERT_TRUE(gpu);
   {
-    auto memory = nvidia::CudaMemory::allocate(gpu->context, 12, error);
+    auto memory = gpu::GpuMemory::allocate(gpu->context, 12, error);
     ASSERT_NE(memory, nullptr) << error.message;
     int sent[] = {1, -2, 3}, received[] = {0, 0, 0};
     EXPECT_FALSE(memory->copyFrom(sent));
     EXPECT_FALSE(memory->copyTo(received));
     EXPECT_TRUE(std::ranges::equal(sent, received));
-    EXPECT_NE(nvidia::CudaMemory::allocate(gpu->context, 0, error), nullptr) << error.message;
+    EXPECT_NE(gpu::GpuMemory::allocate(gpu->context, 0, error), nullptr) << error.message;
     EXPECT_EQ(numLive(), 1);
   }
   EXPECT_EQ(numLive(), 0);
-  EXPECT_EQ(nvidia::CudaMemory::allocate(gpu->context, size_t(1) << 50, error), nullptr);
+  EXPECT_EQ(gpu::GpuMemory::allocate(gpu->context, size_t(1) << 50, error), nullptr);
   EXPECT_EQ(error.code, Code::GpuMemoryFull);
 }
 
@@ -236,7 +236,7 @@ TEST_F(CudaTest, TimersMeasureBetweenTwoEvents) {
   ASSERT_TRUE(gpu);
   float milliseconds = 0;
   {
-    auto timer = nvidia::CudaTimer::create(gpu->context, error);
+    auto timer = gpu::GpuTimer::create(gpu->context, error);
     ASSERT_NE(timer, nullptr) << error.message;
     EXPECT_FALSE(timer->start(0x77));
     EXPECT_FALSE(timer->stop(0x77, milliseconds));
@@ -244,7 +244,7 @@ TEST_F(CudaTest, TimersMeasureBetweenTwoEvents) {
   }
   EXPECT_EQ(numLive(), 0);
   configure("fail=cuEventCreate@2:2");
-  EXPECT_EQ(nvidia::CudaTimer::create(gpu->context, error), nullptr);
+  EXPECT_EQ(gpu::GpuTimer::create(gpu->context, error), nullptr);
   EXPECT_EQ(error.code, Code::GpuMemoryFull);
   configure("");
   EXPECT_EQ(numLive(), 0);

@@ -1,7 +1,9 @@
 // Drives the double of libcuda (test/unit/cuda_double) in tests of what uses the CUDA driver.
 #ifndef TEST_UNIT_BACKEND_CUDADOUBLE_H
 #define TEST_UNIT_BACKEND_CUDADOUBLE_H
-#include "backend/nvidia/device/CudaDevice.h"
+#include "backend/gpu/device/GpuDevice.h"
+#include "backend/nvidia/device/CudaDriver.h"
+#include "backend/nvidia/device/CudaGpu.h"
 #include <dlfcn.h>
 #include <filesystem>
 #include <gtest/gtest.h>
@@ -62,12 +64,12 @@ protected:
 
   /// The GPU with a number, or null with `error`.
   std::optional<CudaGpu> openGpu(int index = 0) {
-    auto driver = nvidia::openCudaDriver({cudaDoublePath()}, error);
+    auto driver = gpu::openDriver(nvidia::cudaDriver(), cudaDoublePath(), error);
     return driver ? findCudaGpu(driver, index, error) : std::nullopt;
   }
   std::shared_ptr<Device> openDevice(int index = 0) {
     std::optional<CudaGpu> gpu = openGpu(index);
-    return gpu ? makeCudaDevice(*gpu) : nullptr;
+    return gpu ? gpu::makeGpuDevice(gpu->context) : nullptr;
   }
   /// Loads and launches the kernel of `cudaArtifact`; the failure of either.
   std::optional<RuntimeError> runOnce(Device &device, const LaunchGrid &grid = {{4, 2, 1}, 0x77}) {

@@ -11,7 +11,7 @@ static bool contains(const std::string &text, const std::string &part) {
 }
 
 TEST_F(CudaTest, WithoutALibraryTheReportSaysWhatToInstall) {
-  EXPECT_EQ(nvidia::openCudaDriver({"/nowhere/libcuda.so.1"}, error), nullptr);
+  EXPECT_EQ(gpu::openDriver(nvidia::cudaDriver(), "/nowhere/libcuda.so.1", error), nullptr);
   EXPECT_EQ(error.code, Code::NoDriver);
   EXPECT_EQ(error.kind, Kind::Device);
   EXPECT_TRUE(contains(error.message, "/nowhere/libcuda.so.1")) << error.message;
@@ -19,7 +19,8 @@ TEST_F(CudaTest, WithoutALibraryTheReportSaysWhatToInstall) {
 }
 
 TEST_F(CudaTest, AnOldDriverIsNamedWithTheVersionThatIsNeeded) {
-  EXPECT_EQ(nvidia::openCudaDriver({cudaDoublePath("libcuda_double_old.so")}, error), nullptr);
+  EXPECT_EQ(gpu::openDriver(nvidia::cudaDriver(), cudaDoublePath("libcuda_double_old.so"), error),
+            nullptr);
   EXPECT_EQ(error.code, Code::DriverMismatch);
   EXPECT_TRUE(contains(error.message, "CUDA 10.2")) << error.message;
   EXPECT_TRUE(contains(error.message, "cuGetErrorName")) << error.message;

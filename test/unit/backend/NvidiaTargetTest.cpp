@@ -1,4 +1,5 @@
 // The NVIDIA target: its GPUs, symbols, prints and assertions, line tables and resources.
+#include "backend/TargetKind.h"
 #include "backend/inspect/Inspection.h"
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/JitLink.h"
@@ -14,9 +15,9 @@ using namespace tw::test;
 
 TEST(NvidiaArchs, UnknownOnesAreRefusedWithTheClosest) {
   EXPECT_EQ(makeNvidiaTarget("sm_81"), nullptr);
-  EXPECT_EQ(closestArch("sm_90"), "sm_90a");
-  EXPECT_EQ(closestArch("SM100"), "sm_100a");
-  EXPECT_EQ(closestArch("sm_81"), "sm_80");
+  EXPECT_EQ(closestName("sm_90", nvidiaArchs()), "sm_90a");
+  EXPECT_EQ(closestName("SM100", nvidiaArchs()), "sm_100a");
+  EXPECT_EQ(closestName("sm_81", nvidiaArchs()), "sm_80");
 }
 
 TEST(NvidiaArchs, EachIsDescribed) {

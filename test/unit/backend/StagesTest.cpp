@@ -7,7 +7,7 @@
 
 using namespace tw;
 
-static std::vector<PipelineStage> stagesOf(const Target &target) {
+static std::vector<PipelineStage> pipelineOf(const Target &target) {
   std::unique_ptr<mlir::MLIRContext> context = makeCompilerContext();
   mlir::PassManager manager(context.get());
   StagedPasses passes(manager);
@@ -19,8 +19,8 @@ static std::vector<PipelineStage> stagesOf(const Target &target) {
 TEST(StagesTest, PipelinesGoThroughTheStagesOfTheirTarget) {
   std::unique_ptr<Target> targets[] = {makeCpuTarget(), makeNvidiaTarget("sm_80")};
   for (const auto &target : targets) {
-    std::vector<PipelineStage> stages = stagesOf(*target);
-    for (auto [stage, name] : llvm::zip(stages, target->stages()))
+    std::vector<PipelineStage> stages = pipelineOf(*target);
+    for (auto [stage, name] : llvm::zip(stages, target->irStages()))
       EXPECT_EQ(stage.name, name) << target->name();
     EXPECT_EQ(stages.back().name, "llvm-dialect");
   }
@@ -28,7 +28,7 @@ TEST(StagesTest, PipelinesGoThroughTheStagesOfTheirTarget) {
 
 TEST(StagesTest, EachPassLeadsToOneStage) {
   unsigned number = 0;
-  for (const PipelineStage &stage : stagesOf(*makeCpuTarget())) {
+  for (const PipelineStage &stage : pipelineOf(*makeCpuTarget())) {
     EXPECT_EQ(stage.begin, number) << stage.name.str();
     EXPECT_FALSE(stage.truth.empty());
     number = stage.end;

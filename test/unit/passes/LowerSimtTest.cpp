@@ -1,6 +1,5 @@
 // Data movement of lower-simt, run by all threads of a CTA: every copy of every element is right,
 // for random layouts.
-#include "WarpEvaluator.h"
 #include "ir/RegisterDialects.h"
 #include "ir/simt/Simt.h"
 #include "mlir/AsmParser/AsmParser.h"
@@ -13,6 +12,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/simt/lowering/SimtFunction.h"
+#include "test/toy64/WarpEvaluator.h"
 #include "test/unit/ir/RandomLayouts.h"
 #include "llvm/Support/FormatVariadic.h"
 

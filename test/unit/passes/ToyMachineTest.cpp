@@ -1,7 +1,7 @@
-// The SIMT passes know a machine by its description alone: a made-up one with warps of 64 lanes,
-// its own matrix fragments, 16 banks of 8 bytes, narrow accesses and no asynchronous copies
-// computes what the reference device does.
-#include "WarpEvaluator.h"
+// The SIMT passes know a machine by its description alone: the made-up one of test/toy64, found by
+// its name as every target is, computes what the reference device does.
+#include "backend/TargetKind.h"
+#include "backend/compile/Stages.h"
 #include "ir/RegisterDialects.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -9,7 +9,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "passes/Pipeline.h"
+#include "test/toy64/WarpEvaluator.h"
 #include "test/unit/reference/ReferenceHarness.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -18,13 +18,6 @@ using namespace tw::test;
 using llvm::formatv;
 
 namespace {
-// Lanes count along rows and columns first, and only then along the depth.
-const char *const kToy64 =
-    "#tile.target<warp_size = 64, shared_bytes = 65536, registers = 128, spare_registers = 32,"
-    " max_warps = 16, vector_bits = 64, line_bytes = 256, banks = 16, bank_bytes = 8, mma = ["
-    "#tile.mma<16 x 16 x 16, f16 in \"k0 k1 | m0 m1 m2 m3 k2 k3\","
-    " f16 in \"k0 k1 | n0 n1 n2 n3 k2 k3\" -> f32 in \"m0 m1 | n0 n1 n2 n3 m2 m3\">]>";
-
 /// Lines that define %name: pointers to a tile of rows x columns elements, `stride` apart.
 std::string tileOf(const char *name, const char *base, const char *type, int rows, int columns,
                    int stride) {
@@ -60,19 +53,30 @@ struct ToyMachine : testing::Test {
     registry.insert<simt::SimtDialect, mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
+    RuntimeError error;
+    target = std::move(makeTarget(targetKinds(), "toy64", /*settings=*/{}, error)->target);
+  }
+
+  /// The text's module after all passes of the target; null when one fails.
+  mlir::OwningOpRef<mlir::ModuleOp> lower(const std::string &text, unsigned numWarps,
+                                          unsigned numStages) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    CompileOptions options;
+    options.numWarps = int(numWarps);
+    options.numStages = int(numStages);
+    mlir::PassManager pm(&context);
+    StagedPasses passes(pm);
+    addAllPasses(passes, *target, options);
+    if (module && mlir::failed(pm.run(*module)))
+      return nullptr;
+    return module;
   }
 
   /// Runs @kernel on a number of warps; what it wrote is in the buffers.
   void run(const std::string &text, std::vector<std::vector<float> *> arguments, unsigned numWarps,
            unsigned numStages) {
-    auto module = mlir::parseSourceString<mlir::ModuleOp>(
-        formatv("module attributes {{tile.target = {0}} {{\n{1}\n}", kToy64, text).str(), &context);
+    auto module = lower(text, numWarps, numStages);
     ASSERT_TRUE(module) << text;
-    mlir::PassManager pm(&context);
-    StagedPasses passes(pm);
-    addTilePasses(passes);
-    addSimtPasses(passes, /*describeTarget=*/nullptr, numWarps, numStages);
-    ASSERT_TRUE(mlir::succeeded(pm.run(*module))) << text;
     auto kernel = *module->getOps<mlir::LLVM::LLVMFuncOp>().begin();
     machine = std::make_unique<WarpEvaluator>(64 * numWarps, 64);
     for (auto [argument, buffer] : llvm::zip_equal(kernel.getArguments(), arguments)) {
@@ -120,6 +124,7 @@ struct ToyMachine : testing::Test {
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   std::mt19937 random{1};
+  std::unique_ptr<Target> target;
   std::unique_ptr<WarpEvaluator> machine;
 };
 } // namespace
@@ -262,19 +267,13 @@ TEST_F(ToyMachine, PipelinesThroughRegisters) {
   std::string text =
       "func.func @kernel(%p0: !tile.ptr<f32>, %p1: !tile.ptr<f32>, %p2: !tile.ptr<f32>) {" +
       productText(32, 32, 64, 16, true) + "\n  return\n}";
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(
-      formatv("module attributes {{tile.target = {0}} {{\n{1}\n}", kToy64, text).str(), &context);
-  ASSERT_TRUE(module);
   std::string remarks;
   mlir::ScopedDiagnosticHandler collect(&context, [&](mlir::Diagnostic &diagnostic) {
     remarks += diagnostic.str() + "\n";
     return mlir::success();
   });
-  mlir::PassManager pm(&context);
-  StagedPasses passes(pm);
-  addTilePasses(passes);
-  addSimtPasses(passes, /*describeTarget=*/nullptr, /*numWarps=*/2, /*numStages=*/2);
-  ASSERT_TRUE(mlir::succeeded(pm.run(*module)));
+  auto module = lower(text, /*numWarps=*/2, /*numStages=*/2);
+  ASSERT_TRUE(module);
   EXPECT_NE(remarks.find("the copies of 2 loads run 1 iteration ahead"), std::string::npos)
       << remarks;
   unsigned numLoops = 0;

@@ -49,7 +49,7 @@ protected:
     return {address, address, array.size() * 4, false};
   }
 
-  std::shared_ptr<Device> device = makeWarpsimDevice("sm_80");
+  std::shared_ptr<SimulatedDevice> device = makeWarpsimDevice("sm_80");
   std::vector<uint32_t> out = std::vector<uint32_t>(100), in = iota(100);
   std::vector<LaunchArgument> arguments = {argumentOf(out), argumentOf(in), {100}};
 };
@@ -57,12 +57,12 @@ protected:
 
 TEST_F(WarpsimDevice, RunsAnArtifactOnTheCallersArrays) {
   EXPECT_EQ(device->name(), "sim:sm_80");
-  EXPECT_EQ(lastReportJson(*device), "");
+  EXPECT_EQ(device->lastReport(), "");
   std::optional<RuntimeError> error = launch(artifactOf(kScale));
   EXPECT_FALSE(error) << error->message;
   for (uint32_t i = 0; i < 100; ++i)
     EXPECT_EQ(out[i], 3 * i);
-  std::string report = lastReportJson(*device);
+  std::string report = device->lastReport();
   EXPECT_EQ(report.find("{\"findings\": [], \"statistics\": {"), 0u) << report;
   EXPECT_NE(report.find("\"ld.global.u32\": 4"), std::string::npos) << report;
 }
@@ -77,7 +77,7 @@ TEST_F(WarpsimDevice, FindingsAreErrorsWithTheirPlaces) {
   EXPECT_NE(error->message.find("read of 4 bytes at offset 400 of `in`, which has 400 bytes"),
             std::string::npos)
       << error->message;
-  EXPECT_NE(lastReportJson(*device).find("out-of-bounds-global"), std::string::npos);
+  EXPECT_NE(device->lastReport().find("out-of-bounds-global"), std::string::npos);
 }
 
 TEST_F(WarpsimDevice, StoringToAParameterThatIsNotStoredIsFound) {
@@ -124,14 +124,17 @@ TEST_F(WarpsimDevice, ArtifactsThatCannotBeLoadedSayWhy) {
 }
 
 TEST_F(WarpsimDevice, OptionsChooseCtas) {
-  LaunchOptions options;
+  SimulationOptions options;
+  options.schedule = "backwards";
+  EXPECT_FALSE(device->setOptions(options));
+  options.schedule = "random";
   options.ctas = {1};
-  setSimulationOptions(*device, options);
+  EXPECT_TRUE(device->setOptions(options));
   EXPECT_FALSE(launch(artifactOf(kScale)));
   EXPECT_EQ(out[0], 0u);
   EXPECT_EQ(out[70], 210u);
   options.ctas = {1, 99};
-  setSimulationOptions(*device, options);
+  EXPECT_TRUE(device->setOptions(options));
   std::optional<RuntimeError> error = launch(artifactOf(kScale));
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, Code::BadGrid);

@@ -12,6 +12,7 @@ from tilewright.errors import LaunchError, UnsupportedError
 from tilewright.launch.hooks import LaunchMetadata
 from tilewright.launch.jit import JITFunction
 from tilewright.native import native
+from tilewright.targets import gpu_of_torch
 
 from ..absent import names_of
 from ..backends.compiler import GPUTarget as GPUTarget
@@ -130,8 +131,9 @@ def compile(
         )
     chosen = dict(options or {})
     fn, types, device = src.fn, src.types(), device_of(target)
-    if device is None and (gpu := driver.active.get_active_torch_device()).type == "cuda":
-        device = f"cuda:{gpu.index}"
+    if device is None:
+        place = driver.active.get_active_torch_device()
+        device = gpu_of_torch(place.type, place.index) or None
     missing = [
         parameter.name
         for parameter in fn.parameters

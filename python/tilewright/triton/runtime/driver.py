@@ -8,7 +8,13 @@ from typing import Any, NoReturn
 
 from tilewright.launch.devices import choose, chosen_device, current_device, synchronize
 from tilewright.errors import UnsupportedError
-from tilewright.targets import TargetName, properties_of
+from tilewright.targets import (
+    TargetName,
+    device_named,
+    first_gpus,
+    gpu_of_torch,
+    properties_of,
+)
 
 from ..absent import names_of
 from ..backends.compiler import GPUTarget
@@ -17,18 +23,19 @@ from ..backends.compiler import GPUTarget
 def _gpu() -> Any:
     """The GPU that launches would use as a torch device; None where they use another device."""
     chosen = chosen_device()
-    if chosen and not chosen.startswith("cuda:"):
+    if chosen and not device_named(chosen).has_memory:
         return None
     try:
         torch = importlib.import_module("torch")
     except ImportError:
         return None
     if chosen:
-        return torch.device(chosen)
-    # torch calls AMD's GPUs cuda, too.
-    if torch.version.hip is not None or not torch.cuda.is_available():
-        return None
-    return torch.device("cuda", torch.cuda.current_device())
+        return torch.device(device_named(chosen).torch_name)
+    for type in {gpu.torch_type: None for gpu in first_gpus()}:
+        gpus = getattr(torch, type)
+        if gpu_of_torch(type, 0) and gpus.is_available():
+            return torch.device(type, gpus.current_device())
+    return None
 
 
 class ActiveDriver:

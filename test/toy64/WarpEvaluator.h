@@ -1,7 +1,7 @@
-// Runs the code of one CTA's threads in lockstep, for tests of the SIMT passes: a machine with
+// Runs the code of one CTA's threads in lockstep, at the stage lowered: a machine with
 // warps of any size and whatever matrix instructions its rows describe.
-#ifndef TEST_UNIT_PASSES_WARPEVALUATOR_H
-#define TEST_UNIT_PASSES_WARPEVALUATOR_H
+#ifndef TEST_TOY64_WARPEVALUATOR_H
+#define TEST_TOY64_WARPEVALUATOR_H
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
 #include "llvm/ADT/DenseMap.h"

@@ -1,5 +1,5 @@
 // A target whose binary is the kernel's Tile IR itself, for devices that interpret it.
-#include "backend/BytecodeTarget.h"
+#include "backend/reference/BytecodeTarget.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "passes/Passes.h"
 
@@ -13,10 +13,11 @@ public:
   std::string describe() const override { return "tile bytecode"; }
   bool keepsLocations() const override { return true; }
   bool runsTilePasses() const override { return false; }
-  llvm::ArrayRef<llvm::StringLiteral> stages() const override {
+  llvm::ArrayRef<llvm::StringLiteral> irStages() const override {
     static constexpr llvm::StringLiteral stages[] = {"tile"};
     return stages;
   }
+  llvm::ArrayRef<CodeStage> codeStages() const override { return {}; }
   void addPasses(StagedPasses &passes, const CompileOptions &) const override {
     passes.beginStage("tile-passes", "no assembly is left");
     passes.addPass(createRefuseAssembly());

@@ -1,48 +1,47 @@
 // One GPU's primary context, the one that torch and other libraries in the process use too.
-#include "backend/nvidia/device/CudaContext.h"
+#include "backend/gpu/device/GpuContext.h"
 #include <algorithm>
 
 using namespace tw;
-using namespace tw::nvidia;
+using namespace tw::gpu;
 
 static constexpr size_t kNumRecentKernels = 4, kMaxRetired = 32;
 
-CudaContext::CudaContext(std::shared_ptr<const CudaDriver> driver, int index,
-                         const std::string &arch)
-    : driver(std::move(driver)), index(index), simulator("sim:" + arch) {}
+GpuContext::GpuContext(std::shared_ptr<const Driver> driver, int index, std::string simulator)
+    : driver(std::move(driver)), index(index), simulator(std::move(simulator)) {}
 
-CudaContext::~CudaContext() {
+GpuContext::~GpuContext() {
   if (context)
     call().releaseContext(ordinal);
 }
 
-int CudaContext::attribute(CudaDeviceAttribute attribute) const {
-  CudaOrdinal device = 0;
+int GpuContext::attribute(int attribute) const {
+  DeviceOrdinal device = 0;
   int value = 0;
-  if (call().device(&device, index) != kCudaSuccess ||
-      call().deviceAttribute(&value, attribute, device) != kCudaSuccess)
+  if (call().device(&device, index) != kSuccess ||
+      call().deviceAttribute(&value, attribute, device) != kSuccess)
     return 0;
   return value;
 }
 
-std::string CudaContext::productName() const {
-  CudaOrdinal device = 0;
+std::string GpuContext::productName() const {
+  DeviceOrdinal device = 0;
   char text[128] = {};
-  if (call().device(&device, index) != kCudaSuccess ||
-      call().deviceName(text, sizeof(text) - 1, device) != kCudaSuccess)
+  if (call().device(&device, index) != kSuccess ||
+      call().deviceName(text, sizeof(text) - 1, device) != kSuccess)
     return "GPU";
   return text;
 }
 
-CudaResult CudaContext::enter() {
-  CudaHandle entered;
+DriverResult GpuContext::enter() {
+  DriverHandle entered;
   {
     std::lock_guard lock(mutex);
     if (!context) {
-      CudaResult result = call().device(&ordinal, index);
-      if (result == kCudaSuccess)
+      DriverResult result = call().device(&ordinal, index);
+      if (result == kSuccess)
         result = call().retainContext(&context, ordinal);
-      if (result != kCudaSuccess) {
+      if (result != kSuccess) {
         context = nullptr;
         return result;
       }
@@ -52,28 +51,30 @@ CudaResult CudaContext::enter() {
   return call().pushContext(entered);
 }
 
-CudaScope::~CudaScope() {
-  CudaHandle popped = nullptr;
+GpuScope::~GpuScope() {
+  DriverHandle popped = nullptr;
   if (isEntered())
     context.call().popContext(&popped);
 }
 
-RuntimeError CudaScope::failure(const std::string &action) const {
-  return context.failureOf(result, "cuCtxPushCurrent or cuDevicePrimaryCtxRetain", action);
+RuntimeError GpuScope::failure(const std::string &action) const {
+  std::string functions =
+      std::string(context.call().pushContext.name) + " or " + context.call().retainContext.name;
+  return context.failureOf(result, functions, action);
 }
 
-RuntimeError CudaContext::failureOf(CudaResult result, const char *function,
-                                    const std::string &action) {
-  CudaFailure failure{result, function, name(), action, simulator, ""};
+RuntimeError GpuContext::failureOf(DriverResult result, const std::string &function,
+                                   const std::string &action) {
+  DriverFailure failure{result, function, name(), action, simulator, ""};
   {
     std::lock_guard lock(mutex);
     for (const std::string &kernel : recentKernels)
       failure.suspects += (failure.suspects.empty() ? "" : ", ") + kernel;
   }
-  return describeCudaFailure(*driver, failure);
+  return describeFailure(*driver, failure);
 }
 
-void CudaContext::noteLaunch(const std::string &kernel) {
+void GpuContext::noteLaunch(const std::string &kernel) {
   std::lock_guard lock(mutex);
   auto found = std::find(recentKernels.begin(), recentKernels.end(), kernel);
   if (found == recentKernels.end()) {
@@ -85,24 +86,24 @@ void CudaContext::noteLaunch(const std::string &kernel) {
   std::rotate(recentKernels.begin(), found, found + 1);
 }
 
-std::optional<RuntimeError> CudaContext::synchronize() {
+std::optional<RuntimeError> GpuContext::synchronize() {
   {
     std::lock_guard lock(mutex);
     if (!context)
       return std::nullopt; // nothing was ever launched
   }
-  CudaScope scope(*this);
+  GpuScope scope(*this);
   if (!scope.isEntered())
     return scope.failure("waiting for the GPU");
   // Only what is retired by now: later modules may have launches that this does not wait for.
-  std::vector<CudaHandle> idle;
+  std::vector<DriverHandle> idle;
   {
     std::lock_guard lock(mutex);
     idle.swap(retired);
   }
-  CudaResult result = call().synchronizeContext();
-  if (result == kCudaSuccess) {
-    for (CudaHandle module : idle)
+  DriverResult result = call().synchronizeContext();
+  if (result == kSuccess) {
+    for (DriverHandle module : idle)
       call().unloadModule(module);
     return std::nullopt;
   }
@@ -110,21 +111,21 @@ std::optional<RuntimeError> CudaContext::synchronize() {
     std::lock_guard lock(mutex);
     retired.insert(retired.end(), idle.begin(), idle.end());
   }
-  return failureOf(result, "cuCtxSynchronize", "waiting for the GPU");
+  return failureOf(result, call().synchronizeContext.name, "waiting for the GPU");
 }
 
-void CudaContext::retire(CudaHandle module, bool wasLaunched) {
+void GpuContext::retire(DriverHandle module, bool wasLaunched) {
   if (wasLaunched) {
     std::lock_guard lock(mutex);
     retired.push_back(module);
     return;
   }
-  CudaScope scope(*this);
+  GpuScope scope(*this);
   if (scope.isEntered())
     call().unloadModule(module);
 }
 
-void CudaContext::collectRetired() {
+void GpuContext::collectRetired() {
   {
     std::lock_guard lock(mutex);
     if (retired.size() < kMaxRetired)

@@ -1,6 +1,6 @@
 // Evaluates the operations that lower-simt makes of tiles: integers and floats in registers,
 // shuffles, shared memory, loops and branches.
-#include "WarpEvaluator.h"
+#include "test/toy64/WarpEvaluator.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,25 +1,25 @@
-// Values as the registers that PTX memory instructions name: one register, or a vector of two or
-// four.
-#include "backend/nvidia/RegisterWords.h"
+// Values as the registers that a GPU's memory instructions name: one register, or a vector of two
+// or four.
+#include "backend/gpu/RegisterWords.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
-using namespace tw::nvidia;
+using namespace tw::gpu;
 
 static unsigned bitsOf(Type type) {
   return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
 }
 
-WordForm tw::nvidia::wordFormOf(Type type) {
+WordForm tw::gpu::wordFormOf(Type type) {
   auto vector = dyn_cast<VectorType>(type);
   unsigned elementBits = bitsOf(vector ? vector.getElementType() : type);
   unsigned bits = elementBits * (vector ? vector.getNumElements() : 1);
   Builder b(type.getContext());
   if (bits <= 16)
-    return {b.getI16Type(), 1, bits == 8 ? "b8" : "b16", bits / 8};
+    return {b.getI16Type(), 1, bits, bits / 8};
   if (elementBits == 64)
-    return {b.getI64Type(), bits / 64, "b64", bits / 8};
-  return {b.getI32Type(), bits / 32, "b32", bits / 8};
+    return {b.getI64Type(), bits / 64, 64, bits / 8};
+  return {b.getI32Type(), bits / 32, 32, bits / 8};
 }
 
 /// The bits of a scalar as an integer of its width.
@@ -53,7 +53,7 @@ static Value insert(OpBuilder &b, Location loc, Value vector, Value element, int
   return LLVM::InsertElementOp::create(b, loc, vector, element, indexOf(b, loc, index));
 }
 
-SmallVector<Value> tw::nvidia::toWords(OpBuilder &b, Location loc, Value value) {
+SmallVector<Value> tw::gpu::toWords(OpBuilder &b, Location loc, Value value) {
   WordForm form = wordFormOf(value.getType());
   auto vector = dyn_cast<VectorType>(value.getType());
   if (!vector) {
@@ -79,7 +79,7 @@ SmallVector<Value> tw::nvidia::toWords(OpBuilder &b, Location loc, Value value) 
   return words;
 }
 
-Value tw::nvidia::fromWords(OpBuilder &b, Location loc, ArrayRef<Value> words, Type type) {
+Value tw::gpu::fromWords(OpBuilder &b, Location loc, ArrayRef<Value> words, Type type) {
   auto vector = dyn_cast<VectorType>(type);
   if (!vector) {
     Value integer = words.front();

@@ -1,6 +1,6 @@
 // A target whose binary is the kernel's Tile IR itself, for devices that interpret it.
-#ifndef BACKEND_BYTECODETARGET_H
-#define BACKEND_BYTECODETARGET_H
+#ifndef BACKEND_REFERENCE_BYTECODETARGET_H
+#define BACKEND_REFERENCE_BYTECODETARGET_H
 #include "backend/Target.h"
 #include <memory>
 

@@ -1,9 +1,8 @@
-// Runs compiled kernels on NVIDIA GPUs by the CUDA driver.
-#ifndef BACKEND_NVIDIA_CUDADEVICE_H
-#define BACKEND_NVIDIA_CUDADEVICE_H
+// The GPUs that the CUDA driver shows, and what to compile for on each.
+#ifndef BACKEND_NVIDIA_CUDAGPU_H
+#define BACKEND_NVIDIA_CUDAGPU_H
+#include "backend/gpu/device/GpuContext.h"
 #include "backend/nvidia/NvidiaArch.h"
-#include "backend/nvidia/device/CudaContext.h"
-#include "runtime/DeviceMemory.h"
 
 namespace tw {
 
@@ -21,17 +20,10 @@ CudaArchChoice chooseCudaArch(int capability);
 /// A GPU that the driver has, asked for by number. Its context is made when it is first needed.
 struct CudaGpu {
   CudaArchChoice choice;
-  std::shared_ptr<nvidia::CudaContext> context;
+  std::shared_ptr<gpu::GpuContext> context;
 };
-std::optional<CudaGpu> findCudaGpu(std::shared_ptr<const nvidia::CudaDriver> driver, int index,
+std::optional<CudaGpu> findCudaGpu(std::shared_ptr<const gpu::Driver> driver, int index,
                                    RuntimeError &error);
-
-/// The device "cuda:<index>". Launches are asynchronous, on the stream of the launch.
-std::shared_ptr<Device> makeCudaDevice(const CudaGpu &gpu);
-
-/// Memory of the GPU behind a device that `makeCudaDevice` made.
-std::shared_ptr<DeviceMemory> allocateCudaMemory(Device &device, uint64_t bytes,
-                                                 RuntimeError &error);
 
 } // namespace tw
 #endif

@@ -1,0 +1,63 @@
+// The public C++ interface: which targets and devices there are, and what they have beside kernels.
+// No LLVM types.
+#ifndef BACKEND_API_DEVICES_H
+#define BACKEND_API_DEVICES_H
+#include "runtime/DeviceMemory.h"
+#include "runtime/Simulation.h"
+#include "runtime/TargetFacts.h"
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tw::api {
+// Seen from outside, as the rest of the public interface.
+#pragma GCC visibility push(default)
+
+/// Names of targets in this build, without the devices that drivers number.
+std::vector<std::string> targets();
+/// Waits until everything that was launched on a device has finished; says what failed since then.
+std::optional<RuntimeError> synchronize(const std::string &device);
+
+/// Memory of a GPU, for tests and programs without a framework that has it.
+std::shared_ptr<DeviceMemory> allocate(const std::string &device, uint64_t bytes,
+                                       RuntimeError &error);
+
+/// Sets what some targets read, by a name of theirs: places of libraries. For targets that are not
+/// used yet, and drivers that are not opened yet.
+void setTargetSetting(const std::string &name, std::vector<std::string> values);
+/// The devices that drivers number ("cuda:0", ...), of drivers that were opened; `opens` opens them
+/// first. Empty where there are none, for whatever reason.
+std::vector<std::string> gpus(bool opens);
+/// The first name of each kind of them, be there one or not.
+std::vector<std::string> firstGpus();
+
+/// What is true of a target or device by its name; null where there is no such kind.
+std::optional<TargetFacts> targetFacts(const std::string &name);
+/// A stage, and whether it is the binary or a text that `inspect` gives.
+struct StageName {
+  std::string name;
+  bool isBinary = false;
+};
+/// The stages of compiling for a target, in order; empty where there is no such target.
+std::vector<StageName> stagesOf(const std::string &target);
+
+/// Why no kernel can be compiled for a name, or nothing.
+std::optional<RuntimeError> checkTarget(const std::string &target);
+
+/// What the simulator found in the last launch on a device (JSON: findings and statistics, see
+/// backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
+/// nothing.
+std::string simulationReport(const std::string &device);
+/// Options of launches on a simulated device from now on. False when the device simulates nothing
+/// or a word is unknown.
+bool setSimulationOptions(const std::string &device, const SimulationOptions &options);
+
+/// Number of worker threads of the CPU device (0: all cores). Setting it waits for a running grid;
+/// false, and nothing changes, when that is a grid of this very thread or the wait is interrupted.
+bool setNumThreads(int count);
+int numThreads();
+
+#pragma GCC visibility pop
+} // namespace tw::api
+#endif

@@ -1,0 +1,75 @@
+// The machine that this process runs on, as LLVM's code generator knows it.
+#include "backend/cpu/HostMachine.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/TargetParser/Host.h"
+#include <mutex>
+
+using namespace tw;
+
+static void registerX86() {
+  LLVMInitializeX86TargetInfo();
+  LLVMInitializeX86Target();
+  LLVMInitializeX86TargetMC();
+  LLVMInitializeX86AsmPrinter();
+  LLVMInitializeX86AsmParser();
+}
+
+static void initializeX86() {
+  static std::once_flag isRegistered;
+  std::call_once(isRegistered, registerX86);
+}
+
+/// Stores under a constant mask with one true lane become scalar stores. LLVM 22's code generation
+/// for x86 does the same, but after it has merged a truncation into the store, and then writes the
+/// element before the truncation: past the end of the one that is meant.
+static void storeSingleLanes(llvm::Module &module) {
+  llvm::SmallVector<llvm::IntrinsicInst *> stores;
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction))
+        if (call->getIntrinsicID() == llvm::Intrinsic::masked_store)
+          stores.push_back(call);
+  for (llvm::IntrinsicInst *store : stores) {
+    llvm::Value *value = store->getArgOperand(0);
+    auto *mask = llvm::dyn_cast<llvm::Constant>(store->getArgOperand(2));
+    auto *type = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+    if (!mask || !type)
+      continue;
+    llvm::SmallVector<unsigned> lanes;
+    for (unsigned lane = 0; lane < type->getNumElements(); ++lane)
+      if (llvm::Constant *bit = mask->getAggregateElement(lane); !bit || !bit->isNullValue())
+        lanes.push_back(lane);
+    if (lanes.size() != 1)
+      continue;
+    llvm::IRBuilder<> builder(store);
+    llvm::Value *element = builder.CreateExtractElement(value, uint64_t(lanes[0]));
+    llvm::Value *address = builder.CreateConstInBoundsGEP1_64(type->getElementType(),
+                                                              store->getArgOperand(1), lanes[0]);
+    builder.CreateAlignedStore(element, address, llvm::Align(1));
+    store->eraseFromParent();
+  }
+}
+
+LlvmMachine tw::hostMachine() {
+  LlvmMachine machine;
+  machine.initialize = initializeX86;
+  machine.finish = storeSingleLanes;
+  machine.triple = llvm::sys::getProcessTriple();
+  machine.cpu = llvm::sys::getHostCPUName().str();
+  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  std::vector<std::string> names;
+  for (const auto &feature : features)
+    names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  llvm::sort(names); // a hash map's order is not stable, and this text is part of cache keys
+  machine.features = llvm::join(names, ",");
+  if (features.lookup("avx512vl"))
+    machine.vectorBits = 512;
+  else if (features.lookup("avx2"))
+    machine.vectorBits = 256;
+  return machine;
+}

@@ -1,0 +1,21 @@
+// Atomics that a machine has no instruction for, as loops of compare-and-swap.
+#ifndef BACKEND_GPU_ATOMICLOOPS_H
+#define BACKEND_GPU_ATOMICLOOPS_H
+#include "backend/gpu/ThreadLowering.h"
+
+namespace tw::gpu {
+
+/// Emits one compare-and-swap of a word of 16, 32 or 64 bits; gives the word that was found.
+using SwapEmitter =
+    llvm::function_ref<mlir::Value(mlir::Value address, mlir::Value expected, mlir::Value desired)>;
+
+/// The element before an update of any kind. The mask may be null; where it is false the result
+/// is 0.
+mlir::Value emitRmwLoop(ThreadLowering &lowering, simt::AtomicRmwOp op, mlir::Value mask,
+                        SwapEmitter swap);
+/// The same of a compare-and-swap of one byte, which lies in a word.
+mlir::Value emitByteCas(ThreadLowering &lowering, simt::AtomicCasOp op, mlir::Value mask,
+                        SwapEmitter swap);
+
+} // namespace tw::gpu
+#endif

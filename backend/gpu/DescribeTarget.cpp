@@ -1,0 +1,49 @@
+// The pass `describe-target`, with which the passes of every GPU begin.
+#include "backend/gpu/DescribeTarget.h"
+#include "ir/Diagnostic.h"
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+
+unsigned tw::gpu::numWarpsOf(const CompileOptions &options) {
+  return unsigned(std::max(options.numWarps, 0));
+}
+
+static LogicalResult describeTarget(ModuleOp module, const TargetDescription &description) {
+  tile::TargetAttr target = description.describe(*module.getContext());
+  module->setAttr(kTargetAttribute, target);
+  Operation *place = module;
+  for (auto kernel : module.getOps<func::FuncOp>())
+    place = kernel;
+  unsigned numWarps = description.numWarps;
+  if (!llvm::isPowerOf2_32(numWarps) || numWarps > target.getMaxWarps())
+    return emitCoded(place, Code::TooManyWarps)
+           << "a program cannot have " << numWarps << " warps on " << description.machine
+           << ": num_warps is 1, 2, 4, 8, 16 or " << target.getMaxWarps();
+  return description.checkOptions ? description.checkOptions(place) : success();
+}
+
+namespace {
+struct DescribeTarget : PassWrapper<DescribeTarget, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(DescribeTarget)
+  explicit DescribeTarget(TargetDescription description) : description(std::move(description)) {}
+  StringRef getArgument() const override { return "describe-target"; }
+  StringRef getDescription() const override { return "sets the facts of a GPU"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<tile::TileDialect>();
+  }
+  void runOnOperation() override {
+    if (failed(describeTarget(getOperation(), description)))
+      signalPassFailure();
+  }
+  TargetDescription description;
+};
+} // namespace
+
+std::unique_ptr<Pass> tw::gpu::createDescribeTarget(TargetDescription description) {
+  return std::make_unique<DescribeTarget>(std::move(description));
+}

@@ -1,0 +1,28 @@
+// The pass `describe-target`, with which the passes of every GPU begin.
+#ifndef BACKEND_GPU_DESCRIBETARGET_H
+#define BACKEND_GPU_DESCRIBETARGET_H
+#include "ir/tile/Tile.h"
+#include "mlir/Pass/Pass.h"
+#include "runtime/Specialization.h"
+#include <functional>
+
+namespace tw::gpu {
+
+/// What the pass needs to know of a machine and of what is asked of it.
+struct TargetDescription {
+  std::string machine; // as reports call it
+  std::function<tile::TargetAttr(mlir::MLIRContext &)> describe;
+  /// Reports options of the launch that the machine cannot keep, on the kernel; may be null.
+  std::function<mlir::LogicalResult(mlir::Operation *kernel)> checkOptions;
+  unsigned numWarps;
+};
+
+/// Writes the machine's facts into the module, for all passes that follow, and reports a number of
+/// warps that it cannot have.
+std::unique_ptr<mlir::Pass> createDescribeTarget(TargetDescription description);
+
+/// The warps of a program that are asked for; 0 where that is no number of warps.
+unsigned numWarpsOf(const CompileOptions &options);
+
+} // namespace tw::gpu
+#endif

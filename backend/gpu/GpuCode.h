@@ -1,0 +1,23 @@
+// The text of a GPU's code, and what its launches need to know, as every GPU's artifact has them.
+#ifndef BACKEND_GPU_GPUCODE_H
+#define BACKEND_GPU_GPUCODE_H
+#include "backend/compile/EmitLlvm.h"
+
+namespace tw::gpu {
+
+/// The stages of MLIR that GPUs have.
+llvm::ArrayRef<llvm::StringLiteral> irStages();
+
+/// Fills the artifact's binary with the assembly text of a lowered module, and its milliseconds,
+/// shared buffers and resources: num_warps, threads, shared_bytes. On failure returns false with
+/// `error`.
+bool emitText(mlir::ModuleOp lowered, const LlvmMachine &machine, unsigned warpSize,
+              Artifact &artifact, std::string &error);
+
+/// What a program takes, as JSON.
+std::string printResources(const Artifact &artifact);
+/// One of them by name.
+int64_t resourceOf(const Artifact &artifact, llvm::StringRef name, int64_t absent);
+
+} // namespace tw::gpu
+#endif

@@ -1,0 +1,87 @@
+// What lowering the operations of one thread to LLVM dialect shares between GPUs.
+#include "backend/gpu/ThreadLowering.h"
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+
+/// No Python identifier has a dollar sign: the name cannot meet a kernel's.
+static constexpr llvm::StringLiteral kSharedMemory = "shared$memory";
+
+bool tw::gpu::hasFeature(const ThreadLowering &lowering, StringRef feature) {
+  return tw::hasFeature(lowering.target, feature);
+}
+
+Value tw::gpu::constantOf(ThreadLowering &lowering, Type type, uint64_t value) {
+  return LLVM::ConstantOp::create(lowering.builder, lowering.loc, type,
+                                  lowering.builder.getIntegerAttr(type, value));
+}
+
+Value tw::gpu::constantI32(ThreadLowering &lowering, int64_t value) {
+  return LLVM::ConstantOp::create(lowering.builder, lowering.loc, lowering.builder.getI32Type(),
+                                  lowering.builder.getI32IntegerAttr(int32_t(value)));
+}
+
+Value tw::gpu::neededMask(Value mask) {
+  return mask && matchPattern(mask, m_One()) ? Value() : mask;
+}
+
+Value tw::gpu::sharedAddress(ThreadLowering &lowering, int64_t offset) {
+  OpBuilder &b = lowering.builder;
+  auto global = lowering.module.lookupSymbol<LLVM::GlobalOp>(kSharedMemory);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(lowering.module.getBody());
+    global = LLVM::GlobalOp::create(b, lowering.loc, LLVM::LLVMArrayType::get(b.getI8Type(), 0),
+                                    /*isConstant=*/false, LLVM::Linkage::External, kSharedMemory,
+                                    Attribute(), /*alignment=*/16, /*addrSpace=*/3);
+  }
+  Value start = LLVM::AddressOfOp::create(b, lowering.loc, global);
+  if (offset == 0)
+    return start;
+  return LLVM::GEPOp::create(b, lowering.loc, start.getType(), b.getI8Type(), start,
+                             ArrayRef<LLVM::GEPArg>{int32_t(offset)},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+static Value shuffleInteger(ThreadLowering &lowering, Value value, Value lane,
+                            llvm::function_ref<Value(Value, Value)> shuffleWord) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Type type = value.getType(), i32 = b.getI32Type();
+  unsigned bits = type.getIntOrFloatBitWidth();
+  if (bits == 32)
+    return shuffleWord(value, lane);
+  if (bits < 32) {
+    Value wide = LLVM::ZExtOp::create(b, loc, i32, value);
+    return LLVM::TruncOp::create(b, loc, type, shuffleWord(wide, lane));
+  }
+  Value half = LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, 32));
+  Value low = LLVM::TruncOp::create(b, loc, i32, value);
+  Value high = LLVM::TruncOp::create(b, loc, i32, Value(LLVM::LShrOp::create(b, loc, value, half)));
+  low = LLVM::ZExtOp::create(b, loc, type, shuffleWord(low, lane));
+  high = LLVM::ZExtOp::create(b, loc, type, shuffleWord(high, lane));
+  return LLVM::OrOp::create(b, loc, low, LLVM::ShlOp::create(b, loc, high, half));
+}
+
+Value tw::gpu::lowerShuffle(ThreadLowering &lowering, simt::ShuffleOp op,
+                            llvm::function_ref<Value(Value word, Value lane)> shuffleWord) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value value = op.getValue();
+  Type type = value.getType();
+  if (isa<LLVM::LLVMPointerType>(type)) {
+    value = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), value);
+    value = shuffleInteger(lowering, value, op.getLane(), shuffleWord);
+    return LLVM::IntToPtrOp::create(b, loc, type, value);
+  }
+  if (isa<IntegerType>(type))
+    return shuffleInteger(lowering, value, op.getLane(), shuffleWord);
+  Type integer = b.getIntegerType(type.getIntOrFloatBitWidth());
+  value = LLVM::BitcastOp::create(b, loc, integer, value);
+  value = shuffleInteger(lowering, value, op.getLane(), shuffleWord);
+  return LLVM::BitcastOp::create(b, loc, type, value);
+}

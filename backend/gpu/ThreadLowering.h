@@ -1,0 +1,43 @@
+// What lowering the operations of one thread to LLVM dialect shares between GPUs.
+#ifndef BACKEND_GPU_THREADLOWERING_H
+#define BACKEND_GPU_THREADLOWERING_H
+#include "ir/simt/Simt.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <map>
+
+namespace tw::gpu {
+
+/// The state of lowering one kernel. `builder` stands at the operation being lowered.
+struct ThreadLowering {
+  ThreadLowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target)
+      : builder(kernel), loc(kernel->getLoc()), module(kernel->getParentOfType<mlir::ModuleOp>()),
+        kernel(kernel), numWarps(numWarps), target(target) {}
+
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  mlir::ModuleOp module;
+  mlir::Operation *kernel; // the llvm.func
+  unsigned numWarps;
+  tile::TargetAttr target;                          // may be null: the plainest machine
+  std::map<std::string, mlir::Operation *> strings; // llvm.mlir.global by text
+  llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the values of printed lines
+};
+
+/// Whether the target has a feature, as "atomic-bf16".
+bool hasFeature(const ThreadLowering &lowering, llvm::StringRef feature);
+mlir::Value constantOf(ThreadLowering &lowering, mlir::Type type, uint64_t value);
+mlir::Value constantI32(ThreadLowering &lowering, int64_t value);
+/// The mask as an operand of instructions: null when it is absent or constantly true.
+mlir::Value neededMask(mlir::Value mask);
+
+/// Shared memory as one array whose size the launch gives, and the address of a byte of it.
+mlir::Value sharedAddress(ThreadLowering &lowering, int64_t offset);
+
+/// Moves a value between lanes by the machine's shuffle of one 32-bit register.
+mlir::Value
+lowerShuffle(ThreadLowering &lowering, simt::ShuffleOp op,
+             llvm::function_ref<mlir::Value(mlir::Value word, mlir::Value lane)> shuffleWord);
+
+} // namespace tw::gpu
+#endif

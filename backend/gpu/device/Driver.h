@@ -1,0 +1,91 @@
+// The library of a GPU's driver: opened when it is first needed and never linked. What differs
+// between makers is data.
+#ifndef BACKEND_GPU_DRIVER_H
+#define BACKEND_GPU_DRIVER_H
+#include "backend/gpu/device/DriverFailures.h"
+#include "backend/gpu/device/DriverFunctions.h"
+#include "runtime/Artifact.h"
+#include <array>
+#include <memory>
+#include <mutex>
+
+namespace tw::gpu {
+
+class GpuContext;
+
+/// Looks functions up in a library and keeps the name of the first one that is missing.
+struct SymbolLookup {
+  void *library;
+  std::string missing;
+
+  /// `version` follows the name in the library where it has several functions of that name.
+  template <typename... Arguments>
+  void bind(const char *name, DriverCall<Arguments...> &call, const char *version = "") {
+    call.name = name;
+    void *symbol = find(std::string(name) + version);
+    call.function = reinterpret_cast<DriverResult (*)(Arguments...)>(symbol);
+  }
+
+private:
+  void *find(const std::string &symbol);
+};
+
+/// Numbers that the driver gives the facts that are asked for.
+struct AttributeNumbers {
+  int maxThreads, maxSharedBytes; // of a device
+  int functionMaxThreads, functionRegisters, functionSharedBytes;
+};
+
+/// A maker's driver.
+struct DriverKind {
+  const char *platform;       // in reports: "CUDA"
+  const char *devicePrefix;   // "cuda:"
+  const char *library;        // as the loader finds it, where nobody says another path
+  const char *installHint;    // where the library cannot be opened
+  const char *visibleDevices; // the environment's variable that hides devices
+  int neededVersion;
+  std::string (*versionText)(int version);
+  void (*bindVersion)(SymbolLookup &lookup, DriverFunctions &call);
+  void (*bind)(SymbolLookup &lookup, DriverFunctions &call);
+  FailureTable failures;
+  AttributeNumbers attributes;
+  /// Shared memory that every kernel may have; more has to be asked for.
+  int64_t sharedBytesWithoutRequest;
+  unsigned warpSize;
+  int32_t maxLaterPrograms; // of a grid along its second and third axis
+  /// Loads the code of an artifact.
+  std::optional<RuntimeError> (*loadModule)(GpuContext &context, const Artifact &artifact,
+                                            DriverHandle &module);
+};
+
+struct Driver {
+  const DriverKind *kind = nullptr;
+  DriverFunctions call = {};
+  std::string library;
+  int version = 0; // of the platform
+  int numDevices = 0;
+};
+
+/// Opens and initializes a driver; null with a reason in `error` when there is none, it is too old
+/// or it has no GPU. The library, at `path` if that is not empty, stays open until the process
+/// ends.
+std::shared_ptr<const Driver> openDriver(const DriverKind &kind, const std::string &path,
+                                         RuntimeError &error);
+
+/// A driver that is opened when it is first needed, and again where that failed.
+class SharedDriver {
+public:
+  /// Null before it was opened unless `opens`, and with a reason in `error` where it cannot be.
+  std::shared_ptr<const Driver> get(const DriverKind &kind, const std::string &path, bool opens,
+                                    RuntimeError &error);
+
+private:
+  std::mutex mutex; // guards the one below
+  std::shared_ptr<const Driver> driver;
+};
+
+/// The report of a call that failed.
+RuntimeError describeFailure(const Driver &driver, const DriverFailure &failure);
+
+} // namespace tw::gpu
+#endif

@@ -1,0 +1,61 @@
+// The functions of a GPU's driver that devices call, in the form that CUDA's driver gave them and
+// HIP's has, too: numbers for results, pointers for objects.
+#ifndef BACKEND_GPU_DRIVERFUNCTIONS_H
+#define BACKEND_GPU_DRIVERFUNCTIONS_H
+#include <cstddef>
+#include <cstdint>
+
+namespace tw::gpu {
+
+using DriverResult = int;
+using DeviceOrdinal = int;
+using DeviceAddress = uint64_t;
+using DriverHandle = void *; // of a context, module, function, stream or event
+
+inline constexpr DriverResult kSuccess = 0, kNoDevice = 100;
+
+/// A function of the driver with the name that reports give it.
+template <typename... Arguments> struct DriverCall {
+  DriverResult (*function)(Arguments...) = nullptr;
+  const char *name = "";
+  DriverResult operator()(Arguments... arguments) const { return function(arguments...); }
+};
+
+/// One member for each function that is called. Of `launch` the numbers are the programs and the
+/// threads of one along three axes, and the bytes of its shared memory; of `loadModule` what its
+/// options need is the maker's.
+struct DriverFunctions {
+  DriverCall<unsigned> init;
+  DriverCall<int *> driverVersion;
+  DriverCall<DriverResult, const char **> errorName;
+  DriverCall<DriverResult, const char **> errorText;
+  DriverCall<int *> deviceCount;
+  DriverCall<DeviceOrdinal *, int> device;
+  DriverCall<char *, int, DeviceOrdinal> deviceName;
+  DriverCall<int *, int, DeviceOrdinal> deviceAttribute;
+  DriverCall<DriverHandle *, DeviceOrdinal> retainContext;
+  DriverCall<DeviceOrdinal> releaseContext;
+  DriverCall<DriverHandle> pushContext;
+  DriverCall<DriverHandle *> popContext;
+  DriverCall<> synchronizeContext;
+  DriverCall<DriverHandle *, const void *, unsigned, int *, void **> loadModule;
+  DriverCall<DriverHandle> unloadModule;
+  DriverCall<DriverHandle *, DriverHandle, const char *> findFunction;
+  DriverCall<int *, int, DriverHandle> functionAttribute;
+  DriverCall<DriverHandle, int, int> setFunctionAttribute;
+  DriverCall<DriverHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+             DriverHandle, void **, void **>
+      launch;
+  DriverCall<DeviceAddress *, size_t> allocate;
+  DriverCall<DeviceAddress> release;
+  DriverCall<DeviceAddress, const void *, size_t> copyToDevice;
+  DriverCall<void *, DeviceAddress, size_t> copyToHost;
+  DriverCall<DriverHandle *, unsigned> createEvent;
+  DriverCall<DriverHandle, DriverHandle> recordEvent;
+  DriverCall<DriverHandle> synchronizeEvent;
+  DriverCall<float *, DriverHandle, DriverHandle> elapsedTime;
+  DriverCall<DriverHandle> destroyEvent;
+};
+
+} // namespace tw::gpu
+#endif

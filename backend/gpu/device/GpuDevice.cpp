@@ -1,0 +1,218 @@
+// Runs compiled kernels on GPUs by their driver.
+#include "backend/gpu/device/GpuDevice.h"
+#include "backend/gpu/GpuCode.h"
+#include "backend/gpu/device/GpuMemory.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <atomic>
+
+using namespace tw;
+using namespace tw::gpu;
+using Kind = RuntimeError::Kind;
+
+namespace {
+class LoadedGpuKernel final : public LoadedKernel {
+public:
+  explicit LoadedGpuKernel(std::shared_ptr<GpuContext> context) : context(std::move(context)) {}
+  ~LoadedGpuKernel() override {
+    if (module)
+      context->retire(module, wasLaunched);
+  }
+
+  std::shared_ptr<GpuContext> context;
+  DriverHandle module = nullptr, function = nullptr;
+  std::string name;
+  std::vector<ArtifactParameter> parameters;
+  unsigned numThreads = 0, dynamicSharedBytes = 0;
+  std::atomic<bool> wasLaunched = false;
+};
+
+class GpuDevice final : public Device {
+public:
+  explicit GpuDevice(std::shared_ptr<GpuContext> context) : context(std::move(context)) {}
+  std::string name() const override { return context->name(); }
+  std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
+  std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
+                                     std::span<const LaunchArgument> arguments) override;
+  std::optional<RuntimeError> synchronize() override { return context->synchronize(); }
+  std::shared_ptr<DeviceMemory> allocate(uint64_t bytes, RuntimeError &error) override {
+    return GpuMemory::allocate(context, bytes, error);
+  }
+
+private:
+  const std::shared_ptr<GpuContext> context;
+};
+} // namespace
+
+/// "shared memory of 200000 bytes (a 120000, b 80000)".
+static std::string listBuffers(const Artifact &artifact, int64_t bytes) {
+  std::string list;
+  for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
+    list += (list.empty() ? "" : ", ") + buffer.name + " " + std::to_string(buffer.bytes);
+  return std::to_string(bytes) + " bytes of shared memory" +
+         (list.empty() ? "" : " (" + list + ")");
+}
+
+/// Asks for shared memory above what every kernel has. All of a kernel's shared memory is dynamic;
+/// what the driver calls static may be the KiB that it keeps for itself in each program from
+/// compute capability 8.0 on, which machine code of 9.0 declares: it is no part of ours.
+static std::optional<RuntimeError> reserveShared(LoadedGpuKernel &kernel,
+                                                 const Artifact &artifact) {
+  GpuContext &context = *kernel.context;
+  int64_t bytes = resourceOf(artifact, "shared_bytes", 0);
+  int64_t limit = context.attribute(context.kind().attributes.maxSharedBytes);
+  if (limit > 0 && bytes > limit)
+    return RuntimeError{Kind::Launch, Code::SharedMemoryExceeded,
+                        llvm::formatv("kernel {0} needs {1}, and a program on {2} may have {3}",
+                                      kernel.name, listBuffers(artifact, bytes), context.name(),
+                                      limit)
+                            .str(),
+                        "use smaller tiles, or fewer stages"};
+  kernel.dynamicSharedBytes = unsigned(std::max<int64_t>(0, bytes));
+  if (bytes <= context.kind().sharedBytesWithoutRequest)
+    return std::nullopt;
+  DriverResult result = context.call().setFunctionAttribute(
+      kernel.function, context.kind().attributes.functionSharedBytes,
+      int(kernel.dynamicSharedBytes));
+  if (result == kSuccess)
+    return std::nullopt;
+  return context.failureOf(result, context.call().setFunctionAttribute.name,
+                           "reserving " + listBuffers(artifact, bytes) + " for kernel " +
+                               kernel.name);
+}
+
+/// Registers are shared out among all threads of a program: too many threads cannot be launched.
+static std::optional<RuntimeError> checkThreads(const LoadedGpuKernel &kernel, int maxThreads,
+                                                int registers) {
+  int deviceThreads = kernel.context->attribute(kernel.context->kind().attributes.maxThreads);
+  if (int(kernel.numThreads) <= maxThreads && int(kernel.numThreads) <= deviceThreads)
+    return std::nullopt;
+  return RuntimeError{
+      Kind::Launch, Code::TooManyThreads,
+      llvm::formatv("kernel {0} has {1} threads of {2} registers; {3} runs at most {4} of them in "
+                    "one program",
+                    kernel.name, kernel.numThreads, registers, kernel.context->name(),
+                    std::min(maxThreads, deviceThreads))
+          .str(),
+      "use fewer warps (num_warps) or smaller tiles"};
+}
+
+/// Finds the entry and sets what its launches need.
+static std::optional<RuntimeError> prepare(LoadedGpuKernel &kernel, const Artifact &artifact) {
+  GpuContext &context = *kernel.context;
+  std::string action = "loading kernel " + kernel.name;
+  DriverResult result =
+      context.call().findFunction(&kernel.function, kernel.module, artifact.symbol.c_str());
+  if (result != kSuccess)
+    return context.failureOf(result, context.call().findFunction.name, action);
+  int maxThreads = 0, registers = 0;
+  const AttributeNumbers &numbers = context.kind().attributes;
+  for (auto [attribute, value] : {std::pair(numbers.functionMaxThreads, &maxThreads),
+                                  std::pair(numbers.functionRegisters, &registers)})
+    if (result = context.call().functionAttribute(value, attribute, kernel.function);
+        result != kSuccess)
+      return context.failureOf(result, context.call().functionAttribute.name, action);
+  if (std::optional<RuntimeError> error = checkThreads(kernel, maxThreads, registers))
+    return error;
+  return reserveShared(kernel, artifact);
+}
+
+std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeError &error) {
+  context->collectRetired();
+  auto kernel = std::make_shared<LoadedGpuKernel>(context);
+  kernel->name = artifact.symbol;
+  kernel->parameters = artifact.parameters;
+  kernel->numThreads = unsigned(context->kind().warpSize *
+                                std::max<int64_t>(1, resourceOf(artifact, "num_warps", 4)));
+  GpuScope scope(*context);
+  std::optional<RuntimeError> failure;
+  if (!scope.isEntered())
+    failure = scope.failure("loading kernel " + kernel->name);
+  else if (!(failure = context->kind().loadModule(*context, artifact, kernel->module)))
+    failure = prepare(*kernel, artifact);
+  if (!failure)
+    return kernel;
+  error = std::move(*failure);
+  return nullptr;
+}
+
+static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid, int32_t maxLaterPrograms) {
+  const auto &[x, y, z] = grid.programs;
+  auto error = [&](const std::string &fault, const char *hint) {
+    return RuntimeError{Kind::Launch, Code::BadGrid,
+                        llvm::formatv("the grid ({0}, {1}, {2}) has {3}", x, y, z, fault).str(),
+                        hint};
+  };
+  if (x < 0 || y < 0 || z < 0)
+    return error("a negative extent", "a grid counts programs along each axis: 0 or more");
+  if (y > maxLaterPrograms || z > maxLaterPrograms)
+    return error("more than " + std::to_string(maxLaterPrograms) +
+                     " programs along its second or third axis",
+                 "put the longest axis first: it may have 2147483647");
+  return std::nullopt;
+}
+
+static std::optional<RuntimeError> checkArguments(const LoadedGpuKernel &kernel,
+                                                  std::span<const LaunchArgument> arguments) {
+  if (arguments.size() != kernel.parameters.size())
+    return RuntimeError{Kind::Launch, Code::LaunchArguments,
+                        llvm::formatv("kernel {0} takes {1} run-time arguments, {2} were given",
+                                      kernel.name, kernel.parameters.size(), arguments.size())
+                            .str(),
+                        ""};
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].isReadOnly && kernel.parameters[i].isStored)
+      return RuntimeError{Kind::Launch, Code::ReadOnlyArgument,
+                          "argument `" + kernel.parameters[i].name + "` is read-only, and kernel " +
+                              kernel.name + " stores to it",
+                          "pass a writable array, or a copy"};
+  return std::nullopt;
+}
+
+std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
+                                              std::span<const LaunchArgument> arguments) {
+  auto &kernel = static_cast<LoadedGpuKernel &>(loaded);
+  if (std::optional<RuntimeError> error = checkGrid(grid, context->kind().maxLaterPrograms))
+    return error;
+  if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
+    return error;
+  const auto &[x, y, z] = grid.programs;
+  if (x == 0 || y == 0 || z == 0)
+    return std::nullopt;
+  // The driver copies as many bytes of each as the kernel's parameter has: the low ones.
+  llvm::SmallVector<void *, 32> parameters;
+  for (const LaunchArgument &argument : arguments)
+    parameters.push_back(const_cast<uint64_t *>(&argument.bits));
+  GpuScope scope(*context);
+  std::string action = "launching kernel ";
+  if (!scope.isEntered())
+    return scope.failure(action + kernel.name);
+  kernel.wasLaunched = true;
+  DriverResult result = context->call().launch(
+      kernel.function, unsigned(x), unsigned(y), unsigned(z), kernel.numThreads, 1, 1,
+      kernel.dynamicSharedBytes, reinterpret_cast<DriverHandle>(grid.stream), parameters.data(),
+      nullptr);
+  if (result != kSuccess)
+    return context->failureOf(result, context->call().launch.name, action + kernel.name);
+  context->noteLaunch(kernel.name);
+  return std::nullopt;
+}
+
+std::shared_ptr<Device> gpu::makeGpuDevice(std::shared_ptr<GpuContext> context) {
+  return std::make_shared<GpuDevice>(std::move(context));
+}
+
+std::optional<RuntimeError> gpu::checkIndex(const Driver &driver, int index) {
+  if (index >= 0 && index < driver.numDevices)
+    return std::nullopt;
+  std::string prefix = driver.kind->devicePrefix;
+  std::string shown = driver.numDevices == 1
+                          ? llvm::formatv("one GPU, {0}0", prefix).str()
+                          : llvm::formatv("{1} GPUs, {0}0 to {0}{2}", prefix, driver.numDevices,
+                                          driver.numDevices - 1)
+                                .str();
+  return RuntimeError{Kind::Launch, Code::NoSuchGpu,
+                      "there is no GPU " + prefix + std::to_string(index),
+                      "the driver shows " + shown + " (see " + driver.kind->visibleDevices + ")"};
+}

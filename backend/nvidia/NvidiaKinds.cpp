@@ -1,0 +1,114 @@
+// The names of NVIDIA's GPUs: `nvidia:ARCH` to compile for, `sim:ARCH` to execute the same code
+// here, and `cuda:N` for the GPUs of this machine.
+#include "backend/TargetKind.h"
+#include "backend/gpu/device/GpuDevice.h"
+#include "backend/nvidia/LowerNvidia.h"
+#include "backend/nvidia/NvidiaTarget.h"
+#include "backend/nvidia/device/CudaDriver.h"
+#include "backend/nvidia/device/CudaGpu.h"
+#include "backend/warpsim/WarpsimDevice.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace tw;
+
+// What a process sets: the path of libcuda, and where libnvJitLink may be.
+static constexpr const char *kLibrary = "cuda-library", *kAssemblers = "assembler-directories";
+
+static std::string libraryIn(const TargetSettings &settings) {
+  auto found = settings.find(kLibrary);
+  return found == settings.end() || found->second.empty() ? "" : found->second.front();
+}
+
+static AssemblerSettings assemblersIn(const TargetSettings &settings) {
+  AssemblerSettings assemblers;
+  if (auto found = settings.find(kAssemblers); found != settings.end())
+    assemblers.libraryDirectories = found->second;
+  return assemblers;
+}
+
+/// What all of them share.
+static TargetKind nvidiaKind(const char *name) {
+  TargetKind kind;
+  kind.facts.kind = name;
+  kind.facts.backend = "cuda"; // as kernels that ask for their maker call it
+  kind.facts.warpSize = 32;
+  // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+  kind.facts.processorRegisters = 64 << 10;
+  kind.facts.options = {"bitcode", "maxnreg", "no-fusion"};
+  return kind;
+}
+
+/// One whose variants are the rows of the table.
+static TargetKind kindOfArchs(const char *name) {
+  TargetKind kind = nvidiaKind(name);
+  kind.variants = nvidiaArchs();
+  kind.addFacts = [](const std::string &name, TargetFacts &facts) {
+    const NvidiaArch *arch = findNvidiaArch(name);
+    facts.arch = std::to_string(arch->number);
+    facts.sharedBytes = arch->sharedBytes;
+  };
+  return kind;
+}
+
+static TargetKind simulatedKind() {
+  TargetKind kind = kindOfArchs("sim");
+  kind.facts.isSimulated = true;
+  kind.facts.checksAccesses = AccessChecks::Always;
+  kind.make = [](const std::string &arch, const TargetSettings &, RuntimeError &) {
+    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/false), makeWarpsimDevice(arch)};
+  };
+  return kind;
+}
+
+static TargetKind compiledKind() {
+  TargetKind kind = kindOfArchs("nvidia");
+  kind.registerPasses = registerNvidiaPasses;
+  kind.passInputs = nvidiaPassInputs();
+  kind.make = [](const std::string &arch, const TargetSettings &settings, RuntimeError &) {
+    return TargetEntry{
+        makeNvidiaTarget(arch, /*assembles=*/true, assemblersIn(settings)),
+        makeCompileOnlyDevice("nvidia:" + arch,
+                              "launch on sim:" + arch + ", which executes the same code here")};
+  };
+  return kind;
+}
+
+/// A GPU of this machine, with the target that it runs the code of.
+static std::optional<TargetEntry> openGpu(gpu::SharedDriver &shared, const std::string &number,
+                                          const TargetSettings &settings, RuntimeError &error) {
+  int index = 0;
+  // One spelling for each GPU: "cuda:00" would be another device with the same memory.
+  if (!llvm::to_integer(number, index, 10) || number != std::to_string(index)) {
+    error = {RuntimeError::Kind::Launch, Code::UnknownDevice,
+             "there is no device `cuda:" + number + "`", "GPUs are called cuda:0, cuda:1, ..."};
+    return std::nullopt;
+  }
+  auto driver = shared.get(nvidia::cudaDriver(), libraryIn(settings), /*opens=*/true, error);
+  std::optional<CudaGpu> found =
+      driver ? findCudaGpu(std::move(driver), index, error) : std::nullopt;
+  if (!found)
+    return std::nullopt;
+  const CudaArchChoice &choice = found->choice;
+  return TargetEntry{makeNvidiaTarget(choice.arch->name.str(), /*assembles=*/choice.isExact,
+                                      assemblersIn(settings)),
+                     gpu::makeGpuDevice(found->context)};
+}
+
+static TargetKind installedKind() {
+  TargetKind kind = nvidiaKind("cuda");
+  kind.facts.hasMemory = true;
+  kind.facts.memory = {"cuda", "cuda", {/*kDLCUDA=*/2, /*kDLCUDAManaged=*/13}};
+  auto shared = std::make_shared<gpu::SharedDriver>();
+  kind.make = [shared](const std::string &number, const TargetSettings &settings,
+                       RuntimeError &error) { return openGpu(*shared, number, settings, error); };
+  kind.countDevices = [shared](const TargetSettings &settings, bool opens) {
+    RuntimeError unused;
+    auto driver = shared->get(nvidia::cudaDriver(), libraryIn(settings), opens, unused);
+    return driver ? driver->numDevices : 0;
+  };
+  return kind;
+}
+
+namespace tw::targets {
+std::vector<TargetKind> nvidia() { return {simulatedKind(), compiledKind(), installedKind()}; }
+} // namespace tw::targets

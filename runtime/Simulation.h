@@ -1,0 +1,28 @@
+// Devices that execute another machine's code on this one, and say what they found.
+#ifndef RUNTIME_SIMULATION_H
+#define RUNTIME_SIMULATION_H
+#include "runtime/Device.h"
+
+namespace tw {
+
+/// How launches on a simulated device run.
+struct SimulationOptions {
+  std::string schedule = "round-robin"; // or greedy, reverse, random
+  uint64_t seed = 0;
+  std::vector<uint64_t> ctas;      // linear numbers of the programs to run; empty: all
+  std::string completion = "late"; // of asynchronous copies; or early, random (with the seed)
+  std::string arithmetic = "fast"; // of matrix instructions; or exact
+  uint64_t maxSteps = 0, maxStepsPerCta = 0, maxStepsPerLaunch = 0; // 0: as many as is usual
+};
+
+class SimulatedDevice : public Device {
+public:
+  SimulatedDevice *asSimulated() final { return this; }
+  /// What was found in the last launch, as JSON; empty before the first one.
+  virtual std::string lastReport() = 0;
+  /// Options of launches from now on. False, and nothing changes, when a word is unknown.
+  virtual bool setOptions(const SimulationOptions &options) = 0;
+};
+
+} // namespace tw
+#endif

@@ -1,0 +1,12 @@
+// A made-up GPU as a target of the compiler.
+#ifndef TEST_TOY64_TOY64TARGET_H
+#define TEST_TOY64_TOY64TARGET_H
+#include "backend/Target.h"
+#include <memory>
+
+namespace tw::test {
+
+std::unique_ptr<Target> makeToy64Target();
+
+} // namespace tw::test
+#endif
