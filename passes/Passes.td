@@ -217,8 +217,20 @@ def AssignLayouts : Pass<"assign-layouts", "::mlir::ModuleOp">, Takes<"chosen-pr
     ```
     Operands and results of matrix instructions get the layouts that these define, everything else the layout of
     its shape; `simt.convert_layout` stands where the two meet. The module gets `simt.num_warps`.
+
+    Behind `coalesce-accesses`, whose layouts are kept, the pass decides the others anew: conversions disappear where
+    values can be computed in the wanted layout, or move to where they cost less.
+    ```mlir
+    %i = tile.arange 0 to 1024 : tensor<1024xi32, #plain>
+    %j = simt.convert_layout %i : tensor<1024xi32, #plain> -> tensor<1024xi32, #wide>
+    // becomes
+    %j = tile.arange 0 to 1024 : tensor<1024xi32, #wide>
+    ```
+    A conversion between a load and an `arith.extf` moves to the side with the smaller elements. What is cheap is
+    computed in two layouts (remark TW0352); conversions that stay are remark TW0351.
   }];
-  let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">];
+  let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">,
+                 Option<"emitsRemarks", "remarks", "bool", "false", "tells of conversions that stay and of what is computed twice">];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
@@ -234,21 +246,6 @@ def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp">, Takes<"lai
     // #wide = register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]
     ```
     Accesses of one shape share a layout. Remark TW0350 where 16 bytes a lane were not to be had, and why.
-  }];
-  let dependentDialects = ["::tw::simt::SimtDialect"];
-}
-
-def RemoveLayoutConversions : Pass<"remove-layout-conversions", "::mlir::ModuleOp">, Takes<"laid-out"> {
-  let summary = "conversions disappear where values can be computed in the wanted layout, or move to where they cost less";
-  let description = [{
-    ```mlir
-    %i = tile.arange 0 to 1024 : tensor<1024xi32, #plain>
-    %j = simt.convert_layout %i : tensor<1024xi32, #plain> -> tensor<1024xi32, #wide>
-    // becomes
-    %j = tile.arange 0 to 1024 : tensor<1024xi32, #wide>
-    ```
-    A conversion between a load and an `arith.extf` moves to the side with the smaller elements. What is cheap is
-    computed in two layouts (remark TW0352); conversions that stay are remark TW0351.
   }];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }

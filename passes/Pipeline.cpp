@@ -76,7 +76,8 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   layouts.numWarps = numWarps;
   passes.addPass(createAssignLayouts(layouts));
   passes.addPass(createCoalesceAccesses());
-  passes.addPass(createRemoveLayoutConversions());
+  layouts.emitsRemarks = true;
+  passes.addPass(createAssignLayouts(layouts));
   passes.addPass(createCSEPass());
   passes.addPass(createLoopInvariantCodeMotionPass());
   passes.beginStage("scheduled", "data crosses warps through buffers that have their place in "

@@ -26,7 +26,7 @@ static constexpr StringLiteral kLoweredDialects[] = {"gpu",  "vector", "memref",
 static constexpr StringLiteral kLlvmDialects[] = {"llvm", "builtin"};
 
 namespace {
-enum class Tiles { Plain, Grown, WithLayout, None };
+enum class Tiles { Plain, Grown, AnyLayout, WithLayout, None };
 /// What a stage allows.
 struct Stage {
   StringLiteral name;
@@ -136,6 +136,8 @@ static StringRef violation(const Stage &stage, Operation *op, Type type) {
     return "has a tile whose extents are not all powers of two";
   if (stage.tiles == Tiles::Plain || stage.tiles == Tiles::Grown)
     return ranked.getEncoding() ? "has a tile with a layout, which is a later stage's" : "";
+  if (stage.tiles == Tiles::AnyLayout && !ranked.getEncoding())
+    return "";
   if (!simt::hasLayout(ranked))
     return "has a tile without a layout";
   return layoutViolation(op, simt::layoutOf(ranked));
@@ -182,12 +184,10 @@ static StringRef refuseBoxes(Operation *op) {
   return isBox ? "is an earlier stage's" : "";
 }
 
-/// Products may be chosen already.
+/// Products may be chosen already, and layouts assigned once.
 static StringRef refuseBeforeLayouts(Operation *op) {
-  if (StringRef reason = refuseBoxes(op); !reason.empty())
-    return reason;
-  bool isOther = op->getName().getDialectNamespace() == "simt" && !isa<simt::MmaOp>(op);
-  return isOther ? "is a later stage's" : "";
+  StringRef reason = refuseBoxes(op);
+  return reason.empty() ? refuseLaidOut(op) : reason;
 }
 
 /// Operations of one thread, of which 8-bit floats are bytes by now.
@@ -212,7 +212,7 @@ static constexpr Input kInputs[] = {
     {"tile", {"tile", kTileDialects, Tiles::Plain, allow}},
     {"tile-passes", {"tile-passes", kTileDialects, Tiles::Plain, refuseBoxes}, true},
     {"grown", {"grown", kTileDialects, Tiles::Grown, allow}},
-    {"chosen-products", {"tile-passes", kLayoutDialects, Tiles::Plain, refuseBeforeLayouts}},
+    {"chosen-products", {"tile-passes", kLayoutDialects, Tiles::AnyLayout, refuseBeforeLayouts}},
     {"laid-out", {"laid-out", kLayoutDialects, Tiles::WithLayout, allow}},
     {"scheduled", {"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps}, true},
     {"lowered", {"lowered", kLoweredDialects, Tiles::None, refuseLowered}},
@@ -311,7 +311,8 @@ StringRef InputCheck::reasonAgainstLayout(Operation *op, const LinearLayout &lay
   simt::Threads threads = simt::threadsOf(module);
   if (layout.size(Place::Lane) != threads.lanes || layout.size(Place::Warp) != threads.warps)
     return "has a layout with another number of lanes or warps than the program";
-  if (layout.numBits(Place::Cta) != 0 || layout.numBits(Place::Offset) != 0)
+  auto isUsed = [&](Place place) { return layout.numBits(place) != 0; };
+  if (llvm::any_of(std::array{Place::Cta, Place::Step, Place::Offset}, isUsed))
     return "has a layout that is not of the registers of one program";
   return layoutViolation(op, layout);
 }
@@ -319,7 +320,8 @@ StringRef InputCheck::reasonAgainstLayout(Operation *op, const LinearLayout &lay
 StringRef InputCheck::reasonAgainst(Operation *op, Type type) {
   if (StringRef reason = violation(stage, op, type); !reason.empty())
     return reason;
-  if (stage.tiles == Tiles::WithLayout && simt::hasLayout(type))
+  if ((stage.tiles == Tiles::WithLayout || stage.tiles == Tiles::AnyLayout) &&
+      simt::hasLayout(type))
     if (StringRef reason = reasonAgainstLayout(op, simt::layoutOf(type)); !reason.empty())
       return reason;
   auto buffer = dyn_cast<simt::SharedType>(type);
@@ -422,9 +424,10 @@ static LogicalResult checkThreads(ModuleOp module) {
   Attribute warps = module->getAttr(simt::kNumWarps), target = module->getAttr(kTargetAttribute);
   auto count = dyn_cast_or_null<IntegerAttr>(warps);
   if (warps && (!count || !count.getType().isInteger(32) || count.getInt() < 1 ||
-                count.getInt() > 64 || !llvm::isPowerOf2_64(count.getInt())))
+                count.getInt() > int64_t(tile::kMostWarps) || !llvm::isPowerOf2_64(count.getInt())))
     return emitCoded(module, Code::UnfitText)
-           << simt::kNumWarps << " is a power of two of 32 bits up to 64, not " << warps;
+           << simt::kNumWarps << " is a power of two of 32 bits up to " << tile::kMostWarps
+           << ", not " << warps;
   if (target && !isa<tile::TargetAttr>(target))
     return emitCoded(module, Code::UnfitText) << kTargetAttribute << " is a #tile.target";
   return success();

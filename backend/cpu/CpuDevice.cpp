@@ -2,7 +2,6 @@
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuLink.h"
 #include "backend/cpu/HostFunctions.h"
-#include "passes/simd/ProgramLayout.h"
 #include "runtime/Forks.h"
 #include "runtime/Interrupts.h"
 #include "runtime/LaunchLock.h"
@@ -122,9 +121,6 @@ struct Chunk {
   jmp_buf exit;
 };
 static_assert(offsetof(Chunk, program) == 0);
-static_assert(offsetof(TwProgram, scratch) == simd::kProgramScratch &&
-              offsetof(TwProgram, untilPoll) == simd::kProgramUntilPoll &&
-              offsetof(TwProgram, arguments) == simd::kProgramArguments);
 static_assert(offsetof(LaunchArgument, allocationBase) == simd::kArgumentBase &&
               offsetof(LaunchArgument, bytes) == simd::kArgumentBytes &&
               sizeof(LaunchArgument) == simd::kArgumentStride);

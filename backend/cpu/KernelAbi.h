@@ -1,17 +1,8 @@
 // The calling convention between compiled CPU kernels and the device that runs them. C layout.
 #ifndef BACKEND_CPU_KERNELABI_H
 #define BACKEND_CPU_KERNELABI_H
+#include "passes/simd/ProgramLayout.h"
 #include <cstdint>
-
-/// What a kernel knows of the program that it runs as. Compiled code reads it by these offsets.
-struct TwProgram {
-  int32_t programId[3];   // offset 0
-  int32_t numPrograms[3]; // offset 12
-  void *scratch;          // offset 24: `scratchBytes` bytes, 64-byte aligned, private to the worker
-  void *launch;           // offset 32: opaque to the kernel, for the host functions below
-  int32_t untilPoll;      // offset 40: counted down by long loops, which poll at 0 and below
-  const void *arguments;  // offset 48: of the launch, with the memory behind pointers, for checks
-};
 
 /// The entry of the kernel that Python calls NAME is the symbol `NAME.kernel`.
 extern "C" {

@@ -4,6 +4,7 @@
 #include "backend/gpu/RegisterWords.h"
 #include "backend/nvidia/InlinePtx.h"
 #include "backend/nvidia/LowerNvidia.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include <optional>
 
@@ -54,7 +55,7 @@ static std::optional<std::string> nativeFloatAdd(const Lowering &lowering, Type 
     return type.isF32() ? "add.f32" : "add.f64";
   if (type.isF16())
     return "add.noftz.f16";
-  if (type.isBF16() && hasFeature(lowering, "atomic-bf16"))
+  if (type.isBF16() && hasFeature(lowering.target, tile::Feature::AtomicBF16))
     return "add.noftz.bf16";
   return std::nullopt;
 }

@@ -1,7 +1,5 @@
 // The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
 #include "backend/nvidia/NvidiaArch.h"
-#include "ir/target/Rounding.h"
-#include "ir/target/TargetDesc.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 
@@ -10,15 +8,37 @@ using namespace tw;
 /// The release of ptxas that no longer puts a NOP behind nearly every product of sm_120.
 static constexpr unsigned kNoPadding = 1304;
 
+static constexpr tile::Feature kAmpere[] = {tile::Feature::LoadMatrix},
+                               kAda[] = {tile::Feature::LoadMatrix, tile::Feature::Float8Casts},
+                               kHopper[] = {tile::Feature::LoadMatrix, tile::Feature::Float8Casts,
+                                            tile::Feature::AtomicBF16};
+
 /// Shared memory: CUDA C++ Programming Guide, table "Technical Specifications per Compute
 /// Capability". PTX versions: PTX ISA, "Release Notes"; fp8 matrix instructions of sm_89 need 8.4.
 static constexpr NvidiaArch kArchs[] = {
-    {"sm_80", 80, "80", 163 * 1024},
-    {"sm_86", 86, "80", 99 * 1024},
-    {"sm_89", 89, "84", 99 * 1024},
-    {"sm_90a", 90, "84", 227 * 1024},
-    {"sm_100a", 100, "86", 227 * 1024, "", kNoPadding},
-    {"sm_120", 120, "87", 99 * 1024, "sm_120a", kNoPadding},
+    {"sm_80", 80, "80", 163 * 1024, kAmpere},
+    {"sm_86", 86, "80", 99 * 1024, kAmpere},
+    {.name = "sm_89",
+     .number = 89,
+     .ptxVersion = "84",
+     .sharedBytes = 99 * 1024,
+     .features = kAda,
+     .multipliesFloat8 = true},
+    {"sm_90a", 90, "84", 227 * 1024, kHopper},
+    {.name = "sm_100a",
+     .number = 100,
+     .ptxVersion = "86",
+     .sharedBytes = 227 * 1024,
+     .features = kHopper,
+     .preferredAssembler = kNoPadding},
+    {.name = "sm_120",
+     .number = 120,
+     .ptxVersion = "87",
+     .sharedBytes = 99 * 1024,
+     .features = kHopper,
+     .multipliesFloat8 = true,
+     .specificName = "sm_120a",
+     .preferredAssembler = kNoPadding},
 };
 
 llvm::ArrayRef<NvidiaArch> tw::nvidiaArchTable() { return kArchs; }
@@ -35,14 +55,6 @@ std::vector<std::string> tw::nvidiaArchs() {
   for (const NvidiaArch &arch : kArchs)
     names.push_back(arch.name.str());
   return names;
-}
-
-/// Whether mma.sync of 8-bit floats is an instruction of the machine (QMMA). GPUs of 90 to 110 take
-/// it too, but ptxas 13.0 makes two products of f16 of each, converts the operands again for every
-/// one and adds their sums apart: a product of 64x64x64 by 4 warps has 850 instructions and 129
-/// registers so on sm_90a, and 762 and 96 where its operands are widened once.
-static bool multipliesFloat8(const NvidiaArch &arch) {
-  return arch.number == 89 || arch.number >= 120;
 }
 
 namespace {
@@ -83,7 +95,7 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
   add(kBytes32, i8, i8, i32);
   rows.push_back(tile::MmaAttr::get(context, 8, 8, 4, f64, f64, f64, "| k0 k1 m0 m1 m2",
                                     "| k0 k1 n0 n1 n2", "n0 | n1 n2 m0 m1 m2"));
-  if (!multipliesFloat8(arch))
+  if (!arch.multipliesFloat8)
     return rows;
   mlir::Type fp8s[] = {mlir::Float8E4M3FNType::get(context), mlir::Float8E5M2Type::get(context)};
   for (mlir::Type a : fp8s)
@@ -95,19 +107,14 @@ static llvm::SmallVector<tile::MmaAttr> mmaInstructions(mlir::Builder &b, const 
 tile::TargetAttr tw::describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
                                     bool roundsSeparately) {
   mlir::Builder builder(&context);
-  llvm::SmallVector<mlir::StringAttr> features = {builder.getStringAttr("atomic-f16"),
-                                                  builder.getStringAttr("redux"),
-                                                  builder.getStringAttr(kLoadMatrix)};
-  if (arch.number >= 89)
-    features.push_back(builder.getStringAttr("float8-casts"));
-  if (arch.number >= 90)
-    for (const char *feature : {"bf16-arith", "atomic-bf16"})
-      features.push_back(builder.getStringAttr(feature));
+  llvm::SmallVector<tile::Feature> features(arch.features);
   if (roundsSeparately)
-    features.push_back(builder.getStringAttr(kSeparateRounding));
-  constexpr unsigned asyncCopyBytes[] = {4, 8, 16};
+    features.push_back(tile::Feature::SeparateRounding);
+  auto copies =
+      tile::CopyAttr::get(&context, tile::CopyKind::EachLane, {4, 8, 16}, tile::WaitKind::Groups);
   return tile::TargetAttr::get(&context, /*warp_size=*/32, arch.sharedBytes, /*registers=*/255,
                                /*spare_registers=*/52, /*max_warps=*/32, /*vector_bits=*/128,
-                               /*line_bytes=*/128, /*banks=*/32, /*bank_bytes=*/4,
-                               mmaInstructions(builder, arch), asyncCopyBytes, features);
+                               /*line_bytes=*/128, /*sector_bytes=*/32, /*banks=*/32,
+                               /*bank_bytes=*/4, /*phases=*/{}, mmaInstructions(builder, arch),
+                               copies, features);
 }

@@ -3,6 +3,7 @@
 #define BACKEND_NVIDIA_NVIDIAARCH_H
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,8 @@ class MLIRContext;
 }
 namespace tw::tile {
 class TargetAttr;
-}
+enum class Feature : uint32_t;
+} // namespace tw::tile
 
 namespace tw {
 
@@ -23,6 +25,12 @@ struct NvidiaArch {
   /// for the GPU, so that old drivers can still assemble it.
   llvm::StringLiteral ptxVersion;
   unsigned sharedBytes; // of one CTA, with the opt-in that the driver asks for above 48 KiB
+  llvm::ArrayRef<tile::Feature> features;
+  /// Whether mma.sync of 8-bit floats is an instruction of the machine (QMMA). GPUs of 90 to 110
+  /// take it too, but ptxas 13.0 makes two products of f16 of each, converts the operands again for
+  /// every one and adds their sums apart: a product of 64x64x64 by 4 warps has 850 instructions and
+  /// 129 registers so on sm_90a, and 762 and 96 where its operands are widened once.
+  bool multipliesFloat8 = false;
   /// The name under which the same GPU also has instructions that no later one need have; "" where
   /// `name` is that name, or there is none. Code for it runs on this GPU only.
   llvm::StringLiteral specificName = "";
@@ -39,7 +47,7 @@ const NvidiaArch *findNvidiaArch(llvm::StringRef name);
 std::vector<std::string> nvidiaArchs();
 
 /// The facts that passes see as the module attribute `tile.target`, and with them the launch's
-/// choice of ir/target/Rounding.h.
+/// choice of `separate_rounding`.
 tile::TargetAttr describeNvidia(mlir::MLIRContext &context, const NvidiaArch &arch,
                                 bool roundsSeparately = false);
 

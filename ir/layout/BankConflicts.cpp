@@ -22,13 +22,15 @@ static unsigned wordBits(SharedBanks banks, unsigned elementBytes) {
 
 //===-- Counting -----------------------------------------------------------------------------===//
 
-/// How many transfers one access of these lanes takes: the most words that one bank has to give.
-static unsigned transfersOf(ArrayRef<uint64_t> addresses, unsigned accessBytes, SharedBanks banks) {
-  std::vector<std::set<uint64_t>> words(banks.count);
+/// How many transfers one access of a phase's lanes takes: the most words that one bank has to
+/// give.
+static unsigned transfersOf(ArrayRef<uint64_t> addresses, const SharedPhase &phase,
+                            unsigned wordBytes) {
+  std::vector<std::set<uint64_t>> words(phase.numBanks);
   for (uint64_t address : addresses)
-    for (uint64_t byte = 0; byte < accessBytes; byte += banks.wordBytes) {
-      uint64_t word = (address + byte) / banks.wordBytes;
-      words[word % banks.count].insert(word);
+    for (uint64_t byte = 0; byte < phase.accessBytes; byte += wordBytes) {
+      uint64_t word = (address + byte) / wordBytes;
+      words[word % phase.numBanks].insert(word);
     }
   size_t most = 1;
   for (const std::set<uint64_t> &bank : words)
@@ -46,31 +48,52 @@ struct AccessCost {
 };
 } // namespace
 
+/// The numbers that lie in the span of `basis`.
+static SmallVector<uint32_t> spanOf(ArrayRef<uint8_t> basis) {
+  SmallVector<uint32_t> numbers = {0};
+  for (uint8_t vector : basis)
+    for (size_t index = 0, count = numbers.size(); index < count; ++index)
+      numbers.push_back(numbers[index] ^ vector);
+  return numbers;
+}
+
+/// The first lane of each phase of a warp.
+static SmallVector<uint32_t> phaseStarts(const SharedPhase &phase, unsigned numLanes) {
+  XorBasis space;
+  for (uint8_t lane : phase.span())
+    space.insert(lane);
+  SmallVector<uint8_t> others;
+  for (unsigned lane = 1; lane < numLanes; lane *= 2)
+    if (space.insert(lane))
+      others.push_back(uint8_t(lane));
+  return spanOf(others);
+}
+
 static AccessCost accessCost(const LinearLayout &registers, const LinearLayout &buffer,
-                             unsigned elementBytes, SharedBanks banks) {
+                             SharedUse use, unsigned elementBytes, SharedBanks banks) {
   AccessCost cost;
   SharedAccess access =
       sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / elementBytes));
   cost.vector = access.vector;
   cost.numAccesses = access.registers.size() / access.vector;
-  unsigned accessBytes = access.vector * elementBytes;
-  unsigned numLanes = registers.size(Place::Lane);
-  unsigned lanesAtOnce = std::min(numLanes, std::max(1u, banks.transferBytes() / accessBytes));
+  SharedPhase phase = banks.phaseOf(use, access.vector * elementBytes, registers.size(Place::Lane));
   BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
-  cost.fewest = numLanes / lanesAtOnce;
-  cost.transfers = 0;
-  for (unsigned first = 0; first < numLanes; first += lanesAtOnce) {
+  SmallVector<uint32_t> together = spanOf(phase.span());
+  unsigned bytesTogether = together.size() * phase.accessBytes;
+  cost.transfers = cost.fewest = 0;
+  for (uint32_t first : phaseStarts(phase, registers.size(Place::Lane))) {
     Vectors addresses;
-    for (unsigned lane = first; lane < first + lanesAtOnce; ++lane)
-      addresses.push_back(offsets.apply(registers.apply(Place::Lane, lane)) * elementBytes);
-    cost.transfers += transfersOf(addresses, accessBytes, banks);
+    for (uint32_t lane : together)
+      addresses.push_back(offsets.apply(registers.apply(Place::Lane, first ^ lane)) * elementBytes);
+    cost.transfers += transfersOf(addresses, phase, banks.wordBytes);
+    cost.fewest += std::max(1u, bytesTogether / (phase.numBanks * banks.wordBytes));
   }
   return cost;
 }
 
-double tw::bankConflicts(const LinearLayout &registers, const LinearLayout &buffer,
+double tw::bankConflicts(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
                          unsigned elementBytes, SharedBanks banks) {
-  AccessCost cost = accessCost(registers, buffer, elementBytes, banks);
+  AccessCost cost = accessCost(registers, buffer, use, elementBytes, banks);
   return double(cost.transfers) / cost.fewest;
 }
 
@@ -103,16 +126,25 @@ static Vectors basesOf(const LinearLayout &layout, Place place) {
   return vectors;
 }
 
-/// The elements that the lanes of one transfer reach when each accesses `inAccess`.
-static Vectors reachedAtOnce(const LinearLayout &layout, ArrayRef<uint64_t> inWord,
-                             ArrayRef<uint64_t> inAccess, unsigned elementBytes,
-                             SharedBanks banks) {
-  Vectors reached(inWord);
-  extend(reached, inAccess);
-  unsigned accessBytes = elementBytes << inAccess.size();
-  ArrayRef<uint32_t> lanes = layout.bases(Place::Lane);
-  extend(reached, Vectors(lanes.take_front(llvm::Log2_32(banks.transferBytes() / accessBytes))));
-  return reached;
+namespace {
+/// The elements that the lanes of one transfer reach, and the banks that give them.
+struct Reach {
+  Vectors elements;
+  unsigned numBanks = 0;
+};
+} // namespace
+
+/// Of lanes that access `inAccess` each.
+static Reach reachedAtOnce(const LinearLayout &layout, SharedUse use, ArrayRef<uint64_t> inWord,
+                           ArrayRef<uint64_t> inAccess, unsigned elementBytes, SharedBanks banks) {
+  SharedPhase phase = banks.phaseOf(use, elementBytes << inAccess.size(), layout.size(Place::Lane));
+  Reach reach{Vectors(inWord), phase.numBanks};
+  extend(reach.elements, inAccess);
+  Vectors lanes;
+  for (uint8_t lane : phase.span())
+    lanes.push_back(layout.apply(Place::Lane, lane));
+  extend(reach.elements, lanes);
+  return reach;
 }
 
 //===-- Choice -------------------------------------------------------------------------------===//
@@ -160,12 +192,14 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
       held.insert(basis);
     return ArrayRef(low).take_while([&](uint64_t vector) { return held.contains(vector); });
   };
-  Vectors written = reachedAtOnce(from, inWord, accessed(from), elementBytes, banks);
-  Vectors read = reachedAtOnce(to, inWord, accessed(to), elementBytes, banks);
-  unsigned numInBanks = llvm::Log2_32(banks.transferBytes() / elementBytes);
-  Vectors segments =
-      segmentBits(written, read, candidates, numBits > numInBanks ? numBits - numInBanks : 0,
-                  ArrayRef(low).take_front(numKept));
+  Reach written =
+      reachedAtOnce(from, SharedUse::Write, inWord, accessed(from), elementBytes, banks);
+  Reach read = reachedAtOnce(to, SharedUse::Read, inWord, accessed(to), elementBytes, banks);
+  unsigned fewestBanks = std::min(written.numBanks, read.numBanks);
+  unsigned numInBanks = llvm::Log2_32(fewestBanks * banks.wordBytes / elementBytes);
+  Vectors segments = segmentBits(written.elements, read.elements, candidates,
+                                 numBits > numInBanks ? numBits - numInBanks : 0,
+                                 ArrayRef(low).take_front(numKept));
   llvm::sort(segments);
 
   Vectors taken(low);
@@ -185,8 +219,8 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
 static unsigned bufferCost(const LinearLayout &from, const LinearLayout &to,
                            const LinearLayout &buffer, unsigned elementBytes, SharedBanks banks) {
   unsigned cost = 0;
-  for (const LinearLayout *registers : {&from, &to}) {
-    AccessCost access = accessCost(*registers, buffer, elementBytes, banks);
+  for (auto [registers, use] : {std::pair(&from, SharedUse::Write), {&to, SharedUse::Read}}) {
+    AccessCost access = accessCost(*registers, buffer, use, elementBytes, banks);
     cost += access.numAccesses * (access.transfers + 1);
   }
   return cost;

@@ -9,7 +9,7 @@ using llvm::SmallVector;
 
 /// Where one coordinate, packed with the registers lowest, is: "w0 l3 r1" or "o12".
 static std::string placeText(const LinearLayout &layout, uint64_t coordinate) {
-  static constexpr char kLetters[kNumPlaces] = {'r', 'l', 'w', 'c', 'o'};
+  static constexpr char kLetters[kNumPlaces] = {'r', 'l', 'w', 'c', 's', 'o'};
   std::string text;
   for (unsigned place = 0; place < kNumPlaces; ++place) {
     unsigned numBits = layout.numBits(Place(place));

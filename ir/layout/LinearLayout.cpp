@@ -14,8 +14,8 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 llvm::StringRef tw::nameOf(Place place) {
-  static constexpr llvm::StringLiteral names[kNumPlaces] = {"register", "lane", "warp", "cta",
-                                                            "offset"};
+  static constexpr llvm::StringLiteral names[kNumPlaces] = {"register", "lane", "warp",
+                                                            "cta",      "step", "offset"};
   return names[unsigned(place)];
 }
 

@@ -13,9 +13,11 @@
 
 namespace tw {
 
-/// A hardware coordinate. `Offset` counts elements in a shared buffer; the others are of a thread.
-enum class Place : uint8_t { Register, Lane, Warp, Cta, Offset };
-inline constexpr unsigned kNumPlaces = 5;
+/// A coordinate: of a thread, of the iteration of a loop (`Step`), or of an element in a shared
+/// buffer
+/// (`Offset`).
+enum class Place : uint8_t { Register, Lane, Warp, Cta, Step, Offset };
+inline constexpr unsigned kNumPlaces = 6;
 llvm::StringRef nameOf(Place place); // "register", ...
 
 /// Extents are powers of two. An element is named by its row-major index, so its bits are those of
@@ -132,9 +134,9 @@ struct SharedAccess {
 };
 SharedAccess sharedAccess(const LinearLayout &registers, const LinearLayout &buffer,
                           unsigned maxVector);
-/// Transfers of 128 bytes that one access of each group costs, over the fewest possible: 1.0 is
-/// free of conflicts.
-double bankConflicts(const LinearLayout &registers, const LinearLayout &buffer,
+/// Transfers that one access of each group costs, over the fewest possible: 1.0 is free of
+/// conflicts.
+double bankConflicts(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
                      unsigned elementBytes, SharedBanks banks);
 
 } // namespace tw

@@ -155,8 +155,8 @@ static std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const 
                                      conflictFreeLayout(writes, reads, elementBytes, banks)}) {
     std::optional<MatrixAccess> chosen = matrixAccess(to, buffer, elementBytes);
     if (chosen && chosen->transposed == transposed &&
-        bankConflicts(writes, buffer, elementBytes, banks) == 1 &&
-        bankConflicts(reads, buffer, elementBytes, banks) == 1)
+        bankConflicts(writes, buffer, SharedUse::Write, elementBytes, banks) == 1 &&
+        bankConflicts(reads, buffer, SharedUse::Read, elementBytes, banks) == 1)
       return buffer;
   }
   return std::nullopt;

@@ -50,7 +50,7 @@ static SmallVector<uint32_t> neighbours(const LinearLayout &registers, const Lin
                                         unsigned maxVector) {
   BitMatrix offsets{buffer.numInputBits(), offsetsOf(registers, Place::Register, buffer)};
   uint64_t movedByThreads = 0;
-  for (Place place : {Place::Lane, Place::Warp, Place::Cta})
+  for (Place place : {Place::Lane, Place::Warp, Place::Cta, Place::Step})
     for (uint64_t offset : offsetsOf(registers, place, buffer))
       movedByThreads |= offset;
   SmallVector<uint32_t> result;

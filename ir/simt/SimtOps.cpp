@@ -61,7 +61,7 @@ LogicalResult SharedType::verify(function_ref<InFlightDiagnostic()> emitError,
   const LinearLayout &value = layout.getValue();
   if (ArrayRef<int64_t>(value.shape()) != shape)
     return emitError() << "the layout is of another shape than the buffer";
-  for (Place place : {Place::Register, Place::Lane, Place::Warp, Place::Cta})
+  for (Place place : {Place::Register, Place::Lane, Place::Warp, Place::Cta, Place::Step})
     if (value.numBits(place) != 0)
       return emitError() << "a buffer's layout is of offsets only";
   if (!value.isSurjective() || !value.isInjective())
@@ -243,11 +243,10 @@ static StringRef problemOfExtents(MmaOp op) {
   size_t rank = shape.size();
   if ((rank != 2 && rank != 3) || op.getWarps().size() != rank)
     return "multiplies tiles of rank 2 or 3, with a number of warps per dimension";
-  constexpr int64_t mostWarps = 64;
   for (int64_t warps : op.getWarps())
-    if (warps > mostWarps || !llvm::isPowerOf2_64(warps))
+    if (warps > int64_t(tile::kMostWarps) || !llvm::isPowerOf2_64(warps))
       return "has a power of two up to 64 of warps per dimension";
-  if (llvm::product_of(op.getWarps()) > mostWarps)
+  if (llvm::product_of(op.getWarps()) > int64_t(tile::kMostWarps))
     return "has at most 64 warps";
   ArrayRef<int64_t> a = shapeOf(op.getA().getType()), b = shapeOf(op.getB().getType());
   if (a.size() != rank || b.size() != rank)

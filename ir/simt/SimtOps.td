@@ -104,7 +104,7 @@ def Simt_AsyncCopyOp : Simt_Op<"async_copy", [MemoryEffects<[MemRead, MemWrite]>
   let summary = "start to copy a tile from global into shared memory; elements where the mask is false become 0";
   let description = [{
     Each thread copies the elements that the pointers' layout gives it, in pieces of `vector` neighbours along
-    `dim`, which the target can copy (`async_copy_bytes`): they are consecutive and aligned in both memories and
+    `dim`, which the target can copy (`copies` of #tile.target): they are consecutive and aligned in both memories and
     share a mask. They are there for the thread after an `async_wait`, for the others after a barrier then.
   }];
   let arguments = (ins Tile_PtrLike:$ptr, Simt_SharedType:$buffer, Optional<Tile_BoolLike>:$mask, I32Attr:$vector, I32Attr:$dim,
@@ -218,6 +218,12 @@ def Simt_GlobalToSharedOp : Simt_Op<"global_to_shared", [MemoryEffects<[MemRead,
     DefaultValuedAttr<Tile_CacheModifier, "::tw::tile::CacheModifier::None">:$cache,
     DefaultValuedAttr<Tile_EvictionPolicy, "::tw::tile::EvictionPolicy::Normal">:$evict);
   let assemblyFormat = "$ptr `,` $shared `,` $bytes (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($shared)";
+}
+
+def Simt_CopiesWaitOp : Simt_Op<"copies_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "wait until at most `left` of the copies that this warp started last are incomplete; they complete in order";
+  let arguments = (ins I32Attr:$left);
+  let assemblyFormat = "$left attr-dict";
 }
 
 def Simt_LoadMatrixOp : Simt_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {

@@ -11,9 +11,16 @@ tw::tile::TargetAttr tw::targetOf(Operation *op) {
   return module ? module->getAttrOfType<tile::TargetAttr>(kTargetAttribute) : nullptr;
 }
 
+tw::tile::CopyAttr tw::laneCopyOf(tile::TargetAttr target) {
+  for (tile::CopyAttr copy : target ? target.getCopies() : ArrayRef<tile::CopyAttr>())
+    if (copy.getKind() == tile::CopyKind::EachLane && copy.getWait() != tile::WaitKind::Barriers)
+      return copy;
+  return nullptr;
+}
+
 /// What IR that describes no machine is compiled for.
 static constexpr tw::Machine kPlainMachine = {
-    .warpSize = 32, .vectorBytes = 16, .lineBytes = 128, .banks = {32, 4, 16}};
+    .warpSize = 32, .vectorBytes = 16, .lineBytes = 128, .sectorBytes = 32, .banks = {32, 4, 16}};
 
 tw::Machine tw::machineOf(Operation *op) {
   tile::TargetAttr target = targetOf(op);
@@ -23,10 +30,10 @@ tw::Machine tw::machineOf(Operation *op) {
   return {target.getWarpSize(),
           vectorBytes,
           target.getLineBytes(),
-          {target.getBanks(), target.getBankBytes(), vectorBytes}};
+          target.getSectorBytes(),
+          {target.getBanks(), target.getBankBytes(), vectorBytes, target.getPhases()}};
 }
 
-bool tw::hasFeature(tile::TargetAttr target, StringRef feature) {
-  return target && llvm::any_of(target.getFeatures(),
-                                [&](StringAttr has) { return has.getValue() == feature; });
+bool tw::hasFeature(tile::TargetAttr target, tile::Feature feature) {
+  return target && llvm::is_contained(target.getFeatures(), feature);
 }

@@ -12,21 +12,24 @@ inline constexpr llvm::StringLiteral kTargetAttribute = "tile.target";
 /// The description of the machine that a module is compiled for; null when it has none.
 tile::TargetAttr targetOf(mlir::Operation *op);
 /// Whether the machine has a feature. A null description has none.
-bool hasFeature(tile::TargetAttr target, llvm::StringRef feature);
+bool hasFeature(tile::TargetAttr target, tile::Feature feature);
+
+/// The way to copy to shared memory beside the program that passes use: each lane says where its
+/// bytes go, and waits by groups or counts. Null where the machine has none: data goes through
+/// registers.
+tile::CopyAttr laneCopyOf(tile::TargetAttr target);
 
 /// How a machine's warps access memory.
 struct Machine {
   unsigned warpSize;    // lanes
   unsigned vectorBytes; // of the widest access of a lane
-  unsigned lineBytes;   // that global memory delivers at once
+  unsigned lineBytes;   // that global memory keeps together
+  unsigned sectorBytes; // of a line, that it delivers at least
   SharedBanks banks;
 };
 /// The machine of an operation's module, or a plain one where the module describes none, as tests
 /// may.
 Machine machineOf(mlir::Operation *op);
-
-/// Warps read matrices of 8 rows of 16 bytes from shared memory (simt.load_matrix).
-inline constexpr llvm::StringLiteral kLoadMatrix = "load-matrix";
 
 } // namespace tw
 #endif

@@ -1,6 +1,8 @@
 // Registers the `tile` dialect and answers questions about its types.
 #include "ir/tile/Tile.h"
+#include "ir/layout/XorBasis.h"
 #include "ir/tile/Fragment.h"
+#include "ir/tile/SharedPhaseText.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -8,6 +10,25 @@
 
 using namespace mlir;
 using namespace tw::tile;
+
+//===-- Lists in attributes ------------------------------------------------------------------===//
+
+/// [one, other]
+template <typename Element>
+static ParseResult parseListed(AsmParser &parser, SmallVector<Element> &list) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    FailureOr<Element> element = FieldParser<Element>::parse(parser);
+    if (succeeded(element))
+      list.push_back(*element);
+    return ParseResult(element);
+  });
+}
+
+template <typename Element> static void printListed(AsmPrinter &printer, ArrayRef<Element> list) {
+  printer << '[';
+  printer.printStrippedAttrOrType(list);
+  printer << ']';
+}
 
 #include "ir/tile/TileDialect.cpp.inc"
 #include "ir/tile/TileEnums.cpp.inc"
@@ -37,32 +58,63 @@ LogicalResult PtrType::verify(function_ref<InFlightDiagnostic()> emitError, Type
   return emitError() << "a pointer is to numbers or to pointers, not to " << pointee;
 }
 
+LogicalResult CopyAttr::verify(function_ref<InFlightDiagnostic()> emitError, CopyKind,
+                               ArrayRef<unsigned> sizes, WaitKind) {
+  auto isWrong = [](unsigned bytes) { return !llvm::isPowerOf2_32(bytes) || bytes > 16; };
+  if (sizes.empty() || llvm::any_of(sizes, isWrong))
+    return emitError() << "copies are of powers of two up to 16 bytes";
+  return success();
+}
+
+/// What is wrong with how a machine serves the lanes of a warp; nothing where all is well.
+static StringRef mistakeIn(const tw::SharedPhase &phase, unsigned warpSize) {
+  if (!llvm::isPowerOf2_32(phase.accessBytes) || !llvm::isPowerOf2_32(phase.numBanks))
+    return "phases are of powers of two of bytes and banks";
+  tw::XorBasis space;
+  for (uint8_t lane : phase.span())
+    if (lane >= warpSize || !space.insert(lane))
+      return "lanes of phases are independent, below warp_size";
+  return "";
+}
+
+/// What is wrong with the memory of a machine; nothing where all is well.
+static StringRef mistakeInMemory(unsigned vectorBits, unsigned lineBytes, unsigned sectorBytes,
+                                 unsigned banks, unsigned bankBytes) {
+  if (!llvm::isPowerOf2_32(vectorBits) || vectorBits < 32 || vectorBits > 256)
+    return "vector_bits is 32, 64, 128 or 256";
+  if (!llvm::isPowerOf2_32(lineBytes) || lineBytes < 16 || lineBytes > 1024)
+    return "line_bytes is a power of two from 16 to 1024";
+  if (!llvm::isPowerOf2_32(sectorBytes) || sectorBytes > lineBytes)
+    return "sector_bytes is a power of two up to line_bytes";
+  if (!llvm::isPowerOf2_32(banks) || banks > 256 || !llvm::isPowerOf2_32(bankBytes) ||
+      bankBytes > 16)
+    return "banks are a power of two up to 256, bank_bytes one up to 16";
+  return "";
+}
+
 LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, unsigned warpSize,
                                  unsigned sharedBytes, unsigned registers, unsigned spareRegisters,
                                  unsigned maxWarps, unsigned vectorBits, unsigned lineBytes,
-                                 unsigned banks, unsigned bankBytes, ArrayRef<MmaAttr> instructions,
-                                 ArrayRef<unsigned> copies, ArrayRef<StringAttr>) {
-  if (!llvm::isPowerOf2_32(warpSize) || warpSize > 64)
+                                 unsigned sectorBytes, unsigned banks, unsigned bankBytes,
+                                 ArrayRef<tw::SharedPhase> phases, ArrayRef<MmaAttr> instructions,
+                                 ArrayRef<CopyAttr>, ArrayRef<Feature>) {
+  if (!llvm::isPowerOf2_32(warpSize) || warpSize > 1u << tw::SharedPhase::kMostLaneBits)
     return emitError() << "warp_size is a power of two up to 64";
-  if (!llvm::isPowerOf2_32(maxWarps) || maxWarps > 64)
-    return emitError() << "max_warps is a power of two up to 64";
-  if (!llvm::isPowerOf2_32(vectorBits) || vectorBits < 32 || vectorBits > 256)
-    return emitError() << "vector_bits is 32, 64, 128 or 256";
+  if (!llvm::isPowerOf2_32(maxWarps) || maxWarps > kMostWarps)
+    return emitError() << "max_warps is a power of two up to " << kMostWarps;
   if (registers == 0 || registers > 1024 || sharedBytes > (1u << 30))
     return emitError() << "a thread has 1 to 1024 registers, and a CTA at most 2^30 bytes";
   if (spareRegisters >= registers)
     return emitError() << "spare_registers are fewer than registers";
-  if (!llvm::isPowerOf2_32(lineBytes) || lineBytes < 16 || lineBytes > 1024)
-    return emitError() << "line_bytes is a power of two from 16 to 1024";
-  if (!llvm::isPowerOf2_32(banks) || banks > 256 || !llvm::isPowerOf2_32(bankBytes) ||
-      bankBytes > 16)
-    return emitError() << "banks are a power of two up to 256, bank_bytes one up to 16";
+  StringRef mistake = mistakeInMemory(vectorBits, lineBytes, sectorBytes, banks, bankBytes);
+  for (const tw::SharedPhase &phase : phases)
+    if (mistake.empty())
+      mistake = mistakeIn(phase, warpSize);
+  if (!mistake.empty())
+    return emitError() << mistake;
   for (MmaAttr instruction : instructions)
     if (parseFragment(instruction.getFragmentA())->lanes.size() != llvm::Log2_32(warpSize))
       return emitError() << "fragments of matrix instructions are for warps of warp_size lanes";
-  for (unsigned bytes : copies)
-    if (!llvm::isPowerOf2_32(bytes) || bytes > 16)
-      return emitError() << "async_copy_bytes are powers of two up to 16";
   return success();
 }
 

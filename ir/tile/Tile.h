@@ -1,6 +1,7 @@
 // The `tile` dialect's C++ classes: everything that reads or makes Tile IR includes this.
 #ifndef IR_TILE_TILE_H
 #define IR_TILE_TILE_H
+#include "ir/layout/SharedBanks.h"
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinTypes.h"
@@ -41,6 +42,9 @@ inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
 inline constexpr llvm::StringLiteral kExternFunction = "tile.extern";
 /// On a module, an array of the libraries: "DIGEST:PATH", the SHA-256 of the file in hex digits.
 inline constexpr llvm::StringLiteral kBitcode = "tile.bitcode";
+
+/// No program has more warps, on any machine.
+inline constexpr unsigned kMostWarps = 64;
 
 /// Whether a value is a tile, not a scalar.
 inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }

@@ -53,22 +53,53 @@ def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma", [OpAsmAttrInterface]> {
   let genMnemonicAlias = 1;
 }
 
+def Tile_CopyKind : I32EnumAttr<"CopyKind", "where a copy that runs by itself puts what the lanes of a warp copy", [
+    I32EnumAttrCase<"EachLane", 0, "each_lane">, I32EnumAttrCase<"LaneAfterLane", 1, "lane_after_lane">
+    ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
+def Tile_WaitKind : I32EnumAttr<"WaitKind", "what a thread waits for until its copies are there", [
+    I32EnumAttrCase<"Groups", 0, "groups">, I32EnumAttrCase<"Counts", 1, "counts">, I32EnumAttrCase<"Barriers", 2, "barriers">
+    ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
+def Tile_CopyAttr : AttrDef<Tile_Dialect, "Copy"> {
+  let mnemonic = "copy";
+  let summary = "a way to copy from global to shared memory beside the program";
+  let description = [{
+    A lane copies one of the sizes `bytes`. It says where they go (`each_lane`), or they go where those of the lane
+    before it end (`lane_after_lane`). One waits until all but the groups committed last are complete (`groups`); until
+    all but the copies started last are, which complete in order (`counts`); or at a barrier in shared memory that
+    counts what has arrived (`barriers`).
+  }];
+  let parameters = (ins EnumParameter<Tile_CopyKind>:$kind, ArrayRefParameter<"unsigned">:$bytes, EnumParameter<Tile_WaitKind>:$wait);
+  let assemblyFormat = "`<` $kind `of` `[` $bytes `]` `by` $wait `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_Feature : I32EnumAttr<"Feature", "what a machine can do beyond what all can, or is asked to", [
+    I32EnumAttrCase<"LoadMatrix", 0, "load_matrix">, I32EnumAttrCase<"Float8Casts", 1, "float8_casts">,
+    I32EnumAttrCase<"AtomicBF16", 2, "atomic_bf16">, I32EnumAttrCase<"SeparateRounding", 3, "separate_rounding">
+    ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
+
 def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
   let mnemonic = "target";
   let summary = "the facts of a GPU that passes may use; never who made it";
   let description = [{
     `warp_size` lanes; `shared_bytes` that one CTA may have; `registers` of 32 bits that one thread may have;
     `spare_registers` of those for what is not tiles' data: addresses, masks, operands on their way; `max_warps` of a
-    CTA; `vector_bits` of the widest memory access of a lane; `line_bytes` that global memory delivers at once; shared
-    memory of `banks` that give `bank_bytes` each at a time; `mma` instructions;
-    `async_copy_bytes`: sizes of the copies from global to shared memory that run by themselves;
-    `features`: words such as "bf16-arith" (adds and multiplies bf16), "atomic-f16", "atomic-bf16", "redux",
-    "float8-casts" (converts pairs of 8-bit floats from and to f16, and from f32).
+    CTA; `vector_bits` of the widest memory access of a lane; `line_bytes` that global memory keeps together, of which
+    it delivers `sector_bytes` at least; shared memory of `banks` that give `bank_bytes` each at a time, to lanes one
+    after the other where `phases` do not say otherwise; `mma` instructions; `copies` that run by themselves (without
+    any, data goes through registers); `features`: `load_matrix` (simt.load_matrix), `float8_casts` (converts pairs of
+    8-bit floats from and to f16, and from f32), `atomic_bf16` (adds), `separate_rounding` (a choice of the launch: sums
+    and products of floats keep a rounding each, none becomes an FMA).
   }];
   let parameters = (ins "unsigned":$warp_size, "unsigned":$shared_bytes, "unsigned":$registers, "unsigned":$spare_registers,
-    "unsigned":$max_warps, "unsigned":$vector_bits, "unsigned":$line_bytes, "unsigned":$banks, "unsigned":$bank_bytes, OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma,
-    OptionalArrayRefParameter<"unsigned">:$async_copy_bytes, OptionalArrayRefParameter<"::mlir::StringAttr">:$features);
-  let assemblyFormat = "`<` `warp_size` `=` $warp_size `,` `shared_bytes` `=` $shared_bytes `,` `registers` `=` $registers `,` `spare_registers` `=` $spare_registers `,` `max_warps` `=` $max_warps `,` `vector_bits` `=` $vector_bits `,` `line_bytes` `=` $line_bytes `,` `banks` `=` $banks `,` `bank_bytes` `=` $bank_bytes (`,` `mma` `=` `[` $mma^ `]`)? (`,` `async_copy_bytes` `=` `[` $async_copy_bytes^ `]`)? (`,` `features` `=` `[` $features^ `]`)? `>`";
+    "unsigned":$max_warps, "unsigned":$vector_bits, "unsigned":$line_bytes, "unsigned":$sector_bytes, "unsigned":$banks,
+    "unsigned":$bank_bytes, OptionalArrayRefParameter<"::tw::SharedPhase">:$phases,
+    OptionalArrayRefParameter<"::tw::tile::MmaAttr">:$mma, OptionalArrayRefParameter<"::tw::tile::CopyAttr">:$copies,
+    OptionalArrayRefParameter<"::tw::tile::Feature">:$features);
+  let assemblyFormat = [{
+    `<` struct($warp_size, $shared_bytes, $registers, $spare_registers, $max_warps, $vector_bits, $line_bytes, $sector_bytes,
+      $banks, $bank_bytes, custom<Listed>($phases), custom<Listed>($mma), custom<Listed>($copies), custom<Listed>($features)) `>`
+  }];
   let genVerifyDecl = 1;
 }
 

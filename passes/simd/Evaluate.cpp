@@ -7,6 +7,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "passes/analysis/IndexBounds.h"
 #include "passes/math/ExpandArith.h"
+#include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -65,16 +66,14 @@ Value SimdFunction::scalarOf(Value value) {
   return found->second;
 }
 
-static std::vector<void *> memoKey(Value value, const Coordinates &at) {
-  std::vector<void *> key = {value.getAsOpaquePointer(),
-                             reinterpret_cast<void *>(int64_t(at.vectorDim) * 4096 + at.lanes)};
+MemoKey tw::simd::memoKey(Value tile, const Coordinates &at) {
+  MemoKey key = {tile.getAsOpaquePointer(), at.vectorDim, at.lanes, {}};
   for (Value index : at.index) {
-    // Constants of one value are one coordinate, whichever operation made them.
     APInt constant;
     if (matchPattern(index, m_ConstantInt(&constant)))
-      key.push_back(reinterpret_cast<void *>(constant.getSExtValue() * 2 + 1));
+      key.index.push_back({constant.getSExtValue(), nullptr});
     else
-      key.push_back(index.getAsOpaquePointer());
+      key.index.push_back({std::nullopt, index.getAsOpaquePointer()});
   }
   return key;
 }
@@ -86,7 +85,7 @@ Value SimdFunction::evaluate(Value tile, const Coordinates &at) {
     return constantOf(builder.getI1Type(), 1);
   if (at.vectorDim >= 0 && contiguity.along(tile, at.vectorDim).isInvariant())
     return evaluateUniform(tile, at);
-  std::vector<void *> key = memoKey(tile, at);
+  MemoKey key = memoKey(tile, at);
   auto found = memo.find(key);
   if (found != memo.end())
     return found->second;
@@ -261,8 +260,9 @@ template <typename Cast> static Value castAddress(SimdFunction &f, Value value, 
   return Cast::create(f.builder, f.loc, type, value);
 }
 
-/// A 32-bit field of the TwProgram that the kernel runs as.
-static Value loadProgramField(SimdFunction &f, int32_t offset) {
+/// The number of an axis in the array at `field` of the TwProgram that the kernel runs as.
+static Value loadOfAxis(SimdFunction &f, size_t field, int32_t axis) {
+  int32_t offset = int32_t(field + sizeof(int32_t) * axis);
   Value address =
       LLVM::GEPOp::create(f.builder, f.loc, f.programArgument.getType(), f.builder.getI8Type(),
                           f.programArgument, ArrayRef<LLVM::GEPArg>{offset});
@@ -298,8 +298,12 @@ Value SimdFunction::evaluateOperation(OpResult result, const Coordinates &at) {
             return castAddress<LLVM::IntToPtrOp>(*this, evaluate(cast.getSource(), at),
                                                  LLVM::LLVMPointerType::get(builder.getContext()));
           })
-          .Case([&](ProgramIdOp id) { return loadProgramField(*this, 4 * id.getAxis()); })
-          .Case([&](NumProgramsOp num) { return loadProgramField(*this, 12 + 4 * num.getAxis()); })
+          .Case([&](ProgramIdOp id) {
+            return loadOfAxis(*this, offsetof(TwProgram, programId), id.getAxis());
+          })
+          .Case([&](NumProgramsOp num) {
+            return loadOfAxis(*this, offsetof(TwProgram, numPrograms), num.getAxis());
+          })
           .Default([&](Operation *elementwise) -> Value {
             SmallVector<Value> operands;
             for (Value operand : elementwise->getOperands())

@@ -1,6 +1,6 @@
 // Emits loop nests over register tiles and picks their vector dimension.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/simd/LoopLevel.h"
+#include "passes/simd/Scope.h"
 
 using namespace mlir;
 using namespace tw;
@@ -28,15 +28,20 @@ SimdFunction::emitLoop(int64_t lower, int64_t upper, int64_t step, ArrayRef<Valu
   return SmallVector<Value>(loop.getResults());
 }
 
-LoopLevel::LoopLevel(SimdFunction &f, Value index) : f(f), before(f.memo) {
-  auto loop = dyn_cast<scf::ForOp>(f.builder.getInsertionBlock()->getParentOp());
-  bool isLoop = loop && loop.getInductionVar() == index;
-  f.levels.push_back({isLoop ? loop.getOperation() : nullptr, before});
+Scope::Scope(SimdFunction &f)
+    : f(f), memo(f.memo), assumedTrue(f.assumedTrue), numLevels(f.levels.size()),
+      scratchTop(f.scratchTop) {}
+
+Scope::Scope(SimdFunction &f, Value index) : Scope(f) {
+  scf::ForOp loop = scf::getForInductionVarOwner(index);
+  f.levels.push_back({loop, memo});
 }
 
-LoopLevel::~LoopLevel() {
-  f.levels.pop_back();
-  f.memo = std::move(before);
+Scope::~Scope() {
+  f.memo = std::move(memo);
+  f.assumedTrue = std::move(assumedTrue);
+  f.levels.truncate(numLevels);
+  f.scratchTop = scratchTop;
 }
 
 void SimdFunction::emitOuterLoops(ArrayRef<int64_t> shape, int exceptDim, Body body) {
@@ -51,9 +56,8 @@ void SimdFunction::emitOuterLoops(ArrayRef<int64_t> shape, int exceptDim, Body b
       return descend(dim + 1);
     emitLoop(0, shape[dim], 1, {}, [&](Value index, ValueRange) {
       at.index[dim] = index;
-      Memo outer = memo;
+      Scope scope(*this);
       descend(dim + 1);
-      memo = std::move(outer);
       return SmallVector<Value>();
     });
   };
@@ -66,7 +70,7 @@ void SimdFunction::emitVectorLoop(int64_t extent, const Coordinates &outer, int 
   int64_t main = lanes > 1 ? extent / lanes * lanes : 0;
   auto emitRange = [&](int64_t lower, int64_t upper, int64_t step) {
     emitLoop(lower, upper, step, {}, [&](Value index, ValueRange) {
-      LoopLevel level(*this, index);
+      Scope scope(*this, index);
       at.index[vectorDim] = index;
       at.vectorDim = step > 1 ? vectorDim : -1;
       at.lanes = step;
@@ -236,9 +240,12 @@ SmallVector<Value> SimdFunction::withFullMasks(ArrayRef<Value> trees, TypeRange 
   if (tests.empty())
     return emit();
   auto choice = scf::IfOp::create(builder, loc, results, emitTests(*this, tests), true);
-  Memo outer = memo;
-  auto emitBranch = [&](Block *block) {
+  auto emitBranch = [&](Block *block, bool isFull) {
     OpBuilder::InsertionGuard guard(builder);
+    Scope scope(*this);
+    if (isFull)
+      for (const MonotoneTest &test : tests)
+        assumedTrue.insert(test.test);
     if (results.empty())
       builder.setInsertionPointToStart(block);
     else
@@ -246,14 +253,9 @@ SmallVector<Value> SimdFunction::withFullMasks(ArrayRef<Value> trees, TypeRange 
     SmallVector<Value> values = emit();
     if (!results.empty())
       scf::YieldOp::create(builder, loc, values);
-    memo = outer;
   };
-  for (const MonotoneTest &test : tests)
-    assumedTrue.insert(test.test);
-  emitBranch(choice.thenBlock());
-  for (const MonotoneTest &test : tests)
-    assumedTrue.erase(test.test);
-  emitBranch(choice.elseBlock());
+  emitBranch(choice.thenBlock(), /*isFull=*/true);
+  emitBranch(choice.elseBlock(), /*isFull=*/false);
   return SmallVector<Value>(choice.getResults());
 }
 

@@ -5,6 +5,7 @@
 #include "passes/analysis/IndexBounds.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/simd/ProgramLayout.h"
+#include "passes/simd/Scope.h"
 #include "passes/simd/SimdFunction.h"
 
 using namespace mlir;
@@ -21,9 +22,8 @@ static void emitUnder(SimdFunction &f, Value condition, llvm::function_ref<void(
   auto branch = scf::IfOp::create(f.builder, f.loc, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(f.builder);
   f.builder.setInsertionPointToStart(branch.thenBlock());
-  SimdFunction::Memo outer = f.memo;
+  Scope scope(f);
   then();
-  f.memo = std::move(outer);
 }
 
 /// Emits `report` for the first lane of `at` whose bit is set.
@@ -154,7 +154,7 @@ static ElementPlaces placesOf(SimdFunction &f, unsigned argument, unsigned bytes
   auto select = [&](Value condition, Value yes, Value no) -> Value {
     return arith::SelectOp::create(b, f.loc, condition, yes, no);
   };
-  Value arguments = read(pointer, f.programArgument, kProgramArguments);
+  Value arguments = read(pointer, f.programArgument, int32_t(offsetof(TwProgram, arguments)));
   Value base = read(i64, arguments, argument * kArgumentStride + kArgumentBase);
   Value size = read(i64, arguments, argument * kArgumentStride + kArgumentBytes);
   // Of memory of unknown size it is known that no object lies in the first page.

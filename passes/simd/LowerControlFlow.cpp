@@ -1,7 +1,6 @@
 // Loops and branches: scalars stay values, tiles that they carry live in fixed buffers (slots).
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "passes/simd/ProgramLayout.h"
-#include "passes/simd/SimdFunction.h"
+#include "passes/simd/Scope.h"
 
 using namespace mlir;
 using namespace tw;
@@ -42,16 +41,6 @@ static void fillSlots(SimdFunction &f, ValueRange values, ArrayRef<TileBuffer> s
     f.keep(tile, slot);
   }
 }
-
-/// Frees the scratch memory that a region's lowering took.
-namespace {
-struct ScratchScope {
-  SimdFunction &f;
-  uint64_t top;
-  explicit ScratchScope(SimdFunction &f) : f(f), top(f.scratchTop) {}
-  ~ScratchScope() { f.scratchTop = top; }
-};
-} // namespace
 
 /// The buffers that evaluating a tile reads.
 static void collectReads(SimdFunction &f, Value tile, llvm::DenseSet<Value> &reads) {
@@ -148,7 +137,7 @@ LogicalResult SimdFunction::lowerFor(scf::ForOp op) {
   mapScalars(*this, op.getRegionIterArgs(), loop.getRegionIterArgs());
   mapTiles(*this, op.getRegionIterArgs(), slots);
   {
-    ScratchScope scope(*this);
+    Scope scope(*this);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
     if (failed(lowerBlock(*op.getBody())))
@@ -176,7 +165,7 @@ LogicalResult SimdFunction::lowerIf(scf::IfOp op) {
   for (auto [from, to] : llvm::zip(op->getRegions(), choice->getRegions())) {
     if (from.empty())
       continue;
-    ScratchScope scope(*this);
+    Scope scope(*this);
     OpBuilder::InsertionGuard guard(builder);
     Block *block = &to.front();
     if (types.empty())
@@ -212,7 +201,7 @@ LogicalResult SimdFunction::lowerWhile(scf::WhileOp op) {
   };
   auto lowerRegion = [&](Region &from, Region &to, TypeRange blockTypes,
                          ArrayRef<TileBuffer> arguments) -> LogicalResult {
-    ScratchScope scope(*this);
+    Scope scope(*this);
     OpBuilder::InsertionGuard guard(builder);
     Block *block = makeBlock(to, blockTypes);
     builder.setInsertionPointToEnd(block);

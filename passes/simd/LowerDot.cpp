@@ -4,7 +4,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/simd/SimdFunction.h"
+#include "passes/simd/Scope.h"
 
 using namespace mlir;
 using namespace tw;
@@ -333,16 +333,14 @@ static void emitMatrix(SimdFunction &f, DotOp op, const DotPlan &plan, ArrayRef<
                         SmallVector<Value>(batch)};
   int64_t whole = plan.m / plan.rows * plan.rows;
   f.emitLoop(0, plan.n / plan.panel(), 1, {}, [&](Value panel, ValueRange) {
-    SimdFunction::Memo before = f.memo;
+    Scope panels(f);
     f.emitLoop(0, whole, plan.rows, {}, [&](Value row, ValueRange) {
-      SimdFunction::Memo outer = f.memo;
+      Scope rows(f);
       kernel.emit(plan.rows, row, panel);
-      f.memo = std::move(outer);
       return SmallVector<Value>();
     });
     if (whole < plan.m)
       kernel.emit(plan.m - whole, f.constantIndex(whole), panel);
-    f.memo = std::move(before);
     return SmallVector<Value>();
   });
 }
@@ -351,17 +349,15 @@ LogicalResult SimdFunction::lowerDot(DotOp op) {
   DotPlan dot = planDot(op, machine, builder);
   TileBuffer result = destinationOf(op.getResult());
   int64_t batches = op.getAcc().getType().getRank() == 3 ? op.getAcc().getType().getDimSize(0) : 0;
-  uint64_t top = scratchTop;
+  Scope scope(*this); // packed operands end here
   if (batches == 0)
     emitMatrix(*this, op, dot, {}, result);
   else
     emitLoop(0, batches, 1, {}, [&](Value index, ValueRange) {
-      Memo before = memo;
+      Scope batch(*this);
       emitMatrix(*this, op, dot, {index}, result);
-      memo = std::move(before);
       return SmallVector<Value>();
     });
-  scratchTop = top; // packed operands end here
   buffers[op.getResult()] = result;
   return success();
 }

@@ -4,7 +4,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/simd/SimdFunction.h"
+#include "passes/simd/Scope.h"
 
 using namespace mlir;
 using namespace tw;
@@ -105,16 +105,16 @@ static Value gather(SimdFunction &f, Value addresses, VectorType type, Value mas
   return arith::BitcastOp::create(f.builder, f.loc, type, gathered);
 }
 
-/// Emits `then` or `otherwise` in the branches of a test, each with its own memo.
+/// Emits `then` or `otherwise` in the branches of a test, each with its own scope.
 static Value choose(SimdFunction &f, Value test, Type type, llvm::function_ref<Value()> then,
                     llvm::function_ref<Value()> otherwise) {
   SmallVector<Type> types;
   if (type)
     types.push_back(type);
   auto choice = scf::IfOp::create(f.builder, f.loc, types, test, /*withElseRegion=*/true);
-  SimdFunction::Memo outer = f.memo;
   auto emit = [&](Block *block, llvm::function_ref<Value()> body) {
     OpBuilder::InsertionGuard guard(f.builder);
+    Scope scope(f);
     if (type)
       f.builder.setInsertionPointToEnd(block);
     else
@@ -122,7 +122,6 @@ static Value choose(SimdFunction &f, Value test, Type type, llvm::function_ref<V
     Value value = body();
     if (type)
       scf::YieldOp::create(f.builder, f.loc, value);
-    f.memo = outer;
   };
   emit(choice.thenBlock(), then);
   emit(choice.elseBlock(), otherwise);

@@ -2,7 +2,7 @@
 // dimension is also the vector dimension.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/simd/LoopLevel.h"
+#include "passes/simd/Scope.h"
 
 using namespace mlir;
 using namespace tw;
@@ -63,7 +63,7 @@ static SmallVector<Value> reduceInOrder(SimdFunction &f, ReduceOp op, const Coor
   };
   auto foldRange = [&](int64_t lower, int64_t upper, int64_t step, SmallVector<Value> result) {
     return f.emitLoop(lower, upper, step, result, [&](Value index, ValueRange old) {
-      LoopLevel level(f, index);
+      Scope scope(f, index);
       return f.combine(op.getCombine(), SmallVector<Value>(old), foldVector(index, step));
     });
   };
@@ -93,7 +93,7 @@ static SmallVector<Value> reduceLanes(SimdFunction &f, ReduceOp op, const Coordi
     llvm::append_range(carried, evaluatePartial(f.constantIndex(0), partial));
   carried = f.emitLoop(
       partials * lanes, main, partials * lanes, carried, [&](Value index, ValueRange old) {
-        LoopLevel level(f, index);
+        Scope scope(f, index);
         SmallVector<Value> next;
         for (int64_t partial = 0; partial < partials; ++partial)
           llvm::append_range(next, f.combine(op.getCombine(),
@@ -111,7 +111,7 @@ static SmallVector<Value> reduceLanes(SimdFunction &f, ReduceOp op, const Coordi
   if (lanes > 1)
     result = combineLanes(f, op.getCombine(), result);
   return f.emitLoop(main, extent, 1, result, [&](Value index, ValueRange old) {
-    LoopLevel level(f, index);
+    Scope scope(f, index);
     Coordinates one = outer;
     one.index[axis] = index;
     return f.combine(op.getCombine(), SmallVector<Value>(old),
@@ -144,7 +144,7 @@ static SmallVector<Value> reduceRows(SimdFunction &f, ReduceOp op, const Coordin
   };
   SmallVector<Value> first = evaluateChunks(f.constantIndex(0));
   return f.emitLoop(1, extent, 1, first, [&](Value index, ValueRange old) {
-    LoopLevel level(f, index);
+    Scope scope(f, index);
     SmallVector<Value> values = evaluateChunks(index), next;
     for (int64_t chunk = 0; chunk < chunks; ++chunk)
       llvm::append_range(next,
@@ -231,7 +231,7 @@ static void scanLine(SimdFunction &f, ScanOp op, Coordinates at, ArrayRef<TileBu
   SmallVector<Value> first = evaluateAll(f, op.getSources(), at);
   store(first);
   f.emitLoop(1, extent, 1, first, [&](Value index, ValueRange old) {
-    LoopLevel level(f, index);
+    Scope scope(f, index);
     at.index[axis] = position(index);
     SmallVector<Value> next =
         f.combine(op.getCombine(), SmallVector<Value>(old), evaluateAll(f, op.getSources(), at));

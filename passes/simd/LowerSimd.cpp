@@ -152,7 +152,7 @@ LogicalResult SimdFunction::lower() {
   programArgument = entry->getArgument(1);
   Value scratchAddress =
       LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), programArgument,
-                          ArrayRef<LLVM::GEPArg>{kProgramScratch});
+                          ArrayRef<LLVM::GEPArg>{int32_t(offsetof(TwProgram, scratch))});
   scratch = LLVM::LoadOp::create(builder, loc, pointer, scratchAddress);
   for (BlockArgument argument : source.getArguments()) {
     Value slot =

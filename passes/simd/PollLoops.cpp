@@ -116,8 +116,9 @@ static void countDown(Block &body, Value program, uint64_t steps) {
   auto constant = [&](uint64_t value) {
     return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(int32_t(value)));
   };
-  Value address = LLVM::GEPOp::create(b, loc, program.getType(), b.getI8Type(), program,
-                                      ArrayRef<LLVM::GEPArg>{simd::kProgramUntilPoll});
+  Value address =
+      LLVM::GEPOp::create(b, loc, program.getType(), b.getI8Type(), program,
+                          ArrayRef<LLVM::GEPArg>{int32_t(offsetof(TwProgram, untilPoll))});
   Value left = LLVM::LoadOp::create(b, loc, i32, address);
   left = arith::SubIOp::create(b, loc, left, constant(std::min(steps, kPiece)));
   LLVM::StoreOp::create(b, loc, left, address);

@@ -6,6 +6,7 @@
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Pipeline.h"
+#include "passes/simd/Memo.h"
 #include "passes/simd/TilePlaces.h"
 #include "passes/simd/TilePlan.h"
 #include <map>
@@ -117,20 +118,22 @@ struct SimdFunction {
   TilePlan plan;
   mlir::Operation *function = nullptr; // the llvm.func being written
   mlir::Value programArgument, scratch;
-  uint64_t stackBytes = 0, scratchTop = 0, scratchBytes = 0;
+  uint64_t stackBytes = 0, scratchBytes = 0; // the most that the kernel takes
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, TileBuffer> buffers;
   std::map<std::pair<unsigned, unsigned>, ElementPlaces> places; // by argument and element's bytes
-  llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true in this nest
 
-  // Values computed in the current loop body, and uniform ones in front of its loop.
-  using Memo = std::map<std::vector<void *>, mlir::Value>;
+  /// A loop over vectors, in front of which uniform values are computed.
   struct Level {
-    mlir::Operation *loop = nullptr; // innermost vector loop; null outside nests
+    mlir::Operation *loop = nullptr; // null where one step needs no loop
     Memo uniform;
   };
-  Memo memo;
+
+  // Of the block that is being written: what a Scope restores at its end.
+  Memo memo;                               // values computed in it
+  llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true
   llvm::SmallVector<Level> levels;
+  uint64_t scratchTop = 0; // bytes of scratch memory in use
 };
 
 /// Whether a combining region can be applied to vectors: elementwise operations only.

@@ -27,31 +27,64 @@ func.func @pointer_to_vector(%p: !tile.ptr<vector<4xf32>>)
 // -----
 #m = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 // expected-error @+1 {{fragments of matrix instructions are for warps of warp_size lanes}}
-#t = #tile.target<warp_size = 64, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#m]>
+#t = #tile.target<warp_size = 64, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#m]>
 
 // -----
 // expected-error @+1 {{warp_size is a power of two up to 64}}
-#t = #tile.target<warp_size = 0, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>
+#t = #tile.target<warp_size = 0, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>
 
 // -----
 // expected-error @+1 {{vector_bits is 32, 64, 128 or 256}}
-#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 7, line_bytes = 128, banks = 32, bank_bytes = 4>
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 7, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>
 
 // -----
 // expected-error @+1 {{max_warps is a power of two up to 64}}
-#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 48, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 48, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>
 
 // -----
 // expected-error @+1 {{spare_registers are fewer than registers}}
-#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 255, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 255, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>
 
 // -----
 // expected-error @+1 {{line_bytes is a power of two from 16 to 1024}}
-#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 0, banks = 32, bank_bytes = 4>
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 0, sector_bytes = 32, banks = 32, bank_bytes = 4>
 
 // -----
 // expected-error @+1 {{banks are a power of two up to 256, bank_bytes one up to 16}}
-#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 0, bank_bytes = 4>
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 0, bank_bytes = 4>
+
+// -----
+// expected-error @+1 {{sector_bytes is a power of two up to line_bytes}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 256, banks = 32, bank_bytes = 4>
+
+// -----
+// expected-error @+1 {{lanes of phases are independent, below warp_size}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, phases = [read 16 over 32 banks by lanes [1, 2, 3]]>
+
+// -----
+// expected-error @+1 {{lanes of phases are independent, below warp_size}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, phases = [read 16 over 32 banks by lanes [1, 32]]>
+
+// -----
+// expected-error @+1 {{phases are of powers of two of bytes and banks}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, phases = [read 16 over 24 banks by lanes [1]]>
+
+// -----
+// expected-error @+1 {{expected `read` or `write`}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, phases = [fetch 16 over 32 banks by lanes [1]]>
+
+// -----
+// expected-error @+1 {{copies are of powers of two up to 16 bytes}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, copies = [#tile.copy<each_lane of [4, 12] by groups>]>
+
+// -----
+// expected-error @+2 {{expected ::tw::tile::WaitKind to be one of: groups, counts, barriers}}
+// expected-error @+1 {{failed to parse Tile_CopyAttr parameter 'wait'}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, copies = [#tile.copy<each_lane of [4] by group>]>
+
+// -----
+// expected-error @+1 {{expected one of [load_matrix, float8_casts, atomic_bf16, separate_rounding] for what a machine can do beyond what all can, or is asked to, got: load_matrices}}
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, features = [load_matrices]>
 
 // -----
 func.func @dynamic(%x: f32) {

@@ -105,9 +105,12 @@ def cpp_function(num_lines: int, header: str = "static int longOne(int a)") -> s
 
 
 def test_long_cpp_function_is_found(tmp_path: pathlib.Path) -> None:
-    write(tmp_path, "ir/A.cpp", "namespace tw {\n" + cpp_function(81) + cpp_function(80) + "}\n")
-    (problem,) = sizes.problems(tmp_path)
-    assert problem == "ir/A.cpp:2: longOne has 81 lines, at most 80"
+    write(tmp_path, "ir/A.cpp", "namespace tw {\n" + cpp_function(61) + cpp_function(60) + "}\n")
+    write(tmp_path, "test/unit/A.cpp", cpp_function(81) + cpp_function(80))
+    assert sorted(sizes.problems(tmp_path)) == [
+        "ir/A.cpp:2: longOne has 61 lines, at most 60",
+        "test/unit/A.cpp:1: longOne has 81 lines, at most 80",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -138,13 +141,13 @@ def test_literals_directives_and_tables_do_not_confuse_the_measure() -> None:
 
 
 def test_long_python_function_file_and_header_are_found(tmp_path: pathlib.Path) -> None:
-    write(tmp_path, "python/a.py", "def f():\n" + "    pass\n" * 80)
+    write(tmp_path, "python/a.py", "def f():\n" + "    pass\n" * 60)
     write(tmp_path, "python/b.py", "x = 1\n" * 701)
     write(tmp_path, "ir/A.h", "int x;\n" * 151)
     write(tmp_path, "ir/B.h", "int x;\n" * 150)
     assert sorted(sizes.problems(tmp_path)) == [
         "ir/A.h: 151 lines, at most 150",
-        "python/a.py:1: f has 81 lines, at most 80",
+        "python/a.py:1: f has 61 lines, at most 60",
         "python/b.py: 701 lines, at most 700",
     ]
 

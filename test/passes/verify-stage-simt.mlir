@@ -30,7 +30,7 @@ func.func @warps() {
 // -----
 
 #copy = #simt.layout<[32] register = [[0]] lane = [[1], [2], [4], [8], [16]] warp = []>
-module attributes {simt.num_warps = 1 : i32, tile.target = #tile.target<warp_size = 64, shared_bytes = 20000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>} {
+module attributes {simt.num_warps = 1 : i32, tile.target = #tile.target<warp_size = 64, shared_bytes = 20000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 func.func @lanes() {
   %x = tile.arange 0 to 32 : tensor<32xi32, #copy> // expected-error {{has a layout with another number of lanes than the target}}
   return

@@ -10,9 +10,9 @@ std::vector<TargetKind> toy64() {
   kind.facts.warpSize = 64;
   kind.facts.sharedBytes = 65536;
   kind.facts.checksAccesses = AccessChecks::Always;
-  kind.variants = {""};
-  kind.make = [](const std::string &, const TargetSettings &, RuntimeError &) {
-    return TargetEntry{test::makeToy64Target(), test::makeToy64Device()};
+  kind.variants = {"", "counting"};
+  kind.make = [](const std::string &variant, const TargetSettings &, RuntimeError &) {
+    return TargetEntry{test::makeToy64Target(variant == "counting"), test::makeToy64Device()};
   };
   return {std::move(kind)};
 }

@@ -6,7 +6,8 @@
 
 namespace tw::test {
 
-std::unique_ptr<Target> makeToy64Target();
+/// With asynchronous copies whose waits count, or with none.
+std::unique_ptr<Target> makeToy64Target(bool isCounting);
 
 } // namespace tw::test
 #endif

@@ -113,6 +113,16 @@ void WarpEvaluator::run(Block &block) {
       runOperation(op);
 }
 
+/// Writes to shared memory, zeros where `from` is null.
+void WarpEvaluator::write(size_t thread, uint64_t address, const uint8_t *from, unsigned bytes) {
+  for (unsigned byte = 0; byte < bytes; ++byte) {
+    shared[address + byte] = from ? from[byte] : 0;
+    if (writers[address + byte] != -1)
+      return fail("two writes to one element");
+    writers[address + byte] = int(thread);
+  }
+}
+
 void WarpEvaluator::loadOrStore(Operation &op) {
   auto load = dyn_cast<LLVM::LoadOp>(op);
   auto store = dyn_cast<LLVM::StoreOp>(op);
@@ -132,16 +142,12 @@ void WarpEvaluator::loadOrStore(Operation &op) {
         address + count * bytes > shared.size())
       return fail("misaligned or out of bounds");
     for (unsigned index = 0; index < count; ++index) {
-      uint8_t *memory = &shared[address + index * bytes];
-      if (load) {
-        std::memcpy(&result[thread][index], memory, bytes);
-        continue;
-      }
-      std::memcpy(memory, &at(store.getValue())[thread][index], bytes);
-      int &writer = writers[address + index * bytes];
-      if (writer != -1)
-        return fail("two writes to one element");
-      writer = int(thread);
+      uint64_t place = address + index * bytes;
+      if (load)
+        std::memcpy(&result[thread][index], &shared[place], bytes);
+      else
+        write(thread, place,
+              reinterpret_cast<const uint8_t *>(&at(store.getValue())[thread][index]), bytes);
     }
   }
   if (load)
@@ -163,6 +169,44 @@ void WarpEvaluator::shuffle(Operation &op) {
   values[shuffle.getResult()] = result;
 }
 
+/// Whether a thread may access the bytes at once; else the error.
+bool WarpEvaluator::isInGlobalMemory(const uint8_t *address, size_t bytes) {
+  bool isInside = llvm::any_of(buffers, [&](ArrayRef<uint8_t> buffer) {
+    return address >= buffer.begin() && address + bytes <= buffer.end();
+  });
+  if (!isInside || reinterpret_cast<uintptr_t>(address) % bytes != 0)
+    fail("an access to global memory is out of bounds or misaligned");
+  return error.empty();
+}
+
+/// The data moves when its warp waits for it: as late as a machine may.
+void WarpEvaluator::startCopy(Operation &operation) {
+  auto op = cast<simt::GlobalToSharedOp>(operation);
+  ++numCopies;
+  for (size_t warp = 0; warp < copies.size(); ++warp) {
+    std::vector<LaneCopy> lanes;
+    for (size_t thread = warp * warpSize; thread < (warp + 1) * warpSize; ++thread) {
+      if (!isActive[thread])
+        continue;
+      auto *from = reinterpret_cast<const uint8_t *>(operand(operation, 0, thread));
+      if (op.getMask() && !at(op.getMask())[thread].front())
+        from = nullptr;
+      if (from && !isInGlobalMemory(from, op.getBytes()))
+        return;
+      lanes.push_back({thread, from, operand(operation, 1, thread), op.getBytes()});
+    }
+    if (!lanes.empty())
+      copies[warp].push_back(lanes);
+  }
+}
+
+void WarpEvaluator::finishCopies(unsigned left) {
+  for (std::vector<std::vector<LaneCopy>> &ofWarp : copies)
+    for (; ofWarp.size() > left; ofWarp.erase(ofWarp.begin()))
+      for (const LaneCopy &copy : ofWarp.front())
+        write(copy.thread, copy.to, copy.from, copy.bytes);
+}
+
 void WarpEvaluator::loadOrStoreGlobal(Operation &op) {
   auto load = dyn_cast<simt::GlobalLoadOp>(op);
   auto store = dyn_cast<simt::GlobalStoreOp>(op);
@@ -176,13 +220,9 @@ void WarpEvaluator::loadOrStoreGlobal(Operation &op) {
     result[thread] = other ? at(other)[thread] : std::vector<uint64_t>(count, 0);
     if (!isActive[thread] || (mask && !at(mask)[thread].front()))
       continue;
-    auto *address = reinterpret_cast<uint8_t *>(operand(op, 0, thread)),
-         *end = address + count * bytes;
-    bool isInside = llvm::any_of(buffers, [&](ArrayRef<uint8_t> buffer) {
-      return address >= buffer.begin() && end <= buffer.end();
-    });
-    if (!isInside || reinterpret_cast<uintptr_t>(address) % (count * bytes) != 0)
-      return fail("an access to global memory is out of bounds or misaligned");
+    auto *address = reinterpret_cast<uint8_t *>(operand(op, 0, thread));
+    if (!isInGlobalMemory(address, count * bytes))
+      return;
     for (unsigned index = 0; index < count; ++index)
       if (load)
         std::memcpy(&(result[thread][index] = 0), address + index * bytes, bytes);
@@ -358,6 +398,10 @@ void WarpEvaluator::runOperation(Operation &op) {
     return loadOrStore(op);
   if (isa<simt::GlobalLoadOp, simt::GlobalStoreOp>(op))
     return loadOrStoreGlobal(op);
+  if (isa<simt::GlobalToSharedOp>(op))
+    return startCopy(op);
+  if (auto wait = dyn_cast<simt::CopiesWaitOp>(op))
+    return finishCopies(wait.getLeft());
   if (isa<simt::MmaFragmentOp>(op))
     return multiply(op);
   if (isa<simt::ShuffleOp>(op))

@@ -19,8 +19,8 @@ using ThreadValues = std::vector<std::vector<uint64_t>>;
 class WarpEvaluator {
 public:
   explicit WarpEvaluator(unsigned numThreads, unsigned warpSize = 32, size_t sharedBytes = 1 << 16)
-      : warpSize(warpSize), shared(sharedBytes), writers(sharedBytes, -1),
-        isActive(numThreads, true) {}
+      : warpSize(warpSize), copies(numThreads / warpSize), shared(sharedBytes),
+        writers(sharedBytes, -1), isActive(numThreads, true) {}
 
   void run(mlir::Block &block);
   /// The same value in every thread: an argument of the kernel.
@@ -30,7 +30,8 @@ public:
   /// Memory that the kernel may access.
   std::vector<llvm::ArrayRef<uint8_t>> buffers;
   const ThreadValues &at(mlir::Value value) const { return values.find(value)->second; }
-  unsigned numShuffles = 0, numLoads = 0, numStores = 0, numSelects = 0, numProducts = 0;
+  unsigned numShuffles = 0, numLoads = 0, numStores = 0, numSelects = 0, numProducts = 0,
+           numCopies = 0;
   /// What the code did that no machine may, or this evaluator does not know.
   std::string error;
 
@@ -41,6 +42,9 @@ private:
   void runWhile(mlir::Operation &op);
   void loadOrStore(mlir::Operation &op);
   void loadOrStoreGlobal(mlir::Operation &op);
+  bool isInGlobalMemory(const uint8_t *address, size_t bytes);
+  void startCopy(mlir::Operation &op);
+  void finishCopies(unsigned left);
   void multiply(mlir::Operation &op);
   std::optional<uint64_t> evaluate(mlir::Operation &op, size_t thread, size_t index);
   void shuffle(mlir::Operation &op);
@@ -56,6 +60,15 @@ private:
 
   unsigned warpSize;
   llvm::DenseMap<mlir::Value, ThreadValues> values;
+  /// A copy that a warp has started: what its active threads move to shared memory, or zeros.
+  struct LaneCopy {
+    size_t thread = 0;
+    const uint8_t *from = nullptr;
+    uint64_t to = 0;
+    unsigned bytes = 0;
+  };
+  std::vector<std::vector<std::vector<LaneCopy>>> copies; // of each warp, the oldest first
+  void write(size_t thread, uint64_t address, const uint8_t *from, unsigned bytes);
   std::vector<uint8_t> shared;
   std::vector<int> writers; // the thread that wrote each byte since the last barrier
   std::vector<bool> isActive;

@@ -3,6 +3,7 @@
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
 #include "backend/warpsim/core/memory/Provenance.h"
 #include <algorithm>
+#include <optional>
 
 using namespace tw::warpsim;
 
@@ -188,21 +189,27 @@ void Cta::runPlain(Warp &warp) {
   statistics.threadInstructions += count * uint64_t(__builtin_popcount(top.mask));
 }
 
+/// Turns to a path of the warp that can go on; where there is none, why the warp stops.
+static std::optional<Stop> findPath(Cta &cta, Warp &warp) {
+  bool isLeft = settle(warp);
+  if (warp.exited != warp.notedExits)
+    noteExit(cta, warp);
+  if (!isLeft)
+    return Stop::Ended;
+  if (warp.stack.back().parkedAt < 0 || rotate(warp))
+    return std::nullopt;
+  warp.state = WarpState::Waiting;
+  warp.barrier = warp.stack.back().parkedAt;
+  warp.waitPc = warp.stack.back().pc - 1;
+  return Stop::Blocked;
+}
+
 Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
   const Program &program = launch.program;
   uint64_t limit = launch.launch.options.maxStepsPerWarp, end = clock + maxSteps;
   while (true) {
-    bool isLeft = settle(warp);
-    if (warp.exited != warp.notedExits)
-      noteExit(*this, warp);
-    if (!isLeft)
-      return Stop::Ended;
-    if (warp.stack.back().parkedAt >= 0 && !rotate(warp)) {
-      warp.state = WarpState::Waiting;
-      warp.barrier = warp.stack.back().parkedAt;
-      warp.waitPc = warp.stack.back().pc - 1;
-      return Stop::Blocked;
-    }
+    if (std::optional<Stop> stop = findPath(*this, warp))
+      return *stop;
     StackEntry &top = warp.stack.back();
     if (launch.prepared[top.pc].isPlain) {
       runPlain(warp);
@@ -318,17 +325,13 @@ static void executeMatrix(Cta &cta, Warp &warp, const Instruction &instruction, 
   }
 }
 
+static bool isControl(Op op) {
+  return op == Op::Bra || op == Op::BrxIdx || op == Op::Call || op == Op::Ret || op == Op::Exit;
+}
+
 void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMask active) {
-  switch (instruction.op) {
-  case Op::Bra:
-  case Op::BrxIdx:
-  case Op::Call:
-  case Op::Ret:
-  case Op::Exit:
+  if (isControl(instruction.op))
     return executeControl(warp, instruction, pc, active);
-  default:
-    break;
-  }
   // Before the operation: one that waits is done when its warp goes on.
   ++warp.stack.back().pc;
   if (async.numUnmoved && launch.launch.options.completion == LaunchOptions::Completion::Random)

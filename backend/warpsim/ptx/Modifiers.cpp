@@ -199,66 +199,52 @@ template <typename AnyInstruction> static auto &flagOf(AnyInstruction &instructi
   return instruction.isReadOnlyCache;
 }
 
+template <typename Field> static void assign(Field &field, int value) { field = Field(value); }
+
 void tw::warpsim::ptx::setModifier(Instruction &instruction, ModifierKind kind,
                                    std::string_view word) {
   int value = valueOfWord(kind, word);
   switch (kind) {
   case ModifierKind::Flag:
-    flagOf(instruction, Flag(value)) = true;
-    break;
+    return assign(flagOf(instruction, Flag(value)), true);
   case ModifierKind::Type:
-    instruction.type = Type(value);
-    break;
+    return assign(instruction.type, value);
   case ModifierKind::SourceType:
-    instruction.sourceType = Type(value);
-    break;
+    return assign(instruction.sourceType, value);
   case ModifierKind::Space:
-    instruction.space = Space(value);
-    break;
+    return assign(instruction.space, value);
   case ModifierKind::Order:
-    instruction.order = Order(value);
-    break;
+    return assign(instruction.order, value);
   case ModifierKind::Scope:
-    instruction.scope = Scope(value);
-    break;
+    return assign(instruction.scope, value);
   case ModifierKind::Hint:
     instruction.modifiers += "." + std::string(word);
     break;
   case ModifierKind::AtomOp:
-    instruction.atomOp = AtomOp(value);
-    break;
+    return assign(instruction.atomOp, value);
   case ModifierKind::Compare:
-    instruction.compare = Compare(value);
-    break;
+    return assign(instruction.compare, value);
   case ModifierKind::Bool:
-    instruction.combine = Bool(value);
-    break;
+    return assign(instruction.combine, value);
   case ModifierKind::Rounding:
-    instruction.rounding = Rounding(value);
-    break;
+    return assign(instruction.rounding, value);
   case ModifierKind::Shfl:
-    instruction.shfl = ShflMode(value);
-    break;
+    return assign(instruction.shfl, value);
   case ModifierKind::Vote:
     instruction.vote = VoteMode(value);
     if (instruction.op == Op::Match)
       instruction.vote = word == "any" ? VoteMode::MatchAny : VoteMode::MatchAll;
     break;
   case ModifierKind::Testp:
-    instruction.testp = TestpKind(value);
-    break;
+    return assign(instruction.testp, value);
   case ModifierKind::Prmt:
-    instruction.prmt = PrmtMode(value);
-    break;
+    return assign(instruction.prmt, value);
   case ModifierKind::VectorWidth:
-    instruction.vectorWidth = uint8_t(value);
-    break;
+    return assign(instruction.vectorWidth, value);
   case ModifierKind::Shape:
-    instruction.shape = MatrixShape(value);
-    break;
+    return assign(instruction.shape, value);
   case ModifierKind::SecondType:
-    instruction.secondType = Type(value);
-    break;
+    return assign(instruction.secondType, value);
   case ModifierKind::Word:
     break;
   }

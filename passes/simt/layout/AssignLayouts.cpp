@@ -1,12 +1,12 @@
-// The pass `assign-layouts`: every tile gets a layout that suits its operation, as if accesses to
-// memory did not matter; `coalesce-accesses` sees to them next.
+// The pass `assign-layouts`: every tile gets a layout that suits its operation. Before
+// `coalesce-accesses`, as if accesses to memory did not matter; behind it, from their layouts.
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Passes.h"
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/extents/GrownTiles.h"
-#include "passes/simt/layout/LayoutAssignment.h"
+#include "passes/simt/layout/LayoutCost.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tw {
@@ -18,8 +18,13 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Refuses extents that no layout can have, and tiles that no program can hold.
-static LogicalResult checkExtents(Operation *op, Type type) {
+/// Refuses extents that no layout can have, tiles that no program can hold, and layouts for other
+/// programs.
+static LogicalResult checkType(Operation *op, Type type, unsigned numWarps) {
+  if (hasLayout(type) && layoutOf(type).size(Place::Warp) != numWarps)
+    return op->emitError("[TW0318] '")
+           << op->getName() << "' has a layout of " << layoutOf(type).size(Place::Warp)
+           << " warps, not " << numWarps;
   if (grows(tile::shapeOf(type)))
     return op->emitError("extents of layouts are powers of two: grow-extents comes first");
   if (tile::numElementsOf(type) <= kMaxElements)
@@ -32,18 +37,37 @@ static LogicalResult checkExtents(Operation *op, Type type) {
   return error;
 }
 
-static LogicalResult checkTypes(ModuleOp module) {
-  WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
+static LogicalResult checkTypes(ModuleOp module, unsigned numWarps) {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([&](Operation *op) -> WalkResult {
     SmallVector<Type> types(op->getResultTypes());
     for (Region &region : op->getRegions())
       for (Block &block : region)
         llvm::append_range(types, block.getArgumentTypes());
     for (Type type : types)
-      if (failed(checkExtents(op, type)))
+      if (failed(checkType(op, type, numWarps)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
+}
+
+static void assignLayouts(FunctionOpInterface function, bool emitsRemarks) {
+  LayoutChoice choice(function.getContext(), threadsOf(function));
+  LayoutCost cost(function, choice);
+  chooseLayouts(function, choice, cost);
+  rewriteLayouts(function, choice, cost, emitsRemarks);
+}
+
+static void report(ConvertLayoutOp conversion) {
+  Type type = conversion.getType();
+  const LinearLayout &from = layoutOf(conversion.getSource().getType()), &to = layoutOf(type);
+  if (to.registersFrom(from))
+    return; // registers change their numbers, nothing moves
+  emitCodedRemark(conversion, Code::LayoutConversion)
+      << "conversion "
+      << (to.isWithinWarpOf(from) ? "between the lanes of each warp" : "through shared memory")
+      << " of " << tile::numElementsOf(type) * tile::elementBytes(tile::elementTypeOf(type))
+      << " bytes";
 }
 
 namespace {
@@ -52,12 +76,14 @@ struct AssignLayouts : tw::impl::AssignLayoutsBase<AssignLayouts> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (failed(checkNumWarps(module, numWarps)) || failed(checkTypes(module)))
+    if (failed(checkNumWarps(module, numWarps)) || failed(checkTypes(module, numWarps)))
       return signalPassFailure();
     module->setAttr(kNumWarps, IntegerAttr::get(IntegerType::get(&getContext(), 32), numWarps));
     for (auto function : module.getOps<FunctionOpInterface>())
       if (!function.isExternal())
-        assignLayouts(function, threadsOf(module), /*emitsRemarks=*/false);
+        assignLayouts(function, emitsRemarks);
+    if (emitsRemarks)
+      module.walk([](ConvertLayoutOp conversion) { report(conversion); });
   }
 };
 } // namespace

@@ -1,169 +1,105 @@
 // Decides the layout in which each tile exists by itself: forward from accesses and products,
 // through the operations that follow their operands.
-#include "passes/simt/layout/LayoutAssignment.h"
-#include "llvm/ADT/SmallPtrSet.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/simt/layout/LayoutCost.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include <functional>
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-static LayoutAttr layoutAttributeOf(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? dyn_cast_or_null<LayoutAttr>(tensor.getEncoding()) : nullptr;
-}
+namespace {
+struct LayoutChooser {
+  void chooseIn(Block &block);
+  void chooseFor(Operation *op);
+  void chooseLoop(scf::ForOp loop);
+  void chooseWhile(scf::WhileOp loop);
+  void chooseBranch(scf::IfOp branch);
+  void chooseElementwise(Operation *op);
+  void chooseShape(Operation *op);
+  void chooseReduce(ReduceOp op);
+  void chooseScan(ScanOp op);
+  /// Of carried tiles: the layout of the value computed in the loop, of the first value, or what a
+  /// user wants.
+  void chooseCarried(ValueRange inner, ValueRange first, ValueRange next);
 
-void LayoutAssignment::setNatural(Value tile, LayoutAttr layout) {
-  if (isTile(tile) && layout)
-    natural[tile] = layout;
-}
-
-LayoutAttr LayoutAssignment::fallbackOf(Value tile) {
-  if (LayoutAttr given = layoutAttributeOf(tile.getType()))
-    return given;
-  return attributeOf(plainLayout(shapeOf(tile.getType()), threads));
-}
-
-LinearLayout tw::simt::layoutOfOperand(MmaOp mma, MmaOperand operand) {
-  Value tile = operand == MmaOperand::A   ? mma.getA()
-               : operand == MmaOperand::B ? mma.getB()
-                                          : mma.getAcc();
-  return mmaLayout(mma.getInstruction(), operand, shapeOf(tile.getType()), mma.getWarps(),
-                   mma.getInterleave().value_or(ArrayRef<int64_t>()));
-}
-
-/// The layout that an access or a product has in the IR, or for a product the one that suits it.
-LayoutAttr LayoutAssignment::anchorOf(Operation *op) {
-  if (auto access = dyn_cast<MemoryAccess>(op)) {
-    Value ptr = access.getPointers();
-    return isTile(ptr) ? layoutAttributeOf(ptr.getType()) : nullptr;
-  }
-  if (auto mma = dyn_cast<MmaOp>(op))
-    return attributeOf(layoutOfOperand(mma, MmaOperand::Accumulator));
-  auto dot = dyn_cast<DotOp>(op);
-  if (!dot)
-    return nullptr;
-  if (LayoutAttr given = layoutAttributeOf(dot.getType()))
-    return given;
-  return attributeOf(dotLayout(shapeOf(dot.getType()), threads));
-}
-
-/// The layout in which one user wants its operand.
-static LayoutAttr wantedBy(LayoutAssignment &assignment, OpOperand &use,
-                           function_ref<LayoutAttr(Value)> follow) {
-  Operation *user = use.getOwner();
-  if (isa<DotOp, MmaOp>(user) && use.getOperandNumber() != 2)
-    return nullptr;
-  if (LayoutAttr anchor = assignment.anchorOf(user))
-    return anchor;
-  if (isa<ConvertLayoutOp>(user))
-    return follow(user->getResult(0));
-  if (!isRecomputable(user))
-    return nullptr;
-  LayoutAttr result = assignment.naturalOf(user->getResult(0));
-  if (!result)
-    result = follow(user->getResult(0));
-  std::optional<LinearLayout> needed =
-      result ? operandLayout(user, result.getValue()) : std::nullopt;
-  return needed ? assignment.attributeOf(*needed) : nullptr;
-}
-
-LayoutAttr LayoutAssignment::wantedOf(Value tile) {
-  SmallPtrSet<Value, 16> seen;
-  std::function<LayoutAttr(Value)> follow = [&](Value value) -> LayoutAttr {
-    if (!seen.insert(value).second)
-      return nullptr;
-    for (OpOperand &use : value.getUses())
-      if (LayoutAttr wanted = wantedBy(*this, use, follow))
-        return wanted;
-    return nullptr;
-  };
-  return follow(tile);
-}
-
-LayoutAttr LayoutAssignment::commonOf(ValueRange tiles) {
-  for (Value tile : tiles)
-    if (LayoutAttr layout = naturalOf(tile))
-      return layout;
-  for (Value tile : tiles)
-    if (LayoutAttr wanted = wantedOf(tile))
-      return wanted;
-  return fallbackOf(tiles.front());
-}
+  LayoutChoice &choice;
+  LayoutCost &cost;
+};
+} // namespace
 
 //===-- Operations ---------------------------------------------------------------------------===//
 
 /// The operand whose layout makes the others cheapest to have in it decides.
-void LayoutAssignment::chooseElementwise(Operation *op) {
+void LayoutChooser::chooseElementwise(Operation *op) {
   LayoutAttr best;
   double bestCost = 0;
   for (Value candidate : op->getOperands()) {
-    LayoutAttr layout = isTile(candidate) ? naturalOf(candidate) : nullptr;
+    LayoutAttr layout = isTile(candidate) ? choice.ownOf(candidate) : nullptr;
     if (!layout)
       continue;
-    double cost = 0;
+    double total = 0;
     for (Value operand : op->getOperands())
       if (isTile(operand))
-        cost += costOf(operand, layout);
-    if (!best || cost < bestCost) {
+        total += cost.costOf(operand, layout);
+    if (!best || total < bestCost) {
       best = layout;
-      bestCost = cost;
+      bestCost = total;
     }
   }
   for (Value result : op->getResults())
     if (best || isRecomputable(op)) // what runs once cannot wait for its users' wishes
-      setNatural(result, best);
+      choice.setOwn(result, best);
     else if (isTile(result))
-      setNatural(result, fallbackOf(result));
+      choice.setOwn(result, choice.plainOf(result));
 }
 
-void LayoutAssignment::chooseReduce(ReduceOp reduce) {
-  LayoutAttr layout = commonOf(reduce.getSources());
-  workingLayout[reduce] = layout;
+void LayoutChooser::chooseReduce(ReduceOp reduce) {
+  LayoutAttr layout = choice.workingFor(reduce.getSources());
+  choice.setWorking(reduce, layout);
   LinearLayout kept = layout.getValue().withoutDim(reduce.getAxis()).withoutFreeRegisters();
   for (Value result : reduce.getResults())
     if (isTile(result))
-      setNatural(result, attributeOf(kept));
+      choice.setOwn(result, choice.attributeOf(kept));
 }
 
-void LayoutAssignment::chooseScan(ScanOp scan) {
-  LayoutAttr source = commonOf(scan.getSources());
-  LayoutAttr layout = attributeOf(withoutWarpsAlong(source.getValue(), scan.getAxis()));
-  workingLayout[scan] = layout;
+void LayoutChooser::chooseScan(ScanOp scan) {
+  LayoutAttr source = choice.workingFor(scan.getSources());
+  LayoutAttr layout = choice.attributeOf(withoutWarpsAlong(source.getValue(), scan.getAxis()));
+  choice.setWorking(scan, layout);
   for (Value result : scan.getResults())
-    setNatural(result, layout);
+    choice.setOwn(result, layout);
 }
 
-void LayoutAssignment::chooseCarried(ValueRange inner, ValueRange first, ValueRange next) {
+void LayoutChooser::chooseCarried(ValueRange inner, ValueRange first, ValueRange next) {
   for (auto [argument, init, yielded] : llvm::zip(inner, first, next)) {
-    if (!isTile(argument) || naturalOf(argument))
+    if (!isTile(argument) || choice.ownOf(argument))
       continue;
-    LayoutAttr layout = naturalOf(yielded);
+    LayoutAttr layout = choice.ownOf(yielded);
     if (!layout)
-      layout = naturalOf(init);
+      layout = choice.ownOf(init);
     if (!layout)
-      layout = wantedOf(argument);
-    setNatural(argument, layout ? layout : fallbackOf(argument));
+      layout = choice.wantedOf(argument);
+    choice.setOwn(argument, layout ? layout : choice.plainOf(argument));
   }
 }
 
-void LayoutAssignment::chooseLoop(scf::ForOp loop) {
+void LayoutChooser::chooseLoop(scf::ForOp loop) {
   for (Value argument : loop.getRegionIterArgs())
-    natural.erase(argument);
+    choice.forgetOwn(argument);
   chooseIn(*loop.getBody());
   chooseCarried(loop.getRegionIterArgs(), loop.getInitArgs(), loop.getYieldedValues());
   for (auto [result, argument] : llvm::zip(loop.getResults(), loop.getRegionIterArgs()))
-    setNatural(result, naturalOf(argument));
+    choice.setOwn(result, choice.ownOf(argument));
   // Again, now that the carried tiles are known.
-  knownCosts.clear();
+  cost.forgetCosts();
   chooseIn(*loop.getBody());
 }
 
-void LayoutAssignment::chooseWhile(scf::WhileOp loop) {
+void LayoutChooser::chooseWhile(scf::WhileOp loop) {
   for (Value argument : loop.getBeforeArguments())
-    natural.erase(argument);
+    choice.forgetOwn(argument);
   for (bool isDecided : {false, true}) {
     chooseIn(*loop.getBeforeBody());
     ValueRange passed = loop.getConditionOp().getArgs();
@@ -171,22 +107,22 @@ void LayoutAssignment::chooseWhile(scf::WhileOp loop) {
          llvm::zip(loop.getResults(), loop.getAfterArguments(), passed)) {
       if (!isTile(value))
         continue;
-      LayoutAttr layout = naturalOf(value);
+      LayoutAttr layout = choice.ownOf(value);
       if (!layout)
-        layout = wantedOf(argument);
+        layout = choice.wantedOf(argument);
       if (!layout)
-        layout = fallbackOf(value);
-      setNatural(argument, layout);
-      setNatural(result, layout);
+        layout = choice.plainOf(value);
+      choice.setOwn(argument, layout);
+      choice.setOwn(result, layout);
     }
     chooseIn(*loop.getAfterBody());
     if (!isDecided)
       chooseCarried(loop.getBeforeArguments(), loop.getInits(), loop.getYieldOp().getResults());
-    knownCosts.clear();
+    cost.forgetCosts();
   }
 }
 
-void LayoutAssignment::chooseBranch(scf::IfOp branch) {
+void LayoutChooser::chooseBranch(scf::IfOp branch) {
   for (Region &region : branch->getRegions())
     for (Block &block : region)
       chooseIn(block);
@@ -196,16 +132,32 @@ void LayoutAssignment::chooseBranch(scf::IfOp branch) {
                                           branch.elseYield().getResults())) {
     if (!isTile(result))
       continue;
-    LayoutAttr layout = naturalOf(yes);
+    LayoutAttr layout = choice.ownOf(yes);
     if (!layout)
-      layout = naturalOf(no);
+      layout = choice.ownOf(no);
     if (!layout)
-      layout = wantedOf(result);
-    setNatural(result, layout ? layout : fallbackOf(result));
+      layout = choice.wantedOf(result);
+    choice.setOwn(result, layout ? layout : choice.plainOf(result));
   }
 }
 
-void LayoutAssignment::chooseFor(Operation *op) {
+/// Of an operation that moves elements to other indices: the layout that needs no movement.
+void LayoutChooser::chooseShape(Operation *op) {
+  LayoutAttr operand;
+  // A join does not work in every layout: it never waits for its users' wishes.
+  if (isRecomputable(op) && op->getNumOperands() != 0 && isTile(op->getOperand(0)))
+    operand =
+        isa<JoinOp>(op) ? choice.workingFor(op->getOperand(0)) : choice.ownOf(op->getOperand(0));
+  std::optional<LinearLayout> layout =
+      operand ? resultLayout(op, operand.getValue()) : std::nullopt;
+  for (Value result : op->getResults())
+    if (layout)
+      choice.setOwn(result, choice.attributeOf(*layout));
+    else if (!isRecomputable(op) && isTile(result))
+      choice.setOwn(result, choice.plainOf(result));
+}
+
+void LayoutChooser::chooseFor(Operation *op) {
   TypeSwitch<Operation *>(op)
       .Case([&](scf::ForOp op) { chooseLoop(op); })
       .Case([&](scf::WhileOp op) { chooseWhile(op); })
@@ -213,50 +165,38 @@ void LayoutAssignment::chooseFor(Operation *op) {
       .Case([&](ReduceOp op) { chooseReduce(op); })
       .Case([&](ScanOp op) { chooseScan(op); })
       .Case([&](GatherOp op) {
-        workingLayout[op] = commonOf(op.getIndices());
-        setNatural(op.getResult(), workingLayout[op]);
+        LayoutAttr layout = choice.workingFor(op.getIndices());
+        choice.setWorking(op, layout);
+        choice.setOwn(op.getResult(), layout);
       })
-      .Case<DotOp, MmaOp>([&](auto op) { setNatural(op.getResult(), anchorOf(op)); })
-      .Case<LoadOp>([&](auto op) {
-        LayoutAttr anchor = anchorOf(op);
-        setNatural(op.getResult(), anchor ? anchor : fallbackOf(op.getResult()));
+      .Case<DotOp, MmaOp>([&](auto op) { choice.setOwn(op.getResult(), choice.workingOf(op)); })
+      .Case([&](LoadOp op) {
+        LayoutAttr layout = choice.workingOf(op);
+        choice.setOwn(op.getResult(), layout ? layout : choice.plainOf(op.getResult()));
       })
       .Case<tile::AtomicRmwOp, tile::AtomicCasOp>([&](auto op) {
-        LayoutAttr anchor = anchorOf(op);
-        if (!anchor && isTile(op.getPtr()))
-          anchor = commonOf({op.getValue(), op.getPtr()});
-        setNatural(op.getResult(), anchor);
+        LayoutAttr layout = choice.workingOf(op);
+        if (!layout && isTile(op.getPtr()))
+          layout = choice.workingFor({op.getValue(), op.getPtr()});
+        choice.setOwn(op.getResult(), layout);
       })
       .Case<ConvertLayoutOp>([](auto) {})
       .Default([&](Operation *other) {
-        if (isElementwise(other))
-          return chooseElementwise(other);
-        bool follows = isRecomputable(other) && other->getNumOperands() != 0;
-        LayoutAttr operand;
-        if (follows && isTile(other->getOperand(0)))
-          // A join does not work in every layout: it never waits for its users' wishes.
-          operand =
-              isa<JoinOp>(other) ? commonOf(other->getOperand(0)) : naturalOf(other->getOperand(0));
-        std::optional<LinearLayout> layout =
-            operand ? resultLayout(other, operand.getValue()) : std::nullopt;
-        for (Value result : other->getResults())
-          if (layout)
-            setNatural(result, attributeOf(*layout));
-          else if (!isRecomputable(other) && isTile(result))
-            setNatural(result, fallbackOf(result));
+        isElementwise(other) ? chooseElementwise(other) : chooseShape(other);
       });
 }
 
-void LayoutAssignment::chooseIn(Block &block) {
+void LayoutChooser::chooseIn(Block &block) {
   for (Operation &op : block)
     chooseFor(&op);
 }
 
-void LayoutAssignment::choose() {
+void tw::simt::chooseLayouts(FunctionOpInterface function, LayoutChoice &choice, LayoutCost &cost) {
+  LayoutChooser chooser{choice, cost};
   for (Block &block : function.getFunctionBody()) {
     for (BlockArgument argument : block.getArguments())
       if (isTile(argument))
-        setNatural(argument, fallbackOf(argument));
-    chooseIn(block);
+        choice.setOwn(argument, choice.plainOf(argument));
+    chooser.chooseIn(block);
   }
 }

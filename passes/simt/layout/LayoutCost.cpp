@@ -1,8 +1,8 @@
-// What it costs to have a tile in another layout: in instructions of a warp, roughly; a loop's
-// count for many.
-#include "ir/target/TargetDesc.h"
+// Estimates what it costs to have a tile in another layout: by moving it between threads, by
+// computing it again, or by loading it again.
+#include "passes/simt/layout/LayoutCost.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "passes/simt/layout/LayoutAssignment.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include <limits>
 
 using namespace mlir;
@@ -20,7 +20,8 @@ static constexpr double kWaitingLoad = 200;
 /// Larger tiles are never read twice: that would cost bandwidth.
 static constexpr int64_t kMaxReloadBytes = 4096;
 
-double tw::simt::loopWeightOf(Value value) {
+/// How often a value is computed, with a guess for the iterations of a loop.
+static double loopWeightOf(Value value) {
   double weight = 1;
   for (Operation *op = value.getParentRegion()->getParentOp(); op; op = op->getParentOp())
     if (isa<scf::ForOp, scf::WhileOp>(op))
@@ -33,7 +34,7 @@ static double wordsOf(Type tile, const LinearLayout &layout) {
   return layout.size(Place::Register) * elementBytes(elementTypeOf(tile)) / 4.0;
 }
 
-static double conversionCost(Type tile, LayoutAttr from, LayoutAttr to) {
+static double costOfMoving(Type tile, LayoutAttr from, LayoutAttr to) {
   const LinearLayout &source = from.getValue(), &target = to.getValue();
   if (target.registersFrom(source))
     return 0.1;
@@ -42,7 +43,7 @@ static double conversionCost(Type tile, LayoutAttr from, LayoutAttr to) {
   return kBarriers + 2 * (wordsOf(tile, source) + wordsOf(tile, target));
 }
 
-bool LayoutAssignment::feedsLoadOfLoop(Value tile) {
+bool LayoutCost::feedsLoadOfLoop(Value tile) {
   auto [known, isNew] = knownToFeedLoads.try_emplace(tile, false);
   if (!isNew)
     return known->second;
@@ -59,7 +60,7 @@ bool LayoutAssignment::feedsLoadOfLoop(Value tile) {
 
 /// Of a loop's load that may be copied to shared memory ahead of its iteration: then it is only
 /// read from there, in whichever layout, and the loop waits once for all copies.
-bool LayoutAssignment::isCopied(Value tile) {
+bool LayoutCost::isCopied(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
   if (!load)
     return false;
@@ -71,10 +72,10 @@ bool LayoutAssignment::isCopied(Value tile) {
   return known->second;
 }
 
-double LayoutAssignment::conversionCostOf(Value tile, LayoutAttr to) {
+double LayoutCost::conversionCost(Value tile, LayoutAttr to) {
   if (isCopied(tile))
     return loopWeightOf(tile) * 2 * wordsOf(tile.getType(), to.getValue());
-  double cost = conversionCost(tile.getType(), naturalOf(tile), to);
+  double cost = costOfMoving(tile.getType(), choice.ownOf(tile), to);
   if (cost >= kBarriers && feedsLoadOfLoop(tile))
     cost += kWaitingLoad;
   return loopWeightOf(tile) * cost;
@@ -90,17 +91,17 @@ static double instructionsOf(Operation *op) {
   return isLong ? 8 : 1;
 }
 
-double LayoutAssignment::recomputationCost(Value tile, LayoutAttr layout) {
+double LayoutCost::recomputationCost(Value tile, LayoutAttr layout) {
   Operation *op = tile.getDefiningOp();
   double cost = 0;
-  // With one user, the tile is computed there instead and not also in its natural layout.
-  if (!naturalOf(tile) || numUses.lookup(tile) > 1)
+  // With one user, the tile is computed there instead and not also in its own layout.
+  if (!choice.ownOf(tile) || numUses.lookup(tile) > 1)
     cost = loopWeightOf(tile) * instructionsOf(op) * layout.getValue().size(Place::Register);
   for (Value operand : op->getOperands()) {
     if (!isa<RankedTensorType>(operand.getType()))
       continue;
     std::optional<LinearLayout> needed = operandLayout(op, layout.getValue());
-    cost += needed ? costOf(operand, attributeOf(*needed)) : kImpossible;
+    cost += needed ? costOf(operand, choice.attributeOf(*needed)) : kImpossible;
   }
   return cost;
 }
@@ -120,17 +121,18 @@ static double linesOf(const TileAlignment &pointers, const LinearLayout &layout)
   return lines;
 }
 
-double LayoutAssignment::accessCost(Value ptr, Value mask, LayoutAttr layout) {
-  // A line of 128 bytes is read in four sectors: that many distant ones take as long.
-  static constexpr double kLinesAtOnce = 4;
+double LayoutCost::accessCost(Value ptr, Value mask, LayoutAttr layout) {
+  // As many sectors of distant lines as a line has take as long as the line.
+  double linesAtOnce = double(machine.lineBytes) / machine.sectorBytes;
   const LinearLayout &value = layout.getValue();
-  Value pointers = identify(ptr), condition = mask ? identify(mask) : Value();
-  unsigned vector = vectorAccess(alignment, pointers, condition, value, vectorBits).vector;
-  double lines = std::max(1.0, linesOf(alignment.of(pointers), value) / kLinesAtOnce);
+  Value pointers = choice.identify(ptr), condition = mask ? choice.identify(mask) : Value();
+  unsigned vector =
+      vectorAccess(alignment, pointers, condition, value, 8 * machine.vectorBytes).vector;
+  double lines = std::max(1.0, linesOf(alignment.of(pointers), value) / linesAtOnce);
   return kAccess * lines * value.size(Place::Register) / vector;
 }
 
-double LayoutAssignment::reloadCost(LoadOp load, LayoutAttr layout) {
+double LayoutCost::reloadCost(LoadOp load, LayoutAttr layout) {
   Type type = load.getType();
   if (load.getIsVolatile() ||
       numElementsOf(type) * elementBytes(elementTypeOf(type)) > kMaxReloadBytes)
@@ -141,16 +143,16 @@ double LayoutAssignment::reloadCost(LoadOp load, LayoutAttr layout) {
   return cost;
 }
 
-double LayoutAssignment::costOf(Value tile, LayoutAttr layout) {
-  tile = identify(tile);
-  LayoutAttr own = natural.lookup(tile);
+double LayoutCost::costOf(Value tile, LayoutAttr layout) {
+  tile = choice.identify(tile);
+  LayoutAttr own = choice.ownOf(tile);
   if (own == layout)
     return 0;
   auto known = knownCosts.find({tile, layout});
   if (known != knownCosts.end())
     return known->second;
   Operation *op = tile.getDefiningOp();
-  double cost = own ? conversionCostOf(tile, layout) : kImpossible;
+  double cost = own ? conversionCost(tile, layout) : kImpossible;
   if (op && isRecomputable(op))
     cost = std::min(cost, recomputationCost(tile, layout));
   else if (auto load = dyn_cast_or_null<LoadOp>(op))
@@ -159,4 +161,11 @@ double LayoutAssignment::costOf(Value tile, LayoutAttr layout) {
     cost = 0; // a carried tile that is not decided yet
   knownCosts[{tile, layout}] = cost;
   return cost;
+}
+
+void LayoutCost::countUses(FunctionOpInterface function) {
+  function->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      ++numUses[choice.identify(operand)];
+  });
 }

@@ -1,6 +1,7 @@
 // How the layouts of an operation's operands and results determine one another.
 #include "passes/simt/layout/LayoutRules.h"
 #include "ir/Diagnostic.h"
+#include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -22,7 +23,7 @@ Threads tw::simt::threadsOf(Operation *op) {
 }
 
 LogicalResult tw::simt::checkNumWarps(Operation *op, unsigned numWarps) {
-  if (llvm::isPowerOf2_32(numWarps) && numWarps <= 64)
+  if (llvm::isPowerOf2_32(numWarps) && numWarps <= kMostWarps)
     return success();
   return emitCoded(op, Code::TooManyWarps)
          << "a program has 1, 2, 4, 8, 16, 32 or 64 warps, not " << numWarps;
@@ -61,14 +62,6 @@ struct Sharing {
 
 static constexpr int64_t kNoLimit = int64_t(1) << 40;
 
-/// The dimensions, last first.
-static SmallVector<int32_t> rowMajor(unsigned rank) {
-  SmallVector<int32_t> order;
-  for (unsigned dim = rank; dim-- > 0;)
-    order.push_back(int32_t(dim));
-  return order;
-}
-
 LinearLayout tw::simt::accessLayout(ArrayRef<int64_t> shape, const AccessSpread &spread,
                                     Threads threads) {
   Sharing sharing(shape);
@@ -92,7 +85,7 @@ LinearLayout tw::simt::accessLayout(ArrayRef<int64_t> shape, const AccessSpread 
 }
 
 LinearLayout tw::simt::plainLayout(ArrayRef<int64_t> shape, Threads threads) {
-  SmallVector<int32_t> order = rowMajor(shape.size());
+  SmallVector<int32_t> order = rowMajorOrder(shape.size());
   return accessLayout(
       shape, {order, /*vector=*/1, /*lanesOfLine=*/threads.lanes, /*axis=*/std::nullopt}, threads);
 }
@@ -116,7 +109,7 @@ LinearLayout tw::simt::dotLayout(ArrayRef<int64_t> shape, Threads threads) {
     warps = sharing.give(sharing.warps, 0, warps, kNoLimit);
   warps = sharing.give(sharing.warps, row, warps, kNoLimit);
   warps = sharing.give(sharing.warps, column, warps, kNoLimit);
-  return sharing.layout(rowMajor(rank), lanes, warps);
+  return sharing.layout(rowMajorOrder(rank), lanes, warps);
 }
 
 /// Gives registers the smallest steps along an axis and lanes the larger ones.
@@ -212,18 +205,6 @@ static std::optional<LinearLayout> halfOf(const LinearLayout &pair) {
     if (llvm::any_of(pair.bases(place), [](uint32_t basis) { return basis & 1; }))
       return std::nullopt;
   return pair.withPlace(Place::Register, std::move(registers)).withoutDim(pair.rank() - 1);
-}
-
-/// Two tiles in `half` side by side along a new last dimension.
-static LinearLayout pairOf(const LinearLayout &half) {
-  SmallVector<int64_t> shape(half.shape());
-  shape.push_back(2);
-  std::array<LinearLayout::Bases, kNumPlaces> bases;
-  bases[unsigned(Place::Register)].push_back(1);
-  for (unsigned place = 0; place < kNumPlaces; ++place)
-    for (uint32_t basis : half.bases(Place(place)))
-      bases[place].push_back(basis << 1);
-  return LinearLayout(shape, std::move(bases));
 }
 
 /// A layout whose grown dimensions, collapsed, give `source`: lanes and warps that hold copies

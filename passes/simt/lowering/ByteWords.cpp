@@ -119,11 +119,11 @@ bool tw::simt::lowerInByteWords(SimtFunction &f, Operation *op) {
   for (ArrayRef<Value> rest = complete.getArrayRef(); !rest.empty();
        rest = rest.drop_front(kBytes)) {
     Value bytes = rest.front().getDefiningOp<vector::ExtractOp>().getSource();
-    Value word = LLVM::BitcastOp::create(b, f.loc, b.getI32Type(), bytes);
+    Value word = f.create<LLVM::BitcastOp>(b.getI32Type(), bytes);
     word = computeWord({b, f.loc}, op, word, *number);
-    Value result = LLVM::BitcastOp::create(b, f.loc, bytes.getType(), word);
+    Value result = f.create<LLVM::BitcastOp>(bytes.getType(), word);
     for (size_t i = 0; i < kBytes; ++i)
-      computed[rest[i]] = vector::ExtractOp::create(b, f.loc, result, i);
+      computed[rest[i]] = f.create<vector::ExtractOp>(result, i);
   }
   for (Value &value : registers)
     value = computed.lookup(value);

@@ -1,4 +1,4 @@
-// Lowers copies from global to shared memory that run beside the program.
+// Lowers copies from global to shared memory that run beside the program, and the waiting for them.
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/lowering/SharedTile.h"
@@ -6,6 +6,33 @@
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
+
+/// The copies that each warp starts between two commits of a block: those in branches may be made
+/// by some warps only.
+static unsigned copiesBefore(AsyncCommitOp commit) {
+  unsigned count = 0;
+  for (Operation *op = commit->getPrevNode(); op && !isa<AsyncCommitOp>(op); op = op->getPrevNode())
+    count += isa<GlobalToSharedOp>(op);
+  return count;
+}
+
+void tw::simt::awaitByCounts(Operation *function) {
+  std::optional<unsigned> fewest;
+  SmallVector<Operation *> replaced;
+  function->walk([&](AsyncCommitOp commit) {
+    unsigned count = copiesBefore(commit);
+    fewest = std::min(fewest.value_or(count), count);
+    replaced.push_back(commit);
+  });
+  // Groups that may stay incomplete have at least that many copies each.
+  function->walk([&](AsyncWaitOp wait) {
+    OpBuilder builder(wait);
+    CopiesWaitOp::create(builder, wait.getLoc(), wait.getPending() * fewest.value_or(0));
+    replaced.push_back(wait);
+  });
+  for (Operation *op : replaced)
+    op->erase();
+}
 
 LogicalResult SimtFunction::lowerAsyncCopy(AsyncCopyOp op) {
   FailureOr<SharedStart> start = sharedStartOf(*this, op.getBuffer(), op);
@@ -20,12 +47,12 @@ LogicalResult SimtFunction::lowerAsyncCopy(AsyncCopyOp op) {
   OpBuilder::InsertionGuard guard(builder);
   SharedTile tile(*this, buffer, *start, layout);
   if (Value owner = isOwner(layout)) {
-    auto branch = scf::IfOp::create(builder, loc, owner);
+    auto branch = create<scf::IfOp>(owner);
     builder.setInsertionPointToStart(branch.thenBlock());
   }
   for (size_t first = 0; first < pieces.size(); first += op.getVector()) {
     uint32_t reg = pieces[first];
-    GlobalToSharedOp::create(builder, loc, pointers[reg], tile.addressOf(reg),
+    create<GlobalToSharedOp>(pointers[reg], tile.addressOf(reg),
                              masks.empty() ? Value() : masks[reg], bytes, op.getCache(),
                              op.getEvict());
   }

@@ -15,7 +15,7 @@ Value SimtFunction::isOwnerOf(Value value) {
 Value SimtFunction::both(Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;
-  return arith::AndIOp::create(builder, loc, lhs, rhs);
+  return create<arith::AndIOp>(lhs, rhs);
 }
 
 LogicalResult SimtFunction::lowerAtomic(Operation *op) {
@@ -25,9 +25,8 @@ LogicalResult SimtFunction::lowerAtomic(Operation *op) {
     Registers compares = registersOf(cas.getCompare()), values = registersOf(cas.getValue());
     Registers masks = cas.getMask() ? registersOf(cas.getMask()) : Registers(values.size());
     for (auto [ptr, compare, value, mask] : llvm::zip(pointers, compares, values, masks))
-      result.push_back(simt::AtomicCasOp::create(builder, loc, value.getType(), ptr, compare, value,
-                                                 both(mask, owner), cas.getOrder(),
-                                                 cas.getScope()));
+      result.push_back(create<simt::AtomicCasOp>(
+          value.getType(), ptr, compare, value, both(mask, owner), cas.getOrder(), cas.getScope()));
     setRegisters(cas, result);
     return success();
   }
@@ -35,9 +34,8 @@ LogicalResult SimtFunction::lowerAtomic(Operation *op) {
   Registers values = registersOf(rmw.getValue());
   Registers masks = rmw.getMask() ? registersOf(rmw.getMask()) : Registers(values.size());
   for (auto [ptr, value, mask] : llvm::zip(pointers, values, masks))
-    result.push_back(simt::AtomicRmwOp::create(builder, loc, value.getType(), rmw.getKind(), ptr,
-                                               value, both(mask, owner), rmw.getOrder(),
-                                               rmw.getScope()));
+    result.push_back(create<simt::AtomicRmwOp>(value.getType(), rmw.getKind(), ptr, value,
+                                               both(mask, owner), rmw.getOrder(), rmw.getScope()));
   setRegisters(rmw, result);
   return success();
 }

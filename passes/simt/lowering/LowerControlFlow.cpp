@@ -41,17 +41,16 @@ static LogicalResult lowerBody(SimtFunction &f, Block &from, Block &to) {
   Operation *terminator = from.getTerminator();
   f.loc = terminator->getLoc();
   if (auto condition = dyn_cast<scf::ConditionOp>(terminator))
-    scf::ConditionOp::create(f.builder, f.loc, f.scalarOf(condition.getCondition()),
-                             flatten(f, condition.getArgs()));
+    f.create<scf::ConditionOp>(f.scalarOf(condition.getCondition()),
+                               flatten(f, condition.getArgs()));
   else
-    scf::YieldOp::create(f.builder, f.loc, flatten(f, terminator->getOperands()));
+    f.create<scf::YieldOp>(flatten(f, terminator->getOperands()));
   return success();
 }
 
 LogicalResult SimtFunction::lowerFor(scf::ForOp op) {
-  auto loop =
-      scf::ForOp::create(builder, loc, scalarOf(op.getLowerBound()), scalarOf(op.getUpperBound()),
-                         scalarOf(op.getStep()), flatten(*this, op.getInitArgs()));
+  auto loop = create<scf::ForOp>(scalarOf(op.getLowerBound()), scalarOf(op.getUpperBound()),
+                                 scalarOf(op.getStep()), flatten(*this, op.getInitArgs()));
   loop.setUnsignedCmp(op.getUnsignedCmp());
   // A loop that carries nothing is built with its terminator.
   if (!loop.getBody()->empty())
@@ -66,7 +65,7 @@ LogicalResult SimtFunction::lowerFor(scf::ForOp op) {
 
 LogicalResult SimtFunction::lowerIf(scf::IfOp op) {
   bool hasElse = !op.getElseRegion().empty();
-  auto branch = scf::IfOp::create(builder, loc, flattenTypes(*this, op.getResultTypes()),
+  auto branch = create<scf::IfOp>(flattenTypes(*this, op.getResultTypes()),
                                   scalarOf(op.getCondition()), /*addThenBlock=*/true, hasElse);
   if (failed(lowerBody(*this, *op.thenBlock(), *branch.thenBlock())))
     return failure();
@@ -78,7 +77,7 @@ LogicalResult SimtFunction::lowerIf(scf::IfOp op) {
 
 LogicalResult SimtFunction::lowerWhile(scf::WhileOp op) {
   SmallVector<Type> results = flattenTypes(*this, op.getResultTypes());
-  auto loop = scf::WhileOp::create(builder, loc, results, flatten(*this, op.getInits()));
+  auto loop = create<scf::WhileOp>(results, flatten(*this, op.getInits()));
   for (auto [from, to] : {std::pair{&op.getBefore(), &loop.getBefore()},
                           std::pair{&op.getAfter(), &loop.getAfter()}}) {
     SmallVector<Type> types = flattenTypes(*this, from->front().getArgumentTypes());

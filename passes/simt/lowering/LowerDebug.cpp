@@ -26,18 +26,17 @@ static PrintedPlace placeAmong(SimtFunction &f, ArrayRef<int64_t> extents, Value
   Value whole = indexOf(f, value, reg);
   if (shape == extents)
     return {whole, Value()};
-  OpBuilder &b = f.builder;
   PrintedPlace place{f.constantI32(0), Value()};
   int64_t stride = 1;
   for (auto [size, extent] : llvm::zip(llvm::reverse(shape), llvm::reverse(extents))) {
     Value limit = f.constantI32(int32_t(size));
-    Value coordinate = arith::RemUIOp::create(b, f.loc, whole, limit);
-    whole = arith::DivUIOp::create(b, f.loc, whole, limit);
-    Value isBelow = arith::CmpIOp::create(b, f.loc, arith::CmpIPredicate::ult, coordinate,
-                                          f.constantI32(int32_t(extent)));
+    Value coordinate = f.create<arith::RemUIOp>(whole, limit);
+    whole = f.create<arith::DivUIOp>(whole, limit);
+    Value isBelow = f.create<arith::CmpIOp>(arith::CmpIPredicate::ult, coordinate,
+                                            f.constantI32(int32_t(extent)));
     place.exists = f.both(place.exists, isBelow);
-    Value steps = arith::MulIOp::create(b, f.loc, coordinate, f.constantI32(int32_t(stride)));
-    place.index = arith::AddIOp::create(b, f.loc, place.index, steps);
+    Value steps = f.create<arith::MulIOp>(coordinate, f.constantI32(int32_t(stride)));
+    place.index = f.create<arith::AddIOp>(place.index, steps);
     stride *= extent;
   }
   return place;
@@ -49,8 +48,8 @@ static Value orTrue(SimtFunction &f, Value condition) {
 
 LogicalResult SimtFunction::lowerPrint(tile::PrintOp op) {
   if (op.getValues().empty())
-    simt::PrintOp::create(builder, loc, op.getPrefix(), op.getHex(), /*is_signed=*/false,
-                          ArrayRef<int64_t>(), Value(), constantI32(0), isZero(thread));
+    create<simt::PrintOp>(op.getPrefix(), op.getHex(), /*is_signed=*/false, ArrayRef<int64_t>(),
+                          Value(), constantI32(0), isZero(thread));
   for (auto [operand, value] : llvm::enumerate(op.getValues())) {
     std::string prefix = op.prefixOf(operand);
     bool isSigned = op.getIsSigned()[operand];
@@ -58,8 +57,8 @@ LogicalResult SimtFunction::lowerPrint(tile::PrintOp op) {
     Registers registers = registersOf(value);
     for (auto [reg, element] : llvm::enumerate(registers)) {
       PrintedPlace place = placeAmong(*this, op.printedExtents(operand), value, reg);
-      simt::PrintOp::create(builder, loc, prefix, op.getHex(), isSigned, op.printedExtents(operand),
-                            element, place.index, orTrue(*this, both(owner, place.exists)));
+      create<simt::PrintOp>(prefix, op.getHex(), isSigned, op.printedExtents(operand), element,
+                            place.index, orTrue(*this, both(owner, place.exists)));
     }
   }
   return success();
@@ -73,12 +72,12 @@ LogicalResult SimtFunction::lowerAssert(tile::AssertOp op) {
   Value anyFailed, index;
   for (unsigned reg = conditions.size(); reg-- > 0;) {
     Value holds = conditions[reg], own = indexOf(*this, condition, reg);
-    Value isFalse = arith::XOrIOp::create(builder, loc, holds, constantOf(holds.getType(), 1));
+    Value isFalse = create<arith::XOrIOp>(holds, constantOf(holds.getType(), 1));
     Value failed = both(isFalse, masks[reg]);
-    index = index ? Value(arith::SelectOp::create(builder, loc, failed, own, index)) : own;
-    anyFailed = anyFailed ? Value(arith::OrIOp::create(builder, loc, anyFailed, failed)) : failed;
+    index = index ? Value(create<arith::SelectOp>(failed, own, index)) : own;
+    anyFailed = anyFailed ? Value(create<arith::OrIOp>(anyFailed, failed)) : failed;
   }
-  simt::AssertOp::create(builder, loc, both(anyFailed, owner), op.getMessage(),
+  create<simt::AssertOp>(both(anyFailed, owner), op.getMessage(),
                          tile::shapeOf(condition.getType()), index);
   return success();
 }

@@ -21,7 +21,7 @@ namespace {
 struct Operand {
   SharedType buffer;
   SharedStart start;
-  LinearLayout reads; // registers: rows, then steps of k; Cta: the loop's bits of k
+  LinearLayout reads; // registers: rows, then steps of k; Step: the loop's bits of k
   SmallVector<uint32_t>
       rowOfRegister; // of the product's registers: number among this thread's rows
 };
@@ -55,7 +55,7 @@ static Operand operandOf(const LinearLayout &product, SharedType buffer, SharedS
   LinearLayout::Bases registers(rows.bases(Place::Register)), loop;
   for (unsigned bit = 0; bit < whole.numBitsOf(depthDim); ++bit)
     (1u << bit < unrolled ? registers : loop).push_back(1u << (whole.firstBitOf(depthDim) + bit));
-  operand.reads = rows.withPlace(Place::Register, registers).withPlace(Place::Cta, loop);
+  operand.reads = rows.withPlace(Place::Register, registers).withPlace(Place::Step, loop);
   return operand;
 }
 
@@ -67,7 +67,7 @@ static Registers readOperand(SimtFunction &f, const Operand &operand, Value firs
     BitMatrix offsets = byteOffsetsIn(operand.buffer);
     SmallVector<uint32_t> ofDepth(llvm::Log2_32(unrolled), 0);
     uint32_t mask = 0;
-    for (uint32_t basis : operand.reads.bases(Place::Cta)) {
+    for (uint32_t basis : operand.reads.bases(Place::Step)) {
       ofDepth.push_back(uint32_t(offsets.apply(basis)));
       mask |= ofDepth.back();
     }
@@ -80,15 +80,15 @@ static Value widen(SimtFunction &f, Value value, Type type) {
   if (value.getType() == type)
     return value;
   if (isa<FloatType>(type))
-    return arith::ExtFOp::create(f.builder, f.loc, type, value);
-  return arith::ExtSIOp::create(f.builder, f.loc, type, value);
+    return f.create<arith::ExtFOp>(type, value);
+  return f.create<arith::ExtSIOp>(type, value);
 }
 
 static Value multiplyAdd(SimtFunction &f, Value a, Value b, Value acc) {
   if (isa<FloatType>(acc.getType()))
-    return math::FmaOp::create(f.builder, f.loc, a, b, acc);
-  Value product = arith::MulIOp::create(f.builder, f.loc, a, b);
-  return arith::AddIOp::create(f.builder, f.loc, acc, product);
+    return f.create<math::FmaOp>(a, b, acc);
+  Value product = f.create<arith::MulIOp>(a, b);
+  return f.create<arith::AddIOp>(acc, product);
 }
 
 static Registers multiplyStep(SimtFunction &f, const Operand &a, const Operand &b, Value first,
@@ -134,13 +134,12 @@ LogicalResult SimtFunction::lowerDotShared(DotSharedOp op) {
     setRegisters(op, multiplyStep(*this, a, b, {}, unrolled, acc));
     return success();
   }
-  auto loop = scf::ForOp::create(builder, loc, constantI32(0), constantI32(depth),
-                                 constantI32(unrolled), acc);
+  auto loop = create<scf::ForOp>(constantI32(0), constantI32(depth), constantI32(unrolled), acc);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Registers next = multiplyStep(*this, a, b, loop.getInductionVar(), unrolled,
                                 Registers(loop.getRegionIterArgs()));
-  scf::YieldOp::create(builder, loc, next);
+  create<scf::YieldOp>(next);
   setRegisters(op, Registers(loop.getResults()));
   return success();
 }

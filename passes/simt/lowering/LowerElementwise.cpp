@@ -1,6 +1,5 @@
 // Operations that act on each element alone: one copy per register.
 #include "ir/Diagnostic.h"
-#include "ir/target/Rounding.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -37,24 +36,19 @@ static void allowContraction(Operation *op) {
 
 /// The result of an operation of `tile` or `arith` on one element.
 static Value lowerElement(SimtFunction &f, Operation *op, ArrayRef<Value> operands) {
-  OpBuilder &b = f.builder;
   Type type = f.lowerType(elementTypeOf(op->getResult(0).getType()));
   return TypeSwitch<Operation *, Value>(op)
       .Case([&](AddPtrOp add) -> Value {
         auto pointer = cast<PtrType>(elementTypeOf(add.getType()));
-        return LLVM::GEPOp::create(b, f.loc, type, stepType(pointer.getPointee()), operands[0],
-                                   ValueRange{operands[1]});
+        return f.create<LLVM::GEPOp>(type, stepType(pointer.getPointee()), operands[0],
+                                     ValueRange{operands[1]});
       })
       .Case<PtrCastOp, HintOp>([&](Operation *) { return operands[0]; })
-      .Case([&](PtrToIntOp) -> Value {
-        return LLVM::PtrToIntOp::create(b, f.loc, type, operands[0]);
-      })
-      .Case([&](IntToPtrOp) -> Value {
-        return LLVM::IntToPtrOp::create(b, f.loc, type, operands[0]);
-      })
+      .Case([&](PtrToIntOp) -> Value { return f.create<LLVM::PtrToIntOp>(type, operands[0]); })
+      .Case([&](IntToPtrOp) -> Value { return f.create<LLVM::IntToPtrOp>(type, operands[0]); })
       .Default([&](Operation *other) -> Value {
         Operation *copy = f.cloneScalar(other, operands);
-        if (!hasFeature(f.target, kSeparateRounding))
+        if (!hasFeature(f.target, tile::Feature::SeparateRounding))
           allowContraction(copy);
         return copy->getResult(0);
       });
@@ -101,7 +95,7 @@ static LogicalResult lowerConstant(SimtFunction &f, arith::ConstantOp op) {
   if (!value)
     return emitCoded(op, Code::UnsupportedOperation)
            << "a tile constant must have one value in all elements";
-  Value scalar = arith::ConstantOp::create(f.builder, f.loc, value);
+  Value scalar = f.create<arith::ConstantOp>(value);
   uint32_t count = hasLayout(op.getType()) ? layoutOf(op.getType()).size(Place::Register) : 1;
   f.setRegisters(op.getResult(), Registers(count, scalar));
   return success();
@@ -140,12 +134,12 @@ static LogicalResult lowerPackedCast(SimtFunction &f, Operation *op) {
     SmallVector<Value> group(rest.take_front(count));
     rest = rest.drop_front(group.size());
     group.resize(count, group.front());
-    Value packed = vector::FromElementsOp::create(
-        b, f.loc, VectorType::get(count, group.front().getType()), group);
+    Value packed =
+        f.create<vector::FromElementsOp>(VectorType::get(count, group.front().getType()), group);
     OperationState state(f.loc, op->getName(), packed, VectorType::get(count, to), op->getAttrs());
     Value result = b.create(state)->getResult(0);
     for (int64_t i = count; i-- > 0;) // the first of what stands twice
-      converted[group[i]] = vector::ExtractOp::create(b, f.loc, result, i);
+      converted[group[i]] = f.create<vector::ExtractOp>(result, i);
   }
   for (Value &value : registers)
     value = converted.lookup(value);

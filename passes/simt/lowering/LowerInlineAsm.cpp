@@ -12,8 +12,7 @@ static Value toBits(SimtFunction &f, Value element) {
   auto type = dyn_cast<FloatType>(element.getType());
   if (!type || type.getWidth() >= 32)
     return element;
-  return arith::BitcastOp::create(f.builder, f.loc, f.builder.getIntegerType(type.getWidth()),
-                                  element);
+  return f.create<arith::BitcastOp>(f.builder.getIntegerType(type.getWidth()), element);
 }
 
 /// Elements as one integer, the first one lowest.
@@ -25,10 +24,10 @@ static Value packRegister(SimtFunction &f, ArrayRef<Value> elements) {
   Type word = b.getIntegerType(bits * elements.size());
   Value packed;
   for (auto [i, element] : llvm::enumerate(elements)) {
-    Value part = arith::ExtUIOp::create(b, f.loc, word, toBits(f, element));
+    Value part = f.create<arith::ExtUIOp>(word, toBits(f, element));
     if (i > 0)
-      part = arith::ShLIOp::create(b, f.loc, part, f.constantOf(word, int64_t(bits * i)));
-    packed = packed ? Value(arith::OrIOp::create(b, f.loc, packed, part)) : part;
+      part = f.create<arith::ShLIOp>(part, f.constantOf(word, int64_t(bits * i)));
+    packed = packed ? Value(f.create<arith::OrIOp>(packed, part)) : part;
   }
   return packed;
 }
@@ -50,12 +49,11 @@ static Value unpackRegister(SimtFunction &f, Value word, Type element, unsigned 
     return word;
   unsigned bits = element.getIntOrFloatBitWidth();
   if (index > 0)
-    word =
-        arith::ShRUIOp::create(b, f.loc, word, f.constantOf(word.getType(), int64_t(bits * index)));
+    word = f.create<arith::ShRUIOp>(word, f.constantOf(word.getType(), int64_t(bits * index)));
   if (count > 1)
-    word = arith::TruncIOp::create(b, f.loc, b.getIntegerType(bits), word);
+    word = f.create<arith::TruncIOp>(b.getIntegerType(bits), word);
   if (isa<FloatType>(element))
-    word = arith::BitcastOp::create(b, f.loc, element, word);
+    word = f.create<arith::BitcastOp>(element, word);
   return word;
 }
 
@@ -85,8 +83,8 @@ static void runGroup(SimtFunction &f, tile::InlineAsmOp op, ArrayRef<AsmValue> s
   SmallVector<Type> types;
   for (const AsmValue &result : results)
     types.append(pack / result.perRegister, registerType(f, result.element, result.perRegister));
-  auto code = InlineAsmOp::create(f.builder, f.loc, types, op.getText(), op.getConstraints(),
-                                  op.getIsPure(), operands);
+  auto code =
+      f.create<InlineAsmOp>(types, op.getText(), op.getConstraints(), op.getIsPure(), operands);
   auto word = code.getResults().begin();
   for (AsmValue &result : results)
     for (unsigned start = 0; start < pack; start += result.perRegister, ++word)

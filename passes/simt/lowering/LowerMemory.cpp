@@ -38,19 +38,18 @@ static Value pack(SimtFunction &f, ArrayRef<Value> values) {
     return elements.front();
   auto type = VectorType::get({int64_t(elements.size())}, elements.front().getType());
   if (llvm::all_equal(values))
-    return vector::BroadcastOp::create(f.builder, f.loc, type, elements.front());
-  return vector::FromElementsOp::create(f.builder, f.loc, type, elements);
+    return f.create<vector::BroadcastOp>(type, elements.front());
+  return f.create<vector::FromElementsOp>(type, elements);
 }
 
 static Value extract(SimtFunction &f, Value packed, unsigned index) {
   if (!isa<VectorType>(packed.getType()))
     return packed;
-  return vector::ExtractOp::create(f.builder, f.loc, packed, int64_t(index));
+  return f.create<vector::ExtractOp>(packed, int64_t(index));
 }
 
 static Value zeroOf(SimtFunction &f, Type memoryType) {
-  return arith::ConstantOp::create(f.builder, f.loc,
-                                   cast<TypedAttr>(f.builder.getZeroAttr(memoryType)));
+  return f.create<arith::ConstantOp>(cast<TypedAttr>(f.builder.getZeroAttr(memoryType)));
 }
 
 //===-- Accesses -----------------------------------------------------------------------------===//
@@ -77,8 +76,8 @@ LogicalResult SimtFunction::lowerLoad(LoadOp op) {
               ? zeroOf(*this, type)
               : pack(*this, llvm::map_to_vector(group, [&](uint32_t reg) { return others[reg]; }));
     }
-    Value packed = GlobalLoadOp::create(builder, loc, type, pointers[group.front()], mask, other,
-                                        op.getCache(), op.getEvict(), op.getIsVolatile());
+    Value packed = create<GlobalLoadOp>(type, pointers[group.front()], mask, other, op.getCache(),
+                                        op.getEvict(), op.getIsVolatile());
     for (auto [index, reg] : llvm::enumerate(group))
       result[reg] = fromStorage(*this, extract(*this, packed, index), element);
   }
@@ -98,8 +97,7 @@ LogicalResult SimtFunction::lowerStore(StoreOp op) {
     Value mask = both(masks.empty() ? Value() : masks[group.front()], owner);
     Value packed =
         pack(*this, llvm::map_to_vector(group, [&](uint32_t reg) { return values[reg]; }));
-    GlobalStoreOp::create(builder, loc, pointers[group.front()], packed, mask, op.getCache(),
-                          op.getEvict());
+    create<GlobalStoreOp>(pointers[group.front()], packed, mask, op.getCache(), op.getEvict());
   }
   return success();
 }

@@ -50,7 +50,7 @@ static MmaFragmentOp multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayR
                               ArrayRef<Value> b, MutableArrayRef<Value> acc) {
   SmallVector<Value> words = packWords(f, acc);
   SmallVector<Type> types = llvm::map_to_vector(words, [](Value word) { return word.getType(); });
-  auto product = MmaFragmentOp::create(f.builder, f.loc, types, a, b, words, instruction);
+  auto product = f.create<MmaFragmentOp>(types, a, b, words, instruction);
   Type element = acc.front().getType();
   llvm::copy(unpackWords(f, product.getResults(), element), acc.begin());
   return product;
@@ -59,9 +59,7 @@ static MmaFragmentOp multiply(SimtFunction &f, tile::MmaAttr instruction, ArrayR
 //===-- float32 operands as tf32 -------------------------------------------------------------===//
 
 /// A float32 rounded to tf32's 10 bits of mantissa, to nearest with ties away from zero.
-static Value roundToTf32(SimtFunction &f, Value value) {
-  return RoundTf32Op::create(f.builder, f.loc, value);
-}
+static Value roundToTf32(SimtFunction &f, Value value) { return f.create<RoundTf32Op>(value); }
 
 namespace {
 /// Operands of tf32 instructions: value = high + low, both exact in tf32 up to 2^-21 of the value.
@@ -76,7 +74,7 @@ static SplitWords splitToTf32(SimtFunction &f, ArrayRef<Value> elements, bool ne
     Value high = roundToTf32(f, value);
     split.high.push_back(high);
     if (needsLow)
-      split.low.push_back(roundToTf32(f, arith::SubFOp::create(f.builder, f.loc, value, high)));
+      split.low.push_back(roundToTf32(f, f.create<arith::SubFOp>(value, high)));
   }
   return split;
 }

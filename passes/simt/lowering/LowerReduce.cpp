@@ -24,8 +24,8 @@ struct Reduction {
     Value isHigh = isHighHalf(f, half);
     Registers low, high;
     for (auto [here, there] : llvm::zip(mine, other)) {
-      low.push_back(arith::SelectOp::create(f.builder, f.loc, isHigh, there, here));
-      high.push_back(arith::SelectOp::create(f.builder, f.loc, isHigh, here, there));
+      low.push_back(f.create<arith::SelectOp>(isHigh, there, here));
+      high.push_back(f.create<arith::SelectOp>(isHigh, here, there));
     }
     return f.combine(region, low, high);
   }

@@ -33,7 +33,7 @@ struct Scan {
   Registers select(Value condition, ArrayRef<Value> left, ArrayRef<Value> right) {
     Registers values;
     for (auto [a, b] : llvm::zip(left, right))
-      values.push_back(arith::SelectOp::create(f.builder, f.loc, condition, a, b));
+      values.push_back(f.create<arith::SelectOp>(condition, a, b));
     return values;
   }
   /// The half of a step in the order of the scan: the later one is high.
@@ -118,7 +118,7 @@ void Scan::scanLanes(ArrayRef<AxisStep> steps, bool needsTotals) {
       Registers longer = f.combine(region, other, before[reg]);
       longer = select(has, longer, other);
       before[reg] = select(isHigh, longer, before[reg]);
-      has = arith::OrIOp::create(f.builder, f.loc, has, isHigh);
+      has = f.create<arith::OrIOp>(has, isHigh);
     }
     totals = std::move(next);
   }

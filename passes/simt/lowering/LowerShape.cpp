@@ -49,7 +49,7 @@ static LogicalResult lowerArange(SimtFunction &f, ArangeOp op) {
   for (uint32_t reg = 0; reg < layout.size(Place::Register); ++reg) {
     Value index = f.coordinate(layout, 0, reg);
     if (start != 0)
-      index = arith::AddIOp::create(f.builder, f.loc, index, f.constantI32(start));
+      index = f.create<arith::AddIOp>(index, f.constantI32(start));
     result.push_back(index);
   }
   f.setRegisters(op, result);

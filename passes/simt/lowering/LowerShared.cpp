@@ -30,7 +30,7 @@ LogicalResult SimtFunction::lowerStoreShared(StoreSharedOp op) {
   SharedTile tile(*this, buffer, *start, layout);
   OpBuilder::InsertionGuard guard(builder);
   if (owner) {
-    auto branch = scf::IfOp::create(builder, loc, owner);
+    auto branch = create<scf::IfOp>(owner);
     builder.setInsertionPointToStart(branch.thenBlock());
   }
   tile.store(registersOf(op.getValue()));
@@ -41,7 +41,8 @@ LogicalResult SimtFunction::lowerStoreShared(StoreSharedOp op) {
 static std::optional<MatrixAccess> matrixAccessOf(const SimtFunction &f, SharedType buffer,
                                                   const LinearLayout &layout) {
   Type element = buffer.getElementType();
-  if (!hasFeature(f.target, kLoadMatrix) || !element.isIntOrFloat() || element.isInteger(1))
+  if (!hasFeature(f.target, tile::Feature::LoadMatrix) || !element.isIntOrFloat() ||
+      element.isInteger(1))
     return std::nullopt;
   return matrixAccess(layout, buffer.getLayout().getValue(), bytesInShared(element));
 }
@@ -53,8 +54,7 @@ static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedSt
   Registers coming;
   for (uint32_t row = 0; row < access.rows.size(Place::Register); row += rowElements) {
     SmallVector<Type> words(access.numMatrices, f.builder.getI32Type());
-    auto load =
-        LoadMatrixOp::create(f.builder, f.loc, words, rows.addressOf(row), access.transposed);
+    auto load = f.create<LoadMatrixOp>(words, rows.addressOf(row), access.transposed);
     llvm::append_range(coming, unpackWords(f, load.getResults(), buffer.getElementType()));
   }
   Registers values(coming.size());
@@ -84,8 +84,7 @@ LogicalResult SimtFunction::lowerLoadShared(LoadSharedOp op) {
 
 LogicalResult SimtFunction::lowerSlot(SlotOp op) {
   uint64_t bytes = bytesOf(op.getType());
-  setRegisters(op, {arith::MulIOp::create(builder, loc, scalarOf(op.getNumber()),
-                                          constantI32(int64_t(bytes)))});
+  setRegisters(op, {create<arith::MulIOp>(scalarOf(op.getNumber()), constantI32(int64_t(bytes)))});
   return success();
 }
 
@@ -120,9 +119,9 @@ static Value toI32(SimtFunction &f, Value integer) {
   Type type = f.builder.getI32Type();
   unsigned bits = integer.getType().getIntOrFloatBitWidth();
   if (bits > 32)
-    return arith::TruncIOp::create(f.builder, f.loc, type, integer);
+    return f.create<arith::TruncIOp>(type, integer);
   if (bits < 32)
-    return arith::ExtUIOp::create(f.builder, f.loc, type, integer);
+    return f.create<arith::ExtUIOp>(type, integer);
   return integer;
 }
 
@@ -133,13 +132,12 @@ static Value checkedAddress(SimtFunction &f, Value address, Value index, int64_t
   unsigned bits = type.getIntOrFloatBitWidth();
   if (bits < 32) {
     type = f.builder.getI32Type();
-    index = arith::ExtSIOp::create(f.builder, f.loc, type, index);
+    index = f.create<arith::ExtSIOp>(type, index);
   }
-  Value limit = arith::ConstantOp::create(f.builder, f.loc, f.builder.getIntegerAttr(type, extent));
-  Value isInside = arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ult, index, limit);
-  Value nowhere = LLVM::IntToPtrOp::create(f.builder, f.loc, address.getType(),
-                                           f.constantI32(int32_t(0xfffffff0)));
-  return arith::SelectOp::create(f.builder, f.loc, isInside, address, nowhere);
+  Value limit = f.create<arith::ConstantOp>(f.builder.getIntegerAttr(type, extent));
+  Value isInside = f.create<arith::CmpIOp>(arith::CmpIPredicate::ult, index, limit);
+  Value nowhere = f.create<LLVM::IntToPtrOp>(address.getType(), f.constantI32(int32_t(0xfffffff0)));
+  return f.create<arith::SelectOp>(isInside, address, nowhere);
 }
 
 LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
@@ -159,7 +157,7 @@ LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
     Value address = sharedAddressIn(*this, *start, offset);
     if (!isWithin)
       address = checkedAddress(*this, address, index, extent);
-    Value loaded = LLVM::LoadOp::create(builder, loc, storage, address, bytesInShared(element));
+    Value loaded = create<LLVM::LoadOp>(storage, address, bytesInShared(element));
     result.push_back(fromStorage(*this, loaded, element));
   }
   setRegisters(op, result);

@@ -22,45 +22,33 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-/// Operations of one scalar per program: they need no registers.
-static LogicalResult lowerScalar(SimtFunction &f, Operation *op) {
-  OpBuilder &b = f.builder;
-  return TypeSwitch<Operation *, LogicalResult>(op)
+/// Operations of one scalar per program: they need no registers. False for others.
+static bool lowerScalar(SimtFunction &f, Operation *op) {
+  return TypeSwitch<Operation *, bool>(op)
       .Case([&](tile::ProgramIdOp id) {
-        f.setRegisters(id, {simt::ProgramIdOp::create(b, f.loc, id.getAxis())});
-        return success();
+        f.setRegisters(id, {f.create<simt::ProgramIdOp>(id.getAxis())});
+        return true;
       })
       .Case([&](tile::NumProgramsOp count) {
-        f.setRegisters(count, {simt::NumProgramsOp::create(b, f.loc, count.getAxis())});
-        return success();
+        f.setRegisters(count, {f.create<simt::NumProgramsOp>(count.getAxis())});
+        return true;
       })
       .Case([&](tile::MachineOp machine) {
-        f.setRegisters(machine,
-                       {simt::MachineOp::create(b, f.loc, b.getI64Type(), machine.getFact())});
-        return success();
+        Type type = f.builder.getI64Type();
+        f.setRegisters(machine, {f.create<simt::MachineOp>(type, machine.getFact())});
+        return true;
       })
       .Case([&](AssumeOp assume) {
-        LLVM::AssumeOp::create(b, f.loc, f.scalarOf(assume.getCondition()));
-        return success();
+        return f.create<LLVM::AssumeOp>(f.scalarOf(assume.getCondition())), true;
       })
       .Case([&](simt::BarrierOp barrier) {
-        simt::BarrierOp::create(b, f.loc, barrier.getWarp());
-        return success();
+        return f.create<simt::BarrierOp>(barrier.getWarp()), true;
       })
-      .Case([&](AsyncCommitOp) {
-        AsyncCommitOp::create(b, f.loc);
-        return success();
-      })
-      .Case([&](AsyncWaitOp wait) {
-        AsyncWaitOp::create(b, f.loc, wait.getPending());
-        return success();
-      })
-      .Case([](AllocSharedOp) { return success(); })
-      .Case([&](func::ReturnOp) {
-        LLVM::ReturnOp::create(b, f.loc, ValueRange());
-        return success();
-      })
-      .Default([](Operation *) { return failure(); });
+      .Case([&](AsyncCommitOp) { return f.create<AsyncCommitOp>(), true; })
+      .Case([&](AsyncWaitOp wait) { return f.create<AsyncWaitOp>(wait.getPending()), true; })
+      .Case([](AllocSharedOp) { return true; })
+      .Case([&](func::ReturnOp) { return f.create<LLVM::ReturnOp>(ValueRange()), true; })
+      .Default([](Operation *) { return false; });
 }
 
 LogicalResult SimtFunction::lowerOperation(Operation *op) {
@@ -88,10 +76,9 @@ LogicalResult SimtFunction::lowerOperation(Operation *op) {
       .Case([&](tile::AssertOp check) { return lowerAssert(check); })
       .Case([&](tile::InlineAsmOp assembly) { return lowerInlineAsm(assembly); })
       .Case<ArangeOp, ShapeOp, JoinOp, SplitOp>([&](Operation *shape) { return lowerShape(shape); })
-      .Case<tile::ProgramIdOp, tile::NumProgramsOp, tile::MachineOp, AssumeOp, simt::BarrierOp,
-            AsyncCommitOp, AsyncWaitOp, AllocSharedOp, func::ReturnOp>(
-          [&](Operation *scalar) { return lowerScalar(*this, scalar); })
-      .Default([&](Operation *other) { return lowerElementwise(other); });
+      .Default([&](Operation *other) {
+        return lowerScalar(*this, other) ? success() : lowerElementwise(other);
+      });
 }
 
 LogicalResult SimtFunction::lowerBlock(Block &block) {
@@ -106,7 +93,7 @@ LogicalResult SimtFunction::lowerBlock(Block &block) {
 
 /// Whether the kernel both reads and writes an argument's memory. Its threads then exchange values
 /// there, which LLVM takes for impossible in the code of one thread whose pointer aliases no other.
-static bool carriesValues(func::FuncOp kernel, Value argument) {
+static bool isReadAndWritten(func::FuncOp kernel, Value argument) {
   bool isRead = false, isWritten = false;
   kernel.walk([&](Operation *op) {
     auto note = [&](Value pointer, bool reads, bool writes) {
@@ -136,7 +123,7 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
     unsigned number = argument.getArgNumber();
     if (!isa<PtrType>(argument.getType()))
       continue;
-    if (source.getArgAttr(number, kArgDisjoint) && !carriesValues(source, argument))
+    if (source.getArgAttr(number, kArgDisjoint) && !isReadAndWritten(source, argument))
       lowered.setArgAttr(number, "llvm.noalias", builder.getUnitAttr());
     auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, kArgDivisibility);
     if (divisibility && llvm::isPowerOf2_64(divisibility.getInt()))
@@ -145,9 +132,9 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
 }
 
 LogicalResult SimtFunction::emitPrologue() {
-  thread = ThreadIdOp::create(builder, loc);
-  lane = arith::AndIOp::create(builder, loc, thread, constantI32(machine.warpSize - 1));
-  warp = arith::ShRUIOp::create(builder, loc, thread, constantI32(llvm::Log2_32(machine.warpSize)));
+  thread = create<ThreadIdOp>();
+  lane = create<arith::AndIOp>(thread, constantI32(machine.warpSize - 1));
+  warp = create<arith::ShRUIOp>(thread, constantI32(llvm::Log2_32(machine.warpSize)));
   prologueEnd = warp.getDefiningOp();
   return success();
 }
@@ -183,7 +170,7 @@ LogicalResult SimtFunction::lower() {
     arguments.push_back(lowerType(type));
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context), arguments);
   builder.setInsertionPoint(source);
-  auto lowered = LLVM::LLVMFuncOp::create(builder, loc, source.getName(), type);
+  auto lowered = create<LLVM::LLVMFuncOp>(source.getName(), type);
   lowered->setAttr(kKernel, builder.getUnitAttr());
   addArgumentFacts(source, lowered);
   function = lowered;
@@ -195,6 +182,8 @@ LogicalResult SimtFunction::lower() {
     setRegisters(from, {to});
   if (failed(lowerBlock(source.getBody().front())))
     return failure();
+  if (tile::CopyAttr copy = laneCopyOf(target); copy && copy.getWait() == WaitKind::Counts)
+    awaitByCounts(lowered);
   source.erase();
   return success();
 }

@@ -26,7 +26,7 @@ FailureOr<SharedStart> tw::simt::sharedStartOf(SimtFunction &f, Value buffer, Op
 
 Value tw::simt::sharedAddressIn(SimtFunction &f, const SharedStart &start, Value offset) {
   if (offset && start.slotBytes)
-    offset = arith::AddIOp::create(f.builder, f.loc, offset, start.slotBytes);
+    offset = f.create<arith::AddIOp>(offset, start.slotBytes);
   return f.sharedAddress(start.bytes, offset ? offset : start.slotBytes);
 }
 
@@ -80,8 +80,8 @@ Value SharedTile::addressOf(uint32_t reg) {
   }
   if (added == 0)
     return pointer;
-  return LLVM::GEPOp::create(f.builder, f.loc, pointer.getType(), f.builder.getI8Type(), pointer,
-                             ArrayRef<LLVM::GEPArg>{int32_t(added)});
+  return f.create<LLVM::GEPOp>(pointer.getType(), f.builder.getI8Type(), pointer,
+                               ArrayRef<LLVM::GEPArg>{int32_t(added)});
 }
 
 Type SharedTile::accessType() const {
@@ -92,12 +92,12 @@ Registers SharedTile::load() {
   Registers values(access.registers.size());
   unsigned alignment = access.vector * bytesInShared(element);
   for (size_t first = 0; first < values.size(); first += access.vector) {
-    Value loaded = LLVM::LoadOp::create(f.builder, f.loc, accessType(),
-                                        addressOf(access.registers[first]), alignment);
+    Value loaded =
+        f.create<LLVM::LoadOp>(accessType(), addressOf(access.registers[first]), alignment);
     for (unsigned index = 0; index < access.vector; ++index) {
       Value part = loaded;
       if (access.vector > 1)
-        part = vector::ExtractOp::create(f.builder, f.loc, loaded, int64_t(index));
+        part = f.create<vector::ExtractOp>(loaded, int64_t(index));
       values[access.registers[first + index]] = fromStorage(f, part, element);
     }
   }
@@ -112,8 +112,7 @@ void SharedTile::store(ArrayRef<Value> values) {
       parts.push_back(toStorage(f, values[access.registers[first + index]]));
     Value stored = parts.front();
     if (access.vector > 1)
-      stored =
-          vector::FromElementsOp::create(f.builder, f.loc, cast<VectorType>(accessType()), parts);
-    LLVM::StoreOp::create(f.builder, f.loc, stored, addressOf(access.registers[first]), alignment);
+      stored = f.create<vector::FromElementsOp>(cast<VectorType>(accessType()), parts);
+    f.create<LLVM::StoreOp>(stored, addressOf(access.registers[first]), alignment);
   }
 }

@@ -18,8 +18,8 @@ mlir::FailureOr<SharedStart> sharedStartOf(SimtFunction &f, mlir::Value buffer,
 mlir::Value sharedAddressIn(SimtFunction &f, const SharedStart &start, mlir::Value offset);
 
 /// The elements that `registers` (bases of Register, Lane and Warp; of any surjectivity) name in a
-/// buffer, accessed in vectors as wide as the buffer's layout allows. A basis of Cta stands for a
-/// part of the index that varies at run time (a loop): see `addVariable`.
+/// buffer, accessed in vectors as wide as the buffer's layout allows. Bases of Step are added by
+/// the caller: see `addVariable`.
 class SharedTile {
 public:
   SharedTile(SimtFunction &f, SharedType buffer, SharedStart start, const LinearLayout &registers);

@@ -97,28 +97,25 @@ Value SimtFunction::emitInPrologue(llvm::function_ref<Value()> emit) {
 }
 
 Value SimtFunction::placeIndex(ArrayRef<uint32_t> bases, Value coordinate, uint32_t elementMask) {
-  auto key = std::make_pair(std::vector<uint32_t>(bases.begin(), bases.end()),
-                            std::make_pair(coordinate.getAsOpaquePointer(), elementMask));
-  auto [slot, isNew] = placeIndices.try_emplace(key);
+  PlaceIndexKey key = {bases.vec(), coordinate.getAsOpaquePointer(), elementMask};
+  auto [slot, isNew] = placeIndices.try_emplace(std::move(key));
   if (!isNew)
     return slot->second;
   slot->second = emitInPrologue([&] {
     SmallVector<unsigned> others;
     Value sum;
-    auto add = [&](Value term) {
-      sum = sum ? Value(arith::XOrIOp::create(builder, loc, sum, term)) : term;
-    };
+    auto add = [&](Value term) { sum = sum ? Value(create<arith::XOrIOp>(sum, term)) : term; };
     uint32_t coordinateMask = (1u << bases.size()) - 1;
     for (const ShiftedBits &group : groupByShift(bases, elementMask, others)) {
       Value bits = coordinate;
       if (group.mask != coordinateMask)
-        bits = arith::AndIOp::create(builder, loc, bits, constantI32(group.mask));
+        bits = create<arith::AndIOp>(bits, constantI32(group.mask));
       add(emitShift(builder, loc, bits, group.shift));
     }
     for (unsigned bit : others) {
-      Value one = arith::AndIOp::create(
-          builder, loc, emitShift(builder, loc, coordinate, -int(bit)), constantI32(1));
-      add(arith::MulIOp::create(builder, loc, one, constantI32(bases[bit] & elementMask)));
+      Value one =
+          create<arith::AndIOp>(emitShift(builder, loc, coordinate, -int(bit)), constantI32(1));
+      add(create<arith::MulIOp>(one, constantI32(bases[bit] & elementMask)));
     }
     return sum ? sum : constantI32(0);
   });
@@ -133,11 +130,11 @@ static Value combineIndex(SimtFunction &f, Value variable, uint32_t variableMask
     return variable;
   Value number = f.constantI32(constant);
   if (variableMask & constant)
-    return arith::XOrIOp::create(f.builder, f.loc, variable, number);
+    return f.create<arith::XOrIOp>(variable, number);
   if (variableMask == 0)
     return number;
-  return arith::AddIOp::create(f.builder, f.loc, variable, number,
-                               arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
+  return f.create<arith::AddIOp>(
+      variable, number, arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
 }
 
 static uint32_t unionOf(ArrayRef<uint32_t> bases, uint32_t mask) {
@@ -159,11 +156,10 @@ static Value indexUnder(SimtFunction &f, const LinearLayout &layout, uint32_t re
     if (!variable)
       variable = part;
     else if (laneBits & warpBits)
-      variable = arith::XOrIOp::create(f.builder, f.loc, variable, part);
+      variable = f.create<arith::XOrIOp>(variable, part);
     else
-      variable = arith::AddIOp::create(f.builder, f.loc, variable, part,
-                                       arith::IntegerOverflowFlags::nsw |
-                                           arith::IntegerOverflowFlags::nuw);
+      variable = f.create<arith::AddIOp>(
+          variable, part, arith::IntegerOverflowFlags::nsw | arith::IntegerOverflowFlags::nuw);
   }
   uint32_t constant = layout.apply(Place::Register, reg) & mask;
   if (!variable)
@@ -189,8 +185,8 @@ Value SimtFunction::isOwner(const LinearLayout &layout) {
       continue;
     Value bits = coordinate;
     if (mask != layout.size(place) - 1)
-      bits = arith::AndIOp::create(builder, loc, bits, constantI32(mask));
-    copy = copy ? Value(arith::OrIOp::create(builder, loc, copy, bits)) : bits;
+      bits = create<arith::AndIOp>(bits, constantI32(mask));
+    copy = copy ? Value(create<arith::OrIOp>(copy, bits)) : bits;
   }
   return copy ? isZero(copy) : Value();
 }
@@ -206,25 +202,23 @@ Value SimtFunction::constantOf(Type type, int64_t value) {
                             : TypedAttr(IntegerAttr::get(type, APInt(type.getIntOrFloatBitWidth(),
                                                                      uint64_t(value), true,
                                                                      /*implicitTrunc=*/true)));
-  return arith::ConstantOp::create(builder, loc, attribute);
+  return create<arith::ConstantOp>(attribute);
 }
 
 Value SimtFunction::isZero(Value integer) {
-  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, integer,
-                               constantOf(integer.getType(), 0));
+  return create<arith::CmpIOp>(arith::CmpIPredicate::eq, integer, constantOf(integer.getType(), 0));
 }
 
 Value SimtFunction::sharedAddress(uint64_t bytes, Value offsetBytes) {
   Type pointer = LLVM::LLVMPointerType::get(builder.getContext(), kSharedSpace);
-  Value base = SharedAddressOp::create(builder, loc, pointer, bytes);
+  Value base = create<SharedAddressOp>(pointer, bytes);
   if (!offsetBytes)
     return base;
-  return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), base,
-                             ValueRange{offsetBytes});
+  return create<LLVM::GEPOp>(pointer, builder.getI8Type(), base, ValueRange{offsetBytes});
 }
 
 Value SimtFunction::shuffle(ShuffleMode mode, Value value, Value lane) {
-  return ShuffleOp::create(builder, loc, value.getType(), mode, value, lane);
+  return create<ShuffleOp>(value.getType(), mode, value, lane);
 }
 
 Operation *SimtFunction::cloneScalar(Operation *op, ArrayRef<Value> operands) {

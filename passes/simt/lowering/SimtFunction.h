@@ -85,6 +85,9 @@ struct SimtFunction {
   mlir::Value shuffle(ShuffleMode mode, mlir::Value value, mlir::Value lane);
 
   // Small pieces of code.
+  template <typename Op, typename... Arguments> Op create(Arguments &&...arguments) {
+    return Op::create(builder, loc, std::forward<Arguments>(arguments)...);
+  }
   mlir::Value constantI32(int64_t value);
   mlir::Value constantOf(mlir::Type type, int64_t value); // integers, floats and i1
   mlir::Value isZero(mlir::Value integer);
@@ -111,8 +114,19 @@ private:
 
   mlir::Operation *prologueEnd = nullptr;
   llvm::DenseMap<mlir::Value, Registers> known;
-  std::map<std::pair<std::vector<uint32_t>, std::pair<void *, uint32_t>>, mlir::Value> placeIndices;
+  /// What `placeIndex` is asked for.
+  struct PlaceIndexKey {
+    std::vector<uint32_t> bases;
+    void *coordinate;
+    uint32_t elementMask;
+    auto operator<=>(const PlaceIndexKey &) const = default;
+  };
+  std::map<PlaceIndexKey, mlir::Value> placeIndices;
 };
+
+/// For machines whose copies are awaited by counts: waits of a lowered function for groups become
+/// waits for all but as many copies as these have at least.
+void awaitByCounts(mlir::Operation *function); // LowerAsync.cpp
 
 } // namespace tw::simt
 #endif

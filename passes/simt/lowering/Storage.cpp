@@ -22,10 +22,10 @@ Value tw::simt::toStorage(SimtFunction &f, Value value) {
   if (type == storage)
     return value;
   if (type.isInteger(1))
-    return arith::ExtUIOp::create(f.builder, f.loc, storage, value);
+    return f.create<arith::ExtUIOp>(storage, value);
   if (isFloat8(type))
-    return arith::BitcastOp::create(f.builder, f.loc, storage, value);
-  return LLVM::PtrToIntOp::create(f.builder, f.loc, storage, value);
+    return f.create<arith::BitcastOp>(storage, value);
+  return f.create<LLVM::PtrToIntOp>(storage, value);
 }
 
 Value tw::simt::fromStorage(SimtFunction &f, Value stored, Type element) {
@@ -33,11 +33,11 @@ Value tw::simt::fromStorage(SimtFunction &f, Value stored, Type element) {
   if (stored.getType() == type)
     return stored;
   if (type.isInteger(1))
-    return arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ne, stored,
-                                 f.constantOf(stored.getType(), 0));
+    return f.create<arith::CmpIOp>(arith::CmpIPredicate::ne, stored,
+                                   f.constantOf(stored.getType(), 0));
   if (isFloat8(type))
-    return arith::BitcastOp::create(f.builder, f.loc, type, stored);
-  return LLVM::IntToPtrOp::create(f.builder, f.loc, type, stored);
+    return f.create<arith::BitcastOp>(type, stored);
+  return f.create<LLVM::IntToPtrOp>(type, stored);
 }
 
 /// Where an element was taken from; the value itself where it was not taken from a vector.
@@ -58,18 +58,17 @@ static Value vectorOf(SimtFunction &f, VectorType type, ArrayRef<Value> parts) {
   for (Value part : parts) {
     auto [source, index] = originOf(part);
     if (index < 0 || source.getType() != type)
-      return vector::FromElementsOp::create(f.builder, f.loc, type, parts);
+      return f.create<vector::FromElementsOp>(type, parts);
     auto *known = llvm::find(sources, source);
     indices.push_back((known - sources.begin()) * type.getNumElements() + index);
     if (known == sources.end())
       sources.push_back(source);
   }
   if (sources.size() > 2)
-    return vector::FromElementsOp::create(f.builder, f.loc, type, parts);
+    return f.create<vector::FromElementsOp>(type, parts);
   if (llvm::equal(indices, llvm::seq<int64_t>(0, type.getNumElements())))
     return sources.front();
-  return vector::ShuffleOp::create(f.builder, f.loc, type, sources.front(), sources.back(),
-                                   indices);
+  return f.create<vector::ShuffleOp>(type, sources.front(), sources.back(), indices);
 }
 
 SmallVector<Value> tw::simt::packWords(SimtFunction &f, ArrayRef<Value> elements) {
@@ -85,7 +84,7 @@ SmallVector<Value> tw::simt::packWords(SimtFunction &f, ArrayRef<Value> elements
     SmallVector<Value> parts;
     for (Value part : elements.take_front(count))
       parts.push_back(toStorage(f, part));
-    words.push_back(LLVM::BitcastOp::create(b, f.loc, b.getI32Type(), vectorOf(f, type, parts)));
+    words.push_back(f.create<LLVM::BitcastOp>(b.getI32Type(), vectorOf(f, type, parts)));
   }
   return words;
 }
@@ -97,10 +96,9 @@ Registers tw::simt::unpackWords(SimtFunction &f, ValueRange words, Type element)
   Registers elements;
   for (Value word : words) {
     if (word.getType() != type)
-      word = LLVM::BitcastOp::create(f.builder, f.loc, type, word);
+      word = f.create<LLVM::BitcastOp>(type, word);
     for (int64_t part = 0; part < count; ++part) {
-      Value value =
-          count == 1 ? word : Value(vector::ExtractOp::create(f.builder, f.loc, word, part));
+      Value value = count == 1 ? word : Value(f.create<vector::ExtractOp>(word, part));
       elements.push_back(fromStorage(f, value, element));
     }
   }
@@ -125,14 +123,13 @@ static void shufflePacked(SimtFunction &f, SmallVectorImpl<Value> &values, Shuff
     parts.push_back(values[group[i % group.size()]]);
   auto packed = VectorType::get(int64_t(perWord), element);
   auto word = VectorType::get(1, f.builder.getI32Type());
-  Value vector = vector::FromElementsOp::create(f.builder, f.loc, packed, parts);
-  vector = vector::BitCastOp::create(f.builder, f.loc, word, vector);
-  Value moved =
-      f.shuffle(mode, vector::ExtractOp::create(f.builder, f.loc, vector, int64_t(0)), lane);
-  vector = vector::FromElementsOp::create(f.builder, f.loc, word, moved);
-  vector = vector::BitCastOp::create(f.builder, f.loc, packed, vector);
+  Value vector = f.create<vector::FromElementsOp>(packed, parts);
+  vector = f.create<vector::BitCastOp>(word, vector);
+  Value moved = f.shuffle(mode, f.create<vector::ExtractOp>(vector, int64_t(0)), lane);
+  vector = f.create<vector::FromElementsOp>(word, moved);
+  vector = f.create<vector::BitCastOp>(packed, vector);
   for (auto [index, number] : llvm::enumerate(group))
-    values[number] = vector::ExtractOp::create(f.builder, f.loc, vector, int64_t(index));
+    values[number] = f.create<vector::ExtractOp>(vector, int64_t(index));
 }
 
 SmallVector<Value> tw::simt::shuffleAll(SimtFunction &f, ArrayRef<Value> values, ShuffleMode mode,

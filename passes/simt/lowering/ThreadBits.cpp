@@ -10,7 +10,7 @@ using namespace tw::simt;
 Value tw::simt::xorOf(SimtFunction &f, Value left, Value right) {
   if (!left || !right)
     return left ? left : right;
-  return arith::XOrIOp::create(f.builder, f.loc, left, right);
+  return f.create<arith::XOrIOp>(left, right);
 }
 
 Value tw::simt::isOddParity(SimtFunction &f, uint32_t laneMask, uint32_t warpMask) {
@@ -19,9 +19,8 @@ Value tw::simt::isOddParity(SimtFunction &f, uint32_t laneMask, uint32_t warpMas
     if (mask == 0)
       continue;
     if (llvm::isPowerOf2_32(mask) && (laneMask == 0 || warpMask == 0)) {
-      Value bit = arith::AndIOp::create(f.builder, f.loc, number, f.constantI32(mask));
-      return arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ne, bit,
-                                   f.constantI32(0));
+      Value bit = f.create<arith::AndIOp>(number, f.constantI32(mask));
+      return f.create<arith::CmpIOp>(arith::CmpIPredicate::ne, bit, f.constantI32(0));
     }
     // Every counted bit goes to bit 0.
     SmallVector<uint32_t> bases;
@@ -31,8 +30,7 @@ Value tw::simt::isOddParity(SimtFunction &f, uint32_t laneMask, uint32_t warpMas
   }
   if (!parity)
     return {};
-  return arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ne, parity,
-                               f.constantI32(0));
+  return f.create<arith::CmpIOp>(arith::CmpIPredicate::ne, parity, f.constantI32(0));
 }
 
 static Value shiftedBy(SimtFunction &f, Value number, int distance) {
@@ -40,8 +38,8 @@ static Value shiftedBy(SimtFunction &f, Value number, int distance) {
     return number;
   Value amount = f.constantI32(std::abs(distance));
   if (distance > 0)
-    return arith::ShLIOp::create(f.builder, f.loc, number, amount);
-  return arith::ShRUIOp::create(f.builder, f.loc, number, amount);
+    return f.create<arith::ShLIOp>(number, amount);
+  return f.create<arith::ShRUIOp>(number, amount);
 }
 
 Value tw::simt::linearImage(SimtFunction &f, Value number, ArrayRef<uint32_t> bases) {
@@ -52,7 +50,7 @@ Value tw::simt::linearImage(SimtFunction &f, Value number, ArrayRef<uint32_t> ba
       masks[int(llvm::countr_zero(rest)) - int(bit)] |= 1u << bit;
   }
   for (auto [distance, mask] : masks) {
-    Value bits = arith::AndIOp::create(f.builder, f.loc, number, f.constantI32(mask));
+    Value bits = f.create<arith::AndIOp>(number, f.constantI32(mask));
     image = xorOf(f, image, shiftedBy(f, bits, distance));
   }
   return image ? image : f.constantI32(0);
@@ -89,7 +87,7 @@ Value OffsetChoice::at(uint32_t index, unsigned numSteps) {
   } else {
     const Step &step = steps[numSteps - 1];
     Value there = at(index ^ step.offset, numSteps - 1), here = at(index, numSteps - 1);
-    value = arith::SelectOp::create(f.builder, f.loc, step.isTaken, there, here);
+    value = f.create<arith::SelectOp>(step.isTaken, there, here);
   }
   chosen[key] = value;
   return value;

@@ -18,12 +18,10 @@ static bool isOfMachines(Type type) {
 /// Whether the machine converts such a pair: between 8-bit floats and f16, and from f32. A scalar,
 /// of a combining function, is left to arithmetic.
 static bool hasFloat8Casts(Operation *op) {
-  tile::TargetAttr target = targetOf(op);
   bool isKnown =
       isOfMachines(op->getOperand(0).getType()) || isOfMachines(op->getResult(0).getType());
-  return target && isKnown && isa<VectorType>(op->getResult(0).getType()) &&
-         llvm::any_of(target.getFeatures(),
-                      [](StringAttr feature) { return feature.getValue() == "float8-casts"; });
+  return isKnown && isa<VectorType>(op->getResult(0).getType()) &&
+         hasFeature(targetOf(op), tile::Feature::Float8Casts);
 }
 
 /// A float under another float type of at least 16 bits.

@@ -1,5 +1,6 @@
 // Finds the pieces of asynchronous copies.
 #include "passes/simt/pipeline/AsyncCopies.h"
+#include "ir/target/TargetDesc.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -30,14 +31,15 @@ static bool areNeighboursIn(const LinearLayout &buffer, const LinearLayout &layo
 
 std::optional<VectorAccess> tw::simt::asyncPieces(const Alignment &alignment, Value ptr, Value mask,
                                                   SharedType buffer, tile::TargetAttr target) {
-  if (!target || target.getAsyncCopyBytes().empty())
+  tile::CopyAttr copy = laneCopyOf(target);
+  if (!copy)
     return std::nullopt;
   const LinearLayout &layout = layoutOf(ptr.getType());
   unsigned bytes = pointeeBytes(ptr.getType());
-  unsigned widest = *llvm::max_element(target.getAsyncCopyBytes());
+  unsigned widest = *llvm::max_element(copy.getBytes());
   VectorAccess access = vectorAccess(alignment, ptr, mask, layout, 8 * widest);
   for (; access.vector >= 1; access.vector /= 2)
-    if (llvm::is_contained(target.getAsyncCopyBytes(), access.vector * bytes) &&
+    if (llvm::is_contained(copy.getBytes(), access.vector * bytes) &&
         areNeighboursIn(buffer.getLayout().getValue(), layout, access.registers, access.vector))
       return access;
   return std::nullopt;

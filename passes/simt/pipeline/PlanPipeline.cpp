@@ -1,5 +1,6 @@
 // Finds the loads of a loop that can be copied ahead of the iteration that needs them.
 #include "ir/Diagnostic.h"
+#include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -8,7 +9,7 @@
 #include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/pipeline/AsyncCopies.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
-#include "passes/simt/shared/SharedStaging.h"
+#include "passes/simt/shared/BufferChoice.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -20,7 +21,7 @@ using tile::LoadOp;
 namespace {
 struct Planner {
   Planner(scf::ForOp loop, tile::TargetAttr target)
-      : loop(loop), target(target), staging(loop->getParentOfType<ModuleOp>()),
+      : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()),
         alignment(loop->getParentOfType<FunctionOpInterface>()) {}
 
   void collectProducts(bool isAsked);
@@ -28,14 +29,14 @@ struct Planner {
   bool addBranchesAround(LoadOp load);
   StringRef obstacleTo(Operation *op);
   bool addAheadOperation(Operation *op);
-  bool isThroughRegisters() const { return target.getAsyncCopyBytes().empty(); }
+  bool isThroughRegisters() const { return !laneCopyOf(target); }
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
 
   scf::ForOp loop;
   tile::TargetAttr target;
-  Staging staging;
+  BufferChoice buffers;
   Alignment alignment;
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
@@ -224,7 +225,7 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   obstacle = !firstUseOf(loop, load) ? "nothing needs it" : obstacleTo(load);
   if (!obstacle.empty())
     return std::nullopt;
-  LinearLayout layout = staging.bufferLayout(load.getType(), readTypesOf(load));
+  LinearLayout layout = buffers.ofCopy(load.getType(), readTypesOf(load));
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
                                                 LayoutAttr::get(load.getContext(), layout))};

@@ -1,8 +1,10 @@
 // Matrix instructions want neighbours along K in one register. Where an operand's other dimension
-// is the consecutive one, elements of 16 bits are transposed while they are read; of others, lanes
-// read neighbours of that dimension at once if the product's rows or columns are dealt out so.
+// is the consecutive one, machines that load matrices transpose elements of 16 bits while they read
+// them; of others, lanes read neighbours of that dimension at once if the product's rows or columns
+// are dealt out so.
 #include "passes/simt/product/InterleaveProducts.h"
 #include "ir/simt/MmaLayouts.h"
+#include "ir/target/TargetDesc.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/layout/LayoutRules.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,7 +16,6 @@ using namespace tw;
 using namespace tw::simt;
 using tw::tile::isElementwise;
 
-static constexpr int64_t kReadBytes = 16;  // the most that a lane reads from shared memory at once
 static constexpr int64_t kWordBytes = 4;   // neighbours along K that matrices hold
 static constexpr int64_t kColumnBytes = 2; // what is transposed while matrices are read
 
@@ -86,22 +87,37 @@ struct Wish {
 };
 } // namespace
 
-/// How many elements that are consecutive along K a lane should read at once.
-static int64_t readAlongDepth(const Source &source, int64_t usedBytes) {
-  // Matrices bring words of neighbours along K, in the order that the instructions want.
-  if (source.bytes >= usedBytes && usedBytes <= kWordBytes)
-    return 1;
-  int64_t wanted = (usedBytes > kWordBytes ? kReadBytes : kWordBytes) / source.bytes;
-  return std::clamp<int64_t>(wanted, 1, source.run);
-}
+namespace {
+/// How a machine's lanes read operands from shared memory.
+struct OperandReads {
+  bool hasMatrices;  // of words along K, or of columns of 16 bits that are transposed on the way
+  int64_t laneBytes; // the most that a lane reads at once otherwise
 
-/// The same along the other dimension.
-static int64_t readAcrossDepth(const Source &source, int64_t usedBytes) {
-  bool isTransposed = usedBytes <= kColumnBytes && source.bytes <= kColumnBytes;
-  return std::min((isTransposed ? kColumnBytes : kReadBytes) / source.bytes, source.run);
-}
+  /// How many elements that are consecutive along K a lane should read at once.
+  int64_t alongDepth(const Source &source, int64_t usedBytes) const {
+    bool areWords = hasMatrices && usedBytes <= kWordBytes;
+    // Matrices bring words of neighbours along K, in the order that the instructions want.
+    if (areWords && source.bytes >= usedBytes)
+      return 1;
+    int64_t wanted = (areWords ? kWordBytes : laneBytes) / source.bytes;
+    return std::clamp<int64_t>(wanted, 1, source.run);
+  }
+  /// The same along the other dimension.
+  int64_t acrossDepth(const Source &source, int64_t usedBytes) const {
+    bool areColumns = hasMatrices && usedBytes <= kColumnBytes && source.bytes <= kColumnBytes;
+    int64_t wanted = (areColumns ? kColumnBytes : laneBytes) / source.bytes;
+    return std::clamp<int64_t>(wanted, 1, source.run);
+  }
+  /// Whether the elements need no interleaving, since they are transposed.
+  bool areTransposed(const Source &source, int64_t usedBytes) const {
+    return hasMatrices && source.bytes == kColumnBytes && usedBytes == kColumnBytes &&
+           source.joined == 1;
+  }
+};
+} // namespace
 
-static Wish wishOf(const Alignment &alignment, const SelectedProduct &product, MmaOperand operand) {
+static Wish wishOf(const OperandReads &reads, const Alignment &alignment,
+                   const SelectedProduct &product, MmaOperand operand) {
   bool isA = operand == MmaOperand::A;
   tile::DotOp dot = product.dot;
   Value tile = isA ? dot.getA() : dot.getB();
@@ -116,12 +132,12 @@ static Wish wishOf(const Alignment &alignment, const SelectedProduct &product, M
   Wish wish;
   (source->joinedDim == own ? wish.neighbours : wish.depth) *= source->joined;
   if (source->run > 1 && source->fastest == own)
-    wish.neighbours *= readAcrossDepth(*source, usedBytes);
+    wish.neighbours *= reads.acrossDepth(*source, usedBytes);
   if (source->run > 1 && source->fastest == depth)
-    wish.depth *= readAlongDepth(*source, usedBytes);
-  bool isTransposed = source->run > 1 && source->fastest == own && source->bytes == kColumnBytes &&
-                      usedBytes == kColumnBytes;
-  wish.refuses = product.feedsProduct || (isTransposed && source->joined == 1);
+    wish.depth *= reads.alongDepth(*source, usedBytes);
+  bool isTransposed =
+      source->run > 1 && source->fastest == own && reads.areTransposed(*source, usedBytes);
+  wish.refuses = product.feedsProduct || isTransposed;
   return wish;
 }
 
@@ -137,10 +153,12 @@ void tw::simt::interleaveProducts(FunctionOpInterface function,
   if (products.empty())
     return;
   Alignment alignment(function);
+  OperandReads reads{hasFeature(targetOf(function), tile::Feature::LoadMatrix),
+                     machineOf(function).banks.accessBytes};
   using Wishes = std::array<Wish, 2>; // for rows and columns
   auto wishes = llvm::map_to_vector(products, [&](const SelectedProduct &product) {
-    return Wishes{wishOf(alignment, product, MmaOperand::A),
-                  wishOf(alignment, product, MmaOperand::B)};
+    return Wishes{wishOf(reads, alignment, product, MmaOperand::A),
+                  wishOf(reads, alignment, product, MmaOperand::B)};
   });
   for (auto [product, own] : llvm::zip(products, wishes)) {
     ArrayRef<int64_t> shape = tile::shapeOf(product.dot.getType());

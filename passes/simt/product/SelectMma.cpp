@@ -122,15 +122,16 @@ static SmallVector<int64_t> chooseWarps(DotOp dot, MmaAttr instruction, unsigned
   int64_t mostColumns = std::max<int64_t>(1, shape[column] / instruction.getN());
   // In a chain, the products' rows stay in their warps, and the values in their registers.
   bool keepsRows = feedsProduct(dot) || isFedByProduct(dot);
-  double least = 0;
+  using Cost = std::tuple<int64_t, int64_t, double>; // the first that differs decides
+  std::optional<Cost> least;
   for (int64_t rows = 1; rows <= left; rows *= 2) {
     int64_t columns = left / rows;
     // Warps beyond the product compute copies: as few as possible.
-    double copies = double(std::max(rows, mostRows) / mostRows) *
-                    double(std::max(columns, mostColumns) / mostColumns);
+    int64_t copies =
+        (std::max(rows, mostRows) / mostRows) * (std::max(columns, mostColumns) / mostColumns);
     double traffic = double(shape[row]) / double(rows) + double(shape[column]) / double(columns);
-    double cost = copies * 1e6 + (keepsRows ? double(columns) * 1e4 : 0) + traffic;
-    if (rows == 1 || cost <= least) {
+    Cost cost = {copies, keepsRows ? columns : 0, traffic};
+    if (!least || cost <= *least) {
       least = cost;
       warps[row] = rows;
       warps[column] = columns;
@@ -141,11 +142,15 @@ static SmallVector<int64_t> chooseWarps(DotOp dot, MmaAttr instruction, unsigned
 
 //===-- The pass -----------------------------------------------------------------------------===//
 
-/// "f16[64, 32]"
-static std::string describe(Type tile) {
+/// "f16[64, 32]", of unsigned integers "u8[64, 32]".
+static std::string describe(Type tile, bool isUnsigned = false) {
   std::string text;
   llvm::raw_string_ostream os(text);
-  os << tile::elementTypeOf(tile) << "[";
+  Type element = tile::elementTypeOf(tile);
+  if (isUnsigned)
+    os << "u" << element.getIntOrFloatBitWidth() << "[";
+  else
+    os << element << "[";
   llvm::interleaveComma(tile::shapeOf(tile), os);
   os << "]";
   return text;
@@ -154,7 +159,7 @@ static std::string describe(Type tile) {
 /// An operand as its user wrote it: unsigned bytes come widened.
 static std::string describeOperand(Value operand) {
   if (auto widened = operand.getDefiningOp<arith::ExtUIOp>())
-    return "u" + describe(widened.getIn().getType()).substr(1);
+    return describe(widened.getIn().getType(), /*isUnsigned=*/true);
   return describe(operand.getType());
 }
 

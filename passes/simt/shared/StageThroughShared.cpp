@@ -1,9 +1,11 @@
 // The pass `stage-through-shared`: data that moves between warps goes through explicit buffers in
 // shared memory.
+#include "ir/layout/DerivedLayouts.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/simt/shared/SharedStaging.h"
+#include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/shared/Staging.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tw {
@@ -17,7 +19,7 @@ using namespace tw::simt;
 using namespace tw::tile;
 
 static void stageConversion(Staging &staging, ConvertLayoutOp op) {
-  if (!prefersShared(op.getSource().getType(), op.getType(), staging.machine.banks))
+  if (!staging.buffers.prefersShared(op.getSource().getType(), op.getType()))
     return;
   Value moved = staging.inParts(op.getSource(), op.getType(), "conversion");
   op.replaceAllUsesWith(moved);
@@ -125,6 +127,12 @@ static void reduceAcrossWarps(Staging &staging, ReduceOp op) {
   op.erase();
 }
 
+/// A layout along an axis for the threads of a program.
+static AlongAxis alongAxis(Operation *op, unsigned axis, bool hasWarps) {
+  Threads threads = threadsOf(op);
+  return {axis, hasWarps, threads.lanes, threads.warps};
+}
+
 static void stageReduce(Staging &staging, ReduceOp op) {
   unsigned axis = op.getAxis();
   if (tile::combinesPairs(op.getCombine()))
@@ -132,7 +140,7 @@ static void stageReduce(Staging &staging, ReduceOp op) {
   const LinearLayout &layout = layoutOf(op.getSources().front().getType());
   bool isInOrder = op.getCommutative() || warpsHoldHighestBits(layout, axis);
   if (!isInOrder || !partiallyReducedType(op.getSources().front().getType(), axis)) {
-    LinearLayout inOrder = staging.layoutAlong(layout.shape(), axis, /*warpsAlongAxis=*/true);
+    LinearLayout inOrder = layoutAlong(layout.shape(), alongAxis(op, axis, /*hasWarps=*/true));
     op = cast<ReduceOp>(
         withSourceLayout(staging, op, inOrder, [&](Type type) { return reducedType(type, axis); }));
     staging.builder.setInsertionPoint(op);
@@ -146,7 +154,7 @@ static void stageScan(Staging &staging, ScanOp op) {
   Type type = op.getSources().front().getType();
   if (partiallyReducedType(type, axis) && warpBitsAlong(layoutOf(type), axis).empty())
     return;
-  withSourceLayout(staging, op, staging.layoutAlong(shapeOf(type), axis, /*warpsAlongAxis=*/false),
+  withSourceLayout(staging, op, layoutAlong(shapeOf(type), alongAxis(op, axis, /*hasWarps=*/false)),
                    [](Type source) { return source; });
 }
 
@@ -172,10 +180,10 @@ static void stageDot(Staging &staging, DotOp op) {
         return load.getBuffer();
     LinearLayout reads = dotOperandReads(acc, shapeOf(operand.getType()), isRight);
     unsigned bytes = elementBytes(elementTypeOf(operand.getType()));
-    return staging.store(
-        operand,
-        conflictFreeLayout(layoutOf(operand.getType()), reads, bytes, staging.machine.banks),
-        purpose);
+    return staging.store(operand,
+                         conflictFreeLayout(layoutOf(operand.getType()), reads, bytes,
+                                            staging.buffers.machine.banks),
+                         purpose);
   };
   Value a = stage(op.getA(), false, "operand A of dot"),
         b = stage(op.getB(), true, "operand B of dot");
@@ -188,7 +196,7 @@ static void stageDot(Staging &staging, DotOp op) {
 //===-- Join and split -----------------------------------------------------------------------===//
 
 static void stageJoin(Staging &staging, JoinOp op) {
-  LinearLayout paired = withPairInRegisters(layoutOf(op.getLhs().getType()));
+  LinearLayout paired = pairOf(layoutOf(op.getLhs().getType()));
   if (layoutOf(op.getType()).registersFrom(paired))
     return;
   Value joined = JoinOp::create(staging.builder, op.getLoc(), withLayout(op.getType(), paired),
@@ -198,7 +206,7 @@ static void stageJoin(Staging &staging, JoinOp op) {
 }
 
 static void stageSplit(Staging &staging, SplitOp op) {
-  LinearLayout paired = withPairInRegisters(layoutOf(op.getLhs().getType()));
+  LinearLayout paired = pairOf(layoutOf(op.getLhs().getType()));
   Type source = op.getSource().getType();
   if (paired.registersFrom(layoutOf(source)))
     return;
@@ -208,11 +216,16 @@ static void stageSplit(Staging &staging, SplitOp op) {
 
 //===-- Atomics ------------------------------------------------------------------------------===//
 
+/// Whether several threads hold the same element of a tile. A scalar is in all of them.
+static bool isInSeveralThreads(Type value) {
+  return !hasLayout(value) || hasCopies(layoutOf(value));
+}
+
 /// One thread does the atomic of an element; the others that hold the element read the old value
 /// through shared memory. So they do with what a machine says, which differs from thread to thread.
 static void shareAtomicResult(Staging &staging, Operation *op) {
   Value result = op->getResult(0);
-  if (result.use_empty() || !hasCopies(result.getType()))
+  if (result.use_empty() || !isInSeveralThreads(result.getType()))
     return;
   staging.builder.setInsertionPointAfter(op);
   SmallPtrSet<Operation *, 1> stores;

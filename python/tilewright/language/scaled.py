@@ -358,12 +358,9 @@ def dot_scaled(
             a, a_scale, is_a_checked, b, b_scale, is_b_checked, acc, digits
         )
     else:
-        acc = _multiplied(
-            _with_scale_in_range(a, a_scale, is_a_checked, True),
-            _with_scale_in_range(b, b_scale, is_b_checked, False),
-            acc,
-            digits,
-        )
+        scaled_a = _with_scale_in_range(a, a_scale, is_a_checked, True)
+        scaled_b = _with_scale_in_range(b, b_scale, is_b_checked, False)
+        acc = _multiplied(scaled_a, scaled_b, acc, digits)
     return acc
 
 

@@ -11,7 +11,7 @@
 // CHECK: tile.load %{{.*}} -> tensor<16x32xf32, [[TILE:#simt.layout<\[16, 32\][^>]*>]]>
 // CHECK: } : (tensor<16x32xf32, [[TILE]]>) -> tensor<16xf32, [[ROWS]]>
 // CHECK: tile.store {{.*}}tensor<16x32xf32, [[TILE]]>
-module attributes {tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>} {
+module attributes {tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 func.func @rows_and_columns(%p: !tile.ptr<f32>, %stride: i32) {
   %r = tile.arange 0 to 16 : tensor<16xi32>
   %c = tile.arange 0 to 32 : tensor<32xi32>

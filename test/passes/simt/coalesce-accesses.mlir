@@ -6,7 +6,7 @@
 // CHECK: %[[MASK:.*]] = simt.convert_layout {{.*}} -> tensor<1024xi1, [[WIDE]]>
 // CHECK: %[[V:.*]] = tile.load %[[PTR]] mask %[[MASK]]
 // CHECK: simt.convert_layout %[[V]] : tensor<1024xf32, [[WIDE]]> ->
-module attributes {tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>} {
+module attributes {tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 func.func @wide(%p: !tile.ptr<f32> {tile.divisibility = 16 : i64}, %n: i32 {tile.divisibility = 16 : i64}) -> tensor<1024xf32> {
   %r = tile.arange 0 to 1024 : tensor<1024xi32>
   %ns = tile.splat %n : i32 -> tensor<1024xi32>

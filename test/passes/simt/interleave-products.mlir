@@ -5,7 +5,7 @@
 #i8 = #tile.mma<16 x 8 x 32, i8 in "k0 k1 m3 k4 | k2 k3 m0 m1 m2", i8 in "k0 k1 k4 | k2 k3 n0 n1 n2" -> i32 in "n0 m3 | n1 n2 m0 m1 m2">
 #f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 #f64 = #tile.mma<8 x 8 x 4, f64 in "| k0 k1 m0 m1 m2", f64 in "| k0 k1 n0 n1 n2" -> f64 in "n0 | n1 n2 m0 m1 m2">
-#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#i8, #f16, #f64]>
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#i8, #f16, #f64], features = [load_matrix]>
 
 module attributes {tile.target = #machine} {
 // Pairs of bytes, which the machine transposes as if they were one element.

@@ -3,7 +3,7 @@
 // RUN: tile-opt --lower-simt %s | FileCheck %s
 
 #row = #simt.layout<[128] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
-module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>} {
+module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 // CHECK-LABEL: @read_or_written
 // CHECK-SAME: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %{{.*}}: !llvm.ptr<1> {llvm.noalias}, %{{.*}}: !llvm.ptr<1>)
 func.func @read_or_written(%x: !tile.ptr<f32> {tile.disjoint, tile.divisibility = 16 : i64},

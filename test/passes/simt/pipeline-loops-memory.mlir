@@ -6,7 +6,7 @@
 #b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
 #c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
-#short = #tile.target<warp_size = 32, shared_bytes = 2560, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+#short = #tile.target<warp_size = 32, shared_bytes = 2560, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], copies = [#tile.copy<each_lane of [4, 8, 16] by groups>], features = [load_matrix]>
 !row = tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
 !rows = tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
 
@@ -40,7 +40,7 @@ func.func @two_slots(%b: tensor<16x8xf16, #b>, %acc: tensor<32x8xf32, #c>, %lowe
 #b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
 #c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
-#shorter = #tile.target<warp_size = 32, shared_bytes = 1536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+#shorter = #tile.target<warp_size = 32, shared_bytes = 1536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], copies = [#tile.copy<each_lane of [4, 8, 16] by groups>], features = [load_matrix]>
 !row = tensor<16xi32, #simt.layout<[16] register = [[1], [2], [4]] lane = [[8], [0], [0], [0], [0]] warp = [[0]]>>
 !rows = tensor<1x16xi32, #simt.layout<[1, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [0, 0], [0, 0], [0, 0], [0, 0]] warp = [[0, 0]]>>
 

@@ -2,16 +2,23 @@
 // RUN: tile-opt --pipeline-loops=num-stages=3 --split-input-file %s 2>/dev/null | FileCheck %s
 // RUN: tile-opt --pipeline-loops=num-stages=1 --split-input-file %s 2>/dev/null | FileCheck %s --check-prefix=ONE
 // RUN: tile-opt --pipeline-loops=num-stages=2 --split-input-file %s 2>/dev/null | FileCheck %s --check-prefix=TWO
+// RUN: sed 's/by groups/by barriers/' %s | tile-opt --pipeline-loops=num-stages=3 --split-input-file 2>/dev/null | FileCheck %s --check-prefix=REGISTERS
 
 #copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
 #a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #b = #simt.layout<[16, 8] register = [[1, 0], [8, 0]] lane = [[2, 0], [4, 0], [0, 1], [0, 2], [0, 4]] warp = [[0, 0]]>
 #c = #simt.layout<[32, 8] register = [[0, 1], [8, 0]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
 #mma = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
-#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#mma], async_copy_bytes = [4, 8, 16], features = ["load-matrix"]>
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#mma], copies = [#tile.copy<each_lane of [4, 8, 16] by groups>], features = [load_matrix]>
 
 module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
 // ONE-NOT: simt.async
+// Without copies that passes use, the data goes through registers.
+// REGISTERS-NOT: simt.async
+// REGISTERS-LABEL: @carried_pointers
+// REGISTERS: scf.for
+// REGISTERS: simt.store_shared
+// REGISTERS: scf.yield
 // CHECK-LABEL: @carried_pointers
 // CHECK: %[[RING:.*]] = simt.alloc_shared "load of line {{[0-9]+}}" slots 3
 // Two iterations are copied ahead of the loop, if there are as many.

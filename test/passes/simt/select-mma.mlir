@@ -10,7 +10,7 @@
 #f16 = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 #short = #tile.mma<16 x 8 x 8, f16 in "k0 m3 | k1 k2 m0 m1 m2", f16 in "k0 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 #tf32 = #tile.mma<16 x 8 x 8, tf32 in "m3 k2 | k0 k1 m0 m1 m2", tf32 in "k2 | k0 k1 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
-#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4, mma = [#short, #f16, #tf32]>
+#machine = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#short, #f16, #tf32], features = [load_matrix]>
 
 module attributes {tile.target = #machine} {
 // The instruction with the most steps of k; a square product is shared by two times two warps.

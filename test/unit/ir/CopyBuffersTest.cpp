@@ -63,10 +63,10 @@ TEST_F(CopyBuffers, OperandsAreReadWithoutConflictsInEveryOrder) {
               LinearLayout to = mmaLayout(mma, operand, shape, warpsPerDim, interleave);
               LinearLayout buffer = copyBuffer(from, to, bytes, kBanks);
               EXPECT_EQ(sharedAccess(from, buffer, 16 / bytes).vector, 16 / bytes);
-              EXPECT_EQ(bankConflicts(from, buffer, bytes, kBanks), 1.0)
+              EXPECT_EQ(bankConflicts(from, buffer, tw::SharedUse::Write, bytes, kBanks), 1.0)
                   << "written: " << from.text() << "\n"
                   << buffer.text();
-              EXPECT_EQ(bankConflicts(to, buffer, bytes, kBanks), 1.0)
+              EXPECT_EQ(bankConflicts(to, buffer, tw::SharedUse::Read, bytes, kBanks), 1.0)
                   << "read: " << to.text() << "\n"
                   << buffer.text();
             }

@@ -178,8 +178,9 @@ TEST(MatrixAccess, ReadsTheElementsOfEveryRegister) {
               << "register " << reg << " of lane " << lane << " of warp " << warp;
         }
       }
-    EXPECT_EQ(bankConflicts(access->rows, *buffer, each.elementBytes, kBanks), 1.0);
-    EXPECT_EQ(bankConflicts(copied, *buffer, each.elementBytes, kBanks), 1.0);
+    EXPECT_EQ(bankConflicts(access->rows, *buffer, tw::SharedUse::Read, each.elementBytes, kBanks),
+              1.0);
+    EXPECT_EQ(bankConflicts(copied, *buffer, tw::SharedUse::Write, each.elementBytes, kBanks), 1.0);
   }
 }
 

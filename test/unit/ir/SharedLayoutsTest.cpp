@@ -78,13 +78,21 @@ TEST_F(SharedLayouts, VectorsAreAsWideAsAsked) {
 
 TEST_F(SharedLayouts, ConflictsAreCounted) {
   LinearLayout columns = blockedLayout({32, 32}, {1, 1}, {32, 1}, {1, 32}, {0, 1});
-  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 4, kBanks), 32.0);
-  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {0, 1}), 4, kBanks), 1.0);
-  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 32), 4, kBanks), 1.0);
-  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 8), 4, kBanks), 4.0);
-  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), 8, kBanks), 16.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), tw::SharedUse::Read, 4, kBanks),
+            32.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {0, 1}), tw::SharedUse::Read, 4, kBanks),
+            1.0);
+  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 32), tw::SharedUse::Read,
+                          4, kBanks),
+            1.0);
+  EXPECT_EQ(bankConflicts(columns, swizzledLayout({32, 32}, {1, 0}, 1, 1, 8), tw::SharedUse::Read,
+                          4, kBanks),
+            4.0);
+  EXPECT_EQ(bankConflicts(columns, sharedLayout({32, 32}, {1, 0}), tw::SharedUse::Read, 8, kBanks),
+            16.0);
   LinearLayout wide = blockedLayout({32, 32}, {1, 4}, {32, 1}, {1, 8}, {1, 0});
-  EXPECT_EQ(bankConflicts(wide, sharedLayout({32, 32}, {1, 0}), 4, kBanks), 8.0);
+  EXPECT_EQ(bankConflicts(wide, sharedLayout({32, 32}, {1, 0}), tw::SharedUse::Read, 4, kBanks),
+            8.0);
 }
 
 TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
@@ -98,9 +106,9 @@ TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
               blockedLayout({rows, columns}, {perLane, 1}, {16, 2}, {1, 4}, {0, 1});
           LinearLayout buffer = conflictFreeLayout(byRow, byColumn, bytes, kBanks);
           expectBijection(buffer);
-          EXPECT_EQ(bankConflicts(byRow, buffer, bytes, kBanks), 1.0)
+          EXPECT_EQ(bankConflicts(byRow, buffer, tw::SharedUse::Write, bytes, kBanks), 1.0)
               << rows << " x " << columns << " of " << bytes << " bytes: " << buffer.text();
-          EXPECT_EQ(bankConflicts(byColumn, buffer, bytes, kBanks), 1.0)
+          EXPECT_EQ(bankConflicts(byColumn, buffer, tw::SharedUse::Read, bytes, kBanks), 1.0)
               << rows << " x " << columns << " of " << bytes << " bytes: " << buffer.text();
         }
       }
@@ -108,9 +116,30 @@ TEST_F(SharedLayouts, ConversionsBetweenRowsAndColumnsAreFreeOfConflicts) {
   }
 }
 
+/// Lanes 0-3 and 12-15 and 20-27 are read together over 64 banks, eight in a row written over 32.
+static constexpr tw::SharedPhase kPhases[] = {
+    {tw::SharedUse::Read, 16, 64, {1, 2, 12, 20}},
+    {tw::SharedUse::Write, 16, 32, {1, 2, 4}},
+};
+
+TEST_F(SharedLayouts, ConflictsDependOnTheLanesThatAreServedTogether) {
+  tw::SharedBanks plain = {64, 4, 16}, phased = {64, 4, 16, kPhases};
+  LinearLayout rows = blockedLayout({64, 64}, {1, 8}, {8, 8}, {1, 1}, {1, 0});
+  // Lane 8 and lane 16 read pieces that this buffer puts into the same banks.
+  LinearLayout columns = blockedLayout({64, 64}, {1, 8}, {64, 1}, {1, 1}, {0, 1})
+                             .withPlace(tw::Place::Lane, {64, 128, 256, 512, 24 * 64, 32 * 64});
+  LinearLayout buffer = swizzledLayout({64, 64}, {1, 0}, 8, 2, 8);
+  EXPECT_EQ(bankConflicts(columns, buffer, tw::SharedUse::Read, 2, plain), 1.0);
+  EXPECT_EQ(bankConflicts(columns, buffer, tw::SharedUse::Read, 2, phased), 2.0);
+  buffer = conflictFreeLayout(rows, columns, 2, phased);
+  expectBijection(buffer);
+  EXPECT_EQ(bankConflicts(rows, buffer, tw::SharedUse::Write, 2, phased), 1.0);
+  EXPECT_EQ(bankConflicts(columns, buffer, tw::SharedUse::Read, 2, phased), 1.0);
+}
+
 TEST_F(SharedLayouts, OneLayoutOnBothSidesIsAccessedInItsWidestVectors) {
   LinearLayout layout = blockedLayout({64, 64}, {1, 8}, {4, 8}, {4, 1}, {1, 0});
   LinearLayout buffer = conflictFreeLayout(layout, layout, 2, kBanks);
   EXPECT_EQ(sharedAccess(layout, buffer, 8).vector, 8u);
-  EXPECT_EQ(bankConflicts(layout, buffer, 2, kBanks), 1.0);
+  EXPECT_EQ(bankConflicts(layout, buffer, tw::SharedUse::Write, 2, kBanks), 1.0);
 }

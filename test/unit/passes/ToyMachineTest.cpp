@@ -1,5 +1,6 @@
 // The SIMT passes know a machine by its description alone: the made-up one of test/toy64, found by
-// its name as every target is, computes what the reference device does.
+// its name as every target is, computes what the reference device does, with copies
+// that it counts or none.
 #include "backend/TargetKind.h"
 #include "backend/compile/Stages.h"
 #include "ir/RegisterDialects.h"
@@ -53,20 +54,23 @@ struct ToyMachine : testing::Test {
     registry.insert<simt::SimtDialect, mlir::LLVM::LLVMDialect, mlir::vector::VectorDialect>();
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
+  }
+
+  static std::unique_ptr<Target> targetOf(const char *name) {
     RuntimeError error;
-    target = std::move(makeTarget(targetKinds(), "toy64", /*settings=*/{}, error)->target);
+    return std::move(makeTarget(targetKinds(), name, /*settings=*/{}, error)->target);
   }
 
   /// The text's module after all passes of the target; null when one fails.
   mlir::OwningOpRef<mlir::ModuleOp> lower(const std::string &text, unsigned numWarps,
-                                          unsigned numStages) {
+                                          unsigned numStages, const char *name) {
     auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     CompileOptions options;
     options.numWarps = int(numWarps);
     options.numStages = int(numStages);
     mlir::PassManager pm(&context);
     StagedPasses passes(pm);
-    addAllPasses(passes, *target, options);
+    addAllPasses(passes, *targetOf(name), options);
     if (module && mlir::failed(pm.run(*module)))
       return nullptr;
     return module;
@@ -74,8 +78,8 @@ struct ToyMachine : testing::Test {
 
   /// Runs @kernel on a number of warps; what it wrote is in the buffers.
   void run(const std::string &text, std::vector<std::vector<float> *> arguments, unsigned numWarps,
-           unsigned numStages) {
-    auto module = lower(text, numWarps, numStages);
+           unsigned numStages, const char *name) {
+    auto module = lower(text, numWarps, numStages, name);
     ASSERT_TRUE(module) << text;
     auto kernel = *module->getOps<mlir::LLVM::LLVMFuncOp>().begin();
     machine = std::make_unique<WarpEvaluator>(64 * numWarps, 64);
@@ -114,18 +118,22 @@ struct ToyMachine : testing::Test {
     runExpectingSuccess(text, launch);
     std::vector<float> expected = data.back();
     ASSERT_NE(expected, poison);
+    numCopies = 0;
     for (unsigned numWarps : {1, 2, 4})
-      for (unsigned numStages : {1, 2, 3}) {
-        data.back() = poison;
-        run(text, buffers, numWarps, numStages);
-        ASSERT_EQ(data.back(), expected) << numWarps << " warps, " << numStages << " stages";
-      }
+      for (unsigned numStages : {1, 2, 3})
+        for (const char *name : {"toy64", "toy64:counting"}) {
+          data.back() = poison;
+          run(text, buffers, numWarps, numStages, name);
+          ASSERT_EQ(data.back(), expected)
+              << numWarps << " warps, " << numStages << " stages, " << name;
+          numCopies += machine->numCopies;
+        }
   }
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   std::mt19937 random{1};
-  std::unique_ptr<Target> target;
   std::unique_ptr<WarpEvaluator> machine;
+  unsigned numCopies = 0; // to shared memory, of all runs of a kernel
 };
 } // namespace
 
@@ -204,6 +212,30 @@ TEST_F(ToyMachine, TransposesThroughSharedMemory) {
                     {2048, 2048});
 }
 
+TEST_F(ToyMachine, SpreadsWhatItReducedOverRows) {
+  expectAsReference(tileOf("a", "%p0", "f32", 32, 64, 64) + tileOf("c", "%p1", "f32", 32, 64, 64) +
+                        R"(
+  %x = tile.load %a : tensor<32x64x!tile.ptr<f32>> -> tensor<32x64xf32>
+  %m = tile.reduce(%x) axis 0 {
+  ^bb0(%l: f32, %r: f32):
+    %s = arith.maxnumf %l, %r : f32
+    tile.yield %s : f32
+  } : (tensor<32x64xf32>) -> tensor<64xf32>
+  %ms = tile.expand_dims %m axis 0 : tensor<64xf32> -> tensor<1x64xf32>
+  %mb = tile.broadcast %ms : tensor<1x64xf32> -> tensor<32x64xf32>
+  %z = arith.subf %x, %mb : tensor<32x64xf32>
+  tile.store %c, %z : tensor<32x64x!tile.ptr<f32>>, tensor<32x64xf32>)",
+                    {2048, 2048});
+}
+
+TEST_F(ToyMachine, ConvertsLayoutsBetweenItsLanes) {
+  expectAsReference(tileOf("a", "%p0", "f32", 8, 16, 16) + tileOf("c", "%p1", "f32", 16, 8, 8) + R"(
+  %x = tile.load %a : tensor<8x16x!tile.ptr<f32>> -> tensor<8x16xf32>
+  %z = tile.trans %x [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
+  tile.store %c, %z : tensor<16x8x!tile.ptr<f32>>, tensor<16x8xf32>)",
+                    {128, 128});
+}
+
 TEST_F(ToyMachine, GathersByIndex) {
   expectAsReference(lineOf("a", "%p0", "f32", 256) + lineOf("c", "%p1", "f32", 256) + R"(
   %x = tile.load %a : tensor<256x!tile.ptr<f32>> -> tensor<256xf32>
@@ -253,6 +285,7 @@ TEST_F(ToyMachine, MultipliesByItsMatrixInstruction) {
     expectAsReference(productText(m, n, k, step, true),
                       {size_t(m * k), size_t(k * n), size_t(m * n)});
     EXPECT_GT(machine->numProducts, 0u);
+    EXPECT_EQ(numCopies > 0, k > step); // of later iterations, where there are any
   }
 }
 
@@ -272,7 +305,7 @@ TEST_F(ToyMachine, PipelinesThroughRegisters) {
     remarks += diagnostic.str() + "\n";
     return mlir::success();
   });
-  auto module = lower(text, /*numWarps=*/2, /*numStages=*/2);
+  auto module = lower(text, /*numWarps=*/2, /*numStages=*/2, "toy64");
   ASSERT_TRUE(module);
   EXPECT_NE(remarks.find("the copies of 2 loads run 1 iteration ahead"), std::string::npos)
       << remarks;

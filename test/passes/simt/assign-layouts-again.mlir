@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -split-input-file -remove-layout-conversions -verify-diagnostics | FileCheck %s
+// RUN: tile-opt %s -split-input-file -assign-layouts="num-warps=4 remarks=true" -verify-diagnostics | FileCheck %s
 
 // What is computed from a load works in the load's layout; indices are made in it. Nothing is converted.
 #plain = #simt.layout<[1024] register = [[128], [256], [512]] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
@@ -8,7 +8,7 @@
 // CHECK: math.exp %{{.*}} : tensor<1024xf32, #simt.layout<[1024] register = {{\[}}[1], [2], [512]]
 // CHECK-NOT: simt.convert_layout
 // CHECK: return
-module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, banks = 32, bank_bytes = 4>} {
+module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 101376, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 func.func @elementwise(%p: !tile.ptr<f32>) {
   %r = tile.arange 0 to 1024 : tensor<1024xi32, #plain>
   %ps = tile.splat %p : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>, #plain>

@@ -1,9 +1,10 @@
 // Large tiles go through shared memory in parts, one after the other through the same bytes: halves
 // that every thread has in different registers, before and after.
+#include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/SharedLiveness.h"
-#include "passes/simt/shared/SharedStaging.h"
+#include "passes/simt/shared/Staging.h"
 
 using namespace mlir;
 using namespace tw;
@@ -88,7 +89,7 @@ Value Halves::join(Staging &staging, Value first, Value second, Type type) const
     return withLayout(RankedTensorType::get(other.shape(), elementTypeOf(type)), other);
   };
   OpBuilder &b = staging.builder;
-  LinearLayout pairs = withPairInRegisters(layoutOf(first.getType()));
+  LinearLayout pairs = pairOf(layoutOf(first.getType()));
   LinearLayout restored = pairs.transposed(inverse);
   Value tile = JoinOp::create(b, staging.loc, typeWith(pairs), first, second);
   tile = TransOp::create(b, staging.loc, typeWith(restored), tile, inverse);

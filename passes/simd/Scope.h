@@ -1,0 +1,28 @@
+// The scope of a block that is being written: what holds in it only.
+#ifndef PASSES_SIMD_SCOPE_H
+#define PASSES_SIMD_SCOPE_H
+#include "passes/simd/SimdFunction.h"
+
+namespace tw::simd {
+
+/// At its end, values computed in the block and masks assumed in it are forgotten, and buffers in
+/// scratch memory free their place.
+class Scope {
+public:
+  explicit Scope(SimdFunction &f);
+  /// Of the body of a loop over vectors: uniform values are computed in front of it. `index` is the
+  /// loop's, or a constant where there is one step.
+  Scope(SimdFunction &f, mlir::Value index);
+  ~Scope();
+  Scope(const Scope &) = delete;
+
+private:
+  SimdFunction &f;
+  Memo memo;
+  llvm::DenseSet<mlir::Value> assumedTrue;
+  size_t numLevels;
+  uint64_t scratchTop;
+};
+
+} // namespace tw::simd
+#endif

@@ -1,0 +1,175 @@
+// Chooses layouts of buffers in shared memory among candidates, by what writing and reading costs.
+#include "passes/simt/shared/BufferChoice.h"
+#include "ir/layout/CopyBuffers.h"
+#include "ir/layout/MatrixAccess.h"
+#include "passes/simt/shared/LaneExchange.h"
+#include <vector>
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using namespace tw::tile;
+
+BufferChoice::BufferChoice(Operation *module)
+    : machine(machineOf(module)), loadsMatrices(hasFeature(targetOf(module), Feature::LoadMatrix)) {
+}
+
+//===-- Costs --------------------------------------------------------------------------------===//
+
+/// What a warp pays for moving a tile to or from a buffer: the transfers of its accesses, and their
+/// issue.
+static double accessCost(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
+                         unsigned bytes, SharedBanks banks, bool loadsMatrices) {
+  if (loadsMatrices)
+    if (std::optional<MatrixAccess> access = matrixAccess(registers, buffer, bytes)) {
+      unsigned rowBits = llvm::Log2_32(kMatrixRowBytes / bytes);
+      LinearLayout::Bases row(access->rows.bases(Place::Register).take_front(rowBits));
+      double conflicts = bankConflicts(access->rows.withPlace(Place::Register, row), buffer,
+                                       SharedUse::Read, bytes, banks);
+      double matrices = registers.size(Place::Register) * bytes / double(banks.wordBytes);
+      return matrices * (conflicts + 1.0 / access->numMatrices);
+    }
+  unsigned vector = sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / bytes)).vector;
+  double transfers =
+      std::max(1u, registers.size(Place::Lane) * vector * bytes / banks.transferBytes());
+  return registers.size(Place::Register) / vector *
+         (transfers * bankConflicts(registers, buffer, use, bytes, banks) + 1);
+}
+
+static unsigned rankOf(ArrayRef<uint32_t> images) {
+  BitMatrix matrix;
+  matrix.numRows = 32;
+  matrix.columns.assign(images.begin(), images.end());
+  return matrix.rank();
+}
+
+/// Instructions of a conversion by shuffles: one per 32 bits of a register and round, and a
+/// selection per bit of a register's number that depends on the lane, at the sender and at the
+/// receiver.
+static uint64_t shuffleCost(const LaneExchange &exchange, const LinearLayout &to, unsigned bytes) {
+  uint64_t shuffles = uint64_t(1) << rankOf(exchange.missed);
+  uint64_t selections = rankOf(exchange.received) + rankOf(exchange.sent);
+  return uint64_t(to.size(Place::Register)) * ((bytes + 3) / 4) * (shuffles + selections);
+}
+
+/// Instructions of a conversion through shared memory, of which one takes as long as two others.
+static uint64_t sharedCost(const LinearLayout &from, const LinearLayout &to, unsigned bytes,
+                           SharedBanks banks) {
+  static constexpr uint64_t kAddressesAndBarrier = 10;
+  LinearLayout buffer = conflictFreeLayout(from, to, bytes, banks);
+  unsigned widest = std::max(1u, banks.accessBytes / bytes);
+  auto accesses = [&](const LinearLayout &layout) {
+    return layout.size(Place::Register) / sharedAccess(layout, buffer, widest).vector;
+  };
+  return 2 * (accesses(from) + accesses(to) + kAddressesAndBarrier);
+}
+
+bool BufferChoice::prefersShared(Type fromType, Type toType) const {
+  const LinearLayout &from = layoutOf(fromType), &to = layoutOf(toType);
+  if (to.registersFrom(from))
+    return false;
+  std::optional<LaneExchange> exchange = planLaneExchange(from, to);
+  if (!exchange || !to.isWithinWarpOf(from))
+    return true;
+  unsigned bytes = elementBytes(elementTypeOf(fromType));
+  return shuffleCost(*exchange, to, bytes) > sharedCost(from, to, bytes, machine.banks);
+}
+
+//===-- Candidates ---------------------------------------------------------------------------===//
+
+/// Where readers disagree: the pieces of rows that no exchange reaches yet, one access of a lane
+/// each, change places as well, if that helps.
+static LinearLayout withMoreExchanges(LinearLayout buffer, unsigned bytes, SharedBanks banks,
+                                      function_ref<double(const LinearLayout &)> costOf) {
+  unsigned first = llvm::Log2_32(std::max(1u, banks.accessBytes / bytes));
+  unsigned last = llvm::Log2_32(banks.transferBytes() / bytes);
+  // As many rows as there are places in a transfer.
+  unsigned end = std::min(2 * last - first, buffer.numBits(Place::Offset));
+  for (unsigned bit = last; bit < end; ++bit) {
+    LinearLayout::Bases offsets(buffer.bases(Place::Offset));
+    uint32_t row = offsets[bit];
+    LinearLayout best = buffer;
+    for (unsigned pieces = 1; pieces < 1u << (last - first); ++pieces) {
+      offsets[bit] = row;
+      for (unsigned piece = 0; piece < last - first; ++piece)
+        offsets[bit] ^= pieces >> piece & 1 ? buffer.bases(Place::Offset)[first + piece] : 0;
+      LinearLayout changed = buffer.withPlace(Place::Offset, offsets);
+      if (costOf(changed) < costOf(best))
+        best = changed;
+    }
+    buffer = best;
+  }
+  return buffer;
+}
+
+namespace {
+/// What moves through a buffer: registers that are written, and those of each reader.
+struct Traffic {
+  LinearLayout written;
+  std::vector<LinearLayout> reads;
+  unsigned bytes; // of an element
+
+  double costOf(const LinearLayout &buffer, const BufferChoice &choice) const {
+    SharedBanks banks = choice.machine.banks;
+    double cost = accessCost(written, buffer, SharedUse::Write, bytes, banks,
+                             /*loadsMatrices=*/false);
+    for (const LinearLayout &read : reads)
+      cost += accessCost(read, buffer, SharedUse::Read, bytes, banks, choice.loadsMatrices);
+    return cost;
+  }
+};
+} // namespace
+
+/// The first of those that cost least.
+static LinearLayout cheapest(ArrayRef<LinearLayout> candidates, const Traffic &traffic,
+                             const BufferChoice &choice) {
+  auto costOf = [&](const LinearLayout &buffer) { return traffic.costOf(buffer, choice); };
+  return *llvm::min_element(candidates, [&](const LinearLayout &left, const LinearLayout &right) {
+    return costOf(left) < costOf(right);
+  });
+}
+
+/// A buffer that is read as matrices, where the machine and the layouts allow it.
+static void addMatrixBuffer(std::vector<LinearLayout> &candidates, const Traffic &traffic,
+                            const LinearLayout &read, const BufferChoice &choice) {
+  if (!choice.loadsMatrices)
+    return;
+  if (auto matrices = matrixBuffer(traffic.written, read, traffic.bytes, choice.machine.banks))
+    candidates.push_back(*matrices);
+}
+
+LinearLayout BufferChoice::ofConversion(Type from, Type to) const {
+  if (!hasLayout(from))
+    return sharedLayout({1}, {0});
+  Traffic traffic{layoutOf(from), {layoutOf(to)}, elementBytes(elementTypeOf(from))};
+  std::vector<LinearLayout> candidates;
+  addMatrixBuffer(candidates, traffic, layoutOf(to), *this);
+  candidates.push_back(
+      conflictFreeLayout(traffic.written, layoutOf(to), traffic.bytes, machine.banks));
+  return cheapest(candidates, traffic, *this);
+}
+
+LinearLayout BufferChoice::ofCopy(Type from, ArrayRef<Type> to) const {
+  unsigned bytes = elementBytes(elementTypeOf(from));
+  // Only the first registers are neighbours in global memory.
+  unsigned numBits = std::min(layoutOf(from).numBits(Place::Register),
+                              llvm::Log2_32(std::max(1u, machine.vectorBytes / bytes)));
+  Traffic traffic{
+      layoutOf(from).withPlace(
+          Place::Register,
+          LinearLayout::Bases(layoutOf(from).bases(Place::Register).take_front(numBits))),
+      {},
+      bytes};
+  std::vector<LinearLayout> candidates;
+  for (Type read : to) {
+    traffic.reads.push_back(layoutOf(read));
+    addMatrixBuffer(candidates, traffic, layoutOf(read), *this);
+    candidates.push_back(copyBuffer(traffic.written, layoutOf(read), bytes, machine.banks));
+  }
+  LinearLayout best = cheapest(candidates, traffic, *this);
+  if (to.size() == 1)
+    return best;
+  return withMoreExchanges(best, bytes, machine.banks, [&](const LinearLayout &buffer) {
+    return traffic.costOf(buffer, *this);
+  });
+}

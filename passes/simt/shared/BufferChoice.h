@@ -1,0 +1,28 @@
+// Which layout a buffer in shared memory has, by what its accesses cost, and whether a conversion
+// goes through one at all.
+#ifndef PASSES_SIMT_SHARED_BUFFERCHOICE_H
+#define PASSES_SIMT_SHARED_BUFFERCHOICE_H
+#include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
+
+namespace tw::simt {
+
+struct BufferChoice {
+  /// For the machine of a module.
+  explicit BufferChoice(mlir::Operation *module);
+
+  /// Of a buffer that a tile in layout `from` is copied to from global memory, and read from as
+  /// each of `to`.
+  LinearLayout ofCopy(mlir::Type from, llvm::ArrayRef<mlir::Type> to) const;
+  /// The same for a tile that registers hold; of a scalar, one element.
+  LinearLayout ofConversion(mlir::Type from, mlir::Type to) const;
+  /// Whether a conversion goes through shared memory: between warps it must, within a warp where
+  /// shuffles would take many more instructions.
+  bool prefersShared(mlir::Type from, mlir::Type to) const;
+
+  Machine machine;
+  bool loadsMatrices;
+};
+
+} // namespace tw::simt
+#endif
