@@ -90,8 +90,7 @@ void SimdFunction::emitNest(ArrayRef<int64_t> shape, int vectorDim, int64_t lane
   });
 }
 
-//===-- Full masks
-//-------------------------------------------------------------------------------===//
+//===-- Full masks ----------------------------------------------------------------------------===//
 
 /// Walks the deferred tree of a value; `visit` gets each value with the tree's dimension behind
 /// each of its own dimensions (-1: none).
@@ -266,8 +265,7 @@ void SimdFunction::withFullMasks(ArrayRef<Value> trees, llvm::function_ref<void(
   });
 }
 
-//===-- Choice of the vector dimension
-//-----------------------------------------------------------===//
+//===-- Choice of the vector dimension --------------------------------------------------------===//
 
 static int scoreOf(AxisChange change) {
   switch (change.kind) {

@@ -183,8 +183,7 @@ Value SimdFunction::evaluateLoad(LoadOp op, const Coordinates &at) {
       gatherLanes);
 }
 
-//===-- Stores
-//-----------------------------------------------------------------------------------===//
+//===-- Stores --------------------------------------------------------------------------------===//
 
 void SimdFunction::storeToUser(StoreOp op, const Coordinates &at, Value value, bool isStreaming) {
   Type element = elementTypeOf(op.getValue().getType());
@@ -290,8 +289,7 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
   return success();
 }
 
-//===-- Buffers
-//----------------------------------------------------------------------------------===//
+//===-- Buffers -------------------------------------------------------------------------------===//
 
 static Type memoryType(SimdFunction &f, Type element) {
   return element.isInteger(1) ? f.builder.getI8Type() : f.lowered(element);
@@ -365,8 +363,7 @@ void SimdFunction::storeBuffer(const TileBuffer &buffer, const Coordinates &at, 
                                  fullMask(*this, {}, at.lanes), bytes);
 }
 
-//===-- Atomics
-//----------------------------------------------------------------------------------===//
+//===-- Atomics -------------------------------------------------------------------------------===//
 
 static LLVM::AtomicOrdering orderingOf(MemoryOrder order) {
   switch (order) {

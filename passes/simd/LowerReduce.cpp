@@ -211,8 +211,7 @@ LogicalResult SimdFunction::lowerReduce(ReduceOp op) {
   return success();
 }
 
-//===-- Scans
-//------------------------------------------------------------------------------------===//
+//===-- Scans ---------------------------------------------------------------------------------===//
 
 /// Scans along the axis for one position (or vector of positions) of the other dimensions.
 static void scanLine(SimdFunction &f, ScanOp op, Coordinates at, ArrayRef<TileBuffer> results) {

@@ -16,8 +16,7 @@ namespace tw {
 using namespace mlir;
 using namespace tw::tile;
 
-//===-- Uniform tiles: all elements equal
-//--------------------------------------------------------===//
+//===-- Uniform tiles: all elements equal -----------------------------------------------------===//
 
 static SplatElementsAttr splatConstant(Value tile) {
   auto constant = tile.getDefiningOp<arith::ConstantOp>();
@@ -43,8 +42,7 @@ static Value reshapeUniform(OpBuilder &builder, Value uniform, ArrayRef<int64_t>
   return SplatOp::create(builder, uniform.getLoc(), type, scalarOf(builder, uniform));
 }
 
-//===-- Elementwise operations of tiles that were made larger
-//------------------------------------===//
+//===-- Elementwise operations of tiles that were made larger ---------------------------------===//
 
 /// The operation on other operands. Its attributes stay; the result keeps the element type.
 static Value cloneWith(OpBuilder &builder, Operation *op, ValueRange operands,
@@ -137,8 +135,7 @@ private:
   }
 };
 
-//===-- Pointers
-//---------------------------------------------------------------------------------===//
+//===-- Pointers ------------------------------------------------------------------------------===//
 
 /// addptr(splat p, splat n) becomes splat addptr(p, n).
 struct AdvanceScalarPointer : OpRewritePattern<AddPtrOp> {
@@ -170,8 +167,7 @@ struct AdvanceUniformlyFirst : OpRewritePattern<AddPtrOp> {
   }
 };
 
-//===-- Arithmetic
-//-------------------------------------------------------------------------------===//
+//===-- Arithmetic ----------------------------------------------------------------------------===//
 
 /// x / c becomes x * (1 / c) where 1 / c is exact: c is a power of two.
 struct MultiplyByExactInverse : OpRewritePattern<arith::DivFOp> {
@@ -209,8 +205,7 @@ struct CombineMasks : OpRewritePattern<arith::SelectOp> {
   }
 };
 
-//===-- Hints
-//------------------------------------------------------------------------------------===//
+//===-- Hints ---------------------------------------------------------------------------------===//
 
 template <typename Merge>
 static DenseI64ArrayAttr merged(DenseI64ArrayAttr a, DenseI64ArrayAttr b, Merge merge) {

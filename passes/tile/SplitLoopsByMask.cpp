@@ -25,8 +25,7 @@ static constexpr int64_t kLargestBody = 400;
 /// Loops of masked iterations that are expected to be shorter than this are not pipelined.
 static constexpr int64_t kFewIterations = 4;
 
-//===-- What to split by
-//--------------------------------------------------------------------------===//
+//===-- What to split by ----------------------------------------------------------------------===//
 
 namespace {
 /// A comparison that is true for all elements where `distance`, at its low end, is at least 0.
@@ -123,8 +122,7 @@ static LoopSplit planSplit(scf::ForOp loop) {
   return split;
 }
 
-//===-- Where to split
-//----------------------------------------------------------------------------===//
+//===-- Where to split ------------------------------------------------------------------------===//
 
 namespace {
 /// Emits, before a loop, the bounds of its iterations without masks. Everything is computed in 64
@@ -234,8 +232,7 @@ private:
 };
 } // namespace
 
-//===-- The loops
-//---------------------------------------------------------------------------------===//
+//===-- The loops -----------------------------------------------------------------------------===//
 
 static void replaceByTrue(arith::CmpIOp comparison) {
   OpBuilder builder(comparison);

@@ -6,18 +6,6 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-Value SimtFunction::isOwnerOf(Value value) {
-  if (hasLayout(value.getType()))
-    return isOwner(layoutOf(value.getType()));
-  return isZero(thread);
-}
-
-Value SimtFunction::both(Value lhs, Value rhs) {
-  if (!lhs || !rhs)
-    return lhs ? lhs : rhs;
-  return create<arith::AndIOp>(lhs, rhs);
-}
-
 LogicalResult SimtFunction::lowerAtomic(Operation *op) {
   Registers pointers = registersOf(op->getOperand(0)), result;
   Value owner = isOwnerOf(op->getOperand(0));

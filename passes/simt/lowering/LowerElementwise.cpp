@@ -147,6 +147,16 @@ static LogicalResult lowerPackedCast(SimtFunction &f, Operation *op) {
   return success();
 }
 
+/// Whether an operation acts on each element by itself, or on scalars alone.
+static bool actsOnElements(Operation *op) {
+  if (op->hasTrait<OpTrait::Elementwise>() ||
+      isa<AddPtrOp, PtrCastOp, HintOp, PtrToIntOp, IntToPtrOp, ub::PoisonOp>(op))
+    return true;
+  bool hasTiles = llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) ||
+                  llvm::any_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
+  return !hasTiles && op->getNumRegions() == 0 && !isa<TileDialect>(op->getDialect());
+}
+
 LogicalResult SimtFunction::lowerElementwise(Operation *op) {
   if (lowerInByteWords(*this, op))
     return success();
@@ -154,13 +164,7 @@ LogicalResult SimtFunction::lowerElementwise(Operation *op) {
     return lowerPackedCast(*this, op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return lowerConstant(*this, constant);
-  bool isKnown = isa<AddPtrOp, PtrCastOp, HintOp, PtrToIntOp, IntToPtrOp, ub::PoisonOp>(op) ||
-                 op->hasTrait<OpTrait::Elementwise>();
-  if (op->getNumResults() != 1 && !op->hasTrait<OpTrait::Elementwise>())
-    isKnown = false;
-  bool isScalar = llvm::none_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
-                  llvm::none_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>);
-  if (!isKnown && !(isScalar && op->getNumRegions() == 0 && !isa<TileDialect>(op->getDialect())))
+  if (!actsOnElements(op))
     return emitCoded(op, Code::CompilerFault)
            << "lower-simt cannot lower '" << op->getName() << "'";
 

@@ -11,12 +11,6 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-const Alignment &SimtFunction::alignmentFacts() {
-  if (!alignment)
-    alignment.emplace(source);
-  return *alignment;
-}
-
 /// One group of the registers of a scalar or tile.
 static VectorAccess groupsOf(SimtFunction &f, Value ptr, Value mask) {
   if (hasLayout(ptr.getType()))

@@ -39,15 +39,26 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
         return true;
       })
       .Case([&](AssumeOp assume) {
-        return f.create<LLVM::AssumeOp>(f.scalarOf(assume.getCondition())), true;
+        f.create<LLVM::AssumeOp>(f.scalarOf(assume.getCondition()));
+        return true;
       })
       .Case([&](simt::BarrierOp barrier) {
-        return f.create<simt::BarrierOp>(barrier.getWarp()), true;
+        f.create<simt::BarrierOp>(barrier.getWarp());
+        return true;
       })
-      .Case([&](AsyncCommitOp) { return f.create<AsyncCommitOp>(), true; })
-      .Case([&](AsyncWaitOp wait) { return f.create<AsyncWaitOp>(wait.getPending()), true; })
+      .Case([&](AsyncCommitOp) {
+        f.create<AsyncCommitOp>();
+        return true;
+      })
+      .Case([&](AsyncWaitOp wait) {
+        f.create<AsyncWaitOp>(wait.getPending());
+        return true;
+      })
       .Case([](AllocSharedOp) { return true; })
-      .Case([&](func::ReturnOp) { return f.create<LLVM::ReturnOp>(ValueRange()), true; })
+      .Case([&](func::ReturnOp) {
+        f.create<LLVM::ReturnOp>(ValueRange());
+        return true;
+      })
       .Default([](Operation *) { return false; });
 }
 

@@ -47,8 +47,13 @@ void SimtFunction::setRegisters(Value value, Registers registers) {
   known[value] = std::move(registers);
 }
 
-//===-- Where this thread is
-//--------------------------------------------------------------------===//
+const Alignment &SimtFunction::alignmentFacts() {
+  if (!alignment)
+    alignment.emplace(source);
+  return *alignment;
+}
+
+//===-- Where this thread is ------------------------------------------------------------------===//
 
 /// One shift of masked bits: bits b of the coordinate whose basis is the bit b + shift.
 namespace {
@@ -191,8 +196,19 @@ Value SimtFunction::isOwner(const LinearLayout &layout) {
   return copy ? isZero(copy) : Value();
 }
 
-//===-- Small pieces of code
-//--------------------------------------------------------------------===//
+Value SimtFunction::isOwnerOf(Value value) {
+  if (hasLayout(value.getType()))
+    return isOwner(layoutOf(value.getType()));
+  return isZero(thread);
+}
+
+Value SimtFunction::both(Value lhs, Value rhs) {
+  if (!lhs || !rhs)
+    return lhs ? lhs : rhs;
+  return create<arith::AndIOp>(lhs, rhs);
+}
+
+//===-- Small pieces of code ------------------------------------------------------------------===//
 
 Value SimtFunction::constantI32(int64_t value) { return constantOf(builder.getI32Type(), value); }
 

@@ -5,6 +5,7 @@
 #include "backend/compile/Stages.h"
 #include "ir/RegisterDialects.h"
 #include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -118,7 +119,7 @@ struct ToyMachine : testing::Test {
     runExpectingSuccess(text, launch);
     std::vector<float> expected = data.back();
     ASSERT_NE(expected, poison);
-    numCopies = 0;
+    numCopies = numShuffles = 0;
     for (unsigned numWarps : {1, 2, 4})
       for (unsigned numStages : {1, 2, 3})
         for (const char *name : {"toy64", "toy64:counting"}) {
@@ -127,13 +128,14 @@ struct ToyMachine : testing::Test {
           ASSERT_EQ(data.back(), expected)
               << numWarps << " warps, " << numStages << " stages, " << name;
           numCopies += machine->numCopies;
+          numShuffles += machine->numShuffles;
         }
   }
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
   std::mt19937 random{1};
   std::unique_ptr<WarpEvaluator> machine;
-  unsigned numCopies = 0; // to shared memory, of all runs of a kernel
+  unsigned numCopies = 0, numShuffles = 0; // of all runs of a kernel
 };
 } // namespace
 
@@ -234,6 +236,20 @@ TEST_F(ToyMachine, ConvertsLayoutsBetweenItsLanes) {
   %z = tile.trans %x [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
   tile.store %c, %z : tensor<16x8x!tile.ptr<f32>>, tensor<16x8xf32>)",
                     {128, 128});
+  EXPECT_GT(numShuffles, 0u);
+}
+
+TEST_F(ToyMachine, ServesLanesInPhasesOfItsOwn) {
+  auto module = parse(/*text=*/"", /*copies=*/"");
+  SharedBanks banks = machineOf(*module).banks;
+  EXPECT_EQ(banks.phaseOf(SharedUse::Read, 8, 64).span(), llvm::ArrayRef<uint8_t>({1, 2, 20, 40}));
+  EXPECT_EQ(banks.phaseOf(SharedUse::Read, 4, 64).span(),
+            llvm::ArrayRef<uint8_t>({1, 2, 4, 8, 16}));
+  LinearLayout rows = blockedLayout({64, 64}, {1, 2}, {2, 32}, {1, 1}, {1, 0}),
+               columns = blockedLayout({64, 64}, {1, 2}, {64, 1}, {1, 1}, {0, 1});
+  LinearLayout buffer = conflictFreeLayout(rows, columns, sizeof(float), banks);
+  EXPECT_EQ(bankConflicts(rows, buffer, SharedUse::Write, sizeof(float), banks), 1.0);
+  EXPECT_EQ(bankConflicts(columns, buffer, SharedUse::Read, sizeof(float), banks), 1.0);
 }
 
 TEST_F(ToyMachine, GathersByIndex) {
