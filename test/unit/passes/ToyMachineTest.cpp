@@ -240,7 +240,8 @@ TEST_F(ToyMachine, ConvertsLayoutsBetweenItsLanes) {
 }
 
 TEST_F(ToyMachine, ServesLanesInPhasesOfItsOwn) {
-  auto module = parse(/*text=*/"", /*copies=*/"");
+  auto module =
+      lower("func.func @kernel() {\n  return\n}", /*numWarps=*/1, /*numStages=*/1, "toy64");
   SharedBanks banks = machineOf(*module).banks;
   EXPECT_EQ(banks.phaseOf(SharedUse::Read, 8, 64).span(), llvm::ArrayRef<uint8_t>({1, 2, 20, 40}));
   EXPECT_EQ(banks.phaseOf(SharedUse::Read, 4, 64).span(),
