@@ -1,13 +1,14 @@
 // From a kernel source buffer to a verified Tile IR module.
 #include "frontend/Frontend.h"
+#include "frontend/emit/Calls.h"
 #include "frontend/emit/KernelSignature.h"
 #include "frontend/tiles/WideOffsets.h"
 #include "mlir/IR/Verifier.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
 using llvm::failed;
 using llvm::failure;
+using mlir::FailureOr;
 using mlir::LogicalResult;
 
 static void reportBuffer(FrontendResult &result, const std::string &reason) {
@@ -20,14 +21,14 @@ static void reportBuffer(FrontendResult &result, const std::string &reason) {
 static LogicalResult emitKernel(Emitter &emitter, mlir::ModuleOp module,
                                 const std::vector<KernelArgument> &arguments,
                                 FrontendResult &result) {
-  mlir::FailureOr<mlir::func::FuncOp> function =
+  FailureOr<mlir::func::FuncOp> function =
       emitSignature(emitter, module, arguments, result.parameterSources);
   if (failed(function))
     return failure();
   std::shared_ptr<Frame> frame = emitter.frames.back();
   emitter.frames.pop_back();
   const Node &kernel = *emitter.program.entry->ast;
-  ValueOr returned = emitter.emitFunctionBody(frame, kernel);
+  FailureOr<PyValue> returned = emitFunctionBody(emitter, frame, kernel);
   emitter.frames.push_back(frame);
   if (failed(returned))
     return failure();
@@ -53,12 +54,12 @@ FrontendResult tw::buildTileIr(mlir::MLIRContext &context, const std::string &so
                                const std::vector<KernelArgument> &arguments,
                                const FrontendOptions &options, const StaticEvaluator &evaluator) {
   FrontendResult result;
-  std::string reason;
-  std::unique_ptr<Program> program = parseBuffer(sourceBuffer, reason);
-  if (!program) {
-    reportBuffer(result, reason);
+  OrReason<std::unique_ptr<Program>> parsed = parseBuffer(sourceBuffer);
+  if (!parsed) {
+    reportBuffer(result, parsed.reason().message);
     return result;
   }
+  std::unique_ptr<Program> program = std::move(*parsed);
   for (const auto &[id, function] : program->functions)
     result.sources.push_back({function.file, function.line, function.source});
   context.loadAllAvailableDialects();

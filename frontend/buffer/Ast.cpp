@@ -70,15 +70,6 @@ llvm::StringRef Node::text(llvm::StringRef field) const {
   return json ? json->getString(field).value_or("") : "";
 }
 
-std::vector<llvm::StringRef> Node::texts(llvm::StringRef field) const {
-  std::vector<llvm::StringRef> result;
-  const json::Array *array = json ? json->getArray(field) : nullptr;
-  if (array)
-    for (const json::Value &value : *array)
-      result.push_back(value.getAsString().value_or(""));
-  return result;
-}
-
 static bool isNestedTooDeeply(llvm::StringRef buffer) {
   int depth = 0;
   bool inString = false;
@@ -104,6 +95,44 @@ static int position(const json::Array &span, size_t index) {
   return value && *value > 0 && *value < (1 << 30) ? int(*value) : 0;
 }
 
+/// The operators of a comparison; false when one of them is unknown.
+static bool readComparisons(const json::Array &names, std::vector<Comparison> &comparisons) {
+  for (const json::Value &name : names) {
+    std::optional<Comparison> op = findOperator<Comparison>(name.getAsString().value_or(""));
+    if (!op)
+      return false;
+    comparisons.push_back(*op);
+  }
+  return true;
+}
+
+/// Fills in the operator of a name of Python's `ast` module; false when there is none of the name.
+template <typename Operator> static bool readOperator(llvm::StringRef name, Operator &op) {
+  std::optional<Operator> found = findOperator<Operator>(name);
+  op = found.value_or(op);
+  return found.has_value();
+}
+
+/// The operators of a node of a kind that has some; false when one of them is unknown.
+static bool readOperators(Node &node) {
+  switch (node.kind) {
+  case NodeKind::BinOp:
+  case NodeKind::AugAssign:
+    return readOperator(node.text("op"), node.binary);
+  case NodeKind::UnaryOp:
+    return readOperator(node.text("op"), node.unary);
+  case NodeKind::BoolOp:
+    node.isAnd = node.text("op") == "And";
+    return node.isAnd || node.text("op") == "Or";
+  case NodeKind::Compare:
+    if (const json::Array *names = node.json->getArray("ops"))
+      return readComparisons(*names, node.comparisons);
+    return true;
+  default:
+    return true;
+  }
+}
+
 static const Node *parseNode(const json::Object &object, Program &program);
 
 static void parseField(llvm::StringRef name, const json::Value &value, Node &node,
@@ -125,7 +154,7 @@ static void parseField(llvm::StringRef name, const json::Value &value, Node &nod
 }
 
 /// A long chain `a + b + c` or `if .. elif ..` comes as a list of the nodes that are nested in each
-/// other, the outermost first, and of what stands at the end: see README.
+/// other, the outermost first, and of what stands at the end: see FORMAT.md.
 static const Node *parseChain(const json::Object &object, Program &program) {
   const json::Array *links = object.getArray("links");
   llvm::StringRef field = object.getString("inner").value_or("");
@@ -162,6 +191,8 @@ static const Node *parseNode(const json::Object &object, Program &program) {
     return &kMissing;
   const auto *row = llvm::find_if(kKinds, [&](const auto &r) { return r.first == node.className; });
   node.kind = row == std::end(kKinds) ? NodeKind::Other : row->second;
+  if (!readOperators(node))
+    return &kMissing;
   if (const json::Array *span = object.getArray("@"); span && span->size() == 4) {
     node.line = position(*span, 0);
     node.column = position(*span, 1);
@@ -213,43 +244,36 @@ static bool parseFunction(llvm::StringRef id, const json::Value &value, Program 
     if (!param || !param->getString("name"))
       return false;
     llvm::StringRef annotation = param->getString("annotation").value_or("");
-    function.params.push_back(
-        {param->getString("name")->str(), parameterKind(param->getString("kind").value_or("")),
-         param->getBoolean("constexpr").value_or(false), param->getObject("default"),
-         annotation == "const" || annotation.starts_with("*k")});
+    const json::Object *defaultValue = param->getObject("default");
+    function.params.push_back({.name = *param->getString("name"),
+                               .kind = parameterKind(param->getString("kind").value_or("")),
+                               .isConstexpr = param->getBoolean("constexpr").value_or(false),
+                               .hasDefault = defaultValue != nullptr,
+                               .isConst = annotation == "const" || annotation.starts_with("*k"),
+                               .defaultValue = defaultValue});
   }
   program.functions[function.id] = std::move(function);
   return true;
 }
 
-std::unique_ptr<Program> tw::parseBuffer(llvm::StringRef buffer, std::string &reason) {
-  if (isNestedTooDeeply(buffer)) {
-    reason = llvm::formatv("it is nested more than {0} deep", kMaxNesting);
-    return nullptr;
-  }
+OrReason<std::unique_ptr<Program>> tw::parseBuffer(llvm::StringRef buffer) {
+  if (isNestedTooDeeply(buffer))
+    return refuse(llvm::formatv("it is nested more than {0} deep", kMaxNesting));
   llvm::Expected<json::Value> root = json::parse(buffer);
-  if (!root) {
-    reason = "it is not JSON: " + llvm::toString(root.takeError());
-    return nullptr;
-  }
+  if (!root)
+    return refuse("it is not JSON: " + llvm::toString(root.takeError()));
   auto program = std::make_unique<Program>();
   program->root = std::move(*root);
   const json::Object *top = program->root.getAsObject();
   const json::Object *functions = top ? top->getObject("functions") : nullptr;
-  if (!functions || top->getInteger("version") != 1) {
-    reason = "it has no functions, or its version is not 1";
-    return nullptr;
-  }
+  if (!functions || top->getInteger("version") != 1)
+    return refuse("it has no functions, or its version is not 1");
   for (const auto &[id, function] : *functions)
-    if (!parseFunction(id, function, *program)) {
-      reason = "function " + id.str() + " has no syntax tree or no parameters";
-      return nullptr;
-    }
+    if (!parseFunction(id, function, *program))
+      return refuse("function " + id.str() + " has no syntax tree or no parameters");
   auto entry = program->functions.find(top->getString("entry").value_or("").str());
-  if (entry == program->functions.end()) {
-    reason = "its entry is not one of its functions";
-    return nullptr;
-  }
+  if (entry == program->functions.end())
+    return refuse("its entry is not one of its functions");
   program->entry = &entry->second;
   program->methods = top->getObject("methods");
   return program;
@@ -259,7 +283,7 @@ std::vector<Parameter> tw::parametersOf(const Node &function, std::vector<const 
   const Node &args = function.child("args");
   std::vector<Parameter> params;
   auto add = [&](const Node &arg, Parameter::Kind kind, const Node *defaultValue) {
-    params.push_back({arg.text("arg").str(), kind, false, nullptr});
+    params.push_back({.name = arg.text("arg"), .kind = kind});
     defaults.push_back(defaultValue);
   };
   for (const Node *arg : args.list("posonlyargs"))
@@ -278,6 +302,8 @@ std::vector<Parameter> tw::parametersOf(const Node &function, std::vector<const 
   }
   if (args.has("kwarg"))
     add(args.child("kwarg"), Parameter::Kind::VarKeyword, nullptr);
+  for (auto [param, expression] : llvm::zip_equal(params, defaults))
+    param.hasDefault = expression != nullptr;
   return params;
 }
 

@@ -1,6 +1,9 @@
 // The kernel source buffer as C++ data: Python's syntax tree and the captured functions around it.
 #ifndef FRONTEND_AST_H
 #define FRONTEND_AST_H
+#include "frontend/values/OperatorTable.h"
+#include "frontend/values/OrReason.h"
+#include "frontend/values/Parameter.h"
 #include "ir/Diagnostic.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/JSON.h"
@@ -54,12 +57,16 @@ enum class NodeKind {
 };
 
 /// One node. Fields keep the names of the `ast` module; a field that is absent or of another kind
-/// than asked for reads as a Missing node, an empty list or an empty text, so a malformed buffer
-/// cannot lead outside the tree.
+/// than asked for reads as a Missing node, an empty list or an empty text, and a node with an
+/// unknown operator is Missing, so a malformed buffer cannot lead outside the tree.
 struct Node {
   NodeKind kind = NodeKind::Missing;
   llvm::StringRef className;
   int line = 0, column = 0, endLine = 0, endColumn = 0;
+  BinaryOperator binary = BinaryOperator::Add; // of a BinOp or AugAssign
+  UnaryOperator unary = UnaryOperator::UAdd;   // of a UnaryOp
+  bool isAnd = false;                          // of a BoolOp: `and`, not `or`
+  std::vector<Comparison> comparisons;         // of a Compare
   const llvm::json::Object *json = nullptr;
   std::vector<std::pair<llvm::StringRef, const Node *>> children;
   std::vector<std::pair<llvm::StringRef, std::vector<const Node *>>> lists;
@@ -69,16 +76,6 @@ struct Node {
   const Node &child(llvm::StringRef field) const;
   llvm::ArrayRef<const Node *> list(llvm::StringRef field) const;
   llvm::StringRef text(llvm::StringRef field) const;
-  std::vector<llvm::StringRef> texts(llvm::StringRef field) const;
-};
-
-struct Parameter {
-  enum class Kind { Positional, PositionalOnly, KeywordOnly, VarPositional, VarKeyword };
-  std::string name;
-  Kind kind = Kind::Positional;
-  bool isConstexpr = false;
-  const llvm::json::Object *defaultValue = nullptr; // null: required
-  bool isConst = false;                             // a pointer that is only read through
 };
 
 struct FunctionSource {
@@ -99,8 +96,8 @@ struct Program {
   const llvm::json::Object *methods = nullptr; // null: none
 };
 
-/// Reads a buffer. Null and a reason when it is malformed.
-std::unique_ptr<Program> parseBuffer(llvm::StringRef buffer, std::string &reason);
+/// Reads a buffer, or says in what way it is malformed.
+OrReason<std::unique_ptr<Program>> parseBuffer(llvm::StringRef buffer);
 
 /// The parameters of a nested function or a lambda, from its `args` node; default values are
 /// evaluated by the caller (`defaults` holds the expression or null, one per parameter).

@@ -1,6 +1,7 @@
 // Finds builtins, binds their arguments by signature, and reads arguments with checks.
 #include "frontend/builtins/Builtins.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "frontend/emit/RuntimeValues.h"
+#include "frontend/values/ValueText.h"
 
 using namespace tw;
 using llvm::failed;
@@ -14,8 +15,8 @@ using mlir::success;
 static llvm::ArrayRef<BuiltinRow> elementwiseBuiltins() { return ElementwiseBuiltinTable; }
 
 static constexpr llvm::ArrayRef<BuiltinRow> (*kTables[])() = {
-    memoryBuiltins,  descriptorBuiltins, shapeBuiltins,       mathBuiltins,
-    controlBuiltins, scaledBuiltins,     elementwiseBuiltins,
+    memoryBuiltins,    descriptorBuiltins, shapeBuiltins,  mathBuiltins,
+    combiningBuiltins, controlBuiltins,    scaledBuiltins, elementwiseBuiltins,
 };
 
 const BuiltinRow *tw::findBuiltin(llvm::StringRef name) {
@@ -38,241 +39,130 @@ std::map<std::string, std::string> tw::builtinSignatures() {
   std::map<std::string, std::string> signatures;
   for (auto *table : kTables)
     for (const BuiltinRow &row : table())
-      signatures[row.name.str()] = row.signature.str();
+      signatures[row.name.str()] = row.signature.text().str();
   for (const BuiltinRow &row : descriptorMethods())
-    signatures["tensor_descriptor." + row.name.str()] = row.signature.str();
+    signatures["tensor_descriptor." + row.name.str()] = row.signature.text().str();
   return signatures;
 }
 
-//===-- Binding ------------------------------------------------------------------------------===//
+//===-- Calling ------------------------------------------------------------------------------===//
 
-namespace {
-struct Formal {
-  llvm::StringRef name;
-  bool isRequired = false, isRest = false, isPositionalOnly = false;
-  bool isNamed = false; // takes every other keyword
-};
-} // namespace
-
-/// The parameters of "pointer, mask=None, *rest"; those before a "/" have no keyword.
-static llvm::SmallVector<Formal> formalsOf(llvm::StringRef signature) {
-  llvm::SmallVector<Formal> formals;
-  llvm::SmallVector<llvm::StringRef> parts;
-  signature.split(parts, ", ", -1, /*KeepEmpty=*/false);
-  for (llvm::StringRef part : parts) {
-    if (part == "/") {
-      for (Formal &formal : formals)
-        formal.isPositionalOnly = true;
-      continue;
-    }
-    auto [name, defaultText] = part.split('=');
-    if (name.consume_front("**")) {
-      formals.push_back({.name = name, .isNamed = true});
-      continue;
-    }
-    bool isRest = name.consume_front("*");
-    formals.push_back({name, !isRest && !part.contains('='), isRest});
-  }
-  return formals;
-}
-
-namespace {
-/// Binds the arguments of one call to a signature.
-struct SignatureBinder {
-  Emitter &emitter;
-  const Node &site;
-  llvm::StringRef name, signature;
-  llvm::SmallVector<Formal> formals;
-  BoundArguments bound;
-  Arguments *named; // takes what `**` of the signature does
-
-  LogicalResult wrong(const Node &node, const llvm::Twine &message) {
-    return emitter.error(Code::WrongArguments, node, "`" + name + "` " + message,
-                         "it is " + name + "(" + signature + ")");
-  }
-  LogicalResult bindPositional(const Arguments &arguments);
-  LogicalResult bindKeyword(const Argument &argument);
-};
-} // namespace
-
-LogicalResult SignatureBinder::bindPositional(const Arguments &arguments) {
-  size_t next = 0;
-  std::vector<Value> rest;
-  bound.resize(formals.size());
-  for (const Argument &argument : arguments) {
-    if (!argument.keyword.empty())
-      continue;
-    if (next < formals.size() && formals[next].isRest)
-      rest.push_back(argument.value);
-    else if (next < formals.size() && !formals[next].isNamed)
-      bound[next++] = argument;
-    else
-      return wrong(*argument.node, "is given too many arguments");
-  }
-  for (auto [i, formal] : llvm::enumerate(formals))
-    if (formal.isRest && !rest.empty())
-      bound[i] = Argument{makeTuple(rest), &site, ""};
-  return success();
-}
-
-LogicalResult SignatureBinder::bindKeyword(const Argument &argument) {
-  for (auto [i, formal] : llvm::enumerate(formals)) {
-    if (formal.isNamed && named) {
-      named->push_back(argument);
-      return success();
-    }
-    if (formal.name != argument.keyword || formal.isPositionalOnly)
-      continue;
-    if (bound[i])
-      return wrong(*argument.node, "is given `" + argument.keyword + "` twice");
-    bound[i] = argument;
-    return success();
-  }
-  return wrong(*argument.node, "has no parameter `" + argument.keyword + "`");
-}
-
-FailureOr<BoundArguments> tw::bindToSignature(Emitter &emitter, llvm::StringRef name,
-                                              llvm::StringRef signature, const Arguments &arguments,
-                                              const Node &site, Arguments *named) {
-  SignatureBinder binder{emitter, site, name, signature, formalsOf(signature), {}, named};
-  if (failed(binder.bindPositional(arguments)))
-    return failure();
-  for (const Argument &argument : arguments)
-    if (!argument.keyword.empty() && failed(binder.bindKeyword(argument)))
-      return failure();
-  for (auto [i, formal] : llvm::enumerate(binder.formals))
-    if (formal.isRequired && !binder.bound[i])
-      return binder.wrong(site, "needs an argument for `" + formal.name + "`");
-  return std::move(binder.bound);
-}
-
-ValueOr Emitter::callBuiltin(const Callable &callee, Arguments &arguments, const Node &site) {
+FailureOr<PyValue> tw::callBuiltin(Emitter &emitter, const Callable &callee, Arguments &arguments,
+                                   const Node &site) {
   llvm::StringRef name = callee.name;
   const BuiltinRow *row = findBuiltin(name);
-  if (!row) {
-    name.consume_front("unsupported:");
-    if (name.consume_front("scope:"))
-      return error(Code::UnknownScope, site, "`" + name + "` is a scope, not a function",
-                   "write `with tw." + name + "(...):` before the statements that it is about");
-    return error(Code::UnsupportedFunction, site, "`" + name + "` is not implemented",
-                 callee.hint.empty() ? "use other functions of the language" : callee.hint);
-  }
-  return callRow(*this, *row, name, arguments, site);
+  if (row)
+    return callRow(emitter, *row, name, arguments, site);
+  name.consume_front("unsupported:");
+  if (name.consume_front("scope:"))
+    return emitter.error(Code::UnknownScope, site, "`" + name + "` is a scope, not a function",
+                         "write `with tw." + name +
+                             "(...):` before the statements that it is about");
+  return emitter.error(Code::UnsupportedFunction, site, "`" + name + "` is not implemented",
+                       callee.hint.empty() ? "use other functions of the language" : callee.hint);
 }
 
-ValueOr tw::callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name,
-                    Arguments &arguments, const Node &site) {
+/// Whether a call reads or writes memory, or is seen outside of the kernel.
+static bool hasEffect(llvm::StringRef name, const FrontendOptions &options) {
+  return name.starts_with("atomic_") || name == "load" || name == "store" ||
+         name == "device_print" || name == "debug_barrier" ||
+         (name == "device_assert" && options.debug);
+}
+
+FailureOr<PyValue> tw::callRow(Emitter &emitter, const BuiltinRow &row, llvm::StringRef name,
+                               Arguments &arguments, const Node &site) {
   // Names with an underscore belong to the host's own machinery.
   llvm::erase_if(arguments, [](const Argument &argument) {
     return llvm::StringRef(argument.keyword).starts_with("_");
   });
-  Arguments named;
-  FailureOr<BoundArguments> bound =
-      bindToSignature(emitter, name, row.signature, arguments, site, &named);
+  Signature signature{name, row.signature.params(), row.signature.text().str()};
+  FailureOr<BoundArguments> bound = bindArguments(emitter, signature, arguments, site);
   if (failed(bound))
     return failure();
-  bool hasEffect = name.starts_with("atomic_") || name == "load" || name == "store" ||
-                   name == "device_print" || name == "debug_barrier" ||
-                   (name == "device_assert" && emitter.options.debug);
-  if (hasEffect && failed(emitter.refuseInCombine(site, "`" + name + "`")))
+  if (hasEffect(name, emitter.options) && failed(emitter.refuseInCombine(site, "`" + name + "`")))
     return failure();
-  BuiltinCall call{emitter, site, name, row.signature, std::move(*bound), std::move(named)};
   emitter.locate(site);
+  BuiltinCall call{
+      emitter, site, name, row.signature, std::move(bound->places), std::move(bound->named)};
   return row.emit(call);
 }
 
 //===-- Reading arguments --------------------------------------------------------------------===//
 
-FailureOr<TypedValue> BuiltinCall::tile(size_t i) {
-  FailureOr<TypedValue> result = emitter.toRuntime(value(i), node(i));
+LogicalResult BuiltinCall::readInto(size_t i, TypedValue &place) {
+  FailureOr<TypedValue> tile = toRuntime(emitter, value(i), node(i));
   emitter.locate(site);
-  return result;
+  if (succeeded(tile))
+    place = *tile;
+  return tile;
 }
 
-FailureOr<std::optional<TypedValue>> BuiltinCall::optionalTile(size_t i) {
+LogicalResult BuiltinCall::readInto(size_t i, int64_t &place) {
+  std::optional<int64_t> number = toInt64(value(i));
+  if (!number)
+    return notStatic(i, "an integer");
+  place = *number;
+  return success();
+}
+
+LogicalResult BuiltinCall::readInto(size_t i, bool &place) {
   if (!has(i))
-    return std::optional<TypedValue>();
-  FailureOr<TypedValue> result = tile(i);
-  if (failed(result))
-    return failure();
-  return std::optional<TypedValue>(*result);
-}
-
-LogicalResult BuiltinCall::notStatic(size_t i, llvm::StringRef what) {
-  const Value &given = value(i);
-  bool isRuntime = !isStatic(given);
-  return emitter.error(isRuntime ? Code::NotStatic : Code::WrongType, node(i),
-                       "`" + name + "` needs " + what +
-                           (isRuntime ? " known at compile time" : ", not " + typeName(given)),
-                       isRuntime ? "use a constant or a tw.constexpr parameter"
-                                 : "it is " + name + "(" + signature + ")",
-                       {emitter.label(node(i), "this is " + typeName(given))});
-}
-
-LogicalResult BuiltinCall::badOption(size_t i, llvm::StringRef choices) {
-  return emitter.error(Code::BadOption, node(i),
-                       "`" + name + "` does not know the option " + toText(value(i), true),
-                       "use one of " + choices);
-}
-
-FailureOr<int64_t> BuiltinCall::integer(size_t i) {
-  if (std::optional<int64_t> number = toInt64(value(i)))
-    return *number;
-  return notStatic(i, "an integer");
-}
-
-FailureOr<bool> BuiltinCall::flag(size_t i, bool absent) {
-  if (!has(i))
-    return absent;
+    return success();
   if (!isStatic(value(i)))
     return notStatic(i, "True or False");
-  return truthOf(value(i));
+  place = truthOf(value(i));
+  return success();
 }
 
-FailureOr<std::string> BuiltinCall::text(size_t i, llvm::StringRef absent) {
+LogicalResult BuiltinCall::readInto(size_t i, std::string &place) {
   if (!has(i))
-    return absent.str();
-  if (const std::string *text = value(i).as<std::string>())
-    return *text;
-  return notStatic(i, "a text");
+    return success();
+  const std::string *text = value(i).as<std::string>();
+  if (!text)
+    return notStatic(i, "a text");
+  place = *text;
+  return success();
 }
 
-FailureOr<DType> BuiltinCall::dtype(size_t i) {
-  if (const DType *dtype = value(i).as<DType>())
+/// The element type that a value names in any of the ways that kernels write one.
+static std::optional<DType> dtypeOf(const PyValue &value) {
+  if (const DType *dtype = value.as<DType>())
     return *dtype;
-  if (const TileType *type = value(i).as<TileType>())
+  if (const TileType *type = value.as<TileType>())
     return type->element;
-  if (const std::string *name = value(i).as<std::string>())
-    if (DType dtype = findDType(*name); dtype.row)
-      return dtype;
+  const std::string *name = value.as<std::string>();
+  DType dtype = findDType(name ? *name : "");
+  return dtype.row ? std::optional(dtype) : std::nullopt;
+}
+
+LogicalResult BuiltinCall::readInto(size_t i, DType &place) {
+  std::optional<DType> dtype = dtypeOf(value(i));
   if (const Opaque *opaque = value(i).as<Opaque>())
     return emitter.error(
         Code::UnsupportedFunction, node(i), opaque->text + " is not implemented",
         "use float8e4nv, float8e5, float16, bfloat16, float32 or another type of the "
         "language");
-  return notStatic(i, "an element type");
+  if (!dtype)
+    return notStatic(i, "an element type");
+  place = *dtype;
+  return success();
 }
 
-FailureOr<std::vector<int64_t>> BuiltinCall::integers(size_t i) {
-  std::vector<int64_t> numbers;
-  const Tuple *tuple = bound[i] ? value(i).as<Tuple>() : nullptr;
-  if (tuple && (*tuple)->items.size() == 1 && (*tuple)->items[0].is<Tuple>())
-    tuple = (*tuple)->items[0].as<Tuple>();
+LogicalResult BuiltinCall::readInto(size_t i, std::vector<int64_t> &place) {
   if (!bound[i])
-    return numbers;
-  if (!tuple) {
-    FailureOr<int64_t> number = integer(i);
-    if (failed(number))
-      return failure();
-    return std::vector<int64_t>{*number};
-  }
-  for (const Value &item : (*tuple)->items) {
+    return success();
+  const Tuple *tuple = value(i).as<Tuple>();
+  if (!tuple)
+    return readInto(i, place.emplace_back());
+  if ((*tuple)->items.size() == 1 && (*tuple)->items[0].is<Tuple>())
+    tuple = (*tuple)->items[0].as<Tuple>();
+  for (const PyValue &item : (*tuple)->items) {
     std::optional<int64_t> number = toInt64(item);
     if (!number)
       return notStatic(i, "integers");
-    numbers.push_back(*number);
+    place.push_back(*number);
   }
-  return numbers;
+  return success();
 }
 
 FailureOr<bool> BuiltinCall::propagatesNan(size_t i) {
@@ -289,7 +179,41 @@ FailureOr<bool> BuiltinCall::propagatesNan(size_t i) {
   return badOption(i, "tw.PropagateNan.ALL and tw.PropagateNan.NONE");
 }
 
-LogicalResult BuiltinCall::fail(const OperandError &problem, llvm::ArrayRef<size_t> operands) {
+FailureOr<std::vector<TypedValue>> BuiltinCall::items(size_t i) {
+  std::vector<TypedValue> tiles;
+  if (!bound[i])
+    return tiles;
+  const Tuple *tuple = value(i).as<Tuple>();
+  for (const PyValue &item : tuple ? (*tuple)->items : std::vector<PyValue>{value(i)}) {
+    FailureOr<TypedValue> tile = toRuntime(emitter, item, node(i));
+    if (failed(tile))
+      return failure();
+    tiles.push_back(*tile);
+  }
+  emitter.locate(site);
+  return tiles;
+}
+
+//===-- Reporting ----------------------------------------------------------------------------===//
+
+LogicalResult BuiltinCall::notStatic(size_t i, llvm::StringRef what) {
+  const PyValue &given = value(i);
+  bool isRuntime = !isStatic(given);
+  return emitter.error(isRuntime ? Code::NotStatic : Code::WrongType, node(i),
+                       "`" + name + "` needs " + what +
+                           (isRuntime ? " known at compile time" : ", not " + typeName(given)),
+                       isRuntime ? "use a constant or a tw.constexpr parameter"
+                                 : "it is " + name + "(" + signature.text() + ")",
+                       {emitter.label(node(i), "this is " + typeName(given))});
+}
+
+LogicalResult BuiltinCall::badOption(size_t i, llvm::StringRef choices) {
+  return emitter.error(Code::BadOption, node(i),
+                       "`" + name + "` does not know the option " + toText(value(i), true),
+                       "use one of " + choices);
+}
+
+LogicalResult BuiltinCall::report(const Reason &problem, llvm::ArrayRef<size_t> operands) {
   llvm::SmallVector<const Node *> nodes;
   for (size_t i : operands)
     if (i < bound.size())
@@ -297,14 +221,28 @@ LogicalResult BuiltinCall::fail(const OperandError &problem, llvm::ArrayRef<size
   return emitter.error(problem, site, nodes);
 }
 
-ValueOr BuiltinCall::finish(TileBuilder::Value result, llvm::ArrayRef<size_t> operands) {
+FailureOr<PyValue> BuiltinCall::orReport(TileOr result, llvm::ArrayRef<size_t> operands) {
   if (!result)
-    return fail(result.error(), operands);
-  return Value{*result};
+    return report(result.reason(), operands);
+  return PyValue{*result};
 }
 
-ValueOr BuiltinCall::finish(std::optional<OperandError> problem, llvm::ArrayRef<size_t> operands) {
+FailureOr<PyValue> BuiltinCall::orReport(TileOr result) {
+  return orReport(std::move(result), llvm::to_vector(llvm::seq<size_t>(0, bound.size())));
+}
+
+FailureOr<PyValue> BuiltinCall::orReport(std::optional<Reason> problem,
+                                         llvm::ArrayRef<size_t> operands) {
   if (problem)
-    return fail(*problem, operands);
-  return Value{None{}};
+    return report(*problem, operands);
+  return PyValue{None{}};
+}
+
+PyValue tw::packed(llvm::ArrayRef<TypedValue> results, bool isTuple) {
+  if (!isTuple)
+    return {results.front()};
+  std::vector<PyValue> items;
+  for (const TypedValue &result : results)
+    items.push_back({result});
+  return makeTuple(std::move(items));
 }

@@ -1,5 +1,6 @@
 // The builtins `inline_asm_elementwise` and `extern_call`: read their arguments.
 #include "frontend/builtins/Builtins.h"
+#include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/AssemblyBuilder.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -8,37 +9,18 @@ using llvm::failed;
 using llvm::failure;
 using mlir::FailureOr;
 
-static constexpr size_t kArgs = 2, kDType = 3, kPack = 5;
+static constexpr size_t kArgs = 2, kDType = 3, kIsPure = 4, kPack = 5;
 static constexpr int64_t kMostPacked = 32;
 
-/// The items of a tuple, or the one value that is given without one.
-static std::vector<Value> itemsOf(const Value &value) {
-  const Tuple *tuple = value.as<Tuple>();
-  return tuple ? (*tuple)->items : std::vector<Value>{value};
-}
-
-/// The values of argument `position`.
-static FailureOr<std::vector<TypedValue>> sourcesOf(BuiltinCall &call, size_t position) {
-  std::vector<TypedValue> sources;
-  for (const Value &item : itemsOf(call.value(position))) {
-    FailureOr<TypedValue> source = call.emitter.toRuntime(item, call.node(position));
-    if (failed(source))
-      return failure();
-    sources.push_back(*source);
-  }
-  call.emitter.locate(call.site);
-  return sources;
-}
-
+/// The element types of the results, of which there is at least one.
 static FailureOr<std::vector<DType>> dtypesOf(BuiltinCall &call) {
-  std::vector<DType> dtypes;
   Argument whole = *call.bound[kDType];
-  for (const Value &item : itemsOf(whole.value)) {
+  const Tuple *tuple = whole.value.as<Tuple>();
+  std::vector<DType> dtypes;
+  for (const PyValue &item : tuple ? (*tuple)->items : std::vector<PyValue>{whole.value}) {
     call.bound[kDType]->value = item;
-    FailureOr<DType> dtype = call.dtype(kDType);
-    if (failed(dtype))
+    if (failed(call.readInto(kDType, dtypes.emplace_back())))
       return failure();
-    dtypes.push_back(*dtype);
   }
   call.bound[kDType] = whole;
   if (!dtypes.empty())
@@ -48,59 +30,40 @@ static FailureOr<std::vector<DType>> dtypesOf(BuiltinCall &call) {
                             "text without a result of its own can yield a number that nobody uses");
 }
 
-static FailureOr<int64_t> packOf(BuiltinCall &call) {
-  FailureOr<int64_t> pack = call.integer(kPack);
-  if (failed(pack) || (*pack >= 1 && *pack <= kMostPacked && llvm::isPowerOf2_64(*pack)))
-    return pack;
-  return call.badOption(kPack, "1, 2, 4, 8, 16 and 32");
-}
-
-ValueOr tw::emitInlineAsm(BuiltinCall &call) {
-  FailureOr<std::string> text = call.text(0, "");
-  FailureOr<std::string> constraints = failed(text) ? text : call.text(1, "");
-  if (failed(constraints))
+FailureOr<PyValue> tw::emitInlineAsm(BuiltinCall &call) {
+  AssemblyText assembly;
+  if (failed(call.read(assembly.text, assembly.constraints)))
     return failure();
-  FailureOr<std::vector<TypedValue>> sources = sourcesOf(call, kArgs);
-  FailureOr<std::vector<DType>> dtypes =
-      failed(sources) ? FailureOr<std::vector<DType>>(failure()) : dtypesOf(call);
-  FailureOr<bool> isPure = failed(dtypes) ? FailureOr<bool>(failure()) : call.flag(4, true);
-  FailureOr<int64_t> pack = failed(isPure) ? FailureOr<int64_t>(failure()) : packOf(call);
-  if (failed(pack))
+  FailureOr<std::vector<TypedValue>> sources = call.items(kArgs);
+  if (failed(sources))
     return failure();
+  FailureOr<std::vector<DType>> dtypes = dtypesOf(call);
+  if (failed(dtypes) || failed(call.readFrom(kIsPure, assembly.isPure, assembly.pack)))
+    return failure();
+  if (assembly.pack < 1 || assembly.pack > kMostPacked || !llvm::isPowerOf2_64(assembly.pack))
+    return call.badOption(kPack, "1, 2, 4, 8, 16 and 32");
   AssemblyBuilder builder(call.emitter.builder, call.emitter.location());
-  AssemblyBuilder::Values results =
-      builder.inlineAsm({*text, *constraints, *isPure, *pack}, *sources, *dtypes);
+  TilesOr results = builder.inlineAsm(assembly, *sources, *dtypes);
   if (!results) {
     std::vector<size_t> operands = {0, 1};
     operands.resize(2 + sources->size(), kArgs);
-    return call.fail(results.error(), operands);
+    return call.report(results.reason(), operands);
   }
-  std::vector<Value> items;
-  for (TypedValue &result : *results)
-    items.push_back({result});
-  if (!call.value(kDType).is<Tuple>())
-    return items.front();
-  return makeTuple(std::move(items));
+  return packed(*results, call.value(kDType).is<Tuple>());
 }
 
-ValueOr tw::emitExternCall(BuiltinCall &call) {
-  FailureOr<std::string> symbol = call.text(0, "");
-  if (failed(symbol))
+FailureOr<PyValue> tw::emitExternCall(BuiltinCall &call) {
+  std::string symbol;
+  if (failed(call.read(symbol)))
     return failure();
-  if (symbol->empty())
+  if (symbol.empty())
     return call.badOption(0, "names of functions");
-  FailureOr<std::vector<TypedValue>> sources = sourcesOf(call, 1);
-  if (failed(sources))
-    return failure();
-  FailureOr<DType> dtype = call.dtype(2);
-  if (failed(dtype))
-    return failure();
-  FailureOr<bool> isPure = call.flag(3, true);
-  if (failed(isPure))
+  FailureOr<std::vector<TypedValue>> sources = call.items(1);
+  DType dtype;
+  bool isPure = true;
+  if (failed(sources) || failed(call.readFrom(2, dtype, isPure)))
     return failure();
   AssemblyBuilder builder(call.emitter.builder, call.emitter.location());
-  AssemblyBuilder::Value result = builder.externCall(*symbol, *isPure, *sources, *dtype);
-  if (!result)
-    return call.fail(result.error(), std::vector<size_t>(sources->size(), 1));
-  return Value{*result};
+  return call.orReport(builder.externCall(symbol, isPure, *sources, dtype),
+                       std::vector<size_t>(sources->size(), 1));
 }

@@ -1,8 +1,11 @@
 // Builtins that make block pointers and tensor descriptors, move them, and access blocks.
 #include "frontend/emit/Descriptors.h"
+#include "frontend/emit/Operators.h"
 #include "frontend/tiles/BoxBuilder.h"
 #include "frontend/tiles/Operands.h"
+#include "frontend/values/DescriptorContents.h"
 #include "frontend/values/TypeRules.h"
+#include "frontend/values/ValueText.h"
 
 using namespace tw;
 using llvm::failed;
@@ -15,7 +18,7 @@ static constexpr size_t kMaxDescriptorRank = 5; // what hardware that copies blo
 
 //===-- Integers -----------------------------------------------------------------------------===//
 
-static LogicalResult wrongPart(BuiltinCall &call, size_t i, const Value &item,
+static LogicalResult wrongPart(BuiltinCall &call, size_t i, const PyValue &item,
                                llvm::StringRef what) {
   const TypedValue *typed = item.as<TypedValue>();
   llvm::StringRef hint = "pass integers of the language or of Python";
@@ -23,15 +26,15 @@ static LogicalResult wrongPart(BuiltinCall &call, size_t i, const Value &item,
     hint = "an array of one element is a pointer here: pass x.item(), or load the number";
   else if (typed && typed->isTile())
     hint = "give the position of the block's first element; a block covers the rest by itself";
-  return call.fail(operandError(Code::DescriptorParts,
-                                what.str() + " must be integers, not " + typeName(item),
-                                hint.str()),
-                   {i});
+  return call.report(operandError(Code::DescriptorParts,
+                                  what.str() + " must be integers, not " + typeName(item),
+                                  hint.str()),
+                     {i});
 }
 
 /// A number that fits 64 bits, or a run-time scalar of 32 or 64 bits.
-static FailureOr<Value> readInteger(BuiltinCall &call, size_t i, const Value &item,
-                                    llvm::StringRef what) {
+static FailureOr<PyValue> readInteger(BuiltinCall &call, size_t i, const PyValue &item,
+                                      llvm::StringRef what) {
   if (std::optional<int64_t> number = toInt64(item))
     return makeInt(*number);
   const TypedValue *typed = item.as<TypedValue>();
@@ -40,20 +43,20 @@ static FailureOr<Value> readInteger(BuiltinCall &call, size_t i, const Value &it
   bool isNarrow = typed->dtype.bits() < 32;
   DType wanted =
       typed->dtype == findDType("int32") || isNarrow ? findDType("int32") : findDType("int64");
-  TileBuilder::Value cast = call.tiles().cast(*typed, wanted, false, "");
+  TileOr cast = call.tiles().cast(*typed, wanted);
   if (!cast)
-    return call.fail(cast.error(), {i});
-  return Value{TypedValue{cast->value, wanted}};
+    return call.report(cast.reason(), {i});
+  return PyValue{TypedValue{cast->value, wanted}};
 }
 
 /// The items of a tuple of integers; one integer stands for a tuple of one.
-static FailureOr<std::vector<Value>> readIntegers(BuiltinCall &call, size_t i,
-                                                  llvm::StringRef what) {
-  const Value &given = call.value(i);
+static FailureOr<std::vector<PyValue>> readIntegers(BuiltinCall &call, size_t i,
+                                                    llvm::StringRef what) {
+  const PyValue &given = call.value(i);
   const Tuple *tuple = given.as<Tuple>();
-  std::vector<Value> integers;
-  for (const Value &item : tuple ? (*tuple)->items : std::vector<Value>{given}) {
-    FailureOr<Value> integer = readInteger(call, i, item, what);
+  std::vector<PyValue> integers;
+  for (const PyValue &item : tuple ? (*tuple)->items : std::vector<PyValue>{given}) {
+    FailureOr<PyValue> integer = readInteger(call, i, item, what);
     if (failed(integer))
       return failure();
     integers.push_back(*integer);
@@ -62,14 +65,14 @@ static FailureOr<std::vector<Value>> readIntegers(BuiltinCall &call, size_t i,
 }
 
 /// The parts of a descriptor are int64 at run time, so that any two of them can be joined.
-static std::vector<Value> widened(BuiltinCall &call, std::vector<Value> integers) {
-  for (Value &integer : integers)
+static std::vector<PyValue> widened(BuiltinCall &call, std::vector<PyValue> integers) {
+  for (PyValue &integer : integers)
     if (const TypedValue *typed = integer.as<TypedValue>())
-      integer = {*call.tiles().cast(*typed, findDType("int64"), false, "")};
+      integer = {*call.tiles().cast(*typed, findDType("int64"))};
   return integers;
 }
 
-static TypedValue toOperand(BuiltinCall &call, const Value &integer) {
+static TypedValue toOperand(BuiltinCall &call, const PyValue &integer) {
   if (const TypedValue *typed = integer.as<TypedValue>())
     return *typed;
   mlir::OpBuilder &builder = call.emitter.builder;
@@ -79,9 +82,9 @@ static TypedValue toOperand(BuiltinCall &call, const Value &integer) {
   return {mlir::arith::ConstantOp::create(builder, call.emitter.location(), value), dtype};
 }
 
-static std::vector<TypedValue> toOperands(BuiltinCall &call, llvm::ArrayRef<Value> integers) {
+static std::vector<TypedValue> toOperands(BuiltinCall &call, llvm::ArrayRef<PyValue> integers) {
   std::vector<TypedValue> operands;
-  for (const Value &integer : integers)
+  for (const PyValue &integer : integers)
     operands.push_back(toOperand(call, integer));
   return operands;
 }
@@ -90,7 +93,7 @@ static std::vector<TypedValue> toOperands(BuiltinCall &call, llvm::ArrayRef<Valu
 
 static LogicalResult wrongCount(BuiltinCall &call, size_t i, llvm::StringRef what, size_t count,
                                 size_t rank) {
-  return call.fail(
+  return call.report(
       operandError(Code::DescriptorRank,
                    (what + " has " + llvm::Twine(count) + (count == 1 ? " number" : " numbers") +
                     " for " + llvm::Twine(rank) + (rank == 1 ? " dimension" : " dimensions"))
@@ -104,52 +107,50 @@ static FailureOr<TypedValue> readBase(BuiltinCall &call, size_t i) {
   const TypedValue *base = call.value(i).as<TypedValue>();
   if (base && base->dtype.isPointer && !base->isTile())
     return *base;
-  return call.fail(operandError(Code::DescriptorParts,
-                                "the base must be one pointer, not " + typeName(call.value(i)),
-                                "pass the tensor itself, or the tensor and one offset"),
-                   {i});
+  return call.report(operandError(Code::DescriptorParts,
+                                  "the base must be one pointer, not " + typeName(call.value(i)),
+                                  "pass the tensor itself, or the tensor and one offset"),
+                     {i});
 }
 
 /// Reads base, shape, strides and, where it is not 0, offsets at these positions, and the block's
 /// shape behind them.
-static FailureOr<Value> readDescriptor(BuiltinCall &call, DescriptorType type, size_t offsets,
-                                       size_t block) {
+static FailureOr<PyValue> readDescriptor(BuiltinCall &call, DescriptorType type, size_t offsets,
+                                         size_t block) {
   FailureOr<TypedValue> base = readBase(call, 0);
-  FailureOr<std::vector<int64_t>> extents =
-      failed(base) ? FailureOr<std::vector<int64_t>>(failure()) : call.integers(block);
-  if (failed(extents))
+  std::vector<int64_t> extents;
+  if (failed(base) || failed(call.readFrom(block, extents)))
     return failure();
-  if (std::optional<OperandError> error = checkTileShape(*extents))
-    return call.fail(*error, {block});
-  std::vector<Value> parts{{TypedValue{base->value, base->dtype}}};
+  if (std::optional<Reason> error = checkTileShape(extents))
+    return call.report(*error, {block});
+  std::vector<PyValue> parts{{TypedValue{base->value, base->dtype}}};
   static constexpr llvm::StringLiteral kNames[] = {"", "shape", "strides", "offsets"};
   for (size_t i : {size_t(1), size_t(2), offsets}) {
     if (i == 0)
       continue;
-    FailureOr<std::vector<Value>> integers = readIntegers(call, i, kNames[i]);
+    FailureOr<std::vector<PyValue>> integers = readIntegers(call, i, kNames[i]);
     if (failed(integers))
       return failure();
-    if (integers->size() != extents->size())
-      return wrongCount(call, i, kNames[i], integers->size(), extents->size());
+    if (integers->size() != extents.size())
+      return wrongCount(call, i, kNames[i], integers->size(), extents.size());
     llvm::append_range(parts, widened(call, *integers));
   }
-  if (extents->empty())
+  if (extents.empty())
     return wrongCount(call, block, "block_shape", 0, 1);
-  type.block = {base->dtype.pointee(), *extents};
+  type.block = {base->dtype.pointee(), extents};
   type.isConst = base->dtype.isConst;
   return makeDescriptor(std::move(type), std::move(parts));
 }
 
 /// The order of dimensions in memory, fastest first, follows from the strides; it must be one.
 static LogicalResult checkOrder(BuiltinCall &call, size_t i, size_t rank) {
-  FailureOr<std::vector<int64_t>> order = call.integers(i);
-  if (failed(order))
+  std::vector<int64_t> sorted;
+  if (failed(call.readFrom(i, sorted)))
     return failure();
-  std::vector<int64_t> sorted = *order;
   llvm::sort(sorted);
   if (llvm::equal(sorted, llvm::seq<int64_t>(0, rank)))
     return success();
-  return call.fail(
+  return call.report(
       operandError(Code::DescriptorRank,
                    "order names each dimension once, from 0 to " + std::to_string(rank - 1),
                    "for row-major arrays it is (" + std::to_string(rank - 1) +
@@ -157,10 +158,10 @@ static LogicalResult checkOrder(BuiltinCall &call, size_t i, size_t rank) {
       {i});
 }
 
-static ValueOr emitMakeBlockPointer(BuiltinCall &call) {
+static FailureOr<PyValue> emitMakeBlockPointer(BuiltinCall &call) {
   DescriptorType type;
   type.isBlockPointer = true;
-  FailureOr<Value> pointer = readDescriptor(call, type, 3, 4);
+  FailureOr<PyValue> pointer = readDescriptor(call, type, 3, 4);
   if (failed(pointer) || failed(checkOrder(call, 5, (*pointer->as<Descriptor>())->rank())))
     return failure();
   return *pointer;
@@ -168,34 +169,34 @@ static ValueOr emitMakeBlockPointer(BuiltinCall &call) {
 
 /// "zero" or "nan", which only floats have (float8e4b15 has none).
 static FailureOr<bool> readOutside(BuiltinCall &call, size_t i, DType element) {
-  FailureOr<std::string> text = call.text(i, "");
-  if (failed(text))
+  std::string text;
+  if (failed(call.readFrom(i, text)))
     return failure();
-  if (*text != "nan" && *text != "zero" && !text->empty())
+  if (text != "nan" && text != "zero" && !text.empty())
     return call.badOption(i, "\"zero\", \"nan\"");
-  if (*text == "nan" && (!element.isFloat() || element.isE4B15()))
-    return call.fail(
+  if (text == "nan" && (!element.isFloat() || element.isE4B15()))
+    return call.report(
         operandError(Code::BoundaryCheck,
                      "padding with NaN needs floats that have one, these are " + element.str(),
                      "pad with \"zero\""),
         {i});
-  return *text == "nan";
+  return text == "nan";
 }
 
-static ValueOr emitMakeDescriptor(BuiltinCall &call) {
-  FailureOr<Value> descriptor = readDescriptor(call, {}, 0, 3);
+static FailureOr<PyValue> emitMakeDescriptor(BuiltinCall &call) {
+  FailureOr<PyValue> descriptor = readDescriptor(call, {}, 0, 3);
   if (failed(descriptor))
     return failure();
   const DescriptorContents &contents = **descriptor->as<Descriptor>();
   if (contents.rank() > kMaxDescriptorRank)
-    return call.fail(operandError(Code::DescriptorRank,
-                                  "a tensor descriptor has at most 5 dimensions, not " +
-                                      std::to_string(contents.rank()),
-                                  "join dimensions, or use tw.make_block_ptr"),
-                     {3});
+    return call.report(operandError(Code::DescriptorRank,
+                                    "a tensor descriptor has at most 5 dimensions, not " +
+                                        std::to_string(contents.rank()),
+                                    "join dimensions, or use tw.make_block_ptr"),
+                       {3});
   std::optional<int64_t> last = toInt64(contents.strides().back());
   if (last && *last != 1)
-    return call.fail(
+    return call.report(
         operandError(Code::LastStride,
                      "the last stride of a tensor descriptor is 1, not " + std::to_string(*last),
                      "describe the transposed array and use .T on its blocks, or use "
@@ -211,27 +212,30 @@ static ValueOr emitMakeDescriptor(BuiltinCall &call) {
 
 //===-- Block pointers -----------------------------------------------------------------------===//
 
-static ValueOr emitAdvance(BuiltinCall &call) {
+static FailureOr<PyValue> emitAdvance(BuiltinCall &call) {
   const Descriptor *pointer = call.value(0).as<Descriptor>();
   if (!pointer || !(*pointer)->type.isBlockPointer)
-    return call.fail(
+    return call.report(
         operandError(Code::DescriptorUse,
                      "advance moves block pointers, this is " + typeName(call.value(0)),
                      "add offsets to plain pointers: p + n"),
         {0});
-  FailureOr<std::vector<Value>> steps = readIntegers(call, 1, "offsets");
+  FailureOr<std::vector<PyValue>> steps = readIntegers(call, 1, "offsets");
   if (failed(steps))
     return failure();
   size_t rank = (*pointer)->rank();
   if (steps->size() != rank)
     return wrongCount(call, 1, "offsets", steps->size(), rank);
-  std::vector<Value> parts = (*pointer)->parts;
+  std::vector<PyValue> parts = (*pointer)->parts;
   for (auto [part, step] :
        llvm::zip(llvm::MutableArrayRef(parts).take_back(rank), widened(call, *steps))) {
     if (step.isNumber() && toInteger(step).isZero())
       continue;
-    ValueOr sum = call.emitter.binary("Add", part, step, call.site, call.site, call.node(1));
-    FailureOr<Value> moved = failed(sum) ? sum : readInteger(call, 1, *sum, "offsets");
+    FailureOr<PyValue> sum = emitBinary(call.emitter, BinaryOperator::Add, part, step, call.site,
+                                        call.site, call.node(1));
+    if (failed(sum))
+      return failure();
+    FailureOr<PyValue> moved = readInteger(call, 1, *sum, "offsets");
     if (failed(moved))
       return failure();
     part = *moved;
@@ -243,16 +247,16 @@ static FailureOr<std::vector<int32_t>> readBoundaryCheck(BuiltinCall &call, size
   std::vector<int32_t> dims;
   if (!call.has(i))
     return dims;
-  FailureOr<std::vector<int64_t>> given = call.integers(i);
-  if (failed(given))
+  std::vector<int64_t> given;
+  if (failed(call.readFrom(i, given)))
     return failure();
-  for (int64_t dim : *given) {
+  for (int64_t dim : given) {
     if (dim < 0 || dim >= int64_t(rank) || llvm::is_contained(dims, dim))
-      return call.fail(operandError(Code::BoundaryCheck,
-                                    "boundary_check names dimensions from 0 to " +
-                                        std::to_string(rank - 1) + ", each once",
-                                    "name the dimensions in which a block may reach outside"),
-                       {i});
+      return call.report(operandError(Code::BoundaryCheck,
+                                      "boundary_check names dimensions from 0 to " +
+                                          std::to_string(rank - 1) + ", each once",
+                                      "name the dimensions in which a block may reach outside"),
+                         {i});
     dims.push_back(int32_t(dim));
   }
   llvm::sort(dims);
@@ -266,12 +270,12 @@ static LogicalResult checkBlockAccess(BuiltinCall &call, const Descriptor &point
     return rejectDescriptor(call.emitter, call.value(0), call.node(0));
   for (size_t i : masks)
     if (call.has(i))
-      return call.fail(operandError(Code::BlockPointerMask,
-                                    "a block pointer takes no mask and no `other`",
-                                    "name the dimensions that may reach outside with "
-                                    "boundary_check=(0, 1), and what is read there with "
-                                    "padding_option"),
-                       {i});
+      return call.report(operandError(Code::BlockPointerMask,
+                                      "a block pointer takes no mask and no `other`",
+                                      "name the dimensions that may reach outside with "
+                                      "boundary_check=(0, 1), and what is read there with "
+                                      "padding_option"),
+                         {i});
   return success();
 }
 
@@ -289,7 +293,8 @@ static BoxBuilder boxes(BuiltinCall &call) {
   return BoxBuilder(call.tiles(), call.emitter.builder);
 }
 
-ValueOr tw::loadBlock(BuiltinCall &call, const Descriptor &pointer, const LoadOptions &options) {
+FailureOr<PyValue> tw::loadBlock(BuiltinCall &call, const Descriptor &pointer,
+                                 const LoadOptions &options) {
   if (failed(checkBlockAccess(call, pointer, {1, 2})))
     return failure();
   FailureOr<std::vector<int32_t>> checked = readBoundaryCheck(call, 3, pointer->rank());
@@ -299,18 +304,19 @@ ValueOr tw::loadBlock(BuiltinCall &call, const Descriptor &pointer, const LoadOp
   if (failed(nanOutside))
     return failure();
   BoxOperands box = boxOf(call, *pointer, toOperands(call, pointer->offsets()), *checked);
-  return call.finish(boxes(call).load(box, *nanOutside, options), {0});
+  return call.orReport(boxes(call).load(box, *nanOutside, options), {0});
 }
 
-ValueOr tw::storeBlock(BuiltinCall &call, const Descriptor &pointer, const LoadOptions &options) {
+FailureOr<PyValue> tw::storeBlock(BuiltinCall &call, const Descriptor &pointer,
+                                  const LoadOptions &options) {
   if (failed(checkBlockAccess(call, pointer, {2})))
     return failure();
   FailureOr<std::vector<int32_t>> checked = readBoundaryCheck(call, 3, pointer->rank());
-  FailureOr<TypedValue> value = failed(checked) ? FailureOr<TypedValue>(failure()) : call.tile(1);
-  if (failed(value))
+  TypedValue value;
+  if (failed(checked) || failed(call.readFrom(1, value)))
     return failure();
   BoxOperands box = boxOf(call, *pointer, toOperands(call, pointer->offsets()), *checked);
-  return call.finish(boxes(call).store(box, *value, 1, options), {0, 1});
+  return call.orReport(boxes(call).store(box, value, 1, options), {0, 1});
 }
 
 //===-- Tensor descriptors -------------------------------------------------------------------===//
@@ -322,12 +328,12 @@ static FailureOr<Descriptor> readSelf(BuiltinCall &call) {
   const Descriptor *self = call.value(0).as<Descriptor>();
   if (self && !(*self)->type.isBlockPointer)
     return *self;
-  return call.fail(operandError(Code::DescriptorUse,
-                                "`" + call.name.str() + "` needs a tensor descriptor, this is " +
-                                    typeName(call.value(0)),
-                                "make one with tw.make_tensor_descriptor, or pass a "
-                                "TensorDescriptor to the kernel"),
-                   {0});
+  return call.report(operandError(Code::DescriptorUse,
+                                  "`" + call.name.str() + "` needs a tensor descriptor, this is " +
+                                      typeName(call.value(0)),
+                                  "make one with tw.make_tensor_descriptor, or pass a "
+                                  "TensorDescriptor to the kernel"),
+                     {0});
 }
 
 static std::vector<int32_t> allDims(size_t rank) {
@@ -340,7 +346,7 @@ static FailureOr<BoxOperands> readBox(BuiltinCall &call, size_t i) {
   FailureOr<Descriptor> self = readSelf(call);
   if (failed(self))
     return failure();
-  FailureOr<std::vector<Value>> offsets = readIntegers(call, i, "offsets");
+  FailureOr<std::vector<PyValue>> offsets = readIntegers(call, i, "offsets");
   if (failed(offsets))
     return failure();
   if (offsets->size() != (*self)->rank())
@@ -352,30 +358,50 @@ static bool nanOutside(BuiltinCall &call) {
   return (*call.value(0).as<Descriptor>())->type.nanOutside;
 }
 
-static ValueOr emitDescriptorLoad(BuiltinCall &call) {
+static FailureOr<PyValue> emitDescriptorLoad(BuiltinCall &call) {
   FailureOr<BoxOperands> box = readBox(call, 1);
   LoadOptions options;
   if (failed(box) || failed(readCacheHints(call, 2, 3, /*isStore=*/false, options)))
     return failure();
-  return call.finish(boxes(call).load(*box, nanOutside(call), options), {0, 1});
+  return call.orReport(boxes(call).load(*box, nanOutside(call), options), {0, 1});
 }
 
-static ValueOr emitDescriptorStore(BuiltinCall &call) {
-  FailureOr<BoxOperands> box = readBox(call, 1);
-  FailureOr<TypedValue> value = failed(box) ? FailureOr<TypedValue>(failure()) : call.tile(2);
-  if (failed(value))
+/// A store of the value at one position to the box at the offsets at another one.
+template <size_t offsets, size_t stored>
+static FailureOr<PyValue> emitDescriptorStore(BuiltinCall &call) {
+  FailureOr<BoxOperands> box = readBox(call, offsets);
+  TypedValue value;
+  if (failed(box) || failed(call.readFrom(stored, value)))
     return failure();
-  return call.finish(boxes(call).store(*box, *value, 2, {}), {0, 1, 2});
+  return call.orReport(boxes(call).store(*box, value, stored, {}), {0, 1, 2});
 }
 
-static ValueOr emitDescriptorAtomic(BuiltinCall &call) {
+static FailureOr<PyValue> emitDescriptorAtomic(BuiltinCall &call) {
   FailureOr<BoxOperands> box = readBox(call, 1);
-  FailureOr<TypedValue> value = failed(box) ? FailureOr<TypedValue>(failure()) : call.tile(2);
-  if (failed(value))
+  TypedValue value;
+  if (failed(box) || failed(call.readFrom(2, value)))
     return failure();
   llvm::StringRef kind = call.name;
   kind.consume_front("atomic_");
-  return call.finish(boxes(call).atomic(kind, *box, *value, 2), {0, 1, 2});
+  return call.orReport(boxes(call).atomic(kind, *box, value, 2), {0, 1, 2});
+}
+
+/// The numbers of rows as a 1-D tile of int32 or int64.
+static FailureOr<TypedValue> readRowNumbers(BuiltinCall &call, size_t i) {
+  TypedValue numbers;
+  if (failed(call.readFrom(i, numbers)))
+    return failure();
+  if (!numbers.dtype.isInt() || numbers.shape().size() != 1)
+    return call.report(
+        operandError(Code::DescriptorParts,
+                     "the row numbers must be a 1-D tile of integers, not " + numbers.str(),
+                     "make them with tw.arange or load them"),
+        {i});
+  bool isInt32 = numbers.dtype.bits() < 32 || numbers.dtype == findDType("int32");
+  TileOr cast = call.tiles().cast(numbers, findDType(isInt32 ? "int32" : "int64"));
+  if (!cast)
+    return call.report(cast.reason(), {i});
+  return *cast;
 }
 
 /// Rows of a matrix by their numbers: the box of gather and scatter.
@@ -385,105 +411,83 @@ static FailureOr<BoxOperands> readRows(BuiltinCall &call, size_t rows, size_t co
     return failure();
   llvm::ArrayRef<int64_t> block = (*self)->type.block.shape;
   if (block.size() != 2 || block[0] != 1)
-    return call.fail(operandError(Code::DescriptorRank,
-                                  "`" + call.name.str() +
-                                      "` needs a descriptor of blocks of one "
-                                      "row, not of " +
-                                      shapeText(block),
-                                  "make the descriptor with block_shape=[1, N]"),
-                     {0});
-  FailureOr<TypedValue> numbers = call.tile(rows);
+    return call.report(operandError(Code::DescriptorRank,
+                                    "`" + call.name.str() +
+                                        "` needs a descriptor of blocks of one row, not of " +
+                                        shapeText(block),
+                                    "make the descriptor with block_shape=[1, N]"),
+                       {0});
+  FailureOr<TypedValue> numbers = readRowNumbers(call, rows);
   if (failed(numbers))
     return failure();
-  if (!numbers->dtype.isInt() || numbers->shape().size() != 1)
-    return call.fail(
-        operandError(Code::DescriptorParts,
-                     "the row numbers must be a 1-D tile of integers, not " + numbers->str(),
-                     "make them with tw.arange or load them"),
-        {rows});
-  bool isInt32 = numbers->dtype.bits() < 32 || numbers->dtype == findDType("int32");
-  TileBuilder::Value list =
-      call.tiles().cast(*numbers, findDType(isInt32 ? "int32" : "int64"), false, "");
-  FailureOr<Value> first = list ? readInteger(call, column, call.value(column), "the column")
-                                : FailureOr<Value>(call.fail(list.error(), {rows}));
+  FailureOr<PyValue> first = readInteger(call, column, call.value(column), "the column");
   if (failed(first))
     return failure();
-  BoxOperands box = boxOf(call, **self, {*list, toOperand(call, *first)}, allDims(2));
-  box.extents = {list->shape()[0], block[1]};
+  BoxOperands box = boxOf(call, **self, {*numbers, toOperand(call, *first)}, allDims(2));
+  box.extents = {numbers->shape()[0], block[1]};
   return box;
 }
 
-static ValueOr emitDescriptorGather(BuiltinCall &call) {
+static FailureOr<PyValue> emitDescriptorGather(BuiltinCall &call) {
   FailureOr<BoxOperands> box = readRows(call, 1, 2);
   if (failed(box))
     return failure();
-  return call.finish(boxes(call).load(*box, nanOutside(call), {}), {0, 1});
+  return call.orReport(boxes(call).load(*box, nanOutside(call), {}), {0, 1});
 }
 
-static ValueOr emitDescriptorScatter(BuiltinCall &call) {
+static FailureOr<PyValue> emitDescriptorScatter(BuiltinCall &call) {
   FailureOr<BoxOperands> box = readRows(call, 2, 3);
-  FailureOr<TypedValue> value = failed(box) ? FailureOr<TypedValue>(failure()) : call.tile(1);
-  if (failed(value))
+  TypedValue value;
+  if (failed(box) || failed(call.readFrom(1, value)))
     return failure();
-  return call.finish(boxes(call).store(*box, *value, 1, {}), {0, 1, 2});
+  return call.orReport(boxes(call).store(*box, value, 1, {}), {0, 1, 2});
 }
 
 /// The older spellings say again what a block is.
 static LogicalResult checkBlock(BuiltinCall &call, size_t shape, size_t dtype) {
   FailureOr<Descriptor> self = readSelf(call);
-  FailureOr<std::vector<int64_t>> block =
-      failed(self) ? FailureOr<std::vector<int64_t>>(failure()) : call.integers(shape);
-  FailureOr<DType> element = failed(block) ? FailureOr<DType>(failure()) : call.dtype(dtype);
-  if (failed(element))
+  TileType given;
+  if (failed(self) || failed(call.readFrom(shape, given.shape)) ||
+      failed(call.readFrom(dtype, given.element)))
     return failure();
-  TileType given{*element, *block};
   if (given == (*self)->type.block)
     return success();
-  return call.fail(operandError(Code::DescriptorRank,
-                                "the descriptor is of other blocks: " + typeName(call.value(0)),
-                                "give the block's shape and type as the descriptor has them"),
-                   {shape});
+  return call.report(operandError(Code::DescriptorRank,
+                                  "the descriptor is of other blocks: " + typeName(call.value(0)),
+                                  "give the block's shape and type as the descriptor has them"),
+                     {shape});
 }
 
-static ValueOr emitOlderLoad(BuiltinCall &call) {
+static FailureOr<PyValue> emitOlderLoad(BuiltinCall &call) {
   if (failed(checkBlock(call, 2, 3)))
     return failure();
   FailureOr<BoxOperands> box = readBox(call, 1);
   if (failed(box))
     return failure();
-  return call.finish(boxes(call).load(*box, nanOutside(call), {}), {0, 1});
-}
-
-/// _experimental_descriptor_store has the value before the offsets.
-static ValueOr emitOlderStore(BuiltinCall &call) {
-  FailureOr<BoxOperands> box = readBox(call, 2);
-  FailureOr<TypedValue> value = failed(box) ? FailureOr<TypedValue>(failure()) : call.tile(1);
-  if (failed(value))
-    return failure();
-  return call.finish(boxes(call).store(*box, *value, 1, {}), {0, 1, 2});
+  return call.orReport(boxes(call).load(*box, nanOutside(call), {}), {0, 1});
 }
 
 //===-- Tables -------------------------------------------------------------------------------===//
 
-static constexpr llvm::StringLiteral kMakeDescriptor =
+static constexpr BuiltinSignature kMakeDescriptor =
     "base, shape, strides, block_shape, padding_option=\"zero\"";
-static constexpr llvm::StringLiteral kLoad =
+static constexpr BuiltinSignature kLoad =
     "desc, offsets, cache_modifier=\"\", eviction_policy=\"\"";
-static constexpr llvm::StringLiteral kStore = "desc, offsets, value";
+static constexpr BuiltinSignature kStore = "desc, offsets, value";
 
 static constexpr BuiltinRow kRows[] = {
     {"make_block_ptr", "base, shape, strides, offsets, block_shape, order", emitMakeBlockPointer},
     {"advance", "base, offsets", emitAdvance},
     {"make_tensor_descriptor", kMakeDescriptor, emitMakeDescriptor},
     {"load_tensor_descriptor", kLoad, emitDescriptorLoad},
-    {"store_tensor_descriptor", kStore, emitDescriptorStore},
+    {"store_tensor_descriptor", kStore, emitDescriptorStore<1, 2>},
     {"_experimental_descriptor_load", "desc, offsets, block_shape, dtype", emitOlderLoad},
-    {"_experimental_descriptor_store", "desc, value, offsets", emitOlderStore},
+    {"_experimental_descriptor_store", "desc, value, offsets", emitDescriptorStore<2, 1>},
 };
 
 static constexpr BuiltinRow kMethods[] = {
     {"load", kLoad, emitDescriptorLoad},
-    {"store", kStore, emitDescriptorStore},
+    {"store", kStore, emitDescriptorStore<1, 2>},
     {"gather", "desc, x_offsets, y_offset", emitDescriptorGather},
     {"scatter", "desc, value, x_offsets, y_offset", emitDescriptorScatter},
     {"atomic_add", kStore, emitDescriptorAtomic},

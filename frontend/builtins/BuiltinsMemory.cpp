@@ -9,17 +9,17 @@ using mlir::FailureOr;
 using mlir::LogicalResult;
 using mlir::success;
 
-static ValueOr emitGrid(BuiltinCall &call) {
-  FailureOr<int64_t> axis = call.integer(0);
-  if (failed(axis))
+static FailureOr<PyValue> emitGrid(BuiltinCall &call) {
+  int64_t axis = 0;
+  if (failed(call.read(axis)))
     return failure();
-  if (*axis < 0 || *axis > 2)
+  if (axis < 0 || axis > 2)
     return call.emitter.error(Code::BadOption, call.node(0),
                               call.name + " axis must be 0, 1, or 2 but got " +
-                                  std::to_string(*axis),
+                                  std::to_string(axis),
                               "a grid has three dimensions; those that a launch leaves out are 1");
-  return Value{call.name == "program_id" ? call.tiles().programId(int(*axis))
-                                         : call.tiles().numPrograms(int(*axis))};
+  return PyValue{call.name == "program_id" ? call.tiles().programId(int(axis))
+                                           : call.tiles().numPrograms(int(axis))};
 }
 
 /// Bounds checks belong to block pointers, which know where their array ends; plain pointers use
@@ -27,10 +27,10 @@ static ValueOr emitGrid(BuiltinCall &call) {
 static LogicalResult refuseBoundaryCheck(BuiltinCall &call, llvm::ArrayRef<size_t> positions) {
   for (size_t i : positions)
     if (call.has(i) && (!isStatic(call.value(i)) || truthOf(call.value(i))))
-      return call.fail(operandError(Code::BoundaryCheck,
-                                    "`boundary_check` and `padding_option` need a block pointer",
-                                    "pass a mask: mask=offsets < size, other=0"),
-                       {i});
+      return call.report(operandError(Code::BoundaryCheck,
+                                      "`boundary_check` and `padding_option` need a block pointer",
+                                      "pass a mask: mask=offsets < size, other=0"),
+                         {i});
   return success();
 }
 
@@ -39,136 +39,108 @@ LogicalResult tw::readCacheHints(BuiltinCall &call, size_t cache, size_t evict, 
   static constexpr llvm::StringLiteral kOfLoads[] = {"", ".ca", ".cg", ".cs", ".cv"};
   static constexpr llvm::StringLiteral kOfStores[] = {"", ".wb", ".cg", ".cs", ".wt"};
   llvm::ArrayRef<llvm::StringLiteral> modifiers = isStore ? kOfStores : kOfLoads;
-  FailureOr<std::string> cacheText = call.text(cache, "");
-  FailureOr<std::string> evictText = failed(cacheText) ? cacheText : call.text(evict, "");
-  if (failed(cacheText) || failed(evictText))
+  std::string cacheText, evictText;
+  if (failed(call.readFrom(cache, cacheText)) || failed(call.readFrom(evict, evictText)))
     return failure();
-  if (!llvm::is_contained(modifiers, *cacheText))
+  if (!llvm::is_contained(modifiers, cacheText))
     return call.badOption(cache, "\"" + llvm::join(modifiers.drop_front(), "\", \"") + "\"");
   static constexpr llvm::StringLiteral kPolicies[] = {"", "evict_normal", "evict_first",
                                                       "evict_last"};
-  if (!llvm::is_contained(kPolicies, *evictText))
+  if (!llvm::is_contained(kPolicies, evictText))
     return call.badOption(evict, "\"evict_first\", \"evict_last\"");
-  options.cache = *cacheText;
-  options.evict = *evictText == "evict_normal" ? "" : *evictText;
+  options.cache = cacheText;
+  options.evict = evictText == "evict_normal" ? "" : evictText;
   return success();
 }
 
-static ValueOr emitLoad(BuiltinCall &call) {
+static FailureOr<PyValue> emitLoad(BuiltinCall &call) {
   LoadOptions options;
-  if (failed(readCacheHints(call, 5, 6, /*isStore=*/false, options)))
+  if (failed(readCacheHints(call, 5, 6, /*isStore=*/false, options)) ||
+      failed(call.readFrom(7, options.isVolatile)))
     return failure();
-  FailureOr<bool> isVolatile = call.flag(7, false);
-  if (failed(isVolatile))
-    return failure();
-  options.isVolatile = *isVolatile;
   if (const Descriptor *block = call.value(0).as<Descriptor>())
     return loadBlock(call, *block, options);
-  FailureOr<TypedValue> pointer = call.tile(0);
-  if (failed(pointer))
+  TypedValue pointer;
+  std::optional<TypedValue> mask, other;
+  if (failed(call.read(pointer, mask, other)) || failed(refuseBoundaryCheck(call, {3, 4})))
     return failure();
-  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(1);
-  if (failed(mask))
-    return failure();
-  FailureOr<std::optional<TypedValue>> other = call.optionalTile(2);
-  if (failed(other) || failed(refuseBoundaryCheck(call, {3, 4})))
-    return failure();
-  return call.finish(call.tiles().load(*pointer, *mask, *other, options), {0, 1, 2});
+  return call.orReport(call.tiles().load(pointer, mask, other, options));
 }
 
-static ValueOr emitStore(BuiltinCall &call) {
+static FailureOr<PyValue> emitStore(BuiltinCall &call) {
   LoadOptions options;
   if (failed(readCacheHints(call, 4, 5, /*isStore=*/true, options)))
     return failure();
   if (const Descriptor *block = call.value(0).as<Descriptor>())
     return storeBlock(call, *block, options);
-  FailureOr<TypedValue> pointer = call.tile(0);
-  FailureOr<TypedValue> value = failed(pointer) ? pointer : call.tile(1);
-  if (failed(pointer) || failed(value))
+  TypedValue pointer, value;
+  std::optional<TypedValue> mask;
+  if (failed(call.read(pointer, value, mask)) || failed(refuseBoundaryCheck(call, {3})))
     return failure();
-  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
-  if (failed(mask) || failed(refuseBoundaryCheck(call, {3})))
-    return failure();
-  return call.finish(call.tiles().store(*pointer, *value, *mask, options), {0, 1, 2});
+  return call.orReport(call.tiles().store(pointer, value, mask, options), {0, 1, 2});
 }
 
 static LogicalResult readAtomicOptions(BuiltinCall &call, size_t order, size_t scope,
                                        AtomicOptions &options) {
-  FailureOr<std::string> orderText = call.text(order, options.order);
-  FailureOr<std::string> scopeText =
-      failed(orderText) ? orderText : call.text(scope, options.scope);
-  if (failed(orderText) || failed(scopeText))
+  if (failed(call.readFrom(order, options.order)) || failed(call.readFrom(scope, options.scope)))
     return failure();
   static constexpr llvm::StringLiteral kOrders[] = {"relaxed", "acquire", "release", "acq_rel"};
   static constexpr llvm::StringLiteral kScopes[] = {"gpu", "cta", "sys"};
-  if (!llvm::is_contained(kOrders, *orderText))
+  if (!llvm::is_contained(kOrders, options.order))
     return call.badOption(order, "\"relaxed\", \"acquire\", \"release\", \"acq_rel\"");
-  if (!llvm::is_contained(kScopes, *scopeText))
+  if (!llvm::is_contained(kScopes, options.scope))
     return call.badOption(scope, "\"gpu\", \"cta\", \"sys\"");
-  options.order = *orderText;
-  options.scope = *scopeText;
   return success();
 }
 
-static ValueOr emitAtomic(BuiltinCall &call) {
-  FailureOr<TypedValue> pointer = call.tile(0);
-  FailureOr<TypedValue> value = failed(pointer) ? pointer : call.tile(1);
-  if (failed(pointer) || failed(value))
-    return failure();
-  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
+static FailureOr<PyValue> emitAtomic(BuiltinCall &call) {
+  TypedValue pointer, value;
+  std::optional<TypedValue> mask;
   AtomicOptions options;
-  if (failed(mask) || failed(readAtomicOptions(call, 3, 4, options)))
+  if (failed(call.read(pointer, value, mask)) || failed(readAtomicOptions(call, 3, 4, options)))
     return failure();
   llvm::StringRef kind = call.name;
   kind.consume_front("atomic_");
-  return call.finish(call.tiles().atomic(kind, *pointer, *value, *mask, options), {0, 1, 2});
+  return call.orReport(call.tiles().atomic(kind, pointer, value, mask, options));
 }
 
 /// A load may acquire and a store may release; what the other one does has no meaning for it.
-static ValueOr emitAtomicLoad(BuiltinCall &call) {
-  FailureOr<TypedValue> pointer = call.tile(0);
-  if (failed(pointer))
-    return failure();
-  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(1);
+static FailureOr<PyValue> emitAtomicLoad(BuiltinCall &call) {
+  TypedValue pointer;
+  std::optional<TypedValue> mask;
   AtomicOptions options;
   options.order = "acquire";
-  if (failed(mask) || failed(readAtomicOptions(call, 2, 3, options)))
+  if (failed(call.read(pointer, mask)) || failed(readAtomicOptions(call, 2, 3, options)))
     return failure();
   if (options.order != "acquire" && options.order != "relaxed")
     return call.badOption(2, "\"acquire\", \"relaxed\"");
-  return call.finish(call.tiles().atomicLoad(*pointer, *mask, options), {0, 1});
+  return call.orReport(call.tiles().atomicLoad(pointer, mask, options));
 }
 
-static ValueOr emitAtomicStore(BuiltinCall &call) {
-  FailureOr<TypedValue> pointer = call.tile(0);
-  FailureOr<TypedValue> value = failed(pointer) ? pointer : call.tile(1);
-  if (failed(pointer) || failed(value))
-    return failure();
-  FailureOr<std::optional<TypedValue>> mask = call.optionalTile(2);
+static FailureOr<PyValue> emitAtomicStore(BuiltinCall &call) {
+  TypedValue pointer, value;
+  std::optional<TypedValue> mask;
   AtomicOptions options;
   options.order = "release";
-  if (failed(mask) || failed(readAtomicOptions(call, 3, 4, options)))
+  if (failed(call.read(pointer, value, mask)) || failed(readAtomicOptions(call, 3, 4, options)))
     return failure();
   if (options.order != "release" && options.order != "relaxed")
     return call.badOption(3, "\"release\", \"relaxed\"");
-  TileBuilder::Value old = call.tiles().atomic("store", *pointer, *value, *mask, options);
+  TileOr old = call.tiles().atomic("store", pointer, value, mask, options);
   if (!old)
-    return call.fail(old.error(), {0, 1, 2});
-  return Value{None{}};
+    return call.report(old.reason(), {0, 1, 2});
+  return PyValue{None{}};
 }
 
-static ValueOr emitAtomicCas(BuiltinCall &call) {
-  FailureOr<TypedValue> pointer = call.tile(0);
-  FailureOr<TypedValue> compare = failed(pointer) ? pointer : call.tile(1);
-  FailureOr<TypedValue> value = failed(compare) ? compare : call.tile(2);
+static FailureOr<PyValue> emitAtomicCas(BuiltinCall &call) {
+  TypedValue pointer, compare, value;
   AtomicOptions options;
-  if (failed(pointer) || failed(compare) || failed(value) ||
-      failed(readAtomicOptions(call, 3, 4, options)))
+  if (failed(call.read(pointer, compare, value)) || failed(readAtomicOptions(call, 3, 4, options)))
     return failure();
-  return call.finish(call.tiles().atomicCas(*pointer, *compare, *value, options), {0, 1, 2});
+  return call.orReport(call.tiles().atomicCas(pointer, compare, value, options));
 }
 
-static constexpr llvm::StringLiteral kAtomicSignature =
+static constexpr BuiltinSignature kAtomicSignature =
     "pointer, val, mask=None, sem=None, scope=None";
 
 static constexpr BuiltinRow kRows[] = {

@@ -6,16 +6,17 @@ using namespace tw;
 using llvm::failed;
 using llvm::failure;
 using mlir::FailureOr;
+using mlir::LogicalResult;
 
 namespace {
 /// One side of the product as it was given.
 struct ScaledSide {
   const char *name; // "lhs"
   bool isLeft;
-  std::string format;
-  TypedValue elements;
-  std::optional<TypedValue> scale;
-  bool isPackedAlongK;
+  std::string format = "None"; // what is not a format
+  TypedValue elements = {};
+  std::optional<TypedValue> scale = {};
+  bool isPackedAlongK = true;
 
   bool isFp4() const { return format == "e2m1"; }
   bool isTwiceAlong(bool k) const { return isFp4() && isPackedAlongK == k; }
@@ -30,12 +31,11 @@ struct ScaledSide {
 enum { Lhs, LhsScale, LhsFormat, Rhs, RhsScale, RhsFormat, Acc, LhsKPack, RhsKPack, OutDType };
 } // namespace
 
-static constexpr llvm::StringLiteral kSignature =
+static constexpr BuiltinSignature kSignature =
     "lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc, lhs_k_pack, rhs_k_pack, "
     "out_dtype";
 
-static OperandError problem(Code code, const ScaledSide &side, std::string message,
-                            std::string hint) {
+static Reason problem(Code code, const ScaledSide &side, std::string message, std::string hint) {
   return operandError(code, "`dot_scaled`: " + std::string(side.name) + message, std::move(hint));
 }
 
@@ -51,7 +51,7 @@ static llvm::SmallVector<llvm::StringRef> dtypesOf(llvm::StringRef format) {
       .Default({});
 }
 
-static std::optional<OperandError> checkElements(const ScaledSide &side) {
+static std::optional<Reason> checkElements(const ScaledSide &side) {
   llvm::SmallVector<llvm::StringRef> dtypes = dtypesOf(side.format);
   if (dtypes.empty())
     return problem(Code::ScaledFormat, side, "_format is \"" + side.format + "\"",
@@ -75,7 +75,7 @@ static std::optional<OperandError> checkElements(const ScaledSide &side) {
   return std::nullopt;
 }
 
-static std::optional<OperandError> checkScale(const ScaledSide &side) {
+static std::optional<Reason> checkScale(const ScaledSide &side) {
   if (!side.scale)
     return std::nullopt;
   std::string scale = "_scale is " + side.scale->str();
@@ -102,8 +102,8 @@ static std::optional<OperandError> checkScale(const ScaledSide &side) {
                      " elements along K");
 }
 
-static std::optional<OperandError> checkPair(const ScaledSide &lhs, const ScaledSide &rhs,
-                                             const std::optional<TypedValue> &acc, DType result) {
+static std::optional<Reason> checkPair(const ScaledSide &lhs, const ScaledSide &rhs,
+                                       const std::optional<TypedValue> &acc, DType result) {
   llvm::ArrayRef<int64_t> left = lhs.elements.shape(), right = rhs.elements.shape();
   std::string pair = "`dot_scaled` of " + lhs.elements.str() + " and " + rhs.elements.str();
   if (left.size() != right.size() || left.drop_back(2) != right.drop_back(2))
@@ -120,7 +120,7 @@ static std::optional<OperandError> checkPair(const ScaledSide &lhs, const Scaled
                         "the result is float32; cast it with .to(...)");
   llvm::SmallVector<int64_t> shape(left.drop_back(2));
   shape.append({lhs.extent(false), rhs.extent(false)});
-  if (std::optional<OperandError> error = checkTileShape(shape))
+  if (std::optional<Reason> error = checkTileShape(shape))
     return error;
   if (acc && (acc->dtype != result || acc->shape() != llvm::ArrayRef<int64_t>(shape)))
     return operandError(Code::ScaledResult,
@@ -130,38 +130,28 @@ static std::optional<OperandError> checkPair(const ScaledSide &lhs, const Scaled
   return std::nullopt;
 }
 
-static FailureOr<ScaledSide> readSide(BuiltinCall &call, bool isLeft) {
-  size_t first = isLeft ? Lhs : Rhs;
-  FailureOr<TypedValue> elements = call.tile(first);
-  if (failed(elements))
+static LogicalResult readSide(BuiltinCall &call, ScaledSide &side) {
+  size_t first = side.isLeft ? Lhs : Rhs;
+  if (failed(call.readFrom(first, side.elements, side.scale, side.format)))
     return failure();
-  FailureOr<std::optional<TypedValue>> scale = call.optionalTile(first + 1);
-  FailureOr<std::string> format =
-      failed(scale) ? FailureOr<std::string>(failure()) : call.text(first + 2, "None");
-  FailureOr<bool> isPackedAlongK =
-      failed(format) ? FailureOr<bool>(failure()) : call.flag(isLeft ? LhsKPack : RhsKPack, true);
-  if (failed(isPackedAlongK))
-    return failure();
-  return ScaledSide{isLeft ? "lhs" : "rhs", isLeft, *format, *elements, *scale, *isPackedAlongK};
+  return call.readFrom(side.isLeft ? LhsKPack : RhsKPack, side.isPackedAlongK);
 }
 
-static ValueOr emitCheckDotScaled(BuiltinCall &call) {
+static FailureOr<PyValue> emitCheckDotScaled(BuiltinCall &call) {
   call.name = "dot_scaled"; // what the user called
-  FailureOr<ScaledSide> lhs = readSide(call, /*isLeft=*/true);
-  FailureOr<ScaledSide> rhs = failed(lhs) ? lhs : readSide(call, /*isLeft=*/false);
-  if (failed(rhs))
+  ScaledSide lhs{"lhs", /*isLeft=*/true}, rhs{"rhs", /*isLeft=*/false};
+  std::optional<TypedValue> acc;
+  DType result;
+  if (failed(readSide(call, lhs)) || failed(readSide(call, rhs)) ||
+      failed(call.readFrom(Acc, acc)) || failed(call.readFrom(OutDType, result)))
     return failure();
-  FailureOr<std::optional<TypedValue>> acc = call.optionalTile(Acc);
-  FailureOr<DType> result = failed(acc) ? FailureOr<DType>(failure()) : call.dtype(OutDType);
-  if (failed(result))
-    return failure();
-  std::optional<OperandError> error;
-  for (const ScaledSide &side : {*lhs, *rhs}) {
-    error = error ? error : checkElements(side);
-    error = error ? error : checkScale(side);
+  std::optional<Reason> error;
+  for (const ScaledSide *side : {&lhs, &rhs}) {
+    error = error ? error : checkElements(*side);
+    error = error ? error : checkScale(*side);
   }
-  error = error ? error : checkPair(*lhs, *rhs, *acc, *result);
-  return call.finish(error, {});
+  error = error ? error : checkPair(lhs, rhs, acc, result);
+  return call.orReport(error, {});
 }
 
 static constexpr BuiltinRow kRows[] = {

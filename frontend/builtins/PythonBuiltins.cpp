@@ -1,217 +1,208 @@
 // Python's own builtins in kernels: on compile-time values as in Python, on run-time ones as
 // operations.
 #include "frontend/builtins/Builtins.h"
+#include "frontend/builtins/Printing.h"
+#include "frontend/emit/Attributes.h"
 #include "frontend/emit/Descriptors.h"
+#include "frontend/emit/Operators.h"
+#include "frontend/emit/PythonEvaluation.h"
+#include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/Operands.h"
 #include "frontend/values/Parts.h"
+#include "frontend/values/StaticOperators.h"
+#include "frontend/values/ValueText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace tw;
 using llvm::failed;
 using llvm::failure;
-using llvm::formatv;
 using mlir::FailureOr;
 
 namespace {
 struct PythonCall {
   Emitter &emitter;
   const Callable &callee;
-  const Arguments &arguments; // as written
-  BoundArguments bound;       // in the order of the signature
+  const Arguments &arguments;                 // as written
+  std::vector<std::optional<Argument>> bound; // in the order of the signature
   const Node &site;
   llvm::StringRef name = callee.name;
 
   bool has(size_t i) const { return bound[i].has_value(); }
-  const Value &value(size_t i) const { return bound[i]->value; }
+  const PyValue &value(size_t i) const { return bound[i]->value; }
   const Node &node(size_t i) const { return bound[i] ? *bound[i]->node : site; }
   /// What "*rest" takes, at index 0.
-  std::vector<Value> rest() const {
-    return has(0) ? (*value(0).as<Tuple>())->items : std::vector<Value>{};
+  std::vector<PyValue> rest() const {
+    return has(0) ? (*value(0).as<Tuple>())->items : std::vector<PyValue>{};
   }
-  ValueOr inPython() const { return emitter.callInPython(Value{callee}, arguments, site); }
+  FailureOr<std::vector<PyValue>> elements(size_t i) const {
+    return elementsOf(emitter, value(i), node(i));
+  }
+  FailureOr<PyValue> inPython() const {
+    return callInPython(emitter, PyValue{callee}, arguments, site);
+  }
 };
 struct PythonRow {
   llvm::StringLiteral name;
-  llvm::StringLiteral signature; // with the names of Python's own parameters
-  ValueOr (*emit)(PythonCall &call);
+  BuiltinSignature signature; // with the names of Python's own parameters
+  FailureOr<PyValue> (*emit)(PythonCall &call);
 };
 } // namespace
 
-/// A function of the language under a name of its own, on the same arguments.
-static ValueOr asBuiltin(PythonCall &call, llvm::StringRef name) {
+/// A function of the language on arguments of its own.
+static FailureOr<PyValue> callLanguage(PythonCall &call, llvm::StringRef name,
+                                       Arguments arguments) {
   Callable builtin;
   builtin.name = name.str();
-  Arguments arguments = call.arguments;
-  return call.emitter.callBuiltin(builtin, arguments, call.site);
+  return callBuiltin(call.emitter, builtin, arguments, call.site);
 }
 
-static ValueOr emitLen(PythonCall &call) {
-  if (const TypedValue *tile = call.value(0).as<TypedValue>(); tile && tile->isTile())
+static FailureOr<PyValue> emitLen(PythonCall &call) {
+  const PyValue &value = call.value(0);
+  if (const TypedValue *tile = value.as<TypedValue>(); tile && tile->isTile())
     return makeInt(tile->shape().front());
-  if (const std::string *text = call.value(0).as<std::string>())
+  if (const std::string *text = value.as<std::string>())
     return makeInt(int64_t(charactersOf(*text).size()));
-  std::string reason;
-  if (call.value(0).is<Opaque>())
-    if (std::optional<Value> length = call.emitter.pythonCall("len", {call.value(0)}, reason))
+  if (value.is<Opaque>())
+    if (OrReason<PyValue> length = pythonCall(call.emitter, "len", {value}))
       return *length;
-  FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
-  return failed(items) ? ValueOr(failure()) : ValueOr(makeInt(int64_t(items->size())));
+  FailureOr<std::vector<PyValue>> items = call.elements(0);
+  if (failed(items))
+    return failure();
+  return makeInt(int64_t(items->size()));
 }
 
-/// min and max of any number of values, or of the elements of one.
-static ValueOr emitExtremum(PythonCall &call) {
-  if (call.has(1) && !call.value(1).is<None>()) // key
-    return call.inPython();
-  std::vector<Value> items = call.rest();
-  if (items.size() == 1) {
-    FailureOr<std::vector<Value>> elements = call.emitter.elements(items[0], call.node(0));
-    if (failed(elements))
-      return failure();
-    items = *elements;
-    if (items.empty() && call.has(2))
-      return call.value(2);
-  } else if (call.has(2)) {
+/// The values that min and max choose from: all that are given, or the elements of the only one.
+static FailureOr<std::vector<PyValue>> candidatesOf(PythonCall &call) {
+  std::vector<PyValue> items = call.rest();
+  if (items.size() == 1)
+    return elementsOf(call.emitter, items[0], call.node(0));
+  if (call.has(2))
     return call.emitter.error(Code::WrongArguments, call.node(2),
                               "`default` of " + call.name + " goes with one sequence only",
                               "leave it out");
-  }
-  if (items.empty())
+  return items;
+}
+
+/// The smaller or the greater one of two.
+static FailureOr<PyValue> chooseExtremum(PythonCall &call, const PyValue &best,
+                                         const PyValue &item) {
+  bool isMin = call.name == "min";
+  if (best.isRuntime() || item.isRuntime())
+    return callLanguage(call, isMin ? "minimum" : "maximum",
+                        {{best, &call.site, ""}, {item, &call.site, ""}});
+  FailureOr<PyValue> isBetter = orReport(
+      call.emitter, staticCompare(isMin ? Comparison::Lt : Comparison::Gt, item, best), call.site);
+  if (failed(isBetter))
+    return failure();
+  return truthOf(*isBetter) ? item : best;
+}
+
+static FailureOr<PyValue> emitExtremum(PythonCall &call) {
+  if (call.has(1) && !call.value(1).is<None>()) // key
+    return call.inPython();
+  FailureOr<std::vector<PyValue>> items = candidatesOf(call);
+  if (failed(items))
+    return failure();
+  if (items->empty() && call.has(2))
+    return call.value(2);
+  if (items->empty())
     return call.emitter.error(Code::WrongArguments, call.site, call.name + " of nothing",
                               "give it at least one value");
-  Value best = items.front();
-  for (const Value &item : llvm::ArrayRef<Value>(items).drop_front()) {
-    if (best.isRuntime() || item.isRuntime()) {
-      Callable builtin;
-      builtin.name = call.name == "min" ? "minimum" : "maximum";
-      Arguments pair{{best, &call.site, ""}, {item, &call.site, ""}};
-      ValueOr result = call.emitter.callBuiltin(builtin, pair, call.site);
-      if (failed(result))
-        return failure();
-      best = *result;
-      continue;
-    }
-    ValueOr isBetter =
-        call.emitter.finish(staticCompare(call.name == "min" ? "Lt" : "Gt", item, best), call.site);
-    if (failed(isBetter))
+  FailureOr<PyValue> best = items->front();
+  for (const PyValue &item : llvm::drop_begin(*items)) {
+    best = chooseExtremum(call, *best, item);
+    if (failed(best))
       return failure();
-    best = truthOf(*isBetter) ? item : best;
   }
   return best;
 }
 
-static ValueOr emitAbs(PythonCall &call) {
-  if (call.value(0).is<Opaque>())
+static FailureOr<PyValue> emitAbs(PythonCall &call) {
+  const PyValue &value = call.value(0);
+  if (value.is<Opaque>())
     return call.inPython();
-  if (call.value(0).isRuntime())
-    return asBuiltin(call, "abs");
-  if (const double *number = call.value(0).as<double>())
-    return Value{std::fabs(*number)};
-  bool isNegative = call.value(0).isInteger() && toInteger(call.value(0)).isNegative();
-  return call.emitter.finish(staticUnary(isNegative ? "USub" : "UAdd", call.value(0)), call.site);
+  if (value.isRuntime())
+    return callLanguage(call, "abs", call.arguments);
+  if (const double *number = value.as<double>())
+    return PyValue{std::fabs(*number)};
+  bool isNegative = value.isInteger() && toInteger(value).isNegative();
+  return orReport(call.emitter,
+                  staticUnary(isNegative ? UnaryOperator::USub : UnaryOperator::UAdd, value),
+                  call.site);
 }
 
-/// int(x), float(x), bool(x).
-static ValueOr emitConversion(PythonCall &call) {
-  bool hasBase = call.bound.size() > 1 && call.has(1); // as in int("ff", 16)
-  if (!call.has(0) || hasBase)
-    return call.inPython();
-  const Value &value = call.value(0);
-  if (const TypedValue *typed = value.as<TypedValue>()) {
-    call.emitter.locate(call.site);
-    if (typed->dtype.isPointer)
-      return call.emitter.error(
-          pointerAsNumber("`" + call.name.str() + "` takes a number, not a pointer", *typed),
-          call.site, {&call.node(0)});
-    if (call.name == "bool") {
-      FailureOr<mlir::Value> truth = call.emitter.toCondition(value, call.node(0));
-      return failed(truth) ? ValueOr(failure())
-                           : ValueOr(Value{TypedValue{*truth, findDType("int1")}});
-    }
-    bool isInt = call.name == "int";
-    if (isInt ? typed->dtype.isInt() && !typed->dtype.isBool() : typed->dtype.isFloat())
-      return value;
-    DType target = findDType(isInt ? (typed->dtype.bits() > 32 ? "int64" : "int32") : "float32");
-    return call.emitter.finish(call.emitter.tiles.cast(*typed, target, false, ""), call.site,
-                               {&call.node(0)});
-  }
+/// A number or pointer on a device that int, float or bool is asked of.
+static FailureOr<PyValue> convertAtRunTime(PythonCall &call, const TypedValue &typed) {
+  Emitter &emitter = call.emitter;
+  emitter.locate(call.site);
+  if (typed.dtype.isPointer)
+    return emitter.error(
+        pointerAsNumber("`" + call.name.str() + "` takes a number, not a pointer", typed),
+        call.site, {&call.node(0)});
   if (call.name == "bool") {
-    FailureOr<bool> truth = call.emitter.staticTruth(value, call.node(0));
-    return failed(truth) ? ValueOr(failure()) : ValueOr(Value{*truth});
+    FailureOr<mlir::Value> truth = toCondition(emitter, {typed}, call.node(0));
+    if (failed(truth))
+      return failure();
+    return PyValue{TypedValue{*truth, findDType("int1")}};
   }
-  const double *number = value.as<double>();
-  if (call.name == "int" && value.isInteger())
-    return Value{toInteger(value)};
-  if (call.name == "int" && number && std::isfinite(*number) && std::fabs(*number) < 0x1p62)
+  bool isInt = call.name == "int";
+  if (isInt ? typed.dtype.isInt() && !typed.dtype.isBool() : typed.dtype.isFloat())
+    return PyValue{typed};
+  DType target = findDType(isInt ? (typed.dtype.bits() > 32 ? "int64" : "int32") : "float32");
+  return orReport(emitter, emitter.tiles.cast(typed, target), call.site, {&call.node(0)});
+}
+
+static FailureOr<PyValue> emitBool(PythonCall &call) {
+  if (!call.has(0))
+    return PyValue{false};
+  if (const TypedValue *typed = call.value(0).as<TypedValue>())
+    return convertAtRunTime(call, *typed);
+  FailureOr<bool> truth = staticTruth(call.emitter, call.value(0), call.node(0));
+  if (failed(truth))
+    return failure();
+  return PyValue{*truth};
+}
+
+static FailureOr<PyValue> emitInt(PythonCall &call) {
+  if (!call.has(0) || call.has(1)) // as in int("ff", 16)
+    return call.inPython();
+  const PyValue &value = call.value(0);
+  if (const TypedValue *typed = value.as<TypedValue>())
+    return convertAtRunTime(call, *typed);
+  if (value.isInteger())
+    return PyValue{toInteger(value)};
+  if (const double *number = value.as<double>();
+      number && std::isfinite(*number) && std::fabs(*number) < 0x1p62)
     return makeInt(int64_t(*number));
-  if (call.name == "float" && value.isNumber() && std::isfinite(toDouble(value)))
-    return Value{toDouble(value)};
-  if (call.name == "float" && value.is<double>())
-    return value;
   return call.inPython();
 }
 
-static ValueOr emitStr(PythonCall &call) {
+static FailureOr<PyValue> emitFloat(PythonCall &call) {
+  if (!call.has(0))
+    return call.inPython();
+  const PyValue &value = call.value(0);
+  if (const TypedValue *typed = value.as<TypedValue>())
+    return convertAtRunTime(call, *typed);
+  if (value.is<double>())
+    return value;
+  if (value.isNumber() && std::isfinite(toDouble(value)))
+    return PyValue{toDouble(value)};
+  return call.inPython();
+}
+
+static FailureOr<PyValue> emitStr(PythonCall &call) {
   bool hasEncoding = call.bound.size() > 1 && (call.has(1) || call.has(2));
   if (!call.has(0) || hasEncoding)
     return call.inPython();
-  return call.emitter.textOf(call.value(0), call.name == "repr", call.node(0));
+  return textOf(call.emitter, call.value(0), call.name == "repr", call.node(0));
 }
 
 //===-- Questions about types ----------------------------------------------------------------===//
 
-std::optional<bool> tw::isInstance(const Value &value, const Value &type) {
-  if (const Tuple *types = type.as<Tuple>()) {
-    bool isAny = false;
-    for (const Value &item : (*types)->items) {
-      std::optional<bool> answer = isInstance(value, item);
-      if (!answer)
-        return std::nullopt;
-      isAny = isAny || *answer;
-    }
-    return isAny;
-  }
-  const Callable *named = type.as<Callable>();
-  if (!named)
-    return std::nullopt;
-  if (const Aggregate *aggregate = value.as<Aggregate>();
-      named->kind == Callable::Kind::Aggregate || aggregate)
-    return aggregate && named->kind == Callable::Kind::Aggregate &&
-           aggregate->type->getString("ref") == named->json->getString("ref");
-  llvm::StringRef name = named->name;
-  const Descriptor *descriptor = value.as<Descriptor>();
-  bool isBlockPointer = descriptor && (*descriptor)->type.isBlockPointer;
-  if (name == "tensor")
-    return value.isRuntime() || isBlockPointer;
-  if (name == "tensor_descriptor")
-    return descriptor && !isBlockPointer;
-  if (name == "tensor_descriptor_type")
-    return value.is<DescriptorType>() && !value.as<DescriptorType>()->isBlockPointer;
-  if (name == "constexpr")
-    return isStatic(value) && !value.is<Tuple>();
-  if (name == "int")
-    return value.isInteger();
-  if (name == "float")
-    return value.is<double>();
-  if (name == "bool")
-    return value.is<bool>();
-  if (name == "str")
-    return value.is<std::string>();
-  if (name == "tuple" || name == "list")
-    return value.is<Tuple>();
-  if (name == "dtype")
-    return value.is<DType>();
-  if (name == "pointer_type")
-    return value.is<DescriptorType>() ? value.as<DescriptorType>()->isBlockPointer
-                                      : value.is<DType>() && value.as<DType>()->isPointer;
-  if (name == "block_type")
-    return value.is<TileType>();
-  return std::nullopt;
-}
-
-static ValueOr emitIsInstance(PythonCall &call) {
+static FailureOr<PyValue> emitIsInstance(PythonCall &call) {
   if (std::optional<bool> answer = isInstance(call.value(0), call.value(1)))
-    return Value{*answer};
+    return PyValue{*answer};
   return call.inPython();
 }
 
@@ -220,66 +211,45 @@ static std::optional<std::string> textArgument(PythonCall &call, size_t i) {
   return text ? std::optional(*text) : std::nullopt;
 }
 
-/// Whether a value has an attribute, without reporting that it has not.
-static bool hasAttribute(const Value &base, llvm::StringRef name, Emitter &emitter) {
-  if (const Descriptor *descriptor = base.as<Descriptor>())
-    return findDescriptorMethod((*descriptor)->type, name) ||
-           descriptorAttribute(*descriptor, name).has_value();
-  if (const DType *dtype = base.as<DType>())
-    return dtypePredicate(*dtype, name).has_value() || name == "element_ty" || name == "scalar";
-  if (const Tuple *tuple = base.as<Tuple>(); tuple && llvm::is_contained((*tuple)->fields, name))
-    return true;
-  if (!base.isRuntime()) { // a text, a number, a tuple: as Python knows them
-    Value like = base.is<Tuple>() ? makeTuple({}) : base;
-    std::string reason;
-    std::optional<Value> answer = emitter.pythonCall("hasattr", {like, Value{name.str()}}, reason);
-    return answer && truthOf(*answer);
-  }
-  static constexpr llvm::StringLiteral kOfTiles[] = {"shape", "dtype", "type", "T", "to", "numel"};
-  return base.isRuntime() &&
-         (llvm::is_contained(kOfTiles, name) || findBuiltin(builtinOfMethod(name)) ||
-          (emitter.program.methods && emitter.program.methods->get(name)));
-}
-
-static ValueOr emitGetAttr(PythonCall &call) {
+static FailureOr<PyValue> emitGetAttr(PythonCall &call) {
   std::optional<std::string> name = textArgument(call, 1);
   if (!name)
     return call.emitter.error(Code::NotStatic, call.node(1), "getattr needs a constant name",
                               "write the attribute as x.name");
   bool isObject = call.value(0).is<Opaque>();
-  std::string reason;
   if (isObject && call.has(2))
-    if (std::optional<Value> found = call.emitter.pythonCall(
-            "getattr", {call.value(0), call.value(1), call.value(2)}, reason))
+    if (OrReason<PyValue> found =
+            pythonCall(call.emitter, "getattr", {call.value(0), call.value(1), call.value(2)}))
       return *found;
   if (!isObject && call.has(2) && !hasAttribute(call.value(0), *name, call.emitter))
     return call.value(2);
-  return call.emitter.attribute(call.value(0), *name, call.site);
+  return readAttribute(call.emitter, call.value(0), *name, call.site);
 }
 
-static ValueOr emitHasAttr(PythonCall &call) {
+static FailureOr<PyValue> emitHasAttr(PythonCall &call) {
   std::optional<std::string> name = textArgument(call, 1);
   if (!name || call.value(0).is<Opaque>())
     return call.inPython();
-  return Value{hasAttribute(call.value(0), *name, call.emitter)};
+  return PyValue{hasAttribute(call.value(0), *name, call.emitter)};
 }
 
-static ValueOr emitType(PythonCall &call) {
+static FailureOr<PyValue> emitType(PythonCall &call) {
   const TypedValue *typed = call.value(0).as<TypedValue>();
   if (!typed)
     return call.inPython();
-  return typed->isTile() ? Value{TileType{typed->dtype, typed->shape().vec()}}
-                         : Value{typed->dtype};
+  return typed->isTile() ? PyValue{TileType{typed->dtype, typed->shape().vec()}}
+                         : PyValue{typed->dtype};
 }
 
 //===-- Sequences ----------------------------------------------------------------------------===//
 
-static FailureOr<std::vector<std::vector<Value>>> allElements(PythonCall &call) {
-  std::vector<std::vector<Value>> all;
+static FailureOr<std::vector<std::vector<PyValue>>> allElements(PythonCall &call) {
+  std::vector<std::vector<PyValue>> all;
   for (const Argument &argument : call.arguments) {
     if (!argument.keyword.empty())
       continue;
-    FailureOr<std::vector<Value>> items = call.emitter.elements(argument.value, *argument.node);
+    FailureOr<std::vector<PyValue>> items =
+        elementsOf(call.emitter, argument.value, *argument.node);
     if (failed(items))
       return failure();
     all.push_back(std::move(*items));
@@ -287,43 +257,44 @@ static FailureOr<std::vector<std::vector<Value>>> allElements(PythonCall &call) 
   return all;
 }
 
-static ValueOr emitZip(PythonCall &call) {
-  FailureOr<std::vector<std::vector<Value>>> all = allElements(call);
+static FailureOr<PyValue> emitZip(PythonCall &call) {
+  FailureOr<std::vector<std::vector<PyValue>>> all = allElements(call);
   if (failed(all))
     return failure();
   size_t length = all->empty() ? 0 : all->front().size();
   bool isStrict = call.has(1) && truthOf(call.value(1));
-  for (const std::vector<Value> &items : *all) {
+  for (const std::vector<PyValue> &items : *all) {
     if (isStrict && items.size() != length)
       return call.emitter.error(Code::WrongArguments, call.site,
                                 "zip with strict=True is given sequences of different lengths",
                                 "make them equally long");
     length = std::min(length, items.size());
   }
-  std::vector<Value> rows;
+  std::vector<PyValue> rows;
   for (size_t i = 0; i < length; ++i) {
-    std::vector<Value> row;
-    for (const std::vector<Value> &items : *all)
+    std::vector<PyValue> row;
+    for (const std::vector<PyValue> &items : *all)
       row.push_back(items[i]);
     rows.push_back(makeTuple(std::move(row)));
   }
   return makeTuple(std::move(rows));
 }
 
-static ValueOr emitEnumerate(PythonCall &call) {
-  FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
+static FailureOr<PyValue> emitEnumerate(PythonCall &call) {
+  FailureOr<std::vector<PyValue>> items = call.elements(0);
   if (failed(items))
     return failure();
-  Value first = call.has(1) ? call.value(1) : makeInt(0);
+  PyValue first = call.has(1) ? call.value(1) : makeInt(0);
   const TypedValue *typed = first.as<TypedValue>();
   if (!first.isInteger() && !(typed && typed->dtype.isInt() && !typed->isTile()))
     return call.emitter.error(Code::WrongType, call.node(1),
                               "enumerate counts from an integer, not from " + typeName(first),
                               "give it an int");
-  std::vector<Value> rows;
+  std::vector<PyValue> rows;
   for (auto [i, item] : llvm::enumerate(*items)) {
-    ValueOr count = call.emitter.binary("Add", first, makeInt(int64_t(i)), call.site, call.node(1),
-                                        call.node(1));
+    FailureOr<PyValue> count =
+        emitBinary(call.emitter, BinaryOperator::Add, first, makeInt(int64_t(i)), call.site,
+                   call.node(1), call.node(1));
     if (failed(count))
       return failure();
     rows.push_back(makeTuple({*count, item}));
@@ -332,10 +303,10 @@ static ValueOr emitEnumerate(PythonCall &call) {
 }
 
 /// tuple(x), list(x), reversed(x).
-static ValueOr emitSequence(PythonCall &call) {
+static FailureOr<PyValue> emitSequence(PythonCall &call) {
   if (!call.has(0))
     return makeTuple({});
-  FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
+  FailureOr<std::vector<PyValue>> items = call.elements(0);
   if (failed(items))
     return failure();
   if (call.name == "reversed")
@@ -343,13 +314,14 @@ static ValueOr emitSequence(PythonCall &call) {
   return makeTuple(std::move(*items));
 }
 
-static ValueOr emitSum(PythonCall &call) {
-  FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
+static FailureOr<PyValue> emitSum(PythonCall &call) {
+  FailureOr<std::vector<PyValue>> items = call.elements(0);
   if (failed(items))
     return failure();
-  Value total = call.has(1) ? call.value(1) : makeInt(0);
-  for (const Value &item : *items) {
-    ValueOr next = call.emitter.binary("Add", total, item, call.site, call.node(0), call.node(0));
+  PyValue total = call.has(1) ? call.value(1) : makeInt(0);
+  for (const PyValue &item : *items) {
+    FailureOr<PyValue> next = emitBinary(call.emitter, BinaryOperator::Add, total, item, call.site,
+                                         call.node(0), call.node(0));
     if (failed(next))
       return failure();
     total = *next;
@@ -358,22 +330,22 @@ static ValueOr emitSum(PythonCall &call) {
 }
 
 /// any and all; of run-time values, each of which is one truth value, at run time.
-static ValueOr emitAnyAll(PythonCall &call) {
-  FailureOr<std::vector<Value>> items = call.emitter.elements(call.value(0), call.node(0));
+static FailureOr<PyValue> emitAnyAll(PythonCall &call) {
+  FailureOr<std::vector<PyValue>> items = call.elements(0);
   if (failed(items))
     return failure();
   bool isAny = call.name == "any";
   std::optional<TypedValue> result;
-  for (const Value &item : *items) {
+  for (const PyValue &item : *items) {
     if (!item.isRuntime()) {
-      FailureOr<bool> truth = call.emitter.staticTruth(item, call.node(0));
+      FailureOr<bool> truth = staticTruth(call.emitter, item, call.node(0));
       if (failed(truth))
         return failure();
       if (*truth == isAny)
-        return Value{isAny};
+        return PyValue{isAny};
       continue;
     }
-    FailureOr<mlir::Value> truth = call.emitter.toCondition(item, call.node(0));
+    FailureOr<mlir::Value> truth = toCondition(call.emitter, item, call.node(0));
     if (failed(truth))
       return failure();
     TypedValue next{*truth, findDType("int1")};
@@ -382,19 +354,19 @@ static ValueOr emitAnyAll(PythonCall &call) {
              : isAny ? *tiles.logicalOr(*result, next)
                      : *tiles.logicalAnd(*result, next);
   }
-  return result ? Value{*result} : Value{!isAny};
+  return result ? PyValue{*result} : PyValue{!isAny};
 }
 
-static ValueOr emitArithmetic(PythonCall &call) {
+static FailureOr<PyValue> emitArithmetic(PythonCall &call) {
   if (call.name == "pow" && (!call.has(2) || call.value(2).is<None>()))
-    return call.emitter.binary("Pow", call.value(0), call.value(1), call.site, call.node(0),
-                               call.node(1));
+    return emitBinary(call.emitter, BinaryOperator::Pow, call.value(0), call.value(1), call.site,
+                      call.node(0), call.node(1));
   if (call.name == "pow")
     return call.inPython();
-  std::vector<Value> parts;
-  for (llvm::StringRef op : {"FloorDiv", "Mod"}) {
-    ValueOr part = call.emitter.binary(op, call.value(0), call.value(1), call.site, call.node(0),
-                                       call.node(1));
+  std::vector<PyValue> parts;
+  for (BinaryOperator op : {BinaryOperator::FloorDiv, BinaryOperator::Mod}) {
+    FailureOr<PyValue> part = emitBinary(call.emitter, op, call.value(0), call.value(1), call.site,
+                                         call.node(0), call.node(1));
     if (failed(part))
       return failure();
     parts.push_back(*part);
@@ -404,7 +376,9 @@ static ValueOr emitArithmetic(PythonCall &call) {
 
 //===-- Others -------------------------------------------------------------------------------===//
 
-static ValueOr emitRange(PythonCall &call) { return asBuiltin(call, "range"); }
+static FailureOr<PyValue> emitRange(PythonCall &call) {
+  return callLanguage(call, "range", call.arguments);
+}
 
 /// The parts of a print on a device: texts, each with the run-time values that follow it.
 static mlir::LogicalResult printOnDevice(Emitter &emitter, const PrintForm &form,
@@ -418,14 +392,14 @@ static mlir::LogicalResult printOnDevice(Emitter &emitter, const PrintForm &form
     prefix.clear();
     values.clear();
   };
-  for (const Value &value : form.values) {
+  for (const PyValue &value : form.values) {
     if (value.isRuntime()) {
       values.push_back(*value.as<TypedValue>());
       continue;
     }
     if (!values.empty())
       flush();
-    ValueOr text = emitter.textOf(value, /*isRepr=*/false, site);
+    FailureOr<PyValue> text = textOf(emitter, value, /*isRepr=*/false, site);
     if (failed(text))
       return failure();
     prefix += (prefix.empty() ? "" : form.separator) + *text->as<std::string>();
@@ -434,7 +408,7 @@ static mlir::LogicalResult printOnDevice(Emitter &emitter, const PrintForm &form
   return mlir::success();
 }
 
-static ValueOr emitPrint(PythonCall &call) {
+static FailureOr<PyValue> emitPrint(PythonCall &call) {
   FailureOr<PrintForm> form = printFormOf(call.emitter, call.bound);
   if (failed(form))
     return failure();
@@ -444,7 +418,7 @@ static ValueOr emitPrint(PythonCall &call) {
   if (failed(call.emitter.refuseInCombine(call.site, "`print`")) ||
       failed(printOnDevice(call.emitter, *form, call.site)))
     return failure();
-  return Value{None{}};
+  return PyValue{None{}};
 }
 
 // What is compiled here. Other builtins are Python's, on compile-time values.
@@ -453,9 +427,9 @@ static constexpr PythonRow kRows[] = {
     {"min", "*values, key=None, default=None", emitExtremum},
     {"max", "*values, key=None, default=None", emitExtremum},
     {"abs", "x, /", emitAbs},
-    {"int", "x=0, /, base=10", emitConversion},
-    {"float", "x=0.0, /", emitConversion},
-    {"bool", "x=False, /", emitConversion},
+    {"int", "x=0, /, base=10", emitInt},
+    {"float", "x=0.0, /", emitFloat},
+    {"bool", "x=False, /", emitBool},
     {"str", "object='', encoding='utf-8', errors='strict'", emitStr},
     {"repr", "obj, /", emitStr},
     {"isinstance", "obj, class_or_tuple, /", emitIsInstance},
@@ -476,19 +450,20 @@ static constexpr PythonRow kRows[] = {
     {"print", "*values, sep=' ', end='\\n', file=None, flush=False", emitPrint},
 };
 
-ValueOr Emitter::callPythonBuiltin(const Callable &callee, Arguments &arguments, const Node &site) {
+FailureOr<PyValue> tw::callPythonBuiltin(Emitter &emitter, const Callable &callee,
+                                         Arguments &arguments, const Node &site) {
   for (const Argument &argument : arguments)
     if (argument.value.is<Absent>())
-      return rejectAbsent(argument.value, *argument.node);
+      return emitter.rejectAbsent(argument.value, *argument.node);
   const PythonRow *row =
       llvm::find_if(kRows, [&](const PythonRow &r) { return r.name == callee.name; });
   if (row == std::end(kRows))
-    return callInPython(Value{callee}, arguments, site);
-  FailureOr<BoundArguments> bound =
-      bindToSignature(*this, callee.name, row->signature, arguments, site);
+    return callInPython(emitter, PyValue{callee}, arguments, site);
+  Signature signature{callee.name, row->signature.params(), row->signature.text().str()};
+  FailureOr<BoundArguments> bound = bindArguments(emitter, signature, arguments, site);
   if (failed(bound))
     return failure();
-  PythonCall call{*this, callee, arguments, std::move(*bound), site};
-  locate(site);
+  PythonCall call{emitter, callee, arguments, std::move(bound->places), site};
+  emitter.locate(site);
   return row->emit(call);
 }

@@ -1,11 +1,15 @@
 // Makes objects of users' classes, and reads their fields, methods and properties.
 #include "frontend/emit/Aggregates.h"
-#include "llvm/Support/FormatVariadic.h"
+#include "frontend/emit/ArgumentBinding.h"
+#include "frontend/emit/Calls.h"
+#include "frontend/emit/PythonEvaluation.h"
+#include "frontend/values/Parts.h"
+#include "frontend/values/ValueText.h"
 
 using namespace tw;
 using llvm::failed;
 using llvm::failure;
-using llvm::formatv;
+using mlir::FailureOr;
 using mlir::LogicalResult;
 
 static std::string classNameOf(const Aggregate &aggregate) {
@@ -18,14 +22,14 @@ static std::optional<size_t> indexOfField(const Aggregate &aggregate, llvm::Stri
   return found == fields.end() ? std::nullopt : std::optional<size_t>(found - fields.begin());
 }
 
-bool tw::isSameClass(const Value &a, const Value &b) {
+bool tw::isSameClass(const PyValue &a, const PyValue &b) {
   const Aggregate *left = a.as<Aggregate>(), *right = b.as<Aggregate>();
   if (!left || !right)
     return !left && !right;
   return left->type->getString("ref") == right->type->getString("ref");
 }
 
-bool tw::isStaticField(const Value &value, size_t field) {
+bool tw::isStaticField(const PyValue &value, size_t field) {
   const Aggregate *aggregate = value.as<Aggregate>();
   const llvm::json::Array *names = aggregate ? aggregate->type->getArray("static") : nullptr;
   return names && llvm::any_of(*names, [&](const llvm::json::Value &name) {
@@ -35,7 +39,7 @@ bool tw::isStaticField(const Value &value, size_t field) {
 
 //===-- Making objects -----------------------------------------------------------------------===//
 
-Value tw::unmade(const llvm::json::Object &type) {
+PyValue tw::unmade(const llvm::json::Object &type) {
   TupleContents contents;
   if (const llvm::json::Array *names = type.getArray("fields"))
     for (const llvm::json::Value &name : *names) {
@@ -46,8 +50,8 @@ Value tw::unmade(const llvm::json::Object &type) {
 }
 
 /// The object with one field set; an error when the field takes compile-time values only.
-static ValueOr withField(Emitter &emitter, const Value &object, size_t field, const Value &value,
-                         const Node &node) {
+static FailureOr<PyValue> withField(Emitter &emitter, const PyValue &object, size_t field,
+                                    const PyValue &value, const Node &node) {
   const Aggregate &aggregate = *object.as<Aggregate>();
   if (value.is<Absent>())
     return emitter.rejectAbsent(value, node);
@@ -57,12 +61,12 @@ static ValueOr withField(Emitter &emitter, const Value &object, size_t field, co
                              classNameOf(aggregate) + " must be known at compile time",
                          "declare it as tw.tensor, or pass a constant",
                          {emitter.label(node, "this is " + typeName(value))});
-  std::vector<Value> items = aggregate.contents->items;
+  std::vector<PyValue> items = aggregate.contents->items;
   items[field] = isStaticField(object, field) ? named(value, /*isNamed=*/false) : value;
   return withParts(object, std::move(items));
 }
 
-ValueOr tw::checkMade(Emitter &emitter, const Value &object, const Node &site) {
+FailureOr<PyValue> tw::checkMade(Emitter &emitter, const PyValue &object, const Node &site) {
   const Aggregate *aggregate = object.as<Aggregate>();
   if (!aggregate)
     return emitter.error(Code::WrongType, site, "the constructor gives its own object up",
@@ -82,63 +86,62 @@ static const llvm::json::Object *memberOf(const Aggregate &aggregate, llvm::Stri
   return members ? members->getObject(name) : nullptr;
 }
 
-static std::optional<Value> memberValue(const llvm::json::Object &member) {
+static std::optional<PyValue> memberValue(const llvm::json::Object &member) {
   const llvm::json::Object *value = member.getObject("v");
   return value ? fromJson(*value) : std::nullopt;
 }
 
-static LogicalResult wrongArgument(Emitter &emitter, const Aggregate &aggregate, const Node &node,
-                                   const llvm::Twine &what) {
-  return emitter.error(Code::WrongArguments, node, "`" + classNameOf(aggregate) + "` " + what,
-                       "its fields are " + llvm::join(aggregate.contents->fields, ", "));
+/// The fields of an object's class as parameters that a call may leave out.
+static std::vector<Parameter> fieldsAsParameters(const Aggregate &aggregate, Parameter::Kind kind) {
+  std::vector<Parameter> params;
+  for (const std::string &field : aggregate.contents->fields)
+    params.push_back({.name = field, .kind = kind, .hasDefault = true});
+  return params;
 }
 
-ValueOr tw::replaceFields(Emitter &emitter, const Value &object, const Arguments &replacements,
-                          const Node &site) {
-  (void)site;
-  Value result = object;
-  std::set<std::string> seen;
-  for (const Argument &argument : replacements) {
-    const Aggregate &aggregate = *result.as<Aggregate>();
-    std::optional<size_t> field = indexOfField(aggregate, argument.keyword);
-    if (!field)
-      return wrongArgument(emitter, aggregate, *argument.node,
-                           "has no field `" + argument.keyword + "`");
-    if (!seen.insert(argument.keyword).second)
-      return wrongArgument(emitter, aggregate, *argument.node,
-                           "is given `" + argument.keyword + "` twice");
-    ValueOr next = withField(emitter, result, *field, argument.value, *argument.node);
-    if (failed(next))
+/// The object with the fields replaced that the arguments are for.
+static FailureOr<PyValue> withArguments(Emitter &emitter, const PyValue &object,
+                                        const Signature &signature, const Arguments &arguments,
+                                        const Node &site) {
+  FailureOr<BoundArguments> bound = bindArguments(emitter, signature, arguments, site);
+  if (failed(bound))
+    return failure();
+  FailureOr<PyValue> result = object;
+  for (auto [i, given] : llvm::enumerate(bound->places)) {
+    if (!given)
+      continue;
+    result = withField(emitter, *result, i, given->value, *given->node);
+    if (failed(result))
       return failure();
-    result = *next;
   }
   return result;
 }
 
-ValueOr tw::withFieldsOf(Emitter &emitter, const Value &object, const Arguments &arguments,
-                         const Node &site) {
-  const std::vector<std::string> &fields = object.as<Aggregate>()->contents->fields;
-  Arguments named;
-  for (const Argument &argument : arguments) {
-    named.push_back(argument);
-    if (!argument.keyword.empty())
-      continue;
-    if (named.size() > fields.size())
-      return wrongArgument(emitter, *object.as<Aggregate>(), *argument.node,
-                           formatv("has {0} fields, but more values are given", fields.size()));
-    named.back().keyword = fields[named.size() - 1];
-  }
-  ValueOr made = replaceFields(emitter, object, named, site);
+FailureOr<PyValue> tw::replaceFields(Emitter &emitter, const PyValue &object,
+                                     const Arguments &replacements, const Node &site) {
+  const Aggregate &aggregate = *object.as<Aggregate>();
+  std::vector<Parameter> fields = fieldsAsParameters(aggregate, Parameter::Kind::KeywordOnly);
+  std::string name = classNameOf(aggregate);
+  Signature signature{name, fields, llvm::join(aggregate.contents->fields, ", ")};
+  return withArguments(emitter, object, signature, replacements, site);
+}
+
+FailureOr<PyValue> tw::withFieldsOf(Emitter &emitter, const PyValue &object,
+                                    const Arguments &arguments, const Node &site) {
+  const Aggregate &aggregate = *object.as<Aggregate>();
+  std::vector<Parameter> fields = fieldsAsParameters(aggregate, Parameter::Kind::Positional);
+  std::string name = classNameOf(aggregate);
+  Signature signature{name, fields, llvm::join(aggregate.contents->fields, ", ")};
+  FailureOr<PyValue> made = withArguments(emitter, object, signature, arguments, site);
   if (failed(made))
     return failure();
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const Aggregate &aggregate = *made->as<Aggregate>();
-    if (!aggregate.contents->items[i].is<Absent>())
+  for (auto [i, field] : llvm::enumerate(aggregate.contents->fields)) {
+    if (!partsOf(*made)->items[i].is<Absent>())
       continue;
-    const llvm::json::Object *member = memberOf(aggregate, fields[i]);
-    std::optional<Value> value = member ? memberValue(*member) : std::nullopt;
+    const llvm::json::Object *member = memberOf(aggregate, field);
+    std::optional<PyValue> value = member ? memberValue(*member) : std::nullopt;
     if (!value)
-      return wrongArgument(emitter, aggregate, site, "needs a value for `" + fields[i] + "`");
+      return wrongArguments(emitter, signature, site, "needs a value for `" + field + "`");
     made = withField(emitter, *made, i, *value, site);
     if (failed(made))
       return failure();
@@ -146,7 +149,7 @@ ValueOr tw::withFieldsOf(Emitter &emitter, const Value &object, const Arguments 
   return made;
 }
 
-LogicalResult tw::assignField(Emitter &emitter, const Node &target, const Value &value) {
+LogicalResult tw::assignField(Emitter &emitter, const Node &target, const PyValue &value) {
   const Node &base = target.child("value");
   llvm::StringRef name = target.text("attr");
   bool isOwn = base.is(NodeKind::Name) && !emitter.frame().constructed.empty() &&
@@ -166,7 +169,7 @@ LogicalResult tw::assignField(Emitter &emitter, const Node &target, const Value 
     return emitter.error(Code::AggregateField, target,
                          classNameOf(*object) + " declares no field `" + name + "`",
                          "annotate it in the class: " + name + ": tw.tensor");
-  ValueOr next = withField(emitter, binding.value, *field, value, target);
+  FailureOr<PyValue> next = withField(emitter, binding.value, *field, value, target);
   if (failed(next))
     return failure();
   binding.value = *next;
@@ -175,17 +178,17 @@ LogicalResult tw::assignField(Emitter &emitter, const Node &target, const Value 
 
 //===-- Fields and methods -------------------------------------------------------------------===//
 
-ValueOr tw::callAggregateMethod(Emitter &emitter, const Callable &method, Arguments arguments,
-                                const Node &site) {
-  const Value &self = *method.self;
-  std::optional<Value> function = memberValue(*memberOf(*self.as<Aggregate>(), method.name));
+FailureOr<PyValue> tw::callAggregateMethod(Emitter &emitter, const Callable &method,
+                                           Arguments arguments, const Node &site) {
+  const PyValue &self = *method.self;
+  std::optional<PyValue> function = memberValue(*memberOf(*self.as<Aggregate>(), method.name));
   const Callable *callable = function ? function->as<Callable>() : nullptr;
   // Python runs compile-time methods on an instance that has the fields known at compile time.
   if (!callable || callable->kind == Callable::Kind::Host)
-    return emitter.evaluateInPython(site);
+    return evaluateInPython(emitter, site);
   const Node &selfNode = site.child("func").has("value") ? site.child("func").child("value") : site;
   arguments.insert(arguments.begin(), {self, &selfNode, ""});
-  return emitter.call(*function, std::move(arguments), site);
+  return callValue(emitter, *function, std::move(arguments), site);
 }
 
 /// A field that is read before the constructor has assigned to it.
@@ -197,16 +200,16 @@ static LogicalResult rejectUnset(Emitter &emitter, const Aggregate &aggregate, l
                        "assign to it first, on every path");
 }
 
-ValueOr tw::aggregateAttribute(Emitter &emitter, const Value &base, llvm::StringRef name,
-                               const Node &node) {
+FailureOr<PyValue> tw::aggregateAttribute(Emitter &emitter, const PyValue &base,
+                                          llvm::StringRef name, const Node &node) {
   const Aggregate &aggregate = *base.as<Aggregate>();
   if (std::optional<size_t> field = indexOfField(aggregate, name)) {
-    const Value &value = aggregate.contents->items[*field];
-    return value.is<Absent>() ? ValueOr(rejectUnset(emitter, aggregate, name, node))
-                              : ValueOr(value);
+    const PyValue &value = aggregate.contents->items[*field];
+    return value.is<Absent>() ? FailureOr<PyValue>(rejectUnset(emitter, aggregate, name, node))
+                              : FailureOr<PyValue>(value);
   }
   const llvm::json::Object *member = memberOf(aggregate, name);
-  std::optional<Value> value = member ? memberValue(*member) : std::nullopt;
+  std::optional<PyValue> value = member ? memberValue(*member) : std::nullopt;
   llvm::StringRef kind = member ? member->getString("kind").value_or("") : "";
   Callable method;
   method.kind = Callable::Kind::Method;
@@ -215,7 +218,7 @@ ValueOr tw::aggregateAttribute(Emitter &emitter, const Value &base, llvm::String
   if (value && kind == "property")
     return callAggregateMethod(emitter, method, {}, node);
   if (value && kind == "method")
-    return Value{std::move(method)};
+    return PyValue{std::move(method)};
   if (value)
     return *value;
   std::vector<std::string> known = aggregate.contents->fields;

@@ -8,27 +8,27 @@
 namespace tw {
 
 /// False when one of them is an aggregate and the other one is not of its class.
-bool isSameClass(const Value &a, const Value &b);
+bool isSameClass(const PyValue &a, const PyValue &b);
 /// Whether a field of an aggregate is declared to be known at compile time.
-bool isStaticField(const Value &value, size_t field);
+bool isStaticField(const PyValue &value, size_t field);
 
 /// An object of a class before its constructor has run: every field is absent.
-Value unmade(const llvm::json::Object &type);
+PyValue unmade(const llvm::json::Object &type);
 /// The object, or an error when the constructor left a field out.
-ValueOr checkMade(Emitter &emitter, const Value &object, const Node &site);
+mlir::FailureOr<PyValue> checkMade(Emitter &emitter, const PyValue &object, const Node &site);
 /// The object with its fields from arguments in the order of their declaration, by name, or from
 /// the class.
-ValueOr withFieldsOf(Emitter &emitter, const Value &object, const Arguments &arguments,
-                     const Node &site);
+mlir::FailureOr<PyValue> withFieldsOf(Emitter &emitter, const PyValue &object,
+                                      const Arguments &arguments, const Node &site);
 /// The object with the fields that are named in the arguments replaced.
-ValueOr replaceFields(Emitter &emitter, const Value &object, const Arguments &replacements,
-                      const Node &site);
+mlir::FailureOr<PyValue> replaceFields(Emitter &emitter, const PyValue &object,
+                                       const Arguments &replacements, const Node &site);
 /// `object.field = value` in the constructor that makes the object.
-mlir::LogicalResult assignField(Emitter &emitter, const Node &target, const Value &value);
-ValueOr aggregateAttribute(Emitter &emitter, const Value &base, llvm::StringRef name,
-                           const Node &node);
-ValueOr callAggregateMethod(Emitter &emitter, const Callable &method, Arguments arguments,
-                            const Node &site);
+mlir::LogicalResult assignField(Emitter &emitter, const Node &target, const PyValue &value);
+mlir::FailureOr<PyValue> aggregateAttribute(Emitter &emitter, const PyValue &base,
+                                            llvm::StringRef name, const Node &node);
+mlir::FailureOr<PyValue> callAggregateMethod(Emitter &emitter, const Callable &method,
+                                             Arguments arguments, const Node &site);
 
 } // namespace tw
 #endif

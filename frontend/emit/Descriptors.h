@@ -6,25 +6,25 @@
 
 namespace tw {
 
-Value makeDescriptor(DescriptorType type, std::vector<Value> parts);
-
 /// The value of a kernel's parameter with its tuples of these fields as tensor descriptors: a
 /// host's TensorDescriptor is passed as one.
-mlir::FailureOr<Value> withDescriptors(Emitter &emitter, const Value &argument);
+mlir::FailureOr<PyValue> withDescriptors(Emitter &emitter, const PyValue &argument);
 
 /// `desc.shape`, `pointer.dtype`, ...; nullopt for other names.
-std::optional<Value> descriptorAttribute(const Descriptor &descriptor, llvm::StringRef name);
-std::optional<Value> descriptorTypeAttribute(const DescriptorType &type, llvm::StringRef name);
+std::optional<PyValue> descriptorAttribute(const Descriptor &descriptor, llvm::StringRef name);
+std::optional<PyValue> descriptorTypeAttribute(const DescriptorType &type, llvm::StringRef name);
 /// `is_ptr()` and the like of a type.
 std::optional<bool> descriptorTypePredicate(const DescriptorType &type, llvm::StringRef name);
 /// The function behind a method, which takes the descriptor first; null for other names.
 const BuiltinRow *findDescriptorMethod(const DescriptorType &type, llvm::StringRef name);
 /// An error for a descriptor that is used as a number, tile or plain pointer.
-mlir::LogicalResult rejectDescriptor(Emitter &emitter, const Value &descriptor, const Node &site);
+mlir::LogicalResult rejectDescriptor(Emitter &emitter, const PyValue &descriptor, const Node &site);
 
 /// tw.load and tw.store of what may be a block pointer.
-ValueOr loadBlock(BuiltinCall &call, const Descriptor &pointer, const LoadOptions &options);
-ValueOr storeBlock(BuiltinCall &call, const Descriptor &pointer, const LoadOptions &options);
+mlir::FailureOr<PyValue> loadBlock(BuiltinCall &call, const Descriptor &pointer,
+                                   const LoadOptions &options);
+mlir::FailureOr<PyValue> storeBlock(BuiltinCall &call, const Descriptor &pointer,
+                                    const LoadOptions &options);
 
 } // namespace tw
 #endif

@@ -1,5 +1,15 @@
 // Expressions: compile-time values are computed, run-time values become operations.
-#include "frontend/emit/Emitter.h"
+#include "frontend/emit/Expressions.h"
+#include "frontend/emit/Attributes.h"
+#include "frontend/emit/Calls.h"
+#include "frontend/emit/ControlFlow.h"
+#include "frontend/emit/Names.h"
+#include "frontend/emit/Operators.h"
+#include "frontend/emit/PythonEvaluation.h"
+#include "frontend/emit/RuntimeValues.h"
+#include "frontend/emit/Statements.h"
+#include "frontend/values/Parts.h"
+#include "frontend/values/ValueText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -12,31 +22,32 @@ using mlir::FailureOr;
 // The walk is recursive, and runs on whatever stack the caller's thread has.
 static constexpr int kMaxSyntaxDepth = 1000;
 
-static ValueOr evalConditional(Emitter &emitter, const Node &node) {
-  ValueOr test = emitter.eval(node.child("test"));
+static FailureOr<PyValue> evalConditional(Emitter &emitter, const Node &node) {
+  FailureOr<PyValue> test = eval(emitter, node.child("test"));
   if (failed(test))
     return failure();
   if (!test->isRuntime() && !test->is<Absent>()) {
-    FailureOr<bool> truth = emitter.staticTruth(*test, node.child("test"));
-    return failed(truth) ? ValueOr(failure())
-                         : emitter.eval(node.child(*truth ? "body" : "orelse"));
+    FailureOr<bool> truth = staticTruth(emitter, *test, node.child("test"));
+    if (failed(truth))
+      return failure();
+    return eval(emitter, node.child(*truth ? "body" : "orelse"));
   }
-  FailureOr<mlir::Value> condition = emitter.toCondition(*test, node.child("test"));
+  FailureOr<mlir::Value> condition = toCondition(emitter, *test, node.child("test"));
   if (failed(condition))
     return failure();
   // The value is an ordinary variable that both arms assign, so that they are joined as names are.
   std::string name = formatv(".conditional{0}.{1}", node.line, node.column);
   auto arm = [&](llvm::StringRef field) -> mlir::LogicalResult {
-    ValueOr value = emitter.eval(node.child(field));
+    FailureOr<PyValue> value = eval(emitter, node.child(field));
     if (failed(value))
       return failure();
-    emitter.bind(name, *value, node.child(field));
+    emitter.frame().bind(name, *value, node.child(field));
     return mlir::success();
   };
-  if (failed(emitter.branch(
-          *condition, node, [&] { return arm("body"); }, [&] { return arm("orelse"); })))
+  if (failed(emitBranch(
+          emitter, *condition, node, [&] { return arm("body"); }, [&] { return arm("orelse"); })))
     return failure();
-  Value result = emitter.flag(name);
+  PyValue result = emitter.frame().flag(name);
   emitter.frame().names.erase(name);
   if (const Absent *reason = result.as<Absent>())
     return emitter.error(Code::TwoTypes, node,
@@ -47,19 +58,19 @@ static ValueOr evalConditional(Emitter &emitter, const Node &node) {
   return result;
 }
 
-static ValueOr evalItems(Emitter &emitter, const Node &node) {
-  std::vector<Value> items;
+static FailureOr<PyValue> evalItems(Emitter &emitter, const Node &node) {
+  std::vector<PyValue> items;
   for (const Node *item : node.list("elts")) {
     bool isStarred = item->is(NodeKind::Starred);
     const Node &inner = isStarred ? item->child("value") : *item;
-    ValueOr value = emitter.eval(inner);
+    FailureOr<PyValue> value = eval(emitter, inner);
     if (failed(value))
       return failure();
     if (!isStarred) {
       items.push_back(std::move(*value));
       continue;
     }
-    FailureOr<std::vector<Value>> spread = emitter.elements(*value, inner);
+    FailureOr<std::vector<PyValue>> spread = elementsOf(emitter, *value, inner);
     if (failed(spread))
       return failure();
     llvm::append_range(items, *spread);
@@ -68,68 +79,68 @@ static ValueOr evalItems(Emitter &emitter, const Node &node) {
 }
 
 /// One `{value!r:spec}` of an f-string.
-static ValueOr evalReplacement(Emitter &emitter, const Node &part) {
+static FailureOr<PyValue> evalReplacement(Emitter &emitter, const Node &part) {
   const Node &inner = part.child("value");
-  ValueOr value = emitter.eval(inner);
+  FailureOr<PyValue> value = eval(emitter, inner);
   if (failed(value))
     return failure();
   int64_t conversion = part.json ? part.json->getInteger("conversion").value_or(-1) : -1;
   if (conversion == 'a')
-    value = emitter.pythonFunction("ascii", {*value}, inner);
+    value = pythonFunction(emitter, "ascii", {*value}, inner);
   else if (conversion != -1 || !part.has("format_spec"))
-    value = emitter.textOf(*value, conversion == 'r', inner);
+    value = textOf(emitter, *value, conversion == 'r', inner);
   if (failed(value) || !part.has("format_spec"))
     return value;
-  ValueOr spec = emitter.eval(part.child("format_spec"));
+  FailureOr<PyValue> spec = eval(emitter, part.child("format_spec"));
   if (failed(spec))
     return failure();
-  return emitter.pythonFunction("format", {*value, *spec}, inner);
+  return pythonFunction(emitter, "format", {*value, *spec}, inner);
 }
 
-static ValueOr evalFormatted(Emitter &emitter, const Node &node) {
+static FailureOr<PyValue> evalFormatted(Emitter &emitter, const Node &node) {
   std::string text;
   for (const Node *part : node.list("values")) {
-    ValueOr value =
-        part->is(NodeKind::FormattedValue) ? evalReplacement(emitter, *part) : emitter.eval(*part);
+    FailureOr<PyValue> value =
+        part->is(NodeKind::FormattedValue) ? evalReplacement(emitter, *part) : eval(emitter, *part);
     if (failed(value))
       return failure();
     text += toText(*value, /*isRepr=*/false);
   }
-  return Value{text};
+  return PyValue{text};
 }
 
 static mlir::LogicalResult comprehend(Emitter &emitter, const Node &node, size_t depth,
-                                      std::vector<Value> &items) {
+                                      std::vector<PyValue> &items) {
   llvm::ArrayRef<const Node *> generators = node.list("generators");
   if (depth == generators.size()) {
-    ValueOr value = emitter.eval(node.child("elt"));
+    FailureOr<PyValue> value = eval(emitter, node.child("elt"));
     if (failed(value))
       return failure();
-    if (items.size() >= 65536)
+    if (items.size() >= kMaxElements)
       return emitter.error(Code::LimitExceeded, node, "this list is too long", "use a loop");
     items.push_back(std::move(*value));
     return mlir::success();
   }
   const Node &generator = *generators[depth];
-  ValueOr source = emitter.eval(generator.child("iter"));
-  FailureOr<std::vector<Value>> sources = failed(source)
-                                              ? FailureOr<std::vector<Value>>(failure())
-                                              : emitter.elements(*source, generator.child("iter"));
+  FailureOr<PyValue> source = eval(emitter, generator.child("iter"));
+  if (failed(source))
+    return failure();
+  FailureOr<std::vector<PyValue>> sources = elementsOf(emitter, *source, generator.child("iter"));
   if (failed(sources))
     return failure();
-  for (const Value &item : *sources) {
-    if (failed(emitter.assign(generator.child("target"), item)))
+  for (const PyValue &item : *sources) {
+    if (failed(assign(emitter, generator.child("target"), item)))
       return failure();
     bool isKept = true;
     for (const Node *filter : generator.list("ifs")) {
-      ValueOr test = emitter.eval(*filter);
+      FailureOr<PyValue> test = eval(emitter, *filter);
       if (failed(test))
         return failure();
       if (!isStatic(*test))
         return emitter.error(Code::NotStatic, *filter,
                              "the condition of a comprehension must be known at compile time",
                              "use tw.where(...) or a loop");
-      FailureOr<bool> truth = emitter.staticTruth(*test, *filter);
+      FailureOr<bool> truth = staticTruth(emitter, *test, *filter);
       if (failed(truth))
         return failure();
       isKept = isKept && *truth;
@@ -141,12 +152,12 @@ static mlir::LogicalResult comprehend(Emitter &emitter, const Node &node, size_t
 }
 
 /// The targets are the comprehension's own names; what a `:=` binds in it stays.
-static ValueOr evalComprehension(Emitter &emitter, const Node &node) {
+static FailureOr<PyValue> evalComprehension(Emitter &emitter, const Node &node) {
   std::set<std::string> targets;
   for (const Node *generator : node.list("generators"))
     targets.merge(targetNames(generator->child("target")));
   Names outer = emitter.frame().names;
-  std::vector<Value> items;
+  std::vector<PyValue> items;
   if (failed(comprehend(emitter, node, 0, items)))
     return failure();
   Names &names = emitter.frame().names;
@@ -158,162 +169,171 @@ static ValueOr evalComprehension(Emitter &emitter, const Node &node) {
   return makeTuple(std::move(items));
 }
 
-static ValueOr evalSlice(Emitter &emitter, const Node &node) {
-  std::shared_ptr<const Value> bounds[3];
+static FailureOr<PyValue> evalSlice(Emitter &emitter, const Node &node) {
+  std::shared_ptr<const PyValue> bounds[3];
   static constexpr llvm::StringLiteral kFields[] = {"lower", "upper", "step"};
   for (auto [i, field] : llvm::enumerate(kFields)) {
-    ValueOr value = node.has(field) ? emitter.eval(node.child(field)) : ValueOr(Value{None{}});
+    FailureOr<PyValue> value =
+        node.has(field) ? eval(emitter, node.child(field)) : FailureOr<PyValue>(PyValue{None{}});
     if (failed(value))
       return failure();
     bounds[i] = share(*value);
   }
-  return Value{SliceValue{bounds[0], bounds[1], bounds[2]}};
+  return PyValue{SliceValue{bounds[0], bounds[1], bounds[2]}};
 }
 
-static ValueOr evalAttribute(Emitter &emitter, const Node &node) {
-  if (std::optional<ValueOr> captured = emitter.readChain(node))
+static FailureOr<PyValue> evalAttribute(Emitter &emitter, const Node &node) {
+  if (std::optional<FailureOr<PyValue>> captured = readChain(emitter, node))
     return *captured;
-  ValueOr base = emitter.eval(node.child("value"));
-  return failed(base) ? base : emitter.attribute(*base, node.text("attr"), node);
-}
-
-static ValueOr evalSubscript(Emitter &emitter, const Node &node) {
-  ValueOr base = emitter.eval(node.child("value"));
+  FailureOr<PyValue> base = eval(emitter, node.child("value"));
   if (failed(base))
     return failure();
-  ValueOr index = emitter.eval(node.child("slice"));
-  return failed(index) ? index : emitter.subscript(*base, *index, node);
+  return readAttribute(emitter, *base, node.text("attr"), node);
 }
 
-static ValueOr evalCall(Emitter &emitter, const Node &node) {
-  ValueOr callee = emitter.eval(node.child("func"));
+static FailureOr<PyValue> evalSubscript(Emitter &emitter, const Node &node) {
+  FailureOr<PyValue> base = eval(emitter, node.child("value"));
+  if (failed(base))
+    return failure();
+  FailureOr<PyValue> index = eval(emitter, node.child("slice"));
+  if (failed(index))
+    return failure();
+  return readSubscript(emitter, *base, *index, node);
+}
+
+static FailureOr<PyValue> evalCall(Emitter &emitter, const Node &node) {
+  FailureOr<PyValue> callee = eval(emitter, node.child("func"));
   if (failed(callee))
     return failure();
   Arguments arguments;
   for (const Node *item : node.list("args")) {
     bool isStarred = item->is(NodeKind::Starred);
     const Node &inner = isStarred ? item->child("value") : *item;
-    ValueOr value = emitter.eval(inner);
+    FailureOr<PyValue> value = eval(emitter, inner);
     if (failed(value))
       return failure();
     if (!isStarred) {
       arguments.push_back({*value, &inner, ""});
       continue;
     }
-    FailureOr<std::vector<Value>> spread = emitter.elements(*value, inner);
+    FailureOr<std::vector<PyValue>> spread = elementsOf(emitter, *value, inner);
     if (failed(spread))
       return failure();
-    for (Value &element : *spread)
+    for (PyValue &element : *spread)
       arguments.push_back({std::move(element), &inner, ""});
   }
   for (const Node *keyword : node.list("keywords")) {
     if (keyword->text("arg").empty())
       return emitter.unsupported(*keyword, "**arguments", "write the keywords out");
-    ValueOr value = emitter.eval(keyword->child("value"));
+    FailureOr<PyValue> value = eval(emitter, keyword->child("value"));
     if (failed(value))
       return failure();
     arguments.push_back({*value, &keyword->child("value"), keyword->text("arg").str()});
   }
-  return emitter.call(*callee, std::move(arguments), node);
+  return callValue(emitter, *callee, std::move(arguments), node);
 }
 
-static ValueOr evalConstant(Emitter &emitter, const Node &node) {
+static FailureOr<PyValue> evalConstant(Emitter &emitter, const Node &node) {
   const llvm::json::Object *json = node.json->getObject("value");
-  std::optional<Value> value = json ? fromJson(*json) : std::nullopt;
+  std::optional<PyValue> value = json ? fromJson(*json) : std::nullopt;
   if (!value)
     return emitter.error(Code::MalformedBuffer, node, "a constant is malformed",
                          "report this as a bug of the capture");
   return *value;
 }
 
-static ValueOr evalNamedExpression(Emitter &emitter, const Node &node) {
-  ValueOr value = emitter.eval(node.child("value"));
-  if (failed(value) || failed(emitter.assign(node.child("target"), named(*value))))
+static FailureOr<PyValue> evalNamedExpression(Emitter &emitter, const Node &node) {
+  FailureOr<PyValue> value = eval(emitter, node.child("value"));
+  if (failed(value) || failed(assign(emitter, node.child("target"), named(*value))))
     return failure();
   return value;
 }
 
 /// A sum of many terms nests as deeply as it is long, so that its terms are taken in a loop.
-static ValueOr evalBinary(Emitter &emitter, const Node &node) {
+static FailureOr<PyValue> evalBinary(Emitter &emitter, const Node &node) {
   std::vector<const Node *> operators{&node};
   while (operators.back()->child("left").is(NodeKind::BinOp))
     operators.push_back(&operators.back()->child("left"));
-  ValueOr result = emitter.eval(operators.back()->child("left"));
+  FailureOr<PyValue> result = eval(emitter, operators.back()->child("left"));
   for (const Node *op : llvm::reverse(operators)) {
-    ValueOr rhs = failed(result) ? result : emitter.eval(op->child("right"));
+    if (failed(result))
+      return failure();
+    FailureOr<PyValue> rhs = eval(emitter, op->child("right"));
     if (failed(rhs))
       return failure();
     result =
-        emitter.binary(op->text("op"), *result, *rhs, *op, op->child("left"), op->child("right"));
+        emitBinary(emitter, op->binary, *result, *rhs, *op, op->child("left"), op->child("right"));
   }
   return result;
 }
 
-static ValueOr evalUnary(Emitter &emitter, const Node &node) {
-  ValueOr operand = emitter.eval(node.child("operand"));
+static FailureOr<PyValue> evalUnary(Emitter &emitter, const Node &node) {
+  FailureOr<PyValue> operand = eval(emitter, node.child("operand"));
   if (failed(operand))
     return failure();
-  return emitter.unary(node.text("op"), *operand, node, node.child("operand"));
+  return emitUnary(emitter, node.unary, *operand, node, node.child("operand"));
 }
 
-mlir::LogicalResult Emitter::checkDepth(const Node &node) {
-  if (syntaxDepth < kMaxSyntaxDepth)
+mlir::LogicalResult tw::checkDepth(Emitter &emitter, const Node &node) {
+  if (emitter.syntaxDepth < kMaxSyntaxDepth)
     return mlir::success();
-  return error(
+  return emitter.error(
       Code::LimitExceeded, node,
       formatv("expressions and blocks are nested more than {0} deep", kMaxSyntaxDepth).str(),
       "use names for parts of the expression, and fewer calls through each other");
 }
 
-ValueOr Emitter::eval(const Node &node) {
-  if (failed(checkDepth(node)))
-    return failure();
-  llvm::SaveAndRestore<int> deeper(syntaxDepth, syntaxDepth + 1);
-  return evalByKind(node);
-}
-
-ValueOr Emitter::evalByKind(const Node &node) {
+static FailureOr<PyValue> evalByKind(Emitter &emitter, const Node &node) {
   switch (node.kind) {
   case NodeKind::Name:
-    return readName(node);
+    return readName(emitter, node);
   case NodeKind::Constant:
-    return evalConstant(*this, node);
+    return evalConstant(emitter, node);
   case NodeKind::BinOp:
-    return evalBinary(*this, node);
+    return evalBinary(emitter, node);
   case NodeKind::UnaryOp:
-    return evalUnary(*this, node);
+    return evalUnary(emitter, node);
   case NodeKind::BoolOp:
-    return evalBoolOp(node);
+    return evalBoolOp(emitter, node);
   case NodeKind::Compare:
-    return evalCompare(node);
+    return evalCompare(emitter, node);
   case NodeKind::Call:
-    return evalCall(*this, node);
+    return evalCall(emitter, node);
   case NodeKind::Attribute:
-    return evalAttribute(*this, node);
+    return evalAttribute(emitter, node);
   case NodeKind::Subscript:
-    return evalSubscript(*this, node);
+    return evalSubscript(emitter, node);
   case NodeKind::IfExp:
-    return evalConditional(*this, node);
+    return evalConditional(emitter, node);
   case NodeKind::Tuple:
   case NodeKind::List:
-    return evalItems(*this, node);
+    return evalItems(emitter, node);
   case NodeKind::JoinedStr:
-    return evalFormatted(*this, node);
+    return evalFormatted(emitter, node);
   case NodeKind::ListComp:
   case NodeKind::GeneratorExp:
-    return evalComprehension(*this, node);
+    return evalComprehension(emitter, node);
   case NodeKind::Slice:
-    return evalSlice(*this, node);
+    return evalSlice(emitter, node);
   case NodeKind::NamedExpr:
-    return evalNamedExpression(*this, node);
+    return evalNamedExpression(emitter, node);
   case NodeKind::Lambda:
-    return makeClosure(node);
+    return makeClosure(emitter, node);
   case NodeKind::Missing:
-    return error(Code::MalformedBuffer, node, "an expression is missing", "report this as a bug");
+    return emitter.error(Code::MalformedBuffer, node, "an expression is missing",
+                         "report this as a bug");
   default:
     if (node.className == "Yield" || node.className == "YieldFrom" || node.className == "Await")
-      return unsupported(node, "`" + node.className.lower() + "`",
-                         "a kernel runs to its end at once: store results in memory with tw.store");
-    return evaluateInPython(node);
+      return emitter.unsupported(
+          node, "`" + node.className.lower() + "`",
+          "a kernel runs to its end at once: store results in memory with tw.store");
+    return evaluateInPython(emitter, node);
   }
+}
+
+FailureOr<PyValue> tw::eval(Emitter &emitter, const Node &node) {
+  if (failed(checkDepth(emitter, node)))
+    return failure();
+  llvm::SaveAndRestore<int> deeper(emitter.syntaxDepth, emitter.syntaxDepth + 1);
+  return evalByKind(emitter, node);
 }

@@ -1,6 +1,7 @@
 // The kernel's parameters: constants become names, the rest arguments of the func.func.
 #include "frontend/emit/KernelSignature.h"
 #include "frontend/emit/Descriptors.h"
+#include "frontend/values/ValueText.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -14,8 +15,8 @@ namespace func = mlir::func;
 
 /// A value of a tuple that a launch passes: constants, and arguments by their place behind the
 /// parameters.
-static std::optional<Value> withArguments(const llvm::json::Object &json,
-                                          llvm::ArrayRef<Value> arguments) {
+static std::optional<PyValue> withArguments(const llvm::json::Object &json,
+                                            llvm::ArrayRef<PyValue> arguments) {
   if (json.getString("k") == llvm::StringRef("argument")) {
     std::optional<int64_t> place = json.getInteger("v");
     bool isKnown = place && *place >= 0 && *place < int64_t(arguments.size());
@@ -24,10 +25,10 @@ static std::optional<Value> withArguments(const llvm::json::Object &json,
   const llvm::json::Array *items = json.getArray("v");
   if (json.getString("k") != llvm::StringRef("tuple") || !items)
     return fromJson(json);
-  std::vector<Value> values;
+  std::vector<PyValue> values;
   for (const llvm::json::Value &item : *items) {
     const llvm::json::Object *object = item.getAsObject();
-    std::optional<Value> value = object ? withArguments(*object, arguments) : std::nullopt;
+    std::optional<PyValue> value = object ? withArguments(*object, arguments) : std::nullopt;
     if (!value)
       return std::nullopt;
     values.push_back(std::move(*value));
@@ -42,12 +43,12 @@ static std::optional<Value> withArguments(const llvm::json::Object &json,
 }
 
 /// The value of a constexpr argument. The text is parsed into the emitter, which keeps it alive.
-static FailureOr<Value> constexprOf(Emitter &emitter, const KernelArgument &argument,
-                                    llvm::ArrayRef<Value> parts) {
+static FailureOr<PyValue> constexprOf(Emitter &emitter, const KernelArgument &argument,
+                                      llvm::ArrayRef<PyValue> parts) {
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(argument.constexprJson);
   if (json) {
     const llvm::json::Object *object = emitter.keep(std::move(*json)).getAsObject();
-    if (std::optional<Value> value = object ? withArguments(*object, parts) : std::nullopt)
+    if (std::optional<PyValue> value = object ? withArguments(*object, parts) : std::nullopt)
       return withDescriptors(emitter, *value);
   } else {
     llvm::consumeError(json.takeError());
@@ -137,9 +138,9 @@ static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<KernelArg
 }
 
 /// The values of the arguments behind the parameters: the parts of tuples.
-static std::vector<Value> partsOfTuples(llvm::ArrayRef<KernelArgument> parts,
-                                        llvm::ArrayRef<Value> values) {
-  std::vector<Value> result;
+static std::vector<PyValue> partsOfTuples(llvm::ArrayRef<KernelArgument> parts,
+                                          llvm::ArrayRef<PyValue> values) {
+  std::vector<PyValue> result;
   for (const KernelArgument &part : parts)
     if (part.isOne) {
       result.push_back(makeInt(1));
@@ -152,19 +153,19 @@ static std::vector<Value> partsOfTuples(llvm::ArrayRef<KernelArgument> parts,
 
 static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
                                     llvm::ArrayRef<KernelArgument> arguments,
-                                    llvm::ArrayRef<Value> values) {
+                                    llvm::ArrayRef<PyValue> values) {
   const FunctionSource &entry = *emitter.program.entry;
   size_t numParameters = entry.params.size();
   size_t numBound = llvm::count_if(arguments.take_front(numParameters), [](auto &argument) {
     return argument.kind != KernelArgument::Kind::Constexpr && !argument.isOne;
   });
-  std::vector<Value> parts =
+  std::vector<PyValue> parts =
       partsOfTuples(arguments.drop_front(numParameters), values.drop_front(numBound));
   for (auto [parameter, argument] : llvm::zip(entry.params, arguments)) {
     Binding &binding = frame.names[argument.name];
     binding.where = spanOf(*entry.ast, entry);
     if (argument.kind == KernelArgument::Kind::Constexpr) {
-      FailureOr<Value> value = constexprOf(emitter, argument, parts);
+      FailureOr<PyValue> value = constexprOf(emitter, argument, parts);
       if (failed(value))
         return failure();
       binding.value = *value;
@@ -198,7 +199,7 @@ FailureOr<func::FuncOp> tw::emitSignature(Emitter &emitter, mlir::ModuleOp modul
   if (failed(collectArguments(emitter, arguments, runtime)))
     return failure();
   func::FuncOp function = createFunction(emitter, module, runtime.dtypes, runtime.facts);
-  std::vector<Value> values;
+  std::vector<PyValue> values;
   for (auto [value, dtype] : llvm::zip(function.getArguments(), runtime.dtypes))
     values.push_back({TypedValue{value, dtype}});
   if (failed(bindParameters(emitter, *frame, arguments, values)))

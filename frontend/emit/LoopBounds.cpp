@@ -1,5 +1,6 @@
 // Computes bounds: integers of one type, and a trip count where the step may be negative.
 #include "frontend/emit/LoopBounds.h"
+#include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/Operands.h"
 
 using namespace tw;
@@ -8,7 +9,7 @@ using llvm::failure;
 using mlir::FailureOr;
 namespace arith = mlir::arith;
 
-static bool isKnownPositive(const Value &step) {
+static bool isKnownPositive(const PyValue &step) {
   if (const TypedValue *typed = step.as<TypedValue>())
     return typed->value.getDefiningOp<tile::NumProgramsOp>() != nullptr;
   return toInteger(step).isStrictlyPositive();
@@ -20,7 +21,7 @@ static FailureOr<std::vector<mlir::Value>> boundValues(Emitter &emitter, const R
   std::vector<TypedValue> bounds;
   dtype = findDType("int32");
   for (const auto *bound : {&range.start, &range.stop, &range.step}) {
-    FailureOr<TypedValue> value = emitter.toRuntime(**bound, node);
+    FailureOr<TypedValue> value = toRuntime(emitter, **bound, node);
     if (failed(value))
       return failure();
     if (value->isTile() || !value->dtype.isInt())
@@ -33,9 +34,9 @@ static FailureOr<std::vector<mlir::Value>> boundValues(Emitter &emitter, const R
   }
   std::vector<mlir::Value> values;
   for (TypedValue &bound : bounds) {
-    TileBuilder::Value cast = emitter.tiles.cast(bound, dtype, false, "");
+    TileOr cast = emitter.tiles.cast(bound, dtype);
     if (!cast)
-      return emitter.error(cast.error(), node, {&node});
+      return emitter.error(cast.reason(), node, {&node});
     values.push_back(cast->value);
   }
   return values;
@@ -72,8 +73,8 @@ static mlir::Value tripCount(Emitter &emitter, mlir::Value start, mlir::Value st
   return arith::SelectOp::create(b, loc, isZero, zero, count);
 }
 
-/// Whether the distance between constant bounds is no signed number of so many bits: MLIR takes
-/// such a loop for one without iterations.
+/// Whether the distance between constant bounds does not fit a signed number of so many bits: MLIR
+/// takes such a loop for one without iterations.
 static bool areFarApart(const RangeValue &range, unsigned bits) {
   if (!range.start->isInteger() || !range.stop->isInteger())
     return false;

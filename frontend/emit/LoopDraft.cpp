@@ -1,7 +1,9 @@
 // Carries names through run-time loops: entries, ends, and attempts until both have one type.
 #include "frontend/emit/LoopDraft.h"
 #include "frontend/emit/Aggregates.h"
-#include "frontend/emit/Descriptors.h"
+#include "frontend/values/DescriptorContents.h"
+#include "frontend/values/Parts.h"
+#include "frontend/values/ValueText.h"
 
 using namespace tw;
 using llvm::failed;
@@ -13,94 +15,54 @@ using mlir::success;
 // Each attempt settles at least one name or flag; more than a few mean that types chase each other.
 static constexpr int kMaxAttempts = 8;
 
-static void collectLeaves(const Value &value, std::vector<mlir::Value> &leaves) {
-  if (const TypedValue *typed = value.as<TypedValue>())
-    leaves.push_back(typed->value);
-  if (const TupleContents *parts = partsOf(value))
-    for (const Value &item : parts->items)
-      collectLeaves(item, leaves);
-  if (const Descriptor *descriptor = value.as<Descriptor>())
-    for (const Value &part : (*descriptor)->parts)
-      collectLeaves(part, leaves);
-}
-
-static Value withLeaves(const Value &value, mlir::ValueRange leaves, size_t &next) {
-  if (const TypedValue *typed = value.as<TypedValue>())
-    return {TypedValue{leaves[next++], typed->dtype}};
-  std::vector<Value> items;
-  if (const Descriptor *descriptor = value.as<Descriptor>()) {
-    for (const Value &part : (*descriptor)->parts)
-      items.push_back(withLeaves(part, leaves, next));
-    return makeDescriptor((*descriptor)->type, std::move(items));
-  }
-  const TupleContents *contents = partsOf(value);
-  if (!contents)
+/// A number or run-time value as a run-time value of a type.
+static FailureOr<PyValue> atRunTime(Emitter &emitter, const PyValue &value, const LeafType &type,
+                                    const Node &site) {
+  if (!value.isNumber())
     return value;
-  for (const Value &item : contents->items)
-    items.push_back(withLeaves(item, leaves, next));
-  return withParts(value, std::move(items));
+  FailureOr<TypedValue> number = materialize(emitter, value, type, site);
+  if (failed(number))
+    return failure();
+  return PyValue{*number};
 }
 
-/// Numbers among the parts of a descriptor become what its run-time integers are.
-static FailureOr<Value> entryOf(Emitter &emitter, const DescriptorContents &descriptor,
-                                const Node &site) {
-  std::vector<Value> parts;
-  for (const Value &part : descriptor.parts) {
-    FailureOr<TypedValue> entry = part.isNumber()
-                                      ? materialize(emitter, part, {findDType("int64"), {}}, site)
-                                      : FailureOr<TypedValue>(*part.as<TypedValue>());
+/// A descriptor at the loop's entry: its numbers become what its run-time integers are.
+static FailureOr<PyValue> entryOf(Emitter &emitter, const DescriptorContents &descriptor,
+                                  const Node &site) {
+  std::vector<PyValue> parts;
+  for (const PyValue &part : descriptor.parts) {
+    FailureOr<PyValue> entry = atRunTime(emitter, part, {findDType("int64"), {}}, site);
     if (failed(entry))
       return failure();
-    parts.push_back({*entry});
+    parts.push_back(std::move(*entry));
   }
   return makeDescriptor(descriptor.type, std::move(parts));
 }
 
-/// The value at the loop's entry: numbers become run-time values, of the learned type if there is
-/// one.
-static FailureOr<Value> entryOf(Emitter &emitter, const Value &value, const Value *learned,
-                                const Node &site) {
-  if (const TupleContents *parts = partsOf(value)) {
-    std::vector<Value> items;
-    const TupleContents *types = learned ? partsOf(*learned) : nullptr;
-    bool isAlike = types && types->items.size() == parts->items.size();
-    for (auto [i, item] : llvm::enumerate(parts->items)) {
-      FailureOr<Value> entry =
-          isStaticField(value, i)
-              ? FailureOr<Value>(item)
-              : entryOf(emitter, item, isAlike ? &types->items[i] : nullptr, site);
-      if (failed(entry))
-        return failure();
-      items.push_back(std::move(*entry));
-    }
-    return withParts(value, std::move(items));
-  }
+/// The value at the loop's entry: numbers become run-time values, of the types in `form` where an
+/// earlier attempt found one.
+static FailureOr<PyValue> entryOf(Emitter &emitter, const PyValue &value, const PyValue *form,
+                                  const Node &site) {
   if (const Descriptor *descriptor = value.as<Descriptor>())
     return entryOf(emitter, **descriptor, site);
-  const TypedValue *type = learned ? learned->as<TypedValue>() : nullptr;
-  if (value.isNumber()) {
-    LeafType leaf = type ? leafTypeOf(*type) : leafTypeOf(value);
-    FailureOr<TypedValue> entry = materialize(emitter, value, leaf, site);
-    return failed(entry) ? FailureOr<Value>(failure()) : FailureOr<Value>(Value{*entry});
+  const TupleContents *parts = partsOf(value);
+  if (!parts) {
+    const TypedValue *type = form ? form->as<TypedValue>() : nullptr;
+    return value.isNumber()
+               ? atRunTime(emitter, value, type ? leafTypeOf(*type) : leafTypeOf(value), site)
+               : FailureOr<PyValue>(value);
   }
-  return value;
-}
-
-/// Zeros in the place of every leaf: what `.result` holds before anything is returned.
-static Value zerosLike(Emitter &emitter, const Value &value) {
-  if (const TypedValue *typed = value.as<TypedValue>())
-    return {zeroOf(emitter, leafTypeOf(*typed))};
-  std::vector<Value> items;
-  if (const Descriptor *descriptor = value.as<Descriptor>()) {
-    for (const Value &part : (*descriptor)->parts)
-      items.push_back(zerosLike(emitter, part));
-    return makeDescriptor((*descriptor)->type, std::move(items));
+  const TupleContents *forms = form ? partsOf(*form) : nullptr;
+  bool isAlike = forms && forms->items.size() == parts->items.size();
+  std::vector<PyValue> items;
+  for (auto [i, item] : llvm::enumerate(parts->items)) {
+    FailureOr<PyValue> entry = item;
+    if (!isStaticField(value, i))
+      entry = entryOf(emitter, item, isAlike ? &forms->items[i] : nullptr, site);
+    if (failed(entry))
+      return failure();
+    items.push_back(std::move(*entry));
   }
-  const TupleContents *contents = partsOf(value);
-  if (!contents)
-    return value;
-  for (const Value &item : contents->items)
-    items.push_back(zerosLike(emitter, item));
   return withParts(value, std::move(items));
 }
 
@@ -117,14 +79,14 @@ LogicalResult LoopDraft::prepare() {
     names.insert({kReturned.str(), kResult.str()});
   for (const std::string &name : names) {
     auto binding = before.find(name);
-    auto known = learned.find(name);
-    const Value *type = known == learned.end() ? nullptr : &known->second;
-    bool isResult = name == kResult && type;
+    auto known = forms.find(name);
+    const PyValue *form = known == forms.end() ? nullptr : &known->second;
+    bool isResult = name == kResult && form;
     if (binding == before.end() || binding->second.isConstexpr ||
         (binding->second.value.is<Absent>() && !isResult))
       continue;
-    FailureOr<Value> entry = isResult ? FailureOr<Value>(zerosLike(emitter, *type))
-                                      : entryOf(emitter, binding->second.value, type, node);
+    FailureOr<PyValue> entry = isResult ? FailureOr<PyValue>(zerosLike(emitter, *form))
+                                        : entryOf(emitter, binding->second.value, form, node);
     if (failed(entry))
       return failure();
     carried.push_back({name, *entry, binding->second.where});
@@ -132,7 +94,6 @@ LogicalResult LoopDraft::prepare() {
   return success();
 }
 
-/// Sets the insertion point before the loop that is being built.
 void LoopDraft::moveOutside() {
   mlir::Operation *op = emitter.builder.getInsertionBlock()->getParentOp();
   while (op->getBlock() != outside)
@@ -143,92 +104,125 @@ void LoopDraft::moveOutside() {
 std::vector<mlir::Value> LoopDraft::entryValues() const {
   std::vector<mlir::Value> values;
   for (const Carried &name : carried)
-    collectLeaves(name.entry, values);
+    llvm::append_range(values, leavesOf(name.entry));
   return values;
 }
 
 void LoopDraft::bindLeaves(mlir::ValueRange values) {
-  size_t next = 0;
   for (const Carried &name : carried) {
     Binding &binding = emitter.frame().names[name.name];
-    binding.value = withLeaves(name.entry, values, next);
+    binding.value = withLeaves(name.entry, values);
     binding.where = name.where;
   }
 }
 
-/// True when the entry was a number, whose type the loop may still choose.
-static bool isOpen(const Value &original) { return original.isNumber() || original.is<Absent>(); }
+//===-- The end of an iteration --------------------------------------------------------------===//
 
-/// Whether a descriptor at the end of the body is of the entry's type: its parts then always are.
-static bool conform(LoopDraft &loop, const DescriptorContents &entry, const Value &end,
-                    std::vector<mlir::Value> &leaves) {
+/// Whether the loop may still choose the type that a name has at its entry.
+static bool mayChooseType(const PyValue &original) {
+  return original.isNumber() || original.is<Absent>();
+}
+
+namespace {
+/// The values at the end of an iteration, compared with those at the loop's entry.
+struct IterationEnd {
+  LoopDraft &loop;
+  std::vector<mlir::Value> leaves = {}; // brought to the types of the entry
+
+  /// Whether a value at the end has the form of the entry. Where it has not, but the entry could
+  /// have the form of the end, `form` is that one. `original` is the value before the loop.
+  bool add(const PyValue &original, const PyValue &entry, const PyValue &end,
+           std::optional<PyValue> &form);
+
+private:
+  bool addItems(const PyValue &original, const PyValue &entry, const PyValue &end,
+                std::optional<PyValue> &form);
+  bool addDescriptor(const DescriptorContents &entry, const PyValue &end);
+  bool addLeaf(const PyValue &original, const TypedValue &entry, const PyValue &end,
+               std::optional<PyValue> &form);
+  void addNumber(const PyValue &number, const TypedValue &entry);
+};
+} // namespace
+
+void IterationEnd::addNumber(const PyValue &number, const TypedValue &entry) {
+  FailureOr<TypedValue> value = materialize(loop.emitter, number, leafTypeOf(entry), loop.node);
+  leaves.push_back(failed(value) ? entry.value : value->value);
+}
+
+/// A descriptor of the entry's type always has parts of the entry's types.
+bool IterationEnd::addDescriptor(const DescriptorContents &entry, const PyValue &end) {
   const Descriptor *last = end.as<Descriptor>();
   if (!last || (*last)->type != entry.type)
     return false;
   for (auto [start, finish] : llvm::zip_equal(entry.parts, (*last)->parts)) {
-    LeafType type = leafTypeOf(*start.as<TypedValue>());
-    FailureOr<TypedValue> value = finish.isNumber()
-                                      ? materialize(loop.emitter, finish, type, loop.node)
-                                      : FailureOr<TypedValue>(*finish.as<TypedValue>());
-    leaves.push_back(failed(value) ? start.as<TypedValue>()->value : value->value);
+    if (const TypedValue *typed = finish.as<TypedValue>())
+      leaves.push_back(typed->value);
+    else
+      addNumber(finish, *start.as<TypedValue>());
   }
   return true;
 }
 
-/// Brings the value at the end of the body to the entry's form. Answers false when it does not fit;
-/// `learned` then holds the form that would, when the entry can still take it.
-static bool conform(LoopDraft &loop, const Value &original, const Value &entry, const Value &end,
-                    std::vector<mlir::Value> &leaves, std::optional<Value> &learned) {
-  if (const TupleContents *parts = partsOf(entry)) {
-    const TupleContents *ends = partsOf(end), *originals = partsOf(original);
-    if (!ends || !isSameClass(entry, end) || ends->items.size() != parts->items.size())
-      return false;
-    std::vector<Value> types = parts->items;
-    bool isAlike = true, canLearn = true;
-    for (auto [i, item] : llvm::enumerate(parts->items)) {
-      std::optional<Value> type;
-      Value source = originals ? originals->items[i] : original;
-      if (conform(loop, source, item, ends->items[i], leaves, type))
-        continue;
-      isAlike = false;
-      canLearn = canLearn && type;
-      if (type)
-        types[i] = *type;
-    }
-    if (!isAlike && canLearn)
-      learned = withParts(entry, std::move(types));
-    return isAlike;
-  }
-  if (const Descriptor *descriptor = entry.as<Descriptor>())
-    return conform(loop, **descriptor, end, leaves);
-  const TypedValue *start = entry.as<TypedValue>(), *finish = end.as<TypedValue>();
-  if (!start)
-    return areIdentical(entry, end);
-  if (finish && leafTypeOf(*finish) == leafTypeOf(*start)) {
-    leaves.push_back(finish->value);
-    return true;
-  }
-  if (!finish && fits(end, leafTypeOf(*start))) {
-    FailureOr<TypedValue> value = materialize(loop.emitter, end, leafTypeOf(*start), loop.node);
-    leaves.push_back(failed(value) ? start->value : value->value);
-    return true;
-  }
-  if (!isOpen(original) || (!finish && !end.isNumber()))
+bool IterationEnd::addItems(const PyValue &original, const PyValue &entry, const PyValue &end,
+                            std::optional<PyValue> &form) {
+  const TupleContents *parts = partsOf(entry), *ends = partsOf(end), *originals = partsOf(original);
+  if (!ends || !isSameClass(entry, end) || ends->items.size() != parts->items.size())
     return false;
-  LeafType wanted = finish ? leafTypeOf(*finish) : leafTypeOf(end);
+  std::vector<PyValue> forms = parts->items;
+  bool isAlike = true, hasForm = true;
+  for (auto [i, item] : llvm::enumerate(parts->items)) {
+    std::optional<PyValue> formOfItem;
+    if (add(originals ? originals->items[i] : original, item, ends->items[i], formOfItem))
+      continue;
+    isAlike = false;
+    hasForm = hasForm && formOfItem;
+    if (formOfItem)
+      forms[i] = *formOfItem;
+  }
+  if (!isAlike && hasForm)
+    form = withParts(entry, std::move(forms));
+  return isAlike;
+}
+
+bool IterationEnd::addLeaf(const PyValue &original, const TypedValue &entry, const PyValue &end,
+                           std::optional<PyValue> &form) {
+  const TypedValue *typed = end.as<TypedValue>();
+  LeafType type = leafTypeOf(entry);
+  if (typed && leafTypeOf(*typed) == type) {
+    leaves.push_back(typed->value);
+    return true;
+  }
+  if (!typed && fits(end, type)) {
+    addNumber(end, entry);
+    return true;
+  }
+  if (!mayChooseType(original) || (!typed && !end.isNumber()))
+    return false;
+  LeafType wanted = typed ? leafTypeOf(*typed) : leafTypeOf(end);
   if (original.is<Absent>() || fits(original, wanted)) {
     mlir::OpBuilder::InsertionGuard guard(loop.emitter.builder);
     loop.moveOutside();
-    learned = Value{zeroOf(loop.emitter, wanted)};
+    form = PyValue{zeroOf(loop.emitter, wanted)};
   }
   return false;
 }
 
-static LogicalResult reportChange(LoopDraft &loop, const Carried &name, const Value &original,
+bool IterationEnd::add(const PyValue &original, const PyValue &entry, const PyValue &end,
+                       std::optional<PyValue> &form) {
+  if (partsOf(entry))
+    return addItems(original, entry, end, form);
+  if (const Descriptor *descriptor = entry.as<Descriptor>())
+    return addDescriptor(**descriptor, end);
+  if (const TypedValue *typed = entry.as<TypedValue>())
+    return addLeaf(original, *typed, end, form);
+  return areIdentical(entry, end);
+}
+
+static LogicalResult reportChange(LoopDraft &loop, const Carried &name, const PyValue &original,
                                   const Binding &end) {
   Emitter &emitter = loop.emitter;
   if (const Absent *reason = end.value.as<Absent>())
-    return emitter.absent(*reason, name.name, loop.node);
+    return emitter.reportAbsent(*reason, name.name, loop.node);
   std::string first = typeName(original), last = typeName(end.value);
   if (isHidden(name.name))
     return emitter.error(Code::BadReturn, loop.node,
@@ -242,48 +236,67 @@ static LogicalResult reportChange(LoopDraft &loop, const Carried &name, const Va
       {{name.where, "this is " + first}, {end.where, "this is " + last}});
 }
 
-static bool isPossible(const Value &flag) { return flag.isRuntime() || truthOf(flag); }
+static bool maySet(const Names &names, llvm::StringRef flag) {
+  const PyValue &value = names.find(flag.str())->second.value;
+  return value.isRuntime() || truthOf(value);
+}
+
+/// Finds out whether the body may leave the loop, and what it then returns.
+LogicalResult LoopDraft::findExits(const Names &end) {
+  if (maySet(end, kBroke) && !hasExit)
+    hasExit = mustRepeat = true;
+  if (maySet(end, kReturned) && !hasReturn)
+    hasReturn = mustRepeat = true;
+  const PyValue &result = end.find(kResult.str())->second.value;
+  if (!hasReturn || forms.count(kResult.str()) || result.is<Absent>())
+    return success();
+  mlir::OpBuilder::InsertionGuard guard(emitter.builder);
+  moveOutside();
+  FailureOr<PyValue> form = entryOf(emitter, result, nullptr, node);
+  if (failed(form))
+    return failure();
+  forms[kResult.str()] = zerosLike(emitter, *form);
+  mustRepeat = true;
+  return success();
+}
+
+LogicalResult LoopDraft::refuseChangedConstexprs(Names &end) {
+  for (const std::string &name : assigned) {
+    auto old = before.find(name);
+    const Binding &last = end[name];
+    if (old == before.end() || !old->second.isConstexpr ||
+        areIdentical(old->second.value, last.value))
+      continue;
+    return emitter.error(Code::ConstexprChanges, node,
+                         "`" + name + "` is a constexpr, but the loop changes it at run time",
+                         "leave out the constexpr annotation, or loop with tw.static_range",
+                         {{last.where, "changed here"}});
+  }
+  return success();
+}
 
 FailureOr<std::vector<mlir::Value>> LoopDraft::endValues() {
   emitter.locate(node);
   Names &end = emitter.frame().names;
-  std::vector<mlir::Value> leaves;
-  if (isPossible(end[kBroke.str()].value) && !hasExit)
-    hasExit = mustRepeat = true;
-  if (isPossible(end[kReturned.str()].value) && !hasReturn)
-    hasReturn = mustRepeat = true;
-  const Binding &result = end[kResult.str()];
-  if (hasReturn && !learned.count(kResult.str()) && !result.value.is<Absent>()) {
-    mlir::OpBuilder::InsertionGuard guard(emitter.builder);
-    moveOutside();
-    FailureOr<Value> type = entryOf(emitter, result.value, nullptr, node);
-    if (failed(type))
-      return failure();
-    learned[kResult.str()] = zerosLike(emitter, *type);
-    mustRepeat = true;
-  }
+  if (failed(findExits(end)))
+    return failure();
+  IterationEnd values{*this};
   for (const Carried &name : carried) {
-    const Binding &binding = end[name.name];
-    const Value &original = before[name.name].value;
-    std::optional<Value> type;
-    if (conform(*this, original, name.entry, binding.value, leaves, type))
+    const PyValue &original = before[name.name].value;
+    std::optional<PyValue> form;
+    if (values.add(original, name.entry, end[name.name].value, form))
       continue;
-    if (!type)
-      return reportChange(*this, name, original, binding);
-    learned[name.name] = *type;
+    if (!form)
+      return reportChange(*this, name, original, end[name.name]);
+    forms[name.name] = *form;
     mustRepeat = true;
   }
-  for (const std::string &name : assigned)
-    if (auto old = before.find(name); old != before.end() && old->second.isConstexpr &&
-                                      !areIdentical(old->second.value, end[name].value))
-      return emitter.error(Code::ConstexprChanges, node,
-                           "`" + name + "` is a constexpr, but the loop changes it at run time",
-                           "leave out the constexpr annotation, or loop with tw.static_range",
-                           {{end[name].where, "changed here"}});
-  return leaves;
+  if (failed(refuseChangedConstexprs(end)))
+    return failure();
+  return std::move(values.leaves);
 }
 
-void LoopDraft::finish(mlir::ValueRange results) {
+void LoopDraft::bindResults(mlir::ValueRange results) {
   Names end = std::exchange(emitter.frame().names, before);
   Names &names = emitter.frame().names;
   bindLeaves(results);
@@ -296,14 +309,8 @@ void LoopDraft::finish(mlir::ValueRange results) {
   for (const std::string &name : targetNames(node.child("target")))
     if (!assigned.count(name) && end.count(name))
       names[name].value = {Absent{Absent::Reason::LoopBody, end[name].where, {}, "", ""}};
-  broke = emitter.flag(kBroke);
-  emitter.leaveLoop();
-}
-
-void Emitter::leaveLoop() {
-  Value returned = flag(kReturned);
-  setFlag(kJumped, returned);
-  setFlag(kBroke, frame().loopDepth > 0 ? returned : Value{false});
+  broke = emitter.frame().flag(kBroke);
+  emitter.frame().leaveLoop();
 }
 
 /// Begins with what an earlier emission of this loop found out, if there was one.
@@ -315,24 +322,13 @@ static void recall(LoopDraft &loop) {
   loop.facts = std::move(around->inner[around->next]);
   loop.hasExit = loop.facts.hasExit;
   loop.hasReturn = loop.facts.hasReturn;
-  for (const auto &[name, known] : loop.facts.learned) {
+  for (const auto &[name, known] : loop.facts.forms) {
     std::vector<mlir::Value> zeros;
     for (const LeafType &type : known.leaves)
       zeros.push_back(zeroOf(loop.emitter, type).value);
-    size_t next = 0;
-    loop.learned[name] = withLeaves(known.form, zeros, next);
+    mlir::ValueRange leaves = zeros;
+    loop.forms[name] = withLeaves(known.shape, leaves);
   }
-}
-
-static void collectLeafTypes(const Value &value, std::vector<LeafType> &leaves) {
-  if (const TypedValue *typed = value.as<TypedValue>())
-    leaves.push_back(leafTypeOf(*typed));
-  if (const Tuple *tuple = value.as<Tuple>())
-    for (const Value &item : (*tuple)->items)
-      collectLeafTypes(item, leaves);
-  if (const Descriptor *descriptor = value.as<Descriptor>())
-    for (const Value &part : (*descriptor)->parts)
-      collectLeafTypes(part, leaves);
 }
 
 /// Keeps what was found out for the next attempt at the loop around this one.
@@ -343,11 +339,14 @@ static void remember(LoopDraft &loop) {
   loop.facts.node = &loop.node;
   loop.facts.hasExit = loop.hasExit;
   loop.facts.hasReturn = loop.hasReturn;
-  loop.facts.learned.clear();
-  for (const auto &[name, value] : loop.learned) {
-    LoopFacts::Learned &known = loop.facts.learned[name];
-    known.form = value;
-    collectLeafTypes(value, known.leaves);
+  loop.facts.forms.clear();
+  for (const auto &[name, value] : loop.forms) {
+    LoopFacts::Form &known = loop.facts.forms[name];
+    known.shape = value;
+    forEachLeaf(value, [&](const PyValue &leaf) {
+      if (const TypedValue *typed = leaf.as<TypedValue>())
+        known.leaves.push_back(leafTypeOf(*typed));
+    });
   }
   around->inner.resize(std::max(around->inner.size(), around->next + 1));
   around->inner[around->next++] = std::move(loop.facts);
@@ -367,8 +366,9 @@ attemptOnce(LoopDraft &loop,
   return op;
 }
 
-LogicalResult tw::settle(LoopDraft &loop,
-                         llvm::function_ref<FailureOr<mlir::Operation *>(LoopDraft &)> attempt) {
+LogicalResult
+tw::emitUntilStable(LoopDraft &loop,
+                    llvm::function_ref<FailureOr<mlir::Operation *>(LoopDraft &)> attempt) {
   Emitter &emitter = loop.emitter;
   size_t numReports = emitter.numReports();
   int64_t numUnrolled = emitter.numUnrolled, numInlined = emitter.numInlined,
@@ -384,7 +384,7 @@ LogicalResult tw::settle(LoopDraft &loop,
     emitter.locate(loop.node);
     if (!loop.mustRepeat) {
       remember(loop);
-      loop.finish((*op)->getResults().take_back(loop.entryValues().size()));
+      loop.bindResults((*op)->getResults().take_back(loop.entryValues().size()));
       return success();
     }
     (*op)->erase();

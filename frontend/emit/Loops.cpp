@@ -1,7 +1,13 @@
 // Loops: unrolled at compile time, or scf.for and scf.while with the names that their bodies
 // change.
+#include "frontend/emit/Loops.h"
+#include "frontend/emit/ControlFlow.h"
+#include "frontend/emit/Expressions.h"
 #include "frontend/emit/LoopBounds.h"
 #include "frontend/emit/LoopDraft.h"
+#include "frontend/emit/RuntimeValues.h"
+#include "frontend/emit/Statements.h"
+#include "frontend/values/Parts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,21 +27,22 @@ static constexpr int64_t kMaxUnrolled = 20000;
 
 //===-- Unrolled loops -----------------------------------------------------------------------===//
 
-static LogicalResult emitUnrolled(Emitter &emitter, const Node &node, llvm::ArrayRef<Value> items) {
+static LogicalResult emitUnrolled(Emitter &emitter, const Node &node,
+                                  llvm::ArrayRef<PyValue> items) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (++emitter.numUnrolled > kMaxUnrolled)
       return emitter.error(
           Code::LimitExceeded, node,
           formatv("loops are unrolled into more than {0} iterations", kMaxUnrolled).str(),
           "use range(...) or tw.range(...), which run the loop on the device");
-    emitter.setFlag(kJumped, {false});
-    if (failed(emitter.assign(node.child("target"), items[i])) ||
-        failed(emitter.emitBlock(node.list("body"))))
+    emitter.frame().setFlag(kJumped, {false});
+    if (failed(assign(emitter, node.child("target"), items[i])) ||
+        failed(emitBlock(emitter, node.list("body"))))
       return failure();
-    llvm::ArrayRef<Value> rest = items.drop_front(i + 1);
-    Value broke = emitter.flag(kBroke);
+    llvm::ArrayRef<PyValue> rest = items.drop_front(i + 1);
+    PyValue broke = emitter.frame().flag(kBroke);
     if (broke.isRuntime())
-      return rest.empty() ? success() : emitter.unlessSet(kBroke, node, [&] {
+      return rest.empty() ? success() : unlessSet(emitter, kBroke, node, [&] {
         return emitUnrolled(emitter, node, rest);
       });
     if (truthOf(broke))
@@ -54,27 +61,26 @@ static bool bindsInTest(const Node &node) {
 /// `while test: body` as `while True: if test: body, else: break`.
 static LogicalResult emitTestAndBody(Emitter &emitter, const Node &node) {
   const Node &test = node.child("test");
-  ValueOr value = emitter.eval(test);
-  FailureOr<mlir::Value> condition =
-      failed(value) ? FailureOr<mlir::Value>(failure()) : emitter.toCondition(*value, test);
+  FailureOr<PyValue> value = eval(emitter, test);
+  if (failed(value))
+    return failure();
+  FailureOr<mlir::Value> condition = toCondition(emitter, *value, test);
   if (failed(condition))
     return failure();
   auto leave = [&]() -> LogicalResult {
-    emitter.setFlag(kBroke, {true});
-    emitter.setFlag(kJumped, {true});
+    emitter.frame().setFlag(kBroke, {true});
+    emitter.frame().setFlag(kJumped, {true});
     return success();
   };
-  return emitter.branch(
-      *condition, node, [&] { return emitter.emitBlock(node.list("body")); }, leave);
+  return emitBranch(
+      emitter, *condition, node, [&] { return emitBlock(emitter, node.list("body")); }, leave);
 }
 
 /// Binds the loop variable and emits the body; the values to carry on with.
 static FailureOr<std::vector<mlir::Value>> emitIteration(LoopDraft &loop, const Bounds *bounds,
                                                          mlir::Value counter) {
   Emitter &emitter = loop.emitter;
-  for (llvm::StringRef name : {kJumped, kBroke, kReturned})
-    emitter.setFlag(name, {false});
-  emitter.setFlag(kResult, {});
+  emitter.frame().clearJumps();
   if (bounds) {
     mlir::Value variable = counter;
     if (bounds->base) {
@@ -82,11 +88,11 @@ static FailureOr<std::vector<mlir::Value>> emitIteration(LoopDraft &loop, const 
       variable = arith::MulIOp::create(emitter.builder, loc, counter, bounds->stride);
       variable = arith::AddIOp::create(emitter.builder, loc, bounds->base, variable);
     }
-    if (failed(emitter.assign(loop.node.child("target"), {TypedValue{variable, bounds->dtype}})))
+    if (failed(assign(emitter, loop.node.child("target"), {TypedValue{variable, bounds->dtype}})))
       return failure();
   }
   if (failed(bindsInTest(loop.node) ? emitTestAndBody(emitter, loop.node)
-                                    : emitter.emitBlock(loop.node.list("body"))))
+                                    : emitBlock(emitter, loop.node.list("body"))))
     return failure();
   return loop.endValues();
 }
@@ -107,7 +113,7 @@ static FailureOr<mlir::Operation *> emitCounted(LoopDraft &loop, const Bounds &b
   return op.getOperation();
 }
 
-static mlir::Value andNot(Emitter &emitter, mlir::Value condition, const Value &flag) {
+static mlir::Value andNot(Emitter &emitter, mlir::Value condition, const PyValue &flag) {
   mlir::OpBuilder &b = emitter.builder;
   if (!flag.isRuntime())
     return condition;
@@ -155,7 +161,7 @@ static FailureOr<mlir::Operation *> emitCountedWithExit(LoopDraft &loop, const B
   loop.bindLeaves(before->getArguments().drop_front());
   mlir::Value goesOn = arith::CmpIOp::create(builder, here, arith::CmpIPredicate::slt,
                                              before->getArgument(0), bounds.stop);
-  goesOn = andNot(emitter, goesOn, emitter.flag(kBroke));
+  goesOn = andNot(emitter, goesOn, emitter.frame().flag(kBroke));
   scf::ConditionOp::create(builder, here, goesOn, before->getArguments());
   builder.setInsertionPointToEnd(after);
   loop.bindLeaves(after->getArguments().drop_front());
@@ -173,27 +179,29 @@ static FailureOr<mlir::Value> emitTest(Emitter &emitter, const Node &node, bool 
   const Node &test = node.child("test");
   bool isInBody = bindsInTest(node);
   auto evaluate = [&]() -> FailureOr<mlir::Value> {
-    ValueOr value = isInBody ? ValueOr(Value{true}) : emitter.eval(test);
+    FailureOr<PyValue> value = isInBody ? FailureOr<PyValue>(PyValue{true}) : eval(emitter, test);
     isEndless = llvm::succeeded(value) && !isInBody && isStatic(*value) && truthOf(*value);
-    return failed(value) ? FailureOr<mlir::Value>(failure()) : emitter.toCondition(*value, test);
+    if (failed(value))
+      return failure();
+    return toCondition(emitter, *value, test);
   };
-  Value broke = emitter.flag(kBroke);
+  PyValue broke = emitter.frame().flag(kBroke);
   if (!broke.isRuntime())
     return evaluate();
-  emitter.setFlag(".test", {false});
+  emitter.frame().setFlag(".test", {false});
   auto guarded = [&]() -> LogicalResult {
     FailureOr<mlir::Value> condition = evaluate();
     if (failed(condition))
       return failure();
-    emitter.setFlag(".test", {TypedValue{*condition, findDType("int1")}});
+    emitter.frame().setFlag(".test", {TypedValue{*condition, findDType("int1")}});
     return success();
   };
-  if (failed(
-          emitter.branch(broke.as<TypedValue>()->value, test, [] { return success(); }, guarded)))
+  if (failed(emitBranch(
+          emitter, broke.as<TypedValue>()->value, test, [] { return success(); }, guarded)))
     return failure();
-  Value result = emitter.flag(".test");
+  PyValue result = emitter.frame().flag(".test");
   emitter.frame().names.erase(".test");
-  return emitter.toCondition(result, test);
+  return toCondition(emitter, result, test);
 }
 
 static FailureOr<mlir::Operation *> emitTested(LoopDraft &loop) {
@@ -219,13 +227,13 @@ static FailureOr<mlir::Operation *> emitTested(LoopDraft &loop) {
 //===-- The statements -----------------------------------------------------------------------===//
 
 /// The `else` of a loop, which runs unless a break or a return ended it.
-static LogicalResult emitElse(Emitter &emitter, const Node &node, const Value &broke) {
+static LogicalResult emitElse(Emitter &emitter, const Node &node, const PyValue &broke) {
   llvm::ArrayRef<const Node *> body = node.list("orelse");
   if (body.empty())
     return success();
   static constexpr llvm::StringLiteral kLeft = ".left";
-  emitter.setFlag(kLeft, broke);
-  LogicalResult result = emitter.unlessSet(kLeft, node, [&] { return emitter.emitBlock(body); });
+  emitter.frame().setFlag(kLeft, broke);
+  LogicalResult result = unlessSet(emitter, kLeft, node, [&] { return emitBlock(emitter, body); });
   emitter.frame().names.erase(kLeft.str());
   return result;
 }
@@ -246,49 +254,48 @@ static LogicalResult emitRuntimeFor(Emitter &emitter, const Node &node, const Ra
     built = failed(op) ? nullptr : *op;
     return op;
   };
-  if (failed(settle(loop, attempt)))
+  if (failed(emitUntilStable(loop, attempt)))
     return failure();
   for (const auto &[name, number] : range.options)
     built->setAttr("tile." + name, emitter.builder.getI32IntegerAttr(int32_t(number)));
   return emitElse(emitter, node, loop.broke);
 }
 
-LogicalResult Emitter::emitFor(const Node &node) {
-  ValueOr iterable = eval(node.child("iter"));
+LogicalResult tw::emitFor(Emitter &emitter, const Node &node) {
+  FailureOr<PyValue> iterable = eval(emitter, node.child("iter"));
   if (failed(iterable))
     return failure();
   const RangeValue *range = iterable->as<RangeValue>();
   if (range && !range->isStatic)
-    return emitRuntimeFor(*this, node, *range);
-  FailureOr<std::vector<Value>> items = elements(*iterable, node.child("iter"));
+    return emitRuntimeFor(emitter, node, *range);
+  FailureOr<std::vector<PyValue>> items = elementsOf(emitter, *iterable, node.child("iter"));
   if (failed(items))
     return failure();
-  ++frame().loopDepth;
-  LogicalResult result = emitUnrolled(*this, node, *items);
-  --frame().loopDepth;
+  ++emitter.frame().loopDepth;
+  LogicalResult result = emitUnrolled(emitter, node, *items);
+  --emitter.frame().loopDepth;
   if (failed(result))
     return failure();
-  Value broke = flag(kBroke);
-  leaveLoop();
-  return emitElse(*this, node, broke);
+  PyValue broke = emitter.frame().flag(kBroke);
+  emitter.frame().leaveLoop();
+  return emitElse(emitter, node, broke);
 }
 
-LogicalResult Emitter::emitWhile(const Node &node) {
+LogicalResult tw::emitWhile(Emitter &emitter, const Node &node) {
   if (!node.list("orelse").empty() && bindsInTest(node))
-    return unsupported(node, "`else` of a loop with `:=` in its test",
-                       "set a flag in the loop and test it afterwards");
+    return emitter.unsupported(node, "`else` of a loop with `:=` in its test",
+                               "set a flag in the loop and test it afterwards");
   std::vector<const Node *> repeated = node.list("body").vec();
   repeated.push_back(&node.child("test"));
-  LoopDraft loop{*this, node, assignedNames(repeated)};
-  loop.before = frame().names;
-  if (failed(settle(loop, emitTested)))
+  LoopDraft loop{emitter, node, assignedNames(repeated)};
+  loop.before = emitter.frame().names;
+  if (failed(emitUntilStable(loop, emitTested)))
     return failure();
   bool isLeftByReturn = loop.isEndless && !mayBreak(node.list("body")) && loop.hasReturn;
   if (!isLeftByReturn)
-    return emitElse(*this, node, loop.broke);
+    return emitElse(emitter, node, loop.broke);
   // Nothing but a return ends `while True` without a break, so the code after it never runs.
-  setFlag(kJumped, {true});
-  setFlag(kReturned, {true});
-  setFlag(kBroke, {frame().loopDepth > 0});
+  emitter.frame().setFlag(kReturned, {true});
+  emitter.frame().leaveLoop();
   return success();
 }

@@ -1,14 +1,15 @@
 // Expressions that only Python can evaluate: the request to the evaluator and its answer.
+#include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/Descriptors.h"
-#include "frontend/emit/Emitter.h"
+#include "frontend/values/ValueText.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
-using llvm::failed;
-using llvm::failure;
 using mlir::FailureOr;
+using mlir::LogicalResult;
 
+static constexpr llvm::StringLiteral kNoPython = "no Python is at hand";
 static constexpr llvm::StringLiteral kOnlyAtRunTime =
     "it depends on values that are known only at run time";
 
@@ -35,68 +36,72 @@ static std::optional<llvm::json::Object> namesFor(const Frame &frame, const Node
   return areStatic ? std::optional(std::move(names)) : std::nullopt;
 }
 
-std::optional<Value> Emitter::askPython(llvm::json::Object expression, llvm::json::Object names,
-                                        std::string &reason) {
-  if (!evaluator) {
-    reason = "no Python is at hand";
-    return std::nullopt;
-  }
-  llvm::json::Value request(llvm::json::Object{{"function", frame().source->id},
+static OrReason<PyValue> askPython(Emitter &emitter, llvm::json::Object expression,
+                                   llvm::json::Object names) {
+  if (!emitter.evaluator)
+    return refuse(kNoPython);
+  llvm::json::Value request(llvm::json::Object{{"function", emitter.frame().source->id},
                                                {"node", std::move(expression)},
                                                {"names", std::move(names)}});
-  llvm::Expected<llvm::json::Value> answer =
-      llvm::json::parse(evaluator(llvm::formatv("{0}", request).str()));
-  if (!answer) {
-    reason = llvm::toString(answer.takeError());
-    return std::nullopt;
-  }
-  // Opaque values point into the answer, which therefore lives as long as the emitter.
-  answers.push_back(std::move(*answer));
-  const llvm::json::Object *object = answers.back().getAsObject();
-  const llvm::json::Object *encoded = object ? object->getObject("value") : nullptr;
-  if (encoded)
-    return fromJson(*encoded);
-  reason = object ? object->getString("error").value_or("").str() : "";
-  return std::nullopt;
-}
-
-std::optional<Value> Emitter::askPython(const Node &node, std::string &reason) {
-  std::optional<llvm::json::Object> names = namesFor(frame(), node);
-  if (!names || !node.json) {
-    reason = names ? "no Python is at hand" : kOnlyAtRunTime.str();
-    return std::nullopt;
-  }
-  return askPython(llvm::json::Object(*node.json), std::move(*names), reason);
-}
-
-std::optional<Value> Emitter::tryEvaluateInPython(const Node &node) {
-  std::string reason;
-  return askPython(node, reason);
-}
-
-ValueOr Emitter::evaluateInPython(const Node &node) {
-  std::string reason;
-  if (std::optional<Value> value = askPython(node, reason))
+  llvm::Expected<llvm::json::Value> parsed =
+      llvm::json::parse(emitter.evaluator(llvm::formatv("{0}", request).str()));
+  if (!parsed)
+    return refuse(llvm::toString(parsed.takeError()));
+  const llvm::json::Object *answer = emitter.keep(std::move(*parsed)).getAsObject();
+  const llvm::json::Object *encoded = answer ? answer->getObject("value") : nullptr;
+  if (std::optional<PyValue> value = encoded ? fromJson(*encoded) : std::nullopt)
     return *value;
-  bool isRuntime = !namesFor(frame(), node);
-  return error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, node,
-               "this expression must be evaluated at compile time by Python, which fails" +
-                   (reason.empty() ? "" : ": " + reason),
-               isRuntime ? "use operations of the language on run-time values"
-                         : "compute it outside the kernel and pass it as tw.constexpr");
+  return refuse(answer ? answer->getString("error").value_or("") : "");
+}
+
+static OrReason<PyValue> askPython(Emitter &emitter, const Node &node) {
+  std::optional<llvm::json::Object> names = namesFor(emitter.frame(), node);
+  if (!names || !node.json)
+    return refuse(names ? kNoPython : kOnlyAtRunTime);
+  return askPython(emitter, llvm::json::Object(*node.json), std::move(*names));
+}
+
+OrReason<PyValue> tw::tryEvaluateInPython(Emitter &emitter, const Node &node) {
+  return askPython(emitter, node);
+}
+
+/// Code, message and hint of an error in what Python evaluates at compile time.
+static LogicalResult reportPython(Emitter &emitter, const Node &site, bool isRuntime,
+                                  const llvm::Twine &what, const Reason &reason,
+                                  std::vector<SourceLabel> labels = {}) {
+  return emitter.error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, site,
+                       what + ", which fails" +
+                           (reason.message.empty() ? "" : ": " + reason.message),
+                       isRuntime ? "use operations of the language on run-time values"
+                                 : "compute it outside the kernel and pass it as tw.constexpr",
+                       std::move(labels));
+}
+
+FailureOr<PyValue> tw::evaluateInPython(Emitter &emitter, const Node &node) {
+  OrReason<PyValue> value = askPython(emitter, node);
+  if (value)
+    return *value;
+  return reportPython(emitter, node, !namesFor(emitter.frame(), node),
+                      "this expression must be evaluated at compile time by Python",
+                      value.reason());
 }
 
 //===-- Values that only Python knows --------------------------------------------------------===//
+
+bool tw::isObject(const PyValue &value) {
+  const Callable *callable = value.as<Callable>();
+  return value.is<Opaque>() || (callable && callable->kind == Callable::Kind::Host);
+}
 
 static llvm::json::Object nameNode(llvm::StringRef name) {
   return llvm::json::Object{{"_", "Name"}, {"id", name.str()}};
 }
 
 /// Names for operands, so that an expression is about values and not about how they are written.
-static std::optional<llvm::json::Object> operandNames(llvm::ArrayRef<Value> operands,
+static std::optional<llvm::json::Object> operandNames(llvm::ArrayRef<PyValue> operands,
                                                       llvm::json::Array &nodes) {
   llvm::json::Object names;
-  for (const Value &operand : operands) {
+  for (const PyValue &operand : operands) {
     std::optional<llvm::json::Value> encoded = toJson(operand);
     if (!encoded)
       return std::nullopt;
@@ -107,21 +112,20 @@ static std::optional<llvm::json::Object> operandNames(llvm::ArrayRef<Value> oper
   return names;
 }
 
-std::optional<Value> Emitter::pythonCall(llvm::StringRef function, llvm::ArrayRef<Value> operands,
-                                         std::string &reason) {
+OrReason<PyValue> tw::pythonCall(Emitter &emitter, llvm::StringRef function,
+                                 llvm::ArrayRef<PyValue> operands) {
   llvm::json::Array nodes;
   std::optional<llvm::json::Object> names = operandNames(operands, nodes);
-  if (!names) {
-    reason = kOnlyAtRunTime.str();
-    return std::nullopt;
-  }
+  if (!names)
+    return refuse(kOnlyAtRunTime);
   // Under a name of its own: the kernel's module may define the builtin's name anew.
   (*names)["_function"] = llvm::json::Object{{"k", "pybuiltin"}, {"v", function.str()}};
-  return askPython(llvm::json::Object{{"_", "Call"},
+  return askPython(emitter,
+                   llvm::json::Object{{"_", "Call"},
                                       {"func", nameNode("_function")},
                                       {"args", std::move(nodes)},
                                       {"keywords", llvm::json::Array{}}},
-                   std::move(*names), reason);
+                   std::move(*names));
 }
 
 /// Arguments in the order of a call, as names of operands and as keywords.
@@ -146,11 +150,11 @@ callOf(llvm::json::Object &function, const Arguments &arguments, llvm::json::Obj
                             {"keywords", std::move(keywords)}};
 }
 
-std::optional<Value> Emitter::tryCallInPython(const Value &callee, const Arguments &arguments,
-                                              const Node &site, std::string &reason) {
+OrReason<PyValue> tw::tryCallInPython(Emitter &emitter, const PyValue &callee,
+                                      const Arguments &arguments, const Node &site) {
   // As it is written where it can be: Python then sees lists as lists, and lambdas.
-  if (site.is(NodeKind::Call) && namesFor(frame(), site))
-    return askPython(site, reason);
+  if (site.is(NodeKind::Call) && namesFor(emitter.frame(), site))
+    return askPython(emitter, site);
   const Callable *callable = callee.as<Callable>();
   bool isMethod = callable && callable->kind == Callable::Kind::Method;
   llvm::json::Object names, function = nameNode("_function");
@@ -158,123 +162,132 @@ std::optional<Value> Emitter::tryCallInPython(const Value &callee, const Argumen
   if (isMethod)
     function = llvm::json::Object{
         {"_", "Attribute"}, {"value", nameNode("_function")}, {"attr", callable->name}};
-  reason = kOnlyAtRunTime;
   if (!encoded)
-    return std::nullopt;
+    return refuse(kOnlyAtRunTime);
   names["_function"] = std::move(*encoded);
   std::optional<llvm::json::Object> expression = callOf(function, arguments, names);
   if (!expression)
-    return std::nullopt;
-  return askPython(std::move(*expression), std::move(names), reason);
+    return refuse(kOnlyAtRunTime);
+  return askPython(emitter, std::move(*expression), std::move(names));
 }
 
-ValueOr Emitter::callInPython(const Value &callee, const Arguments &arguments, const Node &site) {
-  std::string reason;
-  if (std::optional<Value> value = tryCallInPython(callee, arguments, site, reason))
+FailureOr<PyValue> tw::callInPython(Emitter &emitter, const PyValue &callee,
+                                    const Arguments &arguments, const Node &site) {
+  OrReason<PyValue> value = tryCallInPython(emitter, callee, arguments, site);
+  if (value)
     return *value;
   std::vector<SourceLabel> labels;
   for (const Argument &argument : arguments)
     if (!isStatic(argument.value))
-      labels.push_back(label(*argument.node, "this is " + typeName(argument.value)));
-  bool isRuntime = reason == kOnlyAtRunTime;
-  return error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, site,
-               "this call is made by Python at compile time, which fails" +
-                   (reason.empty() ? "" : ": " + reason),
-               isRuntime ? "use operations of the language on run-time values"
-                         : "compute it outside the kernel and pass it as tw.constexpr",
-               std::move(labels));
+      labels.push_back(emitter.label(*argument.node, "this is " + typeName(argument.value)));
+  return reportPython(emitter, site, value.reason().message == kOnlyAtRunTime,
+                      "this call is made by Python at compile time", value.reason(),
+                      std::move(labels));
 }
 
-ValueOr Emitter::pythonFunction(llvm::StringRef function, llvm::ArrayRef<Value> operands,
-                                const Node &site) {
-  std::string reason;
-  if (std::optional<Value> value = pythonCall(function, operands, reason))
+FailureOr<PyValue> tw::pythonFunction(Emitter &emitter, llvm::StringRef function,
+                                      llvm::ArrayRef<PyValue> operands, const Node &site) {
+  OrReason<PyValue> value = pythonCall(emitter, function, operands);
+  if (value)
     return *value;
   bool isRuntime = !llvm::all_of(operands, isStatic);
   std::vector<SourceLabel> labels;
   if (isRuntime)
-    labels.push_back(label(site, "this is " + typeName(operands.front())));
-  return error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, site,
-               "`" + function + "` is applied by Python at compile time, which fails: " + reason,
-               isRuntime ? "print run-time values with tw.device_print(\"name\", value)"
-                         : "the values are known at compile time, so Python's rules hold",
-               std::move(labels));
+    labels.push_back(emitter.label(site, "this is " + typeName(operands.front())));
+  return emitter.error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, site,
+                       "`" + function + "` is applied by Python at compile time, which fails: " +
+                           value.reason().message,
+                       isRuntime ? "print run-time values with tw.device_print(\"name\", value)"
+                                 : "the values are known at compile time, so Python's rules hold",
+                       std::move(labels));
 }
 
-ValueOr Emitter::pythonSubscript(const Value &base, const Value &index, const Node &node) {
-  if (namesFor(frame(), node))
-    return evaluateInPython(node);
+FailureOr<PyValue> tw::pythonSubscript(Emitter &emitter, const PyValue &base, const PyValue &index,
+                                       const Node &node) {
+  if (namesFor(emitter.frame(), node))
+    return evaluateInPython(emitter, node);
   llvm::json::Array nodes;
   std::optional<llvm::json::Object> names = operandNames({base, index}, nodes);
   if (!names)
-    return evaluateInPython(node); // which reports what cannot be known
-  std::string reason;
-  if (std::optional<Value> value = askPython(llvm::json::Object{{"_", "Subscript"},
-                                                                {"value", std::move(nodes[0])},
-                                                                {"slice", std::move(nodes[1])}},
-                                             std::move(*names), reason))
-    return *value;
-  return error(Code::BadSubscript, node, "this subscript fails: " + reason, "check the index");
+    return evaluateInPython(emitter, node); // which reports what cannot be known
+  OrReason<PyValue> element = askPython(emitter,
+                                        llvm::json::Object{{"_", "Subscript"},
+                                                           {"value", std::move(nodes[0])},
+                                                           {"slice", std::move(nodes[1])}},
+                                        std::move(*names));
+  if (element)
+    return *element;
+  return emitter.error(Code::BadSubscript, node,
+                       "this subscript fails: " + element.reason().message, "check the index");
 }
 
 /// Whether only Python knows how a value is written: which characters of a text can be printed, and
 /// what an object says of itself.
-static bool isWrittenByPython(const Value &value, bool isRepr) {
+static bool isWrittenByPython(const PyValue &value, bool isRepr) {
   if (const Tuple *tuple = value.as<Tuple>())
     return llvm::any_of((*tuple)->items,
-                        [](const Value &item) { return isWrittenByPython(item, true); });
+                        [](const PyValue &item) { return isWrittenByPython(item, true); });
   if (const std::string *text = value.as<std::string>())
     return isRepr && llvm::any_of(*text, [](char c) { return !llvm::isPrint(c); });
   return value.is<Opaque>() || value.is<RangeValue>() || value.is<SliceValue>();
 }
 
-ValueOr Emitter::textOf(const Value &value, bool isRepr, const Node &node) {
+FailureOr<PyValue> tw::textOf(Emitter &emitter, const PyValue &value, bool isRepr,
+                              const Node &node) {
   if (!isStatic(value))
-    return error(Code::NotStatic, node,
-                 "a text of a value that is known only at run time cannot be made at compile time",
-                 "print it with tw.device_print(\"name\", value)",
-                 {label(node, "this is " + typeName(value))});
-  std::string reason;
+    return emitter.error(
+        Code::NotStatic, node,
+        "a text of a value that is known only at run time cannot be made at compile time",
+        "print it with tw.device_print(\"name\", value)",
+        {emitter.label(node, "this is " + typeName(value))});
   if (isWrittenByPython(value, isRepr))
-    if (std::optional<Value> text = pythonCall(isRepr ? "repr" : "str", {value}, reason))
+    if (OrReason<PyValue> text = pythonCall(emitter, isRepr ? "repr" : "str", {value}))
       return *text;
-  return Value{toText(value, isRepr)};
+  return PyValue{toText(value, isRepr)};
 }
 
-StaticResult Emitter::pythonOperator(llvm::StringRef op, const Value &lhs, const Value &rhs,
-                                     bool isComparison) {
+OrReason<PyValue> tw::pythonBinary(Emitter &emitter, BinaryOperator op, const PyValue &lhs,
+                                   const PyValue &rhs) {
   llvm::json::Array nodes;
   std::optional<llvm::json::Object> names = operandNames({lhs, rhs}, nodes);
   if (!names)
-    return std::string(kOnlyAtRunTime.str());
-  llvm::json::Object expression{{"_", isComparison ? "Compare" : "BinOp"},
-                                {"left", std::move(nodes[0])}};
-  if (isComparison) {
-    expression["ops"] = llvm::json::Array{op.str()};
-    expression["comparators"] = llvm::json::Array{std::move(nodes[1])};
-  } else {
-    expression["op"] = op.str();
-    expression["right"] = std::move(nodes[1]);
-  }
-  std::string reason;
-  if (std::optional<Value> answer = askPython(std::move(expression), std::move(*names), reason))
-    return *answer;
-  return reason;
+    return refuse(kOnlyAtRunTime);
+  return askPython(emitter,
+                   llvm::json::Object{{"_", "BinOp"},
+                                      {"left", std::move(nodes[0])},
+                                      {"op", rowOf(op).name.str()},
+                                      {"right", std::move(nodes[1])}},
+                   std::move(*names));
 }
 
-FailureOr<bool> Emitter::staticTruth(const Value &value, const Node &node) {
+OrReason<PyValue> tw::pythonComparison(Emitter &emitter, Comparison op, const PyValue &lhs,
+                                       const PyValue &rhs) {
+  llvm::json::Array nodes;
+  std::optional<llvm::json::Object> names = operandNames({lhs, rhs}, nodes);
+  if (!names)
+    return refuse(kOnlyAtRunTime);
+  return askPython(emitter,
+                   llvm::json::Object{{"_", "Compare"},
+                                      {"left", std::move(nodes[0])},
+                                      {"ops", llvm::json::Array{rowOf(op).name.str()}},
+                                      {"comparators", llvm::json::Array{std::move(nodes[1])}}},
+                   std::move(*names));
+}
+
+FailureOr<bool> tw::staticTruth(Emitter &emitter, const PyValue &value, const Node &node) {
   if (value.is<Descriptor>())
-    return rejectDescriptor(*this, value, node);
+    return rejectDescriptor(emitter, value, node);
   if (value.is<RangeValue>() && !isStatic(value))
-    return error(Code::NotStatic, node, "whether this range is empty is known only at run time",
-                 "compare its bounds");
+    return emitter.error(Code::NotStatic, node,
+                         "whether this range is empty is known only at run time",
+                         "compare its bounds");
   if (!value.is<Opaque>())
     return truthOf(value);
-  std::string reason;
-  std::optional<Value> answer = pythonCall("bool", {value}, reason);
+  OrReason<PyValue> answer = pythonCall(emitter, "bool", {value});
   if (!answer)
-    return error(Code::StaticEvaluation, node,
-                 "this compile-time condition has no truth value: " + reason,
-                 "write the comparison out");
+    return emitter.error(Code::StaticEvaluation, node,
+                         "this compile-time condition has no truth value: " +
+                             answer.reason().message,
+                         "write the comparison out");
   return truthOf(*answer);
 }

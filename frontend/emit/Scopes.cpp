@@ -1,10 +1,35 @@
-// Questions about syntax and names that need no evaluation.
+// The names and flags of an activation, and questions about syntax that need no evaluation.
 #include "frontend/emit/Scopes.h"
 
 using namespace tw;
 
 SourceSpan tw::spanOf(const Node &node, const FunctionSource &source) {
   return {source.file, node.line, node.column, node.endLine, node.endColumn};
+}
+
+void Frame::bind(llvm::StringRef name, PyValue value, const Node &site, bool isConstexpr) {
+  names[name.str()] = {std::move(value), spanOf(site, *source), isConstexpr};
+}
+
+PyValue Frame::flag(llvm::StringRef name) const {
+  auto found = names.find(name.str());
+  return found == names.end() ? PyValue{} : found->second.value;
+}
+
+void Frame::setFlag(llvm::StringRef name, PyValue value) {
+  names[name.str()] = {std::move(value), {}, false};
+}
+
+void Frame::clearJumps() {
+  for (llvm::StringRef name : {kJumped, kBroke, kReturned})
+    setFlag(name, {false});
+  setFlag(kResult, {});
+}
+
+void Frame::leaveLoop() {
+  PyValue returned = flag(kReturned);
+  setFlag(kJumped, returned);
+  setFlag(kBroke, loopDepth > 0 ? returned : PyValue{false});
 }
 
 static void addTarget(const Node &target, std::set<std::string> &names) {

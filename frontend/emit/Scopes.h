@@ -1,7 +1,8 @@
 // Names of one function activation, and what a piece of syntax may do to them.
 #ifndef FRONTEND_SCOPES_H
 #define FRONTEND_SCOPES_H
-#include "frontend/values/StaticValues.h"
+#include "frontend/buffer/Ast.h"
+#include "frontend/values/PyValue.h"
 #include "mlir/IR/Location.h"
 #include <map>
 #include <memory>
@@ -10,7 +11,7 @@
 namespace tw {
 
 struct Binding {
-  Value value;
+  PyValue value;
   SourceSpan where;
   bool isConstexpr = false; // declared so: never becomes a run-time value
 };
@@ -38,6 +39,13 @@ struct Frame {
   mlir::LocationAttr callSite;
   int loopDepth = 0;
   std::string constructed; // in a constructor: the name of the object that is made
+
+  void bind(llvm::StringRef name, PyValue value, const Node &site, bool isConstexpr = false);
+  PyValue flag(llvm::StringRef name) const;
+  void setFlag(llvm::StringRef name, PyValue value);
+  void clearJumps();
+  /// Behind a loop: what a `break` of it means is over, what a `return` in it means is not.
+  void leaveLoop();
 };
 
 SourceSpan spanOf(const Node &node, const FunctionSource &source);

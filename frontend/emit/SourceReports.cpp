@@ -3,7 +3,6 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
-using llvm::formatv;
 using mlir::failure;
 using mlir::LogicalResult;
 
@@ -64,16 +63,16 @@ LogicalResult Emitter::error(Code code, const Node &site, const llvm::Twine &mes
   return failure();
 }
 
-LogicalResult Emitter::error(const OperandError &operandError, const Node &site,
+LogicalResult Emitter::error(const Reason &reason, const Node &site,
                              llvm::ArrayRef<const Node *> operands) {
-  if (hasFailed() || !operandError.code)
+  if (hasFailed() || reason.isReported())
     return failure();
   Diagnostic diagnostic;
-  diagnostic.code = *operandError.code;
-  diagnostic.message = operandError.message;
-  diagnostic.hint = operandError.hint;
+  diagnostic.code = *reason.code;
+  diagnostic.message = reason.message;
+  diagnostic.hint = reason.hint;
   diagnostic.labels.push_back(label(site, ""));
-  for (const auto &[index, text] : operandError.labels)
+  for (const auto &[index, text] : reason.labels)
     if (index >= 0 && size_t(index) < operands.size() && operands[index])
       diagnostic.labels.push_back(label(*operands[index], text));
   diagnostic.callStack = callStackOf(frames);
@@ -97,7 +96,7 @@ LogicalResult Emitter::refuseInCombine(const Node &site, const llvm::Twine &what
       "before or after");
 }
 
-LogicalResult Emitter::absent(const Absent &absent, llvm::StringRef name, const Node &site) {
+LogicalResult Emitter::reportAbsent(const Absent &absent, llvm::StringRef name, const Node &site) {
   bool isResult = isHidden(name);
   std::string what = isResult ? "the result of this call" : "`" + name.str() + "`";
   std::vector<SourceLabel> labels;
@@ -132,6 +131,10 @@ LogicalResult Emitter::absent(const Absent &absent, llvm::StringRef name, const 
     return error(Code::UnknownName, site, what + " has no value here", "assign it before this line",
                  labels);
   }
+}
+
+LogicalResult Emitter::rejectAbsent(const PyValue &value, const Node &node) {
+  return reportAbsent(*value.as<Absent>(), kResult, node);
 }
 
 void Emitter::remark(const Node &site, std::string text) {

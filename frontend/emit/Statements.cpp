@@ -1,6 +1,16 @@
 // Statements other than branches and loops.
+#include "frontend/emit/Statements.h"
 #include "frontend/emit/Aggregates.h"
-#include "frontend/emit/Emitter.h"
+#include "frontend/emit/Calls.h"
+#include "frontend/emit/ControlFlow.h"
+#include "frontend/emit/Expressions.h"
+#include "frontend/emit/Loops.h"
+#include "frontend/emit/Names.h"
+#include "frontend/emit/Operators.h"
+#include "frontend/emit/PythonEvaluation.h"
+#include "frontend/emit/RuntimeValues.h"
+#include "frontend/values/Parts.h"
+#include "frontend/values/ValueText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -17,8 +27,8 @@ static constexpr int64_t kMaxOperations = 30'000;
 
 //===-- Assignment ---------------------------------------------------------------------------===//
 
-static LogicalResult unpack(Emitter &emitter, const Node &target, const Value &value) {
-  FailureOr<std::vector<Value>> items = emitter.elements(value, target);
+static LogicalResult unpack(Emitter &emitter, const Node &target, const PyValue &value) {
+  FailureOr<std::vector<PyValue>> items = elementsOf(emitter, value, target);
   if (failed(items))
     return failure();
   llvm::ArrayRef<const Node *> targets = target.list("elts");
@@ -32,41 +42,43 @@ static LogicalResult unpack(Emitter &emitter, const Node &target, const Value &v
             .str(),
         "give one name for each value");
   for (size_t i = 0; i < numBefore; ++i)
-    if (failed(emitter.assign(*targets[i], (*items)[i])))
+    if (failed(assign(emitter, *targets[i], (*items)[i])))
       return failure();
   if (!hasStar)
     return success();
   size_t numAfter = targets.size() - numBefore - 1, numTaken = items->size() - targets.size() + 1;
   auto first = items->begin() + numBefore;
-  if (failed(emitter.assign((*star)->child("value"), makeTuple({first, first + numTaken}))))
+  if (failed(assign(emitter, (*star)->child("value"), makeTuple({first, first + numTaken}))))
     return failure();
   for (size_t i = 0; i < numAfter; ++i)
-    if (failed(emitter.assign(*targets[numBefore + 1 + i], (*items)[numBefore + numTaken + i])))
+    if (failed(assign(emitter, *targets[numBefore + 1 + i], (*items)[numBefore + numTaken + i])))
       return failure();
   return success();
 }
 
-LogicalResult Emitter::assign(const Node &target, const Value &value) {
+LogicalResult tw::assign(Emitter &emitter, const Node &target, const PyValue &value) {
   if (target.is(NodeKind::Name)) {
-    bind(target.text("id"), value, target);
+    emitter.frame().bind(target.text("id"), value, target);
     return success();
   }
   if (target.is(NodeKind::Tuple) || target.is(NodeKind::List))
-    return unpack(*this, target, value);
+    return unpack(emitter, target, value);
   if (target.is(NodeKind::Subscript))
-    return unsupported(target, "assignment to an element",
-                       "tiles and tuples are values: make a new one, or use tw.store for memory");
+    return emitter.unsupported(
+        target, "assignment to an element",
+        "tiles and tuples are values: make a new one, or use tw.store for memory");
   if (target.is(NodeKind::Attribute))
-    return assignField(*this, target, value);
-  return error(Code::MalformedBuffer, target, "this cannot be assigned to", "report this as a bug");
+    return assignField(emitter, target, value);
+  return emitter.error(Code::MalformedBuffer, target, "this cannot be assigned to",
+                       "report this as a bug");
 }
 
 static LogicalResult emitAssign(Emitter &emitter, const Node &node) {
-  ValueOr value = emitter.eval(node.child("value"));
+  FailureOr<PyValue> value = eval(emitter, node.child("value"));
   if (failed(value))
     return failure();
   for (const Node *target : node.list("targets"))
-    if (failed(emitter.assign(*target, named(*value))))
+    if (failed(assign(emitter, *target, named(*value))))
       return failure();
   return success();
 }
@@ -75,14 +87,18 @@ static LogicalResult emitAugmentedAssign(Emitter &emitter, const Node &node) {
   const Node &target = node.child("target");
   bool isField = target.is(NodeKind::Attribute) && !emitter.frame().constructed.empty();
   if (!target.is(NodeKind::Name) && !isField)
-    return emitter.assign(target, Value{}); // reports what is wrong with the target
-  ValueOr current = emitter.eval(target);
-  ValueOr operand = failed(current) ? current : emitter.eval(node.child("value"));
-  if (failed(current) || failed(operand))
+    return assign(emitter, target, PyValue{}); // reports what is wrong with the target
+  FailureOr<PyValue> current = eval(emitter, target);
+  if (failed(current))
     return failure();
-  ValueOr result =
-      emitter.binary(node.text("op"), *current, *operand, node, target, node.child("value"));
-  return failed(result) ? failure() : emitter.assign(target, named(*result));
+  FailureOr<PyValue> operand = eval(emitter, node.child("value"));
+  if (failed(operand))
+    return failure();
+  FailureOr<PyValue> result =
+      emitBinary(emitter, node.binary, *current, *operand, node, target, node.child("value"));
+  if (failed(result))
+    return failure();
+  return assign(emitter, target, named(*result));
 }
 
 static bool isConstexprAnnotation(Emitter &emitter, const Node &annotation) {
@@ -98,7 +114,7 @@ static bool isConstexprAnnotation(Emitter &emitter, const Node &annotation) {
 static LogicalResult emitAnnotatedAssign(Emitter &emitter, const Node &node) {
   if (!node.has("value"))
     return success();
-  ValueOr value = emitter.eval(node.child("value"));
+  FailureOr<PyValue> value = eval(emitter, node.child("value"));
   if (failed(value))
     return failure();
   // A run-time value is an error only where a constant is needed, as for a function's parameter.
@@ -109,59 +125,60 @@ static LogicalResult emitAnnotatedAssign(Emitter &emitter, const Node &node) {
   else
     value = named(*value);
   if (!target.is(NodeKind::Name))
-    return emitter.assign(target, *value);
-  emitter.bind(target.text("id"), *value, target, isConstexpr);
+    return assign(emitter, target, *value);
+  emitter.frame().bind(target.text("id"), *value, target, isConstexpr);
   return success();
 }
 
 //===-- Others -------------------------------------------------------------------------------===//
 
 static LogicalResult emitReturn(Emitter &emitter, const Node &node) {
-  ValueOr value = node.has("value") ? emitter.eval(node.child("value")) : ValueOr(Value{None{}});
+  FailureOr<PyValue> value =
+      node.has("value") ? eval(emitter, node.child("value")) : FailureOr<PyValue>(PyValue{None{}});
   if (failed(value))
     return failure();
   if (!emitter.frame().callNode && !value->is<None>())
     return emitter.error(Code::BadReturn, node,
                          "a kernel cannot return a value, but this returns " + typeName(*value),
                          "store results in memory with tw.store");
-  emitter.bind(kResult, *value, node);
-  emitter.setFlag(kReturned, {true});
-  emitter.setFlag(kBroke, {true});
-  emitter.setFlag(kJumped, {true});
+  emitter.frame().bind(kResult, *value, node);
+  emitter.frame().setFlag(kReturned, {true});
+  emitter.frame().setFlag(kBroke, {true});
+  emitter.frame().setFlag(kJumped, {true});
   return success();
 }
 
 static LogicalResult emitAssert(Emitter &emitter, const Node &node) {
   const Node &test = node.child("test");
-  ValueOr condition = emitter.eval(test);
+  FailureOr<PyValue> condition = eval(emitter, test);
   if (failed(condition))
     return failure();
   std::string text = "assertion failed";
   if (node.has("msg") && (!condition->isRuntime() || emitter.options.debug)) {
-    ValueOr message = emitter.eval(node.child("msg"));
+    FailureOr<PyValue> message = eval(emitter, node.child("msg"));
     if (!failed(message))
-      message = emitter.textOf(*message, /*isRepr=*/false, node.child("msg"));
+      message = textOf(emitter, *message, /*isRepr=*/false, node.child("msg"));
     if (failed(message))
       return failure();
     text = toText(*message, false);
   }
   if (!condition->isRuntime() && !condition->is<Absent>()) {
-    FailureOr<bool> truth = emitter.staticTruth(*condition, test);
+    FailureOr<bool> truth = staticTruth(emitter, *condition, test);
     if (failed(truth))
       return failure();
     if (*truth)
       return success();
     return emitter.error(Code::StaticAssert, test, text, "this condition is false at compile time");
   }
-  FailureOr<TypedValue> typed = emitter.toRuntime(*condition, test);
-  if (failed(typed) || failed(emitter.refusePointer(*typed, test)))
+  FailureOr<TypedValue> typed = toRuntime(emitter, *condition, test);
+  if (failed(typed) || failed(refusePointer(emitter, *typed, test)))
     return failure();
   if (!emitter.options.debug)
     return success();
   if (failed(emitter.refuseInCombine(node, "`assert`")))
     return failure();
   emitter.locate(node);
-  if (std::optional<OperandError> problem = emitter.tiles.deviceAssert(*typed, text, std::nullopt))
+  if (std::optional<Reason> problem = emitter.tiles.deviceAssert(*typed, text, std::nullopt))
     return emitter.error(*problem, node, {&test});
   return success();
 }
@@ -170,9 +187,10 @@ static LogicalResult emitDelete(Emitter &emitter, const Node &node) {
   for (const Node *target : node.list("targets")) {
     if (!target->is(NodeKind::Name))
       return emitter.unsupported(*target, "del of an element", "make a new tuple");
-    if (failed(emitter.readName(*target)))
+    if (failed(readName(emitter, *target)))
       return failure();
-    emitter.bind(target->text("id"), {Absent{Absent::Reason::Deleted, {}, {}, "", ""}}, *target);
+    emitter.frame().bind(target->text("id"), {Absent{Absent::Reason::Deleted, {}, {}, "", ""}},
+                         *target);
   }
   return success();
 }
@@ -180,15 +198,15 @@ static LogicalResult emitDelete(Emitter &emitter, const Node &node) {
 static LogicalResult emitNestedFunction(Emitter &emitter, const Node &node) {
   if (!node.list("decorator_list").empty())
     return emitter.unsupported(node, "a decorator of a nested function", "leave it out");
-  ValueOr closure = emitter.makeClosure(node);
+  FailureOr<PyValue> closure = makeClosure(emitter, node);
   if (failed(closure))
     return failure();
-  emitter.bind(node.text("name"), *closure, node);
+  emitter.frame().bind(node.text("name"), *closure, node);
   return success();
 }
 
 /// The scopes that mark parts of a kernel for schedulers and profilers: they change no result.
-static bool isScope(const Value &callee) {
+static bool isScope(const PyValue &callee) {
   const Callable *callable = callee.as<Callable>();
   if (callable && callable->kind == Callable::Kind::Builtin)
     return llvm::StringRef(callable->name).starts_with("scope:");
@@ -199,14 +217,14 @@ static bool isScope(const Value &callee) {
   return name.starts_with("triton.profiler.") || name.starts_with("proton.");
 }
 
-/// `with` around statements, of scopes whose meaning is no part of the result.
+/// `with` around statements, of scopes that do not change any result.
 static LogicalResult emitWith(Emitter &emitter, const Node &node) {
   for (const Node *item : node.list("items")) {
     const Node &manager = item->child("context_expr");
     if (!manager.is(NodeKind::Call) || item->has("optional_vars"))
       return emitter.error(Code::UnknownScope, manager, "this `with` has no meaning in a kernel",
                            "write the body without the `with`");
-    ValueOr callee = emitter.eval(manager.child("func"));
+    FailureOr<PyValue> callee = eval(emitter, manager.child("func"));
     if (failed(callee))
       return failure();
     if (!isScope(*callee))
@@ -215,10 +233,10 @@ static LogicalResult emitWith(Emitter &emitter, const Node &node) {
                            "write the body without the `with`; of scopes there are "
                            "tw.async_task(...), tw.async_tasks() and those of profilers");
     for (const Node *argument : manager.list("args"))
-      if (failed(emitter.eval(*argument)))
+      if (failed(eval(emitter, *argument)))
         return failure();
   }
-  return emitter.emitBlock(node.list("body"));
+  return emitBlock(emitter, node.list("body"));
 }
 
 /// What to write in place of a statement that has no meaning on a device.
@@ -238,72 +256,76 @@ static llvm::StringRef alternativeTo(llvm::StringRef className) {
   return "leave it out";
 }
 
-LogicalResult Emitter::emitStatement(const Node &node) {
-  if (options.checkpoint)
-    options.checkpoint();
-  if (operations.count > kMaxOperations)
-    return error(Code::LimitExceeded, node,
-                 formatv("the kernel has more than {0} operations here", kMaxOperations).str(),
-                 "use range(...) or tw.range(...), which run a loop on the device, instead of "
-                 "unrolled loops and repeated calls");
+static LogicalResult emitStatement(Emitter &emitter, const Node &node) {
+  if (emitter.options.checkpoint)
+    emitter.options.checkpoint();
+  if (emitter.operations.count > kMaxOperations)
+    return emitter.error(
+        Code::LimitExceeded, node,
+        formatv("the kernel has more than {0} operations here", kMaxOperations).str(),
+        "use range(...) or tw.range(...), which run a loop on the device, instead of "
+        "unrolled loops and repeated calls");
   switch (node.kind) {
   case NodeKind::Assign:
-    return emitAssign(*this, node);
+    return emitAssign(emitter, node);
   case NodeKind::AugAssign:
-    return emitAugmentedAssign(*this, node);
+    return emitAugmentedAssign(emitter, node);
   case NodeKind::AnnAssign:
-    return emitAnnotatedAssign(*this, node);
+    return emitAnnotatedAssign(emitter, node);
   case NodeKind::Expr:
     // Docstrings and bare constants mean nothing.
-    return node.child("value").is(NodeKind::Constant) ? success()
-                                                      : LogicalResult(eval(node.child("value")));
+    return node.child("value").is(NodeKind::Constant)
+               ? success()
+               : LogicalResult(eval(emitter, node.child("value")));
   case NodeKind::For:
-    return emitFor(node);
+    return emitFor(emitter, node);
   case NodeKind::While:
-    return emitWhile(node);
+    return emitWhile(emitter, node);
   case NodeKind::Return:
-    return emitReturn(*this, node);
+    return emitReturn(emitter, node);
   case NodeKind::Break:
-    setFlag(kBroke, {true});
-    setFlag(kJumped, {true});
+    emitter.frame().setFlag(kBroke, {true});
+    emitter.frame().setFlag(kJumped, {true});
     return success();
   case NodeKind::Continue:
-    setFlag(kJumped, {true});
+    emitter.frame().setFlag(kJumped, {true});
     return success();
   case NodeKind::Assert:
-    return emitAssert(*this, node);
+    return emitAssert(emitter, node);
   case NodeKind::Delete:
-    return emitDelete(*this, node);
+    return emitDelete(emitter, node);
   case NodeKind::FunctionDef:
-    return emitNestedFunction(*this, node);
+    return emitNestedFunction(emitter, node);
   case NodeKind::Pass:
     return success();
   case NodeKind::Missing:
-    return error(Code::MalformedBuffer, node, "a statement is missing", "report this as a bug");
+    return emitter.error(Code::MalformedBuffer, node, "a statement is missing",
+                         "report this as a bug");
   case NodeKind::With:
-    return emitWith(*this, node);
+    return emitWith(emitter, node);
   default:
-    return unsupported(node, "the statement `" + node.className + "`",
-                       alternativeTo(node.className));
+    return emitter.unsupported(node, "the statement `" + node.className + "`",
+                               alternativeTo(node.className));
   }
 }
 
-LogicalResult Emitter::emitBlock(llvm::ArrayRef<const Node *> body) {
-  if (!body.empty() && failed(checkDepth(*body.front())))
+LogicalResult tw::emitBlock(Emitter &emitter, llvm::ArrayRef<const Node *> body) {
+  if (!body.empty() && failed(checkDepth(emitter, *body.front())))
     return failure();
-  llvm::SaveAndRestore<int> deeper(syntaxDepth, syntaxDepth + 1);
+  llvm::SaveAndRestore<int> deeper(emitter.syntaxDepth, emitter.syntaxDepth + 1);
   for (size_t i = 0; i < body.size(); ++i) {
     llvm::ArrayRef<const Node *> rest = body.drop_front(i + 1);
     bool hasEmittedRest = false;
-    if (failed(body[i]->is(NodeKind::If) ? emitIf(*body[i], rest, hasEmittedRest)
-                                         : emitStatement(*body[i])))
+    if (failed(body[i]->is(NodeKind::If) ? emitIf(emitter, *body[i], rest, hasEmittedRest)
+                                         : emitStatement(emitter, *body[i])))
       return failure();
     if (hasEmittedRest)
       return success();
-    Value jumped = flag(kJumped);
+    PyValue jumped = emitter.frame().flag(kJumped);
     if (jumped.isRuntime())
-      return rest.empty() ? success()
-                          : unlessSet(kJumped, *rest.front(), [&] { return emitBlock(rest); });
+      return rest.empty() ? success() : unlessSet(emitter, kJumped, *rest.front(), [&] {
+        return emitBlock(emitter, rest);
+      });
     if (truthOf(jumped))
       return success();
   }

@@ -11,8 +11,8 @@ struct AsmConstraints {
 };
 } // namespace
 
-static OperandError constraintError(std::string message, std::string hint) {
-  OperandError error = operandError(Code::AsmConstraints, message, hint);
+static Reason constraintError(std::string message, std::string hint) {
+  Reason error = operandError(Code::AsmConstraints, message, hint);
   error.labels.push_back({1, ""});
   return error;
 }
@@ -22,7 +22,7 @@ static constexpr llvm::StringLiteral kConstraintHint =
     "registers hold the value";
 
 /// What is written between two commas, with one letter or the number of a result.
-static std::optional<OperandError> readConstraint(llvm::StringRef word, AsmConstraints &read) {
+static std::optional<Reason> readConstraint(llvm::StringRef word, AsmConstraints &read) {
   if (word.starts_with("~{") && word.ends_with("}"))
     return std::nullopt; // text with effects is kept in order with all accesses of memory
   llvm::StringRef letter = word;
@@ -48,12 +48,12 @@ static std::optional<OperandError> readConstraint(llvm::StringRef word, AsmConst
   return std::nullopt;
 }
 
-static OrError<AsmConstraints> readConstraints(llvm::StringRef text) {
+static OrReason<AsmConstraints> readConstraints(llvm::StringRef text) {
   AsmConstraints read;
   if (text.trim().empty())
     return constraintError("inline assembly without constraints", kConstraintHint.str());
   for (llvm::StringRef word : llvm::split(text, ','))
-    if (std::optional<OperandError> error = readConstraint(word.trim(), read))
+    if (std::optional<Reason> error = readConstraint(word.trim(), read))
       return *error;
   return read;
 }
@@ -74,9 +74,9 @@ static std::optional<std::string> checkDollar(llvm::StringRef &rest, size_t numR
          " registers";
 }
 
-static std::optional<OperandError> checkText(llvm::StringRef text, size_t numRegisters) {
+static std::optional<Reason> checkText(llvm::StringRef text, size_t numRegisters) {
   auto fail = [](const std::string &fault) {
-    OperandError error = operandError(
+    Reason error = operandError(
         Code::AsmText, "the text of this inline assembly has " + fault,
         "$0, $1, ... are the registers in the order of the constraints; $$ is a dollar sign");
     error.labels.push_back({0, ""});
@@ -105,8 +105,8 @@ static std::string plural(size_t count, const char *noun) {
 }
 
 /// Whether there is one constraint for every register.
-static std::optional<OperandError> checkCount(const char *what, size_t given, size_t needed,
-                                              int64_t pack, size_t numValues) {
+static std::optional<Reason> checkCount(const char *what, size_t given, size_t needed, int64_t pack,
+                                        size_t numValues) {
   if (given == needed)
     return std::nullopt;
   return constraintError(
@@ -125,7 +125,7 @@ static size_t countRegisters(tile::InlineAsmOp op, mlir::TypeRange types) {
 }
 
 /// An error where the text and the constraints do not fit the operation's values.
-static std::optional<OperandError> check(tile::InlineAsmOp op, const AsmConstraints &constraints) {
+static std::optional<Reason> check(tile::InlineAsmOp op, const AsmConstraints &constraints) {
   if (auto error =
           checkCount("result", constraints.results.size(), countRegisters(op, op.getResultTypes()),
                      op.getPack(), op.getNumResults()))
@@ -137,14 +137,14 @@ static std::optional<OperandError> check(tile::InlineAsmOp op, const AsmConstrai
   return checkText(op.getText(), constraints.results.size() + constraints.sources.size());
 }
 
-OrError<AssemblyBuilder::Sources>
+OrReason<AssemblyBuilder::Sources>
 AssemblyBuilder::underOneShape(llvm::ArrayRef<TypedValue> sources) {
   Sources grown;
   if (sources.empty())
     return grown;
-  OrError<llvm::SmallVector<int64_t>> common = commonShape(sources);
+  OrReason<llvm::SmallVector<int64_t>> common = commonShape(sources);
   if (!common)
-    return common.error();
+    return common.reason();
   grown.shape = *common;
   for (const TypedValue &source : sources)
     grown.values.push_back(growTo(source, grown.shape).value);
@@ -156,17 +156,16 @@ mlir::Type AssemblyBuilder::resultType(DType dtype, llvm::ArrayRef<int64_t> shap
   return shape.empty() ? element : mlir::RankedTensorType::get(shape, element);
 }
 
-AssemblyBuilder::Values AssemblyBuilder::inlineAsm(const AssemblyText &assembly,
-                                                   llvm::ArrayRef<TypedValue> sources,
-                                                   llvm::ArrayRef<DType> dtypes) {
-  OrError<AsmConstraints> read = readConstraints(assembly.constraints);
+TilesOr AssemblyBuilder::inlineAsm(const AssemblyText &assembly, llvm::ArrayRef<TypedValue> sources,
+                                   llvm::ArrayRef<DType> dtypes) {
+  OrReason<AsmConstraints> read = readConstraints(assembly.constraints);
   if (!read)
-    return read.error();
-  OrError<Sources> grown = underOneShape(sources);
+    return read.reason();
+  OrReason<Sources> grown = underOneShape(sources);
   if (!grown) {
-    for (auto &label : grown.error().labels)
+    for (auto &label : grown.reason().labels)
       label.first += 2;
-    return grown.error();
+    return grown.reason();
   }
   llvm::SmallVector<mlir::Type> types;
   for (DType dtype : dtypes)
@@ -175,7 +174,7 @@ AssemblyBuilder::Values AssemblyBuilder::inlineAsm(const AssemblyText &assembly,
   llvm::append_range(all, read->sources);
   auto op = tile::InlineAsmOp::create(builder, loc, types, assembly.text, llvm::join(all, ","),
                                       uint32_t(assembly.pack), assembly.isPure, grown->values);
-  if (std::optional<OperandError> error = check(op, *read)) {
+  if (std::optional<Reason> error = check(op, *read)) {
     op.erase();
     return *error;
   }
@@ -190,23 +189,22 @@ static bool isPassed(DType dtype) {
   return !dtype.isPointer && (dtype.isInt() || (dtype.isFloat() && dtype.bits() >= 16));
 }
 
-AssemblyBuilder::Value AssemblyBuilder::externCall(llvm::StringRef symbol, bool isPure,
-                                                   llvm::ArrayRef<TypedValue> sources,
-                                                   DType dtype) {
+TileOr AssemblyBuilder::externCall(llvm::StringRef symbol, bool isPure,
+                                   llvm::ArrayRef<TypedValue> sources, DType dtype) {
   for (const auto &[i, source] : llvm::enumerate(sources))
     if (!isPassed(source.dtype)) {
-      OperandError error = operandError(
-          Code::OperandType, "a function of bitcode does not take " + source.dtype.str(),
-          "convert it to an integer or to a float of at least 16 bits");
+      Reason error = operandError(Code::OperandType,
+                                  "a function of bitcode does not take " + source.dtype.str(),
+                                  "convert it to an integer or to a float of at least 16 bits");
       error.labels.push_back({int(i), "this is " + source.str()});
       return error;
     }
   if (!isPassed(dtype))
     return operandError(Code::OperandType, "a function of bitcode does not give " + dtype.str(),
                         "its result is an integer or a float of at least 16 bits");
-  OrError<Sources> grown = underOneShape(sources);
+  OrReason<Sources> grown = underOneShape(sources);
   if (!grown)
-    return grown.error();
+    return grown.reason();
   mlir::Type type = resultType(dtype, grown->shape);
   return typed(create<tile::ExternCallOp>(type, symbol, isPure, grown->values), dtype);
 }

@@ -20,11 +20,11 @@ public:
   }
   /// One result for each dtype. An error names the text as operand 0, the constraints as 1 and
   /// source i as 2 + i.
-  Values inlineAsm(const AssemblyText &assembly, llvm::ArrayRef<TypedValue> sources,
-                   llvm::ArrayRef<DType> dtypes);
+  TilesOr inlineAsm(const AssemblyText &assembly, llvm::ArrayRef<TypedValue> sources,
+                    llvm::ArrayRef<DType> dtypes);
   /// The function of the user's bitcode for each element. An error names source i as i.
-  Value externCall(llvm::StringRef symbol, bool isPure, llvm::ArrayRef<TypedValue> sources,
-                   DType dtype);
+  TileOr externCall(llvm::StringRef symbol, bool isPure, llvm::ArrayRef<TypedValue> sources,
+                    DType dtype);
 
 private:
   /// The sources under their common shape, and that shape: empty for scalars.
@@ -32,7 +32,7 @@ private:
     llvm::SmallVector<int64_t> shape;
     llvm::SmallVector<mlir::Value> values;
   };
-  OrError<Sources> underOneShape(llvm::ArrayRef<TypedValue> sources);
+  OrReason<Sources> underOneShape(llvm::ArrayRef<TypedValue> sources);
   mlir::Type resultType(DType dtype, llvm::ArrayRef<int64_t> shape) const;
 };
 

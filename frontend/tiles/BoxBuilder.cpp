@@ -9,11 +9,10 @@ static llvm::SmallVector<mlir::Value> irValues(const std::vector<TypedValue> &va
   return llvm::map_to_vector(values, [](const TypedValue &value) { return value.value; });
 }
 
-OperandBuilder::Value BoxBuilder::load(const BoxOperands &box, bool nanOutside,
-                                       const LoadOptions &options) {
-  OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/false);
+TileOr BoxBuilder::load(const BoxOperands &box, bool nanOutside, const LoadOptions &options) {
+  OrReason<CacheHints> hints = cacheHintsOf(options, /*isStore=*/false);
   if (!hints)
-    return hints.error();
+    return hints.reason();
   DType element = box.base.dtype.pointee();
   DType stored = element.isBool() ? findDType("uint8") : element; // a bool takes a byte in memory
   auto type = mlir::RankedTensorType::get(box.extents, stored.irType(builder.getContext()));
@@ -24,7 +23,7 @@ OperandBuilder::Value BoxBuilder::load(const BoxOperands &box, bool nanOutside,
 }
 
 /// The value as a tile of the box's shape and of the type that its elements have in memory.
-OperandBuilder::Value BoxBuilder::element(const BoxOperands &box, TypedValue value, int position) {
+TileOr BoxBuilder::element(const BoxOperands &box, TypedValue value, int position) {
   DType element = box.base.dtype.pointee();
   if (value.dtype.isPointer)
     return operandError(Code::InvalidCast,
@@ -43,34 +42,34 @@ OperandBuilder::Value BoxBuilder::element(const BoxOperands &box, TypedValue val
   return growTo(value, box.extents);
 }
 
-std::optional<OperandError> BoxBuilder::store(const BoxOperands &box, TypedValue value,
-                                              int position, const LoadOptions &options) {
-  OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/true);
+std::optional<Reason> BoxBuilder::store(const BoxOperands &box, TypedValue value, int position,
+                                        const LoadOptions &options) {
+  OrReason<CacheHints> hints = cacheHintsOf(options, /*isStore=*/true);
   if (!hints)
-    return hints.error();
-  if (std::optional<OperandError> error = checkWritable(box.base))
+    return hints.reason();
+  if (std::optional<Reason> error = checkWritable(box.base))
     return error;
-  Value stored = element(box, value, position);
+  TileOr stored = element(box, value, position);
   if (!stored)
-    return stored.error();
+    return stored.reason();
   tile::DescriptorStoreOp::create(builder, loc, box.base.value, irValues(box.shape),
                                   irValues(box.strides), irValues(box.offsets), box.checked,
                                   stored->value, hints->cache, hints->evict);
   return std::nullopt;
 }
 
-std::optional<OperandError> BoxBuilder::atomic(llvm::StringRef kind, const BoxOperands &box,
-                                               TypedValue value, int position) {
-  OrError<tile::AtomicKind> operation = atomicKindOf(kind, box.base.dtype.pointee());
+std::optional<Reason> BoxBuilder::atomic(llvm::StringRef kind, const BoxOperands &box,
+                                         TypedValue value, int position) {
+  OrReason<tile::AtomicKind> operation = atomicKindOf(kind, box.base.dtype.pointee());
   if (!operation)
-    return operation.error();
-  if (std::optional<OperandError> error = checkAtomicType(kind, box.base))
+    return operation.reason();
+  if (std::optional<Reason> error = checkAtomicType(kind, box.base))
     return error;
-  if (std::optional<OperandError> error = checkWritable(box.base))
+  if (std::optional<Reason> error = checkWritable(box.base))
     return error;
-  Value combined = element(box, value, position);
+  TileOr combined = element(box, value, position);
   if (!combined)
-    return combined.error();
+    return combined.reason();
   tile::DescriptorAtomicOp::create(builder, loc, box.base.value, irValues(box.shape),
                                    irValues(box.strides), irValues(box.offsets), box.checked,
                                    *operation, combined->value);

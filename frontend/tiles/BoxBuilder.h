@@ -19,16 +19,16 @@ public:
     setLocation(tiles.location());
   }
 
-  Value load(const BoxOperands &box, bool nanOutside, const LoadOptions &options);
+  TileOr load(const BoxOperands &box, bool nanOutside, const LoadOptions &options);
   /// `position` is the value's, for labels.
-  std::optional<OperandError> store(const BoxOperands &box, TypedValue value, int position,
-                                    const LoadOptions &options);
+  std::optional<Reason> store(const BoxOperands &box, TypedValue value, int position,
+                              const LoadOptions &options);
   /// `kind` is add, max, min, and, or, xor.
-  std::optional<OperandError> atomic(llvm::StringRef kind, const BoxOperands &box, TypedValue value,
-                                     int position);
+  std::optional<Reason> atomic(llvm::StringRef kind, const BoxOperands &box, TypedValue value,
+                               int position);
 
 private:
-  Value element(const BoxOperands &box, TypedValue value, int position);
+  TileOr element(const BoxOperands &box, TypedValue value, int position);
 };
 
 // What plain accesses (TileBuilderMemory.cpp) and those to boxes have in common.
@@ -36,13 +36,13 @@ struct CacheHints {
   tile::CacheModifier cache;
   tile::EvictionPolicy evict;
 };
-OrError<CacheHints> cacheHintsOf(const LoadOptions &options, bool isStore);
+OrReason<CacheHints> cacheHintsOf(const LoadOptions &options, bool isStore);
 /// An error when memory is written through a pointer that promises not to.
-std::optional<OperandError> checkWritable(const TypedValue &pointer);
+std::optional<Reason> checkWritable(const TypedValue &pointer);
 /// An error unless atomics exist for the element type: 32- and 64-bit values, and 16-bit float add.
 /// Loads and compare-and-swaps look at bits, of 16 too; a bool is a byte.
-std::optional<OperandError> checkAtomicType(llvm::StringRef kind, const TypedValue &pointer);
-OrError<tile::AtomicKind> atomicKindOf(llvm::StringRef kind, DType element);
+std::optional<Reason> checkAtomicType(llvm::StringRef kind, const TypedValue &pointer);
+OrReason<tile::AtomicKind> atomicKindOf(llvm::StringRef kind, DType element);
 
 } // namespace tw
 #endif

@@ -139,10 +139,10 @@ TypedValue OperandBuilder::growTo(TypedValue operand, llvm::ArrayRef<int64_t> sh
   return typed(create<tile::BroadcastOp>(type, operand.value), operand.dtype);
 }
 
-OperandBuilder::Pair OperandBuilder::broadcast(TypedValue lhs, TypedValue rhs) {
-  OrError<llvm::SmallVector<int64_t>> shape = commonShape({lhs, rhs});
+TilePairOr OperandBuilder::broadcast(TypedValue lhs, TypedValue rhs) {
+  OrReason<llvm::SmallVector<int64_t>> shape = commonShape({lhs, rhs});
   if (!shape)
-    return shape.error();
+    return shape.reason();
   if (shape->empty())
     return std::pair(lhs, rhs);
   return std::pair(growTo(lhs, *shape), growTo(rhs, *shape));
@@ -151,12 +151,12 @@ OperandBuilder::Pair OperandBuilder::broadcast(TypedValue lhs, TypedValue rhs) {
 //===-- Promotion ----------------------------------------------------------------------------===//
 
 /// An error when an integer literal does not fit the integer dtype that it takes.
-static std::optional<OperandError> checkLiterals(llvm::ArrayRef<TypedValue> operands, DType dtype) {
+static std::optional<Reason> checkLiterals(llvm::ArrayRef<TypedValue> operands, DType dtype) {
   for (auto [index, operand] : llvm::enumerate(operands)) {
     std::optional<llvm::APSInt> number = literalInteger(operand);
     if (!number || !dtype.isInt() || dtype.isBool() || fitsInteger(*number, dtype))
       continue;
-    OperandError error = operandError(
+    Reason error = operandError(
         Code::LiteralRange,
         "the number " + llvm::toString(*number, 10) + " is out of range for " + dtype.str(),
         "a number takes the integer type of the other operand; cast that operand to a type that "
@@ -168,29 +168,27 @@ static std::optional<OperandError> checkLiterals(llvm::ArrayRef<TypedValue> oper
   return std::nullopt;
 }
 
-static std::optional<OperandError> refusePointers(llvm::ArrayRef<TypedValue> operands) {
+static std::optional<Reason> refusePointers(llvm::ArrayRef<TypedValue> operands) {
   if (llvm::none_of(operands, [](const TypedValue &value) { return value.dtype.isPointer; }))
     return std::nullopt;
   return operandError(Code::PointerArithmetic, "this operation is not defined on pointers",
                       kPointerHint, operands);
 }
 
-OrError<std::vector<TypedValue>> OperandBuilder::convertAll(std::vector<TypedValue> operands,
-                                                            DType dtype) {
-  if (std::optional<OperandError> error = checkLiterals(operands, dtype))
+TilesOr OperandBuilder::convertAll(std::vector<TypedValue> operands, DType dtype) {
+  if (std::optional<Reason> error = checkLiterals(operands, dtype))
     return *error;
-  OrError<llvm::SmallVector<int64_t>> shape = commonShape(operands);
+  OrReason<llvm::SmallVector<int64_t>> shape = commonShape(operands);
   if (!shape)
-    return shape.error();
+    return shape.reason();
   // Converting before growing leaves less work where a pass does not look through the broadcast.
   for (TypedValue &operand : operands)
     operand = growTo(convert(operand, dtype), *shape);
   return operands;
 }
 
-OrError<std::vector<TypedValue>> OperandBuilder::promoteAll(std::vector<TypedValue> operands,
-                                                            bool isDivision) {
-  if (std::optional<OperandError> error = refusePointers(operands))
+TilesOr OperandBuilder::promoteAll(std::vector<TypedValue> operands, bool isDivision) {
+  if (std::optional<Reason> error = refusePointers(operands))
     return *error;
   PromotionOperand common = operands.front();
   for (const TypedValue &operand : llvm::drop_begin(operands)) {
@@ -206,14 +204,14 @@ OrError<std::vector<TypedValue>> OperandBuilder::promoteAll(std::vector<TypedVal
   return convertAll(std::move(operands), common.dtype);
 }
 
-OperandBuilder::Pair OperandBuilder::promote(TypedValue lhs, TypedValue rhs, bool isDivision) {
-  OrError<std::vector<TypedValue>> operands = promoteAll({lhs, rhs}, isDivision);
+TilePairOr OperandBuilder::promote(TypedValue lhs, TypedValue rhs, bool isDivision) {
+  TilesOr operands = promoteAll({lhs, rhs}, isDivision);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   return std::pair((*operands)[0], (*operands)[1]);
 }
 
-OperandBuilder::Pair OperandBuilder::unify(TypedValue lhs, TypedValue rhs) {
+TilePairOr OperandBuilder::unify(TypedValue lhs, TypedValue rhs) {
   if (lhs.dtype.isPointer && lhs.dtype == rhs.dtype)
     return broadcast(lhs, rhs);
   return promote(lhs, rhs);

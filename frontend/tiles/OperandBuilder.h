@@ -6,17 +6,17 @@
 
 namespace tw {
 
+using TileOr = OrReason<TypedValue>;
+using TilesOr = OrReason<std::vector<TypedValue>>;
+using TilePairOr = OrReason<std::pair<TypedValue, TypedValue>>;
+
 class OperandBuilder {
 public:
-  using Value = OrError<TypedValue>;
-  using Values = OrError<std::vector<TypedValue>>;
-  using Pair = OrError<std::pair<TypedValue, TypedValue>>;
-
   /// The location of the operations that are built from now on.
   void setLocation(mlir::Location location) { loc = location; }
   mlir::Location location() const { return loc; }
   /// Both under their common shape.
-  Pair broadcast(TypedValue lhs, TypedValue rhs);
+  TilePairOr broadcast(TypedValue lhs, TypedValue rhs);
 
 protected:
   explicit OperandBuilder(mlir::OpBuilder &builder)
@@ -42,12 +42,12 @@ protected:
   TypedValue truncateTowardsZero(TypedValue operand, DType dtype);
 
   /// All under `dtype` and their common shape.
-  Values convertAll(std::vector<TypedValue> operands, DType dtype);
+  TilesOr convertAll(std::vector<TypedValue> operands, DType dtype);
   /// All under the dtype that promotion gives, and their common shape.
-  Values promoteAll(std::vector<TypedValue> operands, bool isDivision);
-  Pair promote(TypedValue lhs, TypedValue rhs, bool isDivision = false);
+  TilesOr promoteAll(std::vector<TypedValue> operands, bool isDivision);
+  TilePairOr promote(TypedValue lhs, TypedValue rhs, bool isDivision = false);
   /// Promoted, or pointers to one type.
-  Pair unify(TypedValue lhs, TypedValue rhs);
+  TilePairOr unify(TypedValue lhs, TypedValue rhs);
 
   mlir::OpBuilder &builder;
   mlir::Location loc;

@@ -7,23 +7,23 @@ using namespace tw;
 using llvm::APFloat;
 using llvm::APSInt;
 
-OperandError tw::operandError(Code code, std::string message, std::string hint) {
+Reason tw::operandError(Code code, std::string message, std::string hint) {
   return {code, std::move(message), std::move(hint), {}};
 }
 
-OperandError tw::operandError(Code code, std::string message, std::string hint,
-                              llvm::ArrayRef<TypedValue> operands, int firstIndex) {
-  OperandError error = operandError(code, std::move(message), std::move(hint));
+Reason tw::operandError(Code code, std::string message, std::string hint,
+                        llvm::ArrayRef<TypedValue> operands, int firstIndex) {
+  Reason error = operandError(code, std::move(message), std::move(hint));
   for (const TypedValue &operand : operands)
     error.labels.push_back({firstIndex++, "this is " + operand.str()});
   return error;
 }
 
-OperandError tw::pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands) {
+Reason tw::pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands) {
   return operandError(Code::PointerAsNumber, std::move(message), kPointerHint, operands);
 }
 
-std::optional<OperandError> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
+std::optional<Reason> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
   int64_t numElements = 1;
   bool isTooLarge = false;
   for (int64_t extent : shape) {
@@ -43,7 +43,7 @@ std::optional<OperandError> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
                       "choose smaller tile extents and loop over the rest, or use more programs");
 }
 
-OrError<int64_t> tw::normalizeAxis(int64_t axis, int64_t rank, const TypedValue &operand) {
+OrReason<int64_t> tw::normalizeAxis(int64_t axis, int64_t rank, const TypedValue &operand) {
   if (axis >= -rank && axis < rank)
     return axis < 0 ? axis + rank : axis;
   std::string hint =
@@ -54,8 +54,8 @@ OrError<int64_t> tw::normalizeAxis(int64_t axis, int64_t rank, const TypedValue 
                       std::move(hint), operand);
 }
 
-static OperandError shapeMismatch(llvm::ArrayRef<TypedValue> operands, llvm::ArrayRef<int64_t> lhs,
-                                  llvm::ArrayRef<int64_t> rhs, int64_t dim) {
+static Reason shapeMismatch(llvm::ArrayRef<TypedValue> operands, llvm::ArrayRef<int64_t> lhs,
+                            llvm::ArrayRef<int64_t> rhs, int64_t dim) {
   int64_t rank = std::max(lhs.size(), rhs.size());
   int64_t left = lhs[dim + lhs.size() - rank], right = rhs[dim + rhs.size() - rank];
   std::string hint = "extents must be equal or 1";
@@ -71,7 +71,7 @@ static OperandError shapeMismatch(llvm::ArrayRef<TypedValue> operands, llvm::Arr
                       std::move(hint), operands);
 }
 
-OrError<llvm::SmallVector<int64_t>> tw::commonShape(llvm::ArrayRef<TypedValue> operands) {
+OrReason<llvm::SmallVector<int64_t>> tw::commonShape(llvm::ArrayRef<TypedValue> operands) {
   llvm::SmallVector<int64_t> shape;
   for (const TypedValue &operand : operands) {
     BroadcastResult result = broadcastShapes(shape, operand.shape());
@@ -79,7 +79,7 @@ OrError<llvm::SmallVector<int64_t>> tw::commonShape(llvm::ArrayRef<TypedValue> o
       return shapeMismatch(operands, shape, operand.shape(), result.mismatch);
     shape = *result.shape;
   }
-  if (std::optional<OperandError> error = checkTileShape(shape)) {
+  if (std::optional<Reason> error = checkTileShape(shape)) {
     error->labels = operandError(Code::TileTooLarge, "", "", operands).labels;
     return *error;
   }

@@ -6,24 +6,24 @@
 
 namespace tw {
 
-OperandError operandError(Code code, std::string message, std::string hint);
+Reason operandError(Code code, std::string message, std::string hint);
 /// With a label "this is TYPE" on every operand; the first one's index is `firstIndex`.
-OperandError operandError(Code code, std::string message, std::string hint,
-                          llvm::ArrayRef<TypedValue> operands, int firstIndex = 0);
+Reason operandError(Code code, std::string message, std::string hint,
+                    llvm::ArrayRef<TypedValue> operands, int firstIndex = 0);
 
 /// What to do where a pointer stands in the place of a number: most often the argument was an array
 /// of no dimensions, which looks like a number on the host.
 inline constexpr const char *kPointerHint =
     "an array argument is an address, that of a 0-d tensor too: pass a number (x.item()), or read "
     "the value with tw.load; the address as a number is pointer.to(tw.int64)";
-OperandError pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands);
+Reason pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands);
 
 /// An error when a tile of this shape cannot exist: an extent below 1, or too many elements.
-std::optional<OperandError> checkTileShape(llvm::ArrayRef<int64_t> shape);
+std::optional<Reason> checkTileShape(llvm::ArrayRef<int64_t> shape);
 /// The axis counted from the start; negative axes count from the end of `rank` dimensions.
-OrError<int64_t> normalizeAxis(int64_t axis, int64_t rank, const TypedValue &operand);
+OrReason<int64_t> normalizeAxis(int64_t axis, int64_t rank, const TypedValue &operand);
 /// An error when the operands' shapes have no common shape or too large a one; else that shape.
-OrError<llvm::SmallVector<int64_t>> commonShape(llvm::ArrayRef<TypedValue> operands);
+OrReason<llvm::SmallVector<int64_t>> commonShape(llvm::ArrayRef<TypedValue> operands);
 
 /// The number of a literal, when its value is a constant.
 std::optional<llvm::APSInt> literalInteger(const TypedValue &literal);

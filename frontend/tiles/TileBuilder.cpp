@@ -6,7 +6,7 @@ using namespace tw;
 
 //===-- Constants and the grid ---------------------------------------------------------------===//
 
-TileBuilder::Value TileBuilder::intLiteral(const llvm::APInt &value, bool isNegative) {
+TileOr TileBuilder::intLiteral(const llvm::APInt &value, bool isNegative) {
   llvm::APSInt number(value, /*isUnsigned=*/!isNegative);
   std::optional<DType> dtype = dtypeOfIntLiteral(number);
   if (!dtype)

@@ -5,8 +5,8 @@
 using namespace tw;
 namespace arith = mlir::arith;
 
-TileBuilder::Value TileBuilder::cast(TypedValue operand, DType dtype, bool isBitcast,
-                                     llvm::StringRef rounding) {
+TileOr TileBuilder::cast(TypedValue operand, DType dtype, const CastOptions &options) {
+  auto [isBitcast, rounding] = options;
   bool isNarrowing =
       operand.dtype.isFloat() && dtype.isFloat() && dtype.bits() < operand.dtype.bits();
   if (rounding != "" && rounding != "rtne" && rounding != "rtz")
@@ -34,7 +34,7 @@ TileBuilder::Value TileBuilder::cast(TypedValue operand, DType dtype, bool isBit
   return convert(operand, dtype);
 }
 
-TileBuilder::Value TileBuilder::truth(TypedValue operand) {
+TileOr TileBuilder::truth(TypedValue operand) {
   if (operand.dtype.isPointer)
     return pointerAsNumber("a pointer has no truth value; `pointer is not None` tells whether an "
                            "argument is given",
@@ -44,7 +44,7 @@ TileBuilder::Value TileBuilder::truth(TypedValue operand) {
 
 //===-- Pointers and bits --------------------------------------------------------------------===//
 
-TileBuilder::Value TileBuilder::castPointer(TypedValue operand, DType dtype) {
+TileOr TileBuilder::castPointer(TypedValue operand, DType dtype) {
   mlir::Type type = typeLike(operand, dtype);
   dtype.isConst = dtype.isPointer && (dtype.isConst || operand.dtype.isConst);
   if (operand.dtype.isPointer && dtype.isPointer) // bool and int8 share an IR pointer type
@@ -62,7 +62,7 @@ TileBuilder::Value TileBuilder::castPointer(TypedValue operand, DType dtype) {
       operand.dtype.isPointer ? kPointerHint : "pointers are made from integers only", operand);
 }
 
-TileBuilder::Value TileBuilder::bitcast(TypedValue operand, DType dtype) {
+TileOr TileBuilder::bitcast(TypedValue operand, DType dtype) {
   if (operand.dtype.bits() != dtype.bits())
     return operandError(
         Code::InvalidCast,

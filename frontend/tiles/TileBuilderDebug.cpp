@@ -5,8 +5,7 @@
 
 using namespace tw;
 
-TileBuilder::Value TileBuilder::hint(TypedValue operand, llvm::StringRef fact,
-                                     llvm::ArrayRef<int64_t> values) {
+TileOr TileBuilder::hint(TypedValue operand, llvm::StringRef fact, llvm::ArrayRef<int64_t> values) {
   size_t numDims = std::max<size_t>(1, operand.shape().size());
   if (values.size() != numDims || llvm::any_of(values, [](int64_t value) { return value < 1; }))
     return operandError(
@@ -28,14 +27,14 @@ TileBuilder::Value TileBuilder::hint(TypedValue operand, llvm::StringRef fact,
   return typed(hinted, operand.dtype);
 }
 
-std::optional<OperandError> TileBuilder::assume(TypedValue condition) {
+std::optional<Reason> TileBuilder::assume(TypedValue condition) {
   if (condition.isTile())
     return operandError(Code::NeedsScalar, "assume takes a scalar condition",
                         "reduce the tile first, or use tw.multiple_of and its kind for tiles",
                         condition);
-  Value holds = truth(condition);
+  TileOr holds = truth(condition);
   if (!holds)
-    return holds.error();
+    return holds.reason();
   tile::AssumeOp::create(builder, loc, holds->value);
   return std::nullopt;
 }
@@ -54,23 +53,23 @@ void TileBuilder::print(llvm::StringRef prefix, bool hex, const std::vector<Type
   tile::PrintOp::create(builder, loc, prefix, hex, areSigned, printed, /*extents=*/nullptr);
 }
 
-std::optional<OperandError> TileBuilder::deviceAssert(TypedValue condition, llvm::StringRef message,
-                                                      std::optional<TypedValue> mask) {
+std::optional<Reason> TileBuilder::deviceAssert(TypedValue condition, llvm::StringRef message,
+                                                std::optional<TypedValue> mask) {
   if (mask && !mask->dtype.isBool())
     return operandError(Code::MaskType, "a mask is int1, this is " + mask->str(),
                         "compare to make a mask, as in offsets < n", *mask, 2);
-  Value checked = truth(condition);
+  TileOr checked = truth(condition);
   if (!checked)
-    return checked.error();
+    return checked.reason();
   if (!mask) {
     tile::AssertOp::create(builder, loc, checked->value, mlir::Value(), message);
     return std::nullopt;
   }
-  Pair operands = broadcast(*checked, *mask);
+  TilePairOr operands = broadcast(*checked, *mask);
   if (!operands) {
-    for (auto &label : operands.error().labels)
+    for (auto &label : operands.reason().labels)
       label.first *= 2; // the message is operand 1
-    return operands.error();
+    return operands.reason();
   }
   tile::AssertOp::create(builder, loc, operands->first.value, operands->second.value, message);
   return std::nullopt;

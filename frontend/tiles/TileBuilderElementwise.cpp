@@ -6,15 +6,13 @@
 using namespace tw;
 namespace arith = mlir::arith;
 
-static llvm::StringRef symbolOf(BinaryOperator op) {
-  static constexpr const char *symbols[] = {"+",  "-",  "*", "/", "//", "%",
-                                            "<<", ">>", "&", "|", "^"};
-  return symbols[static_cast<int>(op)];
-}
-
 //===-- Binary operators ---------------------------------------------------------------------===//
 
-TileBuilder::Value TileBuilder::binary(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
+TileOr TileBuilder::binary(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
+  if (op == BinaryOperator::Pow)
+    return elementwise(*tile::findElementwise("pow"), {lhs, rhs});
+  if (op == BinaryOperator::MatMul)
+    return dot(lhs, rhs);
   if (lhs.dtype.isPointer || rhs.dtype.isPointer)
     return pointerBinary(op, lhs, rhs);
   switch (op) {
@@ -32,22 +30,22 @@ TileBuilder::Value TileBuilder::binary(BinaryOperator op, TypedValue lhs, TypedV
   }
 }
 
-TileBuilder::Value TileBuilder::pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
+TileOr TileBuilder::pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
   bool isAdd = op == BinaryOperator::Add, isSub = op == BinaryOperator::Sub;
   TypedValue pointer = lhs, offset = rhs;
   if (isAdd && rhs.dtype.isPointer)
     std::swap(pointer, offset);
   if ((!isAdd && !isSub) || !pointer.dtype.isPointer || !offset.dtype.isInt())
     return operandError(Code::PointerArithmetic,
-                        "`" + symbolOf(op).str() + "` is not defined on " + lhs.dtype.str() +
+                        "`" + rowOf(op).symbol.str() + "` is not defined on " + lhs.dtype.str() +
                             " and " + rhs.dtype.str(),
                         "a pointer takes integer offsets: pointer + int, int + pointer, pointer - "
                         "int. " +
                             std::string(kPointerHint),
                         {lhs, rhs});
-  OrError<llvm::SmallVector<int64_t>> shape = commonShape({lhs, rhs});
+  OrReason<llvm::SmallVector<int64_t>> shape = commonShape({lhs, rhs});
   if (!shape)
-    return shape.error();
+    return shape.reason();
   // Offsets are signed; a narrow unsigned one, or one about to be negated, may need one bit more.
   bool isNarrowUnsigned = !offset.dtype.isSigned() && offset.dtype.bits() < 64;
   if (isNarrowUnsigned || (isSub && offset.dtype.bits() < 64))
@@ -58,10 +56,10 @@ TileBuilder::Value TileBuilder::pointerBinary(BinaryOperator op, TypedValue lhs,
   return typed(create<tile::AddPtrOp>(pointer.value, growTo(offset, *shape).value), pointer.dtype);
 }
 
-TileBuilder::Value TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
-  Pair operands = promote(lhs, rhs);
+TileOr TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   DType dtype = operands->first.dtype, computed = arithmeticDTypeOf(dtype);
   TypedValue left = convert(operands->first, computed), right = convert(operands->second, computed);
   mlir::Value result;
@@ -79,13 +77,13 @@ TileBuilder::Value TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, Ty
   return convert(typed(result, computed), dtype);
 }
 
-TileBuilder::Value TileBuilder::divide(TypedValue lhs, TypedValue rhs) {
+TileOr TileBuilder::divide(TypedValue lhs, TypedValue rhs) {
   DType dtype = findDType("float32");
   if (lhs.dtype.isFloat() || rhs.dtype.isFloat())
     dtype = promoteDTypes(lhs, rhs, true);
-  OrError<std::vector<TypedValue>> operands = convertAll({lhs, rhs}, dtype);
+  TilesOr operands = convertAll({lhs, rhs}, dtype);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   return typed(quotientOf((*operands)[0], (*operands)[1], /*isExact=*/false), dtype);
 }
 
@@ -98,28 +96,28 @@ mlir::Value TileBuilder::quotientOf(TypedValue lhs, TypedValue rhs, bool isExact
   return create<arith::DivFOp>(lhs.value, rhs.value, flags);
 }
 
-TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
+TileOr TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
   bool isMod = op == BinaryOperator::Mod;
   if (lhs.dtype.isFloat() || rhs.dtype.isFloat()) {
     if (!isMod)
       return operandError(Code::OperandType, "`//` is not defined on floats",
                           "write tw.floor(a / b)", {lhs, rhs});
-    Pair operands = promote(lhs, rhs, /*isDivision=*/true);
+    TilePairOr operands = promote(lhs, rhs, /*isDivision=*/true);
     if (!operands)
-      return operands.error();
+      return operands.reason();
     return typed(create<arith::RemFOp>(operands->first.value, operands->second.value),
                  operands->first.dtype);
   }
   // A literal takes the other's sign.
   if (lhs.isLiteral == rhs.isLiteral && haveMixedSigns(lhs.dtype, rhs.dtype))
     return operandError(Code::MixedSigns,
-                        "Cannot use `" + symbolOf(op).str() + "` with " + lhs.dtype.str() +
+                        "Cannot use `" + rowOf(op).symbol.str() + "` with " + lhs.dtype.str() +
                             " and " + rhs.dtype.str() + " because they have different signedness",
                         "cast one operand to the sign of the other, as in x.to(tw.int32)",
                         {lhs, rhs});
-  Pair operands = promote(lhs, rhs);
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   auto [left, right] = *operands;
   mlir::Value result;
   if (left.dtype.isSigned())
@@ -131,16 +129,16 @@ TileBuilder::Value TileBuilder::divideIntegers(BinaryOperator op, TypedValue lhs
   return typed(result, left.dtype);
 }
 
-TileBuilder::Value TileBuilder::bitwise(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
+TileOr TileBuilder::bitwise(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
   if (!lhs.dtype.isInt() || !rhs.dtype.isInt())
     return operandError(Code::OperandType,
                         "invalid operands of type " + lhs.dtype.str() + " and " + rhs.dtype.str() +
-                            ": `" + symbolOf(op).str() + "` needs integers or bools",
+                            ": `" + rowOf(op).symbol.str() + "` needs integers or bools",
                         "cast with .to(tw.int32), or with .to(tw.int32, bitcast=True) for the bits",
                         {lhs, rhs});
-  Pair operands = promote(lhs, rhs);
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   mlir::Value left = operands->first.value, right = operands->second.value, result;
   DType dtype = operands->first.dtype;
   // What moves in at the top is the sign of the operand that is shifted, whatever type the result
@@ -161,20 +159,36 @@ TileBuilder::Value TileBuilder::bitwise(BinaryOperator op, TypedValue lhs, Typed
 
 //===-- Comparison, logic, selection ---------------------------------------------------------===//
 
-static arith::CmpFPredicate floatPredicate(Comparison op) {
-  using P = arith::CmpFPredicate;
-  static constexpr P predicates[] = {P::OLT, P::OLE, P::OGT, P::OGE, P::OEQ, P::UNE};
-  return predicates[static_cast<int>(op)];
+namespace {
+/// How a comparison is computed on each kind of numbers.
+struct Predicates {
+  arith::CmpFPredicate ofFloats;
+  arith::CmpIPredicate ofSigned, ofUnsigned;
+};
+} // namespace
+
+static Predicates predicatesOf(Comparison op) {
+  using F = arith::CmpFPredicate;
+  using I = arith::CmpIPredicate;
+  switch (op) {
+  case Comparison::Lt:
+    return {F::OLT, I::slt, I::ult};
+  case Comparison::LtE:
+    return {F::OLE, I::sle, I::ule};
+  case Comparison::Gt:
+    return {F::OGT, I::sgt, I::ugt};
+  case Comparison::GtE:
+    return {F::OGE, I::sge, I::uge};
+  case Comparison::Eq:
+    return {F::OEQ, I::eq, I::eq};
+  case Comparison::NotEq:
+    return {F::UNE, I::ne, I::ne};
+  default:
+    llvm_unreachable("a question about objects is not one about their numbers");
+  }
 }
 
-static arith::CmpIPredicate intPredicate(Comparison op, bool isSigned) {
-  using P = arith::CmpIPredicate;
-  static constexpr P signedPredicates[] = {P::slt, P::sle, P::sgt, P::sge, P::eq, P::ne};
-  static constexpr P unsignedPredicates[] = {P::ult, P::ule, P::ugt, P::uge, P::eq, P::ne};
-  return (isSigned ? signedPredicates : unsignedPredicates)[static_cast<int>(op)];
-}
-
-TileBuilder::Value TileBuilder::compare(Comparison op, TypedValue lhs, TypedValue rhs) {
+TileOr TileBuilder::compare(Comparison op, TypedValue lhs, TypedValue rhs) {
   if (lhs.dtype.isPointer || rhs.dtype.isPointer) {
     if (lhs.dtype != rhs.dtype)
       return pointerAsNumber(lhs.dtype.isPointer && rhs.dtype.isPointer
@@ -184,23 +198,25 @@ TileBuilder::Value TileBuilder::compare(Comparison op, TypedValue lhs, TypedValu
     lhs = addresses(lhs);
     rhs = addresses(rhs);
   }
-  Pair operands = promote(lhs, rhs);
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   DType computed = arithmeticDTypeOf(operands->first.dtype);
   TypedValue left = convert(operands->first, computed), right = convert(operands->second, computed);
-  mlir::Value result =
-      left.dtype.isFloat()
-          ? create<arith::CmpFOp>(floatPredicate(op), left.value, right.value)
-          : create<arith::CmpIOp>(intPredicate(op, left.dtype.isSigned()), left.value, right.value);
+  Predicates predicates = predicatesOf(op);
+  arith::CmpIPredicate ofIntegers =
+      left.dtype.isSigned() ? predicates.ofSigned : predicates.ofUnsigned;
+  mlir::Value result = left.dtype.isFloat()
+                           ? create<arith::CmpFOp>(predicates.ofFloats, left.value, right.value)
+                           : create<arith::CmpIOp>(ofIntegers, left.value, right.value);
   return typed(result, findDType("int1"));
 }
 
-TileBuilder::Value TileBuilder::unary(UnaryOperator op, TypedValue operand) {
+TileOr TileBuilder::unary(UnaryOperator op, TypedValue operand) {
   if (op == UnaryOperator::Not) {
-    Value condition = truth(operand);
+    TileOr condition = truth(operand);
     if (!condition)
-      return condition.error();
+      return condition.reason();
     return typed(create<arith::XOrIOp>(condition->value, allOnesLike(*condition)),
                  condition->dtype);
   }
@@ -225,30 +241,26 @@ TileBuilder::Value TileBuilder::unary(UnaryOperator op, TypedValue operand) {
   return typed(create<arith::XOrIOp>(operand.value, allOnesLike(operand)), operand.dtype);
 }
 
-TileBuilder::Value TileBuilder::logical(bool isAnd, TypedValue lhs, TypedValue rhs) {
-  Pair operands = broadcast(lhs, rhs);
+TileOr TileBuilder::logical(bool isAnd, TypedValue lhs, TypedValue rhs) {
+  TilePairOr operands = broadcast(lhs, rhs);
   if (!operands)
-    return operands.error();
-  Value left = truth(operands->first), right = truth(operands->second);
+    return operands.reason();
+  TileOr left = truth(operands->first), right = truth(operands->second);
   if (!left || !right)
-    return left ? right.error() : left.error();
+    return left ? right.reason() : left.reason();
   mlir::Value result = isAnd ? create<arith::AndIOp>(left->value, right->value)
                              : create<arith::OrIOp>(left->value, right->value);
   return typed(result, left->dtype);
 }
 
-TileBuilder::Value TileBuilder::logicalAnd(TypedValue lhs, TypedValue rhs) {
-  return logical(true, lhs, rhs);
-}
+TileOr TileBuilder::logicalAnd(TypedValue lhs, TypedValue rhs) { return logical(true, lhs, rhs); }
 
-TileBuilder::Value TileBuilder::logicalOr(TypedValue lhs, TypedValue rhs) {
-  return logical(false, lhs, rhs);
-}
+TileOr TileBuilder::logicalOr(TypedValue lhs, TypedValue rhs) { return logical(false, lhs, rhs); }
 
-TileBuilder::Value TileBuilder::where(TypedValue condition, TypedValue lhs, TypedValue rhs) {
-  OrError<llvm::SmallVector<int64_t>> shape = commonShape({condition, lhs, rhs});
+TileOr TileBuilder::where(TypedValue condition, TypedValue lhs, TypedValue rhs) {
+  OrReason<llvm::SmallVector<int64_t>> shape = commonShape({condition, lhs, rhs});
   if (!shape)
-    return shape.error();
+    return shape.reason();
   bool hasPointer = lhs.dtype.isPointer || rhs.dtype.isPointer;
   if (hasPointer && lhs.dtype != rhs.dtype)
     return operandError(
@@ -258,17 +270,17 @@ TileBuilder::Value TileBuilder::where(TypedValue condition, TypedValue lhs, Type
         ".to(...)",
         {lhs, rhs}, 1);
   if (!hasPointer) {
-    Pair operands = promote(lhs, rhs);
+    TilePairOr operands = promote(lhs, rhs);
     if (!operands) {
-      for (auto &label : operands.error().labels)
+      for (auto &label : operands.reason().labels)
         ++label.first; // the condition is operand 0
-      return operands.error();
+      return operands.reason();
     }
     std::tie(lhs, rhs) = *operands;
   }
-  Value chosen = truth(condition);
+  TileOr chosen = truth(condition);
   if (!chosen)
-    return chosen.error();
+    return chosen.reason();
   mlir::Value mask = growTo(*chosen, *shape).value;
   return typed(create<arith::SelectOp>(mask, growTo(lhs, *shape).value, growTo(rhs, *shape).value),
                lhs.dtype);
@@ -293,27 +305,25 @@ TypedValue TileBuilder::extremumOf(bool isMaximum, TypedValue lhs, TypedValue rh
   return convert(typed(result, computed), dtype);
 }
 
-TileBuilder::Value TileBuilder::extremum(bool isMaximum, TypedValue lhs, TypedValue rhs,
-                                         bool propagateNan) {
-  Pair operands = promote(lhs, rhs);
+TileOr TileBuilder::extremum(bool isMaximum, TypedValue lhs, TypedValue rhs, bool propagateNan) {
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   return extremumOf(isMaximum, operands->first, operands->second, propagateNan);
 }
 
-TileBuilder::Value TileBuilder::minimum(TypedValue lhs, TypedValue rhs, bool propagateNan) {
+TileOr TileBuilder::minimum(TypedValue lhs, TypedValue rhs, bool propagateNan) {
   return extremum(false, lhs, rhs, propagateNan);
 }
 
-TileBuilder::Value TileBuilder::maximum(TypedValue lhs, TypedValue rhs, bool propagateNan) {
+TileOr TileBuilder::maximum(TypedValue lhs, TypedValue rhs, bool propagateNan) {
   return extremum(true, lhs, rhs, propagateNan);
 }
 
-TileBuilder::Value TileBuilder::clamp(TypedValue x, TypedValue lower, TypedValue upper,
-                                      bool propagateNan) {
-  OrError<std::vector<TypedValue>> operands = promoteAll({x, lower, upper}, false);
+TileOr TileBuilder::clamp(TypedValue x, TypedValue lower, TypedValue upper, bool propagateNan) {
+  TilesOr operands = promoteAll({x, lower, upper}, false);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   TypedValue raised = extremumOf(true, (*operands)[0], (*operands)[1], propagateNan);
   return extremumOf(false, raised, (*operands)[2], propagateNan);
 }

@@ -25,15 +25,14 @@ static bool hasSignBit(DType dtype) {
 }
 
 /// |x| of an 8-bit float, with its infinities and the codes that conversions do not make.
-TileBuilder::Value TileBuilder::clearSignBit(TypedValue operand) {
+TileOr TileBuilder::clearSignBit(TypedValue operand) {
   DType byte = findDType("int8");
-  Value bits = bitcast(operand, byte);
+  TileOr bits = bitcast(operand, byte);
   mlir::Value mask = constantLike(operand, byte, 0x7f).value;
   return bitcast(typed(create<arith::AndIOp>(bits->value, mask), byte), operand.dtype);
 }
 
-TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
-                                            std::vector<TypedValue> operands) {
+TileOr TileBuilder::elementwise(const tile::ElementwiseRow &row, std::vector<TypedValue> operands) {
   std::string name = row.Name;
   if (operands.size() != row.NumOperands)
     return operandError(Code::OperandType,
@@ -41,9 +40,9 @@ TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
                             std::to_string(operands.size()),
                         name + ": " + row.Doc, operands);
   std::vector<TypedValue> written = operands;
-  OrError<std::vector<TypedValue>> promoted = promoteAll(std::move(operands), false);
+  TilesOr promoted = promoteAll(std::move(operands), false);
   if (!promoted)
-    return promoted.error();
+    return promoted.reason();
   DType dtype = promoted->front().dtype, computed = computeDTypeOf(dtype);
   llvm::StringRef operation = operationOf(row, dtype);
   if (name == "abs" && dtype.isFloat8() && hasSignBit(dtype))
@@ -67,10 +66,10 @@ TileBuilder::Value TileBuilder::elementwise(const tile::ElementwiseRow &row,
   return convert(typed(builder.create(state)->getResult(0), computed), dtype);
 }
 
-TileBuilder::Value TileBuilder::umulhi(TypedValue lhs, TypedValue rhs) {
-  Pair operands = promote(lhs, rhs);
+TileOr TileBuilder::umulhi(TypedValue lhs, TypedValue rhs) {
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   DType dtype = operands->first.dtype;
   if (!dtype.isInt() || dtype.bits() < 32)
     return operandError(Code::OperandType, "umulhi takes 32- or 64-bit integers",
@@ -80,32 +79,32 @@ TileBuilder::Value TileBuilder::umulhi(TypedValue lhs, TypedValue rhs) {
   return typed(product.getHigh(), dtype);
 }
 
-TileBuilder::Value TileBuilder::fdiv(TypedValue lhs, TypedValue rhs, bool isExact) {
+TileOr TileBuilder::fdiv(TypedValue lhs, TypedValue rhs, bool isExact) {
   auto isFloat = [](const TypedValue &value, const TypedValue &other) {
     return value.dtype.isFloat() || (value.isLiteral && other.dtype.isFloat());
   };
   if (!isFloat(lhs, rhs) || !isFloat(rhs, lhs))
     return operandError(Code::OperandType, "fdiv takes floats",
                         "cast with .to(tw.float32), or write a / b", {lhs, rhs});
-  Pair operands = promote(lhs, rhs);
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   DType dtype = operands->first.dtype, computed = computeDTypeOf(dtype);
   mlir::Value quotient =
       quotientOf(convert(operands->first, computed), convert(operands->second, computed), isExact);
   return convert(typed(quotient, computed), dtype);
 }
 
-TileBuilder::Value TileBuilder::cdiv(TypedValue lhs, TypedValue rhs) {
+TileOr TileBuilder::cdiv(TypedValue lhs, TypedValue rhs) {
   bool hasPointer = lhs.dtype.isPointer || rhs.dtype.isPointer;
   if (hasPointer || lhs.dtype.isFloat() || rhs.dtype.isFloat())
     return operandError(Code::OperandType, "cdiv takes integers", "write tw.ceil(a / b) for floats",
                         {lhs, rhs});
   if (lhs.isLiteral == rhs.isLiteral && haveMixedSigns(lhs.dtype, rhs.dtype))
     return divideIntegers(BinaryOperator::FloorDiv, lhs, rhs); // answers the error
-  Pair operands = promote(lhs, rhs);
+  TilePairOr operands = promote(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   auto [left, right] = *operands;
   mlir::Value one = constantLike(right, right.dtype, 1).value;
   mlir::Value less = create<arith::SubIOp>(right.value, one);

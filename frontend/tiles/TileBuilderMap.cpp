@@ -10,7 +10,7 @@ std::vector<TypedValue> TileBuilder::unpacked(TypedValue rows, int64_t pack) {
   int64_t numRows = tile::numElementsOf(rows.value.getType()) / pack;
   if (pack == 1)
     return {*reshape(rows, {numRows}, /*allowReorder=*/false)};
-  Values halves = split(*reshape(rows, {numRows, pack / 2, 2}, /*allowReorder=*/false));
+  TilesOr halves = split(*reshape(rows, {numRows, pack / 2, 2}, /*allowReorder=*/false));
   std::vector<TypedValue> even = unpacked((*halves)[0], pack / 2),
                           odd = unpacked((*halves)[1], pack / 2), columns;
   for (auto [first, second] : llvm::zip(even, odd)) {
@@ -32,10 +32,9 @@ TypedValue TileBuilder::repacked(std::vector<TypedValue> columns) {
 
 /// A fold of every element with itself calls the combining function once for each. Sources of the
 /// results' types give it the room to answer in.
-TileBuilder::Values TileBuilder::mapColumns(const std::vector<TypedValue> &columns,
-                                            const CombineBody &apply) {
+TilesOr TileBuilder::mapColumns(const std::vector<TypedValue> &columns, const CombineBody &apply) {
   std::vector<TypedValue> sources = columns, answers;
-  auto fold = [&](bool isDraft) -> std::optional<OperandError> {
+  auto fold = [&](bool isDraft) -> std::optional<Reason> {
     std::vector<mlir::Value> values;
     std::vector<mlir::Type> types;
     for (const TypedValue &source : sources) {
@@ -43,9 +42,9 @@ TileBuilder::Values TileBuilder::mapColumns(const std::vector<TypedValue> &colum
       types.push_back(source.value.getType());
     }
     auto op = tile::ReduceOp::create(builder, loc, types, values, /*axis=*/1, false);
-    auto combine = [&](const std::vector<TypedValue> &scalars) -> Values {
+    auto combine = [&](const std::vector<TypedValue> &scalars) -> TilesOr {
       std::vector<TypedValue> arguments(scalars.begin(), scalars.begin() + columns.size());
-      Values applied = apply(arguments);
+      TilesOr applied = apply(arguments);
       if (!applied)
         return applied;
       answers = *applied;
@@ -58,7 +57,7 @@ TileBuilder::Values TileBuilder::mapColumns(const std::vector<TypedValue> &colum
         llvm::append_range(arguments, *applied);
       return arguments;
     };
-    std::optional<OperandError> error = fillCombine(op.getCombine(), sources, combine);
+    std::optional<Reason> error = fillCombine(op.getCombine(), sources, combine);
     if (error || isDraft) {
       op.erase();
       return error;
@@ -67,26 +66,26 @@ TileBuilder::Values TileBuilder::mapColumns(const std::vector<TypedValue> &colum
       answer = typed(result, answer.dtype);
     return std::nullopt;
   };
-  if (std::optional<OperandError> error = fold(/*isDraft=*/true))
+  if (std::optional<Reason> error = fold(/*isDraft=*/true))
     return *error;
   for (TypedValue &answer : answers) {
     TypedValue zero = scalarConstant(answer.dtype, 0);
     sources.push_back(splatTo(zero, columns.front().shape()));
   }
-  if (std::optional<OperandError> error = fold(/*isDraft=*/false))
+  if (std::optional<Reason> error = fold(/*isDraft=*/false))
     return *error;
   return answers;
 }
 
-TileBuilder::Values TileBuilder::map(const std::vector<TypedValue> &sources, int64_t pack,
-                                     const CombineBody &apply) {
-  OrError<Shape> shape = commonShape(sources);
+TilesOr TileBuilder::map(const std::vector<TypedValue> &sources, int64_t pack,
+                         const CombineBody &apply) {
+  OrReason<Shape> shape = commonShape(sources);
   if (!shape)
-    return shape.error();
+    return shape.reason();
   if (shape->empty())
     return pack == 1 ? apply(sources)
-                     : Values(operandError(Code::NeedsTile, "scalars are mapped one at a time",
-                                           "leave out pack, or pass tiles", sources));
+                     : TilesOr(operandError(Code::NeedsTile, "scalars are mapped one at a time",
+                                            "leave out pack, or pass tiles", sources));
   int64_t numElements = mlir::ShapedType::getNumElements(*shape);
   if (pack < 1 || !llvm::isPowerOf2_64(pack) || numElements % pack != 0)
     return operandError(Code::InvalidShape,
@@ -96,7 +95,7 @@ TileBuilder::Values TileBuilder::map(const std::vector<TypedValue> &sources, int
   std::vector<TypedValue> columns;
   for (const TypedValue &source : sources)
     llvm::append_range(columns, unpacked(growTo(source, *shape), pack));
-  Values mapped = mapColumns(columns, apply);
+  TilesOr mapped = mapColumns(columns, apply);
   if (!mapped)
     return mapped;
   if (mapped->empty() || mapped->size() % pack != 0)

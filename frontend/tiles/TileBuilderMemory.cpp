@@ -7,10 +7,10 @@ using namespace tw;
 
 //===-- Operands of an access ----------------------------------------------------------------===//
 
-static std::optional<OperandError> checkAccess(const TypedValue &pointer,
-                                               const std::optional<TypedValue> &value,
-                                               const std::optional<TypedValue> &mask,
-                                               llvm::ArrayRef<int> positions) {
+static std::optional<Reason> checkAccess(const TypedValue &pointer,
+                                         const std::optional<TypedValue> &value,
+                                         const std::optional<TypedValue> &mask,
+                                         llvm::ArrayRef<int> positions) {
   if (!pointer.dtype.isPointer)
     return operandError(Code::NotAPointer,
                         "a memory access needs a pointer, this is " + pointer.str(),
@@ -23,7 +23,7 @@ static std::optional<OperandError> checkAccess(const TypedValue &pointer,
   bool hasTile = (value && value->isTile()) || (mask && mask->isTile());
   if (pointer.isTile() || !hasTile)
     return std::nullopt;
-  OperandError error =
+  Reason error =
       operandError(Code::AccessShape, "the pointer is a scalar, the value or mask a tile",
                    "add a tile of offsets to the pointer, as in p + tw.arange(0, N)", pointer);
   bool isValue = value && value->isTile();
@@ -32,7 +32,7 @@ static std::optional<OperandError> checkAccess(const TypedValue &pointer,
   return error;
 }
 
-std::optional<OperandError> tw::checkWritable(const TypedValue &pointer) {
+std::optional<Reason> tw::checkWritable(const TypedValue &pointer) {
   if (!pointer.dtype.isConst)
     return std::nullopt;
   return operandError(
@@ -41,11 +41,11 @@ std::optional<OperandError> tw::checkWritable(const TypedValue &pointer) {
 }
 
 /// `positions`: the operand indices of value and mask, for labels.
-OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
-                                                     std::optional<TypedValue> value,
-                                                     std::optional<TypedValue> mask,
-                                                     llvm::ArrayRef<int> positions) {
-  if (std::optional<OperandError> error = checkAccess(pointer, value, mask, positions))
+OrReason<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
+                                                      std::optional<TypedValue> value,
+                                                      std::optional<TypedValue> mask,
+                                                      llvm::ArrayRef<int> positions) {
+  if (std::optional<Reason> error = checkAccess(pointer, value, mask, positions))
     return *error;
   llvm::SmallVector<TypedValue> operands{pointer};
   llvm::SmallVector<int> indices{0};
@@ -53,11 +53,11 @@ OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
     operands.push_back(*value), indices.push_back(positions[0]);
   if (mask)
     operands.push_back(*mask), indices.push_back(positions[1]);
-  OrError<llvm::SmallVector<int64_t>> shape = commonShape(operands);
+  OrReason<llvm::SmallVector<int64_t>> shape = commonShape(operands);
   if (!shape) {
-    for (auto &label : shape.error().labels)
+    for (auto &label : shape.reason().labels)
       label.first = indices[label.first];
-    return shape.error();
+    return shape.reason();
   }
   DType element = pointer.dtype.pointee();
   // Tiles of pointers are tables of addresses; a scalar one is an array that should be a number.
@@ -79,7 +79,7 @@ OrError<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
   return access;
 }
 
-OrError<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
+OrReason<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
   using C = tile::CacheModifier;
   using E = tile::EvictionPolicy;
   using Cache = std::optional<C>;
@@ -104,17 +104,17 @@ OrError<CacheHints> tw::cacheHintsOf(const LoadOptions &options, bool isStore) {
 
 //===-- Loads and stores ---------------------------------------------------------------------===//
 
-TileBuilder::Value TileBuilder::load(TypedValue pointer, std::optional<TypedValue> mask,
-                                     std::optional<TypedValue> other, const LoadOptions &options) {
+TileOr TileBuilder::load(TypedValue pointer, std::optional<TypedValue> mask,
+                         std::optional<TypedValue> other, const LoadOptions &options) {
   if (other && !mask)
     return operandError(Code::OtherWithoutMask, "`other` is given without a mask",
                         "`other` is what masked-off elements read as: add mask=...", *other, 2);
-  OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/false);
+  OrReason<CacheHints> hints = cacheHintsOf(options, /*isStore=*/false);
   if (!hints)
-    return hints.error();
-  OrError<Access> access = makeAccess(pointer, other, mask, {2, 1});
+    return hints.reason();
+  OrReason<Access> access = makeAccess(pointer, other, mask, {2, 1});
   if (!access)
-    return access.error();
+    return access.reason();
   DType stored = access->element.isBool() ? findDType("uint8") : access->element;
   mlir::Value loaded = create<tile::LoadOp>(typeLike(access->pointer, stored),
                                             access->pointer.value, access->maskOrNull(),
@@ -123,17 +123,17 @@ TileBuilder::Value TileBuilder::load(TypedValue pointer, std::optional<TypedValu
   return convert(typed(loaded, stored), access->element);
 }
 
-std::optional<OperandError> TileBuilder::store(TypedValue pointer, TypedValue value,
-                                               std::optional<TypedValue> mask,
-                                               const LoadOptions &options) {
-  OrError<CacheHints> hints = cacheHintsOf(options, /*isStore=*/true);
+std::optional<Reason> TileBuilder::store(TypedValue pointer, TypedValue value,
+                                         std::optional<TypedValue> mask,
+                                         const LoadOptions &options) {
+  OrReason<CacheHints> hints = cacheHintsOf(options, /*isStore=*/true);
   if (!hints)
-    return hints.error();
-  if (std::optional<OperandError> error = checkWritable(pointer))
+    return hints.reason();
+  if (std::optional<Reason> error = checkWritable(pointer))
     return error;
-  OrError<Access> access = makeAccess(pointer, value, mask, {1, 2});
+  OrReason<Access> access = makeAccess(pointer, value, mask, {1, 2});
   if (!access)
-    return access.error();
+    return access.reason();
   tile::StoreOp::create(builder, loc, access->pointer.value, access->value->value,
                         access->maskOrNull(), hints->cache, hints->evict);
   return std::nullopt;
@@ -141,7 +141,7 @@ std::optional<OperandError> TileBuilder::store(TypedValue pointer, TypedValue va
 
 //===-- Atomics ------------------------------------------------------------------------------===//
 
-std::optional<OperandError> tw::checkAtomicType(llvm::StringRef kind, const TypedValue &pointer) {
+std::optional<Reason> tw::checkAtomicType(llvm::StringRef kind, const TypedValue &pointer) {
   if (!pointer.dtype.isPointer)
     return std::nullopt; // makeAccess reports it
   DType element = pointer.dtype.pointee();
@@ -162,7 +162,7 @@ std::optional<OperandError> tw::checkAtomicType(llvm::StringRef kind, const Type
       pointer);
 }
 
-OrError<tile::AtomicKind> tw::atomicKindOf(llvm::StringRef kind, DType element) {
+OrReason<tile::AtomicKind> tw::atomicKindOf(llvm::StringRef kind, DType element) {
   using K = tile::AtomicKind;
   auto choose = [&](K ofFloat, K ofSigned, K ofUnsigned) {
     return element.isFloat() ? ofFloat : element.isSigned() ? ofSigned : ofUnsigned;
@@ -187,7 +187,7 @@ struct Ordering {
   tile::MemoryScope scope;
 };
 
-static OrError<Ordering> orderingOf(const AtomicOptions &options) {
+static OrReason<Ordering> orderingOf(const AtomicOptions &options) {
   std::optional<tile::MemoryOrder> order = tile::symbolizeMemoryOrder(options.order);
   if (!order)
     return operandError(Code::UnknownOption, "unknown memory order \"" + options.order + "\"",
@@ -199,38 +199,37 @@ static OrError<Ordering> orderingOf(const AtomicOptions &options) {
   return Ordering{*order, *scope};
 }
 
-TileBuilder::Value TileBuilder::atomic(llvm::StringRef kind, TypedValue pointer, TypedValue value,
-                                       std::optional<TypedValue> mask,
-                                       const AtomicOptions &options) {
-  OrError<Ordering> ordering = orderingOf(options);
+TileOr TileBuilder::atomic(llvm::StringRef kind, TypedValue pointer, TypedValue value,
+                           std::optional<TypedValue> mask, const AtomicOptions &options) {
+  OrReason<Ordering> ordering = orderingOf(options);
   if (!ordering)
-    return ordering.error();
-  OrError<tile::AtomicKind> operation = atomicKindOf(kind, pointer.dtype.pointee());
+    return ordering.reason();
+  OrReason<tile::AtomicKind> operation = atomicKindOf(kind, pointer.dtype.pointee());
   if (!operation)
-    return operation.error();
-  if (std::optional<OperandError> error = checkAtomicType(kind, pointer))
+    return operation.reason();
+  if (std::optional<Reason> error = checkAtomicType(kind, pointer))
     return *error;
-  if (std::optional<OperandError> error = checkWritable(pointer))
+  if (std::optional<Reason> error = checkWritable(pointer))
     return *error;
-  OrError<Access> access = makeAccess(pointer, value, mask, {1, 2});
+  OrReason<Access> access = makeAccess(pointer, value, mask, {1, 2});
   if (!access)
-    return access.error();
+    return access.reason();
   mlir::Value old = create<tile::AtomicRmwOp>(
       access->value->value.getType(), *operation, access->pointer.value, access->value->value,
       access->maskOrNull(), ordering->order, ordering->scope);
   return typed(old, access->element);
 }
 
-TileBuilder::Value TileBuilder::atomicLoad(TypedValue pointer, std::optional<TypedValue> mask,
-                                           const AtomicOptions &options) {
-  OrError<Ordering> ordering = orderingOf(options);
+TileOr TileBuilder::atomicLoad(TypedValue pointer, std::optional<TypedValue> mask,
+                               const AtomicOptions &options) {
+  OrReason<Ordering> ordering = orderingOf(options);
   if (!ordering)
-    return ordering.error();
-  if (std::optional<OperandError> error = checkAtomicType("load", pointer))
+    return ordering.reason();
+  if (std::optional<Reason> error = checkAtomicType("load", pointer))
     return *error;
-  OrError<Access> access = makeAccess(pointer, std::nullopt, mask, {1, 1});
+  OrReason<Access> access = makeAccess(pointer, std::nullopt, mask, {1, 1});
   if (!access)
-    return access.error();
+    return access.reason();
   TypedValue ignored = constantLike(access->pointer, access->element, 0);
   mlir::Value value = create<tile::AtomicRmwOp>(
       ignored.value.getType(), tile::AtomicKind::Load, access->pointer.value, ignored.value,
@@ -238,22 +237,22 @@ TileBuilder::Value TileBuilder::atomicLoad(TypedValue pointer, std::optional<Typ
   return typed(value, access->element);
 }
 
-TileBuilder::Value TileBuilder::atomicCas(TypedValue pointer, TypedValue compare, TypedValue value,
-                                          const AtomicOptions &options) {
-  OrError<Ordering> ordering = orderingOf(options);
+TileOr TileBuilder::atomicCas(TypedValue pointer, TypedValue compare, TypedValue value,
+                              const AtomicOptions &options) {
+  OrReason<Ordering> ordering = orderingOf(options);
   if (!ordering)
-    return ordering.error();
-  if (std::optional<OperandError> error = checkAtomicType("cas", pointer))
+    return ordering.reason();
+  if (std::optional<Reason> error = checkAtomicType("cas", pointer))
     return *error;
-  if (std::optional<OperandError> error = checkWritable(pointer))
+  if (std::optional<Reason> error = checkWritable(pointer))
     return *error;
   // The pointer takes the shape of both values before either is converted to it.
-  OrError<Access> expected = makeAccess(pointer, compare, std::nullopt, {1, 1});
+  OrReason<Access> expected = makeAccess(pointer, compare, std::nullopt, {1, 1});
   if (!expected)
-    return expected.error();
-  OrError<Access> desired = makeAccess(expected->pointer, value, std::nullopt, {2, 2});
+    return expected.reason();
+  OrReason<Access> desired = makeAccess(expected->pointer, value, std::nullopt, {2, 2});
   if (!desired)
-    return desired.error();
+    return desired.reason();
   mlir::Value compared = growTo(*expected->value, desired->pointer.shape()).value;
   mlir::Value old =
       create<tile::AtomicCasOp>(desired->pointer.value, compared, desired->value->value,

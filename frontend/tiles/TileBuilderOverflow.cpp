@@ -4,10 +4,6 @@
 using namespace tw;
 namespace arith = mlir::arith;
 
-static llvm::StringRef nameOf(BinaryOperator op) {
-  return op == BinaryOperator::Add ? "add" : op == BinaryOperator::Sub ? "sub" : "mul";
-}
-
 /// Sums and differences of 32 bits by their signs or their order (Warren, Hacker's Delight 2nd ed.,
 /// 2-13): as fast as the operation itself.
 static mlir::Value fitsByOrder(mlir::OpBuilder &builder, mlir::Location loc, bool isAdd,
@@ -52,5 +48,5 @@ void TileBuilder::checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rh
   }
   std::string kind = "int" + std::to_string(lhs.dtype.bits());
   tile::AssertOp::create(builder, loc, fits, mlir::Value(),
-                         kind + " overflow detected for operation " + nameOf(op).str());
+                         kind + " overflow detected for operation " + rowOf(op).method.str());
 }

@@ -10,7 +10,7 @@ using Shape = llvm::SmallVector<int64_t>;
 //===-- Reductions and scans -----------------------------------------------------------------===//
 
 /// The axis of sources that a reduction or scan accepts: tiles of one shape.
-static OrError<int64_t> checkSources(llvm::ArrayRef<TypedValue> sources, int64_t axis) {
+static OrReason<int64_t> checkSources(llvm::ArrayRef<TypedValue> sources, int64_t axis) {
   for (const TypedValue &source : sources) {
     if (!source.isTile())
       return operandError(Code::NeedsTile, "reductions and scans need tiles, not scalars",
@@ -22,7 +22,7 @@ static OrError<int64_t> checkSources(llvm::ArrayRef<TypedValue> sources, int64_t
   return normalizeAxis(axis, sources.front().shape().size(), sources.front());
 }
 
-static OperandError wrongCombineResult(std::string message) {
+static Reason wrongCombineResult(std::string message) {
   return operandError(Code::CombineResult, std::move(message),
                       "the combining function returns one scalar per source, of the source's type; "
                       "cast with .to(...)");
@@ -37,8 +37,8 @@ static void dropUnused(mlir::Region &region) {
 }
 
 /// Combining functions are computed on scalars, in any order and any number of times.
-static std::optional<OperandError> checkCombine(mlir::Region &region) {
-  std::optional<OperandError> error;
+static std::optional<Reason> checkCombine(mlir::Region &region) {
+  std::optional<Reason> error;
   auto refuse = [&](const char *what, const char *hint) {
     error = operandError(Code::CombineBody, what, hint);
     return mlir::WalkResult::interrupt();
@@ -58,9 +58,9 @@ static std::optional<OperandError> checkCombine(mlir::Region &region) {
   return error;
 }
 
-std::optional<OperandError> TileBuilder::fillCombine(mlir::Region &region,
-                                                     const std::vector<TypedValue> &sources,
-                                                     const CombineBody &combine) {
+std::optional<Reason> TileBuilder::fillCombine(mlir::Region &region,
+                                               const std::vector<TypedValue> &sources,
+                                               const CombineBody &combine) {
   mlir::OpBuilder::InsertionGuard guard(builder);
   std::vector<mlir::Type> types;
   for (size_t side = 0; side < 2; ++side)
@@ -72,10 +72,10 @@ std::optional<OperandError> TileBuilder::fillCombine(mlir::Region &region,
   for (auto [index, argument] : llvm::enumerate(body->getArguments()))
     arguments.push_back(typed(argument, sources[index % sources.size()].dtype));
   mlir::Location reduction = loc;
-  Values results = combine(arguments);
+  TilesOr results = combine(arguments);
   loc = reduction;
   if (!results)
-    return results.error();
+    return results.reason();
   if (results->size() != sources.size())
     return wrongCombineResult("the combining function returns " + std::to_string(results->size()) +
                               " values for " + std::to_string(sources.size()) + " sources");
@@ -93,12 +93,11 @@ std::optional<OperandError> TileBuilder::fillCombine(mlir::Region &region,
   return checkCombine(region);
 }
 
-TileBuilder::Values TileBuilder::reduce(std::vector<TypedValue> sources, int64_t axis,
-                                        bool keepDims, const CombineBody &combine,
-                                        bool isCommutative) {
-  OrError<int64_t> dim = checkSources(sources, axis);
+TilesOr TileBuilder::reduce(std::vector<TypedValue> sources, int64_t axis, bool keepDims,
+                            const CombineBody &combine, bool isCommutative) {
+  OrReason<int64_t> dim = checkSources(sources, axis);
   if (!dim)
-    return dim.error();
+    return dim.reason();
   Shape shape(sources.front().shape());
   shape.erase(shape.begin() + *dim);
   std::vector<mlir::Value> values;
@@ -109,7 +108,7 @@ TileBuilder::Values TileBuilder::reduce(std::vector<TypedValue> sources, int64_t
     types.push_back(shape.empty() ? element : mlir::RankedTensorType::get(shape, element));
   }
   auto op = tile::ReduceOp::create(builder, loc, types, values, int32_t(*dim), isCommutative);
-  if (std::optional<OperandError> error = fillCombine(op.getCombine(), sources, combine)) {
+  if (std::optional<Reason> error = fillCombine(op.getCombine(), sources, combine)) {
     op.erase();
     return *error;
   }
@@ -121,11 +120,11 @@ TileBuilder::Values TileBuilder::reduce(std::vector<TypedValue> sources, int64_t
   return results;
 }
 
-TileBuilder::Values TileBuilder::scan(std::vector<TypedValue> sources, int64_t axis, bool reverse,
-                                      const CombineBody &combine) {
-  OrError<int64_t> dim = checkSources(sources, axis);
+TilesOr TileBuilder::scan(std::vector<TypedValue> sources, int64_t axis, bool reverse,
+                          const CombineBody &combine) {
+  OrReason<int64_t> dim = checkSources(sources, axis);
   if (!dim)
-    return dim.error();
+    return dim.reason();
   std::vector<mlir::Value> values;
   std::vector<mlir::Type> types;
   for (const TypedValue &source : sources) {
@@ -133,7 +132,7 @@ TileBuilder::Values TileBuilder::scan(std::vector<TypedValue> sources, int64_t a
     types.push_back(source.value.getType());
   }
   auto op = tile::ScanOp::create(builder, loc, types, values, int32_t(*dim), reverse);
-  if (std::optional<OperandError> error = fillCombine(op.getCombine(), sources, combine)) {
+  if (std::optional<Reason> error = fillCombine(op.getCombine(), sources, combine)) {
     op.erase();
     return *error;
   }
@@ -145,8 +144,8 @@ TileBuilder::Values TileBuilder::scan(std::vector<TypedValue> sources, int64_t a
 
 //===-- Matrix products ----------------------------------------------------------------------===//
 
-static OperandError dotError(std::string message, std::string hint, const TypedValue &a,
-                             const TypedValue &b, const std::optional<TypedValue> &acc) {
+static Reason dotError(std::string message, std::string hint, const TypedValue &a,
+                       const TypedValue &b, const std::optional<TypedValue> &acc) {
   llvm::SmallVector<TypedValue> operands{a, b};
   if (acc)
     operands.push_back(*acc);
@@ -171,8 +170,8 @@ static llvm::SmallVector<DType> accumulatorsOf(DType operand) {
 static bool hasChoiceOfAccumulator(DType operand) { return accumulatorsOf(operand).size() > 1; }
 
 /// The shape [M, N] or [B, M, N], or what does not fit.
-static OrError<Shape> productShape(const TypedValue &a, const TypedValue &b,
-                                   const std::optional<TypedValue> &acc) {
+static OrReason<Shape> productShape(const TypedValue &a, const TypedValue &b,
+                                    const std::optional<TypedValue> &acc) {
   size_t rank = a.shape().size();
   if (rank < 2 || b.shape().size() != rank)
     return dotError("dot needs two tiles of one rank: 2, or more with leading batch dimensions",
@@ -189,14 +188,14 @@ static OrError<Shape> productShape(const TypedValue &a, const TypedValue &b,
   shape.push_back(b.shape().back());
   if (acc && acc->shape() != llvm::ArrayRef<int64_t>(shape))
     return dotError("dot's accumulator must be " + shapeText(shape), "acc is [M, N]", a, b, acc);
-  if (std::optional<OperandError> error = checkTileShape(shape))
+  if (std::optional<Reason> error = checkTileShape(shape))
     return *error;
   return shape;
 }
 
 /// Whether dot multiplies elements of these types.
-static std::optional<OperandError> checkOperands(const TypedValue &a, const TypedValue &b,
-                                                 const std::optional<TypedValue> &acc) {
+static std::optional<Reason> checkOperands(const TypedValue &a, const TypedValue &b,
+                                           const std::optional<TypedValue> &acc) {
   std::string pair = "dot of " + a.dtype.str() + " and " + b.dtype.str();
   for (const TypedValue &operand : {a, b})
     if (accumulatorsOf(operand.dtype).empty())
@@ -211,10 +210,9 @@ static std::optional<OperandError> checkOperands(const TypedValue &a, const Type
   return dotError(pair, "both operands must have one type: convert one with .to(...)", a, b, acc);
 }
 
-static std::optional<OperandError> checkAccumulator(const TypedValue &a, const TypedValue &b,
-                                                    const std::optional<TypedValue> &acc,
-                                                    DType dtype) {
-  if (std::optional<OperandError> error = checkOperands(a, b, acc))
+static std::optional<Reason> checkAccumulator(const TypedValue &a, const TypedValue &b,
+                                              const std::optional<TypedValue> &acc, DType dtype) {
+  if (std::optional<Reason> error = checkOperands(a, b, acc))
     return error;
   llvm::SmallVector<DType> accumulators = accumulatorsOf(a.dtype);
   if (llvm::is_contained(accumulators, dtype))
@@ -225,16 +223,16 @@ static std::optional<OperandError> checkAccumulator(const TypedValue &a, const T
                   a, b, acc);
 }
 
-TileBuilder::Value TileBuilder::dot(TypedValue a, TypedValue b, std::optional<TypedValue> acc,
-                                    llvm::StringRef precision, std::optional<DType> outDType) {
+TileOr TileBuilder::dot(TypedValue a, TypedValue b, const DotOptions &options) {
+  auto [acc, precision, outDType] = options;
   std::optional<tile::InputPrecision> inputPrecision =
       precision.empty() ? tile::InputPrecision::IEEE : tile::symbolizeInputPrecision(precision);
   if (!inputPrecision)
     return operandError(Code::UnknownOption, "unknown input precision \"" + precision.str() + "\"",
                         "choose one of \"tf32\", \"tf32x3\", \"ieee\", \"bf16x3\", \"bf16x6\"");
-  OrError<Shape> shape = productShape(a, b, acc);
+  OrReason<Shape> shape = productShape(a, b, acc);
   if (!shape)
-    return shape.error();
+    return shape.reason();
   llvm::SmallVector<DType> accumulators = accumulatorsOf(a.dtype);
   bool isChosen =
       outDType && (hasChoiceOfAccumulator(a.dtype) || *outDType == findDType("bfloat16"));
@@ -242,7 +240,7 @@ TileBuilder::Value TileBuilder::dot(TypedValue a, TypedValue b, std::optional<Ty
     outDType = std::nullopt;
   DType dtype =
       acc ? acc->dtype : outDType.value_or(accumulators.empty() ? a.dtype : accumulators.front());
-  if (std::optional<OperandError> error = checkAccumulator(a, b, acc, dtype))
+  if (std::optional<Reason> error = checkAccumulator(a, b, acc, dtype))
     return *error;
   if (acc && outDType && *outDType != dtype)
     return dotError("dot's accumulator is " + dtype.str() + ", but out_dtype is " + outDType->str(),

@@ -11,41 +11,40 @@ static mlir::RankedTensorType tileType(llvm::ArrayRef<int64_t> shape, const Type
   return mlir::RankedTensorType::get(shape, tile::elementTypeOf(like.value.getType()));
 }
 
-static OperandError needsTile(llvm::StringRef name, const TypedValue &operand, int index = 0) {
+static Reason needsTile(llvm::StringRef name, const TypedValue &operand, int index = 0) {
   return operandError(Code::NeedsTile, name.str() + " needs a tile, not a scalar",
                       "make a tile with tw.full(shape, value, dtype)", operand, index);
 }
 
 //===-- Making tiles -------------------------------------------------------------------------===//
 
-TileBuilder::Value TileBuilder::arange(int64_t start, int64_t end) {
+TileOr TileBuilder::arange(int64_t start, int64_t end) {
   bool areInt32 = llvm::isInt<32>(start) && llvm::isInt<32>(end);
   if (!areInt32 || end <= start)
     return operandError(Code::ArangeBounds,
                         "arange(" + std::to_string(start) + ", " + std::to_string(end) + ") " +
                             (areInt32 ? "is empty" : "leaves int32"),
                         areInt32 ? "end must be above start" : "bounds must fit int32");
-  if (std::optional<OperandError> error = checkTileShape({end - start}))
+  if (std::optional<Reason> error = checkTileShape({end - start}))
     return *error;
   auto type = mlir::RankedTensorType::get({end - start}, builder.getI32Type());
   return typed(create<tile::ArangeOp>(type, int32_t(start), int32_t(end)), findDType("int32"));
 }
 
-TileBuilder::Value TileBuilder::full(llvm::ArrayRef<int64_t> shape, TypedValue scalar,
-                                     DType dtype) {
+TileOr TileBuilder::full(llvm::ArrayRef<int64_t> shape, TypedValue scalar, DType dtype) {
   if (scalar.isTile())
     return operandError(Code::NeedsScalar, "full fills a tile with one scalar, not a tile",
                         "use broadcast_to to repeat a tile", scalar, 1);
-  if (std::optional<OperandError> error = checkTileShape(shape))
+  if (std::optional<Reason> error = checkTileShape(shape))
     return *error;
   if (scalar.dtype.isPointer && !dtype.isPointer) {
-    OperandError error = pointerAsNumber("full fills a tile with a number, not a pointer", {});
+    Reason error = pointerAsNumber("full fills a tile with a number, not a pointer", {});
     error.labels.push_back({1, "this is " + scalar.str()});
     return error;
   }
-  Value element = cast(scalar, dtype, /*bitcast=*/false, /*rounding=*/"");
+  TileOr element = cast(scalar, dtype);
   if (!element) {
-    for (auto &label : element.error().labels)
+    for (auto &label : element.reason().labels)
       label.first = 1; // the shape is operand 0
     return element;
   }
@@ -54,11 +53,11 @@ TileBuilder::Value TileBuilder::full(llvm::ArrayRef<int64_t> shape, TypedValue s
 
 //===-- Broadcasting -------------------------------------------------------------------------===//
 
-TileBuilder::Value TileBuilder::expandDims(TypedValue operand, int64_t axis) {
+TileOr TileBuilder::expandDims(TypedValue operand, int64_t axis) {
   Shape shape(operand.shape());
-  OrError<int64_t> position = normalizeAxis(axis, shape.size() + 1, operand);
+  OrReason<int64_t> position = normalizeAxis(axis, shape.size() + 1, operand);
   if (!position)
-    return position.error();
+    return position.reason();
   shape.insert(shape.begin() + *position, 1);
   if (!operand.isTile())
     return splatTo(operand, shape);
@@ -67,8 +66,8 @@ TileBuilder::Value TileBuilder::expandDims(TypedValue operand, int64_t axis) {
       operand.dtype);
 }
 
-TileBuilder::Value TileBuilder::broadcastTo(TypedValue operand, llvm::ArrayRef<int64_t> shape) {
-  if (std::optional<OperandError> error = checkTileShape(shape))
+TileOr TileBuilder::broadcastTo(TypedValue operand, llvm::ArrayRef<int64_t> shape) {
+  if (std::optional<Reason> error = checkTileShape(shape))
     return *error;
   BroadcastResult result = broadcastShapes(operand.shape(), shape);
   if (!result.shape || *result.shape != Shape(shape))
@@ -92,9 +91,8 @@ TypedValue TileBuilder::scalarOf(TypedValue tileOfOne) {
   return typed(reduce.getResult(0), tileOfOne.dtype);
 }
 
-TileBuilder::Value TileBuilder::reshape(TypedValue operand, llvm::ArrayRef<int64_t> shape,
-                                        bool allowReorder) {
-  if (std::optional<OperandError> error = checkTileShape(shape))
+TileOr TileBuilder::reshape(TypedValue operand, llvm::ArrayRef<int64_t> shape, bool allowReorder) {
+  if (std::optional<Reason> error = checkTileShape(shape))
     return *error;
   int64_t from = tile::numElementsOf(operand.value.getType());
   int64_t to = mlir::ShapedType::getNumElements(shape);
@@ -114,14 +112,14 @@ TileBuilder::Value TileBuilder::reshape(TypedValue operand, llvm::ArrayRef<int64
                operand.dtype);
 }
 
-TileBuilder::Value TileBuilder::permute(TypedValue operand, llvm::ArrayRef<int64_t> order) {
+TileOr TileBuilder::permute(TypedValue operand, llvm::ArrayRef<int64_t> order) {
   llvm::ArrayRef<int64_t> shape = operand.shape();
   llvm::SmallVector<int32_t> dims;
   Shape result;
   for (int64_t axis : order) {
-    OrError<int64_t> dim = normalizeAxis(axis, shape.size(), operand);
+    OrReason<int64_t> dim = normalizeAxis(axis, shape.size(), operand);
     if (!dim)
-      return dim.error();
+      return dim.reason();
     dims.push_back(*dim);
     result.push_back(shape[*dim]);
   }
@@ -138,14 +136,14 @@ TileBuilder::Value TileBuilder::permute(TypedValue operand, llvm::ArrayRef<int64
                operand.dtype);
 }
 
-TileBuilder::Value TileBuilder::join(TypedValue lhs, TypedValue rhs) {
-  Pair operands = unify(lhs, rhs);
+TileOr TileBuilder::join(TypedValue lhs, TypedValue rhs) {
+  TilePairOr operands = unify(lhs, rhs);
   if (!operands)
-    return operands.error();
+    return operands.reason();
   std::tie(lhs, rhs) = *operands;
   Shape shape(lhs.shape());
   shape.push_back(2);
-  if (std::optional<OperandError> error = checkTileShape(shape))
+  if (std::optional<Reason> error = checkTileShape(shape))
     return *error;
   if (lhs.isTile())
     return typed(create<tile::JoinOp>(tileType(shape, lhs), lhs.value, rhs.value), lhs.dtype);
@@ -154,7 +152,7 @@ TileBuilder::Value TileBuilder::join(TypedValue lhs, TypedValue rhs) {
   return reshape(typed(row, lhs.dtype), {2}, false);
 }
 
-TileBuilder::Values TileBuilder::split(TypedValue operand) {
+TilesOr TileBuilder::split(TypedValue operand) {
   if (!operand.isTile())
     return needsTile("split", operand);
   if (operand.shape().back() != 2)
@@ -175,10 +173,10 @@ TileBuilder::Values TileBuilder::split(TypedValue operand) {
 //===-- Concatenation and gather -------------------------------------------------------------===//
 
 /// Tiles of one shape, one after the other along `dim`: joined, with the new dimension moved there.
-TileBuilder::Value TileBuilder::foldAlong(TypedValue lhs, TypedValue rhs, int64_t dim) {
+TileOr TileBuilder::foldAlong(TypedValue lhs, TypedValue rhs, int64_t dim) {
   Shape shape(lhs.shape());
   shape[dim] *= 2;
-  Value joined = join(lhs, rhs);
+  TileOr joined = join(lhs, rhs);
   if (!joined)
     return joined;
   Shape order = llvm::to_vector(llvm::seq<int64_t>(0, lhs.shape().size()));
@@ -195,12 +193,12 @@ TypedValue TileBuilder::gatherAlong(TypedValue source, TypedValue positions, int
   return *gather(source, indices, dim);
 }
 
-TileBuilder::Value TileBuilder::cat(TypedValue lhs, TypedValue rhs, bool canReorder, int64_t dim) {
+TileOr TileBuilder::cat(TypedValue lhs, TypedValue rhs, bool canReorder, int64_t dim) {
   if (!lhs.isTile() || !rhs.isTile())
     return needsTile("cat", lhs.isTile() ? rhs : lhs, lhs.isTile() ? 1 : 0);
-  OrError<int64_t> axis = normalizeAxis(dim, lhs.shape().size(), lhs);
+  OrReason<int64_t> axis = normalizeAxis(dim, lhs.shape().size(), lhs);
   if (!axis)
-    return axis.error();
+    return axis.reason();
   int64_t lower = lhs.shape()[*axis], rank = lhs.shape().size();
   bool fits = rank == int64_t(rhs.shape().size());
   for (int64_t other = 0; fits && other < rank; ++other)
@@ -213,24 +211,24 @@ TileBuilder::Value TileBuilder::cat(TypedValue lhs, TypedValue rhs, bool canReor
     return foldAlong(lhs, rhs, *axis);
   Shape shape(lhs.shape());
   shape[*axis] += rhs.shape()[*axis];
-  if (std::optional<OperandError> error = checkTileShape(shape))
+  if (std::optional<Reason> error = checkTileShape(shape))
     return *error;
   // Unequal extents: each result element takes from the side that its position falls into.
   TypedValue position = *arange(0, shape[*axis]);
   TypedValue start = scalarConstant(findDType("int32"), lower);
   TypedValue last = scalarConstant(findDType("int32"), lower - 1);
   TypedValue zero = scalarConstant(findDType("int32"), 0);
-  Value fromRight = binary(BinaryOperator::Sub, position, start);
+  TileOr fromRight = binary(BinaryOperator::Sub, position, start);
   TypedValue left = gatherAlong(lhs, *minimum(position, last, false), *axis, shape);
   TypedValue right = gatherAlong(rhs, *maximum(*fromRight, zero, false), *axis, shape);
   Shape column(shape.size(), 1);
   column[*axis] = shape[*axis];
-  Value isLeft = compare(Comparison::Lt, position, start);
+  TileOr isLeft = compare(Comparison::Lt, position, start);
   return where(*reshape(*isLeft, column, false), left, right);
 }
 
-TileBuilder::Value TileBuilder::slice(TypedValue source, int64_t axis, int64_t start, int64_t step,
-                                      int64_t count) {
+TileOr TileBuilder::slice(TypedValue source, int64_t axis, int64_t start, int64_t step,
+                          int64_t count) {
   DType int32 = findDType("int32");
   TypedValue positions = *arange(0, count);
   if (step != 1)
@@ -242,7 +240,7 @@ TileBuilder::Value TileBuilder::slice(TypedValue source, int64_t axis, int64_t s
   return gatherAlong(source, positions, axis, shape);
 }
 
-TileBuilder::Value TileBuilder::gather(TypedValue source, TypedValue indices, int64_t axis) {
+TileOr TileBuilder::gather(TypedValue source, TypedValue indices, int64_t axis) {
   if (!source.isTile())
     return needsTile("gather", source);
   if (!indices.isTile() || !indices.dtype.isInt() || indices.dtype.isBool())
@@ -251,9 +249,9 @@ TileBuilder::Value TileBuilder::gather(TypedValue source, TypedValue indices, in
   // Indices are signed; a narrow unsigned one may need one bit more.
   if (!indices.dtype.isSigned() && indices.dtype.bits() < 64)
     indices = convert(indices, findDType(indices.dtype.bits() < 32 ? "int32" : "int64"));
-  OrError<int64_t> dim = normalizeAxis(axis, source.shape().size(), source);
+  OrReason<int64_t> dim = normalizeAxis(axis, source.shape().size(), source);
   if (!dim)
-    return dim.error();
+    return dim.reason();
   bool fits = source.shape().size() == indices.shape().size();
   for (size_t other = 0; fits && other < source.shape().size(); ++other)
     fits = int64_t(other) == *dim || source.shape()[other] == indices.shape()[other];

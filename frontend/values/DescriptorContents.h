@@ -1,7 +1,7 @@
 // What a block pointer or tensor descriptor is made of.
 #ifndef FRONTEND_DESCRIPTORCONTENTS_H
 #define FRONTEND_DESCRIPTORCONTENTS_H
-#include "frontend/values/StaticValues.h"
+#include "frontend/values/PyValue.h"
 
 namespace tw {
 
@@ -10,14 +10,20 @@ namespace tw {
 /// Branches and loops join and carry the parts.
 struct DescriptorContents {
   DescriptorType type;
-  std::vector<Value> parts;
+  std::vector<PyValue> parts;
 
   size_t rank() const { return type.block.shape.size(); }
   const TypedValue &base() const { return *parts.front().as<TypedValue>(); }
-  llvm::ArrayRef<Value> shape() const { return llvm::ArrayRef(parts).slice(1, rank()); }
-  llvm::ArrayRef<Value> strides() const { return llvm::ArrayRef(parts).slice(1 + rank(), rank()); }
-  llvm::ArrayRef<Value> offsets() const { return llvm::ArrayRef(parts).drop_front(1 + 2 * rank()); }
+  llvm::ArrayRef<PyValue> shape() const { return llvm::ArrayRef(parts).slice(1, rank()); }
+  llvm::ArrayRef<PyValue> strides() const {
+    return llvm::ArrayRef(parts).slice(1 + rank(), rank());
+  }
+  llvm::ArrayRef<PyValue> offsets() const {
+    return llvm::ArrayRef(parts).drop_front(1 + 2 * rank());
+  }
 };
+
+PyValue makeDescriptor(DescriptorType type, std::vector<PyValue> parts);
 
 } // namespace tw
 #endif

@@ -1,13 +1,11 @@
 // Values with the language's types: what IR values are to the user, who sees signedness and dtypes.
 #ifndef FRONTEND_TYPEDVALUE_H
 #define FRONTEND_TYPEDVALUE_H
+#include "frontend/values/OrReason.h"
 #include "ir/tile/Tables.h"
 #include "ir/tile/Tile.h"
-#include "runtime/codes/Code.h"
 #include <optional>
 #include <string>
-#include <utility>
-#include <variant>
 #include <vector>
 
 namespace tw {
@@ -47,27 +45,6 @@ struct TypedValue {
   llvm::ArrayRef<int64_t> shape() const { return tile::shapeOf(value.getType()); }
   bool isTile() const { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
   std::string str() const; // "float32[64, 32]", "int32"
-};
-
-/// Why an operation cannot be built. The caller knows the operands' source spans and adds them.
-struct OperandError {
-  std::optional<Code> code; // none: it is reported already
-  std::string message, hint;
-  std::vector<std::pair<int, std::string>> labels; // operand index, text: "this is float32[64, 32]"
-};
-
-/// A value or the reason why there is none.
-template <typename T> class OrError {
-public:
-  OrError(T value) : state(std::move(value)) {}
-  OrError(OperandError error) : state(std::move(error)) {}
-  explicit operator bool() const { return std::holds_alternative<T>(state); }
-  T &operator*() { return std::get<T>(state); }
-  T *operator->() { return &std::get<T>(state); }
-  OperandError &error() { return std::get<OperandError>(state); }
-
-private:
-  std::variant<T, OperandError> state;
 };
 
 } // namespace tw

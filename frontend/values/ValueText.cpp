@@ -1,4 +1,5 @@
 // Values as text for messages and f-strings, and their form in the kernel source buffer.
+#include "frontend/values/ValueText.h"
 #include "frontend/values/DescriptorContents.h"
 #include "frontend/values/Parts.h"
 #include "llvm/ADT/StringExtras.h"
@@ -36,7 +37,7 @@ static std::string typeText(const DescriptorType &type) {
          typeText(type.block);
 }
 
-std::string tw::typeName(const Value &value) {
+std::string tw::typeName(const PyValue &value) {
   struct Namer {
     std::string operator()(const Absent &) { return "nothing"; }
     std::string operator()(const None &) { return "None"; }
@@ -75,7 +76,7 @@ static std::string tupleText(const TupleContents &tuple) {
   return text + (tuple.items.size() == 1 && tuple.fields.empty() ? ",)" : ")");
 }
 
-/// As Python writes a text of ASCII characters; for others see Emitter::textOf.
+/// As Python writes a text of ASCII characters; for others see PythonEvaluation.cpp.
 static std::string quoted(llvm::StringRef text) {
   char quote = text.contains('\'') && !text.contains('"') ? '"' : '\'';
   std::string result(1, quote);
@@ -90,7 +91,7 @@ static std::string quoted(llvm::StringRef text) {
   return result + quote;
 }
 
-std::string tw::toText(const Value &value, bool isRepr) {
+std::string tw::toText(const PyValue &value, bool isRepr) {
   if (const bool *flag = value.as<bool>())
     return *flag ? "True" : "False";
   if (const llvm::APSInt *integer = value.as<llvm::APSInt>())
@@ -116,20 +117,20 @@ std::string tw::toText(const Value &value, bool isRepr) {
 
 //===-- The buffer's encoding ----------------------------------------------------------------===//
 
-static std::optional<Value> intFromText(llvm::StringRef text) {
+static std::optional<PyValue> intFromText(llvm::StringRef text) {
   llvm::StringRef digits = text;
   digits.consume_front("-");
   if (digits.empty() || digits.size() > 1200 || !llvm::all_of(digits, llvm::isDigit))
     return std::nullopt;
   llvm::APInt value(unsigned(digits.size()) * 4 + 64, text, 10);
-  return Value{llvm::APSInt(value.trunc(std::max(64u, value.getSignificantBits())), false)};
+  return PyValue{llvm::APSInt(value.trunc(std::max(64u, value.getSignificantBits())), false)};
 }
 
-static std::optional<Value> floatFromText(llvm::StringRef text) {
+static std::optional<PyValue> floatFromText(llvm::StringRef text) {
   if (text == "inf" || text == "-inf")
-    return Value{text[0] == '-' ? -HUGE_VAL : HUGE_VAL};
+    return PyValue{text[0] == '-' ? -HUGE_VAL : HUGE_VAL};
   if (text == "nan" || text == "-nan")
-    return Value{std::nan("")};
+    return PyValue{std::nan("")};
   llvm::APFloat value(llvm::APFloat::IEEEdouble());
   llvm::Expected<llvm::APFloat::opStatus> status =
       value.convertFromString(text, llvm::APFloat::rmNearestTiesToEven);
@@ -137,17 +138,17 @@ static std::optional<Value> floatFromText(llvm::StringRef text) {
     llvm::consumeError(status.takeError());
     return std::nullopt;
   }
-  return Value{value.convertToDouble()};
+  return PyValue{value.convertToDouble()};
 }
 
-static std::optional<Value> tupleFromJson(const json::Object &object) {
+static std::optional<PyValue> tupleFromJson(const json::Object &object) {
   const json::Array *array = object.getArray("v");
   if (!array)
     return std::nullopt;
-  std::vector<Value> items;
+  std::vector<PyValue> items;
   for (const json::Value &item : *array) {
     const json::Object *element = item.getAsObject();
-    std::optional<Value> value = element ? fromJson(*element) : std::nullopt;
+    std::optional<PyValue> value = element ? fromJson(*element) : std::nullopt;
     if (!value)
       return std::nullopt;
     items.push_back(std::move(*value));
@@ -161,31 +162,32 @@ static std::optional<Value> tupleFromJson(const json::Object &object) {
   return makeTuple(std::move(items), std::move(fields));
 }
 
-static std::optional<Value> typeFromJson(llvm::StringRef kind, const json::Object &object) {
+static std::optional<PyValue> typeFromJson(llvm::StringRef kind, const json::Object &object) {
   if (kind == "dtype") {
     DType dtype = findDType(object.getString("v").value_or(""));
     // A type of the language that this compiler lacks is an error only where it is used.
     if (!dtype.row)
-      return Value{Opaque{"dtype " + object.getString("v").value_or("").str(), false, &object}};
-    return Value{dtype};
+      return PyValue{Opaque{"dtype " + object.getString("v").value_or("").str(), false, &object}};
+    return PyValue{dtype};
   }
   const json::Object *pointee = object.getObject("v");
-  std::optional<Value> element = pointee ? fromJson(*pointee) : std::nullopt;
+  std::optional<PyValue> element = pointee ? fromJson(*pointee) : std::nullopt;
   if (!element || !element->is<DType>() || element->as<DType>()->isPointer)
     return std::nullopt;
-  return Value{DType{element->as<DType>()->row, true, object.getBoolean("const").value_or(false)}};
+  return PyValue{
+      DType{element->as<DType>()->row, true, object.getBoolean("const").value_or(false)}};
 }
 
 /// An instance of a user's class that Python answered with.
-static std::optional<Value> aggregateFromJson(const json::Object &object) {
+static std::optional<PyValue> aggregateFromJson(const json::Object &object) {
   const json::Object *type = object.getObject("type");
-  std::optional<Value> fields = tupleFromJson(object);
+  std::optional<PyValue> fields = tupleFromJson(object);
   if (!type || !fields)
     return std::nullopt;
-  return Value{Aggregate{*fields->as<Tuple>(), type}};
+  return PyValue{Aggregate{*fields->as<Tuple>(), type}};
 }
 
-static std::optional<Value> callableFromJson(llvm::StringRef kind, const json::Object &object) {
+static std::optional<PyValue> callableFromJson(llvm::StringRef kind, const json::Object &object) {
   using Kind = Callable::Kind;
   std::optional<Kind> callableKind = llvm::StringSwitch<std::optional<Kind>>(kind)
                                          .Case("jit", Kind::Jit)
@@ -203,21 +205,21 @@ static std::optional<Value> callableFromJson(llvm::StringRef kind, const json::O
   callable.hint = object.getString("hint").value_or("").str();
   callable.isPlain = object.getBoolean("plain").value_or(false);
   callable.json = &object;
-  return Value{std::move(callable)};
+  return PyValue{std::move(callable)};
 }
 
-std::optional<Value> tw::fromJson(const json::Object &object) {
+std::optional<PyValue> tw::fromJson(const json::Object &object) {
   llvm::StringRef kind = object.getString("k").value_or("");
   if (kind == "none")
-    return Value{None{}};
+    return PyValue{None{}};
   if (kind == "bool" && object.getBoolean("v"))
-    return Value{*object.getBoolean("v")};
+    return PyValue{*object.getBoolean("v")};
   if (kind == "int")
     return intFromText(object.getString("v").value_or(""));
   if (kind == "float")
     return floatFromText(object.getString("v").value_or(""));
   if (kind == "str" && object.getString("v"))
-    return Value{object.getString("v")->str()};
+    return PyValue{object.getString("v")->str()};
   if (kind == "tuple")
     return tupleFromJson(object);
   if (kind == "instance")
@@ -227,7 +229,7 @@ std::optional<Value> tw::fromJson(const json::Object &object) {
   if (kind == "constexpr" && object.getObject("v"))
     return fromJson(*object.getObject("v"));
   if (kind == "module" || kind == "object")
-    return Value{Opaque{object.getString("v").value_or("").str(), kind == "module", &object}};
+    return PyValue{Opaque{object.getString("v").value_or("").str(), kind == "module", &object}};
   return callableFromJson(kind, object);
 }
 
@@ -241,7 +243,7 @@ static std::string hexText(double value) {
   return digits.substr(0, size).str();
 }
 
-std::optional<json::Value> tw::toJson(const Value &value) {
+std::optional<json::Value> tw::toJson(const PyValue &value) {
   auto make = [](llvm::StringRef kind, json::Value content) {
     return json::Value(json::Object{{"k", kind.str()}, {"v", std::move(content)}});
   };
@@ -273,7 +275,7 @@ std::optional<json::Value> tw::toJson(const Value &value) {
     return std::nullopt;
   const Aggregate *aggregate = value.as<Aggregate>();
   json::Array items;
-  for (const Value &item : parts->items) {
+  for (const PyValue &item : parts->items) {
     std::optional<json::Value> element = toJson(item);
     if (!element && aggregate) // Python sees an instance that lacks this field
       element = json::Value(json::Object{{"k", "runtime"}});

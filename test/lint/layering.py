@@ -14,8 +14,8 @@ import tree
 MAY_INCLUDE = {
     "ir": {"ir"},
     "frontend": {"frontend", "frontend/buffer", "frontend/values", "frontend/tiles", "ir"},
-    "frontend/buffer": {"frontend/buffer", "ir"},
-    "frontend/values": {"frontend/values", "frontend/buffer", "ir"},
+    "frontend/values": {"frontend/values", "ir"},
+    "frontend/buffer": {"frontend/buffer", "frontend/values", "ir"},
     # Builds tile ops out of typed values: it knows no syntax.
     "frontend/tiles": {"frontend/tiles", "frontend/values", "ir"},
     "passes": {"passes", "ir"},

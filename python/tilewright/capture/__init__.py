@@ -1,6 +1,6 @@
 """Takes kernels out of Python: source, captured values, and the buffer that the frontend reads.
 
-`capture(kernel)` gives a `Capture` with `.buffer` (JSON text, see frontend/README.md),
+`capture(kernel)` gives a `Capture` with `.buffer` (JSON text, see frontend/buffer/FORMAT.md),
 `.dependencies`, `.is_current()`, `.including(constexpr values)`, `.encode(value)` and
 `.evaluate(request)`.
 A jit function is any object with `__tilewright_jit__ = True` and the plain function as `.fn`.

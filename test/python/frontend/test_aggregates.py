@@ -109,6 +109,23 @@ def test_objects_go_through_loops_and_branches(device: str, rng: np.random.Gener
 
 
 @tw.jit
+def loops_emitted_again(out, n):
+    total = 0
+    for _ in range(n):
+        state = Plain(0, 1)
+        for _ in range(n):
+            state = Plain(state.value + 0.5, state.step + 1)
+        total += state.value * state.step  # an int before the first iteration, a float behind it
+    tw.store(out, total)
+
+
+def test_a_loop_that_is_emitted_again_knows_the_types_of_fields(device: str) -> None:
+    out = np.zeros(1, np.float32)
+    loops_emitted_again[(1,)](out, 4)
+    assert out[0] == 4 * (4 * 0.5) * 5
+
+
+@tw.jit
 def nested(a, b, out, n, N: tw.constexpr):
     i = tw.arange(0, N)
     thing = Nested(Pair(tw.load(a + i), tw.load(b + i)), (n, 7), name="sum")

@@ -101,3 +101,51 @@ def test_static_print_reports_once_for_each_time_it_is_reached(
     captured = capfd.readouterr()
     assert out[0] == 2.5
     assert (captured.out + captured.err).count("reached 64") == 1
+
+
+@tw.aggregate
+class Couple:
+    first: tw.tensor
+    second: tw.tensor
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "hint"),
+    [
+        ("tw.program_id(0, 1)", "`program_id` takes 1 positional argument, but 2 or more are given", "program_id(axis)"),
+        ("abs(1, 2)", "`abs` takes 1 positional argument, but 2 or more are given", "abs(x, /)"),
+        ("Couple(1, 2, 3)", "`Couple` takes 2 positional arguments, but 3 or more are given", "Couple(first, second)"),
+        ("Couple(1, first=2)", "`Couple` is given `first` twice", "Couple(first, second)"),
+        ("Couple(1)", "`Couple` needs a value for `second`", "Couple(first, second)"),
+        ("(lambda a, b=1: a)()", "`<lambda>` needs an argument for `a`", "<lambda>(a, b=...)"),
+        ("(lambda *a, b: b)(1)", "`<lambda>` needs an argument for `b`", "<lambda>(*a, b)"),
+        ("(lambda *a: a)(a=1)", "`<lambda>` has no parameter `a`", "<lambda>(*a)"),
+    ],
+)  # fmt: skip
+def test_arguments_of_every_kind_of_function_are_bound_alike(
+    call: str, message: str, hint: str
+) -> None:
+    text = f"def kernel(x):\n    y = {call}\n"
+    scope = {"tw": tw, "Couple": Couple}
+    exec(text, scope)
+    with pytest.raises(tw.CompileError) as caught:
+        tw.jit(scope["kernel"])[(1,)](np.zeros(1, np.float32))
+    assert (caught.value.code, caught.value.message) == ("TW0109", message)
+    assert f"hint: it is {hint}" in caught.value.rendered
+
+
+@pytest.mark.parametrize(
+    ("expression", "message"),
+    [
+        ("1 + 'a'", "`+` does not take int and str"),
+        ("1.5 << 1", "`<<` does not take float and int"),
+        ("-'a'", "`-` does not take str"),
+    ],
+)
+def test_operators_are_called_as_they_are_written(expression: str, message: str) -> None:
+    text = f"def kernel(x):\n    y = {expression}\n"
+    scope = {"tw": tw}
+    exec(text, scope)
+    with pytest.raises(tw.CompileError) as caught:
+        tw.jit(scope["kernel"])[(1,)](np.zeros(1, np.float32))
+    assert caught.value.message == f"this compile-time expression fails: {message}"

@@ -1,29 +1,30 @@
 // Compile-time values behave as Python's: each case was written down with what Python answers.
-#include "frontend/values/StaticValues.h"
 #include "frontend/values/Parts.h"
+#include "frontend/values/StaticOperators.h"
+#include "frontend/values/ValueText.h"
 #include "gtest/gtest.h"
 #include <cmath>
 
 using namespace tw;
 
-static std::string binary(const char *op, const Value &a, const Value &b) {
-  StaticResult result = staticBinary(op, a, b);
-  return result.value ? toText(*result.value, /*isRepr=*/true) : "error: " + result.error;
+static std::string textOf(OrReason<PyValue> result) {
+  return result ? toText(*result, /*isRepr=*/true) : "error: " + result.reason().message;
 }
-static std::string unary(const char *op, const Value &a) {
-  StaticResult result = staticUnary(op, a);
-  return result.value ? toText(*result.value, true) : "error: " + result.error;
+static std::string binary(const char *op, const PyValue &a, const PyValue &b) {
+  return textOf(staticBinary(*findOperator<BinaryOperator>(op), a, b));
 }
-static std::string compare(const char *op, const Value &a, const Value &b) {
-  StaticResult result = staticCompare(op, a, b);
-  return result.value ? toText(*result.value, true) : "error: " + result.error;
+static std::string unary(const char *op, const PyValue &a) {
+  return textOf(staticUnary(*findOperator<UnaryOperator>(op), a));
 }
-static Value fromText(const char *text) {
+static std::string compare(const char *op, const PyValue &a, const PyValue &b) {
+  return textOf(staticCompare(*findOperator<Comparison>(op), a, b));
+}
+static PyValue fromText(const char *text) {
   llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
   EXPECT_TRUE(bool(json));
-  std::optional<Value> value = fromJson(*json->getAsObject());
+  std::optional<PyValue> value = fromJson(*json->getAsObject());
   EXPECT_TRUE(value.has_value()) << text;
-  return value.value_or(Value{});
+  return value.value_or(PyValue{});
 }
 
 TEST(StaticValues, IntegerDivisionRoundsDown) {
@@ -47,7 +48,7 @@ TEST(StaticValues, QuotientsOfFloatsAreThoseOfExactMultiples) {
 }
 
 TEST(StaticValues, LargeIntegersAreComparedExactly) {
-  Value large = makeInt((1ll << 53) + 1);
+  PyValue large = makeInt((1ll << 53) + 1);
   EXPECT_EQ(compare("Eq", large, {0x1p53}), "False");
   EXPECT_EQ(compare("Gt", large, {0x1p53}), "True");
   EXPECT_EQ(compare("Lt", {HUGE_VAL}, large), "False");
@@ -60,12 +61,11 @@ TEST(StaticValues, CharactersAreNotBytes) {
 }
 
 TEST(StaticValues, UnknownOperatorsOnZeroAreErrors) {
-  EXPECT_EQ(binary("MatMult", makeInt(1), makeInt(0)),
-            "error: operator MatMult does not take int and int");
+  EXPECT_EQ(binary("MatMult", makeInt(1), makeInt(0)), "error: `@` does not take int and int");
 }
 
 TEST(StaticValues, IntegersGrowAsNeeded) {
-  Value large = *staticBinary("Pow", makeInt(2), makeInt(100)).value;
+  PyValue large = *staticBinary(BinaryOperator::Pow, makeInt(2), makeInt(100));
   EXPECT_EQ(toText(large, true), "1267650600228229401496703205376");
   EXPECT_EQ(binary("Sub", large, large), "0");
   EXPECT_EQ(binary("RShift", large, makeInt(99)), "2");
@@ -112,7 +112,7 @@ TEST(StaticValues, BoolsAreIntegers) {
 }
 
 TEST(StaticValues, SequencesCompareAndConcatenate) {
-  Value pair = makeTuple({makeInt(1), {2.5}});
+  PyValue pair = makeTuple({makeInt(1), {2.5}});
   EXPECT_EQ(binary("Add", pair, makeTuple({{None{}}})), "(1, 2.5, None)");
   EXPECT_EQ(binary("Mult", makeTuple({makeInt(1)}), makeInt(3)), "(1, 1, 1)");
   EXPECT_EQ(binary("Mult", makeInt(-2), pair), "()");
@@ -142,7 +142,7 @@ TEST(StaticValues, ValuesSurviveTheBuffer) {
         R"({"k":"int","v":"-123456789012345678901234"})", R"({"k":"str","v":"a'b"})",
         R"({"k":"dtype","v":"float32"})", R"({"k":"pointer_type","v":{"k":"dtype","v":"int8"}})",
         R"({"fields":["a"],"k":"tuple","v":[{"k":"float","v":"inf"}]})"}) {
-    Value value = fromText(text);
+    PyValue value = fromText(text);
     std::optional<llvm::json::Value> json = toJson(value);
     ASSERT_TRUE(json.has_value()) << text;
     EXPECT_EQ(*json, llvm::cantFail(llvm::json::parse(text)));
@@ -158,4 +158,14 @@ TEST(StaticValues, MalformedValuesAreRefused) {
         R"({"k":"tuple","v":[],"fields":["a"]})", R"({"k":"what","v":"x"})"})
     EXPECT_FALSE(fromJson(*llvm::cantFail(llvm::json::parse(text)).getAsObject()).has_value())
         << text;
+}
+
+TEST(StaticValues, LeavesKeepTheirOrder) {
+  PyValue nested = makeTuple({makeInt(1), makeTuple({makeInt(2), {true}}), {2.5}});
+  std::vector<std::string> seen;
+  forEachLeaf(nested, [&](const PyValue &leaf) { seen.push_back(toText(leaf, true)); });
+  EXPECT_EQ(seen, (std::vector<std::string>{"1", "2", "True", "2.5"}));
+  int64_t next = 0;
+  PyValue counted = mapLeaves(nested, [&](const PyValue &) { return makeInt(next++); });
+  EXPECT_EQ(toText(counted, true), "(0, (1, 2), 3)");
 }

@@ -67,14 +67,14 @@ protected:
 
   /// "op type", for a result: "arith.addf float32[8]"; the code, for an error.
   template <typename T> static std::string result(T built) {
-    return built ? opOf(*built) + " " + built->str() : codeName(*built.error().code);
+    return built ? opOf(*built) + " " + built->str() : codeName(*built.reason().code);
   }
-  static std::string result(std::optional<OperandError> error) {
+  static std::string result(std::optional<Reason> error) {
     return error ? codeName(*error->code) : "built";
   }
-  static std::string result(TileBuilder::Values built) {
+  static std::string result(TilesOr built) {
     if (!built)
-      return codeName(*built.error().code);
+      return codeName(*built.reason().code);
     std::string text;
     for (const TypedValue &value : *built)
       text += (text.empty() ? "" : ", ") + opOf(value) + " " + value.str();

@@ -44,7 +44,7 @@ TEST_F(TileBuilderTest, BroadcastAddsLeadingDimensions) {
 
 TEST_F(TileBuilderTest, ShapeMismatchNamesShapesAndDimension) {
   auto error =
-      tiles.binary(BinaryOperator::Add, value("fp32", {64, 32}), value("i32", {16})).error();
+      tiles.binary(BinaryOperator::Add, value("fp32", {64, 32}), value("i32", {16})).reason();
   EXPECT_EQ(error.code, Code::ShapeMismatch);
   EXPECT_EQ(error.message, "shapes [64, 32] and [16] do not fit: dimension 1 is 32 and 16");
   EXPECT_NE(error.hint.find("[:, None]"), std::string::npos);
@@ -55,7 +55,7 @@ TEST_F(TileBuilderTest, ShapeMismatchNamesShapesAndDimension) {
 
 TEST_F(TileBuilderTest, BroadcastingTwoLongTilesIsTooLarge) {
   auto error =
-      tiles.binary(BinaryOperator::Add, value("i32", {2048, 1}), value("i32", {1, 2048})).error();
+      tiles.binary(BinaryOperator::Add, value("i32", {2048, 1}), value("i32", {1, 2048})).reason();
   EXPECT_EQ(error.code, Code::TileTooLarge);
   EXPECT_NE(error.message.find("1048576"), std::string::npos);
   EXPECT_EQ(error.labels.size(), 2u);
@@ -92,7 +92,7 @@ TEST_F(TileBuilderTest, JoinSplitCatGather) {
   EXPECT_EQ(result(tiles.cat(value("i8", {4, 3}), value("i8", {2, 3}), false, 0)),
             "arith.select int8[6, 3]");
   EXPECT_EQ(result(tiles.cat(value("i8", {4, 3}), value("i8", {4, 2}), false, 0)), "TW0205");
-  EXPECT_EQ(tiles.cat(value("i8", {4}), value("i8"), false, 0).error().labels,
+  EXPECT_EQ(tiles.cat(value("i8", {4}), value("i8"), false, 0).reason().labels,
             (std::vector<std::pair<int, std::string>>{{1, "this is int8"}}));
   EXPECT_EQ(result(tiles.gather(value("fp32", {8, 4}), value("i64", {3, 4}), 0)),
             "tile.gather float32[3, 4]");
@@ -149,9 +149,9 @@ TEST_F(TileBuilderTest, BoolsTakeAByteInMemory) {
 TEST_F(TileBuilderTest, AtomicsExistForSomeTypes) {
   auto atomic = [&](const char *kind, const char *element) {
     std::string pointer = std::string("*") + element;
-    TileBuilder::Value built = tiles.atomic(kind, value(pointer, {8}), literal(1), {}, {});
+    TileOr built = tiles.atomic(kind, value(pointer, {8}), literal(1), {}, {});
     if (!built)
-      return codeName(*built.error().code);
+      return codeName(*built.reason().code);
     auto op = built->value.getDefiningOp<tile::AtomicRmwOp>();
     return tile::stringifyAtomicKind(op.getKind()).str() + " " + built->str();
   };
@@ -188,7 +188,7 @@ TEST_F(TileBuilderTest, AtomicCas) {
 //===-- Reductions, scans, matrix products ---------------------------------------------------===//
 
 TEST_F(TileBuilderTest, ReduceWithACombiningFunction) {
-  CombineBody add = [&](const std::vector<Tile> &scalars) -> TileBuilder::Values {
+  CombineBody add = [&](const std::vector<Tile> &scalars) -> TilesOr {
     auto sum = tiles.binary(BinaryOperator::Add, scalars[0], scalars[1]);
     return std::vector<Tile>{*sum};
   };
@@ -204,7 +204,7 @@ TEST_F(TileBuilderTest, ReduceWithACombiningFunction) {
 }
 
 TEST_F(TileBuilderTest, ReduceSeveralTilesTogether) {
-  CombineBody keepLarger = [&](const std::vector<Tile> &s) -> TileBuilder::Values {
+  CombineBody keepLarger = [&](const std::vector<Tile> &s) -> TilesOr {
     Tile isLarger = *tiles.compare(Comparison::Gt, s[0], s[2]);
     return std::vector<Tile>{*tiles.where(isLarger, s[0], s[2]),
                              *tiles.where(isLarger, s[1], s[3])};
@@ -217,7 +217,7 @@ TEST_F(TileBuilderTest, ReduceSeveralTilesTogether) {
 
 TEST_F(TileBuilderTest, WrongCombiningFunctionsLeaveNothingBehind) {
   auto reduceBy = [&](std::function<Tile(const Tile &)> body) {
-    CombineBody combine = [&](const std::vector<Tile> &s) -> TileBuilder::Values {
+    CombineBody combine = [&](const std::vector<Tile> &s) -> TilesOr {
       return std::vector<Tile>{body(s[0])};
     };
     return result(tiles.reduce({value("fp16", {8})}, 0, false, combine));
@@ -225,12 +225,10 @@ TEST_F(TileBuilderTest, WrongCombiningFunctionsLeaveNothingBehind) {
   EXPECT_EQ(reduceBy([&](const Tile &x) { return *tiles.binary(BinaryOperator::Div, x, x); }),
             "TW0217");
   EXPECT_EQ(reduceBy([&](const Tile &x) { return *tiles.expandDims(x, 0); }), "TW0217");
-  CombineBody nothing = [](const std::vector<Tile> &) -> TileBuilder::Values {
-    return std::vector<Tile>{};
-  };
+  CombineBody nothing = [](const std::vector<Tile> &) -> TilesOr { return std::vector<Tile>{}; };
   EXPECT_EQ(result(tiles.reduce({value("fp16", {8})}, 0, false, nothing)), "TW0217");
-  CombineBody failing = [&](const std::vector<Tile> &) -> TileBuilder::Values {
-    return tiles.arange(0, 0).error();
+  CombineBody failing = [&](const std::vector<Tile> &) -> TilesOr {
+    return tiles.arange(0, 0).reason();
   };
   EXPECT_EQ(result(tiles.reduce({value("fp16", {8})}, 0, false, failing)), "TW0210");
   EXPECT_FALSE(contains("tile.reduce"));
@@ -239,7 +237,7 @@ TEST_F(TileBuilderTest, WrongCombiningFunctionsLeaveNothingBehind) {
 
 TEST_F(TileBuilderTest, DotAccumulatesWide) {
   auto dot = [&](const char *a, const char *b, std::optional<DType> out) {
-    return result(tiles.dot(value(a, {8, 16}), value(b, {16, 4}), {}, "", out));
+    return result(tiles.dot(value(a, {8, 16}), value(b, {16, 4}), {.outDType = out}));
   };
   EXPECT_EQ(dot("fp32", "fp32", {}), "tile.dot float32[8, 4]");
   EXPECT_EQ(dot("fp16", "fp16", {}), "tile.dot float32[8, 4]");
@@ -257,18 +255,18 @@ TEST_F(TileBuilderTest, DotAccumulatesWide) {
 
 TEST_F(TileBuilderTest, DotChecksShapesAndPrecision) {
   Tile a = value("fp32", {8, 16}), b = value("fp32", {16, 4});
-  EXPECT_EQ(result(tiles.dot(a, b, value("fp32", {8, 4}), "tf32x3", {})), "tile.dot float32[8, 4]");
-  EXPECT_EQ(result(tiles.dot(a, b, value("fp32", {4, 8}), "", {})), "TW0218");
-  EXPECT_EQ(result(tiles.dot(a, b, value("fp16", {8, 4}), "", {})), "TW0218");
-  EXPECT_EQ(result(tiles.dot(a, a, {}, "", {})), "TW0218");
-  EXPECT_EQ(result(tiles.dot(a, b, {}, "fp8", {})), "TW0216");
-  EXPECT_EQ(result(tiles.dot(a, value("fp32", {16}), {}, "", {})), "TW0218");
-  EXPECT_EQ(result(tiles.dot(a, value("fp32"), {}, "", {})), "TW0218");
-  EXPECT_EQ(result(tiles.dot(value("fp32", {3, 8, 16}), value("fp32", {3, 16, 4}), {}, "", {})),
+  EXPECT_EQ(result(tiles.dot(a, b, {.acc = value("fp32", {8, 4}), .precision = "tf32x3"})),
+            "tile.dot float32[8, 4]");
+  EXPECT_EQ(result(tiles.dot(a, b, {.acc = value("fp32", {4, 8})})), "TW0218");
+  EXPECT_EQ(result(tiles.dot(a, b, {.acc = value("fp16", {8, 4})})), "TW0218");
+  EXPECT_EQ(result(tiles.dot(a, a)), "TW0218");
+  EXPECT_EQ(result(tiles.dot(a, b, {.precision = "fp8"})), "TW0216");
+  EXPECT_EQ(result(tiles.dot(a, value("fp32", {16}))), "TW0218");
+  EXPECT_EQ(result(tiles.dot(a, value("fp32"))), "TW0218");
+  EXPECT_EQ(result(tiles.dot(value("fp32", {3, 8, 16}), value("fp32", {3, 16, 4}))),
             "tile.dot float32[3, 8, 4]");
-  EXPECT_EQ(result(tiles.dot(value("fp32", {3, 8, 16}), value("fp32", {2, 16, 4}), {}, "", {})),
-            "TW0218");
-  auto error = tiles.dot(a, a, {}, "", {}).error();
+  EXPECT_EQ(result(tiles.dot(value("fp32", {3, 8, 16}), value("fp32", {2, 16, 4}))), "TW0218");
+  auto error = tiles.dot(a, a).reason();
   EXPECT_NE(error.message.find("K = 16"), std::string::npos);
   EXPECT_NE(error.message.find("K = 8"), std::string::npos);
 }

@@ -52,7 +52,7 @@ TEST_F(TileBuilderTest, DivisionIsInFloat32OrFloat64) {
 }
 
 TEST_F(TileBuilderTest, OnlyInexactDivisionOfFloat32AllowsReciprocals) {
-  auto allows = [](TileBuilder::Value quotient) {
+  auto allows = [](TileOr quotient) {
     auto division = quotient->value.getDefiningOp<mlir::arith::DivFOp>();
     return division && division.getFastmath() == mlir::arith::FastMathFlags::arcp;
   };
@@ -80,7 +80,7 @@ TEST_F(TileBuilderTest, MixedSignsDivideOnlyAfterACast) {
 }
 
 TEST_F(TileBuilderTest, LiteralsThatDoNotFitAreErrors) {
-  auto error = tiles.binary(B::Add, value("u8", {8}), literal(300)).error();
+  auto error = tiles.binary(B::Add, value("u8", {8}), literal(300)).reason();
   EXPECT_EQ(error.code, Code::LiteralRange);
   ASSERT_EQ(error.labels.size(), 2u);
   EXPECT_EQ(error.labels[0].second, "this is uint8[8]");
@@ -114,7 +114,7 @@ TEST_F(TileBuilderTest, PointersTakeIntegerOffsets) {
 }
 
 TEST_F(TileBuilderTest, OffsetsThatCouldWrapAreWidened) {
-  auto offsetOf = [](TileBuilder::Value pointer) {
+  auto offsetOf = [](TileOr pointer) {
     return pointer->value.getDefiningOp<tile::AddPtrOp>().getOffset();
   };
   mlir::Value added = offsetOf(tiles.binary(B::Add, value("*fp32"), value("u32")));
@@ -179,7 +179,7 @@ TEST_F(TileBuilderTest, WherePromotesAndBroadcastsAllThree) {
             "arith.select *int8[4]");
   EXPECT_EQ(result(tiles.where(value("i1"), value("*i8"), value("*i16"))), "TW0202");
   EXPECT_EQ(result(tiles.where(value("i1"), value("*i8"), literal(0))), "TW0202");
-  auto error = tiles.where(value("i1"), value("u8"), literal(-1)).error();
+  auto error = tiles.where(value("i1"), value("u8"), literal(-1)).reason();
   ASSERT_EQ(error.labels.size(), 2u);
   EXPECT_EQ(error.labels[0].first, 1); // the condition is operand 0
   EXPECT_EQ(error.labels[1].first, 2);
@@ -202,7 +202,7 @@ TEST_F(TileBuilderTest, EveryFunctionOfTheTableBuilds) {
     for (const char *name : {"fp32", "fp64", "i32", "u32", "i1"}) {
       DType type = dtype(name);
       std::vector<TypedValue> operands(row.NumOperands, value(name, {8}));
-      TileBuilder::Value built = tiles.elementwise(row, operands);
+      TileOr built = tiles.elementwise(row, operands);
       llvm::StringRef op = type.isFloat() ? row.FloatOp : type.isSigned() ? row.SIntOp : row.UIntOp;
       std::string expected = !op.empty()                      ? op.str() + " " + type.str() + "[8]"
                              : !type.isFloat() && *row.SIntOp ? "argument " + type.str() + "[8]"
@@ -240,7 +240,7 @@ TEST_F(TileBuilderTest, NamedDivisions) {
 
 TEST_F(TileBuilderTest, CastsByValue) {
   auto cast = [&](const char *from, const char *to) {
-    return result(tiles.cast(value(from, {8}), dtype(to), false, ""));
+    return result(tiles.cast(value(from, {8}), dtype(to)));
   };
   EXPECT_EQ(cast("i8", "i32"), "arith.extsi int32[8]");
   EXPECT_EQ(cast("u8", "i32"), "arith.extui int32[8]");
@@ -260,7 +260,7 @@ TEST_F(TileBuilderTest, CastsByValue) {
 
 TEST_F(TileBuilderTest, CastsOfPointersAndBits) {
   auto cast = [&](const char *from, const char *to, bool isBitcast) {
-    return result(tiles.cast(value(from), dtype(to), isBitcast, ""));
+    return result(tiles.cast(value(from), dtype(to), {.isBitcast = isBitcast}));
   };
   EXPECT_EQ(cast("*fp32", "i64", false), "tile.ptr_to_int int64");
   EXPECT_EQ(cast("*fp32", "i32", false), "TW0206");
@@ -279,7 +279,7 @@ TEST_F(TileBuilderTest, CastsOfPointersAndBits) {
 
 TEST_F(TileBuilderTest, RoundingOnlyForNarrowingFloats) {
   auto cast = [&](const char *from, const char *to, const char *rounding) {
-    return result(tiles.cast(value(from), dtype(to), false, rounding));
+    return result(tiles.cast(value(from), dtype(to), {.rounding = rounding}));
   };
   EXPECT_EQ(cast("fp32", "fp16", "rtne"), "arith.truncf float16");
   EXPECT_EQ(cast("fp32", "fp16", "rtz"), "arith.bitcast float16");
@@ -312,8 +312,8 @@ TEST_F(TileBuilderTest, RoundingTowardsZeroGivesTheNearestValueNotAbove) {
   };
   std::vector<TypedValue> results;
   for (const Row &row : rows)
-    results.push_back(
-        *tiles.cast(tiles.scalarConstant(dtype("fp32"), row.from), dtype(row.type), false, "rtz"));
+    results.push_back(*tiles.cast(tiles.scalarConstant(dtype("fp32"), row.from), dtype(row.type),
+                                  {.rounding = "rtz"}));
   // Uses that keep the results through the folding below.
   for (const TypedValue &result : results)
     tiles.print("", false, {result});
@@ -346,7 +346,7 @@ TEST_F(TileBuilderTest, RoundingTowardsZeroGivesTheNearestValueNotAbove) {
 TEST_F(TileBuilderTest, CastsOfLiteralsAreConstants) {
   auto constantOf = [&](TypedValue literal, const char *to) {
     llvm::APInt number;
-    TypedValue cast = *tiles.cast(literal, dtype(to), false, "");
+    TypedValue cast = *tiles.cast(literal, dtype(to));
     EXPECT_TRUE(mlir::matchPattern(cast.value, mlir::m_ConstantInt(&number)));
     return cast.dtype.isSigned() ? number.getSExtValue() : int64_t(number.getZExtValue());
   };

@@ -8,8 +8,8 @@ namespace tw {
 /// Whether a name is that of a method that means an operator of run-time values.
 bool isOperatorMethod(llvm::StringRef name);
 /// The arguments begin with the object whose method is called.
-ValueOr callOperatorMethod(Emitter &emitter, llvm::StringRef name, const Arguments &arguments,
-                           const Node &site);
+mlir::FailureOr<PyValue> callOperatorMethod(Emitter &emitter, llvm::StringRef name,
+                                            const Arguments &arguments, const Node &site);
 
 } // namespace tw
 #endif

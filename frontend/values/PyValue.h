@@ -1,10 +1,11 @@
 // What a name of a kernel can stand for: a run-time scalar or tile, or a value known at compile
-// time, with Python's meaning of operators on the latter.
-#ifndef FRONTEND_STATICVALUES_H
-#define FRONTEND_STATICVALUES_H
-#include "frontend/buffer/Ast.h"
+// time.
+#ifndef FRONTEND_PYVALUE_H
+#define FRONTEND_PYVALUE_H
 #include "frontend/values/ArrayTypes.h"
+#include "frontend/values/Parameter.h"
 #include "frontend/values/TypedValue.h"
+#include "ir/Diagnostic.h"
 #include "llvm/ADT/APSInt.h"
 #include <memory>
 #include <optional>
@@ -14,8 +15,10 @@
 
 namespace tw {
 
-struct Value;
-struct Frame;
+struct PyValue;
+struct Frame;          // emit/Scopes.h
+struct Node;           // buffer/Ast.h
+struct FunctionSource; // buffer/Ast.h
 
 /// Why a name has no usable value; reported when it is read.
 struct Absent {
@@ -33,11 +36,12 @@ struct Absent {
 };
 struct None {};
 struct TupleContents {
-  std::vector<Value> items;
+  std::vector<PyValue> items;
   std::vector<std::string> fields; // of a namedtuple, else empty
 };
 using Tuple = std::shared_ptr<const TupleContents>;
-/// A value of a class that a user defined for kernels; the class as it was captured (README.md).
+/// A value of a class that a user defined for kernels; the class as it was captured
+/// (buffer/FORMAT.md).
 struct Aggregate {
   Tuple contents;
   const llvm::json::Object *type = nullptr;
@@ -48,7 +52,7 @@ struct Closure {
   const FunctionSource *source = nullptr;
   std::shared_ptr<Frame> enclosing;
   std::vector<Parameter> params;
-  std::vector<std::shared_ptr<const Value>> defaults; // null: required
+  std::vector<std::shared_ptr<const PyValue>> defaults; // null: required
 };
 struct Callable {
   enum class Kind {
@@ -64,7 +68,7 @@ struct Callable {
   std::string hint;                         // of a builtin that is not implemented
   bool isPlain = false;                     // Jit: a function without the decorator
   const llvm::json::Object *json = nullptr; // as captured
-  std::shared_ptr<const Value> self;        // Method
+  std::shared_ptr<const PyValue> self;      // Method
   std::shared_ptr<const Closure> closure;   // Closure
 };
 /// A module or object that only the evaluator understands.
@@ -74,15 +78,15 @@ struct Opaque {
   const llvm::json::Object *json = nullptr;
 };
 struct SliceValue {
-  std::shared_ptr<const Value> lower, upper, step; // None when left out
+  std::shared_ptr<const PyValue> lower, upper, step; // None when left out
 };
 /// A range; bounds may be run-time integers. Options are those of tw.range.
 struct RangeValue {
-  std::shared_ptr<const Value> start, stop, step;
+  std::shared_ptr<const PyValue> start, stop, step;
   bool isStatic = false; // static_range: always unrolled
   std::vector<std::pair<std::string, int64_t>> options;
 };
-struct Value {
+struct PyValue {
   std::variant<Absent, None, bool, llvm::APSInt, double, std::string, Tuple, Aggregate, DType,
                TileType, DescriptorType, Callable, Opaque, SliceValue, RangeValue, TypedValue,
                Descriptor>
@@ -96,45 +100,27 @@ struct Value {
   bool isInteger() const { return is<bool>() || is<llvm::APSInt>(); }
 };
 
-/// A static value, or the text of the error that Python would raise.
-struct StaticResult {
-  std::optional<Value> value;
-  std::string error;
-  StaticResult(Value v) : value(std::move(v)) {}
-  StaticResult(std::string e) : error(std::move(e)) {}
-};
-
-Value makeInt(int64_t value);
-Value makeTuple(std::vector<Value> items, std::vector<std::string> fields = {});
-std::shared_ptr<const Value> share(Value value);
+PyValue makeInt(int64_t value);
+PyValue makeTuple(std::vector<PyValue> items, std::vector<std::string> fields = {});
+std::shared_ptr<const PyValue> share(PyValue value);
 
 /// The value as a variable holds it, its numbers named, also those inside of a tuple; or as a
 /// constexpr does, none of them named.
-Value named(Value value, bool isNamed = true);
+PyValue named(PyValue value, bool isNamed = true);
 
 /// True when nothing inside is a run-time value or absent.
-bool isStatic(const Value &value);
-bool truthOf(const Value &value);                    // of a static value
-double toDouble(const Value &number);                // of a static number
-llvm::APSInt toInteger(const Value &integer);        // of a bool or int
-std::optional<int64_t> toInt64(const Value &value);  // of a bool or int that fits
-bool areEqual(const Value &a, const Value &b);       // Python's ==, of static values
-bool areIdentical(const Value &a, const Value &b);   // nothing can tell them apart
-std::string typeName(const Value &value);            // "int", "float32[64, 32]"
-std::string toText(const Value &value, bool isRepr); // str() and repr()
-std::string floatText(double value);                 // repr() of a float
-
-/// `op` is the class name of Python's operator: "Add", "FloorDiv", ...
-StaticResult staticBinary(llvm::StringRef op, const Value &a, const Value &b);
-StaticResult staticUnary(llvm::StringRef op, const Value &a);
-/// `op` is "Lt", "Eq", "Is", "In", ...
-StaticResult staticCompare(llvm::StringRef op, const Value &a, const Value &b);
+bool isStatic(const PyValue &value);
+bool truthOf(const PyValue &value);                    // of a static value
+double toDouble(const PyValue &number);                // of a static number
+llvm::APSInt toInteger(const PyValue &integer);        // of a bool or int
+std::optional<int64_t> toInt64(const PyValue &value);  // of a bool or int that fits
+bool areEqual(const PyValue &a, const PyValue &b);     // Python's ==, of static values
+bool areIdentical(const PyValue &a, const PyValue &b); // nothing can tell them apart
+/// -1, 0 or 1, exactly: an integer of many bits is not rounded to be compared. nullopt for NaN.
+std::optional<int> orderOfNumbers(const PyValue &a, const PyValue &b);
+std::string typeName(const PyValue &value); // "int", "float32[64, 32]"
 /// Number of elements of a static range; nullopt when a bound is not a compile-time integer.
 std::optional<int64_t> lengthOf(const RangeValue &range);
-
-/// Between values and their form in the buffer. Malformed values read as nullopt.
-std::optional<Value> fromJson(const llvm::json::Object &object);
-std::optional<llvm::json::Value> toJson(const Value &value);
 
 } // namespace tw
 #endif
