@@ -11,10 +11,6 @@ using namespace tw::gpu;
 /// No Python identifier has a dollar sign: the name cannot meet a kernel's.
 static constexpr llvm::StringLiteral kSharedMemory = "shared$memory";
 
-bool tw::gpu::hasFeature(const ThreadLowering &lowering, StringRef feature) {
-  return tw::hasFeature(lowering.target, feature);
-}
-
 Value tw::gpu::constantOf(ThreadLowering &lowering, Type type, uint64_t value) {
   return LLVM::ConstantOp::create(lowering.builder, lowering.loc, type,
                                   lowering.builder.getIntegerAttr(type, value));

@@ -24,8 +24,6 @@ struct ThreadLowering {
   llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the values of printed lines
 };
 
-/// Whether the target has a feature, as "atomic-bf16".
-bool hasFeature(const ThreadLowering &lowering, llvm::StringRef feature);
 mlir::Value constantOf(ThreadLowering &lowering, mlir::Type type, uint64_t value);
 mlir::Value constantI32(ThreadLowering &lowering, int64_t value);
 /// The mask as an operand of instructions: null when it is absent or constantly true.
