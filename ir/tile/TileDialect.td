@@ -15,7 +15,7 @@ def Tile_Dialect : Dialect {
     operations are upstream `arith` and `math` operations on tiles, control flow is `scf`; this
     dialect adds what they lack: the grid, pointers, memory, shape changes, reductions and matrix
     products. Integers are signless; operations carry the sign. Arithmetic differs from upstream in
-    what is never undefined: see ir/README.md, "Meaning of arith on tiles".
+    what is never undefined: see ir/tile/Meaning.md.
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

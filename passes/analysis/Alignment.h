@@ -34,7 +34,7 @@ struct TileAlignment {
 /// The facts of all values of a function, found by one walk; loops are walked until the facts that
 /// their carried values keep are found. Indices that start non-negative are taken to stay so when
 /// they are added and multiplied: an index that overflows is outside of every array anyway
-/// (IndexSigns.h; passes/README.md, Signs).
+/// (IndexSigns.h; passes/simt/Rationale.md, Signs).
 class Alignment {
 public:
   explicit Alignment(mlir::Operation *function);

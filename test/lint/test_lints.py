@@ -6,6 +6,7 @@ import pathlib
 
 import layering
 import machines
+import pages
 import pytest
 import sizes
 import tree
@@ -240,3 +241,50 @@ def test_numbers_of_a_machine_are_found(tmp_path: pathlib.Path, line: str) -> No
 def test_other_numbers_stay_quiet(tmp_path: pathlib.Path, line: str) -> None:
     write(tmp_path, "passes/A.cpp", f"// One file.\n{line}\n")
     assert not list(machines.problems(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("passes/A.cpp", "// See ir/tile/Gone.td for it.\n"),
+        ("python/a.py", '"""Like passes/simt/Gone.cpp."""\n'),
+        ("README.md", "Look into `ir/gone/`.\n"),
+        ("ir/README.md", "| `tile/Gone` | a row |\n"),
+        ("ir/README.md", "[rows](tile/Gone.td)\n"),
+        ("ir/README.md", "```\nir/tile/Gone.td --> rows\n```\n"),
+        ("passes/A.cpp", "// Any of ir/tile/Gone*.\n"),
+    ],
+)
+def test_path_that_is_not_there_is_found(tmp_path: pathlib.Path, path: str, text: str) -> None:
+    write(tmp_path, "ir/tile/TileOps.td", "")
+    write(tmp_path, path, text)
+    (problem,) = pages.problems(tmp_path)
+    line = 2 if text.startswith("```") else 1
+    assert problem.startswith(f"{path}:{line}: ") and "one" in problem
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("passes/A.cpp", "// See ir/tile/TileOps.td, ir/tile/TileOps, ir/tile and ir/tile/Tile*.\n"),
+        ("passes/A.cpp", '#include "ir/tile/Generated.h.inc"\n'),
+        ("passes/A.cpp", "// Like mlir/ir/Gone.h, and build/ir/Gone.inc; ir/ and passes/ share it.\n"),
+        ("ir/README.md", "`tile/TileOps` and `n/a`; [rows](tile/TileOps.td#rows), `f[n](x)`\n"),
+    ],
+)
+def test_path_that_is_there_is_quiet(tmp_path: pathlib.Path, path: str, text: str) -> None:
+    write(tmp_path, "ir/tile/TileOps.td", "")
+    write(tmp_path, path, text)
+    assert not list(pages.problems(tmp_path))
+
+
+def test_folder_without_a_page_is_found(tmp_path: pathlib.Path) -> None:
+    for folder in ("ir/many", "ir/few", "ir/told", "test/ir", "test/python/ops"):
+        for number in range(5 if folder == "ir/few" else 6):
+            write(tmp_path, f"{folder}/A{number}.h", "")
+    for page in ("ir/README.md", "ir/told/README.md", "test/README.md", "test/python/README.md"):
+        write(tmp_path, page, "")
+    assert list(pages.problems(tmp_path)) == [
+        "ir/many: 6 files and no README.md",
+        "test/ir: 6 files and no README.md",
+    ]

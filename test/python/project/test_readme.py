@@ -47,12 +47,3 @@ def test_the_error_of_the_readme_is_printed_so() -> None:
     (shown,) = re.findall(r"^```\n(error\[.*?)^```$", README, re.DOTALL | re.MULTILINE)
     golden = ROOT / "test" / "golden" / "errors" / "shape_mismatch_in_a_call.txt"
     assert shown == golden.read_text()
-
-
-def test_links_of_the_readmes_lead_to_files() -> None:
-    pages = [ROOT / "README.md", *ROOT.glob("*/README.md"), *ROOT.glob("*/*/README.md")]
-    assert len(pages) >= 9
-    for page in pages:
-        prose = re.sub(r"```.*?```|`[^`\n]*`", "", page.read_text(), flags=re.DOTALL)
-        for target in re.findall(r"\]\(([^)#:\s]+)\)", prose):
-            assert (page.parent / target).exists(), f"{page}: there is no {target}"

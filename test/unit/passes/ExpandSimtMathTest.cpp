@@ -117,7 +117,7 @@ std::vector<float> singles(uint64_t stride) {
   return values;
 }
 
-/// exp yields 0 instead of subnormal numbers (passes/README.md).
+/// exp yields 0 instead of subnormal numbers (passes/simt/math/README.md).
 bool isFlushed(llvm::StringRef name, float actual, double expected) {
   return (name == "exp" || name == "exp2") && actual == 0 && !std::signbit(actual) &&
          expected < 0x1p-126;
