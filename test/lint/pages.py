@@ -1,9 +1,9 @@
 """Checks that every folder has its page, and that what pages and comments name is there.
 
-A folder with more than five files has a README.md; in frontend/ and below a folder of test/, that of
-a folder above is enough. A path that begins at the top of the tree (`ir/tile/TileOps.td`, `passes/simd`, with
-or without its ending, `*` for any name) exists, wherever it stands. On pages, a path in backticks may
-begin at the page's own folder, and links lead to files.
+A folder with more than five files has a README.md; in frontend/ and below a folder of test/, that
+of a folder above is enough. A path that begins at the top of the tree (`ir/tile/TileOps.td`,
+`passes/simd`, with or without its ending, `*` for any name) exists, wherever it stands. On pages, a
+path in backticks may begin at the page's own folder, and links lead to files.
 """
 
 from __future__ import annotations
