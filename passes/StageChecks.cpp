@@ -362,7 +362,7 @@ StringRef InputCheck::reasonAgainst(Operation *op) {
     return "calls a function, but kernels are whole";
   if (dialect == "scf" &&
       !isa<scf::ForOp, scf::IfOp, scf::WhileOp, scf::YieldOp, scf::ConditionOp>(op))
-    return "is no control flow that kernels have";
+    return "is not control flow that kernels have";
   if (isInCombine(op))
     if (StringRef reason = reasonAgainstCombine(op); !reason.empty())
       return reason;

@@ -16,7 +16,7 @@ std::string makePrivateDirectory(const std::string &path);
 enum class ReadOutcome { Read, Failed, Foreign };
 ReadOutcome readOwnFile(const std::string &path, std::string &bytes);
 
-/// Removes what stands in an entry's place, be it a directory.
+/// Removes what stands in an entry's place, even a directory.
 void removeEntry(const std::string &path);
 
 /// Writes `front` and `content` to a new file of mode 0600 and renames it to `path`. On failure

@@ -25,7 +25,7 @@ std::unique_ptr<mlir::MLIRContext> tw::makeCompilerContext() {
   registerCompilerDialects(registry);
   auto context =
       std::make_unique<mlir::MLIRContext>(registry, mlir::MLIRContext::Threading::DISABLED);
-  // Users see their own source, not operations: printing those for each remark would be in vain.
+  // Users see their own source, not operations: printing those for each remark would be wasted.
   context->printOpOnDiagnostic(false);
   return context;
 }

@@ -24,7 +24,7 @@ class CpuLinker : public std::enable_shared_from_this<CpuLinker> {
 public:
   static std::shared_ptr<CpuLinker> create(std::string &error);
   virtual ~CpuLinker() = default;
-  /// Null with `error` when the object is no valid one or lacks `symbol`.
+  /// Null with `error` when the object is not a valid one or lacks `symbol`.
   virtual std::unique_ptr<LinkedCode> link(const std::string &object, const std::string &symbol,
                                            std::string &error) = 0;
 };

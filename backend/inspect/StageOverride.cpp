@@ -87,7 +87,7 @@ bool tw::applyOverride(const StageOverride &file, mlir::ModuleOp module,
   mlir::OwningOpRef<mlir::ModuleOp> parsed = parse(file, module.getContext(), diagnostics);
   if (!parsed) {
     if (diagnostics.size() == numBefore)
-      diagnostics.push_back(overrideError(file, "it is no module"));
+      diagnostics.push_back(overrideError(file, "it is not a module"));
     return false;
   }
   mlir::FunctionOpInterface own = kernelOf(module), other;

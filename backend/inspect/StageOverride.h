@@ -19,7 +19,7 @@ bool findOverrides(const DebugSettings &debug, llvm::StringRef kernel, const Tar
                    std::vector<StageOverride> &overrides, std::vector<Diagnostic> &diagnostics);
 
 /// Puts the override's IR in the place of the module's. False with an error at a line of the file
-/// when it is no IR of this kernel.
+/// when it is not IR of this kernel.
 bool applyOverride(const StageOverride &file, mlir::ModuleOp module,
                    std::vector<Diagnostic> &diagnostics);
 

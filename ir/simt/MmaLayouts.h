@@ -14,7 +14,7 @@ enum class MmaOperand { A, B, Accumulator };
 LinearLayout mmaFragment(tile::MmaAttr instruction, MmaOperand operand);
 /// The same repeated over a tile of rank 2 or 3. `warps` per dimension of the product lie side by
 /// side; along the dimension that an operand does not have, they hold copies of it. With
-/// `interleave` per dimension of the product, and for K at last, the instructions take rows,
+/// `interleave` per dimension of the product, and last for K, the instructions take rows,
 /// columns and steps of K in another order, such that each lane holds so many neighbours, or as
 /// many as it has: then it can read them at once from memory in which they are consecutive.
 LinearLayout mmaLayout(tile::MmaAttr instruction, MmaOperand operand, llvm::ArrayRef<int64_t> shape,

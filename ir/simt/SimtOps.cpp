@@ -237,7 +237,7 @@ static Type storedType(Type type) {
   return isa<FloatTF32Type>(type) ? Type(Float32Type::get(type.getContext())) : type;
 }
 
-/// Why the extents are no product's by whole instructions of warps, or nothing.
+/// Why whole instructions of warps cannot make a product of these extents, or nothing.
 static StringRef problemOfExtents(MmaOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getType());
   size_t rank = shape.size();

@@ -129,7 +129,7 @@ def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
   let summary = "acc + a * b by matrix instructions";
   let description = [{
     `warps` of the CTA lie side by side along each dimension of the product. Where it is `interleaved`, lanes
-    hold that many neighbours along each dimension, and at last along the inner one. From the stage laid-out
+    hold that many neighbours along each dimension, and last along the inner one. From the stage laid-out
     on, the tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands
     for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3).
   }];

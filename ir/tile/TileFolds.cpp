@@ -9,7 +9,7 @@ using namespace tw::tile;
 
 //===-- Constants ----------------------------------------------------------------------------===//
 
-/// The constant splat `attribute` under another shape; null when it is no splat.
+/// The constant splat `attribute` under another shape; null when it is not a splat.
 static OpFoldResult reshapeSplat(Attribute attribute, Type type) {
   if (auto splat = dyn_cast_or_null<SplatElementsAttr>(attribute))
     return splat.resizeSplat(cast<ShapedType>(type));

@@ -39,7 +39,7 @@ class AffineRanges {
 public:
   explicit AffineRanges(mlir::scf::ForOp loop) : loop(loop) {}
 
-  /// The sum behind an integer or a tile of integers; nothing where it is none that is known.
+  /// The sum behind an integer or a tile of integers; nothing where no such sum is known.
   std::optional<AffineRange> of(mlir::Value value);
   /// Requires that a value is at least 0 in all iterations.
   void requireNonNegative(const AffineRange &range);

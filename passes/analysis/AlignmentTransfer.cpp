@@ -23,7 +23,7 @@ static int64_t extentOf(Type type, unsigned dim) {
   return shape.empty() ? 1 : powerOfTwoIn(shape[dim]);
 }
 
-/// Bytes between neighbours: 1 for what is no pointer.
+/// Bytes between neighbours: 1 for what is not a pointer.
 static int64_t bytesBetween(Type type) {
   auto pointer = dyn_cast<PtrType>(elementTypeOf(type));
   return pointer ? int64_t(elementBytes(pointer.getPointee())) : 1;

@@ -7,7 +7,7 @@ namespace tw {
 
 /// Whether sums and products of such integers are indices, which are taken not to overflow.
 bool isIndexWide(mlir::Type type);
-/// The product of two numbers from 0, where it is no hash or random number.
+/// The product of two numbers from 0, where it is not a hash or a random number.
 bool isProductNonNegative(mlir::Operation *product, const Alignment &alignment);
 /// (x + (n - 1)) / n of numbers from 0: by an n of 0 it is 0.
 bool isRoundedUpQuotient(mlir::Operation *quotient, const Alignment &alignment);

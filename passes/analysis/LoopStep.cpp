@@ -46,7 +46,7 @@ static std::optional<int64_t> stepOfArgument(BlockArgument argument, scf::ForOp 
 }
 
 /// By how much all elements grow from one iteration to the next, in elements of the pointee;
-/// nothing where they do not grow alike, or by no number that is known. Sums that overflow are
+/// nothing where they do not grow alike, or by a number that is not known. Sums that overflow are
 /// taken not to: they are outside of every array anyway.
 static std::optional<int64_t> stepOf(Value value, scf::ForOp loop) {
   if (loop.isDefinedOutsideOfLoop(value) || matchPattern(value, m_Constant()))

@@ -17,7 +17,7 @@ static std::pair<APInt, APInt> limitsOf(scf::ForOp loop) {
   return {APInt::getSignedMinValue(bits), APInt::getSignedMaxValue(bits)};
 }
 
-/// Whether counter + step, for a counter below the upper bound, may be no number of the type.
+/// Whether counter + step, for a counter below the upper bound, may be outside of the type.
 static bool mayWrap(scf::ForOp loop) {
   if (!loop.getStep().getType().isInteger() || matchPattern(loop.getStep(), m_One()))
     return false;
@@ -36,7 +36,8 @@ static bool distanceFits(scf::ForOp loop) {
          !lower.isNegative();
 }
 
-/// upper - step, or the smallest integer where that is none: a counter below it has a next one.
+/// upper - step, or the smallest integer where there is no such number: a counter below it has a
+/// next one.
 static Value lastOf(scf::ForOp loop, CmpIPredicate isLess, OpBuilder &b) {
   Location loc = loop.getLoc();
   Value upper = loop.getUpperBound(), step = loop.getStep();

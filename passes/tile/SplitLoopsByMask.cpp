@@ -243,7 +243,7 @@ static void replaceByTrue(arith::CmpIOp comparison) {
   comparison.erase();
 }
 
-/// Most often a loop of masked iterations runs once, and copies that run ahead are in vain.
+/// Most often a loop of masked iterations runs once, and copies that run ahead are wasted.
 static void markShort(scf::ForOp loop, int64_t numMixed) {
   if (numMixed < kFewIterations)
     loop->setAttr(kLoopNumStages, IntegerAttr::get(IntegerType::get(loop.getContext(), 64), 1));

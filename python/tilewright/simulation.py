@@ -86,7 +86,7 @@ def simulate(
     """
     check_device(device)
     if outside := [program for program in programs if not 0 <= program < 1 << 63]:
-        raise ValueError(f"programs are numbered from 0; {outside[0]} is none")
+        raise ValueError(f"programs are numbered from 0; {outside[0]} is not one")
     limits = {
         "max_steps": max_steps,
         "max_steps_per_program": max_steps_per_program,

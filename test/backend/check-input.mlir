@@ -1,4 +1,4 @@
-// A text that is no kernel is refused with a code, and never called a fault of the compiler.
+// A text that is not a kernel is refused with a code, and never called a fault of the compiler.
 // RUN: split-file %s %t
 // RUN: not tile-compile %t/none.mlir 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not tile-compile %t/tiles.mlir --target nvidia:sm_80 --emit ptx 2>&1 | FileCheck %s --check-prefix=TILES

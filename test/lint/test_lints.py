@@ -266,9 +266,9 @@ def test_path_that_is_not_there_is_found(tmp_path: pathlib.Path, path: str, text
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("passes/A.cpp", "// See ir/tile/TileOps.td, ir/tile/TileOps, ir/tile and ir/tile/Tile*.\n"),
+        ("passes/A.cpp", "// See ir/tile/TileOps.td, ir/tile/TileOps and ir/tile/Tile*.\n"),
         ("passes/A.cpp", '#include "ir/tile/Generated.h.inc"\n'),
-        ("passes/A.cpp", "// Like mlir/ir/Gone.h, and build/ir/Gone.inc; ir/ and passes/ share it.\n"),
+        ("passes/A.cpp", "// Like mlir/ir/Gone.h, and build/ir/Gone.inc; ir/ has neither.\n"),
         ("ir/README.md", "`tile/TileOps` and `n/a`; [rows](tile/TileOps.td#rows), `f[n](x)`\n"),
     ],
 )
@@ -288,3 +288,26 @@ def test_folder_without_a_page_is_found(tmp_path: pathlib.Path) -> None:
         "ir/many: 6 files and no README.md",
         "test/ir: 6 files and no README.md",
     ]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("backend/A.cpp", 'error("`x` is no integer");\n'),
+        ("passes/A.h", "// Extents that are no powers of two.\n"),
+        ("ir/README.md", "Not reading it was no mistake.\n"),
+    ],
+)
+def test_no_in_place_of_not_a_is_found(tmp_path: pathlib.Path, path: str, text: str) -> None:
+    write(tmp_path, path, text)
+    (problem,) = words.problems(tmp_path)
+    assert problem.startswith(f"{path}:1: ") and problem.endswith(" not")
+
+
+@pytest.mark.parametrize(
+    "text", ["There is no device.", "It is no longer there.", "This is not a test.", "no-op"]
+)
+def test_plain_english_is_quiet(tmp_path: pathlib.Path, text: str) -> None:
+    write(tmp_path, "README.md", text)
+    write(tmp_path, "ir/README.md", text)
+    assert not list(words.problems(tmp_path))

@@ -1,6 +1,7 @@
-"""Checks that one thing has one word: the right column of the conventions' table is refused.
+"""Checks that one thing has one word: the right column of the conventions' table is refused. And
+that "is not a number" is said so, not "is no number".
 
-Looked at are identifiers and comments of ir/, passes/ and frontend/, split into words, so that
+Looked at for words are identifiers and comments of ir/, passes/ and frontend/, split, so that
 `smemBytes`, `SMEM_BYTES` and "smem bytes" are all found. Not checked, because the upstream
 interfaces or another meaning need the word: block, module, predicate (of a comparison), encoding in
 frontend/ (of values in JSON), entry, thread, stage.
@@ -53,6 +54,12 @@ ALLOWED = re.compile(
 )
 ENCODING_OF_VALUES = ("frontend",)
 
+# "There is no such stage" is plain; so is "no longer".
+NO_FOR_NOT_A = re.compile(
+    r"(?<!there )\b(is|are|was|were) no (?!longer\b|such\b|more than\b)(?=[a-z])", re.I
+)
+READ_BY_PEOPLE = {*tree.CPP, ".td", ".py", ".md", ".mlir", ".txt"}
+
 _PARTS = re.compile(r"[^\w\s-]+")  # a phrase does not reach over punctuation
 FOLDERS = ("ir", "passes", "frontend")
 REFUSED_IN_NAMES = set("util utils helper helpers common manager base impl info".split())
@@ -91,10 +98,21 @@ def name_problems(root: pathlib.Path) -> Iterator[str]:
                     yield f"{path}:{number}: '{word}' says nothing in the name {match.group(1)}"
 
 
+def english_problems(root: pathlib.Path) -> Iterator[str]:
+    for file in tree.files(root, tree.TOP_FOLDERS, READ_BY_PEOPLE):
+        path = file.relative_to(root).as_posix()
+        if path.startswith("test/lint/"):
+            continue  # the rule and its violations
+        for number, line in enumerate(tree.read(file).splitlines(), 1):
+            for match in NO_FOR_NOT_A.finditer(line):
+                yield f"{path}:{number}: '{match.group().strip()}' here is: {match.group(1)} not"
+
+
 def problems(root: pathlib.Path) -> Iterator[str]:
     for file in tree.files(root, FOLDERS, {*tree.CPP, ".td"}):
         yield from phrase_problems(file.relative_to(root).as_posix(), tree.read(file))
     yield from name_problems(root)
+    yield from english_problems(root)
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ INTERNALS = {
 
 
 def register(rows: list[tuple[int, str, str]]) -> None:
-    """Mark the rows without a program that are no features."""
+    """Mark the rows without a program that are not features."""
     for _, category, feature in rows:
         name = feature.removeprefix("import ").removesuffix(" (files)")
         for prefix, reason in INTERNALS.items():

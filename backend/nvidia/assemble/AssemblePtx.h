@@ -23,7 +23,7 @@ struct AssembledPtx {
 std::string identifyAssemblers(const AssemblerSettings &settings);
 
 /// Assembles PTX for an architecture ("sm_80"). False with `error` when an assembler refuses the
-/// text or dies; having none is no failure.
+/// text or dies; having none is not a failure.
 bool assemblePtx(const std::string &ptx, const std::string &arch, const AssemblerSettings &settings,
                  AssembledPtx &result, std::string &error);
 

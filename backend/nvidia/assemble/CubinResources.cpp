@@ -28,7 +28,7 @@ static void forEachFunctionAttribute(llvm::StringRef bytes,
   }
 }
 
-/// The number of the symbol in the file's table; 0 is no symbol.
+/// The number of the symbol in the file's table; 0 is not a symbol.
 static uint32_t findSymbol(const llvm::object::ELF64LEObjectFile &file, llvm::StringRef name) {
   for (const llvm::object::ELFSymbolRef &symbol : file.symbols()) {
     llvm::Expected<llvm::StringRef> found = symbol.getName();

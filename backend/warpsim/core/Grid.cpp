@@ -7,9 +7,9 @@
 
 using namespace tw::warpsim;
 
-// Rounds in vain of all that wait before that counts as a deadlock, and before lanes that wait for
-// others of their own warp let those go on. Only when nobody else can: lanes that go on without the
-// others may diverge at a barrier, which a short wait must not cause.
+// Fruitless rounds of all that wait before that counts as a deadlock, and before lanes that wait
+// for others of their own warp let those go on. Only when nobody else can: lanes that go on without
+// the others may diverge at a barrier, which a short wait must not cause.
 constexpr unsigned kFruitlessRounds = 64, kRoundsBeforeRotation = 4;
 constexpr size_t kMaxThreads = 64;
 // CTAs that take turns are so many that their warps are about 64. Some of them are from the middle
@@ -142,7 +142,7 @@ void GridRun::fill(Interleaver &team, unsigned numTogether) {
   }
 }
 
-/// All who run wait for others. False when they do so in vain: then a deadlock has been reported,
+/// All who run wait for others. False when nothing comes of it: then a deadlock has been reported,
 /// unless a limit has stopped whom they wait for, and nobody is left.
 bool GridRun::goOn(Interleaver &team) {
   launch.interrupts.poll();

@@ -54,8 +54,8 @@ struct LaunchState {
   std::atomic<uint64_t> numSteps = 0;        // warp instructions, as far as CTAs have told
 };
 
-/// Why a warp has stopped: it waits at a barrier; it has ended; it has read the same values in
-/// vain; it has run as long as it may; others see what it does next.
+/// Why a warp has stopped: it waits at a barrier; it has ended; it has read the same values
+/// again and again; it has run as long as it may; others see what it does next.
 enum class Stop { Blocked, Ended, Fruitless, Preempted, AtSync };
 
 /// One CTA.
@@ -67,7 +67,8 @@ public:
   /// Runs a CTA whose warps cannot see in which order they run, to its end.
   void run();
   /// Runs a warp up to the next instruction that others see, and through that one first where
-  /// `passesSync` of the warp is set. It counts as fruitless after `maxFruitless` reads in vain.
+  /// `passesSync` of the warp is set. It counts as fruitless after `maxFruitless` reads of the same
+  /// values.
   Stop advance(Warp &warp, uint64_t maxSteps, uint32_t maxFruitless);
   /// True when no warp can go on by itself: then it has ended, perhaps by a deadlock, reported
   /// here.

@@ -238,7 +238,7 @@ static bool parseInitialValue(Parser &parser, Type type, uint64_t &bits) {
     bool isGlobal = variable && variable->space == Space::Global;
     if (!variable || (!isGlobal && variable->space != Space::Const) || bytesOf(type) != 8)
       return parser.fail(name.line,
-                         quoted(name.text) + " is no variable whose address can be here");
+                         quoted(name.text) + " is not a variable whose address can be here");
     bits = (isGlobal ? kGlobalBase : kConstBase) + variable->offset;
     int64_t addend = 0;
     if (isGeneric && !parser.expect(')'))

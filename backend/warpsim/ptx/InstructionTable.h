@@ -133,7 +133,7 @@ std::optional<std::string> spellModifiers(const InstructionRow &row,
 
 /// How PTX writes a type, without the dot; "" for Type::None.
 std::string_view typeName(Type type);
-/// A type by that name; None for a word that is no type.
+/// A type by that name; None for a word that is not a type.
 Type typeNamed(std::string_view name);
 /// A special register, "%tid.x"; nothing if PTX has none of that name (that we know). `type` is the
 /// type of its value.

@@ -133,7 +133,7 @@ static bool parseTargets(Parser &parser, Instruction &instruction) {
     instruction.targets.assign(list->second.size(), -1);
     return true;
   }
-  return parser.fail(name.line, describe(name) + " is no list of .branchtargets");
+  return parser.fail(name.line, describe(name) + " is not a list of .branchtargets");
 }
 
 /// The policy has no effect here; it is checked and left out.

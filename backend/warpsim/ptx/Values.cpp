@@ -197,7 +197,7 @@ static bool parseNamedValue(Parser &parser, Type type, Instruction &instruction)
   return true;
 }
 
-/// `%tid.x` at the current place; nothing is taken if it is no special register.
+/// `%tid.x` at the current place; nothing is taken if it is not a special register.
 static bool takeSpecial(Parser &parser, Special &special, Type &type) {
   const Token &token = parser.peek();
   if (token.kind != TokenKind::Word || !token.text.starts_with('%'))

@@ -1,4 +1,4 @@
-// The pass `grow-extents`: tiles whose extents are no powers of two become parts of tiles whose
+// The pass `grow-extents`: tiles whose extents are not powers of two become parts of tiles whose
 // extents are, which is all that layouts know.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

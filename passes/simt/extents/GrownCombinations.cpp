@@ -63,7 +63,7 @@ static TypedAttr neutralOf(Region &combine) {
 
 //===-- Combinations that know which elements are real ---------------------------------------===//
 
-/// Whether combining what is no element of the kernel's goes unnoticed, and ends.
+/// Whether combining what is not an element of the kernel's goes unnoticed, and ends.
 static bool isHarmless(Region &combine) {
   return llvm::all_of(combine.front().without_terminator(),
                       [](Operation &op) { return isPure(&op); });

@@ -1,4 +1,4 @@
-// Tiles whose extents are no powers of two, inside of tiles whose extents are, for grow-extents.
+// Tiles whose extents are not powers of two, inside of tiles whose extents are, for grow-extents.
 #ifndef PASSES_SIMT_GROWNTILES_H
 #define PASSES_SIMT_GROWNTILES_H
 #include "ir/tile/Tile.h"
@@ -12,7 +12,7 @@ inline constexpr int64_t kMaxElements = int64_t(1) << 20;
 
 /// Each extent made the next power of two.
 llvm::SmallVector<int64_t> grownShape(llvm::ArrayRef<int64_t> extents);
-/// Whether any extent is no power of two.
+/// Whether any extent is not a power of two.
 bool grows(llvm::ArrayRef<int64_t> extents);
 
 /// Which elements of a grown tile the kernel knows: all indices are below `extents`, or only the
@@ -33,7 +33,7 @@ mlir::Value fillSpares(mlir::OpBuilder &builder, mlir::Value tile, mlir::Value r
                        mlir::TypedAttr fill);
 
 /// Whether a reshape of tiles with these extents is one of the grown tiles as well: only the
-/// first extents of what is split or merged are no powers of two.
+/// first extents of what is split or merged are not powers of two.
 bool reshapesGrown(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
 /// For each element of a grown tile, in row-major order, its row-major index among the real ones;

@@ -17,7 +17,7 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-/// The type that pointer arithmetic steps by; i1 is no pointee.
+/// The type that pointer arithmetic steps by; i1 is not a pointee.
 static Type stepType(Type pointee) {
   if (isa<PtrType>(pointee))
     return IntegerType::get(pointee.getContext(), 64);

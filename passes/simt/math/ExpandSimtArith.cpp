@@ -146,7 +146,7 @@ struct ShareReciprocal : OpRewritePattern<arith::DivFOp> {
       APFloat inverse(1.0f);
       inverse.divide(cast<FloatAttr>(known.getValue()).getValue(), APFloat::rmNearestTiesToEven);
       if (!inverse.isNormal())
-        return rewriter.notifyMatchFailure(op, "the reciprocal is no normal number");
+        return rewriter.notifyMatchFailure(op, "the reciprocal is not a normal number");
       divisor = arith::ConstantOp::create(rewriter, op.getLoc(),
                                           rewriter.getFloatAttr(op.getType(), inverse));
     } else if (dividesOften(divisor)) {

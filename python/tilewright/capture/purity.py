@@ -1,7 +1,7 @@
 """Whether a host function that runs at compile time may be trusted to give the same answer again.
 
 A kernel keeps what its host functions answered. The clock, files, random numbers and the like
-answer otherwise the next time, and nothing would tell: calling them is refused.
+give another answer the next time, and nothing would tell: calling them is refused.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _refuse_known(value: Any) -> None:
     """Judge what is not made of code that can be read: by its module and its name."""
     module, name = _full_name(value)
     if not is_pure(module, name):
-        raise ImpureCall(f"`{module}.{name}` may answer otherwise the next time")
+        raise ImpureCall(f"`{module}.{name}` may give another answer the next time")
 
 
 def _full_name(value: Any) -> tuple[str, str]:

@@ -34,7 +34,7 @@ class ParameterText(NamedTuple):
 class SourceFacts(NamedTuple):
     """What a capture needs to know of a function's text, without the text."""
 
-    meaning: str  # digest of the function's name and tree; comments and lines are no part
+    meaning: str  # digest of the function's name and tree; comments and lines do not count
     exact: str  # digest of everything but the name of the file
     names_lines: bool
     chains: list[Chain]

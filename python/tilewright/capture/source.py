@@ -101,7 +101,7 @@ def find_place(function: types.FunctionType) -> Place:
 
 
 def read_source(place: Place) -> FunctionSource:
-    """The source of a function that is no lambda; nothing but the place has a say in it."""
+    """The source of a function that is not a lambda; nothing but the place has a say in it."""
     if place.line > len(place.lines):
         raise _changed(place)
     node = _parse_block(place)

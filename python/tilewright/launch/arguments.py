@@ -150,7 +150,7 @@ def parse_facts(text: str) -> Facts:
     is_integer = not is_pointer and element[0] in "iu"
     is_valid = len(numbers) <= 1 and {*numbers} <= {"1", "16"} and not type_name.startswith("**")
     if not is_valid or (is_non_negative and not is_integer):
-        raise ValueError(f"{text!r} is no signature entry such as i32, i32:16 or *fp32:16")
+        raise ValueError(f"{text!r} is not a signature entry such as i32, i32:16 or *fp32:16")
     divisibility = int(numbers[0]) if numbers else 1
     if is_pointer:
         facts = pointer_facts(element, divisibility, is_streaming)
@@ -356,7 +356,7 @@ def _read_buffer(value: Any) -> Reading:
     # The view keeps the exporter from moving or resizing its memory.
     view = memoryview(value)
     description = native().describe_buffer(view)
-    # ctypes says "<f"; the other byte order is no element type of kernels.
+    # ctypes says "<f"; kernels have no element type of the other byte order.
     pointee = _BUFFER_TYPES.get(description[3].lstrip("@=<"))
     if pointee is None:
         raise unknown_element_type(f"buffer format {description[3]!r}")

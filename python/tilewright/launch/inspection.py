@@ -114,7 +114,7 @@ class Inspection:
         """Give the kernel another text, that of one `def` with the same parameters.
 
         Names in it mean what they mean to the kernel's function. Raises SyntaxError or ValueError
-        for a text that is none of a function.
+        for a text that is not a function's.
         """
         from ..capture.replaced import function_of_text
 

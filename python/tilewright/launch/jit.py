@@ -326,7 +326,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         `:16` says divisible by 16 (of an array: its address), `:1` equal to 1, `:nonneg` not negative.
         A tuple has an entry for each of its parts. A parameter whose value is given is a compile-time
         constant, whether declared so or not. Raises
-        LaunchError TW0404 when a parameter has neither, ValueError for an entry that is no type.
+        LaunchError TW0404 when a parameter has neither, ValueError for an entry that is not a type.
         """
         key, values = self._of_signature(signature, constants, device, options)
         kernel = self._prepare(key, values, is_warmup=True)

@@ -34,7 +34,7 @@ _POINTEES: dict[torch.dtype, str] = {
 
 # (dtype, is aligned, is streaming) -> facts: one probe on a warm launch.
 _facts: dict[tuple[torch.dtype, bool, bool], Facts] = {}
-# The same of tensors on GPUs, whose last-level cache is no matter of a kernel's code.
+# The same of tensors on GPUs, whose last-level cache does not matter to a kernel's code.
 _gpu_facts: dict[tuple[torch.dtype, bool, torch.device], Facts] = {}
 
 

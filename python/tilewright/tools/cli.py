@@ -240,7 +240,7 @@ def _literal(name: str, text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
-        what = f"{name}={text} is no Python value; texts are quoted: {name}='...'"
+        what = f"{name}={text} is not a Python value; texts are quoted: {name}='...'"
         raise ValueError(what) from None
 
 

@@ -1,5 +1,5 @@
 """Host functions that kernels run at compile time: what they read is part of the key, and what may
-answer otherwise the next time is refused. Functions and files that are changed are noticed."""
+give another answer the next time is refused. Functions and files that are changed are noticed."""
 
 from __future__ import annotations
 

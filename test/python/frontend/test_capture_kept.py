@@ -197,7 +197,7 @@ def test_key_of_a_record_covers_what_it_is_made_of(monkeypatch: pytest.MonkeyPat
         kept.key_of(Place("a.py", 1, "g", lines)),
         kept.key_of(Place("a.py", 1, "f", ("def f(): return 2\n",))),
     }
-    assert kept.key_of(Place("b.py", 1, "f", lines)) in keys  # the path is no part
+    assert kept.key_of(Place("b.py", 1, "f", lines)) in keys  # the path does not count
     monkeypatch.setattr(sys, "version", "another Python")
     keys.add(kept.key_of(Place("a.py", 1, "f", lines)))
     monkeypatch.setattr(kept, "_makers_digest", "another capture")
@@ -228,7 +228,7 @@ def test_records_are_private_and_go_first(compiler: None):
     root = Path(knobs.cache_directory())
     for entry in cache_files.list_entries(root / "records"):
         assert entry.path.stat().st_mode & 0o777 == 0o600
-    assert not cache_files.list_entries(root)  # they are no kernels
+    assert not cache_files.list_entries(root)  # they are not kernels
     assert cache_files.prune(root, 1 << 30) == []
     assert not cache_files.list_entries(root / "records")
 

@@ -302,7 +302,7 @@ def load_and_store(memory, other, out, n, N: tw.constexpr):
 @pytest.mark.parametrize("dtype", ["int16", "float16", "uint32", "float32", "int64", "float64"])
 def test_atomic_loads_and_stores(dtype: str, device: str, rng: np.random.Generator) -> None:
     memory = rng.integers(1, 99, 32).astype(dtype)
-    memory.flags.writeable = False  # a load is no write
+    memory.flags.writeable = False  # a load is not a write
     other, out = np.full(32, 100, dtype), np.full(32, 100, dtype)
     load_and_store[(1,)](memory, other, out, 20, N=32)
     inside = np.arange(32) < 20

@@ -68,7 +68,7 @@ def test_a_signature_by_name_may_hold_numbers(file: Path) -> None:
         ({"--signature": SIGNATURE + ",i32"}, "5 entries"),
         ({"--signature": "x=*fp16,q=i32"}, "q"),
         ({"--constexpr": "BM=128"}, "`ACT`"),
-        ({"--constexpr": "BM=abc,ACT=None"}, "BM=abc is no Python value"),
+        ({"--constexpr": "BM=abc,ACT=None"}, "BM=abc is not a Python value"),
         ({"--constexpr": "BM"}, "'BM' is not NAME=VALUE"),
         ({"--constexpr": CONSTANTS + ",BN=3"}, "BN"),
         ({"--constexpr": "BM=0,ACT=None"}, "arange"),

@@ -1,4 +1,4 @@
-"""Tiles whose extents are no powers of two, on the simulator of a GPU: what spares hold is never seen.
+"""Tiles whose extents are not powers of two, on the simulator of a GPU: what spares hold is never seen.
 
 Arrays have exactly the elements that a kernel may access, so that an access of a spare is found.
 """

@@ -251,7 +251,7 @@ def test_remarks_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
         ([*SIGNATURE, "--target", "nvidia:sm_81"], "did you mean 'nvidia:sm_8"),
         ([*SIGNATURE, "--num-warps", "3"], "num_warps=3"),
         (["--signature", "*fp31,i32,1.0,64"], "did you mean fp"),
-        (["--signature", "*fp32:x,i32,1.0,64"], "'*fp32:x' is no signature entry"),
+        (["--signature", "*fp32:x,i32,1.0,64"], "'*fp32:x' is not a signature entry"),
         (["--signature", "*fp32,i32", "--constexpr", "VALUE=1.0,BLOK=64"], "did you mean BLOCK?"),
     ],
 )

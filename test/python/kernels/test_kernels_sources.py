@@ -1,4 +1,4 @@
-"""Kernels whose source is no file: strings for `exec` and notebook cells."""
+"""Kernels whose source is not a file: strings for `exec` and notebook cells."""
 
 from __future__ import annotations
 

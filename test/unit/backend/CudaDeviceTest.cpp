@@ -179,7 +179,8 @@ TEST_F(CudaTest, MachineCodeIsPreferredAndPtxReplacesWhatTheDriverRefuses) {
   EXPECT_NE(device->load(artifact, error), nullptr) << error.message;
   EXPECT_TRUE(hasCalled("cuModuleLoadDataEx PTX")) << record();
   configure("fail=cuModuleLoadDataEx:2");
-  EXPECT_EQ(device->load(artifact, error), nullptr) << "no memory is no reason to try PTX";
+  EXPECT_EQ(device->load(artifact, error), nullptr)
+      << "a lack of memory is not a reason to try PTX";
   EXPECT_FALSE(hasCalled("cuModuleLoadDataEx PTX")) << record();
 }
 

@@ -79,7 +79,7 @@ std::vector<void *> &contextStack();
 int simulateLaunch(const Function &function, const LaunchGrid &grid, unsigned numThreads,
                    unsigned sharedBytes, void **parameters);
 
-/// The entries of PTX with their parameters; empty where the text is no PTX.
+/// The entries of PTX with their parameters; empty where the text is not PTX.
 std::vector<std::unique_ptr<Function>> readPtx(const std::string &text);
 
 } // namespace tw::cuda_double

@@ -46,7 +46,7 @@ TEST(EveryOpTest, EveryOperationOfAKernelHasAMeaning) {
   }
   for (const auto &entry : meanings.all())
     EXPECT_TRUE(mlir::RegisteredOperationName::lookup(entry.first(), &context))
-        << entry.first().str() << " is no operation";
+        << entry.first().str() << " is not an operation";
 }
 
 TEST(EveryOpTest, EveryElementwiseRowHasAMeaning) {

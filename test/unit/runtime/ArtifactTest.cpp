@@ -51,7 +51,7 @@ TEST(ArtifactTest, SurvivesEveryFlippedByte) {
     std::string bytes = original;
     bytes[i] = char(~bytes[i]);
     Artifact decoded;
-    // A flip in a text is no concern of the format; one in a length must not be followed.
+    // A flip in a text does not concern the format; one in a length must not be followed.
     if (decodeArtifact(bytes, decoded)) {
       EXPECT_EQ(encodeArtifact(decoded).size(), bytes.size()) << i;
     }

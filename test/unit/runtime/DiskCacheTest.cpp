@@ -120,7 +120,7 @@ TEST(DiskCacheTest, NoOtherDamageIsReturned) {
     EXPECT_FALSE(fs::exists(path));
   }
   fs::create_symlink(entryPath(directory.path, keyOf(2)), path);
-  EXPECT_FALSE(cache.read(keyOf(1))) << "an entry is no link";
+  EXPECT_FALSE(cache.read(keyOf(1))) << "an entry is not a link";
 }
 
 TEST(DiskCacheTest, RefusesKeysThatArePaths) {

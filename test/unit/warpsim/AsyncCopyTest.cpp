@@ -108,7 +108,7 @@ TEST(WarpsimAsyncCopy, EveryAccessInFlightIsReported) {
   expectKinds(kCopy + kCommit + "  ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r20}, [%r41];\n" +
                   end,
               "async-race");
-  // Reading the source is no fault, nor is what lies beside the destination.
+  // Reading the source is not a fault, nor is what lies beside the destination.
   expectKinds(kCopy + kCommit + "  ld.global.b32 %r20, [%rd11];\n" + end, "");
   expectKinds(kCopy + kCommit + "  st.shared.b32 [%r41+1024], %r0;\n" + end, "");
 }

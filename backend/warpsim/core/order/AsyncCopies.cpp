@@ -128,7 +128,7 @@ static LaneMask resolveAllSources(const MemoryStep &step, LaneMask lanes, AsyncC
   return resolved;
 }
 
-/// From here on nobody may touch the destination, and its old bytes are no more.
+/// From here on nobody may touch the destination, and its old bytes are gone.
 static void launchLanes(Cta &cta, AsyncCopy &copy, LaneMask lanes, Completion completion) {
   copy.inFlight = copy.unmoved = lanes;
   uint64_t count = uint64_t(__builtin_popcount(lanes));

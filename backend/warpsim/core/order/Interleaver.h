@@ -17,7 +17,7 @@ public:
   const std::vector<std::unique_ptr<Cta>> &running() const { return ctas; }
   /// Runs until a CTA has ended, which is returned, or until all that are here wait: null.
   std::unique_ptr<Cta> run();
-  /// After that: lets all try again, more patiently. Counts the rounds that were in vain.
+  /// After that: lets all try again, more patiently. Counts the rounds that changed nothing.
   unsigned tryAgain();
   /// Lets other lanes of spinning warps go on.
   void rotateSpinners();
@@ -49,7 +49,7 @@ private:
   std::vector<Agent *> candidates;
   std::mt19937_64 random;
   uint64_t numTurns = 0;
-  unsigned numRounds = 0; // in vain, since somebody got on
+  unsigned numRounds = 0; // without change, since somebody got on
 };
 
 } // namespace tw::warpsim

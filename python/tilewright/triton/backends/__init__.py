@@ -1,4 +1,4 @@
-"""The names of `triton.backends`. Devices are no plugins here, so the table of backends is empty:
+"""The names of `triton.backends`. Devices are not plugins here, so the table of backends is empty:
 torch's compiler, which looks for its device in it, then generates C++ for the CPU as ever."""
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ class ASTSource:
         return key
 
     def types(self) -> dict[str, str]:
-        """The entries of the signature that are no constants, with what their attributes add."""
+        """The entries of the signature that are not constants, with what their attributes add."""
         kinds = {
             name: kind
             for name, kind in self.signature.items()

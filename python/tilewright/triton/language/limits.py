@@ -14,7 +14,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 def must_use_result(fn: _Function | str, message: str = "") -> Any:
-    """Mark a function whose result should be used. A hint for readers: not using it is no error."""
+    """Mark a function whose result should be used. A hint for readers: not using it is not an error."""
     del message
     return (lambda function: function) if isinstance(fn, str) else fn
 

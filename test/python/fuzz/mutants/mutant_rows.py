@@ -77,7 +77,7 @@ def in_child(action: Callable[[], None], stderr: int) -> int:
 
 
 def cause_of_death(status: int, phase: str, stderr: str) -> str:
-    """Why a child died, in words; empty where that is no fault: a mutant that runs for ever, as Python or as a kernel."""
+    """Why a child died, in words; empty where that is not a fault: a mutant that runs for ever, as Python or as a kernel."""
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGPROF:
         return f"no end in sight: {phase}" if phase.startswith("compile") else ""
     lines = [line for line in stderr.splitlines() if "Assertion `" in line]

@@ -98,7 +98,7 @@ def test_a_signature_without_signs() -> None:
     """The groups of programs tell that columns are not negative; of rows nothing is known then."""
     assert copies(compiled(kernels.tutorial_matmul, PRODUCT, TILES | GROUPS)) == {16: 32}
     by_rows = PRODUCT.replace("i32:16 i32:1 i32:16 i32:1", "i32:1 i32:16 i32:16 i32:1", 1)
-    # Rows of a negative number are no runs: where A is read along them, only B is copied.
+    # Rows of a negative number are not runs: where A is read along them, only B is copied.
     assert copies(compiled(kernels.tutorial_matmul, by_rows, TILES | GROUPS)) == {16: 16}
     assert copies(compiled(kernels.tutorial_matmul, with_sign(by_rows), TILES | GROUPS)) == {16: 32}
 

@@ -32,7 +32,7 @@ class Case(NamedTuple):
 
 @cache
 def load(path: str) -> ModuleType:
-    """A module of the tutorials or the benchmark, whose folders are no packages."""
+    """A module of the tutorials or the benchmark, whose folders are not packages."""
     file = ROOT / path
     sys.path.insert(0, str(file.parent))
     try:

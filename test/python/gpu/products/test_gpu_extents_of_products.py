@@ -1,4 +1,4 @@
-"""Matrix products of tiles whose extents are no powers of two, on the simulator of a GPU."""
+"""Matrix products of tiles whose extents are not powers of two, on the simulator of a GPU."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ static constexpr Refusal kBodies[] = {
     {"{ $inner: ret; }\nbra $inner;", 2, "unknown label '$inner'"},
     {"$twice: ret;\n$twice: ret;", 2, "label '$twice' is defined twice"},
     {"@%r1 ret;", 1, "register %r1 of type .b32 cannot be a .pred operand"},
-    {"brx.idx %r1, $none;", 1, "'$none' is no list of .branchtargets"},
+    {"brx.idx %r1, $none;", 1, "'$none' is not a list of .branchtargets"},
     {"add.s32 %r1, %r2, %r3", 2, "expected ';' instead of '}'"},
     {"{ add.s32 %r1, %r2, %r3;\n", 4, "the body of 'kernel' has no end"},
     // Declarations.
@@ -207,7 +207,7 @@ static constexpr Refusal kModules[] = {
     {".extern .global .b32 elsewhere;", 1, "variable 'elsewhere' is defined elsewhere"},
     {".global .b8 few[2] = {1, 2, 3};", 1, "more initial values than 'few' has elements"},
     {".global .b32 wrong = 1.5;", 1, "literal 1.5 cannot be a .b32 operand"},
-    {".global .b32 address = address;", 1, "'address' is no variable whose address can be here"},
+    {".global .b32 address = address;", 1, "'address' is not a variable whose address can be here"},
     {".entry k() .bogus { ret; }", 1, "unknown directive .bogus of a function"},
     {".entry k() { ret; }\n.entry k() { ret; }", 2, "function 'k' is defined twice"},
     {".func f();\n.func f(.param .b32 a) { ret; }", 2,
