@@ -57,7 +57,7 @@ def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp">, Takes<"t
       // a load with the mask
     } {tile.num_stages = 1}
     ```
-    Masks that are true at last (the start of a window) get a loop before. The bounds are exact: they hold only where no
+    Masks that are true from some iteration on (the start of a window) get a loop before. The bounds are exact: they hold only where no
     sum of the kernel wraps around, else the loop without masks runs no iteration. Innermost loops only:
     those with products for SIMT machines, the others for SIMD machines.
   }];
@@ -175,7 +175,7 @@ def VerifyStage : Pass<"verify-stage", "::mlir::ModuleOp"> {
 //===-- SIMT machines ------------------------------------------------------------------------------===//
 
 def GrowExtents : Pass<"grow-extents", "::mlir::ModuleOp">, Takes<"tile"> {
-  let summary = "tiles whose extents are no powers of two become parts of tiles whose extents are";
+  let summary = "tiles whose extents are not powers of two become parts of tiles whose extents are";
   let description = [{
     ```mlir
     %x = tile.load %p : tensor<48x!tile.ptr<f32>> -> tensor<48xf32>
@@ -245,7 +245,7 @@ def CoalesceAccesses : Pass<"coalesce-accesses", "::mlir::ModuleOp">, Takes<"lai
     %v = simt.convert_layout %w : tensor<1024xf32, #wide> -> tensor<1024xf32, #plain>
     // #wide = register = [[1], [2], [512]] lane = [[4], [8], [16], [32], [64]] warp = [[128], [256]]
     ```
-    Accesses of one shape share a layout. Remark TW0350 where 16 bytes a lane were not to be had, and why.
+    Accesses of one shape share a layout. Remark TW0350 where 16 bytes a lane were impossible, and why.
   }];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }

@@ -109,7 +109,7 @@ static LoopSplit planSplit(scf::ForOp loop) {
     std::optional<AffineRange> distance = distanceOf(comparison, ranges);
     if (!distance) {
       emitCodedRemark(comparison, Code::SplitLoop)
-          << "this mask is computed in every iteration of its loop: it is no comparison of sums "
+          << "this mask is computed in every iteration of its loop: it is not a comparison of sums "
              "that grow by a constant";
       return;
     }

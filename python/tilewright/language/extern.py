@@ -72,7 +72,7 @@ def _result_of(table: Any, kinds: Any) -> dtype:
 
 @constexpr_function
 def _position_of(table: Any, kinds: Any) -> int:
-    """Where in `_FUNCTIONS` the function is; -1 where the symbol is none of CUDA's library."""
+    """Where in `_FUNCTIONS` the function is; -1 where CUDA's library has no such symbol."""
     row = _row_of(table, kinds)
     return _POSITIONS.get(function_of_symbol(row[0]) if row else "", -1)
 
