@@ -58,7 +58,7 @@ public:
   virtual std::optional<RuntimeError> synchronize() { return std::nullopt; }
   /// Memory of the device's own; null with a reason in `error`.
   virtual std::shared_ptr<DeviceMemory> allocate(uint64_t bytes, RuntimeError &error);
-  /// The threads that run programs, 0 where they are no matter of the host. Setting them (0: one
+  /// The threads that run programs, 0 where they do not concern the host. Setting them (0: one
   /// for each core) waits for a running grid; false, and nothing changes, when that is a grid of
   /// this very thread, the wait is interrupted, or there are none to set.
   virtual int numThreads() { return 0; }

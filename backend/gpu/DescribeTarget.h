@@ -21,7 +21,7 @@ struct TargetDescription {
 /// warps that it cannot have.
 std::unique_ptr<mlir::Pass> createDescribeTarget(TargetDescription description);
 
-/// The warps of a program that are asked for; 0 where that is no number of warps.
+/// The warps of a program that are asked for; 0 where that is not a number of warps.
 unsigned numWarpsOf(const CompileOptions &options);
 
 } // namespace tw::gpu

@@ -56,7 +56,7 @@ static std::string listBuffers(const Artifact &artifact, int64_t bytes) {
 
 /// Asks for shared memory above what every kernel has. All of a kernel's shared memory is dynamic;
 /// what the driver calls static may be the KiB that it keeps for itself in each program from
-/// compute capability 8.0 on, which machine code of 9.0 declares: it is no part of ours.
+/// compute capability 8.0 on, which machine code of 9.0 declares: it is not a part of ours.
 static std::optional<RuntimeError> reserveShared(LoadedGpuKernel &kernel,
                                                  const Artifact &artifact) {
   GpuContext &context = *kernel.context;

@@ -91,8 +91,8 @@ void nvidia::reportSpills(ModuleOp lowered, const Artifact &artifact) {
       continue;
     RegisterBound bound = boundOf(artifact, limitOf(function));
     InFlightDiagnostic remark = emitCodedRemark(function, Code::SpilledRegisters)
-                                << "registers do not suffice: each thread stores and loads "
-                                << bytes << " bytes of them in memory; it uses "
+                                << "too few registers: each thread stores and loads " << bytes
+                                << " bytes of them in memory; it uses "
                                 << gpu::resourceOf(artifact, "registers", 0) << " of the "
                                 << bound.registers << " registers that " << bound.reason;
     remark.attachNote(function.getLoc()) << bound.remedy;

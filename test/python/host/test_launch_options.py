@@ -81,7 +81,7 @@ def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str
         plain = module.compilations[-1][1].options
         for value in option.neutral:
             copy[1](*arrays(kind), 64, **{name: value})
-        assert len(module.compilations) == 1  # neutral values are no values
+        assert len(module.compilations) == 1  # neutral values do not count
         effect = option.effects(device_named(device))
         if name in ("device", "device_type"):
             with pytest.raises(tw.LaunchError) as error:
