@@ -1,7 +1,7 @@
 // From a kernel source buffer to a verified Tile IR module.
 #include "frontend/Frontend.h"
-#include "frontend/emit/Calls.h"
-#include "frontend/emit/KernelSignature.h"
+#include "frontend/expressions/Calls.h"
+#include "frontend/statements/KernelSignature.h"
 #include "frontend/tiles/WideOffsets.h"
 #include "mlir/IR/Verifier.h"
 

@@ -2,7 +2,7 @@
 #ifndef FRONTEND_BUILTINS_H
 #define FRONTEND_BUILTINS_H
 #include "frontend/builtins/BuiltinSignature.h"
-#include "frontend/emit/ArgumentBinding.h"
+#include "frontend/expressions/ArgumentBinding.h"
 
 namespace tw {
 

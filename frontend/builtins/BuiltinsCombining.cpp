@@ -1,7 +1,7 @@
 // Builtins that apply a function of the kernel to elements: reductions, scans, map_elementwise.
 #include "frontend/builtins/Builtins.h"
-#include "frontend/emit/Calls.h"
 #include "frontend/emit/RuntimeValues.h"
+#include "frontend/expressions/Calls.h"
 #include "frontend/values/ValueText.h"
 #include "llvm/Support/SaveAndRestore.h"
 

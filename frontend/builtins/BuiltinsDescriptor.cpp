@@ -1,6 +1,6 @@
 // Builtins that make block pointers and tensor descriptors, move them, and access blocks.
 #include "frontend/emit/Descriptors.h"
-#include "frontend/emit/Operators.h"
+#include "frontend/expressions/Operators.h"
 #include "frontend/tiles/BoxBuilder.h"
 #include "frontend/tiles/Operands.h"
 #include "frontend/values/DescriptorContents.h"

@@ -1,6 +1,6 @@
 // Operators by the names of their methods in Python: `x.__add__(y)`.
 #include "frontend/builtins/OperatorMethods.h"
-#include "frontend/emit/Operators.h"
+#include "frontend/expressions/Operators.h"
 
 using namespace tw;
 using mlir::FailureOr;

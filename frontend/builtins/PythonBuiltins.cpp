@@ -2,11 +2,11 @@
 // operations.
 #include "frontend/builtins/Builtins.h"
 #include "frontend/builtins/Printing.h"
-#include "frontend/emit/Attributes.h"
 #include "frontend/emit/Descriptors.h"
-#include "frontend/emit/Operators.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
+#include "frontend/expressions/Attributes.h"
+#include "frontend/expressions/Operators.h"
 #include "frontend/tiles/Operands.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/StaticOperators.h"

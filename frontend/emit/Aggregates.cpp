@@ -1,8 +1,8 @@
 // Makes objects of users' classes, and reads their fields, methods and properties.
 #include "frontend/emit/Aggregates.h"
-#include "frontend/emit/ArgumentBinding.h"
-#include "frontend/emit/Calls.h"
 #include "frontend/emit/PythonEvaluation.h"
+#include "frontend/expressions/ArgumentBinding.h"
+#include "frontend/expressions/Calls.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
 

@@ -148,11 +148,14 @@ LogicalResult PartialReduceOp::verify() {
 
 //===-- Shared memory ------------------------------------------------------------------------===//
 
+/// Far above the stages that a loop may have: planning counts down from it.
+static constexpr int64_t kMostSlots = 1024;
+
 LogicalResult AllocSharedOp::verify() {
   if (getOffset() && (int64_t(*getOffset()) < 0 || *getOffset() % 16 != 0))
     return emitOpError("offset must be a multiple of 16 bytes");
-  if (getSlots() && int64_t(*getSlots()) < 1)
-    return emitOpError("must have at least one slot");
+  if (getSlots() && (int64_t(*getSlots()) < 1 || int64_t(*getSlots()) > kMostSlots))
+    return emitOpError("must have from 1 to ") << kMostSlots << " slots";
   return success();
 }
 

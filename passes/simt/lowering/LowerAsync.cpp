@@ -1,7 +1,7 @@
 // Lowers copies from global to shared memory that run beside the program, and the waiting for them.
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/simt/layout/Coalescing.h"
-#include "passes/simt/lowering/SharedTile.h"
+#include "passes/simt/lowering/thread/SharedTile.h"
 
 using namespace mlir;
 using namespace tw;

@@ -1,6 +1,6 @@
 // Atomics: the owner of each element does them.
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 using namespace mlir;
 using namespace tw;

@@ -1,6 +1,6 @@
 // Loops and branches: a tile that they carry becomes one carried value per register.
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 using namespace mlir;
 using namespace tw;

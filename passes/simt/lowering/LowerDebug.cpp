@@ -1,6 +1,6 @@
 // device_print and device_assert: the owner of each element prints or checks it.
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 using namespace mlir;
 using namespace tw;

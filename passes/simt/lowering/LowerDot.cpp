@@ -2,8 +2,8 @@
 // and the columns of B that its registers of the product need, some steps of k at a time.
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "passes/simt/lowering/SharedTile.h"
-#include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/lowering/thread/SharedTile.h"
+#include "passes/simt/lowering/thread/ThreadBits.h"
 
 using namespace mlir;
 using namespace tw;

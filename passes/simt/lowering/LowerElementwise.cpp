@@ -7,8 +7,8 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/math/ExpandArith.h"
-#include "passes/simt/lowering/ByteWords.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/ByteWords.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,7 +1,7 @@
 // Assembly text of the user's: one copy for each group of elements of this thread, with the
 // elements packed into registers.
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 using namespace mlir;
 using namespace tw;

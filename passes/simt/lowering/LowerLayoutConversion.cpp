@@ -1,8 +1,8 @@
 // Lowers conversions of layouts inside a warp: by renaming registers, or by shuffles.
 #include "ir/Diagnostic.h"
-#include "passes/simt/lowering/LayoutConversion.h"
-#include "passes/simt/lowering/Storage.h"
-#include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/lowering/thread/LayoutConversion.h"
+#include "passes/simt/lowering/thread/Storage.h"
+#include "passes/simt/lowering/thread/ThreadBits.h"
 #include "passes/simt/shared/LaneExchange.h"
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/simt/layout/Coalescing.h"
-#include "passes/simt/lowering/SimtFunction.h"
-#include "passes/simt/lowering/Storage.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
+#include "passes/simt/lowering/thread/Storage.h"
 
 using namespace mlir;
 using namespace tw;

@@ -5,8 +5,8 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "passes/simt/lowering/SimtFunction.h"
-#include "passes/simt/lowering/Storage.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
+#include "passes/simt/lowering/thread/Storage.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include <set>
 

@@ -1,8 +1,8 @@
 // Lowers reductions inside each warp: registers of a thread first, then butterflies of shuffles.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/simt/lowering/AxisSteps.h"
-#include "passes/simt/lowering/Storage.h"
+#include "passes/simt/lowering/thread/AxisSteps.h"
+#include "passes/simt/lowering/thread/Storage.h"
 
 using namespace mlir;
 using namespace tw;

@@ -3,9 +3,9 @@
 // each lane keeps the total of its group and what comes before it.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/simt/lowering/AxisSteps.h"
-#include "passes/simt/lowering/LayoutConversion.h"
-#include "passes/simt/lowering/Storage.h"
+#include "passes/simt/lowering/thread/AxisSteps.h"
+#include "passes/simt/lowering/thread/LayoutConversion.h"
+#include "passes/simt/lowering/thread/Storage.h"
 
 using namespace mlir;
 using namespace tw;

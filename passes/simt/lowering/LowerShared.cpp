@@ -6,9 +6,9 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/analysis/IndexBounds.h"
 #include "passes/analysis/SharedLiveness.h"
-#include "passes/simt/lowering/SharedTile.h"
-#include "passes/simt/lowering/Storage.h"
-#include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/lowering/thread/SharedTile.h"
+#include "passes/simt/lowering/thread/Storage.h"
+#include "passes/simt/lowering/thread/ThreadBits.h"
 
 using namespace mlir;
 using namespace tw;

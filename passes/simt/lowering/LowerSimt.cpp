@@ -9,7 +9,7 @@
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/layout/LayoutRules.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tw {

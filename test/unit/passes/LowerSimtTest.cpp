@@ -11,7 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 #include "test/toy64/WarpEvaluator.h"
 #include "test/unit/ir/RandomLayouts.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -23,6 +23,7 @@ const std::map<std::string, std::string> kNeverInKernels = {
     {"scf.parallel", "made by passes after Tile IR"},
     {"scf.reduce", "made by passes after Tile IR"},
     {"scf.reduce.return", "made by passes after Tile IR"},
+    {"tile.extern_call", "refused: the reference device links no bitcode"},
     {"tile.inline_asm", "refused: the reference device has no instructions"},
     {"ub.unreachable", "ends blocks of unstructured control flow"},
 };

@@ -1,7 +1,7 @@
 // Code that computes linear functions of a thread's lane and warp, and of other numbers.
 #ifndef PASSES_SIMT_LOWERING_THREADBITS_H
 #define PASSES_SIMT_LOWERING_THREADBITS_H
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 namespace tw::simt {
 

@@ -1,7 +1,7 @@
 // Finds the registers and lanes that lie along an axis.
-#include "passes/simt/lowering/AxisSteps.h"
+#include "passes/simt/lowering/thread/AxisSteps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/lowering/thread/ThreadBits.h"
 
 using namespace mlir;
 using namespace tw;

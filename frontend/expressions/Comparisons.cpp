@@ -1,9 +1,9 @@
 // Comparisons, `and` and `or`: of values, of sequences element by element, and in chains.
 #include "frontend/emit/Descriptors.h"
-#include "frontend/emit/Expressions.h"
-#include "frontend/emit/Operators.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
+#include "frontend/expressions/Expressions.h"
+#include "frontend/expressions/Operators.h"
 #include "frontend/values/StaticOperators.h"
 #include "frontend/values/ValueText.h"
 

@@ -1,10 +1,10 @@
 // Converts values to what memory and shuffles hold, and packs narrow ones for shuffles.
-#include "passes/simt/lowering/Storage.h"
+#include "passes/simt/lowering/thread/Storage.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/math/ExpandArith.h"
-#include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/lowering/thread/ThreadBits.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 

@@ -1,7 +1,7 @@
 // Accesses of a thread's registers of a tile to a buffer in shared memory.
 #ifndef PASSES_SIMT_LOWERING_SHAREDTILE_H
 #define PASSES_SIMT_LOWERING_SHAREDTILE_H
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 namespace tw::simt {
 

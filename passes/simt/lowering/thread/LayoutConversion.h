@@ -1,7 +1,7 @@
 // Moves a tile's elements between the lanes of each warp.
 #ifndef PASSES_SIMT_LOWERING_LAYOUTCONVERSION_H
 #define PASSES_SIMT_LOWERING_LAYOUTCONVERSION_H
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 namespace tw::simt {
 

@@ -1,5 +1,5 @@
 // Attributes and methods of tiles, types, tuples and objects.
-#include "frontend/emit/Attributes.h"
+#include "frontend/expressions/Attributes.h"
 #include "frontend/builtins/OperatorMethods.h"
 #include "frontend/emit/Aggregates.h"
 #include "frontend/emit/Descriptors.h"

@@ -1,5 +1,5 @@
 // Carries names through run-time loops: entries, ends, and attempts until both have one type.
-#include "frontend/emit/LoopDraft.h"
+#include "frontend/statements/LoopDraft.h"
 #include "frontend/emit/Aggregates.h"
 #include "frontend/values/DescriptorContents.h"
 #include "frontend/values/Parts.h"

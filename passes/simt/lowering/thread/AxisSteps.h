@@ -2,7 +2,7 @@
 #ifndef PASSES_SIMT_LOWERING_AXISSTEPS_H
 #define PASSES_SIMT_LOWERING_AXISSTEPS_H
 #include "ir/layout/XorBasis.h"
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 namespace tw::simt {
 

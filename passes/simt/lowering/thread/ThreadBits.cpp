@@ -1,5 +1,5 @@
 // Emits linear functions over GF(2) as shifts, masks and selects.
-#include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/lowering/thread/ThreadBits.h"
 #include "ir/layout/XorBasis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

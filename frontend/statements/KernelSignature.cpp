@@ -1,5 +1,5 @@
 // The kernel's parameters: constants become names, the rest arguments of the func.func.
-#include "frontend/emit/KernelSignature.h"
+#include "frontend/statements/KernelSignature.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/values/ValueText.h"
 #include "ir/tile/ArgumentFacts.h"

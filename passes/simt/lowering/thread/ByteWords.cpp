@@ -1,6 +1,6 @@
 // Bytes in words of four: bitwise operations act on words as they are, others need the carries from
 // one byte to the next kept away (Warren, Hacker's Delight, 2-18).
-#include "passes/simt/lowering/ByteWords.h"
+#include "passes/simt/lowering/thread/ByteWords.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -1,6 +1,6 @@
 // Subscripts: elements and slices of tuples and tiles, and new dimensions of tiles.
-#include "frontend/emit/Attributes.h"
 #include "frontend/emit/PythonEvaluation.h"
+#include "frontend/expressions/Attributes.h"
 #include "frontend/values/ValueText.h"
 #include "llvm/Support/FormatVariadic.h"
 

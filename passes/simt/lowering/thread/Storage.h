@@ -1,7 +1,7 @@
 // Element types as memory and shuffles hold them: whole bytes, as integers or wider floats.
 #ifndef PASSES_SIMT_LOWERING_STORAGE_H
 #define PASSES_SIMT_LOWERING_STORAGE_H
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 namespace tw::simt {
 

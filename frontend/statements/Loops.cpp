@@ -1,12 +1,12 @@
 // Loops: unrolled at compile time, or scf.for and scf.while with the names that their bodies
 // change.
-#include "frontend/emit/Loops.h"
-#include "frontend/emit/ControlFlow.h"
-#include "frontend/emit/Expressions.h"
-#include "frontend/emit/LoopBounds.h"
-#include "frontend/emit/LoopDraft.h"
+#include "frontend/statements/Loops.h"
 #include "frontend/emit/RuntimeValues.h"
-#include "frontend/emit/Statements.h"
+#include "frontend/expressions/Expressions.h"
+#include "frontend/statements/ControlFlow.h"
+#include "frontend/statements/LoopBounds.h"
+#include "frontend/statements/LoopDraft.h"
+#include "frontend/statements/Statements.h"
 #include "frontend/values/Parts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"

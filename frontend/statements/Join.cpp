@@ -1,5 +1,5 @@
 // Joins names: what is the same stays, leaves that differ become results, the rest is unusable.
-#include "frontend/emit/Join.h"
+#include "frontend/statements/Join.h"
 #include "frontend/emit/Aggregates.h"
 #include "frontend/emit/Leaves.h"
 #include "frontend/values/DescriptorContents.h"

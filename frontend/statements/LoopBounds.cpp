@@ -1,5 +1,5 @@
 // Computes bounds: integers of one type, and a trip count where the step may be negative.
-#include "frontend/emit/LoopBounds.h"
+#include "frontend/statements/LoopBounds.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/Operands.h"
 

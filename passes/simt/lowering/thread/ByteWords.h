@@ -1,7 +1,7 @@
 // Bytes in words of four: what one instruction does to all of them.
 #ifndef PASSES_SIMT_LOWERING_BYTEWORDS_H
 #define PASSES_SIMT_LOWERING_BYTEWORDS_H
-#include "passes/simt/lowering/SimtFunction.h"
+#include "passes/simt/lowering/thread/SimtFunction.h"
 
 namespace tw::simt {
 

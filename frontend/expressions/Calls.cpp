@@ -1,12 +1,12 @@
 // Calls: jit functions and closures are inlined; methods, types and builtins are dispatched.
-#include "frontend/emit/Calls.h"
+#include "frontend/expressions/Calls.h"
 #include "frontend/builtins/OperatorMethods.h"
 #include "frontend/emit/Aggregates.h"
-#include "frontend/emit/ArgumentBinding.h"
 #include "frontend/emit/Descriptors.h"
-#include "frontend/emit/Expressions.h"
 #include "frontend/emit/PythonEvaluation.h"
-#include "frontend/emit/Statements.h"
+#include "frontend/expressions/ArgumentBinding.h"
+#include "frontend/expressions/Expressions.h"
+#include "frontend/statements/Statements.h"
 #include "frontend/values/ValueText.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -1,5 +1,5 @@
 // Binds the arguments of calls to parameters, by position and by name.
-#include "frontend/emit/ArgumentBinding.h"
+#include "frontend/expressions/ArgumentBinding.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;

@@ -1,12 +1,12 @@
 // Computes addresses in shared memory: what lanes and warps contribute once, registers as immediate
 // offsets wherever their bits are disjoint from those.
-#include "passes/simt/lowering/SharedTile.h"
+#include "passes/simt/lowering/thread/SharedTile.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/simt/lowering/Storage.h"
-#include "passes/simt/lowering/ThreadBits.h"
+#include "passes/simt/lowering/thread/Storage.h"
+#include "passes/simt/lowering/thread/ThreadBits.h"
 
 using namespace mlir;
 using namespace tw;
