@@ -50,6 +50,8 @@ inline constexpr unsigned kMostWarps = 64;
 inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
 /// Whether each element of the results is a function of the operands' elements at its index.
 bool isElementwise(mlir::Operation *op);
+/// Whether the operation reads and writes elements of memory in one step.
+bool isAtomic(mlir::Operation *op);
 /// The element type of a tile, or the type itself of a scalar.
 mlir::Type elementTypeOf(mlir::Type type);
 /// The shape of a tile; empty for a scalar.

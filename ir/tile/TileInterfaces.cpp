@@ -13,6 +13,11 @@ bool tw::tile::isElementwise(Operation *op) {
 
 //===-- Memory -------------------------------------------------------------------------------===//
 
+bool tw::tile::isAtomic(Operation *op) {
+  auto access = dyn_cast<MemoryAccess>(op);
+  return access && access.isAtomic();
+}
+
 bool AtomicRmwOp::writesMemory() { return getKind() != AtomicKind::Load; }
 
 Value DescriptorLoadOp::getPointers() { return getBase(); }

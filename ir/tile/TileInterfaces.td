@@ -15,6 +15,8 @@ def Tile_MemoryAccess : OpInterface<"MemoryAccess"> {
       [{ return $_op.getPtr(); }]>,
     InterfaceMethod<"Where elements are accessed at all; null for everywhere.", "::mlir::Value", "getAccessMask", (ins), "",
       [{ if constexpr (requires { $_op.getMask(); }) return $_op.getMask(); else return {}; }]>,
+    InterfaceMethod<"The operand of that mask, which may be empty.", "::mlir::MutableOperandRange", "getMaskOperand", (ins), "",
+      [{ if constexpr (requires { $_op.getMaskMutable(); }) return $_op.getMaskMutable(); else return ::mlir::MutableOperandRange($_op, 0, 0); }]>,
     InterfaceMethod<"What is written or combined with memory; null for a read.", "::mlir::Value", "getWrittenValue", (ins), "",
       [{ if constexpr (requires { $_op.getValue(); }) return $_op.getValue(); else return {}; }]>,
     InterfaceMethod<"Whether what memory holds matters.", "bool", "readsMemory", (ins), "",

@@ -123,15 +123,11 @@ struct Access {
 } // namespace
 
 static std::optional<Access> accessOf(Operation *op) {
-  if (auto load = dyn_cast<LoadOp>(op))
-    return Access{load.getPtr(), load.getMask(), "load"};
-  if (auto store = dyn_cast<StoreOp>(op))
-    return Access{store.getPtr(), store.getMask(), "store"};
-  if (auto atomic = dyn_cast<AtomicRmwOp>(op))
-    return Access{atomic.getPtr(), atomic.getMask(), "atomic"};
-  if (auto atomic = dyn_cast<AtomicCasOp>(op))
-    return Access{atomic.getPtr(), Value(), "atomic"};
-  return std::nullopt;
+  auto access = dyn_cast<MemoryAccess>(op);
+  if (!access)
+    return std::nullopt;
+  const char *name = access.isAtomic() ? "atomic" : access.writesMemory() ? "store" : "load";
+  return Access{access.getPointers(), access.getAccessMask(), name};
 }
 
 /// Where elements of `bytes` of an argument's memory may begin: computed once, before all else.

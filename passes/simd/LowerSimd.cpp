@@ -91,12 +91,13 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
   loc = op->getLoc();
   if (source->hasAttr(kChecksAccesses))
     checkAccess(op);
+  if (isAtomic(op))
+    return lowerAtomic(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })
       .Case([&](StoreOp store) { return lowerStore(store); })
-      .Case<AtomicRmwOp, AtomicCasOp>([&](Operation *atomic) { return lowerAtomic(atomic); })
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](ScanOp scan) { return lowerScan(scan); })
       .Case([&](DotOp dot) { return lowerDot(dot); })

@@ -114,10 +114,11 @@ static LogicalResult growConstant(arith::ConstantOp op) {
   return success();
 }
 
-template <typename Op> static void growAccess(Op op, ArrayRef<int64_t> extents) {
+static void narrowMask(Operation *op, MutableOperandRange mask, ArrayRef<int64_t> extents) {
   OpBuilder builder(op);
-  Value real = realElements(builder, op.getLoc(), extents);
-  op.getMaskMutable().assign(both(builder, op.getLoc(), op.getMask(), real));
+  Value real = realElements(builder, op->getLoc(), extents);
+  Value before = mask.empty() ? Value() : mask[0].get();
+  mask.assign(both(builder, op->getLoc(), before, real));
 }
 
 static void growReshape(ReshapeOp op, Extents &extents) {
@@ -256,7 +257,7 @@ void Grower::collect() {
 void Grower::report() {
   SmallVector<ArrayRef<int64_t>> reported;
   for (Operation *op : operations) {
-    if (!isa<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp, DotOp>(op))
+    if (!isa<MemoryAccess, DotOp>(op))
       continue;
     ArrayRef<int64_t> extents = shapeOf(op->getOperand(0).getType());
     if (!grows(extents) || llvm::is_contained(reported, extents))
@@ -276,8 +277,9 @@ LogicalResult Grower::growOperation(Operation *op, Extents &extents) {
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ArangeOp arange) { growArange(arange, extents); })
       .Case([&](arith::ConstantOp constant) { result = growConstant(constant); })
-      .Case<LoadOp, StoreOp, AtomicRmwOp, AtomicCasOp>(
-          [&](auto access) { growAccess(access, extents.of(access.getPtr())); })
+      .Case([&](MemoryAccess access) {
+        narrowMask(access, access.getMaskOperand(), extents.of(access.getPointers()));
+      })
       .Case([&](ReshapeOp reshape) { growReshape(reshape, extents); })
       .Case([&](GatherOp gather) { growGather(gather, extents, gathersWithin.contains(gather)); })
       .Case([&](ReduceOp reduce) { growReduce(reduce, extents); })
@@ -285,8 +287,9 @@ LogicalResult Grower::growOperation(Operation *op, Extents &extents) {
       .Case([&](DotOp dot) { growDot(dot, extents); })
       .Case([&](InlineAsmOp assembly) { growAssembly(assembly, extents); })
       .Case([&](PrintOp print) { growPrint(print, extents); })
-      .Case(
-          [&](AssertOp assertion) { growAccess(assertion, extents.of(assertion.getCondition())); });
+      .Case([&](AssertOp assertion) {
+        narrowMask(assertion, assertion.getMaskMutable(), extents.of(assertion.getCondition()));
+      });
   return result;
 }
 

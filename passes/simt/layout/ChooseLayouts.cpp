@@ -18,6 +18,7 @@ struct LayoutChooser {
   void chooseBranch(scf::IfOp branch);
   void chooseElementwise(Operation *op);
   void chooseShape(Operation *op);
+  void chooseAtomic(tile::MemoryAccess op);
   void chooseReduce(ReduceOp op);
   void chooseScan(ScanOp op);
   /// Of carried tiles: the layout of the value computed in the loop, of the first value, or what a
@@ -157,7 +158,16 @@ void LayoutChooser::chooseShape(Operation *op) {
       choice.setOwn(result, choice.plainOf(result));
 }
 
+void LayoutChooser::chooseAtomic(tile::MemoryAccess op) {
+  LayoutAttr layout = choice.workingOf(op);
+  if (!layout && isTile(op.getPointers()))
+    layout = choice.workingFor({op.getWrittenValue(), op.getPointers()});
+  choice.setOwn(op->getResult(0), layout);
+}
+
 void LayoutChooser::chooseFor(Operation *op) {
+  if (tile::isAtomic(op))
+    return chooseAtomic(cast<tile::MemoryAccess>(op));
   TypeSwitch<Operation *>(op)
       .Case([&](scf::ForOp op) { chooseLoop(op); })
       .Case([&](scf::WhileOp op) { chooseWhile(op); })
@@ -173,12 +183,6 @@ void LayoutChooser::chooseFor(Operation *op) {
       .Case([&](LoadOp op) {
         LayoutAttr layout = choice.workingOf(op);
         choice.setOwn(op.getResult(), layout ? layout : choice.plainOf(op.getResult()));
-      })
-      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>([&](auto op) {
-        LayoutAttr layout = choice.workingOf(op);
-        if (!layout && isTile(op.getPtr()))
-          layout = choice.workingFor({op.getValue(), op.getPtr()});
-        choice.setOwn(op.getResult(), layout);
       })
       .Case<ConvertLayoutOp>([](auto) {})
       .Default([&](Operation *other) {

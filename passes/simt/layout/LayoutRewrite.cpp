@@ -233,7 +233,7 @@ void LayoutRewrite::rewrite(Operation *op) {
       })
       .Case([&](GatherOp gather) { rewriteGather(gather); })
       .Case<DotOp, MmaOp>([&](auto) { rewriteProduct(op); })
-      .Case<LoadOp, tile::AtomicRmwOp, tile::AtomicCasOp, tile::InlineAsmOp>([&](auto) {
+      .Case<tile::MemoryAccess, tile::InlineAsmOp>([&](auto) {
         setOperands(op, choice.ownOf(op->getResult(0)), op);
         setLayoutOfResults(op, choice.ownOf(op->getResult(0)));
       })

@@ -64,14 +64,14 @@ static bool lowerScalar(SimtFunction &f, Operation *op) {
 
 LogicalResult SimtFunction::lowerOperation(Operation *op) {
   loc = op->getLoc();
+  if (tile::isAtomic(op))
+    return lowerAtomic(op);
   return TypeSwitch<Operation *, LogicalResult>(op)
       .Case([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })
       .Case([&](LoadOp load) { return lowerLoad(load); })
       .Case([&](StoreOp store) { return lowerStore(store); })
-      .Case<tile::AtomicRmwOp, tile::AtomicCasOp>(
-          [&](Operation *atomic) { return lowerAtomic(atomic); })
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](PartialReduceOp reduce) { return lowerPartialReduce(reduce); })
       .Case([&](ScanOp scan) { return lowerScan(scan); })

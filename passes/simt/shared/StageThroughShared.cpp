@@ -238,6 +238,8 @@ static void shareAtomicResult(Staging &staging, Operation *op) {
 static void stageOperation(Staging &staging, Operation *op) {
   staging.builder.setInsertionPoint(op);
   staging.loc = op->getLoc();
+  if (tile::isAtomic(op))
+    return shareAtomicResult(staging, op);
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](ConvertLayoutOp convert) { stageConversion(staging, convert); })
       .Case([&](ReduceOp reduce) { stageReduce(staging, reduce); })
@@ -246,8 +248,7 @@ static void stageOperation(Staging &staging, Operation *op) {
       .Case([&](DotOp dot) { stageDot(staging, dot); })
       .Case([&](JoinOp join) { stageJoin(staging, join); })
       .Case([&](SplitOp split) { stageSplit(staging, split); })
-      .Case<tile::AtomicRmwOp, tile::AtomicCasOp, tile::MachineOp>(
-          [&](Operation *atomic) { shareAtomicResult(staging, atomic); })
+      .Case([&](tile::MachineOp machine) { shareAtomicResult(staging, machine); })
       .Case([&](tile::BarrierOp barrier) {
         simt::BarrierOp::create(staging.builder, op->getLoc(), /*warp=*/false);
         barrier.erase();
