@@ -61,7 +61,8 @@ def run_suite(folder: Path, *options: str, **more: str) -> subprocess.CompletedP
     command = [sys.executable, str(TEST / "gpu_check_tests.py"), "--root", str(folder)]
     command += ["--out", str(folder / "out"), "--idle-seconds", "8", "--jobs", "1", *options]
     command += ["test_it.py"]
-    paths = os.pathsep.join([str(TEST.parent / "python"), str(TEST / "python")])
+    folders = (TEST.parent / "python", TEST / "python", TEST / "python" / "support")
+    paths = os.pathsep.join(map(str, folders))
     environment = {**os.environ, "PYTHONPATH": paths, **more}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
