@@ -34,7 +34,8 @@ FILES = (
     *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/inspect/DebugSettings.h"),
     *("runtime/codes/Code.h", "runtime/codes/Codes.def", "backend/api/Pages.h"),
     *("backend/api/Compile.h", "runtime/Artifact.h", "runtime/Device.h", "runtime/DeviceMemory.h"),
-    *("runtime/Interrupts.h", "runtime/Specialization.h", "backend/api/Language.h"),
+    *("runtime/Interrupts.h", "runtime/Simulation.h", "runtime/Specialization.h"),
+    *("runtime/TargetFacts.h", "backend/api/Devices.h", "backend/api/Language.h"),
 )
 TABLES = ("Elementwise.td", "ElementTypes.td")
 SKIPPED = {".so", ".pyc"}

@@ -4,6 +4,7 @@ tested."""
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -65,6 +66,22 @@ def test_what_an_older_system_lacks_is_found(monkeypatch: pytest.MonkeyPatch) ->
 
     # The module of the source tree is for the system that it is built on.
     assert "GLIBC_ABI_DT_RELR" in pack.foreign_needs(Path(native.__file__))
+
+
+def test_every_header_of_the_bindings_travels_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "python" / "portable")
+    if not (ROOT / "python" / "portable").is_dir():
+        pytest.skip("nothing can be packed here")
+    import pack
+
+    seen: set[str] = set()
+    coming = {str(path.relative_to(ROOT)) for path in (ROOT / "python/bindings").iterdir()}
+    while coming := {file for file in coming - seen if (ROOT / file).is_file()}:
+        seen |= coming
+        texts = [(ROOT / file).read_text() for file in coming]
+        coming = {name for text in texts for name in re.findall(r'#include "([^"]+)"', text)}
+    needed = {file for file in seen if not file.startswith(pack.TREES)}
+    assert "runtime/Device.h" in needed and needed <= {*pack.FILES}
 
 
 def test_the_tables_of_operations_travel_along(
