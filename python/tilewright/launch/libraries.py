@@ -7,7 +7,6 @@ import hashlib
 import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from ..errors import LaunchError
 from ..language import static
@@ -22,6 +21,8 @@ class Library(NamedTuple):
     @property
     def word(self) -> str:
         """What the compiler is told; the path in letters that separate no options."""
+        from urllib.parse import quote  # takes milliseconds, which few launches need
+
         return f"bitcode={self.digest}:{quote(self.path)}"
 
 
