@@ -1,11 +1,13 @@
 // Libraries of the user's bitcode: looked into for what a kernel calls, and linked into its code.
 #include "backend/compile/Bitcode.h"
+#include "backend/compile/EmitLlvm.h"
 #include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Target/LLVMIR/TypeToLLVM.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
@@ -92,109 +94,171 @@ static mlir::Location callOf(mlir::ModuleOp lowered, mlir::LLVM::LLVMFuncOp func
   return place;
 }
 
-namespace {
-/// Finds functions in a module's libraries, each read once.
-class Libraries {
-public:
-  Libraries(mlir::ModuleOp lowered, const llvm::Triple &triple) : triple(triple) {
-    for (auto [path, digest] : librariesOf(lowered)) {
-      std::string error;
-      std::unique_ptr<llvm::Module> module = readLibrary(path, digest, context, error);
-      if (module && !fits(*module))
-        error = path.str() + " is bitcode for " + module->getTargetTriple().str() +
-                ", and this kernel is compiled for " + triple.str();
-      if (!error.empty())
-        faults.push_back(error);
-      else
-        modules.emplace_back(path, std::move(module));
-    }
-  }
+/// The name that a library has for a function of the kernel's.
+static llvm::StringRef symbolOf(llvm::StringRef name) {
+  name.consume_front(tile::kExternPrefix);
+  return name;
+}
 
-  /// Why no library has a function of this type, or nothing.
-  std::string check(mlir::LLVM::LLVMFuncOp function) {
-    if (!faults.empty())
-      return faults.front();
-    if (modules.empty())
-      return "no library of bitcode is given that has `" + function.getName().str() + "`";
-    mlir::LLVM::TypeToLLVMIRTranslator translator(context);
-    llvm::Type *wanted = translator.translateType(function.getFunctionType());
-    for (auto &[path, module] : modules) {
-      const llvm::Function *found = module->getFunction(function.getName());
-      if (!found || found->isDeclaration())
-        continue;
-      if (found->getFunctionType() == wanted)
-        return "";
-      return "`" + function.getName().str() + "` of " + path.str() + " is " +
-             typeText(found->getFunctionType()) + ", and the kernel calls " + typeText(wanted);
-    }
-    return "no library of bitcode defines `" + function.getName().str() + "`";
-  }
-
-private:
-  /// Bitcode without a triple is for every machine.
-  bool fits(const llvm::Module &module) const {
-    const llvm::Triple &own = module.getTargetTriple();
-    return own.str().empty() || own.getArch() == triple.getArch();
-  }
-
-  const llvm::Triple &triple;
-  llvm::LLVMContext context;
-  std::vector<std::pair<llvm::StringRef, std::unique_ptr<llvm::Module>>> modules;
-  std::vector<std::string> faults;
-};
-} // namespace
-
-bool tw::checkBitcode(mlir::ModuleOp lowered, const llvm::Triple &triple) {
-  auto functions = llvm::make_filter_range(
+static auto externFunctions(mlir::ModuleOp lowered) {
+  return llvm::make_filter_range(
       lowered.getOps<mlir::LLVM::LLVMFuncOp>(),
       [](mlir::LLVM::LLVMFuncOp function) { return function->hasAttr(tile::kExternFunction); });
+}
+
+/// Adds a library to those before it. Of what several define, the first definition that is not weak
+/// counts.
+static bool addLibrary(llvm::Module &whole, std::unique_ptr<llvm::Module> library) {
+  for (llvm::GlobalValue &value : library->global_values()) {
+    const llvm::GlobalValue *before = whole.getNamedValue(value.getName());
+    if (before && before->isStrongDefinitionForLinker() && value.isStrongDefinitionForLinker())
+      value.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
+  }
+  // Without a triple: where dots are no letters of the machine's names, LLVM would give a value
+  // that is renamed for a moment a name that the library may have itself.
+  library->setTargetTriple(llvm::Triple());
+  library->setDataLayout("");
+  return !llvm::Linker::linkModules(whole, std::move(library));
+}
+
+/// All libraries as one module; null with the reason in `error`.
+static std::unique_ptr<llvm::Module> allLibraries(mlir::ModuleOp lowered,
+                                                  const llvm::Triple &triple,
+                                                  llvm::LLVMContext &context, std::string &error) {
+  auto whole = std::make_unique<llvm::Module>("bitcode", context);
+  for (auto [path, digest] : librariesOf(lowered)) {
+    std::unique_ptr<llvm::Module> library = readLibrary(path, digest, context, error);
+    if (!library)
+      return nullptr;
+    // Bitcode without a triple is for every machine.
+    llvm::Triple own = library->getTargetTriple();
+    if (!own.str().empty() && own.getArch() != triple.getArch()) {
+      error = path.str() + " is bitcode for " + own.str() + ", and this kernel is compiled for " +
+              triple.str();
+      return nullptr;
+    }
+    if (!addLibrary(*whole, std::move(library))) {
+      error = path.str() + " cannot be linked with the libraries before it";
+      return nullptr;
+    }
+  }
+  return whole;
+}
+
+/// What a function needs, directly or not, that the machine has no way to give; empty: nothing.
+static std::string missingFor(const llvm::Function &function, const LlvmMachine &machine) {
+  llvm::SmallVector<const llvm::Value *> pending = {&function};
+  llvm::SmallPtrSet<const llvm::Value *, 32> seen;
+  while (!pending.empty()) {
+    const llvm::Value *value = pending.pop_back_val();
+    if (!llvm::isa<llvm::Constant>(value) || !seen.insert(value).second)
+      continue;
+    if (auto *global = llvm::dyn_cast<llvm::GlobalValue>(value)) {
+      if (global->isThreadLocal())
+        return "the variable of threads `" + global->getName().str() + "`";
+      auto *callee = llvm::dyn_cast<llvm::Function>(global);
+      bool isIntrinsic = callee && callee->isIntrinsic();
+      bool isProvided = callee && machine.provides && machine.provides(global->getName());
+      if (global->isDeclaration() && !isIntrinsic && !isProvided)
+        return "`" + global->getName().str() + "`, which no library defines";
+    }
+    if (auto *body = llvm::dyn_cast<llvm::Function>(value))
+      for (const llvm::BasicBlock &block : *body)
+        for (const llvm::Instruction &instruction : block)
+          pending.append(instruction.op_begin(), instruction.op_end());
+    pending.append(llvm::cast<llvm::Constant>(value)->op_begin(),
+                   llvm::cast<llvm::Constant>(value)->op_end());
+  }
+  return "";
+}
+
+/// Why the libraries have no function as the kernel calls it, or nothing.
+static std::string faultOf(mlir::LLVM::LLVMFuncOp function, const llvm::Module &libraries,
+                           const LlvmMachine &machine) {
+  std::string name = "`" + symbolOf(function.getName()).str() + "`";
+  const llvm::Function *found = libraries.getFunction(symbolOf(function.getName()));
+  if (!found || found->isDeclaration() || found->hasLocalLinkage())
+    return "no library of bitcode defines " + name;
+  mlir::LLVM::TypeToLLVMIRTranslator translator(libraries.getContext());
+  llvm::Type *wanted = translator.translateType(function.getFunctionType());
+  if (found->getFunctionType() != wanted)
+    return name + " is " + typeText(found->getFunctionType()) + ", and the kernel calls " +
+           typeText(wanted);
+  std::string missing = missingFor(*found, machine);
+  return missing.empty() ? "" : name + " needs " + missing;
+}
+
+static bool report(mlir::ModuleOp lowered, mlir::LLVM::LLVMFuncOp function,
+                   const std::string &fault) {
+  auto error = emitCoded(callOf(lowered, function), Code::BitcodeMisfit) << fault;
+  error.attachNote() << "launch with extern_libs={\"name\": \"path/of/library.bc\"}; clang "
+                        "makes such a file with -emit-llvm -c and --target=...";
+  return false;
+}
+
+bool tw::checkBitcode(mlir::ModuleOp lowered, const LlvmMachine &machine) {
+  auto functions = externFunctions(lowered);
   if (functions.empty())
     return true;
-  Libraries libraries(lowered, triple);
-  for (mlir::LLVM::LLVMFuncOp function : functions) {
-    std::string fault = libraries.check(function);
-    if (fault.empty())
-      continue;
-    auto error = emitCoded(callOf(lowered, function), Code::BitcodeMisfit) << fault;
-    error.attachNote() << "launch with extern_libs={\"name\": \"path/of/library.bc\"}; clang "
-                          "makes such a file with -emit-llvm -c and --target=...";
-    return false;
-  }
+  mlir::LLVM::LLVMFuncOp first = *functions.begin();
+  if (librariesOf(lowered).empty())
+    return report(lowered, first,
+                  "no library of bitcode is given that has `" + symbolOf(first.getName()).str() +
+                      "`");
+  llvm::LLVMContext context;
+  context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo *, void *) {});
+  std::string error;
+  std::unique_ptr<llvm::Module> libraries =
+      allLibraries(lowered, llvm::Triple(machine.triple), context, error);
+  if (!libraries)
+    return report(lowered, first, error);
+  for (mlir::LLVM::LLVMFuncOp function : functions)
+    if (std::string fault = faultOf(function, *libraries, machine); !fault.empty())
+      return report(lowered, function, fault);
   return true;
 }
 
+/// Makes a linked function one of the kernel's own.
+static void adopt(llvm::Function &function) {
+  // What its file was compiled for gives way to the kernel's machine.
+  function.removeFnAttr("target-cpu");
+  function.removeFnAttr("target-features");
+  if (!function.hasFnAttribute(llvm::Attribute::NoInline) &&
+      !function.hasFnAttribute(llvm::Attribute::OptimizeNone))
+    function.addFnAttr(llvm::Attribute::AlwaysInline);
+}
+
 bool tw::linkBitcode(mlir::ModuleOp lowered, llvm::Module &code, std::string &error) {
-  auto libraries = librariesOf(lowered);
-  if (libraries.empty())
+  auto functions = externFunctions(lowered);
+  if (functions.empty())
     return true;
-  llvm::SmallVector<std::string> own;
+  llvm::Triple triple = code.getTargetTriple();
+  std::string layout = code.getDataLayoutStr();
+  std::unique_ptr<llvm::Module> libraries = allLibraries(lowered, triple, code.getContext(), error);
+  if (!libraries)
+    return false;
+  // Nothing else of a library meets a name of the kernel's.
+  for (mlir::LLVM::LLVMFuncOp function : functions)
+    libraries->getFunction(symbolOf(function.getName()))->setName(function.getName());
+  llvm::internalizeModule(*libraries, [](const llvm::GlobalValue &value) {
+    return value.getName().starts_with(tile::kExternPrefix);
+  });
+  llvm::StringSet<> own;
   for (const llvm::Function &function : code)
     if (!function.isDeclaration())
-      own.push_back(function.getName().str());
-  auto isOwn = [&](const llvm::GlobalValue &value) {
-    return llvm::is_contained(own, value.getName());
-  };
-  for (auto [path, digest] : libraries) {
-    std::unique_ptr<llvm::Module> library = readLibrary(path, digest, code.getContext(), error);
-    if (!library)
-      return false;
-    library->setTargetTriple(code.getTargetTriple());
-    library->setDataLayout(code.getDataLayout());
-    if (llvm::Linker::linkModules(code, std::move(library), llvm::Linker::LinkOnlyNeeded)) {
-      error = path.str() + " cannot be linked";
-      return false;
-    }
+      own.insert(function.getName());
+  code.setTargetTriple(llvm::Triple());
+  code.setDataLayout("");
+  if (llvm::Linker::linkModules(code, std::move(libraries), llvm::Linker::LinkOnlyNeeded)) {
+    error = "the libraries of bitcode cannot be linked";
+    return false;
   }
-  for (llvm::Function &function : code) {
-    if (function.isDeclaration() || isOwn(function))
-      continue;
-    // What its file was compiled for gives way to the kernel's machine.
-    function.removeFnAttr("target-cpu");
-    function.removeFnAttr("target-features");
-    if (!function.hasFnAttribute(llvm::Attribute::NoInline) &&
-        !function.hasFnAttribute(llvm::Attribute::OptimizeNone))
-      function.addFnAttr(llvm::Attribute::AlwaysInline);
-  }
+  code.setTargetTriple(triple);
+  code.setDataLayout(layout);
+  auto isOwn = [&](const llvm::GlobalValue &value) { return own.contains(value.getName()); };
+  for (llvm::Function &function : code)
+    if (!function.isDeclaration() && !isOwn(function))
+      adopt(function);
   llvm::internalizeModule(code, isOwn);
   return true;
 }

@@ -270,7 +270,7 @@ static bool contain(llvm::function_ref<void(Emission &, std::string &)> action,
 
 bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form,
                   EmittedCode &code, std::string &error) {
-  if (!checkBitcode(module, llvm::Triple(machine.triple))) {
+  if (!checkBitcode(module, machine)) {
     error = "functions of bitcode are missing";
     return false;
   }

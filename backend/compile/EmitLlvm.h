@@ -20,6 +20,8 @@ struct LlvmMachine {
   std::string triple, cpu, features;
   /// Registers LLVM's code generator for the machine; called before every use of it.
   void (*initialize)() = nullptr;
+  /// Whether code may call a function that it does not have; null: none.
+  bool (*provides)(llvm::StringRef function) = nullptr;
   /// What the code generator needs done to optimized code, if anything.
   void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0; // registers to prefer, 0: LLVM's choice

@@ -16,31 +16,20 @@ namespace orc = llvm::orc;
 
 namespace {
 
-/// Finds math functions where a kernel asks for them: in the vector math library, then in C's.
-class MathLibraryGenerator : public orc::DefinitionGenerator {
+/// The vector math library, and C's.
+class MathLibraries {
 public:
-  MathLibraryGenerator() {
+  MathLibraries() {
     for (const char *name : {"libmvec.so.1", "libm.so.6"})
       if (void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL))
         libraries.push_back(library);
   }
-  ~MathLibraryGenerator() override {
+  ~MathLibraries() {
     for (void *library : libraries)
       dlclose(library);
   }
-  llvm::Error tryToGenerate(orc::LookupState &, orc::LookupKind, orc::JITDylib &dylib,
-                            orc::JITDylibLookupFlags, const orc::SymbolLookupSet &names) override {
-    orc::SymbolMap found;
-    for (const auto &[name, flags] : names)
-      if (void *address = find((*name).str().c_str()))
-        found[name] = {orc::ExecutorAddr::fromPtr(address),
-                       llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
-    if (found.empty())
-      return llvm::Error::success();
-    return dylib.define(orc::absoluteSymbols(std::move(found)));
-  }
+  MathLibraries(const MathLibraries &) = delete;
 
-private:
   /// dlsym also searches what a library depends on: only its own functions count.
   void *find(const char *name) const {
     for (void *library : libraries) {
@@ -51,7 +40,28 @@ private:
     }
     return nullptr;
   }
+
+private:
   std::vector<void *> libraries;
+};
+
+/// Finds math functions where a kernel asks for them.
+class MathLibraryGenerator : public orc::DefinitionGenerator {
+public:
+  llvm::Error tryToGenerate(orc::LookupState &, orc::LookupKind, orc::JITDylib &dylib,
+                            orc::JITDylibLookupFlags, const orc::SymbolLookupSet &names) override {
+    orc::SymbolMap found;
+    for (const auto &[name, flags] : names)
+      if (void *address = libraries.find((*name).str().c_str()))
+        found[name] = {orc::ExecutorAddr::fromPtr(address),
+                       llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+    if (found.empty())
+      return llvm::Error::success();
+    return dylib.define(orc::absoluteSymbols(std::move(found)));
+  }
+
+private:
+  MathLibraries libraries;
 };
 
 class OrcLinker final : public CpuLinker {
@@ -149,4 +159,9 @@ std::shared_ptr<CpuLinker> CpuLinker::create(std::string &error) {
     return std::make_shared<OrcLinker>(std::move(*control));
   error = llvm::toString(control.takeError());
   return nullptr;
+}
+
+bool tw::linksFunction(std::string_view name) {
+  return name == "memcpy" || name == "memmove" || name == "memset" ||
+         MathLibraries().find(std::string(name).c_str());
 }

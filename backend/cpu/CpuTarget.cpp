@@ -22,6 +22,7 @@ static llvm::StringSet<> featuresOf(const LlvmMachine &machine) {
 
 static LlvmMachine machineOfLevel(const std::string &level) {
   LlvmMachine machine = hostMachine();
+  machine.provides = [](llvm::StringRef function) { return linksFunction(function); };
   if (level.empty())
     return machine;
   llvm::SmallVector<llvm::StringRef> features;

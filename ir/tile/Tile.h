@@ -40,6 +40,8 @@ inline constexpr llvm::StringLiteral kArgDisjoint = "tile.disjoint";
 inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
 /// Unit, on a function that a library of the user's bitcode defines.
 inline constexpr llvm::StringLiteral kExternFunction = "tile.extern";
+/// Begins its name, before the library's: no Python identifier and no name of C has a dollar sign.
+inline constexpr llvm::StringLiteral kExternPrefix = "extern$";
 /// On a module, an array of the libraries: "DIGEST:PATH", the SHA-256 of the file in hex digits.
 inline constexpr llvm::StringLiteral kBitcode = "tile.bitcode";
 

@@ -19,13 +19,17 @@ struct LowerExternCall : ConvertOpToLLVMPattern<tile::ExternCallOp> {
     SmallVector<Type> parameters;
     for (Value source : adaptor.getSources())
       parameters.push_back(getElementTypeOrSelf(source.getType()));
-    FailureOr<LLVM::LLVMFuncOp> function =
-        LLVM::lookupOrCreateFn(rewriter, op->getParentOfType<ModuleOp>(), op.getSymbol(),
-                               parameters, getElementTypeOrSelf(type));
-    if (failed(function))
+    std::string name = (tile::kExternPrefix + op.getSymbol()).str();
+    auto module = op->getParentOfType<ModuleOp>();
+    Type result = getElementTypeOrSelf(type);
+    auto before = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (before && before.getFunctionType() != LLVM::LLVMFunctionType::get(result, parameters))
       return emitCoded(op, Code::BitcodeMisfit)
-             << "`" << op.getSymbol()
-             << "` has two types in this kernel, or is a name of the compiler's";
+             << "`" << op.getSymbol() << "` has two types in this kernel";
+    FailureOr<LLVM::LLVMFuncOp> function =
+        LLVM::lookupOrCreateFn(rewriter, module, name, parameters, result);
+    if (failed(function))
+      return failure();
     (*function)->setAttr(tile::kExternFunction, rewriter.getUnitAttr());
     auto vector = dyn_cast<VectorType>(type);
     if (!vector) {

@@ -276,7 +276,7 @@ E("tl.static_print", "tl.static_print(BLOCK)\nz = x", lambda x, y: x)
 E("tl.device_print", "tl.device_print('n', n)\nz = x", lambda x, y: x)
 E("tl.device_assert", "tl.device_assert(n > 3, 'small')\nz = x", lambda x, y: x, debug=True)
 E("tl.condition", "z = x\nk = n\nwhile tl.condition(k > 46):\n    z += 1\n    k -= 1", lambda x, y: x + 4)
-E("tl.expect_zero", "tl.expect_zero(x * 0)\nz = x", lambda x, y: x)
+E("tl.expect_zero", "tl.expect_zero(x * 0, x == x)\nz = x", lambda x, y: x)
 for name, body in [
     ("num_warps", "x + tl.extra.cuda.num_warps()"), ("num_threads", "x + tl.extra.cuda.num_threads()"),
 ]:  # fmt: skip

@@ -54,7 +54,7 @@ def _row_of(table: Any, kinds: Any) -> tuple[str, dtype] | None:
     wanted = tuple(unwrap(kind) for kind in kinds)
     for types, (symbol, result) in unwrap(table).items():
         if tuple(unwrap(kind) for kind in types) == wanted:
-            return unwrap(symbol), unwrap(result)
+            return str(unwrap(symbol)), unwrap(result)
     return None
 
 

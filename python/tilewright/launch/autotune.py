@@ -52,7 +52,9 @@ class Config:
         return {**self.kwargs, **options}
 
     def _identity(self) -> tuple[Any, ...]:
-        return constexpr_key(tuple(sorted(self.all_kwargs().items())))
+        # Of options, `extern_libs` is a dict.
+        plain = {k: tuple(v.items()) if isinstance(v, dict) else v for k, v in self.all_kwargs().items()}
+        return constexpr_key(tuple(sorted(plain.items())))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Config) and (

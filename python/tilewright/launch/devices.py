@@ -98,6 +98,8 @@ def synchronize(name: str | None = None) -> None:
 
 def check_device(name: str) -> None:
     """Raise a LaunchError unless this build has the device."""
+    if not isinstance(name, str):
+        raise LaunchError(f"a device is named by a text, not by {name!r}", code="TW0401")
     available = native().targets()
     if name not in available and (report := native().check_target(name)) is not None:
         if report["code"] != "TW0401":

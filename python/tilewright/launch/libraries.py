@@ -44,7 +44,7 @@ def _library(path: str, kernel: str) -> Library:
         path = os.path.abspath(path)
         status = os.stat(path)
         return Library(path, _digest(path, status.st_mtime_ns, status.st_size, status.st_ino))
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise LaunchError(
             f"the launch of {kernel} names a library of bitcode that cannot be read: {error}",
             code="TW0416",

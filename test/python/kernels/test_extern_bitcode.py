@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import subprocess
 from pathlib import Path
@@ -151,3 +152,94 @@ def test_the_device_library_needs_no_file() -> None:
     with tw.device("cpu"):
         cosine[(1,)](x, out, N=16, extern_libs={"libdevice": "/nowhere/libdevice.10.bc"})
     np.testing.assert_allclose(out, np.arccos(x), rtol=1e-5)
+
+
+@tw.jit
+def called(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    row: tl.constexpr = {(tl.float32,): ("f", tl.float32)}
+    tl.store(out + i, tl.extern_elementwise("", "", [tl.load(x + i)], row, True))
+
+
+@tw.jit
+def f(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    row: tl.constexpr = {(tl.float32,): ("f", tl.float32)}
+    tl.store(out + i, tl.extern_elementwise("", "", [tl.load(x + i)], row, True))
+
+
+NAMES = {
+    "a suffix": "__attribute__((noinline)) float f2(float x) { return x * 3; } float f(float x) { return f2(x) + 1; }",
+    "a table": "const float f2[4] = {3, 3, 3, 3}; float f(float x) { return f2[((int)x) & 3] * x + 1; }",
+    "the kernel": "__attribute__((noinline)) float called(float x) { return x * 3; } float f(float x) { return called(x) + 1; }",
+}
+
+
+@pytest.mark.parametrize("device", TRIPLES)
+@pytest.mark.parametrize("kind", NAMES)
+@pytest.mark.parametrize("kernel", [called, f], ids=["called", "f"])
+def test_names_of_a_library_meet_none_of_the_kernels(kernel: Any, kind: str, device: str, tmp_path: Path) -> None:
+    x, out = np.arange(32, dtype=np.float32), np.full(32, -9, np.float32)
+    with tw.device(device):
+        kernel[(1,)](x, out, N=32, extern_libs=library(tmp_path, device, NAMES[kind]))
+    np.testing.assert_array_equal(out, x * 3 + 1)
+
+
+@pytest.mark.parametrize("device", TRIPLES)
+@pytest.mark.parametrize("order", [("one", "two"), ("two", "one")])
+def test_libraries_call_one_another_in_any_order(order: tuple[str, str], device: str, tmp_path: Path) -> None:
+    texts = {"one": "float g(float); float f(float x) { return g(x) + 1; }", "two": "float g(float x) { return x * 3; }"}
+    libraries = {name: library(tmp_path, device, texts[name], name)[name] for name in order}
+    x, out = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    with tw.device(device):
+        called[(1,)](x, out, N=32, extern_libs=libraries)
+    np.testing.assert_array_equal(out, x * 3 + 1)
+
+
+@tw.jit
+def two_types(n, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    rows: tl.constexpr = {(tl.int32,): ("f", tl.float32), (tl.float32,): ("f", tl.float32)}
+    v = tl.load(n + i)
+    w = tl.extern_elementwise("", "", [v], rows, True) + tl.extern_elementwise("", "", [v.to(tl.float32)], rows, True)
+    tl.store(out + i, w.to(tl.int32))
+
+
+@pytest.mark.parametrize("device", ["cpu", "sim:sm_80"])
+def test_what_a_library_lacks_is_refused_at_the_call(device: str, tmp_path: Path) -> None:
+    x = np.arange(8, dtype=np.float32)
+
+    def refused(kernel: Any, text: str, *arrays: Any) -> str:
+        with tw.device(device), pytest.raises(UnsupportedError) as caught:
+            kernel[(1,)](*arrays, N=8, extern_libs=library(tmp_path, device, text))
+        assert caught.value.code == "TW0360" and "test_extern_bitcode.py" in caught.value.rendered
+        return caught.value.message
+
+    missing = "float g(float); static float h(float x) { return g(x); } float (*p)(float) = h; float f(float x) { return p(x); }"
+    assert "`f` needs `g`, which no library defines" in refused(called, missing, x, x)
+    if device == "cpu":  # clang makes none for GPUs
+        text = "_Thread_local float t; float f(float x) { return t++ + x; }"
+        assert "needs the variable of threads" in refused(called, text, x, x)
+    assert "no library of bitcode defines `f`" in refused(called, "float g(float x) { return x; }", x, x)
+    n = np.arange(8, dtype=np.int32)
+    assert "has two types" in refused(two_types, "float f(float x) { return x; }", n, n)
+
+
+def test_libraries_for_the_cpu_call_the_math_library(tmp_path: Path) -> None:
+    x, out = np.linspace(0, 1, 32, dtype=np.float32), np.zeros(32, np.float32)
+    text = "float erfcf(float); float f(float x) { return erfcf(x); }"
+    with tw.device("cpu"):
+        called[(1,)](x, out, N=32, extern_libs=library(tmp_path, "cpu", text))
+    np.testing.assert_allclose(out, 1 - np.array([math.erf(v) for v in x]), rtol=1e-4)
+
+
+def test_configurations_may_differ_in_their_libraries(tmp_path: Path) -> None:
+    texts = {"one": "float f(float x) { return x * 3 + 1; }", "two": "float f(float x) { return 1 + x * 3; }"}
+    configs = [
+        tw.Config({"extern_libs": library(tmp_path, "cpu", text, name)}) for name, text in texts.items()
+    ]
+    assert len({*configs}) == 2
+    x, out = np.arange(32, dtype=np.float32), np.zeros(32, np.float32)
+    with tw.device("cpu"):
+        tw.autotune(configs, key=["N"])(called)[(1,)](x, out, N=32)
+    np.testing.assert_array_equal(out, x * 3 + 1)
