@@ -114,7 +114,7 @@ static bool addLibrary(llvm::Module &whole, std::unique_ptr<llvm::Module> librar
     if (before && before->isStrongDefinitionForLinker() && value.isStrongDefinitionForLinker())
       value.setLinkage(llvm::GlobalValue::WeakAnyLinkage);
   }
-  // Without a triple: where dots are no letters of the machine's names, LLVM would give a value
+  // Without a triple: where the machine's names have no dots, LLVM would give a value
   // that is renamed for a moment a name that the library may have itself.
   library->setTargetTriple(llvm::Triple());
   library->setDataLayout("");
