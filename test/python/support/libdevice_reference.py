@@ -94,8 +94,8 @@ add("jn", "if>f id>d", lambda n, x: mp.besselj(int(n), x), 0.51, 64, low=-30, hi
     absolute=1e-2)  # fmt: skip
 add("yn", "if>f id>d", lambda n, x: mp.bessely(int(n), x), 0.51, 64, low=0.5, high=30,
     absolute=0.5)  # fmt: skip
-add("cyl_bessel_i0", UNARY, lambda x: mp.besseli(0, x), 0.51, 6, low=-30, high=60)
-add("cyl_bessel_i1", UNARY, lambda x: mp.besseli(1, x), 0.51, 6, low=-30, high=60)
+add("cyl_bessel_i0", UNARY, lambda x: mp.besseli(0, x), 0.51, 8, low=-30, high=60)
+add("cyl_bessel_i1", UNARY, lambda x: mp.besseli(1, x), 0.51, 8, low=-30, high=60)
 add("sinpi", UNARY, mp.sinpi, 2, 4, low=-9, high=9)
 add("cospi", UNARY, mp.cospi, 2, 4, low=-9, high=9)
 
