@@ -6,7 +6,6 @@ import functools
 import itertools
 import os
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 from . import knobs
 from .launch.arguments import Facts
 from .capture import Capture
-from .errors import InternalError, Report, TilewrightWarning, handle_reports, is_remark, render
+from .errors import InternalError, Report, handle_reports, is_remark, render, warn_user
 from .launch.libraries import Library
 from .native import native
 from .targets import NOMINAL_REGISTERS, TargetName, device_named
@@ -347,4 +346,4 @@ def dump(kernel: CompiledKernel, directory: Path) -> None:
             (directory / f"{stem}.{stage}").write_text(kernel.asm[stage])
     except OSError as error:
         text = render("TW0504", f"cannot write to TILEWRIGHT_DUMP: {error}", severity="warning")
-        warnings.warn(text.rstrip(), TilewrightWarning, stacklevel=2)
+        warn_user(text.rstrip())

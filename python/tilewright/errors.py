@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 import sys
 import warnings
@@ -179,6 +181,16 @@ def raise_report(report: Report) -> NoReturn:
 _STATIC_PRINT = "TW0123"
 
 
+def warn_user(text: str) -> None:
+    """Give a TilewrightWarning at the nearest line that is not Tilewright's: the user's launch."""
+    # `with tw.device(...)` passes through contextlib.
+    own = (os.path.dirname(__file__) + os.sep, contextlib.__file__)
+    frame, level = sys._getframe(1), 2
+    while frame.f_code.co_filename.startswith(own) and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, TilewrightWarning, stacklevel=level)
+
+
 def is_remark(report: Report) -> bool:
     """Whether a report says what a pass decided."""
     return report["severity"] == "remark" and report["code"] != _STATIC_PRINT
@@ -191,7 +203,7 @@ def handle_reports(
     errors = [report for report in reports if report["severity"] == "error"]
     for report in reports:
         if report["severity"] == "warning":
-            warnings.warn(report["rendered"].rstrip(), TilewrightWarning, stacklevel=4)
+            warn_user(report["rendered"].rstrip())
         elif report["code"] == _STATIC_PRINT and shows_prints:
             print(report["message"])
         elif is_remark(report) and shows_remarks:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 import sys
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -157,6 +156,6 @@ def _warn_of_unknown_names() -> None:
 
 
 def _warn(text: str) -> None:
-    from .errors import TilewrightWarning
+    from .errors import warn_user
 
-    warnings.warn(text, TilewrightWarning, stacklevel=5)
+    warn_user(text)

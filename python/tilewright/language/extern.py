@@ -121,6 +121,9 @@ def extern_elementwise(
     position: constexpr = _position_of(arg_type_symbol_dict, kinds)
     values = tuple([to_tensor(args[i]).to(kinds[i]) for i in range(len(args))])
     if position < 0:
+        static_assert(
+            _symbol_of(arg_type_symbol_dict, kinds) != "", "the table has an empty symbol for these types"
+        )
         return extern_call(
             _symbol_of(arg_type_symbol_dict, kinds), values,
             _result_of(arg_type_symbol_dict, kinds), is_pure,

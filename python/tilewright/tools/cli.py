@@ -42,6 +42,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
+def _size(text: str) -> int:
+    """A number of bytes."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
+    return int(text)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tilewright", description="Tilewright: reports, the kernel cache, compilation."
@@ -59,7 +66,7 @@ def _parser() -> argparse.ArgumentParser:
     cache = commands.add_parser("cache", help="look at or clear the kernel cache on disk")
     cache.add_argument("action", choices=("path", "list", "show", "clear", "prune"))
     cache.add_argument("key", nargs="?", help="of show: the first digits of an entry's key")
-    cache.add_argument("--max-bytes", type=int, default=2 << 30, help="of prune: the size to keep")
+    cache.add_argument("--max-bytes", type=_size, default=2 << 30, help="of prune: the size to keep")
     cache.set_defaults(run=_cache)
 
     compile_ = commands.add_parser("compile", help="compile one kernel and write a stage")

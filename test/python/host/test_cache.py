@@ -192,6 +192,9 @@ def test_the_cache_on_the_command_line(
     assert status == 0 and str(paths[2]) in text
     assert run("show", "0")[0] == 1
     assert run("prune", "--max-bytes", "300") == (0, "removed 1 entries, 100 bytes\n")
+    with pytest.raises(SystemExit):
+        run("prune", "--max-bytes", "-5")
+    assert "'-5' is not a number of bytes" in capsys.readouterr().err
     assert run("clear") == (0, "removed 3 entries, 300 bytes\n")
     assert run("list") == (0, "")
 

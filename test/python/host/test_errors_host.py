@@ -63,8 +63,9 @@ def test_a_failed_compilation_is_tried_again(fake: FakeNative) -> None:
 
 def test_warnings_of_a_compilation_are_warnings(fake: FakeNative) -> None:
     fake.reports = [report("compile", "warning", "TW0501")]
-    with pytest.warns(tw.TilewrightWarning, match="TW0501"):
+    with pytest.warns(tw.TilewrightWarning, match="TW0501") as caught:
         tw.jit(copy.fn)[1](1, 2, 64)
+    assert caught[0].filename == __file__
     assert len(fake.launches) == 1
 
 
@@ -134,8 +135,9 @@ def test_codes_are_found_in_any_usual_form() -> None:
 
 def test_unknown_knobs_are_warned_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TILEWRIGHT_DEVCE", "cpu")
-    with pytest.warns(tw.TilewrightWarning, match="did you mean TILEWRIGHT_DEVICE"):
+    with pytest.warns(tw.TilewrightWarning, match="did you mean TILEWRIGHT_DEVICE") as caught:
         knobs.read_settings()
+    assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize(

@@ -225,6 +225,18 @@ def test_what_a_library_lacks_is_refused_at_the_call(device: str, tmp_path: Path
     assert "has two types" in refused(two_types, "float f(float x) { return x; }", n, n)
 
 
+def test_an_empty_symbol_is_refused(tmp_path: Path) -> None:
+    @tw.jit
+    def empty(x, out, N: tl.constexpr):
+        row: tl.constexpr = {(tl.float32,): ("", tl.float32)}
+        tl.store(out, tl.extern_elementwise("", "", [tl.load(x)], row, True))
+
+    x = np.zeros(1, np.float32)
+    with tw.device("cpu"), pytest.raises(CompileError, match="has an empty symbol") as caught:
+        empty[(1,)](x, x, N=1)
+    assert caught.value.code == "TW0113"
+
+
 def test_libraries_for_the_cpu_call_the_math_library(tmp_path: Path) -> None:
     x, out = np.linspace(0, 1, 32, dtype=np.float32), np.zeros(32, np.float32)
     text = "float erfcf(float); float f(float x) { return erfcf(x); }"
