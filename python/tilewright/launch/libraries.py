@@ -43,7 +43,9 @@ def _library(path: str, kernel: str) -> Library:
     try:
         path = os.path.abspath(path)
         status = os.stat(path)
-        return Library(path, _digest(path, status.st_mtime_ns, status.st_size, status.st_ino))
+        # The time of the last change is the one that no program sets.
+        state = (status.st_ctime_ns, status.st_mtime_ns, status.st_size, status.st_ino)
+        return Library(path, _digest(path, state))
     except (OSError, ValueError) as error:
         raise LaunchError(
             f"the launch of {kernel} names a library of bitcode that cannot be read: {error}",
@@ -53,6 +55,6 @@ def _library(path: str, kernel: str) -> Library:
 
 
 @functools.lru_cache(maxsize=64)
-def _digest(path: str, mtime: int, size: int, inode: int) -> str:
+def _digest(path: str, state: tuple[int, ...]) -> str:
     with open(path, "rb") as file:
         return hashlib.sha256(file.read()).hexdigest()

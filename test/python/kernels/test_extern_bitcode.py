@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -138,6 +139,23 @@ def test_a_changed_library_is_another_kernel(device: str, tmp_path: Path) -> Non
         out = np.zeros(16, np.float32)
         with tw.device(device):
             scale[(1,)](out, n, out, COUNT=16, extern_libs=libraries)
+        np.testing.assert_array_equal(out, n + step)
+
+
+def test_a_library_changed_in_place_is_seen_whatever_its_time_says(tmp_path: Path) -> None:
+    path = tmp_path / "library.bc"
+    contents = [Path(library(tmp_path, "cpu", f"float scaled(float x, int n) {{ return n + {step}; }}")["mine"]).read_bytes()
+                for step in (1, 2)]  # fmt: skip
+    assert len({len(content) for content in contents}) == 1
+    path.write_bytes(contents[0])
+    n = np.arange(16, dtype=np.int32)
+    for step, content in enumerate(contents, 1):
+        with path.open("r+b") as file:
+            file.write(content)
+        os.utime(path, (1, 1))
+        out = np.zeros(16, np.float32)
+        with tw.device("cpu"):
+            scale[(1,)](out, n, out, COUNT=16, extern_libs={"mine": str(path)})
         np.testing.assert_array_equal(out, n + step)
 
 
