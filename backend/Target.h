@@ -12,7 +12,7 @@
 namespace tw {
 
 /// A form in which generated code can be shown.
-enum class CodeForm { LlvmIr, OptimizedLlvmIr, Assembly, Object, Resources };
+enum class CodeForm { LlvmIr, OptimizedLlvmIr, Assembly, Object, Linked, Resources };
 
 /// A stage that is code, no longer MLIR.
 struct CodeStage {

@@ -127,7 +127,7 @@ static bool generateCode(llvm::Module &module, llvm::TargetMachine &machine,
   return true;
 }
 
-static uint64_t countCodeBytes(const std::string &object) {
+uint64_t tw::countCodeBytes(const std::string &object) {
   auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(object, "kernel"));
   if (!file) {
     llvm::consumeError(file.takeError());
@@ -238,22 +238,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
     code.codeBytes = countCodeBytes(code.bytes);
 }
 
-/// The assembly of a text: a module of nothing but inline assembly goes through code generation.
-static void runAssembly(Emission &emission, const std::string &text, const LlvmMachine &machine,
-                        EmittedCode &code, std::string &error) {
-  emission.machine = makeTargetMachine(machine, error);
-  if (!emission.machine)
-    return;
-  emission.module = std::make_unique<llvm::Module>("assembly", emission.context);
-  emission.module->setModuleInlineAsm(text);
-  placeOn(*emission.module, *emission.machine);
-  if (!generateCode(*emission.module, *emission.machine, llvm::CodeGenFileType::ObjectFile,
-                    code.bytes))
-    error = "this machine has no assembler";
-  code.codeBytes = countCodeBytes(code.bytes);
-}
-
-/// Runs one of the actions above, contained. What LLVM worked on is leaked if it crashed.
+/// Runs the emission, contained. What LLVM worked on is leaked if it crashed.
 static bool contain(llvm::function_ref<void(Emission &, std::string &)> action,
                     std::string &error) {
   auto emission = std::make_unique<Emission>();
@@ -287,11 +272,4 @@ void tw::addTimes(const EmittedCode &code, Artifact &artifact) {
   artifact.milliseconds["llvm/translate"] = code.translateMilliseconds;
   artifact.milliseconds["llvm/optimize"] = code.optimizeMilliseconds;
   artifact.milliseconds["llvm/codegen"] = code.generateMilliseconds;
-}
-
-bool tw::assembleText(const std::string &text, const LlvmMachine &machine, EmittedCode &code,
-                      std::string &error) {
-  return contain([&](Emission &emission,
-                     std::string &failure) { runAssembly(emission, text, machine, code, failure); },
-                 error);
 }

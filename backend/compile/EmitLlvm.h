@@ -40,13 +40,11 @@ void registerLlvmTranslations(mlir::DialectRegistry &registry);
 bool emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form, EmittedCode &code,
               std::string &error);
 
+/// The executable bytes of an object file.
+uint64_t countCodeBytes(const std::string &object);
+
 /// What the pieces of an emission took, as reports name them.
 void addTimes(const EmittedCode &code, Artifact &artifact);
-
-/// Makes an object file of text in the machine's assembly language. False with the assembler's
-/// messages in `error` when it refuses the text.
-bool assembleText(const std::string &text, const LlvmMachine &machine, EmittedCode &code,
-                  std::string &error);
 
 } // namespace tw
 #endif

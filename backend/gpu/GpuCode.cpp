@@ -35,9 +35,9 @@ static std::vector<ArtifactBuffer> sharedBuffersOf(ModuleOp module) {
 }
 
 bool tw::gpu::emitText(ModuleOp lowered, const LlvmMachine &machine, unsigned warpSize,
-                       Artifact &artifact, std::string &error) {
+                       Artifact &artifact, std::string &error, CodeForm form) {
   EmittedCode code;
-  if (!emitLlvm(lowered, machine, CodeForm::Assembly, code, error))
+  if (!emitLlvm(lowered, machine, form, code, error))
     return false;
   artifact.binary = std::move(code.bytes);
   addTimes(code, artifact);

@@ -8,11 +8,11 @@ namespace tw::gpu {
 /// The stages of MLIR that GPUs have.
 llvm::ArrayRef<llvm::StringLiteral> irStages();
 
-/// Fills the artifact's binary with the assembly text of a lowered module, and its milliseconds,
+/// Fills the artifact's binary with a text of a lowered module's code, and its milliseconds,
 /// shared buffers and resources: num_warps, threads, shared_bytes. On failure returns false with
 /// `error`.
 bool emitText(mlir::ModuleOp lowered, const LlvmMachine &machine, unsigned warpSize,
-              Artifact &artifact, std::string &error);
+              Artifact &artifact, std::string &error, CodeForm form = CodeForm::Assembly);
 
 /// What a program takes, as JSON.
 std::string printResources(const Artifact &artifact);

@@ -182,8 +182,7 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
       .Default([](Operation *op) { return op->emitOpError("has no meaning for one thread"); });
 }
 
-/// Makes the function a kernel of `numWarps` warps, and turns what is known of its arguments into
-/// LLVM's words. The other attributes of Tile IR have done their work.
+/// Makes the function a kernel of `numWarps` warps.
 static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned maxRegisters) {
   Builder b(kernel.getContext());
   kernel.setCConv(LLVM::cconv::CConv::PTX_Kernel);
@@ -194,19 +193,7 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
   if (maxRegisters > 0)
     launch.push_back(attribute("nvvm.maxnreg", maxRegisters));
   kernel.setPassthroughAttr(b.getArrayAttr(launch));
-  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
-    bool isPointer = isa<LLVM::LLVMPointerType>(kernel.getArgument(i).getType());
-    if (isPointer && kernel.getArgAttr(i, tile::kArgDisjoint))
-      kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
-    auto divisor = kernel.getArgAttrOfType<IntegerAttr>(i, tile::kArgDivisibility);
-    if (isPointer && divisor && llvm::isPowerOf2_64(divisor.getInt()))
-      kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                        b.getI64IntegerAttr(divisor.getInt()));
-    for (NamedAttribute attribute :
-         llvm::to_vector(mlir::function_interface_impl::getArgAttrs(kernel, i)))
-      if (attribute.getName().strref().starts_with("tile."))
-        kernel.removeArgAttr(i, attribute.getName());
-  }
+  describeArguments(kernel);
 }
 
 static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,

@@ -1,0 +1,105 @@
+// The AMD GPUs that Tilewright compiles for, as rows of facts.
+#include "backend/amd/AmdArch.h"
+#include "backend/amd/AmdMatrices.h"
+#include "ir/tile/Tile.h"
+#include "mlir/IR/Builders.h"
+
+using namespace tw;
+
+// Sources: the instruction sets of CDNA 2, 3 and 4 and of RDNA 3 and 4, "Buffer Resource
+// Descriptor" and "LDS"; LLVM, "User Guide for AMDGPU Backend".
+static constexpr AmdArch kArchs[] = {
+    {.name = "gfx90a",
+     .warpSize = 64,
+     .sharedBytes = 64 * 1024,
+     .matrix = AmdMatrix::Mfma2,
+     .generation = 9,
+     .bufferFlags = 0x27000,
+     .hasAccumulationRegisters = true,
+     .preloadsArguments = true},
+    {.name = "gfx942",
+     .warpSize = 64,
+     .sharedBytes = 64 * 1024,
+     .matrix = AmdMatrix::Mfma3,
+     .generation = 9,
+     .bufferFlags = 0x27000,
+     .hasAccumulationRegisters = true,
+     .hasFloat8 = true,
+     .hasFnuzFloat8 = true,
+     .preloadsArguments = true},
+    {.name = "gfx950",
+     .warpSize = 64,
+     .sharedBytes = 160 * 1024,
+     .matrix = AmdMatrix::Mfma4,
+     .generation = 9,
+     .bufferFlags = 0x27000,
+     .hasAccumulationRegisters = true,
+     .hasRowExchange = true,
+     .hasFloat8 = true,
+     .preloadsArguments = true},
+    {.name = "gfx1100",
+     .warpSize = 32,
+     .sharedBytes = 64 * 1024,
+     .matrix = AmdMatrix::Wmma3,
+     .generation = 11,
+     .bufferFlags = 0x31027000},
+    {.name = "gfx1201",
+     .warpSize = 32,
+     .sharedBytes = 64 * 1024,
+     .matrix = AmdMatrix::Wmma4,
+     .generation = 12,
+     .bufferFlags = 0x31027000,
+     .hasFloat8 = true},
+};
+
+llvm::ArrayRef<AmdArch> tw::amdArchTable() { return kArchs; }
+
+const AmdArch *tw::findAmdArch(llvm::StringRef name) {
+  for (const AmdArch &arch : kArchs)
+    if (arch.name == name)
+      return &arch;
+  return nullptr;
+}
+
+std::vector<std::string> tw::amdArchs() {
+  std::vector<std::string> names;
+  for (const AmdArch &arch : kArchs)
+    names.push_back(arch.name.str());
+  return names;
+}
+
+// Lanes of a phase by the numbers that span them. Of 16-byte reads on gfx950 and 8-byte accesses,
+// measured (HipKittens, analysis/paper_experiments/phases); of 16-byte reads before it, published
+// (Composable Kernel, "LDS bank conflicts"). All else is 128 bytes of neighbours at a time.
+static constexpr SharedPhase kCdna3[] = {
+    {SharedUse::Read, 16, 32, {1, 2, 20}},
+    {SharedUse::Write, 16, 32, {1, 2, 4}},
+};
+static constexpr SharedPhase kCdna4[] = {
+    {SharedUse::Read, 8, 64, {1, 2, 4, 8, 16}},
+    {SharedUse::Write, 8, 32, {1, 2, 4, 8}},
+    {SharedUse::Read, 16, 64, {1, 2, 12, 20}},
+    {SharedUse::Write, 16, 32, {1, 2, 4}},
+};
+
+static llvm::ArrayRef<SharedPhase> phasesOf(const AmdArch &arch) {
+  if (arch.matrix == AmdMatrix::Mfma4)
+    return kCdna4;
+  if (arch.generation == 9)
+    return kCdna3;
+  return {};
+}
+
+tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
+                                 bool roundsSeparately) {
+  llvm::SmallVector<tile::Feature> features;
+  if (roundsSeparately)
+    features.push_back(tile::Feature::SeparateRounding);
+  // Of 512 registers, one program of 8 warps leaves 256 for each thread; more keep fewer warps.
+  unsigned registers = arch.hasAccumulationRegisters ? 512 : 256;
+  return tile::TargetAttr::get(&context, arch.warpSize, arch.sharedBytes, registers,
+                               /*spare_registers=*/64, /*max_warps=*/1024 / arch.warpSize,
+                               /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
+                               /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
+                               amd::matrixInstructions(context, arch), /*copies=*/{}, features);
+}

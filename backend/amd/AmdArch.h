@@ -1,0 +1,55 @@
+// The AMD GPUs that Tilewright compiles for, as rows of facts.
+#ifndef BACKEND_AMD_AMDARCH_H
+#define BACKEND_AMD_AMDARCH_H
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mlir {
+class MLIRContext;
+}
+namespace tw::tile {
+class TargetAttr;
+}
+
+namespace tw {
+
+/// Families of matrix instructions and of what goes with them.
+enum class AmdMatrix { Mfma2, Mfma3, Mfma4, Wmma3, Wmma4 };
+
+/// What differs between the GPUs.
+struct AmdArch {
+  llvm::StringLiteral name; // "gfx942", as LLVM and users say
+  unsigned warpSize;
+  unsigned sharedBytes; // of one work-group
+  AmdMatrix matrix;
+  /// Generation of the instruction set: 9, 11 or 12.
+  unsigned generation;
+  /// Word 3 of a buffer resource with stride 0 (the instruction sets' "Buffer Resource
+  /// Descriptor"): a raw buffer whose bounds count bytes.
+  unsigned bufferFlags;
+  bool hasAccumulationRegisters = false; // beside the 256 that a lane addresses
+  bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
+  bool hasFloat8 = false;                // v_cvt_pk_fp8_f32 and its like
+  bool hasFnuzFloat8 = false;            // whose types are f8E4M3FNUZ and f8E5M2FNUZ
+  bool preloadsArguments = false;        // arguments come in scalar registers
+
+  bool isWave64() const { return warpSize == 64; }
+};
+
+/// All of them, the oldest first.
+llvm::ArrayRef<AmdArch> amdArchTable();
+/// Null when there is no such GPU.
+const AmdArch *findAmdArch(llvm::StringRef name);
+/// Names of all of them: "gfx90a", ...
+std::vector<std::string> amdArchs();
+
+/// The facts that passes see as the module attribute `tile.target`, and with them the launch's
+/// choice of `separate_rounding`.
+tile::TargetAttr describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
+                             bool roundsSeparately = false);
+
+} // namespace tw
+#endif

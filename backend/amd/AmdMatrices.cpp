@@ -1,0 +1,166 @@
+// The matrix instructions of AMD's GPUs. Sources: the instruction sets of CDNA 2, 3 and 4 and of
+// RDNA 3 and 4, "Matrix Arithmetic Instructions" and "WMMA"; AMD's matrix instruction calculator.
+#include "backend/amd/AmdMatrices.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace tw;
+using namespace tw::amd;
+using enum MatrixType;
+using enum OperandForm;
+
+// A and B hold the depth alike, so that its bits may be named in any order. They are named such
+// that the sums of one product can be the rows of another without a move where that is possible.
+static constexpr llvm::StringLiteral kRows32x8 = "k0 k1 | m0 m1 m2 m3 m4 k2",
+                                     kRows32x16 = "k0 k1 k3 | m0 m1 m2 m3 m4 k2",
+                                     kRows32x32 = "k0 k1 k3 k4 | m0 m1 m2 m3 m4 k2",
+                                     kRows16x16 = "k0 k1 | m0 m1 m2 m3 k2 k3",
+                                     kRows16x32 = "k0 k1 k4 | m0 m1 m2 m3 k2 k3",
+                                     kRows16x64 = "k0 k1 k4 k5 | m0 m1 m2 m3 k2 k3",
+                                     kRows16x4 = "| m0 m1 m2 m3 k0 k1",
+                                     kRows32x4 = "k0 | m0 m1 m2 m3 m4 k1",
+                                     kRows16x8 = "k0 | m0 m1 m2 m3 k1 k2",
+                                     kSums32 = "n0 n1 n3 n4 | m0 m1 m2 m3 m4 n2",
+                                     kSums16 = "n0 n1 | m0 m1 m2 m3 n2 n3",
+                                     kSums64 = "n2 n3 | m0 m1 m2 m3 n0 n1";
+// Of RDNA 3 both halves of a wave hold A and B; RDNA 4 has halves of the depth in them.
+static constexpr llvm::StringLiteral kRowsTwice = "k0 k1 k2 k3 | m0 m1 m2 m3 -",
+                                     kSumsTwice = "n1 n2 n3 | m0 m1 m2 m3 n0",
+                                     kRowsHalf = "k0 k1 k2 | m0 m1 m2 m3 k3",
+                                     kSumsHalf = "n0 n1 n2 | m0 m1 m2 m3 n3";
+
+static constexpr MatrixInstruction kF32[] = {
+    {16, 16, 4, F32, F32, F32, "mfma.f32.16x16x4f32", kRows16x4, kSums16, Elements},
+    {16, 16, 4, F64, F64, F64, "mfma.f64.16x16x4f64", kRows16x4, kSums64, Elements},
+};
+static constexpr MatrixInstruction kHalves[] = {
+    {32, 32, 8, F16, F16, F32, "mfma.f32.32x32x8f16", kRows32x8, kSums32, Elements},
+    {16, 16, 16, F16, F16, F32, "mfma.f32.16x16x16f16", kRows16x16, kSums16, Elements},
+    {32, 32, 8, BF16, BF16, F32, "mfma.f32.32x32x8bf16.1k", kRows32x8, kSums32, BitsOf16},
+    {16, 16, 16, BF16, BF16, F32, "mfma.f32.16x16x16bf16.1k", kRows16x16, kSums16, BitsOf16},
+};
+static constexpr MatrixInstruction kBytesOfCdna2[] = {
+    {16, 16, 16, I8, I8, I32, "mfma.i32.16x16x16i8", kRows16x16, kSums16, Words},
+};
+static constexpr MatrixInstruction kBytes[] = {
+    {32, 32, 16, I8, I8, I32, "mfma.i32.32x32x16.i8", kRows32x16, kSums32, Long},
+    {16, 16, 32, I8, I8, I32, "mfma.i32.16x16x32.i8", kRows16x32, kSums16, Long},
+};
+static constexpr MatrixInstruction kRounded[] = {
+    {32, 32, 4, XF32, XF32, F32, "mfma.f32.32x32x4.xf32", kRows32x4, kSums32, Elements},
+    {16, 16, 8, XF32, XF32, F32, "mfma.f32.16x16x8.xf32", kRows16x8, kSums16, Elements},
+};
+#define TW_MFMA_FLOAT8(A, B, NAMES)                                                                \
+  {32, 32, 16, A, B, F32, "mfma.f32.32x32x16." NAMES, kRows32x16, kSums32, Long}, {                \
+    16, 16, 32, A, B, F32, "mfma.f32.16x16x32." NAMES, kRows16x32, kSums16, Long                   \
+  }
+static constexpr MatrixInstruction kFnuz[] = {
+    TW_MFMA_FLOAT8(E4M3Fnuz, E4M3Fnuz, "fp8.fp8"), TW_MFMA_FLOAT8(E4M3Fnuz, E5M2Fnuz, "fp8.bf8"),
+    TW_MFMA_FLOAT8(E5M2Fnuz, E4M3Fnuz, "bf8.fp8"), TW_MFMA_FLOAT8(E5M2Fnuz, E5M2Fnuz, "bf8.bf8")};
+static constexpr MatrixInstruction kFloat8[] = {
+    TW_MFMA_FLOAT8(E4M3, E4M3, "fp8.fp8"), TW_MFMA_FLOAT8(E4M3, E5M2, "fp8.bf8"),
+    TW_MFMA_FLOAT8(E5M2, E4M3, "bf8.fp8"), TW_MFMA_FLOAT8(E5M2, E5M2, "bf8.bf8")};
+#undef TW_MFMA_FLOAT8
+static constexpr MatrixInstruction kWideOfCdna4[] = {
+    {32, 32, 16, F16, F16, F32, "mfma.f32.32x32x16.f16", kRows32x16, kSums32, Elements},
+    {16, 16, 32, F16, F16, F32, "mfma.f32.16x16x32.f16", kRows16x32, kSums16, Elements},
+    {32, 32, 16, BF16, BF16, F32, "mfma.f32.32x32x16.bf16", kRows32x16, kSums32, Elements},
+    {16, 16, 32, BF16, BF16, F32, "mfma.f32.16x16x32.bf16", kRows16x32, kSums16, Elements},
+    {32, 32, 32, I8, I8, I32, "mfma.i32.32x32x32.i8", kRows32x32, kSums32, Words},
+    {16, 16, 64, I8, I8, I32, "mfma.i32.16x16x64.i8", kRows16x64, kSums16, Words},
+};
+static constexpr MatrixInstruction kRdna3[] = {
+    {16, 16, 16, F16, F16, F32, "wmma.f32.16x16x16.f16", kRowsTwice, kSumsTwice, Elements},
+    {16, 16, 16, BF16, BF16, F32, "wmma.f32.16x16x16.bf16", kRowsTwice, kSumsTwice, BitsOf16},
+    {16, 16, 16, I8, I8, I32, "wmma.i32.16x16x16.iu8", kRowsTwice, kSumsTwice, Words},
+};
+static constexpr MatrixInstruction kRdna4[] = {
+    {16, 16, 16, F16, F16, F32, "wmma.f32.16x16x16.f16", kRowsHalf, kSumsHalf, Elements},
+    {16, 16, 16, BF16, BF16, F32, "wmma.f32.16x16x16.bf16", kRowsHalf, kSumsHalf, BitsOf16},
+    {16, 16, 16, I8, I8, I32, "wmma.i32.16x16x16.iu8", kRowsHalf, kSumsHalf, Words},
+    {16, 16, 16, E4M3, E4M3, F32, "wmma.f32.16x16x16.fp8.fp8", kRowsHalf, kSumsHalf, Words},
+    {16, 16, 16, E4M3, E5M2, F32, "wmma.f32.16x16x16.fp8.bf8", kRowsHalf, kSumsHalf, Words},
+    {16, 16, 16, E5M2, E4M3, F32, "wmma.f32.16x16x16.bf8.fp8", kRowsHalf, kSumsHalf, Words},
+    {16, 16, 16, E5M2, E5M2, F32, "wmma.f32.16x16x16.bf8.bf8", kRowsHalf, kSumsHalf, Words},
+};
+
+static llvm::SmallVector<llvm::ArrayRef<MatrixInstruction>> tablesOf(AmdMatrix family) {
+  switch (family) {
+  case AmdMatrix::Mfma2:
+    return {kHalves, kBytesOfCdna2, kF32};
+  case AmdMatrix::Mfma3:
+    return {kHalves, kBytes, kFnuz, kRounded, kF32};
+  case AmdMatrix::Mfma4:
+    return {kWideOfCdna4, kHalves, kBytes, kFloat8, kF32};
+  case AmdMatrix::Wmma3:
+    return {kRdna3};
+  case AmdMatrix::Wmma4:
+    return {kRdna4};
+  }
+  return {};
+}
+
+llvm::SmallVector<const MatrixInstruction *> tw::amd::matrixTable(const AmdArch &arch) {
+  llvm::SmallVector<const MatrixInstruction *> rows;
+  for (llvm::ArrayRef<MatrixInstruction> table : tablesOf(arch.matrix))
+    for (const MatrixInstruction &row : table)
+      rows.push_back(&row);
+  return rows;
+}
+
+static mlir::Type typeOf(mlir::MLIRContext &context, MatrixType type) {
+  mlir::Builder b(&context);
+  switch (type) {
+  case F16:
+    return b.getF16Type();
+  case BF16:
+    return b.getBF16Type();
+  case F32:
+    return b.getF32Type();
+  case F64:
+    return b.getF64Type();
+  case XF32:
+    return mlir::FloatTF32Type::get(&context);
+  case I8:
+    return b.getI8Type();
+  case I32:
+    return b.getI32Type();
+  case E4M3:
+    return mlir::Float8E4M3FNType::get(&context);
+  case E5M2:
+    return mlir::Float8E5M2Type::get(&context);
+  case E4M3Fnuz:
+    return mlir::Float8E4M3FNUZType::get(&context);
+  case E5M2Fnuz:
+    return mlir::Float8E5M2FNUZType::get(&context);
+  }
+  return {};
+}
+
+/// The rows' text as that of columns.
+static std::string columnsOf(llvm::StringRef rows) {
+  std::string text = rows.str();
+  std::replace(text.begin(), text.end(), 'm', 'n');
+  return text;
+}
+
+static tile::MmaAttr attributeOf(mlir::MLIRContext &context, const MatrixInstruction &row) {
+  return tile::MmaAttr::get(&context, row.m, row.n, row.k, typeOf(context, row.a),
+                            typeOf(context, row.b), typeOf(context, row.sum), row.rows,
+                            columnsOf(row.rows), row.sums);
+}
+
+llvm::SmallVector<tile::MmaAttr> tw::amd::matrixInstructions(mlir::MLIRContext &context,
+                                                             const AmdArch &arch) {
+  llvm::SmallVector<tile::MmaAttr> instructions;
+  for (const MatrixInstruction *row : matrixTable(arch))
+    instructions.push_back(attributeOf(context, *row));
+  return instructions;
+}
+
+const MatrixInstruction *tw::amd::findMatrix(const AmdArch &arch, tile::MmaAttr instruction) {
+  for (const MatrixInstruction *row : matrixTable(arch))
+    if (attributeOf(*instruction.getContext(), *row) == instruction)
+      return row;
+  return nullptr;
+}

@@ -1,0 +1,50 @@
+// The matrix instructions of AMD's GPUs: one table that says what they are called and where a wave
+// holds their operands.
+#ifndef BACKEND_AMD_AMDMATRICES_H
+#define BACKEND_AMD_AMDMATRICES_H
+#include "backend/amd/AmdArch.h"
+#include "ir/tile/Tile.h"
+
+namespace tw::amd {
+
+/// Types of elements that matrix instructions know.
+enum class MatrixType : uint8_t {
+  F16,
+  BF16,
+  F32,
+  F64,
+  XF32,
+  I8,
+  I32,
+  E4M3,
+  E5M2,
+  E4M3Fnuz,
+  E5M2Fnuz
+};
+
+/// How an intrinsic wants the registers of an operand.
+enum class OperandForm : uint8_t { Elements, BitsOf16, Words, Long };
+
+struct MatrixInstruction {
+  unsigned m, n, k;
+  MatrixType a, b, sum;
+  /// After "llvm.amdgcn.".
+  llvm::StringLiteral intrinsic;
+  /// Where lanes hold rows of A, as in #tile.mma; columns of B are held alike.
+  llvm::StringLiteral rows;
+  /// Where they hold the sums. The intrinsic gets B before A, so that a lane holds neighbours along
+  /// n: D^T = B^T A^T.
+  llvm::StringLiteral sums;
+  OperandForm form;
+};
+
+/// Those of a machine, in the order of preference.
+llvm::SmallVector<const MatrixInstruction *> matrixTable(const AmdArch &arch);
+/// The same as passes see them.
+llvm::SmallVector<tile::MmaAttr> matrixInstructions(mlir::MLIRContext &context,
+                                                    const AmdArch &arch);
+/// The one that a pass has chosen; null when the machine has none such.
+const MatrixInstruction *findMatrix(const AmdArch &arch, tile::MmaAttr instruction);
+
+} // namespace tw::amd
+#endif

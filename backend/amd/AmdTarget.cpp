@@ -1,0 +1,182 @@
+// AMD GPUs as targets of the compiler.
+#include "backend/amd/AmdTarget.h"
+#include "backend/amd/LowerAmd.h"
+#include "backend/amd/assemble/CodeObject.h"
+#include "backend/amd/assemble/RegisterLimits.h"
+#include "backend/compile/AssembleText.h"
+#include "backend/compile/Compiler.h"
+#include "backend/gpu/DescribeTarget.h"
+#include "backend/gpu/GpuCode.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "passes/Passes.h"
+#include "passes/Pipeline.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/TargetSelect.h"
+#include <chrono>
+#include <mutex>
+
+using namespace mlir;
+using namespace tw;
+
+static void initializeAmdgpu() {
+  static std::once_flag isRegistered;
+  std::call_once(isRegistered, [] {
+    LLVMInitializeAMDGPUTargetInfo();
+    LLVMInitializeAMDGPUTarget();
+    LLVMInitializeAMDGPUTargetMC();
+    LLVMInitializeAMDGPUAsmPrinter();
+    LLVMInitializeAMDGPUAsmParser();
+  });
+}
+
+/// Memory of kernels' arguments lies on the GPU and is cached: then adding floats to it is one
+/// instruction.
+static void markAtomics(llvm::Module &module) {
+  llvm::MDNode *empty = llvm::MDNode::get(module.getContext(), {});
+  for (llvm::Function &function : module)
+    for (llvm::BasicBlock &block : function)
+      for (llvm::Instruction &instruction : block)
+        if (llvm::isa<llvm::AtomicRMWInst>(instruction)) {
+          instruction.setMetadata("amdgpu.no.fine.grained.memory", empty);
+          instruction.setMetadata("amdgpu.no.remote.memory", empty);
+        }
+}
+
+static void finishModule(llvm::Module &module) {
+  module.setModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 500);
+  markAtomics(module);
+}
+
+namespace {
+class AmdTarget final : public Target {
+public:
+  AmdTarget(const AmdArch &arch, bool assembles) : arch(arch), assembles(assembles) {
+    machine.triple = "amdgcn-amd-amdhsa";
+    machine.initialize = initializeAmdgpu;
+    machine.finish = finishModule;
+    machine.cpu = arch.name.str();
+    machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32";
+  }
+  std::string name() const override { return "amd:" + arch.name.str(); }
+  std::string describe() const override {
+    return machine.triple + ";" + machine.cpu + ";" + machine.features +
+           (assembles ? ";hsaco" : ";llvm");
+  }
+  std::string symbolOf(StringRef kernelName) const override;
+  bool keepsLocations() const override { return true; }
+  ArrayRef<StringLiteral> irStages() const override { return gpu::irStages(); }
+  ArrayRef<CodeStage> codeStages() const override;
+  void addPasses(StagedPasses &passes, const CompileOptions &options) const override;
+  ArrayRef<PassInput> passInputs() const override { return amdPassInputs(); }
+  bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
+  StringRef textStage() const override { return "asm"; }
+  bool hasTextBinary() const override { return true; }
+  bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override;
+  bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
+
+private:
+  bool emitCodeObject(ModuleOp lowered, Artifact &artifact, std::string &error) const;
+
+  const AmdArch &arch;
+  bool assembles;
+  LlvmMachine machine;
+};
+} // namespace
+
+/// The descriptor of a kernel is called like it with ".kd" behind. Names from Python have no dollar
+/// signs, so those mark what is replaced: symbols of code objects are ASCII.
+std::string AmdTarget::symbolOf(StringRef kernelName) const {
+  std::string symbol;
+  for (char character : kernelName)
+    symbol += llvm::isAlnum(character) || character == '_'
+                  ? std::string(1, character)
+                  : "$" + llvm::utohexstr(uint8_t(character), /*LowerCase=*/true, /*Width=*/2);
+  return symbol == "vprintf" ? symbol + "$" : symbol;
+}
+
+ArrayRef<CodeStage> AmdTarget::codeStages() const {
+  static constexpr CodeStage stages[] = {{"llvm-unoptimized", CodeForm::LlvmIr},
+                                         {"llvm", CodeForm::OptimizedLlvmIr},
+                                         {"asm", CodeForm::Assembly},
+                                         {"object", CodeForm::Object},
+                                         {"hsaco", CodeForm::Linked},
+                                         {"resources", CodeForm::Resources}};
+  return stages;
+}
+
+void AmdTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
+  unsigned numWarps = gpu::numWarpsOf(options);
+  auto describe = [&arch = arch,
+                   roundsSeparately = hasExtraOption(options, "no-fusion")](MLIRContext &context) {
+    return describeAmd(context, arch, roundsSeparately);
+  };
+  auto check = [options](Operation *kernel) { return amd::checkLimits(options, kernel); };
+  addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
+                numWarps, unsigned(std::max(options.numStages, 1)));
+  passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics");
+  passes.addPass(createLowerAmd(arch, amd::limitsOf(options).value_or(AmdLimits())));
+  passes.addPass(createLowerToLlvm());
+}
+
+bool AmdTarget::emitCodeObject(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  if (!gpu::emitText(lowered, machine, arch.warpSize, artifact, error))
+    return false;
+  return compileText(std::string(artifact.binary), artifact, error);
+}
+
+bool AmdTarget::compileText(const std::string &text, Artifact &artifact, std::string &error) const {
+  auto start = std::chrono::steady_clock::now();
+  EmittedCode object;
+  artifact.binary = text;
+  if (!assembleText(text, machine, object, error) ||
+      !amd::linkCodeObject(object.bytes, artifact.assembled, error) ||
+      !amd::readCodeObject(artifact.assembled, artifact.symbol, artifact.resources, error))
+    return false;
+  artifact.codeBytes = object.codeBytes;
+  std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
+  artifact.milliseconds["assemble"] = elapsed.count();
+  return true;
+}
+
+bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  if (!assembles)
+    return gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
+                         CodeForm::OptimizedLlvmIr);
+  if (!emitCodeObject(lowered, artifact, error))
+    return false;
+  amd::reportSpills(lowered, artifact);
+  return true;
+}
+
+/// The symbol of the one kernel in a module of the LLVM dialect.
+static std::string kernelSymbol(ModuleOp lowered) {
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
+    if (function.getCConv() == LLVM::cconv::CConv::AMDGPU_KERNEL)
+      return function.getName().str();
+  return "";
+}
+
+bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
+                      std::string &error) const {
+  if (form != CodeForm::Linked && form != CodeForm::Resources) {
+    EmittedCode code;
+    bool emitted = emitLlvm(lowered, machine, form, code, error);
+    text = std::move(code.bytes);
+    return emitted;
+  }
+  Artifact artifact;
+  artifact.symbol = kernelSymbol(lowered);
+  if (!emitCodeObject(lowered, artifact, error))
+    return false;
+  amd::reportSpills(lowered, artifact);
+  text =
+      form == CodeForm::Resources ? gpu::printResources(artifact) : std::move(artifact.assembled);
+  return true;
+}
+
+std::unique_ptr<Target> tw::makeAmdTarget(const std::string &arch, bool assembles) {
+  const AmdArch *row = findAmdArch(arch);
+  return row ? std::make_unique<AmdTarget>(*row, assembles) : nullptr;
+}

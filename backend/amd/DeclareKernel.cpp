@@ -1,0 +1,51 @@
+// The kernel's function as the driver and LLVM's code generator want it.
+#include "backend/amd/LowerAmd.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::amd;
+
+/// What the driver would pass beside the user's arguments, by the names of LLVM's attributes
+/// ("amdgpu-no-" + name) and the intrinsic that asks for it.
+static constexpr StringLiteral kUnusedInputs[] = {
+    "dispatch-ptr",  "queue-ptr",          "dispatch-id",       "workitem-id-y",
+    "workitem-id-z", "heap-ptr",           "hostcall-ptr",      "lds-kernel-id",
+    "default-queue", "multigrid-sync-arg", "completion-action", "flat-scratch-init"};
+
+static bool calls(LLVM::LLVMFuncOp kernel, StringRef intrinsic) {
+  WalkResult found = kernel.walk([&](LLVM::CallIntrinsicOp call) {
+    return call.getIntrin() == intrinsic ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found.wasInterrupted();
+}
+
+/// Makes the function a kernel of `numWarps` waves.
+void tw::amd::declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdArch &arch,
+                            const AmdLimits &limits) {
+  Builder b(kernel.getContext());
+  kernel.setCConv(LLVM::cconv::CConv::AMDGPU_KERNEL);
+  SmallVector<Attribute> attributes;
+  auto add = [&](StringRef name, const std::string &value) {
+    attributes.push_back(b.getStrArrayAttr({name, value}));
+  };
+  std::string threads = std::to_string(numWarps * arch.warpSize);
+  add("amdgpu-flat-work-group-size", threads + "," + threads);
+  add("uniform-work-group-size", "true");
+  add("denormal-fp-math-f32", "ieee");
+  for (StringRef input : kUnusedInputs)
+    add(("amdgpu-no-" + input).str(), "");
+  for (const char *axis : {"y", "z"})
+    if (!calls(kernel, std::string("llvm.amdgcn.workgroup.id.") + axis))
+      add(std::string("amdgpu-no-workgroup-id-") + axis, "");
+  if (!calls(kernel, "llvm.amdgcn.implicitarg.ptr"))
+    add("amdgpu-no-implicitarg-ptr", "");
+  if (limits.wavesPerSimd > 0) {
+    std::string waves = std::to_string(limits.wavesPerSimd);
+    add("amdgpu-waves-per-eu", waves + "," + waves);
+  }
+  if (limits.maxRegisters > 0)
+    add("amdgpu-num-vgpr", std::to_string(limits.maxRegisters));
+  kernel.setPassthroughAttr(b.getArrayAttr(attributes));
+  gpu::describeArguments(kernel);
+}

@@ -1,0 +1,194 @@
+// The pass `lower-amd`: what one thread does in the `simt` dialect becomes LLVM dialect with
+// intrinsics. Control flow and arithmetic stay for lower-to-llvm.
+#include "backend/amd/LowerAmd.h"
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+using namespace tw::amd;
+
+Value tw::amd::callIntrinsic(Lowering &lowering, const Twine &name, Type result,
+                             ValueRange operands) {
+  OpBuilder &b = lowering.builder;
+  StringAttr intrinsic = b.getStringAttr("llvm." + name);
+  if (!result) {
+    LLVM::CallIntrinsicOp::create(b, lowering.loc, intrinsic, operands);
+    return {};
+  }
+  return LLVM::CallIntrinsicOp::create(b, lowering.loc, result, intrinsic, operands).getResults();
+}
+
+Value tw::amd::readNumber(Lowering &lowering, const Twine &name, int64_t lower, int64_t upper) {
+  OpBuilder &b = lowering.builder;
+  Value number = callIntrinsic(lowering, name, b.getI32Type(), /*operands=*/{});
+  auto range = LLVM::ConstantRangeAttr::get(b.getContext(), 32, lower, upper);
+  NamedAttribute attribute(LLVM::LLVMDialect::getRangeAttrName(), range);
+  number.getDefiningOp<LLVM::CallIntrinsicOp>().setResAttrsAttr(
+      b.getArrayAttr(b.getDictionaryAttr(attribute)));
+  return number;
+}
+
+Value tw::amd::programId(Lowering &lowering, unsigned axis) {
+  return readNumber(lowering, Twine("amdgcn.workgroup.id.") + Twine("xyz"[axis]), 0, INT32_MAX);
+}
+
+/// The numbers of programs are the first of the arguments that the driver adds to the user's ("Code
+/// Object V5 Metadata", hidden_block_count_x and so on).
+static Value numPrograms(Lowering &lowering, unsigned axis) {
+  OpBuilder &b = lowering.builder;
+  auto constantMemory = LLVM::LLVMPointerType::get(b.getContext(), 4);
+  Value hidden = callIntrinsic(lowering, "amdgcn.implicitarg.ptr", constantMemory, {});
+  Value place = LLVM::GEPOp::create(b, lowering.loc, constantMemory, b.getI8Type(), hidden,
+                                    ArrayRef<LLVM::GEPArg>{int32_t(4 * axis)});
+  return LLVM::LoadOp::create(b, lowering.loc, b.getI32Type(), place, /*alignment=*/4,
+                              /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/true);
+}
+
+/// One of the hardware's registers: `bits` of it from `first` on ("S_GETREG_B32").
+static Value readRegister(Lowering &lowering, unsigned number, unsigned first, unsigned bits) {
+  return callIntrinsic(lowering, "amdgcn.s.getreg", lowering.builder.getI32Type(),
+                       constantI32(lowering, int64_t(number | first << 6 | (bits - 1) << 11)));
+}
+
+/// The compute unit: HW_ID of CDNA has it from bit 8 on, with the shader array and engine above it;
+/// CDNA 3 numbers its dies in XCC_ID. HW_ID1 of RDNA has the work-group processor from bit 10 on.
+static Value processorNumber(Lowering &lowering) {
+  OpBuilder &b = lowering.builder;
+  if (lowering.arch.generation > 9)
+    return readRegister(lowering, /*HW_ID1=*/23, 10, 11);
+  Value unit = readRegister(lowering, /*HW_ID=*/4, 8, 8);
+  if (lowering.arch.matrix == AmdMatrix::Mfma2)
+    return unit;
+  Value die = readRegister(lowering, /*XCC_ID=*/20, 0, 4);
+  die = LLVM::ShlOp::create(b, lowering.loc, die, constantI32(lowering, 8));
+  return LLVM::OrOp::create(b, lowering.loc, die, unit);
+}
+
+/// The steady clock of all these machines runs at 100 MHz.
+static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
+  OpBuilder &b = lowering.builder;
+  Type i64 = b.getI64Type();
+  if (fact == tile::MachineFact::Clock) {
+    Value ticks = callIntrinsic(lowering, "readsteadycounter", i64, {});
+    return LLVM::MulOp::create(b, lowering.loc, ticks, constantOf(lowering, i64, 10));
+  }
+  return LLVM::ZExtOp::create(b, lowering.loc, i64, processorNumber(lowering));
+}
+
+/// A fence of shared memory only: without the mark it would also wait for every access to global
+/// memory, and on RDNA drop the first level's cache (LLVM, "Memory Model", address space MMRAs).
+static void fenceShared(Lowering &lowering, LLVM::AtomicOrdering ordering, StringRef scope) {
+  OpBuilder &b = lowering.builder;
+  auto fence = LLVM::FenceOp::create(b, lowering.loc, ordering, scope);
+  fence->setAttr(LLVM::LLVMDialect::getMmraAttrName(),
+                 LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
+}
+
+/// s_barrier orders no memory: the fences on both sides do. The lanes of one wave access LDS in
+/// program order, so that a program of one only keeps the compiler from reordering.
+static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
+  bool isOfWave = op.getWarp() || lowering.numWarps == 1;
+  StringRef scope = isOfWave ? "wavefront" : "workgroup";
+  fenceShared(lowering, LLVM::AtomicOrdering::release, scope);
+  if (!isOfWave)
+    callIntrinsic(lowering, "amdgcn.s.barrier", Type(), {});
+  fenceShared(lowering, LLVM::AtomicOrdering::acquire, scope);
+}
+
+static Value lowerPure(Lowering &lowering, Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<simt::ThreadIdOp>([&](auto) {
+        return readNumber(lowering, "amdgcn.workitem.id.x", 0,
+                          int64_t(lowering.arch.warpSize) * lowering.numWarps);
+      })
+      .Case([&](simt::ProgramIdOp id) { return programId(lowering, id.getAxis()); })
+      .Case([&](simt::NumProgramsOp num) { return numPrograms(lowering, num.getAxis()); })
+      .Case([&](simt::ShuffleOp shuffle) { return amd::lowerShuffle(lowering, shuffle); })
+      .Case([&](simt::SharedAddressOp address) {
+        return sharedAddress(lowering, address.getOffset());
+      })
+      .Case([&](simt::ApproxOp approx) { return lowerApprox(lowering, approx); })
+      .Case([&](simt::RoundTf32Op round) { return lowerRoundTf32(lowering, round); })
+      .Case([&](simt::DivideOp divide) { return lowerDivide(lowering, divide); })
+      .Case([&](simt::MachineOp machine) { return readMachine(lowering, machine.getFact()); })
+      .Default([](Operation *) { return Value(); });
+}
+
+static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
+  lowering.builder.setInsertionPoint(op);
+  lowering.loc = op->getLoc();
+  if (Value value = lowerPure(lowering, op)) {
+    op->getResult(0).replaceAllUsesWith(value);
+    return success();
+  }
+  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
+      .Case([&](simt::BarrierOp barrier) { return lowerBarrier(lowering, barrier), success(); })
+      .Case([&](simt::MmaFragmentOp mma) { return lowerMmaFragment(lowering, mma); })
+      .Case([&](simt::GlobalLoadOp load) { return lowerGlobalLoad(lowering, load), success(); })
+      .Case([&](simt::GlobalStoreOp store) { return lowerGlobalStore(lowering, store), success(); })
+      .Case([&](simt::AtomicRmwOp rmw) { return lowerAtomicRmw(lowering, rmw), success(); })
+      .Case([&](simt::AtomicCasOp cas) { return lowerAtomicCas(lowering, cas), success(); })
+      .Case([&](simt::InlineAsmOp assembly) { return lowerInlineAsm(lowering, assembly); })
+      .Case([&](simt::PrintOp print) { return lowerPrint(lowering, print), success(); })
+      .Case([&](simt::AssertOp check) { return lowerAssert(lowering, check), success(); })
+      .Default([](Operation *op) { return op->emitOpError("has no meaning for one thread"); });
+}
+
+static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdArch &arch,
+                                 const AmdLimits &limits) {
+  Lowering lowering(kernel, numWarps, targetOf(kernel), arch);
+  SmallVector<Operation *> operations;
+  kernel.walk([&](Operation *op) {
+    if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()))
+      operations.push_back(op);
+  });
+  for (Operation *op : operations) {
+    if (failed(lowerOperation(lowering, op)))
+      return failure();
+    op->erase();
+  }
+  declareKernel(kernel, numWarps, arch, limits);
+  return success();
+}
+
+namespace {
+struct LowerAmd : PassWrapper<LowerAmd, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerAmd)
+  LowerAmd(const AmdArch &arch, AmdLimits limits) : arch(arch), limits(limits) {}
+  StringRef getArgument() const override { return "lower-amd"; }
+  StringRef getDescription() const override {
+    return "what one thread does becomes intrinsics of AMD's GPUs";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry
+        .insert<LLVM::LLVMDialect, arith::ArithDialect, scf::SCFDialect, vector::VectorDialect>();
+  }
+  void runOnOperation() override {
+    auto numWarps = getOperation()->getAttrOfType<IntegerAttr>(simt::kNumWarps);
+    for (auto kernel : llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>()))
+      if (kernel->hasAttr(simt::kKernel) &&
+          failed(lowerKernel(kernel, numWarps ? unsigned(numWarps.getInt()) : 4, arch, limits)))
+        return signalPassFailure();
+  }
+  const AmdArch &arch;
+  AmdLimits limits;
+};
+} // namespace
+
+std::unique_ptr<Pass> tw::createLowerAmd(const AmdArch &arch, AmdLimits limits) {
+  return std::make_unique<LowerAmd>(arch, limits);
+}
+
+ArrayRef<PassInput> tw::amdPassInputs() {
+  static constexpr PassInput inputs[] = {{"lower-amd", "lowered-bytes"}};
+  return inputs;
+}
+
+void tw::registerAmdPasses() {
+  registerPass([] { return createLowerAmd(*findAmdArch("gfx942")); });
+}

@@ -1,0 +1,72 @@
+// What one thread does in the `simt` dialect, as LLVM dialect for AMD GPUs.
+#ifndef BACKEND_AMD_LOWERAMD_H
+#define BACKEND_AMD_LOWERAMD_H
+#include "backend/amd/AmdArch.h"
+#include "backend/gpu/ThreadLowering.h"
+#include "passes/StagedPasses.h"
+#include <memory>
+
+namespace mlir::LLVM {
+class LLVMFuncOp;
+}
+
+namespace tw {
+
+/// What a launch asks of the code of a kernel; 0 where it does not.
+struct AmdLimits {
+  unsigned maxRegisters = 0; // of a thread
+  unsigned wavesPerSimd = 0;
+};
+
+/// The pass `lower-amd`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
+std::unique_ptr<mlir::Pass> createLowerAmd(const AmdArch &arch, AmdLimits limits = {});
+/// Registers the passes of this folder by name for tile-opt.
+void registerAmdPasses();
+/// What the passes of this folder take.
+llvm::ArrayRef<PassInput> amdPassInputs();
+
+namespace amd {
+
+/// The state of lowering one kernel.
+struct Lowering : gpu::ThreadLowering {
+  Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target, const AmdArch &arch)
+      : ThreadLowering(kernel, numWarps, target), arch(arch) {}
+  const AmdArch &arch;
+  mlir::Value lane; // this thread's number in its wave, once it was asked for
+};
+
+/// Calls `llvm.` + name; `result` is null for intrinsics without one.
+mlir::Value callIntrinsic(Lowering &lowering, const llvm::Twine &name, mlir::Type result,
+                          mlir::ValueRange operands);
+/// A number that an intrinsic gives, which lies in [lower, upper).
+mlir::Value readNumber(Lowering &lowering, const llvm::Twine &name, int64_t lower, int64_t upper);
+
+// One function per group; each replaces the operation's results but leaves it to be erased.
+// LowerAmd.cpp
+mlir::Value programId(Lowering &lowering, unsigned axis);
+// DeclareKernel.cpp
+void declareKernel(mlir::LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdArch &arch,
+                   const AmdLimits &limits);
+// LowerGlobalAccess.cpp
+void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
+void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
+// LowerAtomics.cpp
+void lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op);
+void lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op);
+// LowerLanes.cpp
+mlir::Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op);
+// LowerMath.cpp
+mlir::Value lowerApprox(Lowering &lowering, simt::ApproxOp op);
+mlir::Value lowerDivide(Lowering &lowering, simt::DivideOp op);
+mlir::Value lowerRoundTf32(Lowering &lowering, simt::RoundTf32Op op);
+// LowerMatrix.cpp
+mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
+// LowerInlineAsm.cpp
+mlir::LogicalResult lowerInlineAsm(Lowering &lowering, simt::InlineAsmOp op);
+// LowerDebugCalls.cpp
+void lowerPrint(Lowering &lowering, simt::PrintOp op);
+void lowerAssert(Lowering &lowering, simt::AssertOp op);
+
+} // namespace amd
+} // namespace tw
+#endif

@@ -1,0 +1,176 @@
+// Exchanges between the lanes of a wave: data-parallel primitives (DPP) that the instruction which
+// uses the value takes as an operand, where a pattern is one; else a permutation through the queue
+// of LDS, which uses no memory there.
+#include "backend/amd/LowerAmd.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+using namespace tw::amd;
+
+/// This thread's number in its wave.
+static Value laneOf(Lowering &lowering) {
+  if (lowering.lane)
+    return lowering.lane;
+  OpBuilder &b = lowering.builder;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&lowering.kernel->getRegion(0).front());
+  Type i32 = b.getI32Type();
+  Value all = constantI32(lowering, -1), zero = constantI32(lowering, 0);
+  Value low = callIntrinsic(lowering, "amdgcn.mbcnt.lo", i32, {all, zero});
+  lowering.lane =
+      lowering.arch.isWave64() ? callIntrinsic(lowering, "amdgcn.mbcnt.hi", i32, {all, low}) : low;
+  return lowering.lane;
+}
+
+namespace {
+/// Control words of DPP ("DPP Control Values" of the instruction sets).
+enum DppControl : int64_t {
+  kXor1 = 0xB1,        // quad_perm [1, 0, 3, 2]
+  kXor2 = 0x4E,        // quad_perm [2, 3, 0, 1]
+  kXor3 = 0x1B,        // quad_perm [3, 2, 1, 0]
+  kRotateBy8 = 0x128,  // row_ror:8
+  kMirror = 0x140,     // row_mirror: xor 15
+  kHalfMirror = 0x141, // row_half_mirror: xor 7
+  kRowXor = 0x160,     // row_xmask:n, from RDNA 1 on
+};
+} // namespace
+
+/// The value of another lane by one DPP control. All lanes are read from, so nothing keeps the old
+/// value.
+static Value movedBy(Lowering &lowering, Value word, int64_t control) {
+  Type i1 = lowering.builder.getI1Type();
+  Value all = constantI32(lowering, 15);
+  Value old = LLVM::PoisonOp::create(lowering.builder, lowering.loc, word.getType());
+  return callIntrinsic(
+      lowering, "amdgcn.update.dpp.i32", word.getType(),
+      {old, word, constantI32(lowering, control), all, all, constantOf(lowering, i1, 1)});
+}
+
+/// The control words whose patterns one after another are an exclusive or below 16.
+static SmallVector<int64_t> controlsOf(const AmdArch &arch, unsigned distance) {
+  switch (distance) {
+  case 1:
+    return {kXor1};
+  case 2:
+    return {kXor2};
+  case 3:
+    return {kXor3};
+  case 7:
+    return {kHalfMirror};
+  case 8:
+    return {kRotateBy8};
+  case 15:
+    return {kMirror};
+  }
+  if (arch.generation > 9)
+    return {kRowXor + int64_t(distance)};
+  switch (distance) {
+  case 4:
+    return {kHalfMirror, kXor3};
+  case 5:
+    return {kHalfMirror, kXor2};
+  case 6:
+    return {kHalfMirror, kXor1};
+  case 12:
+    return {kMirror, kXor3};
+  case 13:
+    return {kMirror, kXor2};
+  case 14:
+    return {kMirror, kXor1};
+  case 9:
+    return {kRotateBy8, kXor1};
+  case 10:
+    return {kRotateBy8, kXor2};
+  default:
+    return {kRotateBy8, kXor3}; // 11
+  }
+}
+
+/// Rows of 16 lanes change places, or halves of a wave of 64.
+static Value acrossRows(Lowering &lowering, Value word, unsigned distance) {
+  OpBuilder &b = lowering.builder;
+  Type i32 = b.getI32Type();
+  if (lowering.arch.hasRowExchange) {
+    // Both operands are the word: of the two results, one has the other row where the other has its
+    // own.
+    Type pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32});
+    Value no = constantOf(lowering, b.getI1Type(), 0);
+    Value both = callIntrinsic(lowering,
+                               distance == 16 ? "amdgcn.permlane16.swap" : "amdgcn.permlane32.swap",
+                               pair, {word, word, no, no});
+    Value first = LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(0));
+    Value second = LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(1));
+    Value bit =
+        LLVM::AndOp::create(b, lowering.loc, laneOf(lowering), constantI32(lowering, distance));
+    Value isLower = LLVM::ICmpOp::create(b, lowering.loc, LLVM::ICmpPredicate::eq, bit,
+                                         constantI32(lowering, 0));
+    return LLVM::SelectOp::create(b, lowering.loc, isLower, second, first);
+  }
+  if (lowering.arch.generation > 9) {
+    Value no = constantOf(lowering, b.getI1Type(), 0);
+    Value old = LLVM::PoisonOp::create(b, lowering.loc, i32);
+    return callIntrinsic(lowering, "amdgcn.permlanex16.i32", i32,
+                         {old, word, constantI32(lowering, 0x76543210),
+                          constantI32(lowering, int32_t(0xfedcba98)), no, no});
+  }
+  return callIntrinsic(lowering, "amdgcn.ds.swizzle", i32, {word, constantI32(lowering, 0x401F)});
+}
+
+/// Reads the word of a lane by its number.
+static Value readLane(Lowering &lowering, Value word, Value lane) {
+  OpBuilder &b = lowering.builder;
+  Value bytes = LLVM::ShlOp::create(b, lowering.loc, lane, constantI32(lowering, 2));
+  return callIntrinsic(lowering, "amdgcn.ds.bpermute", b.getI32Type(), {bytes, word});
+}
+
+/// Another lane by a constant exclusive or.
+static Value exchange(Lowering &lowering, Value word, unsigned distance) {
+  bool crossesHalves = distance & 32, crossesRows = distance & 16;
+  bool isSwap = lowering.arch.hasRowExchange || (distance & 32) == 0;
+  if (!isSwap || (crossesHalves && crossesRows && !lowering.arch.hasRowExchange)) {
+    OpBuilder &b = lowering.builder;
+    Value lane =
+        LLVM::XOrOp::create(b, lowering.loc, laneOf(lowering), constantI32(lowering, distance));
+    return readLane(lowering, word, lane);
+  }
+  if (crossesHalves)
+    word = acrossRows(lowering, word, 32);
+  if (crossesRows)
+    word = acrossRows(lowering, word, 16);
+  if (distance & 15)
+    for (int64_t control : controlsOf(lowering.arch, distance & 15))
+      word = movedBy(lowering, word, control);
+  return word;
+}
+
+/// The lane that a shuffle reads; its own where that is none of the wave's.
+static Value sourceLane(Lowering &lowering, simt::ShuffleMode mode, Value operand) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value lane = laneOf(lowering);
+  if (mode == simt::ShuffleMode::Index)
+    return operand;
+  if (mode == simt::ShuffleMode::Xor)
+    return LLVM::XOrOp::create(b, loc, lane, operand);
+  bool isUp = mode == simt::ShuffleMode::Up;
+  Value other = isUp ? Value(LLVM::SubOp::create(b, loc, lane, operand))
+                     : Value(LLVM::AddOp::create(b, loc, lane, operand));
+  Value limit = constantI32(lowering, isUp ? 0 : lowering.arch.warpSize);
+  Value exists = LLVM::ICmpOp::create(
+      b, loc, isUp ? LLVM::ICmpPredicate::sge : LLVM::ICmpPredicate::slt, other, limit);
+  return LLVM::SelectOp::create(b, loc, exists, other, lane);
+}
+
+Value tw::amd::lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
+  APInt distance;
+  bool isExchange = op.getMode() == simt::ShuffleMode::Xor &&
+                    matchPattern(op.getLane(), m_ConstantInt(&distance));
+  return gpu::lowerShuffle(lowering, op, [&](Value word, Value lane) {
+    if (isExchange && distance.ult(lowering.arch.warpSize))
+      return distance.isZero() ? word : exchange(lowering, word, unsigned(distance.getZExtValue()));
+    return readLane(lowering, word, sourceLane(lowering, op.getMode(), lane));
+  });
+}

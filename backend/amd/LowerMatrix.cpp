@@ -1,0 +1,83 @@
+// Matrix instructions as intrinsics.
+#include "backend/amd/AmdMatrices.h"
+#include "backend/amd/LowerAmd.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+using namespace tw::amd;
+
+/// Registers one after another as one vector; a single one as it is.
+static Value joined(Lowering &lowering, ValueRange registers) {
+  if (registers.size() == 1)
+    return registers.front();
+  OpBuilder &b = lowering.builder;
+  auto type = VectorType::get({int64_t(registers.size())}, registers.front().getType());
+  Value all = LLVM::PoisonOp::create(b, lowering.loc, type);
+  for (auto [index, value] : llvm::enumerate(registers))
+    all = LLVM::InsertElementOp::create(b, lowering.loc, all, value,
+                                        constantI32(lowering, int64_t(index)));
+  return all;
+}
+
+/// An operand's registers as the intrinsic has them.
+static Value operandOf(Lowering &lowering, const MatrixInstruction &row, ValueRange registers,
+                       Type element) {
+  OpBuilder &b = lowering.builder;
+  Value all = joined(lowering, registers);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (isa<FloatTF32Type>(element) || bits >= 32 || row.form == OperandForm::Words)
+    return all;
+  Type part = row.form == OperandForm::Elements ? element : Type(b.getI16Type());
+  Type type = row.form == OperandForm::Long ? Type(b.getI64Type())
+                                            : VectorType::get(int64_t(registers.size()) * 2, part);
+  return LLVM::BitcastOp::create(b, lowering.loc, type, all);
+}
+
+/// The types that the name of an overloaded intrinsic ends with: ".v8f32.v16f16".
+static std::string suffixOf(Type type) {
+  auto vector = cast<VectorType>(type);
+  Type element = vector.getElementType();
+  std::string kind = isa<IntegerType>(element) ? "i" : element.isBF16() ? "bf" : "f";
+  return ".v" + std::to_string(vector.getNumElements()) + kind +
+         std::to_string(element.getIntOrFloatBitWidth());
+}
+
+static Value callMfma(Lowering &lowering, const MatrixInstruction &row, Value first, Value second,
+                      Value sums) {
+  Value none = constantI32(lowering, 0); // no broadcast, no permutation
+  return callIntrinsic(lowering, Twine("amdgcn.") + row.intrinsic, sums.getType(),
+                       {first, second, sums, none, none, none});
+}
+
+static Value callWmma(Lowering &lowering, const MatrixInstruction &row, Value first, Value second,
+                      Value sums) {
+  Type i1 = lowering.builder.getI1Type();
+  std::string name =
+      ("amdgcn." + row.intrinsic).str() + suffixOf(sums.getType()) + suffixOf(first.getType());
+  if (row.sum != MatrixType::I32)
+    return callIntrinsic(lowering, name, sums.getType(), {first, second, sums});
+  Value yes = constantOf(lowering, i1, 1), no = constantOf(lowering, i1, 0);
+  return callIntrinsic(lowering, name, sums.getType(), {yes, first, yes, second, sums, no});
+}
+
+LogicalResult tw::amd::lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op) {
+  tile::MmaAttr instruction = op.getInstruction();
+  const MatrixInstruction *row = findMatrix(lowering.arch, instruction);
+  if (!row)
+    return op.emitOpError("names a matrix instruction that the machine does not have");
+  OpBuilder &b = lowering.builder;
+  // The sums are those of the transposed product, so that lanes hold neighbours along the columns.
+  Value first = operandOf(lowering, *row, op.getB(), instruction.getB());
+  Value second = operandOf(lowering, *row, op.getA(), instruction.getA());
+  Value sums = joined(lowering, op.getAcc());
+  Value result = row->intrinsic.starts_with("mfma") ? callMfma(lowering, *row, first, second, sums)
+                                                    : callWmma(lowering, *row, first, second, sums);
+  for (auto [index, value] : llvm::enumerate(op.getResults()))
+    value.replaceAllUsesWith(op.getNumResults() == 1 ? result
+                                                     : LLVM::ExtractElementOp::create(
+                                                           b, lowering.loc, result,
+                                                           constantI32(lowering, int64_t(index))));
+  return success();
+}

@@ -1,0 +1,21 @@
+// How many registers a thread may have, and what was spilled to keep within that.
+#ifndef BACKEND_AMD_ASSEMBLE_REGISTERLIMITS_H
+#define BACKEND_AMD_ASSEMBLE_REGISTERLIMITS_H
+#include "backend/amd/LowerAmd.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "runtime/Artifact.h"
+#include "runtime/Specialization.h"
+
+namespace tw::amd {
+
+/// The options `maxnreg=N` and `waves_per_eu=N`; none where they cannot be kept.
+std::optional<AmdLimits> limitsOf(const CompileOptions &options);
+
+/// Reports those options on `place` if they cannot be kept.
+mlir::LogicalResult checkLimits(const CompileOptions &options, mlir::Operation *place);
+
+/// A remark on the kernel where `artifact.resources` says that registers were spilled.
+void reportSpills(mlir::ModuleOp lowered, const Artifact &artifact);
+
+} // namespace tw::amd
+#endif
