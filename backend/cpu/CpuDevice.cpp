@@ -5,7 +5,7 @@
 #include "runtime/Forks.h"
 #include "runtime/Interrupts.h"
 #include "runtime/LaunchLock.h"
-#include "runtime/ThreadPool.h"
+#include "runtime/threads/ThreadPool.h"
 #include <chrono>
 #include <csetjmp>
 #include <cstddef>
@@ -72,6 +72,8 @@ public:
   std::string name;
   std::vector<ArtifactParameter> parameters;
   uint64_t scratchBytes = 0;
+  /// Nanoseconds that a program took in the last launch, on one thread; 0 before the first.
+  std::atomic<uint32_t> programNanoseconds = 0;
 };
 
 /// Asks now and then whether to stop. Programs may take a nanosecond or a second each: how many
@@ -101,6 +103,7 @@ struct GridRun {
   const LaunchGrid &grid;
   const ScratchMemory &scratch;
   CpuLaunch &launch;
+  uint64_t numDone = 0; // programs that ran before the others were handed out
   std::atomic<bool> isInterrupted = false;
   InterruptPoll polls = {}; // of the thread that launched, as is the next
   InterruptClock interrupts = {};
@@ -127,28 +130,29 @@ static_assert(offsetof(LaunchArgument, allocationBase) == simd::kArgumentBase &&
 
 class CpuDevice final : public Device {
 public:
-  explicit CpuDevice(int numThreads) : pool(std::make_unique<ThreadPool>(numThreads)) {}
+  explicit CpuDevice(int numThreads)
+      : pool(std::make_unique<ThreadPool>(numThreads)), threads(numThreads) {}
   std::string name() const override { return "cpu"; }
   std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
                                      std::span<const LaunchArgument> arguments) override;
 
-  int numThreads() override { return threads; }
+  int numThreads() override { return ThreadPool(threads).numThreads(); }
   bool setNumThreads(int numThreads) override {
     LaunchScope scope(launchLock);
     if (scope.isNested() || scope.isInterrupted())
       return false;
     takeOver();
     pool = std::make_unique<ThreadPool>(numThreads);
-    threads = pool->numThreads();
+    threads = numThreads;
     return true;
   }
 
 private:
   void takeOver();
-  std::optional<RuntimeError> run(const LoadedCpuKernel &kernel, const LaunchGrid &grid,
-                                  uint64_t count, std::span<const LaunchArgument> arguments,
-                                  ScratchMemory &memory, bool isNested);
+  std::optional<RuntimeError> run(LoadedCpuKernel &kernel, const LaunchGrid &grid, uint64_t count,
+                                  std::span<const LaunchArgument> arguments, ScratchMemory &memory,
+                                  bool isNested);
   std::shared_ptr<CpuLinker> acquireLinker(std::string &error);
 
   std::mutex linkerMutex; // guards `linker` while it is made
@@ -157,7 +161,7 @@ private:
   std::unique_ptr<ThreadPool> pool;
   ScratchMemory scratch;
   unsigned forkedAt = forkCount();
-  std::atomic<int> threads = pool->numThreads();
+  std::atomic<int> threads; // as asked for; 0: not
 };
 } // namespace
 
@@ -304,6 +308,53 @@ static void pollForInterrupt(void *context) {
     run.interrupt();
 }
 
+/// Work below this is done before another thread has begun; measured beside a team that is awake.
+static constexpr uint64_t kAloneNanoseconds = 4000;
+/// What was thought to be short is handed out when it has taken this long.
+static constexpr uint64_t kPatienceNanoseconds = 4 * kAloneNanoseconds;
+
+using Clock = std::chrono::steady_clock;
+
+static uint64_t nanosecondsSince(Clock::time_point start) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count();
+}
+
+/// Runs a launch that was short the last time, or whose length is unknown, on this thread; in
+/// slices, so that it is not alone for long if it is a long one. `run.numDone` says how far it got.
+static void runAlone(GridRun &run, uint64_t count, Clock::time_point start) {
+  const uint64_t slice = (count + 7) / 8;
+  while (run.numDone < count) {
+    uint64_t end = std::min(count, run.numDone + slice);
+    runPrograms(&run, 0, run.numDone, end);
+    run.numDone = end;
+    if (nanosecondsSince(start) > kPatienceNanoseconds)
+      return;
+  }
+}
+
+static void runHandedOut(void *context, int worker, uint64_t begin, uint64_t end) {
+  uint64_t first = static_cast<GridRun *>(context)->numDone;
+  runPrograms(context, worker, first + begin, first + end);
+}
+
+/// Runs all programs; false when a fork left some of them out.
+static bool runGrid(LoadedCpuKernel &kernel, GridRun &run, uint64_t count, ThreadPool &pool,
+                    const ThreadPool::Plan &plan) {
+  Clock::time_point start = Clock::now();
+  uint64_t expected = uint64_t(kernel.programNanoseconds.load(std::memory_order_relaxed)) * count;
+  // Unknown: the first slice tells. One program has nobody to share with.
+  bool isShort = expected < kAloneNanoseconds || count == 1 || plan.numWorkers == 1;
+  if (isShort)
+    runAlone(run, count, start);
+  uint64_t numAlone = run.numDone;
+  uint64_t spent = nanosecondsSince(start);
+  bool isWhole = pool.run(plan, count - numAlone, {runHandedOut, &run, pollForInterrupt});
+  uint64_t each = numAlone ? spent / numAlone : nanosecondsSince(start) * plan.numWorkers / count;
+  kernel.programNanoseconds.store(uint32_t(std::clamp<uint64_t>(each, 1, ~0u)),
+                                  std::memory_order_relaxed);
+  return isWhole;
+}
+
 /// In a forked child: what a thread of the parent had in its hands.
 void CpuDevice::takeOver() {
   if (forkedAt == forkCount())
@@ -313,11 +364,12 @@ void CpuDevice::takeOver() {
 }
 
 /// A launch within a launch of the same thread, by a signal's handler, runs on this thread alone.
-std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const LaunchGrid &grid,
+std::optional<RuntimeError> CpuDevice::run(LoadedCpuKernel &kernel, const LaunchGrid &grid,
                                            uint64_t count,
                                            std::span<const LaunchArgument> arguments,
                                            ScratchMemory &memory, bool isNested) {
-  int numWorkers = isNested ? 1 : pool->numThreads();
+  ThreadPool::Plan plan = isNested || count == 1 ? ThreadPool::Plan{nullptr, 1} : pool->plan();
+  int numWorkers = plan.numWorkers;
   if (!memory.reserve(kernel.scratchBytes, numWorkers))
     return RuntimeError{RuntimeError::Kind::Device, Code::NoTemporaryMemory,
                         "no memory for the temporaries of kernel " + kernel.name + ": " +
@@ -329,11 +381,7 @@ std::optional<RuntimeError> CpuDevice::run(const LoadedCpuKernel &kernel, const 
     bits.push_back(argument.bits);
   CpuLaunch launch{kernel.name, kernel.parameters, arguments};
   GridRun run{kernel.code->entry, bits.data(), grid, memory, launch};
-  if (isNested)
-    runPrograms(&run, 0, 0, count);
-  else
-    run.isInterrupted =
-        !pool->run(count, {runPrograms, &run, pollForInterrupt}) || run.isInterrupted;
+  run.isInterrupted = !runGrid(kernel, run, count, *pool, plan) || run.isInterrupted;
   if (launch.hasPrinted)
     fflush(stdout);
   if (run.isInterrupted)

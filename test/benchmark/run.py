@@ -2,8 +2,9 @@
 
 All participants of a row run in one process, in turn, on the same tensors, with the same number of
 threads and with outputs that exist already. A ratio is a peer's time / our time in the same round;
-the table shows the median over the rounds and the middle half. Compile times come from fresh
-processes."""
+the table shows the median over the rounds and the middle half. Before each sample of `alone` the
+others' threads go to sleep; `beside torch` is single calls in turn with torch's, without a pause.
+Compile times come from fresh processes."""
 
 from __future__ import annotations
 
@@ -32,6 +33,7 @@ from workloads import Workload  # noqa: E402
 Call = Callable[[], object]
 
 SAMPLE_MS = 4.0  # a sample repeats short calls until it is this long
+MIN_TURNS, MAX_TURNS = 5, 500  # of single calls in turn with torch's
 PAUSE_S = 0.002  # lets the other side's waiting threads go to sleep before a sample
 
 
@@ -57,6 +59,22 @@ def interleave(calls: dict[str, Call], rounds: int) -> dict[str, list[float]]:
         for name in names[index % len(names) :] + names[: index % len(names)]:
             times[name].append(milliseconds(calls[name], repeats[name]))
     return times
+
+
+def alternate(ours: Call, peer: Call, seconds: float) -> tuple[list[float], list[float]]:
+    """Single calls in turn, as a program mixes both, without a pause: each finds the other's
+    threads still awake and the caches as the other left them. A pair of times a turn."""
+    mine: list[float] = []
+    theirs: list[float] = []
+    end = time.perf_counter() + seconds
+    while len(mine) < MIN_TURNS or (time.perf_counter() < end and len(mine) < MAX_TURNS):
+        start = time.perf_counter()
+        peer()
+        middle = time.perf_counter()
+        ours()
+        theirs.append((middle - start) * 1e3)
+        mine.append((time.perf_counter() - middle) * 1e3)
+    return mine, theirs
 
 
 def check(workload: Workload, tensors: dict[str, Any], call: Callable[[], Any]) -> Any:
@@ -100,6 +118,8 @@ def measure(workload: Workload, names: list[str], rounds: int) -> Row:
     )
     calls = {OURS: ours, **participants(row, workload, tensors, names)}
     row.milliseconds = interleave(calls, rounds)
+    if "torch" in calls:
+        row.beside_torch = alternate(ours, calls["torch"], rounds / 20)
     return row
 
 

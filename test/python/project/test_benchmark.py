@@ -43,6 +43,13 @@ def test_absent_peer_is_named_with_its_reason() -> None:
     assert table.splitlines()[-1] == "torch.compile: RuntimeError: no compiler"
 
 
+def test_the_goal_counts_beside_torch() -> None:
+    slower = row([1.0], [2.0], 1.5)
+    slower.beside_torch = ([2.0, 2.0, 2.0], [2.0, 2.2, 9.0])
+    line = report.speed_table([slower], ["torch"]).splitlines()[2]
+    assert line.split()[-6:-1] == ["2.000", "1.10", "1.50", "NOT", "MET"]
+
+
 def test_too_much_code_and_a_missed_cache_are_not_met() -> None:
     large = row([1.0], [1.0], None)
     large.code_bytes = 20_001
@@ -65,6 +72,8 @@ def test_benchmark_runs_and_writes_json(tmp_path: pathlib.Path) -> None:
     document = json.loads((tmp_path / "out.json").read_text())
     (speed,) = document["speed"]
     assert set(speed["milliseconds"]) == {"tilewright", "torch", "NumPy"}
+    mine, theirs = speed["beside_torch"]
+    assert len(mine) == len(theirs) >= 5
     (start,) = document["start"]
     assert start["second_origin"] == "disk" and start["first_ms"] > 0
 

@@ -1,5 +1,6 @@
 // Every index runs exactly once, whatever the team, the job and the process.
-#include "runtime/ThreadPool.h"
+#include "runtime/threads/ThreadPool.h"
+#include "runtime/threads/AvailableCores.h"
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <thread>

@@ -1,13 +1,17 @@
-// Runs the programs of a grid on all cores: pinned workers that start within microseconds.
+// Runs the programs of a grid on all cores: on the threads of the process's OpenMP runtime where
+// there is one, else on pinned workers that start within microseconds.
 //
-// One 32-bit word holds the state of the job: its generation, whether it is open, and how many
-// workers are inside. A worker enters only an open job, and the caller changes a job's fields only
-// while it is closed and empty; so a worker that wakes late finds the job closed and nobody waits
-// for it.
-#include "runtime/ThreadPool.h"
+// In the own team one 32-bit word holds the state of the job: its generation, whether it is open,
+// and how many workers are inside. A worker enters only an open job, and the caller changes a job's
+// fields only while it is closed and empty; so a worker that wakes late finds the job closed and
+// nobody waits for it.
+#include "runtime/threads/ThreadPool.h"
 #include "runtime/Forks.h"
 #include "runtime/Futex.h"
+#include "runtime/threads/AvailableCores.h"
+#include "runtime/threads/OpenMp.h"
 #include <algorithm>
+#include <csetjmp>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
@@ -40,19 +44,18 @@ static void relax() {
 /// How long a caller that waits for its workers sleeps before it looks around.
 static constexpr int kWaitMilliseconds = 50;
 
-static std::vector<int> availableCores() {
-  std::vector<int> cores;
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) == 0)
-    for (int core = 0; core < CPU_SETSIZE; ++core)
-      if (CPU_ISSET(core, &set))
-        cores.push_back(core);
-  return cores;
-}
-
-int tw::numAvailableCores() {
-  int fromAffinity = int(availableCores().size());
-  return std::max(1, fromAffinity ? fromAffinity : int(std::thread::hardware_concurrency()));
+/// The next indices of a job, in chunks that shrink with the work that is left.
+static void takeChunks(const ChunkFunction &chunk, std::atomic<uint64_t> &next, uint64_t count,
+                       int worker, int numWorkers) {
+  const uint64_t numShares = kChunksPerThread * numWorkers;
+  uint64_t begin = next.load(std::memory_order_acquire);
+  while (begin < count) {
+    uint64_t size = std::max<uint64_t>(1, (count - begin) / numShares);
+    if (!next.compare_exchange_weak(begin, begin + size, std::memory_order_acq_rel))
+      continue;
+    chunk.call(chunk.context, worker, begin, begin + size);
+    begin = next.load(std::memory_order_acquire);
+  }
 }
 
 struct ThreadPool::Team {
@@ -95,7 +98,7 @@ static void pin(pthread_t thread, int core) {
 }
 
 ThreadPool::Team::Team(int numThreads) {
-  std::vector<int> cores = availableCores();
+  std::vector<int> cores = coresOfAffinity();
   bool isPinned = numThreads > 1 && size_t(numThreads) == cores.size();
   for (int worker = 1; worker < numThreads; ++worker) {
     if (!startWorker(worker))
@@ -156,15 +159,7 @@ void ThreadPool::Team::keepOffCallersCore() {
 }
 
 void ThreadPool::Team::takeChunks(int worker) {
-  const uint64_t numShares = kChunksPerThread * (workers.size() + 1);
-  uint64_t begin = next.load(std::memory_order_relaxed);
-  while (begin < count) {
-    uint64_t size = std::max<uint64_t>(1, (count - begin) / numShares);
-    if (!next.compare_exchange_weak(begin, begin + size, std::memory_order_relaxed))
-      continue;
-    chunk.call(chunk.context, worker, begin, begin + size);
-    begin = next.load(std::memory_order_relaxed);
-  }
+  ::takeChunks(chunk, next, count, worker, int(workers.size()) + 1);
 }
 
 void ThreadPool::Team::serve(int worker) {
@@ -228,8 +223,74 @@ bool ThreadPool::Team::run(uint64_t jobCount, ChunkFunction jobChunk) {
   return hasWorkers();
 }
 
+//===-- A team of the process's OpenMP runtime ------------------------------------------------===//
+
+namespace {
+/// A job on the threads of an OpenMP region. Its caller leaves the region when all have: but it
+/// waits here first, where it can be interrupted.
+struct SharedJob {
+  const OpenMp &runtime;
+  const ChunkFunction &chunk;
+  const uint64_t count;
+  const int numWorkers; // threads beyond these have nothing to do
+  const unsigned forkedAt = forkCount();
+  std::atomic<uint64_t> next = 0;
+  std::atomic<int> numInside = 0;
+  std::atomic<uint32_t> isCallerAsleep = 0;
+  jmp_buf leaveRegion = {};
+
+  void serve();
+  void serveCaller();
+};
+} // namespace
+
+void SharedJob::serveCaller() {
+  takeChunks(chunk, next, count, 0, numWorkers);
+  for (int spins = 0; numInside.load() && forkedAt == forkCount(); ++spins) {
+    if (spins < kSpins) {
+      relax();
+      continue;
+    }
+    isCallerAsleep = 1;
+    if (numInside.load())
+      sleepWhile(isCallerAsleep, 1, kWaitMilliseconds);
+    isCallerAsleep = 0;
+    if (chunk.whileWaiting)
+      chunk.whileWaiting(chunk.context);
+  }
+  // A child that a signal's handler forked has no other threads to meet at the region's end.
+  if (forkedAt != forkCount())
+    _longjmp(leaveRegion, 1);
+}
+
+void SharedJob::serve() {
+  int worker = runtime.threadNumber();
+  if (worker == 0)
+    return serveCaller();
+  if (worker >= numWorkers)
+    return;
+  ++numInside;
+  takeChunks(chunk, next, count, worker, numWorkers);
+  if (--numInside == 0 && isCallerAsleep.exchange(0))
+    wakeAll(isCallerAsleep);
+}
+
+static bool runShared(const OpenMp &runtime, uint64_t count, const ChunkFunction &chunk,
+                      int numWorkers) {
+  SharedJob job{runtime, chunk, count, numWorkers};
+  if (_setjmp(job.leaveRegion))
+    return false;
+  // The whole team, even if some of it is idle: a team of another size than the last one's costs
+  // the runtime new threads.
+  runtime.parallel([](void *job) { static_cast<SharedJob *>(job)->serve(); }, &job, 0, 0);
+  return true;
+}
+
+//===-- Who runs a job ------------------------------------------------------------------------===//
+
 ThreadPool::ThreadPool(int numThreads)
-    : threads(numThreads > 0 ? std::min(numThreads, int(kInsideMask)) : numAvailableCores()) {}
+    : isFixed(numThreads > 0),
+      threads(isFixed ? std::min(numThreads, int(kInsideMask)) : numAvailableCores()) {}
 
 ThreadPool::~ThreadPool() {
   Team *current = team.load();
@@ -248,6 +309,28 @@ ThreadPool::Team &ThreadPool::acquireTeam() {
   return *current; // another thread was first
 }
 
-bool ThreadPool::run(uint64_t count, ChunkFunction chunk) {
-  return count == 0 || acquireTeam().run(count, chunk);
+ThreadPool::Plan ThreadPool::plan() const {
+  const OpenMp *runtime = findOpenMp();
+  if (!runtime)
+    return {nullptr, threads};
+  if (runtime->isInParallel())
+    return {nullptr, 1}; // the cores are taken by the region that this is in
+  int teamThreads = std::max(1, runtime->maxThreads());
+  if (!isFixed)
+    return {teamThreads > 1 ? runtime : nullptr, teamThreads};
+  // Asked for more than a team has: its threads leave cores to ours.
+  return {teamThreads > 1 && threads <= teamThreads ? runtime : nullptr, threads};
+}
+
+bool ThreadPool::run(const Plan &plan, uint64_t count, ChunkFunction chunk) {
+  if (count == 0)
+    return true;
+  if (count == 1 || plan.numWorkers == 1) {
+    chunk.call(chunk.context, 0, 0, count);
+    return true;
+  }
+  // A plan may have been made before a fork.
+  if (plan.runtime && forkCount() == 0)
+    return runShared(*plan.runtime, count, chunk, plan.numWorkers);
+  return acquireTeam().run(count, chunk);
 }

@@ -1,0 +1,137 @@
+"""Launches share the threads of torch's OpenMP runtime: they heed its number of threads, stop on
+Ctrl-C, and do not hang in processes forked off, in DataLoader workers or in several threads."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_launch_processes import PREAMBLE, finish, run, start
+
+pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("compiler")
+
+BESIDE = """
+import torch
+os.environ.pop("TILEWRIGHT_NUM_THREADS", None)
+torch.set_num_threads(2)
+large = torch.ones(1 << 20)
+
+def check_beside(programs=64):
+    assert (large + large).sum() == 2 << 20
+    x, y = torch.ones(64), torch.zeros(64)
+    for n in range(1, 33):
+        add[programs](y, x, n)
+    assert y[:32].sum() == 64 and y[32:].sum() == 0
+
+check_beside()
+"""
+
+
+def script(text: str) -> str:
+    return BESIDE + "\n".join(line[4:] for line in text.splitlines())
+
+
+def test_its_number_of_threads_is_heeded(tmp_path: Path) -> None:
+    output = run(
+        tmp_path,
+        script("""
+    from tilewright.native import native
+    for threads in (1, 3, 2):
+        torch.set_num_threads(threads)
+        say(native().num_threads())
+        check_beside()
+    """),
+        TILEWRIGHT_NUM_THREADS="0",
+    )
+    assert output == "1\n3\n2\n"
+
+
+def test_no_second_team_of_threads_is_started(tmp_path: Path) -> None:
+    output = run(
+        tmp_path,
+        script("""
+    before = len(os.listdir("/proc/self/task"))
+    check_beside(20000)
+    count_pairs[64](out, 3000, 100)
+    say(len(os.listdir("/proc/self/task")) - before)
+    """),
+        TILEWRIGHT_NUM_THREADS="0",
+    )
+    assert output == "0\n"
+
+
+@pytest.mark.parametrize("launch", ["wait[7](zero, out)", "wait_for_last[7](zero, out)"])
+def test_ctrl_c_stops_an_endless_kernel(tmp_path: Path, launch: str) -> None:
+    process = start(
+        tmp_path,
+        script(f"""
+    try:
+        say("begin")
+        {launch}
+    except KeyboardInterrupt:
+        check_beside()
+        say("stopped")
+    """),
+        TILEWRIGHT_NUM_THREADS="0",
+    )
+    assert process.stdout and process.stdout.readline() == "begin\n"
+    process.send_signal(signal.SIGINT)
+    assert finish(process) == "stopped\n"
+
+
+def test_forked_workers_and_threads_do_not_hang(tmp_path: Path) -> None:
+    output = run(
+        tmp_path,
+        script("""
+    import multiprocessing
+    from concurrent.futures import ThreadPoolExecutor
+
+    class Items(torch.utils.data.Dataset):
+        def __len__(self):
+            return 8
+        def __getitem__(self, index):
+            x, y = torch.full((64,), float(index)), torch.zeros(64)
+            add[100](y, x, 64)
+            return y.sum()
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda _: check_beside(), range(8)))
+    sums = torch.cat(list(torch.utils.data.DataLoader(Items(), batch_size=2, num_workers=2)))
+    say(sums.tolist() == [64.0 * (index + 1) for index in range(8)])
+    check_beside()
+    """),
+        TILEWRIGHT_NUM_THREADS="0",
+        PYTHONWARNINGS="ignore",
+    )
+    assert output == "True\n"
+
+
+def test_a_child_that_first_launches_after_fork_does_not_hang(tmp_path: Path) -> None:
+    """The package is imported in the child: it has not seen the fork."""
+    file = tmp_path / "late.py"
+    parent = """
+import os, torch
+torch.set_num_threads(2)
+assert (torch.ones(1 << 20) + 1).sum() == 2 << 20
+child = os.fork()
+if child:
+    _, status = os.waitpid(child, 0)
+    os._exit(os.waitstatus_to_exitcode(status))
+"""
+    work = """
+check_add()
+count_pairs[64](out, 3000, 100)
+say("done")
+"""
+    file.write_text(parent + PREAMBLE + work)
+    result = subprocess.run(
+        [sys.executable, str(file)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (0, "done\n"), result.stderr
