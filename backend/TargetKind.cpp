@@ -57,10 +57,14 @@ static RuntimeError unknownName(llvm::ArrayRef<TargetKind> kinds, llvm::StringRe
     if (first == kind.facts.kind)
       llvm::copy_if(kind.variants, std::back_inserter(variants),
                     [](const std::string &other) { return !other.empty(); });
-  if (variant.empty() || variants.empty())
+  if (variants.empty()) {
     error.hint = "this build has: " + llvm::join(namesOf(kinds), ", ");
-  else
-    error.hint = ("did you mean " + first + ":" + closestName(variant, variants) + "?").str();
+    return error;
+  }
+  if (!variant.empty())
+    error.hint = ("did you mean " + first + ":" + closestName(variant, variants) + "? ").str();
+  error.hint +=
+      ("there are " + first + ":" + llvm::join(variants, (", " + first + ":").str())).str();
   return error;
 }
 

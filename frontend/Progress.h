@@ -25,7 +25,7 @@ struct Progress {
   int combineDepth = 0; // combining functions of reductions and scans around the current place
   int syntaxDepth = 0;  // expressions and blocks around the current one, through calls
   /// Debug builds check sums, differences and products of integers, but those of the language's own
-  /// library, of combining functions, and where this is set (`sanitize_overflow=False`).
+  /// library, and where this is set (`sanitize_overflow=False`).
   bool mayWrap = false;
 };
 

@@ -136,6 +136,19 @@ std::optional<Code> tw::codeOf(mlir::Diagnostic &diagnostic) {
   return std::nullopt;
 }
 
+static constexpr llvm::StringLiteral kLibrary = "tile.library";
+
+mlir::Location tw::markLibrary(mlir::Location location) {
+  return mlir::NameLoc::get(mlir::StringAttr::get(location.getContext(), kLibrary), location);
+}
+
+static bool isInLibrary(mlir::Location location) {
+  if (auto call = llvm::dyn_cast<mlir::CallSiteLoc>(location))
+    return isInLibrary(call.getCallee());
+  auto name = llvm::dyn_cast<mlir::NameLoc>(location);
+  return name && name.getName() == kLibrary;
+}
+
 SourceSpan tw::spanOf(mlir::Location location) {
   return llvm::TypeSwitch<mlir::Location, SourceSpan>(location)
       .Case<mlir::FileLineColRange>([](mlir::FileLineColRange range) {
@@ -164,7 +177,8 @@ std::vector<SourceLabel> tw::callStackOf(mlir::Location location) {
   if (!call)
     return stack;
   stack = callStackOf(call.getCallee());
-  stack.push_back({spanOf(call.getCaller()), "called from here"});
+  bool isLibrary = isInLibrary(call.getCaller());
+  stack.push_back({spanOf(call.getCaller()), isLibrary ? kInLibrary.str() : "called from here"});
   std::vector<SourceLabel> outer = callStackOf(call.getCaller());
   llvm::append_range(stack, outer);
   return stack;

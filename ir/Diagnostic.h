@@ -54,6 +54,10 @@ struct SourceText {
 /// The report as a person reads it: message, file, quoted lines with carets, labels, stack, hint.
 std::string renderDiagnostic(const Diagnostic &diagnostic, const std::vector<SourceText> &sources);
 
+/// A place in the language's own library, which call stacks tell apart from the user's lines.
+mlir::Location markLibrary(mlir::Location location);
+/// What is said of such a place.
+inline constexpr llvm::StringLiteral kInLibrary = "in this line of the library";
 /// The innermost span of an MLIR location, and the calls around it (innermost first).
 SourceSpan spanOf(mlir::Location location);
 std::vector<SourceLabel> callStackOf(mlir::Location location);

@@ -188,25 +188,23 @@ static std::string faultOf(mlir::LLVM::LLVMFuncOp function, const llvm::Module &
   return missing.empty() ? "" : name + " needs " + missing;
 }
 
-static bool report(mlir::ModuleOp lowered, mlir::LLVM::LLVMFuncOp function,
-                   const std::string &fault) {
+static std::unique_ptr<llvm::Module> report(mlir::ModuleOp lowered, mlir::LLVM::LLVMFuncOp function,
+                                            const std::string &fault) {
   auto error = emitCoded(callOf(lowered, function), Code::BitcodeMisfit) << fault;
   error.attachNote() << "launch with extern_libs={\"name\": \"path/of/library.bc\"}; clang "
                         "makes such a file with -emit-llvm -c and --target=...";
-  return false;
+  return nullptr;
 }
 
-bool tw::checkBitcode(mlir::ModuleOp lowered, const LlvmMachine &machine) {
+/// The libraries, if they have all that the kernel calls; else null, and reported.
+static std::unique_ptr<llvm::Module>
+fittingLibraries(mlir::ModuleOp lowered, llvm::LLVMContext &context, const LlvmMachine &machine) {
   auto functions = externFunctions(lowered);
-  if (functions.empty())
-    return true;
   mlir::LLVM::LLVMFuncOp first = *functions.begin();
   if (librariesOf(lowered).empty())
     return report(lowered, first,
                   "no library of bitcode is given that has `" + symbolOf(first.getName()).str() +
                       "`");
-  llvm::LLVMContext context;
-  context.setDiagnosticHandlerCallBack([](const llvm::DiagnosticInfo *, void *) {});
   std::string error;
   std::unique_ptr<llvm::Module> libraries =
       allLibraries(lowered, llvm::Triple(machine.triple), context, error);
@@ -215,7 +213,21 @@ bool tw::checkBitcode(mlir::ModuleOp lowered, const LlvmMachine &machine) {
   for (mlir::LLVM::LLVMFuncOp function : functions)
     if (std::string fault = faultOf(function, *libraries, machine); !fault.empty())
       return report(lowered, function, fault);
-  return true;
+  return libraries;
+}
+
+size_t tw::countLinkedFunctions(mlir::ModuleOp lowered) {
+  return llvm::range_size(externFunctions(lowered));
+}
+
+void tw::blameBitcode(mlir::ModuleOp lowered, const LlvmMachine &machine, llvm::StringRef fault) {
+  mlir::LLVM::LLVMFuncOp first = *externFunctions(lowered).begin();
+  auto error = emitCoded(callOf(lowered, first), Code::BitcodeMachine)
+               << "what the libraries of bitcode have for `" << symbolOf(first.getName())
+               << "` cannot be compiled for " << machine.cpu << ": "
+               << fault.ltrim().split('\n').first;
+  error.attachNote() << "choose a machine that has the library's instructions, or write the "
+                        "function without intrinsics and inline assembly";
 }
 
 /// Makes a linked function one of the kernel's own.
@@ -228,15 +240,18 @@ static void adopt(llvm::Function &function) {
     function.addFnAttr(llvm::Attribute::AlwaysInline);
 }
 
-bool tw::linkBitcode(mlir::ModuleOp lowered, llvm::Module &code, std::string &error) {
+bool tw::linkBitcode(mlir::ModuleOp lowered, llvm::Module &code, const LlvmMachine &machine,
+                     std::string &error) {
   auto functions = externFunctions(lowered);
   if (functions.empty())
     return true;
   llvm::Triple triple = code.getTargetTriple();
   std::string layout = code.getDataLayoutStr();
-  std::unique_ptr<llvm::Module> libraries = allLibraries(lowered, triple, code.getContext(), error);
-  if (!libraries)
+  std::unique_ptr<llvm::Module> libraries = fittingLibraries(lowered, code.getContext(), machine);
+  if (!libraries) {
+    error = "functions of bitcode are missing";
     return false;
+  }
   // Nothing else of a library meets a name of the kernel's.
   for (mlir::LLVM::LLVMFuncOp function : functions)
     libraries->getFunction(symbolOf(function.getName()))->setName(function.getName());

@@ -16,14 +16,17 @@ struct LlvmMachine;
 /// what is not a letter, a digit or one of `/._-`) onto the module.
 void nameBitcode(mlir::ModuleOp module, const CompileOptions &options);
 
-/// Whether the libraries of a module of the LLVM dialect define every function that it calls from
-/// them, with all that it needs, for this machine and with these types; if not, reports it where
-/// the function is called.
-bool checkBitcode(mlir::ModuleOp lowered, const LlvmMachine &machine);
+/// How many functions of libraries a module of the LLVM dialect calls.
+size_t countLinkedFunctions(mlir::ModuleOp lowered);
 
-/// Links what `code`, translated from a module that passed the check, calls: inlined where it can
-/// be, and seen by nobody else. False with `error` where the files are not what they were.
-bool linkBitcode(mlir::ModuleOp lowered, llvm::Module &code, std::string &error);
+/// Links what `code`, translated from `lowered`, calls from the libraries: inlined where it can be,
+/// and seen by nobody else. False with `error` where they do not define every function, with all
+/// that it needs, for this machine and with these types, which is reported where it is called.
+bool linkBitcode(mlir::ModuleOp lowered, llvm::Module &code, const LlvmMachine &machine,
+                 std::string &error);
+
+/// Reports that LLVM failed on code with functions of libraries where the first is called.
+void blameBitcode(mlir::ModuleOp lowered, const LlvmMachine &machine, llvm::StringRef fault);
 
 } // namespace tw
 #endif

@@ -145,12 +145,14 @@ namespace {
 struct ErrorCollector : llvm::DiagnosticHandler {
   explicit ErrorCollector(std::string &errors) : errors(errors) {}
   bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-    if (info.getSeverity() == llvm::DS_Error) {
-      llvm::raw_string_ostream stream(errors);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      info.print(printer);
-      stream << "\n";
-    }
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    if (!llvm::StringRef(errors).contains(text)) // unrolled code repeats its faults
+      errors += text + "\n";
     return true;
   }
   std::string &errors;
@@ -212,8 +214,9 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
     return;
   }
   placeOn(*emission.module, *emission.machine);
-  if (!linkBitcode(module, *emission.module, error))
+  if (!linkBitcode(module, *emission.module, machine, error))
     return;
+  code.numLinkedFunctions = countLinkedFunctions(module);
   describeMachine(*emission.module, machine);
   code.translateMilliseconds = watch.lap();
   if (form != CodeForm::LlvmIr) {
@@ -255,15 +258,14 @@ static bool contain(llvm::function_ref<void(Emission &, std::string &)> action,
 
 bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form,
                   EmittedCode &code, std::string &error) {
-  if (!checkBitcode(module, machine)) {
-    error = "functions of bitcode are missing";
-    return false;
-  }
-  return contain(
+  bool isEmitted = contain(
       [&](Emission &emission, std::string &failure) {
         runEmission(emission, module, machine, form, code, failure);
       },
       error);
+  if (!isEmitted && code.numLinkedFunctions > 0 && !wasInterrupted())
+    blameBitcode(module, machine, error);
+  return isEmitted;
 }
 
 void tw::addTimes(const EmittedCode &code, Artifact &artifact) {

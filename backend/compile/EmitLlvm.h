@@ -28,8 +28,9 @@ struct LlvmMachine {
 };
 
 struct EmittedCode {
-  std::string bytes;      // text or an object file
-  uint64_t codeBytes = 0; // executable sections of an object file
+  std::string bytes;             // text or an object file
+  uint64_t codeBytes = 0;        // executable sections of an object file
+  size_t numLinkedFunctions = 0; // from libraries of bitcode
   double translateMilliseconds = 0, optimizeMilliseconds = 0, generateMilliseconds = 0;
 };
 

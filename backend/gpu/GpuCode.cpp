@@ -45,6 +45,8 @@ bool tw::gpu::emitText(ModuleOp lowered, const LlvmMachine &machine, unsigned wa
   artifact.resources["num_warps"] = numWarps;
   artifact.resources["threads"] = warpSize * numWarps;
   artifact.resources["shared_bytes"] = integerAttribute(lowered, simt::kSharedBytes, 0);
+  if (code.numLinkedFunctions > 0)
+    artifact.resources["linked_functions"] = int64_t(code.numLinkedFunctions);
   artifact.sharedBuffers = sharedBuffersOf(lowered);
   return true;
 }

@@ -37,6 +37,7 @@ enum class Type : uint8_t {
   E2M1x2, // two in a byte
   E2M3x2, // a byte each, without its upper two bits
   E3M2x2,
+  UE8M0x2, // scales: a power of two in each byte
   U16x2,
   S16x2,
   // Elements of matrices; registers hold several.

@@ -26,6 +26,7 @@ unsigned tw::warpsim::bytesOf(Type type) {
   case Type::E5M2x2:
   case Type::E2M3x2:
   case Type::E3M2x2:
+  case Type::UE8M0x2:
     return 2;
   case Type::B64:
   case Type::U64:

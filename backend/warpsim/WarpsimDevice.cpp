@@ -88,6 +88,14 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
              "run on a GPU"};
     return nullptr;
   }
+  if (!program && resourceOf(artifact, "linked_functions", 0) > 0) {
+    error = {RuntimeError::Kind::Unsupported, Code::BitcodeNotSimulated,
+             "the simulator does not run what kernel " + artifact.symbol +
+                 " has from a library of bitcode: " + refusal.message,
+             "write recursion as a loop and pointers to functions as a choice between calls, or "
+             "launch on a GPU"};
+    return nullptr;
+  }
   if (!program)
     return fail("line " + std::to_string(refusal.line) + " of its PTX: " + refusal.message);
   auto kernel = std::make_shared<SimulatedKernel>();

@@ -12,8 +12,9 @@ using Emit = llvm::function_ref<mlir::LogicalResult()>;
 /// An argument of a call as written.
 struct Argument {
   PyValue value;
-  const Node *node = nullptr; // for spans
-  std::string keyword;        // empty: positional
+  const Node *node = nullptr;  // for spans
+  std::string keyword;         // empty: positional
+  const Node *whole = nullptr; // of a keyword argument: the keyword with its value
 };
 using Arguments = std::vector<Argument>;
 

@@ -118,6 +118,8 @@ std::optional<PyValue> tw::descriptorAttribute(const Descriptor &descriptor, llv
     return tupleOf(descriptor->shape());
   if (name == "strides")
     return tupleOf(descriptor->strides());
+  if (name == "base")
+    return PyValue{descriptor->base()};
   if (name == "dtype")
     return PyValue{type.block.element};
   return descriptorTypeAttribute(type, name);

@@ -36,6 +36,16 @@ static std::optional<llvm::json::Object> namesFor(const Frame &frame, const Node
   return areStatic ? std::optional(std::move(names)) : std::nullopt;
 }
 
+/// Why Python has no value; with code and hint where what it evaluates is refused by them.
+static Reason reasonOf(const llvm::json::Object &answer) {
+  Reason reason = refuse(answer.getString("error").value_or(""));
+  if (const CodeRow *row = rowNamed(answer.getString("code").value_or("").str())) {
+    reason.code = row->code;
+    reason.hint = answer.getString("hint").value_or("").str();
+  }
+  return reason;
+}
+
 static OrReason<PyValue> askPython(Emitter &emitter, llvm::json::Object expression,
                                    llvm::json::Object names) {
   if (!emitter.evaluator)
@@ -51,7 +61,7 @@ static OrReason<PyValue> askPython(Emitter &emitter, llvm::json::Object expressi
   const llvm::json::Object *encoded = answer ? answer->getObject("value") : nullptr;
   if (std::optional<PyValue> value = encoded ? fromJson(*encoded) : std::nullopt)
     return *value;
-  return refuse(answer ? answer->getString("error").value_or("") : "");
+  return answer ? reasonOf(*answer) : refuse("");
 }
 
 static OrReason<PyValue> askPython(Emitter &emitter, const Node &node) {
@@ -69,6 +79,8 @@ OrReason<PyValue> tw::tryEvaluateInPython(Emitter &emitter, const Node &node) {
 static LogicalResult reportPython(Emitter &emitter, const Node &site, bool isRuntime,
                                   const llvm::Twine &what, const Reason &reason,
                                   std::vector<SourceLabel> labels = {}) {
+  if (reason.code)
+    return emitter.error(reason, site, {});
   return emitter.error(isRuntime ? Code::NotStatic : Code::StaticEvaluation, site,
                        what + ", which fails" +
                            (reason.message.empty() ? "" : ": " + reason.message),

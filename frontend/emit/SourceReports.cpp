@@ -36,6 +36,8 @@ static void blameCaller(Diagnostic &diagnostic, llvm::ArrayRef<std::shared_ptr<F
   for (const SourceLabel &label : diagnostic.labels)
     if (inside.text.empty())
       inside.text = label.text;
+  if (inside.text.empty())
+    inside.text = kInLibrary;
   SourceLabel call = diagnostic.callStack[numLibrary - 1];
   call.text.clear();
   diagnostic.labels.assign(1, std::move(call));
@@ -150,7 +152,7 @@ static mlir::Location rangeOf(mlir::OpBuilder &builder, const Node &node,
 }
 
 /// What a pass says of operations of the language's library concerns the call that leads there:
-/// the call is the innermost place, and the place in the library its first caller.
+/// the call is the innermost place, and the place in the library, marked as such, its first caller.
 void Emitter::locate(const Node &node) {
   Frame &current = frame();
   mlir::Location range = rangeOf(builder, node, *current.source);
@@ -160,6 +162,7 @@ void Emitter::locate(const Node &node) {
     tiles.setLocation(range);
     return;
   }
+  range = markLibrary(range);
   size_t outermost = frames.size() - 1; // of the library's frames
   while (outermost > 0 && frames[outermost - 1]->source->isLibrary)
     --outermost;

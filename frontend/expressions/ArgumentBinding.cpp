@@ -26,6 +26,7 @@ struct ArgumentBinder {
   LogicalResult bindPositional(const Arguments &arguments);
   LogicalResult bindKeyword(const Argument &argument);
   LogicalResult requireAll();
+  LogicalResult wrongKeyword(const Argument &argument, const llvm::Twine &message);
 };
 } // namespace
 
@@ -57,19 +58,27 @@ LogicalResult ArgumentBinder::bindPositional(const Arguments &arguments) {
   return success();
 }
 
+/// An error at the keyword itself, without its value.
+LogicalResult ArgumentBinder::wrongKeyword(const Argument &argument, const llvm::Twine &message) {
+  Node keyword = argument.whole ? *argument.whole : *argument.node;
+  if (argument.whole) {
+    keyword.endLine = keyword.line;
+    keyword.endColumn = keyword.column + static_cast<int>(argument.keyword.size());
+  }
+  return wrongArguments(emitter, signature, keyword, message);
+}
+
 LogicalResult ArgumentBinder::bindKeyword(const Argument &argument) {
   for (auto [place, param] : llvm::zip_equal(bound.places, signature.params)) {
     if (param.name != argument.keyword || !param.takesKeyword())
       continue;
     if (place)
-      return wrongArguments(emitter, signature, *argument.node,
-                            "is given `" + argument.keyword + "` twice");
+      return wrongKeyword(argument, "is given `" + argument.keyword + "` twice");
     place = argument;
     return success();
   }
   if (!findOfKind(signature.params, Parameter::Kind::VarKeyword))
-    return wrongArguments(emitter, signature, *argument.node,
-                          "has no parameter `" + argument.keyword + "`");
+    return wrongKeyword(argument, "has no parameter `" + argument.keyword + "`");
   bound.named.push_back(argument);
   return success();
 }

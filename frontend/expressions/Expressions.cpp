@@ -228,7 +228,7 @@ static FailureOr<PyValue> evalCall(Emitter &emitter, const Node &node) {
     FailureOr<PyValue> value = eval(emitter, keyword->child("value"));
     if (failed(value))
       return failure();
-    arguments.push_back({*value, &keyword->child("value"), keyword->text("arg").str()});
+    arguments.push_back({*value, &keyword->child("value"), keyword->text("arg").str(), keyword});
   }
   return callValue(emitter, *callee, std::move(arguments), node);
 }

@@ -47,8 +47,7 @@ static FailureOr<PyValue> emitPower(Emitter &emitter, TypedValue base, int64_t c
 }
 
 bool tw::checksOverflowHere(Emitter &emitter) {
-  return emitter.options.checksOverflow && !emitter.mayWrap && emitter.combineDepth == 0 &&
-         !emitter.frame().source->isLibrary;
+  return emitter.options.checksOverflow && !emitter.mayWrap && !emitter.frame().source->isLibrary;
 }
 
 /// An operator on values that are all known at compile time.

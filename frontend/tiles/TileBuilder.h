@@ -108,6 +108,13 @@ private:
   TileOr arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   /// In TileBuilderOverflow.cpp.
   void checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rhs, mlir::Value result);
+  /// What `fold` makes of sources and a combining function. What the function checks of its sums is
+  /// folded beside its values and asserted of the results: nothing is asserted while elements are
+  /// combined, which happens in any order and any number of times.
+  using Fold = std::function<TilesOr(const std::vector<TypedValue> &, const CombineBody &)>;
+  TilesOr checkedFold(const std::vector<TypedValue> &sources, const CombineBody &combine,
+                      const Fold &fold);
+  void assertFolded(TypedValue fits, llvm::ArrayRef<std::string> messages);
   TileOr divide(TypedValue lhs, TypedValue rhs);
   mlir::Value quotientOf(TypedValue lhs, TypedValue rhs, bool isExact);
   TileOr divideIntegers(BinaryOperator op, TypedValue lhs, TypedValue rhs);
@@ -119,6 +126,11 @@ private:
   std::vector<TypedValue> unpacked(TypedValue rows, int64_t pack);
   TypedValue repacked(std::vector<TypedValue> columns);
   TilesOr mapColumns(const std::vector<TypedValue> &columns, const CombineBody &apply);
+  TilesOr mapChecked(const std::vector<TypedValue> &columns, const CombineBody &apply);
+  TilesOr reduceAlong(const std::vector<TypedValue> &sources, int64_t dim, bool keepDims,
+                      const CombineBody &combine, bool isCommutative);
+  TilesOr scanAlong(const std::vector<TypedValue> &sources, int64_t dim, bool reverse,
+                    const CombineBody &combine);
   TileOr foldAlong(TypedValue lhs, TypedValue rhs, int64_t dim);
   TypedValue gatherAlong(TypedValue source, TypedValue positions, int64_t dim,
                          llvm::ArrayRef<int64_t> shape);

@@ -95,7 +95,7 @@ TilesOr TileBuilder::map(const std::vector<TypedValue> &sources, int64_t pack,
   std::vector<TypedValue> columns;
   for (const TypedValue &source : sources)
     llvm::append_range(columns, unpacked(growTo(source, *shape), pack));
-  TilesOr mapped = mapColumns(columns, apply);
+  TilesOr mapped = mapChecked(columns, apply);
   if (!mapped)
     return mapped;
   if (mapped->empty() || mapped->size() % pack != 0)

@@ -1,8 +1,10 @@
 // The check of debug builds that a sum, difference or product of integers fits its type.
 #include "frontend/tiles/TileBuilder.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace tw;
 namespace arith = mlir::arith;
+namespace scf = mlir::scf;
 
 /// Sums and differences of 32 bits by their signs or their order (Warren, Hacker's Delight 2nd ed.,
 /// 2-13): as fast as the operation itself.
@@ -49,4 +51,152 @@ void TileBuilder::checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rh
   std::string kind = "int" + std::to_string(lhs.dtype.bits());
   tile::AssertOp::create(builder, loc, fits, mlir::Value(),
                          kind + " overflow detected for operation " + rowOf(op).method.str());
+}
+
+//===-- In combining functions ---------------------------------------------------------------===//
+
+using Messages = llvm::SmallVector<std::string>;
+
+static mlir::Value takeAsserts(mlir::OpBuilder &builder, mlir::Block &block, Messages &messages);
+
+static mlir::Value holdsAlways(mlir::OpBuilder &builder, mlir::Location loc) {
+  return arith::ConstantIntOp::create(builder, loc, 1, 1);
+}
+
+/// The conditions of both branches as one more result; null where nothing is asserted in them.
+static mlir::Value takeFromBranches(mlir::OpBuilder &builder, scf::IfOp branch,
+                                    Messages &messages) {
+  mlir::Value holds[2];
+  for (auto [region, held] : llvm::zip(branch->getRegions(), holds))
+    if (!region.empty())
+      held = takeAsserts(builder, region.front(), messages);
+  if (!holds[0] && !holds[1])
+    return {};
+  llvm::SmallVector<mlir::Type> types(branch.getResultTypes());
+  types.push_back(builder.getI1Type());
+  builder.setInsertionPoint(branch);
+  auto grown = scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(), true);
+  for (auto [from, to, held] : llvm::zip(branch->getRegions(), grown->getRegions(), holds)) {
+    llvm::SmallVector<mlir::Value> yielded;
+    if (!from.empty()) {
+      to.takeBody(from);
+      mlir::Operation *end = to.front().getTerminator();
+      yielded.assign(end->operand_begin(), end->operand_end());
+      end->erase();
+    }
+    builder.setInsertionPointToEnd(&to.front());
+    yielded.push_back(held ? held : holdsAlways(builder, branch.getLoc()));
+    scf::YieldOp::create(builder, branch.getLoc(), yielded);
+  }
+  branch.replaceAllUsesWith(grown.getResults().drop_back());
+  branch.erase();
+  return grown.getResults().back();
+}
+
+/// Takes the assertions out of a block and gives their conjunction at its end; null where there are
+/// none. Those in loops are left out.
+static mlir::Value takeAsserts(mlir::OpBuilder &builder, mlir::Block &block, Messages &messages) {
+  llvm::SmallVector<mlir::Value> conditions;
+  for (mlir::Operation &op : llvm::make_early_inc_range(block)) {
+    if (auto check = llvm::dyn_cast<tile::AssertOp>(op)) {
+      conditions.push_back(check.getCondition());
+      if (!llvm::is_contained(messages, check.getMessage()))
+        messages.push_back(check.getMessage().str());
+      check.erase();
+    } else if (auto branch = llvm::dyn_cast<scf::IfOp>(op)) {
+      conditions.push_back(takeFromBranches(builder, branch, messages));
+    } else {
+      op.walk([](tile::AssertOp check) { check.erase(); });
+    }
+  }
+  bool isEnded = !block.empty() && block.back().hasTrait<mlir::OpTrait::IsTerminator>();
+  builder.setInsertionPoint(&block, isEnded ? std::prev(block.end()) : block.end());
+  mlir::Value all;
+  for (mlir::Value condition : conditions)
+    if (condition)
+      all = all ? arith::AndIOp::create(builder, condition.getLoc(), all, condition) : condition;
+  return all;
+}
+
+/// Takes the assertions out of the function that has just answered `values`.
+static mlir::Value takeAsserts(mlir::OpBuilder &builder, std::vector<TypedValue> &values,
+                               Messages &messages) {
+  llvm::SmallVector<mlir::Value> answers;
+  for (const TypedValue &value : values)
+    answers.push_back(value.value);
+  // Holds the answers while operations that make them are replaced.
+  mlir::Block &block = *builder.getInsertionBlock();
+  auto anchor = tile::YieldOp::create(builder, builder.getUnknownLoc(), answers);
+  mlir::Value fits = takeAsserts(builder, block, messages);
+  for (auto [value, answer] : llvm::zip(values, anchor->getOperands()))
+    value.value = answer;
+  anchor.erase();
+  builder.setInsertionPointToEnd(&block);
+  return fits;
+}
+
+static void eraseUnused(const std::vector<TypedValue> &results) {
+  for (const TypedValue &result : results) {
+    mlir::Operation *op = result.value.getDefiningOp();
+    while (op && mlir::isOpTriviallyDead(op)) {
+      mlir::Value operand = op->getNumOperands() ? op->getOperand(0) : mlir::Value();
+      bool isFold = llvm::isa<tile::ReduceOp, tile::ScanOp>(op);
+      op->erase();
+      op = operand && !isFold ? operand.getDefiningOp() : nullptr;
+    }
+  }
+}
+
+void TileBuilder::assertFolded(TypedValue fits, llvm::ArrayRef<std::string> messages) {
+  tile::AssertOp::create(builder, loc, fits.value, mlir::Value(), llvm::join(messages, "; or "));
+}
+
+TilesOr TileBuilder::checkedFold(const std::vector<TypedValue> &sources, const CombineBody &combine,
+                                 const Fold &fold) {
+  Messages messages;
+  TilesOr results = fold(sources, [&](const std::vector<TypedValue> &scalars) {
+    TilesOr combined = combine(scalars);
+    if (combined)
+      takeAsserts(builder, *combined, messages);
+    return combined;
+  });
+  if (!results || messages.empty())
+    return results;
+  eraseUnused(*results);
+  size_t count = sources.size();
+  std::vector<TypedValue> grown = sources;
+  grown.push_back(splatTo(boolLiteral(true), sources.front().shape()));
+  results = fold(grown, [&](const std::vector<TypedValue> &scalars) -> TilesOr {
+    std::vector<TypedValue> values(scalars.begin(), scalars.begin() + count);
+    values.insert(values.end(), scalars.begin() + count + 1, scalars.end() - 1);
+    TilesOr combined = combine(values);
+    if (!combined)
+      return combined;
+    mlir::Value fits = takeAsserts(builder, *combined, messages);
+    for (const TypedValue &before : {scalars[count], scalars.back()})
+      fits = create<arith::AndIOp>(fits, before.value);
+    combined->push_back(typed(fits, findDType("int1")));
+    return combined;
+  });
+  if (!results)
+    return results;
+  assertFolded(results->back(), messages);
+  results->pop_back();
+  return results;
+}
+
+TilesOr TileBuilder::mapChecked(const std::vector<TypedValue> &columns, const CombineBody &apply) {
+  Messages messages;
+  TilesOr results = mapColumns(columns, [&](const std::vector<TypedValue> &scalars) -> TilesOr {
+    TilesOr applied = apply(scalars);
+    mlir::Value fits = applied ? takeAsserts(builder, *applied, messages) : mlir::Value();
+    if (fits)
+      applied->push_back(typed(fits, findDType("int1")));
+    return applied;
+  });
+  if (!results || messages.empty())
+    return results;
+  assertFolded(results->back(), messages);
+  results->pop_back();
+  return results;
 }

@@ -98,8 +98,15 @@ TilesOr TileBuilder::reduce(std::vector<TypedValue> sources, int64_t axis, bool 
   OrReason<int64_t> dim = checkSources(sources, axis);
   if (!dim)
     return dim.reason();
+  return checkedFold(sources, combine, [&](const auto &folded, const CombineBody &body) {
+    return reduceAlong(folded, *dim, keepDims, body, isCommutative);
+  });
+}
+
+TilesOr TileBuilder::reduceAlong(const std::vector<TypedValue> &sources, int64_t dim, bool keepDims,
+                                 const CombineBody &combine, bool isCommutative) {
   Shape shape(sources.front().shape());
-  shape.erase(shape.begin() + *dim);
+  shape.erase(shape.begin() + dim);
   std::vector<mlir::Value> values;
   std::vector<mlir::Type> types;
   for (const TypedValue &source : sources) {
@@ -107,7 +114,7 @@ TilesOr TileBuilder::reduce(std::vector<TypedValue> sources, int64_t axis, bool 
     values.push_back(source.value);
     types.push_back(shape.empty() ? element : mlir::RankedTensorType::get(shape, element));
   }
-  auto op = tile::ReduceOp::create(builder, loc, types, values, int32_t(*dim), isCommutative);
+  auto op = tile::ReduceOp::create(builder, loc, types, values, int32_t(dim), isCommutative);
   if (std::optional<Reason> error = fillCombine(op.getCombine(), sources, combine)) {
     op.erase();
     return *error;
@@ -115,7 +122,7 @@ TilesOr TileBuilder::reduce(std::vector<TypedValue> sources, int64_t axis, bool 
   std::vector<TypedValue> results;
   for (auto [result, source] : llvm::zip(op.getResults(), sources)) {
     TypedValue reduced = typed(result, source.dtype);
-    results.push_back(keepDims ? *expandDims(reduced, *dim) : reduced);
+    results.push_back(keepDims ? *expandDims(reduced, dim) : reduced);
   }
   return results;
 }
@@ -125,13 +132,20 @@ TilesOr TileBuilder::scan(std::vector<TypedValue> sources, int64_t axis, bool re
   OrReason<int64_t> dim = checkSources(sources, axis);
   if (!dim)
     return dim.reason();
+  return checkedFold(sources, combine, [&](const auto &folded, const CombineBody &body) {
+    return scanAlong(folded, *dim, reverse, body);
+  });
+}
+
+TilesOr TileBuilder::scanAlong(const std::vector<TypedValue> &sources, int64_t dim, bool reverse,
+                               const CombineBody &combine) {
   std::vector<mlir::Value> values;
   std::vector<mlir::Type> types;
   for (const TypedValue &source : sources) {
     values.push_back(source.value);
     types.push_back(source.value.getType());
   }
-  auto op = tile::ScanOp::create(builder, loc, types, values, int32_t(*dim), reverse);
+  auto op = tile::ScanOp::create(builder, loc, types, values, int32_t(dim), reverse);
   if (std::optional<Reason> error = fillCombine(op.getCombine(), sources, combine)) {
     op.erase();
     return *error;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import platform
 import sys
@@ -9,6 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .errors import LaunchError
 from .native import native
 
 # What `n_regs` of a compiled kernel says where no assembler told: on a GPU the most that a thread may
@@ -56,9 +58,26 @@ class Device(NamedTuple):
 
 @lru_cache(maxsize=None)
 def device_named(name: str) -> Device:
-    """The facts of a name; of an unknown one only its kind."""
+    """The facts of a device or target. Raises LaunchError TW0401 for a name that this build lacks."""
     facts = native().target_facts(name)
-    return Device(name.partition(":")[0]) if facts is None else Device(**facts)
+    if facts is None:
+        raise unknown_device(name)
+    return Device(**facts)
+
+
+def unknown_device(name: str) -> LaunchError:
+    """The error for a name that this build has not, with those that may be meant."""
+    known = [*native().targets(), *native().first_gpus()]
+    kind = name.partition(":")[0].lower()
+    alike = [other for other in known if ":" in other and other.partition(":")[0] == kind]
+    report = native().check_target(name) if alike else None
+    close = difflib.get_close_matches(name.lower(), known, n=1)
+    hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
+    return LaunchError(
+        f"this build has no device {name!r}",
+        code="TW0401",
+        hint=report["hint"] if report else hint,  # which knows what variants of a kind are alike
+    )
 
 
 @lru_cache(maxsize=None)

@@ -27,6 +27,8 @@ struct CodeRow {
 /// All codes, by their numbers.
 std::span<const CodeRow> codeRows();
 const CodeRow &rowOfCode(Code code);
+/// The row of "TW0101"; null for a text that is not a code's.
+const CodeRow *rowNamed(const std::string &name);
 
 /// "compile", "unsupported", "launch", "device", "internal".
 inline const char *kindName(DiagnosticKind kind) {

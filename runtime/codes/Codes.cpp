@@ -27,3 +27,9 @@ const CodeRow &tw::rowOfCode(Code code) {
   assert(row != std::end(kRows) && row->code == code && "every code has a row");
   return *row;
 }
+
+const CodeRow *tw::rowNamed(const std::string &name) {
+  const CodeRow *row =
+      std::ranges::find(kRows, name, [](const CodeRow &row) { return codeName(row.code); });
+  return row == std::end(kRows) ? nullptr : row;
+}

@@ -104,9 +104,33 @@ static uint64_t floatToInteger(const Instruction &instruction, double value) {
   return integerBits(type, clampTo(range, static_cast<Integer>(rounded)));
 }
 
+/// The scale of a magnitude: its exponent, with a bias of 127 (OCP Microscaling
+/// Formats 1.0, 5.4.1); 0xff is NaN. Signs do not count, as in CUDA's own conversion where there is
+/// no instruction.
+static uint32_t encodeScale(const Instruction &instruction, double value) {
+  constexpr uint32_t kGreatest = 0xfe, kNan = 0xff;
+  double magnitude = std::fabs(value);
+  if (!std::isfinite(magnitude))
+    return std::isinf(magnitude) && instruction.isSaturating ? kGreatest : kNan;
+  if (magnitude <= 0x1p-127)
+    return 0;
+  int exponent = 0;
+  double fraction = std::frexp(magnitude, &exponent); // from 1/2 to 1
+  bool isUp = instruction.rounding == Rounding::Rp && fraction != 0.5;
+  uint32_t code = static_cast<uint32_t>(exponent - 1 + 127 + isUp);
+  return code > kGreatest && instruction.isSaturating ? kGreatest : code;
+}
+
+static double valueOfScale(uint32_t code) {
+  return code == 0xff ? std::numeric_limits<double>::quiet_NaN()
+                      : std::ldexp(1.0, static_cast<int>(code) - 127);
+}
+
 /// A value in the format of `type`: clamped and without negatives if asked, then rounded.
 static uint32_t encodeNarrow(const Instruction &instruction, Type type, double value,
                              bool isSatFinite) {
+  if (type == Type::UE8M0x2)
+    return encodeScale(instruction, value);
   if (instruction.isRelu && value < 0)
     value = 0;
   uint32_t code = roundToFormat(value, formatOf(type), instruction.rounding, isSatFinite);
@@ -175,7 +199,8 @@ uint32_t tw::warpsim::convertWithinPair(const Instruction &instruction, uint32_t
   Type to = instruction.type, from = instruction.sourceType;
   unsigned fromBits = bitsOfHalf(from), toBits = bitsOfHalf(to);
   auto half = [&](uint32_t code) {
-    double value = valueOfCode(code & ((1u << fromBits) - 1), formatOf(from));
+    code &= (1u << fromBits) - 1;
+    double value = from == Type::UE8M0x2 ? valueOfScale(code) : valueOfCode(code, formatOf(from));
     return encodeNarrow(instruction, to, value, instruction.isSaturating);
   };
   return (half(bits >> fromBits) << toBits) | half(bits);
@@ -197,7 +222,8 @@ static bool isFp6OrFp4Pair(Type type) {
 }
 
 bool tw::warpsim::isPairOfFloats(Type type) {
-  return type == Type::F16x2 || type == Type::BF16x2 || isFp8Pair(type) || isFp6OrFp4Pair(type);
+  return type == Type::F16x2 || type == Type::BF16x2 || isFp8Pair(type) || isFp6OrFp4Pair(type) ||
+         type == Type::UE8M0x2;
 }
 
 static bool isScalarFloat(Type type) {
@@ -218,12 +244,28 @@ static bool mayFlush(Type to, Type from) {
   return isSmall(to) || isSmall(from);
 }
 
+/// Scales: from two f32 or two bf16, towards zero or up, and to two bf16.
+static bool isConvertibleScale(const Instruction &instruction) {
+  Type to = instruction.type, from = instruction.sourceType;
+  if (instruction.isRelu)
+    return false;
+  if (from == Type::UE8M0x2)
+    return to == Type::BF16x2 && instruction.rounding == Rounding::Rn &&
+           instruction.sources.size() == 1 && !instruction.isSaturating;
+  bool isFromSingles = from == Type::F32 && instruction.sources.size() == 2;
+  bool isFromPair = from == Type::BF16x2 && instruction.sources.size() == 1;
+  return (instruction.rounding == Rounding::Rz || instruction.rounding == Rounding::Rp) &&
+         (isFromSingles || isFromPair);
+}
+
 /// Pairs: from two f32, and smaller floats to f16x2, fp8 from it too. They always saturate in PTX.
 static bool isConvertiblePair(const Instruction &instruction) {
   Type to = instruction.type, from = instruction.sourceType;
   bool isRn = instruction.rounding == Rounding::Rn;
   if (instruction.isFtz)
     return false;
+  if (to == Type::UE8M0x2 || from == Type::UE8M0x2)
+    return isConvertibleScale(instruction);
   if (isFp8Pair(from) || isFp6OrFp4Pair(from))
     return to == Type::F16x2 && isRn && instruction.sources.size() == 1 &&
            !instruction.isSaturating;

@@ -34,6 +34,7 @@ static bool isRegisterType(Type type) {
   case Type::E2M1x2:
   case Type::E2M3x2:
   case Type::E3M2x2:
+  case Type::UE8M0x2:
   case Type::U16x2:
   case Type::S16x2:
     return false;

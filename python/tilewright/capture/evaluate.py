@@ -6,6 +6,7 @@ import ast
 import json
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from ..errors import TilewrightError
 from ..language import static
 from . import values
 from .nodes import decode_expression
@@ -17,9 +18,12 @@ if TYPE_CHECKING:
 
 
 def evaluate(capture: Capture, request: str) -> str:
-    """`{"function", "node", "names"}` to `{"value"}`, or `{"error"}` with the exception's text."""
+    """`{"function", "node", "names"}` to `{"value"}`, or `{"error"}` with the exception's text; an
+    error with a code keeps it, and its hint."""
     try:
         answer = {"value": capture.encode_answer(_value_of(capture, json.loads(request)))}
+    except TilewrightError as error:
+        answer = {"error": error.message, "code": error.code, "hint": error.hint}
     except Exception as error:  # user code may raise anything; the frontend reports it
         answer = {"error": f"{type(error).__name__}: {error}"}
     return json.dumps(answer, separators=(",", ":"))

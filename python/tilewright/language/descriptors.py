@@ -27,6 +27,7 @@ class tensor_descriptor:  # noqa: N801
 
     __tilewright_builtin__ = "tensor_descriptor"
 
+    base: tensor  # the pointer to the array's first element
     shape: tuple[Any, ...]
     strides: tuple[Any, ...]
     block_shape: tuple[int, ...]

@@ -11,9 +11,10 @@ up in the files that the launch names (`extern_libs`).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..errors import CompileError
 from . import libdevice
 from .dtypes import dtype, tensor
 from .marks import constexpr_function, library_function
@@ -49,13 +50,55 @@ def function_of_symbol(symbol: str) -> str:
     return next((name for name in _names_of(symbol) if name in _POSITIONS), "")
 
 
+def _misfit(what: str) -> CompileError:
+    return CompileError(
+        f"the table of extern_elementwise {what}",
+        code="TW0361",
+        hint='write {(tl.float32,): ("__nv_acosf", tl.float32)}: the types of the arguments, and the '
+        "symbol with the type of its result",
+    )
+
+
+def _is_tuple_of_types(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and all(isinstance(unwrap(v), dtype) for v in value)
+
+
+def _rows_of(table: Any) -> dict[tuple[dtype, ...], tuple[str, dtype]]:
+    """Types of arguments to (symbol, type of the result). Raises CompileError TW0361 for what is
+    not such a table."""
+    table = unwrap(table)
+    if not isinstance(table, Mapping):
+        raise _misfit(f"is {_described(table)}, not a dict")
+    rows: dict[tuple[dtype, ...], tuple[str, dtype]] = {}
+    for types, row in table.items():
+        types, row = unwrap(types), unwrap(row)
+        if not _is_tuple_of_types(types):
+            raise _misfit(f"has the key {_described(types)}, not a tuple of types")
+        if not isinstance(row, (tuple, list)) or len(row) != 2:
+            raise _misfit(f"has {_described(row)} where a symbol and a type should be")
+        symbol, result = map(unwrap, row)
+        if not isinstance(symbol, str):
+            raise _misfit(f"has {_described(symbol)} as a symbol, not a text")
+        if not isinstance(result, dtype) or result.is_ptr():
+            raise _misfit(f"has {_described(result)} as the type of a result")
+        rows[tuple(map(unwrap, types))] = symbol, result
+    return rows
+
+
+def _described(value: Any) -> str:
+    if value is None or isinstance(value, (bool, int, float, str, dtype)):
+        return repr(value)
+    return f"{value!r} (a {type(value).__name__})"
+
+
 def _row_of(table: Any, kinds: Any) -> tuple[str, dtype] | None:
     """(symbol, type of the result) for arguments of the types `kinds`."""
-    wanted = tuple(unwrap(kind) for kind in kinds)
-    for types, (symbol, result) in unwrap(table).items():
-        if tuple(unwrap(kind) for kind in types) == wanted:
-            return str(unwrap(symbol)), unwrap(result)
-    return None
+    rows = _rows_of(table)
+    counts = {len(types) for types in rows}
+    if len(kinds) not in counts:
+        known = " and ".join(map(str, sorted(counts))) or "no"
+        raise _misfit(f"has rows for {known} arguments, and {len(kinds)} are passed")
+    return rows.get(tuple(unwrap(kind) for kind in kinds))
 
 
 @constexpr_function

@@ -10,63 +10,14 @@ from typing import Any
 
 from . import hooks
 from .arguments import Reinterpreted, constexpr_key
+from .configurations import Arguments, Config, checked_configs, checked_names, names_of_kernel
 from ..compile import CompiledKernel
 from ..errors import LaunchError, TilewrightError
 from .interface import KernelInterface, untraced
 from ..references import ByReference
 from .timings import read_timings, write_timings
 
-Arguments = dict[str, Any]
 Hook = Callable[..., None]
-
-
-class Config:
-    """One choice of a kernel's constants and launch options for `autotune`.
-
-    `pre_hook(arguments)` runs before each launch with this configuration.
-    """
-
-    def __init__(
-        self,
-        kwargs: Mapping[str, Any],
-        num_warps: int = 4,
-        num_stages: int = 3,
-        num_ctas: int = 1,
-        maxnreg: int | None = None,
-        pre_hook: Hook | None = None,
-        ir_override: str | None = None,
-    ) -> None:
-        self.kwargs = dict(kwargs)
-        self.num_warps = num_warps
-        self.num_stages = num_stages
-        self.num_ctas = num_ctas
-        self.maxnreg = maxnreg
-        self.pre_hook = pre_hook
-        self.ir_override = ir_override
-
-    def all_kwargs(self) -> Arguments:
-        """The constants and the launch options."""
-        options = {name: getattr(self, name) for name in ("num_warps", "num_stages", "num_ctas")}
-        if self.maxnreg is not None:
-            options["maxnreg"] = self.maxnreg
-        return {**self.kwargs, **options}
-
-    def _identity(self) -> tuple[Any, ...]:
-        # Of options, `extern_libs` is a dict.
-        plain = {k: tuple(v.items()) if isinstance(v, dict) else v for k, v in self.all_kwargs().items()}
-        return constexpr_key(tuple(sorted(plain.items())))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Config) and (
-            (self._identity(), self.pre_hook) == (other._identity(), other.pre_hook)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self._identity(), self.pre_hook))
-
-    def __repr__(self) -> str:
-        parts = [f"{name}: {value}" for name, value in self.all_kwargs().items()]
-        return ", ".join(parts)
 
 
 class Wrapper(KernelInterface, ByReference):
@@ -147,10 +98,10 @@ class Autotuner(Wrapper):
     ) -> None:
         del arg_names  # the kernel has them
         super().__init__(fn)
-        self.configs = list(configs)
-        self.keys = list(key)
-        self.reset_to_zero = list(reset_to_zero or ())
-        self.restore_value = list(restore_value or ())
+        self.configs = checked_configs(configs, fn)
+        self.keys = checked_names("key", key, fn, must_exist=False)
+        self.reset_to_zero = checked_names("reset_to_zero", reset_to_zero or (), fn)
+        self.restore_value = checked_names("restore_value", restore_value or (), fn)
         self.pre_hook: Hook = pre_hook or self._clear
         self.post_hook: Hook = post_hook or _no_hook
         self.user_defined_pre_hook = pre_hook is not None
@@ -432,13 +383,15 @@ def autotune(
     `restore_value` restored before each run of a measurement, and so are arrays that the kernel both
     reads and writes, unless a `pre_hook` is there to see to it; `pre_hook(arguments, reset_only)`
     and `post_hook(arguments, exception)` run around it; `warmup` and `rep` are milliseconds. A
-    configuration that fails, for whatever reason, is left out. Results are kept in memory, with
+    configuration that fails, for whatever reason, is left out; without configurations the kernel runs
+    as it is launched. Results are kept in memory, with
     `cache_results` on disk, too. `use_cuda_graph` changes nothing
-    (`tilewright.launch.options.DECORATOR_OPTIONS`).
+    (`tilewright.launch.options.DECORATOR_OPTIONS`). Raises LaunchError TW0418 for what is no list of
+    configurations or names parameters that the kernel lacks; a name of `key` that it lacks is a warning.
     """
     return lambda fn: Autotuner(
         fn,
-        fn.arg_names,
+        names_of_kernel(fn),
         configs,
         key,
         reset_to_zero,

@@ -3,7 +3,6 @@ their arrays are: a GPU or the CPU."""
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,7 +12,7 @@ from .. import knobs
 from .arguments import Facts
 from ..errors import LaunchError, raise_report
 from ..native import native
-from ..targets import device_named
+from ..targets import device_named, unknown_device
 
 _chosen: ContextVar[str | None] = ContextVar("tilewright_device", default=None)
 _known: set[str] = set()
@@ -104,10 +103,7 @@ def check_device(name: str) -> None:
     if name not in available and (report := native().check_target(name)) is not None:
         if report["code"] != "TW0401":
             raise_report(report)
-        known = [*available, *native().first_gpus()]
-        close = difflib.get_close_matches(name.lower(), known, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(available)}"
-        raise LaunchError(f"this build has no device {name!r}", code="TW0401", hint=hint)
+        raise unknown_device(name)
     _known.add(name)
 
 

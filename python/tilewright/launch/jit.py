@@ -367,9 +367,12 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         chosen, extra = self._binder.read_options(dict(options), self._options)
         for name, value in extra.items():
             check_option(name, value, device or current_device(), self.fn.__name__)
+        place = place_of(device or current_device())
+        entries = {name: _read_entry(entry, place) for name, entry in signature.items()}
+        self._binder.check_complete({*signature, *given})
         for parameter in self.parameters:
             if parameter.name in signature:
-                entry = _read_entry(signature[parameter.name], place_of(device or current_device()))
+                entry = entries[parameter.name]
                 facts.append(entry[0])
                 bits.append(entry[1])
                 values.append(None)

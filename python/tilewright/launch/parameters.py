@@ -6,7 +6,7 @@ import difflib
 import inspect
 import struct
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -234,6 +234,11 @@ class Binder:
         if not rest:
             return tuple(values), defaults, rest
         return tuple(values), *self.read_options(rest, defaults)
+
+    def check_complete(self, given: Set[str]) -> None:
+        """Refuse a signature with constants that leaves parameters out."""
+        if any(p.default is _MISSING and p.name not in given for p in self.parameters):
+            raise self._missing(dict.fromkeys(given), 0)
 
     def _missing(self, rest: Mapping[str, Any], index: int) -> LaunchError:
         missing = [

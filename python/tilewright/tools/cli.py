@@ -92,6 +92,12 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument("--num-warps", type=int, default=4)
     compile_.add_argument("--num-stages", type=int, default=3)
     compile_.add_argument("--maxnreg", type=int, help="the most registers of a GPU's thread")
+    compile_.add_argument(
+        "--extern-libs",
+        default="",
+        metavar="NAME=FILE.bc",
+        help="libraries of bitcode for extern_elementwise, separated by commas",
+    )
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
     compile_.set_defaults(run=_compile)
     return parser
@@ -177,6 +183,7 @@ def _compile(options: argparse.Namespace) -> int:
         num_warps=options.num_warps,
         num_stages=options.num_stages,
         maxnreg=options.maxnreg,
+        extern_libs=_assignments(options.extern_libs),
     )
     data = _emit(request, stage, options.remarks)
     if options.output:

@@ -57,10 +57,6 @@ _CLOCK = (
     "it changes or asks for the clocks of a GPU by nvidia-smi",
     "lock the clocks outside of the program with nvidia-smi",
 )
-_PEAK = (
-    "peak numbers of GPUs are not known here",
-    "put the numbers of the data sheet into the script",
-)
 _AOT = ("there is no linker of kernels for C", "kernel.compile(...).asm['ptx'] gives what a program loads")
 
 _KNOBS = (
@@ -165,9 +161,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "testing.do_bench_proton": _PROFILER,
     "testing.do_bench_cudagraph_proton": _PROFILER,
     "testing.cuda_graph_without_gc": _PROFILER,
-    "testing.get_dram_gbps": _PEAK,
-    "testing.get_max_tensorcore_tflops": _PEAK,
-    "testing.get_max_simd_tflops": _PEAK,
     "tools.build_extern": _BUILD,
     "tools.compile": _AOT,
     "tools.link": _AOT,
@@ -177,7 +170,6 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "tools.gsan": _IR,
     "tools.triton_to_gluon_translator": _GLUON,
-    "tools.ragged_tma": _TMA,
     "AsyncCompileMode": _ASYNC,
     "FutureKernel": _ASYNC,
     "profiler.viewer": _PROFILER,

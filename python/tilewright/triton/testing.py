@@ -14,6 +14,9 @@ from .absent import names_of
 from .benchmark_report import Benchmark as Benchmark
 from .benchmark_report import Mark as Mark
 from .benchmark_report import perf_report as perf_report
+from .peaks import get_dram_gbps as get_dram_gbps
+from .peaks import get_max_simd_tflops as get_max_simd_tflops
+from .peaks import get_max_tensorcore_tflops as get_max_tensorcore_tflops
 
 
 

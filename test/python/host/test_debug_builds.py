@@ -172,6 +172,77 @@ def test_sums_that_leave_the_type_are_found(dtype: str, device: str) -> None:
         sums[(1,)](x, out, running, N=64)
 
 
+@tw.jit
+def added(a, b):
+    return a + b
+
+
+@tw.jit
+def largest_with_sum(a, a_sum, b, b_sum):
+    return tw.maximum(a, b), a_sum * b_sum
+
+
+@tw.jit
+def tripled_or_less(a):
+    if a > 0:
+        result = a * 3
+    else:
+        result = a - 10
+    return result
+
+
+@tw.jit(debug=True)
+def folded(x, out, running, KIND: tw.constexpr, N: tw.constexpr):
+    i = tw.arange(0, N)
+    v = tw.load(x + i)
+    if KIND == "reduce":
+        tw.store(out, tw.reduce(v, 0, added))
+    elif KIND == "pairs":
+        tw.store(out, tw.reduce((v, v), 0, largest_with_sum)[1])
+    elif KIND == "scan":
+        tw.store(running + i, tw.associative_scan(v, 0, added))
+    else:
+        tw.store(running + i, tw.map_elementwise(tripled_or_less, v))
+
+
+FOLDS = {
+    # kind: numbers that fit, a change of element 5 that does not, the operation
+    "reduce": (1, 2**31 - 1, "add"), "scan": (1, 2**31 - 1, "add"), "pairs": (1, 2**31 - 1, "mul"),
+    "map": (2**29, 2**30, "mul"), "map below": (2**29, -(2**31), "sub"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [32, 24])
+@pytest.mark.parametrize("kind", FOLDS)
+def test_overflow_inside_of_combining_functions(kind: str, count: int, device: str) -> None:
+    value, changed, operation = FOLDS[kind]
+    x, out, running = np.full(count, value, np.int32), np.zeros(1, np.int32), np.zeros(count, np.int32)
+    folded[(1,)](x, out, running, KIND=kind.split()[0], N=count)
+    if kind == "reduce":
+        assert out[0] == count
+    elif kind == "scan":
+        np.testing.assert_array_equal(running, np.arange(1, count + 1))
+    elif kind != "pairs":
+        np.testing.assert_array_equal(running, x * 3)
+    if on_gpu(device):
+        return
+    x[5] = changed
+    x[6] = 2 if kind == "pairs" else x[6]
+    with pytest.raises(DeviceError, match=f"int32 overflow detected for operation {operation}"):
+        folded[(1,)](x, out, running, KIND=kind.split()[0], N=count)
+    folded[(1,)](x, out, running, KIND=kind.split()[0], N=count, sanitize_overflow=False)
+
+
+def test_plain_builds_fold_no_checks(compiler: None) -> None:
+    signature = {"x": "*i32", "out": "*i32", "running": "*i32"}
+    for kind in ("reduce", "scan", "map"):
+        constants = {"KIND": kind, "N": 32}
+        checked = folded.compile(signature, constants, device="cpu").asm["tile"]
+        plain = folded.compile(signature, constants, device="cpu", sanitize_overflow=False).asm["tile"]
+        assert "overflow detected" in checked and "overflow" not in plain
+        assert "i1" not in plain.partition("tile.reduce" if kind != "scan" else "tile.scan")[2].partition("->")[0]
+
+
 @tw.jit(debug=True)
 def in_loops_and_branches(x, out, n):
     total = tw.load(x)

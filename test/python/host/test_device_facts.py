@@ -7,6 +7,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tilewright.errors import LaunchError
+from tilewright.launch.devices import check_device
 from tilewright.targets import TargetName, device_named, first_gpus, gpu_of_dlpack, gpu_of_torch
 
 
@@ -32,9 +34,24 @@ def test_each_kind_of_device_has_its_facts(
     assert device.checks_accesses(is_debug=True) is in_debug_builds
 
 
-def test_an_unknown_name_has_only_a_kind(compiler: None) -> None:
-    device = device_named("toaster:7")
-    assert device.kind == "toaster" and not device.is_gpu and not device.has_memory
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("toaster:7", "there are cpu, "),
+        ("refrence", "did you mean 'reference'?"),
+        ("sim:sm_81", "did you mean sim:sm_80? there are sim:sm_80, sim:sm_86, "),
+        ("nvidia", "there are nvidia:sm_80, nvidia:sm_86, "),
+    ],
+)
+def test_an_unknown_name_is_answered_with_what_there_is(
+    compiler: None, name: str, hint: str
+) -> None:
+    with pytest.raises(LaunchError) as caught:
+        device_named(name)
+    assert caught.value.code == "TW0401" and hint in caught.value.hint
+    with pytest.raises(LaunchError) as checked:
+        check_device(name)
+    assert checked.value.hint == caught.value.hint
 
 
 def test_a_simulated_gpu_has_the_memory_of_its_architecture(compiler: None) -> None:

@@ -248,3 +248,41 @@ def test_libraries_derive_from_the_autotuner(fake: FakeNative) -> None:
     )  # fmt: skip
     tuned[(1,)](numpy.zeros(4), 5)
     assert chosen_block(fake) == 16 and bench.calls == 2 and tuned.prepared == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("options", "words", "hint"),
+    [
+        ({"configs": [1]}, "configs of body has 1, which is not a tw.Config", "tw.Config({"),
+        ({"configs": {"BLOCK": 16}}, "configs of body is a dict, not a list", "tw.Config({"),
+        ({"configs": 3}, "configs of body is a int, not a list", "tw.Config({"),
+        ({"key": None}, "key of body is None, not a list of names", "[] for none"),
+        ({"key": [3]}, r"key of body is \[3\], not a list of names", "[] for none"),
+        ({"reset_to_zero": ["uot"]}, "reset_to_zero of autotune names `uot`", "did you mean `out`?"),
+        ({"restore_value": ["zz"]}, "restore_value of autotune names `zz`", "parameters: out, n, BLOCK"),
+    ],
+)
+def test_arguments_that_do_not_fit_the_kernel(options: Any, words: str, hint: str) -> None:
+    given = {"configs": configs(16), "key": ["n"], **options}
+    with pytest.raises(tw.LaunchError, match=words) as error:
+        tw.autotune(**given)(tw.jit(body))
+    assert error.value.code == "TW0418" and hint in error.value.hint
+
+
+def test_autotune_of_what_is_no_kernel() -> None:
+    with pytest.raises(tw.LaunchError, match="decorates kernels, not 'body'") as error:
+        tw.autotune(configs(16), key=["n"])(body)
+    assert error.value.code == "TW0418" and "@tw.jit" in error.value.hint
+
+
+def test_an_unknown_name_of_the_key_is_a_warning(fake: FakeNative) -> None:
+    with pytest.warns(tw.TilewrightWarning, match=r"TW0418.*names `m`(.|\n)*parameters: out, n, BLOCK"):
+        kernel = tw.autotune(configs(16), key=["n", "m"])(tw.jit(body))
+    kernel[1](numpy.zeros(4), 60)
+    assert chosen_block(fake) == 16
+
+
+@pytest.mark.parametrize("none", [None, [], ()])
+def test_without_configurations_a_kernel_runs_as_it_is_launched(fake: FakeNative, none: Any) -> None:
+    tw.autotune(none, key=["n"])(tw.jit(body))[1](numpy.zeros(4), 60, BLOCK=64)
+    assert chosen_block(fake) == 64

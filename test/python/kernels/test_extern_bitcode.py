@@ -243,6 +243,57 @@ def test_what_a_library_lacks_is_refused_at_the_call(device: str, tmp_path: Path
     assert "has two types" in refused(two_types, "float f(float x) { return x; }", n, n)
 
 
+RECURSION = "static __attribute__((noinline)) float h(float x, int n) { return n < 1 ? x : h(x, n - 1) + h(x, n - 2); }"
+POINTERS = "static __attribute__((noinline)) float {0}(float x) {{ return x + {1}; }} "
+NOT_SIMULATED = {
+    "calls itself": RECURSION + "float f(float x) { return h(x, (int)x); }",
+    "does not run": POINTERS.format("a", 1) + POINTERS.format("b", 2)
+    + "float f(float x) { float (*p)(float) = (int)x & 1 ? a : b; return p(x); }",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("words", NOT_SIMULATED)
+def test_what_the_simulator_does_not_run_is_refused(words: str, tmp_path: Path) -> None:
+    x = np.arange(8, dtype=np.float32)
+    libraries = library(tmp_path, "sim:sm_80", NOT_SIMULATED[words])
+    with tw.device("sim:sm_80"), pytest.raises(UnsupportedError, match=words) as caught:
+        called[(1,)](x, x.copy(), N=8, extern_libs=libraries)
+    assert caught.value.code == "TW0362" and "launch on a GPU" in caught.value.hint
+
+
+BEYOND = {
+    "an intrinsic": "typedef float v16 __attribute__((vector_size(64))); __attribute__((target(\"avx512f\"))) float f(float x)"
+    " { v16 v = {x}; v = __builtin_ia32_scalefps512_mask(v, v, v, -1, 4); return v[0]; }",
+    "assembly": 'float f(float x) { __asm__ volatile("nothing"); return x; }',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", BEYOND)
+def test_what_the_machine_lacks_is_refused_at_the_call(kind: str, tmp_path: Path) -> None:
+    x = np.arange(8, dtype=np.float32)
+    libraries = library(tmp_path, "cpu", BEYOND[kind])
+    with tw.device("cpu:x86-64-v2"), pytest.raises(UnsupportedError) as caught:
+        called[(1,)](x, x.copy(), N=8, extern_libs=libraries)
+    error = caught.value
+    assert error.code == "TW0363" and "cannot be compiled for x86-64-v2" in error.message
+    assert "\n" not in error.message and "in this line of the library" in error.rendered
+
+
+def test_the_command_takes_libraries(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    from tilewright.tools.cli import main
+
+    text = "float f(float x) { return x * 3.0f; }"
+    path = library(tmp_path, "sim:sm_80", text, "mine")["mine"]
+    plain = tmp_path / "plain.bc"
+    os.rename(path, plain)
+    given = ["--signature", "*fp32,*fp32", "--constexpr", "N=32", "--target", "nvidia:sm_80"]
+    command = ["compile", f"{__file__}:called", *given]
+    assert main([*command, "--extern-libs", f"mine={plain}"]) == 0
+    assert b"0f40400000" in capfdbinary.readouterr().out  # 3
+    assert main(command) == 1
+    assert b"TW0360" in capfdbinary.readouterr().err
+
+
 def test_an_empty_symbol_is_refused(tmp_path: Path) -> None:
     @tw.jit
     def empty(x, out, N: tl.constexpr):

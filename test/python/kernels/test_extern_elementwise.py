@@ -58,6 +58,36 @@ def test_what_symbols_mean(symbol: str, name: str) -> None:
     assert function_of_symbol(symbol) == name
 
 
+def of_table(table: Any) -> tw.JITFunction:
+    @tw.jit
+    def kernel(x):
+        tl.store(x, tl.extern_elementwise("", "", [tl.load(x)], table, True))
+
+    return kernel
+
+
+@pytest.mark.parametrize(("table", "words"), [
+    (None, "is None, not a dict"), ((1, 2), r"is \(1, 2\) \(a tuple\), not a dict"),
+    ({}, "has rows for no arguments, and 1 are passed"),
+    ({tl.float32: ("__nv_sinf", tl.float32)}, "has the key tilewright.float32, not a tuple of types"),
+    ({("float",): ("__nv_sinf", tl.float32)}, r"has the key \('float',\) \(a tuple\), not"),
+    ({(tl.float32,): "__nv_sinf"}, "has '__nv_sinf' where a symbol and a type should be"),
+    ({(tl.float32,): ("__nv_sinf",)}, r"\('__nv_sinf',\) .* where a symbol and a type"),
+    ({(tl.float32,): (3, tl.float32)}, "has 3 as a symbol, not a text"),
+    ({(tl.float32,): ("__nv_sinf", None)}, "has None as the type of a result"),
+    ({(tl.float32,): ("f", tl.pointer_type(tl.float32))}, "as the type of a result"),
+    (POWERS, "has rows for 2 arguments, and 1 are passed"),
+])  # fmt: skip
+def test_tables_that_map_no_types_to_symbols(table: Any, words: str, compiler: None) -> None:
+    with pytest.raises(CompileError, match=words) as caught:
+        of_table(table)[(1,)](np.zeros(1, np.float32))
+    assert caught.value.code == "TW0361" and "write {(tl.float32,)" in caught.value.hint
+    # The user's line is the place; the library's is told under it as what it is.
+    lines = caught.value.rendered.splitlines()
+    assert "test_extern_elementwise.py" in lines[1] and "tl.extern_elementwise(" in lines[2]
+    assert any("in this line of the library" in line for line in lines[4:])
+
+
 @tw.jit
 def unknown_symbol(x, out):
     row: tw.constexpr = {(tl.float32,): ("fancy_sine", tl.float32)}

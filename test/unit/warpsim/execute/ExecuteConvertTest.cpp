@@ -380,6 +380,28 @@ TEST(ConvertFp4AndFp6, WidenToPairsOfHalves) {
   EXPECT_EQ(convertOnce(widen, {0x1f01}), 0x4f002c00u); // 28 and 0.0625
 }
 
+TEST(ConvertScales, ArePowersOfTwo) {
+  auto bits = [](float value) { return uint64_t(std::bit_cast<uint32_t>(value)); };
+  Instruction narrow = makeInstruction(Op::Cvt, Type::UE8M0x2, Type::F32);
+  narrow.rounding = Rounding::Rz;
+  EXPECT_EQ(convertOnce(narrow, {bits(1.0f), bits(3.0f)}), 0x7f80u);
+  EXPECT_EQ(convertOnce(narrow, {bits(-3.0f), bits(0.0f)}), 0x8000u);
+  EXPECT_EQ(convertOnce(narrow, {bits(0x1p-126f), bits(0x1.8p-127f)}), 0x0100u);
+  EXPECT_EQ(convertOnce(narrow, {bits(INFINITY), bits(NAN)}), 0xffffu);
+  narrow.isSaturating = true;
+  EXPECT_EQ(convertOnce(narrow, {bits(INFINITY), bits(NAN)}), 0xfeffu);
+  narrow.rounding = Rounding::Rp;
+  EXPECT_EQ(convertOnce(narrow, {bits(1.0f), bits(3.0f)}), 0x7f81u);
+  EXPECT_EQ(convertOnce(narrow, {bits(0x1p-127f), bits(0x1.8p-127f)}), 0x0001u);
+  EXPECT_EQ(convertOnce(narrow, {bits(0x1.8p127f), bits(0x1p-140f)}), 0xfe00u);
+  narrow.sourceType = Type::BF16x2;
+  EXPECT_EQ(convertOnce(narrow, {0x3f804040}), 0x7f81u); // 1 and 3
+  Instruction widen = makeInstruction(Op::Cvt, Type::BF16x2, Type::UE8M0x2);
+  widen.rounding = Rounding::Rn;
+  EXPECT_EQ(convertOnce(widen, {0x7f80}), 0x3f804000u); // 1 and 2
+  EXPECT_EQ(convertOnce(widen, {0xff00}), 0x7fff0040u); // NaN and 2^-127
+}
+
 TEST(ConvertPack, ClampsBothAndKeepsTheThird) {
   Instruction pack = makeInstruction(Op::CvtPack, Type::S16, Type::S32);
   pack.isSaturating = true;

@@ -35,10 +35,10 @@ uint64_t tw::warpsim::test::maskOf(Type type) {
 
 const char *tw::warpsim::test::suffixOf(Type type) {
   static const char *const names[] = {
-      "none",   "pred",  "b8",  "b16", "b32",    "b64",    "b128",   "u8",     "u16",
-      "u32",    "u64",   "s8",  "s16", "s32",    "s64",    "f16",    "f16x2",  "bf16",
-      "bf16x2", "tf32",  "f32", "f64", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2",
-      "u16x2",  "s16x2", "s4",  "u4",  "e4m3",   "e5m2"};
+      "none",    "pred",  "b8",    "b16", "b32",    "b64",    "b128",   "u8",     "u16",
+      "u32",     "u64",   "s8",    "s16", "s32",    "s64",    "f16",    "f16x2",  "bf16",
+      "bf16x2",  "tf32",  "f32",   "f64", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2",
+      "ue8m0x2", "u16x2", "s16x2", "s4",  "u4",     "e4m3",   "e5m2"};
   static_assert(std::size(names) == static_cast<size_t>(Type::E5M2) + 1);
   return names[static_cast<size_t>(type)];
 }
