@@ -6,6 +6,7 @@
 #include "passes/StagedPasses.h"
 #include "runtime/Artifact.h"
 #include "runtime/Specialization.h"
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -34,8 +35,8 @@ public:
   /// Whether the shared tile passes come first. An interpreter takes what the frontend wrote, so
   /// that it can judge those passes.
   virtual bool runsTilePasses() const { return true; }
-  /// The names of the stages that a kernel goes through as MLIR, in order.
-  virtual llvm::ArrayRef<llvm::StringLiteral> irStages() const;
+  /// The names of the stages that a kernel goes through as MLIR, in order: those its passes begin.
+  llvm::ArrayRef<llvm::StringLiteral> irStages() const;
   /// The stages that follow, in order.
   virtual llvm::ArrayRef<CodeStage> codeStages() const;
   /// From Tile IR, after the shared tile passes, to what `compile` takes.
@@ -58,6 +59,10 @@ public:
   /// The text of a form of the code, or false and `error`.
   virtual bool print(mlir::ModuleOp lowered, CodeForm form, std::string &text,
                      std::string &error) const = 0;
+
+private:
+  mutable std::once_flag areStagesKnown;
+  mutable std::vector<llvm::StringLiteral> stageNames; // written once, by the first to ask
 };
 
 } // namespace tw

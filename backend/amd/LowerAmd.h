@@ -51,8 +51,7 @@ void declareKernel(mlir::LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdAr
 void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
 void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
 // LowerAtomics.cpp
-void lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op);
-void lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op);
+void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 // LowerLanes.cpp
 mlir::Value lowerShuffle(Lowering &lowering, simt::ShuffleOp op);
 // LowerMath.cpp

@@ -116,7 +116,7 @@ static Value emitMasked(Lowering &lowering, Value mask, Type type,
   return branch.getResult(0);
 }
 
-static Value emitRmw(Lowering &lowering, simt::AtomicRmwOp op) {
+static Value emitRmw(Lowering &lowering, simt::AtomicOp op) {
   OpBuilder &b = lowering.builder;
   Type type = op.getResult().getType();
   unsigned bytes = bytesOf(type);
@@ -135,20 +135,19 @@ static Value emitRmw(Lowering &lowering, simt::AtomicRmwOp op) {
   return isExchange ? valueOf(lowering, before, type) : before;
 }
 
-void tw::amd::lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op) {
-  op.replaceAllUsesWith(emitMasked(lowering, op.getMask(), op.getResult().getType(),
-                                   [&] { return emitRmw(lowering, op); }));
-}
-
-void tw::amd::lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op) {
+static Value emitCas(Lowering &lowering, simt::AtomicOp op) {
   OpBuilder &b = lowering.builder;
   Type type = op.getResult().getType();
-  op.replaceAllUsesWith(emitMasked(lowering, op.getMask(), type, [&] {
-    Value compare = bitsOf(lowering, op.getCompare()), value = bitsOf(lowering, op.getValue());
-    Value both = LLVM::AtomicCmpXchgOp::create(
-        b, lowering.loc, op.getPtr(), compare, value, orderingOf(op.getOrder()),
-        loadOrderingOf(op.getOrder()), scopeOf(op.getScope()), bytesOf(type));
-    Value found = LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(0));
-    return valueOf(lowering, found, type);
+  Value expected = bitsOf(lowering, op.getExpected()), value = bitsOf(lowering, op.getValue());
+  Value both = LLVM::AtomicCmpXchgOp::create(
+      b, lowering.loc, op.getPtr(), expected, value, orderingOf(op.getOrder()),
+      loadOrderingOf(op.getOrder()), scopeOf(op.getScope()), bytesOf(type));
+  Value found = LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(0));
+  return valueOf(lowering, found, type);
+}
+
+void tw::amd::lowerAtomic(Lowering &lowering, simt::AtomicOp op) {
+  op.replaceAllUsesWith(emitMasked(lowering, op.getMask(), op.getResult().getType(), [&] {
+    return op.getExpected() ? emitCas(lowering, op) : emitRmw(lowering, op);
   }));
 }

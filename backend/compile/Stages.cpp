@@ -5,9 +5,14 @@
 using namespace tw;
 
 llvm::ArrayRef<llvm::StringLiteral> Target::irStages() const {
-  static constexpr llvm::StringLiteral stages[] = {"tile", "tile-passes", "lowered",
-                                                   "llvm-dialect"};
-  return stages;
+  std::call_once(areStagesKnown, [&] {
+    mlir::OpPassManager manager(mlir::ModuleOp::getOperationName());
+    StagedPasses passes(manager);
+    addAllPasses(passes, *this, CompileOptions());
+    for (const PipelineStage &stage : passes.stages())
+      stageNames.push_back(stage.name);
+  });
+  return stageNames;
 }
 
 llvm::ArrayRef<CodeStage> Target::codeStages() const {

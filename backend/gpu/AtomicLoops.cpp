@@ -139,27 +139,26 @@ static Value emitMaskedCasLoop(ThreadLowering &lowering, Value ptr, Value mask, 
   return branch.getResult(0);
 }
 
-Value tw::gpu::emitRmwLoop(ThreadLowering &lowering, simt::AtomicRmwOp op, Value mask,
-                           SwapEmitter swap) {
+/// `updated` where the element is of the expected bits.
+static Value selectExpected(ThreadLowering &lowering, simt::AtomicOp op, Value old, Value updated) {
+  OpBuilder &b = lowering.builder;
+  Value expected = toWords(b, lowering.loc, op.getExpected()).front();
+  Value bits = toWords(b, lowering.loc, old).front();
+  Value equal = arith::CmpIOp::create(b, lowering.loc, arith::CmpIPredicate::eq, bits, expected);
+  return arith::SelectOp::create(b, lowering.loc, equal, updated, old);
+}
+
+Value tw::gpu::emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, Value mask,
+                              SwapEmitter swap) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type type = op.getResult().getType();
   return emitMaskedCasLoop(lowering, op.getPtr(), mask, type, swap, [&](Value old) {
-    Value updated =
-        combine(b, loc, op.getKind(), widened(b, loc, old), widened(b, loc, op.getValue()));
-    return narrowed(b, loc, updated, type);
-  });
-}
-
-Value tw::gpu::emitByteCas(ThreadLowering &lowering, simt::AtomicCasOp op, Value mask,
-                           SwapEmitter swap) {
-  OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
-  Type type = op.getResult().getType();
-  Value compare = toWords(b, loc, op.getCompare()).front();
-  return emitMaskedCasLoop(lowering, op.getPtr(), mask, type, swap, [&](Value old) -> Value {
-    Value bits = toWords(b, loc, old).front();
-    Value equal = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, bits, compare);
-    return arith::SelectOp::create(b, loc, equal, op.getValue(), old);
+    Value updated = op.getValue();
+    if (op.getKind() != tile::AtomicKind::Xchg)
+      updated = narrowed(
+          b, loc, combine(b, loc, op.getKind(), widened(b, loc, old), widened(b, loc, updated)),
+          type);
+    return op.getExpected() ? selectExpected(lowering, op, old, updated) : updated;
   });
 }

@@ -11,11 +11,8 @@ using SwapEmitter =
 
 /// The element before an update of any kind. The mask may be null; where it is false the result
 /// is 0.
-mlir::Value emitRmwLoop(ThreadLowering &lowering, simt::AtomicRmwOp op, mlir::Value mask,
-                        SwapEmitter swap);
-/// The same of a compare-and-swap of one byte, which lies in a word.
-mlir::Value emitByteCas(ThreadLowering &lowering, simt::AtomicCasOp op, mlir::Value mask,
-                        SwapEmitter swap);
+mlir::Value emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, mlir::Value mask,
+                           SwapEmitter swap);
 
 } // namespace tw::gpu
 #endif

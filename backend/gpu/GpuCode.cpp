@@ -7,12 +7,6 @@
 using namespace mlir;
 using namespace tw;
 
-ArrayRef<StringLiteral> tw::gpu::irStages() {
-  static constexpr StringLiteral stages[] = {"tile",      "tile-passes", "laid-out",
-                                             "scheduled", "lowered",     "llvm-dialect"};
-  return stages;
-}
-
 static int64_t integerAttribute(ModuleOp module, StringRef name, int64_t absent) {
   auto attribute = module->getAttrOfType<IntegerAttr>(name);
   return attribute ? attribute.getInt() : absent;

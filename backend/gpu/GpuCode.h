@@ -5,9 +5,6 @@
 
 namespace tw::gpu {
 
-/// The stages of MLIR that GPUs have.
-llvm::ArrayRef<llvm::StringLiteral> irStages();
-
 /// Fills the artifact's binary with a text of a lowered module's code, and its milliseconds,
 /// shared buffers and resources: num_warps, threads, shared_bytes. On failure returns false with
 /// `error`.

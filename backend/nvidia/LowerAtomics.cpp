@@ -116,39 +116,42 @@ static Value emitAtomicLoad(Lowering &lowering, const AtomicAccess &access, Type
   return fromWords(lowering.builder, lowering.loc, word, type);
 }
 
-void tw::nvidia::lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op) {
+/// A compare-and-swap by one instruction; null where there is none: of a byte.
+static Value emitCas(Lowering &lowering, const AtomicAccess &access, simt::AtomicOp op) {
   OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
   Type type = op.getResult().getType();
-  AtomicAccess access{op.getPtr(), neededMask(op.getMask()), op.getOrder(), op.getScope()};
-  if (op.getKind() == tile::AtomicKind::Load)
-    return op.replaceAllUsesWith(emitAtomicLoad(lowering, access, type));
-  if (std::optional<std::string> native = nativeOperation(lowering, op.getKind(), type)) {
-    Value word = toWords(b, loc, op.getValue()).front();
-    bool isOneWay =
-        access.order == tile::MemoryOrder::Relaxed || access.order == tile::MemoryOrder::Release;
-    if (op.use_empty() && isOneWay && op.getKind() != tile::AtomicKind::Xchg)
-      emitRed(lowering, access, *native, word);
-    else
-      op.replaceAllUsesWith(fromWords(b, loc, emitAtom(lowering, access, *native, word), type));
-    return;
-  }
-  op.replaceAllUsesWith(emitRmwLoop(lowering, op, access.mask, swapOf(lowering, access)));
+  WordForm form = wordFormOf(type);
+  if (form.bytes == 1 || op.getKind() != tile::AtomicKind::Xchg)
+    return {};
+  Value expected = toWords(b, lowering.loc, op.getExpected()).front();
+  Value value = toWords(b, lowering.loc, op.getValue()).front();
+  std::string operation = "cas.b" + std::to_string(form.bytes * 8);
+  return fromWords(b, lowering.loc, emitAtom(lowering, access, operation, {expected, value}), type);
 }
 
-void tw::nvidia::lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op) {
+/// Any other update by one instruction; null where there is none.
+static Value emitUpdate(Lowering &lowering, const AtomicAccess &access, simt::AtomicOp op) {
   OpBuilder &b = lowering.builder;
-  Location loc = lowering.loc;
   Type type = op.getResult().getType();
+  if (op.getKind() == tile::AtomicKind::Load)
+    return emitAtomicLoad(lowering, access, type);
+  std::optional<std::string> native = nativeOperation(lowering, op.getKind(), type);
+  if (!native)
+    return {};
+  Value word = toWords(b, lowering.loc, op.getValue()).front();
+  bool isOneWay =
+      access.order == tile::MemoryOrder::Relaxed || access.order == tile::MemoryOrder::Release;
+  if (!op.use_empty() || !isOneWay || op.getKind() == tile::AtomicKind::Xchg)
+    return fromWords(b, lowering.loc, emitAtom(lowering, access, *native, word), type);
+  emitRed(lowering, access, *native, word);
+  return op.getValue(); // nobody asks for what was there
+}
+
+void tw::nvidia::lowerAtomic(Lowering &lowering, simt::AtomicOp op) {
   AtomicAccess access{op.getPtr(), neededMask(op.getMask()), op.getOrder(), op.getScope()};
-  WordForm form = wordFormOf(type);
-  if (form.bytes > 1) {
-    Value compare = toWords(b, loc, op.getCompare()).front();
-    Value value = toWords(b, loc, op.getValue()).front();
-    std::string operation = "cas.b" + std::to_string(form.bytes * 8);
-    op.replaceAllUsesWith(
-        fromWords(b, loc, emitAtom(lowering, access, operation, {compare, value}), type));
-    return;
-  }
-  op.replaceAllUsesWith(emitByteCas(lowering, op, access.mask, swapOf(lowering, access)));
+  Value before =
+      op.getExpected() ? emitCas(lowering, access, op) : emitUpdate(lowering, access, op);
+  if (!before)
+    before = emitAtomicLoop(lowering, op, access.mask, swapOf(lowering, access));
+  op.replaceAllUsesWith(before);
 }

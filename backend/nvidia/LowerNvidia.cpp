@@ -174,8 +174,7 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
       .Case<simt::MachineOp>([&](simt::MachineOp machine) {
         return machine.replaceAllUsesWith(readMachine(lowering, machine.getFact())), success();
       })
-      .Case<simt::AtomicRmwOp>([&](auto rmw) { return lowerAtomicRmw(lowering, rmw), success(); })
-      .Case<simt::AtomicCasOp>([&](auto cas) { return lowerAtomicCas(lowering, cas), success(); })
+      .Case<simt::AtomicOp>([&](auto atomic) { return lowerAtomic(lowering, atomic), success(); })
       .Case<simt::InlineAsmOp>([&](auto assembly) { return lowerInlineAsm(lowering, assembly); })
       .Case<simt::PrintOp>([&](auto print) { return lowerPrint(lowering, print), success(); })
       .Case<simt::AssertOp>([&](auto check) { return lowerAssert(lowering, check), success(); })

@@ -39,8 +39,7 @@ mlir::Value readSpecialRegister(Lowering &lowering, llvm::StringRef name, int64_
 void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
 void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
 // LowerAtomics.cpp
-void lowerAtomicRmw(Lowering &lowering, simt::AtomicRmwOp op);
-void lowerAtomicCas(Lowering &lowering, simt::AtomicCasOp op);
+void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 // LowerMatrix.cpp
 void lowerLoadMatrix(Lowering &lowering, simt::LoadMatrixOp op);
 void lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);

@@ -51,7 +51,6 @@ public:
   }
   std::string symbolOf(StringRef kernelName) const override;
   bool keepsLocations() const override { return true; }
-  ArrayRef<StringLiteral> irStages() const override { return gpu::irStages(); }
   ArrayRef<CodeStage> codeStages() const override;
   void addPasses(StagedPasses &passes, const CompileOptions &options) const override;
   ArrayRef<PassInput> passInputs() const override { return nvidiaPassInputs(); }

@@ -13,10 +13,6 @@ public:
   std::string describe() const override { return "tile bytecode"; }
   bool keepsLocations() const override { return true; }
   bool runsTilePasses() const override { return false; }
-  llvm::ArrayRef<llvm::StringLiteral> irStages() const override {
-    static constexpr llvm::StringLiteral stages[] = {"tile"};
-    return stages;
-  }
   llvm::ArrayRef<CodeStage> codeStages() const override { return {}; }
   void addPasses(StagedPasses &passes, const CompileOptions &) const override {
     passes.beginStage("tile-passes", "no assembly is left");

@@ -106,11 +106,8 @@ private:
   TileOr bitcast(TypedValue operand, DType dtype);
   TileOr pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   TileOr arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs);
-  /// In TileBuilderOverflow.cpp.
   void checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rhs, mlir::Value result);
-  /// What `fold` makes of sources and a combining function. What the function checks of its sums is
-  /// folded beside its values and asserted of the results: nothing is asserted while elements are
-  /// combined, which happens in any order and any number of times.
+  /// What `fold` makes of sources and a combining function, whose checks are folded, too.
   using Fold = std::function<TilesOr(const std::vector<TypedValue> &, const CombineBody &)>;
   TilesOr checkedFold(const std::vector<TypedValue> &sources, const CombineBody &combine,
                       const Fold &fold);

@@ -245,20 +245,13 @@ def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]>
   let assemblyFormat = "qualified($instruction) `(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
 }
 
-def Simt_AtomicRmwOp : Simt_Op<"atomic_rmw", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["value", "result"]>]> {
-  let summary = "this thread combines one element in global memory where the mask is true; else the result is 0";
-  let arguments = (ins Tile_AtomicKind:$kind, AnyType:$ptr, AnyType:$value, Optional<I1>:$mask,
+def Simt_AtomicOp : Simt_Op<"atomic", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments, AllTypesMatch<["value", "result"]>]> {
+  let summary = "this thread updates one element in global memory where the mask is true and gives what it was; else 0";
+  let description = "With `expected`, only an element of these bits is updated: `xchg` is then a compare-and-swap.";
+  let arguments = (ins Tile_AtomicKind:$kind, AnyType:$ptr, AnyType:$value, Optional<AnyType>:$expected, Optional<I1>:$mask,
     Tile_MemoryOrder:$order, Tile_MemoryScope:$scope);
   let results = (outs AnyType:$result);
-  let assemblyFormat = "$kind $order $scope $ptr `,` $value (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($value)";
-}
-
-def Simt_AtomicCasOp : Simt_Op<"atomic_cas", [MemoryEffects<[MemRead, MemWrite]>, AllTypesMatch<["compare", "value", "result"]>]> {
-  let summary = "this thread replaces one element that equals `compare`, where the mask is true; else the result is 0";
-  let arguments = (ins AnyType:$ptr, AnyType:$compare, AnyType:$value, Optional<I1>:$mask,
-    Tile_MemoryOrder:$order, Tile_MemoryScope:$scope);
-  let results = (outs AnyType:$result);
-  let assemblyFormat = "$order $scope $ptr `,` $compare `,` $value (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($value)";
+  let assemblyFormat = "$kind $order $scope $ptr `,` $value (`expecting` $expected^ `:` type($expected))? (`mask` $mask^)? attr-dict `:` type($ptr) `,` type($value)";
 }
 
 def Simt_ApproxOp : Simt_PureOp<"approx", [AllTypesMatch<["source", "result"]>]> {

@@ -31,9 +31,6 @@ public:
   explicit Toy64Target(bool isCounting) : isCounting(isCounting) {}
   std::string name() const override { return isCounting ? "toy64:counting" : "toy64"; }
   std::string describe() const override { return textOf(isCounting); }
-  llvm::ArrayRef<llvm::StringLiteral> irStages() const override {
-    return gpu::irStages().drop_back(); // it has no lowering to the LLVM dialect
-  }
   llvm::ArrayRef<CodeStage> codeStages() const override { return {}; }
   void addPasses(StagedPasses &passes, const CompileOptions &options) const override {
     unsigned numWarps = gpu::numWarpsOf(options);

@@ -7,23 +7,23 @@ using namespace tw;
 using namespace tw::simt;
 
 LogicalResult SimtFunction::lowerAtomic(Operation *op) {
-  Registers pointers = registersOf(op->getOperand(0)), result;
-  Value owner = isOwnerOf(op->getOperand(0));
+  auto access = cast<tile::MemoryAccess>(op);
+  Value owner = isOwnerOf(access.getPointers()), mask = access.getAccessMask();
+  Registers pointers = registersOf(access.getPointers());
+  Registers values = registersOf(access.getWrittenValue());
+  Registers masks = mask ? registersOf(mask) : Registers(values.size()), result;
+  auto update = [&](tile::AtomicKind kind, const Registers &expected, tile::MemoryScope scope) {
+    for (auto [ptr, value, old, active] : llvm::zip(pointers, values, expected, masks))
+      result.push_back(create<simt::AtomicOp>(value.getType(), kind, ptr, value, old,
+                                              both(active, owner), *access.getAtomicOrder(),
+                                              scope));
+  };
   if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) {
-    Registers compares = registersOf(cas.getCompare()), values = registersOf(cas.getValue());
-    Registers masks = cas.getMask() ? registersOf(cas.getMask()) : Registers(values.size());
-    for (auto [ptr, compare, value, mask] : llvm::zip(pointers, compares, values, masks))
-      result.push_back(create<simt::AtomicCasOp>(
-          value.getType(), ptr, compare, value, both(mask, owner), cas.getOrder(), cas.getScope()));
-    setRegisters(cas, result);
-    return success();
+    update(tile::AtomicKind::Xchg, registersOf(cas.getCompare()), cas.getScope());
+  } else {
+    auto rmw = cast<tile::AtomicRmwOp>(op);
+    update(rmw.getKind(), Registers(values.size()), rmw.getScope());
   }
-  auto rmw = cast<tile::AtomicRmwOp>(op);
-  Registers values = registersOf(rmw.getValue());
-  Registers masks = rmw.getMask() ? registersOf(rmw.getMask()) : Registers(values.size());
-  for (auto [ptr, value, mask] : llvm::zip(pointers, values, masks))
-    result.push_back(create<simt::AtomicRmwOp>(value.getType(), rmw.getKind(), ptr, value,
-                                               both(mask, owner), rmw.getOrder(), rmw.getScope()));
-  setRegisters(rmw, result);
+  setRegisters(op->getResult(0), result);
   return success();
 }

@@ -386,7 +386,7 @@ def autotune(
     configuration that fails, for whatever reason, is left out; without configurations the kernel runs
     as it is launched. Results are kept in memory, with
     `cache_results` on disk, too. `use_cuda_graph` changes nothing
-    (`tilewright.launch.options.DECORATOR_OPTIONS`). Raises LaunchError TW0418 for what is no list of
+    (`tilewright.launch.options.DECORATOR_OPTIONS`). Raises LaunchError TW0418 for what is not a list of
     configurations or names parameters that the kernel lacks; a name of `key` that it lacks is a warning.
     """
     return lambda fn: Autotuner(

@@ -70,7 +70,7 @@ def _name_of(fn: Any) -> str:
 
 
 def names_of_kernel(fn: Any) -> list[str]:
-    """The parameters of what autotune decorates. Raises LaunchError TW0418 for what is no kernel."""
+    """The parameters of what autotune decorates. Raises LaunchError TW0418 for what is not a kernel."""
     names = getattr(fn, "arg_names", None)
     if names is None:
         raise _misfit(

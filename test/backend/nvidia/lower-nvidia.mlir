@@ -23,7 +23,7 @@ llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile
   // CHECK: llvm.inline_asm has_side_effects "@$0 st.global.v2.b32 [$1], {$2, $3};", "b,l,r,r" %[[M]], %[[P]]
   simt.global_store %p, %v mask %m : !llvm.ptr<1>, vector<2xf32>
   // CHECK: llvm.inline_asm has_side_effects "@$0 red.relaxed.gpu.global.add.u32 [$1], $2;"
-  %o = simt.atomic_rmw add relaxed gpu %p, %s mask %m : !llvm.ptr<1>, i32
+  %o = simt.atomic add relaxed gpu %p, %s mask %m : !llvm.ptr<1>, i32
   // CHECK: llvm.return
   llvm.return
 }

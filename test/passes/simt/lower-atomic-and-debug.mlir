@@ -12,12 +12,12 @@ func.func @atomics(%lock: !tile.ptr<i32>, %one: i32) {
   %w = tile.splat %one : i32 -> tensor<64xi32, #whole>
   // CHECK: %[[WARP:.*]] = arith.shrui
   // CHECK: %[[OWNER:.*]] = arith.cmpi eq, %[[WARP]]
-  // CHECK-COUNT-2: simt.atomic_rmw max relaxed cta %arg0, %arg1 mask %[[OWNER]]
+  // CHECK-COUNT-2: simt.atomic max relaxed cta %arg0, %arg1 mask %[[OWNER]]
   %a = tile.atomic_rmw max, %p, %v {order = 0 : i32, scope = 0 : i32} : tensor<64x!tile.ptr<i32>, #copies>, tensor<64xi32, #copies> -> tensor<64xi32, #copies>
-  // CHECK: simt.atomic_rmw add acq_rel gpu %arg0, %arg1 :
+  // CHECK: simt.atomic add acq_rel gpu %arg0, %arg1 :
   %b = tile.atomic_rmw add, %q, %w : tensor<64x!tile.ptr<i32>, #whole>, tensor<64xi32, #whole> -> tensor<64xi32, #whole>
   // CHECK: %[[FIRST:.*]] = arith.cmpi eq
-  // CHECK: simt.atomic_cas acq_rel gpu %arg0, %arg1, %arg1 mask %[[FIRST]]
+  // CHECK: simt.atomic xchg acq_rel gpu %arg0, %arg1 expecting %arg1 : i32 mask %[[FIRST]]
   %c = tile.atomic_cas %lock, %one, %one : !tile.ptr<i32>, i32
   return
 }

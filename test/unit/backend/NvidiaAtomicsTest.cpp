@@ -7,9 +7,8 @@ using namespace tw::test;
 /// A used atomic of a kind on a type.
 static std::string atomicOf(const std::string &kind, const std::string &type,
                             const std::string &order = "acq_rel", bool isUsed = true) {
-  std::string text = "%v = simt.global_load %p : !llvm.ptr<1> -> " + type +
-                     "\n%o = simt.atomic_rmw " + kind + " " + order +
-                     " gpu %q, %v mask %m : !llvm.ptr<1>, " + type + "\n";
+  std::string text = "%v = simt.global_load %p : !llvm.ptr<1> -> " + type + "\n%o = simt.atomic " +
+                     kind + " " + order + " gpu %q, %v mask %m : !llvm.ptr<1>, " + type + "\n";
   return isUsed ? text + "simt.global_store %p, %o : !llvm.ptr<1>, " + type : text;
 }
 
@@ -81,8 +80,9 @@ TEST(NvidiaAtomics, CompareAndSwap) {
   for (auto [type, operation] : {std::pair("i32", "cas.b32"), std::pair("i64", "cas.b64"),
                                  std::pair("f16", "cas.b16"), std::pair("i8", "cas.b32")}) {
     std::string text = std::string("%v = simt.global_load %p : !llvm.ptr<1> -> ") + type +
-                       "\n%o = simt.atomic_cas relaxed sys %q, %v, %v mask %m : !llvm.ptr<1>, " +
-                       type + "\nsimt.global_store %p, %o : !llvm.ptr<1>, " + type;
+                       "\n%o = simt.atomic xchg relaxed sys %q, %v expecting %v : " + type +
+                       " mask %m : !llvm.ptr<1>, " + type +
+                       "\nsimt.global_store %p, %o : !llvm.ptr<1>, " + type;
     NvidiaResult result = compileNvidia(text);
     ASSERT_EQ(result.error, "") << type;
     EXPECT_EQ(countOf(result.ptx(), std::string("atom.relaxed.sys.global.") + operation), 1)

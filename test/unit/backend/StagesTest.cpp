@@ -20,9 +20,11 @@ TEST(StagesTest, PipelinesGoThroughTheStagesOfTheirTarget) {
   std::unique_ptr<Target> targets[] = {makeCpuTarget(), makeNvidiaTarget("sm_80")};
   for (const auto &target : targets) {
     std::vector<PipelineStage> stages = pipelineOf(*target);
+    ASSERT_EQ(stages.size(), target->irStages().size()) << target->name();
     for (auto [stage, name] : llvm::zip(stages, target->irStages()))
       EXPECT_EQ(stage.name, name) << target->name();
     EXPECT_EQ(stages.back().name, "llvm-dialect");
+    EXPECT_TRUE(llvm::is_contained(target->irStages(), "lowered"));
   }
 }
 
