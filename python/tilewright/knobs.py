@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -106,6 +107,11 @@ def read_settings() -> Settings:
         is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
     )
+
+
+def build_tool(variable: str) -> list[str]:
+    """The command that CC or AR names, as for make; empty where it is not set."""
+    return shlex.split(os.environ.get(variable, ""))
 
 
 def cache_directory() -> str:
