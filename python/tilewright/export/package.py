@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from .._version import __version__
 from ..compile import CompiledKernel
 from ..errors import LaunchError, UnsupportedError
+from ..launch.arguments import parse_facts
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
 from ..native import native
@@ -161,6 +162,10 @@ class Package:
         for name, entry in types.items():
             if not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise undecided(function.fn.__name__, f"`{name}` is a tuple")
+            try:
+                parse_facts(entry)
+            except ValueError as error:
+                raise undecided(function.fn.__name__, f"`{name}`: {error}") from None
         for name in (*types, *constants):
             if name not in names:
                 raise undecided(function.fn.__name__, f"there is no parameter `{name}`")

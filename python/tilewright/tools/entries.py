@@ -16,6 +16,7 @@ from ..errors import TilewrightError
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
+    """A hint at the known name that is meant, if one is near."""
     close = difflib.get_close_matches(name, list(known), n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
@@ -65,6 +66,7 @@ def assignments(text: str) -> dict[str, str]:
 
 
 def split_entries(text: str) -> list[str]:
+    """The parts between commas that stand in no brackets or quotes."""
     parts = [""]
     depth, quote = 0, ""
     for character in text:
@@ -94,6 +96,7 @@ def _describe_failure(file: str, error: Exception) -> str:
 
 
 def load_object(place: str) -> Any:
+    """What FILE.py:NAME names, by running the file."""
     file, _, name = place.rpartition(":")
     if not file or not name.isidentifier():
         raise ValueError(f"{place!r} is not FILE.py:NAME")
