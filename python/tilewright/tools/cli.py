@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import cache_files, export_command
+from . import cache_command, export_command
 from .. import knobs
 from .._version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
@@ -37,13 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _size(text: str) -> int:
-    """A number of bytes."""
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of bytes")
-    return int(text)
-
-
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tilewright", description="Tilewright: reports, the kernel cache, compilation."
@@ -58,11 +51,7 @@ def _parser() -> argparse.ArgumentParser:
     info = commands.add_parser("info", help="version, devices, threads, knobs")
     info.set_defaults(run=_info)
 
-    cache = commands.add_parser("cache", help="look at or clear the kernel cache on disk")
-    cache.add_argument("action", choices=("path", "list", "show", "clear", "prune"))
-    cache.add_argument("key", nargs="?", help="of show: the first digits of an entry's key")
-    cache.add_argument("--max-bytes", type=_size, default=2 << 30, help="of prune: the size to keep")
-    cache.set_defaults(run=_cache)
+    cache_command.add_command(commands)
 
     compile_ = commands.add_parser("compile", help="compile one kernel and write a stage")
     compile_.add_argument("kernel", help="FILE.py:NAME")
@@ -118,33 +107,6 @@ def _info(options: argparse.Namespace) -> int:
     for name, meaning in knobs.KNOBS.items():
         print(f"  {knobs.PREFIX}{name:<12} {meaning}")
     return 0
-
-
-def _cache(options: argparse.Namespace) -> int:
-    directory = knobs.settings().cache_directory
-    if not directory:
-        raise ValueError("there is no home directory: set TILEWRIGHT_CACHE_DIR")
-    root = Path(directory)
-    if options.action == "path":
-        print(root)
-    elif options.action == "list":
-        for entry in cache_files.list_entries(root):
-            print(f"{entry.key}  {entry.num_bytes:>9}  {entry.used:%Y-%m-%d %H:%M}")
-    elif options.action == "show":
-        _show_entry(root, options.key or "")
-    else:
-        limit = 0 if options.action == "clear" else options.max_bytes
-        removed = cache_files.prune(root, limit)
-        print(f"removed {len(removed)} entries, {sum(e.num_bytes for e in removed)} bytes")
-    return 0
-
-
-def _show_entry(root: Path, prefix: str) -> None:
-    found = [e for e in cache_files.list_entries(root) if e.key.startswith(prefix.lower())]
-    if len(found) != 1:
-        raise ValueError(f"{len(found)} entries have a key that starts with {prefix!r}")
-    entry = found[0]
-    print(f"key    {entry.key}\nfile   {entry.path}\nbytes  {entry.num_bytes}\nused   {entry.used}")
 
 
 def _compile(options: argparse.Namespace) -> int:
