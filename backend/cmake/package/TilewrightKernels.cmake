@@ -5,6 +5,11 @@
 #     [SIGNATURE <one or several>] [CONSTEXPR <A=1,B=2>] [SHAPES <"M=4096;M=8192">]
 #     [GRID <"cdiv(n, BLOCK)">] [NAME <function>] [PACKAGE <files>] [OPTIONS <--num-warps 8 ...>])
 #
+# tilewright_add_source(<target> <file.py>:<kernel> [NAME <name>])
+#
+# lets <target> include <name>_source.h, in which `<name>_source` is the kernel for the compiler in
+# libtilewright.
+#
 # The package's C file is compiled with the project's own C compiler and flags, and <target> can include
 # <PACKAGE>.h (by default the kernel's name). A <target> that does not exist becomes a static library.
 # Python with the package tilewright is needed to build, not to run. TILEWRIGHT_PYTHON names it.
@@ -28,6 +33,35 @@ function(_tilewright_command)
   set(tw_command ${command} PARENT_SCOPE)
 endfunction()
 
+# Sets `tw_file` and `tw_object` to the parts of FILE.py:NAME.
+function(_tilewright_kernel kernel)
+  if(NOT kernel MATCHES "^(.+):([A-Za-z_][A-Za-z0-9_]*)$")
+    message(FATAL_ERROR "Tilewright: ${kernel} is not FILE.py:NAME")
+  endif()
+  get_filename_component(file "${CMAKE_MATCH_1}" ABSOLUTE)
+  set(tw_file "${file}" PARENT_SCOPE)
+  set(tw_object "${CMAKE_MATCH_2}" PARENT_SCOPE)
+endfunction()
+
+function(tilewright_add_source target kernel)
+  cmake_parse_arguments(arg "" "NAME" "" ${ARGN})
+  _tilewright_kernel("${kernel}")
+  _tilewright_command()
+  set(name "${tw_object}")
+  if(arg_NAME)
+    set(name "${arg_NAME}")
+  endif()
+  set(folder "${CMAKE_CURRENT_BINARY_DIR}/tilewright/${target}")
+  set(header "${folder}/${name}_source.h")
+  add_custom_command(
+    OUTPUT "${header}"
+    COMMAND ${tw_command} export "${tw_file}:${tw_object}" --form source --name "${name}" -o "${folder}"
+            --depfile "${header}.d"
+    DEPENDS "${tw_file}" DEPFILE "${header}.d" COMMENT "Capturing ${kernel}" VERBATIM)
+  target_sources(${target} PRIVATE "${header}")
+  target_include_directories(${target} PRIVATE "${folder}")
+endfunction()
+
 function(tilewright_add_kernels target kernel)
   cmake_parse_arguments(arg "" "NAME;PACKAGE;CONSTEXPR;SHAPES;GRID" "TARGETS;SIGNATURE;OPTIONS" ${ARGN})
   if(arg_UNPARSED_ARGUMENTS)
@@ -36,11 +70,9 @@ function(tilewright_add_kernels target kernel)
   if(NOT arg_TARGETS)
     message(FATAL_ERROR "tilewright_add_kernels: TARGETS names no target, such as cpu:x86-64-v3")
   endif()
-  if(NOT kernel MATCHES "^(.+):([A-Za-z_][A-Za-z0-9_]*)$")
-    message(FATAL_ERROR "tilewright_add_kernels: ${kernel} is not FILE.py:NAME")
-  endif()
-  get_filename_component(file "${CMAKE_MATCH_1}" ABSOLUTE)
-  set(object "${CMAKE_MATCH_2}")
+  _tilewright_kernel("${kernel}")
+  set(file "${tw_file}")
+  set(object "${tw_object}")
   set(package "${arg_PACKAGE}")
   if(NOT package)
     set(package "${arg_NAME}")

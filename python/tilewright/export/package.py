@@ -82,6 +82,16 @@ def _unwrapped(kernel: Any) -> JITFunction:
     return kernel
 
 
+def check_name(name: str) -> None:
+    """Refuse what cannot be a function of C here. Raises UnsupportedError TW0802."""
+    if not _IDENTIFIER.fullmatch(name) or name.startswith(("tw_", "tilewright_", "__")):
+        raise UnsupportedError(
+            f"{name!r} is not a name that a function in C can have here",
+            code="TW0802",
+            hint="letters, digits and _; not tw_... and tilewright_..., which packages use",
+        )
+
+
 class Package:
     """Kernels for programs in C and C++, compiled ahead of time.
 
@@ -92,7 +102,7 @@ class Package:
     def __init__(self, name: str) -> None:
         self.name = name
         self.kernels: dict[str, ExportedKernel] = {}
-        self._check_name(name)
+        check_name(name)
 
     def add(
         self,
@@ -116,7 +126,7 @@ class Package:
         """
         function = _unwrapped(kernel)
         name = name or function.fn.__name__
-        self._check_name(name)
+        check_name(name)
         known = self.kernels.get(name)
         if known and known.kernel is not function:
             raise UnsupportedError(
@@ -142,14 +152,6 @@ class Package:
         entry.shapes |= {key for shape in exact for key in shape}
         self.kernels[name] = entry
         return self
-
-    def _check_name(self, name: str) -> None:
-        if not _IDENTIFIER.fullmatch(name) or name.startswith(("tw_", "tilewright_", "__")):
-            raise UnsupportedError(
-                f"{name!r} is not a name that a function in C can have here",
-                code="TW0802",
-                hint="letters, digits and _; not tw_... and tilewright_..., which packages use",
-            )
 
     def _read(
         self, function: JITFunction, text: str | Mapping[str, str], constants: dict[str, Any]
@@ -229,7 +231,7 @@ class Package:
             files[f"{self.name}.a"] = build_archive(self.name, sources)
         manifest = self._manifest(kernels, chosen, form, files)
         files[f"{self.name}.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
-        return _write_files(Path(directory), files)
+        return write_files(Path(directory), files)
 
     def _check_functions(self, kernels: Sequence[ExportedKernel]) -> None:
         names = [f"{self.name}_{end}" for end in ("load", "unload", "set_threads", "set_parallel_for")]
@@ -374,7 +376,7 @@ def _manifest_of_code(code: Code) -> dict[str, Any]:
     return entry
 
 
-def _write_files(directory: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
+def write_files(directory: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
     """Write the files, each whole or not at all."""
     directory.mkdir(parents=True, exist_ok=True)
     paths = {name: directory / name for name in files}

@@ -349,6 +349,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         """What `compile` with these arguments would compile, for `tilewright.compile.inspect`."""
         return self._request(*self._of_signature(signature, constants, device, options))
 
+    def source_buffer(self) -> str:
+        """What the compiler gets of the kernel: its syntax tree and all that it refers to, as JSON."""
+        return self._source(()).capture.buffer
+
     def _of_signature(
         self,
         signature: Mapping[str, Any],

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..export import Package
+from ..export.source import write_source
 from ..launch.jit import JITFunction
 from .entries import load_object, read_constants
 
@@ -32,10 +33,16 @@ def add_command(commands: Any) -> None:
         help='"M=4096, N=4096; M=8192": specializations of the first signature for these values',
     )
     export.add_argument("--grid", help="'cdiv(n, BLOCK), m': what launches that give none take")
-    export.add_argument("--targets", required=True, help="nvidia:sm_80,cpu:x86-64-v3,...")
+    export.add_argument("--targets", default="", help="nvidia:sm_80,cpu:x86-64-v3,...")
     export.add_argument("--name", default="", help="of the C function; else the kernel's")
     export.add_argument("--package", default="", help="of the files; else the function's")
-    export.add_argument("--form", choices=("a", "c"), default="a", help="an archive, or one C file")
+    export.add_argument(
+        "--form",
+        choices=("a", "c", "source"),
+        default="a",
+        help="an archive, one C file, or a header NAME_source.h with the kernel's source, which "
+        "libtilewright compiles",
+    )
     export.add_argument("--num-warps", type=int)
     export.add_argument("--num-stages", type=int)
     export.add_argument("--maxnreg", type=int)
@@ -46,9 +53,15 @@ def add_command(commands: Any) -> None:
 
 def _export(options: argparse.Namespace) -> int:
     found = load_object(options.kernel)
+    if options.form == "source":
+        paths = write_source(_kernel(found, options), options.output, options.name)
+        return _report(options, paths)
     package = found if isinstance(found, Package) else _package_of(found, options)
     targets = [target.strip() for target in options.targets.split(",") if target.strip()]
-    paths = package.write(options.output, targets, options.form)
+    return _report(options, package.write(options.output, targets, options.form))
+
+
+def _report(options: argparse.Namespace, paths: dict[str, Path]) -> int:
     for path in paths.values():
         print(path)
     if options.depfile:
@@ -56,11 +69,16 @@ def _export(options: argparse.Namespace) -> int:
     return 0
 
 
-def _package_of(kernel: Any, options: argparse.Namespace) -> Package:
+def _kernel(kernel: Any, options: argparse.Namespace) -> JITFunction:
     while not isinstance(kernel, JITFunction):
         if not hasattr(kernel, "fn"):
             raise ValueError(f"{options.kernel} is neither a kernel (under @tw.jit) nor a Package")
         kernel = kernel.fn
+    return kernel
+
+
+def _package_of(found: Any, options: argparse.Namespace) -> Package:
+    kernel = _kernel(found, options)
     name = options.name or kernel.fn.__name__
     given = {name: getattr(options, name) for name in ("num_warps", "num_stages", "maxnreg")}
     shapes = [read_constants(text) for text in options.shapes.split(";") if text.strip()]
