@@ -23,7 +23,7 @@ KNOBS: dict[str, str] = {
     "OVERRIDE": "directory of files NAME.STAGE that are taken instead of that stage of a kernel",
     "REMARKS": "1: print to stderr what the compiler's passes say of their decisions",
     "DEBUG": "1: compile every kernel with its device assertions, overflow and bounds checks",
-    "JIT": "deny: a launch never compiles; what was not warmed up is a LaunchError",
+    "JIT": "deny: a launch never compiles; what was neither prepared nor is on disk is a LaunchError",
 }
 
 
@@ -67,6 +67,12 @@ def change(name: str, value: str) -> None:
     else:
         os.environ.pop(PREFIX + name, None)
     reset()
+
+
+def freeze() -> None:
+    """From now on no launch compiles, in this process and its children: what is in memory or in the
+    cache on disk runs, anything else is a LaunchError TW0408 that says how to prepare it."""
+    change("JIT", "deny")
 
 
 def restore(environment: Mapping[str, str | None]) -> None:

@@ -41,7 +41,7 @@ if(TARGET tilewright)
   install(TARGETS tilewright EXPORT TilewrightTargets
           LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
           NAMELINK_COMPONENT development)
-  install(FILES ${PROJECT_SOURCE_DIR}/backend/library/tilewright.h
+  install(FILES ${PROJECT_SOURCE_DIR}/backend/api/library/tilewright.h
           DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tilewright COMPONENT development)
   install(EXPORT TilewrightTargets NAMESPACE Tilewright:: DESTINATION ${TW_CMAKE_DESTINATION}
           COMPONENT development)

@@ -61,7 +61,7 @@ def test_a_project_finds_what_is_installed(
     before = header.stat().st_mtime_ns
     run(["cmake", "--build", build], source, TILEWRIGHT_CACHE_DIR=str(tmp_path / "cache"))
     assert header.stat().st_mtime_ns == before
-    helper = source / "helpers.py"
+    helper = source / "scaled.py"
     helper.write_text(helper.read_text().replace("x * factor", "x * factor + 1.0"))
     run(["cmake", "--build", build], source, TILEWRIGHT_CACHE_DIR=str(tmp_path / "cache"))
     done = subprocess.run([build / "program"], capture_output=True, text=True)

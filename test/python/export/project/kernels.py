@@ -1,5 +1,5 @@
 import tilewright as tw
-from helpers import scaled
+from scaled import scaled
 
 
 @tw.jit

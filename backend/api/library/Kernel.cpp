@@ -1,7 +1,7 @@
 // The library's kernels: compiled for what a launch's arguments are, found again by a key of it.
 #include "backend/api/Compile.h"
 #include "backend/api/Devices.h"
-#include "backend/library/KernelSignature.h"
+#include "backend/api/library/KernelSignature.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
@@ -73,9 +73,6 @@ Kernel::Kernel(std::string source, Settings settings)
                             "this is not a kernel source buffer: " + error,
                             "`tilewright compile FILE.py:NAME --emit source` writes one"});
 }
-Kernel::~Kernel() = default;
-Kernel::Kernel(const Kernel &) = default;
-Kernel &Kernel::operator=(const Kernel &) = default;
 
 const Status &Kernel::status() const { return state->status; }
 const std::string &Kernel::name() const { return state->signature.name; }

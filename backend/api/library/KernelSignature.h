@@ -1,8 +1,8 @@
 // A kernel's parameters as its source buffer has them, for the library: a launch without Python has
 // nothing else to bind arguments by.
-#ifndef BACKEND_LIBRARY_KERNELSIGNATURE_H
-#define BACKEND_LIBRARY_KERNELSIGNATURE_H
-#include "backend/library/tilewright.h"
+#ifndef BACKEND_API_LIBRARY_KERNELSIGNATURE_H
+#define BACKEND_API_LIBRARY_KERNELSIGNATURE_H
+#include "backend/api/library/tilewright.h"
 #include "runtime/Device.h"
 #include "runtime/Specialization.h"
 #include <optional>

@@ -1,5 +1,5 @@
 // A kernel's parameters as its source buffer has them, and arguments bound to them.
-#include "backend/library/KernelSignature.h"
+#include "backend/api/library/KernelSignature.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <bit>

@@ -12,7 +12,6 @@
 #include <vector>
 
 #define TILEWRIGHT_API __attribute__((visibility("default")))
-
 namespace tilewright {
 
 enum class Type : uint8_t {
@@ -113,9 +112,6 @@ class Kernel {
 public:
   /// Reads a kernel source buffer. A kernel whose status has an error launches nothing but that error.
   TILEWRIGHT_API explicit Kernel(std::string source, Settings settings = {});
-  TILEWRIGHT_API ~Kernel();
-  TILEWRIGHT_API Kernel(const Kernel &);
-  TILEWRIGHT_API Kernel &operator=(const Kernel &);
 
   TILEWRIGHT_API const Status &status() const;
   TILEWRIGHT_API const std::string &name() const;
