@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,8 +10,14 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import export_kernels
 import exported
+import numpy as np
 import pytest
+import tilewright as tw
+from tilewright import knobs
+from tilewright.native import native
+from tilewright.tools import cache_files
 
 pytestmark = pytest.mark.usefixtures("compiler")
 PROJECT = exported.HERE / "project"
@@ -84,7 +91,9 @@ def sources(folder: Path) -> Path:
     return folder
 
 
-def test_the_library_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
+def test_the_library_by_pkg_config(
+    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = {"PKG_CONFIG_PATH": str(next(prefix.glob("lib*/pkgconfig")))}
     if shutil.which("pkg-config") is None:
         pytest.skip("there is no pkg-config")
@@ -98,6 +107,29 @@ def test_the_library_by_pkg_config(prefix: Path, tmp_path: Path) -> None:
     assert run([program, folder], tmp_path).endswith("passed\n")
     assert list((folder / "cache").glob("v*/??/*")), "nothing was kept for later processes"
     assert run([program, folder], tmp_path).endswith("passed\n")
+    kept = told_by(folder / "cache")
+    assert told_from_python(monkeypatch, tmp_path / "from-python") <= kept
+    assert "x: *fp32:16:overlap, out: *fp32:16:overlap, n: i32:nonneg, factor: fp32, BLOCK=64" in kept
+
+
+def told_by(cache: Path) -> set[str]:
+    """The specializations that a cache has, in words."""
+    entries = cache_files.list_entries(cache)
+    texts = [native().describe_stored(entry.key, entry.path.read_bytes()) for entry in entries]
+    return {json.loads(text)["arguments"] for text in texts}
+
+
+def told_from_python(monkeypatch: pytest.MonkeyPatch, cache: Path) -> set[str]:
+    """Those of the library's launches when Python makes them."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
+    knobs.reset()
+    with tw.device("reference"):
+        for n in (1, 1000, 1024):
+            x, out = np.zeros(n, np.float32), np.zeros(n, np.float32)
+            export_kernels.scale[(1,)](x, out, n, 2.5)
+    found = told_by(cache)
+    assert len(found) == 3
+    return found
 
 
 def test_the_library_shows_its_own_names_only(prefix: Path) -> None:
