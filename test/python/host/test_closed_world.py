@@ -97,7 +97,7 @@ def test_shapes_are_constants_of_the_binary(device: str) -> None:
         assert (out[:n] == 2 * x[:n] + 7).all() and (out[n:] == -1).all()
     assert kernels[0] is kernels[2] and kernels[0].key != kernels[1].key
     names = [name for name, *_ in kernels[0].parameters]
-    assert names == ["out", "x", "by", "scale"], "n is no parameter of the binary"
+    assert names == ["out", "x", "by", "scale"], "n is in the binary, and not passed"
     assert exact[(1,)](out, x, 48, 8, 2.0, BLOCK=64) is kernels[0]
     with pytest.raises(tw.CompileError, match="n is known"):
         exact[(1,)](out, x, 47, 7, 2.0, BLOCK=64)
