@@ -23,6 +23,7 @@ sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test/python/export")]
 import numpy as np  # noqa: E402
 import tilewright as tw  # noqa: E402
 from export_kernels import matmul, scale  # noqa: E402
+from tilewright.export.source import write_source  # noqa: E402
 
 FIVE = ["nvidia:sm_80", "nvidia:sm_90a", "cpu:x86-64-v2", "cpu:x86-64-v3", "cpu:x86-64-v4"]
 PRODUCT = (
@@ -98,6 +99,31 @@ int main(void) {
 """
 
 
+LIBRARY = """
+#include "matmul_source.h"
+#include <chrono>
+#include <cstdio>
+#include "tilewright.h"
+int main() {
+  constexpr int COUNT = 300000;
+  static float a[64 * 64], b[64 * 64], c[64 * 64];
+  tilewright::Kernel kernel(matmul_source);
+  const tilewright::Argument arguments[] = {{a, 4096}, {b, 4096}, {c, 4096}, 64, 64, 64, 64, 64, 64, 64, 64, 32};
+  const tilewright::LaunchOptions options;
+  double best = 1e9;
+  for (int round = 0; round < 5; ++round) {
+    auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < COUNT; ++i)
+      if (tilewright::Status status = kernel.launch({0}, arguments, 12, options); !status)
+        return std::puts(status.text().c_str()), 1;
+    std::chrono::duration<double, std::nano> elapsed = std::chrono::steady_clock::now() - start;
+    best = elapsed.count() / COUNT < best ? elapsed.count() / COUNT : best;
+  }
+  std::printf("%.0f\\n", best);
+}
+"""
+
+
 def shell(folder: Path, *words: object, **environment: str) -> str:
     done = subprocess.run(
         [str(word) for word in words], cwd=folder, check=True, capture_output=True, text=True,
@@ -132,6 +158,17 @@ def measure_launch(folder: Path) -> None:
     words = shell(folder, "./launches", LD_LIBRARY_PATH=str(folder)).split()
     package, direct = map(float, words)
     print(f"launch with 9 arguments: {package:.0f} ns, the driver's call alone {direct:.0f} ns")
+
+
+def measure_library(folder: Path) -> None:
+    library = ROOT / "build/lib"
+    (folder / "library.cpp").write_text(LIBRARY)
+    write_source(matmul, folder)
+    headers = [f"-I{ROOT}/backend/api/library", "-I."]
+    libraries = [f"-L{library}", f"-Wl,-rpath,{library}", "-ltilewright", "-o", "library"]
+    shell(folder, "g++", "-std=c++17", "-O2", *headers, "library.cpp", *libraries)
+    nanoseconds = shell(folder, "./library").strip()
+    print(f"warm launch of an empty grid by libtilewright, 12 parameters: {nanoseconds} ns")
 
 
 def measure_size(folder: Path) -> None:
@@ -197,9 +234,6 @@ def _call(library: ctypes.CDLL, name: str, fields: list[tuple[str, object]], *va
     class Arguments(ctypes.Structure):
         _fields_ = fields
 
-    import json
-
-    del json
     run = getattr(library, f"{name}_run")
     given = Arguments(*values)
     interface = ctypes.c_uint64(_interface(name))
@@ -250,7 +284,13 @@ def _scale(library: ctypes.CDLL) -> tuple[Callable[[], object], Callable[[], obj
 
 
 def main() -> None:
-    parts = {"export": measure_export, "launch": measure_launch, "size": measure_size, "cpu": measure_cpu}
+    parts = {
+        "export": measure_export,
+        "launch": measure_launch,
+        "library": measure_library,
+        "size": measure_size,
+        "cpu": measure_cpu,
+    }
     for name in sys.argv[1:] or parts:
         with tempfile.TemporaryDirectory() as folder:
             parts[name](Path(folder))

@@ -103,9 +103,16 @@ static uint64_t factsOf(const ArgumentSpec &spec) {
 
 static Key keyOf(const library::BoundArguments &bound, const LaunchOptions &options) {
   Key key;
-  for (const ArgumentSpec &spec : bound.specs) {
-    key.push_back(factsOf(spec));
-    addText(key, spec.kind == ArgumentSpec::Kind::Constexpr ? spec.constexprJson : spec.type);
+  for (size_t i = 0; i < bound.specs.size(); ++i) {
+    key.push_back(factsOf(bound.specs[i]) << 8 | bound.types[i]);
+    if (bound.specs[i].kind != ArgumentSpec::Kind::Constexpr || !bound.given[i])
+      continue;
+    const Argument &constant = *bound.given[i];
+    key.push_back(uint64_t(constant.kind) << 8 | uint64_t(constant.type));
+    if (constant.kind == Argument::Kind::Text)
+      addText(key, constant.text);
+    else
+      key.push_back(constant.bits);
   }
   addText(key, options.device);
   key.push_back(uint64_t(options.numWarps) << 32 | uint64_t(options.numStages) << 1 |
@@ -129,16 +136,27 @@ static std::string evaluateNothing(const std::string &) {
   return R"({"error": "only Python can evaluate this expression, and a program without it compiles the kernel"})";
 }
 
-static std::shared_ptr<const Ready>
-compileReady(KeyedKernels &kernels, const api::KernelSource &source, const Settings &settings,
-             library::BoundArguments &bound, Key key, uint64_t hash, const LaunchOptions &options,
-             Status &status) {
+namespace {
+/// What a launch asks for.
+struct Wanted {
+  KeyedKernels &kernels;
+  const api::KernelSource &source;
+  const Settings &settings;
+  const library::KernelSignature &signature;
+  const LaunchOptions &options;
+};
+} // namespace
+
+static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
+                                                 const library::BoundArguments &bound, Key key,
+                                                 uint64_t hash, Status &status) {
+  const LaunchOptions &options = wanted.options;
   Specialization specialization;
-  specialization.arguments = bound.specs;
+  specialization.arguments = library::specsOf(wanted.signature, bound);
   specialization.options = {options.numWarps, options.numStages, options.debug, ""};
-  api::CacheSettings cache{settings.cacheDirectory, !settings.cacheDirectory.empty()};
-  api::CompileResult result =
-      api::compile(source, specialization, options.device, evaluateNothing, cache);
+  const std::string &directory = wanted.settings.cacheDirectory;
+  api::CompileResult result = api::compile(wanted.source, specialization, options.device,
+                                           evaluateNothing, {directory, !directory.empty()});
   for (const api::Report &report : result.reports)
     status.reports.push_back(reportOf(report));
   status.isOk = result.kernel != nullptr;
@@ -149,25 +167,25 @@ compileReady(KeyedKernels &kernels, const api::KernelSource &source, const Setti
   for (const ArtifactParameter &parameter : result.kernel->artifact.parameters)
     ready->taken.push_back(unsigned(parameter.sourceIndex));
   ready->key = std::move(key);
-  std::unique_lock lock(kernels.mutex);
-  kernels.byHash[hash].push_back(ready);
+  std::unique_lock lock(wanted.kernels.mutex);
+  wanted.kernels.byHash[hash].push_back(ready);
   return ready;
 }
 
 /// Binds the arguments and finds or compiles the kernel for them; null with a status.
-static std::shared_ptr<const Ready>
-acquire(KeyedKernels &kernels, const api::KernelSource &source, const Settings &settings,
-        const library::KernelSignature &signature, const Argument *arguments, size_t count,
-        const LaunchOptions &options, library::BoundArguments &bound, Status &status) {
-  if (std::optional<RuntimeError> error = library::bind(signature, arguments, count, bound)) {
+static std::shared_ptr<const Ready> acquire(const Wanted &wanted, const Argument *arguments,
+                                            size_t count, library::BoundArguments &bound,
+                                            Status &status) {
+  if (std::optional<RuntimeError> error =
+          library::bind(wanted.signature, arguments, count, bound)) {
     status = failed(*error);
     return nullptr;
   }
-  Key key = keyOf(bound, options);
+  Key key = keyOf(bound, wanted.options);
   uint64_t hash = llvm::hash_combine_range(key.begin(), key.end());
-  if (std::shared_ptr<const Ready> ready = findReady(kernels, key, hash))
+  if (std::shared_ptr<const Ready> ready = findReady(wanted.kernels, key, hash))
     return ready;
-  return compileReady(kernels, source, settings, bound, std::move(key), hash, options, status);
+  return compileReady(wanted, bound, std::move(key), hash, status);
 }
 
 Status Kernel::prepare(const Argument *arguments, size_t count, const LaunchOptions &options) {
@@ -175,8 +193,8 @@ Status Kernel::prepare(const Argument *arguments, size_t count, const LaunchOpti
     return state->status;
   Status status;
   library::BoundArguments bound;
-  acquire(state->kernels, state->source, state->settings, state->signature, arguments, count,
-          options, bound, status);
+  acquire({state->kernels, state->source, state->settings, state->signature, options}, arguments,
+          count, bound, status);
   return status;
 }
 
@@ -187,11 +205,11 @@ Status Kernel::launch(Grid grid, const Argument *arguments, size_t count,
   Status status;
   library::BoundArguments bound;
   std::shared_ptr<const Ready> ready =
-      acquire(state->kernels, state->source, state->settings, state->signature, arguments, count,
-              options, bound, status);
+      acquire({state->kernels, state->source, state->settings, state->signature, options},
+              arguments, count, bound, status);
   if (!ready)
     return status;
-  llvm::SmallVector<LaunchArgument, 32> taken;
+  llvm::SmallVector<LaunchArgument, 16> taken;
   for (unsigned index : ready->taken)
     taken.push_back(bound.launched[index]);
   LaunchGrid programs{{grid.x, grid.y, grid.z},

@@ -127,15 +127,17 @@ static bool fits(const Argument &argument, const TypeRow &type) {
 /// A number as its own type or as the one that the parameter is annotated with.
 static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
                                               const SignatureParameter &parameter,
-                                              const Argument &argument, ArgumentSpec &spec,
-                                              LaunchArgument &launched) {
+                                              BoundArguments &bound, size_t i) {
+  const Argument &argument = *bound.given[i];
   const TypeRow &given = kTypes[int(argument.type)];
   // As from Python: a float without an annotation is a float32.
   const TypeRow &type = !parameter.type.empty() ? *findType(parameter.type)
                         : given.kind == 'f'     ? kTypes[int(Type::Float32)]
                                                 : given;
+  ArgumentSpec &spec = bound.specs[i];
   spec.kind = ArgumentSpec::Kind::Scalar;
   spec.type = type.name;
+  bound.types[i] = unsigned(&type - kTypes);
   if (type.kind == 'f') {
     if (type.bits < 16)
       return refuse(Code::UnpassableElements, signature, parameter,
@@ -143,12 +145,12 @@ static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
     double number = given.kind == 'f'   ? argument.number
                     : given.kind == 'u' ? double(argument.bits)
                                         : double(int64_t(argument.bits));
-    launched.bits = floatBits(number, spec.type);
+    bound.launched[i].bits = floatBits(number, spec.type);
     return std::nullopt;
   }
   if (given.kind == 'f')
     return refuse(Code::NumberRange, signature, parameter, "a float for one of type " + spec.type);
-  launched.bits = type.kind == 'b' ? argument.bits != 0 : argument.bits;
+  bound.launched[i].bits = type.kind == 'b' ? argument.bits != 0 : argument.bits;
   if (type.kind == 'b')
     return std::nullopt;
   if (!fits(argument, type))
@@ -158,32 +160,27 @@ static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
   return std::nullopt;
 }
 
-static void bindArray(const Argument &argument, ArgumentSpec &spec, LaunchArgument &launched) {
-  spec.kind = ArgumentSpec::Kind::Pointer;
-  spec.type = kTypes[int(argument.type)].name;
-  assumePointer(spec, argument.bits, argument.bytes, streamingBytes());
-  launched = {argument.bits, argument.bits, argument.bytes, argument.isReadOnly};
-}
-
 static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
                                            const SignatureParameter &parameter,
-                                           const Argument *argument, ArgumentSpec &spec,
-                                           LaunchArgument &launched) {
-  spec.name = parameter.name;
+                                           BoundArguments &bound, size_t i) {
+  const Argument *argument = bound.given[i];
+  bool isArray = argument && argument->kind == Argument::Kind::Array;
   if (!argument || parameter.isConstexpr || argument->kind == Argument::Kind::Text) {
-    spec.kind = ArgumentSpec::Kind::Constexpr;
-    spec.constexprJson = argument ? encodeConstant(*argument) : parameter.defaultJson;
-    if (spec.constexprJson.empty())
+    bound.specs[i].kind = ArgumentSpec::Kind::Constexpr;
+    if (!argument && parameter.defaultJson.empty())
       return refuse(Code::LaunchArguments, signature, parameter, "none is given");
-    if (argument && argument->kind == Argument::Kind::Array)
+    if (isArray)
       return refuse(Code::UnpassableArgument, signature, parameter,
                     "an array cannot be a compile-time constant");
     return std::nullopt;
   }
-  if (argument->kind == Argument::Kind::Array)
-    bindArray(*argument, spec, launched);
-  else
-    return bindNumber(signature, parameter, *argument, spec, launched);
+  if (!isArray)
+    return bindNumber(signature, parameter, bound, i);
+  bound.specs[i].kind = ArgumentSpec::Kind::Pointer;
+  bound.types[i] = unsigned(argument->type);
+  bound.specs[i].type = kTypes[bound.types[i]].name;
+  assumePointer(bound.specs[i], argument->bits, argument->bytes, streamingBytes());
+  bound.launched[i] = {argument->bits, argument->bits, argument->bytes, argument->isReadOnly};
   return std::nullopt;
 }
 
@@ -198,15 +195,30 @@ std::optional<RuntimeError> library::bind(const KernelSignature &signature,
                         ""};
   bound.specs.resize(expected);
   bound.launched.resize(expected);
-  std::vector<MemorySpan> memory(expected);
+  bound.given.assign(expected, nullptr);
+  bound.types.assign(expected, 0);
+  llvm::SmallVector<MemorySpan, 16> memory(expected);
   for (size_t i = 0; i < expected; ++i) {
-    const Argument *argument = i < count ? &arguments[i] : nullptr;
-    if (std::optional<RuntimeError> error = bindOne(signature, signature.parameters[i], argument,
-                                                    bound.specs[i], bound.launched[i]))
+    bound.given[i] = i < count ? &arguments[i] : nullptr;
+    if (std::optional<RuntimeError> error = bindOne(signature, signature.parameters[i], bound, i))
       return error;
+    const LaunchArgument &launched = bound.launched[i];
     if (bound.specs[i].kind == ArgumentSpec::Kind::Pointer)
-      memory[i] = {argument->bits, argument->bits + argument->bytes};
+      memory[i] = {launched.bits, launched.bits + launched.bytes};
   }
   assumeDisjoint(bound.specs, memory);
   return std::nullopt;
+}
+
+std::vector<ArgumentSpec> library::specsOf(const KernelSignature &signature,
+                                           const BoundArguments &bound) {
+  std::vector<ArgumentSpec> specs(bound.specs.begin(), bound.specs.end());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const SignatureParameter &parameter = signature.parameters[i];
+    specs[i].name = parameter.name;
+    if (specs[i].kind == ArgumentSpec::Kind::Constexpr)
+      specs[i].constexprJson =
+          bound.given[i] ? encodeConstant(*bound.given[i]) : parameter.defaultJson;
+  }
+  return specs;
 }

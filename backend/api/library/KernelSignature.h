@@ -5,6 +5,7 @@
 #include "backend/api/library/tilewright.h"
 #include "runtime/Device.h"
 #include "runtime/Specialization.h"
+#include "llvm/ADT/SmallVector.h"
 #include <optional>
 
 namespace tw::library {
@@ -24,16 +25,21 @@ struct KernelSignature {
 /// Null with a reason where a text is not a kernel source buffer.
 std::optional<KernelSignature> readSignature(const std::string &buffer, std::string &error);
 
-/// A launch's arguments as the compiler and a device take them.
+/// The parameters of a launch: facts as the compiler takes them, but for names and the values of
+/// constants, which only a compilation needs; bits as a device takes them.
 struct BoundArguments {
-  std::vector<ArgumentSpec> specs;      // one for each parameter
-  std::vector<LaunchArgument> launched; // the same, for those that are passed
+  llvm::SmallVector<ArgumentSpec, 16> specs;
+  llvm::SmallVector<LaunchArgument, 16> launched;
+  llvm::SmallVector<const tilewright::Argument *, 16> given; // null where the default stands
+  llvm::SmallVector<unsigned, 16> types;                     // tell element types apart
 };
 
 /// Binds arguments by position; the reason of a refusal, or nothing.
 std::optional<RuntimeError> bind(const KernelSignature &signature,
                                  const tilewright::Argument *arguments, size_t count,
                                  BoundArguments &bound);
+/// The specialization of bound arguments, complete.
+std::vector<ArgumentSpec> specsOf(const KernelSignature &signature, const BoundArguments &bound);
 
 } // namespace tw::library
 #endif

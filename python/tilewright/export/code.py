@@ -16,7 +16,8 @@ from .header import c_name, interface_of
 from .specializations import Argument, Specialization
 
 if TYPE_CHECKING:
-    from .package import Code, ExportedKernel
+    from .compiled import Code
+    from .package import ExportedKernel
 
 # The parts of the launcher, each after what it needs.
 _PARTS = (

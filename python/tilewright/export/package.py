@@ -10,19 +10,18 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._version import __version__
-from ..compile import CompiledKernel
-from ..errors import LaunchError, UnsupportedError
+from ..errors import UnsupportedError
 from ..launch.arguments import parse_facts
-from ..launch.devices import check_device
+from ..launch.autotune import Autotuner
 from ..launch.jit import JITFunction
 from ..native import native
-from ..targets import device_named
 from ..tools.entries import read_signature
 from .archive import build_archive
 from .code import launcher_file, write_code
+from .compiled import Code, check_target, code_of, compiled_for, describe_code
 from .grid import split_grid
 from .header import interface_of, write_header
 from .specializations import (
@@ -36,25 +35,7 @@ from .specializations import (
 )
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_LEVEL = re.compile(r"cpu:x86-64-v(\d)")
 _MOST_ARGUMENTS = 64  # TW_MAX_ARGUMENTS of runtime/aot/Tables.h
-
-
-class Code(NamedTuple):
-    """What one target made of one specialization."""
-
-    target: str
-    symbol: str
-    text: str  # assembly of a processor, PTX of a GPU
-    parameters: tuple[str, ...]
-    level: int = 0  # of x86-64; 0: a GPU's
-    scratch_bytes: int = 0
-    cubin: bytes = b""
-    arch: int = 0
-    is_only: bool = False  # runs on exactly that architecture
-    num_threads: int = 0
-    shared_bytes: int = 0
-    resources: Mapping[str, int] = {}
 
 
 @dataclass
@@ -125,17 +106,8 @@ class Package:
         adds to it. Raises UnsupportedError TW0801, TW0802 or TW0804.
         """
         function = _unwrapped(kernel)
-        name = name or function.fn.__name__
-        check_name(name)
-        known = self.kernels.get(name)
-        if known and known.kernel is not function:
-            raise UnsupportedError(
-                f"the package {self.name} has a kernel {name} already",
-                code="TW0802",
-                hint="name one of them: package.add(kernel, ..., name='another')",
-            )
-        entry = known or ExportedKernel(name, function, [], set())
-        exact = checked_shapes(name, list(shapes))
+        entry = self._entry(function, name)
+        exact = checked_shapes(entry.name, list(shapes))
         expressions = split_grid(grid) if grid is not None else ()
         several = [signature] if isinstance(signature, (str, Mapping)) else list(signature)
         for number, text in enumerate(several):
@@ -150,8 +122,59 @@ class Package:
             elif not exact:
                 self._refuse_missing(function, types, constants)
         entry.shapes |= {key for shape in exact for key in shape}
-        self.kernels[name] = entry
+        self.kernels[entry.name] = entry
         return self
+
+    def add_tuned(
+        self,
+        tuned: Autotuner,
+        signature: str | Mapping[str, str] = "",
+        constexpr: Mapping[str, Any] | None = None,
+        *,
+        grid: str | int | Sequence[str | int] | None = None,
+        name: str = "",
+    ) -> Package:
+        """Add what autotuning chose: for each key that it has met, a specialization for the key's
+        integers with the constants and options of the best configuration. Shapes that it has not met
+        need an `add` beside it. Returns the package. Raises UnsupportedError TW0801 where nothing was
+        chosen yet."""
+        function = _unwrapped(tuned)
+        entry = self._entry(function, name)
+        if not tuned.cache:
+            hint = "launch the kernel for the shapes that are to ship"
+            raise undecided(entry.name, "autotuning has chosen nothing yet", hint)
+        names = [parameter.name for parameter in function.parameters]
+        for key, best in tuned.cache.items():
+            # (tuple, (type, value) of each key argument, element types)
+            exact = {
+                argument: value[1] for argument, value in zip(tuned.keys, key[1:]) if value[0] is int
+            }
+            chosen = {key: value for key, value in best.all_kwargs().items() if value is not None}
+            values = {key: value for key, value in chosen.items() if key in names}
+            options = {key: value for key, value in chosen.items() if key not in names}
+            types, constants = self._read(function, signature, {**(constexpr or {}), **values})
+            types = {key: value for key, value in types.items() if key not in exact}
+            constants |= exact
+            if not self._is_whole(function, types, constants):
+                self._refuse_missing(function, types, constants)
+            expressions = split_grid(grid) if grid is not None else ()
+            entry.specializations.append(Specialization(types, constants, options, expressions))
+            entry.shapes |= {*exact}
+        self.kernels[entry.name] = entry
+        return self
+
+    def _entry(self, function: JITFunction, name: str) -> ExportedKernel:
+        """The kernel of a name, known or new."""
+        name = name or function.fn.__name__
+        check_name(name)
+        known = self.kernels.get(name)
+        if known and known.kernel is not function:
+            raise UnsupportedError(
+                f"the package {self.name} has a kernel {name} already",
+                code="TW0802",
+                hint="name one of them: package.add(kernel, ..., name='another')",
+            )
+        return known or ExportedKernel(name, function, [], set())
 
     def _read(
         self, function: JITFunction, text: str | Mapping[str, str], constants: dict[str, Any]
@@ -218,7 +241,7 @@ class Package:
         if not chosen:
             raise undecided(self.name, "no target is named", "for example nvidia:sm_80,cpu:x86-64-v3")
         for target in chosen:
-            _check_target(target)
+            check_target(target)
         kernels = [self._compile(kernel, chosen) for kernel in self.kernels.values()]
         self._check_functions(kernels)
         header = write_header(self.name, kernels, chosen, launcher_file("Public.h"), __version__)
@@ -257,9 +280,9 @@ class Package:
         for specialization in asked.specializations:
             made: list[Code] = []
             for target in targets:
-                compiled = _compiled(function, specialization, target)
+                compiled = compiled_for(function, specialization, target)
                 stored |= {name for name, _, is_stored, _ in compiled.parameters if is_stored}
-                made.append(_code_of(compiled, target))
+                made.append(code_of(compiled, target))
             codes[id(specialization)] = made
         arguments = tuple(a_with_stores(argument, stored) for argument in arguments)
         for specialization in asked.specializations:
@@ -290,50 +313,6 @@ def a_with_stores(argument: Argument, stored: set[str]) -> Argument:
     return Argument(argument.name, argument.type, argument.is_pointer, argument.name in stored)
 
 
-def _check_target(target: str) -> None:
-    check_device(target)
-    if not _LEVEL.fullmatch(target) and not target.startswith("nvidia:"):
-        raise UnsupportedError(
-            f"{target} is not a target that a package can have code for",
-            code="TW0803",
-            hint="name a level such as cpu:x86-64-v3 or an architecture such as nvidia:sm_80",
-        )
-
-
-def _compiled(function: JITFunction, wanted: Specialization, target: str) -> CompiledKernel:
-    try:
-        compiled = function.compile(wanted.types, wanted.constants, target, **wanted.options)
-    except LaunchError as error:
-        if error.code != "TW0404":
-            raise
-        raise undecided(function.fn.__name__, str(error)) from error
-    except ValueError as error:
-        raise undecided(function.fn.__name__, str(error)) from error
-    return compiled
-
-
-def _code_of(compiled: CompiledKernel, target: str) -> Code:
-    made = compiled.native
-    parameters = tuple(name for name, *_ in compiled.parameters)
-    if level := _LEVEL.fullmatch(target):
-        text = compiled.asm["asm"]
-        return Code(target, made.symbol, text, parameters, int(level[1]), made.scratch_bytes)
-    resources = dict(made.resources)
-    ptx = made.binary.decode()
-    arch = re.search(r"^\.target sm_(\d+)(\w?)", ptx, re.M)
-    if arch is None:
-        raise UnsupportedError(f"{target} gives no PTX", code="TW0803")
-    return Code(
-        target, made.symbol, ptx, parameters,
-        cubin=made.assembled,
-        arch=int(arch[1]),
-        is_only=bool(arch[2]),
-        num_threads=device_named(target).warp_size * max(1, resources.get("num_warps", 4)),
-        shared_bytes=max(0, resources.get("shared_bytes", 0)),
-        resources=resources,
-    )  # fmt: skip
-
-
 def _manifest_of(kernel: ExportedKernel) -> dict[str, Any]:
     return {
         "name": kernel.name,
@@ -353,27 +332,11 @@ def _manifest_of(kernel: ExportedKernel) -> dict[str, Any]:
                 "constants": {key: repr(v) for key, v in sorted(specialization.constants.items())},
                 "options": {key: repr(v) for key, v in sorted(specialization.options.items())},
                 "grid": list(specialization.grid),
-                "codes": [_manifest_of_code(code) for code in codes],
+                "codes": [describe_code(code) for code in codes],
             }
             for specialization, codes in zip(kernel.specializations, kernel.codes)
         ],
     }
-
-
-def _manifest_of_code(code: Code) -> dict[str, Any]:
-    entry: dict[str, Any] = {
-        "target": code.target,
-        "symbol": code.symbol,
-        "sha256": hashlib.sha256(code.text.encode()).hexdigest(),
-        "bytes": len(code.text),
-    }
-    if code.level:
-        return {**entry, "scratch_bytes": code.scratch_bytes}
-    entry["resources"] = dict(sorted(code.resources.items()))
-    if code.cubin:
-        entry["cubin_sha256"] = hashlib.sha256(code.cubin).hexdigest()
-        entry["cubin_bytes"] = len(code.cubin)
-    return entry
 
 
 def write_files(directory: Path, files: Mapping[str, bytes]) -> dict[str, Path]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import export_kernels
 import exported
+import numpy as np
 import pytest
 import tilewright as tw
 
@@ -186,6 +187,24 @@ def test_the_order_of_specializations_is_that_of_what_they_take(tmp_path: Path) 
     for later, facts in enumerate(order):
         for earlier in order[:later]:
             assert not takes_more(earlier, facts), (earlier, facts)
+
+
+def test_what_autotuning_chose_ships(tmp_path: Path) -> None:
+    configs = [tw.Config({"BLOCK": 64}), tw.Config({"BLOCK": 128}, num_warps=2)]
+    tuned = tw.autotune(configs, key=["n"])(export_kernels.scale)
+    signature, grid = "*fp32, *fp32, i32", "cdiv(n, BLOCK)"
+    error = refusal(lambda: package().add_tuned(tuned, signature))
+    assert error.code == "TW0801" and "chosen nothing" in str(error)
+    x, out = (np.zeros(4096, np.float32) for _ in range(2))
+    for n in (4096, 100):
+        tuned[lambda meta: (tw.cdiv(meta["n"], meta["BLOCK"]),)](x, out, n, 2.0)
+    one = package().add_tuned(tuned, signature, grid=grid)
+    one.add(export_kernels.scale, signature, grid=grid)
+    written = one.write(tmp_path, CPU, form="c")
+    variants = json.loads(written["p.json"].read_text())["kernels"][0]["variants"]
+    assert [v["constants"].get("n") for v in variants] == ["4096", "100", None]
+    for variant, (key, config) in zip(variants, tuned.cache.items()):
+        assert variant["constants"]["BLOCK"] == str(config.kwargs["BLOCK"]), key
 
 
 def test_the_command_refuses_what_is_no_kernel(tmp_path: Path) -> None:
