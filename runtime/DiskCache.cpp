@@ -51,11 +51,10 @@ static EntryHeader makeHeader(ContentHash hash, const std::string &key, std::str
   return header;
 }
 
-/// The content of an entry's bytes, or nothing when any byte is not as it was written.
-static std::optional<std::string> verifyEntry(ContentHash hash, const std::string &key,
-                                              const std::string &bytes) {
+std::optional<std::string> DiskCache::contentOf(ContentHash hash, const std::string &key,
+                                                const std::string &bytes) {
   EntryHeader header;
-  if (bytes.size() < sizeof(header))
+  if (!isKey(key) || bytes.size() < sizeof(header))
     return std::nullopt;
   memcpy(&header, bytes.data(), sizeof(header));
   std::string_view content = std::string_view(bytes).substr(sizeof(header));
@@ -108,7 +107,7 @@ std::optional<std::string> DiskCache::read(const std::string &key, bool isSecond
   ReadOutcome outcome = readOwnFile(path, bytes);
   std::optional<std::string> content;
   if (outcome == ReadOutcome::Read)
-    content = verifyEntry(settings.hash, key, bytes);
+    content = contentOf(settings.hash, key, bytes);
   if (content) {
     ++counters.hits;
     touchIfStale(path);

@@ -39,6 +39,9 @@ public:
   std::optional<std::string> read(const std::string &key, bool isSecondLook = false);
   /// Publishes an entry at once and whole, or not at all.
   bool write(const std::string &key, std::string_view content);
+  /// The content of an entry's file, or nothing where any byte is not as it was written.
+  static std::optional<std::string> contentOf(ContentHash hash, const std::string &key,
+                                              const std::string &file);
   /// Removes an entry whose content turned out to be useless.
   void remove(const std::string &key);
 

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_SPECIALIZATION_H
 #define RUNTIME_SPECIALIZATION_H
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,24 @@ struct ArgumentSpec {
   bool isDisjoint = false;    // a pointer whose memory overlaps that of no other argument
   bool isLarge = false;       // a pointer to memory that 32-bit offsets do not reach all of
 };
+
+/// The memory behind a pointer; where its size is not known, its address twice.
+struct MemorySpan {
+  uint64_t begin = 0, end = 0;
+};
+
+/// What is assumed of an integer: divisibility by 16, being 1, not being negative. `bits` is its
+/// value sign- or zero-extended from `width` bits; of unsigned types the large half is negative.
+void assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width);
+/// What is assumed of a pointer's address and of the size of its memory, where `streamingBytes` and
+/// more are too much for the caches.
+void assumePointer(ArgumentSpec &spec, uint64_t address, uint64_t bytes, uint64_t streamingBytes);
+/// Takes it back that pointers are disjoint where their memory meets another's or is not known, and
+/// finds memory that 32-bit offsets do not reach all of. Of the same lengths; numbers have no
+/// memory.
+void assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory);
+/// From this size on an array counts as streaming: half of the last-level cache.
+uint64_t streamingBytes();
 
 struct CompileOptions {
   int numWarps = 4;

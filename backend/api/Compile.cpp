@@ -4,6 +4,7 @@
 #include "backend/api/CacheKey.h"
 #include "backend/api/Reports.h"
 #include "backend/api/Service.h"
+#include "backend/api/StoredKernel.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/PassRun.h"
@@ -200,7 +201,7 @@ static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
   Artifact artifact;
   std::vector<Report> failures; // answered by compiling anew
   std::shared_ptr<CompiledKernel> kernel;
-  if (decodeArtifact(*bytes, artifact))
+  if (decodeStored(*bytes, artifact))
     kernel = load(key, device, std::move(artifact), Origin::Disk, failures);
   // A device without memory, for example, says nothing against what is stored.
   bool isDeviceAtFault = !failures.empty() && failures.front().kind != "internal";
@@ -232,7 +233,8 @@ static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache 
   if (!build(request, artifact, reports))
     return nullptr;
   if (cache)
-    cache->write(key, encodeArtifact(artifact));
+    cache->write(key, encodeStored(artifact, request.specialization, request.entry.target->name(),
+                                   identifyBuild()));
   return load(key, device, std::move(artifact), Origin::Compiled, reports);
 }
 

@@ -1,5 +1,5 @@
-// The names of targets on this machine's cores: `cpu`, and `cpu:LEVEL` for the levels of x86-64
-// that it reaches.
+// The names of targets on cores: `cpu`, this machine's, and `cpu:LEVEL` for the levels of x86-64,
+// which run where this machine reaches them.
 #include "backend/TargetKind.h"
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuTarget.h"
@@ -29,10 +29,19 @@ std::vector<TargetKind> cpu() {
   kind.facts.checksAccesses = AccessChecks::DebugBuilds;
   kind.facts.options = {"bitcode"};
   kind.variants = {""};
-  llvm::append_range(kind.variants, cpuLevels());
+  const std::vector<std::string> reached = cpuLevels();
+#if defined(__x86_64__)
+  // Code for a level that this machine does not reach can be compiled for another.
+  llvm::append_range(kind.variants,
+                     std::vector<std::string>{"x86-64-v2", "x86-64-v3", "x86-64-v4"});
+#endif
   kind.addFacts = [](const std::string &level, TargetFacts &facts) { facts.arch = level; };
-  kind.make = [shared = std::make_shared<SharedDevice>()](const std::string &level,
-                                                          const TargetSettings &, RuntimeError &) {
+  kind.make = [reached, shared = std::make_shared<SharedDevice>()](
+                  const std::string &level, const TargetSettings &, RuntimeError &) {
+    if (!level.empty() && !llvm::is_contained(reached, level))
+      return TargetEntry{
+          makeCpuTarget(level),
+          makeCompileOnlyDevice("cpu:" + level, "this processor lacks instructions of the level")};
     return TargetEntry{makeCpuTarget(level), shared->get()};
   };
   return {std::move(kind)};

@@ -178,6 +178,15 @@ static FailureOr<PyValue> emitInt(PythonCall &call) {
   return call.inPython();
 }
 
+/// The usual spellings of numbers that no literal has: kernels are compiled without Python, too.
+static std::optional<double> namedFloat(llvm::StringRef text) {
+  return llvm::StringSwitch<std::optional<double>>(text)
+      .Cases({"inf", "+inf"}, HUGE_VAL)
+      .Case("-inf", -HUGE_VAL)
+      .Case("nan", std::numeric_limits<double>::quiet_NaN())
+      .Default(std::nullopt);
+}
+
 static FailureOr<PyValue> emitFloat(PythonCall &call) {
   if (!call.has(0))
     return call.inPython();
@@ -186,6 +195,9 @@ static FailureOr<PyValue> emitFloat(PythonCall &call) {
     return convertAtRunTime(call, *typed);
   if (value.is<double>())
     return value;
+  if (const std::string *text = value.as<std::string>())
+    if (std::optional<double> named = namedFloat(*text))
+      return PyValue{*named};
   if (value.isNumber() && std::isfinite(toDouble(value)))
     return PyValue{toDouble(value)};
   return call.inPython();

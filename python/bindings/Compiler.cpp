@@ -144,6 +144,12 @@ static py::object readRecord(const std::string &cacheDirectory, const std::strin
   return content ? py::object(py::bytes(*content)) : py::none();
 }
 
+/// What an entry of the cache says of its kernel (JSON), or None where it is not whole.
+static py::object describeStored(const std::string &key, const py::bytes &file) {
+  std::optional<std::string> text = api::describeStored(key, file);
+  return text ? py::object(py::str(*text)) : py::none();
+}
+
 static void writeRecord(const std::string &cacheDirectory, const std::string &key,
                         const py::bytes &content) {
   api::writeRecord(key, content, api::CacheSettings{cacheDirectory});
@@ -256,6 +262,7 @@ void python::defineCompiler(py::module_ &module) {
   module.def("read_record", &readRecord, py::arg("cache_directory"), py::arg("key"));
   module.def("write_record", &writeRecord, py::arg("cache_directory"), py::arg("key"),
              py::arg("content"));
+  module.def("describe_stored", &describeStored, py::arg("key"), py::arg("file"));
   module.def("inspect", &inspectKernel, py::arg("source"), py::arg("specialization"),
              py::arg("target"), py::arg("stage"), py::arg("evaluator"),
              py::arg("debug") = DebugSettings());

@@ -29,7 +29,7 @@ SYSTEM_LIBRARIES = re.compile(
     rf"(libc|libm|libstdc\+\+|libgcc_s|ld-linux-x86-64)\.so\.\d|{setup_portable.LIBRARY}"
 )
 # What the bindings' sources and the tests include and read.
-TREES = ("python/bindings", "python/tilewright", "test", "tutorials")
+TREES = ("python/bindings", "python/tilewright", "runtime/aot", "test", "tutorials")
 FILES = (
     *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/inspect/DebugSettings.h"),
     *("runtime/codes/Code.h", "runtime/codes/Codes.def", "backend/api/Pages.h"),

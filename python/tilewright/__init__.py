@@ -34,7 +34,10 @@ from .errors import UnsupportedError as UnsupportedError
 from .launch.jit import JITFunction as JITFunction
 from .launch.jit import jit as jit
 from .language import *  # noqa: F403 (the language's names are the package's)
+from .knobs import freeze as freeze
 from .sizes import next_power_of_2 as next_power_of_2
+from .export import Package as Package
+from .export import export as export
 from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
 
 if not TYPE_CHECKING:

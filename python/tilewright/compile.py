@@ -283,13 +283,27 @@ def _picker(indices: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]
     return itemgetter(*indices) if indices else lambda values: ()
 
 
+def find_request(request: Request) -> CompiledKernel | None:
+    """The result of an earlier compilation, in memory or on disk; nothing is compiled."""
+    capture = request.source.capture
+    target = request.specialization(), request.device
+    kernel = native().find(capture.meaning, capture.exact, *target, *_cache_of(capture))
+    return None if kernel is None else CompiledKernel(request, kernel)
+
+
+def _cache_of(capture: Capture) -> tuple[bytes, bool]:
+    """The directory of the kernel cache, and whether a kernel of this source is kept there."""
+    settings = knobs.settings()
+    is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not capture.is_opaque)
+    # Bytes: a directory's name need not be text.
+    return os.fsencode(settings.cache_directory), is_kept
+
+
 def compile_request(request: Request) -> CompiledKernel:
     """Compile, or find the result in memory or on disk. Raises the first error that is reported."""
     settings = knobs.settings()
     capture = request.source.capture
-    is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not capture.is_opaque)
-    # Bytes: a directory's name need not be text.
-    cache = os.fsencode(settings.cache_directory), is_kept
+    cache = _cache_of(capture)
     target = request.specialization(), request.device
     debug = debug_settings(settings, settings.dump_directory, settings.shows_remarks)
     kernel = None

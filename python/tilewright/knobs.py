@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import shlex
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ KNOBS: dict[str, str] = {
     "OVERRIDE": "directory of files NAME.STAGE that are taken instead of that stage of a kernel",
     "REMARKS": "1: print to stderr what the compiler's passes say of their decisions",
     "DEBUG": "1: compile every kernel with its device assertions, overflow and bounds checks",
-    "JIT": "deny: a launch never compiles; what was not warmed up is a LaunchError",
+    "JIT": "deny: a launch never compiles; what was neither prepared nor is on disk is a LaunchError",
 }
 
 
@@ -68,6 +69,12 @@ def change(name: str, value: str) -> None:
     reset()
 
 
+def freeze() -> None:
+    """From now on no launch compiles, in this process and its children: what is in memory or in the
+    cache on disk runs, anything else is a LaunchError TW0408 that says how to prepare it."""
+    change("JIT", "deny")
+
+
 def restore(environment: Mapping[str, str | None]) -> None:
     """Give knobs the values that they had, by name; None where a knob was not set."""
     for name, value in environment.items():
@@ -106,6 +113,11 @@ def read_settings() -> Settings:
         is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
     )
+
+
+def build_tool(variable: str) -> list[str]:
+    """The command that CC or AR names, as for make; empty where it is not set."""
+    return shlex.split(os.environ.get(variable, ""))
 
 
 def cache_directory() -> str:

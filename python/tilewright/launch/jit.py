@@ -26,7 +26,7 @@ from ..capture import (
     capture,
     keep_imported_text,
 )
-from ..compile import CompiledKernel, Options, Request, Source, compile_request
+from ..compile import CompiledKernel, Options, Request, Source, compile_request, find_request
 from .devices import check_device, chosen_device, current_device, device_of_launch, place_of
 from ..errors import CompileError, LaunchError
 from .inspection import Inspection
@@ -39,7 +39,7 @@ from .overlap import mark_overlaps
 from .parameters import Binder, Parameter, parameters_of
 from ..references import ByReference
 
-_SPECIALIZE = ("auto", "none")
+_SPECIALIZE = ("auto", "shape", "none")
 # A warm launch looks at these two lists and at nothing else of the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 _NOTHING: dict[str, Any] = {}
@@ -241,8 +241,19 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             if kernel is not None and kernel.request.device == device:
                 return kernel
         if knobs.settings().is_jit_denied:
-            self._refuse(key, values)
+            return self._find_on_disk(key, values)
         return self._prepare(key, values)
+
+    def _find_on_disk(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
+        """The kernel of a launch that may not compile, as an earlier process left it."""
+        request = self._request(key, values)
+        kernel = find_request(request)
+        if kernel is None:
+            raise _refusal(request)
+        kernel.kernel_function = self
+        kernel.name = self._name_of(request)
+        check_stores(kernel, key[2])
+        return kernel
 
     def _prepare(
         self, key: tuple[Any, ...], values: tuple[Any, ...], is_warmup: bool = False
@@ -286,14 +297,6 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             source = self._sources[id(captured)] = Source(captured)
         return source
 
-    def _refuse(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> NoReturn:
-        missing = self._request(key, values).describe()
-        raise LaunchError(
-            f"TILEWRIGHT_JIT=deny: {self.fn.__name__} was not warmed up for {missing}",
-            code="TW0408",
-            hint="call kernel.warmup(...) with such arguments first",
-        )
-
     @untraced
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel | None:
         """Compile for arguments without running. A torch dtype, a tensor on the meta device or a
@@ -313,6 +316,11 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             self._loaded.add(key, kernel)
         self._checked(extra, kernel)
         return kernel
+
+    def prepare(self, *args: Any, **kwargs: Any) -> CompiledKernel | None:
+        """Compile for arguments, or what stands for them, so that launches with such find the kernel
+        after `tw.freeze()` and where TILEWRIGHT_JIT=deny is set: `warmup` by another name."""
+        return self.warmup(*args, **kwargs)
 
     def compile(
         self,
@@ -348,6 +356,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
     ) -> Request:
         """What `compile` with these arguments would compile, for `tilewright.compile.inspect`."""
         return self._request(*self._of_signature(signature, constants, device, options))
+
+    def source_buffer(self) -> str:
+        """What the compiler gets of the kernel: its syntax tree and all that it refers to, as JSON."""
+        return self._source(()).capture.buffer
 
     def _of_signature(
         self,
@@ -442,7 +454,8 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function a kernel: `@tw.jit` or `@tw.jit(specialize="none")`.
 
     `specialize="auto"` compiles variants for integers equal to 1, divisible by 16 or negative and for
-    aligned arrays, "none" one binary for all; `do_not_specialize` and
+    aligned arrays, "shape" one for each value of the integers, which are constants of it then (those
+    without an annotated type that no `do_not_specialize` names), "none" one binary for all; `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
     device assertions. `repr` names a compiled kernel by what it is compiled for (`inspection.
     Specialization`). `version`, `launch_metadata` and `noinline` are kept as attributes and change no launch (`tilewright.launch.options.DECORATOR_OPTIONS`).
@@ -461,6 +474,24 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)
+
+
+def _refusal(request: Request) -> LaunchError:
+    """The error of a launch that would have to compile, with the line that prepares it."""
+    pairs = list(zip(request.parameters, request.facts, request.constants))
+    types = {name: str(facts) for name, facts, _ in pairs if isinstance(facts, Facts)}
+    values = {name: value for name, facts, value in pairs if not isinstance(facts, Facts)}
+    options = "".join(
+        f", {name}={value!r}"
+        for name, value in request.options._asdict().items()
+        if value != Options._field_defaults[name]
+    )
+    return LaunchError(
+        f"nothing may be compiled (tw.freeze() or TILEWRIGHT_JIT=deny), and {request.name} was not "
+        f"prepared for {request.describe()}",
+        code="TW0408",
+        hint=f"prepare it: {request.name}.compile({types}, {values}, {request.device!r}{options})",
+    )
 
 
 def _too_deep(error: SourceTooDeep) -> CompileError:

@@ -45,6 +45,7 @@ class Parameter:
     annotated_type: dtypes.dtype | None  # of a number: it is passed as this type
     drops_facts: bool  # do_not_specialize
     drops_alignment: bool  # do_not_specialize_on_alignment
+    is_exact: bool = False  # specialize="shape": an integer is a constant of the binary
 
     NO_DEFAULT: ClassVar[Any] = inspect.Parameter.empty
 
@@ -85,6 +86,7 @@ class Parameter:
         if self.is_constant:
             return read_constant
         is_plain = not (self.annotated_type or self.drops_facts or self.drops_alignment)
+        is_plain = is_plain and not self.is_exact
         return read_argument if is_plain else self._read
 
     def _read(self, value: Any) -> Reading:
@@ -95,11 +97,17 @@ class Parameter:
             return facts, bits.generalized(lambda fact: fact.unaligned) if self.drops_alignment else bits
         if not isinstance(facts, Facts):
             return facts, bits
+        if self.is_exact and not facts.is_pointer and facts.type in _INTEGERS:
+            return read_constant(int(bits))
         if self.annotated_type and not facts.is_pointer:
             facts, bits = _convert(facts, bits, self.annotated_type)
         if self.drops_facts:
             return facts.general, bits
         return (facts.unaligned if self.drops_alignment else facts), bits
+
+
+# What Python's integers are passed as.
+_INTEGERS = ("i32", "i64", "u64")
 
 
 def _convert(facts: Facts, value: Any, element_type: dtypes.dtype) -> Reading:
@@ -172,6 +180,10 @@ def parameters_of(
                 annotated_type=_number_type(annotation),
                 drops_facts=specialize == "none" or bool(general & {index, entry.name}),
                 drops_alignment=bool(unaligned & {index, entry.name}),
+                # An annotated type is what a number is to have in the kernel: a constant has none.
+                is_exact=specialize == "shape"
+                and not (general | unaligned) & {index, entry.name}
+                and _number_type(annotation) is None,
             )
         )
     return tuple(parameters)

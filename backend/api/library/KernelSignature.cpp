@@ -1,0 +1,224 @@
+// A kernel's parameters as its source buffer has them, and arguments bound to them.
+#include "backend/api/library/KernelSignature.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/JSON.h"
+#include <bit>
+#include <cmath>
+
+using namespace tw;
+using namespace tw::library;
+using tilewright::Argument;
+using tilewright::Type;
+
+namespace {
+/// An element type: its name in specializations and its bits.
+struct TypeRow {
+  const char *name;
+  unsigned bits;
+  char kind; // 'i' signed, 'u' unsigned, 'b' truth, 'f' float
+};
+} // namespace
+
+static constexpr TypeRow kTypes[] = {{"i1", 1, 'b'},    {"i8", 8, 'i'},      {"i16", 16, 'i'},
+                                     {"i32", 32, 'i'},  {"i64", 64, 'i'},    {"u8", 8, 'u'},
+                                     {"u16", 16, 'u'},  {"u32", 32, 'u'},    {"u64", 64, 'u'},
+                                     {"fp16", 16, 'f'}, {"bf16", 16, 'f'},   {"fp32", 32, 'f'},
+                                     {"fp64", 64, 'f'}, {"fp8e4nv", 8, 'f'}, {"fp8e5", 8, 'f'}};
+
+static const TypeRow *findType(llvm::StringRef name) {
+  for (const TypeRow &row : kTypes)
+    if (name == row.name)
+      return &row;
+  return nullptr;
+}
+
+std::optional<KernelSignature> library::readSignature(const std::string &buffer,
+                                                      std::string &error) {
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(buffer);
+  if (!parsed) {
+    error = llvm::toString(parsed.takeError());
+    return std::nullopt;
+  }
+  const llvm::json::Object *top = parsed->getAsObject();
+  const llvm::json::Object *functions = top ? top->getObject("functions") : nullptr;
+  std::optional<llvm::StringRef> entry = top ? top->getString("entry") : std::nullopt;
+  const llvm::json::Object *kernel = functions && entry ? functions->getObject(*entry) : nullptr;
+  const llvm::json::Array *parameters = kernel ? kernel->getArray("params") : nullptr;
+  if (!parameters) {
+    error = "there is no kernel in it";
+    return std::nullopt;
+  }
+  KernelSignature signature;
+  signature.name = kernel->getString("name").value_or("").str();
+  for (const llvm::json::Value &value : *parameters) {
+    const llvm::json::Object *object = value.getAsObject();
+    if (!object) {
+      error = "a parameter is not an object";
+      return std::nullopt;
+    }
+    SignatureParameter &parameter = signature.parameters.emplace_back();
+    parameter.name = object->getString("name").value_or("").str();
+    parameter.isConstexpr = object->getBoolean("constexpr").value_or(false);
+    std::string annotation = object->getString("annotation").value_or("").str();
+    parameter.type = findType(annotation) ? annotation : "";
+    if (const llvm::json::Value *standard = object->get("default"))
+      parameter.defaultJson = llvm::formatv("{0}", *standard).str();
+  }
+  return signature;
+}
+
+/// A constant in the value encoding of frontend/buffer/FORMAT.md.
+static std::string encodeConstant(const Argument &argument) {
+  auto encode = [](llvm::StringRef kind, llvm::json::Value value) {
+    return llvm::formatv(
+               "{0}", llvm::json::Value(llvm::json::Object{{"k", kind}, {"v", std::move(value)}}))
+        .str();
+  };
+  if (argument.kind == Argument::Kind::Text)
+    return encode("str", argument.text);
+  switch (kTypes[int(argument.type)].kind) {
+  case 'b':
+    return encode("bool", argument.bits != 0);
+  case 'f': {
+    if (!std::isfinite(argument.number))
+      return encode("float", std::isnan(argument.number) ? "nan"
+                             : argument.number > 0       ? "inf"
+                                                         : "-inf");
+    char text[64];
+    snprintf(text, sizeof(text), "%a", argument.number);
+    return encode("float", text);
+  }
+  case 'u':
+    return encode("int", std::to_string(argument.bits));
+  default:
+    return encode("int", std::to_string(int64_t(argument.bits)));
+  }
+}
+
+static RuntimeError refuse(Code code, const KernelSignature &signature,
+                           const SignatureParameter &parameter, const std::string &why) {
+  return {RuntimeError::Kind::Launch, code,
+          "argument `" + parameter.name + "` of " + signature.name + ": " + why, ""};
+}
+
+/// A float's bits as a type of at most 16 bits has them are made by the compiler's own rounding.
+static uint64_t floatBits(double number, llvm::StringRef type) {
+  if (type == "fp64")
+    return std::bit_cast<uint64_t>(number);
+  if (type == "fp32")
+    return std::bit_cast<uint32_t>(float(number));
+  llvm::APFloat value(number);
+  bool losesInfo = false;
+  value.convert(type == "fp16" ? llvm::APFloat::IEEEhalf() : llvm::APFloat::BFloat(),
+                llvm::APFloat::rmNearestTiesToEven, &losesInfo);
+  return value.bitcastToAPInt().getZExtValue();
+}
+
+/// Whether an integer of one type fits another.
+static bool fits(const Argument &argument, const TypeRow &type) {
+  bool isNegative = kTypes[int(argument.type)].kind == 'i' && int64_t(argument.bits) < 0;
+  if (type.kind == 'u')
+    return !isNegative && (type.bits == 64 || argument.bits >> type.bits == 0);
+  if (isNegative)
+    return int64_t(argument.bits) >= -(int64_t(1) << (type.bits - 1));
+  return argument.bits >> (type.bits - 1) == 0;
+}
+
+/// A number as its own type or as the one that the parameter is annotated with.
+static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
+                                              const SignatureParameter &parameter,
+                                              BoundArguments &bound, size_t i) {
+  const Argument &argument = *bound.given[i];
+  const TypeRow &given = kTypes[int(argument.type)];
+  // As from Python: a float without an annotation is a float32.
+  const TypeRow &type = !parameter.type.empty() ? *findType(parameter.type)
+                        : given.kind == 'f'     ? kTypes[int(Type::Float32)]
+                                                : given;
+  ArgumentSpec &spec = bound.specs[i];
+  spec.kind = ArgumentSpec::Kind::Scalar;
+  spec.type = type.name;
+  bound.types[i] = unsigned(&type - kTypes);
+  if (type.kind == 'f') {
+    if (type.bits < 16)
+      return refuse(Code::UnpassableElements, signature, parameter,
+                    "numbers of type " + spec.type + " cannot be passed");
+    double number = given.kind == 'f'   ? argument.number
+                    : given.kind == 'u' ? double(argument.bits)
+                                        : double(int64_t(argument.bits));
+    bound.launched[i].bits = floatBits(number, spec.type);
+    return std::nullopt;
+  }
+  if (given.kind == 'f')
+    return refuse(Code::NumberRange, signature, parameter, "a float for one of type " + spec.type);
+  bound.launched[i].bits = type.kind == 'b' ? argument.bits != 0 : argument.bits;
+  if (type.kind == 'b')
+    return std::nullopt;
+  if (!fits(argument, type))
+    return refuse(Code::NumberRange, signature, parameter,
+                  "the integer does not fit in " + spec.type);
+  assumeInteger(spec, argument.bits, type.bits);
+  return std::nullopt;
+}
+
+static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
+                                           const SignatureParameter &parameter,
+                                           BoundArguments &bound, size_t i) {
+  const Argument *argument = bound.given[i];
+  bool isArray = argument && argument->kind == Argument::Kind::Array;
+  if (!argument || parameter.isConstexpr || argument->kind == Argument::Kind::Text) {
+    bound.specs[i].kind = ArgumentSpec::Kind::Constexpr;
+    if (!argument && parameter.defaultJson.empty())
+      return refuse(Code::LaunchArguments, signature, parameter, "none is given");
+    if (isArray)
+      return refuse(Code::UnpassableArgument, signature, parameter,
+                    "an array cannot be a compile-time constant");
+    return std::nullopt;
+  }
+  if (!isArray)
+    return bindNumber(signature, parameter, bound, i);
+  bound.specs[i].kind = ArgumentSpec::Kind::Pointer;
+  bound.types[i] = unsigned(argument->type);
+  bound.specs[i].type = kTypes[bound.types[i]].name;
+  assumePointer(bound.specs[i], argument->bits, argument->bytes, streamingBytes());
+  bound.launched[i] = {argument->bits, argument->bits, argument->bytes, argument->isReadOnly};
+  return std::nullopt;
+}
+
+std::optional<RuntimeError> library::bind(const KernelSignature &signature,
+                                          const Argument *arguments, size_t count,
+                                          BoundArguments &bound) {
+  size_t expected = signature.parameters.size();
+  if (count > expected)
+    return RuntimeError{RuntimeError::Kind::Launch, Code::LaunchArguments,
+                        "the kernel " + signature.name + " takes " + std::to_string(expected) +
+                            " arguments, " + std::to_string(count) + " were given",
+                        ""};
+  bound.specs.resize(expected);
+  bound.launched.resize(expected);
+  bound.given.assign(expected, nullptr);
+  bound.types.assign(expected, 0);
+  llvm::SmallVector<MemorySpan, 16> memory(expected);
+  for (size_t i = 0; i < expected; ++i) {
+    bound.given[i] = i < count ? &arguments[i] : nullptr;
+    if (std::optional<RuntimeError> error = bindOne(signature, signature.parameters[i], bound, i))
+      return error;
+    const LaunchArgument &launched = bound.launched[i];
+    if (bound.specs[i].kind == ArgumentSpec::Kind::Pointer)
+      memory[i] = {launched.bits, launched.bits + launched.bytes};
+  }
+  assumeDisjoint(bound.specs, memory);
+  return std::nullopt;
+}
+
+std::vector<ArgumentSpec> library::specsOf(const KernelSignature &signature,
+                                           const BoundArguments &bound) {
+  std::vector<ArgumentSpec> specs(bound.specs.begin(), bound.specs.end());
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const SignatureParameter &parameter = signature.parameters[i];
+    specs[i].name = parameter.name;
+    if (specs[i].kind == ArgumentSpec::Kind::Constexpr)
+      specs[i].constexprJson =
+          bound.given[i] ? encodeConstant(*bound.given[i]) : parameter.defaultJson;
+  }
+  return specs;
+}

@@ -1,0 +1,98 @@
+"""What a target makes of a specialization, as packages have it."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from ..compile import CompiledKernel
+from ..errors import LaunchError, UnsupportedError
+from ..launch.devices import check_device
+from ..launch.jit import JITFunction
+from ..targets import device_named
+from .specializations import Specialization, undecided
+
+_LEVEL = re.compile(r"cpu:x86-64-v(\d)")
+
+
+class Code(NamedTuple):
+    """What one target made of one specialization."""
+
+    target: str
+    symbol: str
+    text: str  # assembly of a processor, PTX of a GPU
+    parameters: tuple[str, ...]
+    level: int = 0  # of x86-64; 0: a GPU's
+    scratch_bytes: int = 0
+    cubin: bytes = b""
+    arch: int = 0
+    is_only: bool = False  # runs on exactly that architecture
+    num_threads: int = 0
+    shared_bytes: int = 0
+    resources: Mapping[str, int] = {}
+
+
+def check_target(target: str) -> None:
+    """Refuse what is no machine code of a machine. Raises UnsupportedError TW0803."""
+    check_device(target)
+    if not _LEVEL.fullmatch(target) and not target.startswith("nvidia:"):
+        raise UnsupportedError(
+            f"{target} is not a target that a package can have code for",
+            code="TW0803",
+            hint="name a level such as cpu:x86-64-v3 or an architecture such as nvidia:sm_80",
+        )
+
+
+def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> CompiledKernel:
+    """The kernel for one specialization and target. Raises UnsupportedError TW0801."""
+    try:
+        compiled = function.compile(wanted.types, wanted.constants, target, **wanted.options)
+    except LaunchError as error:
+        if error.code != "TW0404":
+            raise
+        raise undecided(function.fn.__name__, str(error)) from error
+    except ValueError as error:
+        raise undecided(function.fn.__name__, str(error)) from error
+    return compiled
+
+
+def code_of(compiled: CompiledKernel, target: str) -> Code:
+    """The code of a compiled kernel with what a launch of it needs."""
+    made = compiled.native
+    parameters = tuple(name for name, *_ in compiled.parameters)
+    if level := _LEVEL.fullmatch(target):
+        text = compiled.asm["asm"]
+        return Code(target, made.symbol, text, parameters, int(level[1]), made.scratch_bytes)
+    resources = dict(made.resources)
+    ptx = made.binary.decode()
+    arch = re.search(r"^\.target sm_(\d+)(\w?)", ptx, re.M)
+    if arch is None:
+        raise UnsupportedError(f"{target} gives no PTX", code="TW0803")
+    return Code(
+        target, made.symbol, ptx, parameters,
+        cubin=made.assembled,
+        arch=int(arch[1]),
+        is_only=bool(arch[2]),
+        num_threads=device_named(target).warp_size * max(1, resources.get("num_warps", 4)),
+        shared_bytes=max(0, resources.get("shared_bytes", 0)),
+        resources=resources,
+    )  # fmt: skip
+
+
+def describe_code(code: Code) -> dict[str, Any]:
+    """What the manifest says of it."""
+    entry: dict[str, Any] = {
+        "target": code.target,
+        "symbol": code.symbol,
+        "sha256": hashlib.sha256(code.text.encode()).hexdigest(),
+        "bytes": len(code.text),
+    }
+    if code.level:
+        return {**entry, "scratch_bytes": code.scratch_bytes}
+    entry["resources"] = dict(sorted(code.resources.items()))
+    if code.cubin:
+        entry["cubin_sha256"] = hashlib.sha256(code.cubin).hexdigest()
+        entry["cubin_bytes"] = len(code.cubin)
+    return entry

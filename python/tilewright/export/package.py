@@ -1,0 +1,371 @@
+"""Kernels, signatures and specializations that are exported together, and the files they become."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .._version import __version__
+from ..errors import UnsupportedError
+from ..launch.arguments import parse_facts
+from ..launch.autotune import Autotuner
+from ..launch.jit import JITFunction
+from ..native import native
+from ..tools.entries import read_signature
+from .archive import build_archive
+from .code import launcher_file, write_code
+from .compiled import Code, check_target, code_of, compiled_for, describe_code
+from .grid import split_grid
+from .header import interface_of, write_header
+from .specializations import (
+    Argument,
+    Specialization,
+    arguments_of,
+    assume,
+    checked_shapes,
+    in_order,
+    undecided,
+)
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_MOST_ARGUMENTS = 64  # TW_MAX_ARGUMENTS of runtime/aot/Tables.h
+
+
+@dataclass
+class ExportedKernel:
+    """A kernel under its name in C."""
+
+    name: str
+    kernel: JITFunction
+    specializations: list[Specialization]
+    shapes: set[str]
+    arguments: tuple[Argument, ...] = ()
+    codes: list[list[Code]] = field(default_factory=list[list[Code]])
+
+    @property
+    def summary(self) -> str:
+        """The first line of the kernel's documentation."""
+        return (inspect.getdoc(self.kernel.fn) or "").partition("\n")[0]
+
+
+def _unwrapped(kernel: Any) -> JITFunction:
+    while not isinstance(kernel, JITFunction):
+        if not hasattr(kernel, "fn"):
+            raise TypeError(f"{kernel!r} is not a kernel (a function under @tw.jit)")
+        kernel = kernel.fn
+    return kernel
+
+
+def check_name(name: str) -> None:
+    """Refuse what cannot be a function of C here. Raises UnsupportedError TW0802."""
+    if not _IDENTIFIER.fullmatch(name) or name.startswith(("tw_", "tilewright_", "__")):
+        raise UnsupportedError(
+            f"{name!r} is not a name that a function in C can have here",
+            code="TW0802",
+            hint="letters, digits and _; not tw_... and tilewright_..., which packages use",
+        )
+
+
+class Package:
+    """Kernels for programs in C and C++, compiled ahead of time.
+
+    `add` names a kernel with what it is compiled for, `write` compiles everything for some targets and
+    writes NAME.h, NAME.a (or NAME.c) and NAME.json.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.kernels: dict[str, ExportedKernel] = {}
+        check_name(name)
+
+    def add(
+        self,
+        kernel: Any,
+        signature: str | Mapping[str, str] | Sequence[str | Mapping[str, str]] = "",
+        constexpr: Mapping[str, Any] | None = None,
+        *,
+        shapes: Iterable[Mapping[str, int]] = (),
+        grid: str | int | Sequence[str | int] | None = None,
+        name: str = "",
+        **options: Any,
+    ) -> Package:
+        """Add specializations of a kernel; returns the package.
+
+        `signature` is one or several of "x=*fp32:16, n=i32" or {"x": "*fp32:16"} (see
+        JITFunction.compile), `constexpr` the values of compile-time constants. Each of `shapes`, as in
+        {"M": 4096}, makes a specialization of the first signature for just these values. `grid` is an
+        expression of integers and parameters such as "cdiv(n, BLOCK)", one for each axis; without it
+        launches give the grid. `options` are num_warps and the like. A second call with the same name
+        adds to it. Raises UnsupportedError TW0801, TW0802 or TW0804.
+        """
+        function = _unwrapped(kernel)
+        entry = self._entry(function, name)
+        exact = checked_shapes(entry.name, list(shapes))
+        expressions = split_grid(grid) if grid is not None else ()
+        several = [signature] if isinstance(signature, (str, Mapping)) else list(signature)
+        for number, text in enumerate(several):
+            types, constants = self._read(function, text, dict(constexpr or {}))
+            for shape in exact if number == 0 else []:
+                rest = {key: value for key, value in types.items() if key not in shape}
+                entry.specializations.append(
+                    Specialization(rest, {**constants, **shape}, options, expressions)
+                )
+            if self._is_whole(function, types, constants):
+                entry.specializations.append(Specialization(types, constants, options, expressions))
+            elif not exact:
+                self._refuse_missing(function, types, constants)
+        entry.shapes |= {key for shape in exact for key in shape}
+        self.kernels[entry.name] = entry
+        return self
+
+    def add_tuned(
+        self,
+        tuned: Autotuner,
+        signature: str | Mapping[str, str] = "",
+        constexpr: Mapping[str, Any] | None = None,
+        *,
+        grid: str | int | Sequence[str | int] | None = None,
+        name: str = "",
+    ) -> Package:
+        """Add what autotuning chose: for each key that it has met, a specialization for the key's
+        integers with the constants and options of the best configuration. Shapes that it has not met
+        need an `add` beside it. Returns the package. Raises UnsupportedError TW0801 where nothing was
+        chosen yet."""
+        function = _unwrapped(tuned)
+        entry = self._entry(function, name)
+        if not tuned.cache:
+            hint = "launch the kernel for the shapes that are to ship"
+            raise undecided(entry.name, "autotuning has chosen nothing yet", hint)
+        names = [parameter.name for parameter in function.parameters]
+        for key, best in tuned.cache.items():
+            # (tuple, (type, value) of each key argument, element types)
+            exact = {
+                argument: value[1] for argument, value in zip(tuned.keys, key[1:]) if value[0] is int
+            }
+            chosen = {key: value for key, value in best.all_kwargs().items() if value is not None}
+            values = {key: value for key, value in chosen.items() if key in names}
+            options = {key: value for key, value in chosen.items() if key not in names}
+            types, constants = self._read(function, signature, {**(constexpr or {}), **values})
+            types = {key: value for key, value in types.items() if key not in exact}
+            constants |= exact
+            if not self._is_whole(function, types, constants):
+                self._refuse_missing(function, types, constants)
+            expressions = split_grid(grid) if grid is not None else ()
+            entry.specializations.append(Specialization(types, constants, options, expressions))
+            entry.shapes |= {*exact}
+        self.kernels[entry.name] = entry
+        return self
+
+    def _entry(self, function: JITFunction, name: str) -> ExportedKernel:
+        """The kernel of a name, known or new."""
+        name = name or function.fn.__name__
+        check_name(name)
+        known = self.kernels.get(name)
+        if known and known.kernel is not function:
+            raise UnsupportedError(
+                f"the package {self.name} has a kernel {name} already",
+                code="TW0802",
+                hint="name one of them: package.add(kernel, ..., name='another')",
+            )
+        return known or ExportedKernel(name, function, [], set())
+
+    def _read(
+        self, function: JITFunction, text: str | Mapping[str, str], constants: dict[str, Any]
+    ) -> tuple[dict[str, str], dict[str, Any]]:
+        names = [parameter.name for parameter in function.parameters]
+        if isinstance(text, str):
+            types = read_signature(text, names, constants)
+        else:
+            types = dict(text)
+        for name, entry in types.items():
+            if not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise undecided(function.fn.__name__, f"`{name}` is a tuple")
+            try:
+                parse_facts(entry)
+            except ValueError as error:
+                raise undecided(function.fn.__name__, f"`{name}`: {error}") from None
+        for name in (*types, *constants):
+            if name not in names:
+                raise undecided(function.fn.__name__, f"there is no parameter `{name}`")
+        for p in function.parameters:
+            if p.annotated_type and p.name not in types and p.name not in constants:
+                types[p.name] = p.annotated_type.short_name
+        defaults = {
+            p.name: p.default
+            for p in function.parameters
+            if p.is_constant and p.default is not inspect.Parameter.empty and p.name not in types
+        }
+        return types, {**defaults, **constants}
+
+    def _missing(
+        self, function: JITFunction, types: Mapping[str, str], constants: Mapping[str, Any]
+    ) -> list[str]:
+        return [
+            p.name
+            for p in function.parameters
+            if p.name not in types and p.name not in constants
+        ]
+
+    def _is_whole(
+        self, function: JITFunction, types: Mapping[str, str], constants: Mapping[str, Any]
+    ) -> bool:
+        return not self._missing(function, types, constants)
+
+    def _refuse_missing(
+        self, function: JITFunction, types: Mapping[str, str], constants: Mapping[str, Any]
+    ) -> None:
+        missing = ", ".join(f"`{name}`" for name in self._missing(function, types, constants))
+        raise undecided(
+            function.fn.__name__,
+            f"neither a type nor a value is given for {missing}",
+            "add entries to the signature, or values to constexpr or shapes",
+        )
+
+    def write(
+        self, directory: str | os.PathLike[str], targets: Sequence[str], form: str = "a"
+    ) -> dict[str, Path]:
+        """Compile for `targets` ("nvidia:sm_80", "cpu:x86-64-v3", ...) and write the files; their
+        paths by name. `form` is "a" (an archive, which needs a C compiler) or "c" (one file of C)."""
+        if form not in ("a", "c"):
+            raise ValueError(f"form={form!r} is neither 'a' nor 'c'")
+        if not self.kernels:
+            raise undecided(self.name, "the package has no kernel")
+        chosen = list(dict.fromkeys(targets))
+        if not chosen:
+            raise undecided(self.name, "no target is named", "for example nvidia:sm_80,cpu:x86-64-v3")
+        for target in chosen:
+            check_target(target)
+        kernels = [self._compile(kernel, chosen) for kernel in self.kernels.values()]
+        self._check_functions(kernels)
+        header = write_header(self.name, kernels, chosen, launcher_file("Public.h"), __version__)
+        code = write_code(self.name, kernels)
+        files: dict[str, bytes] = {f"{self.name}.h": header.encode()}
+        if form == "c":
+            files[f"{self.name}.c"] = code.encode()
+        else:
+            sources = {f"{self.name}.h": header, f"{self.name}.c": code}
+            files[f"{self.name}.a"] = build_archive(self.name, sources)
+        manifest = self._manifest(kernels, chosen, form, files)
+        files[f"{self.name}.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
+        return write_files(Path(directory), files)
+
+    def _check_functions(self, kernels: Sequence[ExportedKernel]) -> None:
+        names = [f"{self.name}_{end}" for end in ("load", "unload", "set_threads", "set_parallel_for")]
+        for kernel in kernels:
+            names += [kernel.name, f"{kernel.name}_run", f"{kernel.name}_launch"]
+        for name in names:
+            if names.count(name) > 1:
+                raise UnsupportedError(
+                    f"two functions of the package {self.name} are called {name}",
+                    code="TW0802",
+                    hint="give the kernel or the package another name",
+                )
+
+    def _compile(self, asked: ExportedKernel, targets: Sequence[str]) -> ExportedKernel:
+        """The kernel with its code for every specialization and target."""
+        function = asked.kernel
+        parameters = [parameter.name for parameter in function.parameters]
+        arguments = arguments_of(asked.name, parameters, asked.specializations, asked.shapes)
+        if len(arguments) > _MOST_ARGUMENTS:
+            raise undecided(asked.name, f"there are more than {_MOST_ARGUMENTS} run-time arguments")
+        codes: dict[int, list[Code]] = {}
+        stored: set[str] = set()
+        for specialization in asked.specializations:
+            made: list[Code] = []
+            for target in targets:
+                compiled = compiled_for(function, specialization, target)
+                stored |= {name for name, _, is_stored, _ in compiled.parameters if is_stored}
+                made.append(code_of(compiled, target))
+            codes[id(specialization)] = made
+        arguments = tuple(a_with_stores(argument, stored) for argument in arguments)
+        for specialization in asked.specializations:
+            assume(specialization, asked.name, arguments)
+        ordered = in_order(asked.name, asked.specializations)
+        return ExportedKernel(
+            asked.name, function, ordered, asked.shapes, arguments, [codes[id(s)] for s in ordered]
+        )
+
+    def _manifest(
+        self, kernels: Sequence[ExportedKernel], targets: Sequence[str], form: str,
+        files: Mapping[str, bytes],
+    ) -> dict[str, Any]:  # fmt: skip
+        return {
+            "package": self.name,
+            "abi": 1,
+            "tilewright": __version__,
+            "build": native().build_id(),
+            "form": form,
+            "targets": list(targets),
+            "kernels": [_manifest_of(kernel) for kernel in kernels],
+            "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
+        }
+
+
+def a_with_stores(argument: Argument, stored: set[str]) -> Argument:
+    """The argument, and whether any specialization writes through it."""
+    return Argument(argument.name, argument.type, argument.is_pointer, argument.name in stored)
+
+
+def _manifest_of(kernel: ExportedKernel) -> dict[str, Any]:
+    return {
+        "name": kernel.name,
+        "interface": f"{interface_of(kernel.name, kernel.arguments):#x}",
+        "arguments": [
+            {
+                "name": a.name,
+                "type": ("*" if a.is_pointer else "") + a.type,
+                "c_type": a.c_type.strip(),
+                "written": a.is_stored,
+            }
+            for a in kernel.arguments
+        ],
+        "variants": [
+            {
+                "facts": specialization.types,
+                "constants": {key: repr(v) for key, v in sorted(specialization.constants.items())},
+                "options": {key: repr(v) for key, v in sorted(specialization.options.items())},
+                "grid": list(specialization.grid),
+                "codes": [describe_code(code) for code in codes],
+            }
+            for specialization, codes in zip(kernel.specializations, kernel.codes)
+        ],
+    }
+
+
+def write_files(directory: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
+    """Write the files, each whole or not at all."""
+    directory.mkdir(parents=True, exist_ok=True)
+    paths = {name: directory / name for name in files}
+    for name, data in files.items():
+        unfinished = directory / f".{name}.{os.getpid()}"
+        unfinished.write_bytes(data)
+        unfinished.replace(paths[name])
+    return paths
+
+
+def export(
+    kernel: Any,
+    directory: str | os.PathLike[str],
+    signature: str | Mapping[str, str] | Sequence[str | Mapping[str, str]] = "",
+    constexpr: Mapping[str, Any] | None = None,
+    *,
+    targets: Sequence[str],
+    shapes: Iterable[Mapping[str, int]] = (),
+    grid: str | int | Sequence[str | int] | None = None,
+    name: str = "",
+    form: str = "a",
+    **options: Any,
+) -> dict[str, Path]:
+    """Write a package of one kernel, called like it: see `Package.add` and `Package.write`."""
+    package = Package(name or _unwrapped(kernel).fn.__name__)
+    package.add(
+        kernel, signature, constexpr, shapes=shapes, grid=grid, name=name, **options
+    )  # fmt: skip
+    return package.write(directory, targets, form)

@@ -1,0 +1,186 @@
+"""What was asked for of one kernel: its arguments in C, and the specializations in the order in which
+launches try them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ..errors import UnsupportedError
+from ..launch.arguments import Facts, parse_facts
+
+# C's types of the numbers that can be passed; narrow floats are passed as `float`.
+C_NUMBERS = {
+    "i1": "int", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
+    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
+    "fp16": "float", "bf16": "float", "fp32": "float", "fp64": "double",
+}  # fmt: skip
+# C's types of what pointers point to; any pointer converts to `void *`.
+_C_ELEMENTS = {**C_NUMBERS, "i1": "uint8_t", "fp16": "void", "bf16": "void"}
+_ALIGNMENT = 16
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A run-time parameter as C sees it."""
+
+    name: str
+    type: str  # "i32", "fp32", ...; of a pointer the pointee
+    is_pointer: bool
+    is_stored: bool = False
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether it is a number that specializations may assume something of."""
+        return not self.is_pointer and self.type[0] in "iu" and self.type != "i1"
+
+    @property
+    def c_type(self) -> str:
+        """Its type in C, with the space or star before a name."""
+        if not self.is_pointer:
+            return f"{C_NUMBERS[self.type]} "
+        element = _C_ELEMENTS.get(self.type.removeprefix("k"), "void")
+        return f"{'' if self.is_stored else 'const '}{element} *"
+
+    @property
+    def bits(self) -> int:
+        """The bits of an integer."""
+        return int(self.type.lstrip("iu")) if self.is_integer else 64
+
+
+class Assumption(NamedTuple):
+    """What a specialization takes for granted of an argument: a row of runtime/aot/Tables.h."""
+
+    kind: str  # "equals", "divisible", "non_negative", "disjoint"
+    argument: int
+    value: int = 0
+
+
+@dataclass
+class Specialization:
+    """One binary for each target: types and facts of some parameters, values of the others."""
+
+    types: dict[str, str]
+    constants: dict[str, Any]
+    options: dict[str, Any]
+    grid: tuple[str, ...]
+    assumptions: list[Assumption] = field(default_factory=list[Assumption])
+
+    def facts(self) -> dict[str, Facts]:
+        """The facts of the parameters that have a type."""
+        return {name: parse_facts(text) for name, text in self.types.items()}
+
+    def describe(self, arguments: Sequence[Argument]) -> str:
+        """The arguments as messages name the specialization: `x: *fp32:16, n=4096`."""
+        return ", ".join(
+            f"{a.name}: {self.types[a.name]}"
+            if a.name in self.types
+            else f"{a.name}={self.constants[a.name]}"
+            for a in arguments
+        )
+
+
+def undecided(kernel: str, message: str, hint: str = "") -> UnsupportedError:
+    """The refusal of an export that says too little."""
+    return UnsupportedError(f"the export of {kernel}: {message}", code="TW0801", hint=hint)
+
+
+def arguments_of(
+    kernel: str, parameters: Sequence[str], asked: Sequence[Specialization], shapes: set[str]
+) -> tuple[Argument, ...]:
+    """The run-time parameters of all specializations of a kernel, which agree on their types."""
+    found: dict[str, Argument] = {}
+    for specialization in asked:
+        for name, facts in specialization.facts().items():
+            if not facts.is_pointer and facts.type not in C_NUMBERS:
+                raise undecided(kernel, f"numbers of type {facts.type} cannot be passed from C")
+            argument = Argument(name, facts.type, facts.is_pointer)
+            if found.setdefault(name, argument) != argument:
+                other = found[name]
+                raise undecided(
+                    kernel,
+                    f"`{name}` is {_shown(other)} in one specialization and {_shown(argument)} in "
+                    "another",
+                    "export the second under a name of its own",
+                )
+    for name in shapes:
+        largest = max(abs(int(s.constants.get(name, 0))) for s in asked)
+        found.setdefault(name, Argument(name, "i32" if largest < 1 << 31 else "i64", False))
+    return tuple(found[name] for name in parameters if name in found)
+
+
+def _shown(argument: Argument) -> str:
+    return ("*" if argument.is_pointer else "") + argument.type
+
+
+def assume(specialization: Specialization, kernel: str, arguments: Sequence[Argument]) -> None:
+    """Write down what a specialization assumes; of arrays that it stores to, that no other is equal."""
+    rows: list[Assumption] = []
+    facts = specialization.facts()
+    num_pointers = sum(argument.is_pointer for argument in arguments)
+    for index, argument in enumerate(arguments):
+        fact = facts.get(argument.name)
+        if fact is None:
+            value = specialization.constants.get(argument.name)
+            if not argument.is_integer or not isinstance(value, int):
+                raise undecided(
+                    kernel,
+                    f"`{argument.name}` has a type in one specialization and is the constant "
+                    f"{value!r} in another, and only integers can be compared when it is launched",
+                )
+            rows.append(Assumption("equals", index, int(value)))
+            continue
+        if fact.is_one:
+            rows.append(Assumption("equals", index, 1))
+            continue
+        if fact.divisibility > 1:
+            rows.append(Assumption("divisible", index, fact.divisibility))
+        if fact.is_non_negative:
+            rows.append(Assumption("non_negative", index))
+        if argument.is_pointer and argument.is_stored and fact.is_disjoint and num_pointers > 1:
+            rows.append(Assumption("disjoint", index))
+    specialization.assumptions = rows
+
+
+def _implied(rows: Sequence[Assumption]) -> set[tuple[str, int]]:
+    """Everything that holds where these do."""
+    held = {(row.kind, row.argument) for row in rows}
+    for kind, argument, value in rows:
+        if kind == "equals" and value % _ALIGNMENT == 0:
+            held.add(("divisible", argument))
+        if kind == "equals" and value >= 0:
+            held.add(("non_negative", argument))
+    return held
+
+
+def specificity(specialization: Specialization) -> tuple[int, ...]:
+    """How much is assumed: exact values first, then divisibility, signs, arrays that are apart. What
+    takes fewer arguments than another specialization has the greater one."""
+    held = [kind for kind, _ in _implied(specialization.assumptions)]
+    return tuple(map(held.count, ("equals", "divisible", "non_negative", "disjoint")))
+
+
+def in_order(kernel: str, asked: Sequence[Specialization]) -> list[Specialization]:
+    """The most specific first. Raises UnsupportedError TW0802 for two that assume the same."""
+    known: dict[tuple[Assumption, ...], Specialization] = {}
+    for specialization in asked:
+        key = tuple(sorted(specialization.assumptions))
+        if key in known:
+            raise UnsupportedError(
+                f"the export of {kernel}: two specializations assume the same of all arguments, so "
+                "that no launch could choose between them",
+                code="TW0802",
+                hint="leave one out, or export it under a name of its own",
+            )
+        known[key] = specialization
+    return sorted(asked, key=specificity, reverse=True)
+
+
+def checked_shapes(kernel: str, shapes: Sequence[Mapping[str, Any]]) -> list[dict[str, int]]:
+    """Exact values of integers, by parameter."""
+    for shape in shapes:
+        for name, value in shape.items():
+            if not isinstance(value, int) or isinstance(value, bool):
+                raise undecided(kernel, f"the shape {name}={value!r} is not an integer")
+    return [{name: int(value) for name, value in shape.items()} for shape in shapes]

@@ -1,0 +1,86 @@
+/* Finds the specialization that a launch runs: the first whose assumptions all hold. */
+#include "runtime/aot/Tables.h"
+#include <inttypes.h>
+
+static int tw_holds(const struct tw_kernel *kernel, const struct tw_fact *fact,
+                    const uint64_t *values) {
+  uint64_t value = values[fact->argument];
+  switch (fact->assumption) {
+  case TW_EQUALS:
+    return value == (uint64_t)fact->value;
+  case TW_DIVISIBLE:
+    return (value & (uint64_t)(fact->value - 1)) == 0;
+  case TW_NON_NEGATIVE:
+    return value >> (kernel->arguments[fact->argument].bits - 1) == 0;
+  default:
+    for (unsigned i = 0; i < kernel->num_arguments; ++i)
+      if (i != fact->argument && kernel->arguments[i].is_pointer && values[i] == value)
+        return 0;
+    return 1;
+  }
+}
+
+static const struct tw_variant *tw_choose(const struct tw_kernel *kernel, const uint64_t *values) {
+  for (unsigned i = 0; i < kernel->num_variants; ++i) {
+    const struct tw_variant *variant = &kernel->variants[i];
+    unsigned held = 0;
+    while (held < variant->num_facts && tw_holds(kernel, &variant->facts[held], values))
+      ++held;
+    if (held == variant->num_facts)
+      return variant;
+  }
+  return NULL;
+}
+
+static int tw_refuse_fact(const struct tw_kernel *kernel, const struct tw_variant *nearest,
+                          const struct tw_fact *fact, const uint64_t *values,
+                          struct tilewright_error *error) {
+  const struct tw_argument *argument = &kernel->arguments[fact->argument];
+  uint64_t value = values[fact->argument];
+  int64_t number = argument->bits == 32 ? (int32_t)(uint32_t)value : (int64_t)value;
+  const char *head = "no specialization of %s in the package fits; the nearest is (%s)";
+  char start[384];
+  (void)snprintf(start, sizeof(start), head, kernel->name, nearest->name);
+  if (fact->assumption == TW_DISJOINT)
+    return tw_fail(error, TILEWRIGHT_OVERLAP,
+                   "%s, and `%s`, which it stores to, is passed for another parameter too", start,
+                   argument->name);
+  if (fact->assumption == TW_DIVISIBLE && argument->is_pointer)
+    return tw_fail(error, TILEWRIGHT_MISALIGNED,
+                   "%s, and `%s` is 0x%" PRIx64 ", not a multiple of %" PRId64, start,
+                   argument->name, value, fact->value);
+  if (fact->assumption == TW_EQUALS)
+    return tw_fail(error, TILEWRIGHT_NO_VARIANT,
+                   "%s, and `%s` is %" PRId64 " instead of %" PRId64, start, argument->name, number,
+                   fact->value);
+  if (fact->assumption == TW_DIVISIBLE)
+    return tw_fail(error, TILEWRIGHT_NO_VARIANT,
+                   "%s, and `%s` is %" PRId64 ", not a multiple of %" PRId64, start, argument->name,
+                   number, fact->value);
+  return tw_fail(error, TILEWRIGHT_NO_VARIANT, "%s, and `%s` is %" PRId64 ", which is negative",
+                 start, argument->name, number);
+}
+
+/* Says why no variant was chosen: what the one with the fewest assumptions that fail lacks. */
+static int tw_refuse(const struct tw_kernel *kernel, const uint64_t *values,
+                     struct tilewright_error *error) {
+  const struct tw_variant *nearest = NULL;
+  const struct tw_fact *why = NULL;
+  unsigned fewest = ~0u;
+  for (unsigned i = 0; i < kernel->num_variants; ++i) {
+    const struct tw_variant *variant = &kernel->variants[i];
+    const struct tw_fact *first = NULL;
+    unsigned failed = 0;
+    for (unsigned j = 0; j < variant->num_facts; ++j)
+      if (!tw_holds(kernel, &variant->facts[j], values)) {
+        first = first ? first : &variant->facts[j];
+        ++failed;
+      }
+    if (failed <= fewest) {
+      nearest = variant;
+      why = first;
+      fewest = failed;
+    }
+  }
+  return tw_refuse_fact(kernel, nearest, why, values, error);
+}

@@ -1,0 +1,206 @@
+/* A package's own threads: started at the first launch on the processor that needs them, asleep
+ * between launches. */
+#include "runtime/aot/Tables.h"
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Work over [begin, end) by worker number `worker`; 0 is the caller. */
+typedef void (*tw_chunk)(void *data, int worker, uint64_t begin, uint64_t end);
+
+enum {
+  TW_MAX_THREADS = 1024,
+  TW_SPINS = 1500, /* some 20 microseconds: about as long as a wake-up takes */
+  TW_CHUNKS_PER_THREAD = 8
+};
+/* The word of a job: whether it is open, how many workers are inside, and its generation. A worker
+ * enters an open job only, and a job's fields change only while it is closed and empty. */
+#define TW_OPEN (1u << 15)
+#define TW_INSIDE (TW_OPEN - 1)
+#define TW_GENERATION (1u << 16)
+
+static struct {
+  pthread_mutex_t launch; /* held by the one caller whose job runs, who owns what is not atomic */
+  pthread_mutex_t mutex;  /* of the two conditions */
+  pthread_cond_t is_open, is_left;
+  _Atomic uint32_t state;
+  atomic_int num_asleep, is_caller_asleep, is_stopping;
+  _Atomic uint64_t next;
+  tw_chunk chunk;
+  void *data;
+  uint64_t count;
+  int num_threads, wanted_threads, has_fork_handler;
+  char *scratch;
+  uint64_t scratch_bytes;
+  pthread_t threads[TW_MAX_THREADS];
+} tw_pool = {.launch = PTHREAD_MUTEX_INITIALIZER,
+             .mutex = PTHREAD_MUTEX_INITIALIZER,
+             .is_open = PTHREAD_COND_INITIALIZER,
+             .is_left = PTHREAD_COND_INITIALIZER};
+
+static void tw_relax(void) {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  (void)sched_yield();
+#endif
+}
+
+/* Chunks shrink with the work that is left, so that programs of unequal length balance. */
+static void tw_take_chunks(int worker) {
+  const uint64_t count = tw_pool.count;
+  const uint64_t shares = TW_CHUNKS_PER_THREAD * (uint64_t)(tw_pool.num_threads + 1);
+  uint64_t begin = atomic_load_explicit(&tw_pool.next, memory_order_relaxed);
+  while (begin < count) {
+    uint64_t size = (count - begin) / shares;
+    size = size ? size : 1;
+    if (!atomic_compare_exchange_weak(&tw_pool.next, &begin, begin + size))
+      continue;
+    tw_pool.chunk(tw_pool.data, worker, begin, begin + size);
+    begin = atomic_load_explicit(&tw_pool.next, memory_order_relaxed);
+  }
+}
+
+static void tw_sleep_worker(uint32_t seen) {
+  pthread_mutex_lock(&tw_pool.mutex);
+  atomic_fetch_add(&tw_pool.num_asleep, 1);
+  while (atomic_load(&tw_pool.state) == seen && !atomic_load(&tw_pool.is_stopping))
+    pthread_cond_wait(&tw_pool.is_open, &tw_pool.mutex);
+  atomic_fetch_sub(&tw_pool.num_asleep, 1);
+  pthread_mutex_unlock(&tw_pool.mutex);
+}
+
+static void tw_wake(pthread_cond_t *condition) {
+  pthread_mutex_lock(&tw_pool.mutex);
+  pthread_cond_broadcast(condition);
+  pthread_mutex_unlock(&tw_pool.mutex);
+}
+
+static void *tw_serve(void *number) {
+  int worker = (int)(intptr_t)number, spins = 0;
+  uint32_t served = ~0u; /* the generation that this worker left */
+  while (!atomic_load_explicit(&tw_pool.is_stopping, memory_order_relaxed)) {
+    uint32_t seen = atomic_load_explicit(&tw_pool.state, memory_order_acquire);
+    if (!(seen & TW_OPEN) || (seen & ~(TW_OPEN | TW_INSIDE)) == served) {
+      if (++spins < TW_SPINS)
+        tw_relax();
+      else
+        tw_sleep_worker(seen);
+      continue;
+    }
+    if (!atomic_compare_exchange_weak(&tw_pool.state, &seen, seen + 1))
+      continue;
+    tw_take_chunks(worker);
+    served = seen & ~(TW_OPEN | TW_INSIDE);
+    spins = 0;
+    uint32_t left = atomic_fetch_sub(&tw_pool.state, 1) - 1;
+    if (!(left & TW_INSIDE) && atomic_load(&tw_pool.is_caller_asleep))
+      tw_wake(&tw_pool.is_left);
+  }
+  return NULL;
+}
+
+/* In a forked child none of the threads are there, and locks may be anyone's. */
+static void tw_forget_threads(void) {
+  pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+  pthread_cond_t empty = PTHREAD_COND_INITIALIZER;
+  tw_pool.launch = tw_pool.mutex = unlocked;
+  tw_pool.is_open = tw_pool.is_left = empty;
+  tw_pool.num_threads = 0;
+  tw_pool.scratch = NULL;
+  tw_pool.scratch_bytes = 0;
+  atomic_store(&tw_pool.state, 0);
+  atomic_store(&tw_pool.num_asleep, 0);
+  atomic_store(&tw_pool.is_caller_asleep, 0);
+}
+
+static int tw_usable_cores(void) {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set))
+    return 1;
+  int count = CPU_COUNT(&set);
+  return count < TW_MAX_THREADS ? count : TW_MAX_THREADS;
+}
+
+/* The threads that take part, the caller among them. Under `launch`. */
+static int tw_team_size(void) {
+  return tw_pool.wanted_threads > 0 ? tw_pool.wanted_threads : tw_usable_cores();
+}
+
+/* Workers take no signals: those are for the threads that the program itself made. */
+static void tw_start_threads(int wanted) {
+  sigset_t all, before;
+  if (!tw_pool.has_fork_handler)
+    tw_pool.has_fork_handler = pthread_atfork(NULL, NULL, tw_forget_threads) == 0;
+  atomic_store(&tw_pool.is_stopping, 0);
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  while (tw_pool.num_threads < wanted) {
+    void *number = (void *)(intptr_t)(tw_pool.num_threads + 1);
+    if (pthread_create(&tw_pool.threads[tw_pool.num_threads], NULL, tw_serve, number))
+      break; /* no more are to be had: the team is smaller */
+    ++tw_pool.num_threads;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+static void tw_stop_threads(void) {
+  atomic_store(&tw_pool.is_stopping, 1);
+  tw_wake(&tw_pool.is_open);
+  for (int i = 0; i < tw_pool.num_threads; ++i)
+    pthread_join(tw_pool.threads[i], NULL);
+  tw_pool.num_threads = 0;
+}
+
+static void tw_wait_for_workers(void) {
+  for (int spins = 0; spins < TW_SPINS; ++spins) {
+    if (!(atomic_load_explicit(&tw_pool.state, memory_order_acquire) & TW_INSIDE))
+      return;
+    tw_relax();
+  }
+  pthread_mutex_lock(&tw_pool.mutex);
+  atomic_store(&tw_pool.is_caller_asleep, 1);
+  while (atomic_load(&tw_pool.state) & TW_INSIDE)
+    pthread_cond_wait(&tw_pool.is_left, &tw_pool.mutex);
+  atomic_store(&tw_pool.is_caller_asleep, 0);
+  pthread_mutex_unlock(&tw_pool.mutex);
+}
+
+/* Runs a job on the caller and the pool's threads. Under `launch`. */
+static void tw_pool_run(uint64_t count, tw_chunk chunk, void *data) {
+  int wanted = tw_team_size() - 1;
+  tw_pool.chunk = chunk;
+  tw_pool.data = data;
+  tw_pool.count = count;
+  atomic_store(&tw_pool.next, 0);
+  if (count > 1 && tw_pool.num_threads < wanted)
+    tw_start_threads(wanted);
+  if (count <= 1 || tw_pool.num_threads == 0) {
+    tw_take_chunks(0);
+    return;
+  }
+  atomic_store(&tw_pool.state, (atomic_load(&tw_pool.state) + TW_GENERATION) | TW_OPEN);
+  if (atomic_load(&tw_pool.num_asleep))
+    tw_wake(&tw_pool.is_open);
+  tw_take_chunks(0);
+  atomic_fetch_and(&tw_pool.state, ~TW_OPEN);
+  tw_wait_for_workers();
+}
+
+static void tw_pool_unload(void) {
+  pthread_mutex_lock(&tw_pool.launch);
+  tw_stop_threads();
+  free(tw_pool.scratch);
+  tw_pool.scratch = NULL;
+  tw_pool.scratch_bytes = 0;
+  pthread_mutex_unlock(&tw_pool.launch);
+}
+
+static void tw_pool_resize(int count) {
+  pthread_mutex_lock(&tw_pool.launch);
+  tw_stop_threads();
+  tw_pool.wanted_threads = count < 0 ? 0 : count < TW_MAX_THREADS ? count : TW_MAX_THREADS;
+  pthread_mutex_unlock(&tw_pool.launch);
+}

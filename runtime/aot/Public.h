@@ -1,0 +1,61 @@
+/* What the headers of all exported packages share: how to launch a kernel, and what went wrong. */
+#ifndef TILEWRIGHT_AOT_ABI
+#define TILEWRIGHT_AOT_ABI 1
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define TILEWRIGHT_NOEXCEPT noexcept
+extern "C" {
+#else
+#define TILEWRIGHT_NOEXCEPT
+#endif
+
+/* Where a launch runs. TILEWRIGHT_AUTO is the GPU of the calling thread's current CUDA context where
+ * there is one and the package has code for GPUs, else the processor where the package has code for
+ * it, else GPU 0. The processor reads and writes memory of the host, a GPU its own. */
+enum tilewright_place { TILEWRIGHT_AUTO = 0, TILEWRIGHT_CPU = 1, TILEWRIGHT_CURRENT_GPU = 2 };
+/* The GPU of that number, in its primary context; the caller's current context stays as it is. */
+#define TILEWRIGHT_GPU(number) (16 + (number))
+
+/* How to launch. All zero: the grid that the package computes, anywhere, the default stream. */
+struct tilewright_launch {
+  int64_t grid[3]; /* programs along each axis; 0 behind the first given one is 1 */
+  int device;      /* of tilewright_place, or TILEWRIGHT_GPU(n) */
+  void *stream;    /* of GPUs: the CUstream or cudaStream_t */
+};
+
+/* What functions return, 0 for success: `tilewright explain TW0813` has the page of each. */
+enum tilewright_result {
+  TILEWRIGHT_SUCCESS = 0,
+  TILEWRIGHT_NO_GPU = 811,       /* TW0811 */
+  TILEWRIGHT_NO_ARCH = 812,      /* TW0812 */
+  TILEWRIGHT_NO_VARIANT = 813,   /* TW0813 */
+  TILEWRIGHT_NULL_POINTER = 814, /* TW0814 */
+  TILEWRIGHT_MISALIGNED = 815,   /* TW0815 */
+  TILEWRIGHT_NO_MEMORY = 816,    /* TW0816 */
+  TILEWRIGHT_DRIVER = 817,       /* TW0817 */
+  TILEWRIGHT_BAD_GRID = 818,     /* TW0818 */
+  TILEWRIGHT_NO_PROCESSOR = 819, /* TW0819 */
+  TILEWRIGHT_OVERLAP = 820,      /* TW0820 */
+  TILEWRIGHT_INTERFACE = 821     /* TW0821 */
+};
+
+/* Filled where a function fails and it is not null. */
+struct tilewright_error {
+  int code; /* of tilewright_result */
+  char message[508];
+};
+
+/* Calls `body(data, begin, end)` for ranges that cover [0, count) once, on any threads, and returns
+ * when all calls have. */
+typedef void (*tilewright_parallel_for)(void *context, size_t count,
+                                        void (*body)(void *data, size_t begin, size_t end),
+                                        void *data);
+
+#ifdef __cplusplus
+}
+#endif
+#elif TILEWRIGHT_AOT_ABI != 1
+#error "two Tilewright packages of different versions are included together: export both again"
+#endif

@@ -1,0 +1,83 @@
+/* The tables that an export writes of a package, for the functions beside this file. */
+#ifndef RUNTIME_AOT_TABLES_H
+#define RUNTIME_AOT_TABLES_H
+#include "runtime/aot/Public.h"
+
+/* What a variant assumes of an argument. */
+enum tw_assumption {
+  TW_EQUALS,       /* the integer is `value` */
+  TW_DIVISIBLE,    /* by `value`, a power of two: an integer or an address */
+  TW_NON_NEGATIVE, /* as a signed number */
+  TW_DISJOINT      /* no other pointer is equal */
+};
+struct tw_fact {
+  uint8_t assumption, argument;
+  int64_t value;
+};
+
+/* What a kernel on the processor knows of the program that it runs as: the layout of TwProgram in
+ * passes/simd/ProgramLayout.h, which test/unit/runtime/AotLayoutTest.cpp compares. */
+struct tw_program {
+  int32_t program_id[3], num_programs[3];
+  void *scratch, *launch;
+  int32_t until_poll;
+  const void *arguments;
+};
+typedef void (*tw_cpu_entry)(const uint64_t *arguments, struct tw_program *program);
+
+struct tw_cpu_code {
+  int level; /* of x86-64: 2, 3, 4 */
+  tw_cpu_entry entry;
+  uint64_t scratch_bytes; /* of each running program */
+  const uint8_t *parameters;
+  unsigned num_parameters;
+};
+
+struct tw_gpu_code {
+  unsigned arch;    /* compute capability times ten */
+  unsigned is_ptx;  /* else machine code */
+  unsigned is_only; /* for exactly this architecture */
+  const uint64_t *image;
+  const char *symbol;
+  unsigned num_threads, shared_bytes;
+  const uint8_t *parameters; /* the arguments that the code takes, by number */
+  unsigned num_parameters;
+};
+
+/* One specialization. Variants of a kernel stand in the order in which they are tried. */
+struct tw_variant {
+  const char *name; /* for messages */
+  const struct tw_fact *facts;
+  unsigned num_facts;
+  const struct tw_cpu_code *cpu; /* the highest level first */
+  unsigned num_cpu;
+  const struct tw_gpu_code *gpu; /* in no order */
+  unsigned num_gpu;
+  void (*grid)(const uint64_t *values, int64_t *programs); /* null where none was declared */
+};
+
+struct tw_argument {
+  const char *name;
+  unsigned is_pointer;
+  unsigned bits; /* of a number, for its sign */
+};
+
+struct tw_kernel {
+  const char *name;
+  uint64_t interface; /* digest of the C function's type */
+  const struct tw_argument *arguments;
+  unsigned num_arguments;
+  const struct tw_variant *variants;
+  unsigned num_variants;
+  unsigned first_slot; /* of the package's variants, counted over its kernels */
+};
+
+struct tw_package {
+  const char *name;
+  const struct tw_kernel *kernels;
+  unsigned num_kernels, num_slots;
+};
+
+enum { TW_MAX_ARGUMENTS = 64 };
+
+#endif

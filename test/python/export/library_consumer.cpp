@@ -1,0 +1,98 @@
+// A program that compiles kernels while it runs: `library_consumer DIRECTORY [TEST]`, where the
+// directory has their source buffers. Prints "passed", or what is wrong.
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <tilewright/tilewright.h>
+
+using tilewright::Argument;
+using tilewright::Kernel;
+using tilewright::Status;
+
+static std::string folder;
+
+static void check(bool holds, const std::string &what) {
+  if (!holds) {
+    printf("wrong: %s\n", what.c_str());
+    exit(1);
+  }
+}
+
+static Kernel load(const std::string &name) {
+  std::ifstream file(folder + "/" + name + ".json");
+  std::stringstream text;
+  text << file.rdbuf();
+  return Kernel(text.str(), {folder + "/cache"});
+}
+
+static void checkScaled(const std::vector<float> &x, const std::vector<float> &y, int n, float by) {
+  for (int i = 0; i < n; ++i)
+    check(y[i] == by * x[i], "element " + std::to_string(i));
+}
+
+static void scaleOn(Kernel &kernel, const std::string &device, int n, float by) {
+  std::vector<float> x(n), y(n, -1.0f);
+  for (int i = 0; i < n; ++i)
+    x[i] = float(i % 31 - 15);
+  Status done = kernel.launch({(n + 63) / 64}, {{static_cast<const float *>(x.data()), x.size()},
+                                                {y.data(), y.size()}, n, by},
+                              {device});
+  check(bool(done), done.text());
+  checkScaled(x, y, n, by);
+}
+
+static void testScale() {
+  Kernel kernel = load("scale");
+  check(bool(kernel.status()), kernel.status().text());
+  check(kernel.name() == "scale" && kernel.parameters().size() == 5, "the signature");
+  for (const char *device : {"cpu", "reference", "sim:sm_80"})
+    for (int n : {1, 1000, 1024})
+      scaleOn(kernel, device, n, 2.5f);
+}
+
+static void testThreads() {
+  Kernel kernel = load("scale");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&kernel, t] {
+      for (int i = 0; i < 50; ++i)
+        scaleOn(kernel, "cpu", 100 + t + 16 * (i % 5), float(t));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+static void checkError(const Status &status, const std::string &code, const std::string &words) {
+  check(!status && status.reports.back().code.rfind(code, 0) == 0 &&
+            status.text().find(words) != std::string::npos,
+        code + " " + words + ", not " + status.text());
+}
+
+static void testErrors() {
+  Kernel kernel = load("scale");
+  float x[4] = {};
+  checkError(kernel.launch({1}, {{x, 4}, {x, 4}}), "TW0404", "`n`");
+  checkError(kernel.launch({1}, {{x, 4}, {x, 4}, 4, 1.0, 64, 7}), "TW0404", "takes 5 arguments");
+  checkError(kernel.launch({1}, {{x, 4}, {x, 4}, 4, 1.0}, {"gpu:7"}), "TW0401", "gpu:7");
+  const float *fixed = x;
+  checkError(kernel.launch({1}, {{x, 4}, {fixed, 4}, 4, 1.0}), "TW0403", "read-only");
+  checkError(kernel.launch({-1}, {{x, 4}, {x, 4}, 4, 1.0}), "TW0402", "negative");
+  checkError(kernel.launch({1}, {{x, 4}, {x, 4}, {x, 4}, 1.0}), "TW0", "export_kernels.py:");
+  checkError(kernel.launch({1}, {{x, 4}, {x, 4}, 4, 1.0, -4}), "TW0", "export_kernels.py:");
+  checkError(Kernel("{}").launch({1}, {}), "TW0190", "source buffer");
+  checkError(Kernel("[1").status(), "TW0190", "source buffer");
+  Status outside = kernel.launch({1}, {{x, 4}, Argument(x, 1), 4, 1.0}, {"reference"});
+  checkError(outside, "TW0601", "out");
+}
+
+int main(int count, char **words) {
+  if (count < 2)
+    return 2;
+  folder = words[1];
+  testScale();
+  testThreads();
+  testErrors();
+  puts("passed");
+}

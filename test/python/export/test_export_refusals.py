@@ -1,0 +1,215 @@
+"""What an export refuses, and how it says so; and that the same input gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import export_kernels
+import exported
+import numpy as np
+import pytest
+import tilewright as tw
+
+pytestmark = pytest.mark.usefixtures("compiler")
+SCALE = "*fp32, *fp32, i32"
+CPU = ["cpu:x86-64-v3"]
+
+
+def package() -> Any:
+    return tw.Package("p")
+
+
+def refusal(act: Callable[[], object]) -> tw.UnsupportedError:
+    with pytest.raises(tw.UnsupportedError) as caught:
+        act()
+    return caught.value
+
+
+@tw.jit
+def takes_tuple(pair, out):
+    tw.store(out, pair[0])
+
+
+@tw.jit
+def narrow(x, out):
+    tw.store(out, x.to(tw.float32))
+
+
+def test_a_parameter_without_a_type_or_value() -> None:
+    error = refusal(lambda: package().add(export_kernels.scale, "n=i32"))
+    assert error.code == "TW0801" and "`x`, `out`" in str(error)
+
+
+def test_an_unknown_parameter_and_a_bad_type() -> None:
+    error = refusal(lambda: package().add(export_kernels.scale, SCALE, {"BLOK": 64}))
+    assert error.code == "TW0801" and "BLOK" in str(error)
+    error = refusal(lambda: package().add(export_kernels.scale, "*fp32, *fp32, int33"))
+    assert error.code == "TW0801" and "did you mean int32" in str(error)
+
+
+def test_tuples_and_numbers_that_c_does_not_have() -> None:
+    error = refusal(lambda: package().add(takes_tuple, {"pair": ("fp32",), "out": "*fp32"}))
+    assert error.code == "TW0801" and "`pair` is a tuple" in str(error)
+    narrow_number = package().add(narrow, "fp8e5, *fp32")
+    assert refusal(lambda: narrow_number.write("/nonexistent", CPU)).code == "TW0801"
+
+
+def test_types_that_differ_between_specializations() -> None:
+    both = package().add(export_kernels.scale, [SCALE, "*fp32, *fp32, i64"])
+    error = refusal(lambda: both.write("/nonexistent", CPU))
+    assert error.code == "TW0801" and "`n` is i32 in one specialization and i64" in str(error)
+
+
+def test_two_kernels_of_one_name(tmp_path: Path) -> None:
+    one = package().add(export_kernels.scale, SCALE)
+    assert refusal(lambda: one.add(narrow, "fp32, *fp32", name="scale")).code == "TW0802"
+    clash = tw.Package("scale").add(export_kernels.scale, SCALE)
+    clash.add(export_kernels.scale, SCALE, name="scale_load")
+    assert "called scale_load" in str(refusal(lambda: clash.write(tmp_path, CPU, form="c")))
+
+
+def test_two_specializations_that_assume_the_same() -> None:
+    twice = package().add(export_kernels.scale, [SCALE, SCALE])
+    error = refusal(lambda: twice.write("/nonexistent", CPU))
+    assert error.code == "TW0802" and "assume the same" in str(error)
+
+
+@pytest.mark.parametrize("name", ["2d", "a-b", "tw_scale", "größe", ""])
+def test_names_that_c_does_not_have(name: str) -> None:
+    assert refusal(lambda: tw.Package(name)).code == "TW0802"
+
+
+@pytest.mark.parametrize("target", ["cpu", "reference", "sim:sm_80"])
+def test_targets_that_are_no_code(target: str, tmp_path: Path) -> None:
+    one = package().add(export_kernels.scale, SCALE)
+    assert refusal(lambda: one.write(tmp_path, [target])).code == "TW0803"
+    assert not list(tmp_path.iterdir())
+
+
+def test_code_that_needs_the_compilers_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked = package().add(export_kernels.scale, SCALE, debug=True)
+    error = refusal(lambda: checked.write(tmp_path, CPU, form="c"))
+    assert error.code == "TW0803" and "code calls tw_device_" in str(error)
+
+
+@pytest.mark.parametrize("grid", ["math.ceil(n / BLOCK)", "n[0]", "m", "x", "1, 2, 3, 4", "n +", ""])
+def test_grids_that_cannot_be_written_in_c(grid: str, tmp_path: Path) -> None:
+    def write() -> None:
+        package().add(export_kernels.scale, SCALE, grid=grid).write(tmp_path, CPU, form="c")
+
+    assert refusal(write).code == "TW0804"
+
+
+def test_no_c_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = package().add(export_kernels.scale, SCALE)
+    monkeypatch.setenv("CC", "/nonexistent/cc")
+    error = refusal(lambda: one.write(tmp_path, CPU))
+    assert error.code == "TW0805" and "/nonexistent/cc" in str(error)
+    monkeypatch.setenv("CC", "false")
+    assert "failed" in str(refusal(lambda: one.write(tmp_path, CPU)))
+    assert sorted(one.write(tmp_path, CPU, form="c")) == ["p.c", "p.h", "p.json"]
+
+
+def test_the_same_bytes_wherever_it_is_made(tmp_path: Path) -> None:
+    made: list[dict[str, bytes]] = []
+    for name, changed in [("one", {}), ("another", {"LC_ALL": "C", "HOME": "/", "PYTHONHASHSEED": "7"})]:
+        folder = tmp_path / name / "kernels"
+        folder.mkdir(parents=True)
+        source = folder.parent / "export_kernels.py"
+        shutil.copy(exported.KERNELS, source)
+        targets = f"nvidia:sm_80,{exported.CPU_TARGETS}"
+        done = exported.export(folder, targets, kernel=f"{source}:package", **changed)
+        assert done.returncode == 0, done.stderr
+        made.append({file.name: file.read_bytes() for file in folder.iterdir()})
+    assert made[0].keys() == made[1].keys()
+    assert [name for name in made[0] if made[0][name] != made[1][name]] == []
+    assert str(tmp_path).encode() not in b"".join(made[0].values())
+
+
+def test_the_manifest_tells_what_is_there(tmp_path: Path) -> None:
+    written = tw.export(
+        export_kernels.scale,
+        tmp_path,
+        ["*fp32, *fp32, i32", "*fp32:16, *fp32:16, i32:16"],
+        shapes=[{"n": 4096}],
+        grid="cdiv(n, BLOCK)",
+        targets=["cpu:x86-64-v3", "nvidia:sm_80", "nvidia:sm_90a"],
+        form="c",
+    )
+    manifest = json.loads(written["scale.json"].read_text())
+    (kernel,) = manifest["kernels"]
+    assert [argument["c_type"] for argument in kernel["arguments"]] == [
+        "const float *", "float *", "int32_t", "float",
+    ]  # fmt: skip
+    # The most specific first: the exact value, then divisibility, then nothing.
+    facts = [variant["facts"].get("n") for variant in kernel["variants"]]
+    assert facts == [None, "i32:16", "i32"]
+    assert kernel["variants"][0]["constants"] == {"BLOCK": "64", "n": "4096"}
+    assert [code["target"] for code in kernel["variants"][0]["codes"]] == manifest["targets"]
+    for name, digest in manifest["files"].items():
+        import hashlib
+
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == digest
+    header = written["scale.h"].read_text()
+    assert "out = factor * x, for the first n elements." in header
+
+
+def test_the_order_of_specializations_is_that_of_what_they_take(tmp_path: Path) -> None:
+    """A specialization that takes fewer arguments than another is tried before it."""
+    signatures = [
+        "*fp32, *fp32, i32",
+        "*fp32, *fp32, i32:nonneg",
+        "*fp32:16, *fp32, i32",
+        "*fp32:16, *fp32:16, i32:16:nonneg",
+        "*fp32, *fp32, i32:1",
+        "*fp32:16, *fp32, i32:1",
+        "*fp32, *fp32, 32",
+        "*fp32:16, *fp32:16, 32",
+    ]
+    one = package().add(export_kernels.scale, signatures)
+    manifest = json.loads(one.write(tmp_path, CPU, form="c")["p.json"].read_text())
+    order = [variant["facts"] for variant in manifest["kernels"][0]["variants"]]
+
+    def takes_more(a: dict[str, str], b: dict[str, str]) -> bool:
+        def facts(entry: str | None) -> set[str]:
+            words = set((entry or "i32:16:nonneg:exact").split(":")[1:])
+            return words | ({"nonneg", "one"} if words == {"1"} else set())
+
+        return all(facts(a.get(n)) <= facts(b.get(n)) for n in ("x", "out", "n")) and a != b
+
+    for later, facts in enumerate(order):
+        for earlier in order[:later]:
+            assert not takes_more(earlier, facts), (earlier, facts)
+
+
+def test_what_autotuning_chose_ships(tmp_path: Path) -> None:
+    configs = [tw.Config({"BLOCK": 64}), tw.Config({"BLOCK": 128}, num_warps=2)]
+    tuned = tw.autotune(configs, key=["n"])(export_kernels.scale)
+    signature, grid = "*fp32, *fp32, i32", "cdiv(n, BLOCK)"
+    error = refusal(lambda: package().add_tuned(tuned, signature))
+    assert error.code == "TW0801" and "chosen nothing" in str(error)
+    x, out = (np.zeros(4096, np.float32) for _ in range(2))
+    for n in (4096, 100):
+        tuned[lambda meta: (tw.cdiv(meta["n"], meta["BLOCK"]),)](x, out, n, 2.0)
+    one = package().add_tuned(tuned, signature, grid=grid)
+    one.add(export_kernels.scale, signature, grid=grid)
+    written = one.write(tmp_path, CPU, form="c")
+    variants = json.loads(written["p.json"].read_text())["kernels"][0]["variants"]
+    assert [v["constants"].get("n") for v in variants] == ["4096", "100", None]
+    for variant, (key, config) in zip(variants, tuned.cache.items()):
+        assert variant["constants"]["BLOCK"] == str(config.kwargs["BLOCK"]), key
+
+
+def test_the_command_refuses_what_is_no_kernel(tmp_path: Path) -> None:
+    done = exported.export(tmp_path / "k", "cpu:x86-64-v3", kernel=f"{exported.KERNELS}:tw")
+    assert done.returncode == 1 and "neither a kernel" in done.stderr
+    done = exported.export(tmp_path / "k", "cpu:x86-64-v9")
+    assert done.returncode == 1 and "did you mean 'cpu:x86-64-v4'" in done.stderr
+    assert not os.path.exists(tmp_path / "k")

@@ -1,0 +1,118 @@
+"""`tilewright cache`: what it tells of entries, which are checked, and passing them on."""
+
+from __future__ import annotations
+
+import io
+import json
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from test_cache import Process
+from tilewright import knobs
+from tilewright.tools import cache_files, cli
+
+Command = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def command(
+    tmp_path: Path, compiler: None, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Command:  # fmt: skip
+    """Runs `tilewright cache` on a cache with two entries (or another); its status and what it printed."""
+    Process(tmp_path, tmp_path / "cache")
+
+    def run(*arguments: str, cache: Path = tmp_path / "cache") -> tuple[int, str]:
+        monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
+        knobs.reset()
+        status = cli.main(["cache", *arguments])
+        captured = capsys.readouterr()
+        return status, captured.out + captured.err
+
+    return run
+
+
+def test_entries_are_told_by_kernel_and_specialization(command: Command) -> None:
+    status, text = command("list")
+    lines = text.splitlines()
+    assert status == 0 and len(lines) == 2
+    told = "kernel(out: *fp32:16, x: *fp32:16, n: i32{}:nonneg, BLOCK=64) on cpu"
+    assert {line.split(maxsplit=3)[3] for line in lines} == {told.format(":16"), told.format("")}
+    assert all(line.split()[2].endswith("s") for line in lines), "the age"
+    key = lines[0].split()[0]
+    status, text = command("show", key[:12])
+    assert status == 0 and "num_warps   4" in text and key in text
+    assert command("list", "--kernel", "other") == (0, "")
+
+
+def test_damaged_entries_are_named_and_removed(command: Command, tmp_path: Path) -> None:
+    assert command("verify") == (0, "2 of 2 entries are whole\n")
+    entry = cache_files.list_entries(tmp_path / "cache")[0]
+    data = bytearray(entry.path.read_bytes())
+    data[len(data) // 2] ^= 4
+    entry.path.write_bytes(data)
+    assert command("list")[1].count("not whole") == 1
+    status, text = command("verify")
+    assert status == 1 and text == f"{entry.key}  is not whole: removed\n1 of 2 entries are whole\n"
+    assert command("verify") == (0, "1 of 1 entries are whole\n")
+
+
+def test_an_exported_cache_is_found_by_another_machine(command: Command, tmp_path: Path) -> None:
+    file, other = tmp_path / "warm.tar", tmp_path / "other"
+    assert command("export", str(file)) == (0, f"wrote 2 entries to {file}\n")
+    first = file.read_bytes()
+    command("export", str(file))
+    assert file.read_bytes() == first
+    assert command("import", str(file), cache=other) == (0, f"took 2 entries from {file}\n")
+    assert all(e.path.stat().st_mode & 0o777 == 0o600 for e in cache_files.list_entries(other))
+    assert Process(tmp_path, other).origin == "disk"
+    command("export", str(file), "--kernel", "other")
+    assert command("import", str(file), cache=tmp_path / "third")[1] == f"took 0 entries from {file}\n"
+
+
+def rewritten(file: Path, change: Callable[[str, bytes], tuple[str, bytes]]) -> None:
+    """Write the archive again with other members."""
+    with tarfile.open(file) as archive:
+        members = [(m.name, archive.extractfile(m).read()) for m in archive]  # pyright: ignore
+    with tarfile.open(file, "w") as archive:
+        for name, data in (change(*member) for member in members):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+
+
+def test_tampered_and_foreign_files_are_refused(command: Command, tmp_path: Path) -> None:
+    file, other = tmp_path / "warm.tar", tmp_path / "other"
+
+    def attempt(change: Callable[[str, bytes], tuple[str, bytes]]) -> str:
+        command("export", str(file))
+        rewritten(file, change)
+        status, text = command("import", str(file), cache=other)
+        assert status == 1 and not list(other.glob("v*/*/*"))
+        return text
+
+    def flipped(name: str, data: bytes) -> tuple[str, bytes]:
+        return name, data if name == "manifest.json" else data[:-1] + bytes([data[-1] ^ 1])
+
+    def elsewhere(name: str, data: bytes) -> tuple[str, bytes]:
+        if name == "manifest.json":
+            manifest = json.loads(data)
+            entries = manifest["entries"]
+            manifest["entries"] = {"../" + place: digest for place, digest in entries.items()}
+            return name, json.dumps(manifest).encode()
+        return "../" + name, data
+
+    def other_build(name: str, data: bytes) -> tuple[str, bytes]:
+        if name != "manifest.json":
+            return name, data
+        return name, json.dumps({**json.loads(data), "build": "another"}).encode()
+
+    assert "TW0806" in attempt(flipped) and "TW0806" in attempt(elsewhere)
+    assert "TW0807" in attempt(other_build)
+    file.write_bytes(b"no archive at all")
+    assert "TW0806" in command("import", str(file), cache=other)[1]
+    command("export", str(file))
+    file.write_bytes(file.read_bytes()[:-11000])
+    assert "TW0806" in command("import", str(file), cache=other)[1]

@@ -1,0 +1,103 @@
+"""Launches that may not compile: what is prepared or on disk runs, anything else says what to prepare."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tilewright as tw
+from tilewright import knobs
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+@tw.jit
+def shifted(out, x, n, by, BLOCK: tw.constexpr):
+    i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    tw.store(out + i, tw.load(x + i, mask=i < n, other=0.0) + by, mask=i < n)
+
+
+@pytest.fixture(autouse=True)
+def _thawed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILEWRIGHT_JIT", "allow")
+    knobs.reset()
+
+
+def arrays(count: int = 64) -> tuple[np.ndarray, np.ndarray]:
+    return np.zeros(count, np.float32), np.arange(count, dtype=np.float32)
+
+
+def test_a_frozen_process_runs_what_was_prepared() -> None:
+    out, x = arrays()
+    shifted.prepare(out, x, 50, 3, BLOCK=64)
+    tw.freeze()
+    shifted[(1,)](out, x, 50, 3, BLOCK=64)
+    assert (out[:50] == x[:50] + 3).all() and not out[50:].any()
+    shifted[(1,)](out, x, 49, 5, BLOCK=64)  # the same specialization
+
+
+def test_a_refused_launch_names_the_line_that_prepares_it() -> None:
+    out, x = arrays()
+    tw.freeze()
+    with pytest.raises(tw.LaunchError, match="was not prepared for") as caught:
+        shifted[(1,)](out, x, 48, -3, BLOCK=32, num_warps=8)
+    assert caught.value.code == "TW0408" and "num_warps=8" in caught.value.hint
+    line = caught.value.hint.removeprefix("prepare it: ")
+    assert re.match(r"shifted\.compile\(\{'out': '\*fp32:16'", line)
+    eval(line)
+    shifted[(1,)](out, x, 48, -3, BLOCK=32, num_warps=8)
+    assert (out[:32] == x[:32] - 3).all()
+
+
+def test_what_an_earlier_process_left_on_disk_runs(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import numpy as np, tilewright as tw\n"
+        "@tw.jit\n"
+        "def one(out):\n"
+        "    tw.store(out, 1.0)\n"
+        "out = np.zeros(4, np.float32)\n"
+        "print(one[(1,)](out).origin, out[0])\n"
+    )
+
+    def run(**changed: str) -> subprocess.CompletedProcess[str]:
+        paths = {"PYTHONPATH": os.pathsep.join(sys.path), "TILEWRIGHT_CACHE_DIR": str(tmp_path / "c")}
+        return subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, **paths, **changed},
+            capture_output=True,
+            text=True,
+        )
+
+    refused = run(TILEWRIGHT_JIT="deny")
+    assert refused.returncode == 1 and "TW0408" in refused.stderr
+    assert run().stdout == "compiled 1.0\n"
+    assert run(TILEWRIGHT_JIT="deny").stdout == "disk 1.0\n"
+
+
+@tw.jit(specialize="shape", do_not_specialize=["by"])
+def exact(out, x, n, by, scale, BLOCK: tw.constexpr):
+    tw.static_assert(n % 3 == 0, "n is known when the kernel is compiled")
+    i = tw.arange(0, BLOCK)
+    tw.store(out + i, scale * tw.load(x + i, mask=i < n, other=0.0) + by, mask=i < n)
+
+
+def test_shapes_are_constants_of_the_binary(device: str) -> None:
+    out, x = arrays()
+    kernels: list[Any] = []
+    for n in (48, 33, 48):
+        out[:] = -1
+        kernels.append(exact[(1,)](out, x, n, 7, 2.0, BLOCK=64))
+        assert (out[:n] == 2 * x[:n] + 7).all() and (out[n:] == -1).all()
+    assert kernels[0] is kernels[2] and kernels[0].key != kernels[1].key
+    names = [name for name, *_ in kernels[0].parameters]
+    assert names == ["out", "x", "by", "scale"], "n is in the binary, and not passed"
+    assert exact[(1,)](out, x, 48, 8, 2.0, BLOCK=64) is kernels[0]
+    with pytest.raises(tw.CompileError, match="n is known"):
+        exact[(1,)](out, x, 47, 7, 2.0, BLOCK=64)

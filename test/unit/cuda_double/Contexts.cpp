@@ -1,0 +1,31 @@
+// The functions of the libcuda double that ask for the current context, and that of captures.
+#include "test/unit/cuda_double/Double.h"
+
+using namespace tw::cuda_double;
+
+extern "C" int cuCtxGetCurrent(void **context) {
+  Call call("cuCtxGetCurrent");
+  *context = contextStack().empty() ? nullptr : contextStack().back();
+  return call.failure;
+}
+
+extern "C" int cuCtxGetDevice(int *device) {
+  ContextCall call("cuCtxGetDevice");
+  if (call.failure)
+    return call.failure;
+  *device = int(reinterpret_cast<uintptr_t>(contextStack().back())) - 1;
+  return 0;
+}
+
+extern "C" int cuCtxGetId(void *context, unsigned long long *id) {
+  Call call("cuCtxGetId");
+  *id = reinterpret_cast<uintptr_t>(context);
+  return call.failure;
+}
+
+extern "C" int cuThreadExchangeStreamCaptureMode(int *mode) {
+  static thread_local int current = 0;
+  Call call("cuThreadExchangeStreamCaptureMode", " " + std::to_string(*mode));
+  std::swap(current, *mode);
+  return call.failure;
+}
