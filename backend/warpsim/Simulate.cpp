@@ -61,6 +61,8 @@ const char *tw::warpsim::nameOf(Kind kind) {
     return "async-leak";
   case Kind::AsyncMisuse:
     return "async-misuse";
+  case Kind::MatrixMisuse:
+    return "matrix-misuse";
   }
   return "unknown";
 }
@@ -72,8 +74,11 @@ static std::string textOf(const std::array<uint32_t, 3> &extents) {
 
 /// Bytes of shared memory that a CTA may have at most (CUDA C++ Programming Guide, technical
 /// specifications per compute capability).
-static uint32_t maxSharedBytes(unsigned arch) {
+static uint32_t maxSharedBytes(const Program &program) {
   constexpr uint32_t kilo = 1024;
+  unsigned arch = program.arch();
+  if (program.isAmdgcn) // LLVM, AMDGPUUsage, and the instruction set manual of CDNA4
+    return (arch == 950 ? 160 : 64) * kilo;
   if (arch < 70)
     return 48 * kilo;
   if (arch < 75)
@@ -135,7 +140,7 @@ std::string tw::warpsim::findObstacle(const Program &program, const Launch &laun
   if (std::string obstacle = findGridObstacle(launch); !obstacle.empty())
     return obstacle;
   uint64_t bytes = uint64_t(program.staticSharedBytes) + launch.dynamicSharedBytes;
-  if (uint32_t most = maxSharedBytes(program.arch()); bytes > most)
+  if (uint32_t most = maxSharedBytes(program); bytes > most)
     return std::to_string(bytes) + " bytes of shared memory are more than the " +
            std::to_string(most) + " of a CTA on " + program.target;
   return "";

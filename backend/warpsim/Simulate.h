@@ -36,7 +36,8 @@ enum class Kind : uint8_t {
   BranchIndex,
   AsyncRace,
   AsyncLeak,
-  AsyncMisuse
+  AsyncMisuse,
+  MatrixMisuse
 };
 const char *nameOf(Kind kind);
 

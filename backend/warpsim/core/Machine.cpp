@@ -2,6 +2,7 @@
 #include "backend/warpsim/core/Operations.h"
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
 #include "backend/warpsim/core/memory/Provenance.h"
+#include "backend/warpsim/core/wave/Wave.h"
 #include <algorithm>
 #include <optional>
 
@@ -95,6 +96,10 @@ void Cta::start(uint64_t linear, uint64_t index) {
   barriers = {};
   shared.reset(launch.sharedBytes);
   clocks.reset(slot, launch.numWarps);
+  if (launch.program.isAmdgcn) {
+    globalClocks.reset(slot, launch.numWarps);
+    coverage.reset(launch.numWarps);
+  }
   async.reset(launch.numWarps, launch.sharedBytes,
               launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   released.clear();
@@ -208,8 +213,10 @@ Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
   const Program &program = launch.program;
   uint64_t limit = launch.launch.options.maxStepsPerWarp, end = clock + maxSteps;
   while (true) {
-    if (std::optional<Stop> stop = findPath(*this, warp))
+    if (std::optional<Stop> stop = findPath(*this, warp)) {
+      noteHalfStopped(*this, warp);
       return *stop;
+    }
     StackEntry &top = warp.stack.back();
     if (launch.prepared[top.pc].isPlain) {
       runPlain(warp);
@@ -359,6 +366,13 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
   case Op::BarArrive:
   case Op::BarRed:
     return executeBarrier(*this, warp, instruction, pc, active);
+  case Op::Wave:
+    return executeWave(*this, warp, instruction, pc, active);
+  case Op::WaveLane:
+    return executeWaveLane(warp, instruction, active, launch.program);
+  case Op::WaveSignal:
+    ++coverage.numSignals[warp.index];
+    return;
   case Op::BarWarpSync:
     return executeWarpBarrier(*this, warp, instruction, pc, active);
   case Op::Shfl:
