@@ -2,6 +2,7 @@
 #include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/core/Grid.h"
 #include <algorithm>
+#include <cstring>
 
 using namespace tw::warpsim;
 
@@ -90,7 +91,7 @@ static uint32_t maxSharedBytes(const Program &program) {
   return (arch < 90 ? 163 : 227) * kilo;
 }
 
-static std::string findBlockObstacle(const Function &kernel, const Launch &launch) {
+static std::string findBlockObstacle(const Function &kernel, const Launch &launch, bool isAmdgcn) {
   uint64_t numThreads = 1, maxThreads = 1;
   for (unsigned axis = 0; axis < 3; ++axis) {
     numThreads *= launch.block[axis];
@@ -106,7 +107,7 @@ static std::string findBlockObstacle(const Function &kernel, const Launch &launc
   for (uint32_t &extent : required)
     extent = std::max(1u, extent);
   if (kernel.reqNtid[0] && required != launch.block)
-    return "the block " + textOf(launch.block) + " is not the kernel's .reqntid " +
+    return "the block " + textOf(launch.block) + (isAmdgcn ? " is not what the kernel is for, " : " is not the kernel's .reqntid ") +
            textOf(required);
   if (kernel.maxNtid[0] && numThreads > maxThreads)
     return "the block " + textOf(launch.block) + " has more threads than the kernel's .maxntid " +
@@ -131,11 +132,25 @@ static std::string findGridObstacle(const Launch &launch) {
   return "";
 }
 
+void tw::warpsim::addImplicitParameters(const Program &program, Launch &launch) {
+  if (!program.isAmdgcn)
+    return;
+  // LLVM, AMDGPUUsage, "Code Object V5 Metadata": hidden arguments from block counts on.
+  constexpr size_t kBytes = 256, kSizesAt = 12;
+  launch.parameters.resize(program.implicitParameters + kBytes);
+  char *at = launch.parameters.data() + program.implicitParameters;
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    uint16_t size = uint16_t(launch.block[axis]);
+    memcpy(at + axis * 4, &launch.grid[axis], 4);
+    memcpy(at + kSizesAt + axis * 2, &size, 2);
+  }
+}
+
 std::string tw::warpsim::findObstacle(const Program &program, const Launch &launch) {
   const Function *kernel = program.findKernel(launch.kernel);
   if (!kernel)
     return "there is no kernel `" + launch.kernel + "`";
-  if (std::string obstacle = findBlockObstacle(*kernel, launch); !obstacle.empty())
+  if (std::string obstacle = findBlockObstacle(*kernel, launch, program.isAmdgcn); !obstacle.empty())
     return obstacle;
   if (std::string obstacle = findGridObstacle(launch); !obstacle.empty())
     return obstacle;

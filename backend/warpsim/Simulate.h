@@ -141,6 +141,9 @@ struct SimulationReport {
   std::string text(const Program &program) const;
 };
 
+/// Appends to the parameters what AMD's launches add to a kernel's own: the grid and the block.
+void addImplicitParameters(const Program &program, Launch &launch);
+
 /// Why the machine that the program is for cannot run a launch, or empty.
 std::string findObstacle(const Program &program, const Launch &launch);
 

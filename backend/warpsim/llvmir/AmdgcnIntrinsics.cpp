@@ -1,6 +1,8 @@
 // Intrinsics of AMD's GPUs: where a lane is, exchanges, barriers, machine mathematics (LLVM,
 // IntrinsicsAMDGPU.td and AMDGPUUsage).
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include <algorithm>
+#include <cstring>
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw::warpsim;

@@ -6,7 +6,16 @@
 using namespace tw::warpsim;
 using llvm::CmpInst;
 
+static bool isTooWide(llvm::Type *type) {
+  return type->getScalarType()->isIntegerTy() && type->getScalarSizeInBits() > 64;
+}
+
 void FunctionImporter::importInstruction(llvm::Instruction &instruction) {
+  bool hasWide = llvm::any_of(instruction.operands(), [](const llvm::Use &operand) {
+    return isTooWide(operand->getType());
+  });
+  if (hasWide || isTooWide(instruction.getType()))
+    return unsupported(instruction, "integers of more than 64 bits");
   if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
     return importCall(*call);
   if (auto *cast = llvm::dyn_cast<llvm::CastInst>(&instruction)) {

@@ -1,6 +1,8 @@
 // Buffers with bounds, copies from global to shared memory, and matrix instructions.
 #include "backend/warpsim/core/wave/MatrixTable.h"
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include <algorithm>
+#include <cstring>
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw::warpsim;
@@ -124,10 +126,10 @@ void FunctionImporter::importBufferAtomic(llvm::IntrinsicInst &call, llvm::Strin
   unsigned first = isSwap ? 2 : 1;
   unsigned bits = unsigned(layout.getTypeSizeInBits(type).getFixedValue());
   auto op = llvm::StringSwitch<std::optional<AtomOp>>(name)
-                .Cases("add", "fadd", AtomOp::Add)
+                .Cases({"add", "fadd"}, AtomOp::Add)
                 .Case("swap", AtomOp::Exch)
-                .Cases("smin", "umin", "fmin", AtomOp::Min)
-                .Cases("smax", "umax", "fmax", AtomOp::Max)
+                .Cases({"smin", "umin", "fmin"}, AtomOp::Min)
+                .Cases({"smax", "umax", "fmax"}, AtomOp::Max)
                 .Case("and", AtomOp::And)
                 .Case("or", AtomOp::Or)
                 .Case("xor", AtomOp::Xor)

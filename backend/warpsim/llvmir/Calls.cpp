@@ -1,5 +1,6 @@
 // Calls: intrinsics by their names; inline assembly that only waits or hints.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/InlineAsm.h"
 
 using namespace tw::warpsim;

@@ -1,5 +1,7 @@
 // Casts: between integers, floats and pointers, and of bits.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include <algorithm>
+#include <cstring>
 #include "llvm/IR/Instructions.h"
 
 using namespace tw::warpsim;

@@ -1,6 +1,8 @@
 // Blocks in an order in which what is earlier runs earlier, branches with the moves of phis on
 // their edges, and a kernel's arguments.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include <algorithm>
+#include <cstring>
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
@@ -25,9 +27,12 @@ std::vector<llvm::BasicBlock *> FunctionImporter::orderBlocks() {
     if (!seen.insert(block).second)
       return;
     std::vector<llvm::BasicBlock *> successors(llvm::succ_begin(block), llvm::succ_end(block));
-    std::ranges::stable_sort(successors, std::less(), [&](llvm::BasicBlock *successor) {
-      return loops.getLoopDepth(successor);
-    });
+    auto isFartherOut = [&](llvm::BasicBlock *a, llvm::BasicBlock *b) {
+      return loops.getLoopDepth(a) < loops.getLoopDepth(b);
+    };
+    for (size_t i = 1; i < successors.size(); ++i) // few, and in a stable order
+      for (size_t k = i; k && isFartherOut(successors[k], successors[k - 1]); --k)
+        std::swap(successors[k], successors[k - 1]);
     stack.push_back({block, std::move(successors)});
   };
   enter(&function.getEntryBlock());
@@ -209,6 +214,10 @@ bool FunctionImporter::run() {
   for (llvm::BasicBlock &block : function)
     for (llvm::Instruction &instruction : block)
       numbers[&instruction] = number++;
+  auto [least, most] =
+      function.getFnAttribute("amdgpu-flat-work-group-size").getValueAsString().split(',');
+  if (unsigned threads = 0; least == most && !least.getAsInteger(10, threads))
+    made.reqNtid = {threads, 1, 1};
   importArguments();
   allocatePhis();
   std::vector<llvm::BasicBlock *> blocks = orderBlocks();

@@ -4,8 +4,12 @@
 #include "backend/warpsim/Program.h"
 #include "backend/warpsim/llvmir/Import.h"
 #include "llvm/ADT/DenseMap.h"
+#include <optional>
+#include <string>
+#include <vector>
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 
 namespace tw::warpsim {
 

@@ -1,32 +1,37 @@
 // Intrinsics that every machine has: mathematics, extrema, bits, saturation, overflow.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include <algorithm>
+#include <cstring>
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace tw::warpsim;
-using namespace llvm::Intrinsic;
 
-namespace {
-/// A function of f32 and f64 by its name in exec/NamedFunctions; narrower floats are widened.
-struct NamedRow {
-  ID id;
-  const char *single, *wide;
-};
-constexpr NamedRow kNamed[] = {
-    {exp, "exp.f32", "exp.f64"},       {exp2, "exp2.f32", "exp2.f64"},
-    {exp10, "exp10.f32", "exp10.f64"}, {log, "log.f32", "log.f64"},
-    {log2, "log2.f32", "log2.f64"},    {log10, "log10.f32", "log10.f64"},
-    {sin, "sin.f32", "sin.f64"},       {cos, "cos.f32", "cos.f64"},
-    {tan, "tan.f32", "tan.f64"},       {tanh, "tanh.f32", "tanh.f64"},
-    {sqrt, "sqrt.f32", "sqrt.f64"},    {floor, "floor.f32", "floor.f64"},
-    {ceil, "ceil.f32", "ceil.f64"},    {trunc, "trunc.f32", "trunc.f64"},
-    {rint, "rint.f32", "rint.f64"},    {nearbyint, "rint.f32", "rint.f64"},
-    {roundeven, "rint.f32", "rint.f64"}, {round, "round.f32", "round.f64"},
-    {pow, "pow.f32", "pow.f64"},       {minnum, "minnum.f32", "minnum.f64"},
-    {maxnum, "maxnum.f32", "maxnum.f64"}, {minimum, "minimum.f32", "minimum.f64"},
-    {maximum, "maximum.f32", "maximum.f64"}, {minimumnum, "minnum.f32", "minnum.f64"},
-    {maximumnum, "maxnum.f32", "maxnum.f64"}, {copysign, "copysign.f32", "copysign.f64"},
-    {fabs, "fabs.f32", "fabs.f64"},    {canonicalize, "canonicalize.f32", "canonicalize.f64"},
-};
-} // namespace
+/// The function of exec/NamedFunctions, without its type, that an intrinsic without its type is.
+static llvm::StringRef namedFloat(llvm::StringRef name) {
+  return llvm::StringSwitch<llvm::StringRef>(name)
+      .Cases({"exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "tanh"}, name)
+      .Cases({"sqrt", "floor", "ceil", "trunc", "rint", "round", "pow", "copysign", "fabs"}, name)
+      .Cases({"minnum", "maxnum", "minimum", "maximum", "canonicalize"}, name)
+      .Cases({"nearbyint", "roundeven"}, "rint")
+      .Case("minimumnum", "minnum")
+      .Case("maximumnum", "maxnum")
+      .Default("");
+}
+
+static llvm::StringRef namedInteger(llvm::StringRef name) {
+  return llvm::StringSwitch<llvm::StringRef>(name)
+      .Cases({"umin", "umax", "smin", "smax", "abs", "ctpop", "ctlz", "cttz"}, name)
+      .Cases({"bswap", "bitreverse", "fshl", "fshr"}, name)
+      .Case("uadd.sat", "uaddsat")
+      .Case("usub.sat", "usubsat")
+      .Case("sadd.sat", "saddsat")
+      .Case("ssub.sat", "ssubsat")
+      .Default("");
+}
+
+static llvm::StringRef nameOf(const llvm::IntrinsicInst &call) {
+  return llvm::Intrinsic::getBaseName(call.getIntrinsicID()).drop_front(strlen("llvm."));
+}
 
 /// Applies a function of f32 to a value of a narrower type, too.
 Operand FunctionImporter::floatFunction(llvm::Type *type, const Operand &source,
@@ -39,12 +44,12 @@ Operand FunctionImporter::floatFunction(llvm::Type *type, const Operand &source,
 
 bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
   llvm::Type *type = call.getType()->getScalarType();
-  ID id = call.getIntrinsicID();
+  llvm::StringRef name = nameOf(call);
   Operands results;
   size_t count = call.getType()->isVoidTy() || !call.getType()->isFPOrFPVectorTy()
                      ? 0
                      : numRegistersOf(call.getType());
-  if (id == fma || id == fmuladd) {
+  if (name == "fma" || name == "fmuladd") {
     for (size_t i = 0; i < count; ++i) {
       Operand to = fresh(fileOf(type));
       emit(Op::Fma, floatType(type), {to},
@@ -56,7 +61,7 @@ bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
     define(call, results);
     return true;
   }
-  if (id == ldexp) {
+  if (name == "ldexp") {
     for (size_t i = 0; i < count; ++i) {
       Operand power = read(call.getArgOperand(1))[i];
       results.push_back(floatFunction(type, read(call.getArgOperand(0))[i], [&](const Operand &x) {
@@ -67,8 +72,8 @@ bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
     define(call, results);
     return true;
   }
-  const auto *row = std::ranges::find(kNamed, id, &NamedRow::id);
-  if (row == std::end(kNamed) || count == 0)
+  llvm::StringRef function = namedFloat(name);
+  if (function.empty() || count == 0)
     return false;
   bool isDouble = type->isDoubleTy(), isNarrow = type->isHalfTy() || type->isBFloatTy();
   llvm::Type *wider = llvm::Type::getFloatTy(type->getContext());
@@ -78,7 +83,7 @@ bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
       Operand source = read(argument)[i];
       sources.push_back(isNarrow ? convertFloat(wider, type, source) : source);
     }
-    Operand value = this->call(isDouble ? row->wide : row->single,
+    Operand value = this->call((function + (isDouble ? ".f64" : ".f32")).str().c_str(),
                                isDouble ? RegisterFile::Double : RegisterFile::Word, sources);
     results.push_back(isNarrow ? convertFloat(type, wider, value) : value);
   }
@@ -87,13 +92,14 @@ bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
 }
 
 bool FunctionImporter::importIntegerIntrinsic(llvm::IntrinsicInst &call) {
-  ID id = call.getIntrinsicID();
-  if (id == is_fpclass || id == fptosi_sat || id == fptoui_sat) {
+  llvm::StringRef id = nameOf(call);
+  bool isClass = id == "is.fpclass";
+  if (isClass || id == "fptosi.sat" || id == "fptoui.sat") {
     llvm::Type *from = call.getArgOperand(0)->getType()->getScalarType();
     llvm::Type *to = call.getType()->getScalarType();
     Operands results;
     for (const Operand &source : Operands(read(call.getArgOperand(0))))
-      if (id == is_fpclass) {
+      if (isClass) {
         llvm::Type *wider = llvm::Type::getFloatTy(from->getContext());
         bool isDouble = from->isDoubleTy();
         results.push_back(this->call(isDouble ? "class.f64" : "class.f32", RegisterFile::Predicate,
@@ -102,7 +108,7 @@ bool FunctionImporter::importIntegerIntrinsic(llvm::IntrinsicInst &call) {
       } else {
         if (scalarBits(layout, to) < 32)
           return false;
-        results.push_back(floatToInteger(to, from, id == fptosi_sat, source));
+        results.push_back(floatToInteger(to, from, id == "fptosi.sat", source));
       }
     define(call, results);
     return true;
@@ -112,58 +118,12 @@ bool FunctionImporter::importIntegerIntrinsic(llvm::IntrinsicInst &call) {
     return false;
   unsigned bits = type->getIntegerBitWidth();
   std::string width = bits > 32 ? ".64" : ".32";
-  bool isSigned = id == smin || id == smax || id == abs || id == sadd_sat || id == ssub_sat;
-  const char *name = nullptr;
-  switch (id) {
-  case umin:
-  case smin:
-    name = isSigned ? "smin" : "umin";
-    break;
-  case umax:
-  case smax:
-    name = isSigned ? "smax" : "umax";
-    break;
-  case abs:
-    name = "abs";
-    break;
-  case ctpop:
-    name = "ctpop";
-    break;
-  case ctlz:
-    name = "ctlz";
-    break;
-  case cttz:
-    name = "cttz";
-    break;
-  case bswap:
-    name = "bswap";
-    break;
-  case bitreverse:
-    name = "bitreverse";
-    break;
-  case fshl:
-    name = "fshl";
-    break;
-  case fshr:
-    name = "fshr";
-    break;
-  case uadd_sat:
-    name = "uaddsat";
-    break;
-  case usub_sat:
-    name = "usubsat";
-    break;
-  case sadd_sat:
-    name = "saddsat";
-    break;
-  case ssub_sat:
-    name = "ssubsat";
-    break;
-  default:
+  llvm::StringRef name = namedInteger(id);
+  if (name.empty())
     return false;
-  }
+  bool isSigned = id.starts_with("s") || id == "abs";
   RegisterFile file = bits > 32 ? RegisterFile::Double : RegisterFile::Word;
-  bool hasFlag = id == abs || id == ctlz || id == cttz; // whether an edge case is poison
+  bool hasFlag = id == "abs" || id == "ctlz" || id == "cttz"; // whether an edge case is poison
   Operands results;
   for (size_t i = 0; i < numRegistersOf(call.getType()); ++i) {
     Operands sources;
@@ -173,7 +133,7 @@ bool FunctionImporter::importIntegerIntrinsic(llvm::IntrinsicInst &call) {
     }
     sources.resize(3, immediate(0));
     sources.push_back(immediate(bits));
-    results.push_back(masked(this->call((name + width).c_str(), file, sources), bits));
+    results.push_back(masked(this->call((name + width).str().c_str(), file, sources), bits));
   }
   define(call, results);
   return true;

@@ -1,5 +1,7 @@
 // Addresses, loads, stores, atomic operations and fences.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include <algorithm>
+#include <cstring>
 #include "llvm/ADT/MapVector.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"

@@ -1,5 +1,7 @@
 // Vectors and structures: their elements are registers, so that most of it is renaming.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include <algorithm>
+#include <cstring>
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 

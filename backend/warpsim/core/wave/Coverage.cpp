@@ -23,16 +23,19 @@ static bool releases(Order order) {
   return order == Order::Release || order == Order::AcqRel || order == Order::SeqCst;
 }
 
-static void fenceMemory(const Wave &wave, bool isShared, Order order) {
+/// A fence of a wave reaches no further than its lanes.
+static void fenceMemory(const Wave &wave, bool isShared, Order order, bool isOfWave) {
   Clocks &clocks = wave.cta.clocksOf(isShared);
   for (unsigned half = 0; half < 2; ++half) {
     if (!wave.active[half])
       continue;
     unsigned index = wave.halves[half]->index;
     WarpCoverage &warp = wave.cta.coverage.ofMemory[!isShared][index];
+    warp.joinsWave |= warp.isDirty;
+    if (isOfWave)
+      continue;
     if (acquires(order))
       warp.isUnacquired = false;
-    warp.joinsWave |= warp.isDirty;
     if (!releases(order))
       continue;
     if (warp.isDirty) {
@@ -45,12 +48,13 @@ static void fenceMemory(const Wave &wave, bool isShared, Order order) {
 }
 
 void tw::warpsim::executeWaveFence(const Wave &wave, const Instruction &instruction) {
+  bool isOfWave = instruction.scope == Scope::None;
   if (instruction.coversShared)
-    fenceMemory(wave, true, instruction.order);
+    fenceMemory(wave, true, instruction.order, isOfWave);
   if (!instruction.coversGlobal)
     return;
-  fenceMemory(wave, false, instruction.order);
-  if (wave.cta.launch.sync.interaction == Interaction::None)
+  fenceMemory(wave, false, instruction.order, isOfWave);
+  if (isOfWave || wave.cta.launch.sync.interaction == Interaction::None)
     return;
   for (unsigned half = 0; half < 2; ++half)
     if (wave.active[half])
