@@ -28,8 +28,10 @@ static TargetKind compiledKind() {
   kind.registerPasses = registerAmdPasses;
   kind.passInputs = amdPassInputs();
   kind.make = [](const std::string &arch, const TargetSettings &, RuntimeError &) {
-    return TargetEntry{makeAmdTarget(arch),
-                       makeCompileOnlyDevice("amd:" + arch, "launch on sim:" + arch + ", which executes the same code here")};
+    return TargetEntry{
+        makeAmdTarget(arch),
+        makeCompileOnlyDevice("amd:" + arch,
+                              "launch on sim:" + arch + ", which executes the same code here")};
   };
   return kind;
 }
@@ -38,8 +40,7 @@ static TargetKind compiledKind() {
 static std::optional<warpsim::Program> readIr(const std::string &arch, const Artifact &artifact,
                                               RuntimeError &error) {
   warpsim::ImportError refusal;
-  std::optional<warpsim::Program> program =
-      warpsim::importAmdgcn(artifact.binary, arch, refusal);
+  std::optional<warpsim::Program> program = warpsim::importAmdgcn(artifact.binary, arch, refusal);
   if (!program)
     error = {RuntimeError::Kind::Unsupported, Code::IrNotSimulated,
              "the simulator cannot execute " + refusal.message + " in kernel " + artifact.symbol +

@@ -121,7 +121,7 @@ enum class Op : uint16_t {
   Cvta,
   Isspacep,
   Nop,
-  Function, // what Instruction::function does
+  Function,    // what Instruction::function does
   FirstOfCore, // a mark, not an operation
   Ld = FirstOfCore,
   St,

@@ -94,8 +94,7 @@ struct Launch {
   std::string kernel;
   std::array<uint32_t, 3> grid = {1, 1, 1}, block = {32, 1, 1};
   uint32_t dynamicSharedBytes = 0;
-  std::string
-      parameters; // the bytes of the parameter space, at the offsets of Function::parameters
+  std::string parameters; // the bytes of their space, at the offsets of Function::parameters
   /// Parameter i of pointer kind -> index into `allocations`, or -1: an address derived from it
   /// must stay in that allocation (provenance is by range: each argument's memory is one
   /// allocation).
@@ -140,9 +139,6 @@ struct SimulationReport {
   std::string findingsText(const Program &program) const;
   std::string text(const Program &program) const;
 };
-
-/// Appends to the parameters what AMD's launches add to a kernel's own: the grid and the block.
-void addImplicitParameters(const Program &program, Launch &launch);
 
 /// Why the machine that the program is for cannot run a launch, or empty.
 std::string findObstacle(const Program &program, const Launch &launch);

@@ -332,6 +332,16 @@ static void executeMatrix(Cta &cta, Warp &warp, const Instruction &instruction, 
   }
 }
 
+static void executeOfWave(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                          LaneMask active) {
+  if (instruction.op == Op::Wave)
+    executeWave(cta, warp, instruction, pc, active);
+  else if (instruction.op == Op::WaveLane)
+    executeWaveLane(warp, instruction, active, cta.launch.program);
+  else
+    ++cta.coverage.numSignals[warp.index];
+}
+
 static bool isControl(Op op) {
   return op == Op::Bra || op == Op::BrxIdx || op == Op::Call || op == Op::Ret || op == Op::Exit;
 }
@@ -341,6 +351,8 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
     return executeControl(warp, instruction, pc, active);
   // Before the operation: one that waits is done when its warp goes on.
   ++warp.stack.back().pc;
+  if (instruction.op >= Op::Wave)
+    return executeOfWave(*this, warp, instruction, pc, active);
   if (async.numUnmoved && launch.launch.options.completion == LaunchOptions::Completion::Random)
     moveSomeCopies(*this);
   switch (instruction.op) {
@@ -366,13 +378,6 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
   case Op::BarArrive:
   case Op::BarRed:
     return executeBarrier(*this, warp, instruction, pc, active);
-  case Op::Wave:
-    return executeWave(*this, warp, instruction, pc, active);
-  case Op::WaveLane:
-    return executeWaveLane(warp, instruction, active, launch.program);
-  case Op::WaveSignal:
-    ++coverage.numSignals[warp.index];
-    return;
   case Op::BarWarpSync:
     return executeWarpBarrier(*this, warp, instruction, pc, active);
   case Op::Shfl:

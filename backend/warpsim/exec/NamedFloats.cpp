@@ -9,9 +9,7 @@ using namespace tw::warpsim;
 
 namespace {
 /// A function of doubles applied to f32, rounded once.
-template <double (*function)(double)> float single(float x) {
-  return float(function(double(x)));
-}
+template <double (*function)(double)> float single(float x) { return float(function(double(x))); }
 /// The same as a machine instruction, which takes and gives no subnormals.
 template <double (*function)(double)> float flushed(float x) {
   return flushSubnormal(float(function(double(flushSubnormal(x)))));
@@ -88,14 +86,14 @@ void runClass(const Instruction &instruction, WarpRegisters &registers, LaneMask
                  setLanes(instruction.sources[0], registers));
 }
 
-/// A float of 8 bits. The formats of gfx942 (fnuz) have exponents biased by one more, no infinities,
-/// one zero, and NaN where -0 would be.
+/// A float of 8 bits. The formats of gfx942 (fnuz) have exponents biased by one more, no
+/// infinities, one zero, and NaN where -0 would be.
 template <const FloatFormat &format, bool isFnuz> float decodeByte(uint32_t code) {
   if constexpr (!isFnuz) {
     return float(valueOfCode(code & 0xff, format));
   } else {
-    constexpr FloatFormat wider = {format.exponentBits, format.mantissaBits, format.bias + 1, 0x7f,
-                                   0, 0x7f};
+    constexpr FloatFormat wider = {
+        format.exponentBits, format.mantissaBits, format.bias + 1, 0x7f, 0, 0x7f};
     uint32_t magnitude = code & 0x7f, exponent = magnitude >> format.mantissaBits;
     uint32_t mantissa = magnitude & ((1u << format.mantissaBits) - 1);
     if ((code & 0xff) == 0x80)
@@ -114,7 +112,8 @@ template <const FloatFormat &format, bool isFnuz> uint32_t encodeByte(float valu
     return 0x80;
   uint32_t best = 0, sign = std::signbit(value) ? 0x80 : 0;
   float magnitude = std::fabs(value);
-  // Codes ascend with their values: the last one not above, or the next by the rule of nearest even.
+  // Codes ascend with their values: the last one not above, or the next by the rule of nearest
+  // even.
   uint32_t low = 0, high = 0x7f;
   while (low < high) {
     uint32_t middle = (low + high + 1) / 2;
@@ -138,7 +137,15 @@ template <auto function> Handler makeLight() {
 }
 } // namespace
 
-Handler tw::warpsim::findNamedFloat(std::string_view name) {
+template <size_t count>
+static Handler findIn(const NamedFunction (&functions)[count], std::string_view name) {
+  for (const NamedFunction &function : functions)
+    if (function.name == name)
+      return function.handler;
+  return nullptr;
+}
+
+static Handler findTranscendental(std::string_view name) {
   static const NamedFunction functions[] = {
       {"exp.f32", make<single<std::exp>>()},
       {"exp.f64", make<static_cast<double (*)(double)>(std::exp)>()},
@@ -162,6 +169,14 @@ Handler tw::warpsim::findNamedFloat(std::string_view name) {
       {"tanh.f64", make<static_cast<double (*)(double)>(std::tanh)>()},
       {"sqrt.f32", makeLight<single<std::sqrt>>()},
       {"sqrt.f64", makeLight<static_cast<double (*)(double)>(std::sqrt)>()},
+      {"pow.f32", make<powerSingle>()},
+      {"pow.f64", make<static_cast<double (*)(double, double)>(std::pow)>()},
+  };
+  return findIn(functions, name);
+}
+
+static Handler findOther(std::string_view name) {
+  static const NamedFunction functions[] = {
       {"floor.f32", makeLight<single<std::floor>>()},
       {"floor.f64", makeLight<static_cast<double (*)(double)>(std::floor)>()},
       {"ceil.f32", makeLight<single<std::ceil>>()},
@@ -172,8 +187,6 @@ Handler tw::warpsim::findNamedFloat(std::string_view name) {
       {"rint.f64", makeLight<static_cast<double (*)(double)>(std::nearbyint)>()},
       {"round.f32", make<single<std::round>>()},
       {"round.f64", make<static_cast<double (*)(double)>(std::round)>()},
-      {"pow.f32", make<powerSingle>()},
-      {"pow.f64", make<static_cast<double (*)(double, double)>(std::pow)>()},
       {"fmod.f32", make<remainder<float>>()},
       {"fmod.f64", make<remainder<double>>()},
       {"ldexp.f32", make<scale<float>>()},
@@ -196,6 +209,13 @@ Handler tw::warpsim::findNamedFloat(std::string_view name) {
       {"fabs.f64", makeLight<absolute<double>>()},
       {"canonicalize.f32", makeLight<single<identity>>()},
       {"canonicalize.f64", makeLight<identity>()},
+  };
+  return findIn(functions, name);
+}
+
+/// Instructions of AMD's, and conversions.
+static Handler findMachine(std::string_view name) {
+  static const NamedFunction functions[] = {
       {"med3.f32", makeLight<median>()},
       {"narrow.odd", makeLight<oddFromDouble>()},
       {"brain.s32", make<brainOf<int32_t>>()},
@@ -224,10 +244,14 @@ Handler tw::warpsim::findNamedFloat(std::string_view name) {
       {"machine.fract", makeLight<fraction>()},
       {"machine.fract.f64", makeLight<fractionWide>()},
   };
-  for (const NamedFunction &function : functions)
-    if (function.name == name)
-      return function.handler;
-  return nullptr;
+  return findIn(functions, name);
+}
+
+Handler tw::warpsim::findNamedFloat(std::string_view name) {
+  if (Handler handler = findTranscendental(name))
+    return handler;
+  Handler handler = findOther(name);
+  return handler ? handler : findMachine(name);
 }
 
 Handler tw::warpsim::findNamedFunction(std::string_view name) {

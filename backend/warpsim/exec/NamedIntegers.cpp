@@ -1,5 +1,5 @@
-// Functions of integers by name. Those of 64 and of 32 bits take up to three values and the width of
-// the type that they stand for; what comes in is extended as the name's sign says.
+// Functions of integers by name. Those of 64 and of 32 bits take up to three values and the width
+// of the type that they stand for; what comes in is extended as the name's sign says.
 #include "backend/warpsim/exec/Float.h"
 #include "backend/warpsim/exec/Handlers.h"
 #include "backend/warpsim/exec/NamedFunctions.h"
@@ -23,7 +23,8 @@ template <typename T> T countTrailing(T a, T, T, uint32_t width) {
   return a ? T(std::countr_zero(a)) : T(width);
 }
 template <typename T> T swapBytes(T a, T, T, uint32_t width) {
-  T swapped = sizeof(T) == 8 ? T(__builtin_bswap64(uint64_t(a))) : T(__builtin_bswap32(uint32_t(a)));
+  T swapped =
+      sizeof(T) == 8 ? T(__builtin_bswap64(uint64_t(a))) : T(__builtin_bswap32(uint32_t(a)));
   return swapped >> (sizeof(T) * 8 - width);
 }
 template <typename T> T reverseBits(T a, T, T, uint32_t width) {
@@ -113,7 +114,8 @@ float dot2(uint32_t a, uint32_t b, float c) {
   return floatFromHalf(uint16_t(a >> 16)) * floatFromHalf(uint16_t(b >> 16)) + (low + c);
 }
 int32_t multiply24(int32_t a, int32_t b) {
-  return int32_t(uint32_t(int32_t(uint32_t(a) << 8) >> 8) * uint32_t(int32_t(uint32_t(b) << 8) >> 8));
+  return int32_t(uint32_t(int32_t(uint32_t(a) << 8) >> 8) *
+                 uint32_t(int32_t(uint32_t(b) << 8) >> 8));
 }
 uint32_t multiplyUnsigned24(uint32_t a, uint32_t b) { return (a & 0xffffff) * (b & 0xffffff); }
 

@@ -1,9 +1,9 @@
 // Intrinsics of AMD's GPUs: where a lane is, exchanges, barriers, machine mathematics (LLVM,
 // IntrinsicsAMDGPU.td and AMDGPUUsage).
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 #include <cstring>
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace tw::warpsim;
 
@@ -40,8 +40,8 @@ bool FunctionImporter::importIdentity(llvm::IntrinsicInst &call, llvm::StringRef
     return true;
   }
   if (name == "wavefrontsize" || name == "groupstaticsize") {
-    define(call, {immediate(name == "wavefrontsize" ? program.waveSize
-                                                     : program.staticSharedBytes)});
+    define(call,
+           {immediate(name == "wavefrontsize" ? program.waveSize : program.staticSharedBytes)});
     return true;
   }
   if (name != "mbcnt.lo" && name != "mbcnt.hi")
@@ -189,14 +189,21 @@ bool FunctionImporter::importMachineMath(llvm::IntrinsicInst &call, llvm::String
     if (!chosen)
       return false;
     define(call, {floatFunction(type, readOne(call.getArgOperand(0)), [&](const Operand &x) {
-             return this->call(chosen, fileOf(x.kind == Operand::Kind::Register &&
-                                                      x.reg.file == RegisterFile::Double
-                                                  ? llvm::Type::getDoubleTy(type->getContext())
-                                                  : llvm::Type::getFloatTy(type->getContext())),
-                               {x});
+             return this->call(
+                 chosen,
+                 fileOf(x.kind == Operand::Kind::Register && x.reg.file == RegisterFile::Double
+                            ? llvm::Type::getDoubleTy(type->getContext())
+                            : llvm::Type::getFloatTy(type->getContext())),
+                 {x});
            })});
     return true;
   }
+  return importMachineTests(call, name) || importMachineIntegers(call, name);
+}
+
+/// Functions of floats with other results or several operands.
+bool FunctionImporter::importMachineTests(llvm::IntrinsicInst &call, llvm::StringRef name) {
+  llvm::Type *type = call.getType();
   Operands sources;
   for (llvm::Value *argument : call.args())
     sources.push_back(readOne(argument));
@@ -226,6 +233,14 @@ bool FunctionImporter::importMachineMath(llvm::IntrinsicInst &call, llvm::String
                              {source, sources[1]})});
     return true;
   }
+  return false;
+}
+
+bool FunctionImporter::importMachineIntegers(llvm::IntrinsicInst &call, llvm::StringRef name) {
+  llvm::Type *type = call.getType();
+  Operands sources;
+  for (llvm::Value *argument : call.args())
+    sources.push_back(readOne(argument));
   auto integer = llvm::StringSwitch<std::pair<const char *, unsigned>>(name)
                      .Case("perm", {"machine.perm", 3})
                      .Case("ubfe", {"machine.ubfe", 3})
@@ -236,7 +251,8 @@ bool FunctionImporter::importMachineMath(llvm::IntrinsicInst &call, llvm::String
                      .Case("mul.u24", {"machine.mul.u24", 2})
                      .Default({nullptr, 0});
   if (name == "sudot4" || name == "fdot2") {
-    bool isFloat = name == "fdot2", isASigned = sources[0].bits & 1, isBSigned = sources[2].bits & 1;
+    bool isFloat = name == "fdot2", isASigned = sources[0].bits & 1,
+         isBSigned = sources[2].bits & 1;
     Operands chosen = isFloat ? Operands{repack(read(call.getArgOperand(0)), 16, 32)[0],
                                          repack(read(call.getArgOperand(1)), 16, 32)[0], sources[2]}
                               : Operands{sources[1], sources[3], sources[4]};
@@ -281,8 +297,7 @@ bool FunctionImporter::importConversion(llvm::IntrinsicInst &call, llvm::StringR
     Operands bytes = repack({argument(0)}, 32, 8), results;
     unsigned first = unsigned(argument(1).bits) * (isPair ? 2 : 1);
     for (unsigned i = 0; i < (isPair ? 2 : 1); ++i)
-      results.push_back(
-          this->call(function.c_str(), RegisterFile::Word, {bytes[(first + i) & 3]}));
+      results.push_back(this->call(function.c_str(), RegisterFile::Word, {bytes[(first + i) & 3]}));
     define(call, results);
     return true;
   }
@@ -292,6 +307,6 @@ bool FunctionImporter::importConversion(llvm::IntrinsicInst &call, llvm::StringR
 bool FunctionImporter::importAmdgcn(llvm::IntrinsicInst &call, llvm::StringRef name) {
   return importIdentity(call, name) || importExchangeOfLanes(call, name) ||
          importSynchronization(call, name) || importMachineMath(call, name) ||
-         importConversion(call, name) || importBuffer(call, name) ||
-         importDirectCopy(call, name) || importMatrix(call);
+         importConversion(call, name) || importBuffer(call, name) || importDirectCopy(call, name) ||
+         importMatrix(call);
 }

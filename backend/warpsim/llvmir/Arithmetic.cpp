@@ -103,8 +103,8 @@ Operand FunctionImporter::floatBinary(unsigned opcode, llvm::Type *type, const O
   bool isInWords = opcode == llvm::Instruction::FDiv || opcode == llvm::Instruction::FRem;
   if (isNarrow && isInWords) {
     llvm::Type *single = llvm::Type::getFloatTy(type->getContext());
-    Operand value = floatBinary(opcode, single, convertFloat(single, type, a),
-                                convertFloat(single, type, b));
+    Operand value =
+        floatBinary(opcode, single, convertFloat(single, type, a), convertFloat(single, type, b));
     return convertFloat(type, single, value);
   }
   if (opcode == llvm::Instruction::FRem)
@@ -157,8 +157,7 @@ static Compare compareOf(unsigned predicate) {
   }
 }
 
-Operand FunctionImporter::compareIntegers(unsigned predicate, unsigned bits, Operand a,
-                                          Operand b) {
+Operand FunctionImporter::compareIntegers(unsigned predicate, unsigned bits, Operand a, Operand b) {
   bool isSigned = CmpInst::isSigned(CmpInst::Predicate(predicate));
   if (bits == 1) { // true is the greater one of unsigned bits, and -1 of signed ones
     a = word(Op::Selp, Type::B32, {immediate(isSigned ? ~0u : 1), immediate(0), a});

@@ -1,9 +1,9 @@
 // Buffers with bounds, copies from global to shared memory, and matrix instructions.
 #include "backend/warpsim/core/wave/MatrixTable.h"
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 #include <cstring>
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace tw::warpsim;
 
@@ -53,9 +53,10 @@ void FunctionImporter::importBufferLoad(llvm::IntrinsicInst &call) {
     loaded.push_back(word(Op::Mov, Type::B32, {immediate(0)}));
   auto load = [&](unsigned first, unsigned count, const Operand &when) {
     Operands to(loaded.begin() + first, loaded.begin() + first + count);
-    Instruction &made = emit(Op::Ld, pieces.bits == 8    ? Type::U8
-                                     : pieces.bits == 16 ? Type::B16
-                                                         : Type::B32,
+    Instruction &made = emit(Op::Ld,
+                             pieces.bits == 8    ? Type::U8
+                             : pieces.bits == 16 ? Type::B16
+                                                 : Type::B32,
                              to, {});
     made.space = Space::Global;
     made.address = {place.address, int64_t(first) * 4};
@@ -93,9 +94,10 @@ void FunctionImporter::importBufferStore(llvm::IntrinsicInst &call) {
   Operand isAll = isInside(place, 0, pieces.bits / 8 * pieces.count);
   auto store = [&](unsigned first, unsigned count, const Operand &when) {
     Operands from(stored.begin() + first, stored.begin() + first + count);
-    Instruction &made = emit(Op::St, pieces.bits == 8    ? Type::U8
-                                     : pieces.bits == 16 ? Type::B16
-                                                         : Type::B32,
+    Instruction &made = emit(Op::St,
+                             pieces.bits == 8    ? Type::U8
+                             : pieces.bits == 16 ? Type::B16
+                                                 : Type::B32,
                              {}, from);
     made.space = Space::Global;
     made.address = {place.address, int64_t(first) * 4};
@@ -142,7 +144,8 @@ void FunctionImporter::importBufferAtomic(llvm::IntrinsicInst &call, llvm::Strin
     how = isPair ? (scalar->isHalfTy() ? Type::F16x2 : Type::BF16x2) : floatType(scalar);
   BufferPlace place = bufferPlace(call.getArgOperand(first), call.getArgOperand(first + 1),
                                   call.getArgOperand(first + 2));
-  Operands stored = isSwap ? Operands{readOne(call.getArgOperand(1)), readOne(call.getArgOperand(0))}
+  Operands stored = isSwap
+                        ? Operands{readOne(call.getArgOperand(1)), readOne(call.getArgOperand(0))}
                     : isPair ? repack(read(call.getArgOperand(0)), 16, 32)
                              : read(call.getArgOperand(0));
   Operand inside = isInside(place, 0, bits / 8);
@@ -220,11 +223,10 @@ bool FunctionImporter::importDirectCopy(llvm::IntrinsicInst &call, llvm::StringR
   if (name != "global.load.lds")
     return false;
   PointerParts source = partsOf(call.getArgOperand(0));
-  Operand address = source.offset
-                        ? wide(Op::Add, Type::U64, {source.base, immediate(uint64_t(source.offset))})
-                        : source.base;
-  emitCopy(readOne(call.getArgOperand(1)), address,
-           int64_t(readOne(call.getArgOperand(3)).bits),
+  Operand address =
+      source.offset ? wide(Op::Add, Type::U64, {source.base, immediate(uint64_t(source.offset))})
+                    : source.base;
+  emitCopy(readOne(call.getArgOperand(1)), address, int64_t(readOne(call.getArgOperand(3)).bits),
            unsigned(readOne(call.getArgOperand(2)).bits), nullptr);
   return true;
 }
@@ -241,7 +243,8 @@ bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
   unsigned a = hasSigns ? 1 : 0, b = hasSigns ? 3 : 1, c = hasSigns ? 4 : 2;
   uint64_t flags = 3;
   if (hasSigns)
-    flags = (readOne(call.getArgOperand(0)).bits & 1) | (readOne(call.getArgOperand(2)).bits & 1) << 1;
+    flags = (readOne(call.getArgOperand(0)).bits & 1) | (readOne(call.getArgOperand(2)).bits & 1)
+                                                            << 1;
   if (row.isSpread)
     flags = readOne(call.getArgOperand(3)).bits & 1;
   for (unsigned i = c + 1; i < call.arg_size() && name.starts_with("mfma."); ++i)

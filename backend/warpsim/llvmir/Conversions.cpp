@@ -1,8 +1,8 @@
 // Casts: between integers, floats and pointers, and of bits.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include "llvm/IR/Instructions.h"
 #include <algorithm>
 #include <cstring>
-#include "llvm/IR/Instructions.h"
 
 using namespace tw::warpsim;
 
@@ -33,10 +33,10 @@ Operand FunctionImporter::convertFloat(llvm::Type *to, llvm::Type *from, const O
   if (to == from)
     return source;
   llvm::Type *single = llvm::Type::getFloatTy(to->getContext());
-  bool isBrainAndDouble = (to->isBFloatTy() && from->isDoubleTy()) ||
-                          (to->isDoubleTy() && from->isBFloatTy());
-  bool isHalfAndBrain = (to->isBFloatTy() && from->isHalfTy()) ||
-                        (to->isHalfTy() && from->isBFloatTy());
+  bool isBrainAndDouble =
+      (to->isBFloatTy() && from->isDoubleTy()) || (to->isDoubleTy() && from->isBFloatTy());
+  bool isHalfAndBrain =
+      (to->isBFloatTy() && from->isHalfTy()) || (to->isHalfTy() && from->isBFloatTy());
   if (isBrainAndDouble && from->isDoubleTy()) // rounded to odd, then once to nearest
     return convertFloat(to, single, call("narrow.odd", RegisterFile::Word, {source}), rounding);
   if (isBrainAndDouble || isHalfAndBrain)
@@ -68,8 +68,8 @@ Operand FunctionImporter::integerToFloat(llvm::Type *to, llvm::Type *from, bool 
   Type type = integerType(bits, isSigned);
   if (!to->isBFloatTy())
     return convert(floatType(to), type, value, Rounding::Rn);
-  const char *name = bits > 32 ? (isSigned ? "brain.s64" : "brain.u64")
-                               : (isSigned ? "brain.s32" : "brain.u32");
+  const char *name =
+      bits > 32 ? (isSigned ? "brain.s64" : "brain.u64") : (isSigned ? "brain.s32" : "brain.u32");
   return call(name, RegisterFile::Word, {value});
 }
 

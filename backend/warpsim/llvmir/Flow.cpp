@@ -1,12 +1,12 @@
 // Blocks in an order in which what is earlier runs earlier, branches with the moves of phis on
 // their edges, and a kernel's arguments.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
-#include <algorithm>
-#include <cstring>
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Dominators.h"
+#include <algorithm>
+#include <cstring>
 
 using namespace tw::warpsim;
 
@@ -58,8 +58,8 @@ void FunctionImporter::importArguments() {
     uint32_t bytes = uint32_t(layout.getTypeStoreSize(type).getFixedValue());
     offset = (offset + alignment - 1) / alignment * alignment;
     bool isPointer = type->isPointerTy();
-    made.parameters.push_back({argument.getName().str(), isPointer ? Type::B64 : Type::B32,
-                                  offset, bytes, alignment, isPointer});
+    made.parameters.push_back({argument.getName().str(), isPointer ? Type::B64 : Type::B32, offset,
+                               bytes, alignment, isPointer});
     PointerParts at = {immediate(0), offset};
     bool isNarrow = type->isIntegerTy() && !type->isIntegerTy(1) && type->getIntegerBitWidth() < 8;
     if (isNarrow || type->isAggregateType() || bytes > 16)
@@ -67,8 +67,8 @@ void FunctionImporter::importArguments() {
     unsigned bits = type->isIntegerTy(1) ? 8 : scalarBits(layout, type->getScalarType());
     Operands loaded = loadParts(at, Space::Param, bits, numRegistersOf(type), alignment);
     if (type->isIntegerTy(1))
-      loaded = {compare(Compare::Ne, Type::U32,
-                        word(Op::And, Type::B32, {loaded[0], immediate(1)}), immediate(0))};
+      loaded = {compare(Compare::Ne, Type::U32, word(Op::And, Type::B32, {loaded[0], immediate(1)}),
+                        immediate(0))};
     define(argument, loaded);
     offset += bytes;
   }
@@ -119,8 +119,7 @@ void FunctionImporter::movePhis(llvm::BasicBlock &from, llvm::BasicBlock &to) {
     emit(Op::Mov, typeOfMove(target), {target}, {source});
 }
 
-void FunctionImporter::emitBranch(llvm::BasicBlock *to, const Operand *condition,
-                                  bool isNegated) {
+void FunctionImporter::emitBranch(llvm::BasicBlock *to, const Operand *condition, bool isNegated) {
   Instruction &branch = emit(Op::Bra, Type::None, {}, {});
   if (condition) {
     branch.guard = *condition;

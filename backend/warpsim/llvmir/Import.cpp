@@ -146,8 +146,7 @@ std::optional<Program> tw::warpsim::importAmdgcn(const std::string &text, const 
   if (!placeGlobals(program, *module, globals, error))
     return std::nullopt;
   for (llvm::Function &function : *module) {
-    if (function.isDeclaration() ||
-        function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL)
+    if (function.isDeclaration() || function.getCallingConv() != llvm::CallingConv::AMDGPU_KERNEL)
       continue;
     std::string printed;
     std::vector<TextLine> lines = linesOf(function, text);

@@ -1,8 +1,8 @@
 // Intrinsics that every machine has: mathematics, extrema, bits, saturation, overflow.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
+#include "llvm/ADT/StringSwitch.h"
 #include <algorithm>
 #include <cstring>
-#include "llvm/ADT/StringSwitch.h"
 
 using namespace tw::warpsim;
 
@@ -65,8 +65,7 @@ bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
     for (size_t i = 0; i < count; ++i) {
       Operand power = read(call.getArgOperand(1))[i];
       results.push_back(floatFunction(type, read(call.getArgOperand(0))[i], [&](const Operand &x) {
-        return this->call(type->isDoubleTy() ? "ldexp.f64" : "ldexp.f32", fileOf(type),
-                          {x, power});
+        return this->call(type->isDoubleTy() ? "ldexp.f64" : "ldexp.f32", fileOf(type), {x, power});
       }));
     }
     define(call, results);
@@ -114,7 +113,8 @@ bool FunctionImporter::importIntegerIntrinsic(llvm::IntrinsicInst &call) {
     return true;
   }
   llvm::Type *type = call.getType()->getScalarType();
-  if (!type->isIntegerTy() || call.arg_empty() || !call.getArgOperand(0)->getType()->isIntOrIntVectorTy())
+  if (!type->isIntegerTy() || call.arg_empty() ||
+      !call.getArgOperand(0)->getType()->isIntOrIntVectorTy())
     return false;
   unsigned bits = type->getIntegerBitWidth();
   std::string width = bits > 32 ? ".64" : ".32";

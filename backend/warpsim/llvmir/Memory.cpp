@@ -1,12 +1,12 @@
 // Addresses, loads, stores, atomic operations and fences.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
-#include <algorithm>
-#include <cstring>
 #include "llvm/ADT/MapVector.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MemoryModelRelaxationAnnotations.h"
 #include "llvm/IR/Operator.h"
+#include <algorithm>
+#include <cstring>
 
 using namespace tw::warpsim;
 
@@ -47,8 +47,9 @@ Operand FunctionImporter::importAddress(llvm::GEPOperator &address) {
     sum = emitTo(file, Op::Mad, isWide ? Type::U64 : Type::U32, {value, step, sum});
   }
   if (!constant.isZero())
-    sum = emitTo(file, Op::Add, isWide ? Type::U64 : Type::U32,
-                 {sum, immediate(isWide ? constant.getZExtValue() : uint32_t(constant.getZExtValue()))});
+    sum = emitTo(
+        file, Op::Add, isWide ? Type::U64 : Type::U32,
+        {sum, immediate(isWide ? constant.getZExtValue() : uint32_t(constant.getZExtValue()))});
   return sum;
 }
 
@@ -247,8 +248,8 @@ void FunctionImporter::importAtomic(llvm::AtomicRMWInst &atomic) {
       (isPair && bits != 32))
     return unsupported(atomic);
   using llvm::AtomicRMWInst;
-  bool isSigned = atomic.getOperation() == AtomicRMWInst::Min ||
-                  atomic.getOperation() == AtomicRMWInst::Max;
+  bool isSigned =
+      atomic.getOperation() == AtomicRMWInst::Min || atomic.getOperation() == AtomicRMWInst::Max;
   Type how = bits == 16 ? Type::U16 : integerType(bits, isSigned);
   if (isFloat)
     how = isPair ? (scalar->isHalfTy() ? Type::F16x2 : Type::BF16x2) : floatType(scalar);

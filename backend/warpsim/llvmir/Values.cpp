@@ -1,6 +1,6 @@
 // Registers of values, constants as operands, and the making of instructions.
 #include "backend/warpsim/exec/NamedFunctions.h"
-#include "backend/warpsim/llvmir/FunctionImporter.h"
+#include "backend/warpsim/llvmir/InstructionMaker.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/Support/raw_ostream.h"
@@ -47,9 +47,9 @@ unsigned tw::warpsim::scalarBits(const llvm::DataLayout &layout, llvm::Type *sca
 
 RegisterFile tw::warpsim::fileOf(llvm::Type *scalar) {
   if (scalar->isIntegerTy())
-    return scalar->isIntegerTy(1)                ? RegisterFile::Predicate
+    return scalar->isIntegerTy(1)               ? RegisterFile::Predicate
            : scalar->getIntegerBitWidth() <= 32 ? RegisterFile::Word
-                                                 : RegisterFile::Double;
+                                                : RegisterFile::Double;
   if (const auto *pointer = llvm::dyn_cast<llvm::PointerType>(scalar)) {
     unsigned space = pointer->getAddressSpace();
     return space == 3 || space == 5 ? RegisterFile::Word : RegisterFile::Double;
@@ -57,14 +57,14 @@ RegisterFile tw::warpsim::fileOf(llvm::Type *scalar) {
   return scalar->isDoubleTy() ? RegisterFile::Double : RegisterFile::Word;
 }
 
-bool FunctionImporter::refuse(const llvm::Twine &message) {
+bool InstructionMaker::refuse(const llvm::Twine &message) {
   if (!hasFailed)
     error = {message.str(), currentLocation < 0 ? 0 : program.locations[currentLocation].line};
   hasFailed = true;
   return false;
 }
 
-void FunctionImporter::unsupported(llvm::Instruction &instruction, const llvm::Twine &why) {
+void InstructionMaker::unsupported(llvm::Instruction &instruction, const llvm::Twine &why) {
   std::string text;
   llvm::raw_string_ostream(text) << instruction;
   refuse("`" + llvm::StringRef(text).trim() + "`" + (why.isTriviallyEmpty() ? "" : ": ") + why);
@@ -73,11 +73,11 @@ void FunctionImporter::unsupported(llvm::Instruction &instruction, const llvm::T
     define(instruction, result(instruction.getType()));
 }
 
-Operands &FunctionImporter::define(llvm::Value &value, Operands operands) {
+Operands &InstructionMaker::define(llvm::Value &value, Operands operands) {
   return values[&value] = std::move(operands);
 }
 
-Operand FunctionImporter::fresh(RegisterFile file) {
+Operand InstructionMaker::fresh(RegisterFile file) {
   Operand operand;
   operand.kind = Operand::Kind::Register;
   operand.reg = {file, made.numRegisters[size_t(file)]++};
@@ -85,14 +85,14 @@ Operand FunctionImporter::fresh(RegisterFile file) {
 }
 
 /// Register 0 of each file is never written.
-Operand FunctionImporter::unset(RegisterFile file) {
+Operand InstructionMaker::unset(RegisterFile file) {
   Operand operand;
   operand.kind = Operand::Kind::Register;
   operand.reg = {file, 0};
   return operand;
 }
 
-void FunctionImporter::addResults(llvm::Type *type, Operands &operands) {
+void InstructionMaker::addResults(llvm::Type *type, Operands &operands) {
   if (auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
     for (unsigned i = 0; i < vector->getNumElements(); ++i)
       addResults(vector->getElementType(), operands);
@@ -105,7 +105,8 @@ void FunctionImporter::addResults(llvm::Type *type, Operands &operands) {
     operands.push_back(fresh(RegisterFile::Double));
     operands.push_back(fresh(RegisterFile::Double));
     operands.push_back(fresh(RegisterFile::Word));
-  } else if (scalarBits(layout, type) > 64 || (type->isPointerTy() && type->getPointerAddressSpace() == 7)) {
+  } else if (scalarBits(layout, type) > 64 ||
+             (type->isPointerTy() && type->getPointerAddressSpace() == 7)) {
     refuse("a value of more than 64 bits");
     operands.push_back(fresh(RegisterFile::Double));
   } else {
@@ -113,13 +114,13 @@ void FunctionImporter::addResults(llvm::Type *type, Operands &operands) {
   }
 }
 
-Operands FunctionImporter::result(llvm::Type *type) {
+Operands InstructionMaker::result(llvm::Type *type) {
   Operands operands;
   addResults(type, operands);
   return operands;
 }
 
-unsigned FunctionImporter::numRegistersOf(llvm::Type *type) {
+unsigned InstructionMaker::numRegistersOf(llvm::Type *type) {
   if (auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type))
     return vector->getNumElements() * numRegistersOf(vector->getElementType());
   if (auto *array = llvm::dyn_cast<llvm::ArrayType>(type))
@@ -133,7 +134,7 @@ unsigned FunctionImporter::numRegistersOf(llvm::Type *type) {
   return type->isPointerTy() && type->getPointerAddressSpace() == 8 ? 3 : 1;
 }
 
-Operand FunctionImporter::scalarConstant(llvm::Constant *constant) {
+Operand InstructionMaker::scalarConstant(llvm::Constant *constant) {
   llvm::Type *type = constant->getType();
   if (llvm::isa<llvm::UndefValue>(constant))
     return unset(fileOf(type));
@@ -174,14 +175,14 @@ Operand FunctionImporter::scalarConstant(llvm::Constant *constant) {
   return immediate(0);
 }
 
-void FunctionImporter::appendConstant(llvm::Constant *constant, Operands &operands) {
+void InstructionMaker::appendConstant(llvm::Constant *constant, Operands &operands) {
   llvm::Type *type = constant->getType();
   if (auto *vector = llvm::dyn_cast<llvm::FixedVectorType>(type)) {
     for (unsigned i = 0; i < vector->getNumElements(); ++i)
       appendConstant(constant->getAggregateElement(i), operands);
   } else if (type->isAggregateType()) {
-    unsigned count = type->isStructTy() ? type->getStructNumElements()
-                                        : unsigned(type->getArrayNumElements());
+    unsigned count =
+        type->isStructTy() ? type->getStructNumElements() : unsigned(type->getArrayNumElements());
     for (unsigned i = 0; i < count; ++i)
       appendConstant(constant->getAggregateElement(i), operands);
   } else if (type->isPointerTy() && type->getPointerAddressSpace() == 8) {
@@ -192,26 +193,26 @@ void FunctionImporter::appendConstant(llvm::Constant *constant, Operands &operan
   }
 }
 
-Operands FunctionImporter::readConstant(llvm::Constant *constant) {
+Operands InstructionMaker::readConstant(llvm::Constant *constant) {
   Operands operands;
   appendConstant(constant, operands);
   return operands;
 }
 
-const Operands &FunctionImporter::read(llvm::Value *value) {
+const Operands &InstructionMaker::read(llvm::Value *value) {
   auto found = values.find(value);
   if (found != values.end())
     return found->second;
   if (auto *constant = llvm::dyn_cast<llvm::Constant>(value))
     return define(*value, readConstant(constant));
-  // A block that nothing reaches, or a value of a kind that is no number.
+  // A block that nothing reaches, or a value that has no number.
   return define(*value, value->getType()->isFirstClassType() && !value->getType()->isMetadataTy() &&
                                 !value->getType()->isTokenTy()
                             ? result(value->getType())
                             : Operands{immediate(0)});
 }
 
-Instruction &FunctionImporter::emit(Op op, Type type, Operands results, Operands sources) {
+Instruction &InstructionMaker::emit(Op op, Type type, Operands results, Operands sources) {
   Instruction instruction;
   instruction.op = op;
   instruction.type = type;
@@ -226,13 +227,13 @@ Instruction &FunctionImporter::emit(Op op, Type type, Operands results, Operands
   return program.code.back();
 }
 
-Operand FunctionImporter::emitTo(RegisterFile file, Op op, Type type, Operands sources) {
+Operand InstructionMaker::emitTo(RegisterFile file, Op op, Type type, Operands sources) {
   Operand to = fresh(file);
   emit(op, type, {to}, std::move(sources));
   return to;
 }
 
-Operand FunctionImporter::call(const char *name, RegisterFile file, Operands sources) {
+Operand InstructionMaker::call(const char *name, RegisterFile file, Operands sources) {
   Operand to = fresh(file);
   Instruction &instruction = emit(Op::Function, Type::B32, {to}, std::move(sources));
   instruction.function = findNamedFunction(name);
@@ -247,13 +248,12 @@ static Type typeOfFile(RegisterFile file) {
                                          : Type::B64;
 }
 
-Operand FunctionImporter::move(const Operand &source) {
-  RegisterFile file =
-      source.kind == Operand::Kind::Register ? source.reg.file : RegisterFile::Word;
+Operand InstructionMaker::move(const Operand &source) {
+  RegisterFile file = source.kind == Operand::Kind::Register ? source.reg.file : RegisterFile::Word;
   return emitTo(file, Op::Mov, typeOfFile(file), {source});
 }
 
-Operand FunctionImporter::masked(const Operand &source, unsigned bits) {
+Operand InstructionMaker::masked(const Operand &source, unsigned bits) {
   if (bits == 32 || bits == 64)
     return source;
   if (bits < 32)
@@ -261,7 +261,7 @@ Operand FunctionImporter::masked(const Operand &source, unsigned bits) {
   return wide(Op::And, Type::B64, {source, immediate((uint64_t(1) << bits) - 1)});
 }
 
-Operand FunctionImporter::signExtended(const Operand &source, unsigned bits) {
+Operand InstructionMaker::signExtended(const Operand &source, unsigned bits) {
   if (bits == 32 || bits == 64)
     return source;
   if (bits == 8 || bits == 16)
@@ -273,20 +273,20 @@ Operand FunctionImporter::signExtended(const Operand &source, unsigned bits) {
   return emitTo(file, Op::Shr, isWide ? Type::S64 : Type::S32, {high, amount});
 }
 
-Operand FunctionImporter::compare(Compare how, Type type, const Operand &a, const Operand &b) {
+Operand InstructionMaker::compare(Compare how, Type type, const Operand &a, const Operand &b) {
   Operand to = fresh(RegisterFile::Predicate);
   emit(Op::Setp, type, {to}, {a, b}).compare = how;
   return to;
 }
 
-Operand FunctionImporter::select(const Operand &condition, const Operand &a, const Operand &b,
+Operand InstructionMaker::select(const Operand &condition, const Operand &a, const Operand &b,
                                  RegisterFile file) {
   if (file != RegisterFile::Predicate)
     return emitTo(file, Op::Selp, typeOfFile(file), {a, b, condition});
   return call("select.i1", file, {a, b, condition});
 }
 
-Operand FunctionImporter::convert(Type to, Type from, const Operand &source, Rounding rounding) {
+Operand InstructionMaker::convert(Type to, Type from, const Operand &source, Rounding rounding) {
   Operand result = fresh(bytesOf(to) == 8 ? RegisterFile::Double : RegisterFile::Word);
   Instruction &instruction = emit(Op::Cvt, to, {result}, {source});
   instruction.sourceType = from;
@@ -294,7 +294,7 @@ Operand FunctionImporter::convert(Type to, Type from, const Operand &source, Rou
   return result;
 }
 
-int32_t FunctionImporter::locationOf(const llvm::DILocation *location) {
+int32_t InstructionMaker::locationOf(const llvm::DILocation *location) {
   if (!location)
     return -1;
   if (auto found = locations.find(location); found != locations.end())
@@ -326,7 +326,7 @@ static InstructionText nameOf(const llvm::Instruction &instruction) {
   return text;
 }
 
-void FunctionImporter::place(llvm::Instruction &instruction) {
+void InstructionMaker::place(llvm::Instruction &instruction) {
   const TextLine &line = lines[numbers.lookup(&instruction)];
   currentLine = line.number;
   currentLocation = locationOf(instruction.getDebugLoc().get());

@@ -1,9 +1,9 @@
 // Vectors and structures: their elements are registers, so that most of it is renaming.
 #include "backend/warpsim/llvmir/FunctionImporter.h"
-#include <algorithm>
-#include <cstring>
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
+#include <algorithm>
+#include <cstring>
 
 using namespace tw::warpsim;
 
@@ -41,8 +41,7 @@ void FunctionImporter::importExtract(llvm::ExtractElementInst &instruction) {
   Operands all = read(instruction.getVectorOperand());
   if (auto *index = llvm::dyn_cast<llvm::ConstantInt>(instruction.getIndexOperand())) {
     uint64_t number = index->getZExtValue();
-    define(instruction, {number < all.size() ? all[number]
-                                             : unset(fileOf(instruction.getType()))});
+    define(instruction, {number < all.size() ? all[number] : unset(fileOf(instruction.getType()))});
     return;
   }
   Operand index = readOne(instruction.getIndexOperand()), value = all[0];

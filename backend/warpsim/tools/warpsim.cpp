@@ -1,5 +1,6 @@
 // The command `warpsim`: runs a kernel from a file of PTX or of LLVM IR on made-up arguments and
 // reports.
+#include "backend/warpsim/ImplicitParameters.h"
 #include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/llvmir/Import.h"
 #include "backend/warpsim/ptx/Parse.h"
@@ -15,7 +16,8 @@
 using namespace tw::warpsim;
 
 static const char kUsage[] =
-    "warpsim run FILE.ptx | FILE.ll --arch gfx942 [--kernel NAME] [--grid X,Y,Z] [--block X,Y,Z] [--smem BYTES]\n"
+    "warpsim run FILE.ptx | FILE.ll --arch gfx942 [--kernel NAME] [--grid X,Y,Z] [--block X,Y,Z] "
+    "[--smem BYTES]\n"
     "            [--arg f32[1024]=random | i32=5 | i32[8]=random:10 | 'const f16[64]=iota']...\n"
     "            [--sched rr|greedy|reverse|random:SEED] [--ctas 0,5,last] [--threads N]\n"
     "            [--completion late|early|random:SEED] [--exact]\n"

@@ -14,8 +14,8 @@ static std::string resource(unsigned bytes) {
 /// Four words a lane from an array of 250: what is outside reads as zero, word by word.
 TEST(Buffer, LoadsOutsideReadZero) {
   IrSimulation simulation;
-  std::vector<uint32_t> &in = simulation.array(iota(256)), &out =
-      simulation.array(std::vector<uint32_t>(256, 9));
+  std::vector<uint32_t> &in = simulation.array(iota(256)),
+                        &out = simulation.array(std::vector<uint32_t>(256, 9));
   SimulationReport report = simulation.run(
       resource(250 * 4) +
       "  %o = shl i32 %tid, 4\n"
@@ -73,7 +73,8 @@ TEST(DirectCopy, ArrivesAtTheWait) {
     simulation.launch.options.completion = completion;
     simulation.array(iota(64));
     std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(64));
-    EXPECT_EQ(kindsIn(simulation.run(copied("  call void @llvm.amdgcn.s.waitcnt(i32 3952)\n"))), "");
+    EXPECT_EQ(kindsIn(simulation.run(copied("  call void @llvm.amdgcn.s.waitcnt(i32 3952)\n"))),
+              "");
     EXPECT_EQ(out, iota(64));
   }
 }

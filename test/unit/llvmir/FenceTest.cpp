@@ -35,9 +35,7 @@ TEST(Fence, ABarrierBetweenFencesOrders) {
     EXPECT_EQ(kindsOf(exchange(std::string(kRelease) + kBarrier + kAcquire), arch), "") << arch;
 }
 
-TEST(Fence, ABareBarrierOrdersNothing) {
-  EXPECT_EQ(kindsOf(exchange(kBarrier)), "race-raw");
-}
+TEST(Fence, ABareBarrierOrdersNothing) { EXPECT_EQ(kindsOf(exchange(kBarrier)), "race-raw"); }
 
 TEST(Fence, FencesWithoutABarrierReadWhatIsNotThere) {
   EXPECT_NE(kindsOf(exchange(std::string(kRelease) + kAcquire)), "");
@@ -118,10 +116,10 @@ TEST(Fence, GlobalMemoryNeedsAFenceOfItsOwn) {
     IrSimulation simulation("gfx942", 128);
     simulation.array(std::vector<uint32_t>(128));
     simulation.array(std::vector<uint32_t>(128));
-    EXPECT_EQ(kindsIn(simulation.run(begin + "  fence syncscope(\"workgroup\") release" + tag +
-                                     kBarrier + "  fence syncscope(\"workgroup\") acquire" + tag +
-                                     end)),
-              isLocal ? "race-raw" : "");
+    EXPECT_EQ(
+        kindsIn(simulation.run(begin + "  fence syncscope(\"workgroup\") release" + tag + kBarrier +
+                               "  fence syncscope(\"workgroup\") acquire" + tag + end)),
+        isLocal ? "race-raw" : "");
   }
 }
 

@@ -1,8 +1,9 @@
 // Kernels of LLVM IR as the tests write them.
 #include "test/unit/llvmir/IrHarness.h"
+#include "backend/warpsim/ImplicitParameters.h"
 #include "backend/warpsim/llvmir/Import.h"
-#include <gtest/gtest.h>
 #include <cstring>
+#include <gtest/gtest.h>
 #include <numeric>
 #include <set>
 
@@ -16,7 +17,8 @@ std::string tw::warpsim::irKernel(const std::string &body, unsigned numParameter
     places += "  %at" + n + " = getelementptr i32, ptr addrspace(1) %p" + n + ", i32 %tid\n";
   }
   return "target triple = \"amdgcn-amd-amdhsa\"\n"
-         "target datalayout = \"e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-"
+         "target datalayout = "
+         "\"e-m:e-p:64:64-p1:64:64-p2:32:32-p3:32:32-p4:64:64-p5:32:32-p6:32:32-"
          "p7:160:256:256:32-p8:128:128:128:48-p9:192:256:256:32-i64:64-v16:16-v24:32-v32:32-v48:64-"
          "v96:128-v192:256-v256:256-v512:512-v1024:1024-v2048:2048-n32:64-S32-A5-G1-ni:7:8:9\"\n"
          "@lds = external addrspace(3) global [0 x i32], align 16\n"
@@ -42,7 +44,7 @@ SimulationReport IrSimulation::run(const std::string &body) {
   std::optional<Program> imported =
       importAmdgcn(irKernel(body, unsigned(arrays.size())), arch, error);
   EXPECT_TRUE(imported.has_value()) << error.message << " at line " << error.line << " of\n"
-                                     << irKernel(body, unsigned(arrays.size()));
+                                    << irKernel(body, unsigned(arrays.size()));
   if (!imported)
     return {};
   program = std::move(*imported);

@@ -29,10 +29,10 @@ static void check(const std::string &arch, const std::string &code,
   std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(size, 7777));
   for (uint32_t i = 0; i < size; ++i)
     in.push_back(1000 + i * 13);
-  SimulationReport report = simulation.run("  %x = load i32, ptr addrspace(1) %at0, align 4\n" +
-                                           code +
-                                           "  store i32 %y, ptr addrspace(1) %at1, align 4\n"
-                                           "  ret void\n");
+  SimulationReport report =
+      simulation.run("  %x = load i32, ptr addrspace(1) %at0, align 4\n" + code +
+                     "  store i32 %y, ptr addrspace(1) %at1, align 4\n"
+                     "  ret void\n");
   EXPECT_EQ(kindsIn(report), "") << arch << code;
   for (uint32_t i = 0; i < size; ++i) {
     int from = source(int(i));
@@ -99,7 +99,9 @@ TEST(Lanes, PermutationsReachTheWholeWave) {
                 std::to_string(width) +
                 ".swap(i32 %x, i32 %b, i1 false, i1 false)\n  %y = extractvalue {i32, i32} %p, " +
                 std::to_string(isSecond) + "\n",
-            [=](int i) { return i & width ? 63 : isSecond ? i | width : i; });
+            [=](int i) { return i & width  ? 63
+                                : isSecond ? i | width
+                                           : i; });
 }
 
 /// Votes of a wave of 64 in a loop that its lanes leave one after the other: lanes that have left
@@ -132,14 +134,15 @@ TEST(Lanes, VotesOnBothSidesOfABranch) {
   for (unsigned bit : {1u, 4u, 32u}) {
     IrSimulation simulation("gfx942", 64);
     std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(128));
-    SimulationReport report = simulation.run(
-        "  %b = and i32 %tid, " + std::to_string(bit) + "\n  %c = icmp eq i32 %b, 0\n"
-        "  br i1 %c, label %yes, label %no\n"
-        "yes:\n  %v1 = call i64 @llvm.amdgcn.ballot.i64(i1 true)\n  br label %join\n"
-        "no:\n  %v2 = call i64 @llvm.amdgcn.ballot.i64(i1 true)\n  br label %join\n"
-        "join:\n  %v = phi i64 [%v1, %yes], [%v2, %no]\n"
-        "  %at = getelementptr i64, ptr addrspace(1) %p0, i32 %tid\n"
-        "  store i64 %v, ptr addrspace(1) %at, align 4\n  ret void\n");
+    SimulationReport report =
+        simulation.run("  %b = and i32 %tid, " + std::to_string(bit) +
+                       "\n  %c = icmp eq i32 %b, 0\n"
+                       "  br i1 %c, label %yes, label %no\n"
+                       "yes:\n  %v1 = call i64 @llvm.amdgcn.ballot.i64(i1 true)\n  br label %join\n"
+                       "no:\n  %v2 = call i64 @llvm.amdgcn.ballot.i64(i1 true)\n  br label %join\n"
+                       "join:\n  %v = phi i64 [%v1, %yes], [%v2, %no]\n"
+                       "  %at = getelementptr i64, ptr addrspace(1) %p0, i32 %tid\n"
+                       "  store i64 %v, ptr addrspace(1) %at, align 4\n  ret void\n");
     EXPECT_EQ(kindsIn(report), "");
     uint64_t zeros = 0;
     for (unsigned i = 0; i < 64; ++i)

@@ -1,8 +1,8 @@
-// Matrix instructions against the formulas of "AMD matrix instruction calculator", which are not the
-// tables that the simulator has.
-#include "test/unit/llvmir/IrHarness.h"
+// Matrix instructions against the formulas of "AMD matrix instruction calculator", which are not
+// the tables that the simulator has.
 #include "backend/warpsim/core/wave/MatrixTable.h"
 #include "backend/warpsim/exec/Float.h"
+#include "test/unit/llvmir/IrHarness.h"
 #include <functional>
 #include <gtest/gtest.h>
 #include <set>
@@ -53,8 +53,7 @@ static void checkProduct(const std::string &arch, const std::string &call, const
     std::string n = name, vector = "<" + std::to_string(shape.perLane) + " x ";
     body += "  %" + n + "i = mul i32 %tid, " + std::to_string(shape.perLane) + "\n  %" + n +
             "p = getelementptr i32, ptr addrspace(1) %p" + (n == "a" ? "0" : "1") + ", i32 %" + n +
-            "i\n  %" + n + "w = load " + vector + "i32>, ptr addrspace(1) %" + n +
-            "p, align 4\n";
+            "i\n  %" + n + "w = load " + vector + "i32>, ptr addrspace(1) %" + n + "p, align 4\n";
     if (type == "float")
       body += "  %" + n + "v = bitcast " + vector + "i32> %" + n + "w to " + vector + "float>\n";
     else
@@ -64,8 +63,8 @@ static void checkProduct(const std::string &arch, const std::string &call, const
     if (shape.perLane == 1)
       body += "  %" + n + " = extractelement " + vector + type + "> %" + n + "v, i32 0\n";
     else
-      body += "  %" + n + " = freeze " + vector + (type == "bfloat" ? "i16" : type) + "> %" + n +
-              "v\n";
+      body +=
+          "  %" + n + " = freeze " + vector + (type == "bfloat" ? "i16" : type) + "> %" + n + "v\n";
   }
   std::string result = "<" + std::to_string(shape.results) + " x float>";
   body += "  %di = mul i32 %tid, " + std::to_string(shape.results) +
@@ -91,25 +90,22 @@ static std::string ones(int count) {
   return "<" + std::to_string(count) + " x float> <" + list + ">";
 }
 
-static Spot accumulator32(int i, int j) {
-  return {(32 * (i / 4)) % 64 + j, 4 * (i / 8) + i % 4};
-}
+static Spot accumulator32(int i, int j) { return {(32 * (i / 4)) % 64 + j, 4 * (i / 8) + i % 4}; }
 static Spot accumulator16(int i, int j) { return {16 * (i / 4) + j, i % 4}; }
 
 TEST(Matrix, MatrixCoreInstructions) {
   std::string zeros = ", i32 0, i32 0, i32 0)";
-  Shape wide = {32, 8, 4, 16, [](int i, int k) { return Spot{32 * (k / 4) + i, k % 4}; },
+  Shape wide = {32,           8, 4, 16, [](int i, int k) { return Spot{32 * (k / 4) + i, k % 4}; },
                 accumulator32};
   checkProduct("gfx942", "mfma.f32.32x32x8f16(<4 x half> %a, <4 x half> %b, " + ones(16) + zeros,
                "half", wide);
-  checkProduct("gfx90a",
-               "mfma.f32.32x32x8bf16.1k(<4 x i16> %a, <4 x i16> %b, " + ones(16) + zeros, "bfloat",
-               wide);
-  Shape narrow = {16, 16, 4, 4, [](int i, int k) { return Spot{16 * (k / 4) + i, k % 4}; },
-                  accumulator16};
+  checkProduct("gfx90a", "mfma.f32.32x32x8bf16.1k(<4 x i16> %a, <4 x i16> %b, " + ones(16) + zeros,
+               "bfloat", wide);
+  Shape narrow = {
+      16, 16, 4, 4, [](int i, int k) { return Spot{16 * (k / 4) + i, k % 4}; }, accumulator16};
   checkProduct("gfx942", "mfma.f32.16x16x16f16(<4 x half> %a, <4 x half> %b, " + ones(4) + zeros,
                "half", narrow);
-  Shape deep = {32, 16, 8, 16, [](int i, int k) { return Spot{32 * (k / 8) + i, k % 8}; },
+  Shape deep = {32,           16, 8, 16, [](int i, int k) { return Spot{32 * (k / 8) + i, k % 8}; },
                 accumulator32};
   checkProduct("gfx950", "mfma.f32.32x32x16.f16(<8 x half> %a, <8 x half> %b, " + ones(16) + zeros,
                "half", deep);
@@ -122,12 +118,20 @@ TEST(Matrix, MatrixCoreInstructions) {
 }
 
 TEST(Matrix, WaveMatrixInstructions) {
-  Shape third = {16, 16, 16, 8, [](int i, int k) { return Spot{i, k}; },
+  Shape third = {16,
+                 16,
+                 16,
+                 8,
+                 [](int i, int k) { return Spot{i, k}; },
                  [](int i, int j) { return Spot{16 * (i % 2) + j, i / 2}; }};
   checkProduct("gfx1100",
-               "wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a, <16 x half> %b, " + ones(8) + ")",
+               "wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x half> %a, <16 x half> %b, " + ones(8) +
+                   ")",
                "half", third, /*copies=*/2);
-  Shape fourth = {16, 16, 8, 8,
+  Shape fourth = {16,
+                  16,
+                  8,
+                  8,
                   [](int i, int k) { return Spot{16 * (k / 4 % 2) + i, k % 4 + 4 * (k / 8)}; },
                   [](int i, int j) { return Spot{16 * (i / 8) + j, i % 8}; }};
   checkProduct("gfx1201",
@@ -157,12 +161,13 @@ TEST(Matrix, LayoutsAreOneToOne) {
 TEST(Matrix, CopiesThatDifferAreReported) {
   IrSimulation simulation("gfx1100", 32);
   simulation.array(iota(64));
-  std::string body = "  %f = uitofp i32 %tid to half\n"
-                     "  %a = insertelement <16 x half> zeroinitializer, half %f, i32 0\n"
-                     "  %d = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x "
-                     "half> %a, <16 x half> zeroinitializer, <8 x float> zeroinitializer)\n"
-                     "  %e = extractelement <8 x float> %d, i32 0\n"
-                     "  store float %e, ptr addrspace(1) %at0, align 4\n  ret void\n";
+  std::string body =
+      "  %f = uitofp i32 %tid to half\n"
+      "  %a = insertelement <16 x half> zeroinitializer, half %f, i32 0\n"
+      "  %d = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v16f16(<16 x "
+      "half> %a, <16 x half> zeroinitializer, <8 x float> zeroinitializer)\n"
+      "  %e = extractelement <8 x float> %d, i32 0\n"
+      "  store float %e, ptr addrspace(1) %at0, align 4\n  ret void\n";
   EXPECT_EQ(kindsIn(simulation.run(body)), "matrix-misuse");
 }
 

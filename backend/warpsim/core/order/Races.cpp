@@ -128,7 +128,8 @@ void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Stre
     if (page && request.space != Space::Shared)
       held.emplace(*page);
     if (page)
-      hasRace = page->accessLane(accessorOf(step, request, strength), lane, offset, request.bytes, conflict);
+      hasRace = page->accessLane(accessorOf(step, request, strength), lane, offset, request.bytes,
+                                 conflict);
     if (page && step.isWrite && request.space != Space::Shared)
       cachedReader = page->cachedReader(offset, request.bytes);
     isRedundant = hasRace && conflict.withWrite && isSameValue(request, lane, newValue);

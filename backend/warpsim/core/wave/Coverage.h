@@ -7,8 +7,8 @@ namespace tw::warpsim {
 
 /// Of one warp and one memory.
 struct WarpCoverage {
-  bool isDirty = false;     // has accessed it since it last released
-  bool hasReleased = false; // since the last barrier
+  bool isDirty = false;      // has accessed it since it last released
+  bool hasReleased = false;  // since the last barrier
   bool isUnacquired = false; // a barrier has passed, and no fence that acquires after it
   bool joinsWave = false;    // a fence has passed: the wave's lanes are ordered
   uint32_t releasedClock = 0;

@@ -1,5 +1,6 @@
 // What the lanes of a wave give each other: data-parallel primitives, permutations, votes (AMD,
-// "CDNA3 Instruction Set Architecture", chapters 12 and 13; "RDNA3", chapter 13; LLVM, AMDGPUUsage).
+// "CDNA3 Instruction Set Architecture", chapters 12 and 13; "RDNA3", chapter 13; LLVM,
+// AMDGPUUsage).
 #include "backend/warpsim/core/Operations.h"
 #include "backend/warpsim/core/wave/Wave.h"
 #include "backend/warpsim/exec/LaneOperands.h"
@@ -159,8 +160,9 @@ static WaveValues swizzle(const Wave &wave, const Instruction &instruction) {
   return result;
 }
 
-/// Lanes of a row by 4 bits of selectors each, from the own row or the other one of a pair. Sources:
-/// old, value, the two words of selectors, whether lanes that are off are read, whether they are 0.
+/// Lanes of a row by 4 bits of selectors each, from the own row or the other one of a pair.
+/// Sources: old, value, the two words of selectors, whether lanes that are off are read, whether
+/// they are 0.
 static WaveValues permuteRows(const Wave &wave, const Instruction &instruction) {
   WaveValues result = readWave(wave, instruction.sources[0]);
   WaveValues values = readWave(wave, instruction.sources[1]);
@@ -282,8 +284,8 @@ void tw::warpsim::executeWaveLane(Warp &warp, const Instruction &instruction, La
       uint64_t below = bitOf(number) - 1;
       uint32_t counted = uint32_t(instruction.isHigh ? below >> 32 : below);
       counted &= uint32_t(readLane(instruction.sources[0], registers, lane));
-      value = readLane(instruction.sources[1], registers, lane) +
-              unsigned(__builtin_popcount(counted));
+      value =
+          readLane(instruction.sources[1], registers, lane) + unsigned(__builtin_popcount(counted));
     }
     writeLane(instruction.results[0], registers, lane, uint32_t(value), set >> lane & 1);
   }

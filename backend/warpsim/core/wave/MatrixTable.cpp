@@ -8,7 +8,8 @@ using namespace tw::warpsim;
 using enum MatrixElement;
 
 // Layouts that many share: A's registers and lanes, then D's.
-#define TW_MFMA32(registers, lanes) registers, "m0 m1 m2 m3 m4 " lanes, "m0 m1 m3 m4", "n0 n1 n2 n3 n4 m2"
+#define TW_MFMA32(registers, lanes)                                                                \
+  registers, "m0 m1 m2 m3 m4 " lanes, "m0 m1 m3 m4", "n0 n1 n2 n3 n4 m2"
 #define TW_MFMA16(registers, lanes) registers, "m0 m1 m2 m3 " lanes, "m0 m1", "n0 n1 n2 n3 m2 m3"
 #define TW_WMMA11 "k0 k1 k2 k3", "m0 m1 m2 m3 -", "m1 m2 m3", "n0 n1 n2 n3 m0"
 #define TW_WMMA12(registers, lanes) registers, "m0 m1 m2 m3 " lanes, "m0 m1 m2", "n0 n1 n2 n3 m3"

@@ -138,7 +138,9 @@ static uint64_t encodeElement(float value, MatrixElement element) {
     return brainFromFloat(value);
   return std::bit_cast<uint32_t>(value);
 }
-static uint64_t encodeElement(double value, MatrixElement) { return std::bit_cast<uint64_t>(value); }
+static uint64_t encodeElement(double value, MatrixElement) {
+  return std::bit_cast<uint64_t>(value);
+}
 static uint64_t encodeElement(uint32_t value, MatrixElement) { return value; }
 
 /// Results take one register each.
@@ -210,7 +212,8 @@ static void run(const Wave &wave, const Instruction &instruction, const MatrixLa
   MatrixOperand b = {a.registers + a.count, count(1), row.b, (flags & 2) != 0};
   MatrixOperand c = {b.registers + b.count, count(2), isInteger ? MatrixElement::F32 : row.d};
   unsigned first = row.isSpread ? flags & 1 : 0, stride = row.isSpread ? 2 : 1;
-  size_t inputs = size_t(layout.rows) * layout.depth, outputs = size_t(layout.rows) * layout.columns;
+  size_t inputs = size_t(layout.rows) * layout.depth,
+         outputs = size_t(layout.rows) * layout.columns;
   Matrix<T> left = gatherMatrix<T>(wave, a, layout, layout.aAt, inputs, isFnuz);
   Matrix<T> right = gatherMatrix<T>(wave, b, layout, layout.bAt, inputs, isFnuz);
   Matrix<T> sum = {std::vector<T>(outputs), std::vector<uint8_t>(outputs, 1)};
@@ -256,8 +259,7 @@ void tw::warpsim::executeWaveMatrix(const Wave &wave, const Instruction &instruc
 
 // ds_read_b64_tr: LLVM has no case for the simulator to see but the intrinsic itself.
 void tw::warpsim::executeTransposedRead(const Wave &wave, const Instruction &, int32_t pc) {
-  wave.cta.report(Kind::Unsupported, wave.speaker(), wave.speakersLane(), pc,
-                  [](Finding &finding) {
-                    finding.message = "the simulator cannot execute transposing reads";
-                  });
+  wave.cta.report(Kind::Unsupported, wave.speaker(), wave.speakersLane(), pc, [](Finding &finding) {
+    finding.message = "the simulator cannot execute transposing reads";
+  });
 }
