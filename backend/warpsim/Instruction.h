@@ -1,4 +1,4 @@
-// A decoded PTX instruction.
+// A decoded instruction: of PTX, or of LLVM IR for GPUs whose waves exchange values by lane.
 #ifndef BACKEND_WARPSIM_INSTRUCTION_H
 #define BACKEND_WARPSIM_INSTRUCTION_H
 #include <array>
@@ -7,6 +7,11 @@
 #include <vector>
 
 namespace tw::warpsim {
+
+struct Instruction;
+struct WarpRegisters;
+/// Executes one instruction for the lanes of `active`; the others keep their values.
+using Handler = void (*)(const Instruction &, WarpRegisters &, uint32_t active);
 
 /// Instruction types of PTX. `None` where an instruction has no second type.
 enum class Type : uint8_t {
@@ -117,6 +122,7 @@ enum class Op : uint16_t {
   Cvta,
   Isspacep,
   Nop,
+  Function,    // what Instruction::function does
   FirstOfCore, // a mark, not an operation
   Ld = FirstOfCore,
   St,
@@ -153,6 +159,31 @@ enum class Op : uint16_t {
   AsyncCommit,
   AsyncWaitGroup,
   AsyncWaitAll,
+  // Of waves of 32 or 64 lanes, in which lanes exchange values (amdgcn/).
+  Wave,       // by Instruction::wave
+  WaveLane,   // mbcnt and the lane's number: sources, then Instruction::isHigh
+  WaveSignal, // the first half of a barrier in two parts
+};
+
+/// What the lanes of a wave do together.
+enum class WaveOp : uint8_t {
+  Fence,
+  Barrier, // the instruction alone, of all lanes: orders nothing
+  Dpp,
+  Bpermute,
+  Permute,
+  Swizzle,
+  Permlane16,
+  Permlanex16,
+  Permlane16Swap,
+  Permlane32Swap,
+  Permlane64,
+  ReadFirstLane,
+  ReadLane,
+  WriteLane,
+  Ballot,
+  Matrix,
+  TransposedRead
 };
 
 enum class Compare : uint8_t {
@@ -309,7 +340,13 @@ struct Instruction {
   int32_t callee = -1; // Call: index into Program::functions; else `calleeName` is a host function
   std::string calleeName;
 
-  int32_t line = 0;      // of the PTX text, from 1
+  Handler function = nullptr; // Op::Function
+  WaveOp wave = WaveOp::Fence;
+  bool coversShared = true, coversGlobal = true; // of a fence: the memories that it orders
+  int32_t form = -1;                             // of a matrix instruction: into the table of forms
+  uint8_t alignment = 0; // of the address, in bytes; 0: as many as are accessed
+
+  int32_t line = 0;      // of the text, from 1
   int32_t location = -1; // into Program::locations, -1 unknown
 };
 

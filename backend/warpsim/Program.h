@@ -65,6 +65,11 @@ struct Function {
 constexpr uint64_t kSharedBase = 1024, kGlobalBase = uint64_t(0x03) << 56,
                    kConstBase = uint64_t(0x04) << 56;
 
+/// An instruction as its text has it, for reports, and what statistics count it as.
+struct InstructionText {
+  std::string name, text;
+};
+
 struct Program {
   std::string version, target; // "8.7", "sm_80"
   std::vector<Function> functions;
@@ -81,6 +86,15 @@ struct Program {
   const Function *findKernel(const std::string &name) const;
   /// The NN of the target sm_NN; 0 where there is none.
   unsigned arch() const;
+  /// The lanes that run in lock step. Waves of 64 are two warps that meet where lanes exchange
+  /// values: core/wave/.
+  unsigned waveSize = 32;
+  /// Barriers order nothing by themselves, but what the fences around them cover; instructions are
+  /// told by `texts`, and the bytes of the parameters go on with the launch's own facts.
+  bool isAmdgcn = false;
+  std::vector<InstructionText> texts;
+  uint32_t implicitParameters = 0; // where those facts begin
+  std::vector<int32_t> textOf;     // by instruction: into `texts`
 };
 
 } // namespace tw::warpsim

@@ -2,68 +2,42 @@
 #include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/core/Grid.h"
 #include <algorithm>
+#include <iterator>
 
 using namespace tw::warpsim;
 
-const char *tw::warpsim::nameOf(Kind kind) {
-  switch (kind) {
-  case Kind::RaceRaw:
-    return "race-raw";
-  case Kind::RaceWar:
-    return "race-war";
-  case Kind::RaceWaw:
-    return "race-waw";
-  case Kind::RedundantWrite:
-    return "redundant-write";
-  case Kind::UninitShared:
-    return "uninit-shared";
-  case Kind::UninitGlobal:
-    return "uninit-global";
-  case Kind::UninitRegister:
-    return "uninit-register";
-  case Kind::OutOfBoundsGlobal:
-    return "out-of-bounds-global";
-  case Kind::OutOfBoundsShared:
-    return "out-of-bounds-shared";
-  case Kind::OutOfBoundsLocal:
-    return "out-of-bounds-local";
-  case Kind::OutOfBoundsParam:
-    return "out-of-bounds-param";
-  case Kind::ReadOnly:
-    return "read-only";
-  case Kind::Misaligned:
-    return "misaligned";
-  case Kind::DivergentCollective:
-    return "divergent-collective";
-  case Kind::DivergentBarrier:
-    return "divergent-barrier";
-  case Kind::BadMembermask:
-    return "bad-membermask";
-  case Kind::InactiveLane:
-    return "inactive-lane";
-  case Kind::BarrierMisuse:
-    return "barrier-misuse";
-  case Kind::Deadlock:
-    return "deadlock";
-  case Kind::Trap:
-    return "trap";
-  case Kind::Assertion:
-    return "assertion";
-  case Kind::Unsupported:
-    return "unsupported";
-  case Kind::StepLimit:
-    return "step-limit";
-  case Kind::BranchIndex:
-    return "branch-index";
-  case Kind::AsyncRace:
-    return "async-race";
-  case Kind::AsyncLeak:
-    return "async-leak";
-  case Kind::AsyncMisuse:
-    return "async-misuse";
-  }
-  return "unknown";
-}
+/// By Kind.
+static constexpr const char *kKindNames[] = {"race-raw",
+                                             "race-war",
+                                             "race-waw",
+                                             "redundant-write",
+                                             "uninit-shared",
+                                             "uninit-global",
+                                             "uninit-register",
+                                             "out-of-bounds-global",
+                                             "out-of-bounds-shared",
+                                             "out-of-bounds-local",
+                                             "out-of-bounds-param",
+                                             "read-only",
+                                             "misaligned",
+                                             "divergent-collective",
+                                             "divergent-barrier",
+                                             "bad-membermask",
+                                             "inactive-lane",
+                                             "barrier-misuse",
+                                             "deadlock",
+                                             "trap",
+                                             "assertion",
+                                             "unsupported",
+                                             "step-limit",
+                                             "branch-index",
+                                             "async-race",
+                                             "async-leak",
+                                             "async-misuse",
+                                             "matrix-misuse"};
+static_assert(std::size(kKindNames) == size_t(Kind::MatrixMisuse) + 1);
+
+const char *tw::warpsim::nameOf(Kind kind) { return kKindNames[size_t(kind)]; }
 
 static std::string textOf(const std::array<uint32_t, 3> &extents) {
   return "(" + std::to_string(extents[0]) + ", " + std::to_string(extents[1]) + ", " +
@@ -72,8 +46,11 @@ static std::string textOf(const std::array<uint32_t, 3> &extents) {
 
 /// Bytes of shared memory that a CTA may have at most (CUDA C++ Programming Guide, technical
 /// specifications per compute capability).
-static uint32_t maxSharedBytes(unsigned arch) {
+static uint32_t maxSharedBytes(const Program &program) {
   constexpr uint32_t kilo = 1024;
+  unsigned arch = program.arch();
+  if (program.isAmdgcn) // LLVM, AMDGPUUsage, and the instruction set manual of CDNA4
+    return (arch == 950 ? 160 : 64) * kilo;
   if (arch < 70)
     return 48 * kilo;
   if (arch < 75)
@@ -85,7 +62,7 @@ static uint32_t maxSharedBytes(unsigned arch) {
   return (arch < 90 ? 163 : 227) * kilo;
 }
 
-static std::string findBlockObstacle(const Function &kernel, const Launch &launch) {
+static std::string findBlockObstacle(const Function &kernel, const Launch &launch, bool isAmdgcn) {
   uint64_t numThreads = 1, maxThreads = 1;
   for (unsigned axis = 0; axis < 3; ++axis) {
     numThreads *= launch.block[axis];
@@ -101,7 +78,8 @@ static std::string findBlockObstacle(const Function &kernel, const Launch &launc
   for (uint32_t &extent : required)
     extent = std::max(1u, extent);
   if (kernel.reqNtid[0] && required != launch.block)
-    return "the block " + textOf(launch.block) + " is not the kernel's .reqntid " +
+    return "the block " + textOf(launch.block) +
+           (isAmdgcn ? " is not what the kernel is for, " : " is not the kernel's .reqntid ") +
            textOf(required);
   if (kernel.maxNtid[0] && numThreads > maxThreads)
     return "the block " + textOf(launch.block) + " has more threads than the kernel's .maxntid " +
@@ -130,12 +108,13 @@ std::string tw::warpsim::findObstacle(const Program &program, const Launch &laun
   const Function *kernel = program.findKernel(launch.kernel);
   if (!kernel)
     return "there is no kernel `" + launch.kernel + "`";
-  if (std::string obstacle = findBlockObstacle(*kernel, launch); !obstacle.empty())
+  if (std::string obstacle = findBlockObstacle(*kernel, launch, program.isAmdgcn);
+      !obstacle.empty())
     return obstacle;
   if (std::string obstacle = findGridObstacle(launch); !obstacle.empty())
     return obstacle;
   uint64_t bytes = uint64_t(program.staticSharedBytes) + launch.dynamicSharedBytes;
-  if (uint32_t most = maxSharedBytes(program.arch()); bytes > most)
+  if (uint32_t most = maxSharedBytes(program); bytes > most)
     return std::to_string(bytes) + " bytes of shared memory are more than the " +
            std::to_string(most) + " of a CTA on " + program.target;
   return "";

@@ -36,7 +36,8 @@ enum class Kind : uint8_t {
   BranchIndex,
   AsyncRace,
   AsyncLeak,
-  AsyncMisuse
+  AsyncMisuse,
+  MatrixMisuse
 };
 const char *nameOf(Kind kind);
 
@@ -93,8 +94,7 @@ struct Launch {
   std::string kernel;
   std::array<uint32_t, 3> grid = {1, 1, 1}, block = {32, 1, 1};
   uint32_t dynamicSharedBytes = 0;
-  std::string
-      parameters; // the bytes of the parameter space, at the offsets of Function::parameters
+  std::string parameters; // the bytes of their space, at the offsets of Function::parameters
   /// Parameter i of pointer kind -> index into `allocations`, or -1: an address derived from it
   /// must stay in that allocation (provenance is by range: each argument's memory is one
   /// allocation).

@@ -1,5 +1,6 @@
 // The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
 #include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/ImplicitParameters.h"
 #include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/core/memory/Provenance.h"
 #include "backend/warpsim/ptx/Parse.h"
@@ -24,7 +25,8 @@ public:
 
 class WarpsimDevice final : public SimulatedDevice {
 public:
-  explicit WarpsimDevice(const std::string &arch) : arch(arch) {}
+  WarpsimDevice(const std::string &arch, ProgramReader reader)
+      : arch(arch), reader(std::move(reader)) {}
   std::string name() const override { return "sim:" + arch; }
   std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
@@ -38,6 +40,7 @@ public:
 
 private:
   std::string arch;
+  ProgramReader reader;
   std::mutex mutex; // guards the two below; simulations themselves may run side by side
   LaunchOptions options;
   std::string report;
@@ -71,33 +74,43 @@ static std::string findInlineAssembly(const std::string &ptx, int line) {
   return isInside ? (place.empty() ? "unknown line" : place) : "";
 }
 
-std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, RuntimeError &error) {
-  auto fail = [&](const std::string &reason) {
-    error = {RuntimeError::Kind::Internal, Code::UnloadableKernel,
-             "kernel " + artifact.symbol + " could not be loaded: " + reason, ""};
-    return nullptr;
-  };
+static RuntimeError unloadable(const Artifact &artifact, const std::string &reason) {
+  return {RuntimeError::Kind::Internal, Code::UnloadableKernel,
+          "kernel " + artifact.symbol + " could not be loaded: " + reason, ""};
+}
+
+std::optional<Program> tw::readPtx(const Artifact &artifact, RuntimeError &error) {
   ParseError refusal;
   std::optional<Program> program = parsePtx(artifact.binary, refusal);
-  std::string place = program ? "" : findInlineAssembly(artifact.binary, refusal.line);
-  if (!place.empty()) {
+  if (program)
+    return program;
+  std::string place = findInlineAssembly(artifact.binary, refusal.line);
+  if (!place.empty())
     error = {RuntimeError::Kind::Unsupported, Code::AsmNotSimulated,
              "the simulator does not run the inline assembly of " + place + " in kernel " +
                  artifact.symbol + ": " + refusal.message,
              "check the text against the PTX ISA; instructions that the simulator does not know "
              "run on a GPU"};
-    return nullptr;
-  }
-  if (!program && resourceOf(artifact, "linked_functions", 0) > 0) {
+  else if (resourceOf(artifact, "linked_functions", 0) > 0)
     error = {RuntimeError::Kind::Unsupported, Code::BitcodeNotSimulated,
              "the simulator does not run what kernel " + artifact.symbol +
                  " has from a library of bitcode: " + refusal.message,
              "write recursion as a loop and pointers to functions as a choice between calls, or "
              "launch on a GPU"};
+  else
+    error = unloadable(artifact,
+                       "line " + std::to_string(refusal.line) + " of its PTX: " + refusal.message);
+  return std::nullopt;
+}
+
+std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, RuntimeError &error) {
+  auto fail = [&](const std::string &reason) {
+    error = unloadable(artifact, reason);
     return nullptr;
-  }
+  };
+  std::optional<Program> program = reader(artifact, error);
   if (!program)
-    return fail("line " + std::to_string(refusal.line) + " of its PTX: " + refusal.message);
+    return nullptr;
   auto kernel = std::make_shared<SimulatedKernel>();
   kernel->program = std::move(*program);
   kernel->symbol = artifact.symbol;
@@ -107,13 +120,13 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
     kernel->sharedBuffers.push_back({buffer.name, uint32_t(buffer.offset), uint32_t(buffer.bytes)});
   if (!kernel->program.findKernel(kernel->symbol))
-    return fail("its PTX has no kernel of that name");
-  if (kernel->numWarps < 1 || kernel->numWarps > 32)
+    return fail("its code has no kernel of that name");
+  if (kernel->numWarps < 1 || kernel->numWarps * kernel->program.waveSize > 1024)
     return fail("a CTA of " + std::to_string(kernel->numWarps) + " warps cannot be launched");
   if (kernel->sharedBytes < 0 || kernel->sharedBytes > (int64_t(1) << 20))
     return fail(std::to_string(kernel->sharedBytes) + " bytes of shared memory");
   if (kernel->entry().parameters.size() < kernel->parameters.size())
-    return fail("its PTX declares fewer parameters than the kernel has");
+    return fail("its code declares fewer parameters than the kernel has");
   return kernel;
 }
 
@@ -265,11 +278,12 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
   launch.kernel = kernel.symbol;
   for (unsigned axis = 0; axis < 3; ++axis)
     launch.grid[axis] = uint32_t(grid.programs[axis]);
-  launch.block = {uint32_t(kernel.numWarps) * 32, 1, 1};
+  launch.block = {uint32_t(kernel.numWarps) * kernel.program.waveSize, 1, 1};
   if (kernel.program.hasDynamicShared)
     launch.dynamicSharedBytes = uint32_t(
         std::max<int64_t>(0, kernel.sharedBytes - int64_t(kernel.program.staticSharedBytes)));
   addArguments(launch, kernel, arguments);
+  addImplicitParameters(kernel.program, launch);
   launch.sharedBuffers = kernel.sharedBuffers;
   {
     std::lock_guard lock(mutex);
@@ -338,6 +352,7 @@ bool WarpsimDevice::setOptions(const SimulationOptions &chosen) {
   return true;
 }
 
-std::shared_ptr<SimulatedDevice> tw::makeWarpsimDevice(const std::string &arch) {
-  return std::make_shared<WarpsimDevice>(arch);
+std::shared_ptr<SimulatedDevice> tw::makeWarpsimDevice(const std::string &arch,
+                                                       ProgramReader reader) {
+  return std::make_shared<WarpsimDevice>(arch, std::move(reader));
 }

@@ -1,12 +1,21 @@
 // Runs compiled GPU kernels on the simulator, on the caller's arrays in host memory.
 #ifndef BACKEND_WARPSIM_WARPSIMDEVICE_H
 #define BACKEND_WARPSIM_WARPSIMDEVICE_H
+#include "backend/warpsim/Program.h"
 #include "runtime/Simulation.h"
+#include <functional>
+#include <optional>
 
 namespace tw {
 
+/// Decodes the binary of an artifact; nothing, and why, where that cannot be executed.
+using ProgramReader =
+    std::function<std::optional<warpsim::Program>(const Artifact &artifact, RuntimeError &error)>;
+std::optional<warpsim::Program> readPtx(const Artifact &artifact, RuntimeError &error);
+
 /// The device "sim:<arch>".
-std::shared_ptr<SimulatedDevice> makeWarpsimDevice(const std::string &arch);
+std::shared_ptr<SimulatedDevice> makeWarpsimDevice(const std::string &arch,
+                                                   ProgramReader reader = readPtx);
 
 } // namespace tw
 #endif

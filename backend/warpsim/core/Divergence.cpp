@@ -54,6 +54,9 @@ static void diverge(Warp &warp, const Program &program, std::vector<Path> paths,
     warp.stack.back().pc = paths.front().pc;
   if (paths.size() <= 1)
     return;
+  // The halves of a wave take turns by place: see wave/.
+  if (program.isAmdgcn)
+    std::ranges::sort(paths, std::greater(), &Path::pc);
   StackEntry parent = warp.stack.back();
   // Without a meeting point the paths go on to the parent's. At the parent's own the entry below
   // already has all lanes, so loops do not make the stack grow.

@@ -184,6 +184,8 @@ void GridRun::work() {
 }
 
 static std::string nameOfOperation(const Program &program, const Instruction &instruction) {
+  if (program.isAmdgcn)
+    return program.texts[size_t(program.textOf[size_t(&instruction - program.code.data())])].name;
   std::string text = printInstruction(program, instruction);
   size_t begin = 0;
   if (text.starts_with("@"))
@@ -238,6 +240,12 @@ Statistics GridRun::finish() {
   for (size_t i = 0; i < executed.size(); ++i) {
     if (!executed[i])
       continue;
+    // What an instruction of LLVM IR is made of counts as one, and a wave's two warps as one wave.
+    if (launch.program.isAmdgcn) {
+      if (i && launch.program.textOf[i] == launch.program.textOf[i - 1])
+        continue;
+      executed[i] = (executed[i] * 32 + launch.program.waveSize - 1) / launch.program.waveSize;
+    }
     sum.warpInstructions += executed[i];
     sum.mix[nameOfOperation(launch.program, launch.program.code[i])] += executed[i];
   }

@@ -2,6 +2,7 @@
 #include "backend/warpsim/core/Operations.h"
 #include "backend/warpsim/core/matrix/MatrixOperations.h"
 #include "backend/warpsim/core/memory/Provenance.h"
+#include "backend/warpsim/core/wave/Wave.h"
 #include <algorithm>
 #include <optional>
 
@@ -95,6 +96,10 @@ void Cta::start(uint64_t linear, uint64_t index) {
   barriers = {};
   shared.reset(launch.sharedBytes);
   clocks.reset(slot, launch.numWarps);
+  if (launch.program.isAmdgcn) {
+    globalClocks.reset(slot, launch.numWarps);
+    coverage.reset(launch.numWarps);
+  }
   async.reset(launch.numWarps, launch.sharedBytes,
               launch.launch.options.completionSeed * 0x9e3779b97f4a7c15 + linear);
   released.clear();
@@ -208,8 +213,10 @@ Stop Cta::runWarp(Warp &warp, uint64_t maxSteps) {
   const Program &program = launch.program;
   uint64_t limit = launch.launch.options.maxStepsPerWarp, end = clock + maxSteps;
   while (true) {
-    if (std::optional<Stop> stop = findPath(*this, warp))
+    if (std::optional<Stop> stop = findPath(*this, warp)) {
+      noteHalfStopped(*this, warp);
       return *stop;
+    }
     StackEntry &top = warp.stack.back();
     if (launch.prepared[top.pc].isPlain) {
       runPlain(warp);
@@ -325,6 +332,16 @@ static void executeMatrix(Cta &cta, Warp &warp, const Instruction &instruction, 
   }
 }
 
+static void executeOfWave(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                          LaneMask active) {
+  if (instruction.op == Op::Wave)
+    executeWave(cta, warp, instruction, pc, active);
+  else if (instruction.op == Op::WaveLane)
+    executeWaveLane(warp, instruction, active, cta.launch.program);
+  else
+    ++cta.coverage.numSignals[warp.index];
+}
+
 static bool isControl(Op op) {
   return op == Op::Bra || op == Op::BrxIdx || op == Op::Call || op == Op::Ret || op == Op::Exit;
 }
@@ -334,6 +351,8 @@ void Cta::execute(Warp &warp, const Instruction &instruction, int32_t pc, LaneMa
     return executeControl(warp, instruction, pc, active);
   // Before the operation: one that waits is done when its warp goes on.
   ++warp.stack.back().pc;
+  if (instruction.op >= Op::Wave)
+    return executeOfWave(*this, warp, instruction, pc, active);
   if (async.numUnmoved && launch.launch.options.completion == LaunchOptions::Completion::Random)
     moveSomeCopies(*this);
   switch (instruction.op) {

@@ -7,6 +7,7 @@
 #include "backend/warpsim/core/memory/Memory.h"
 #include "backend/warpsim/core/order/AsyncCopies.h"
 #include "backend/warpsim/core/order/Interaction.h"
+#include "backend/warpsim/core/wave/Coverage.h"
 #include <random>
 
 namespace tw::warpsim {
@@ -88,7 +89,9 @@ public:
   std::array<Barrier, 16> barriers;
   TrackedBytes shared;
   ShadowPage sharedShadow;
-  Clocks clocks;
+  Clocks clocks;       // where barriers order by themselves, of all memory; else of shared memory
+  Clocks globalClocks; // where they do not
+  Coverage coverage;
   AsyncCopies async;
   std::map<uint64_t, SyncObject> released; // offsets in shared memory
   std::string printed;
@@ -99,6 +102,9 @@ public:
   std::vector<uint32_t> regionHints; // by pc: index of the region last touched
   bool isStopped = false;            // by a trap, a failed assertion, a limit or an interrupt
 
+  Clocks &clocksOf(bool isShared) {
+    return launch.program.isAmdgcn && !isShared ? globalClocks : clocks;
+  }
   std::array<uint32_t, 3> threadPosition(unsigned warp, unsigned lane) const;
   /// Counts a fault; `describe` fills in the finding when its details are wanted.
   template <typename Describe>

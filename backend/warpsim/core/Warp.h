@@ -38,6 +38,8 @@ struct Warp {
   WarpState state = WarpState::Ready;
   int8_t barrier = -1; // waited for
   int32_t waitPc = -1;
+  int32_t meetsAt = -1; // of a wave of two warps: where it waits for the other one
+  LaneMask meeting = 0; // with these lanes
   uint64_t steps = 0;
   bool passesSync = false; // may execute one instruction that others see
   std::vector<StackEntry> stack;

@@ -42,6 +42,8 @@ Handler tw::warpsim::findHandler(const Instruction &instruction) {
   Op op = instruction.op;
   if (op >= Op::FirstOfCore)
     return nullptr;
+  if (op == Op::Function)
+    return instruction.function;
   if (op == Op::Mov || op == Op::Cvta || op == Op::Isspacep || op == Op::Nop)
     return findMove(instruction);
   if (op <= Op::MadcHi || op == Op::Dp4a || op == Op::Dp2a || op == Op::Fma)

@@ -26,9 +26,6 @@ struct WarpRegisters {
   LaneMask carrySet = 0;
 };
 
-/// Executes one instruction for the lanes of `active`; the others keep their values.
-using Handler = void (*)(const Instruction &, WarpRegisters &, LaneMask active);
-
 /// The code of an operation before Op::FirstOfCore with its types and modifiers, or null where the
 /// simulator cannot execute that combination. To be asked once per instruction, before it runs.
 Handler findHandler(const Instruction &instruction);

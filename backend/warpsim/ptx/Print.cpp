@@ -260,6 +260,8 @@ static std::string printOperands(const Program &program, const Function *functio
 }
 
 std::string tw::warpsim::printInstruction(const Program &program, const Instruction &instruction) {
+  if (program.isAmdgcn)
+    return program.texts[size_t(program.textOf[size_t(&instruction - program.code.data())])].text;
   const Function *function = functionOf(program, instruction);
   std::string text;
   if (instruction.guard.kind == Operand::Kind::Register)

@@ -1,5 +1,8 @@
-// The command `warpsim`: runs a kernel from a PTX file on made-up arguments and reports.
+// The command `warpsim`: runs a kernel from a file of PTX or of LLVM IR on made-up arguments and
+// reports.
+#include "backend/warpsim/ImplicitParameters.h"
 #include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/llvmir/Import.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "backend/warpsim/tools/Arguments.h"
 #include <algorithm>
@@ -13,7 +16,8 @@
 using namespace tw::warpsim;
 
 static const char kUsage[] =
-    "warpsim run FILE.ptx [--kernel NAME] [--grid X,Y,Z] [--block X,Y,Z] [--smem BYTES]\n"
+    "warpsim run FILE.ptx | FILE.ll --arch gfx942 [--kernel NAME] [--grid X,Y,Z] [--block X,Y,Z] "
+    "[--smem BYTES]\n"
     "            [--arg f32[1024]=random | i32=5 | i32[8]=random:10 | 'const f16[64]=iota']...\n"
     "            [--sched rr|greedy|reverse|random:SEED] [--ctas 0,5,last] [--threads N]\n"
     "            [--completion late|early|random:SEED] [--exact]\n"
@@ -23,7 +27,7 @@ static const char kUsage[] =
 
 namespace {
 struct Command {
-  std::string file, kernel, ctas;
+  std::string file, kernel, ctas, arch;
   Launch launch;
   std::vector<std::string> argumentTexts;
   uint64_t seed = 0, numPrinted = 0;
@@ -97,6 +101,8 @@ static bool readOption(Command &command, const std::string &option, const std::s
   bool isNumber = parseNumber(value, number);
   if (option == "--kernel")
     command.kernel = value;
+  else if (option == "--arch")
+    command.arch = value;
   else if (option == "--grid")
     return parseExtents(value, command.launch.grid);
   else if (option == "--block")
@@ -221,16 +227,31 @@ static const Function *chooseKernel(const Program &program, const std::string &n
   return chosen;
 }
 
+/// LLVM IR where an architecture is named for it, else PTX.
+static std::optional<Program> readProgram(const Command &command, const std::string &text,
+                                          std::string &error) {
+  ParseError refusal;
+  ImportError importRefusal;
+  std::optional<Program> program = command.arch.empty()
+                                       ? parsePtx(text, refusal)
+                                       : importAmdgcn(text, command.arch, importRefusal);
+  if (!program && command.arch.empty())
+    error = command.file + ":" + std::to_string(refusal.line) + ": " + refusal.message;
+  else if (!program)
+    error = command.file + ": cannot be executed: " + importRefusal.message;
+  return program;
+}
+
 static int run(Command &command) {
   std::ifstream input(command.file, std::ios::binary);
   std::stringstream text;
   text << input.rdbuf();
   if (!input)
     return fail("cannot read " + command.file);
-  ParseError refusal;
-  std::optional<Program> program = parsePtx(text.str(), refusal);
+  std::string error;
+  std::optional<Program> program = readProgram(command, text.str(), error);
   if (!program)
-    return fail(command.file + ":" + std::to_string(refusal.line) + ": " + refusal.message);
+    return fail(error);
   const Function *kernel = chooseKernel(*program, command.kernel);
   if (!kernel)
     return fail("no such kernel, or several: name one with --kernel");
@@ -238,9 +259,9 @@ static int run(Command &command) {
   if (!command.hasBlock && kernel->reqNtid[0])
     command.launch.block = kernel->reqNtid;
   std::vector<Argument> arguments;
-  std::string error;
   if (!bindArguments(*kernel, command, arguments, error))
     return fail(error);
+  addImplicitParameters(*program, command.launch);
   if (!chooseCtas(command))
     return fail("--ctas takes numbers and `last`");
   if (std::string obstacle = findObstacle(*program, command.launch); !obstacle.empty())

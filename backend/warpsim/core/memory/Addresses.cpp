@@ -2,6 +2,7 @@
 #include "backend/warpsim/core/memory/Addresses.h"
 #include "backend/warpsim/core/VectorClones.h"
 #include "backend/warpsim/core/memory/Origins.h"
+#include "backend/warpsim/core/wave/Wave.h"
 #include <cstdio>
 
 using namespace tw::warpsim;
@@ -59,6 +60,8 @@ static const Address &addressOf(const MemoryStep &step) {
   return step.source ? *step.source : step.instruction.address;
 }
 static uint64_t alignmentMask(const MemoryStep &step, const Request &request) {
+  if (step.instruction.alignment)
+    return step.instruction.alignment - 1;
   return (step.alignment ? step.alignment : request.bytes) - 1;
 }
 
@@ -347,6 +350,13 @@ bool tw::warpsim::resolve(const MemoryStep &step, Request &request) {
   if (request.lanes)
     resolveLanes(step, request);
   return request.lanes != 0;
+}
+
+void tw::warpsim::noteCoverage(const MemoryStep &step, Request &request) {
+  if (!step.cta.launch.program.isAmdgcn)
+    return;
+  if (request.space == Space::Shared || request.space == Space::Global)
+    request.isStale = noteAccess(step.cta, step.warp, request.space == Space::Shared);
 }
 
 static Place placeInShared(const Cta &cta, uint64_t offset) {

@@ -19,6 +19,7 @@ struct Request {
   /// there until `expand`.
   bool isRow = false;
   bool isUniform = false; // all lanes at one address
+  bool isStale = false;   // what others did before the last barrier is not ordered before it
   std::array<uint64_t, kWarpSize> at;
   Region *region = nullptr; // global, when all lanes are in one
   /// The byte that a lane begins at.
@@ -81,6 +82,9 @@ void checkLane(const MemoryStep &step, const Request &request, Strength strength
 void checkReadOnlyCache(const MemoryStep &step, Request &request);
 Strength strengthOf(const Instruction &instruction);
 
+/// Tells what fences cover of an access, and whether one is missing before it.
+void noteCoverage(const MemoryStep &step, Request &request);
+
 // Counting (Counting.cpp).
 void countRequest(const MemoryStep &step, const Request &request);
 
@@ -90,7 +94,8 @@ LaneMask forEachMemory(const MemoryStep &step, LaneMask active, Perform perform)
   request.bytes = step.bytes;
   request.space = step.space();
   LaneMask lanes = gatherAddresses(step, active, request), performed = 0;
-  auto check = [&](const Request &resolved) {
+  auto check = [&](Request &resolved) {
+    noteCoverage(step, resolved);
     if (step.cta.async.numInFlight || step.isProbe)
       checkInFlight(step, resolved);
   };

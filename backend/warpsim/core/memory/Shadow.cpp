@@ -382,6 +382,13 @@ bool ShadowPage::accessLane(const Accessor &accessor, unsigned lane, uint32_t of
   Where where = whereOf(accessor);
   uint32_t begin = offset >> shift, end = (offset + laneBytes) >> shift;
   bool hasRace = false;
+  if (accessor.isStale) {
+    Where before = where;
+    --before.epoch;
+    before.place -= isShared;
+    for (uint32_t cell = begin; cell < end; ++cell)
+      hasRace = hasRace || findRace(accessor, lane, before, cell, conflict);
+  }
   for (uint32_t cell = begin; cell < end; ++cell) {
     hasRace = hasRace || findRace(accessor, lane, where, cell, conflict);
     if (accessor.isProbe)

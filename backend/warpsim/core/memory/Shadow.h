@@ -20,6 +20,7 @@ struct Accessor {
   Strength strength = Strength::Weak;
   bool isProbe = false;         // only checked, not recorded
   bool maySeeOtherCtas = false; // what other CTAs did may be known to it
+  bool isStale = false; // the last barrier orders nothing for it: it counts as before that, too
 };
 
 /// A race found: the lane that accesses now and the thread that did before.

@@ -1,6 +1,7 @@
 // cp.async: issue, completion as the launch's policy says, groups and waits.
 #include "backend/warpsim/core/order/AsyncCopies.h"
 #include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/wave/Wave.h"
 #include <algorithm>
 #include <cstring>
 
@@ -209,6 +210,8 @@ static void land(Cta &cta, AsyncCopy &copy, LaneMask lanes) {
   if (!cta.launch.launch.options.checksRaces)
     return;
   checkLanding(cta, copy, lanes);
+  if (cta.launch.program.isAmdgcn)
+    noteAccess(cta, cta.warps[copy.warp], true);
   Accessor accessor = {&cta.clocks, cta.slot, copy.warp, copy.pc, true};
   cta.sharedShadow.recordWrites(accessor, lanes, copy.to, copy.bytes);
 }

@@ -1,6 +1,7 @@
 // The named barriers of a CTA and the barrier of a warp's lanes.
 #include "backend/warpsim/core/Operations.h"
 #include "backend/warpsim/core/memory/Origins.h"
+#include "backend/warpsim/core/wave/Wave.h"
 
 using namespace tw::warpsim;
 
@@ -27,6 +28,18 @@ void tw::warpsim::reportUnset(Cta &cta, Warp &warp, const Operand &operand, int3
                  finding.message = std::string(what) + " has no value";
                  describeOrigin(cta, warp, operand, unsigned(__builtin_ctz(unset)), pc, finding);
                });
+}
+
+/// The second half of a barrier in two parts needs the first.
+static void checkSignal(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                        LaneMask active) {
+  if (instruction.order != Order::Acquire)
+    return;
+  unsigned &numSignals = cta.coverage.numSignals[warp.index];
+  if (numSignals == 0)
+    reportMisuse(cta, warp, pc, active, "the wave waits at a barrier without having signalled it");
+  else
+    --numSignals;
 }
 
 static bool isReduction(const Instruction &instruction) { return instruction.op == Op::BarRed; }
@@ -120,7 +133,9 @@ static void complete(Cta &cta, unsigned id) {
   bool isWhole = barrier.arrivedWarps == cta.launch.numWarps;
   for (const Warp &warp : cta.warps)
     isWhole &= barrier.receivers[warp.index] == warp.lanes;
-  if (isWhole)
+  if (cta.launch.program.isAmdgcn)
+    coverBarrier(cta);
+  else if (isWhole)
     cta.clocks.joinAll();
   else
     cta.clocks.joinLanes(barrier.receivers, barrier.arrivals);
@@ -184,6 +199,7 @@ void tw::warpsim::executeBarrier(Cta &cta, Warp &warp, const Instruction &instru
                  finding.message = "the warp has diverged at an aligned barrier: this thread is "
                                    "elsewhere or masked off";
                });
+  checkSignal(cta, warp, instruction, pc, active);
   Arrival arrival;
   if (!readArrival(cta, warp, instruction, pc, active, arrival))
     return;
@@ -210,6 +226,7 @@ void tw::warpsim::executeBarrier(Cta &cta, Warp &warp, const Instruction &instru
   }
   ++barrier.arrivedWarps;
   completeIfAllThere(cta, arrival.id);
+  noteHalfStopped(cta, warp);
 }
 
 void tw::warpsim::noteExit(Cta &cta, Warp &warp) {

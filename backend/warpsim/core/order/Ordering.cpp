@@ -75,7 +75,7 @@ void tw::warpsim::orderBefore(Cta &cta, Warp &warp, const Instruction &instructi
     if (isStore)
       endPatterns(object, cta.slot, thread);
     if (isRelease) {
-      add(object, cta.clocks.snapshot(warp.index, lane), Reach::Gpu);
+      add(object, cta.clocksOf(place.isShared).snapshot(warp.index, lane), Reach::Gpu);
     } else if (releases) {
       add(object, fence->released.cta, place.isShared ? Reach::Gpu : Reach::Cta);
       if (fence->hasReleasedToGpu)
@@ -83,7 +83,7 @@ void tw::warpsim::orderBefore(Cta &cta, Warp &warp, const Instruction &instructi
     }
   });
   if (isRelease)
-    cta.clocks.advance(warp.index); // what follows is not released
+    cta.clocksOf(place.isShared).advance(warp.index); // what follows is not released
 }
 
 void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
@@ -94,9 +94,9 @@ void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instructio
     bool hasOfCta = ofCta != object.byCta.end();
     if (isAcquiring(instruction.order)) {
       if (reachesAll)
-        cta.clocks.acquire(warp.index, lane, object.gpu);
+        cta.clocksOf(place.isShared).acquire(warp.index, lane, object.gpu);
       if (hasOfCta)
-        cta.clocks.acquire(warp.index, lane, ofCta->second);
+        cta.clocksOf(place.isShared).acquire(warp.index, lane, ofCta->second);
       return;
     }
     // A fence after a relaxed read makes it an acquire (PTX ISA, release and acquire patterns).
@@ -113,16 +113,17 @@ void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instructio
 
 static void fenceLane(Cta &cta, Warp &warp, unsigned lane, Reach reach) {
   FenceState &fence = warp.fences[lane];
+  Clocks &clocks = cta.clocksOf(false);
   if (fence.hasSeen) {
-    cta.clocks.acquire(warp.index, lane, fence.seen.cta);
+    clocks.acquire(warp.index, lane, fence.seen.cta);
     fence.seen.cta.clear();
     if (reach == Reach::Gpu) {
-      cta.clocks.acquire(warp.index, lane, fence.seen.gpu);
+      clocks.acquire(warp.index, lane, fence.seen.gpu);
       fence.seen.gpu.clear();
     }
     fence.hasSeen = !fence.seen.gpu.empty();
   }
-  fence.released.cta = cta.clocks.snapshot(warp.index, lane);
+  fence.released.cta = clocks.snapshot(warp.index, lane);
   fence.hasReleased = true;
   if (reach != Reach::Gpu)
     return;
@@ -137,7 +138,7 @@ void tw::warpsim::executeFence(Cta &cta, Warp &warp, const Instruction &instruct
   for (LaneMask rest = active; rest; rest &= rest - 1)
     fenceLane(cta, warp, unsigned(__builtin_ctz(rest)), reachOf(instruction.scope));
   // What follows the fence is not released by it.
-  cta.clocks.advance(warp.index);
+  cta.clocksOf(false).advance(warp.index);
 }
 
 void tw::warpsim::notePoll(Warp &warp, int32_t pc, uint64_t value) {

@@ -59,11 +59,16 @@ static void reportRace(const MemoryStep &step, const Request &request, const Con
   cta.report(kind, step.warp, conflict.lane, step.pc, describe, conflict.otherPc);
 }
 
-static Accessor accessorOf(const MemoryStep &step, Strength strength) {
-  return {&step.cta.clocks, step.cta.slot,
-          step.warp.index,  step.pc,
-          step.isWrite,     strength,
-          step.isProbe,     step.cta.launch.sync.interaction == Interaction::Ctas};
+static Accessor accessorOf(const MemoryStep &step, const Request &request, Strength strength) {
+  return {&step.cta.clocksOf(request.space == Space::Shared),
+          step.cta.slot,
+          step.warp.index,
+          step.pc,
+          step.isWrite,
+          strength,
+          step.isProbe,
+          step.cta.launch.sync.interaction == Interaction::Ctas,
+          request.isStale};
 }
 
 bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Strength strength,
@@ -71,7 +76,7 @@ bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Stren
   if (!isChecked(step, request))
     return true;
   bool isWholeRow = request.isRow || (request.isUniform && !step.isWrite);
-  if (!isWholeRow || strength != Strength::Weak)
+  if (!isWholeRow || strength != Strength::Weak || request.isStale)
     return false;
   uint32_t offset = 0;
   unsigned first = unsigned(__builtin_ctz(request.lanes));
@@ -79,7 +84,7 @@ bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Stren
   if (!page)
     return true;
   bool isShared = request.space == Space::Shared;
-  Accessor accessor = accessorOf(step, strength);
+  Accessor accessor = accessorOf(step, request, strength);
   if (!isShared)
     held.emplace(*page);
   if (!request.isRow)
@@ -123,7 +128,8 @@ void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Stre
     if (page && request.space != Space::Shared)
       held.emplace(*page);
     if (page)
-      hasRace = page->accessLane(accessorOf(step, strength), lane, offset, request.bytes, conflict);
+      hasRace = page->accessLane(accessorOf(step, request, strength), lane, offset, request.bytes,
+                                 conflict);
     if (page && step.isWrite && request.space != Space::Shared)
       cachedReader = page->cachedReader(offset, request.bytes);
     isRedundant = hasRace && conflict.withWrite && isSameValue(request, lane, newValue);

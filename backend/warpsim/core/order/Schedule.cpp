@@ -70,6 +70,9 @@ static std::string describeWait(const Cta &cta, const Warp &warp) {
   if (warp.state == WarpState::Ready)
     return text + " spins at line " +
            std::to_string(cta.launch.program.code[warp.stack.back().pc].line);
+  if (warp.barrier < 0)
+    return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
+           " for the rest of its wave";
   const Barrier &barrier = cta.barriers[warp.barrier];
   return text + " waits at line " + std::to_string(cta.launch.program.code[warp.waitPc].line) +
          " for barrier " + std::to_string(warp.barrier) + " (" +

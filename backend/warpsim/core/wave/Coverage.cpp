@@ -1,0 +1,130 @@
+// Fences and barriers of waves. A barrier alone orders no memory (LLVM, AMDGPUUsage, "Memory
+// Model"): what a warp did is handed on at a barrier if a fence before it releases that memory,
+// with no access in between, and a warp takes it over by a fence that acquires after it. Fences may
+// be of shared or of global memory only. Where all warps keep to that, the barrier begins an epoch,
+// as PTX's do; else vectors of clocks hold what each warp has released.
+#include "backend/warpsim/core/wave/Coverage.h"
+#include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/wave/Wave.h"
+#include <algorithm>
+
+using namespace tw::warpsim;
+
+void Coverage::reset(unsigned numWarps) {
+  for (std::vector<WarpCoverage> &warps : ofMemory)
+    warps.assign(numWarps, {});
+  numSignals.assign(numWarps, 0);
+}
+
+static bool acquires(Order order) {
+  return order == Order::Acquire || order == Order::AcqRel || order == Order::SeqCst;
+}
+static bool releases(Order order) {
+  return order == Order::Release || order == Order::AcqRel || order == Order::SeqCst;
+}
+
+/// A fence of a wave reaches no further than its lanes.
+static void fenceMemory(const Wave &wave, bool isShared, Order order, bool isOfWave) {
+  Clocks &clocks = wave.cta.clocksOf(isShared);
+  for (unsigned half = 0; half < 2; ++half) {
+    if (!wave.active[half])
+      continue;
+    unsigned index = wave.halves[half]->index;
+    WarpCoverage &warp = wave.cta.coverage.ofMemory[!isShared][index];
+    warp.joinsWave |= warp.isDirty;
+    if (isOfWave)
+      continue;
+    if (acquires(order))
+      warp.isUnacquired = false;
+    if (!releases(order))
+      continue;
+    if (warp.isDirty) {
+      warp.releasedClock = clocks.clock(index);
+      clocks.advance(index);
+    }
+    warp.isDirty = false;
+    warp.hasReleased = true;
+  }
+}
+
+void tw::warpsim::executeWaveFence(const Wave &wave, const Instruction &instruction) {
+  bool isOfWave = instruction.scope == Scope::None;
+  if (instruction.coversShared)
+    fenceMemory(wave, true, instruction.order, isOfWave);
+  if (!instruction.coversGlobal)
+    return;
+  fenceMemory(wave, false, instruction.order, isOfWave);
+  if (isOfWave || wave.cta.launch.sync.interaction == Interaction::None)
+    return;
+  for (unsigned half = 0; half < 2; ++half)
+    if (wave.active[half])
+      executeFence(wave.cta, *wave.halves[half], instruction, wave.active[half]);
+}
+
+/// The lanes of a wave know of each other's accesses before a fence: lock step orders the fence
+/// itself. Done when the next access asks, since mostly a barrier comes before that.
+static void joinWave(Cta &cta, const Warp &warp, bool isShared) {
+  Clocks &clocks = cta.clocksOf(isShared);
+  std::vector<WarpCoverage> &warps = cta.coverage.ofMemory[!isShared];
+  unsigned numHalves = cta.launch.program.waveSize / kWarpSize;
+  unsigned first = warp.index / numHalves * numHalves;
+  unsigned end = std::min<unsigned>(first + numHalves, unsigned(warps.size()));
+  bool isOnlyWave = first == 0 && end == warps.size();
+  std::vector<LaneMask> lanes(warps.size());
+  for (unsigned index = first; index < end; ++index) {
+    warps[index].joinsWave = false;
+    warps[index].releasedClock = isOnlyWave ? 0 : warps[index].releasedClock;
+    lanes[index] = cta.warps[index].lanes;
+  }
+  if (isOnlyWave)
+    clocks.joinAll();
+  else
+    clocks.joinLanes(lanes, {});
+}
+
+bool tw::warpsim::noteAccess(Cta &cta, const Warp &warp, bool isShared) {
+  WarpCoverage &coverage = cta.coverage.ofMemory[!isShared][warp.index];
+  if (coverage.joinsWave)
+    joinWave(cta, warp, isShared);
+  coverage.isDirty = true;
+  return coverage.isUnacquired;
+}
+
+/// Hands on what each warp has released, where some have done more than that.
+static void joinReleased(Cta &cta, Clocks &clocks, const std::vector<WarpCoverage> &warps) {
+  CtaKnowledge known;
+  known.epoch = clocks.epoch();
+  for (unsigned index = 0; index < warps.size(); ++index) {
+    const WarpCoverage &warp = warps[index];
+    uint32_t clock = warp.isDirty ? warp.releasedClock : clocks.clock(index);
+    for (unsigned lane = 0; lane < kWarpSize && clock; ++lane)
+      known.clocks.emplace_back(index * kWarpSize + lane, clock);
+  }
+  Knowledge all = {{cta.slot, known}};
+  for (const Warp &warp : cta.warps)
+    for (LaneMask rest = warp.lanes; rest; rest &= rest - 1)
+      clocks.acquire(warp.index, unsigned(__builtin_ctz(rest)), all);
+  for (unsigned index = 0; index < warps.size(); ++index)
+    clocks.advance(index);
+}
+
+void tw::warpsim::coverBarrier(Cta &cta) {
+  for (bool isShared : {true, false}) {
+    Clocks &clocks = cta.clocksOf(isShared);
+    std::vector<WarpCoverage> &warps = cta.coverage.ofMemory[!isShared];
+    bool isAny = std::ranges::any_of(warps, &WarpCoverage::hasReleased);
+    if (!isAny)
+      continue;
+    bool isAll = std::ranges::none_of(warps, &WarpCoverage::isDirty);
+    if (isAll)
+      clocks.joinAll();
+    else
+      joinReleased(cta, clocks, warps);
+    for (WarpCoverage &warp : warps) {
+      warp.isUnacquired |= isAll;
+      warp.hasReleased = false;
+      warp.releasedClock = isAll ? 0 : warp.releasedClock;
+      warp.joinsWave &= !isAll;
+    }
+  }
+}

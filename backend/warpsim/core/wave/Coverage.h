@@ -1,0 +1,25 @@
+// What fences cover: per warp and memory, which accesses a barrier hands on, and to whom.
+#ifndef BACKEND_WARPSIM_CORE_COVERAGE_H
+#define BACKEND_WARPSIM_CORE_COVERAGE_H
+#include "backend/warpsim/core/order/Clocks.h"
+
+namespace tw::warpsim {
+
+/// Of one warp and one memory.
+struct WarpCoverage {
+  bool isDirty = false;      // has accessed it since it last released
+  bool hasReleased = false;  // since the last barrier
+  bool isUnacquired = false; // a barrier has passed, and no fence that acquires after it
+  bool joinsWave = false;    // a fence has passed: the wave's lanes are ordered
+  uint32_t releasedClock = 0;
+};
+
+/// By memory, shared and global, then by warp. Empty where barriers order by themselves.
+struct Coverage {
+  std::array<std::vector<WarpCoverage>, 2> ofMemory;
+  std::vector<unsigned> numSignals; // by warp: first halves of split barriers
+  void reset(unsigned numWarps);
+};
+
+} // namespace tw::warpsim
+#endif

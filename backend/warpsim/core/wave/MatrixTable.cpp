@@ -1,0 +1,164 @@
+// The matrix instructions as data (LLVM, IntrinsicsAMDGPU.td; layouts: "AMD matrix instruction
+// calculator" and the instruction set manuals of CDNA3, CDNA4, RDNA3 and RDNA4).
+#include "backend/warpsim/core/wave/MatrixTable.h"
+#include <algorithm>
+#include <memory>
+
+using namespace tw::warpsim;
+using enum MatrixElement;
+
+// Layouts that many share: A's registers and lanes, then D's.
+#define TW_MFMA32(registers, lanes)                                                                \
+  registers, "m0 m1 m2 m3 m4 " lanes, "m0 m1 m3 m4", "n0 n1 n2 n3 n4 m2"
+#define TW_MFMA16(registers, lanes) registers, "m0 m1 m2 m3 " lanes, "m0 m1", "n0 n1 n2 n3 m2 m3"
+#define TW_WMMA11 "k0 k1 k2 k3", "m0 m1 m2 m3 -", "m1 m2 m3", "n0 n1 n2 n3 m0"
+#define TW_WMMA12(registers, lanes) registers, "m0 m1 m2 m3 " lanes, "m0 m1 m2", "n0 n1 n2 n3 m3"
+
+static constexpr MatrixRow kRows[] = {
+    {"mfma.f32.32x32x8f16", F16, F16, F32, TW_MFMA32("k0 k1", "k2")},
+    {"mfma.f32.32x32x8bf16.1k", BF16, BF16, F32, TW_MFMA32("k0 k1", "k2")},
+    {"mfma.f32.16x16x16f16", F16, F16, F32, TW_MFMA16("k0 k1", "k2 k3")},
+    {"mfma.f32.16x16x16bf16.1k", BF16, BF16, F32, TW_MFMA16("k0 k1", "k2 k3")},
+    {"mfma.f32.32x32x16.f16", F16, F16, F32, TW_MFMA32("k0 k1 k2", "k3")},
+    {"mfma.f32.32x32x16.bf16", BF16, BF16, F32, TW_MFMA32("k0 k1 k2", "k3")},
+    {"mfma.f32.16x16x32.f16", F16, F16, F32, TW_MFMA16("k0 k1 k2", "k3 k4")},
+    {"mfma.f32.16x16x32.bf16", BF16, BF16, F32, TW_MFMA16("k0 k1 k2", "k3 k4")},
+    {"mfma.f32.32x32x2f32", F32, F32, F32, TW_MFMA32("", "k0")},
+    {"mfma.f32.16x16x4f32", F32, F32, F32, TW_MFMA16("", "k0 k1")},
+    {"mfma.f32.32x32x4.xf32", XF32, XF32, F32, TW_MFMA32("k0", "k1")},
+    {"mfma.f32.16x16x8.xf32", XF32, XF32, F32, TW_MFMA16("k0", "k1 k2")},
+    {"mfma.f64.16x16x4f64", F64, F64, F64, "", "m0 m1 m2 m3 k0 k1", "m2 m3", "n0 n1 n2 n3 m0 m1"},
+    {"mfma.i32.32x32x8i8", I8, I8, I8, TW_MFMA32("k0 k1", "k2")},
+    {"mfma.i32.16x16x16i8", I8, I8, I8, TW_MFMA16("k0 k1", "k2 k3")},
+    {"mfma.i32.32x32x16.i8", I8, I8, I8, TW_MFMA32("k0 k1 k2", "k3")},
+    {"mfma.i32.16x16x32.i8", I8, I8, I8, TW_MFMA16("k0 k1 k2", "k3 k4")},
+    {"mfma.i32.32x32x32.i8", I8, I8, I8, TW_MFMA32("k0 k1 k2 k3", "k4")},
+    {"mfma.i32.16x16x64.i8", I8, I8, I8, TW_MFMA16("k0 k1 k2 k3", "k4 k5")},
+    {"mfma.f32.32x32x16.fp8.fp8", Fp8, Fp8, F32, TW_MFMA32("k0 k1 k2", "k3")},
+    {"mfma.f32.32x32x16.fp8.bf8", Fp8, Bf8, F32, TW_MFMA32("k0 k1 k2", "k3")},
+    {"mfma.f32.32x32x16.bf8.fp8", Bf8, Fp8, F32, TW_MFMA32("k0 k1 k2", "k3")},
+    {"mfma.f32.32x32x16.bf8.bf8", Bf8, Bf8, F32, TW_MFMA32("k0 k1 k2", "k3")},
+    {"mfma.f32.16x16x32.fp8.fp8", Fp8, Fp8, F32, TW_MFMA16("k0 k1 k2", "k3 k4")},
+    {"mfma.f32.16x16x32.fp8.bf8", Fp8, Bf8, F32, TW_MFMA16("k0 k1 k2", "k3 k4")},
+    {"mfma.f32.16x16x32.bf8.fp8", Bf8, Fp8, F32, TW_MFMA16("k0 k1 k2", "k3 k4")},
+    {"mfma.f32.16x16x32.bf8.bf8", Bf8, Bf8, F32, TW_MFMA16("k0 k1 k2", "k3 k4")},
+    {"wmma.f32.16x16x16.f16.v8f32.v16f16", F16, F16, F32, TW_WMMA11},
+    {"wmma.f32.16x16x16.bf16.v8f32.v16i16", BF16, BF16, F32, TW_WMMA11},
+    {"wmma.f16.16x16x16.f16.v16f16.v16f16", F16, F16, F16, TW_WMMA11, true},
+    {"wmma.bf16.16x16x16.bf16.v16i16.v16i16", BF16, BF16, BF16, TW_WMMA11, true},
+    {"wmma.i32.16x16x16.iu8.v8i32.v4i32", I8, I8, I8, TW_WMMA11},
+    {"wmma.i32.16x16x16.iu4.v8i32.v2i32", I4, I4, I8, TW_WMMA11},
+    {"wmma.f32.16x16x16.f16.v8f32.v8f16", F16, F16, F32, TW_WMMA12("k0 k1 k3", "k2")},
+    {"wmma.f32.16x16x16.bf16.v8f32.v8i16", BF16, BF16, F32, TW_WMMA12("k0 k1 k3", "k2")},
+    {"wmma.f32.16x16x16.bf16.v8f32.v8bf16", BF16, BF16, F32, TW_WMMA12("k0 k1 k3", "k2")},
+    {"wmma.f16.16x16x16.f16.v8f16.v8f16", F16, F16, F16, TW_WMMA12("k0 k1 k3", "k2")},
+    {"wmma.bf16.16x16x16.bf16.v8i16.v8i16", BF16, BF16, BF16, TW_WMMA12("k0 k1 k3", "k2")},
+    {"wmma.bf16.16x16x16.bf16.v8bf16.v8bf16", BF16, BF16, BF16, TW_WMMA12("k0 k1 k3", "k2")},
+    {"wmma.i32.16x16x16.iu8.v8i32.v2i32", I8, I8, I8, TW_WMMA12("k0 k1 k2", "k3")},
+    {"wmma.f32.16x16x16.fp8.fp8.v8f32.v2i32", Fp8, Fp8, F32, TW_WMMA12("k0 k1 k2", "k3")},
+    {"wmma.f32.16x16x16.fp8.bf8.v8f32.v2i32", Fp8, Bf8, F32, TW_WMMA12("k0 k1 k2", "k3")},
+    {"wmma.f32.16x16x16.bf8.fp8.v8f32.v2i32", Bf8, Fp8, F32, TW_WMMA12("k0 k1 k2", "k3")},
+    {"wmma.f32.16x16x16.bf8.bf8.v8f32.v2i32", Bf8, Bf8, F32, TW_WMMA12("k0 k1 k2", "k3")},
+};
+#undef TW_MFMA32
+#undef TW_MFMA16
+#undef TW_WMMA11
+#undef TW_WMMA12
+
+unsigned tw::warpsim::bitsOf(MatrixElement element) {
+  switch (element) {
+  case I4:
+    return 4;
+  case I8:
+  case Fp8:
+  case Bf8:
+    return 8;
+  case F16:
+  case BF16:
+    return 16;
+  case F64:
+    return 64;
+  default:
+    return 32;
+  }
+}
+
+int32_t tw::warpsim::findMatrixRow(std::string_view intrinsic) {
+  for (size_t i = 0; i < std::size(kRows); ++i)
+    if (kRows[i].intrinsic == intrinsic)
+      return int32_t(i);
+  return -1;
+}
+
+namespace {
+/// What one element is: of A a row and a depth, of D a row and a column.
+struct Place {
+  unsigned m = 0, n = 0, k = 0;
+};
+/// The bit that each bit of an element's or a lane's number stands for.
+using Bases = std::vector<Place>;
+} // namespace
+
+static Bases parseBases(std::string_view text) {
+  Bases bases;
+  while (!text.empty()) {
+    std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    Place place;
+    unsigned bit = word.size() == 2 ? 1u << (word[1] - '0') : 0;
+    (word[0] == 'm' ? place.m : word[0] == 'n' ? place.n : place.k) = bit;
+    bases.push_back(place);
+  }
+  return bases;
+}
+
+static Place placeOf(const Bases &registers, const Bases &lanes, unsigned element, unsigned lane) {
+  Place place;
+  auto add = [&](const Bases &bases, unsigned number) {
+    for (size_t bit = 0; bit < bases.size(); ++bit)
+      if (number >> bit & 1) {
+        place.m |= bases[bit].m;
+        place.n |= bases[bit].n;
+        place.k |= bases[bit].k;
+      }
+  };
+  add(registers, element);
+  add(lanes, lane);
+  return place;
+}
+
+static std::unique_ptr<MatrixLayout> layOut(const MatrixRow &row) {
+  auto layout = std::make_unique<MatrixLayout>();
+  layout->row = &row;
+  Bases aRegisters = parseBases(row.aRegisters), aLanes = parseBases(row.aLanes);
+  Bases dRegisters = parseBases(row.dRegisters), dLanes = parseBases(row.dLanes);
+  layout->lanes = 1u << aLanes.size();
+  for (const Bases *bases : {&aRegisters, &aLanes})
+    for (const Place &place : *bases) {
+      layout->rows <<= place.m != 0;
+      layout->depth <<= place.k != 0;
+    }
+  layout->columns = layout->rows;
+  for (unsigned element = 0; element < 1u << aRegisters.size(); ++element)
+    for (unsigned lane = 0; lane < layout->lanes; ++lane) {
+      Place place = placeOf(aRegisters, aLanes, element, lane);
+      layout->aAt.push_back(uint16_t(place.m * layout->depth + place.k));
+      layout->bAt.push_back(uint16_t(place.k * layout->columns + place.m));
+    }
+  for (unsigned element = 0; element < 1u << dRegisters.size(); ++element)
+    for (unsigned lane = 0; lane < layout->lanes; ++lane) {
+      Place place = placeOf(dRegisters, dLanes, element, lane);
+      layout->dAt.push_back(uint16_t(place.m * layout->columns + place.n));
+    }
+  return layout;
+}
+
+const MatrixLayout &tw::warpsim::matrixLayout(int32_t row) {
+  static const std::vector<std::unique_ptr<MatrixLayout>> layouts = [] {
+    std::vector<std::unique_ptr<MatrixLayout>> all;
+    for (const MatrixRow &each : kRows)
+      all.push_back(layOut(each));
+    return all;
+  }();
+  return *layouts[size_t(row)];
+}

@@ -1,0 +1,34 @@
+// The matrix instructions of waves: where each element of their operands lies.
+#ifndef BACKEND_WARPSIM_CORE_WAVEMATRIXTABLE_H
+#define BACKEND_WARPSIM_CORE_WAVEMATRIXTABLE_H
+#include "backend/warpsim/Program.h"
+#include <string_view>
+
+namespace tw::warpsim {
+
+enum class MatrixElement : uint8_t { F16, BF16, F32, XF32, F64, I8, I4, Fp8, Bf8 };
+unsigned bitsOf(MatrixElement element);
+
+/// One instruction. Layouts are bases over GF(2): for each bit of the element's number in a lane's
+/// registers, then for each bit of the lane, the bit of row, column or depth that it stands for:
+/// "k0 k1", "m0 m1 k2", "-" for a lane bit that copies. B is A with n for m.
+struct MatrixRow {
+  std::string_view intrinsic; // after llvm.amdgcn.
+  MatrixElement a, b, d;
+  const char *aRegisters, *aLanes, *dRegisters, *dLanes;
+  bool isSpread = false; // of D, every second element only: which, is an operand
+};
+/// The number of an intrinsic's row, or -1.
+int32_t findMatrixRow(std::string_view intrinsic);
+
+/// A row as places: element e of lane l of A is at `aAt[e * lanes + l]`, which is row * depth + k;
+/// of B at k * columns + n, of D at m * columns + n.
+struct MatrixLayout {
+  const MatrixRow *row;
+  unsigned rows = 1, columns = 1, depth = 1, lanes = 64;
+  std::vector<uint16_t> aAt, bAt, dAt;
+};
+const MatrixLayout &matrixLayout(int32_t row);
+
+} // namespace tw::warpsim
+#endif

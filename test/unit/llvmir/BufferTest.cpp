@@ -1,0 +1,148 @@
+// Buffers with bounds, copies to shared memory, atomic operations, values that are not there, and
+// what is refused.
+#include "test/unit/llvmir/IrHarness.h"
+#include <gtest/gtest.h>
+
+using namespace tw::warpsim;
+
+static std::string resource(unsigned bytes) {
+  return "  %r = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %p0, "
+         "i16 0, i64 " +
+         std::to_string(bytes) + ", i32 159744)\n";
+}
+
+/// Four words a lane from an array of 250: what is outside reads as zero, word by word.
+TEST(Buffer, LoadsOutsideReadZero) {
+  IrSimulation simulation;
+  std::vector<uint32_t> &in = simulation.array(iota(256)),
+                        &out = simulation.array(std::vector<uint32_t>(256, 9));
+  SimulationReport report = simulation.run(
+      resource(250 * 4) +
+      "  %o = shl i32 %tid, 4\n"
+      "  %v = call <4 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v4i32(ptr addrspace(8) %r, i32 %o, "
+      "i32 0, i32 0)\n"
+      "  %at = getelementptr i8, ptr addrspace(1) %p1, i32 %o\n"
+      "  store <4 x i32> %v, ptr addrspace(1) %at, align 16\n  ret void\n");
+  EXPECT_EQ(kindsIn(report), "");
+  for (uint32_t i = 0; i < 256; ++i)
+    EXPECT_EQ(out[i], i < 250 ? in[i] : 0) << i;
+}
+
+TEST(Buffer, StoresOutsideDoNothing) {
+  IrSimulation simulation;
+  std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(256, 9));
+  SimulationReport report = simulation.run(
+      resource(250 * 4) +
+      "  %o = shl i32 %tid, 4\n  %m = icmp eq i32 %tid, 3\n"
+      "  %masked = select i1 %m, i32 -2147483648, i32 %o\n"
+      "  %v = insertelement <4 x i32> <i32 5, i32 5, i32 5, i32 5>, i32 %tid, i32 0\n"
+      "  call void @llvm.amdgcn.raw.ptr.buffer.store.v4i32(<4 x i32> %v, ptr addrspace(8) %r, i32 "
+      "%masked, i32 0, i32 0)\n  ret void\n");
+  EXPECT_EQ(kindsIn(report), "");
+  for (uint32_t i = 0; i < 256; ++i)
+    EXPECT_EQ(out[i], i / 4 == 3 || i >= 250 ? 9u : i % 4 ? 5u : i / 4) << i;
+}
+
+/// The bounds that the code gives are not those of the array: what lies between is found.
+TEST(Buffer, BoundsBeyondTheArrayAreFound) {
+  IrSimulation simulation;
+  simulation.array(iota(60));
+  simulation.array(std::vector<uint32_t>(64));
+  SimulationReport report = simulation.run(
+      resource(256) +
+      "  %o = shl i32 %tid, 2\n"
+      "  %v = call i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8) %r, i32 %o, i32 0, "
+      "i32 0)\n  store i32 %v, ptr addrspace(1) %at1, align 4\n  ret void\n");
+  EXPECT_EQ(kindsIn(report), "out-of-bounds-global uninit-register");
+}
+
+static std::string copied(const char *wait) {
+  return "  %src = getelementptr i32, ptr addrspace(1) %p0, i32 %tid\n"
+         "  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %src, ptr addrspace(3) @lds, "
+         "i32 4, i32 0, i32 0)\n" +
+         std::string(wait) +
+         "  %mine = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
+         "  %v = load i32, ptr addrspace(3) %mine, align 4\n"
+         "  store i32 %v, ptr addrspace(1) %at1, align 4\n  ret void\n";
+}
+
+TEST(DirectCopy, ArrivesAtTheWait) {
+  using Completion = LaunchOptions::Completion;
+  for (Completion completion : {Completion::Late, Completion::Early, Completion::Random}) {
+    IrSimulation simulation;
+    simulation.launch.options.completion = completion;
+    simulation.array(iota(64));
+    std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(64));
+    EXPECT_EQ(kindsIn(simulation.run(copied("  call void @llvm.amdgcn.s.waitcnt(i32 3952)\n"))),
+              "");
+    EXPECT_EQ(out, iota(64));
+  }
+}
+
+/// Without the wait, or with one that lets the copy be in flight.
+TEST(DirectCopy, IsNotThereBefore) {
+  for (const char *wait : {"", "  call void @llvm.amdgcn.s.waitcnt(i32 3953)\n"}) {
+    IrSimulation simulation;
+    simulation.array(iota(64));
+    simulation.array(std::vector<uint32_t>(64));
+    EXPECT_NE(kindsIn(simulation.run(copied(wait))).find("async-race"), std::string::npos) << wait;
+  }
+}
+
+TEST(Values, PoisonIsReportedWhereItDecides) {
+  IrSimulation simulation;
+  simulation.array(std::vector<uint32_t>(64));
+  EXPECT_EQ(kindsIn(simulation.run("  %v = add i32 poison, %tid\n"
+                                   "  store i32 %v, ptr addrspace(1) %at0, align 4\n  ret void\n")),
+            "uninit-register");
+  IrSimulation frozen;
+  frozen.array(std::vector<uint32_t>(64));
+  EXPECT_EQ(kindsIn(frozen.run("  %f = freeze i32 poison\n  %v = add i32 %f, %tid\n"
+                               "  store i32 %v, ptr addrspace(1) %at0, align 4\n  ret void\n")),
+            "");
+}
+
+TEST(Values, SharedMemoryIsUninitialized) {
+  IrSimulation simulation;
+  simulation.array(std::vector<uint32_t>(64));
+  EXPECT_EQ(kindsIn(simulation.run("  %v = load i32, ptr addrspace(3) @lds, align 4\n"
+                                   "  store i32 %v, ptr addrspace(1) %at0, align 4\n  ret void\n")),
+            "uninit-register uninit-shared");
+}
+
+TEST(Values, NarrowIntegersAndHalves) {
+  IrSimulation simulation;
+  std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(64));
+  std::string body =
+      "  %n = sub i32 %tid, 40\n  %b = trunc i32 %n to i8\n  %d = sdiv i8 %b, 3\n"
+      "  %s = ashr i8 %d, 1\n  %w = sext i8 %s to i32\n"
+      "  %f = sitofp i8 %b to half\n  %g = fmul half %f, 0xH4200\n  %h = fptosi half %g to i16\n"
+      "  %e = sext i16 %h to i32\n  %m = call i32 @llvm.smax.i32(i32 %w, i32 -5)\n"
+      "  %r = add i32 %e, %m\n  store i32 %r, ptr addrspace(1) %at0, align 4\n  ret void\n";
+  EXPECT_EQ(kindsIn(simulation.run(body)), "");
+  for (int i = 0; i < 64; ++i) {
+    int n = i - 40, expected = n * 3 + std::max((n / 3) >> 1, -5);
+    EXPECT_EQ(int(out[size_t(i)]), expected) << i;
+  }
+}
+
+TEST(Atomic, AddsOfAllLanes) {
+  IrSimulation simulation("gfx942", 256);
+  simulation.launch.grid = {3, 1, 1};
+  std::vector<uint32_t> &out = simulation.array({0});
+  EXPECT_EQ(kindsIn(simulation.run(
+                "  %o = atomicrmw add ptr addrspace(1) %p0, i32 %tid syncscope(\"agent-one-as\") "
+                "monotonic\n  ret void\n")),
+            "");
+  EXPECT_EQ(out[0], 3u * 255 * 128);
+}
+
+TEST(Refusal, NothingIsSkipped) {
+  EXPECT_NE(refusalOf("  %x = call i32 asm \"v_mov_b32 $0, 1\", \"=v\"()\n  ret void\n"), "");
+  EXPECT_EQ(refusalOf("  call void asm sideeffect \"s_waitcnt lgkmcnt(0)\", \"\"()\n  ret void\n"),
+            "");
+  EXPECT_NE(refusalOf("  %x = add i128 1, 2\n  ret void\n"), "");
+  EXPECT_NE(refusalOf("  call void @llvm.amdgcn.s.icache.inv()\n  ret void\n"), "");
+  EXPECT_NE(refusalOf("  ret void\n", "gfx803"), "");
+  EXPECT_NE(refusalOf("  no IR\n"), "");
+}
