@@ -125,8 +125,8 @@ BUILTINS: dict[str, Any] = {
 
 
 @functools.cache
-def on_numpy(function: Any) -> Any:
-    """A library function on `Tile`s: a copy with its callees and builtins replaced."""
+def on_numpy(function: Any, target: str = "reference") -> Any:
+    """A library function on `Tile`s, as for `target`: a copy with callees and builtins replaced."""
     plain = function.fn
     names = {n: v for n, v in plain.__globals__.items() if n in plain.__code__.co_names}
     scope: dict[str, Any] = {"__builtins__": __builtins__, **names}
@@ -137,7 +137,9 @@ def on_numpy(function: Any) -> Any:
         if value is function:
             scope[name] = result
         elif is_jit(value):
-            scope[name] = on_numpy(value)
+            scope[name] = on_numpy(value, target)
+        elif mark == "compiled_for":
+            scope[name] = lambda: target
         elif isinstance(mark, str) and mark in BUILTINS:
             scope[name] = BUILTINS[mark]
     return result
