@@ -75,8 +75,9 @@ static SimdMachine describeSimd(const LlvmMachine &host) {
 // Half of the time of -O2's, for code as fast: lowering has vectorized and shared what these loops
 // compute already. What it leaves are stack buffers, addresses, and short loops of fixed length.
 static constexpr llvm::StringLiteral kSimplifications =
-    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine,loop-mssa(loop-rotate,licm),"
-    "loop(loop-unroll-full),early-cse<memssa>,instcombine,simplifycfg,adce";
+    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),loop(loop-unroll-full),early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,adce";
 
 namespace {
 class CpuTarget final : public Target {

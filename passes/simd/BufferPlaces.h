@@ -14,6 +14,12 @@ struct BufferPlace {
   mlir::Value onStack;
 };
 
+/// A place that is free again after an operation of the block that the buffer is made in.
+struct BufferInUse {
+  BufferPlace place;
+  mlir::Operation *lastReader;
+};
+
 /// Gives places out and takes them back, so that buffers that are never in use at once share cache
 /// lines.
 class BufferPlaces {

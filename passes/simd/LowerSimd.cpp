@@ -61,11 +61,11 @@ TileBuffer SimdFunction::allocate(Value tile) {
   return allocate(shapeOf(tile.getType()), elementTypeOf(tile.getType()), last);
 }
 
-void SimdFunction::freeBuffersReadUpTo(Operation *op) {
-  llvm::erase_if(owned, [&](const OwnedBuffer &buffer) {
+static void freeBuffersReadUpTo(Operation *op, SimdFunction &f) {
+  llvm::erase_if(f.owned, [&](const BufferInUse &buffer) {
     if (buffer.lastReader != op)
       return false;
-    bufferPlaces.free(buffer.place);
+    f.bufferPlaces.free(buffer.place);
     return true;
   });
 }
@@ -112,6 +112,7 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
       .Case([&](StoreOp store) { return lowerStore(store); })
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](ScanOp scan) { return lowerScan(scan); })
+      .Case([&](HistogramOp histogram) { return lowerHistogram(histogram); })
       .Case([&](DotOp dot) { return lowerDot(dot); })
       .Case([&](JoinOp join) { return lowerJoin(join); })
       .Case([&](PrintOp print) { return lowerPrint(print); })
@@ -150,7 +151,7 @@ LogicalResult SimdFunction::lowerBlock(Block &block) {
     llvm::SaveAndRestore lowering(current, &op);
     if (failed(lowerOperation(&op)))
       return failure();
-    freeBuffersReadUpTo(&op);
+    freeBuffersReadUpTo(&op, *this);
   }
   return success();
 }

@@ -41,6 +41,7 @@ struct SimdFunction {
   mlir::LogicalResult lowerAtomic(mlir::Operation *op);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerScan(tile::ScanOp op);
+  mlir::LogicalResult lowerHistogram(tile::HistogramOp op);
   mlir::LogicalResult lowerDot(tile::DotOp op);
   mlir::LogicalResult lowerJoin(tile::JoinOp op);
   mlir::LogicalResult lowerPrint(tile::PrintOp op);
@@ -72,7 +73,6 @@ struct SimdFunction {
   TileBuffer allocate(mlir::Value tile);
   TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                       mlir::Operation *lastReader);
-  void freeBuffersReadUpTo(mlir::Operation *op);
   TileBuffer destinationOf(mlir::Value tile); // the carried slot it may overwrite, or a new buffer
 
   // Loop nests (LoopNest.cpp).
@@ -127,10 +127,6 @@ struct SimdFunction {
   llvm::DenseMap<mlir::Value, TileBuffer> buffers;
   std::map<std::pair<unsigned, unsigned>, ElementPlaces> places; // by argument and element's bytes
 
-  struct OwnedBuffer {
-    BufferPlace place;
-    mlir::Operation *lastReader; // in the block that the buffer is made in
-  };
   BufferPlaces bufferPlaces;
   mlir::Operation *current = nullptr; // the operation that is being lowered
 
@@ -144,7 +140,7 @@ struct SimdFunction {
   Memo memo;                               // values computed in it
   llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true
   llvm::SmallVector<Level> levels;
-  llvm::SmallVector<OwnedBuffer> owned; // their places are taken
+  llvm::SmallVector<BufferInUse> owned; // whose places are taken
 };
 
 /// Whether a combining region can be applied to vectors: elementwise operations only.

@@ -25,6 +25,7 @@ from .tile import (
     associative_scan,
     atomic_load,
     broadcast_to,
+    count_values,
     device_assert,
     expand_dims,
     fdiv,
@@ -304,14 +305,14 @@ def argmin(
 def histogram(input: tensor, num_bins: constexpr, mask: Value | None = None) -> tensor:
     """How many elements of an integer tile equal 0, 1, ..., num_bins - 1, as int32[num_bins].
 
-    Elements outside of the bins, and those whose `mask` is false, are not counted. Compares every
-    element with every bin.
+    Elements outside of the bins, and those whose `mask` is false, are not counted. GPUs compare
+    every element with every bin.
     """
-    flat = reshape(input, (input.numel,))
-    hits = flat[:, None] == arange(0, num_bins)[None, :]
+    is_narrow: constexpr = input.dtype.primitive_bitwidth < 32 or input.dtype == int32
+    values = input.to(int32 if is_narrow else int64)
     if mask is not None:
-        hits = hits & reshape(mask, (input.numel,))[:, None]
-    return sum(hits.to(int32), axis=0)
+        values = where(mask, values, -1)
+    return count_values(reshape(values, (input.numel,)), num_bins)
 
 
 # Scans.

@@ -106,6 +106,7 @@ BUILTINS: dict[str, Any] = {
     "reshape": lambda x, shape, can_reorder=False: tile(np.asarray(x).reshape(shape)),
     "join": lambda a, b: tile(np.stack([np.asarray(a), np.asarray(b)], axis=-1)),
     "gather": lambda x, i, axis: tile(np.take_along_axis(np.asarray(x), np.asarray(i), axis)),
+    "count_values": lambda x, count: tile(np.sum(x == np.arange(count)[:, None], axis=1)),
     "maximum": _extremum(np.fmax, np.maximum),
     "minimum": _extremum(np.fmin, np.minimum),
     "fdiv": lambda x, y, ieee_rounding=False: tile(np.asarray(x) / np.asarray(y)),
