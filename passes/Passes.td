@@ -32,6 +32,16 @@ def ExpandDescriptors : Pass<"expand-descriptors", "::mlir::ModuleOp">, Takes<"t
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def ExpandHistograms : Pass<"expand-histograms", "::mlir::ModuleOp">, Takes<"tile"> {
+  let summary = "histograms become sums of comparisons of every element with every bin";
+  let description = [{
+    Before: `%h = tile.histogram %x : tensor<1024xi32> -> tensor<16xi32>`.
+    After: `%hits = arith.cmpi eq, %x as a column, (tile.arange 0 to 16) as a row`, and the sum of
+    its rows. For machines whose threads share no place to count in.
+  }];
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
+}
+
 def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "tiles that a loop advances by a uniform step become a base and a carried scalar";
   let description = [{

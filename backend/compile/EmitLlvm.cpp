@@ -76,17 +76,23 @@ static bool isLarge(const llvm::Module &module) {
 }
 
 /// What unrolled code needs most, by passes whose time is linear.
-static llvm::FunctionPassManager linearPasses(llvm::PassBuilder &builder) {
+static constexpr llvm::StringLiteral kLinearPasses =
+    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
+    "reassociate,early-cse<memssa>,simplifycfg,adce";
+
+static llvm::FunctionPassManager simplify(llvm::PassBuilder &builder, llvm::StringRef pipeline) {
+  if (pipeline.empty())
+    return builder.buildFunctionSimplificationPipeline(llvm::OptimizationLevel::O2,
+                                                       llvm::ThinOrFullLTOPhase::None);
   llvm::FunctionPassManager passes;
-  llvm::cantFail(builder.parsePassPipeline(
-      passes, "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
-              "reassociate,early-cse<memssa>,simplifycfg,adce"));
+  llvm::cantFail(builder.parsePassPipeline(passes, pipeline));
   return passes;
 }
 
-/// The scalar clean-ups of -O2. The code is vector code already, so the two vectorizers stay off;
-/// there is one function, so there is no inliner beyond the functions that demand it.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+/// The scalar clean-ups of the machine. The code is vector code already, so the two vectorizers
+/// stay off; there is one function, so there is no inliner beyond the functions that demand it.
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
+                     llvm::StringRef simplifications) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
   llvm::LoopAnalysisManager loopAnalyses;
@@ -106,9 +112,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
   llvm::FunctionPassManager functionPasses =
-      isLarge(module) ? linearPasses(builder)
-                      : builder.buildFunctionSimplificationPipeline(llvm::OptimizationLevel::O2,
-                                                                    llvm::ThinOrFullLTOPhase::None);
+      simplify(builder, isLarge(module) ? llvm::StringRef(kLinearPasses) : simplifications);
   functionPasses.addPass(llvm::SimplifyCFGPass());
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functionPasses)));
   passes.addPass(llvm::GlobalDCEPass());
@@ -222,7 +226,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   if (form != CodeForm::LlvmIr) {
     for (llvm::Function &function : *emission.module)
       sinkConstantOffsets(function);
-    optimize(*emission.module, *emission.machine);
+    optimize(*emission.module, *emission.machine, machine.simplifications);
   }
   if (machine.finish)
     machine.finish(*emission.module);

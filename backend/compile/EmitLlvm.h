@@ -25,6 +25,8 @@ struct LlvmMachine {
   /// What the code generator needs done to optimized code, if anything.
   void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0; // registers to prefer, 0: LLVM's choice
+  /// The clean-ups of a function, as `opt -passes=` takes them; empty: those of -O2.
+  llvm::StringRef simplifications;
 };
 
 struct EmittedCode {

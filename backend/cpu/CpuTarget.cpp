@@ -72,12 +72,20 @@ static SimdMachine describeSimd(const LlvmMachine &host) {
   return machine;
 }
 
+// Half of the time of -O2's, for code as fast: lowering has vectorized and shared what these loops
+// compute already. What it leaves are stack buffers, addresses, and short loops of fixed length.
+static constexpr llvm::StringLiteral kSimplifications =
+    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),loop(loop-unroll-full),early-cse<memssa>,"
+    "instcombine<no-verify-fixpoint>,simplifycfg,adce";
+
 namespace {
 class CpuTarget final : public Target {
 public:
   explicit CpuTarget(const std::string &level)
       : level(level), host(machineOfLevel(level)), simd(describeSimd(host)) {
     host.vectorBits = simd.vectorBytes * 8;
+    host.simplifications = kSimplifications;
   }
   std::string name() const override { return level.empty() ? "cpu" : "cpu:" + level; }
   std::string describe() const override {

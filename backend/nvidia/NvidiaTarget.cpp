@@ -24,9 +24,10 @@ static void registerNvptx() {
   LLVMInitializeNVPTXTargetMC();
   LLVMInitializeNVPTXAsmPrinter();
   // Shared memory has 32-bit addresses. LLVM has no switch per machine for it, only this option of
-  // the process, which no other code generator reads.
+  // the process, which no other code generator reads. It is the default from now on, because a
+  // linker that runs in the process sets all options back to theirs.
   if (llvm::cl::Option *shortPointers = llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"))
-    shortPointers->addOccurrence(0, "nvptx-short-ptr", "true");
+    static_cast<llvm::cl::opt<bool> *>(shortPointers)->setInitialValue(true);
 }
 
 static void initializeNvptx() {

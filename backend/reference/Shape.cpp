@@ -78,6 +78,19 @@ static LogicalResult runRearranged(Program &program, Operation &op) {
   return success();
 }
 
+static LogicalResult runHistogram(Program &program, Operation &op) {
+  auto histogram = cast<tile::HistogramOp>(op);
+  unsigned width = elementWidth(histogram.getSource().getType().getElementType());
+  TileValue counts(histogram.getType().getNumElements());
+  for (const Element &element : program.valueOf(histogram.getSource())) {
+    int64_t value = signExtend(element.bits, width);
+    if (value >= 0 && size_t(value) < counts.size())
+      ++counts[value].bits;
+  }
+  program.set(histogram, std::move(counts));
+  return success();
+}
+
 static LogicalResult runJoin(Program &program, Operation &op) {
   const TileValue &lhs = program.valueOf(op.getOperand(0));
   const TileValue &rhs = program.valueOf(op.getOperand(1));
@@ -151,5 +164,6 @@ void tw::reference::addShapeMeanings(Meanings &meanings) {
   meanings["tile.join"].structured = runJoin;
   meanings["tile.split"].structured = runSplit;
   meanings["tile.gather"].structured = runGather;
+  meanings["tile.histogram"].structured = runHistogram;
   meanings["arith.select"].structured = runSelect;
 }

@@ -120,6 +120,7 @@ static constexpr BuiltinRow kRows[] = {
     {"split", "a", emitSplit},
     {"cat", "input, other, can_reorder=False, dim=0", emitCat},
     {"gather", "src, index, axis", emitMethod<&TileBuilder::gather>},
+    {"count_values", "src, count", emitMethod<&TileBuilder::countValues>},
     {"item", "input", emitItem},
 };
 

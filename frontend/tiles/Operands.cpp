@@ -32,14 +32,14 @@ std::optional<Reason> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {
                           "the shape " + shapeText(shape) + " has an extent below 1",
                           "every extent of a tile is at least 1");
     // Comparing before multiplying keeps the product from overflowing.
-    isTooLarge |= extent > kMaxTileElements / numElements;
+    isTooLarge |= extent > tile::kMostTileElements / numElements;
     numElements = isTooLarge ? 1 : numElements * extent;
   }
   if (!isTooLarge)
     return std::nullopt;
   return operandError(Code::TileTooLarge,
                       "a tile of shape " + shapeText(shape) + " has more than " +
-                          std::to_string(kMaxTileElements) + " elements",
+                          std::to_string(tile::kMostTileElements) + " elements",
                       "choose smaller tile extents and loop over the rest, or use more programs");
 }
 

@@ -67,6 +67,8 @@ public:
   /// `count` of the elements along `axis`, from `start` on and `step` apart; all of them exist.
   TileOr slice(TypedValue source, int64_t axis, int64_t start, int64_t step, int64_t count);
   TileOr gather(TypedValue source, TypedValue indices, int64_t axis);
+  /// How many elements of a tile of int32 or int64 with one dimension are 0, 1, ..., count - 1.
+  TileOr countValues(TypedValue source, int64_t count);
 
   // Memory.
   TileOr load(TypedValue pointer, std::optional<TypedValue> mask, std::optional<TypedValue> other,

@@ -240,6 +240,18 @@ TileOr TileBuilder::slice(TypedValue source, int64_t axis, int64_t start, int64_
   return gatherAlong(source, positions, axis, shape);
 }
 
+TileOr TileBuilder::countValues(TypedValue source, int64_t count) {
+  if (!source.isTile() || source.shape().size() != 1 || !source.dtype.isInt() ||
+      !source.dtype.isSigned() || source.dtype.bits() < 32)
+    return operandError(Code::OperandType,
+                        "only signed integers of 32 or 64 bits in one dimension are counted",
+                        "cast with .to(tw.int32) and use tw.ravel", {source});
+  if (std::optional<Reason> error = checkTileShape({count}))
+    return *error;
+  auto type = mlir::RankedTensorType::get({count}, builder.getI32Type());
+  return typed(create<tile::HistogramOp>(type, source.value), findDType("int32"));
+}
+
 TileOr TileBuilder::gather(TypedValue source, TypedValue indices, int64_t axis) {
   if (!source.isTile())
     return needsTile("gather", source);

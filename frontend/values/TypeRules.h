@@ -54,8 +54,5 @@ BroadcastResult broadcastShapes(llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int6
 /// "[64, 32]", "[8]", "[]".
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 
-/// Most elements that a tile may have.
-inline constexpr int64_t kMaxTileElements = int64_t(1) << 20;
-
 } // namespace tw
 #endif

@@ -45,6 +45,8 @@ inline constexpr llvm::StringLiteral kExternPrefix = "extern$";
 /// On a module, an array of the libraries: "DIGEST:PATH", the SHA-256 of the file in hex digits.
 inline constexpr llvm::StringLiteral kBitcode = "tile.bitcode";
 
+/// Most elements that a tile of a kernel may have.
+inline constexpr int64_t kMostTileElements = int64_t(1) << 20;
 /// No program has more warps, on any machine.
 inline constexpr unsigned kMostWarps = 64;
 

@@ -147,6 +147,13 @@ LogicalResult GatherOp::verify() {
   return verifyUniform(*this, {getSource(), getIndices()}, hasLayouts);
 }
 
+LogicalResult HistogramOp::verify() {
+  if (tensorOf(getSource()).getRank() != 1 || tensorOf(getResult()).getRank() != 1)
+    return emitOpError("source and result must have one dimension");
+  bool hasLayouts;
+  return verifyUniform(*this, {getSource(), getResult()}, hasLayouts);
+}
+
 LogicalResult AddPtrOp::verify() {
   if (getOffset().getType() !=
       withElementType(getPtr().getType(), elementTypeOf(getOffset().getType())))

@@ -118,6 +118,14 @@ def Tile_GatherOp : Tile_PureOp<"gather"> {
   let hasVerifier = 1;
 }
 
+def Tile_HistogramOp : Tile_PureOp<"histogram"> {
+  let summary = "result[b] = how many elements of the source equal b";
+  let arguments = (ins Tile_TileOf<[I32, I64]>:$source);
+  let results = (outs Tile_TileOf<[I32]>:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
+  let hasVerifier = 1;
+}
+
 //===-- Pointers and memory ----------------------------------------------------------------------===//
 
 def Tile_AddPtrOp : Tile_PureOp<"addptr", [AllTypesMatch<["ptr", "result"]>]> {

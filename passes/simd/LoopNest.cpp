@@ -30,7 +30,7 @@ SimdFunction::emitLoop(int64_t lower, int64_t upper, int64_t step, ArrayRef<Valu
 
 Scope::Scope(SimdFunction &f)
     : f(f), memo(f.memo), assumedTrue(f.assumedTrue), numLevels(f.levels.size()),
-      scratchTop(f.scratchTop) {}
+      places(f.bufferPlaces.taken()), numOwned(f.owned.size()) {}
 
 Scope::Scope(SimdFunction &f, Value index) : Scope(f) {
   scf::ForOp loop = scf::getForInductionVarOwner(index);
@@ -41,7 +41,8 @@ Scope::~Scope() {
   f.memo = std::move(memo);
   f.assumedTrue = std::move(assumedTrue);
   f.levels.truncate(numLevels);
-  f.scratchTop = scratchTop;
+  f.bufferPlaces.restore(std::move(places));
+  f.owned.truncate(numOwned);
 }
 
 void SimdFunction::emitOuterLoops(ArrayRef<int64_t> shape, int exceptDim, Body body) {

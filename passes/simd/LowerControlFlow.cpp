@@ -127,7 +127,7 @@ TileBuffer SimdFunction::destinationOf(Value tile) {
 }
 
 LogicalResult SimdFunction::lowerFor(scf::ForOp op) {
-  SmallVector<TileBuffer> slots = allocateSlots(*this, op.getInitArgs());
+  SmallVector<TileBuffer> slots = allocateSlots(*this, op.getResults());
   fillSlots(*this, op.getInitArgs(), slots);
   loc = op.getLoc();
   auto loop =
@@ -186,7 +186,7 @@ LogicalResult SimdFunction::lowerIf(scf::IfOp op) {
 }
 
 LogicalResult SimdFunction::lowerWhile(scf::WhileOp op) {
-  SmallVector<TileBuffer> before = allocateSlots(*this, op.getInits());
+  SmallVector<TileBuffer> before = allocateSlots(*this, op.getBeforeArguments());
   SmallVector<TileBuffer> after = allocateSlots(*this, op.getResults());
   fillSlots(*this, op.getInits(), before);
   SmallVector<Type> types;

@@ -1,6 +1,7 @@
-// Reductions and scans: partial results live in vector registers, several of them where the reduced
-// dimension is also the vector dimension.
+// Reductions, histograms and scans: partial results live in vector registers, several of them where
+// the reduced dimension is also the vector dimension.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/simd/Scope.h"
 
@@ -208,6 +209,65 @@ LogicalResult SimdFunction::lowerReduce(ReduceOp op) {
   });
   for (auto [result, buffer] : llvm::zip(op.getResults(), results))
     buffers[result] = buffer;
+  return success();
+}
+
+//===-- Histograms ----------------------------------------------------------------------------===//
+
+// Neighbours often are equal: each counts in a copy of its own, so that none waits for the one
+// before it. Not where copies would not fit the first-level cache.
+static constexpr int64_t kHistogramCopies = 4, kMostCopiedBins = 1024;
+
+/// Adds one at the element's place of a copy; all that is in no bin has a place behind the bins.
+static void countElements(SimdFunction &f, HistogramOp op, const Coordinates &at,
+                          const TileBuffer &counts, int64_t numBins) {
+  Type i32 = f.builder.getI32Type(), i64 = f.builder.getI64Type();
+  Value values = f.evaluateVector(op.getSource(), at);
+  bool isVector = at.vectorDim >= 0;
+  Value bins = f.constantOf(elementTypeOf(op.getSource().getType()), numBins);
+  if (isVector)
+    bins = f.splat(bins, at.lanes);
+  Value places = arith::MinUIOp::create(f.builder, f.loc, values, bins);
+  for (int64_t lane = 0; lane < (isVector ? at.lanes : 1); ++lane) {
+    Value place =
+        isVector ? vector::ExtractOp::create(f.builder, f.loc, places, lane).getResult() : places;
+    if (place.getType() != i64)
+      place = arith::ExtUIOp::create(f.builder, f.loc, i64, place);
+    Value address = f.bufferAddress(counts, {f.constantIndex(lane % counts.shape.front()), place});
+    Value count = LLVM::LoadOp::create(f.builder, f.loc, i32, address, elementBytes(i32));
+    count = arith::AddIOp::create(f.builder, f.loc, count, f.constantOf(i32, 1));
+    LLVM::StoreOp::create(f.builder, f.loc, count, address, elementBytes(i32));
+  }
+}
+
+LogicalResult SimdFunction::lowerHistogram(HistogramOp op) {
+  Type i32 = builder.getI32Type();
+  int64_t numBins = op.getType().getDimSize(0),
+          copies = numBins > kMostCopiedBins ? 1 : kHistogramCopies;
+  int64_t lanes = machine.vectorBytes / elementBytes(i32);
+  TileBuffer counts = allocate({copies, int64_t(llvm::alignTo(numBins + 1, lanes))}, i32, current);
+  emitNest(counts.shape, 1, lanes, [&](const Coordinates &at) {
+    storeBuffer(counts, at, splat(constantOf(i32, 0), at.lanes));
+  });
+  ArrayRef<int64_t> shape = shapeOf(op.getSource().getType());
+  int64_t sourceLanes = chooseVector({op.getSource()}, shape).second;
+  withFullMasks({op.getSource()}, [&] {
+    emitNest(shape, 0, sourceLanes,
+             [&](const Coordinates &at) { countElements(*this, op, at, counts, numBins); });
+  });
+  TileBuffer result = destinationOf(op.getResult());
+  emitNest({numBins}, 0, lanes, [&](const Coordinates &at) {
+    Coordinates from = at;
+    from.index.insert(from.index.begin(), constantIndex(0));
+    from.vectorDim = at.vectorDim < 0 ? -1 : 1;
+    Value sum = loadBuffer(counts, from);
+    for (int64_t copy = 1; copy < copies; ++copy) {
+      from.index[0] = constantIndex(copy);
+      sum = arith::AddIOp::create(builder, loc, sum, loadBuffer(counts, from));
+    }
+    storeBuffer(result, at, sum);
+  });
+  buffers[op.getResult()] = result;
   return success();
 }
 

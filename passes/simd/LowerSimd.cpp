@@ -10,7 +10,7 @@
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
 #include "llvm/ADT/TypeSwitch.h"
-#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 namespace tw {
 #define GEN_PASS_DEF_LOWERSIMD
@@ -22,40 +22,52 @@ using namespace tw;
 using namespace tw::simd;
 using namespace tw::tile;
 
-// Buffers up to this size live on the stack, where LLVM can see that nothing else points to them;
-// the rest is in the worker's scratch memory, since a thread's stack is small.
-static constexpr uint64_t kStackBufferBytes = 16 << 10;
-static constexpr uint64_t kStackBytes = 96 << 10;
 static constexpr uint64_t kBufferAlignment = 64;
 
 SimdFunction::SimdFunction(func::FuncOp source, const SimdMachine &machine)
     : source(source), machine(machine), builder(source.getContext()), loc(source.getLoc()),
       plan(source, contiguity) {}
 
-TileBuffer SimdFunction::allocate(ArrayRef<int64_t> shape, Type element) {
+TileBuffer SimdFunction::allocate(ArrayRef<int64_t> shape, Type element, Operation *lastReader) {
   uint64_t bytes = elementBytes(element);
   for (int64_t extent : shape)
     bytes *= extent;
-  bytes = llvm::alignTo(bytes, kBufferAlignment);
-  TileBuffer buffer = {{}, SmallVector<int64_t>(shape), element};
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfterValue(scratch);
   Type i8 = builder.getI8Type();
-  if (bytes <= kStackBufferBytes && stackBytes + bytes <= kStackBytes) {
-    stackBytes += bytes;
-    buffer.base = LLVM::AllocaOp::create(builder, loc, scratch.getType(), i8, constantIndex(bytes),
-                                         kBufferAlignment);
-    return buffer;
-  }
-  buffer.base = LLVM::GEPOp::create(builder, loc, scratch.getType(), i8, scratch,
-                                    ValueRange{constantIndex(scratchTop)});
-  scratchTop += bytes;
-  scratchBytes = std::max(scratchBytes, scratchTop);
-  return buffer;
+  BufferPlace place = bufferPlaces.take(bytes, [&](uint64_t size) -> Value {
+    return LLVM::AllocaOp::create(builder, loc, scratch.getType(), i8, constantIndex(size),
+                                  kBufferAlignment);
+  });
+  owned.push_back({place, lastReader});
+  Value base = place.onStack;
+  if (!base)
+    base = LLVM::GEPOp::create(builder, loc, scratch.getType(), i8, scratch,
+                               ValueRange{constantIndex(place.scratchOffset)});
+  return {base, SmallVector<int64_t>(shape), element};
+}
+
+TileBuffer SimdFunction::allocate(ArrayRef<int64_t> shape, Type element) {
+  return allocate(shape, element, current);
 }
 
 TileBuffer SimdFunction::allocate(Value tile) {
-  return allocate(shapeOf(tile.getType()), elementTypeOf(tile.getType()));
+  Operation *last = current;
+  for (Operation *site : plan.sitesOf(tile)) {
+    Operation *reader = current->getBlock()->findAncestorOpInBlock(*site);
+    if (reader && last->isBeforeInBlock(reader))
+      last = reader;
+  }
+  return allocate(shapeOf(tile.getType()), elementTypeOf(tile.getType()), last);
+}
+
+static void freeBuffersReadUpTo(Operation *op, SimdFunction &f) {
+  llvm::erase_if(f.owned, [&](const BufferInUse &buffer) {
+    if (buffer.lastReader != op)
+      return false;
+    f.bufferPlaces.free(buffer.place);
+    return true;
+  });
 }
 
 void SimdFunction::keep(Value tile, const TileBuffer &buffer) {
@@ -100,6 +112,7 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
       .Case([&](StoreOp store) { return lowerStore(store); })
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](ScanOp scan) { return lowerScan(scan); })
+      .Case([&](HistogramOp histogram) { return lowerHistogram(histogram); })
       .Case([&](DotOp dot) { return lowerDot(dot); })
       .Case([&](JoinOp join) { return lowerJoin(join); })
       .Case([&](PrintOp print) { return lowerPrint(print); })
@@ -135,8 +148,10 @@ LogicalResult SimdFunction::lowerBlock(Block &block) {
     // A root's intermediate values are not worth remembering beyond it; buffers may change between
     // roots.
     memo.clear();
+    llvm::SaveAndRestore lowering(current, &op);
     if (failed(lowerOperation(&op)))
       return failure();
+    freeBuffersReadUpTo(&op, *this);
   }
   return success();
 }
@@ -188,7 +203,7 @@ struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
       SimdFunction lowering(function, machine);
       if (failed(lowering.lower()))
         return signalPassFailure();
-      scratchBytes = std::max(scratchBytes, lowering.scratchBytes);
+      scratchBytes = std::max(scratchBytes, lowering.bufferPlaces.scratchBytes());
       function.erase();
     }
     getOperation()->setAttr("simd.scratch_bytes",

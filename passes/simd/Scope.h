@@ -5,8 +5,8 @@
 
 namespace tw::simd {
 
-/// At its end, values computed in the block and masks assumed in it are forgotten, and buffers in
-/// scratch memory free their place.
+/// At its end, values computed in the block and masks assumed in it are forgotten, and buffers free
+/// their places.
 class Scope {
 public:
   explicit Scope(SimdFunction &f);
@@ -21,7 +21,8 @@ private:
   Memo memo;
   llvm::DenseSet<mlir::Value> assumedTrue;
   size_t numLevels;
-  uint64_t scratchTop;
+  BufferPlaces::Taken places;
+  size_t numOwned;
 };
 
 } // namespace tw::simd

@@ -6,6 +6,7 @@
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Pipeline.h"
+#include "passes/simd/BufferPlaces.h"
 #include "passes/simd/Memo.h"
 #include "passes/simd/TilePlaces.h"
 #include "passes/simd/TilePlan.h"
@@ -40,6 +41,7 @@ struct SimdFunction {
   mlir::LogicalResult lowerAtomic(mlir::Operation *op);
   mlir::LogicalResult lowerReduce(tile::ReduceOp op);
   mlir::LogicalResult lowerScan(tile::ScanOp op);
+  mlir::LogicalResult lowerHistogram(tile::HistogramOp op);
   mlir::LogicalResult lowerDot(tile::DotOp op);
   mlir::LogicalResult lowerJoin(tile::JoinOp op);
   mlir::LogicalResult lowerPrint(tile::PrintOp op);
@@ -65,9 +67,12 @@ struct SimdFunction {
   mlir::Value bufferAddress(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> index);
   void storeToUser(tile::StoreOp op, const Coordinates &at, mlir::Value value, bool isStreaming);
 
-  // Buffers live until the end of the region that they are made in.
-  TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element);
+  // Buffers live until the operation that reads them last, at most to the end of the region that
+  // they are made in.
+  TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element); // for this operation only
   TileBuffer allocate(mlir::Value tile);
+  TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                      mlir::Operation *lastReader);
   TileBuffer destinationOf(mlir::Value tile); // the carried slot it may overwrite, or a new buffer
 
   // Loop nests (LoopNest.cpp).
@@ -118,10 +123,12 @@ struct SimdFunction {
   TilePlan plan;
   mlir::Operation *function = nullptr; // the llvm.func being written
   mlir::Value programArgument, scratch;
-  uint64_t stackBytes = 0, scratchBytes = 0; // the most that the kernel takes
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, TileBuffer> buffers;
   std::map<std::pair<unsigned, unsigned>, ElementPlaces> places; // by argument and element's bytes
+
+  BufferPlaces bufferPlaces;
+  mlir::Operation *current = nullptr; // the operation that is being lowered
 
   /// A loop over vectors, in front of which uniform values are computed.
   struct Level {
@@ -133,7 +140,7 @@ struct SimdFunction {
   Memo memo;                               // values computed in it
   llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true
   llvm::SmallVector<Level> levels;
-  uint64_t scratchTop = 0; // bytes of scratch memory in use
+  llvm::SmallVector<BufferInUse> owned; // whose places are taken
 };
 
 /// Whether a combining region can be applied to vectors: elementwise operations only.

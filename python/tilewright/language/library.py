@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..sizes import next_power_of_2
 from .dtypes import dtype, float32, int8, int16, int32, int64, tensor, uint32
 from .elementwise import exp
 from .marks import library_function, library_functions, library_method
 from .static import constexpr
-from .machine import checks_overflow, machine_clock
+from .machine import checks_overflow, compiled_for, machine_clock
 from .tile import (
     PropagateNan,
     Shape,
@@ -24,6 +25,7 @@ from .tile import (
     associative_scan,
     atomic_load,
     broadcast_to,
+    count_values,
     device_assert,
     expand_dims,
     fdiv,
@@ -303,14 +305,14 @@ def argmin(
 def histogram(input: tensor, num_bins: constexpr, mask: Value | None = None) -> tensor:
     """How many elements of an integer tile equal 0, 1, ..., num_bins - 1, as int32[num_bins].
 
-    Elements outside of the bins, and those whose `mask` is false, are not counted. Compares every
-    element with every bin.
+    Elements outside of the bins, and those whose `mask` is false, are not counted. GPUs compare
+    every element with every bin.
     """
-    flat = reshape(input, (input.numel,))
-    hits = flat[:, None] == arange(0, num_bins)[None, :]
+    is_narrow: constexpr = input.dtype.primitive_bitwidth < 32 or input.dtype == int32
+    values = input.to(int32 if is_narrow else int64)
     if mask is not None:
-        hits = hits & reshape(mask, (input.numel,))[:, None]
-    return sum(hits.to(int32), axis=0)
+        values = where(mask, values, -1)
+    return count_values(reshape(values, (input.numel,)), num_bins)
 
 
 # Scans.
@@ -509,17 +511,24 @@ def _as_integer(x):
 
 
 @library_function
-def _compare_exchange(x, i: constexpr, j: constexpr, is_last: constexpr, descending: constexpr):
-    """Order the elements whose indices differ in bit j; bit i of the index gives the direction."""
-    outer: constexpr = x.numel // (2 << j)
-    own = reshape(x, (outer, 2, 1 << j))
+def _compare_exchange(x, bit: constexpr, turn: constexpr, descending: constexpr):
+    """Order the elements whose indices differ in `bit`, the other way round where `turn` is set.
+
+    Both are numbers of bits of the index into the whole tile; `turn` None is set nowhere.
+    """
+    outer: constexpr = x.numel // (2 << bit)
+    own = reshape(x, (outer, 2, 1 << bit))
     # A reduction of two elements gives each its partner in place: no element changes its lane.
     bits = _as_integer(own)
     partner = (bits ^ reduce(bits, 1, _exclusive_or, True)).to(x.dtype, bitcast=True)
     is_upper = expand_dims(arange(0, 2) != 0, (0, 2))
-    if not is_last:
-        is_falling = ((arange(0, outer) >> (i - j - 1)) & 1) != 0
-        is_upper = is_upper ^ expand_dims(is_falling, (1, 2))
+    if turn is not None:
+        if turn > bit:
+            is_turned = ((arange(0, outer) >> (turn - bit - 1)) & 1) != 0
+            is_upper = is_upper ^ expand_dims(is_turned, (1, 2))
+        else:
+            is_turned = ((arange(0, 1 << bit) >> turn) & 1) != 0
+            is_upper = is_upper ^ expand_dims(is_turned, (0, 1))
     if descending:
         swap = where(is_upper, partner < own, own < partner)
     else:
@@ -527,19 +536,26 @@ def _compare_exchange(x, i: constexpr, j: constexpr, is_last: constexpr, descend
     return reshape(where(swap, partner, own), x.shape)
 
 
-@library_function
-def _merge(x, i: constexpr, is_last: constexpr, descending: constexpr):
-    for step in static_range(i):
-        x = _compare_exchange(x, i, i - 1 - step, is_last, descending)
-    return x
-
-
 @library_method
 def bitonic_merge(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
     """Sort, along the last dimension, what first rises and then falls."""
     static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
                   "sorting works along the last dimension")  # fmt: skip
-    return _merge(x, _log2(x.shape[-1]), True, descending)
+    stages: constexpr = _log2(x.shape[-1])
+    for step in static_range(stages):
+        x = _compare_exchange(x, stages - 1 - step, None, descending)
+    return x
+
+
+@library_function
+def _runs_on_vectors():
+    """Whether neighbours are the lanes of a vector (CPUs), not elements of several threads.
+
+    Exchanges of near elements are cheap between the registers and lanes of threads. Vectors want
+    them far apart: whole vectors are exchanged then.
+    """
+    name: constexpr = compiled_for()
+    return name.partition(":")[0] in ("cpu", "reference")
 
 
 @library_method
@@ -547,10 +563,29 @@ def sort(x: tensor, dim: constexpr = None, descending: constexpr = False) -> ten
     """`x` sorted along its last dimension, whose extent is a power of two; not stable."""
     static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
                   "sorting works along the last dimension")  # fmt: skip
-    stages: constexpr = _log2(x.shape[-1])
-    for i in static_range(1, stages + 1):
-        x = _merge(x, i, i == stages, descending)
+    n: constexpr = _log2(x.shape[-1])
+    # The network may take any bit of the index for its lowest. It exchanges along that one most
+    # often, and along its highest one once.
+    lowest: constexpr = 4 if _runs_on_vectors() and n > 4 else 0
+    for i in static_range(1, n + 1):
+        turn: constexpr = (i + lowest) % n if i < n else None
+        for step in static_range(i):
+            x = _compare_exchange(x, (i - 1 - step + lowest) % n, turn, descending)
+    if lowest > 0:
+        rows: constexpr = x.numel >> n
+        apart = reshape(x, (rows, 1 << (n - lowest), 1 << lowest))
+        x = reshape(apart.permute(0, 2, 1), x.shape)
     return x
+
+
+@library_function
+def _first_falling(a, b):
+    return where(a > b, a, b)
+
+
+@library_function
+def _first_rising(a, b):
+    return where(a < b, a, b)
 
 
 @library_method
@@ -559,15 +594,37 @@ def topk(
 ) -> tensor:
     """The k largest elements along the last dimension, largest first.
 
-    Without `descending`, the k smallest ones, smallest first.
+    Without `descending`, the k smallest ones, smallest first. The extent is a power of two. Sorts
+    groups of k elements (or the next power of two), every second one the other way round, and
+    keeps the better half of each pair until one group is left.
     """
+    static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
+                  "topk works along the last dimension")  # fmt: skip
+    static_assert(0 < k, "topk gives at least one element")
     static_assert(k <= x.shape[-1], "topk cannot give more elements than there are")
-    ordered = sort(x, dim, descending)
-    axis: constexpr = len(x.shape) - 1
-    index = arange(0, k)
-    for _ in static_range(axis):
-        index = expand_dims(index, 0)
-    return gather(ordered, broadcast_to(index, x.shape[:-1] + (k,)), axis)
+    size: constexpr = next_power_of_2(k)
+    n: constexpr = _log2(size)
+    rows: constexpr = x.numel // x.shape[-1]
+    rounds: constexpr = _log2(x.shape[-1]) - n
+    better: constexpr = _first_falling if descending else _first_rising
+    ordered = reshape(x, (x.numel,))
+    # Bits of the index: of an element in its group, and of its group.
+    for halving in static_range(rounds + 1):
+        groups: constexpr = rounds - halving
+        lowest: constexpr = groups if _runs_on_vectors() else 0
+        group_bit: constexpr = (groups - 1 if _runs_on_vectors() else n) if groups > 0 else None
+        if halving > 0:
+            # Of a falling group and the rising one after it, the better of each pair.
+            below: constexpr = (1 << groups) if _runs_on_vectors() else size
+            pairs = reshape(ordered, (ordered.numel // (2 * below), 2, below))
+            ordered = reshape(reduce(pairs, 1, better), (ordered.numel // 2,))
+        for i in static_range(1 if halving == 0 else n, n + 1):
+            turn: constexpr = i + lowest if i < n else group_bit
+            for step in static_range(i):
+                ordered = _compare_exchange(ordered, i - 1 - step + lowest, turn, descending)
+    ordered = reshape(ordered, (rows, size))
+    index = broadcast_to(expand_dims(arange(0, k), 0), (rows, k))
+    return reshape(gather(ordered, index, 1), x.shape[:-1] + (k,))
 
 
 # What `tile.name(...)` may mean beside the builtins.

@@ -199,6 +199,14 @@ def gather(src: tensor, index: tensor, axis: int) -> tensor:
     """
 
 
+@builtin
+def count_values(src: tensor, count: int) -> tensor:
+    """How many elements of `src` are 0, 1, ..., count - 1, as int32[count].
+
+    `src` is an int32 or int64 tile of one dimension; other values than these are not counted.
+    """
+
+
 # Assembly.
 
 

@@ -20,9 +20,11 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-def call(function: object, *args: object, **kwargs: object) -> np.ndarray:
+def call(
+    function: object, *args: object, target: str = "reference", **kwargs: object
+) -> np.ndarray:
     with np.errstate(all="ignore"):
-        result = on_numpy(function)(*args, **kwargs)
+        result = on_numpy(function, target)(*args, **kwargs)
     return tuple(np.asarray(r) for r in result) if isinstance(result, tuple) else np.asarray(result)
 
 
@@ -162,13 +164,18 @@ def test_scans(rng: np.random.Generator, reverse: bool):
 
 @pytest.mark.parametrize("shape", [(1,), (2,), (64,), (3, 16), (2, 3, 8)])
 @pytest.mark.parametrize("descending", [False, True])
-def test_sort_and_topk(rng: np.random.Generator, shape: tuple[int, ...], descending: bool):
+@pytest.mark.parametrize("target", ["cpu", "nvidia:sm_80"])
+def test_sort_and_topk(
+    rng: np.random.Generator, shape: tuple[int, ...], descending: bool, target: str
+):
     x = rng.integers(-20, 20, shape).astype(np.float32)
     expected = np.sort(x, axis=-1)
-    got = call(tw.sort, tile(x), None, descending)
-    assert np.array_equal(got, expected[..., ::-1] if descending else expected)
-    k = max(1, shape[-1] // 3)
-    assert np.array_equal(call(tw.topk, tile(x), k), expected[..., ::-1][..., :k])
+    if descending:
+        expected = expected[..., ::-1]
+    assert np.array_equal(call(tw.sort, tile(x), None, descending, target=target), expected)
+    for k in {1, max(1, shape[-1] // 8), max(1, shape[-1] // 3), shape[-1]}:
+        got = call(tw.topk, tile(x), k, None, descending, target=target)
+        assert np.array_equal(got, expected[..., :k])
 
 
 def test_sort_keeps_nan_and_refuses_odd_extents():

@@ -270,9 +270,15 @@ def histogram_kernel(out, a, COUNT: tw.constexpr, N: tw.constexpr, BINS: tw.cons
     tw.store(out + tw.arange(0, BINS), tw.histogram(x, BINS, mask=i < COUNT))
 
 
-def test_histogram(device: str, rng: np.random.Generator) -> None:
-    a = rng.integers(0, 12, 300).astype(np.int32)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
+def test_histogram(device: str, dtype: str, rng: np.random.Generator) -> None:
+    # Some are in no bin: too large, negative, or with a bin's number in their lowest bits.
+    a = rng.integers(0, 12, 300).astype(dtype)
+    a[::7] = np.iinfo(dtype).max
+    a[3::7] = np.iinfo(dtype).min if np.iinfo(dtype).min < 0 else 11
+    if np.dtype(dtype).itemsize == 8:
+        a[5::7] += 1 << 40
     bins = 10
     out = poisoned("int32", bins)
     histogram_kernel[(1,)](out, a, **extents(300), BINS=bins)
-    np.testing.assert_array_equal(out, np.bincount(a, minlength=12)[:bins])
+    np.testing.assert_array_equal(out, [np.sum(a == value) for value in range(bins)])

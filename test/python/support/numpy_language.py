@@ -106,6 +106,7 @@ BUILTINS: dict[str, Any] = {
     "reshape": lambda x, shape, can_reorder=False: tile(np.asarray(x).reshape(shape)),
     "join": lambda a, b: tile(np.stack([np.asarray(a), np.asarray(b)], axis=-1)),
     "gather": lambda x, i, axis: tile(np.take_along_axis(np.asarray(x), np.asarray(i), axis)),
+    "count_values": lambda x, count: tile(np.sum(x == np.arange(count)[:, None], axis=1)),
     "maximum": _extremum(np.fmax, np.maximum),
     "minimum": _extremum(np.fmin, np.minimum),
     "fdiv": lambda x, y, ieee_rounding=False: tile(np.asarray(x) / np.asarray(y)),
@@ -125,8 +126,8 @@ BUILTINS: dict[str, Any] = {
 
 
 @functools.cache
-def on_numpy(function: Any) -> Any:
-    """A library function on `Tile`s: a copy with its callees and builtins replaced."""
+def on_numpy(function: Any, target: str = "reference") -> Any:
+    """A library function on `Tile`s, as for `target`: a copy with callees and builtins replaced."""
     plain = function.fn
     names = {n: v for n, v in plain.__globals__.items() if n in plain.__code__.co_names}
     scope: dict[str, Any] = {"__builtins__": __builtins__, **names}
@@ -137,7 +138,9 @@ def on_numpy(function: Any) -> Any:
         if value is function:
             scope[name] = result
         elif is_jit(value):
-            scope[name] = on_numpy(value)
+            scope[name] = on_numpy(value, target)
+        elif mark == "compiled_for":
+            scope[name] = lambda: target
         elif isinstance(mark, str) and mark in BUILTINS:
             scope[name] = BUILTINS[mark]
     return result

@@ -15,8 +15,8 @@ TEST_F(TileBuilderTest, ArangeTakesAnyExtent) {
   EXPECT_EQ(result(tiles.arange(4, 4)), "TW0210");
   EXPECT_EQ(result(tiles.arange(4, 0)), "TW0210");
   EXPECT_EQ(result(tiles.arange(int64_t(1) << 31, (int64_t(1) << 31) + 4)), "TW0210");
-  EXPECT_EQ(result(tiles.arange(0, kMaxTileElements)), "tile.arange int32[1048576]");
-  EXPECT_EQ(result(tiles.arange(0, kMaxTileElements + 1)), "TW0209");
+  EXPECT_EQ(result(tiles.arange(0, tile::kMostTileElements)), "tile.arange int32[1048576]");
+  EXPECT_EQ(result(tiles.arange(0, tile::kMostTileElements + 1)), "TW0209");
 }
 
 TEST_F(TileBuilderTest, FullConvertsItsScalar) {
