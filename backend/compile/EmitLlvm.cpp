@@ -17,7 +17,9 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 #include <chrono>
 
 using namespace tw;
@@ -86,7 +88,7 @@ static llvm::FunctionPassManager linearPasses(llvm::PassBuilder &builder) {
 
 /// The scalar clean-ups of -O2. The code is vector code already, so the two vectorizers stay off;
 /// there is one function, so there is no inliner beyond the functions that demand it.
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine, bool pairsFloats) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
   llvm::LoopAnalysisManager loopAnalyses;
@@ -110,6 +112,10 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
                       : builder.buildFunctionSimplificationPipeline(llvm::OptimizationLevel::O2,
                                                                     llvm::ThinOrFullLTOPhase::None);
   functionPasses.addPass(llvm::SimplifyCFGPass());
+  if (pairsFloats && !isLarge(module)) {
+    functionPasses.addPass(llvm::SLPVectorizerPass());
+    functionPasses.addPass(llvm::EarlyCSEPass());
+  }
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functionPasses)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, moduleAnalyses);
@@ -219,7 +225,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   if (form != CodeForm::LlvmIr) {
     for (llvm::Function &function : *emission.module)
       sinkConstantOffsets(function);
-    optimize(*emission.module, *emission.machine);
+    optimize(*emission.module, *emission.machine, machine.pairsFloats);
   }
   if (machine.finish)
     machine.finish(*emission.module);
