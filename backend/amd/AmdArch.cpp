@@ -15,6 +15,7 @@ static constexpr AmdArch kArchs[] = {
      .matrix = AmdMatrix::Mfma2,
      .generation = 9,
      .bufferFlags = 0x27000,
+     .streamPolicy = 3,
      .hasAccumulationRegisters = true,
      .preloadsArguments = true},
     {.name = "gfx942",
@@ -23,6 +24,7 @@ static constexpr AmdArch kArchs[] = {
      .matrix = AmdMatrix::Mfma3,
      .generation = 9,
      .bufferFlags = 0x27000,
+     .streamPolicy = 2,
      .hasAccumulationRegisters = true,
      .hasFloat8 = true,
      .hasFnuzFloat8 = true,
@@ -33,6 +35,7 @@ static constexpr AmdArch kArchs[] = {
      .matrix = AmdMatrix::Mfma4,
      .generation = 9,
      .bufferFlags = 0x27000,
+     .streamPolicy = 2,
      .hasAccumulationRegisters = true,
      .hasRowExchange = true,
      .hasFloat8 = true,
@@ -42,13 +45,15 @@ static constexpr AmdArch kArchs[] = {
      .sharedBytes = 64 * 1024,
      .matrix = AmdMatrix::Wmma3,
      .generation = 11,
-     .bufferFlags = 0x31027000},
+     .bufferFlags = 0x31027000,
+     .streamPolicy = 6},
     {.name = "gfx1201",
      .warpSize = 32,
      .sharedBytes = 64 * 1024,
      .matrix = AmdMatrix::Wmma4,
      .generation = 12,
      .bufferFlags = 0x31027000,
+     .streamPolicy = 1,
      .hasFloat8 = true},
 };
 
@@ -91,9 +96,9 @@ static llvm::ArrayRef<SharedPhase> phasesOf(const AmdArch &arch) {
 }
 
 tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
-                                 bool roundsSeparately) {
+                                 const AmdChoices &choices) {
   llvm::SmallVector<tile::Feature> features;
-  if (roundsSeparately)
+  if (choices.roundsSeparately)
     features.push_back(tile::Feature::SeparateRounding);
   // Of 512 registers, one program of 8 warps leaves 256 for each thread; more keep fewer warps.
   unsigned registers = arch.hasAccumulationRegisters ? 512 : 256;
@@ -101,5 +106,6 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
                                /*spare_registers=*/64, /*max_warps=*/1024 / arch.warpSize,
                                /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
                                /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
-                               amd::matrixInstructions(context, arch), /*copies=*/{}, features);
+                               amd::matrixInstructions(context, arch, choices.matrixExtent),
+                               /*copies=*/{}, features);
 }

@@ -30,6 +30,9 @@ struct AmdArch {
   /// Word 3 of a buffer resource with stride 0 (the instruction sets' "Buffer Resource
   /// Descriptor"): a raw buffer whose bounds count bytes.
   unsigned bufferFlags;
+  /// Bits of the cache policy of accesses whose data is used once (LLVM, "Memory Model",
+  /// nontemporal).
+  unsigned streamPolicy;
   bool hasAccumulationRegisters = false; // beside the 256 that a lane addresses
   bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
   bool hasFloat8 = false;                // v_cvt_pk_fp8_f32 and its like
@@ -46,10 +49,15 @@ const AmdArch *findAmdArch(llvm::StringRef name);
 /// Names of all of them: "gfx90a", ...
 std::vector<std::string> amdArchs();
 
-/// The facts that passes see as the module attribute `tile.target`, and with them the launch's
-/// choice of `separate_rounding`.
+/// What a launch chooses of a machine's facts.
+struct AmdChoices {
+  bool roundsSeparately = false; // `separate_rounding`
+  unsigned matrixExtent = 0;     // rows and columns of matrix instructions; 0: no choice
+};
+
+/// The facts that passes see as the module attribute `tile.target`.
 tile::TargetAttr describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
-                             bool roundsSeparately = false);
+                             const AmdChoices &choices = {});
 
 } // namespace tw
 #endif

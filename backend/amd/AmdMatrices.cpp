@@ -50,17 +50,26 @@ static constexpr MatrixInstruction kRounded[] = {
     {32, 32, 4, XF32, XF32, F32, "mfma.f32.32x32x4.xf32", kRows32x4, kSums32, Elements},
     {16, 16, 8, XF32, XF32, F32, "mfma.f32.16x16x8.xf32", kRows16x8, kSums16, Elements},
 };
-#define TW_MFMA_FLOAT8(A, B, NAMES)                                                                \
-  {32, 32, 16, A, B, F32, "mfma.f32.32x32x16." NAMES, kRows32x16, kSums32, Long}, {                \
-    16, 16, 32, A, B, F32, "mfma.f32.16x16x32." NAMES, kRows16x32, kSums16, Long                   \
-  }
 static constexpr MatrixInstruction kFnuz[] = {
-    TW_MFMA_FLOAT8(E4M3Fnuz, E4M3Fnuz, "fp8.fp8"), TW_MFMA_FLOAT8(E4M3Fnuz, E5M2Fnuz, "fp8.bf8"),
-    TW_MFMA_FLOAT8(E5M2Fnuz, E4M3Fnuz, "bf8.fp8"), TW_MFMA_FLOAT8(E5M2Fnuz, E5M2Fnuz, "bf8.bf8")};
+    {32, 32, 16, E4M3Fnuz, E4M3Fnuz, F32, "mfma.f32.32x32x16.fp8.fp8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E4M3Fnuz, E4M3Fnuz, F32, "mfma.f32.16x16x32.fp8.fp8", kRows16x32, kSums16, Long},
+    {32, 32, 16, E4M3Fnuz, E5M2Fnuz, F32, "mfma.f32.32x32x16.bf8.fp8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E4M3Fnuz, E5M2Fnuz, F32, "mfma.f32.16x16x32.bf8.fp8", kRows16x32, kSums16, Long},
+    {32, 32, 16, E5M2Fnuz, E4M3Fnuz, F32, "mfma.f32.32x32x16.fp8.bf8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E5M2Fnuz, E4M3Fnuz, F32, "mfma.f32.16x16x32.fp8.bf8", kRows16x32, kSums16, Long},
+    {32, 32, 16, E5M2Fnuz, E5M2Fnuz, F32, "mfma.f32.32x32x16.bf8.bf8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E5M2Fnuz, E5M2Fnuz, F32, "mfma.f32.16x16x32.bf8.bf8", kRows16x32, kSums16, Long},
+};
 static constexpr MatrixInstruction kFloat8[] = {
-    TW_MFMA_FLOAT8(E4M3, E4M3, "fp8.fp8"), TW_MFMA_FLOAT8(E4M3, E5M2, "fp8.bf8"),
-    TW_MFMA_FLOAT8(E5M2, E4M3, "bf8.fp8"), TW_MFMA_FLOAT8(E5M2, E5M2, "bf8.bf8")};
-#undef TW_MFMA_FLOAT8
+    {32, 32, 16, E4M3, E4M3, F32, "mfma.f32.32x32x16.fp8.fp8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E4M3, E4M3, F32, "mfma.f32.16x16x32.fp8.fp8", kRows16x32, kSums16, Long},
+    {32, 32, 16, E4M3, E5M2, F32, "mfma.f32.32x32x16.bf8.fp8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E4M3, E5M2, F32, "mfma.f32.16x16x32.bf8.fp8", kRows16x32, kSums16, Long},
+    {32, 32, 16, E5M2, E4M3, F32, "mfma.f32.32x32x16.fp8.bf8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E5M2, E4M3, F32, "mfma.f32.16x16x32.fp8.bf8", kRows16x32, kSums16, Long},
+    {32, 32, 16, E5M2, E5M2, F32, "mfma.f32.32x32x16.bf8.bf8", kRows32x16, kSums32, Long},
+    {16, 16, 32, E5M2, E5M2, F32, "mfma.f32.16x16x32.bf8.bf8", kRows16x32, kSums16, Long},
+};
 static constexpr MatrixInstruction kWideOfCdna4[] = {
     {32, 32, 16, F16, F16, F32, "mfma.f32.32x32x16.f16", kRows32x16, kSums32, Elements},
     {16, 16, 32, F16, F16, F32, "mfma.f32.16x16x32.f16", kRows16x32, kSums16, Elements},
@@ -79,8 +88,8 @@ static constexpr MatrixInstruction kRdna4[] = {
     {16, 16, 16, BF16, BF16, F32, "wmma.f32.16x16x16.bf16", kRowsHalf, kSumsHalf, BitsOf16},
     {16, 16, 16, I8, I8, I32, "wmma.i32.16x16x16.iu8", kRowsHalf, kSumsHalf, Words},
     {16, 16, 16, E4M3, E4M3, F32, "wmma.f32.16x16x16.fp8.fp8", kRowsHalf, kSumsHalf, Words},
-    {16, 16, 16, E4M3, E5M2, F32, "wmma.f32.16x16x16.fp8.bf8", kRowsHalf, kSumsHalf, Words},
-    {16, 16, 16, E5M2, E4M3, F32, "wmma.f32.16x16x16.bf8.fp8", kRowsHalf, kSumsHalf, Words},
+    {16, 16, 16, E4M3, E5M2, F32, "wmma.f32.16x16x16.bf8.fp8", kRowsHalf, kSumsHalf, Words},
+    {16, 16, 16, E5M2, E4M3, F32, "wmma.f32.16x16x16.fp8.bf8", kRowsHalf, kSumsHalf, Words},
     {16, 16, 16, E5M2, E5M2, F32, "wmma.f32.16x16x16.bf8.bf8", kRowsHalf, kSumsHalf, Words},
 };
 
@@ -150,11 +159,21 @@ static tile::MmaAttr attributeOf(mlir::MLIRContext &context, const MatrixInstruc
                             columnsOf(row.rows), row.sums);
 }
 
+/// Whether another row has the same types and so many rows and columns.
+static bool hasExtent(llvm::ArrayRef<const MatrixInstruction *> table, const MatrixInstruction &row,
+                      unsigned extent) {
+  return llvm::any_of(table, [&](const MatrixInstruction *other) {
+    return other->m == extent && other->a == row.a && other->b == row.b && other->sum == row.sum;
+  });
+}
+
 llvm::SmallVector<tile::MmaAttr> tw::amd::matrixInstructions(mlir::MLIRContext &context,
-                                                             const AmdArch &arch) {
+                                                             const AmdArch &arch, unsigned extent) {
   llvm::SmallVector<tile::MmaAttr> instructions;
-  for (const MatrixInstruction *row : matrixTable(arch))
-    instructions.push_back(attributeOf(context, *row));
+  llvm::SmallVector<const MatrixInstruction *> table = matrixTable(arch);
+  for (const MatrixInstruction *row : table)
+    if (extent == 0 || row->m == extent || !hasExtent(table, *row, extent))
+      instructions.push_back(attributeOf(context, *row));
   return instructions;
 }
 

@@ -28,7 +28,7 @@ enum class OperandForm : uint8_t { Elements, BitsOf16, Words, Long };
 struct MatrixInstruction {
   unsigned m, n, k;
   MatrixType a, b, sum;
-  /// After "llvm.amdgcn.".
+  /// After "llvm.amdgcn.". Of mixed types it names that of B first, which is its first operand.
   llvm::StringLiteral intrinsic;
   /// Where lanes hold rows of A, as in #tile.mma; columns of B are held alike.
   llvm::StringLiteral rows;
@@ -40,9 +40,10 @@ struct MatrixInstruction {
 
 /// Those of a machine, in the order of preference.
 llvm::SmallVector<const MatrixInstruction *> matrixTable(const AmdArch &arch);
-/// The same as passes see them.
-llvm::SmallVector<tile::MmaAttr> matrixInstructions(mlir::MLIRContext &context,
-                                                    const AmdArch &arch);
+/// The same as passes see them; where `extent` is not 0, of those types that have instructions of
+/// so many rows and columns, only these.
+llvm::SmallVector<tile::MmaAttr> matrixInstructions(mlir::MLIRContext &context, const AmdArch &arch,
+                                                    unsigned extent = 0);
 /// The one that a pass has chosen; null when the machine has none such.
 const MatrixInstruction *findMatrix(const AmdArch &arch, tile::MmaAttr instruction);
 

@@ -7,6 +7,7 @@
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
+#include "backend/gpu/LineTables.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
@@ -49,15 +50,26 @@ static void finishModule(llvm::Module &module) {
   markAtomics(module);
 }
 
+/// Left alone, LLVM keeps sums of matrix instructions in accumulation registers and moves them when
+/// anything else uses them. The others do, up to 256.
+static void finishWithVectorRegisters(llvm::Module &module) {
+  finishModule(module);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr("amdgpu-agpr-alloc", "0");
+}
+
 namespace {
 class AmdTarget final : public Target {
 public:
   AmdTarget(const AmdArch &arch, bool assembles) : arch(arch), assembles(assembles) {
     machine.triple = "amdgcn-amd-amdhsa";
     machine.initialize = initializeAmdgpu;
-    machine.finish = finishModule;
+    machine.finish = arch.hasAccumulationRegisters ? finishWithVectorRegisters : finishModule;
     machine.cpu = arch.name.str();
-    machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32";
+    // Halves of registers as registers of their own take a move for each pair that becomes a word.
+    machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,-real-true16";
+    machine.pairsFloats = arch.generation == 9; // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
   }
   std::string name() const override { return "amd:" + arch.name.str(); }
   std::string describe() const override {
@@ -76,7 +88,10 @@ public:
   bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
 
 private:
-  bool emitCodeObject(ModuleOp lowered, Artifact &artifact, std::string &error) const;
+  bool emitCodeObject(ModuleOp lowered, const LlvmMachine &machine, Artifact &artifact,
+                      std::string &error) const;
+  /// First without accumulation registers, which code that spills then gets.
+  bool emitWithFewSpills(ModuleOp lowered, Artifact &artifact, std::string &error) const;
 
   const AmdArch &arch;
   bool assembles;
@@ -107,22 +122,51 @@ ArrayRef<CodeStage> AmdTarget::codeStages() const {
 
 void AmdTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
-  auto describe = [&arch = arch,
-                   roundsSeparately = hasExtraOption(options, "no-fusion")](MLIRContext &context) {
-    return describeAmd(context, arch, roundsSeparately);
+  AmdChoices choices{hasExtraOption(options, "no-fusion"), amd::matrixExtentOf(options)};
+  auto describe = [&arch = arch, choices](MLIRContext &context) {
+    return describeAmd(context, arch, choices);
   };
   auto check = [options](Operation *kernel) { return amd::checkLimits(options, kernel); };
   addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
                 numWarps, unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics");
-  passes.addPass(createLowerAmd(arch, amd::limitsOf(options).value_or(AmdLimits())));
+  AmdLimits limits = amd::limitsOf(options).value_or(AmdLimits());
+  limits.hasPrint = !assembles;
+  passes.addPass(createLowerAmd(arch, limits));
   passes.addPass(createLowerToLlvm());
+  passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
 }
 
-bool AmdTarget::emitCodeObject(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+bool AmdTarget::emitCodeObject(ModuleOp lowered, const LlvmMachine &machine, Artifact &artifact,
+                               std::string &error) const {
   if (!gpu::emitText(lowered, machine, arch.warpSize, artifact, error))
     return false;
   return compileText(std::string(artifact.binary), artifact, error);
+}
+
+bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  if (!emitCodeObject(lowered, machine, artifact, error))
+    return false;
+  int64_t scratch = gpu::resourceOf(artifact, "scratch_bytes", 0);
+  if (scratch == 0 || !arch.hasAccumulationRegisters)
+    return true;
+  LlvmMachine withAll = machine;
+  withAll.finish = finishModule;
+  Artifact other;
+  other.symbol = artifact.symbol;
+  if (!emitCodeObject(lowered, withAll, other, error))
+    return false;
+  if (gpu::resourceOf(other, "scratch_bytes", 0) >= scratch)
+    return true;
+  for (auto &[name, time] : other.milliseconds)
+    time += artifact.milliseconds[name];
+  other.milliseconds.insert(artifact.milliseconds.begin(), artifact.milliseconds.end());
+  artifact.binary = std::move(other.binary);
+  artifact.assembled = std::move(other.assembled);
+  artifact.resources = std::move(other.resources);
+  artifact.milliseconds = std::move(other.milliseconds);
+  artifact.codeBytes = other.codeBytes;
+  return true;
 }
 
 bool AmdTarget::compileText(const std::string &text, Artifact &artifact, std::string &error) const {
@@ -143,7 +187,7 @@ bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error
   if (!assembles)
     return gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
                          CodeForm::OptimizedLlvmIr);
-  if (!emitCodeObject(lowered, artifact, error))
+  if (!emitWithFewSpills(lowered, artifact, error))
     return false;
   amd::reportSpills(lowered, artifact);
   return true;
@@ -167,7 +211,7 @@ bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
   }
   Artifact artifact;
   artifact.symbol = kernelSymbol(lowered);
-  if (!emitCodeObject(lowered, artifact, error))
+  if (!emitWithFewSpills(lowered, artifact, error))
     return false;
   amd::reportSpills(lowered, artifact);
   text =

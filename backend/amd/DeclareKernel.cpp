@@ -33,6 +33,10 @@ void tw::amd::declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const Am
   add("amdgpu-flat-work-group-size", threads + "," + threads);
   add("uniform-work-group-size", "true");
   add("denormal-fp-math-f32", "ieee");
+  // In IEEE mode minimum and maximum of numbers would quiet signalling NaN first, by an instruction
+  // each. RDNA 4 has no such mode.
+  if (arch.generation < 12)
+    add("amdgpu-ieee", "false");
   for (StringRef input : kUnusedInputs)
     add(("amdgpu-no-" + input).str(), "");
   for (const char *axis : {"y", "z"})

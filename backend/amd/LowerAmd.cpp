@@ -133,7 +133,7 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
       .Case([&](simt::GlobalStoreOp store) { return lowerGlobalStore(lowering, store), success(); })
       .Case([&](simt::AtomicOp atomic) { return lowerAtomic(lowering, atomic), success(); })
       .Case([&](simt::InlineAsmOp assembly) { return lowerInlineAsm(lowering, assembly); })
-      .Case([&](simt::PrintOp print) { return lowerPrint(lowering, print), success(); })
+      .Case([&](simt::PrintOp print) { return lowerPrint(lowering, print); })
       .Case([&](simt::AssertOp check) { return lowerAssert(lowering, check), success(); })
       .Default([](Operation *op) { return op->emitOpError("has no meaning for one thread"); });
 }
@@ -141,6 +141,7 @@ static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
 static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdArch &arch,
                                  const AmdLimits &limits) {
   Lowering lowering(kernel, numWarps, targetOf(kernel), arch);
+  lowering.hasPrint = limits.hasPrint;
   SmallVector<Operation *> operations;
   kernel.walk([&](Operation *op) {
     if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()))

@@ -3,6 +3,7 @@
 #define BACKEND_AMD_LOWERAMD_H
 #include "backend/amd/AmdArch.h"
 #include "backend/gpu/ThreadLowering.h"
+#include "backend/gpu/UniformValues.h"
 #include "passes/StagedPasses.h"
 #include <memory>
 
@@ -12,10 +13,12 @@ class LLVMFuncOp;
 
 namespace tw {
 
-/// What a launch asks of the code of a kernel; 0 where it does not.
+/// What is asked of the code of a kernel; 0 where it is not.
 struct AmdLimits {
   unsigned maxRegisters = 0; // of a thread
   unsigned wavesPerSimd = 0;
+  /// Whether what executes the code has the function vprintf.
+  bool hasPrint = false;
 };
 
 /// The pass `lower-amd`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
@@ -30,9 +33,16 @@ namespace amd {
 /// The state of lowering one kernel.
 struct Lowering : gpu::ThreadLowering {
   Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target, const AmdArch &arch)
-      : ThreadLowering(kernel, numWarps, target), arch(arch) {}
+      : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel) {
+    stackSpace = 5;
+  }
   const AmdArch &arch;
+  gpu::UniformValues uniform;
+  bool hasPrint = false;
   mlir::Value lane; // this thread's number in its wave, once it was asked for
+  llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument
+  /// Scalar offsets of masked accesses, by mask and block.
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Block *>, mlir::Value> maskOffsets;
 };
 
 /// Calls `llvm.` + name; `result` is null for intrinsics without one.
@@ -63,7 +73,7 @@ mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op)
 // LowerInlineAsm.cpp
 mlir::LogicalResult lowerInlineAsm(Lowering &lowering, simt::InlineAsmOp op);
 // LowerDebugCalls.cpp
-void lowerPrint(Lowering &lowering, simt::PrintOp op);
+mlir::LogicalResult lowerPrint(Lowering &lowering, simt::PrintOp op);
 void lowerAssert(Lowering &lowering, simt::AssertOp op);
 
 } // namespace amd

@@ -1,13 +1,192 @@
-// Loads and stores of global memory.
+// Loads and stores of global memory. Where a pointer is an argument's and 32-bit offsets of bytes
+// reach all of its memory, through a buffer resource: an offset beyond its bounds reads zeros and
+// writes nothing, so that a mask is one select. Else plain accesses, in branches where masked.
 #include "backend/amd/LowerAmd.h"
 #include "backend/gpu/RegisterWords.h"
+#include "ir/tile/ArgumentFacts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::gpu;
 using namespace tw::amd;
+
+//===-- Buffers ------------------------------------------------------------------------------===//
+
+/// Offsets from an argument are of either sign. The resource begins so far before it that they are
+/// above 0 as unsigned numbers.
+static constexpr int64_t kBias = int64_t(1) << 31;
+/// The bounds: the 16 bytes behind them are where accesses go that the mask leaves out.
+static constexpr uint32_t kBounds = 0xfffffff0;
+
+namespace {
+/// A place in an argument's memory.
+struct BufferPlace {
+  BlockArgument argument;
+  SmallVector<LLVM::GEPOp> steps; // from the argument on
+};
+} // namespace
+
+/// The steps from a kernel's argument to a pointer; none where it is not of one, or 32 bits do not
+/// reach all of its memory.
+static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer) {
+  BufferPlace place;
+  while (auto step = pointer.getDefiningOp<LLVM::GEPOp>()) {
+    if (step.getRawConstantIndices().size() != 1 || !step.getElemType().isIntOrFloat())
+      return std::nullopt;
+    place.steps.push_back(step);
+    pointer = step.getBase();
+  }
+  place.argument = dyn_cast<BlockArgument>(pointer);
+  auto kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel);
+  if (!place.argument || place.argument.getOwner() != &kernel.getBody().front() ||
+      kernel.getArgAttr(place.argument.getArgNumber(), tile::kArgLarge))
+    return std::nullopt;
+  std::reverse(place.steps.begin(), place.steps.end());
+  return place;
+}
+
+/// The resource of an argument's memory, made where the kernel begins.
+static Value resourceOf(Lowering &lowering, BlockArgument argument) {
+  Value &resource = lowering.resources[argument];
+  if (resource)
+    return resource;
+  OpBuilder &b = lowering.builder;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(argument.getOwner());
+  Value bias = constantOf(lowering, b.getI64Type(), uint64_t(-kBias));
+  Value start = LLVM::GEPOp::create(b, lowering.loc, argument.getType(), b.getI8Type(), argument,
+                                    ArrayRef<LLVM::GEPArg>{bias});
+  Type type = LLVM::LLVMPointerType::get(b.getContext(), /*addressSpace=*/8);
+  resource = callIntrinsic(lowering, "amdgcn.make.buffer.rsrc.p8.p1", type,
+                           {start, constantOf(lowering, b.getI16Type(), 0),
+                            constantOf(lowering, b.getI64Type(), kBounds),
+                            constantI32(lowering, lowering.arch.bufferFlags)});
+  return resource;
+}
+
+static Value asWord(Lowering &lowering, Value index) {
+  OpBuilder &b = lowering.builder;
+  Type i32 = b.getI32Type();
+  unsigned bits = index.getType().getIntOrFloatBitWidth();
+  if (bits > 32)
+    return LLVM::TruncOp::create(b, lowering.loc, i32, index);
+  return bits < 32 ? Value(LLVM::SExtOp::create(b, lowering.loc, i32, index)) : index;
+}
+
+/// The offset in bytes from where the resource begins. It is right modulo 2^32, and the memory is
+/// smaller than that.
+static Value offsetOf(Lowering &lowering, const BufferPlace &place) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value offset;
+  int64_t constant = kBias;
+  for (LLVM::GEPOp step : place.steps) {
+    int64_t bytes = step.getElemType().getIntOrFloatBitWidth() / 8;
+    APInt known;
+    if (step.getDynamicIndices().empty()) {
+      constant += bytes * step.getRawConstantIndices().front();
+      continue;
+    }
+    Value index = step.getDynamicIndices().front();
+    if (matchPattern(index, m_ConstantInt(&known))) {
+      constant += bytes * known.getSExtValue();
+      continue;
+    }
+    index = asWord(lowering, index);
+    if (bytes > 1)
+      index = LLVM::MulOp::create(b, loc, index, constantI32(lowering, bytes));
+    offset = offset ? Value(LLVM::AddOp::create(b, loc, offset, index)) : index;
+  }
+  Value rest = constantI32(lowering, int32_t(uint32_t(constant)));
+  return offset ? Value(LLVM::AddOp::create(b, loc, offset, rest)) : rest;
+}
+
+/// What buffer instructions move for a value: bytes, halves, or words of 32 bits.
+static Type bufferType(OpBuilder &b, Type type) {
+  unsigned bytes = wordFormOf(type).bytes;
+  if (bytes <= 4)
+    return b.getIntegerType(8 * bytes);
+  return VectorType::get({int64_t(bytes) / 4}, b.getI32Type());
+}
+
+static std::string suffixOf(Type type) {
+  if (auto vector = dyn_cast<VectorType>(type))
+    return ".v" + std::to_string(vector.getNumElements()) + "i32";
+  return ".i" + std::to_string(type.getIntOrFloatBitWidth());
+}
+
+static Type withoutPointers(OpBuilder &b, Type type) {
+  if (isa<LLVM::LLVMPointerType>(type))
+    return b.getI64Type();
+  auto vector = dyn_cast<VectorType>(type);
+  bool isOfPointers = vector && isa<LLVM::LLVMPointerType>(vector.getElementType());
+  return isOfPointers ? Type(VectorType::get(vector.getShape(), b.getI64Type())) : type;
+}
+
+/// A scalar offset that leaves nothing of the bounds where a mask that all threads share is false.
+/// LLVM has it in a scalar register only where it is told so: some comparisons yield vectors.
+static Value scalarOffsetOf(Lowering &lowering, Value mask) {
+  OpBuilder &b = lowering.builder;
+  Value &offset = lowering.maskOffsets[{mask, b.getInsertionBlock()}];
+  if (!offset) {
+    Value selected = LLVM::SelectOp::create(b, lowering.loc, mask, constantI32(lowering, 0),
+                                            constantI32(lowering, int32_t(kBounds)));
+    offset = callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
+  }
+  return offset;
+}
+
+/// The operands that all buffer accesses end with: resource, offset, scalar offset, policy.
+static SmallVector<Value> bufferOperands(Lowering &lowering, const BufferPlace &place, Value mask,
+                                         bool isStreamed) {
+  Value offset = offsetOf(lowering, place), scalarOffset = constantI32(lowering, 0);
+  if (mask && lowering.uniform.contains(mask))
+    scalarOffset = scalarOffsetOf(lowering, mask);
+  else if (mask)
+    offset = LLVM::SelectOp::create(lowering.builder, lowering.loc, mask, offset,
+                                    constantI32(lowering, int32_t(kBounds)));
+  return {resourceOf(lowering, place.argument), offset, scalarOffset,
+          constantI32(lowering, isStreamed ? lowering.arch.streamPolicy : 0)};
+}
+
+static Value loadFromBuffer(Lowering &lowering, simt::GlobalLoadOp op, const BufferPlace &place,
+                            Value mask, bool isStreamed) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Type type = op.getResult().getType(), moved = bufferType(b, type),
+       plain = withoutPointers(b, type);
+  Value value = callIntrinsic(lowering, "amdgcn.raw.ptr.buffer.load" + suffixOf(moved), moved,
+                              bufferOperands(lowering, place, mask, isStreamed));
+  if (plain != moved)
+    value = LLVM::BitcastOp::create(b, loc, plain, value);
+  if (type != plain)
+    value = LLVM::IntToPtrOp::create(b, loc, type, value);
+  bool isZero = !op.getOther() || matchPattern(op.getOther(), m_Zero()) ||
+                matchPattern(op.getOther(), m_PosZeroFloat());
+  if (!mask || isZero)
+    return value;
+  return LLVM::SelectOp::create(b, loc, mask, value, op.getOther());
+}
+
+static void storeToBuffer(Lowering &lowering, simt::GlobalStoreOp op, const BufferPlace &place,
+                          Value mask, bool isStreamed) {
+  OpBuilder &b = lowering.builder;
+  Value value = op.getValue();
+  Type type = value.getType(), moved = bufferType(b, type), plain = withoutPointers(b, type);
+  if (type != plain)
+    value = LLVM::PtrToIntOp::create(b, lowering.loc, plain, value);
+  if (plain != moved)
+    value = LLVM::BitcastOp::create(b, lowering.loc, moved, value);
+  SmallVector<Value> operands = {value};
+  operands.append(bufferOperands(lowering, place, mask, isStreamed));
+  callIntrinsic(lowering, "amdgcn.raw.ptr.buffer.store" + suffixOf(moved), Type(), operands);
+}
+
+//===-- Accesses -----------------------------------------------------------------------------===//
 
 /// Data that is used once need not stay in the caches.
 static bool isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict) {
@@ -23,6 +202,13 @@ static Value plainLoad(Lowering &lowering, simt::GlobalLoadOp op) {
 
 void tw::amd::lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op) {
   Value mask = neededMask(op.getMask());
+  // What all threads read alike, LLVM reads by scalar instructions.
+  bool isPlain = op.getIsVolatile() || op.getCache() == tile::CacheModifier::CV ||
+                 (!mask && lowering.uniform.contains(op.getPtr()));
+  if (!isPlain)
+    if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr()))
+      return op.replaceAllUsesWith(
+          loadFromBuffer(lowering, op, *place, mask, isStreamed(op.getCache(), op.getEvict())));
   if (!mask)
     return op.replaceAllUsesWith(plainLoad(lowering, op));
   OpBuilder &b = lowering.builder;
@@ -43,7 +229,10 @@ void tw::amd::lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op) {
 void tw::amd::lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op) {
   OpBuilder &b = lowering.builder;
   OpBuilder::InsertionGuard guard(b);
-  if (Value mask = neededMask(op.getMask())) {
+  Value mask = neededMask(op.getMask());
+  if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr()))
+    return storeToBuffer(lowering, op, *place, mask, isStreamed(op.getCache(), op.getEvict()));
+  if (mask) {
     auto branch = scf::IfOp::create(b, lowering.loc, mask, /*withElseRegion=*/false);
     b.setInsertionPointToStart(branch.thenBlock());
   }

@@ -22,7 +22,8 @@ std::vector<api::StageName> api::stagesOf(const std::string &target) {
   for (llvm::StringRef name : entry->target->irStages())
     stages.push_back({name.str()});
   for (const CodeStage &stage : entry->target->codeStages())
-    stages.push_back({stage.name.str(), stage.form == CodeForm::Object});
+    stages.push_back(
+        {stage.name.str(), stage.form == CodeForm::Object || stage.form == CodeForm::Linked});
   return stages;
 }
 

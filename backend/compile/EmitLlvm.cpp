@@ -17,7 +17,9 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/IPO/AlwaysInliner.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/SimplifyCFG.h"
+#include "llvm/Transforms/Vectorize/SLPVectorizer.h"
 #include <chrono>
 
 using namespace tw;
@@ -89,10 +91,10 @@ static llvm::FunctionPassManager simplify(llvm::PassBuilder &builder, llvm::Stri
   return passes;
 }
 
-/// The scalar clean-ups of the machine. The code is vector code already, so the two vectorizers
-/// stay off; there is one function, so there is no inliner beyond the functions that demand it.
+/// The scalar clean-ups of the machine. The code is vector code already, so the vectorizer of loops
+/// stays off; there is one function, so there is no inliner beyond the functions that demand it.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
-                     llvm::StringRef simplifications) {
+                     const LlvmMachine &wishes) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = tuning.SLPVectorization = tuning.LoopInterleaving = false;
   llvm::LoopAnalysisManager loopAnalyses;
@@ -112,8 +114,12 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::ModulePassManager passes;
   passes.addPass(llvm::AlwaysInlinerPass(/*InsertLifetime=*/false));
   llvm::FunctionPassManager functionPasses =
-      simplify(builder, isLarge(module) ? llvm::StringRef(kLinearPasses) : simplifications);
+      simplify(builder, isLarge(module) ? llvm::StringRef(kLinearPasses) : wishes.simplifications);
   functionPasses.addPass(llvm::SimplifyCFGPass());
+  if (wishes.pairsFloats && !isLarge(module)) {
+    functionPasses.addPass(llvm::SLPVectorizerPass());
+    functionPasses.addPass(llvm::EarlyCSEPass());
+  }
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functionPasses)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, moduleAnalyses);
@@ -226,7 +232,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   if (form != CodeForm::LlvmIr) {
     for (llvm::Function &function : *emission.module)
       sinkConstantOffsets(function);
-    optimize(*emission.module, *emission.machine, machine.simplifications);
+    optimize(*emission.module, *emission.machine, machine);
   }
   if (machine.finish)
     machine.finish(*emission.module);

@@ -24,7 +24,8 @@ struct LlvmMachine {
   bool (*provides)(llvm::StringRef function) = nullptr;
   /// What the code generator needs done to optimized code, if anything.
   void (*finish)(llvm::Module &) = nullptr;
-  unsigned vectorBits = 0; // registers to prefer, 0: LLVM's choice
+  unsigned vectorBits = 0;  // registers to prefer, 0: LLVM's choice
+  bool pairsFloats = false; // whether scalars are to be joined where the machine acts on pairs
   /// The clean-ups of a function, as `opt -passes=` takes them; empty: those of -O2.
   llvm::StringRef simplifications;
 };

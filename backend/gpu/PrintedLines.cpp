@@ -49,8 +49,11 @@ static Value bufferOf(ThreadLowering &lowering, Type type) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&lowering.kernel->getRegion(0).front());
   Value one = LLVM::ConstantOp::create(b, lowering.loc, b.getI32Type(), b.getI32IntegerAttr(1));
-  buffer = LLVM::AllocaOp::create(b, lowering.loc, LLVM::LLVMPointerType::get(b.getContext()), type,
-                                  one, /*alignment=*/8);
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Type place = LLVM::LLVMPointerType::get(b.getContext(), lowering.stackSpace);
+  buffer = LLVM::AllocaOp::create(b, lowering.loc, place, type, one, /*alignment=*/8);
+  if (place != pointer)
+    buffer = LLVM::AddrSpaceCastOp::create(b, lowering.loc, pointer, buffer);
   return buffer;
 }
 

@@ -23,6 +23,7 @@ struct ThreadLowering {
   tile::TargetAttr target;                          // may be null: the plainest machine
   std::map<std::string, mlir::Operation *> strings; // llvm.mlir.global by text
   llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the values of printed lines
+  unsigned stackSpace = 0;                          // the address space of the stack
 };
 
 mlir::Value constantOf(ThreadLowering &lowering, mlir::Type type, uint64_t value);

@@ -3,9 +3,10 @@
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
+#include "backend/gpu/LineTables.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/assemble/CubinResources.h"
-#include "backend/nvidia/assemble/LineTables.h"
+#include "backend/nvidia/assemble/FileStamps.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
@@ -111,7 +112,7 @@ void NvidiaTarget::addPasses(StagedPasses &passes, const CompileOptions &options
                                     "tables of source lines");
   passes.addPass(createLowerNvidia(nvidia::maxRegistersOf(options).value_or(0)));
   passes.addPass(createLowerToLlvm());
-  passes.addPass(createAttachLineTables());
+  passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Directives));
 }
 
 bool NvidiaTarget::emitPtx(ModuleOp lowered, Artifact &artifact, std::string &error) const {

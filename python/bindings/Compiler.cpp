@@ -166,7 +166,7 @@ static py::tuple inspectKernel(const api::KernelSource &source,
     result = api::inspect(source, specialization, target, stage, std::ref(evaluator), text, debug);
   });
   evaluator.raisePending();
-  if (stage == "object" || stage == "cubin")
+  if (stage == "object" || stage == "cubin" || stage == "hsaco")
     return py::make_tuple(py::bytes(text), toList(result.reports));
   return py::make_tuple(text, toList(result.reports));
 }

@@ -30,12 +30,18 @@ class Options(NamedTuple):
     enable_fp_fusion: bool = True  # a * b + c may round once, which only GPUs' code does
     sanitize_overflow: bool = True  # with `debug`: check integers' + - *
     extern_libs: tuple[Library, ...] = ()  # bitcode that `extern_elementwise` calls
+    waves_per_eu: int | None = None  # warps that a SIMD unit is to hold, where GPUs are told
+    matrix_instr_nonkdim: int | None = None  # rows and columns of matrix instructions, likewise
 
     def extra(self, device: str) -> list[str]:
         """What has no field of its own in the native module, as its further options."""
         words = [library.word for library in self.extern_libs]
         if self.maxnreg:
             words.append(f"maxnreg={self.maxnreg}")
+        if self.waves_per_eu:
+            words.append(f"waves_per_eu={self.waves_per_eu}")
+        if self.matrix_instr_nonkdim:
+            words.append(f"matrix_instr_nonkdim={self.matrix_instr_nonkdim}")
         if not self.enable_fp_fusion:
             words.append("no-fusion")
         heeded = device_named(device).options
@@ -119,7 +125,8 @@ def stages_of(device: str) -> tuple[str, ...]:
 
 def binary_stage_of(device: str) -> str:
     """The stage that is the binary, or its name where the device interprets an earlier one."""
-    return next((name for name, is_binary in native().stages_of(device) if is_binary), "object")
+    binaries = [name for name, is_binary in native().stages_of(device) if is_binary]
+    return binaries[-1] if binaries else "object"
 
 
 # Stages that Triton calls by another name. Its `ttir` and `ttgir` are other dialects than ours.

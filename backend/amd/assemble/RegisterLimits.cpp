@@ -33,7 +33,11 @@ std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options) {
   std::optional<unsigned> waves = numberOf(options, kWaves, 0, kMostWaves);
   if (!registers || !waves)
     return std::nullopt;
-  return AmdLimits{*registers, *waves};
+  return AmdLimits{.maxRegisters = *registers, .wavesPerSimd = *waves};
+}
+
+unsigned amd::matrixExtentOf(const CompileOptions &options) {
+  return numberOf(options, "matrix_instr_nonkdim", 16, 32).value_or(0);
 }
 
 LogicalResult amd::checkLimits(const CompileOptions &options, Operation *place) {

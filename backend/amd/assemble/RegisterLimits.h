@@ -11,6 +11,9 @@ namespace tw::amd {
 /// The options `maxnreg=N` and `waves_per_eu=N`; none where they cannot be kept.
 std::optional<AmdLimits> limitsOf(const CompileOptions &options);
 
+/// The option `matrix_instr_nonkdim=N`; 0 where it is not given.
+unsigned matrixExtentOf(const CompileOptions &options);
+
 /// Reports those options on `place` if they cannot be kept.
 mlir::LogicalResult checkLimits(const CompileOptions &options, mlir::Operation *place);
 

@@ -44,7 +44,11 @@ struct Reduction {
                                      halfOf(layout, step, flips, reg)));
   }
 
-  void reduceLanes(RegisterClasses &partial, const AxisStep &step) {
+  /// Lanes that differ by bits of `same` hold the same values: which of them a lane reads does not
+  /// matter. Neighbours in a group of 16 are mirrored, which machines have patterns for.
+  void reduceLanes(RegisterClasses &partial, const AxisStep &step, uint32_t same) {
+    constexpr uint32_t kGroup = 16;
+    uint32_t distance = step.lane < kGroup ? step.lane | (same & (kGroup - 1)) : step.lane;
     Value flips = flipsOf(step);
     RegisterClasses before = partial;
     SmallVector<uint32_t> registers = partial.representatives();
@@ -53,7 +57,7 @@ struct Reduction {
       Registers sent;
       for (uint32_t reg : registers)
         sent.push_back(before.at(reg ^ step.reg)[tile]);
-      for (auto [other, value] : llvm::zip(others, shuffleXor(f, sent, step.lane)))
+      for (auto [other, value] : llvm::zip(others, shuffleXor(f, sent, distance)))
         other.push_back(value);
     }
     for (auto [reg, other] : llvm::zip(registers, others))
@@ -70,11 +74,14 @@ struct Reduction {
                       [&](const AxisStep &step) { return (step.lane != 0) == isShuffled; });
     }
     RegisterClasses partial(sources);
+    uint32_t same = 0;
     for (const AxisStep &step : ordered) {
       if (step.lane == 0)
         reduceRegisters(partial, step);
       else
-        reduceLanes(partial, step);
+        reduceLanes(partial, step, same);
+      if (isCommutative && step.reg == 0)
+        same |= step.lane;
     }
     return partial;
   }

@@ -38,34 +38,69 @@ static bool fits(MmaAttr instruction, DotOp dot) {
          fitsMma(instruction, MmaOperand::B, tile::shapeOf(dot.getB().getType()));
 }
 
-/// The target's instruction for operands of these types with the most steps of k that fits.
-static MmaAttr findInstruction(tile::TargetAttr target, DotOp dot, Type a, Type b) {
+/// Which of two instructions is better: one that has work for all warps, then the one that does
+/// more at once, then the one with more steps of k.
+static std::tuple<bool, int64_t, int64_t> rankOf(MmaAttr row, DotOp dot, unsigned numWarps) {
+  ArrayRef<int64_t> shape = tile::shapeOf(dot.getType());
+  int64_t elements = 1;
+  for (int64_t extent : shape)
+    elements *= extent;
+  int64_t area = int64_t(row.getM()) * row.getN();
+  return {elements / area >= int64_t(numWarps), area * row.getK(), row.getK()};
+}
+
+namespace {
+/// The types of a product's operands and sums.
+struct ProductTypes {
+  Type a, b, sum;
+};
+
+struct Choice {
+  MmaAttr instruction;
+  Type widened;    // operands are converted to this type first; or null
+  Type widenedSum; // the accumulator too, and the result back; or null
+};
+} // namespace
+
+/// The target's best instruction for these types that fits.
+static MmaAttr findInstruction(tile::TargetAttr target, DotOp dot, ProductTypes types,
+                               unsigned numWarps) {
   MmaAttr best;
-  Type accumulator = tile::elementTypeOf(dot.getType());
   for (MmaAttr row : target.getMma())
-    if (row.getA() == a && row.getB() == b && row.getAccumulator() == accumulator &&
-        fits(row, dot) && (!best || row.getK() > best.getK()))
+    if (row.getA() == types.a && row.getB() == types.b && row.getAccumulator() == types.sum &&
+        fits(row, dot) && (!best || rankOf(row, dot, numWarps) > rankOf(best, dot, numWarps)))
       best = row;
   return best;
 }
 
-namespace {
-struct Choice {
-  MmaAttr instruction;
-  Type widened; // operands are converted to this type first; or null
-};
-} // namespace
-
-static Choice chooseInstruction(tile::TargetAttr target, DotOp dot) {
+/// The types that a product of these may be computed in, the dearest to the cheapest last: its own;
+/// f32 as it is, where it need not be rounded; f16, which holds every float of 8 bits exactly.
+static SmallVector<std::pair<ProductTypes, Type>> operandChoices(DotOp dot) {
   Type a = operandType(tile::elementTypeOf(dot.getA().getType()), dot.getPrecision());
   Type b = operandType(tile::elementTypeOf(dot.getB().getType()), dot.getPrecision());
-  if (MmaAttr row = findInstruction(target, dot, a, b))
-    return {row, Type()};
-  // f16 holds every float of 8 bits exactly.
-  Type f16 = Float16Type::get(dot.getContext());
+  Type sum = tile::elementTypeOf(dot.getType());
+  SmallVector<std::pair<ProductTypes, Type>> choices = {{{a, b, sum}, Type()}};
+  Type f32 = Float32Type::get(dot.getContext()), f16 = Float16Type::get(dot.getContext());
+  if (isa<FloatTF32Type>(a) && isa<FloatTF32Type>(b))
+    choices.push_back({{f32, f32, sum}, Type()});
   if (isFloat8(a) && isFloat8(b))
-    if (MmaAttr row = findInstruction(target, dot, f16, f16))
-      return {row, f16};
+    choices.push_back({{f16, f16, sum}, f16});
+  return choices;
+}
+
+/// Sums of narrow floats are computed in f32 where no instruction has them.
+static Choice chooseInstruction(tile::TargetAttr target, DotOp dot, unsigned numWarps) {
+  Type f32 = Float32Type::get(dot.getContext());
+  for (Type widenedSum : {Type(), f32})
+    for (auto [types, widened] : operandChoices(dot)) {
+      bool isNarrow = isa<FloatType>(types.sum) && types.sum.getIntOrFloatBitWidth() < 32;
+      if (widenedSum && !isNarrow)
+        continue;
+      if (widenedSum)
+        types.sum = f32;
+      if (MmaAttr row = findInstruction(target, dot, types, numWarps))
+        return {row, widened, widenedSum};
+    }
   return {};
 }
 
@@ -192,7 +227,8 @@ static void explainFallback(tile::TargetAttr target, DotOp dot) {
   } else if (tile::elementTypeOf(dot.getA().getType()).isF32()) {
     remark << " without rounding";
     Type tf32 = FloatTF32Type::get(dot.getContext());
-    if (findInstruction(target, dot, tf32, tf32))
+    ProductTypes rounded = {tf32, tf32, tile::elementTypeOf(dot.getType())};
+    if (findInstruction(target, dot, rounded, /*numWarps=*/1))
       remark << "; input_precision=\"tf32\" or \"tf32x3\" allows one";
   } else {
     bool isInteger = isa<IntegerType>(tile::elementTypeOf(dot.getA().getType()));
@@ -202,16 +238,21 @@ static void explainFallback(tile::TargetAttr target, DotOp dot) {
   }
 }
 
-static void replace(const SelectedProduct &product, Type widened) {
+static void replace(const SelectedProduct &product, const Choice &choice) {
   DotOp dot = product.dot;
   OpBuilder b(dot);
-  Value left = widen(b, dot.getLoc(), dot.getA(), widened);
-  Value right = widen(b, dot.getLoc(), dot.getB(), widened);
+  Value left = widen(b, dot.getLoc(), dot.getA(), choice.widened);
+  Value right = widen(b, dot.getLoc(), dot.getB(), choice.widened);
+  Value sums = widen(b, dot.getLoc(), dot.getAcc(), choice.widenedSum);
+  // What the instruction takes as it is, nothing rounds or splits.
+  InputPrecision precision =
+      product.instruction.getA().isF32() ? InputPrecision::IEEE : dot.getPrecision();
   bool isPlain = llvm::all_of(product.interleave, [](int64_t count) { return count == 1; });
-  Value result =
-      MmaOp::create(b, dot.getLoc(), dot.getType(), left, right, dot.getAcc(), product.instruction,
-                    product.warps, dot.getPrecision(),
-                    isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave));
+  Value result = MmaOp::create(
+      b, dot.getLoc(), sums.getType(), left, right, sums, product.instruction, product.warps,
+      precision, isPlain ? DenseI64ArrayAttr() : b.getDenseI64ArrayAttr(product.interleave));
+  if (choice.widenedSum)
+    result = arith::TruncFOp::create(b, dot.getLoc(), dot.getType(), result);
   dot.getResult().replaceAllUsesWith(result);
   dot.erase();
 }
@@ -229,9 +270,9 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
     // All are chosen before any is replaced: chains are looked for among products.
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       std::vector<SelectedProduct> products;
-      SmallVector<Type> widened;
+      SmallVector<Choice> choices;
       function.walk([&](DotOp dot) {
-        Choice choice = chooseInstruction(target, dot);
+        Choice choice = chooseInstruction(target, dot, numWarps);
         if (!choice.instruction)
           return explainFallback(target, dot);
         products.push_back({dot,
@@ -240,11 +281,11 @@ struct SelectMma : tw::impl::SelectMmaBase<SelectMma> {
                             feedsProduct(dot),
                             isFedByProduct(dot),
                             {}});
-        widened.push_back(choice.widened);
+        choices.push_back(choice);
       });
       interleaveProducts(function, products);
-      for (auto [product, type] : llvm::zip(products, widened))
-        replace(product, type);
+      for (auto [product, choice] : llvm::zip(products, choices))
+        replace(product, choice);
     }
   }
 };

@@ -11,8 +11,8 @@ using namespace tw::simt;
 using namespace tw::tile;
 
 BufferChoice::BufferChoice(Operation *module)
-    : machine(machineOf(module)), loadsMatrices(hasFeature(targetOf(module), Feature::LoadMatrix)) {
-}
+    : machine(machineOf(module)), loadsMatrices(hasFeature(targetOf(module), Feature::LoadMatrix)),
+      copies(!targetOf(module) || laneCopyOf(targetOf(module))) {}
 
 //===-- Costs --------------------------------------------------------------------------------===//
 
@@ -149,6 +149,13 @@ LinearLayout BufferChoice::ofConversion(Type from, Type to) const {
   return cheapest(candidates, traffic, *this);
 }
 
+/// What registers hold may be written in another order than it was loaded.
+static void addReordered(std::vector<LinearLayout> &candidates, const Traffic &traffic,
+                         SharedBanks banks) {
+  for (const LinearLayout &read : traffic.reads)
+    candidates.push_back(conflictFreeLayout(traffic.written, read, traffic.bytes, banks));
+}
+
 LinearLayout BufferChoice::ofCopy(Type from, ArrayRef<Type> to) const {
   unsigned bytes = elementBytes(elementTypeOf(from));
   // Only the first registers are neighbours in global memory.
@@ -165,6 +172,10 @@ LinearLayout BufferChoice::ofCopy(Type from, ArrayRef<Type> to) const {
     traffic.reads.push_back(layoutOf(read));
     addMatrixBuffer(candidates, traffic, layoutOf(read), *this);
     candidates.push_back(copyBuffer(traffic.written, layoutOf(read), bytes, machine.banks));
+  }
+  if (!copies) {
+    traffic.written = layoutOf(from);
+    addReordered(candidates, traffic, machine.banks);
   }
   LinearLayout best = cheapest(candidates, traffic, *this);
   if (to.size() == 1)

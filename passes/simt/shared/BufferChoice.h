@@ -12,7 +12,7 @@ struct BufferChoice {
   explicit BufferChoice(mlir::Operation *module);
 
   /// Of a buffer that a tile in layout `from` is copied to from global memory, and read from as
-  /// each of `to`.
+  /// each of `to`. Where the machine has no copies, registers hold it on its way.
   LinearLayout ofCopy(mlir::Type from, llvm::ArrayRef<mlir::Type> to) const;
   /// The same for a tile that registers hold; of a scalar, one element.
   LinearLayout ofConversion(mlir::Type from, mlir::Type to) const;
@@ -21,7 +21,7 @@ struct BufferChoice {
   bool prefersShared(mlir::Type from, mlir::Type to) const;
 
   Machine machine;
-  bool loadsMatrices;
+  bool loadsMatrices, copies;
 };
 
 } // namespace tw::simt

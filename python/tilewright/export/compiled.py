@@ -35,7 +35,7 @@ class Code(NamedTuple):
 
 
 def check_target(target: str) -> None:
-    """Refuse what is no machine code of a machine. Raises UnsupportedError TW0803."""
+    """Refuse what has not machine code of its own. Raises UnsupportedError TW0803."""
     check_device(target)
     if not _LEVEL.fullmatch(target) and not target.startswith("nvidia:"):
         raise UnsupportedError(

@@ -51,6 +51,10 @@ def _on_linkers(device: Device) -> Effect:
     return Effect.DONE if "bitcode" in device.options else Effect.NONE
 
 
+def _where_heeded(option: str) -> Callable[[Device], Effect]:
+    return lambda device: Effect.DONE if option in device.options else Effect.NONE
+
+
 def _is_count(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
@@ -147,8 +151,13 @@ OPTIONS: dict[str, LaunchOption] = {
     "minRegAutoWS": _hint_of_speed(_WARPS_APART),
     "maxRegAutoWS": _hint_of_speed(_WARPS_APART),
     "pingpongAutoWS": _hint_of_speed(_WARPS_APART),
-    "waves_per_eu": _hint_of_speed(_OTHER_VENDOR),
-    "matrix_instr_nonkdim": _hint_of_speed(_OTHER_VENDOR),
+    "waves_per_eu": LaunchOption(
+        _where_heeded("waves_per_eu"), _OTHER_VENDOR, (0, None), _is_count, "a number of warps"
+    ),
+    "matrix_instr_nonkdim": LaunchOption(
+        _where_heeded("matrix_instr_nonkdim"), _OTHER_VENDOR, (0, None),
+        lambda value: value in (16, 32), "16 or 32",
+    ),
     "kpack": _hint_of_speed(_OTHER_VENDOR),
     # Names of a device: refused unless it is the one that the launch goes to.
     "device": LaunchOption(_everywhere(Effect.DONE), ""),
@@ -159,9 +168,12 @@ OPTIONS: dict[str, LaunchOption] = {
 COMPILED = frozenset(
     {
         *("num_warps", "num_stages", "debug", "maxnreg", "enable_fp_fusion", "sanitize_overflow"),
-        "extern_libs",
+        *("extern_libs", "waves_per_eu", "matrix_instr_nonkdim"),
     }
 )
+
+# Of those, the ones whose 0 asks for nothing, as in Triton's configurations.
+ZERO_IS_NONE = frozenset({"waves_per_eu", "matrix_instr_nonkdim"})
 
 # Options of decorators that no launch depends on, with the reason.
 DECORATOR_OPTIONS: dict[str, str] = {

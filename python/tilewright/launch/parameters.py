@@ -26,7 +26,7 @@ from ..compile import Options
 from ..errors import LaunchError, UnsupportedError
 from ..language import dtypes, static
 from .libraries import libraries_of
-from .options import COMPILED, OPTIONS, check_option
+from .options import COMPILED, OPTIONS, ZERO_IS_NONE, check_option
 
 # More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
 MOST_WARPS = 1 << 20
@@ -272,6 +272,8 @@ class Binder:
             if name not in OPTIONS:
                 raise self._unknown("has no parameter or launch option", name, (*OPTIONS,))
         chosen = {name: value for name, value in given.items() if name in COMPILED}
+        for name in ZERO_IS_NONE.intersection(chosen):
+            chosen[name] = chosen[name] or None
         extra = {name: value for name, value in given.items() if name not in COMPILED}
         if not chosen:
             return defaults, extra

@@ -85,7 +85,7 @@ def test_names_that_c_does_not_have(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "reference", "sim:sm_80"])
-def test_targets_that_are_no_code(target: str, tmp_path: Path) -> None:
+def test_targets_without_code_of_their_own(target: str, tmp_path: Path) -> None:
     one = package().add(export_kernels.scale, SCALE)
     assert refusal(lambda: one.write(tmp_path, [target])).code == "TW0803"
     assert not list(tmp_path.iterdir())

@@ -16,7 +16,7 @@ from tilewright.targets import device_named
 
 DEVICES = {
     "cpu": "cpu", "reference": "reference", "sim": "sim:sm_80", "nvidia": "nvidia:sm_90a",
-    "cuda": "cuda:0",
+    "amd": "amd:gfx942", "cuda": "cuda:0",
 }  # fmt: skip
 
 # For each option a value that asks for something.

@@ -2,9 +2,9 @@
 #ifndef TEST_UNIT_BACKEND_NVIDIAKERNEL_H
 #define TEST_UNIT_BACKEND_NVIDIAKERNEL_H
 #include "backend/compile/Compiler.h"
+#include "backend/gpu/LineTables.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/NvidiaTarget.h"
-#include "backend/nvidia/assemble/LineTables.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Passes.h"
@@ -41,7 +41,7 @@ inline NvidiaResult compileNvidia(const std::string &body, const std::string &ar
   mlir::PassManager passes(context.get());
   passes.addPass(createLowerNvidia());
   passes.addPass(createLowerToLlvm());
-  passes.addPass(createAttachLineTables());
+  passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Directives));
   result.artifact.symbol = "k";
   if (mlir::failed(passes.run(*module)))
     result.error = "a pass failed";

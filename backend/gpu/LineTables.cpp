@@ -1,5 +1,5 @@
-// Places in the user's source as LLVM's debug information, for `.loc` lines in PTX.
-#include "backend/nvidia/assemble/LineTables.h"
+// Places in the user's source as LLVM's debug information.
+#include "backend/gpu/LineTables.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/BinaryFormat/Dwarf.h"
@@ -8,12 +8,13 @@
 
 using namespace mlir;
 using namespace tw;
+using tw::gpu::LineDetail;
 
 namespace {
 /// Makes scopes for one kernel, one per file that its code comes from.
 class ScopeTable {
 public:
-  ScopeTable(LLVM::LLVMFuncOp kernel, const SourceSpan &start);
+  ScopeTable(LLVM::LLVMFuncOp kernel, const SourceSpan &start, LineDetail detail);
   LLVM::DISubprogramAttr kernelScope() const { return ofKernel; }
   /// `location` within the scopes; unknown where it names no place.
   Location place(Location location);
@@ -48,13 +49,14 @@ LLVM::DISubprogramAttr ScopeTable::makeScope(StringRef name, LLVM::DIFileAttr fi
       /*retainedNodes=*/{}, /*annotations=*/{});
 }
 
-ScopeTable::ScopeTable(LLVM::LLVMFuncOp kernel, const SourceSpan &start)
+ScopeTable::ScopeTable(LLVM::LLVMFuncOp kernel, const SourceSpan &start, LineDetail detail)
     : context(kernel.getContext()) {
   LLVM::DIFileAttr file = fileOf(start.file);
-  unit = LLVM::DICompileUnitAttr::get(DistinctAttr::create(UnitAttr::get(context)),
-                                      llvm::dwarf::DW_LANG_Python, file,
-                                      StringAttr::get(context, "tilewright"), /*isOptimized=*/true,
-                                      LLVM::DIEmissionKind::DebugDirectivesOnly);
+  unit = LLVM::DICompileUnitAttr::get(
+      DistinctAttr::create(UnitAttr::get(context)), llvm::dwarf::DW_LANG_Python, file,
+      StringAttr::get(context, "tilewright"), /*isOptimized=*/true,
+      detail == LineDetail::Tables ? LLVM::DIEmissionKind::LineTablesOnly
+                                   : LLVM::DIEmissionKind::DebugDirectivesOnly);
   ofKernel = makeScope(kernel.getName(), file, start.line);
 }
 
@@ -85,7 +87,7 @@ Location ScopeTable::convert(Location location) {
   // Innermost first: the place itself, then the places of the calls around it.
   std::vector<SourceLabel> calls = callStackOf(location);
   llvm::erase_if(calls, [](const SourceLabel &call) { return !call.span.isKnown(); });
-  // PTX names one line: within tw.sum and its like, whose lines no user can change, the call's.
+  // Tools show one line: within tw.sum and its like, whose lines no user can change, the call's.
   auto call = calls.begin();
   for (; call != calls.end() && isOfLibrary(span.file); ++call)
     span = call->span;
@@ -119,11 +121,11 @@ static SourceSpan findStart(LLVM::LLVMFuncOp kernel) {
   return start;
 }
 
-static void attachLineTables(LLVM::LLVMFuncOp kernel) {
+static void attachLineTables(LLVM::LLVMFuncOp kernel, LineDetail detail) {
   SourceSpan start = findStart(kernel);
   if (!start.isKnown())
     return;
-  ScopeTable scopes(kernel, start);
+  ScopeTable scopes(kernel, start, detail);
   kernel.getBody().walk([&](Operation *op) { op->setLoc(scopes.place(op->getLoc())); });
   Location place = kernel.getLoc(); // in full: remarks on the kernel show it
   if (!spanOf(place).isKnown())
@@ -134,6 +136,7 @@ static void attachLineTables(LLVM::LLVMFuncOp kernel) {
 namespace {
 struct AttachLineTables : PassWrapper<AttachLineTables, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(AttachLineTables)
+  explicit AttachLineTables(LineDetail detail) : detail(detail) {}
   StringRef getArgument() const override { return "attach-line-tables"; }
   StringRef getDescription() const override {
     return "locations become positions in scopes that LLVM turns into line tables";
@@ -141,24 +144,12 @@ struct AttachLineTables : PassWrapper<AttachLineTables, OperationPass<ModuleOp>>
   void runOnOperation() override {
     for (auto function : getOperation().getOps<LLVM::LLVMFuncOp>())
       if (!function.isExternal())
-        attachLineTables(function);
+        attachLineTables(function, detail);
   }
+  LineDetail detail;
 };
 } // namespace
 
-std::unique_ptr<Pass> tw::createAttachLineTables() { return std::make_unique<AttachLineTables>(); }
-
-std::string tw::withFixedFileStamps(StringRef ptx) {
-  std::string result;
-  result.reserve(ptx.size() + 64);
-  while (!ptx.empty()) {
-    auto [line, rest] = ptx.split('\n');
-    result += line;
-    // PTX ISA, "Debugging Directives: .file": index, name, time stamp, size.
-    if (line.ltrim().starts_with(".file") && line.rtrim().ends_with("\""))
-      result += ", 1, 0";
-    result += '\n';
-    ptx = rest;
-  }
-  return result;
+std::unique_ptr<Pass> tw::gpu::createAttachLineTables(LineDetail detail) {
+  return std::make_unique<AttachLineTables>(detail);
 }

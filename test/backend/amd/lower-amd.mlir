@@ -1,0 +1,65 @@
+// RUN: tile-opt %s --lower-amd --split-input-file | FileCheck %s
+
+// One thread's operations become intrinsics: a barrier is ordered by fences of shared memory, a mask
+// is an offset beyond the bounds of a buffer, lanes are exchanged by patterns.
+
+module attributes {simt.num_warps = 2 : i32} {
+// CHECK: #mmra_tag = #llvm.mmra_tag<"amdgpu-synchronize-as":"local">
+// CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 16
+// CHECK: llvm.func amdgpu_kernelcc @k(%[[P:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %[[M:.*]]: i1)
+// CHECK-SAME: "amdgpu-flat-work-group-size", "128,128"
+// CHECK-SAME: "amdgpu-no-implicitarg-ptr"
+llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
+  // CHECK: %[[START:.*]] = llvm.getelementptr %[[P]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
+  // CHECK: %[[BUFFER:.*]] = llvm.call_intrinsic "llvm.amdgcn.make.buffer.rsrc.p8.p1"(%[[START]]
+  // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.amdgcn.workitem.id.x"() : () -> (i32 {llvm.range = #llvm.constant_range<i32, 0, 128>})
+  %t = simt.thread_id
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.workgroup.id.y"
+  %y = simt.program_id 1
+  %one = arith.constant 1 : i32
+  // CHECK: %[[CONTROL:.*]] = llvm.mlir.constant(177 : i32)
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.update.dpp.i32"(%{{.*}}, %[[T]], %[[CONTROL]]
+  %s = simt.shuffle xor %t, %one : i32
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"
+  %i = simt.shuffle index %t, %y : i32
+  // CHECK: llvm.fence syncscope("workgroup") release {llvm.mmra = #mmra_tag}
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.s.barrier"
+  // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire {llvm.mmra = #mmra_tag}
+  simt.barrier
+  // CHECK: llvm.fence syncscope("wavefront") release
+  // CHECK-NOT: s.barrier
+  // CHECK: llvm.fence syncscope("wavefront") acquire
+  simt.barrier warp
+  %a = simt.shared_address 64 : !llvm.ptr<3>
+  llvm.store %i, %a : i32, !llvm.ptr<3>
+  // Of a mask that threads share, the scalar offset; of another, the lane's.
+  %q = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  // CHECK: %[[SELECTED:.*]] = llvm.select %[[M]]
+  // CHECK-NEXT: %[[SCALAR:.*]] = llvm.call_intrinsic "llvm.amdgcn.readfirstlane.i32"(%[[SELECTED]])
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.raw.ptr.buffer.load.v2i32"(%[[BUFFER]], %{{.*}}, %[[SCALAR]]
+  %v = simt.global_load %q mask %m : !llvm.ptr<1> -> vector<2xf32>
+  %n = arith.cmpi slt, %t, %one : i32
+  // CHECK: %[[OFFSET:.*]] = llvm.select
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.raw.ptr.buffer.store.v2i32"(%{{.*}}, %[[BUFFER]], %[[OFFSET]]
+  simt.global_store %q, %v mask %n : !llvm.ptr<1>, vector<2xf32>
+  // CHECK: llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("agent-one-as") monotonic
+  %o = simt.atomic_rmw add relaxed gpu %q, %s mask %m : !llvm.ptr<1>, i32
+  // CHECK: llvm.return
+  llvm.return
+}
+}
+
+// -----
+
+// Memory beyond the reach of offsets of 32 bits makes no buffer: a masked access lies in a branch.
+module attributes {simt.num_warps = 2 : i32} {
+// CHECK-LABEL: llvm.func amdgpu_kernelcc @large
+llvm.func @large(%p: !llvm.ptr<1> {tile.large, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
+  // CHECK-NOT: buffer
+  // CHECK: scf.if
+  // CHECK: llvm.load {{.*}} : !llvm.ptr<1> -> f32
+  %v = simt.global_load %p mask %m : !llvm.ptr<1> -> f32
+  simt.global_store %p, %v : !llvm.ptr<1>, f32
+  llvm.return
+}
+}

@@ -1,0 +1,167 @@
+"""Code for AMD's GPUs: what loops are made of, what metadata says, and what is refused.
+
+No GPU and no disassembler: the text of the code is counted. The bounds are of what was reached, and
+below what Triton 3.9 makes of the same kernels where they say so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import tilewright as tw
+
+from .test_generated_matrix import kernels
+
+CDNA = ("gfx90a", "gfx942", "gfx950")
+RDNA = ("gfx1100", "gfx1201")
+
+
+def compile_for(arch: str, name: str, num_warps: int = 4, **changes: Any) -> Any:
+    kernel = getattr(kernels, name)
+    constants = kernels.CONSTANTS[name] | changes
+    names = [p.name for p in kernel.parameters if p.name not in constants]
+    signature = dict(zip(names, kernels.SIGNATURES[name].split(), strict=True))
+    return kernel.compile(
+        signature, constants, device=f"amd:{arch}", num_warps=num_warps, num_stages=2
+    )
+
+
+def instructions_of(text: str) -> list[str]:
+    """Instructions and labels, in order."""
+    lines = (line.split(";")[0].strip() for line in text.splitlines())
+    return [line for line in lines if re.match(r"(\.LBB\w+:|[sv]_|buffer_|global_|ds_|scratch_|flat_)", line)]
+
+
+def loops_of(text: str) -> list[Counter[str]]:
+    """The opcodes of each loop: from a label to the last branch back to it."""
+    code = instructions_of(text)
+    loops = []
+    for first, line in enumerate(code):
+        if not line.startswith(".LBB"):
+            continue
+        back = [
+            place for place, other in enumerate(code)
+            if place > first and "branch" in other and other.split()[-1] == line[:-1]
+        ]  # fmt: skip
+        if back:
+            body = [each for each in code[first : back[-1] + 1] if not each.startswith(".LBB")]
+            loops.append(Counter(each.split()[0] for each in body))
+    return loops
+
+
+def count(loop: Counter[str], *parts: str) -> int:
+    return sum(number for opcode, number in loop.items() if any(part in opcode for part in parts))
+
+
+def product_loop(text: str) -> Counter[str]:
+    """The first loop with matrix instructions: the one without masks."""
+    return next(loop for loop in loops_of(text) if count(loop, "mfma", "wmma"))
+
+
+@pytest.mark.parametrize("arch", (*CDNA, *RDNA))
+@pytest.mark.parametrize("name", ["add", "softmax", "layer_norm"])
+def test_rows(arch: str, name: str, compiler: None) -> None:
+    compiled = compile_for(arch, name)
+    resources = compiled.resources
+    assert resources["spill_bytes"] == resources["scratch_bytes"] == 0
+    assert resources["warp_size"] == (64 if arch in CDNA else 32)
+    assert resources["threads"] == 4 * resources["warp_size"]
+    assert compiled.asm["hsaco"][:4] == b"\x7fELF"
+    text = compiled.asm["asm"]
+    # Masks are offsets beyond the bounds of buffers: no branch is around an access.
+    code = Counter(line.split()[0] for line in instructions_of(text))
+    assert count(code, "global_load") == 0 and count(code, "buffer_load") > 0
+    for loop in loops_of(text):
+        assert count(loop, "gl0_inv", "global_inv") == 0
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_matmul(arch: str, compiler: None) -> None:
+    compiled = compile_for(arch, "matmul")
+    resources = compiled.resources
+    assert resources["scratch_bytes"] == resources["accumulation_registers"] == 0
+    assert resources["registers"] <= 256
+    loop = product_loop(compiled.asm["asm"])
+    # A warp has 64 x 64 of the product, and 32 steps of K: 4 fragments of 32 x 32.
+    assert count(loop, "mfma") == (16 if arch == "gfx942" else 8)
+    # 16 bytes a lane, through registers: 2 tiles of 128 x 32 halves over 256 threads.
+    assert loop["buffer_load_dwordx4"] == 2 * 128 * 32 * 2 // (256 * 16)
+    assert count(loop, "s_barrier") == 1
+    assert count(loop, "accvgpr") == 0
+    assert loop.total() <= 110, loop
+
+
+@pytest.mark.parametrize("arch", RDNA)
+def test_matmul_of_rdna(arch: str, compiler: None) -> None:
+    loop = product_loop(compile_for(arch, "matmul").asm["asm"])
+    assert count(loop, "wmma") == 32
+    assert count(loop, "gl0_inv", "global_inv") == 0
+    assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == 1
+
+
+@pytest.mark.parametrize(("arch", "most"), [("gfx942", 423), ("gfx950", 388)])
+def test_attention_needs_less_than_triton(arch: str, most: int, compiler: None) -> None:
+    compiled = compile_for(arch, "attention")
+    assert compiled.resources["scratch_bytes"] == 0
+    loop = product_loop(compiled.asm["asm"])
+    assert count(loop, "mfma") == (32 if arch == "gfx942" else 16)
+    # The sums of one product are rows of the next, in the registers that hold them.
+    assert count(loop, "ds_bpermute") <= 2
+    assert loop.total() < most
+
+
+@tw.jit
+def asks_for_registers(x, out):
+    i = tw.arange(0, 64)
+    word = tw.inline_asm_elementwise(
+        "mov.b32 $0, $1;", "=r,r", [tw.load(x + i)], dtype=tw.int32, is_pure=True, pack=1
+    )
+    tw.store(out + i, word)
+
+
+@tw.jit
+def moves_registers(x, out):
+    i = tw.arange(0, 64)
+    word = tw.inline_asm_elementwise(
+        "v_mov_b32 $0, $1", "=v,v", [tw.load(x + i)], dtype=tw.int32, is_pure=True, pack=1
+    )
+    tw.store(out + i, word)
+
+
+@tw.jit
+def prints(x):
+    tw.device_print("x", tw.load(x + tw.arange(0, 64)))
+
+
+def test_assembly_of_another_maker_is_refused(compiler: None) -> None:
+    signature = {"x": "*i32", "out": "*i32"}
+    with pytest.raises(tw.CompileError, match="not a register of this GPU") as caught:
+        asks_for_registers.compile(signature, {}, device="amd:gfx942", num_warps=1)
+    assert caught.value.code == "TW0242"
+    compiled = moves_registers.compile(signature, {}, device="amd:gfx1100", num_warps=1)
+    assert "ASMSTART" in compiled.asm["asm"]
+
+
+def test_printing_is_refused_where_nothing_prints(compiler: None) -> None:
+    with pytest.raises(tw.UnsupportedError, match="code objects cannot print") as caught:
+        prints.compile({"x": "*i32"}, {}, device="amd:gfx942", num_warps=1)
+    assert caught.value.code == "TW0312"
+
+
+def test_options_of_the_machine(compiler: None) -> None:
+    kernel, constants = kernels.matmul, kernels.CONSTANTS["matmul"]
+    names = [p.name for p in kernel.parameters if p.name not in constants]
+    signature = dict(zip(names, kernels.SIGNATURES["matmul"].split(), strict=True))
+
+    def compiled(**options: Any) -> Any:
+        return kernel.compile(signature, constants, device="amd:gfx942", num_warps=4, **options)
+
+    small = compiled(matrix_instr_nonkdim=16).asm["asm"]
+    assert "v_mfma_f32_16x16x16_f16" in small and "v_mfma_f32_32x32x8_f16" not in small
+    assert compiled(waves_per_eu=4).resources["registers"] <= 128
+    with pytest.raises(tw.UnsupportedError, match="waves_per_eu=40"):
+        compiled(waves_per_eu=40)
