@@ -104,6 +104,7 @@ sanitize: setup
 bench: setup
 	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(BENCH_PACKAGES)); fi
 	@$(VENV_PYTHON) test/benchmark/run.py $(BENCH)
+	@$(VENV_PYTHON) test/benchmark/operations.py
 	@test -d $(PEERS)/triton/triton || \
 	  $(VENV_PYTHON) -m pip install -q --no-deps --target $(PEERS)/triton 'triton==3.9.*' || \
 	  echo 'Triton cannot be installed here'
