@@ -78,7 +78,7 @@ def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp">, Takes<"tile-passes"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "64", "bytes of a vector register">,
     Option<"numRegisters", "num-registers", "unsigned", "32", "vector registers">,
-    Option<"bf16DotIntrinsic", "bf16-dot", "std::string", "\"\"", "intrinsic for products of bf16 pairs">];
+    ListOption<"dotInstructions", "dots", "std::string", "ELEMENT:INTRINSIC of products of narrow elements, as in SimdMachine">];
 }
 
 def PollLoops : Pass<"poll-loops", "::mlir::ModuleOp"> {

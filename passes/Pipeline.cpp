@@ -41,7 +41,8 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   LowerSimdOptions simd;
   simd.vectorBytes = machine.vectorBytes;
   simd.numRegisters = machine.numRegisters;
-  simd.bf16DotIntrinsic = machine.bf16DotIntrinsic;
+  for (const DotInstruction &dot : machine.dotInstructions)
+    simd.dotInstructions.push_back(dot.element + ":" + dot.intrinsic);
   passes.addPass(createLowerSimd(simd));
   passes.addPass(createPollLoops());
   passes.addPass(createCSEPass());

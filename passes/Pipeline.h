@@ -3,16 +3,24 @@
 #define PASSES_PIPELINE_H
 #include "passes/StagedPasses.h"
 #include <string>
+#include <vector>
 
 namespace tw {
+
+/// An instruction acc = f(acc, a, b) of whole registers that adds, to each 32-bit lane of `acc`, the
+/// products of the narrow elements which lie in that lane of `a` and `b`.
+struct DotInstruction {
+  /// "bf16", for f32 accumulators; or "i8" for i32 ones, where `a` is unsigned and `b` signed.
+  std::string element;
+  std::string intrinsic; // of LLVM
+};
 
 /// Widths and features of a SIMD machine, filled by a target's description.
 struct SimdMachine {
   unsigned vectorBytes;  // 64 with 512-bit vectors, 32, 16
   unsigned numRegisters; // vector registers
-  /// LLVM intrinsic acc = f(acc, a, b) that adds products of bf16 pairs to f32 lanes of a whole
-  /// register; empty where there is none.
-  std::string bf16DotIntrinsic;
+  /// Those that are worth using: faster than widening the elements first.
+  std::vector<DotInstruction> dotInstructions;
 };
 
 /// Clean-ups on Tile IR that every target shares.

@@ -68,7 +68,9 @@ static SimdMachine describeSimd(const LlvmMachine &host) {
   machine.vectorBytes = isWide ? 64 : hasAll({"avx2", "fma"}) ? 32 : 16;
   machine.numRegisters = isWide ? 32 : 16;
   if (isWide && present.contains("avx512bf16"))
-    machine.bf16DotIntrinsic = "llvm.x86.avx512bf16.dpbf16ps.512";
+    machine.dotInstructions.push_back({"bf16", "llvm.x86.avx512bf16.dpbf16ps.512"});
+  if (isWide && present.contains("avx512vnni"))
+    machine.dotInstructions.push_back({"i8", "llvm.x86.avx512.vpdpbusd.512"});
   return machine;
 }
 

@@ -182,7 +182,10 @@ struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
     forbidReciprocals(getOperation());
     machine.vectorBytes = vectorBytes;
     machine.numRegisters = numRegisters;
-    machine.bf16DotIntrinsic = bf16DotIntrinsic;
+    for (StringRef dot : dotInstructions) {
+      auto [element, intrinsic] = dot.split(':');
+      machine.dotInstructions.push_back({element.str(), intrinsic.str()});
+    }
     uint64_t scratchBytes = 0;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       SimdFunction lowering(function, machine);

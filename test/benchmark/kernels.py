@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import tilewright as tw
+from tilewright.native import native
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tutorials"))
 _vector_add, _softmax, _matmul, _layer_norm, _attention = map(
@@ -16,15 +17,18 @@ _vector_add, _softmax, _matmul, _layer_norm, _attention = map(
     ("01_vector_add", "02_fused_softmax", "03_matmul", "04_layer_norm", "06_flash_attention"),
 )
 
+grouped_tile = _matmul.grouped_tile
+
 Tensors = dict[str, Any]
 
 # Tile sizes for the CPU. Elementwise tiles are large to make starting a program cheap, and small
 # enough for many programs to share the work evenly.
 ELEMENTWISE_BLOCK = 8192
-MATMUL_TILES = {
-    "fp32": {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 256, "GROUP_M": 4},
-    "bf16": {"BLOCK_M": 128, "BLOCK_N": 128, "BLOCK_K": 256, "GROUP_M": 4},
-}
+# Of a matrix product: large tiles read less, and what they cover beyond the matrix is work for
+# nothing.
+MATMUL_TILES = {"BLOCK_M": (256, 128, 64), "BLOCK_N": (128, 64), "BLOCK_K": (512, 256, 128, 64)}
+MATMUL_WASTE = 1.1
+MATMUL_GROUP = 4
 ATTENTION_TILES = {"BLOCK_M": 64, "BLOCK_N": 64}
 
 
@@ -109,13 +113,61 @@ def layer_norm(t: Tensors) -> Launch:
     return Launch(_layer_norm.layer_norm_kernel, (n_rows,), arguments, options)
 
 
+def _fitting(extent: int, sizes: tuple[int, ...]) -> int:
+    """The largest tile that covers the extent without much waste; the smallest if none does."""
+    fitting = (s for s in sizes if tw.cdiv(extent, s) * s <= MATMUL_WASTE * extent)
+    return next(fitting, sizes[-1])
+
+
+def _matmul_tiles(m: int, n: int, k: int) -> tuple[int, dict[str, int]]:
+    """Programs, and their tiles: narrower ones where the threads would get unequal shares."""
+    tiles = {
+        name: _fitting(extent, sizes)
+        for (name, sizes), extent in zip(MATMUL_TILES.items(), (m, n, k), strict=True)
+    }
+    threads = native().num_threads()
+    count = tw.cdiv(m, tiles["BLOCK_M"]) * tw.cdiv(n, tiles["BLOCK_N"])
+    if count % threads and count < 8 * threads:
+        tiles["BLOCK_N"] = MATMUL_TILES["BLOCK_N"][-1]
+        count = tw.cdiv(m, tiles["BLOCK_M"]) * tw.cdiv(n, tiles["BLOCK_N"])
+    return count, {**tiles, "GROUP_M": MATMUL_GROUP}
+
+
+@tw.jit
+def matmul_int8_kernel(
+    a, b, c, M, N, K, BLOCK_M: tw.constexpr, BLOCK_N: tw.constexpr, BLOCK_K: tw.constexpr,
+    GROUP_M: tw.constexpr,
+):  # fmt: skip
+    tile_m, tile_n = grouped_tile(
+        tw.program_id(0), tw.cdiv(M, BLOCK_M), tw.cdiv(N, BLOCK_N), GROUP_M
+    )
+    rows = tile_m * BLOCK_M + tw.arange(0, BLOCK_M)
+    cols = tile_n * BLOCK_N + tw.arange(0, BLOCK_N)
+    total = tw.zeros((BLOCK_M, BLOCK_N), dtype=tw.int32)
+    for start in range(0, K, BLOCK_K):
+        k = start + tw.arange(0, BLOCK_K)
+        a_mask = (rows[:, None] < M) & (k[None, :] < K)
+        b_mask = (k[:, None] < K) & (cols[None, :] < N)
+        a_tile = tw.load(a + rows[:, None] * K + k[None, :], mask=a_mask, other=0)
+        b_tile = tw.load(b + k[:, None] * N + cols[None, :], mask=b_mask, other=0)
+        total = tw.dot(a_tile, b_tile, total)
+    pointers = c + rows[:, None] * N + cols[None, :]
+    tw.store(pointers, total, mask=(rows[:, None] < M) & (cols[None, :] < N))
+
+
 def matmul(t: Tensors) -> Launch:
     a, b, c = t["a"], t["b"], t["out"]
-    tiles = MATMUL_TILES["fp32" if a.element_size() == 4 else "bf16"]
     (m, k), n = a.shape, b.shape[1]
-    grid = (tw.cdiv(m, tiles["BLOCK_M"]) * tw.cdiv(n, tiles["BLOCK_N"]),)
+    count, tiles = _matmul_tiles(m, n, k)
     arguments = (a, b, c, m, n, k, *a.stride(), *b.stride(), *c.stride())
-    return Launch(_matmul.matmul_kernel, grid, arguments, {"ACTIVATION": None, **tiles})
+    return Launch(_matmul.matmul_kernel, (count,), arguments, {"ACTIVATION": None, **tiles})
+
+
+def matmul_int8(t: Tensors) -> Launch:
+    a, b, c = t["a"], t["b"], t["out"]
+    (m, k), n = a.shape, b.shape[1]
+    count, tiles = _matmul_tiles(m, n, k)
+    return Launch(matmul_int8_kernel, (count,), (a, b, c, m, n, k), tiles)
 
 
 def _attend(t: Tensors, causal: bool) -> Launch:

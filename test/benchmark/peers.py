@@ -64,6 +64,10 @@ def _matmul(t: Tensors) -> None:
     torch.mm(t["a"], t["b"], out=t["out"])
 
 
+def _matmul_int8(t: Tensors) -> None:
+    t["out"].copy_(torch._int_mm(t["a"], t["b"]))
+
+
 def _attention_full(t: Tensors) -> None:
     t["out"].copy_(functional.scaled_dot_product_attention(t["q"], t["k"], t["v"]))
 
@@ -81,6 +85,7 @@ COMPILED: dict[str, Callable[[Tensors], None]] = {
     "softmax": _softmax,
     "layer_norm": _layer_norm,
     "matmul": _matmul,
+    "matmul_int8": _matmul_int8,
     "attention_full": _attention_full,
     "attention_causal": _attention_causal,
 }
@@ -107,6 +112,7 @@ def eager(family: str, t: Tensors) -> Call:
         "gelu_tanh": lambda: aten.gelu.out(t["x"], approximate="tanh", out=out),
         "softmax": lambda: torch.softmax(t["x"], 1, out=out),
         "matmul": lambda: torch.mm(t["a"], t["b"], out=out),
+        "matmul_int8": lambda: torch._int_mm(t["a"], t["b"], out=out),
     }
     return calls[family]
 
@@ -121,8 +127,8 @@ def compiled(family: str, t: Tensors) -> Call:
 
 def by_numpy(family: str, t: Tensors) -> Call | None:
     """The workload by NumPy; None where NumPy has no function or no dtype for it."""
-    if any(tensor.dtype == torch.bfloat16 for tensor in t.values()):
-        return None
+    if any(tensor.dtype in (torch.bfloat16, torch.int8) for tensor in t.values()):
+        return None  # no bfloat16, and bytes neither widen nor are they fast
     a = {name: tensor.numpy() for name, tensor in t.items()}
     out = a["out"]
     if family == "add":

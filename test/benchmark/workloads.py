@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import torch
 
 Tensors = dict[str, Any]
+Shape = int | tuple[int, int, int]  # of a product: m, k, n; or all the same
 
 
 class Workload(NamedTuple):
@@ -51,10 +52,21 @@ def rows(n_rows: int, n_cols: int) -> Callable[[torch.Generator], Tensors]:
     return make
 
 
-def matrices(n: int, dtype: torch.dtype) -> Callable[[torch.Generator], Tensors]:
+def matrices(m: int, k: int, n: int, dtype: torch.dtype) -> Callable[[torch.Generator], Tensors]:
     def make(generator: torch.Generator) -> Tensors:
-        a, b = (torch.randn(n, n, generator=generator).to(dtype) for _ in range(2))
-        return {"a": a, "b": b, "out": torch.empty(n, n, dtype=dtype)}
+        a, b = (torch.randn(shape, generator=generator).to(dtype) for shape in ((m, k), (k, n)))
+        return {"a": a, "b": b, "out": torch.empty(m, n, dtype=dtype)}
+
+    return make
+
+
+def byte_matrices(n: int) -> Callable[[torch.Generator], Tensors]:
+    def make(generator: torch.Generator) -> Tensors:
+        a, b = (
+            torch.randint(-128, 128, (n, n), generator=generator, dtype=torch.int8)
+            for _ in range(2)
+        )
+        return {"a": a, "b": b, "out": torch.empty(n, n, dtype=torch.int32)}
 
     return make
 
@@ -81,6 +93,7 @@ def expected(family: str, t: Tensors) -> torch.Tensor:
             d["x"], (d["x"].shape[1],), d["weight"], d["bias"]
         ),
         "matmul": lambda: d["a"] @ d["b"],
+        "matmul_int8": lambda: d["a"] @ d["b"],
         "attention_full": lambda: functional.scaled_dot_product_attention(d["q"], d["k"], d["v"]),
         "attention_causal": lambda: functional.scaled_dot_product_attention(
             d["q"], d["k"], d["v"], is_causal=True
@@ -95,12 +108,20 @@ def _elementwise(name: str, family: str, goal: float | None, *names: str) -> Wor
     return Workload(f"{name} 16M fp32", family, vectors(n, *names), 1e-5, moved, "GB/s", goal)
 
 
-def _matmul(dtype: torch.dtype, short: str, n: int, goal: float | None) -> Workload:
-    # Sums of n products of size 1 cancel: their rounding errors grow with n, not with the result.
-    tolerance = n * 2**-22 if dtype == torch.float32 else 2**-7
-    work, inputs = 2 * n**3 / 1e9, matrices(n, dtype)
-    name = f"matmul {n} {short}"
-    return Workload(name, "matmul", inputs, tolerance, work, "GFLOP/s", goal, n <= 1024)
+def _matmul(dtype: torch.dtype, short: str, shape: Shape, goal: float | None) -> Workload:
+    # Sums of k products of size 1 cancel: their rounding errors grow with k, not with the result.
+    m, k, n = (shape, shape, shape) if isinstance(shape, int) else shape
+    tolerance = k * 2**-22 if dtype == torch.float32 else 2**-7
+    size = f"{shape}" if isinstance(shape, int) else f"{m}x{k}x{n}"
+    inputs, work = matrices(m, k, n, dtype), 2 * m * k * n / 1e9
+    is_quick = shape in (512, 1024)
+    name = f"matmul {size} {short}"
+    return Workload(name, "matmul", inputs, tolerance, work, "GFLOP/s", goal, is_quick)
+
+
+def _matmul_int8(n: int, goal: float) -> Workload:
+    name, work = f"matmul {n} int8", 2 * n**3 / 1e9
+    return Workload(name, "matmul_int8", byte_matrices(n), 0.0, work, "GOP/s", goal)
 
 
 def _attention(kind: str, flops: float) -> Workload:
@@ -125,12 +146,13 @@ def workloads() -> list[Workload]:
         ),
         *(_matmul(torch.float32, "fp32", n, goal) for n, goal in MATMUL_GOALS["fp32"].items()),
         *(_matmul(torch.bfloat16, "bf16", n, goal) for n, goal in MATMUL_GOALS["bf16"].items()),
+        _matmul_int8(1024, 1.2),
         _attention("full", attention_flops),
         _attention("causal", attention_flops / 2),
     ]
 
 
-MATMUL_GOALS: dict[str, dict[int, float | None]] = {
-    "fp32": {512: None, 1024: 0.85, 2048: None},
-    "bf16": {512: None, 1024: 0.5, 2048: None},
+MATMUL_GOALS: dict[str, dict[Shape, float | None]] = {
+    "fp32": {384: 1.0, 512: None, 1000: 1.0, 1024: 1.0, 2048: 1.0, (4096, 64, 4096): 1.0},
+    "bf16": {512: 1.0, 1024: 1.0, 2048: 1.0, (4096, 64, 4096): None},
 }

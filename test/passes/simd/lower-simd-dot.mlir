@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 bf16-dot=llvm.x86.avx512bf16.dpbf16ps.512" -cse | FileCheck %s
+// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 dots=bf16:llvm.x86.avx512bf16.dpbf16ps.512,i8:llvm.x86.avx512.vpdpbusd.512" -cse | FileCheck %s
 
 // A loop-carried accumulator is updated in place by a register-tiled loop over k.
 // CHECK-LABEL: llvm.func @accumulate
@@ -40,5 +40,98 @@ func.func @pairs(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<f32> {tile
   %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
   %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
   tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// Bytes go through the instruction for an unsigned and a signed operand: A is shifted to unsigned,
+// and what that adds is taken back by sums over B's columns.
+// CHECK-LABEL: llvm.func @bytes
+// CHECK: arith.xori {{.*}} : vector<64xi8>
+// CHECK: %[[SUM:.+]] = scf.for
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// CHECK: arith.muli %[[SUM]], %{{.*}} : vector<16xi32>
+// CHECK: arith.addi {{.*}} : vector<16xi32>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+func.func @bytes(%x: !tile.ptr<i8> {tile.disjoint}, %out: !tile.ptr<i32> {tile.disjoint}) {
+  %r = tile.arange 0 to 4096 : tensor<4096xi32>
+  %o = tile.reshape %r : tensor<4096xi32> -> tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<i8> -> tensor<64x64x!tile.ptr<i8>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<i8>>, tensor<64x64xi32>
+  %zero = arith.constant dense<0> : tensor<64x64xi32>
+  %a = tile.load %xp : tensor<64x64x!tile.ptr<i8>> -> tensor<64x64xi8>
+  %d = tile.dot %a, %a, %zero : tensor<64x64xi8>, tensor<64x64xi8> -> tensor<64x64xi32>
+  %os = tile.splat %out : !tile.ptr<i32> -> tensor<64x64x!tile.ptr<i32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<i32>>, tensor<64x64xi32>
+  tile.store %op, %d : tensor<64x64x!tile.ptr<i32>>, tensor<64x64xi32>
+  return
+}
+
+// -----
+
+// Rows of A that lie in memory at equal distances are read there; B, read once by so few rows, is
+// not packed either: nothing but the result is stored.
+// CHECK-LABEL: llvm.func @in_place
+// CHECK: arith.subi
+// CHECK-NOT: llvm.store
+// CHECK: math.fma
+// CHECK: llvm.store
+// CHECK: llvm.store
+// CHECK-NOT: math.fma
+// CHECK: llvm.return
+func.func @in_place(%x: !tile.ptr<f32> {tile.disjoint}, %y: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %stride: i32) {
+  %rows = tile.arange 0 to 2 : tensor<2xi32>
+  %ks = tile.arange 0 to 64 : tensor<64xi32>
+  %ss = tile.splat %stride : i32 -> tensor<2xi32>
+  %ro = arith.muli %rows, %ss : tensor<2xi32>
+  %re = tile.expand_dims %ro axis 1 : tensor<2xi32> -> tensor<2x1xi32>
+  %rb = tile.broadcast %re : tensor<2x1xi32> -> tensor<2x64xi32>
+  %ke = tile.expand_dims %ks axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %kb = tile.broadcast %ke : tensor<1x64xi32> -> tensor<2x64xi32>
+  %o = arith.addi %rb, %kb : tensor<2x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<2x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<2x64x!tile.ptr<f32>>, tensor<2x64xi32>
+  %a = tile.load %xp : tensor<2x64x!tile.ptr<f32>> -> tensor<2x64xf32>
+  %r = tile.arange 0 to 4096 : tensor<4096xi32>
+  %bo = tile.reshape %r : tensor<4096xi32> -> tensor<64x64xi32>
+  %ys = tile.splat %y : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %yp = tile.addptr %ys, %bo : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %b = tile.load %yp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %zero = arith.constant dense<0.0> : tensor<2x64xf32>
+  %d = tile.dot %a, %b, %zero : tensor<2x64xf32>, tensor<64x64xf32> -> tensor<2x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<2x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<2x64x!tile.ptr<f32>>, tensor<2x64xi32>
+  tile.store %op, %d : tensor<2x64x!tile.ptr<f32>>, tensor<2x64xf32>
+  return
+}
+
+// -----
+
+// Operands of both signs fit as they are, the unsigned one first.
+// CHECK-LABEL: llvm.func @signs
+// CHECK-NOT: arith.xori
+// CHECK: %[[B:.+]] = llvm.load {{.*}} -> vector<64xi8>
+// CHECK: %[[A:.+]] = vector.bitcast {{.*}} to vector<64xi8>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%{{.*}}, %[[B]], %[[A]])
+func.func @signs(%x: !tile.ptr<i8> {tile.disjoint}, %out: !tile.ptr<i32> {tile.disjoint}) {
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %o = tile.reshape %r : tensor<1024xi32> -> tensor<64x16xi32>
+  %bo = tile.reshape %r : tensor<1024xi32> -> tensor<16x64xi32>
+  %xs = tile.splat %x : !tile.ptr<i8> -> tensor<64x16x!tile.ptr<i8>>
+  %xp = tile.addptr %xs, %o : tensor<64x16x!tile.ptr<i8>>, tensor<64x16xi32>
+  %ys = tile.splat %x : !tile.ptr<i8> -> tensor<16x64x!tile.ptr<i8>>
+  %yp = tile.addptr %ys, %bo : tensor<16x64x!tile.ptr<i8>>, tensor<16x64xi32>
+  %a = tile.load %xp : tensor<64x16x!tile.ptr<i8>> -> tensor<64x16xi8>
+  %b = tile.load %yp : tensor<16x64x!tile.ptr<i8>> -> tensor<16x64xi8>
+  %aw = arith.extsi %a : tensor<64x16xi8> to tensor<64x16xi32>
+  %bw = arith.extui %b : tensor<16x64xi8> to tensor<16x64xi32>
+  %zero = arith.constant dense<0> : tensor<64x64xi32>
+  %d = tile.dot %aw, %bw, %zero : tensor<64x16xi32>, tensor<16x64xi32> -> tensor<64x64xi32>
+  %ro = tile.arange 0 to 4096 : tensor<4096xi32>
+  %oo = tile.reshape %ro : tensor<4096xi32> -> tensor<64x64xi32>
+  %os = tile.splat %out : !tile.ptr<i32> -> tensor<64x64x!tile.ptr<i32>>
+  %op = tile.addptr %os, %oo : tensor<64x64x!tile.ptr<i32>>, tensor<64x64xi32>
+  tile.store %op, %d : tensor<64x64x!tile.ptr<i32>>, tensor<64x64xi32>
   return
 }

@@ -101,6 +101,54 @@ def test_dot_accumulates_in_a_loop(dtype: str, device: str, rng: np.random.Gener
     check(out, decode(a, dtype), decode(b, dtype), result, decode(c, result))
 
 
+@tw.jit
+def cut_out(
+    out, a, b, rows, K, N, a_stride, M_TILE: tw.constexpr, K_TILE: tw.constexpr,
+    N_TILE: tw.constexpr,
+):  # fmt: skip
+    m = tw.program_id(0) * M_TILE + tw.arange(0, M_TILE)[:, None]
+    n = tw.arange(0, N_TILE)[None, :]
+    total = tw.zeros((M_TILE, N_TILE), out.dtype.element_ty)
+    for start in range(0, K, K_TILE):
+        k = start + tw.arange(0, K_TILE)
+        x = tw.load(a + m * a_stride + k[None, :], mask=(m < rows) & (k[None, :] < K), other=0)
+        y = tw.load(b + k[:, None] * N + n, mask=(k[:, None] < K) & (n < N), other=0)
+        total = tw.dot(x, y, total, input_precision="ieee")
+    tw.store(out + m * N + n, total, mask=(m < rows) & (n < N))
+
+
+@pytest.mark.parametrize("shape", [(16, 16, 16), (5, 32, 16), (24, 12, 64), (33, 64, 48)])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_dot_of_bytes_is_exact(
+    shape: tuple[int, int, int], dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    """Rows and columns of the largest and smallest numbers among them."""
+    m, k, n = shape
+    a, b = draw(rng, dtype, (m, k)), draw(rng, dtype, (k, n))
+    a[0], b[:, 0] = np.iinfo(a.dtype).max, np.iinfo(b.dtype).max
+    a[-1], b[:, -1] = np.iinfo(a.dtype).min, np.iinfo(b.dtype).min
+    out = poisoned("int32", (m, n))
+    product[(1,)](out, a, b, M=m, K=k, N=n)
+    check(out, decode(a, dtype), decode(b, dtype), "int32")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+@pytest.mark.parametrize("tile", [(1, 32, 64), (8, 16, 32), (32, 32, 128), (32, 8, 512)])
+def test_dot_reads_rows_in_place_and_at_edges(
+    tile: tuple[int, int, int], dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    """The first program's rows are whole, the last one's are not; their distance is not their
+    length."""
+    rows, k, n = 2 * tile[0] + tile[0] // 2, 2 * tile[1] + 4, tile[2] - 3
+    a, b = draw(rng, dtype, (rows, k + 5)), draw(rng, dtype, (k, n))
+    result = RESULTS[dtype]
+    out = poisoned(result, (rows, n))
+    grid = (tw.cdiv(rows, tile[0]),)
+    sizes = dict(zip(("M_TILE", "K_TILE", "N_TILE"), tile, strict=True))
+    cut_out[grid](out, argument(a, dtype), argument(b, dtype), rows, k, n, k + 5, **sizes)
+    check(out, decode(a, dtype)[:, :k], decode(b, dtype), result)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_batched_dot(dtype: str, device: str, rng: np.random.Generator) -> None:
     batch = 3

@@ -1,0 +1,72 @@
+// How one matrix product is cut into register tiles, and its operands where the micro-kernel reads
+// them.
+#ifndef PASSES_SIMD_DOTPLAN_H
+#define PASSES_SIMD_DOTPLAN_H
+#include "passes/simd/SimdFunction.h"
+
+namespace tw::simd {
+
+/// An operand as the plan reads it: behind a conversion that the instruction does by itself.
+struct DotOperand {
+  mlir::Value tile;
+  bool isUnsigned = false; // of integers
+};
+
+struct DotPlan {
+  DotOperand aSource, bSource;
+  int64_t m, n, k;
+  mlir::Type compute;                          // of accumulators in registers
+  mlir::Type operand;                          // of operands in registers
+  const DotInstruction *instruction = nullptr; // null: multiply and add
+  int64_t group = 1;                           // neighbours along k in one lane of an operand
+  int64_t lanes;                               // accumulator lanes
+  int64_t vectors;                             // accumulator vectors per row of the register tile
+  int64_t rows;                                // rows of the register tile
+
+  int64_t panel() const { return lanes * vectors; }
+  int64_t steps() const { return k / group; }
+  bool isInteger() const { return mlir::isa<mlir::IntegerType>(compute); }
+  /// Operands of the same sign do not fit an instruction of an unsigned and a signed one: A is
+  /// shifted by half its range, and the columns of B are summed up to take that back.
+  bool shiftsA() const {
+    return instruction && isInteger() && aSource.isUnsigned == bSource.isUnsigned;
+  }
+  /// Which of the instruction's operands, unsigned and signed, is B.
+  bool isBFirst() const { return instruction && isInteger() && bSource.isUnsigned; }
+  /// One pass of the micro-kernel reads B, along n: packing it would cost as much as using it.
+  bool usesBOnce = false;
+};
+
+/// Cuts a product for a machine. The plan refers to the machine's instructions.
+DotPlan planDot(tile::DotOp op, const SimdFunction &f);
+
+/// Operand A [m, k] row by row: packed, or where the user has it.
+struct DotRows {
+  mlir::Value base, rowBytes;
+};
+DotRows placeA(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
+
+/// Operand B in panels of `panel()` columns: [n / panel, steps, panel * group], the neighbours
+/// along k interleaved.
+TileBuffer packB(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
+/// Whether B is contiguous along k, so that it is read so and transposed in registers.
+bool readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatch);
+/// Columns of B as they lie in a panel, at a step along k.
+mlir::Value loadBRow(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch,
+                     mlir::Value step, mlir::Value column, int64_t numColumns);
+/// What is to be added to each column for the shift of A: [n].
+TileBuffer sumColumns(SimdFunction &f, const DotPlan &plan, const TileBuffer &packedB);
+
+/// acc + a * b.
+mlir::Value multiplyAdd(SimdFunction &f, const DotPlan &plan, mlir::Value a, mlir::Value b,
+                        mlir::Value acc);
+/// A scalar or vector in another width of floats or of signed integers.
+mlir::Value convertDotElements(SimdFunction &f, mlir::Value value, mlir::Type element);
+/// Coordinates of an operand: the batch index, if any, then two more.
+Coordinates matrixAt(mlir::ArrayRef<mlir::Value> batch, mlir::Value row, mlir::Value column,
+                     int vectorDim = -1, int64_t lanes = 1);
+mlir::Value addIndex(SimdFunction &f, mlir::Value index, int64_t offset);
+mlir::Value scaleIndex(SimdFunction &f, mlir::Value index, int64_t factor);
+
+} // namespace tw::simd
+#endif

@@ -1,0 +1,248 @@
+// Operands of matrix products where the micro-kernel reads them: B in panels of interleaved
+// neighbours along k, A as it lies in memory where that is row by row, else copied so.
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/simd/DotPlan.h"
+#include "passes/simd/Scope.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simd;
+using namespace tw::tile;
+
+/// A is read once for each panel of B: beyond so many, rows of a copy that lie side by side win.
+static constexpr int64_t kMostPanelsInPlace = 8;
+
+/// Elements of an operand in the type that the micro-kernel takes.
+static Value convertOperand(SimdFunction &f, const DotPlan &plan, const DotOperand &source,
+                            Value value) {
+  Type element = elementTypeOf(source.tile.getType());
+  return convertDotElements(f, f.asElement(value, element), plan.operand);
+}
+
+//===-- A -------------------------------------------------------------------------------------===//
+
+/// Half the range more or less: signed bytes become unsigned ones, and the other way round.
+static Value shiftByHalf(SimdFunction &f, Value bytes) {
+  Value half = f.constantOf(f.builder.getI8Type(), -128);
+  if (auto vector = dyn_cast<VectorType>(bytes.getType()))
+    half = f.splat(half, vector.getNumElements());
+  return arith::XOrIOp::create(f.builder, f.loc, bytes, half);
+}
+
+static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
+                  const TileBuffer &packed) {
+  Value tile = plan.aSource.tile;
+  int64_t lanes = 0;
+  int readDim = 0, numBatch = int(batch.size()), lastDim = numBatch + 1;
+  std::tie(readDim, lanes) = f.chooseVector({tile}, shapeOf(tile.getType()));
+  // Whole registers of narrow elements, which are as wide in the copy.
+  if (readDim == lastDim && elementTypeOf(tile.getType()) == plan.operand)
+    lanes = std::min<int64_t>(f.machine.vectorBytes / elementBytes(plan.operand),
+                              llvm::bit_floor(uint64_t(plan.k)));
+  auto store = [&](const Coordinates &at, Value value) {
+    Coordinates to = at;
+    to.index.erase(to.index.begin(), to.index.begin() + numBatch);
+    to.vectorDim = at.vectorDim < 0 ? -1 : at.vectorDim - numBatch;
+    Value converted = convertOperand(f, plan, plan.aSource, value);
+    f.storeBuffer(packed, to, plan.shiftsA() ? shiftByHalf(f, converted) : converted);
+  };
+  if (f.emitTransposed(tile, batch, readDim, lastDim, lanes, store))
+    return;
+  f.emitNest({plan.m, plan.k}, std::max(readDim - numBatch, 0), readDim < numBatch ? 1 : lanes,
+             [&](const Coordinates &at) {
+               Coordinates from = matrixAt(batch, at.index[0], at.index[1], at.vectorDim, at.lanes);
+               store(from, f.evaluateVector(tile, from));
+             });
+}
+
+/// Whether memory has A row by row at equal distances, as far as can be told without its mask.
+static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
+  auto load = plan.aSource.tile.getDefiningOp<LoadOp>();
+  if (!load || f.plan.isKept(load.getResult()) || load.getIsVolatile() || plan.shiftsA() ||
+      elementTypeOf(load.getType()) != plan.operand || plan.n / plan.panel() > kMostPanelsInPlace)
+    return {};
+  AxisChange rows = f.contiguity.along(load.getPtr(), numBatch);
+  bool isEqual = rows.kind == AxisChange::Constant || rows.kind == AxisChange::Affine;
+  return isEqual && f.contiguity.along(load.getPtr(), numBatch + 1).isUnit() ? load : LoadOp();
+}
+
+static Value asInteger(SimdFunction &f, Value pointer) {
+  return LLVM::PtrToIntOp::create(f.builder, f.loc, f.builder.getI64Type(), pointer);
+}
+
+/// The rows of a load as they lie; none where its mask is not known to be full here.
+static std::optional<DotRows> readInPlace(SimdFunction &f, LoadOp load, ArrayRef<Value> batch) {
+  Value zero = f.constantIndex(0);
+  Coordinates first = matrixAt(batch, zero, zero);
+  if (load.getMask() && !matchPattern(f.evaluate(load.getMask(), first), m_One()))
+    return std::nullopt;
+  Value base = f.evaluate(load.getPtr(), first);
+  if (shapeOf(load.getType())[batch.size()] == 1)
+    return DotRows{base, zero};
+  Value second = f.evaluate(load.getPtr(), matrixAt(batch, f.constantIndex(1), zero));
+  Value distance =
+      arith::SubIOp::create(f.builder, f.loc, asInteger(f, second), asInteger(f, base));
+  return DotRows{base, distance};
+}
+
+DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+  Value rowBytes = f.constantIndex(plan.k * elementBytes(plan.operand));
+  auto home = f.buffers.find(plan.aSource.tile);
+  if (home != f.buffers.end() && batch.empty() && home->second.element == plan.operand &&
+      !plan.shiftsA())
+    return {home->second.base, rowBytes};
+  LoadOp load = rowsInMemory(f, plan, batch.size());
+  // In front of the branches: a buffer of one of them would be reused by what follows.
+  TileBuffer packed = f.allocate({plan.m, plan.k}, plan.operand);
+  if (!load) {
+    f.withFullMasks({plan.aSource.tile}, [&] { copyA(f, plan, batch, packed); });
+    return {packed.base, rowBytes};
+  }
+  SmallVector<Value> place =
+      f.withFullMasks({plan.aSource.tile}, {packed.base.getType(), rowBytes.getType()},
+                      [&]() -> SmallVector<Value> {
+                        if (std::optional<DotRows> rows = readInPlace(f, load, batch))
+                          return {rows->base, rows->rowBytes};
+                        copyA(f, plan, batch, packed);
+                        return {packed.base, rowBytes};
+                      });
+  return {place[0], place[1]};
+}
+
+//===-- B -------------------------------------------------------------------------------------===//
+
+/// Vectors of equally many lanes as one: lane 0 of each, then lane 1 of each ...
+static Value interleave(SimdFunction &f, ArrayRef<Value> vectors) {
+  if (vectors.size() == 1)
+    return vectors.front();
+  SmallVector<Value> even, odd;
+  for (auto [i, vector] : llvm::enumerate(vectors))
+    (i < vectors.size() / 2 ? even : odd).push_back(vector);
+  Value first = interleave(f, even), second = interleave(f, odd);
+  int64_t size = cast<VectorType>(first.getType()).getNumElements();
+  int64_t run = even.size();
+  SmallVector<int64_t> order;
+  for (int64_t begin = 0; begin < size; begin += run)
+    for (int64_t source : {begin, size + begin})
+      for (int64_t i = 0; i < run; ++i)
+        order.push_back(source + i);
+  return vector::ShuffleOp::create(f.builder, f.loc, first, second, order);
+}
+
+Value tw::simd::loadBRow(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch, Value step,
+                         Value column, int64_t numColumns) {
+  Value k = scaleIndex(f, step, plan.group);
+  SmallVector<Value> rows;
+  for (int64_t i = 0; i < plan.group; ++i) {
+    Coordinates at =
+        matrixAt(batch, addIndex(f, k, i), column, numColumns > 1 ? 1 : -1, numColumns);
+    Value row = f.evaluateVector(plan.bSource.tile, at);
+    rows.push_back(convertOperand(f, plan, plan.bSource, row));
+  }
+  return interleave(f, rows);
+}
+
+bool tw::simd::readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
+  Value tile = plan.bSource.tile;
+  auto [vectorDim, lanes] = f.chooseVector({tile}, shapeOf(tile.getType()));
+  return vectorDim == int(numBatch) && plan.lanes > 1 && plan.k % (plan.group * plan.lanes) == 0;
+}
+
+namespace {
+struct PackedB {
+  SimdFunction &f;
+  const DotPlan &plan;
+  ArrayRef<Value> batch;
+  TileBuffer buffer;
+
+  /// Stores part of row `row` of panel `panel`, from vector number `vector` on.
+  void store(Value panel, Value row, Value vector, Value value) {
+    Coordinates at;
+    at.index = {panel, row, scaleIndex(f, vector, plan.lanes * plan.group)};
+    auto type = dyn_cast<VectorType>(value.getType());
+    at.vectorDim = type ? 2 : -1;
+    at.lanes = type ? type.getNumElements() : 1;
+    f.storeBuffer(buffer, at, value);
+  }
+
+  Value columnOf(Value panel, Value vector) {
+    return f.builder.createOrFold<arith::AddIOp>(f.loc, scaleIndex(f, panel, plan.panel()),
+                                                 scaleIndex(f, vector, plan.lanes));
+  }
+
+  /// Reads B along n, a whole row before the next: memory is fetched ahead so. Vectors of a panel
+  /// go together, since narrow elements would fill a part of a register each.
+  void packRows() {
+    f.emitNest({plan.steps(), plan.n / plan.panel()}, 1, 1, [&](const Coordinates &at) {
+      Value zero = f.constantIndex(0), column = scaleIndex(f, at.index[1], plan.panel());
+      store(at.index[1], at.index[0], zero,
+            loadBRow(f, plan, batch, at.index[0], column, plan.panel()));
+    });
+  }
+
+  /// Reads B along k, in square blocks (of groups) that are transposed in registers.
+  void packColumns() {
+    int64_t step = plan.lanes * plan.group;
+    Type wide = VectorType::get({plan.lanes}, f.builder.getI32Type());
+    Type narrow = VectorType::get({step}, plan.operand);
+    auto bitcast = [&](Type type, Value value) -> Value {
+      return plan.group > 1 ? vector::BitCastOp::create(f.builder, f.loc, type, value) : value;
+    };
+    f.emitNest(
+        {plan.n / plan.panel(), plan.vectors, plan.k / step}, 2, 1, [&](const Coordinates &at) {
+          Value k = scaleIndex(f, at.index[2], step);
+          Value firstColumn = columnOf(at.index[0], at.index[1]);
+          SmallVector<Value> columns;
+          for (int64_t lane = 0; lane < plan.lanes; ++lane) {
+            Coordinates from = matrixAt(batch, k, addIndex(f, firstColumn, lane), 0, step);
+            Value value = f.evaluateVector(plan.bSource.tile, from);
+            columns.push_back(bitcast(wide, convertOperand(f, plan, plan.bSource, value)));
+          }
+          Value firstRow = scaleIndex(f, at.index[2], plan.lanes);
+          for (auto [i, value] : llvm::enumerate(f.transposeSquare(columns)))
+            store(at.index[0], addIndex(f, firstRow, i), at.index[1], bitcast(narrow, value));
+        });
+  }
+};
+} // namespace
+
+TileBuffer tw::simd::packB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+  PackedB packed = {f, plan, batch, {}};
+  packed.buffer =
+      f.allocate({plan.n / plan.panel(), plan.steps(), plan.panel() * plan.group}, plan.operand);
+  bool isAlongK = readsBAlongK(f, plan, batch.size());
+  f.withFullMasks({plan.bSource.tile},
+                  [&] { isAlongK ? packed.packColumns() : packed.packRows(); });
+  return packed.buffer;
+}
+
+TileBuffer tw::simd::sumColumns(SimdFunction &f, const DotPlan &plan, const TileBuffer &packedB) {
+  TileBuffer sums = f.allocate({plan.n}, plan.compute);
+  Value ones = f.splat(f.constantOf(plan.operand, 1), plan.lanes * plan.group);
+  Value zero = f.splat(f.constantOf(plan.compute, 0), plan.lanes);
+  // A signed operand was made larger by 128, an unsigned one smaller.
+  Value factor =
+      f.splat(f.constantOf(plan.compute, plan.aSource.isUnsigned ? 128 : -128), plan.lanes);
+  f.emitNest({plan.n / plan.panel(), plan.vectors}, 1, 1, [&](const Coordinates &at) {
+    Value first = scaleIndex(f, at.index[1], plan.lanes * plan.group);
+    Value sum = f.emitLoop(0, plan.steps(), 1, {zero}, [&](Value step, ValueRange old) {
+      Scope scope(f);
+      Coordinates from;
+      from.index = {at.index[0], step, first};
+      from.vectorDim = 2;
+      from.lanes = plan.lanes * plan.group;
+      Value b = f.loadBuffer(packedB, from);
+      return SmallVector<Value>{multiplyAdd(f, plan, ones, b, old[0])};
+    })[0];
+    Coordinates to;
+    to.index = {f.builder.createOrFold<arith::AddIOp>(
+        f.loc, scaleIndex(f, at.index[0], plan.panel()), scaleIndex(f, at.index[1], plan.lanes))};
+    to.vectorDim = 0;
+    to.lanes = plan.lanes;
+    f.storeBuffer(sums, to, arith::MulIOp::create(f.builder, f.loc, sum, factor));
+  });
+  return sums;
+}
