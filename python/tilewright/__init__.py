@@ -35,6 +35,8 @@ from .launch.jit import JITFunction as JITFunction
 from .launch.jit import jit as jit
 from .language import *  # noqa: F403 (the language's names are the package's)
 from .knobs import freeze as freeze
+from .launch.annotated import dynamic as dynamic
+from .launch.annotated import static as static
 from .sizes import next_power_of_2 as next_power_of_2
 from .export import Package as Package
 from .export import export as export

@@ -6,7 +6,12 @@
 #include <string.h>
 #include <time.h>
 
-#define TW_HOST __attribute__((visibility("hidden")))
+/* Called from assembly only, which link-time optimization does not look into. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TW_HOST __attribute__((visibility("hidden"), used, externally_visible))
+#else
+#define TW_HOST __attribute__((visibility("hidden"), used))
+#endif
 
 TW_HOST void TW_NAME(tw_poll)(struct tw_program *program);
 TW_HOST int64_t TW_NAME(tw_device_clock)(void);

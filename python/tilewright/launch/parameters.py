@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from . import annotated
 from .. import knobs
 from .arguments import (
     ArgumentProblem,
@@ -178,10 +179,14 @@ def parameters_of(
                 default=entry.default,
                 is_positional=entry.kind is not entry.KEYWORD_ONLY,
                 annotated_type=_number_type(annotation),
-                drops_facts=specialize == "none" or bool(general & {index, entry.name}),
+                drops_facts=annotation is annotated.dynamic
+                or (specialize == "none" and annotation is not annotated.static)
+                or bool(general & {index, entry.name}),
                 drops_alignment=bool(unaligned & {index, entry.name}),
                 # An annotated type is what a number is to have in the kernel: a constant has none.
-                is_exact=specialize == "shape"
+                is_exact=annotation is annotated.static
+                or specialize == "shape"
+                and annotation is not annotated.dynamic
                 and not (general | unaligned) & {index, entry.name}
                 and _number_type(annotation) is None,
             )

@@ -72,6 +72,12 @@ static void test_scale(void) {
   check_scaled(input, output, 64, 5.0f);
   check(output[64] == -1.0f, "an element of another program");
   check_success(scale(input, output, 0, 5.0f, NULL, &error), &error); /* an empty grid */
+  fill();
+  here.grid[0] = 0;
+  check_success(scale_anywhere(input, output, 100, 6.0f, &here, &error), &error);
+  check_scaled(input, output, 100, 6.0f);
+  check_success(scale_anywhere(output, output, 100, 0.5f, &here, &error), &error); /* in place */
+  check_scaled(input, output, 100, 3.0f);
 }
 
 static void check_product(const float *a, const float *b, const float *c, int m, int n, int k) {
@@ -268,6 +274,8 @@ static void test_gpu(void) {
   const char *record = driver.record();
   check(strstr(record, "cuModuleLoadDataEx") != NULL, "nothing was loaded");
   check(strstr(record, "cuLaunchKernel") == NULL, "something was launched");
+  check(strstr(record, "cuThreadExchangeStreamCaptureMode 2") != NULL,
+        "loading would break the capture of a stream");
   driver.configure("execute=sm_80");
   scale_on_gpu(&driver, &there, COUNT - 1);
   scale_on_gpu(&driver, &there, 992);

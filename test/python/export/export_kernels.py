@@ -63,6 +63,12 @@ package = tw.Package("kernels")
 package.add(scale, "*fp32:16, *fp32:16, i32:16", {"BLOCK": 256}, grid="cdiv(n, BLOCK)")
 package.add(scale, "*fp32, *fp32, i32", grid="cdiv(n, BLOCK)")
 package.add(
+    scale,
+    ["*fp32, *fp32, i32", "*fp32:overlap, *fp32:overlap, i32"],
+    grid="cdiv(n, BLOCK)",
+    name="scale_anywhere",
+)
+package.add(
     matmul,
     [
         "*fp32:16, *fp32:16, *fp32:16, i32, i32, i32, i32:16, i32:16, i32:16",

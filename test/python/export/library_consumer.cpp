@@ -1,5 +1,6 @@
 // A program that compiles kernels while it runs: `library_consumer DIRECTORY [TEST]`, where the
 // directory has their source buffers. Prints "passed", or what is wrong.
+#include "driver.h"
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -87,10 +88,45 @@ static void testErrors() {
   checkError(outside, "TW0601", "out");
 }
 
+/// With a context and memory of the program's own, as beside another library.
+static void testGpu() {
+  driver cuda = open_driver();
+  void *context = nullptr;
+  check(cuda.init && cuda.init(0) == 0 && cuda.retain(&context, 0) == 0 && cuda.push(context) == 0,
+        "no driver");
+  constexpr int n = 1000;
+  float x[n], y[n];
+  uint64_t onGpu[2] = {};
+  for (uint64_t &address : onGpu)
+    check(cuda.allocate(&address, sizeof(x)) == 0, "no memory of the GPU");
+  for (int i = 0; i < n; ++i)
+    x[i] = float(i % 31 - 15);
+  check(cuda.to_device(onGpu[0], x, sizeof(x)) == 0, "a copy to the GPU");
+  auto array = [&](int which) {
+    return Argument::array(reinterpret_cast<void *>(uintptr_t(onGpu[which])),
+                           tilewright::Type::Float32, sizeof(x));
+  };
+  tilewright::LaunchOptions there;
+  there.device = "cuda:0";
+  there.stream = reinterpret_cast<void *>(0x70);
+  Status done = load("scale").launch({(n + 63) / 64}, {array(0), array(1), n, 3.0f}, there);
+  check(bool(done), done.text());
+  done = tilewright::synchronize("cuda:0");
+  check(bool(done), done.text());
+  check(cuda.to_host(y, onGpu[1], sizeof(y)) == 0, "a copy back");
+  checkScaled({x, x + n}, {y, y + n}, n, 3.0f);
+  check(std::string(cuda.record()).find("stream=0x70") != std::string::npos, "another stream");
+}
+
 int main(int count, char **words) {
   if (count < 2)
     return 2;
   folder = words[1];
+  if (count > 2 && std::string(words[2]) == "gpu") {
+    testGpu();
+    puts("passed");
+    return 0;
+  }
   testScale();
   testThreads();
   testErrors();

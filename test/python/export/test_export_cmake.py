@@ -107,6 +107,8 @@ def test_the_library_by_pkg_config(
     assert run([program, folder], tmp_path).endswith("passed\n")
     assert list((folder / "cache").glob("v*/??/*")), "nothing was kept for later processes"
     assert run([program, folder], tmp_path).endswith("passed\n")
+    double = exported.with_double(tmp_path / "lib", "execute=sm_80")
+    assert run([program, folder, "gpu"], tmp_path, **double).endswith("passed\n")
     kept = told_by(folder / "cache")
     assert told_from_python(monkeypatch, tmp_path / "from-python") <= kept
     assert "x: *fp32:16:overlap, out: *fp32:16:overlap, n: i32:nonneg, factor: fp32, BLOCK=64" in kept

@@ -78,6 +78,34 @@ def test_kernels_on_gpus(test: str, words: str, consumer: Building, tmp_path: Pa
     exported.passed(consumer(), test, **exported.with_double(tmp_path / "lib", words))
 
 
+def test_two_packages_in_one_program(archive: Path, tmp_path: Path) -> None:
+    """They share the types of the headers and nothing else."""
+    other = tmp_path / "other"
+    words = ["--signature", "*fp32, *fp32, i32", "--grid", "cdiv(n, BLOCK)", "--name", "times"]
+    kernel = f"{exported.KERNELS}:scale"
+    done = exported.export(other, exported.CPU_TARGETS, *words, kernel=kernel)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "both.cpp").write_text(
+        '#include "kernels.h"\n#include "times.h"\n#include <cstdio>\n'
+        "int main() {\n"
+        "  float x[3] = {1, 2, 3}, y[3], z[3];\n"
+        "  tilewright_launch here{};\n"
+        "  here.device = TILEWRIGHT_CPU;\n"
+        "  if (scale(x, y, 3, 2.0f, &here, nullptr) || times(y, z, 3, 5.0f, &here, nullptr))\n"
+        "    return 1;\n"
+        "  kernels_unload();\n"
+        "  times_unload();\n"
+        '  std::puts(z[2] == 30 ? "passed" : "wrong");\n'
+        "}\n"
+    )
+    program = tmp_path / "both"
+    archives = [archive / "kernels.a", other / "times.a"]
+    command = [exported.compiler("g++"), *exported.STRICT, "-std=c++17", "both.cpp"]
+    command += [f"-I{archive}", f"-I{other}", *map(str, archives), *exported.LIBRARIES]
+    exported.compiled([*command, "-o", program], tmp_path)
+    exported.passed(program, "")
+
+
 def test_a_shared_library_with_a_package(archive: Path, tmp_path: Path) -> None:
     gcc = exported.compiler("gcc")
     library = tmp_path / "libkernels.so"
@@ -89,6 +117,24 @@ def test_a_shared_library_with_a_package(archive: Path, tmp_path: Path) -> None:
         [gcc, *exported.STRICT, "-std=c11", f"-I{archive}", source, *rest], tmp_path
     )
     exported.passed(program, "matmul")
+
+
+@pytest.mark.parametrize(
+    "name, flags", [("gcc", ["-flto=2", "-flto-partition=max"]), ("clang-22", ["-flto", "-fuse-ld=lld"])]
+)
+def test_the_c_form_with_link_time_optimization(
+    name: str, flags: list[str], tmp_path: Path
+) -> None:
+    """Kernels are assembly, whose calls such optimization does not see."""
+    folder = tmp_path / "kernels"
+    done = exported.export(folder, exported.CPU_TARGETS, "--form", "c")
+    assert done.returncode == 0, done.stderr
+    program = tmp_path / "consumer"
+    sources = [exported.HERE / "consumer.c", folder / "kernels.c", f"-I{folder}"]
+    command = [exported.compiler(name), *exported.STRICT, "-std=c11", "-O2", *flags, *sources]
+    exported.compiled([*command, *exported.LIBRARIES, "-o", program], tmp_path)
+    for test in ("matmul", "mixed", "print"):
+        exported.passed(program, test, LD_LIBRARY_PATH=str(tmp_path))
 
 
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
@@ -103,5 +149,5 @@ def test_the_c_form_under_sanitizers(sanitizer: str, tmp_path: Path) -> None:
     exported.compiled([clang, *flags, *sources, *exported.LIBRARIES, "-o", program], tmp_path)
     # Code of the kernels is assembly, which no sanitizer looks into: what is checked is the launcher.
     tests = ["scale", "mixed", "parallel_for", "refusals", "transpose"]
-    for test in ["threads"] if sanitizer == "thread" else tests:
+    for test in ["threads", "transpose"] if sanitizer == "thread" else tests:
         exported.passed(program, test, LD_LIBRARY_PATH=str(tmp_path), TSAN_OPTIONS="die_after_fork=0")

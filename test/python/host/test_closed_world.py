@@ -88,6 +88,27 @@ def exact(out, x, n, by, scale, BLOCK: tw.constexpr):
     tw.store(out + i, scale * tw.load(x + i, mask=i < n, other=0.0) + by, mask=i < n)
 
 
+@tw.jit
+def annotated(out, n: tw.static, by: tw.dynamic):
+    tw.static_assert(n > 0, "n is known when the kernel is compiled")
+    i = tw.arange(0, 16)
+    tw.store(out + i, by, mask=i < n)
+
+
+def test_a_parameter_decides_for_itself(device: str) -> None:
+    for n, by in ((5, 1), (16, 16), (5, -3), (5, 48)):
+        out = np.zeros(16, np.int32)
+        kernel = annotated[(1,)](out, n, by)
+        assert (out[:n] == by).all() and not out[n:].any()
+        assert [name for name, *_ in kernel.parameters] == ["out", "by"]
+    first, second = (annotated[(1,)](out, 5, by) for by in (1, 48))
+    assert first is second, "nothing is assumed of `by`"
+    everything = tw.jit(specialize="shape")(annotated.fn)
+    assert [name for name, *_ in everything[(1,)](out, 5, 7).parameters] == ["out", "by"]
+    nothing = tw.jit(specialize="none")(annotated.fn)
+    assert [name for name, *_ in nothing[(1,)](out, 5, 7).parameters] == ["out", "by"]
+
+
 def test_shapes_are_constants_of_the_binary(device: str) -> None:
     out, x = arrays()
     kernels: list[Any] = []

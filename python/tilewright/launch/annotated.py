@@ -1,0 +1,12 @@
+"""What a kernel's parameters are annotated with to be specialized in a way of their own."""
+
+from __future__ import annotations
+
+
+class static:
+    """Annotates a parameter whose integers are constants of the binary, whatever the kernel's `specialize`
+    is: `def kernel(x, n: tw.static)`."""
+
+
+class dynamic:
+    """Annotates a parameter of whose values nothing but the type is assumed: `n: tw.dynamic`."""
