@@ -57,7 +57,6 @@ public:
   TileOr arange(int64_t start, int64_t end);
   TileOr full(llvm::ArrayRef<int64_t> shape, TypedValue scalar, DType dtype);
   TileOr expandDims(TypedValue operand, int64_t axis);
-  // broadcast(lhs, rhs) is inherited.
   TileOr broadcastTo(TypedValue operand, llvm::ArrayRef<int64_t> shape);
   TileOr reshape(TypedValue operand, llvm::ArrayRef<int64_t> shape, bool allowReorder);
   TileOr permute(TypedValue operand, llvm::ArrayRef<int64_t> order);
@@ -67,8 +66,7 @@ public:
   /// `count` of the elements along `axis`, from `start` on and `step` apart; all of them exist.
   TileOr slice(TypedValue source, int64_t axis, int64_t start, int64_t step, int64_t count);
   TileOr gather(TypedValue source, TypedValue indices, int64_t axis);
-  /// How many elements of a tile of int32 or int64 with one dimension are 0, 1, ..., count - 1.
-  TileOr countValues(TypedValue source, int64_t count);
+  TileOr countValues(TypedValue source, int64_t count); // how many equal 0, 1, ..., count - 1
 
   // Memory.
   TileOr load(TypedValue pointer, std::optional<TypedValue> mask, std::optional<TypedValue> other,
