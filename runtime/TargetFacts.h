@@ -26,6 +26,8 @@ struct TargetFacts {
   AccessChecks checksAccesses = AccessChecks::Never;
   /// Arrays lie in memory of the device, and launches go to one of its streams.
   bool hasMemory = false;
+  /// Offsets of 32 bits count bytes there, not elements: memory that they do not reach is large.
+  bool countsBytes = false;
   DeviceMemoryNames memory;
   /// How kernels and their callers ask for the maker and the machine: ("cpu", "x86-64-v3").
   std::string backend, arch;

@@ -35,9 +35,6 @@ struct AmdArch {
   unsigned streamPolicy;
   bool hasAccumulationRegisters = false; // beside the 256 that a lane addresses
   bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
-  bool hasFloat8 = false;                // v_cvt_pk_fp8_f32 and its like
-  bool hasFnuzFloat8 = false;            // whose types are f8E4M3FNUZ and f8E5M2FNUZ
-  bool preloadsArguments = false;        // arguments come in scalar registers
 
   bool isWave64() const { return warpSize == 64; }
 };

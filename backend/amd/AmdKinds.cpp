@@ -12,6 +12,7 @@ static TargetKind kindOfArchs(const char *name) {
   TargetKind kind;
   kind.facts.kind = name;
   kind.facts.backend = "hip"; // as kernels that ask for their maker call it
+  kind.facts.countsBytes = true;
   kind.facts.options = {"bitcode", "maxnreg", "no-fusion", "waves_per_eu", "matrix_instr_nonkdim"};
   kind.variants = amdArchs();
   kind.addFacts = [](const std::string &name, TargetFacts &facts) {

@@ -80,24 +80,28 @@ static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
   return LLVM::ZExtOp::create(b, lowering.loc, i64, processorNumber(lowering));
 }
 
-/// A fence of shared memory only: without the mark it would also wait for every access to global
-/// memory, and on RDNA drop the first level's cache (LLVM, "Memory Model", address space MMRAs).
-static void fenceShared(Lowering &lowering, LLVM::AtomicOrdering ordering, StringRef scope) {
+/// A fence of shared memory only, unless it orders all. Without the mark it would also wait for
+/// every access to global memory, and on RDNA drop the first level's cache (LLVM, "Memory Model",
+/// address space MMRAs).
+static void emitFence(Lowering &lowering, LLVM::AtomicOrdering ordering, StringRef scope,
+                      bool ordersGlobal) {
   OpBuilder &b = lowering.builder;
   auto fence = LLVM::FenceOp::create(b, lowering.loc, ordering, scope);
-  fence->setAttr(LLVM::LLVMDialect::getMmraAttrName(),
-                 LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
+  if (!ordersGlobal)
+    fence->setAttr(LLVM::LLVMDialect::getMmraAttrName(),
+                   LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
 }
 
-/// s_barrier orders no memory: the fences on both sides do. The lanes of one wave access LDS in
+/// s_barrier orders no memory: the fences on both sides do. The lanes of one wave access memory in
 /// program order, so that a program of one only keeps the compiler from reordering.
 static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
   bool isOfWave = op.getWarp() || lowering.numWarps == 1;
+  bool ordersGlobal = lowering.ordersGlobal.contains(op);
   StringRef scope = isOfWave ? "wavefront" : "workgroup";
-  fenceShared(lowering, LLVM::AtomicOrdering::release, scope);
+  emitFence(lowering, LLVM::AtomicOrdering::release, scope, ordersGlobal);
   if (!isOfWave)
     callIntrinsic(lowering, "amdgcn.s.barrier", Type(), {});
-  fenceShared(lowering, LLVM::AtomicOrdering::acquire, scope);
+  emitFence(lowering, LLVM::AtomicOrdering::acquire, scope, ordersGlobal);
 }
 
 static Value lowerPure(Lowering &lowering, Operation *op) {

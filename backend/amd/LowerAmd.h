@@ -2,6 +2,7 @@
 #ifndef BACKEND_AMD_LOWERAMD_H
 #define BACKEND_AMD_LOWERAMD_H
 #include "backend/amd/AmdArch.h"
+#include "backend/amd/GlobalOrder.h"
 #include "backend/gpu/ThreadLowering.h"
 #include "backend/gpu/UniformValues.h"
 #include "passes/StagedPasses.h"
@@ -35,9 +36,11 @@ struct Lowering : gpu::ThreadLowering {
   Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target, const AmdArch &arch)
       : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel) {
     stackSpace = 5;
+    ordersGlobal = barriersOfGlobalMemory(kernel);
   }
   const AmdArch &arch;
   gpu::UniformValues uniform;
+  llvm::DenseSet<mlir::Operation *> ordersGlobal; // the barriers that do
   bool hasPrint = false;
   mlir::Value lane; // this thread's number in its wave, once it was asked for
   llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument

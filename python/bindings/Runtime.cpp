@@ -145,6 +145,7 @@ static py::object targetFacts(const std::string &name) {
   dict["warp_size"] = facts->warpSize;
   dict["checks"] = nameOf(facts->checksAccesses);
   dict["has_memory"] = facts->hasMemory;
+  dict["counts_bytes"] = facts->countsBytes;
   dict["torch_type"] = facts->memory.torchType;
   dict["torch_build"] = facts->memory.torchBuild;
   dict["dlpack_types"] = py::tuple(py::cast(facts->memory.dlpackTypes));

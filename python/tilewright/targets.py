@@ -32,6 +32,7 @@ class Device(NamedTuple):
     warp_size: int = 1  # lanes; 1 where a program is one thread
     checks: str = "never"  # when accesses are compared with arrays: "never", "debug" builds, "always"
     has_memory: bool = False  # arrays lie in memory of its own, launches go to one of its streams
+    counts_bytes: bool = False  # 32-bit offsets count bytes, not elements
     torch_type: str = ""  # how torch calls the devices of that memory,
     torch_build: str = ""  # and the platform that it has to be built for
     dlpack_types: tuple[int, ...] = ()  # values of DLDeviceType

@@ -1,5 +1,6 @@
 // The pass `lower-simt`: walks a kernel in order; each tile becomes the registers of one thread.
 #include "ir/Diagnostic.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -127,7 +128,8 @@ static bool isReadAndWritten(func::FuncOp kernel, Value argument) {
   return isRead && isWritten;
 }
 
-/// What LLVM may know of the kernel's pointers.
+/// What LLVM may know of the kernel's pointers, and which of them 32-bit offsets do not reach all
+/// of.
 static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
   Builder builder(source.getContext());
   for (BlockArgument argument : source.getArguments()) {
@@ -139,6 +141,8 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
     auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, kArgDivisibility);
     if (divisibility && llvm::isPowerOf2_64(divisibility.getInt()))
       lowered.setArgAttr(number, "llvm.align", builder.getI64IntegerAttr(divisibility.getInt()));
+    if (Attribute isLarge = source.getArgAttr(number, kArgLarge))
+      lowered.setArgAttr(number, kArgLarge, isLarge);
   }
 }
 

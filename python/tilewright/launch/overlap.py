@@ -10,16 +10,27 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arguments import Facts, span_of
+from .devices import current_device
 from ..language.dtypes import dtype
+from ..targets import device_named
 
 
-# The offsets of 32 bits, in elements; an element has a byte or more.
+# The offsets of 32 bits, in elements; an element has a byte or more. Where they count bytes, buffers
+# need a little of their reach for themselves.
 _LARGE_BYTES = 0x7FFFFFFF
+_BUFFER_BYTES = 0x7FFFFFE0
 
 
 def itemsize_of(pointer: Facts) -> int:
     """The bytes of an element behind a pointer."""
     return dtype(pointer.type).itemsize
+
+
+def _is_large(pointer: Facts, size: int) -> bool:
+    """Whether 32-bit offsets do not reach all of more bytes than a buffer holds."""
+    if size > itemsize_of(pointer) * _LARGE_BYTES:
+        return True
+    return device_named(pointer.place or current_device()).counts_bytes
 
 
 def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) -> None:
@@ -30,7 +41,7 @@ def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) 
         if type(fact) is Facts and fact.is_pointer:
             address = bits[index]
             begin, end = span_of(values[index], address)
-            if end - begin > _LARGE_BYTES and end - begin > itemsize_of(fact) * _LARGE_BYTES:
+            if end - begin > _BUFFER_BYTES and _is_large(fact, end - begin):
                 facts[index] = fact = fact.large
             if begin < end:
                 spans.append((begin, end, index))

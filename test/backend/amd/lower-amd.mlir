@@ -63,3 +63,26 @@ llvm.func @large(%p: !llvm.ptr<1> {tile.large, tile.name = "p"}, %m: i1) attribu
   llvm.return
 }
 }
+
+// -----
+
+// A barrier between a write and an access that may meet it orders global memory, too.
+module attributes {simt.num_warps = 2 : i32} {
+// CHECK-LABEL: llvm.func amdgpu_kernelcc @meets
+llvm.func @meets(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !llvm.ptr<1> {tile.disjoint, tile.name = "q"}) attributes {simt.kernel} {
+  %v = simt.global_load %q : !llvm.ptr<1> -> f32
+  // CHECK: llvm.fence syncscope("workgroup") release {llvm.mmra
+  simt.barrier
+  simt.global_store %p, %v : !llvm.ptr<1>, f32
+  // CHECK: llvm.fence syncscope("workgroup") release{{$}}
+  // CHECK-NEXT: s.barrier
+  // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
+  simt.barrier
+  %w = simt.global_load %p : !llvm.ptr<1> -> f32
+  // Reads of %p by others have to be there before it is written again.
+  // CHECK: llvm.fence syncscope("workgroup") release{{$}}
+  simt.barrier
+  simt.global_store %p, %w : !llvm.ptr<1>, f32
+  llvm.return
+}
+}

@@ -132,3 +132,16 @@ def test_a_tile_that_no_gpu_holds_is_refused_with_its_size(
     with tw.device("sim:sm_80"), pytest.raises(tw.TilewrightError, match=str(size)) as error:
         fill[1](np.zeros(size, np.float32), size)
     assert error.value.code.startswith(code)
+
+
+def test_buffers_reach_bytes_not_elements(compiler: None, huge: Any) -> None:
+    words = np.frombuffer(huge, np.int32)  # fewer than 2^31 elements in more than 2^31 bytes
+    for array, is_large in ((words, True), (words[: 1 << 28], False)):
+        facts = []
+        for device in ("amd:gfx942", "nvidia:sm_80"):
+            with tw.device(device):
+                compiled = mark.warmup(array, 1, 64, 64, 64, grid=(1,))
+            facts.append(compiled.request.facts[0].is_large)
+            if device == "amd:gfx942":
+                assert ("buffer_load" in compiled.asm["asm"]) is not is_large
+        assert facts == [is_large, False]

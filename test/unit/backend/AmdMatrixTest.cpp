@@ -98,6 +98,7 @@ static std::string assemblyOf(const AmdArch &arch, tile::MmaAttr row, std::strin
 
 TEST(AmdMatrix, EveryRowIsAnInstructionOfItsMachine) {
   std::shared_ptr<MLIRContext> context = acquireThreadContext();
+  context->loadDialect<tile::TileDialect, simt::SimtDialect>();
   for (const AmdArch &arch : amdArchTable())
     for (const amd::MatrixInstruction *row : amd::matrixTable(arch)) {
       tile::MmaAttr instruction;
@@ -116,6 +117,7 @@ TEST(AmdMatrix, EveryRowIsAnInstructionOfItsMachine) {
 
 TEST(AmdMatrix, SumsAreRowsOfTheNextProductWithoutAMove) {
   std::shared_ptr<MLIRContext> context = acquireThreadContext();
+  context->loadDialect<tile::TileDialect, simt::SimtDialect>();
   for (const char *name : {"gfx90a", "gfx942", "gfx950", "gfx1201"})
     for (tile::MmaAttr row : amd::matrixInstructions(*context, *findAmdArch(name))) {
       if (!row.getA().isF16())

@@ -33,7 +33,7 @@ TEST(EmitLlvmTest, TextIsAssembledOrRefusedWithItsLine) {
                                "ELF"));
   EXPECT_EQ(artifact.codeBytes, 1u);
   EXPECT_FALSE(target->compileText("nop\nno_such_instruction\n", artifact, error));
-  EXPECT_NE(error.find("2:1: invalid instruction"), std::string::npos) << error;
+  EXPECT_NE(error.find("2:1: error: invalid instruction"), std::string::npos) << error;
   expectNextKernelCompiles();
 }
 

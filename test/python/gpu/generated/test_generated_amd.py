@@ -92,26 +92,33 @@ def test_matmul(arch: str, compiler: None) -> None:
     assert loop["buffer_load_dwordx4"] == 2 * 128 * 32 * 2 // (256 * 16)
     assert count(loop, "s_barrier") == 1
     assert count(loop, "accvgpr") == 0
-    assert loop.total() <= 110, loop
+    # Triton 3.9 has 71 and 68: what is above is addresses in the ring of slots.
+    assert loop.total() <= 100, loop
 
 
 @pytest.mark.parametrize("arch", RDNA)
 def test_matmul_of_rdna(arch: str, compiler: None) -> None:
-    loop = product_loop(compile_for(arch, "matmul").asm["asm"])
+    compiled = compile_for(arch, "matmul")
+    assert compiled.resources["scratch_bytes"] == 0
+    loop = product_loop(compiled.asm["asm"])
     assert count(loop, "wmma") == 32
+    assert loop.total() <= (230 if arch == "gfx1100" else 170), loop  # Triton: 174 and 164
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == 1
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx942", 423), ("gfx950", 388)])
-def test_attention_needs_less_than_triton(arch: str, most: int, compiler: None) -> None:
+@pytest.mark.parametrize(("arch", "most"), [("gfx942", 350), ("gfx950", 300)])
+def test_attention(arch: str, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     assert compiled.resources["scratch_bytes"] == 0
     loop = product_loop(compiled.asm["asm"])
     assert count(loop, "mfma") == (32 if arch == "gfx942" else 16)
-    # The sums of one product are rows of the next, in the registers that hold them.
-    assert count(loop, "ds_bpermute") <= 2
-    assert loop.total() < most
+    # The sums of one product are rows of the next, in the registers that hold them: only the rows'
+    # largest scores and their sums cross lanes.
+    assert count(loop, "ds_bpermute", "permlane") <= 2
+    # Values are turned on their way to shared memory, so that they are read in words.
+    assert count(loop, "ds_read_u16") == 0
+    assert loop.total() <= most, loop  # Triton 3.9 has 423 and 388
 
 
 @tw.jit

@@ -1,0 +1,111 @@
+// Which barriers of a kernel have to order accesses to global memory, too: by the arguments that
+// accesses go through, and by what may run before and after.
+#include "backend/amd/GlobalOrder.h"
+#include "ir/simt/Simt.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::amd;
+
+namespace {
+struct GlobalAccess {
+  Operation *op;
+  unsigned place; // in the order of the text
+  Value root;     // the argument, null where it is not known
+  bool isWrite;
+};
+
+/// What is accessed on one side of a barrier.
+struct Side {
+  llvm::SmallSetVector<Value, 8> read, written;
+};
+} // namespace
+
+static Value rootOf(Value pointer) {
+  while (auto step = pointer.getDefiningOp<LLVM::GEPOp>())
+    pointer = step.getBase();
+  auto argument = dyn_cast<BlockArgument>(pointer);
+  bool isOfKernel = argument && isa<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp());
+  return isOfKernel ? pointer : Value();
+}
+
+static std::optional<GlobalAccess> accessOf(Operation *op, unsigned place) {
+  if (auto load = dyn_cast<simt::GlobalLoadOp>(op))
+    return GlobalAccess{op, place, rootOf(load.getPtr()), /*isWrite=*/false};
+  if (auto store = dyn_cast<simt::GlobalStoreOp>(op))
+    return GlobalAccess{op, place, rootOf(store.getPtr()), /*isWrite=*/true};
+  if (auto rmw = dyn_cast<simt::AtomicRmwOp>(op))
+    return GlobalAccess{op, place, rootOf(rmw.getPtr()), /*isWrite=*/true};
+  if (auto cas = dyn_cast<simt::AtomicCasOp>(op))
+    return GlobalAccess{op, place, rootOf(cas.getPtr()), /*isWrite=*/true};
+  if (auto assembly = dyn_cast<simt::InlineAsmOp>(op); assembly && !assembly.getIsPure())
+    return GlobalAccess{op, place, Value(), /*isWrite=*/true};
+  return std::nullopt;
+}
+
+/// Whether two operations are in one loop: then each may run before the other.
+static bool shareLoop(Operation *left, Operation *right) {
+  for (auto loop = left->getParentOfType<LoopLikeOpInterface>(); loop;
+       loop = loop->getParentOfType<LoopLikeOpInterface>())
+    if (loop->isProperAncestor(right))
+      return true;
+  return false;
+}
+
+/// Whether no other argument's memory overlaps an argument's, as lower-simt says it to LLVM, or
+/// tests.
+static bool isDisjoint(LLVM::LLVMFuncOp kernel, Value root) {
+  unsigned number = cast<BlockArgument>(root).getArgNumber();
+  return kernel.getArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName()) ||
+         kernel.getArgAttr(number, tile::kArgDisjoint);
+}
+
+static bool mayMeet(LLVM::LLVMFuncOp kernel, Value left, Value right) {
+  if (!left || !right || left == right)
+    return true;
+  return !isDisjoint(kernel, left) && !isDisjoint(kernel, right);
+}
+
+static bool anyMeets(LLVM::LLVMFuncOp kernel, const llvm::SmallSetVector<Value, 8> &left,
+                     const llvm::SmallSetVector<Value, 8> &right) {
+  return llvm::any_of(left, [&](Value one) {
+    return llvm::any_of(right, [&](Value other) { return mayMeet(kernel, one, other); });
+  });
+}
+
+static bool ordersGlobalMemory(LLVM::LLVMFuncOp kernel, Operation *barrier, unsigned place,
+                               ArrayRef<GlobalAccess> accesses) {
+  Side before, after;
+  for (const GlobalAccess &access : accesses) {
+    bool isRepeated = shareLoop(access.op, barrier);
+    auto add = [&](Side &side) { (access.isWrite ? side.written : side.read).insert(access.root); };
+    if (isRepeated || access.place < place)
+      add(before);
+    if (isRepeated || access.place > place)
+      add(after);
+  }
+  return anyMeets(kernel, before.written, after.written) ||
+         anyMeets(kernel, before.written, after.read) ||
+         anyMeets(kernel, before.read, after.written);
+}
+
+llvm::DenseSet<Operation *> tw::amd::barriersOfGlobalMemory(Operation *kernel) {
+  SmallVector<GlobalAccess> accesses;
+  SmallVector<std::pair<Operation *, unsigned>> barriers;
+  unsigned place = 0;
+  kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    ++place;
+    if (isa<simt::BarrierOp>(op))
+      barriers.emplace_back(op, place);
+    else if (std::optional<GlobalAccess> access = accessOf(op, place))
+      accesses.push_back(*access);
+  });
+  llvm::DenseSet<Operation *> ordering;
+  for (auto [barrier, number] : barriers)
+    if (ordersGlobalMemory(cast<LLVM::LLVMFuncOp>(kernel), barrier, number, accesses))
+      ordering.insert(barrier);
+  return ordering;
+}
