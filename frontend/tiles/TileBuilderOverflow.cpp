@@ -1,6 +1,5 @@
 // The check of debug builds that a sum, difference or product of integers fits its type.
 #include "frontend/tiles/TileBuilder.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace tw;
 namespace arith = mlir::arith;
@@ -137,16 +136,18 @@ static mlir::Value takeAsserts(mlir::OpBuilder &builder, std::vector<TypedValue>
   return fits;
 }
 
-static void eraseUnused(const std::vector<TypedValue> &results) {
+/// Erases a fold whose results nobody uses, with what keeps its axis.
+static void eraseFold(const std::vector<TypedValue> &results) {
+  mlir::Operation *fold = nullptr;
   for (const TypedValue &result : results) {
     mlir::Operation *op = result.value.getDefiningOp();
-    while (op && mlir::isOpTriviallyDead(op)) {
-      mlir::Value operand = op->getNumOperands() ? op->getOperand(0) : mlir::Value();
-      bool isFold = llvm::isa<tile::ReduceOp, tile::ScanOp>(op);
-      op->erase();
-      op = operand && !isFold ? operand.getDefiningOp() : nullptr;
-    }
+    fold = op;
+    if (llvm::isa<tile::ReduceOp, tile::ScanOp>(op))
+      continue;
+    fold = op->getOperand(0).getDefiningOp();
+    op->erase();
   }
+  fold->erase();
 }
 
 void TileBuilder::assertFolded(TypedValue fits, llvm::ArrayRef<std::string> messages) {
@@ -164,7 +165,7 @@ TilesOr TileBuilder::checkedFold(const std::vector<TypedValue> &sources, const C
   });
   if (!results || messages.empty())
     return results;
-  eraseUnused(*results);
+  eraseFold(*results);
   size_t count = sources.size();
   std::vector<TypedValue> grown = sources;
   grown.push_back(splatTo(boolLiteral(true), sources.front().shape()));

@@ -108,12 +108,15 @@ def checked_names(option: str, names: Any, fn: Any, must_exist: bool = True) -> 
         )
     known = names_of_kernel(fn)
     for name in names:
-        if name in known:
-            continue
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"did you mean `{close[0]}`?" if close else f"parameters: {', '.join(known)}"
-        what = f"{option} of autotune names `{name}`, which is not a parameter of {_name_of(fn)}"
-        if must_exist:
-            raise _misfit(what, hint)
-        warn_user(render("TW0418", what, hint, severity="warning").rstrip())
+        if name not in known:
+            what = f"{option} of autotune names `{name}`, which is not a parameter of {_name_of(fn)}"
+            error = _misfit(what, _names_like(name, known))
+            if must_exist:
+                raise error
+            warn_user(render("TW0418", what, error.hint, severity="warning").rstrip())
     return list(names)
+
+
+def _names_like(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean `{close[0]}`?" if close else f"parameters: {', '.join(known)}"

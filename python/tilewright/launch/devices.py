@@ -3,7 +3,7 @@ their arrays are: a GPU or the CPU."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -47,25 +47,33 @@ def device_of_launch(
         if isinstance(fact, Facts) and fact.is_pointer
     }
     if len(set(places.values())) > 1:
-        gpu = device_named(next(filter(None, places.values())))
-        listed = ", ".join(f"`{name}` on {_spoken(place)}" for name, place in places.items())
-        raise LaunchError(
-            f"the arrays of the launch of {kernel} are on different devices: {listed}",
-            code="TW0414",
-            hint=f"move them to one device: x.to('{gpu.torch_name}'), x.cpu()",
-        )
+        raise _on_different_devices(places, kernel)
     place = next(iter(places.values()), "")
     if not chosen:
         return place or "cpu"
     if places and place != place_of(chosen):
-        listed = ", ".join(f"`{name}`" for name in places)
-        raise LaunchError(
-            f"the arrays of the launch of {kernel} ({listed}) are on {_spoken(place)}, and the "
-            f"device chosen for it is {chosen}",
-            code="TW0409",
-            hint=_way_to(chosen, place),
-        )
+        raise _on_another_device(chosen, place, places, kernel)
     return chosen
+
+
+def _on_different_devices(places: Mapping[str, str], kernel: str) -> LaunchError:
+    gpu = device_named(next(filter(None, places.values())))
+    listed = ", ".join(f"`{name}` on {_spoken(place)}" for name, place in places.items())
+    return LaunchError(
+        f"the arrays of the launch of {kernel} are on different devices: {listed}",
+        code="TW0414",
+        hint=f"move them to one device: x.to('{gpu.torch_name}'), x.cpu()",
+    )
+
+
+def _on_another_device(chosen: str, place: str, names: Iterable[str], kernel: str) -> LaunchError:
+    listed = ", ".join(f"`{name}`" for name in names)
+    return LaunchError(
+        f"the arrays of the launch of {kernel} ({listed}) are on {_spoken(place)}, and the "
+        f"device chosen for it is {chosen}",
+        code="TW0409",
+        hint=_way_to(chosen, place),
+    )
 
 
 def place_of(device: str) -> str:

@@ -56,14 +56,19 @@ class TensorDescriptor:
             what, hint = problem
             raise LaunchError(f"this tensor descriptor is wrong: {what}", code="TW0236", hint=hint)
 
-    def _problem(self) -> tuple[str, str] | None:
-        """What is wrong, and what to do."""
+    def _problem_of_rank(self) -> tuple[str, str] | None:
         rank = len(self.block_shape)
         if not len(self.shape) == len(self.strides) == rank:
             what = f"shape {self.shape}, strides {self.strides} and block_shape {self.block_shape} "
             return what + "differ in their number of dimensions", "give one number for each dimension"
         if not 1 <= rank <= MAX_RANK:
             return f"it has {rank} dimensions", "describe 1 to 5 dimensions; reshape others"
+        return None
+
+    def _problem(self) -> tuple[str, str] | None:
+        """What is wrong, and what to do."""
+        if problem := self._problem_of_rank():
+            return problem
         for name in ("shape", "block_shape"):
             if any(extent < 1 for extent in getattr(self, name)):
                 return f"{name} {getattr(self, name)} has an extent below 1", "each is at least 1"

@@ -389,16 +389,20 @@ class JITFunction(Inspection, KernelInterface, ByReference):
                 bits.append(entry[1])
                 values.append(None)
                 continue
-            value, *_ = Binder(self.fn.__name__, (parameter,)).bind(
-                (), {k: v for k, v in given.items() if k == parameter.name}, self._options
-            )
-            reader = read_constant if parameter.name in given else parameter.reader()
-            fact, bit = reader(value[0])
+            fact, bit, value = self._of_constant(parameter, given)
             facts.append(fact)
-            values.append(value[0])
+            values.append(value)
             bits.append(bit)
         _, every = spread_parts(self._binder.names, tuple(values), facts, bits)
         return (device or current_device(), chosen, tuple(facts)), every
+
+    def _of_constant(self, parameter: Parameter, given: Mapping[str, Any]) -> tuple[Any, Any, Any]:
+        """What a parameter outside of the signature is: facts, bits and value."""
+        (value,), *_ = Binder(self.fn.__name__, (parameter,)).bind(
+            (), {k: v for k, v in given.items() if k == parameter.name}, self._options
+        )
+        reader = read_constant if parameter.name in given else parameter.reader()
+        return *reader(value), value
 
 
 def _read_entry(entry: Any, place: str) -> tuple[Any, Any]:

@@ -302,12 +302,8 @@ class Binder:
         return LaunchError(f"the launch of {self.kernel} {message}", code="TW0404", hint=hint)
 
 
-def checked_options(options: Options, kernel: str) -> Options:
-    """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
-    check_option("enable_fp_fusion", options.enable_fp_fusion, "cpu", kernel)
-    check_option("sanitize_overflow", options.sanitize_overflow, "cpu", kernel)
-    fusion = static.unwrap(options.enable_fp_fusion)
-    sanitizes = static.unwrap(options.sanitize_overflow)
+def _checked_numbers(options: Options) -> tuple[int, int, int | None]:
+    """Warps, stages and registers. Raises LaunchError TW0410 for impossible ones."""
     warps, stages = static.unwrap(options.num_warps), static.unwrap(options.num_stages)
     # What a GPU cannot do is known where the device is; elsewhere the number changes nothing.
     if not isinstance(warps, int) or warps <= 0 or warps & (warps - 1) or warps > MOST_WARPS:
@@ -324,11 +320,20 @@ def checked_options(options: Options, kernel: str) -> Options:
             code="TW0410",
             hint="a thread of a GPU has from 24 to 255; None sets no limit",
         )
-    check_option("extern_libs", options.extern_libs, "cpu", kernel)
+    return int(warps), int(stages), registers
+
+
+def checked_options(options: Options, kernel: str) -> Options:
+    """The options as plain values. Raises LaunchError TW0410 or TW0416 for impossible ones."""
+    for name in ("enable_fp_fusion", "sanitize_overflow", "extern_libs"):
+        check_option(name, getattr(options, name), "cpu", kernel)
+    fusion = static.unwrap(options.enable_fp_fusion)
+    sanitizes = static.unwrap(options.sanitize_overflow)
+    warps, stages, registers = _checked_numbers(options)
     # The environment counts more than a launch's debug=False, as for Triton's callers.
     debug = bool(options.debug) or knobs.settings().is_debug
     return options._replace(
-        num_warps=int(warps), num_stages=int(stages), debug=debug, maxnreg=registers,
+        num_warps=warps, num_stages=stages, debug=debug, maxnreg=registers,
         enable_fp_fusion=fusion is None or bool(fusion),
         sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
         extern_libs=libraries_of(options.extern_libs, kernel),

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import cache_command, export_command
 from .. import knobs
@@ -15,7 +16,10 @@ from .._version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
 from ..launch.devices import check_device
 from ..errors import TilewrightError
-from .entries import load_object, read_constants, read_signature, suggestion
+from .entries import assignments, load_object, read_constants, read_signature, suggestion
+
+if TYPE_CHECKING:
+    from ..launch.jit import JITFunction
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -123,31 +127,34 @@ def _compile(options: argparse.Namespace) -> int:
         if not hasattr(kernel, "fn"):
             raise ValueError(f"{options.kernel} is not a kernel (a function under @tw.jit)")
         kernel = kernel.fn
-    constants = read_constants(options.constexpr)
     check_device(options.target)
     stage = _stage(options.emit, options.target)
-    names = [parameter.name for parameter in kernel.parameters]
-    signature = read_signature(options.signature, names, constants)
-    for name in (*signature, *constants):
-        if name not in names:
-            what = f"{options.kernel} has no parameter {name}"
-            raise ValueError(what + suggestion(name, names))
-    request = kernel.request(
-        signature,
-        constants,
-        device=options.target,
-        num_warps=options.num_warps,
-        num_stages=options.num_stages,
-        maxnreg=options.maxnreg,
-        extern_libs=_assignments(options.extern_libs),
-    )
-    data = _emit(request, stage, options.remarks)
+    data = _emit(_request(kernel, options), stage, options.remarks)
     if options.output:
         Path(options.output).write_bytes(data)
     else:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     return 0
+
+
+def _request(kernel: JITFunction, options: argparse.Namespace) -> Request:
+    """What the options ask to compile of a kernel."""
+    constants = read_constants(options.constexpr)
+    names = [parameter.name for parameter in kernel.parameters]
+    signature = read_signature(options.signature, names, constants)
+    for name in (*signature, *constants):
+        if name not in names:
+            raise ValueError(f"{options.kernel} has no parameter {name}{suggestion(name, names)}")
+    return kernel.request(
+        signature,
+        constants,
+        device=options.target,
+        num_warps=options.num_warps,
+        num_stages=options.num_stages,
+        maxnreg=options.maxnreg,
+        extern_libs=assignments(options.extern_libs),
+    )
 
 
 def _stage(name: str | None, target: str) -> str:

@@ -197,6 +197,8 @@ def folded(x, out, running, KIND: tw.constexpr, N: tw.constexpr):
     v = tw.load(x + i)
     if KIND == "reduce":
         tw.store(out, tw.reduce(v, 0, added))
+    elif KIND == "kept":
+        tw.store(out + i[:1], tw.reduce(v, 0, added, keep_dims=True))
     elif KIND == "pairs":
         tw.store(out, tw.reduce((v, v), 0, largest_with_sum)[1])
     elif KIND == "scan":
@@ -207,7 +209,7 @@ def folded(x, out, running, KIND: tw.constexpr, N: tw.constexpr):
 
 FOLDS = {
     # kind: numbers that fit, a change of element 5 that does not, the operation
-    "reduce": (1, 2**31 - 1, "add"), "scan": (1, 2**31 - 1, "add"), "pairs": (1, 2**31 - 1, "mul"),
+    "reduce": (1, 2**31 - 1, "add"), "kept": (1, 2**31 - 1, "add"), "scan": (1, 2**31 - 1, "add"), "pairs": (1, 2**31 - 1, "mul"),
     "map": (2**29, 2**30, "mul"), "map below": (2**29, -(2**31), "sub"),
 }  # fmt: skip
 
@@ -218,7 +220,7 @@ def test_overflow_inside_of_combining_functions(kind: str, count: int, device: s
     value, changed, operation = FOLDS[kind]
     x, out, running = np.full(count, value, np.int32), np.zeros(1, np.int32), np.zeros(count, np.int32)
     folded[(1,)](x, out, running, KIND=kind.split()[0], N=count)
-    if kind == "reduce":
+    if kind in ("reduce", "kept"):
         assert out[0] == count
     elif kind == "scan":
         np.testing.assert_array_equal(running, np.arange(1, count + 1))

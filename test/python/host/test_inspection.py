@@ -247,7 +247,7 @@ def test_remarks_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None
         ([*SIGNATURE, "--emit", "lowred"], "did you mean lowered?"),
         ([*SIGNATURE, "--emit", "ptx"], "cpu has no stage ptx"),
         ([*SIGNATURE, "--target", "sim:sm_80", "--emit", "cubin"], "compile for nvidia:sm_80"),
-        ([*SIGNATURE, "--target", "nvida:sm_80"], "did you mean nvidia:sm_80'?"),
+        ([*SIGNATURE, "--target", "nvida:sm_80"], "did you mean 'nvidia:sm_80'?"),
         ([*SIGNATURE, "--target", "nvidia:sm_81"], "did you mean nvidia:sm_8"),
         ([*SIGNATURE, "--num-warps", "3"], "num_warps=3"),
         (["--signature", "*fp31,i32,1.0,64"], "did you mean fp"),
