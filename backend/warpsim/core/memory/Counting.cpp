@@ -1,10 +1,11 @@
 // Sectors, bank conflicts and other counts of memory requests.
 #include "backend/warpsim/core/memory/Addresses.h"
+#include "backend/warpsim/core/wave/SharedPhases.h"
 #include <algorithm>
 
 using namespace tw::warpsim;
 
-constexpr unsigned kSectorShift = 5, kNumBanks = 32, kBankBytes = 4;
+constexpr unsigned kSectorShift = 5, kNumBanks = 32, kMaxBanks = 64, kBankBytes = 4;
 
 /// Sectors are counted from the allocation's first byte: a GPU's allocator gives multiples of 256
 /// bytes, whatever the host array's address is.
@@ -31,15 +32,15 @@ static uint64_t countSectors(const Request &request) {
 }
 
 /// The passes that a phase's lanes need: the most different words that one bank has to give.
-static unsigned countPasses(const Request &request, LaneMask lanes) {
-  std::array<std::array<uint64_t, kWarpSize>, kNumBanks> words;
-  std::array<uint8_t, kNumBanks> counts = {};
+static unsigned countPasses(const Request &request, LaneMask lanes, unsigned numBanks) {
+  std::array<std::array<uint64_t, kWarpSize>, kMaxBanks> words;
+  std::array<uint8_t, kMaxBanks> counts = {};
   unsigned passes = 0;
   for (LaneMask rest = lanes; rest; rest &= rest - 1) {
     uint64_t at = request.at[__builtin_ctz(rest)];
     for (uint64_t word = at / kBankBytes; word <= (at + request.bytes - 1) / kBankBytes; ++word) {
-      auto &bank = words[word % kNumBanks];
-      uint8_t &count = counts[word % kNumBanks];
+      auto &bank = words[word % numBanks];
+      uint8_t &count = counts[word % numBanks];
       if (std::find(bank.begin(), bank.begin() + count, word) == bank.begin() + count)
         bank[count++] = word;
       passes = std::max<unsigned>(passes, count);
@@ -48,7 +49,21 @@ static unsigned countPasses(const Request &request, LaneMask lanes) {
   return passes;
 }
 
-static void countShared(Statistics &statistics, const Request &request) {
+/// AMD's groups are not of neighbours, and depend on what is accessed.
+static void countByPhases(const MemoryStep &step, const Request &request) {
+  Statistics &statistics = step.cta.statistics;
+  SharedPhases phases = sharedPhases(step.cta.launch.arch, request.bytes, step.isWrite);
+  for (LaneMask group : phases.lanes) {
+    LaneMask lanes = request.lanes & group;
+    if (!lanes)
+      continue;
+    ++statistics.idealSharedWavefronts;
+    statistics.sharedWavefronts += countPasses(request, lanes, phases.numBanks);
+  }
+}
+
+static void countShared(const MemoryStep &step, const Request &request) {
+  Statistics &statistics = step.cta.statistics;
   ++statistics.sharedRequests;
   // 8-byte accesses are served by half-warps, 16-byte ones by quarter-warps.
   unsigned numPhases = request.bytes <= 4 ? 1 : request.bytes / 4;
@@ -59,13 +74,15 @@ static void countShared(Statistics &statistics, const Request &request) {
     statistics.idealSharedWavefronts += numPhases;
     return;
   }
+  if (step.cta.launch.program.isAmdgcn)
+    return countByPhases(step, request);
   LaneMask phaseLanes = lanesPerPhase == kWarpSize ? ~LaneMask(0) : (1u << lanesPerPhase) - 1;
   for (unsigned phase = 0; phase < numPhases; ++phase) {
     LaneMask lanes = request.lanes & (phaseLanes << phase * lanesPerPhase);
     if (!lanes)
       continue;
     ++statistics.idealSharedWavefronts;
-    statistics.sharedWavefronts += countPasses(request, lanes);
+    statistics.sharedWavefronts += countPasses(request, lanes, kNumBanks);
   }
 }
 
@@ -75,7 +92,7 @@ void tw::warpsim::countRequest(const MemoryStep &step, const Request &request) {
   unsigned numPlaces = request.isUniform ? 1 : unsigned(__builtin_popcount(request.lanes));
   uint64_t bytes = uint64_t(numPlaces) * request.bytes;
   if (request.space == Space::Shared) {
-    countShared(statistics, request);
+    countShared(step, request);
   } else if (request.space == Space::Local) {
     ++statistics.localAccesses;
   } else if (request.space == Space::Global && step.isWrite) {

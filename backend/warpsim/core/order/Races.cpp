@@ -55,6 +55,9 @@ static void reportRace(const MemoryStep &step, const Request &request, const Con
       finding.message += " of CTA " + std::to_string(cta.launch.numberOf(conflict.otherCta - 1));
     finding.message += conflict.withWrite ? " wrote" : " read";
     finding.message += isRedundant ? " with the same value" : ", with nothing that orders the two";
+    if (!isRedundant && cta.launch.program.isAmdgcn && conflict.otherCta == cta.slot)
+      finding.message += ": a barrier orders what fences of this memory release before it and "
+                         "acquire after it";
   };
   cta.report(kind, step.warp, conflict.lane, step.pc, describe, conflict.otherPc);
 }

@@ -52,6 +52,15 @@ def test_the_report_has_the_finding_with_its_parts() -> None:
     assert finding["count"] == 28
 
 
+@pytest.mark.parametrize("device", ["sim:gfx942", "sim:gfx1100"])
+def test_reports_of_waves_name_the_line_too(device: str) -> None:
+    with tw.device(device), pytest.raises(tw.DeviceError, match="load.*addrspace"):
+        past_the_end[(1,)](np.zeros(100, np.float32), np.zeros(128, np.float32), 128, BLOCK=128)
+    finding = tw.simulation.last_report(device).findings[0]
+    assert (finding["kind"], finding["buffer"], finding["offset"]) == ("out-of-bounds-global", "x", 400)
+    assert finding["source_line"] == line_of("tw.load")
+
+
 @tw.jit
 def copy_row(x, y, BLOCK: tw.constexpr):
     i = tw.arange(0, BLOCK)
