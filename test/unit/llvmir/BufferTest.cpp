@@ -150,15 +150,16 @@ TEST(Refusal, NothingIsSkipped) {
 /// Four words a lane, free of conflicts among neighbours. Of gfx942's groups of lanes that read
 /// (0-3 and 20-23, ...), both halves lie on the same banks.
 TEST(Banks, GroupsAreThoseOfTheMachine) {
-  std::string body = "  %low = and i32 %tid, 7\n  %bit = lshr i32 %tid, 2\n  %turn = and i32 %bit, 4\n"
-                     "  %slot = xor i32 %low, %turn\n  %row = lshr i32 %tid, 3\n"
-                     "  %rows = mul i32 %row, 128\n  %slots = mul i32 %slot, 16\n"
-                     "  %o = add i32 %rows, %slots\n"
-                     "  %at = getelementptr i8, ptr addrspace(3) @lds, i32 %o\n"
-                     "  store <4 x i32> zeroinitializer, ptr addrspace(3) %at, align 16\n"
-                     "  %v = load <4 x i32>, ptr addrspace(3) %at, align 16\n"
-                     "  %e = extractelement <4 x i32> %v, i32 0\n"
-                     "  store i32 %e, ptr addrspace(1) %at0, align 4\n  ret void\n";
+  std::string body =
+      "  %low = and i32 %tid, 7\n  %bit = lshr i32 %tid, 2\n  %turn = and i32 %bit, 4\n"
+      "  %slot = xor i32 %low, %turn\n  %row = lshr i32 %tid, 3\n"
+      "  %rows = mul i32 %row, 128\n  %slots = mul i32 %slot, 16\n"
+      "  %o = add i32 %rows, %slots\n"
+      "  %at = getelementptr i8, ptr addrspace(3) @lds, i32 %o\n"
+      "  store <4 x i32> zeroinitializer, ptr addrspace(3) %at, align 16\n"
+      "  %v = load <4 x i32>, ptr addrspace(3) %at, align 16\n"
+      "  %e = extractelement <4 x i32> %v, i32 0\n"
+      "  store i32 %e, ptr addrspace(1) %at0, align 4\n  ret void\n";
   for (bool isCdna : {true, false}) {
     IrSimulation simulation(isCdna ? "gfx942" : "gfx1100", 64);
     simulation.array(std::vector<uint32_t>(64));
