@@ -37,10 +37,8 @@ static std::optional<GlobalAccess> accessOf(Operation *op, unsigned place) {
     return GlobalAccess{op, place, rootOf(load.getPtr()), /*isWrite=*/false};
   if (auto store = dyn_cast<simt::GlobalStoreOp>(op))
     return GlobalAccess{op, place, rootOf(store.getPtr()), /*isWrite=*/true};
-  if (auto rmw = dyn_cast<simt::AtomicRmwOp>(op))
-    return GlobalAccess{op, place, rootOf(rmw.getPtr()), /*isWrite=*/true};
-  if (auto cas = dyn_cast<simt::AtomicCasOp>(op))
-    return GlobalAccess{op, place, rootOf(cas.getPtr()), /*isWrite=*/true};
+  if (auto atomic = dyn_cast<simt::AtomicOp>(op))
+    return GlobalAccess{op, place, rootOf(atomic.getPtr()), /*isWrite=*/true};
   if (auto assembly = dyn_cast<simt::InlineAsmOp>(op); assembly && !assembly.getIsPure())
     return GlobalAccess{op, place, Value(), /*isWrite=*/true};
   return std::nullopt;
