@@ -9,7 +9,7 @@ static constexpr const char *kRelease = "  fence syncscope(\"workgroup\") releas
                             *kBarrier = "  call void @llvm.amdgcn.s.barrier()\n";
 
 /// Every lane writes a word of shared memory, then reads that of a lane of another wave.
-static std::string exchange(const std::string &between, const std::string &after = "") {
+static std::string tradedBy(const std::string &between, const std::string &after = "") {
   return "  %mine = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
          "  %other = xor i32 %tid, 64\n"
          "  %theirs = getelementptr i32, ptr addrspace(3) @lds, i32 %other\n"
@@ -32,45 +32,45 @@ static std::string kindsOf(const std::string &body, const char *arch = "gfx942",
 
 TEST(Fence, ABarrierBetweenFencesOrders) {
   for (const char *arch : {"gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"})
-    EXPECT_EQ(kindsOf(exchange(std::string(kRelease) + kBarrier + kAcquire), arch), "") << arch;
+    EXPECT_EQ(kindsOf(tradedBy(std::string(kRelease) + kBarrier + kAcquire), arch), "") << arch;
 }
 
-TEST(Fence, ABareBarrierOrdersNothing) { EXPECT_EQ(kindsOf(exchange(kBarrier)), "race-raw"); }
+TEST(Fence, ABareBarrierOrdersNothing) { EXPECT_EQ(kindsOf(tradedBy(kBarrier)), "race-raw"); }
 
 TEST(Fence, FencesWithoutABarrierReadWhatIsNotThere) {
-  EXPECT_NE(kindsOf(exchange(std::string(kRelease) + kAcquire)), "");
+  EXPECT_NE(kindsOf(tradedBy(std::string(kRelease) + kAcquire)), "");
 }
 
 TEST(Fence, AMissingReleaseIsARace) {
-  EXPECT_EQ(kindsOf(exchange(std::string(kBarrier) + kAcquire)), "race-raw");
+  EXPECT_EQ(kindsOf(tradedBy(std::string(kBarrier) + kAcquire)), "race-raw");
 }
 
 TEST(Fence, AMissingAcquireIsARace) {
-  EXPECT_EQ(kindsOf(exchange(std::string(kRelease) + kBarrier)), "race-raw");
+  EXPECT_EQ(kindsOf(tradedBy(std::string(kRelease) + kBarrier)), "race-raw");
 }
 
 TEST(Fence, AFenceOfGlobalMemoryDoesNotCoverSharedMemory) {
-  EXPECT_EQ(kindsOf(exchange("  fence syncscope(\"workgroup\") release, !mmra !1\n" +
+  EXPECT_EQ(kindsOf(tradedBy("  fence syncscope(\"workgroup\") release, !mmra !1\n" +
                              std::string(kBarrier) +
                              "  fence syncscope(\"workgroup\") acquire, !mmra !1\n")),
             "race-raw");
 }
 
 TEST(Fence, AFenceOfAWaveDoesNotReachTheOthers) {
-  EXPECT_EQ(kindsOf(exchange("  fence syncscope(\"wavefront\") release\n" + std::string(kBarrier) +
+  EXPECT_EQ(kindsOf(tradedBy("  fence syncscope(\"wavefront\") release\n" + std::string(kBarrier) +
                              "  fence syncscope(\"wavefront\") acquire\n")),
             "race-raw");
 }
 
 TEST(Fence, AFenceOfAllMemoryCoversBoth) {
-  EXPECT_EQ(kindsOf(exchange("  fence syncscope(\"workgroup\") release\n" + std::string(kBarrier) +
+  EXPECT_EQ(kindsOf(tradedBy("  fence syncscope(\"workgroup\") release\n" + std::string(kBarrier) +
                              "  fence syncscope(\"workgroup\") acquire\n")),
             "");
 }
 
 /// A write after the release is not handed on by the barrier.
 TEST(Fence, AWriteBehindTheReleaseIsNotReleased) {
-  EXPECT_EQ(kindsOf(exchange(std::string(kRelease) +
+  EXPECT_EQ(kindsOf(tradedBy(std::string(kRelease) +
                              "  store i32 %tid, ptr addrspace(3) %mine, align 4\n" + kBarrier +
                              kAcquire)),
             "race-raw");
@@ -80,8 +80,8 @@ TEST(Fence, AWriteBehindTheReleaseIsNotReleased) {
 TEST(Fence, OverwritingWhatOthersReadNeedsTheirRelease) {
   std::string full = std::string(kRelease) + kBarrier + kAcquire;
   std::string overwrite = "  store i32 0, ptr addrspace(3) %mine, align 4\n";
-  EXPECT_EQ(kindsOf(exchange(full, full + overwrite)), "");
-  EXPECT_EQ(kindsOf(exchange(full, kBarrier + overwrite)), "race-war");
+  EXPECT_EQ(kindsOf(tradedBy(full, full + overwrite)), "");
+  EXPECT_EQ(kindsOf(tradedBy(full, kBarrier + overwrite)), "race-war");
 }
 
 /// One wave needs fences only, on both wave sizes.
@@ -126,6 +126,6 @@ TEST(Fence, GlobalMemoryNeedsAFenceOfItsOwn) {
 TEST(Fence, ASplitBarrierWaitsForItsSignal) {
   std::string signal = "  call void @llvm.amdgcn.s.barrier.signal(i32 -1)\n",
               wait = "  call void @llvm.amdgcn.s.barrier.wait(i16 -1)\n";
-  EXPECT_EQ(kindsOf(exchange(kRelease + signal + wait + kAcquire), "gfx1201"), "");
-  EXPECT_EQ(kindsOf(exchange(kRelease + wait + kAcquire), "gfx1201"), "barrier-misuse");
+  EXPECT_EQ(kindsOf(tradedBy(kRelease + signal + wait + kAcquire), "gfx1201"), "");
+  EXPECT_EQ(kindsOf(tradedBy(kRelease + wait + kAcquire), "gfx1201"), "barrier-misuse");
 }

@@ -25,6 +25,7 @@ struct Kernel {
   std::string file, arch;
   std::array<uint32_t, 3> grid;
   std::vector<Bound> arguments;
+  bool hasCopies = false;
 };
 struct Outcome {
   bool isImported = false, isReported = false;
@@ -172,8 +173,10 @@ static std::vector<Mutant> mutantsOf(const std::string &text) {
     lines.push_back(line);
   for (const Rule &rule : kRules) {
     std::regex pattern(rule.pattern);
+    size_t numMatches = 0;
     for (size_t i = 0; i < lines.size(); ++i) {
-      if (!std::regex_match(lines[i], pattern))
+      // Of long rows of alike lines, some.
+      if (!std::regex_match(lines[i], pattern) || (numMatches++ >= 12 && numMatches % 8))
         continue;
       std::string changed;
       for (size_t k = 0; k < lines.size(); ++k)
@@ -206,9 +209,9 @@ static void judge(const Kernel &kernel, const std::string &text, Score &score) {
     if (!outcome.isReported && !wrong)
       score.missed[kernel.file + ": " + mutant.rule].push_back(mutant.line);
     // Right by luck: everything that is under way arrives at once.
-    if (outcome.isReported &&
-        !isWrong(right, runKernel(kernel, mutant.text, LaunchOptions::Completion::Early)))
-      ++score.numSilent;
+    if (outcome.isReported && wrong && kernel.hasCopies)
+      wrong = isWrong(right, runKernel(kernel, mutant.text, LaunchOptions::Completion::Early));
+    score.numSilent += outcome.isReported && !wrong;
   }
 }
 
@@ -236,15 +239,16 @@ static Kernel norm(const std::string &arch) {
   return {"norm." + arch + ".ll",
           arch,
           {3, 1, 1},
-          {{4, 3 * 100, false},
-           {4, 100, false},
-           {4, 100, false},
-           {4, 3 * 100, true},
+          {{4, 3 * 400, false},
+           {4, 400, false},
+           {4, 400, false},
+           {4, 3 * 400, true},
            {4, 3, true},
            {4, 3, true},
-           {0, 100, false},
-           {0, 100, false},
-           {0, epsBits, false}}};
+           {0, 400, false},
+           {0, 400, false},
+           {0, epsBits, false}},
+          false};
 }
 
 /// Two buffers, filled by direct copies one step ahead; every lane reads what another wave copied.
@@ -269,8 +273,9 @@ static std::string pipelinedText() {
             std::string(step + 1 < kSteps ? "3953" : "3952") + ")\n" + fenceIn + barrier +
             fenceOut + "  %r" + n + " = getelementptr i32, ptr addrspace(3) %o" + buffer +
             ", i32 0\n  %v" + n + " = load float, ptr addrspace(3) %r" + n + ", align 4\n  %a" +
-            std::to_string(step + 1) + " = fadd float %a" + n + ", %v" + n + "\n" + fenceIn +
-            barrier + fenceOut;
+            std::to_string(step + 1) + " = fadd float %a" + n + ", %v" + n + "\n";
+    if (step + 2 < kSteps) // the next copy but one overwrites what was read
+      body += fenceIn + barrier + fenceOut;
   }
   return "target triple = \"amdgcn-amd-amdhsa\"\n@lds = external addrspace(3) global [0 x i32], "
          "align "
@@ -311,8 +316,8 @@ TEST(Mutants, EachIsReportedOrWrong) {
   for (const char *arch : {"gfx942", "gfx1100"})
     for (const Kernel &kernel : {matmul(arch), norm(arch)})
       judge(kernel, readText(kernel.file), score);
-  judge({"pipelined", "gfx950", {1, 1, 1}, {{4, 5 * 128, false}, {4, 128, true}}}, pipelinedText(),
-        score);
+  judge({"pipelined", "gfx950", {1, 1, 1}, {{4, 5 * 128, false}, {4, 128, true}}, true},
+        pipelinedText(), score);
   for (const auto &[mutant, lines] : score.missed)
     if (auto found = kHarmless.find(mutant);
         found == kHarmless.end() || lines.size() > found->second)
