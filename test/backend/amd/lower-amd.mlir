@@ -43,7 +43,7 @@ llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile
   // CHECK: llvm.call_intrinsic "llvm.amdgcn.raw.ptr.buffer.store.v2i32"(%{{.*}}, %[[BUFFER]], %[[OFFSET]]
   simt.global_store %q, %v mask %n : !llvm.ptr<1>, vector<2xf32>
   // CHECK: llvm.atomicrmw add %{{.*}}, %{{.*}} syncscope("agent-one-as") monotonic
-  %o = simt.atomic_rmw add relaxed gpu %q, %s mask %m : !llvm.ptr<1>, i32
+  %o = simt.atomic add relaxed gpu %q, %s mask %m : !llvm.ptr<1>, i32
   // CHECK: llvm.return
   llvm.return
 }
