@@ -41,8 +41,15 @@ struct Stage {
 
 static StringRef allow(Operation *) { return ""; }
 
+/// What machines with threads do not count with.
+static StringRef refuseGrown(Operation *op) {
+  return isa<tile::HistogramOp>(op) ? "is an earlier stage's" : "";
+}
+
 /// Data moves between threads by conversions of layout only.
 static StringRef refuseLaidOut(Operation *op) {
+  if (StringRef reason = refuseGrown(op); !reason.empty())
+    return reason;
   bool isOther =
       op->getName().getDialectNamespace() == "simt" && !isa<simt::ConvertLayoutOp, simt::MmaOp>(op);
   return isOther ? "is a later stage's" : "";
@@ -91,7 +98,7 @@ static std::optional<Stage> findStage(StringRef name) {
   if (name == "tile")
     return Stage{"tile", kTileDialects, Tiles::Plain, allow};
   if (name == "grown")
-    return Stage{"grown", kTileDialects, Tiles::Grown, allow};
+    return Stage{"grown", kTileDialects, Tiles::Grown, refuseGrown};
   if (name == "laid-out")
     return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, refuseLaidOut};
   if (name == "scheduled")
@@ -211,7 +218,7 @@ struct Input {
 static constexpr Input kInputs[] = {
     {"tile", {"tile", kTileDialects, Tiles::Plain, allow}},
     {"tile-passes", {"tile-passes", kTileDialects, Tiles::Plain, refuseBoxes}, true},
-    {"grown", {"grown", kTileDialects, Tiles::Grown, allow}},
+    {"grown", {"grown", kTileDialects, Tiles::Grown, refuseGrown}},
     {"chosen-products", {"tile-passes", kLayoutDialects, Tiles::AnyLayout, refuseBeforeLayouts}},
     {"laid-out", {"laid-out", kLayoutDialects, Tiles::WithLayout, allow}},
     {"scheduled", {"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps}, true},
