@@ -183,3 +183,27 @@ def test_mismatched_shapes_are_an_error(device: str) -> None:
 
     with pytest.raises(tw.CompileError, match=r"8, 4"):
         kernel[(1,)](poisoned("float32", 1))
+
+
+@tw.jit
+def dot_of_few_columns(out, a, b, COUNT: tw.constexpr, N: tw.constexpr):
+    i = tw.arange(0, N)
+    rows, columns = i[:, None], i[None, :]
+    # Whether an element of the mask is true is known at compile time.
+    x = tw.load(a + rows * COUNT + columns, mask=columns < COUNT, other=0.0)
+    y = tw.load(b + rows * N + columns, mask=rows < COUNT, other=0.0)
+    tw.store(out + rows * N + columns, tw.dot(x, y, input_precision="ieee"))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_known_mask_that_is_true_at_first_hides_the_rest(
+    device: str, rng: np.random.Generator, count: int
+) -> None:
+    n = 16
+    a, b = np.full((2, n * n), np.nan, np.float32)
+    a[: n * count] = rng.standard_normal(n * count)
+    b[: n * count] = rng.standard_normal(n * count)
+    out = poisoned("float32", n * n)
+    dot_of_few_columns[(1,)](out, a, b, COUNT=count, N=n)
+    expected = a[: n * count].reshape(n, count) @ b[: n * count].reshape(count, n)
+    np.testing.assert_allclose(out.reshape(n, n), expected, rtol=1e-5, atol=1e-5)
