@@ -69,9 +69,9 @@ def device_named(name: str) -> Device:
 def unknown_device(name: str) -> LaunchError:
     """The error for a name that this build has not, with those that may be meant."""
     known = [*native().targets(), *native().first_gpus()]
-    kind = name.partition(":")[0].lower()
-    alike = [other for other in known if ":" in other and other.partition(":")[0] == kind]
-    report = native().check_target(name) if alike else None
+    kind = name.partition(":")[0]
+    has_variants = any(other.startswith(kind + ":") for other in known)
+    report = native().check_target(name) if has_variants else None
     close = difflib.get_close_matches(name.lower(), known, n=1)
     hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(known)}"
     return LaunchError(

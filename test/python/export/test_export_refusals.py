@@ -211,5 +211,5 @@ def test_the_command_refuses_what_is_no_kernel(tmp_path: Path) -> None:
     done = exported.export(tmp_path / "k", "cpu:x86-64-v3", kernel=f"{exported.KERNELS}:tw")
     assert done.returncode == 1 and "neither a kernel" in done.stderr
     done = exported.export(tmp_path / "k", "cpu:x86-64-v9")
-    assert done.returncode == 1 and "did you mean 'cpu:x86-64-v4'" in done.stderr
+    assert done.returncode == 1 and "cpu:x86-64-v4" in done.stderr
     assert not os.path.exists(tmp_path / "k")
