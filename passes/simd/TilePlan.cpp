@@ -83,14 +83,15 @@ void TilePlan::decide(Value tile) {
   llvm::SmallSetVector<Operation *, 4> found;
   int64_t count = 0;
   for (Operation *user : tile.getUsers()) {
-    bool isDeferredUser = user->getNumResults() > 0 && isTile(user->getResult(0)) &&
-                          isDeferrable(user) && !isKept(user->getResult(0));
-    if (!isDeferredUser) {
+    bool isDeferred = user->getNumResults() > 0 && isTile(user->getResult(0)) && isDeferrable(user);
+    // One result of a split may be kept, and the other be computed where it is used.
+    if (!isDeferred || llvm::any_of(user->getResults(), [&](Value v) { return isKept(v); })) {
       found.insert(user);
       ++count;
-      continue;
     }
     for (Value result : user->getResults()) {
+      if (!isDeferred || isKept(result))
+        continue;
       found.insert_range(sites[result]);
       count += evaluations[result];
     }

@@ -267,3 +267,26 @@ def test_an_empty_grid_does_nothing(device: str) -> None:
     before = out.tobytes()
     grid_places[(0, 3)](out)
     assert out.tobytes() == before
+
+
+@tw.jit
+def halves_apart(out, x, N: tw.constexpr):
+    i, j = tw.arange(0, N), tw.arange(0, N // 2)
+    first, second = tw.split(tw.reshape(tw.exp(tw.load(x + i)), (N // 2, 2)))
+    total = tw.sum(first) + tw.max(first, 0)
+    # Tiles that need memory of their own, between the uses of the halves.
+    sums = tw.cumsum(tw.cumsum(tw.load(x + i), 0), 0)
+    tw.store(out + i, tw.flip(sums) + total)
+    tw.store(out + N + j, second)
+
+
+@pytest.mark.parametrize("n", [32, 256, 32768])
+def test_halves_of_a_split_are_read_at_different_times(
+    device: str, n: int, rng: np.random.Generator
+) -> None:
+    if n > 256 and device.startswith("sim:"):
+        pytest.skip("a tile of this size takes the simulator minutes")
+    x = rng.uniform(-1, 1, n).astype(np.float32)
+    out = poisoned("float32", n + n // 2)
+    halves_apart[(1,)](out, x, N=n)
+    np.testing.assert_allclose(out[n:], np.exp(x[1::2]), rtol=1e-5)
