@@ -68,6 +68,11 @@ struct MicroKernel {
     Value repeated = f.splat(element, plan.lanes);
     if (plan.group == 1)
       return repeated;
+    // Half the range more or less: signed bytes become unsigned ones, and the other way round.
+    if (plan.shiftsA())
+      repeated = arith::XOrIOp::create(
+          f.builder, f.loc, repeated,
+          f.splat(f.constantOf(f.builder.getI32Type(), int32_t(0x80808080)), plan.lanes));
     Type whole = VectorType::get({plan.lanes * plan.group}, plan.operand);
     return vector::BitCastOp::create(f.builder, f.loc, whole, repeated);
   }

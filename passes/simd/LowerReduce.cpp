@@ -299,6 +299,91 @@ static void scanLine(SimdFunction &f, ScanOp op, Coordinates at, ArrayRef<TileBu
   });
 }
 
+namespace {
+/// Scans along the dimension of the vectors: within a vector by doubling distances (Hillis and
+/// Steele, "Data Parallel Algorithms", 1986), and from vector to vector by the last lane's result.
+struct VectorScan {
+  SimdFunction &f;
+  ScanOp op;
+  int64_t lanes;
+
+  /// Lanes that are `distance` earlier, in the order of the scan; the first lanes keep themselves.
+  Value earlier(Value vector, int64_t distance) {
+    SmallVector<int64_t> from;
+    for (int64_t lane = 0; lane < lanes; ++lane) {
+      int64_t source = op.getReverse() ? lane + distance : lane - distance;
+      from.push_back(source >= 0 && source < lanes ? source : lane);
+    }
+    return vector::ShuffleOp::create(f.builder, f.loc, vector, vector, from);
+  }
+
+  /// Lanes that have one `distance` earlier.
+  Value haveEarlier(int64_t distance) {
+    SmallVector<bool> have;
+    for (int64_t lane = 0; lane < lanes; ++lane)
+      have.push_back(op.getReverse() ? lane + distance < lanes : lane >= distance);
+    auto type = VectorType::get({lanes}, f.builder.getI1Type());
+    return arith::ConstantOp::create(f.builder, f.loc, DenseIntElementsAttr::get(type, have));
+  }
+
+  SmallVector<Value> within(SmallVector<Value> values) {
+    for (int64_t distance = 1; distance < lanes; distance *= 2) {
+      SmallVector<Value> before;
+      for (Value value : values)
+        before.push_back(earlier(value, distance));
+      SmallVector<Value> sums = f.combine(op.getCombine(), before, values);
+      for (auto [value, sum] : llvm::zip(values, sums))
+        value = arith::SelectOp::create(f.builder, f.loc, haveEarlier(distance), sum, value);
+    }
+    return values;
+  }
+
+  SmallVector<Value> lastOf(ArrayRef<Value> values) {
+    return llvm::map_to_vector(values, [&](Value value) -> Value {
+      int64_t last = op.getReverse() ? 0 : lanes - 1;
+      return f.splat(vector::ExtractOp::create(f.builder, f.loc, value, last), lanes);
+    });
+  }
+
+  void scanLine(Coordinates at, ArrayRef<TileBuffer> results) {
+    int axis = int(op.getAxis());
+    int64_t extent = shapeOf(op.getSources().front().getType())[axis];
+    at.vectorDim = axis;
+    at.lanes = lanes;
+    auto evaluateAt = [&](Value index) {
+      at.index[axis] = !op.getReverse() ? index
+                                        : f.builder.createOrFold<arith::SubIOp>(
+                                              f.loc, f.constantIndex(extent - lanes), index);
+      return within(evaluateAll(f, op.getSources(), at));
+    };
+    auto store = [&](ArrayRef<Value> values) {
+      for (auto [buffer, value] : llvm::zip(results, values))
+        f.storeBuffer(buffer, at, value);
+    };
+    SmallVector<Value> first = evaluateAt(f.constantIndex(0));
+    store(first);
+    f.emitLoop(lanes, extent, lanes, lastOf(first), [&](Value index, ValueRange carried) {
+      Scope scope(f, index);
+      SmallVector<Value> values = evaluateAt(index);
+      values = f.combine(op.getCombine(), SmallVector<Value>(carried), values);
+      store(values);
+      return lastOf(values);
+    });
+  }
+};
+} // namespace
+
+/// Lanes for a scan along its own dimension; 1 where that does not fit.
+static int64_t lanesAlongAxis(SimdFunction &f, ScanOp op) {
+  unsigned bytes = 4;
+  for (Value source : op.getSources())
+    bytes = std::max(bytes, elementBytes(elementTypeOf(source.getType())));
+  int64_t lanes = f.machine.vectorBytes / bytes;
+  int64_t extent = shapeOf(op.getSources().front().getType())[op.getAxis()];
+  bool fits = isVectorizable(op.getCombine()) && extent % lanes == 0;
+  return fits ? lanes : 1;
+}
+
 LogicalResult SimdFunction::lowerScan(ScanOp op) {
   SmallVector<Value> sources(op.getSources());
   SmallVector<int64_t> shape(shapeOf(sources.front().getType()));
@@ -312,6 +397,15 @@ LogicalResult SimdFunction::lowerScan(ScanOp op) {
   bool canVectorize = isVectorizable(op.getCombine()) && vectorDim != axis && shape[vectorDim] > 1;
   SmallVector<int64_t> lines = shape;
   lines[axis] = 1;
+  if (int64_t along = lanesAlongAxis(*this, op); !canVectorize && vectorDim == axis && along > 1) {
+    withFullMasks(sources, [&] {
+      VectorScan scan = {*this, op, along};
+      emitOuterLoops(shape, axis, [&](const Coordinates &at) { scan.scanLine(at, results); });
+    });
+    for (auto [result, buffer] : llvm::zip(op.getResults(), results))
+      buffers[result] = buffer;
+    return success();
+  }
   if (canVectorize)
     lanes = std::min<int64_t>(lanes, llvm::bit_floor(uint64_t(shape[vectorDim])));
   emitNest(lines, vectorDim, canVectorize ? lanes : 1,

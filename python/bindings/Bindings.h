@@ -24,6 +24,7 @@ pybind11::dict toDict(const RuntimeError &error);
 void defineCompiler(pybind11::module_ &module);
 void defineRuntime(pybind11::module_ &module);
 void defineArrays(pybind11::module_ &module);
+void defineArguments(pybind11::module_ &module);
 
 } // namespace tw::python
 #endif

@@ -9,6 +9,7 @@ PYBIND11_MODULE(_bindings, module) {
   tw::python::defineCompiler(module);
   tw::python::defineRuntime(module);
   tw::python::defineArrays(module);
+  tw::python::defineArguments(module);
 }
 
 /// pybind11 takes the lock of the main interpreter before anything of the module runs, for which a

@@ -552,6 +552,16 @@ def read_argument(value: Any) -> Reading:
     return reader(value)
 
 
+def make_reader(readers: Sequence[Callable[[Any], Reading]]) -> Callable[[tuple[Any, ...]], Any]:
+    """What reads a kernel's arguments at once where they are numbers, constants and torch tensors on
+    the host; it gives None for all others, and for tensors that overlap."""
+    modes = {read_argument: 0, read_constant: 1}
+    numbers = _I32, _I32_BY_16, _I32_ONE, _NEGATIVE, _NEGATIVE_BY_16, _BOOL, _FLOAT
+    return native().make_reader(
+        [modes.get(reader, 2) for reader in readers], tuple(readers), numbers
+    )
+
+
 def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
     libraries = {cls.__module__.partition(".")[0] for cls in kind.__mro__}
     if "torch" in libraries:

@@ -14,6 +14,7 @@ from .arguments import (
     ArgumentProblem,
     Facts,
     Parts,
+    make_reader,
     parse_facts,
     part_names,
     read_constant,
@@ -111,6 +112,11 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         return tuple(parameter.reader() for parameter in self.parameters)
 
     @functools.cached_property
+    def _read_warm(self) -> Callable[[tuple[Any, ...]], Any]:
+        """Reads numbers, constants and tensors as `_read` does; None where there is more."""
+        return make_reader(self._readers)
+
+    @functools.cached_property
     def _num_plain_arguments(self) -> int:
         """With so many positional arguments there is nothing to bind."""
         return len(self.parameters) if all(p.is_positional for p in self.parameters) else -1
@@ -154,7 +160,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             args, options, extra = self._binder.bind(args, kwargs, self._options)
         else:
             options = self._options
-        facts, bits, values = self._read(args)
+        facts, bits, values = self._read_warm(args) or self._read_all(args)
         programs = resolve_grid(grid, self._grid_arguments(args, options, kwargs, grid))
         if not all(programs):
             return None
@@ -181,7 +187,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def _read_signature_again(self) -> None:
         """The function's code or defaults were replaced: its parameters may be others now."""
-        for name in ("parameters", "_binder", "_readers", "_num_plain_arguments"):
+        for name in ("parameters", "_binder", "_readers", "_read_warm", "_num_plain_arguments"):
             self.__dict__.pop(name, None)
         self._signature = _Signature(self.fn)
 
@@ -211,6 +217,11 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         self, values: tuple[Any, ...]
     ) -> tuple[tuple[Any, ...], list[Any], tuple[Any, ...]]:
         """Facts, bits and values of the arguments, and behind them of the parts of tuples."""
+        return self._read_warm(values) or self._read_all(values)
+
+    def _read_all(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[Any, ...], list[Any], tuple[Any, ...]]:
         facts: list[Any] = []
         bits: list[Any] = []
         try:

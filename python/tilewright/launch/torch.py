@@ -22,6 +22,7 @@ from .arguments import (
     wrong_device,
 )
 from ..language.dtypes import dtype
+from ..native import native
 from ..targets import gpu_of_torch
 
 _POINTEES: dict[torch.dtype, str] = {
@@ -160,6 +161,9 @@ def _mark_written(tensor: torch.Tensor) -> None:
 def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     """Add torch's types to the readers."""
     readers[torch.Tensor] = _read_tensor
+    native().set_tensor_reading(
+        torch.Tensor, lambda key: _facts.get(key) or _find_facts(key), _span, streaming_bytes()
+    )
     MEMORY_READERS[torch.Tensor] = _memory
     SPAN_READERS[torch.Tensor] = _span
     WRITE_MARKERS[torch.Tensor] = _mark_written if _increment_version else None

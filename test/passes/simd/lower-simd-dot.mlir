@@ -48,11 +48,11 @@ func.func @pairs(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<f32> {tile
 // Bytes go through the instruction for an unsigned and a signed operand: A is shifted to unsigned,
 // and what that adds is taken back by sums over B's columns.
 // CHECK-LABEL: llvm.func @bytes
-// CHECK: arith.xori {{.*}} : vector<64xi8>
 // CHECK: %[[SUM:.+]] = scf.for
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
 // CHECK: arith.muli %[[SUM]], %{{.*}} : vector<16xi32>
 // CHECK: arith.addi {{.*}} : vector<16xi32>
+// CHECK: arith.xori {{.*}} : vector<16xi32>
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
 func.func @bytes(%x: !tile.ptr<i8> {tile.disjoint}, %out: !tile.ptr<i32> {tile.disjoint}) {
   %r = tile.arange 0 to 4096 : tensor<4096xi32>

@@ -12,7 +12,7 @@ from op_values import (
 
 import tilewright as tw
 
-SHAPES = [(1,), (9,), (128,), (8, 16), (5, 3), (3, 4, 5)]
+SHAPES = [(1,), (9,), (128,), (640,), (8, 16), (5, 3), (3, 64), (3, 4, 5)]
 CASES = [(shape, axis) for shape in SHAPES for axis in range(len(shape))]
 
 

@@ -175,6 +175,12 @@ class FakeNative:
     def build_id(self) -> str:
         return "build"
 
+    def make_reader(self, modes: Any, converters: Any, numbers: Any) -> Any:
+        return lambda values: None
+
+    def set_tensor_reading(self, *reading: Any) -> None:
+        pass
+
     def set_num_threads(self, count: int) -> None:
         self.threads = count
 

@@ -1,0 +1,259 @@
+// Reads the arguments of a warm launch: numbers, constants and torch tensors on the host, whose
+// facts are objects that Python has made before. Whatever else there is, Python reads.
+#include "python/bindings/Bindings.h"
+#include <algorithm>
+#include <vector>
+
+namespace py = pybind11;
+using namespace tw;
+
+namespace {
+/// How a parameter's argument is read: by its type; as a constant; or by a function of Python,
+/// which may convert a number.
+enum class Mode : int { Plain, Constant, Converted };
+
+/// What Python says once of torch: how a tensor's facts are found, and the memory of a view.
+struct TensorReading {
+  PyTypeObject *type = nullptr;
+  py::object findFacts, findSpan;
+  uint64_t streamingBytes = 0;
+  struct Known {
+    PyObject *elementType;
+    bool isAligned, isStreaming;
+    PyObject *facts;
+  };
+  std::vector<Known> known; // element types live as long as torch does
+};
+
+/// Facts of numbers.
+struct NumberFacts {
+  py::object plain, by16, one, negative, negativeBy16, boolean, real;
+};
+
+struct Span {
+  uint64_t begin, end;
+};
+
+/// Reads the arguments of one kernel.
+struct ArgumentReader {
+  std::vector<Mode> modes;
+  py::tuple converters;
+  NumberFacts numbers;
+
+  /// (facts, bits, values), or null without an error where Python has to read.
+  PyObject *read(PyObject *values);
+
+private:
+  /// Of one reading: Python that it calls may let another thread launch the same kernel.
+  using Spans = std::vector<Span>;
+  bool readOne(size_t index, PyObject *value, PyObject *&fact, PyObject *&bits, Spans &spans);
+  bool readNumber(PyObject *value, PyObject *&fact);
+};
+
+/// Names of attributes, made once.
+struct Names {
+  PyObject *dataPtr = PyUnicode_InternFromString("data_ptr");
+  PyObject *dtype = PyUnicode_InternFromString("dtype");
+  PyObject *nbytes = PyUnicode_InternFromString("nbytes");
+  PyObject *isCpu = PyUnicode_InternFromString("is_cpu");
+  PyObject *isNeg = PyUnicode_InternFromString("is_neg");
+  PyObject *isContiguous = PyUnicode_InternFromString("is_contiguous");
+  PyObject *storageOffset = PyUnicode_InternFromString("storage_offset");
+};
+} // namespace
+
+/// Offsets of 32 bits reach so far, in elements of a byte or more.
+static constexpr uint64_t kLargeBytes = 0x7FFFFFFF;
+
+static TensorReading &tensors() {
+  static TensorReading *reading = new TensorReading; // holds objects beyond the interpreter's end
+  return *reading;
+}
+
+static const Names &names() {
+  static const Names *names = new Names;
+  return *names;
+}
+
+static py::object call(PyObject *object, PyObject *method) {
+  return py::reinterpret_steal<py::object>(PyObject_CallMethodNoArgs(object, method));
+}
+
+static py::object get(PyObject *object, PyObject *name) {
+  return py::reinterpret_steal<py::object>(PyObject_GetAttr(object, name));
+}
+
+bool ArgumentReader::readNumber(PyObject *value, PyObject *&fact) {
+  if (PyBool_Check(value)) {
+    fact = numbers.boolean.ptr();
+  } else if (PyFloat_CheckExact(value)) {
+    fact = numbers.real.ptr();
+  } else if (PyLong_CheckExact(value)) {
+    int overflow = 0;
+    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    if (overflow || number != int32_t(number))
+      return false;
+    bool isBy16 = (number & 15) == 0;
+    fact = number == 1  ? numbers.one.ptr()
+           : number < 0 ? (isBy16 ? numbers.negativeBy16.ptr() : numbers.negative.ptr())
+                        : (isBy16 ? numbers.by16.ptr() : numbers.plain.ptr());
+  } else {
+    return false;
+  }
+  Py_INCREF(fact);
+  return true;
+}
+
+/// The facts of a tensor, new or known; null with or without an error where they cannot be told.
+static PyObject *factsOfTensor(PyObject *elementType, bool isAligned, bool isStreaming) {
+  TensorReading &reading = tensors();
+  for (const TensorReading::Known &known : reading.known)
+    if (known.elementType == elementType && known.isAligned == isAligned &&
+        known.isStreaming == isStreaming)
+      return Py_NewRef(known.facts);
+  py::tuple key =
+      py::make_tuple(py::reinterpret_borrow<py::object>(elementType), isAligned, isStreaming);
+  PyObject *facts = PyObject_CallOneArg(reading.findFacts.ptr(), key.ptr());
+  if (facts)
+    reading.known.push_back({Py_NewRef(elementType), isAligned, isStreaming, Py_NewRef(facts)});
+  return facts;
+}
+
+static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
+                       std::vector<Span> &spans) {
+  const Names &name = names();
+  if (get(tensor, name.isCpu).ptr() != Py_True || call(tensor, name.isNeg).ptr() != Py_False)
+    return false;
+  py::object pointer = call(tensor, name.dataPtr), type = get(tensor, name.dtype);
+  py::object size = get(tensor, name.nbytes);
+  if (!pointer || !type || !size)
+    return false;
+  uint64_t begin = PyLong_AsUnsignedLongLong(pointer.ptr());
+  uint64_t bytes = PyLong_AsUnsignedLongLong(size.ptr());
+  if (!begin || !bytes || bytes > kLargeBytes)
+    return false;
+  Span span = {begin, begin + bytes};
+  py::object offset = call(tensor, name.storageOffset);
+  if (!offset || PyLong_AsLongLong(offset.ptr()) != 0 ||
+      call(tensor, name.isContiguous).ptr() != Py_True) {
+    // A part of its storage: only all of it meets every other part.
+    py::object whole = tensors().findSpan(py::handle(tensor), pointer);
+    span = {py::cast<uint64_t>(whole[py::int_(0)]), py::cast<uint64_t>(whole[py::int_(1)])};
+    if (span.end <= span.begin || span.end - span.begin > kLargeBytes)
+      return false;
+  }
+  spans.push_back(span);
+  fact = factsOfTensor(type.ptr(), begin % 16 == 0, bytes >= tensors().streamingBytes);
+  address = fact ? pointer.release().ptr() : nullptr;
+  return fact != nullptr;
+}
+
+bool ArgumentReader::readOne(size_t index, PyObject *value, PyObject *&fact, PyObject *&bits,
+                             Spans &spans) {
+  PyTypeObject *type = Py_TYPE(value);
+  bool isConstant = value == Py_None || PyUnicode_CheckExact(value);
+  if (modes[index] == Mode::Constant)
+    isConstant |= PyLong_CheckExact(value) || PyBool_Check(value);
+  if (isConstant) { // as `constexpr_key` of Python
+    fact = PyTuple_Pack(2, type, value);
+    bits = Py_NewRef(value);
+    return fact != nullptr;
+  }
+  if (modes[index] == Mode::Constant)
+    return false;
+  if (modes[index] == Mode::Plain && type == tensors().type)
+    return readTensor(value, fact, bits, spans);
+  if (!readNumber(value, fact))
+    return false;
+  if (modes[index] == Mode::Plain) {
+    bits = Py_NewRef(value);
+    return true;
+  }
+  Py_DECREF(fact);
+  fact = nullptr;
+  py::tuple pair = py::reinterpret_borrow<py::object>(converters[index])(py::handle(value));
+  fact = Py_NewRef(PyTuple_GET_ITEM(pair.ptr(), 0));
+  bits = Py_NewRef(PyTuple_GET_ITEM(pair.ptr(), 1));
+  return true;
+}
+
+static bool overlap(std::vector<Span> &spans) {
+  std::sort(spans.begin(), spans.end(),
+            [](const Span &a, const Span &b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < spans.size(); ++i)
+    if (spans[i].begin < spans[i - 1].end)
+      return true;
+  return false;
+}
+
+PyObject *ArgumentReader::read(PyObject *values) {
+  size_t count = modes.size();
+  if (size_t(PyTuple_GET_SIZE(values)) != count)
+    return nullptr;
+  Spans spans;
+  spans.reserve(count);
+  py::object facts = py::reinterpret_steal<py::object>(PyTuple_New(count));
+  py::object bits = py::reinterpret_steal<py::object>(PyList_New(count));
+  if (!facts || !bits)
+    return nullptr;
+  for (size_t i = 0; i < count; ++i) {
+    PyObject *fact = nullptr, *bit = nullptr;
+    if (!readOne(i, PyTuple_GET_ITEM(values, i), fact, bit, spans)) {
+      Py_XDECREF(fact);
+      return nullptr;
+    }
+    PyTuple_SET_ITEM(facts.ptr(), i, fact);
+    PyList_SET_ITEM(bits.ptr(), i, bit);
+  }
+  return overlap(spans) ? nullptr : PyTuple_Pack(3, facts.ptr(), bits.ptr(), values);
+}
+
+/// None where Python has to read: with the same arguments it also says what is wrong with them.
+static PyObject *readWarm(PyObject *self, PyObject *values) {
+  auto *reader = static_cast<ArgumentReader *>(PyCapsule_GetPointer(self, nullptr));
+  PyObject *result = nullptr;
+  try {
+    result = PyTuple_CheckExact(values) ? reader->read(values) : nullptr;
+  } catch (py::error_already_set &) { // Python meets the error again
+  } catch (const py::builtin_exception &) {
+  }
+  if (result)
+    return result;
+  PyErr_Clear();
+  return Py_NewRef(Py_None);
+}
+
+/// A function of the tuple of a kernel's arguments. `modes` are as Mode; `numbers` the facts in the
+/// order of NumberFacts.
+static py::object makeReader(const py::list &modes, const py::tuple &converters,
+                             const py::tuple &numbers) {
+  static PyMethodDef method = {"read_arguments", &readWarm, METH_O, nullptr};
+  auto reader = std::make_unique<ArgumentReader>();
+  for (py::handle mode : modes)
+    reader->modes.push_back(Mode(py::cast<int>(mode)));
+  reader->converters = converters;
+  reader->numbers = {numbers[0], numbers[1], numbers[2], numbers[3],
+                     numbers[4], numbers[5], numbers[6]};
+  auto destroy = [](PyObject *capsule) {
+    delete static_cast<ArgumentReader *>(PyCapsule_GetPointer(capsule, nullptr));
+  };
+  py::object capsule =
+      py::reinterpret_steal<py::object>(PyCapsule_New(reader.release(), nullptr, destroy));
+  return py::reinterpret_steal<py::object>(PyCFunction_New(&method, capsule.ptr()));
+}
+
+static void setTensorReading(const py::type &type, py::object findFacts, py::object findSpan,
+                             uint64_t streamingBytes) {
+  TensorReading &reading = tensors();
+  reading.type = reinterpret_cast<PyTypeObject *>(Py_NewRef(type.ptr()));
+  reading.findFacts = std::move(findFacts);
+  reading.findSpan = std::move(findSpan);
+  reading.streamingBytes = streamingBytes;
+}
+
+void python::defineArguments(py::module_ &module) {
+  module.def("make_reader", &makeReader, py::arg("modes"), py::arg("converters"),
+             py::arg("numbers"));
+  module.def("set_tensor_reading", &setTensorReading, py::arg("type"), py::arg("find_facts"),
+             py::arg("find_span"), py::arg("streaming_bytes"));
+}

@@ -1,0 +1,89 @@
+"""The native reader of arguments says what Python's own readers say, and leaves the rest to them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tilewright as tw
+
+torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.usefixtures("compiler", "known_to_the_reader")
+
+
+@pytest.fixture
+def known_to_the_reader(compiler: None) -> None:
+    """torch may have been made known to what stands for the native module in another test."""
+    from tilewright.launch import torch as reading
+
+    reading.register({})
+
+
+@tw.jit
+def three(x, y, n):
+    tw.store(x, n)
+
+
+@tw.jit
+def typed(x, y: tw.constexpr, n: "i64"):  # noqa: F821
+    tw.store(x, n)
+
+
+ALIGNED = torch.zeros(64)
+BASE = torch.zeros(64, dtype=torch.float16)
+
+
+@pytest.mark.parametrize("value", [0, 1, 3, 16, -1, -16, 2**31 - 1, -(2**31), True, 1.5, None, "text"])
+@pytest.mark.parametrize(
+    "tensor",
+    [ALIGNED, ALIGNED[1:5], ALIGNED.reshape(8, 8).T, BASE[::2], torch.zeros(3, dtype=torch.int8)],
+)
+def test_both_readers_agree(tensor: object, value: object) -> None:
+    other = torch.ones(7, dtype=torch.bfloat16)
+    three._read_all((tensor, other, value))  # makes torch known
+    warm = three._read_warm((tensor, other, value))
+    assert warm == three._read_all((tensor, other, value))
+    assert type(warm[1][2]) is type(value)
+    if isinstance(value, int):
+        converted = (tensor, 5, value)
+        assert typed._read_warm(converted) == typed._read_all(converted)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (ALIGNED, ALIGNED, 1),
+        (ALIGNED[:40], ALIGNED[30:], 1),
+        (ALIGNED, np.zeros(4, np.float32), 1),
+        (torch.nn.Parameter(torch.zeros(4)), torch.zeros(4), 1),
+        (torch.zeros(0), torch.zeros(4), 1),
+        (torch.zeros(4), torch.zeros(4), 2**31),
+        (torch.zeros(4), (torch.zeros(4), 3), 1),
+        (torch.zeros(4, device="meta"), torch.zeros(4), 1),
+        (torch.zeros(4), torch.zeros(4), np.int64(3)),
+        (torch.zeros(4), torch.zeros(4)),
+    ],
+    ids=range(10),
+)
+def test_what_needs_more_care_is_left_to_python(arguments: tuple[object, ...]) -> None:
+    three._read_all((torch.zeros(4), torch.zeros(4), 1))
+    assert three._read_warm(arguments) is None
+
+
+def test_errors_are_those_of_the_slow_way() -> None:
+    with pytest.raises(tw.LaunchError, match="lazy negation"):
+        three[1](torch.zeros(4, dtype=torch.complex64).conj().imag, torch.zeros(4), 1)
+
+
+def test_references_are_balanced() -> None:
+    import sys
+
+    tensor, other, number = torch.zeros(4), torch.zeros(4), 123456789
+    three._read_all((tensor, other, number))
+    facts = three._read_warm((tensor, other, number))[0][0]
+    counts = [sys.getrefcount(value) for value in (tensor, other, number, facts)]
+    for _ in range(100):
+        three._read_warm((tensor, other, number))
+        three._read_warm((tensor, tensor, number))
+        three._read_warm((tensor, other, object()))
+    assert [sys.getrefcount(value) for value in (tensor, other, number, facts)] == counts
