@@ -27,7 +27,7 @@ static unsigned binaryOf(ID id) {
   }
 }
 
-/// Null for what is no extremum.
+/// Null for the others.
 static const char *extremumOf(ID id) {
   switch (id) {
   case vector_reduce_smin:
