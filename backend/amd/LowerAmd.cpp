@@ -93,14 +93,15 @@ static void emitFence(Lowering &lowering, LLVM::AtomicOrdering ordering, StringR
 }
 
 /// s_barrier orders no memory: the fences on both sides do. The lanes of one wave access memory in
-/// program order, so that a program of one only keeps the compiler from reordering.
+/// program order, so that a program of one only keeps the compiler from reordering, and from
+/// copying what follows into the branches before: their lanes would not go on together. Fences may
+/// be copied (they are not convergent), `wave.barrier`, which costs no instruction, may not.
 static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
   bool isOfWave = op.getWarp() || lowering.numWarps == 1;
   bool ordersGlobal = lowering.ordersGlobal.contains(op);
   StringRef scope = isOfWave ? "wavefront" : "workgroup";
   emitFence(lowering, LLVM::AtomicOrdering::release, scope, ordersGlobal);
-  if (!isOfWave)
-    callIntrinsic(lowering, "amdgcn.s.barrier", Type(), {});
+  callIntrinsic(lowering, isOfWave ? "amdgcn.wave.barrier" : "amdgcn.s.barrier", Type(), {});
   emitFence(lowering, LLVM::AtomicOrdering::acquire, scope, ordersGlobal);
 }
 

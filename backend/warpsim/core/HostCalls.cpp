@@ -161,6 +161,10 @@ static std::string takeAnnouncement(std::string &printed, const std::string &pre
   return first;
 }
 
+std::string tw::warpsim::takeFailedAssertion(std::string &printed) {
+  return takeAnnouncement(printed, "device_assert failed at ");
+}
+
 /// Ends the CTA, as a failed assertion ends a kernel.
 static void failAssertion(Cta &cta, Warp &warp, const Instruction &call, int32_t pc,
                           LaneMask active) {

@@ -304,9 +304,13 @@ void Cta::executeControl(Warp &warp, const Instruction &instruction, int32_t pc,
   }
 }
 
+/// Where the driver has no function for failed assertions, kernels print which one it is, and trap.
 static void stopAtTrap(Cta &cta, Warp &warp, int32_t pc, LaneMask active) {
-  cta.report(Kind::Trap, warp, unsigned(__builtin_ctz(active)), pc,
-             [](Finding &finding) { finding.message = "the kernel executes a trap"; });
+  std::string failed = takeFailedAssertion(cta.printed);
+  cta.report(failed.empty() ? Kind::Trap : Kind::Assertion, warp, unsigned(__builtin_ctz(active)),
+             pc, [&](Finding &finding) {
+               finding.message = failed.empty() ? "the kernel executes a trap" : failed;
+             });
   cta.isStopped = true;
 }
 

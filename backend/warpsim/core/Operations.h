@@ -41,6 +41,8 @@ void executeCollective(Cta &cta, Warp &warp, const Instruction &instruction, int
 void executeSpecial(Cta &cta, Warp &warp, const Instruction &instruction, LaneMask active);
 void executeHostCall(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                      LaneMask active);
+/// What the first failed assertion has printed; empty where none has. Taken out of what was.
+std::string takeFailedAssertion(std::string &printed);
 /// Lanes that execute an operation together: they give one membermask. `members` are those of them
 /// that it names.
 struct MemberGroup {

@@ -71,6 +71,20 @@ template <typename T> bool multiplyOverflows(T a, T b) {
   return __builtin_mul_overflow(a, b, &result);
 }
 
+using Whole = unsigned __int128;
+Whole joined(uint64_t low, uint64_t high) { return Whole(high) << 64 | low; }
+uint64_t productHigh(uint64_t a, uint64_t b) { return uint64_t(Whole(a) * b >> 64); }
+// Shifts of 128 bits. Greater amounts are poison, and any value will do.
+template <unsigned from> uint64_t shiftLeft128(uint64_t low, uint64_t high, uint64_t amount) {
+  return uint64_t(joined(low, high) << (amount & 127) >> from);
+}
+template <unsigned from> uint64_t shiftRight128(uint64_t low, uint64_t high, uint64_t amount) {
+  return uint64_t(joined(low, high) >> (amount & 127) >> from);
+}
+template <unsigned from> uint64_t shiftSigned128(uint64_t low, uint64_t high, uint64_t amount) {
+  return uint64_t(__int128(joined(low, high)) >> (amount & 127) >> from);
+}
+
 /// v_perm_b32: bytes 0-3 of `low`, 4-7 of `high`; selectors 8 to 11 spread a sign, 12 is zero and
 /// above that all ones.
 uint32_t permute(uint32_t high, uint32_t low, uint32_t selectors) {
@@ -181,6 +195,13 @@ Handler tw::warpsim::findNamedInteger(std::string_view name) {
       TW_TESTS("saddoverflow", addOverflows, int),
       TW_TESTS("ssuboverflow", subtractOverflows, int),
       TW_TESTS("smuloverflow", multiplyOverflows, int),
+      {"mulhi.64", make<productHigh>()},
+      {"shl128.low", make<shiftLeft128<0>>()},
+      {"shl128.high", make<shiftLeft128<64>>()},
+      {"lshr128.low", make<shiftRight128<0>>()},
+      {"lshr128.high", make<shiftRight128<64>>()},
+      {"ashr128.low", make<shiftSigned128<0>>()},
+      {"ashr128.high", make<shiftSigned128<64>>()},
       {"machine.perm", make<permute>()},
       {"machine.ubfe", make<field>()},
       {"machine.sbfe", make<signedField>()},

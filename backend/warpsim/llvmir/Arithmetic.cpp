@@ -14,8 +14,11 @@ void FunctionImporter::importInstruction(llvm::Instruction &instruction) {
   bool hasWide = llvm::any_of(instruction.operands(), [](const llvm::Use &operand) {
     return isTooWide(operand->getType());
   });
-  if (hasWide || isTooWide(instruction.getType()))
-    return unsupported(instruction, "integers of more than 64 bits");
+  if (hasWide || isTooWide(instruction.getType())) {
+    if (!importWide(instruction))
+      unsupported(instruction, "integers of more than 64 bits");
+    return;
+  }
   if (auto *call = llvm::dyn_cast<llvm::CallInst>(&instruction))
     return importCall(*call);
   if (auto *cast = llvm::dyn_cast<llvm::CastInst>(&instruction)) {

@@ -36,6 +36,17 @@ static bool isIgnored(llvm::Intrinsic::ID id) {
   }
 }
 
+/// Printing, where the simulator is the driver: the format and the buffer of its values.
+void FunctionImporter::importHostCall(llvm::CallInst &call) {
+  const llvm::Function *callee = call.getCalledFunction();
+  if (!callee || callee->getName() != "vprintf" || call.arg_size() != 2)
+    return unsupported(call, "a call");
+  Operands results = result(call.getType());
+  Operands sources = {readOne(call.getArgOperand(0)), readOne(call.getArgOperand(1))};
+  emit(Op::Call, Type::None, results, sources).calleeName = callee->getName().str();
+  define(call, results);
+}
+
 void FunctionImporter::importCall(llvm::CallInst &call) {
   if (auto *assembly = llvm::dyn_cast<llvm::InlineAsm>(call.getCalledOperand())) {
     if (!call.getType()->isVoidTy() || !isHarmless(assembly->getAsmString()))
@@ -44,7 +55,7 @@ void FunctionImporter::importCall(llvm::CallInst &call) {
   }
   auto *intrinsic = llvm::dyn_cast<llvm::IntrinsicInst>(&call);
   if (!intrinsic)
-    return unsupported(call, "a call");
+    return importHostCall(call);
   if (isIgnored(intrinsic->getIntrinsicID()))
     return;
   if (!importIntrinsic(*intrinsic))
@@ -59,5 +70,6 @@ bool FunctionImporter::importIntrinsic(llvm::IntrinsicInst &call) {
     emit(Op::Trap, Type::None, {}, {});
     return true;
   }
-  return importFloatIntrinsic(call) || importIntegerIntrinsic(call) || importOverflow(call);
+  return importFloatIntrinsic(call) || importSaturatingCast(call) || importFold(call) ||
+         importIntegerIntrinsic(call) || importOverflow(call);
 }

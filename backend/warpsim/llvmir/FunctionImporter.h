@@ -45,6 +45,15 @@ private:
   Operand integerToFloat(llvm::Type *to, llvm::Type *from, bool isSigned, const Operand &source);
   Operands repack(const Operands &sources, unsigned fromBits, unsigned toBits);
   Operands repackPredicates(const Operands &sources, unsigned fromBits, unsigned toBits);
+  // WideIntegers.cpp.
+  static bool isWide(llvm::Type *type);
+  bool importWide(llvm::Instruction &instruction);
+  bool importWideCast(llvm::CastInst &cast);
+  Operands wideBinary(unsigned opcode, const Operands &a, const Operands &b);
+  Operands wideProduct(const Operands &a, const Operands &b);
+  Operands wideSum(bool isDifference, const Operands &a, const Operands &b);
+  Operands wideShift(unsigned opcode, const Operands &a, const Operand &amount);
+  Operand compareWide(unsigned predicate, const Operands &a, const Operands &b);
   // Vectors.cpp.
   bool importVector(llvm::Instruction &instruction);
   void importExtract(llvm::ExtractElementInst &instruction);
@@ -70,12 +79,16 @@ private:
   void importAlloca(llvm::AllocaInst &alloca);
   void setOrder(llvm::AtomicOrdering ordering, llvm::SyncScope::ID scope);
 
-  // Calls.cpp, Intrinsics.cpp, AmdgcnIntrinsics.cpp, Buffers.cpp.
+  // Calls.cpp, Intrinsics.cpp, Folds.cpp, AmdgcnIntrinsics.cpp, Buffers.cpp.
   void importCall(llvm::CallInst &call);
+  void importHostCall(llvm::CallInst &call);
   bool importIntrinsic(llvm::IntrinsicInst &call);
   bool importFloatIntrinsic(llvm::IntrinsicInst &call);
   bool importIntegerIntrinsic(llvm::IntrinsicInst &call);
   bool importOverflow(llvm::IntrinsicInst &call);
+  bool importSaturatingCast(llvm::IntrinsicInst &call);
+  bool importFold(llvm::IntrinsicInst &call);
+  Operand foldStep(llvm::Intrinsic::ID id, llvm::Type *type, const Operand &a, const Operand &b);
   bool importAmdgcn(llvm::IntrinsicInst &call, llvm::StringRef name);
   bool importMachineMath(llvm::IntrinsicInst &call, llvm::StringRef name);
   bool importMachineTests(llvm::IntrinsicInst &call, llvm::StringRef name);

@@ -32,8 +32,8 @@ struct TextLine {
 };
 
 /// Registers by value: a scalar is one, a vector or a structure one for each element, a buffer
-/// resource three (base, bytes, flags). Integers of up to 32 bits, halves and 32-bit pointers are
-/// words, zero-extended; i1 is a predicate.
+/// resource three (base, bytes, flags), an integer of 128 bits two. Integers of up to 32 bits,
+/// halves and 32-bit pointers are words, zero-extended; i1 is a predicate.
 class InstructionMaker {
 public:
   /// `lines` has one line for each instruction of the function.

@@ -90,28 +90,49 @@ bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
   return true;
 }
 
+/// Classes of floats, too. The machine's own conversion saturates at 32 and 64 bits; to narrower
+/// integers its result is clamped.
+bool FunctionImporter::importSaturatingCast(llvm::IntrinsicInst &call) {
+  llvm::Intrinsic::ID id = call.getIntrinsicID();
+  bool isClass = id == llvm::Intrinsic::is_fpclass, isSigned = id == llvm::Intrinsic::fptosi_sat;
+  if (!isClass && !isSigned && id != llvm::Intrinsic::fptoui_sat)
+    return false;
+  llvm::Type *from = call.getArgOperand(0)->getType()->getScalarType();
+  llvm::Type *to = call.getType()->getScalarType(),
+             *wider = llvm::Type::getFloatTy(to->getContext());
+  unsigned bits = scalarBits(layout, to);
+  Operands results;
+  for (const Operand &source : Operands(read(call.getArgOperand(0)))) {
+    if (isClass) {
+      bool isDouble = from->isDoubleTy();
+      results.push_back(this->call(
+          isDouble ? "class.f64" : "class.f32", RegisterFile::Predicate,
+          {isDouble ? source : convertFloat(wider, from, source), readOne(call.getArgOperand(1))}));
+      continue;
+    }
+    if (bits != 8 && bits != 16 && bits != 32 && bits != 64)
+      return false;
+    llvm::Type *whole = bits < 32 ? llvm::Type::getInt32Ty(to->getContext()) : to;
+    Operand value = floatToInteger(whole, from, isSigned, source);
+    if (bits < 32) {
+      uint32_t most = (1u << (bits - isSigned)) - 1;
+      Operand zero = immediate(0), width = immediate(32);
+      value = this->call(isSigned ? "smin.32" : "umin.32", RegisterFile::Word,
+                         {value, immediate(most), zero, width});
+      if (isSigned)
+        value = this->call("smax.32", RegisterFile::Word, {value, immediate(~most), zero, width});
+    }
+    // Of NaN it is 0 here, which the simulator's conversion, PTX's, does not give for all types.
+    Operand isNumber = compareFloats(llvm::CmpInst::FCMP_ORD, from, source, source);
+    RegisterFile file = bits > 32 ? RegisterFile::Double : RegisterFile::Word;
+    results.push_back(select(isNumber, masked(value, bits), immediate(0), file));
+  }
+  define(call, results);
+  return true;
+}
+
 bool FunctionImporter::importIntegerIntrinsic(llvm::IntrinsicInst &call) {
   llvm::StringRef id = nameOf(call);
-  bool isClass = id == "is.fpclass";
-  if (isClass || id == "fptosi.sat" || id == "fptoui.sat") {
-    llvm::Type *from = call.getArgOperand(0)->getType()->getScalarType();
-    llvm::Type *to = call.getType()->getScalarType();
-    Operands results;
-    for (const Operand &source : Operands(read(call.getArgOperand(0))))
-      if (isClass) {
-        llvm::Type *wider = llvm::Type::getFloatTy(from->getContext());
-        bool isDouble = from->isDoubleTy();
-        results.push_back(this->call(isDouble ? "class.f64" : "class.f32", RegisterFile::Predicate,
-                                     {isDouble ? source : convertFloat(wider, from, source),
-                                      readOne(call.getArgOperand(1))}));
-      } else {
-        if (scalarBits(layout, to) < 32)
-          return false;
-        results.push_back(floatToInteger(to, from, id == "fptosi.sat", source));
-      }
-    define(call, results);
-    return true;
-  }
   llvm::Type *type = call.getType()->getScalarType();
   if (!type->isIntegerTy() || call.arg_empty() ||
       !call.getArgOperand(0)->getType()->isIntOrIntVectorTy())

@@ -105,6 +105,9 @@ void InstructionMaker::addResults(llvm::Type *type, Operands &operands) {
     operands.push_back(fresh(RegisterFile::Double));
     operands.push_back(fresh(RegisterFile::Double));
     operands.push_back(fresh(RegisterFile::Word));
+  } else if (type->isIntegerTy(128)) {
+    operands.push_back(fresh(RegisterFile::Double));
+    operands.push_back(fresh(RegisterFile::Double));
   } else if (scalarBits(layout, type) > 64 ||
              (type->isPointerTy() && type->getPointerAddressSpace() == 7)) {
     refuse("a value of more than 64 bits");
@@ -131,6 +134,8 @@ unsigned InstructionMaker::numRegistersOf(llvm::Type *type) {
       count += numRegistersOf(element);
     return count;
   }
+  if (type->isIntegerTy(128))
+    return 2;
   return type->isPointerTy() && type->getPointerAddressSpace() == 8 ? 3 : 1;
 }
 
@@ -188,6 +193,11 @@ void InstructionMaker::appendConstant(llvm::Constant *constant, Operands &operan
   } else if (type->isPointerTy() && type->getPointerAddressSpace() == 8) {
     for (RegisterFile file : {RegisterFile::Double, RegisterFile::Double, RegisterFile::Word})
       operands.push_back(llvm::isa<llvm::UndefValue>(constant) ? unset(file) : immediate(0));
+  } else if (type->isIntegerTy(128)) {
+    auto *number = llvm::dyn_cast<llvm::ConstantInt>(constant);
+    for (unsigned i = 0; i < 2; ++i)
+      operands.push_back(number ? immediate(number->getValue().extractBitsAsZExtValue(64, 64 * i))
+                                : unset(RegisterFile::Double));
   } else {
     operands.push_back(scalarConstant(constant));
   }

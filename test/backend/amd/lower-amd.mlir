@@ -27,8 +27,8 @@ llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile
   // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire {llvm.mmra = #mmra_tag}
   simt.barrier
   // CHECK: llvm.fence syncscope("wavefront") release
-  // CHECK-NOT: s.barrier
-  // CHECK: llvm.fence syncscope("wavefront") acquire
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.wave.barrier"
+  // CHECK-NEXT: llvm.fence syncscope("wavefront") acquire
   simt.barrier warp
   %a = simt.shared_address 64 : !llvm.ptr<3>
   llvm.store %i, %a : i32, !llvm.ptr<3>

@@ -156,7 +156,9 @@ def test_true_division(a: str, b: str, device: str, rng: np.random.Generator) ->
     out = run(over, lhs, a, rhs, b, result)
     with np.errstate(all="ignore"):
         expected = converted(lhs, a, result) / converted(rhs, b, result)
-    assert_close(out, expected, result, 0, what=f"{a} / {b}")
+    # `/` of float32 may multiply by a reciprocal, within 2 units; the others divide exactly.
+    is_near = result == "float32" and device.removeprefix("sim:").startswith("gfx")
+    assert_close(out, expected, result, 2 if is_near else 0, what=f"{a} / {b}")
 
 
 INTEGER_PAIRS = [

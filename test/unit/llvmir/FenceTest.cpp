@@ -62,6 +62,26 @@ TEST(Fence, AFenceOfAWaveDoesNotReachTheOthers) {
             "race-raw");
 }
 
+/// Only the first lane writes, so that lanes of the other half read before they access anything.
+TEST(Fence, AFenceOfAWaveReachesLanesThatHaveDoneNothingYet) {
+  IrSimulation simulation("gfx942", 64);
+  std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(64, 7777));
+  SimulationReport report = simulation.run("  %first = icmp eq i32 %tid, 0\n"
+                                           "  br i1 %first, label %write, label %meet\n"
+                                           "write:\n"
+                                           "  store i32 42, ptr addrspace(3) @lds, align 4\n"
+                                           "  br label %meet\n"
+                                           "meet:\n"
+                                           "  fence syncscope(\"wavefront\") release\n"
+                                           "  call void @llvm.amdgcn.wave.barrier()\n"
+                                           "  fence syncscope(\"wavefront\") acquire\n"
+                                           "  %x = load i32, ptr addrspace(3) @lds, align 4\n"
+                                           "  store i32 %x, ptr addrspace(1) %at0, align 4\n"
+                                           "  ret void\n");
+  EXPECT_EQ(kindsIn(report), "");
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 42));
+}
+
 TEST(Fence, AFenceOfAllMemoryCoversBoth) {
   EXPECT_EQ(kindsOf(tradedBy("  fence syncscope(\"workgroup\") release\n" + std::string(kBarrier) +
                              "  fence syncscope(\"workgroup\") acquire\n")),

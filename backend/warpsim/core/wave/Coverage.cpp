@@ -26,12 +26,16 @@ static bool releases(Order order) {
 /// A fence of a wave reaches no further than its lanes.
 static void fenceMemory(const Wave &wave, bool isShared, Order order, bool isOfWave) {
   Clocks &clocks = wave.cta.clocksOf(isShared);
+  std::vector<WarpCoverage> &warps = wave.cta.coverage.ofMemory[!isShared];
+  bool isDirty = false; // either half: what one has written, the other may be the first to read
+  for (unsigned half = 0; half < 2; ++half)
+    isDirty |= wave.active[half] && warps[wave.halves[half]->index].isDirty;
   for (unsigned half = 0; half < 2; ++half) {
     if (!wave.active[half])
       continue;
     unsigned index = wave.halves[half]->index;
-    WarpCoverage &warp = wave.cta.coverage.ofMemory[!isShared][index];
-    warp.joinsWave |= warp.isDirty;
+    WarpCoverage &warp = warps[index];
+    warp.joinsWave |= isDirty;
     if (isOfWave)
       continue;
     if (acquires(order))
