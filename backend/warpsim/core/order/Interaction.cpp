@@ -105,6 +105,8 @@ static void lookAt(const Program &program, const Function &function, Synchroniza
     found.interaction = std::max(found.interaction, interactionOf(instruction, step));
     bool isOfCta = instruction.scope == Scope::Cta || instruction.scope == Scope::Cluster;
     found.hasCtaScope |= isOfCta && (step != SyncStep::None || instruction.op == Op::Membar);
+    bool isOfShared = instruction.space == Space::Shared || instruction.space == Space::Generic;
+    found.ordersWithinCta |= found.hasCtaScope || (isOfShared && step != SyncStep::None);
     found.hasRelaxedStores |=
         instruction.op == Op::St && step != SyncStep::None && instruction.order != Order::Release;
   }

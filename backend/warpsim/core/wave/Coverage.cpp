@@ -58,7 +58,10 @@ void tw::warpsim::executeWaveFence(const Wave &wave, const Instruction &instruct
   if (!instruction.coversGlobal)
     return;
   fenceMemory(wave, false, instruction.order, isOfWave);
-  if (isOfWave || wave.cta.launch.sync.interaction == Interaction::None)
+  // Of most kernels these fences are a barrier's, which has no accesses to order by itself.
+  const Synchronization &sync = wave.cta.launch.sync;
+  bool isVain = instruction.scope == Scope::Cta && !sync.ordersWithinCta;
+  if (isOfWave || isVain || sync.interaction == Interaction::None)
     return;
   for (unsigned half = 0; half < 2; ++half)
     if (wave.active[half])
