@@ -7,8 +7,8 @@
 
 namespace tw {
 
-/// An instruction acc = f(acc, a, b) of whole registers that adds, to each 32-bit lane of `acc`, the
-/// products of the narrow elements which lie in that lane of `a` and `b`.
+/// An instruction acc = f(acc, a, b) of whole registers that adds, to each 32-bit lane of `acc`,
+/// the products of the narrow elements which lie in that lane of `a` and `b`.
 struct DotInstruction {
   /// "bf16", for f32 accumulators; or "i8" for i32 ones, where `a` is unsigned and `b` signed.
   std::string element;

@@ -97,8 +97,8 @@ CacheStatistics cacheStatistics();
 /// safe as they are, but not among them: they are in no statistics. Keys are 64 hex digits.
 std::optional<std::string> readRecord(const std::string &key, const CacheSettings &cache);
 void writeRecord(const std::string &key, const std::string &content, const CacheSettings &cache);
-/// What the file of an entry says of its kernel, as JSON: kernel, target, arguments, options, build.
-/// Nothing where the file is not as it was written under `key`.
+/// What the file of an entry says of its kernel, as JSON: kernel, target, arguments, options,
+/// build. Nothing where the file is not as it was written under `key`.
 std::optional<std::string> describeStored(const std::string &key, const std::string &file);
 /// Drops this process's loaded kernels, other than those that a caller holds: the next compile
 /// looks on disk again.

@@ -53,8 +53,9 @@ void TileBuilder::checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rh
 }
 
 //===-- In combining functions ---------------------------------------------------------------===//
-// Elements are combined in any order and any number of times, so that nothing is asserted meanwhile:
-// what the function checks of its sums is folded beside its values and asserted of the results.
+// Elements are combined in any order and any number of times, so that nothing is asserted
+// meanwhile: what the function checks of its sums is folded beside its values and asserted of the
+// results.
 
 using Messages = llvm::SmallVector<std::string>;
 

@@ -70,6 +70,12 @@ bool FunctionImporter::importIntrinsic(llvm::IntrinsicInst &call) {
     emit(Op::Trap, Type::None, {}, {});
     return true;
   }
+  if (call.getIntrinsicID() == llvm::Intrinsic::readsteadycounter) {
+    Operand to = fresh(RegisterFile::Double);
+    emit(Op::MovSpecial, Type::U64, {to}, {}).special = Special::Globaltimer;
+    define(call, {to});
+    return true;
+  }
   return importFloatIntrinsic(call) || importSaturatingCast(call) || importFold(call) ||
          importIntegerIntrinsic(call) || importOverflow(call);
 }

@@ -12,7 +12,7 @@ from .tile import static_assert
 
 
 class GPUTarget(NamedTuple):
-    """What a kernel is compiled for: ("cuda", 80, 32), or ("cpu", "x86-64-v3", 1)."""
+    """What a kernel is compiled for: ("cuda", 80, 32), ("hip", "gfx942", 64), ("cpu", "x86-64-v3", 1)."""
 
     backend: str
     arch: Any
@@ -62,6 +62,20 @@ def _capability_of(name: str) -> int:
     return target.arch if target.backend == "cuda" else -1
 
 
+@constexpr_function
+def _is_hip(name: str, arch: str = "") -> bool:
+    target = _target_named(name)
+    return target.backend == "hip" and (not arch or target.arch == arch)
+
+
+@constexpr_function
+def _threads_of_warp(name: str) -> int:
+    from ..targets import device_named
+
+    device = device_named(name)
+    return device.warp_size if device.is_gpu else 32
+
+
 class _OnHostToo(LibraryFunction):
     """A library function that the host may call, too: it asks for the current device."""
 
@@ -91,7 +105,28 @@ def is_cuda():
 
 @_on_host_too
 def is_hip():
-    """False: no target of this build is an AMD GPU."""
+    """Whether the kernel is compiled for an AMD GPU, or for a simulator of one."""
+    name: constexpr = compiled_for()
+    return _is_hip(name)
+
+
+@_on_host_too
+def is_hip_cdna3():
+    """Whether the kernel is compiled for gfx942, or for its simulator."""
+    name: constexpr = compiled_for()
+    return _is_hip(name, "gfx942")
+
+
+@_on_host_too
+def is_hip_cdna4():
+    """Whether the kernel is compiled for gfx950, or for its simulator."""
+    name: constexpr = compiled_for()
+    return _is_hip(name, "gfx950")
+
+
+@_on_host_too
+def is_hip_gfx1250():
+    """False: this build has no target for gfx1250."""
     return False
 
 
@@ -110,7 +145,10 @@ def _on_nothing(device: str, *args: Any, **kwargs: Any) -> bool:
 _HOST_MEANINGS: dict[str, Any] = {
     "current_target": _target_named,
     "is_cuda": lambda device: _capability_of(device) >= 0,
-    "is_hip": _on_nothing,
+    "is_hip": _is_hip,
+    "is_hip_cdna3": lambda device: _is_hip(device, "gfx942"),
+    "is_hip_cdna4": lambda device: _is_hip(device, "gfx950"),
+    "is_hip_gfx1250": _on_nothing,
     "cuda_capability_geq": lambda device, major, minor=0: (
         _capability_of(device) >= major * 10 + minor
     ),
@@ -125,8 +163,9 @@ def num_warps():
 
 @library_function
 def num_threads():
-    """The threads of a program, a compile-time value: 32 for each warp."""
-    return compiled_num_warps() * 32
+    """The threads of a program, a compile-time value: on CPUs as if warps had 32 of them."""
+    name: constexpr = compiled_for()
+    return compiled_num_warps() * _threads_of_warp(name)
 
 
 @library_function

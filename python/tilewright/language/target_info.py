@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from .machine import cuda_capability_geq, current_target, is_cuda, is_hip
-
-# No target is one of these.
-is_hip_cdna3 = is_hip_cdna4 = is_hip_gfx1250 = is_hip
+from .machine import (
+    cuda_capability_geq,
+    current_target,
+    is_cuda,
+    is_hip,
+    is_hip_cdna3,
+    is_hip_cdna4,
+    is_hip_gfx1250,
+)
 
 __all__ = [
     "cuda_capability_geq", "current_target", "is_cuda", "is_hip", "is_hip_cdna3", "is_hip_cdna4",

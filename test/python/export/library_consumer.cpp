@@ -37,9 +37,9 @@ static void scaleOn(Kernel &kernel, const std::string &device, int n, float by) 
   std::vector<float> x(n), y(n, -1.0f);
   for (int i = 0; i < n; ++i)
     x[i] = float(i % 31 - 15);
-  Status done = kernel.launch({(n + 63) / 64}, {{static_cast<const float *>(x.data()), x.size()},
-                                                {y.data(), y.size()}, n, by},
-                              {device});
+  Status done = kernel.launch(
+      {(n + 63) / 64},
+      {{static_cast<const float *>(x.data()), x.size()}, {y.data(), y.size()}, n, by}, {device});
   check(bool(done), done.text());
   checkScaled(x, y, n, by);
 }

@@ -621,41 +621,6 @@ def test_scopes_of_schedulers_change_no_result(device: str) -> None:
     assert refusal(opens_a_file, out).code == "TW0136"
 
 
-@tw.jit
-def machine(out, clocks):
-    tl.extra.cuda.gdc_wait()
-    if tl.target_info.is_cuda():
-        tw.store(out, tl.extra.cuda.smid() + 1)
-    else:
-        tw.store(out, -1)
-    tw.store(out + 1, tl.extra.cuda.num_threads())
-    tw.store(out + 2, tl.extra.cuda.num_warps())
-    tw.store(out + 3, tl.target_info.cuda_capability_geq(8) + 2 * tl.target_info.is_hip())
-    tw.store(clocks, tl.extra.cuda.globaltimer())
-    tl.extra.cuda.gdc_launch_dependents()
-    tw.store(clocks + 1, tl.extra.cuda.globaltimer())
-    target: tw.constexpr = tl.target_info.current_target()
-    tw.static_assert(target.backend == ("cuda" if tl.target_info.is_cuda() else "cpu"))
-
-
-def test_questions_about_the_machine(device: str) -> None:
-    out, clocks = np.full(4, -9, np.int32), np.zeros(2, np.int64)
-    machine[(1,)](out, clocks, num_warps=8)
-    is_gpu = device.startswith(("sim:", "cuda:"))
-    assert (out[0] >= 1) if is_gpu else out[0] == -1
-    assert out[1:].tolist() == [256, 8, int(is_gpu)]
-    assert clocks[1] >= clocks[0]
-
-
-@tw.jit
-def number_of_processor(out):
-    tw.store(out, tl.extra.cuda.smid())
-
-
-def test_smid_is_refused_in_words_where_there_are_no_multiprocessors(compiler: None) -> None:
-    assert refusal(number_of_processor, np.zeros(1, np.int32)).code == "TW0113"
-
-
 # Gathers out of range.
 
 
