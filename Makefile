@@ -14,12 +14,9 @@ PEERS := $(VENV)/peers
 # Everything a fresh Debian 12 lacks; llvm-22 and mlir-22 come from Debian's own security archive.
 PACKAGES := llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev lld-22 clang-22 \
   clang-format-22 libgtest-dev ccache ninja-build cmake make git python3-venv python3-dev python3-pip \
-  libzstd-dev zlib1g-dev
-# torch.compile, one of the benchmark's peers, writes C++ with OpenMP and asks for g++.
-BENCH_PACKAGES := g++
-
-# The runtimes of -fsanitize.
-SANITIZE_PACKAGES := libclang-rt-22-dev
+  libzstd-dev zlib1g-dev g++ pkg-config libclang-rt-22-dev
+# The last three are for tests that build programs around exported kernels as their users would, also
+# under sanitizers; torch.compile, one of the benchmark's peers, asks for g++, too.
 
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
@@ -98,11 +95,9 @@ surface: setup
 	@$(VENV_PYTHON) test/surface/surface.py $(SURFACE)
 
 sanitize: setup
-	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(SANITIZE_PACKAGES)); fi
 	@$(VENV_PYTHON) test/sanitize/run.py --build $(BUILD) $(SANITIZE)
 
 bench: setup
-	@if command -v dpkg-query >/dev/null; then $(call install-missing,$(BENCH_PACKAGES)); fi
 	@$(VENV_PYTHON) test/benchmark/run.py $(BENCH)
 	@$(VENV_PYTHON) test/benchmark/operations.py
 	@test -d $(PEERS)/triton/triton || \
