@@ -1,5 +1,5 @@
 // Which barriers of a kernel have to order accesses to global memory, too: by the arguments that
-// accesses go through, and by what may run before and after.
+// accesses go through, by what may run before and after, and by the atomics beside them.
 #include "backend/amd/GlobalOrder.h"
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -90,9 +90,57 @@ static bool ordersGlobalMemory(LLVM::LLVMFuncOp kernel, Operation *barrier, unsi
          anyMeets(kernel, before.read, after.written);
 }
 
-llvm::DenseSet<Operation *> tw::amd::barriersOfGlobalMemory(Operation *kernel) {
+static bool isOfAllWaves(Operation *op) {
+  auto barrier = dyn_cast<simt::BarrierOp>(op);
+  return barrier && !barrier.getWarp();
+}
+
+static void collectInside(Operation *op, SmallVectorImpl<Operation *> &found) {
+  op->walk([&](Operation *inner) {
+    if (isOfAllWaves(inner))
+      found.push_back(inner);
+  });
+}
+
+/// The barriers that may be the last before an operation, or the first after it.
+static SmallVector<Operation *> nearestBarriers(Operation *from, bool isBefore) {
+  SmallVector<Operation *> found;
+  auto next = [&](Operation *op) { return isBefore ? op->getPrevNode() : op->getNextNode(); };
+  for (Operation *op = from; !isa<LLVM::LLVMFuncOp>(op); op = op->getParentOp()) {
+    for (Operation *beside = next(op); beside; beside = next(beside)) {
+      collectInside(beside, found); // of a branch or a loop, which may run or not
+      if (isOfAllWaves(beside))
+        return found;
+    }
+    if (isa<LoopLikeOpInterface>(op->getParentOp()))
+      collectInside(op->getParentOp(), found); // of another iteration
+  }
+  return found;
+}
+
+/// An atomic that releases, releases what its own wave wrote, and what others wrote and have made
+/// visible to that scope: a wave's writes may still be on their way behind a barrier that orders
+/// them within the work-group only (gfx90a and gfx942 do not even wait for them). So each wave
+/// releases to the atomic's scope before the barrier. And behind one that acquires, all waves read
+/// anew.
+static void addOrderOfAtomic(simt::AtomicOp atomic,
+                             llvm::DenseMap<Operation *, tile::MemoryScope> &ordering) {
+  tile::MemoryOrder order = atomic.getOrder();
+  bool isBoth = order == tile::MemoryOrder::AcqRel;
+  if (isBoth || order == tile::MemoryOrder::Release)
+    for (Operation *barrier : nearestBarriers(atomic, /*isBefore=*/true)) {
+      auto [entry, isNew] = ordering.try_emplace(barrier, atomic.getScope());
+      entry->second = std::max(entry->second, atomic.getScope());
+    }
+  if (isBoth || order == tile::MemoryOrder::Acquire)
+    for (Operation *barrier : nearestBarriers(atomic, /*isBefore=*/false))
+      ordering.try_emplace(barrier, tile::MemoryScope::CTA);
+}
+
+llvm::DenseMap<Operation *, tile::MemoryScope> tw::amd::barriersOfGlobalMemory(Operation *kernel) {
   SmallVector<GlobalAccess> accesses;
   SmallVector<std::pair<Operation *, unsigned>> barriers;
+  llvm::DenseMap<Operation *, tile::MemoryScope> ordering;
   unsigned place = 0;
   kernel->walk<WalkOrder::PreOrder>([&](Operation *op) {
     ++place;
@@ -100,10 +148,11 @@ llvm::DenseSet<Operation *> tw::amd::barriersOfGlobalMemory(Operation *kernel) {
       barriers.emplace_back(op, place);
     else if (std::optional<GlobalAccess> access = accessOf(op, place))
       accesses.push_back(*access);
+    if (auto atomic = dyn_cast<simt::AtomicOp>(op))
+      addOrderOfAtomic(atomic, ordering);
   });
-  llvm::DenseSet<Operation *> ordering;
   for (auto [barrier, number] : barriers)
     if (ordersGlobalMemory(cast<LLVM::LLVMFuncOp>(kernel), barrier, number, accesses))
-      ordering.insert(barrier);
+      ordering.try_emplace(barrier, tile::MemoryScope::CTA);
   return ordering;
 }

@@ -1,7 +1,8 @@
 // Which barriers of a kernel have to order accesses to global memory, too.
 #ifndef BACKEND_AMD_GLOBALORDER_H
 #define BACKEND_AMD_GLOBALORDER_H
-#include "llvm/ADT/DenseSet.h"
+#include "ir/tile/Tile.h"
+#include "llvm/ADT/DenseMap.h"
 
 namespace mlir {
 class Operation;
@@ -9,9 +10,12 @@ class Operation;
 
 namespace tw::amd {
 
-/// The simt.barrier operations of a kernel at the stage lowered with an access to global memory on
-/// one side that may meet a write on the other. The others order shared memory only.
-llvm::DenseSet<mlir::Operation *> barriersOfGlobalMemory(mlir::Operation *kernel);
+/// The simt.barrier operations of a kernel at the stage lowered that order global memory, with the
+/// scope to which each wave releases its writes before it: those with an access on one side that
+/// may meet a write on the other, and those next to an atomic that releases or acquires. The others
+/// order shared memory only.
+llvm::DenseMap<mlir::Operation *, tile::MemoryScope>
+barriersOfGlobalMemory(mlir::Operation *kernel);
 
 } // namespace tw::amd
 #endif

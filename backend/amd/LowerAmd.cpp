@@ -92,15 +92,23 @@ static void emitFence(Lowering &lowering, LLVM::AtomicOrdering ordering, StringR
                    LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
 }
 
+static StringRef fenceScopeOf(tile::MemoryScope scope) {
+  if (scope == tile::MemoryScope::CTA)
+    return "workgroup";
+  return scope == tile::MemoryScope::GPU ? "agent" : ""; // "": all of the system
+}
+
 /// s_barrier orders no memory: the fences on both sides do. The lanes of one wave access memory in
 /// program order, so that a program of one only keeps the compiler from reordering, and from
 /// copying what follows into the branches before: their lanes would not go on together. Fences may
 /// be copied (they are not convergent), `wave.barrier`, which costs no instruction, may not.
 static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
   bool isOfWave = op.getWarp() || lowering.numWarps == 1;
-  bool ordersGlobal = lowering.ordersGlobal.contains(op);
+  auto order = lowering.ordersGlobal.find(op);
+  bool ordersGlobal = order != lowering.ordersGlobal.end();
   StringRef scope = isOfWave ? "wavefront" : "workgroup";
-  emitFence(lowering, LLVM::AtomicOrdering::release, scope, ordersGlobal);
+  StringRef released = isOfWave || !ordersGlobal ? scope : fenceScopeOf(order->second);
+  emitFence(lowering, LLVM::AtomicOrdering::release, released, ordersGlobal);
   callIntrinsic(lowering, isOfWave ? "amdgcn.wave.barrier" : "amdgcn.s.barrier", Type(), {});
   emitFence(lowering, LLVM::AtomicOrdering::acquire, scope, ordersGlobal);
 }

@@ -40,7 +40,8 @@ struct Lowering : gpu::ThreadLowering {
   }
   const AmdArch &arch;
   gpu::UniformValues uniform;
-  llvm::DenseSet<mlir::Operation *> ordersGlobal; // the barriers that do
+  /// The barriers that do, with the scope to which waves release before them.
+  llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false;
   mlir::Value lane; // this thread's number in its wave, once it was asked for
   llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument

@@ -193,18 +193,22 @@ static bool isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict) {
   return evict == tile::EvictionPolicy::EvictFirst || cache == tile::CacheModifier::CS;
 }
 
+/// What is to be read anew each time.
+static bool isVolatile(simt::GlobalLoadOp op) {
+  return op.getIsVolatile() || op.getCache() == tile::CacheModifier::CV;
+}
+
 static Value plainLoad(Lowering &lowering, simt::GlobalLoadOp op) {
   Type type = op.getResult().getType();
   return LLVM::LoadOp::create(lowering.builder, lowering.loc, type, op.getPtr(),
-                              wordFormOf(type).bytes, op.getIsVolatile(),
+                              wordFormOf(type).bytes, isVolatile(op),
                               isStreamed(op.getCache(), op.getEvict()));
 }
 
 void tw::amd::lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op) {
   Value mask = neededMask(op.getMask());
   // What all threads read alike, LLVM reads by scalar instructions.
-  bool isPlain = op.getIsVolatile() || op.getCache() == tile::CacheModifier::CV ||
-                 (!mask && lowering.uniform.contains(op.getPtr()));
+  bool isPlain = isVolatile(op) || (!mask && lowering.uniform.contains(op.getPtr()));
   if (!isPlain)
     if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr()))
       return op.replaceAllUsesWith(

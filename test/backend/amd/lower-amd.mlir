@@ -86,3 +86,39 @@ llvm.func @meets(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !llvm.pt
   llvm.return
 }
 }
+
+// -----
+
+// Beside an atomic that releases or acquires, a barrier orders global memory, and all waves release to
+// the atomic's scope, whatever it is the atomic of. A barrier farther away does not.
+module attributes {simt.num_warps = 2 : i32} {
+// CHECK-LABEL: llvm.func amdgpu_kernelcc @hands_over
+llvm.func @hands_over(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !llvm.ptr<1> {tile.disjoint, tile.name = "q"}, %v: i32, %c: i1) attributes {simt.kernel} {
+  simt.global_store %p, %v : !llvm.ptr<1>, i32
+  // CHECK: llvm.fence syncscope("workgroup") release {llvm.mmra
+  simt.barrier
+  // CHECK: llvm.fence syncscope("agent") release{{$}}
+  // CHECK-NEXT: s.barrier
+  // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
+  simt.barrier
+  // CHECK: llvm.atomicrmw xchg {{.*}} syncscope("agent-one-as") release
+  %a = simt.atomic xchg release gpu %q, %v : !llvm.ptr<1>, i32
+  // Of these two, either may be the last one.
+  // CHECK: llvm.fence release{{$}}
+  simt.barrier
+  scf.if %c {
+    // CHECK: llvm.fence release{{$}}
+    simt.barrier
+  }
+  // CHECK: llvm.atomicrmw add {{.*}} syncscope("one-as") acq_rel
+  %b = simt.atomic add acq_rel sys %q, %v : !llvm.ptr<1>, i32
+  // CHECK: llvm.fence syncscope("workgroup") release{{$}}
+  // CHECK-NEXT: s.barrier
+  // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
+  simt.barrier
+  // Read anew each time.
+  // CHECK: llvm.load volatile
+  %w = simt.global_load %q {cache = 4 : i32} : !llvm.ptr<1> -> i32
+  llvm.return
+}
+}

@@ -172,3 +172,24 @@ def test_options_of_the_machine(compiler: None) -> None:
     assert compiled(waves_per_eu=4).resources["registers"] <= 128
     with pytest.raises(tw.UnsupportedError, match="waves_per_eu=40"):
         compiled(waves_per_eu=40)
+
+
+@tw.jit
+def hand_over(data, flag, BLOCK: tw.constexpr):
+    i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    tw.store(data + i, i)
+    tw.atomic_add(flag, 1, sem="release", scope="gpu")
+
+
+@pytest.mark.parametrize("arch", [*CDNA, *RDNA])
+def test_every_wave_has_written_before_one_of_them_releases(arch: str) -> None:
+    """What the other waves wrote is on its way until they wait for it, in front of the barrier."""
+    kernel = hand_over.compile(
+        {"data": "*i32", "flag": "*i32"}, {"BLOCK": 512}, device=f"amd:{arch}", num_warps=4
+    )
+    code = instructions_of(kernel.asm["asm"])
+    stores = [place for place, line in enumerate(code) if line.startswith("buffer_store")]
+    barrier = next(n for n, line in enumerate(code) if line.startswith(("s_barrier", "s_barrier_signal")))
+    waits = r"s_waitcnt.*vmcnt\(0\)|s_waitcnt_vscnt null, 0x0|s_wait_storecnt 0x0"
+    assert stores and stores[-1] < barrier
+    assert any(re.match(waits, line) for line in code[stores[-1] : barrier]), code
