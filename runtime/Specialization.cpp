@@ -9,8 +9,9 @@ using namespace tw;
 
 /// What facts about alignment and divisibility are about.
 static constexpr uint64_t kDivisor = 16;
-/// What signed offsets of 32 bits reach, in elements.
-static constexpr uint64_t kReachableElements = 0x7FFFFFFF;
+/// What signed offsets of 32 bits reach, in elements; and in bytes where they count those, of which
+/// buffers need a few for themselves.
+static constexpr uint64_t kReachableElements = 0x7FFFFFFF, kReachableBytes = 0x7FFFFFE0;
 
 void tw::assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width) {
   spec.divisibility = bits % kDivisor ? 1 : int64_t(kDivisor);
@@ -33,13 +34,15 @@ static uint64_t elementBytes(std::string_view type) {
   return std::max(1u, bits / 8);
 }
 
-void tw::assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory) {
+void tw::assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory,
+                        bool countsBytes) {
   for (size_t i = 0; i < specs.size(); ++i) {
     ArgumentSpec &spec = specs[i];
     if (spec.kind != ArgumentSpec::Kind::Pointer)
       continue;
     const auto &[begin, end] = memory[i];
-    spec.isLarge = end - begin > elementBytes(spec.type) * kReachableElements;
+    spec.isLarge = end - begin >
+                   (countsBytes ? kReachableBytes : elementBytes(spec.type) * kReachableElements);
     if (begin == end)
       spec.isDisjoint = begin == 0; // a null pointer is to nothing
     for (size_t j = 0; j < specs.size() && spec.isDisjoint; ++j) {

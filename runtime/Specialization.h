@@ -34,9 +34,10 @@ void assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width);
 /// more are too much for the caches.
 void assumePointer(ArgumentSpec &spec, uint64_t address, uint64_t bytes, uint64_t streamingBytes);
 /// Takes it back that pointers are disjoint where their memory meets another's or is not known, and
-/// finds memory that 32-bit offsets do not reach all of. Of the same lengths; numbers have no
-/// memory.
-void assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory);
+/// finds memory that 32-bit offsets do not reach all of, which count elements or, where the target
+/// `countsBytes`, bytes. Of the same lengths; numbers have no memory.
+void assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory,
+                    bool countsBytes);
 /// From this size on an array counts as streaming: half of the last-level cache.
 uint64_t streamingBytes();
 

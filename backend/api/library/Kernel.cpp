@@ -5,6 +5,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 #include <shared_mutex>
@@ -172,12 +173,24 @@ static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
   return ready;
 }
 
+/// Whether an argument's memory is more than 32-bit offsets reach where they count bytes. Targets
+/// are asked by name, which takes longer than all else of a warm launch, so only for large arrays.
+static bool exceedsBytes(const Argument *arguments, size_t count, const std::string &device) {
+  constexpr uint64_t kAlwaysReached = 0x7FFFFFE0;
+  auto isBig = [](const Argument &argument) { return argument.bytes > kAlwaysReached; };
+  if (std::none_of(arguments, arguments + count, isBig))
+    return false;
+  std::optional<TargetFacts> facts = api::targetFacts(device);
+  return facts && facts->countsBytes;
+}
+
 /// Binds the arguments and finds or compiles the kernel for them; null with a status.
 static std::shared_ptr<const Ready> acquire(const Wanted &wanted, const Argument *arguments,
                                             size_t count, library::BoundArguments &bound,
                                             Status &status) {
+  bool countsBytes = exceedsBytes(arguments, count, wanted.options.device);
   if (std::optional<RuntimeError> error =
-          library::bind(wanted.signature, arguments, count, bound)) {
+          library::bind(wanted.signature, arguments, count, countsBytes, bound)) {
     status = failed(*error);
     return nullptr;
   }

@@ -185,7 +185,7 @@ static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
 }
 
 std::optional<RuntimeError> library::bind(const KernelSignature &signature,
-                                          const Argument *arguments, size_t count,
+                                          const Argument *arguments, size_t count, bool countsBytes,
                                           BoundArguments &bound) {
   size_t expected = signature.parameters.size();
   if (count > expected)
@@ -206,7 +206,7 @@ std::optional<RuntimeError> library::bind(const KernelSignature &signature,
     if (bound.specs[i].kind == ArgumentSpec::Kind::Pointer)
       memory[i] = {launched.bits, launched.bits + launched.bytes};
   }
-  assumeDisjoint(bound.specs, memory);
+  assumeDisjoint(bound.specs, memory, countsBytes);
   return std::nullopt;
 }
 

@@ -34,10 +34,11 @@ struct BoundArguments {
   llvm::SmallVector<unsigned, 16> types;                     // tell element types apart
 };
 
-/// Binds arguments by position; the reason of a refusal, or nothing.
+/// Binds arguments by position, for a target whose offsets of 32 bits count elements or bytes; the
+/// reason of a refusal, or nothing.
 std::optional<RuntimeError> bind(const KernelSignature &signature,
                                  const tilewright::Argument *arguments, size_t count,
-                                 BoundArguments &bound);
+                                 bool countsBytes, BoundArguments &bound);
 /// The specialization of bound arguments, complete.
 std::vector<ArgumentSpec> specsOf(const KernelSignature &signature, const BoundArguments &bound);
 
