@@ -8,6 +8,8 @@
 #include <immintrin.h>
 #endif
 
+static void tw_watch_forks(void); /* before the first lock is taken */
+
 /* The parallel loop of the host program, or null for the package's own threads. */
 static struct {
   pthread_mutex_t mutex;
@@ -146,7 +148,8 @@ static int tw_reserve_scratch(uint64_t bytes) {
 
 static void tw_run_on_pool(struct tw_cpu_job *job, uint64_t count) {
   pthread_mutex_lock(&tw_pool.launch);
-  if (job->stride && !tw_reserve_scratch(job->stride * (uint64_t)tw_team_size()))
+  const uint64_t workers = (uint64_t)tw_pool_prepare(count);
+  if (job->stride && !tw_reserve_scratch(job->stride * workers))
     atomic_store(&job->is_out_of_memory, 1);
   else {
     job->scratch = job->stride ? tw_pool.scratch : NULL;
@@ -172,8 +175,8 @@ static int tw_cpu_launch(const struct tw_kernel *kernel, const struct tw_variant
   struct tw_cpu_job job = {code, bits, grid, NULL, (code->scratch_bytes + 4095) / 4096 * 4096, 0};
   uint64_t count = (uint64_t)grid[0] * (uint64_t)grid[1];
   if (__builtin_mul_overflow(count, (uint64_t)grid[2], &count))
-    return tw_fail(error, TILEWRIGHT_BAD_GRID, "the grid of %s has more programs than can be counted",
-                   kernel->name);
+    return tw_fail(error, TILEWRIGHT_BAD_GRID,
+                   "the grid of %s has more programs than can be counted", kernel->name);
   pthread_mutex_lock(&tw_parallel.mutex);
   tilewright_parallel_for parallel = tw_parallel.call;
   void *context = tw_parallel.context;
@@ -189,6 +192,7 @@ static int tw_cpu_launch(const struct tw_kernel *kernel, const struct tw_variant
 }
 
 static void tw_set_parallel(tilewright_parallel_for call, void *context) {
+  tw_watch_forks();
   pthread_mutex_lock(&tw_parallel.mutex);
   tw_parallel.call = call;
   tw_parallel.context = context;

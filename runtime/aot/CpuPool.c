@@ -31,7 +31,7 @@ static struct {
   tw_chunk chunk;
   void *data;
   uint64_t count;
-  int num_threads, wanted_threads, has_fork_handler;
+  int num_threads, wanted_threads;
   char *scratch;
   uint64_t scratch_bytes;
   pthread_t threads[TW_MAX_THREADS];
@@ -116,15 +116,20 @@ static void tw_forget_threads(void) {
   atomic_store(&tw_pool.is_caller_asleep, 0);
 }
 
+/* The kernel refuses a set that is smaller than its own, so larger ones are tried. */
 static int tw_usable_cores(void) {
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set))
-    return 1;
-  int count = CPU_COUNT(&set);
-  return count < TW_MAX_THREADS ? count : TW_MAX_THREADS;
+  int count = 0;
+  for (size_t cores = TW_MAX_THREADS; !count && cores <= 1u << 20; cores *= 4) {
+    cpu_set_t *set = CPU_ALLOC(cores);
+    size_t bytes = CPU_ALLOC_SIZE(cores);
+    if (set && sched_getaffinity(0, bytes, set) == 0)
+      count = CPU_COUNT_S(bytes, set);
+    CPU_FREE(set);
+  }
+  return count < 1 ? 1 : count < TW_MAX_THREADS ? count : TW_MAX_THREADS;
 }
 
-/* The threads that take part, the caller among them. Under `launch`. */
+/* The threads that are wanted, the caller among them. Under `launch`. */
 static int tw_team_size(void) {
   return tw_pool.wanted_threads > 0 ? tw_pool.wanted_threads : tw_usable_cores();
 }
@@ -132,8 +137,6 @@ static int tw_team_size(void) {
 /* Workers take no signals: those are for the threads that the program itself made. */
 static void tw_start_threads(int wanted) {
   sigset_t all, before;
-  if (!tw_pool.has_fork_handler)
-    tw_pool.has_fork_handler = pthread_atfork(NULL, NULL, tw_forget_threads) == 0;
   atomic_store(&tw_pool.is_stopping, 0);
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -168,15 +171,23 @@ static void tw_wait_for_workers(void) {
   pthread_mutex_unlock(&tw_pool.mutex);
 }
 
-/* Runs a job on the caller and the pool's threads. Under `launch`. */
+/* Starts the threads that a job of `count` chunks is to have; the largest number of workers that
+ * may be in it, which is more than are wanted now where more were started. Under `launch`. */
+static int tw_pool_prepare(uint64_t count) {
+  if (count <= 1)
+    return 1;
+  const int wanted = tw_team_size() - 1;
+  if (tw_pool.num_threads < wanted)
+    tw_start_threads(wanted);
+  return tw_pool.num_threads + 1;
+}
+
+/* Runs a prepared job on the caller and the pool's threads. Under `launch`. */
 static void tw_pool_run(uint64_t count, tw_chunk chunk, void *data) {
-  int wanted = tw_team_size() - 1;
   tw_pool.chunk = chunk;
   tw_pool.data = data;
   tw_pool.count = count;
   atomic_store(&tw_pool.next, 0);
-  if (count > 1 && tw_pool.num_threads < wanted)
-    tw_start_threads(wanted);
   if (count <= 1 || tw_pool.num_threads == 0) {
     tw_take_chunks(0);
     return;

@@ -5,7 +5,12 @@ static int tw_read_grid(const struct tw_kernel *kernel, const struct tw_variant 
                         const struct tilewright_launch *launch, const uint64_t *values,
                         int64_t *grid, struct tilewright_error *error) {
   const int64_t *given = launch->grid;
-  if (given[0] || given[1] || given[2]) {
+  if (!given[0] && (given[1] || given[2]))
+    return tw_fail(error, TILEWRIGHT_BAD_GRID,
+                   "the grid (0, %lld, %lld) of %s has no first extent: leave all three 0 for the "
+                   "grid of the package, and launch nothing for an empty one",
+                   (long long)given[1], (long long)given[2], kernel->name);
+  if (given[0]) {
     for (int axis = 0; axis < 3; ++axis)
       grid[axis] = axis > 0 && given[axis] == 0 ? 1 : given[axis];
   } else if (variant->grid)
@@ -28,6 +33,7 @@ static int tw_dispatch(const struct tw_gpu_launch *job, int device,
   const struct tw_variant *variant = job->variant;
   void *handle = NULL;
   int is_automatic = device == TILEWRIGHT_AUTO, failure;
+  tw_watch_forks();
   if (device == TILEWRIGHT_CPU || (is_automatic && variant->num_gpu == 0))
     return job->grid ? tw_cpu_launch(job->kernel, variant, job->values, job->grid, error)
                      : TILEWRIGHT_SUCCESS;

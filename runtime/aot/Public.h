@@ -20,7 +20,7 @@ enum tilewright_place { TILEWRIGHT_AUTO = 0, TILEWRIGHT_CPU = 1, TILEWRIGHT_CURR
 
 /* How to launch. All zero: the grid that the package computes, anywhere, the default stream. */
 struct tilewright_launch {
-  int64_t grid[3]; /* programs along each axis; 0 behind the first given one is 1 */
+  int64_t grid[3]; /* programs along each axis; behind the first, 0 is 1 */
   int device;      /* of tilewright_place, or TILEWRIGHT_GPU(n) */
   void *stream;    /* of GPUs: the CUstream or cudaStream_t */
 };

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from ..errors import InternalError
 from . import grid as grids
 from .assembly import embedded
-from .header import c_name, interface_of
+from .header import interface_of
+from .names import c_name
 from .specializations import Argument, Specialization
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 # The parts of the launcher, each after what it needs.
 _PARTS = (
     "Tables.h", "Errors.c", "Choose.c", "CudaDriver.c", "CudaLaunch.c", "CpuHost.c", "CpuPool.c",
-    "CpuLaunch.c", "Launch.c",
+    "CpuLaunch.c", "Forks.c", "Launch.c",
 )  # fmt: skip
 _OWN_INCLUDE = re.compile(r'#include "runtime/aot/.*"\n')
 _ASSUMPTIONS = {
@@ -59,6 +60,7 @@ def _bytes(name: str, values: Sequence[int]) -> str:
 
 
 def _int64(value: int) -> str:
+    value = value - (1 << 64) if value >= 1 << 63 else value  # the bits of an unsigned number
     return "INT64_MIN" if value == -(1 << 63) else f"INT64_C({value})"
 
 

@@ -156,6 +156,25 @@ static void test_transpose(void) {
   free(y);
 }
 
+/* Element (r, c) is r + c: its column sums to 2016 + 64 c, and then its row to 127 times that. */
+static void test_center(void) {
+  enum { TILES = 40, ROWS = 64, COLUMNS = 128 };
+  const struct tilewright_launch here = {{TILES, 0, 0}, TILEWRIGHT_CPU, NULL};
+  struct tilewright_error error;
+  float *x = (float *)malloc(TILES * ROWS * COLUMNS * sizeof(float));
+  float *y = (float *)malloc(TILES * ROWS * COLUMNS * sizeof(float));
+  for (int i = 0; i < TILES * ROWS * COLUMNS; ++i)
+    x[i] = (float)(i / COLUMNS % ROWS + i % COLUMNS);
+  check_success(center(x, y, &here, &error), &error);
+  for (int i = 0; i < TILES * ROWS * COLUMNS; ++i) {
+    int r = i / COLUMNS % ROWS, c = i % COLUMNS;
+    int row = COLUMNS * (r - 2016) - 63 * (COLUMNS * (COLUMNS - 1) / 2);
+    check(y[i] == (float)(r + c - 2016 - ROWS * c - row), "an element of center");
+  }
+  free(x);
+  free(y);
+}
+
 static void test_print(void) {
   const int32_t values[4] = {3, -1, 4, 1};
   const struct tilewright_launch here = {{2, 0, 0}, TILEWRIGHT_CPU, NULL};
@@ -175,7 +194,7 @@ static void serial_for(void *context, size_t count, void (*body)(void *, size_t,
 static void test_parallel_for(void) {
   kernels_set_parallel_for(serial_for, &num_ranges);
   test_scale();
-  test_transpose();
+  test_center();
   check(num_ranges > 1, "the program's own loop was not called");
   kernels_set_parallel_for(NULL, NULL);
 }
@@ -218,6 +237,10 @@ static void test_refusals(void) {
   struct tilewright_error error;
   struct tilewright_launch here = {{0, 0, 0}, TILEWRIGHT_CPU, NULL};
   fill();
+  here.grid[1] = 5;
+  check_refusal(scale(input, output, 8, 1, &here, &error), &error, TILEWRIGHT_BAD_GRID,
+                "no first extent");
+  here.grid[1] = 0;
   check_refusal(scale(NULL, output, 8, 1, &here, &error), &error, TILEWRIGHT_NULL_POINTER, "`x`");
   check_refusal(scale(output, output, 8, 1, &here, &error), &error, TILEWRIGHT_OVERLAP, "`out`");
   check_refusal(scale(input, output, -800, 1, &here, &error), &error, TILEWRIGHT_BAD_GRID, "(-");
@@ -362,6 +385,7 @@ int main(int count, char **words) {
     void (*run)(void);
   } tests[] = {{"scale", test_scale},         {"matmul", test_matmul},
                {"mixed", test_mixed},         {"transpose", test_transpose},
+               {"center", test_center},
                {"print", test_print},         {"parallel_for", test_parallel_for},
                {"threads", test_threads},     {"refusals", test_refusals},
                {"gpu", test_gpu},             {"gpu_numbers", test_gpu_numbers},

@@ -59,6 +59,16 @@ def transpose(x, out, ROWS: tw.constexpr, COLUMNS: tw.constexpr):
     tw.store(out + base + j[:, None] * ROWS + i[None, :], tw.trans(tile))
 
 
+@tw.jit
+def center(x, out, ROWS: tw.constexpr, COLUMNS: tw.constexpr):
+    """Less its columns' sums, then less its rows': a tile that is kept in temporaries."""
+    i, j = tw.arange(0, ROWS), tw.arange(0, COLUMNS)
+    at = tw.program_id(0) * ROWS * COLUMNS + i[:, None] * COLUMNS + j[None, :]
+    tile = tw.load(x + at)
+    tile = tile - tw.sum(tile, 0)[None, :]
+    tw.store(out + at, tile - tw.sum(tile, 1)[:, None])
+
+
 package = tw.Package("kernels")
 package.add(scale, "*fp32:16, *fp32:16, i32:16", {"BLOCK": 256}, grid="cdiv(n, BLOCK)")
 package.add(scale, "*fp32, *fp32, i32", grid="cdiv(n, BLOCK)")
@@ -82,4 +92,5 @@ package.add(
     mixed, "half=*fp16, brain=*bf16, wide=*fp64, out=*fp64, h=fp16, d=fp64, flag=i1, u=u8, n=i64"
 )
 package.add(shout, "*i32")
+package.add(center, "*fp32, *fp32", {"ROWS": 64, "COLUMNS": 128})
 package.add(transpose, "*fp32, *fp32", {"ROWS": 64, "COLUMNS": 64})

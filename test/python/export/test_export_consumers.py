@@ -3,6 +3,7 @@ right values on the processor and on GPUs (the double of libcuda), and are told 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,9 @@ import pytest
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
-ON_CPU = ["scale", "matmul", "mixed", "transpose", "parallel_for", "threads", "refusals"]
+ON_CPU = [
+    "scale", "matmul", "mixed", "transpose", "center", "parallel_for", "threads", "refusals",
+]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +62,20 @@ def test_a_consumer_builds_and_runs(name: str, flags: list[str], consumer: Build
 @pytest.mark.parametrize("test", ON_CPU)
 def test_kernels_on_the_processor(test: str, consumer: Building, tmp_path: Path) -> None:
     exported.passed(consumer(), test, LD_LIBRARY_PATH=str(tmp_path))
+
+
+def test_temporaries_last_for_all_threads_that_were_started(archive: Path, tmp_path: Path) -> None:
+    """Threads that were started when more cores were allowed go on to take part."""
+    kernels = json.loads((archive / "kernels.json").read_text())["kernels"]
+    (center,) = [kernel for kernel in kernels if kernel["name"] == "center"]
+    assert all(code.get("scratch_bytes", 1) for code in center["variants"][0]["codes"])
+    program = tmp_path / "pinned"
+    wrapped = [f"-Wl,--wrap={name}" for name in ("posix_memalign", "free")]
+    command = [exported.compiler("gcc"), *exported.STRICT, "-std=c11", f"-I{archive}"]
+    source = exported.HERE / "pinned.c"
+    libraries = [archive / "kernels.a", *exported.LIBRARIES]
+    exported.compiled([*command, source, *libraries, *wrapped, "-o", program], tmp_path)
+    exported.passed(program, "")
 
 
 def test_prints_as_launches_from_python_do(consumer: Building) -> None:
@@ -148,6 +165,6 @@ def test_the_c_form_under_sanitizers(sanitizer: str, tmp_path: Path) -> None:
     clang = exported.compiler("clang-22")
     exported.compiled([clang, *flags, *sources, *exported.LIBRARIES, "-o", program], tmp_path)
     # Code of the kernels is assembly, which no sanitizer looks into: what is checked is the launcher.
-    tests = ["scale", "mixed", "parallel_for", "refusals", "transpose"]
-    for test in ["threads", "transpose"] if sanitizer == "thread" else tests:
+    tests = ["scale", "mixed", "parallel_for", "refusals", "center"]
+    for test in ["threads", "center"] if sanitizer == "thread" else tests:
         exported.passed(program, test, LD_LIBRARY_PATH=str(tmp_path), TSAN_OPTIONS="die_after_fork=0")

@@ -1,0 +1,16 @@
+/* What a package forgets in a forked child, where no other thread is and locks may be anyone's. */
+#include "runtime/aot/Tables.h"
+#include <pthread.h>
+
+static void tw_forget_locks(void) {
+  pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
+  tw_gpu.mutex = tw_parallel.mutex = unlocked;
+  tw_forget_threads();
+}
+
+static void tw_add_fork_handler(void) { (void)pthread_atfork(NULL, NULL, tw_forget_locks); }
+
+static void tw_watch_forks(void) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  (void)pthread_once(&once, tw_add_fork_handler);
+}
