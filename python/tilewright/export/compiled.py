@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..compile import CompiledKernel
-from ..errors import LaunchError, UnsupportedError
+from ..errors import LaunchError, TilewrightError, UnsupportedError
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
 from ..targets import device_named
@@ -34,6 +34,20 @@ class Code(NamedTuple):
     resources: Mapping[str, int] = {}
 
 
+def checked_targets(package: str, targets: Sequence[str]) -> list[str]:
+    """The targets, each once. Raises UnsupportedError TW0801 or TW0803."""
+    hint = 'for example targets=["nvidia:sm_80", "cpu:x86-64-v3"]'
+    is_list = isinstance(targets, Iterable) and not isinstance(targets, (str, bytes, Mapping))
+    chosen: list[Any] = list(targets) if is_list else []
+    if not is_list or not all(isinstance(target, str) for target in chosen):
+        raise undecided(package, f"{targets!r} is not a list of targets", hint)
+    if not chosen:
+        raise undecided(package, "no target is named", hint)
+    for target in chosen:
+        check_target(target)
+    return list(dict.fromkeys(chosen))
+
+
 def check_target(target: str) -> None:
     """Refuse what has not machine code of its own. Raises UnsupportedError TW0803."""
     check_device(target)
@@ -52,8 +66,10 @@ def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> 
     except LaunchError as error:
         if error.code != "TW0404":
             raise
-        raise undecided(function.fn.__name__, str(error)) from error
+        raise undecided(function.fn.__name__, error.message, error.hint) from error
     except ValueError as error:
+        if isinstance(error, TilewrightError):
+            raise
         raise undecided(function.fn.__name__, str(error)) from error
     return compiled
 

@@ -37,7 +37,10 @@ def split_grid(grid: str | int | Sequence[str | int]) -> tuple[str, ...]:
             raise _problem(f"`{grid}` is not an expression of Python") from None
         parts = [ast.unparse(item) for item in parsed.elts] if isinstance(parsed, ast.Tuple) else []
     else:
-        parts = [str(part) for part in ([grid] if isinstance(grid, int) else grid)]
+        several: Any = grid if isinstance(grid, Sequence) else [grid]
+        if not all(type(part) in (str, int) for part in several):
+            raise _problem(f"{grid!r} is neither a text, an integer nor a list of these")
+        parts = [str(part) for part in several]
     if not 1 <= len(parts) <= 3:
         raise _problem(f"a grid has one to three expressions, not {len(parts)}")
     return tuple(parts)
@@ -79,8 +82,10 @@ def _write(node: ast.expr, arguments: Mapping[str, str], constants: Mapping[str,
 
 
 def _literal(value: Any, text: str) -> str:
-    if not isinstance(value, int) or not -(1 << 63) < value < 1 << 63:
+    if not isinstance(value, int):
         raise _problem(f"`{text}` is not an integer")
+    if not -(1 << 63) < value < 1 << 63:
+        raise _problem(f"`{text}` is {value}, which does not fit a signed number of 64 bits")
     return f"INT64_C({int(value)})" if value >= 0 else f"(-INT64_C({-value}))"
 
 

@@ -6,28 +6,11 @@ import hashlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .names import c_name
 from .specializations import Argument
 
 if TYPE_CHECKING:
     from .package import ExportedKernel
-
-# Words of C and C++ that a parameter may be called in Python.
-_KEYWORDS = frozenset(
-    "alignas alignof and_eq asm auto bitand bitor bool case catch char char8_t char16_t char32_t "
-    "compl concept const consteval constexpr constinit const_cast co_await co_return co_yield "
-    "decltype default delete do double dynamic_cast enum explicit export extern false float friend "
-    "goto inline int long mutable namespace new noexcept not_eq nullptr operator or_eq private "
-    "protected public register reinterpret_cast requires restrict short signed sizeof static "
-    "static_assert static_cast struct switch template this thread_local throw true typedef typeid "
-    "typename union unsigned using virtual void volatile wchar_t xor xor_eq launch error "
-    "arguments".split()
-)
-
-
-def c_name(name: str) -> str:
-    """A parameter's name in C."""
-    return name + "_" if name in _KEYWORDS else name
-
 
 def interface_of(name: str, arguments: Sequence[Argument]) -> int:
     """A digest of the function's type, by which a header and an archive are known to fit."""
@@ -37,7 +20,7 @@ def interface_of(name: str, arguments: Sequence[Argument]) -> int:
 
 
 def _comment(text: str) -> str:
-    return text.replace("*/", "* /")
+    return text.replace("*/", "* /").replace("/*", "/ *")
 
 
 def _describe(argument: Argument) -> str:

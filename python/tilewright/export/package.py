@@ -6,7 +6,6 @@ import hashlib
 import inspect
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +20,10 @@ from ..native import native
 from ..tools.entries import read_signature
 from .archive import build_archive
 from .code import launcher_file, write_code
-from .compiled import Code, check_target, code_of, compiled_for, describe_code
+from .compiled import Code, checked_targets, code_of, compiled_for, describe_code
 from .grid import split_grid
 from .header import interface_of, write_header
+from .names import check_name, check_parameters
 from .specializations import (
     Argument,
     Specialization,
@@ -31,10 +31,11 @@ from .specializations import (
     assume,
     checked_shapes,
     in_order,
+    several_signatures,
     undecided,
 )
+from .wrapped import refuse_choices, unwrapped
 
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _MOST_ARGUMENTS = 64  # TW_MAX_ARGUMENTS of runtime/aot/Tables.h
 
 
@@ -53,24 +54,6 @@ class ExportedKernel:
     def summary(self) -> str:
         """The first line of the kernel's documentation."""
         return (inspect.getdoc(self.kernel.fn) or "").partition("\n")[0]
-
-
-def _unwrapped(kernel: Any) -> JITFunction:
-    while not isinstance(kernel, JITFunction):
-        if not hasattr(kernel, "fn"):
-            raise TypeError(f"{kernel!r} is not a kernel (a function under @tw.jit)")
-        kernel = kernel.fn
-    return kernel
-
-
-def check_name(name: str) -> None:
-    """Refuse what cannot be a function of C here. Raises UnsupportedError TW0802."""
-    if not _IDENTIFIER.fullmatch(name) or name.startswith(("tw_", "tilewright_", "__")):
-        raise UnsupportedError(
-            f"{name!r} is not a name that a function in C can have here",
-            code="TW0802",
-            hint="letters, digits and _; not tw_... and tilewright_..., which packages use",
-        )
 
 
 class Package:
@@ -105,12 +88,12 @@ class Package:
         launches give the grid. `options` are num_warps and the like. A second call with the same name
         adds to it. Raises UnsupportedError TW0801, TW0802 or TW0804.
         """
-        function = _unwrapped(kernel)
+        function = unwrapped(kernel)
+        refuse_choices(kernel, constexpr)
         entry = self._entry(function, name)
-        exact = checked_shapes(entry.name, list(shapes))
+        exact = checked_shapes(entry.name, shapes)
         expressions = split_grid(grid) if grid is not None else ()
-        several = [signature] if isinstance(signature, (str, Mapping)) else list(signature)
-        for number, text in enumerate(several):
+        for number, text in enumerate(several_signatures(entry.name, signature)):
             types, constants = self._read(function, text, dict(constexpr or {}))
             for shape in exact if number == 0 else []:
                 rest = {key: value for key, value in types.items() if key not in shape}
@@ -138,7 +121,11 @@ class Package:
         integers with the constants and options of the best configuration. Shapes that it has not met
         need an `add` beside it. Returns the package. Raises UnsupportedError TW0801 where nothing was
         chosen yet."""
-        function = _unwrapped(tuned)
+        if not isinstance(tuned, Autotuner):  # pyright: ignore[reportUnnecessaryIsInstance]
+            what = f"add_tuned takes a kernel under @tw.autotune, not a {type(tuned).__name__}"
+            raise undecided(self.name, what, "add takes any other")
+        function = unwrapped(tuned)
+        refuse_choices(tuned.fn, constexpr)
         entry = self._entry(function, name)
         if not tuned.cache:
             hint = "launch the kernel for the shapes that are to ship"
@@ -180,10 +167,7 @@ class Package:
         self, function: JITFunction, text: str | Mapping[str, str], constants: dict[str, Any]
     ) -> tuple[dict[str, str], dict[str, Any]]:
         names = [parameter.name for parameter in function.parameters]
-        if isinstance(text, str):
-            types = read_signature(text, names, constants)
-        else:
-            types = dict(text)
+        types = read_signature(text, names, constants) if isinstance(text, str) else dict(text)
         for name, entry in types.items():
             if not isinstance(entry, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise undecided(function.fn.__name__, f"`{name}` is a tuple")
@@ -237,11 +221,7 @@ class Package:
             raise ValueError(f"form={form!r} is neither 'a' nor 'c'")
         if not self.kernels:
             raise undecided(self.name, "the package has no kernel")
-        chosen = list(dict.fromkeys(targets))
-        if not chosen:
-            raise undecided(self.name, "no target is named", "for example nvidia:sm_80,cpu:x86-64-v3")
-        for target in chosen:
-            check_target(target)
+        chosen = checked_targets(self.name, targets)
         kernels = [self._compile(kernel, chosen) for kernel in self.kernels.values()]
         self._check_functions(kernels)
         header = write_header(self.name, kernels, chosen, launcher_file("Public.h"), __version__)
@@ -273,6 +253,7 @@ class Package:
         function = asked.kernel
         parameters = [parameter.name for parameter in function.parameters]
         arguments = arguments_of(asked.name, parameters, asked.specializations, asked.shapes)
+        check_parameters(asked.name, [argument.name for argument in arguments])
         if len(arguments) > _MOST_ARGUMENTS:
             raise undecided(asked.name, f"there are more than {_MOST_ARGUMENTS} run-time arguments")
         codes: dict[int, list[Code]] = {}
@@ -287,7 +268,7 @@ class Package:
         arguments = tuple(a_with_stores(argument, stored) for argument in arguments)
         for specialization in asked.specializations:
             assume(specialization, asked.name, arguments)
-        ordered = in_order(asked.name, asked.specializations)
+        ordered = in_order(asked.name, asked.specializations, arguments)
         return ExportedKernel(
             asked.name, function, ordered, asked.shapes, arguments, [codes[id(s)] for s in ordered]
         )
@@ -345,8 +326,11 @@ def write_files(directory: Path, files: Mapping[str, bytes]) -> dict[str, Path]:
     paths = {name: directory / name for name in files}
     for name, data in files.items():
         unfinished = directory / f".{name}.{os.getpid()}"
-        unfinished.write_bytes(data)
-        unfinished.replace(paths[name])
+        try:
+            unfinished.write_bytes(data)
+            unfinished.replace(paths[name])
+        finally:
+            unfinished.unlink(missing_ok=True)
     return paths
 
 
@@ -364,7 +348,7 @@ def export(
     **options: Any,
 ) -> dict[str, Path]:
     """Write a package of one kernel, called like it: see `Package.add` and `Package.write`."""
-    package = Package(name or _unwrapped(kernel).fn.__name__)
+    package = Package(name or unwrapped(kernel).fn.__name__)
     package.add(
         kernel, signature, constexpr, shapes=shapes, grid=grid, name=name, **options
     )  # fmt: skip

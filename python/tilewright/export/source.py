@@ -7,7 +7,8 @@ import os
 from pathlib import Path
 
 from ..launch.jit import JITFunction
-from .package import check_name, write_files
+from .names import check_name
+from .package import write_files
 
 _PIECE = 4000  # characters of one literal
 

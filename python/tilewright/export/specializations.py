@@ -3,9 +3,9 @@ launches try them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from ..errors import UnsupportedError
 from ..launch.arguments import Facts, parse_facts
@@ -105,9 +105,29 @@ def arguments_of(
                     "export the second under a name of its own",
                 )
     for name in shapes:
-        largest = max(abs(int(s.constants.get(name, 0))) for s in asked)
-        found.setdefault(name, Argument(name, "i32" if largest < 1 << 31 else "i64", False))
+        values = [int(s.constants.get(name, 0)) for s in asked]
+        is_narrow = -(1 << 31) <= min(values) and max(values) < 1 << 31
+        found.setdefault(name, Argument(name, "i32" if is_narrow else "i64", False))
+    _refuse_unreachable(kernel, found, asked)
     return tuple(found[name] for name in parameters if name in found)
+
+
+def _refuse_unreachable(
+    kernel: str, arguments: Mapping[str, Argument], asked: Sequence[Specialization]
+) -> None:
+    """Refuse constants that no value of the argument's type in C is equal to."""
+    for specialization in asked:
+        for name, value in specialization.constants.items():
+            argument = arguments.get(name)
+            if argument is None or not argument.is_integer or not isinstance(value, int):
+                continue
+            least = 0 if argument.type[0] == "u" else -(1 << (argument.bits - 1))
+            if not least <= value < least + (1 << argument.bits):
+                raise undecided(
+                    kernel,
+                    f"`{name}` is {argument.type}, which {value} does not fit",
+                    "give it a wider type in the signature",
+                )
 
 
 def _shown(argument: Argument) -> str:
@@ -143,25 +163,29 @@ def assume(specialization: Specialization, kernel: str, arguments: Sequence[Argu
     specialization.assumptions = rows
 
 
-def _implied(rows: Sequence[Assumption]) -> set[tuple[str, int]]:
+def _implied(rows: Sequence[Assumption], arguments: Sequence[Argument]) -> set[tuple[str, int]]:
     """Everything that holds where these do."""
     held = {(row.kind, row.argument) for row in rows}
     for kind, argument, value in rows:
         if kind == "equals" and value % _ALIGNMENT == 0:
             held.add(("divisible", argument))
-        if kind == "equals" and value >= 0:
+        if kind == "equals" and 0 <= value < 1 << (arguments[argument].bits - 1):
             held.add(("non_negative", argument))
     return held
 
 
-def specificity(specialization: Specialization) -> tuple[int, ...]:
+def specificity(
+    specialization: Specialization, arguments: Sequence[Argument]
+) -> tuple[int, ...]:
     """How much is assumed: exact values first, then divisibility, signs, arrays that are apart. What
     takes fewer arguments than another specialization has the greater one."""
-    held = [kind for kind, _ in _implied(specialization.assumptions)]
+    held = [kind for kind, _ in _implied(specialization.assumptions, arguments)]
     return tuple(map(held.count, ("equals", "divisible", "non_negative", "disjoint")))
 
 
-def in_order(kernel: str, asked: Sequence[Specialization]) -> list[Specialization]:
+def in_order(
+    kernel: str, asked: Sequence[Specialization], arguments: Sequence[Argument]
+) -> list[Specialization]:
     """The most specific first. Raises UnsupportedError TW0802 for two that assume the same."""
     known: dict[tuple[Assumption, ...], Specialization] = {}
     for specialization in asked:
@@ -174,13 +198,33 @@ def in_order(kernel: str, asked: Sequence[Specialization]) -> list[Specializatio
                 hint="leave one out, or export it under a name of its own",
             )
         known[key] = specialization
-    return sorted(asked, key=specificity, reverse=True)
+    return sorted(asked, key=lambda s: specificity(s, arguments), reverse=True)
 
 
-def checked_shapes(kernel: str, shapes: Sequence[Mapping[str, Any]]) -> list[dict[str, int]]:
+def checked_shapes(kernel: str, shapes: Any) -> list[dict[str, int]]:
     """Exact values of integers, by parameter."""
-    for shape in shapes:
-        for name, value in shape.items():
+    if isinstance(shapes, (str, Mapping)) or not isinstance(shapes, Iterable):
+        hint = 'for example shapes=[{"M": 4096}]'
+        raise undecided(kernel, f"shapes={shapes!r} is not a list of shapes", hint)
+    found: list[Any] = list(cast("Iterable[Any]", shapes))
+    for shape in found:
+        if not isinstance(shape, Mapping):
+            raise undecided(kernel, f"{shape!r} is not a shape such as {{'M': 4096}}")
+        for name, value in cast("Mapping[Any, Any]", shape).items():
             if not isinstance(value, int) or isinstance(value, bool):
                 raise undecided(kernel, f"the shape {name}={value!r} is not an integer")
-    return [{name: int(value) for name, value in shape.items()} for shape in shapes]
+            if not -(1 << 63) <= value < 1 << 64:
+                raise undecided(kernel, f"the shape {name}={value} does not fit 64 bits")
+    return [{name: int(value) for name, value in shape.items()} for shape in found]
+
+
+def several_signatures(kernel: str, signature: Any) -> list[str | Mapping[str, str]]:
+    """One signature or a list of them as a list. Raises UnsupportedError TW0801 for anything else."""
+    several: list[Any] = [signature]
+    if isinstance(signature, Sequence) and not isinstance(signature, (str, bytes)):
+        several = list(cast("Sequence[Any]", signature))
+    for one in several:
+        if not isinstance(one, (str, Mapping)):
+            hint = "for example \"x=*fp32:16, n=i32\" or {'x': '*fp32:16'}"
+            raise undecided(kernel, f"{one!r} is not a signature", hint)
+    return several

@@ -149,7 +149,9 @@ def parse_facts(text: str) -> Facts:
     numbers = [part for part in rest if part not in ("stream", "overlap", "large", "nonneg")]
     is_integer = not is_pointer and element[0] in "iu"
     is_valid = len(numbers) <= 1 and {*numbers} <= {"1", "16"} and not type_name.startswith("**")
-    if not is_valid or (is_non_negative and not is_integer):
+    is_of_arrays = is_streaming or overlaps or is_large
+    is_fitting = (is_pointer or not is_of_arrays) and (is_pointer or is_integer or not numbers)
+    if not is_valid or not is_fitting or (is_non_negative and not is_integer):
         raise ValueError(f"{text!r} is not a signature entry such as i32, i32:16 or *fp32:16")
     divisibility = int(numbers[0]) if numbers else 1
     if is_pointer:

@@ -15,6 +15,10 @@ from typing import Any
 from ..errors import TilewrightError
 
 
+# What ast.literal_eval raises: of texts that spell nothing, or something too deep or too large.
+_NO_VALUE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """A hint at the known name that is meant, if one is near."""
     close = difflib.get_close_matches(name, list(known), n=1)
@@ -35,7 +39,7 @@ def read_signature(text: str, names: list[str], constants: dict[str, Any]) -> di
     for name, part in entries.items():
         try:
             constants[name] = ast.literal_eval(part.strip())
-        except (ValueError, SyntaxError):
+        except _NO_VALUE:
             types[name] = part.strip()
     return types
 
@@ -49,7 +53,7 @@ def _literal(name: str, text: str) -> Any:
     """The Python value that a text spells."""
     try:
         return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
+    except _NO_VALUE:
         what = f"{name}={text} is not a Python value; texts are quoted: {name}='...'"
         raise ValueError(what) from None
 
@@ -61,6 +65,8 @@ def assignments(text: str) -> dict[str, str]:
         name, equals, value = part.partition("=")
         if not equals or not name.strip().isidentifier():
             raise ValueError(f"{part.strip()!r} is not NAME=VALUE")
+        if name.strip() in result:
+            raise ValueError(f"{name.strip()} is given twice: {text}")
         result[name.strip()] = value.strip()
     return result
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +52,33 @@ def add_command(commands: Any) -> None:
     export.set_defaults(run=_export)
 
 
+# What only a package that the command makes itself heeds; the rest is said in Python.
+_OF_KERNELS = (
+    "signature", "constexpr", "shapes", "grid", "name", "num_warps", "num_stages", "maxnreg"
+)  # fmt: skip
+
+
 def _export(options: argparse.Namespace) -> int:
     found = load_object(options.kernel)
     if options.form == "source":
-        paths = write_source(_kernel(found, options), options.output, options.name)
-        return _report(options, paths)
+        rest = [name for name in _OF_KERNELS if name != "name"]
+        _refuse_given(options, [*rest, "targets", "package"], "--form source takes the kernel as it is")
+        kernel = _kernel(found, options)
+        return _report(options, write_source(kernel, options.output, options.name))
     package = found if isinstance(found, Package) else _package_of(found, options)
+    if isinstance(found, Package):
+        where = f"{options.kernel} is a Package, which says that itself"
+        _refuse_given(options, _OF_KERNELS, where)
+        if options.package not in ("", found.name):
+            raise ValueError(f"{options.kernel} is the package {found.name}, not {options.package}")
     targets = [target.strip() for target in options.targets.split(",") if target.strip()]
     return _report(options, package.write(options.output, targets, options.form))
+
+
+def _refuse_given(options: argparse.Namespace, names: Iterable[str], why: str) -> None:
+    given = [f"--{name.replace('_', '-')}" for name in names if getattr(options, name)]
+    if given:
+        raise ValueError(f"{', '.join(given)} would change nothing: {why}")
 
 
 def _report(options: argparse.Namespace, paths: dict[str, Path]) -> int:
@@ -83,7 +103,7 @@ def _package_of(found: Any, options: argparse.Namespace) -> Package:
     given = {name: getattr(options, name) for name in ("num_warps", "num_stages", "maxnreg")}
     shapes = [read_constants(text) for text in options.shapes.split(";") if text.strip()]
     return Package(options.package or name).add(
-        kernel,
+        found,
         options.signature or "",
         read_constants(options.constexpr),
         shapes=shapes,

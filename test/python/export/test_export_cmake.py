@@ -142,3 +142,24 @@ def test_the_library_shows_its_own_names_only(prefix: Path) -> None:
         name.startswith("tilewright::Kernel::name") for name in shown
     )
     assert [name for name in shown if "tilewright::" not in name] == []
+
+
+@pytest.mark.parametrize(
+    "call, words",
+    [
+        ("tilewright_add_source(program k.py:k OTHER x)", "unknown arguments OTHER;x"),
+        ("tilewright_add_source(program k.py:k NAME)", "no value for NAME"),
+        ("tilewright_add_kernels(program k.py:k GIRD 1 TARGETS cpu:x86-64-v3)", "unknown arguments"),
+        ("tilewright_add_kernels(program k.py:k TARGETS)", "no value for TARGETS"),
+    ],
+)
+def test_arguments_that_the_cmake_functions_do_not_know(
+    call: str, words: str, tmp_path: Path
+) -> None:
+    functions = exported.ROOT / "backend/cmake/package/TilewrightKernels.cmake"
+    lines = ["cmake_minimum_required(VERSION 3.20)", "project(p LANGUAGES NONE)"]
+    text = "\n".join([*lines, f'include("{functions}")', call, ""])
+    (tmp_path / "CMakeLists.txt").write_text(text)
+    command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    assert done.returncode != 0 and words in " ".join(done.stderr.split())

@@ -79,8 +79,12 @@ def test_two_specializations_that_assume_the_same() -> None:
     assert error.code == "TW0802" and "assume the same" in str(error)
 
 
-@pytest.mark.parametrize("name", ["2d", "a-b", "tw_scale", "größe", ""])
-def test_names_that_c_does_not_have(name: str) -> None:
+@pytest.mark.parametrize(
+    "name",
+    ["2d", "a-b", "tw_scale", "größe", "", "_Fast", None, "while", "not", "linux", "typeof", "main"]
+    + ["printf", "expf", "memcpy", "uint32_t", "INT64_C"],
+)
+def test_names_that_c_does_not_have(name: Any) -> None:
     assert refusal(lambda: tw.Package(name)).code == "TW0802"
 
 
@@ -213,3 +217,146 @@ def test_the_command_refuses_what_is_no_kernel(tmp_path: Path) -> None:
     done = exported.export(tmp_path / "k", "cpu:x86-64-v9")
     assert done.returncode == 1 and "cpu:x86-64-v4" in done.stderr
     assert not os.path.exists(tmp_path / "k")
+
+
+@tw.jit
+def crowded(launch, launch_, out):
+    tw.store(out, tw.load(launch) + tw.load(launch_))
+
+
+@tw.jit
+def shadowing(crowded_run, out):
+    """A /* comment */ within: /* a comment."""
+    tw.store(out, tw.load(crowded_run))
+
+
+def test_parameters_that_c_cannot_tell_apart(tmp_path: Path) -> None:
+    error = refusal(lambda: package().add(crowded, "*fp32, *fp32, *fp32").write(tmp_path, CPU, "c"))
+    assert error.code == "TW0802" and "`launch` and `launch_`" in str(error)
+    one = package().add(shadowing, "*fp32, *fp32", name="crowded")
+    error = refusal(lambda: one.write(tmp_path, CPU, "c"))
+    assert error.code == "TW0802" and "`crowded_run`" in str(error)
+
+
+@tw.jit
+def all_words(NULL, linux, unix, typeof, arguments, errno, out):
+    """A /* comment */ within: /* a comment."""
+    total = tw.load(NULL) + tw.load(linux) + tw.load(unix)
+    tw.store(out, total + tw.load(typeof) + tw.load(arguments) + errno)
+
+
+def test_words_of_c_as_parameters_and_comments_in_comments(tmp_path: Path) -> None:
+    one = package().add(all_words, "*fp32, *fp32, *fp32, *fp32, *fp32, i32, *fp32")
+    one.write(tmp_path, CPU, "c")
+    text = '#include <errno.h>\n#include "p.h"\n#include <stdio.h>\nint main(void) { return 0; }\n'
+    (tmp_path / "program.c").write_text(text)
+    for name, flags in exported.COMPILERS:
+        command = [exported.compiler(name), *exported.STRICT, "-Wcomment", *flags]
+        exported.compiled([*command, "-c", "program.c", "-o", "program.o"], tmp_path)
+
+
+def test_what_autotune_and_heuristics_choose_is_not_dropped(tmp_path: Path) -> None:
+    configs = [tw.Config({"BLOCK": 64}), tw.Config({"BLOCK": 128})]
+    tuned = tw.autotune(configs, key=["n"])(export_kernels.scale)
+    ruled = tw.heuristics({"BLOCK": lambda args: 32})(export_kernels.scale)
+    error = refusal(lambda: package().add(tuned, SCALE))
+    assert error.code == "TW0801" and "autotune" in str(error) and "add_tuned" in error.hint
+    error = refusal(lambda: package().add(ruled, SCALE))
+    assert error.code == "TW0801" and "`BLOCK` is chosen by heuristics" in str(error)
+    for kernel in (tuned, ruled):
+        assert package().add(kernel, SCALE, {"BLOCK": 32}).kernels["scale"]
+    error = refusal(lambda: tw.export(ruled, tmp_path, SCALE, targets=CPU))
+    assert error.code == "TW0801" and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("entry", ["fp32:16", "fp32:1", "i32:stream", "i32:overlap", "i32:large"])
+def test_facts_that_say_nothing_of_a_type(entry: str) -> None:
+    error = refusal(lambda: package().add(narrow, {"x": entry, "out": "*fp32"}))
+    assert error.code == "TW0801" and entry in str(error)
+
+
+@tw.jit
+def kept(out, n):
+    tw.store(out, n)
+
+
+def test_values_outside_of_the_arguments_type(tmp_path: Path) -> None:
+    def write(signature: str, *values: int) -> Any:
+        shapes = [{"n": value} for value in values]
+        one = package().add(export_kernels.scale, signature, shapes=shapes)
+        return json.loads(one.write(tmp_path, CPU, form="c")["p.json"].read_text())
+
+    error = refusal(lambda: write(SCALE, 1 << 31))
+    assert error.code == "TW0801" and "`n` is i32, which 2147483648 does not fit" in str(error)
+    assert refusal(lambda: write("*fp32, *fp32, u32", -1)).code == "TW0801"
+    assert refusal(lambda: write("*fp32, *fp32, u64", 1 << 64)).code == "TW0801"
+    assert refusal(lambda: write("*fp32, *fp32", (1 << 63) + 1)).code == "TW0801"
+    largest = [{"n": (1 << 64) - 1}, {"n": 1 << 63}]
+    one = package().add(kept, "*u64, u64", shapes=largest)
+    kernel = json.loads(one.write(tmp_path, CPU, form="c")["p.json"].read_text())["kernels"][0]
+    found = [variant["constants"].get("n") for variant in kernel["variants"]]
+    assert found == [str(1 << 63), str((1 << 64) - 1), None], "a multiple of 16 says more"
+    exported.compiled([exported.compiler("gcc"), *exported.STRICT, "-std=c11", "-c", "p.c"], tmp_path)
+
+
+@pytest.mark.parametrize(
+    "act, words",
+    [
+        (lambda: package().add(export_kernels.scale, 5), "5 is not a signature"),
+        (lambda: package().add(export_kernels.scale, [SCALE, None]), "None is not a signature"),
+        (lambda: package().add(export_kernels.scale, SCALE, shapes={"n": 4}), "not a list of shapes"),
+        (lambda: package().add(export_kernels.scale, SCALE, shapes=[4]), "4 is not a shape"),
+        (lambda: package().add(export_kernels.scale, SCALE, grid=1.5), "1.5 is neither"),
+        (lambda: package().add(export_kernels.scale, SCALE, grid=[None]), "neither a text"),
+        (lambda: package().add_tuned(export_kernels.scale, SCALE), "under @tw.autotune"),
+        (lambda: whole().write("/nonexistent", "cpu:x86-64-v3"), "not a list of targets"),
+        (lambda: whole().write("/nonexistent", None), "not a list of targets"),
+    ],
+)
+def test_what_has_the_wrong_type(act: Callable[[], object], words: str) -> None:
+    error = refusal(act)
+    assert error.code in ("TW0801", "TW0804") and words in str(error)
+
+
+def whole() -> Any:
+    return package().add(export_kernels.scale, SCALE)
+
+
+def test_a_refusal_has_one_code() -> None:
+    one = package().add(export_kernels.scale, SCALE, {"BLOCK": 64}, num_warps=4, no_option=1)
+    error = refusal(lambda: one.write("/nonexistent", CPU))
+    assert error.code == "TW0801" and "TW0404" not in str(error)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--signature", "i32"],
+        ["--constexpr", "BLOCK=64"],
+        ["--shapes", "n=4"],
+        ["--grid", "1"],
+        ["--name", "other"],
+        ["--num-warps", "8"],
+        ["--package", "other"],
+    ],
+)
+def test_options_that_would_change_nothing(words: list[str], tmp_path: Path) -> None:
+    done = exported.export(tmp_path / "k", "cpu:x86-64-v3", *words)
+    assert done.returncode == 1 and not (tmp_path / "k").exists()
+    named = "not other" if words[0] == "--package" else f"{words[0]} would change nothing"
+    assert named in done.stderr and "Traceback" not in done.stderr
+    if words[0] != "--name":
+        kernel = f"{exported.KERNELS}:scale"
+        done = exported.export(tmp_path / "k", "", *words, "--form", "source", kernel=kernel)
+        assert done.returncode == 1 and f"{words[0]} would change nothing" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--constexpr", "BLOCK={[]: 1}"], ["--constexpr", "BLOCK=" + "(" * 300], ["--shapes", "n=1,n=2"]]
+    + [["--constexpr", "BLOCK=64, BLOCK=32"], ["--signature", "n=i32, n=i64"]],
+)
+def test_values_that_are_none(words: list[str], tmp_path: Path) -> None:
+    kernel = f"{exported.KERNELS}:scale"
+    done = exported.export(tmp_path / "k", "cpu:x86-64-v3", *words, kernel=kernel)
+    assert done.returncode == 1 and done.stderr.startswith("tilewright: "), done.stderr
