@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import hooks
+from .. import knobs
 from .arguments import Reinterpreted, constexpr_key
 from .configurations import Arguments, Config, checked_configs, checked_names, names_of_kernel
 from ..compile import CompiledKernel
@@ -173,11 +174,23 @@ class Autotuner(Wrapper):
             start = time.perf_counter()
             config = candidates[0] if len(candidates) == 1 else self._recall(candidates, key)
             if config is None:
+                self._refuse_to_measure(key)
                 config = self._measure(candidates, arguments, args, kwargs, grid)
                 self._remember(candidates, key, config)
                 self._tell(key, config, time.perf_counter() - start)
             self.cache[key] = config
         return config
+
+    def _refuse_to_measure(self, key: tuple[Any, ...]) -> None:
+        """Measuring compiles, which a closed world forbids."""
+        if knobs.settings().is_jit_denied:
+            raise LaunchError(
+                "nothing may be compiled (tw.freeze() or TILEWRIGHT_JIT=deny), and autotuning has chosen "
+                f"no configuration of {self.__name__} for {key}",
+                code="TW0408",
+                hint="launch it for such arguments before; with cache_results=True the choice goes into "
+                "the cache on disk, and with `tilewright cache export` to other machines",
+            )
 
     def _tell(self, key: tuple[Any, ...], config: Config, seconds: float) -> None:
         """Tell the user and the listener what was chosen."""
@@ -217,7 +230,7 @@ class Autotuner(Wrapper):
         """The configuration that an earlier process found, where results are kept on disk."""
         if not self.cache_results:
             return None
-        timings = read_timings(self.fn, candidates, key)
+        timings = read_timings(self.fn, candidates, key, knobs.settings().is_jit_denied)
         if timings is None:
             return None
         self.configs_timings = dict(zip(candidates, timings))

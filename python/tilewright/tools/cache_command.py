@@ -6,7 +6,7 @@ import argparse
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from . import cache_files
 from .. import knobs
@@ -26,7 +26,7 @@ def add_command(commands: Any) -> None:
         help="of show: the first digits of an entry's key; of export and import: the file",
     )
     cache.add_argument("--max-bytes", type=_size, default=2 << 30, help="of prune: the size to keep")
-    cache.add_argument("--kernel", help="of list and export: only kernels of this name")
+    cache.add_argument("--kernel", help="of list, prune, clear and export: only kernels of this name")
     cache.set_defaults(run=_run)
 
 
@@ -42,6 +42,8 @@ def _run(options: argparse.Namespace) -> int:
     if not directory:
         raise ValueError("there is no home directory: set TILEWRIGHT_CACHE_DIR")
     root, action = Path(directory), options.action
+    if options.kernel is not None and action in ("path", "show", "verify", "import"):
+        raise ValueError(f"cache {action} takes no --kernel")
     if action == "path":
         print(root)
     elif action == "list":
@@ -54,7 +56,10 @@ def _run(options: argparse.Namespace) -> int:
         _exchange(root, options)
     else:
         limit = 0 if action == "clear" else options.max_bytes
-        removed = cache_files.prune(root, limit)
+        if options.kernel is None:
+            removed = cache_files.prune(root, limit)
+        else:
+            removed = cache_files.remove_oldest(_matching(root, options.kernel), limit)
         print(f"removed {len(removed)} entries, {sum(e.num_bytes for e in removed)} bytes")
     return 0
 
@@ -130,10 +135,46 @@ def _exchange(root: Path, options: argparse.Namespace) -> None:
             for entry in _matching(root, options.kernel)
             if (described := _described(entry)) and described["build"] == build
         ]
-        print(f"wrote {export_entries(root, ours, build, file)} entries to {file}")
+        chosen = _choices(root, options.kernel, build)
+        export_entries(root, [*ours, *chosen], build, file)
+        print(f"wrote {_counted(len(ours), len(chosen))} to {file}")
         return
-    keys = import_entries(root, build, file)
-    broken = [e for e in cache_files.list_entries(root) if e.key in keys and _described(e) is None]
-    for entry in broken:
-        entry.path.unlink(missing_ok=True)
-    print(f"took {len(keys) - len(broken)} entries from {file}")
+    paths = import_entries(root, build, file)
+    kernels = [path for path in paths if path.parents[2] == root]
+    whole = sum(_is_whole(path) for path in kernels)
+    choices = sum(
+        native().read_record(str(root), path.name) is not None
+        for path in paths
+        if path not in kernels
+    )
+    print(f"took {_counted(whole, choices)} from {file}")
+
+
+def _counted(kernels: int, choices: int) -> str:
+    return f"{kernels} entries" + (f" and {choices} choices of autotuning" if choices else "")
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether an imported kernel can be read; if not, it is removed."""
+    if native().describe_stored(path.name, path.read_bytes()):
+        return True
+    path.unlink(missing_ok=True)
+    return False
+
+
+def _choices(root: Path, kernel: str | None, build: str) -> list[cache_files.Entry]:
+    """What autotuning chose for any machine: of one kernel, or of all."""
+    found: list[cache_files.Entry] = []
+    for entry in cache_files.list_records(root):
+        content = native().read_record(str(root), entry.key)
+        try:
+            record = json.loads(content or b"")
+        except ValueError:  # a kernel's text
+            continue
+        if not isinstance(record, dict):
+            continue
+        known = cast("dict[str, Any]", record)
+        is_asked = kernel in (None, known.get("kernel"))
+        if known.get("is_for_any") is True and known.get("build") == build and is_asked:
+            found.append(entry)
+    return found

@@ -1,7 +1,7 @@
 """Passes compiled kernels on as one file: `tilewright cache export` and `cache import`.
 
 The file is a tar archive: `manifest.json` with the build of the compiler and the digest of each entry,
-then the entries as they lie in the cache. Of equal entries it has equal bytes.
+then the entries as they lie in the cache, kernels and what autotuning chose. Of equal entries it has equal bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ..errors import LaunchError
 from .cache_files import Entry
 
 _MANIFEST = "manifest.json"
-_PLACE = re.compile(r"v\d+/([0-9a-f]{2})/(\1[0-9a-f]{62})")
+_PLACE = re.compile(r"(?:records/)?v\d+/([0-9a-f]{2})/(\1[0-9a-f]{62})")
 _FORMAT = 1
 
 
@@ -35,11 +35,14 @@ def export_entries(root: Path, entries: Iterable[Entry], build: str, file: Path)
     digests = {place: hashlib.sha256(found[place]).hexdigest() for place in sorted(found)}
     manifest = {"format": _FORMAT, "build": build, "entries": digests}
     unfinished = file.with_name(f".{file.name}.{os.getpid()}")
-    with tarfile.open(unfinished, "w") as archive:
-        _add(archive, _MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
-        for place in digests:
-            _add(archive, place, found[place])
-    unfinished.replace(file)
+    try:
+        with tarfile.open(unfinished, "w") as archive:
+            _add(archive, _MANIFEST, (json.dumps(manifest, indent=1) + "\n").encode())
+            for place in digests:
+                _add(archive, place, found[place])
+        unfinished.replace(file)
+    finally:
+        unfinished.unlink(missing_ok=True)
     return len(found)
 
 
@@ -49,8 +52,8 @@ def _add(archive: tarfile.TarFile, name: str, data: bytes) -> None:
     archive.addfile(member, io.BytesIO(data))
 
 
-def import_entries(root: Path, build: str, file: Path) -> list[str]:
-    """Put the entries of a file into the cache at `root`; their keys. Nothing is taken of a file that is
+def import_entries(root: Path, build: str, file: Path) -> list[Path]:
+    """Put the entries of a file into the cache at `root`; where. Nothing is taken of a file that is
     damaged (LaunchError TW0806) or was made by another build (TW0807)."""
     found = _read(file)
     manifest = _manifest(found, file)
@@ -104,14 +107,15 @@ def _damaged(file: Path, why: str) -> LaunchError:
     )
 
 
-def _place(root: Path, place: str, data: bytes) -> str:
-    """Publish one entry by a rename, as the cache itself does; its key."""
+def _place(root: Path, place: str, data: bytes) -> Path:
+    """Publish one entry by a rename, as the cache itself does."""
     path = root / place
-    for folder in (root, path.parents[1], path.parent):
-        folder.mkdir(mode=0o700, parents=folder == root, exist_ok=True)
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for folder in reversed([parent for parent in path.parents if root in parent.parents]):
+        folder.mkdir(mode=0o700, exist_ok=True)
     unfinished = path.with_name(f"{path.name}.tmp.import.{os.getpid()}")
     handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     with os.fdopen(handle, "wb") as stream:
         stream.write(data)
     unfinished.replace(path)
-    return path.name
+    return path

@@ -33,6 +33,11 @@ def list_entries(root: Path) -> list[Entry]:
     return sorted(_find_entries(root), key=lambda entry: (entry.used, entry.key))
 
 
+def list_records(root: Path) -> list[Entry]:
+    """What the cache keeps beside kernels, by key: texts of sources, timings of `autotune`."""
+    return sorted(_find_entries(root / "records"), key=lambda entry: entry.key)
+
+
 def _find_entries(root: Path) -> Iterator[Entry]:
     for path in root.glob("v*/??/*"):
         if not _KEY.fullmatch(path.name) or path.is_symlink():
@@ -50,10 +55,14 @@ def prune(root: Path, max_bytes: int) -> list[Entry]:
 
     Records go before any kernel, uncounted: they are small, and made again in milliseconds.
     """
-    for record in _find_entries(root / "records"):
+    for record in list_records(root):
         record.path.unlink(missing_ok=True)
     _remove_unfinished(root, 0 if max_bytes == 0 else _STALE_SECONDS)
-    entries = list_entries(root)
+    return remove_oldest(list_entries(root), max_bytes)
+
+
+def remove_oldest(entries: list[Entry], max_bytes: int) -> list[Entry]:
+    """Remove the first of some entries until the rest has at most `max_bytes`."""
     total = sum(entry.num_bytes for entry in entries)
     removed: list[Entry] = []
     for entry in entries:

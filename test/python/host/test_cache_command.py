@@ -116,3 +116,22 @@ def test_tampered_and_foreign_files_are_refused(command: Command, tmp_path: Path
     command("export", str(file))
     file.write_bytes(file.read_bytes()[:-11000])
     assert "TW0806" in command("import", str(file), cache=other)[1]
+
+
+def test_a_kernels_name_limits_what_is_cleared(command: Command, tmp_path: Path) -> None:
+    assert command("clear", "--kernel", "other") == (0, "removed 0 entries, 0 bytes\n")
+    assert command("prune", "--kernel", "other", "--max-bytes", "0")[1].startswith("removed 0 ")
+    assert len(cache_files.list_entries(tmp_path / "cache")) == 2
+    for action in ("path", "show", "verify", "import"):
+        status, text = command(action, "--kernel", "kernel")
+        assert status == 1 and f"cache {action} takes no --kernel" in text
+    assert command("clear", "--kernel", "kernel")[1].startswith("removed 2 entries")
+    assert not cache_files.list_entries(tmp_path / "cache")
+
+
+def test_an_export_that_fails_leaves_nothing_behind(command: Command, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    before = sorted(tmp_path.iterdir())
+    status, _ = command("export", str(folder))
+    assert status == 1 and sorted(tmp_path.iterdir()) == before and not list(folder.iterdir())

@@ -122,3 +122,62 @@ def test_shapes_are_constants_of_the_binary(device: str) -> None:
     assert exact[(1,)](out, x, 48, 8, 2.0, BLOCK=64) is kernels[0]
     with pytest.raises(tw.CompileError, match="n is known"):
         exact[(1,)](out, x, 47, 7, 2.0, BLOCK=64)
+
+
+def tuned(bench: Any, cache_results: bool = True) -> Any:
+    configs = [tw.Config({"BLOCK": block}) for block in (32, 64)]
+    decorate = tw.autotune(configs, key=["n"], do_bench=bench, cache_results=cache_results)
+    return decorate(tw.jit(shifted.fn))
+
+
+def timed(launch: Any, quantiles: Any) -> float:
+    launch()
+    return 1.0
+
+
+def test_autotuning_measures_nothing_in_a_closed_world() -> None:
+    out, x = arrays()
+    kernel = tuned(timed, cache_results=False)
+    kernel[(1,)](out, x, 20, 3)
+    tw.freeze()
+    kernel[(1,)](out, x, 20, 4)
+    assert (out[:20] == x[:20] + 4).all(), "the key is known"
+    kernel.warmup(out, x, 21, 3)
+    with pytest.raises(tw.LaunchError, match="has chosen no configuration of shifted") as caught:
+        kernel[(1,)](out, x, 21, 3)
+    assert caught.value.code == "TW0408" and "cache_results=True" in caught.value.hint
+
+
+def test_what_autotuning_chose_goes_to_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tilewright.tools import cli
+
+    out, x = arrays()
+    file = tmp_path / "warm.tar"
+
+    def on(machine: str, action: str) -> str:
+        monkeypatch.setattr("platform.node", lambda: machine)
+        monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / machine))
+        knobs.reset()
+        assert cli.main(["cache", action, str(file)]) == 0
+        return capsys.readouterr().out
+
+    on("builder", "export")
+    order = iter((2.0, 1.0))
+
+    def ordered(launch: Any, quantiles: Any) -> float:
+        launch()
+        return next(order)
+
+    builder = tuned(ordered)
+    builder[(1,)](out, x, 33, 3)
+    assert builder.best_config.kwargs == {"BLOCK": 64}
+    assert "1 choices of autotuning" in on("builder", "export")
+    assert "1 choices of autotuning" in on("server", "import")
+    tw.freeze()
+    server = tuned(None)
+    server[(1,)](out, x, 33, 5)
+    assert server.best_config == builder.best_config and (out[:33] == x[:33] + 5).all()
+    with pytest.raises(tw.LaunchError, match="has chosen no configuration"):
+        server[(1,)](out, x, 34, 5)
