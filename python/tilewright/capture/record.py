@@ -10,6 +10,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from ..language import dtypes, static
+from ..sizes import bucket
 from . import kept, values
 from .digests import digest_texts
 from .names import Chain, find_free_names
@@ -158,7 +159,7 @@ def encode_parameters(
         }
         if parameter.kind:
             entry["kind"] = parameter.kind
-        if parameter.name in defaults:
+        if parameter.name in defaults and not isinstance(defaults[parameter.name], bucket):
             entry["default"] = values.encode_value(defaults[parameter.name], objects)
         encoded.append(entry)
     return encoded

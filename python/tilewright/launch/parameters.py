@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import inspect
+import operator
 import struct
 import types
 from collections.abc import Callable, Iterable, Mapping, Set
@@ -27,6 +28,7 @@ from ..compile import Options
 from ..errors import LaunchError, UnsupportedError
 from ..language import dtypes, static
 from .libraries import libraries_of
+from ..sizes import bucket
 from .options import COMPILED, OPTIONS, ZERO_IS_NONE, check_option
 
 # More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
@@ -47,6 +49,7 @@ class Parameter:
     drops_facts: bool  # do_not_specialize
     drops_alignment: bool  # do_not_specialize_on_alignment
     is_exact: bool = False  # specialize="shape": an integer is a constant of the binary
+    steps: bucket | None = None  # where a launch gives none: the size for another argument
 
     NO_DEFAULT: ClassVar[Any] = inspect.Parameter.empty
 
@@ -60,7 +63,7 @@ class Parameter:
     @property
     def has_default(self) -> bool:
         """Whether a launch may leave it out."""
-        return self.default is not self.NO_DEFAULT
+        return self.default is not self.NO_DEFAULT or self.steps is not None
 
     @property
     def do_not_specialize(self) -> bool:
@@ -176,7 +179,8 @@ def parameters_of(
                 name=entry.name,
                 num=index,
                 is_constant=_is_constexpr(annotation),
-                default=entry.default,
+                default=_MISSING if isinstance(entry.default, bucket) else entry.default,
+                steps=entry.default if isinstance(entry.default, bucket) else None,
                 is_positional=entry.kind is not entry.KEYWORD_ONLY,
                 annotated_type=_number_type(annotation),
                 drops_facts=annotation is annotated.dynamic
@@ -232,6 +236,7 @@ class Binder:
         self.parameters = parameters
         self.names = tuple(p.name for p in parameters)
         self.num_positional = sum(p.is_positional for p in parameters)
+        self.has_buckets = any(p.steps for p in parameters)
 
     def bind(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], defaults: Options
@@ -246,11 +251,35 @@ class Binder:
         for parameter in self.parameters[len(args) :]:
             value = rest.pop(parameter.name, parameter.default)
             if value is _MISSING:
-                raise self._missing(rest, len(values))
+                if parameter.steps is None:
+                    raise self._missing(rest, len(values))
+                value = parameter.steps
             values.append(value)
+        if self.has_buckets:
+            self._fill(values)
         if not rest:
             return tuple(values), defaults, rest
         return tuple(values), *self.read_options(rest, defaults)
+
+    def _fill(self, values: list[Any]) -> None:
+        """Put sizes in the place of the buckets that were not given. Raises LaunchError TW0404 or
+        TW0405."""
+        for index, parameter in enumerate(self.parameters):
+            rule = parameter.steps
+            if rule is None or values[index] is not rule:
+                continue
+            if rule.follows not in self.names:
+                raise self._unknown(f"has `{parameter.name}` for", rule.follows, ())
+            followed = values[self.names.index(rule.follows)]
+            try:
+                values[index] = rule.size_of(operator.index(followed))
+            except (TypeError, ValueError) as error:
+                is_number = isinstance(error, ValueError)
+                what = str(error) if is_number else f"{followed!r} is not an integer"
+                problem = ArgumentProblem(
+                    "TW0405", f"it follows `{rule.follows}`, and {what}", "give it to the launch"
+                )
+                raise problem.of_parameter(parameter.name, self.kernel) from None
 
     def check_complete(self, given: Set[str]) -> None:
         """Refuse a signature with constants that leaves parameters out."""
@@ -261,7 +290,7 @@ class Binder:
         missing = [
             p.name
             for p in self.parameters[index:]
-            if p.default is _MISSING and p.name not in rest
+            if p.default is _MISSING and p.steps is None and p.name not in rest
         ]
         unknown = [n for n in rest if n not in self.names and n not in OPTIONS]
         hint = f"{unknown[0]!r} is not a parameter" if unknown else ""
