@@ -47,10 +47,12 @@ LinearLayout tw::simt::mmaFragment(tile::MmaAttr instruction, MmaOperand operand
 /// The bits of an index along a dimension that lanes hold, in any operand: a mask.
 static uint32_t bitsHeldByLanes(tile::MmaAttr instruction, char dim) {
   uint32_t mask = 0;
-  for (MmaOperand operand : {MmaOperand::A, MmaOperand::B, MmaOperand::Accumulator})
-    for (FragmentBit bit : tile::parseFragment(textOf(instruction, operand))->lanes)
+  for (MmaOperand operand : {MmaOperand::A, MmaOperand::B, MmaOperand::Accumulator}) {
+    Fragment fragment = *tile::parseFragment(textOf(instruction, operand));
+    for (FragmentBit bit : fragment.lanes)
       if (bit.dim == dim)
         mask |= 1u << bit.bit;
+  }
   return mask;
 }
 

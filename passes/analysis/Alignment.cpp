@@ -121,7 +121,7 @@ void Walk::assumeDivisible(Operation *remainder) {
   if (!divisor || *divisor == std::numeric_limits<int64_t>::min())
     return;
   // A mask without its low bits says nothing of them.
-  int64_t power = powerOfTwoIn(isa<arith::AndIOp>(remainder) ? *divisor + 1 : *divisor);
+  int64_t power = powerOfTwoIn(uint64_t(*divisor) + isa<arith::AndIOp>(remainder));
   AxisAlignment &axis = facts[remainder->getOperand(0)].axes[0];
   if (!isa<arith::AndIOp>(remainder) || llvm::isPowerOf2_64(uint64_t(*divisor) + 1))
     axis.divisibility = std::max(axis.divisibility, power);

@@ -237,7 +237,7 @@ TileAlignment Transfer::compare(arith::CmpIOp compare) const {
     if (!isAtBound && !bounds.constant)
       continue;
     for (auto [number, bound, to] : llvm::zip(numbers.axes, bounds.axes, result.axes)) {
-      int64_t place = isAtBound ? divisibilityAt(bound, 1) : powerOfTwoIn(*bounds.constant + 1);
+      int64_t place = isAtBound ? divisibilityAt(bound, 1) : powerOfTwoIn(uint64_t(*bounds.constant) + 1);
       int64_t group = std::min(groupsWithin(number, place), bound.constancy);
       to.constancy = std::max(to.constancy, group);
     }

@@ -5,8 +5,8 @@
 
 using namespace tw;
 
-int64_t tw::powerOfTwoIn(int64_t value) {
-  return value == 0 ? kMaxDivisibility : std::min(kMaxDivisibility, value & -value);
+int64_t tw::powerOfTwoIn(uint64_t value) {
+  return value == 0 ? kMaxDivisibility : std::min<uint64_t>(kMaxDivisibility, value & -value);
 }
 
 static int64_t product(int64_t lhs, int64_t rhs) {

@@ -5,8 +5,9 @@
 
 namespace tw {
 
-/// The largest power of two that divides `value`, as far as facts tell them apart.
-int64_t powerOfTwoIn(int64_t value);
+/// The largest power of two that divides `value`, as far as facts tell them apart; of a negative
+/// number too, by its two's complement.
+int64_t powerOfTwoIn(uint64_t value);
 /// The divisibility of the first element of each group of `size`, where elements are `bytes` apart.
 int64_t divisibilityAt(const AxisAlignment &axis, int64_t size, int64_t bytes = 1);
 /// What holds of two numbers, whichever of them it is; addresses of neighbours are `bytes` apart.

@@ -74,8 +74,9 @@ def environment(check: str, build: pathlib.Path, part: Part, reports: pathlib.Pa
     common = f"log_path={reports}/report:strip_path_prefix={ROOT}/"
     result = {
         **os.environ,
+        # Memory that cannot be had is a case that tests make on purpose.
         "ASAN_OPTIONS": f"{common}:allow_user_poisoning=0:detect_container_overflow=0"
-        f":detect_odr_violation=0:detect_leaks={int(part.finds_leaks)}",
+        f":allocator_may_return_null=1:detect_odr_violation=0:detect_leaks={int(part.finds_leaks)}",
         "LSAN_OPTIONS": f"suppressions={FOLDER}/leaks.txt:print_suppressions=0",
         "UBSAN_OPTIONS": f"{common}:print_stacktrace=1",
         "TSAN_OPTIONS": f"{common}:suppressions={FOLDER}/races.txt:second_deadlock_stack=1"

@@ -439,6 +439,11 @@ TEST(Alignment, HintsRaiseFacts) {
   EXPECT_EQ(facts.divisibility, 32);
 }
 
+TEST(Alignment, TheLowestNumberIsAPowerOfTwo) {
+  AxisAlignment facts = factsOf("%x = arith.constant -9223372036854775808 : i64", "i64");
+  EXPECT_EQ(facts.divisibility, kMaxDivisibility);
+}
+
 TEST(Alignment, AssumptionsRaiseFacts) {
   const std::string constants = "%c0 = arith.constant 0 : i32\n%c32 = arith.constant 32 : i32\n"
                                 "%c31 = arith.constant 31 : i32\n%c30 = arith.constant 30 : i32\n";
