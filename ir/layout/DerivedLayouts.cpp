@@ -52,9 +52,9 @@ LinearLayout tw::dotOperandReads(const LinearLayout &product, ArrayRef<int64_t> 
 }
 
 bool tw::warpsHoldHighestBits(const LinearLayout &layout, unsigned axis) {
-  unsigned next = layout.firstBitOf(axis) + layout.numBitsOf(axis);
+  unsigned first = layout.firstBitOf(axis), next = first + layout.numBitsOf(axis);
   for (uint32_t warp : llvm::reverse(layout.bases(Place::Warp)))
-    if ((warp & layout.maskOf(axis)) != 0 && warp != uint32_t(1) << --next)
+    if ((warp & layout.maskOf(axis)) != 0 && (next == first || warp != uint32_t(1) << --next))
       return false;
   uint32_t pieces = layout.maskOf(axis) >> next << next;
   auto touches = [&](uint32_t basis) { return (basis & pieces) != 0; };
