@@ -355,7 +355,7 @@ def sincospi(x: Value) -> tuple[tensor, tensor]:
 @library_function
 def erfinv(x: Value) -> tensor:
     """The number whose error function is x."""
-    return in_double(erfinv_double, x)
+    return in_double(erfinv_double, x, True)
 
 
 @library_function
@@ -385,7 +385,7 @@ def normcdfinv(x: Value) -> tensor:
 @library_function
 def lgamma(x: Value) -> tensor:
     """log(|gamma(x)|)."""
-    return in_double(lgamma_double, x)
+    return in_double(lgamma_double, x, True)
 
 
 @library_function
@@ -397,13 +397,13 @@ def tgamma(x: Value) -> tensor:
 @library_function
 def j0(x: Value) -> tensor:
     """The Bessel function of the first kind of order 0."""
-    return in_double(j0_double, x)
+    return in_double(j0_double, x, True)
 
 
 @library_function
 def j1(x: Value) -> tensor:
     """The Bessel function of the first kind of order 1."""
-    return in_double(j1_double, x)
+    return in_double(j1_double, x, True)
 
 
 @library_function

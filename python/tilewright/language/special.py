@@ -1,7 +1,8 @@
 """Special functions in float64: error functions, gamma functions, Bessel functions.
 
 The series of `special_tables.py` are in variables that make the functions smooth; beside each one
-stands where the substitution comes from. float32 is computed in float64 and rounded once.
+stands where the substitution comes from. float32 is computed in float64 and rounded once; the
+functions with `brief` then do with series that end earlier, with an error of 2^-40 or so.
 """
 
 # Kernel code follows the type rules of the language, not those of Python:
@@ -21,20 +22,30 @@ from .special_tables import (
     BESSEL_I1_FAR,
     BESSEL_I1_NEAR,
     BESSEL_J0,
+    BESSEL_J0_BRIEF,
     BESSEL_J1,
+    BESSEL_J1_BRIEF,
     BESSEL_Y0,
     BESSEL_Y1,
     ERFCX,
     ERFINV_CENTER,
+    ERFINV_CENTER_BRIEF,
     ERFINV_FAR,
     ERFINV_MIDDLE,
     ERFINV_NEAR,
+    ERFINV_NEAR_BRIEF,
     HANKEL_P0,
+    HANKEL_P0_BRIEF,
     HANKEL_P1,
+    HANKEL_P1_BRIEF,
     HANKEL_Q0,
+    HANKEL_Q0_BRIEF,
     HANKEL_Q1,
+    HANKEL_Q1_BRIEF,
     LGAMMA_1,
+    LGAMMA_1_BRIEF,
     LGAMMA_2,
+    LGAMMA_2_BRIEF,
     TGAMMA,
 )
 from .static import constexpr
@@ -53,9 +64,11 @@ def floating(x: Value) -> tensor:
 
 
 @library_function
-def in_double(function: Value, x: Value) -> tensor:
+def in_double(function: Value, x: Value, has_brief: constexpr = False) -> tensor:
     """A function of float64 for floats of every type; the result has the type of x."""
     x = to_tensor(x)
+    if has_brief and x.dtype != float64:
+        return function(floating(x).to(float64), True).to(x.dtype)
     return function(floating(x).to(float64)).to(x.dtype)
 
 
@@ -109,9 +122,12 @@ def erfcx_double(x: Value) -> tensor:
 
 
 @library_function
-def _erfinv_factor(w: Value) -> tensor:
+def _erfinv_factor(w: Value, brief: constexpr = False) -> tensor:
     """erfinv(x) / x where w = -log(1 - x^2), the variable of Giles (GPU Computing Gems, 2011)."""
     s = sqrt(w)
+    if brief:
+        center = _series(w * 0.32 - 1.0, ERFINV_CENTER_BRIEF)
+        return where(w < 6.25, center, _series((s - 3.3) * 1.25, ERFINV_NEAR_BRIEF))
     center = _series(w * 0.32 - 1.0, ERFINV_CENTER)
     near = _series((s - 3.25) / 0.75, ERFINV_NEAR)
     middle = _series((s - 6.0) * 0.5, ERFINV_MIDDLE)
@@ -120,9 +136,9 @@ def _erfinv_factor(w: Value) -> tensor:
 
 
 @library_function
-def erfinv_double(x: Value) -> tensor:
+def erfinv_double(x: Value, brief: constexpr = False) -> tensor:
     """The number whose error function is x."""
-    y = x * _erfinv_factor(-log((1.0 - x) * (1.0 + x)))
+    y = x * _erfinv_factor(-log((1.0 - x) * (1.0 + x)), brief)
     return where(abs(x) == 1.0, x * INFINITY, y)
 
 
@@ -169,28 +185,29 @@ def _stirling(x: Value) -> tensor:
 
 
 @library_function
-def _lgamma_positive(x: Value) -> tensor:
+def _lgamma_positive(x: Value, brief: constexpr) -> tensor:
     """log(gamma(x)) for x >= 0: near its zeros 1 and 2 by series without them."""
     z = where(x < 0.5, x, x - 1.0)
-    first = z * _series(z + z, LGAMMA_1)
-    first = where(x < 0.5, first - log(x), first)
+    first = z * _series(z + z, LGAMMA_1_BRIEF if brief else LGAMMA_1)
     y = minimum(x, 10.0)
     product = y * 0.0 + 1.0
     for _ in static_range(8):
         is_large = y >= 2.5
         y = where(is_large, y - 1.0, y)
         product = where(is_large, product * y, product)
+    logarithm = log(where((x >= 1.5) & (x < 10.0), product, x))
+    first = where(x < 0.5, first - logarithm, first)
     z = y - 2.0
-    second = fma(z, _series(z + z, LGAMMA_2), log(product))
-    large = (x - 0.5) * (log(x) - 1.0) + (0.4189385332046727 + _stirling(maximum(x, 10.0)))
+    second = fma(z, _series(z + z, LGAMMA_2_BRIEF if brief else LGAMMA_2), logarithm)
+    large = (x - 0.5) * (logarithm - 1.0) + (0.4189385332046727 + _stirling(maximum(x, 10.0)))
     return where(x < 1.5, first, where(x < 10.0, second, large))
 
 
 @library_function
-def lgamma_double(x: Value) -> tensor:
+def lgamma_double(x: Value, brief: constexpr = False) -> tensor:
     """log(|gamma(x)|); for negative x by reflection (DLMF 5.5.3)."""
     a = abs(x)
-    y = _lgamma_positive(a)
+    y = _lgamma_positive(a, brief)
     sine, _ = sine_cosine_pi(a)
     reflected = log(_PI / abs(a * sine)) - y
     y = where((x < 0.0) & (a > 1e-18), reflected, y)
@@ -243,23 +260,23 @@ def _without_zeros(
 
 
 @library_function
-def _near_j0(x: Value) -> tensor:
+def _near_j0(x: Value, brief: constexpr = False) -> tensor:
     t = fma(x * x, 0.03125, -1.0)
     factor = _without_zeros(
         x, 2.404825557695773, -1.176691651530894e-16, 5.520078110286311, 8.088597146146722e-17
     )
     weight = fma(x, x, 40.0) * fma(x, x, 40.0)
-    return factor * _series(t, BESSEL_J0) / (weight * weight)
+    return factor * _series(t, BESSEL_J0_BRIEF if brief else BESSEL_J0) / (weight * weight)
 
 
 @library_function
-def _near_j1(x: Value) -> tensor:
+def _near_j1(x: Value, brief: constexpr = False) -> tensor:
     t = fma(x * x, 0.03125, -1.0)
     factor = _without_zeros(
         x, 3.8317059702075125, -1.5269184090088067e-16, 7.015586669815619, -9.414165653410389e-17
     )
     weight = fma(x, x, 64.0) * fma(x, x, 64.0)
-    return factor * _series(t, BESSEL_J1) / (weight * weight) * x
+    return factor * _series(t, BESSEL_J1_BRIEF if brief else BESSEL_J1) / (weight * weight) * x
 
 
 @library_function
@@ -272,24 +289,30 @@ def _hankel(x: Value, p_table: constexpr, q_table: constexpr) -> tuple[tensor, t
 
 
 @library_function
-def j0_double(x: Value) -> tensor:
+def j0_double(x: Value, brief: constexpr = False) -> tensor:
     """The Bessel function of the first kind of order 0."""
     a = abs(x)
-    p, q = _hankel(maximum(a, 8.0), HANKEL_P0, HANKEL_Q0)
+    if brief:
+        p, q = _hankel(maximum(a, 8.0), HANKEL_P0_BRIEF, HANKEL_Q0_BRIEF)
+    else:
+        p, q = _hankel(maximum(a, 8.0), HANKEL_P0, HANKEL_Q0)
     s, c = sin(a), cos(a)
     far = p * (c + s) - q * (s - c)
-    y = where(a <= 8.0, _near_j0(minimum(a, 8.0)), far)
+    y = where(a <= 8.0, _near_j0(minimum(a, 8.0), brief), far)
     return where(a == INFINITY, 0.0, y)
 
 
 @library_function
-def j1_double(x: Value) -> tensor:
+def j1_double(x: Value, brief: constexpr = False) -> tensor:
     """The Bessel function of the first kind of order 1."""
     a = abs(x)
-    p, q = _hankel(maximum(a, 8.0), HANKEL_P1, HANKEL_Q1)
+    if brief:
+        p, q = _hankel(maximum(a, 8.0), HANKEL_P1_BRIEF, HANKEL_Q1_BRIEF)
+    else:
+        p, q = _hankel(maximum(a, 8.0), HANKEL_P1, HANKEL_Q1)
     s, c = sin(a), cos(a)
     far = p * (s - c) + q * (s + c)
-    y = where(a <= 8.0, _near_j1(minimum(a, 8.0)), far)
+    y = where(a <= 8.0, _near_j1(minimum(a, 8.0), brief), far)
     return where(a == INFINITY, 0.0, where(x < 0.0, -y, y))
 
 

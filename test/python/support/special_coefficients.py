@@ -13,10 +13,13 @@ import mpmath as mp
 mp.mp.dps = 50
 _NODES = 72
 _SMALLEST = mp.mpf(2) ** -57  # relative to the largest coefficient
+_BRIEF = mp.mpf(2) ** -44  # of what is rounded to float32 in the end
 
 
-def polynomial(function: Callable[[mp.mpf], mp.mpf], nodes: int = _NODES) -> list[float]:
-    """Coefficients of t^k: of the Chebyshev series as long as its terms count in float64."""
+def polynomial(
+    function: Callable[[mp.mpf], mp.mpf], smallest: mp.mpf = _SMALLEST, nodes: int = _NODES
+) -> list[float]:
+    """Coefficients of t^k: of the Chebyshev series as long as its terms count, in float64 at first."""
     angles = [mp.pi * (j + mp.mpf(1) / 2) / nodes for j in range(nodes)]
     values = [function(mp.cos(angle)) for angle in angles]
     series = [
@@ -24,7 +27,7 @@ def polynomial(function: Callable[[mp.mpf], mp.mpf], nodes: int = _NODES) -> lis
         for k in range(nodes)
     ]
     series[0] /= 2
-    least = _SMALLEST * max(abs(c) for c in series)
+    least = smallest * max(abs(c) for c in series)
     while abs(series[-1]) < least:
         series.pop()
     before, last = [mp.mpf(1)], [mp.mpf(0), mp.mpf(1)]
@@ -141,7 +144,23 @@ def tables() -> dict[str, list[float]]:
         made[f"BESSEL_Y{order}"] = polynomial(bessel_y(order))
         made[f"BESSEL_I{order}_NEAR"] = polynomial(bessel_i(order, True))
         made[f"BESSEL_I{order}_FAR"] = polynomial(bessel_i(order, False))
-    return made
+    return made | brief_tables()
+
+
+def brief_tables() -> dict[str, list[float]]:
+    """Those of functions of float32 that would be slow else."""
+    square, root = between(mp.mpf(0), mp.mpf("6.25")), between(mp.mpf("2.5"), mp.mpf("4.1"))
+    functions = {
+        "ERFINV_CENTER": lambda t: inverse_erf(square(t)),
+        # No float32 below 1 is so near to it that more is needed.
+        "ERFINV_NEAR": lambda t: inverse_erf(root(t) ** 2),
+        "LGAMMA_1": log_gamma_near(1),
+        "LGAMMA_2": log_gamma_near(2),
+    }
+    for order in (0, 1):
+        functions[f"HANKEL_P{order}"], functions[f"HANKEL_Q{order}"] = hankel(order)
+        functions[f"BESSEL_J{order}"] = bessel_j(order)
+    return {f"{name}_BRIEF": polynomial(function, _BRIEF) for name, function in functions.items()}
 
 
 def main() -> None:
