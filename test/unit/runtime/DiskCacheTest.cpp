@@ -1,13 +1,12 @@
 // The disk cache returns what was written or nothing, heals what is damaged and never fails a
 // caller.
 #include "runtime/DiskCache.h"
+#include "test/unit/runtime/DiskCacheEntries.h"
 #include "test/unit/runtime/TemporaryDirectory.h"
 #include <atomic>
 #include <cstring>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <random>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <thread>
@@ -15,44 +14,6 @@
 
 using namespace tw;
 namespace fs = std::filesystem;
-
-/// FNV-1a in four lanes: enough to tell damaged entries in tests that know of no attacker.
-static std::array<uint8_t, 32> testHash(std::string_view bytes) {
-  std::array<uint8_t, 32> result{};
-  for (unsigned lane = 0; lane < 4; ++lane) {
-    uint64_t state = 0xcbf29ce484222325ull + lane;
-    for (unsigned char byte : bytes)
-      state = (state ^ byte) * 0x100000001b3ull;
-    memcpy(result.data() + lane * 8, &state, 8);
-  }
-  return result;
-}
-
-static DiskCacheSettings settingsFor(const std::string &directory) {
-  DiskCacheSettings settings;
-  settings.directory = directory;
-  settings.hash = testHash;
-  return settings;
-}
-
-static std::string keyOf(unsigned number) {
-  char text[65];
-  snprintf(text, sizeof(text), "%08x%056x", number * 2654435761u, number);
-  return text;
-}
-
-static std::string entryPath(const std::string &directory, const std::string &key) {
-  return directory + "/v1/" + key.substr(0, 2) + "/" + key;
-}
-
-static std::string readFile(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-static void writeFile(const std::string &path, const std::string &bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
 
 static mode_t modeOf(const std::string &path) {
   struct stat status{};
@@ -213,63 +174,4 @@ TEST(DiskCacheTest, LockTimesOutAndOtherKeysAreFree) {
   EXPECT_FALSE(held.hadToWait);
   EXPECT_FALSE(cache.lock(keyOf(2)).hadToWait) << "another key";
   EXPECT_TRUE(cache.lock(keyOf(1)).hadToWait) << "returns without the lock";
-}
-
-TEST(DiskCacheTest, KilledWriterLeavesNoWrongEntry) {
-  TemporaryDirectory directory;
-  const std::string content(1 << 20, 'k');
-  std::mt19937 random(7);
-  for (int round = 0; round < 20; ++round) {
-    pid_t child = fork();
-    if (child == 0) {
-      DiskCache cache(settingsFor(directory.path));
-      for (unsigned i = 0;; ++i)
-        cache.write(keyOf(i % 4), content);
-    }
-    usleep(random() % 5000);
-    kill(child, SIGKILL);
-    waitpid(child, nullptr, 0);
-    DiskCache cache(settingsFor(directory.path));
-    for (unsigned i = 0; i < 4; ++i)
-      if (auto found = cache.read(keyOf(i)))
-        EXPECT_EQ(*found, content);
-    EXPECT_EQ(cache.counts().corrupt, 0u);
-  }
-}
-
-TEST(DiskCacheTest, ProcessesShareOneCompilePerKey) {
-  constexpr int kProcesses = 8, kKeys = 12;
-  TemporaryDirectory directory;
-  void *shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ASSERT_NE(shared, MAP_FAILED);
-  auto *numCompiles = new (shared) std::atomic<int>(0);
-  std::vector<pid_t> children;
-  for (int process = 0; process < kProcesses; ++process) {
-    children.push_back(fork());
-    if (children.back() != 0)
-      continue;
-    DiskCache cache(settingsFor(directory.path));
-    int numWrong = 0;
-    for (unsigned i = 0; i < kKeys; ++i) {
-      if (cache.read(keyOf(i)))
-        continue;
-      DiskCache::Lock lock = cache.lock(keyOf(i));
-      std::optional<std::string> found = cache.read(keyOf(i));
-      if (found) {
-        numWrong += *found != std::to_string(i);
-        continue;
-      }
-      ++*numCompiles;
-      usleep(2000); // what a compile would take
-      cache.write(keyOf(i), std::to_string(i));
-    }
-    _exit(numWrong);
-  }
-  for (pid_t child : children) {
-    int status = -1;
-    waitpid(child, &status, 0);
-    EXPECT_EQ(status, 0);
-  }
-  EXPECT_EQ(*numCompiles, kKeys);
-  munmap(shared, 4096);
 }
