@@ -18,7 +18,7 @@ others = [e for e in sys.path if "site-packages" in e] + os.environ.get("PYTHONP
 if not any((Path(entry) / "tilewright").is_dir() for entry in others if entry):
     sys.path.insert(0, str(ROOT / "python"))
 TESTS = Path(__file__).resolve().parent
-sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda"), str(TESTS / "export")]
+sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda"), str(TESTS / "export"), str(ROOT / "test" / "kernels")]
 
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS  # noqa: E402

@@ -21,7 +21,7 @@ class Golden(NamedTuple):
     num_stages: int = 3
 
 
-KERNELS = "test/python/gpu/kernels.py"
+KERNELS = "test/kernels/tile_kernels.py"
 GOLDENS = {
     "vector_add": Golden(
         "tutorials/01_vector_add.py:add_kernel",
@@ -68,7 +68,7 @@ GOLDENS = {
         ("const f32[200]=random", "f32[200]=zeros", "i32=200", "f32=0.4", "i32=123"),
     ),
     "scalar_matmul": Golden(
-        "test/golden/ptx/scalar_matmul.py:scalar_matmul",
+        "test/kernels/golden_kernels.py:scalar_matmul",
         "*fp32:16,*fp32:16,*fp32:16,i32,i32,i32", "BM=16,BN=16,BK=8", "2,2",
         ("const f32[400]=random", "const f32[480]=random", "f32[480]=zeros",
          "i32=20", "i32=24", "i32=20"), 3072, num_stages=1,
@@ -78,7 +78,7 @@ GOLDENS = {
         ("const f32[100]=random", "const i32[100]=iota", "f32[100]=zeros", "i32=100"),
     ),
     "sum_by_last": Golden(
-        "test/golden/ptx/sum_by_last.py:sum_by_last",
+        "test/kernels/golden_kernels.py:sum_by_last",
         "*fp32:16,*fp32:16,*i32:16,*fp32:16,i32", "BLOCK=64", "8",
         ("const f32[500]=random", "f32[8]=zeros", "i32[1]=zeros", "f32[1]=zeros", "i32=500"), 32,
     ),

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from launches import Golden
 
-KERNELS = "test/golden/ptx/pipelined.py"
+KERNELS = "test/kernels/matrix_kernels.py"
+PRODUCTS = "test/kernels/golden_kernels.py"
 HALF = "*fp16:16"
 SINGLE = "*fp32:16"
 
@@ -16,7 +17,7 @@ SINGLE = "*fp32:16"
 def matmul(num_stages: int, shared_bytes: int) -> Golden:
     """Six steps, the last one masked, of four programs, three of which have a ragged edge."""
     return Golden(
-        f"{KERNELS}:matmul", f"{HALF},{HALF},{SINGLE},i32:16,i32:16,i32:16", "BM=32,BN=32,BK=32",
+        f"{PRODUCTS}:matmul", f"{HALF},{HALF},{SINGLE},i32:16,i32:16,i32:16", "BM=32,BN=32,BK=32",
         "2,2", ("const f16[8448]=random", "const f16[8448]=random", "f32[2304]=zeros",
                 "i32=48", "i32=48", "i32=176"), shared_bytes, 2, num_stages,
     )  # fmt: skip
@@ -26,7 +27,7 @@ PIPELINED = {
     "matmul_2_stages": matmul(2, 8192),
     "matmul_3_stages": matmul(3, 12288),
     "matmul_transposed": Golden(
-        f"{KERNELS}:matmul_transposed", f"{HALF},{HALF},{HALF},i32:16,i32:16",
+        f"{PRODUCTS}:matmul_transposed", f"{HALF},{HALF},{HALF},i32:16,i32:16",
         "BM=32,BN=64,BK=32", "2,1",
         ("const f16[12288]=random", "const f16[12288]=random", "f16[4096]=zeros",
          "i32=64", "i32=192"), 24576, 4, 4,

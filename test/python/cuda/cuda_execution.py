@@ -6,8 +6,8 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import tile_kernels as kernels
 import tilewright as tw
-from gpu import kernels
 from tilewright.testing import DeviceArray
 
 

@@ -32,7 +32,8 @@ def double() -> str:
 def run(arguments: list[str], cache: Path, library: str) -> subprocess.CompletedProcess[str]:
     import tilewright
 
-    paths = [Path(tilewright.__file__).parents[1], TESTS, TESTS / "support"]
+    package = Path(tilewright.__file__).parents[1]
+    paths = [package, TESTS, TESTS / "support", TESTS.parent / "kernels"]
     environment = {
         **os.environ,
         "TILEWRIGHT_CACHE_DIR": str(cache),

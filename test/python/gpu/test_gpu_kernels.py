@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from gpu import kernels
+import tile_kernels as kernels
 
 import tilewright as tw
 

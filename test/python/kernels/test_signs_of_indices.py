@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu.index_kernels import (
+from index_kernels import (
     hinted_matmul,
     persistent_matmul,
     tutorial_matmul,

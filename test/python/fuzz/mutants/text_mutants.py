@@ -29,7 +29,9 @@ FOLDER = Path(__file__).resolve().parent
 ROOT = FOLDER.parents[3]
 GUARD = 64  # elements around every array, which nothing may change
 TESTS = ROOT / "test/python"
-PARTS = [TESTS, *sorted(part for part in TESTS.iterdir() if part.is_dir()), ROOT / "tutorials"]
+PARTS = [
+    TESTS, *sorted(part for part in TESTS.iterdir() if part.is_dir()), ROOT / "tutorials", ROOT / "test/kernels"
+]  # fmt: skip
 CARELESS = ROOT / "test/python/frontend/careless_kernels.txt"
 # Words of the compiler's inside that no message may hold.
 RAW_IR = re.compile(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu import index_kernels as kernels
+import index_kernels as kernels
 from gpu.generated.test_generated_matrix import kernels as sass_kernels
 from gpu.generated.test_generated_matrix import sass
 

@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
-from gpu import kernels
+import tile_kernels as kernels
 
 ROOT = Path(__file__).resolve().parents[4]
 ARCHS = ("sm_80", "sm_90a", "sm_100a", "sm_120")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu import kernels
+import tile_kernels as kernels
 from gpu.generated.test_generated_code import load, widths
 
 import tilewright as tw

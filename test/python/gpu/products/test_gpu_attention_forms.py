@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu import attention_kernels as kernels
+import attention_kernels as kernels
 from gpu.products.test_gpu_flash_attention import normal
 from gpu.products.test_gpu_matmul import counts, launch, poisoned
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu import matrix_kernels as kernels
+import matrix_kernels as kernels
 from gpu.launching import ARCHS
 from gpu.products.test_gpu_matmul import counts, launch, poisoned, setting  # noqa: F401
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu import matrix_kernels as kernels
+import matrix_kernels as kernels
 from gpu.launching import ARCHS
 
 import tilewright as tw

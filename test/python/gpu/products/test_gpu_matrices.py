@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gpu.launching import WARPS, normal, poisoned, run
+from matrix_kernels import split_k_matmul
 
 import tilewright as tw
 
@@ -91,22 +92,6 @@ def test_matrix_times_vector(num_warps: int, rng: np.random.Generator) -> None:
     expected = 2.0 * a.astype(np.float64) @ x + 0.5 * y
     run(matvec, (2,), a, x, y, 50, 130, 2.0, 0.5, BM=32, BN=64, num_warps=num_warps)
     np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-4)
-
-
-@tw.jit
-def split_k_matmul(
-    a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr, SPLIT: tw.constexpr
-):
-    m = tw.program_id(0) * BM + tw.arange(0, BM)
-    n = tw.program_id(1) * BN + tw.arange(0, BN)
-    acc = tw.zeros((BM, BN), tw.float32)
-    for step in range(tw.cdiv(K, BK * SPLIT)):
-        k = (step * SPLIT + tw.program_id(2)) * BK + tw.arange(0, BK)
-        x = tw.load(a + m[:, None] * K + k[None, :], (m < M)[:, None] & (k < K)[None, :], 0.0)
-        y = tw.load(b + k[:, None] * N + n[None, :], (k < K)[:, None] & (n < N)[None, :], 0.0)
-        acc = tw.dot(x, y, acc)
-    inside = (m < M)[:, None] & (n < N)[None, :]
-    tw.atomic_add(c + m[:, None] * N + n[None, :], acc, mask=inside)
 
 
 def test_split_k_matmul_by_atomics(num_warps: int, rng: np.random.Generator) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu import product_kernels as kernels
+import product_kernels as kernels
 from gpu.products import test_gpu_matmul as matmul
 from gpu.launching import ARCHS, assemble_everywhere
 from gpu.products.test_gpu_matmul import assert_equal, counts, integers, poisoned

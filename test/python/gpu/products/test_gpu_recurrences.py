@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from gpu import recurrent_kernels as kernels
+import recurrent_kernels as kernels
 from gpu.products.test_gpu_attention_forms import SETTINGS, Setting, close, lower
 from gpu.products.test_gpu_flash_attention import normal
 from gpu.products.test_gpu_matmul import launch, poisoned

@@ -13,7 +13,7 @@ from typing import Any
 import mirrored_arrays
 import numpy as np
 import pytest
-from gpu import kernels
+import tile_kernels as kernels
 from gpus import GPUS
 
 import tilewright as tw
