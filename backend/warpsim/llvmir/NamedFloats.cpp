@@ -2,7 +2,7 @@
 // flushed where the instruction flushes them.
 #include "backend/warpsim/exec/FloatOperations.h"
 #include "backend/warpsim/exec/Handlers.h"
-#include "backend/warpsim/exec/NamedFunctions.h"
+#include "backend/warpsim/llvmir/NamedFunctions.h"
 #include <cmath>
 
 using namespace tw::warpsim;

@@ -1,6 +1,6 @@
 // Functions of scalars that PTX has no instruction for, by name: what intrinsics of LLVM mean.
-#ifndef BACKEND_WARPSIM_EXEC_NAMEDFUNCTIONS_H
-#define BACKEND_WARPSIM_EXEC_NAMEDFUNCTIONS_H
+#ifndef BACKEND_WARPSIM_LLVMIR_NAMEDFUNCTIONS_H
+#define BACKEND_WARPSIM_LLVMIR_NAMEDFUNCTIONS_H
 #include "backend/warpsim/exec/Execute.h"
 #include <string_view>
 

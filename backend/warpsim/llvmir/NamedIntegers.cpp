@@ -2,7 +2,7 @@
 // of the type that they stand for; what comes in is extended as the name's sign says.
 #include "backend/warpsim/exec/Float.h"
 #include "backend/warpsim/exec/Handlers.h"
-#include "backend/warpsim/exec/NamedFunctions.h"
+#include "backend/warpsim/llvmir/NamedFunctions.h"
 #include <limits>
 
 using namespace tw::warpsim;

@@ -1,5 +1,5 @@
 // Registers of values, constants as operands, and the making of instructions.
-#include "backend/warpsim/exec/NamedFunctions.h"
+#include "backend/warpsim/llvmir/NamedFunctions.h"
 #include "backend/warpsim/llvmir/InstructionMaker.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
