@@ -19,6 +19,7 @@ from .run import launch, resolve_grid
 
 # Of these many launches' integers it is counted how often they came.
 _MOST_COUNTED = 1024
+_NOTHING: dict[str, Any] = {}
 Key = tuple[Any, ...]
 
 
@@ -69,7 +70,9 @@ class ExactFunction(JITFunction):
         if not self._signature.is_current():
             self._read_signature_again()
             self._counts, self._asked = {}, set()
-        values, options, extra = self._binder.bind(args, kwargs, self._options)
+        values, options, extra = args, self._options, _NOTHING
+        if kwargs or len(args) != self._num_plain_arguments:
+            values, options, extra = self._binder.bind(args, kwargs, options)
         facts, bits, every = self._read(values)
         key = (chosen_device(), options, facts)
         kernel = self._loaded.get(key)
@@ -91,8 +94,6 @@ class ExactFunction(JITFunction):
         limits = self._tiered
         if key in self._asked or len(self._asked) >= limits.most_exact:
             return
-        if not any(p.is_exact and type(f) is not Facts for p, f in zip(self.parameters, key[2])):
-            return  # no integer is exact: the general binary is this one
         count = self._counts.pop(key, 0) + 1
         if count < limits.hot_launches:
             if len(self._counts) >= _MOST_COUNTED:
@@ -100,10 +101,12 @@ class ExactFunction(JITFunction):
             self._counts[key] = count
             return
         chosen, options, facts = key
+        self._asked.add(key)
+        if not any(p.is_exact and type(f) is not Facts for p, f in zip(self.parameters, facts)):
+            return  # no integer is exact: the general binary is this one
         device = device_of_launch(chosen, self._names(values), facts, self.fn.__name__)
         # Not the arrays: they are not to live as long as the work waits.
         constants = tuple(None if type(f) is Facts else v for f, v in zip(facts, values))
-        self._asked.add(key)
         worker.submit(_Compilation(self, key, (device, options, facts), constants))
 
     def make(self, key: Key, resolved: Key, constants: tuple[Any, ...]) -> None:
