@@ -80,39 +80,6 @@ static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
   return LLVM::ZExtOp::create(b, lowering.loc, i64, processorNumber(lowering));
 }
 
-/// A fence of shared memory only, unless it orders all. Without the mark it would also wait for
-/// every access to global memory, and on RDNA drop the first level's cache (LLVM, "Memory Model",
-/// address space MMRAs).
-static void emitFence(Lowering &lowering, LLVM::AtomicOrdering ordering, StringRef scope,
-                      bool ordersGlobal) {
-  OpBuilder &b = lowering.builder;
-  auto fence = LLVM::FenceOp::create(b, lowering.loc, ordering, scope);
-  if (!ordersGlobal)
-    fence->setAttr(LLVM::LLVMDialect::getMmraAttrName(),
-                   LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
-}
-
-static StringRef fenceScopeOf(tile::MemoryScope scope) {
-  if (scope == tile::MemoryScope::CTA)
-    return "workgroup";
-  return scope == tile::MemoryScope::GPU ? "agent" : ""; // "": all of the system
-}
-
-/// s_barrier orders no memory: the fences on both sides do. The lanes of one wave access memory in
-/// program order, so that a program of one only keeps the compiler from reordering, and from
-/// copying what follows into the branches before: their lanes would not go on together. Fences may
-/// be copied (they are not convergent), `wave.barrier`, which costs no instruction, may not.
-static void lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
-  bool isOfWave = op.getWarp() || lowering.numWarps == 1;
-  auto order = lowering.ordersGlobal.find(op);
-  bool ordersGlobal = order != lowering.ordersGlobal.end();
-  StringRef scope = isOfWave ? "wavefront" : "workgroup";
-  StringRef released = isOfWave || !ordersGlobal ? scope : fenceScopeOf(order->second);
-  emitFence(lowering, LLVM::AtomicOrdering::release, released, ordersGlobal);
-  callIntrinsic(lowering, isOfWave ? "amdgcn.wave.barrier" : "amdgcn.s.barrier", Type(), {});
-  emitFence(lowering, LLVM::AtomicOrdering::acquire, scope, ordersGlobal);
-}
-
 static Value lowerPure(Lowering &lowering, Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case<simt::ThreadIdOp>([&](auto) {
@@ -155,6 +122,7 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
                                  const AmdLimits &limits) {
   Lowering lowering(kernel, numWarps, targetOf(kernel), arch);
   lowering.hasPrint = limits.hasPrint;
+  lowering.keepsFarOffsets = limits.keepsFarOffsets;
   SmallVector<Operation *> operations;
   kernel.walk([&](Operation *op) {
     if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()))

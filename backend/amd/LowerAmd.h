@@ -20,6 +20,9 @@ struct AmdLimits {
   unsigned wavesPerSimd = 0;
   /// Whether what executes the code has the function vprintf.
   bool hasPrint = false;
+  /// Whether an offset that 32 bits do not hold stays outside of the array, so that what checks
+  /// accesses sees it. A GPU takes such offsets modulo 2^32.
+  bool keepsFarOffsets = false;
 };
 
 /// The pass `lower-amd`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
@@ -42,7 +45,7 @@ struct Lowering : gpu::ThreadLowering {
   gpu::UniformValues uniform;
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
-  bool hasPrint = false;
+  bool hasPrint = false, keepsFarOffsets = false;
   mlir::Value lane; // this thread's number in its wave, once it was asked for
   llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument
   /// Scalar offsets of masked accesses, by mask and block.
@@ -58,6 +61,11 @@ mlir::Value readNumber(Lowering &lowering, const llvm::Twine &name, int64_t lowe
 // One function per group; each replaces the operation's results but leaves it to be erased.
 // LowerAmd.cpp
 mlir::Value programId(Lowering &lowering, unsigned axis);
+// LowerBarriers.cpp
+void lowerBarrier(Lowering &lowering, simt::BarrierOp op);
+/// Waits for what an atomic that releases has to come after; the fence of it that orders nothing
+/// between waves keeps accesses in front of the wait.
+void waitBeforeRelease(Lowering &lowering);
 // DeclareKernel.cpp
 void declareKernel(mlir::LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdArch &arch,
                    const AmdLimits &limits);

@@ -147,6 +147,10 @@ static Value emitCas(Lowering &lowering, simt::AtomicOp op) {
 }
 
 void tw::amd::lowerAtomic(Lowering &lowering, simt::AtomicOp op) {
+  bool releases =
+      op.getOrder() == tile::MemoryOrder::Release || op.getOrder() == tile::MemoryOrder::AcqRel;
+  if (releases && op.getKind() != tile::AtomicKind::Load)
+    waitBeforeRelease(lowering);
   op.replaceAllUsesWith(emitMasked(lowering, op.getMask(), op.getResult().getType(), [&] {
     return op.getExpected() ? emitCas(lowering, op) : emitRmw(lowering, op);
   }));

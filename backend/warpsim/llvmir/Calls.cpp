@@ -11,7 +11,7 @@ static bool isHarmless(llvm::StringRef text) {
   for (llvm::StringRef line : llvm::split(text, '\n')) {
     llvm::StringRef word = line.trim().take_until([](char c) { return c == ' ' || c == '\t'; });
     bool isKnown = word.empty() || word.starts_with(";") || word == "s_nop" ||
-                   word == "s_setprio" || word == "s_sleep" || word == "s_waitcnt" ||
+                   word == "s_setprio" || word == "s_sleep" || word.starts_with("s_waitcnt") ||
                    word.starts_with("s_wait_") || word == "s_delay_alu";
     if (!isKnown)
       return false;

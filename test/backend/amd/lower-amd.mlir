@@ -22,7 +22,10 @@ llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile
   %s = simt.shuffle xor %t, %one : i32
   // CHECK: llvm.call_intrinsic "llvm.amdgcn.ds.bpermute"
   %i = simt.shuffle index %t, %y : i32
+  // The wait stands by itself, too: of shared memory only, vmcnt(63).
   // CHECK: llvm.fence syncscope("workgroup") release {llvm.mmra = #mmra_tag}
+  // CHECK-NEXT: %[[SHARED:.*]] = llvm.mlir.constant(49279 : i32)
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.s.waitcnt"(%[[SHARED]])
   // CHECK-NEXT: llvm.call_intrinsic "llvm.amdgcn.s.barrier"
   // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire {llvm.mmra = #mmra_tag}
   simt.barrier
@@ -75,6 +78,8 @@ llvm.func @meets(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !llvm.pt
   simt.barrier
   simt.global_store %p, %v : !llvm.ptr<1>, f32
   // CHECK: llvm.fence syncscope("workgroup") release{{$}}
+  // CHECK-NEXT: %[[ALL:.*]] = llvm.mlir.constant(112 : i32)
+  // CHECK-NEXT: "llvm.amdgcn.s.waitcnt"(%[[ALL]])
   // CHECK-NEXT: s.barrier
   // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
   simt.barrier
@@ -98,10 +103,16 @@ llvm.func @hands_over(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !ll
   // CHECK: llvm.fence syncscope("workgroup") release {llvm.mmra
   simt.barrier
   // CHECK: llvm.fence syncscope("agent") release{{$}}
+  // CHECK-NEXT: llvm.mlir.constant(112 : i32)
+  // CHECK-NEXT: "llvm.amdgcn.s.waitcnt"
   // CHECK-NEXT: s.barrier
   // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
   simt.barrier
-  // CHECK: llvm.atomicrmw xchg {{.*}} syncscope("agent-one-as") release
+  // An atomic that releases waits, too.
+  // CHECK: llvm.fence syncscope("wavefront") release
+  // CHECK-NEXT: llvm.mlir.constant(112 : i32)
+  // CHECK-NEXT: "llvm.amdgcn.s.waitcnt"
+  // CHECK-NEXT: llvm.atomicrmw xchg {{.*}} syncscope("agent-one-as") release
   %a = simt.atomic xchg release gpu %q, %v : !llvm.ptr<1>, i32
   // Of these two, either may be the last one.
   // CHECK: llvm.fence release{{$}}
@@ -113,6 +124,8 @@ llvm.func @hands_over(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !ll
   // CHECK: llvm.atomicrmw add {{.*}} syncscope("one-as") acq_rel
   %b = simt.atomic add acq_rel sys %q, %v : !llvm.ptr<1>, i32
   // CHECK: llvm.fence syncscope("workgroup") release{{$}}
+  // CHECK-NEXT: %[[ALL:.*]] = llvm.mlir.constant(112 : i32)
+  // CHECK-NEXT: "llvm.amdgcn.s.waitcnt"(%[[ALL]])
   // CHECK-NEXT: s.barrier
   // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
   simt.barrier

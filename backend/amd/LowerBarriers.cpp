@@ -1,0 +1,88 @@
+// Barriers and releases: fences, and the waits that LLVM leaves out.
+#include "backend/amd/LowerAmd.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::gpu;
+using namespace tw::amd;
+
+/// A fence of shared memory only, unless it orders all. Without the mark it would also wait for
+/// every access to global memory, and on RDNA drop the first level's cache (LLVM, "Memory Model",
+/// address space MMRAs).
+static void emitFence(Lowering &lowering, LLVM::AtomicOrdering ordering, StringRef scope,
+                      bool ordersGlobal) {
+  OpBuilder &b = lowering.builder;
+  auto fence = LLVM::FenceOp::create(b, lowering.loc, ordering, scope);
+  if (!ordersGlobal)
+    fence->setAttr(LLVM::LLVMDialect::getMmraAttrName(),
+                   LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
+}
+
+/// What s_waitcnt's number says (instruction sets, "SOPP: S_WAITCNT"): no access of shared memory
+/// is under way, and of global memory none or any number; exports are not waited for.
+static int64_t waitCountOf(const AmdArch &arch, bool waitsForGlobal) {
+  constexpr int64_t anyExport = 7;
+  int64_t most = waitsForGlobal ? 0 : 63;
+  if (arch.generation == 9)
+    return (most & 15) | anyExport << 4 | (most >> 4) << 14;
+  return most << 10 | anyExport;
+}
+
+static void emitWaitOfGfx12(Lowering &lowering, StringRef counter) {
+  Type i16 = lowering.builder.getI16Type();
+  callIntrinsic(lowering, "amdgcn.s.wait." + counter, Type(), constantOf(lowering, i16, 0));
+}
+
+/// Waits until this wave's accesses of shared memory are complete, and those of global memory where
+/// they are to be. A release fence means that, but LLVM 22 takes its wait away in a loop that is
+/// entered with nothing under way, even where the loop's end leaves accesses behind
+/// (SIInsertWaitcnts looks at what the waits of fences are for before it knows of them). A wait
+/// that stands by itself it keeps.
+static void emitWaits(Lowering &lowering, bool waitsForGlobal) {
+  OpBuilder &b = lowering.builder;
+  if (lowering.arch.generation == 12) {
+    emitWaitOfGfx12(lowering, "dscnt");
+    if (waitsForGlobal) {
+      emitWaitOfGfx12(lowering, "loadcnt");
+      emitWaitOfGfx12(lowering, "storecnt");
+    }
+    return;
+  }
+  callIntrinsic(lowering, "amdgcn.s.waitcnt", Type(),
+                constantI32(lowering, waitCountOf(lowering.arch, waitsForGlobal)));
+  // Stores have a counter of their own from RDNA on, for which there is no intrinsic.
+  if (waitsForGlobal && lowering.arch.generation == 11)
+    LLVM::InlineAsmOp::create(b, lowering.loc, TypeRange(), ValueRange(),
+                              "s_waitcnt_vscnt null, 0x0", "~{memory}",
+                              /*has_side_effects=*/true, /*is_align_stack=*/false,
+                              LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
+}
+
+void tw::amd::waitBeforeRelease(Lowering &lowering) {
+  emitFence(lowering, LLVM::AtomicOrdering::release, "wavefront", /*ordersGlobal=*/true);
+  emitWaits(lowering, /*waitsForGlobal=*/true);
+}
+
+static StringRef fenceScopeOf(tile::MemoryScope scope) {
+  if (scope == tile::MemoryScope::CTA)
+    return "workgroup";
+  return scope == tile::MemoryScope::GPU ? "agent" : ""; // "": all of the system
+}
+
+/// s_barrier orders no memory: the fences on both sides do. The lanes of one wave access memory in
+/// program order, so that a program of one only keeps the compiler from reordering, and from
+/// copying what follows into the branches before: their lanes would not go on together. Fences may
+/// be copied (they are not convergent), `wave.barrier`, which costs no instruction, may not.
+void tw::amd::lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
+  bool isOfWave = op.getWarp() || lowering.numWarps == 1;
+  auto order = lowering.ordersGlobal.find(op);
+  bool ordersGlobal = order != lowering.ordersGlobal.end();
+  StringRef scope = isOfWave ? "wavefront" : "workgroup";
+  StringRef released = isOfWave || !ordersGlobal ? scope : fenceScopeOf(order->second);
+  emitFence(lowering, LLVM::AtomicOrdering::release, released, ordersGlobal);
+  if (!isOfWave)
+    emitWaits(lowering, ordersGlobal);
+  callIntrinsic(lowering, isOfWave ? "amdgcn.wave.barrier" : "amdgcn.s.barrier", Type(), {});
+  emitFence(lowering, LLVM::AtomicOrdering::acquire, scope, ordersGlobal);
+}
