@@ -3,7 +3,7 @@
 Without --part all parts run, in this order: `fragments` (what the registers of matrix instructions
 hold), `against-simulator` (the GPU's results and the simulator's, bit by bit), `benchmark`,
 `profile` (of what the benchmark found below its goal) and `tests` (the pytest suite, on cuda:0
-too). Each has a limit of its own and --seconds is that of all. What is found is written as it
+or hip:0, too). Each has a limit of its own and --seconds is that of all. What is found is written as it
 comes, and --resume goes on from there. Where there is no GPU, or no driver, it says so and does
 what can be done without: the simulator and, where it is built, the double of libcuda stand for it.
 """
@@ -33,6 +33,7 @@ NEEDS_THE_TREE = (
 )
 WITHOUT_GPU = (
     *("cuda/test_cuda_driver.py", "cuda/test_cuda_launch.py", "cuda/test_cuda_execution.py"),
+    *("hip/test_hip_driver.py", "hip/test_hip_execution.py"),
     *("gpu/test_gpu_kernels.py", "gpu/products/test_gpu_matrices.py", "gpu/simulator/test_fragment_maps.py"),
 )
 PROBE = "import json, tilewright as tw; print(json.dumps(tw.list_devices(probe=True)))"
@@ -231,13 +232,16 @@ def gpus() -> list[str]:
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"the package does not load:\n{done.stderr}")
-    return [name for name in json.loads(done.stdout.splitlines()[-1]) if name.startswith("cuda:")]
+    found = json.loads(done.stdout.splitlines()[-1])
+    return [name for name in found if name.startswith(("cuda:", "hip:"))]
 
 
 def choose_parts(asked: list[str], check: Check) -> list[str]:
     names = asked or list(PARTS)
     if check.gpus:
-        return names
+        # PTX and Nsight are NVIDIA's.
+        hidden = set() if check.gpus[0].startswith("cuda:") else {"fragments", "profile"}
+        return [name for name in names if name not in hidden]
     hidden = {"profile"} if double_of_libcuda() else {"profile", "fragments", "against-simulator"}
     return [name for name in names if name not in hidden]
 

@@ -1,19 +1,34 @@
-// The names of AMD's GPUs: `amd:ARCH` to compile for, and `sim:ARCH` to execute the same code here.
+// The names of AMD's GPUs: `amd:ARCH` to compile for, `sim:ARCH` to execute the same code here, and
+// `hip:N` for the GPUs of this machine.
 #include "backend/TargetKind.h"
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/device/HipDriver.h"
+#include "backend/amd/device/HipGpu.h"
+#include "backend/gpu/device/GpuDevice.h"
+#include "backend/gpu/device/InstalledGpus.h"
 #include "backend/warpsim/WarpsimDevice.h"
 #include "backend/warpsim/llvmir/Import.h"
 
 using namespace tw;
 
-/// One whose variants are the rows of the table.
-static TargetKind kindOfArchs(const char *name) {
+// What a process sets: the path of libamdhip64, and whether code for GPUs carries its LLVM IR, by
+// which a double of that library can execute it.
+static constexpr const char *kLibrary = "hip-library", *kEmbedIr = "embed-ir";
+
+/// What all of them share.
+static TargetKind amdKind(const char *name) {
   TargetKind kind;
   kind.facts.kind = name;
   kind.facts.backend = "hip"; // as kernels that ask for their maker call it
   kind.facts.countsBytes = true;
   kind.facts.options = {"bitcode", "maxnreg", "no-fusion", "waves_per_eu", "matrix_instr_nonkdim"};
+  return kind;
+}
+
+/// One whose variants are the rows of the table.
+static TargetKind kindOfArchs(const char *name) {
+  TargetKind kind = amdKind(name);
   kind.variants = amdArchs();
   kind.addFacts = [](const std::string &name, TargetFacts &facts) {
     const AmdArch *arch = findAmdArch(name);
@@ -58,11 +73,32 @@ static TargetKind simulatedKind() {
     auto reader = [arch](const Artifact &artifact, RuntimeError &error) {
       return readIr(arch, artifact, error);
     };
-    return TargetEntry{makeAmdTarget(arch, /*assembles=*/false), makeWarpsimDevice(arch, reader)};
+    return TargetEntry{makeAmdTarget(arch, AmdCode::Ir), makeWarpsimDevice(arch, reader)};
   };
   return kind;
 }
 
+/// A GPU of this machine, with the target that it runs the code of.
+static std::optional<TargetEntry> openGpu(std::shared_ptr<const gpu::Driver> driver, int index,
+                                          const TargetSettings &settings, RuntimeError &error) {
+  std::optional<HipGpu> found = findHipGpu(std::move(driver), index, error);
+  if (!found)
+    return std::nullopt;
+  bool embedsIr = !gpu::firstSetting(settings, kEmbedIr).empty();
+  return TargetEntry{
+      makeAmdTarget(found->arch->name.str(), embedsIr ? AmdCode::HsacoWithIr : AmdCode::Hsaco),
+      gpu::makeGpuDevice(found->context)};
+}
+
+static TargetKind installedKind() {
+  TargetKind kind = amdKind("hip");
+  kind.facts.warpSize = 64; // of most; a kernel's own launches know how many threads it has
+  kind.facts.hasMemory = true;
+  kind.facts.memory = {"cuda", "hip", {/*kDLROCM=*/10}};
+  gpu::addInstalledGpus(kind, {&amd::hipDriver(), kLibrary, openGpu});
+  return kind;
+}
+
 namespace tw::targets {
-std::vector<TargetKind> amd() { return {simulatedKind(), compiledKind()}; }
+std::vector<TargetKind> amd() { return {simulatedKind(), compiledKind(), installedKind()}; }
 } // namespace tw::targets

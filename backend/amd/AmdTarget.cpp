@@ -12,7 +12,9 @@
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 #include <chrono>
@@ -45,9 +47,29 @@ static void markAtomics(llvm::Module &module) {
         }
 }
 
+/// Differences that end at 0, of numbers that are not in vectors, as a maximum and a difference:
+/// scalar instructions have both of these and not the one, so that a count of iterations would go
+/// through vector registers.
+static void expandSaturatingDifferences(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    for (llvm::Instruction &instruction :
+         llvm::make_early_inc_range(llvm::instructions(function))) {
+      auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
+      if (!call || call->getIntrinsicID() != llvm::Intrinsic::usub_sat ||
+          !call->getType()->isIntegerTy(32) || !llvm::isa<llvm::Constant>(call->getArgOperand(1)))
+        continue;
+      llvm::IRBuilder<> builder(call);
+      llvm::Value *from = call->getArgOperand(0), *taken = call->getArgOperand(1);
+      llvm::Value *most = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umax, from, taken);
+      call->replaceAllUsesWith(builder.CreateSub(most, taken));
+      call->eraseFromParent();
+    }
+}
+
 static void finishModule(llvm::Module &module) {
   module.setModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 500);
   markAtomics(module);
+  expandSaturatingDifferences(module);
 }
 
 /// Left alone, LLVM keeps sums of matrix instructions in accumulation registers and moves them when
@@ -62,7 +84,8 @@ static void finishWithVectorRegisters(llvm::Module &module) {
 namespace {
 class AmdTarget final : public Target {
 public:
-  AmdTarget(const AmdArch &arch, bool assembles) : arch(arch), assembles(assembles) {
+  AmdTarget(const AmdArch &arch, AmdCode code)
+      : arch(arch), assembles(code != AmdCode::Ir), embedsIr(code == AmdCode::HsacoWithIr) {
     machine.triple = "amdgcn-amd-amdhsa";
     machine.initialize = initializeAmdgpu;
     machine.finish = arch.hasAccumulationRegisters ? finishWithVectorRegisters : finishModule;
@@ -74,7 +97,9 @@ public:
   std::string name() const override { return "amd:" + arch.name.str(); }
   std::string describe() const override {
     return machine.triple + ";" + machine.cpu + ";" + machine.features +
-           (assembles ? ";hsaco" : ";llvm");
+           (embedsIr    ? ";hsaco+llvm"
+            : assembles ? ";hsaco"
+                        : ";llvm");
   }
   std::string symbolOf(StringRef kernelName) const override;
   bool keepsLocations() const override { return true; }
@@ -92,9 +117,11 @@ private:
                       std::string &error) const;
   /// First without accumulation registers, which code that spills then gets.
   bool emitWithFewSpills(ModuleOp lowered, Artifact &artifact, std::string &error) const;
+  /// Adds the IR to an artifact's code.
+  bool embedIr(ModuleOp lowered, Artifact &artifact, std::string &error) const;
 
   const AmdArch &arch;
-  bool assembles;
+  bool assembles, embedsIr;
   LlvmMachine machine;
 };
 } // namespace
@@ -126,12 +153,15 @@ void AmdTarget::addPasses(StagedPasses &passes, const CompileOptions &options) c
   auto describe = [&arch = arch, choices](MLIRContext &context) {
     return describeAmd(context, arch, choices);
   };
-  auto check = [options](Operation *kernel) { return amd::checkLimits(options, kernel); };
+  auto check = [options, &arch = arch](Operation *kernel) {
+    return amd::checkLimits(options, arch, kernel);
+  };
   addSimtPasses(passes, gpu::createDescribeTarget({arch.name.str(), describe, check, numWarps}),
                 numWarps, unsigned(std::max(options.numStages, 1)));
   passes.beginStage("llvm-dialect", "the LLVM dialect only, with the machine's intrinsics");
-  AmdLimits limits = amd::limitsOf(options).value_or(AmdLimits());
+  AmdLimits limits = amd::limitsOf(options, arch).value_or(AmdLimits());
   limits.hasPrint = !assembles;
+  limits.keepsFarOffsets = !assembles;
   passes.addPass(createLowerAmd(arch, limits));
   passes.addPass(createLowerToLlvm());
   passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
@@ -183,11 +213,33 @@ bool AmdTarget::compileText(const std::string &text, Artifact &artifact, std::st
   return true;
 }
 
+/// A text as the assembler's strings write it.
+static std::string escapeForAssembler(StringRef text) {
+  std::string escaped;
+  for (unsigned char character : text)
+    if (llvm::isPrint(character) && character != '"' && character != '\\')
+      escaped += char(character);
+    else
+      escaped += {'\\', char('0' + (character >> 6)), char('0' + ((character >> 3) & 7)),
+                  char('0' + (character & 7))};
+  return escaped;
+}
+
+bool AmdTarget::embedIr(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  EmittedCode ir;
+  if (!emitLlvm(lowered, machine, CodeForm::OptimizedLlvmIr, ir, error))
+    return false;
+  return compileText(artifact.binary + "\n\t.section " + kIrSection +
+                         ",\"\",@progbits\n\t.ascii \"" + escapeForAssembler(ir.bytes) + "\"\n",
+                     artifact, error);
+}
+
 bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error) const {
   if (!assembles)
     return gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
                          CodeForm::OptimizedLlvmIr);
-  if (!emitWithFewSpills(lowered, artifact, error))
+  if (!emitWithFewSpills(lowered, artifact, error) ||
+      (embedsIr && !embedIr(lowered, artifact, error)))
     return false;
   amd::reportSpills(lowered, artifact);
   return true;
@@ -219,7 +271,7 @@ bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
   return true;
 }
 
-std::unique_ptr<Target> tw::makeAmdTarget(const std::string &arch, bool assembles) {
+std::unique_ptr<Target> tw::makeAmdTarget(const std::string &arch, AmdCode code) {
   const AmdArch *row = findAmdArch(arch);
-  return row ? std::make_unique<AmdTarget>(*row, assembles) : nullptr;
+  return row ? std::make_unique<AmdTarget>(*row, code) : nullptr;
 }

@@ -2,22 +2,17 @@
 // here, and `cuda:N` for the GPUs of this machine.
 #include "backend/TargetKind.h"
 #include "backend/gpu/device/GpuDevice.h"
+#include "backend/gpu/device/InstalledGpus.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/NvidiaTarget.h"
 #include "backend/nvidia/device/CudaDriver.h"
 #include "backend/nvidia/device/CudaGpu.h"
 #include "backend/warpsim/WarpsimDevice.h"
-#include "llvm/ADT/StringExtras.h"
 
 using namespace tw;
 
 // What a process sets: the path of libcuda, and where libnvJitLink may be.
 static constexpr const char *kLibrary = "cuda-library", *kAssemblers = "assembler-directories";
-
-static std::string libraryIn(const TargetSettings &settings) {
-  auto found = settings.find(kLibrary);
-  return found == settings.end() || found->second.empty() ? "" : found->second.front();
-}
 
 static AssemblerSettings assemblersIn(const TargetSettings &settings) {
   AssemblerSettings assemblers;
@@ -74,18 +69,9 @@ static TargetKind compiledKind() {
 }
 
 /// A GPU of this machine, with the target that it runs the code of.
-static std::optional<TargetEntry> openGpu(gpu::SharedDriver &shared, const std::string &number,
+static std::optional<TargetEntry> openGpu(std::shared_ptr<const gpu::Driver> driver, int index,
                                           const TargetSettings &settings, RuntimeError &error) {
-  int index = 0;
-  // One spelling for each GPU: "cuda:00" would be another device with the same memory.
-  if (!llvm::to_integer(number, index, 10) || number != std::to_string(index)) {
-    error = {RuntimeError::Kind::Launch, Code::UnknownDevice,
-             "there is no device `cuda:" + number + "`", "GPUs are called cuda:0, cuda:1, ..."};
-    return std::nullopt;
-  }
-  auto driver = shared.get(nvidia::cudaDriver(), libraryIn(settings), /*opens=*/true, error);
-  std::optional<CudaGpu> found =
-      driver ? findCudaGpu(std::move(driver), index, error) : std::nullopt;
+  std::optional<CudaGpu> found = findCudaGpu(std::move(driver), index, error);
   if (!found)
     return std::nullopt;
   const CudaArchChoice &choice = found->choice;
@@ -98,14 +84,7 @@ static TargetKind installedKind() {
   TargetKind kind = nvidiaKind("cuda");
   kind.facts.hasMemory = true;
   kind.facts.memory = {"cuda", "cuda", {/*kDLCUDA=*/2, /*kDLCUDAManaged=*/13}};
-  auto shared = std::make_shared<gpu::SharedDriver>();
-  kind.make = [shared](const std::string &number, const TargetSettings &settings,
-                       RuntimeError &error) { return openGpu(*shared, number, settings, error); };
-  kind.countDevices = [shared](const TargetSettings &settings, bool opens) {
-    RuntimeError unused;
-    auto driver = shared->get(nvidia::cudaDriver(), libraryIn(settings), opens, unused);
-    return driver ? driver->numDevices : 0;
-  };
+  gpu::addInstalledGpus(kind, {&nvidia::cudaDriver(), kLibrary, openGpu});
   return kind;
 }
 

@@ -17,6 +17,7 @@ KNOBS: dict[str, str] = {
     "CACHE_DIR": "directory of the kernel cache; $XDG_CACHE_HOME/tilewright or ~/.cache/tilewright",
     "CACHE": "0: neither read nor write the kernel cache on disk",
     "CUDA_LIBRARY": "path of the CUDA driver's library; unset: libcuda.so.1 of the system",
+    "HIP_LIBRARY": "path of the HIP runtime's library; unset: torch's own, or libamdhip64 of the system",
     "NUM_THREADS": "worker threads of the cpu device; all cores when unset or 0",
     "DUMP": "directory into which the stages of every compiled kernel, its IR after each pass and the "
     "reproducers of internal errors are written",
@@ -33,6 +34,7 @@ class Settings:
 
     device: str  # empty: none was chosen
     cuda_library: str
+    hip_library: str
     cache_directory: str  # empty: no directory could be determined
     is_cache_enabled: bool
     num_threads: int
@@ -104,6 +106,7 @@ def read_settings() -> Settings:
     return Settings(
         device=_value("DEVICE") or ("reference" if triton_flag("INTERPRET") else ""),
         cuda_library=_value("CUDA_LIBRARY"),
+        hip_library=_value("HIP_LIBRARY"),
         cache_directory=cache_directory(),
         is_cache_enabled=_flag("CACHE", default=True),
         num_threads=_number("NUM_THREADS"),

@@ -31,8 +31,10 @@ def _load() -> ModuleType:
     atexit.register(_native.close)
     if count := knobs.settings().num_threads:
         _native.set_num_threads(count)
-    if path := knobs.settings().cuda_library:
-        _native.set_target_setting("cuda-library", [path])
+    settings = knobs.settings()
+    for name, path in (("cuda-library", settings.cuda_library), ("hip-library", settings.hip_library)):
+        if path:
+            _native.set_target_setting(name, [path])
     _native.set_target_setting("assembler-directories", assembler_directories())
     return _native
 

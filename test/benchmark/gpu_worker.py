@@ -86,7 +86,9 @@ def about(device: str, triton: str) -> dict[str, str]:
     found = {
         "device": device,
         "python": platform.python_version(),
-        "torch": f"{torch.__version__}, CUDA {torch.version.cuda}",
+        "torch": f"{torch.__version__}, " + (
+            f"HIP {torch.version.hip}" if torch.version.hip else f"CUDA {torch.version.cuda}"
+        ),
         "triton": triton,
         "tilewright": tilewright.__version__,
         "ptxas": known(ptxas_version),

@@ -21,7 +21,7 @@ TESTS = Path(__file__).resolve().parent
 sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda"), str(TESTS / "export"), str(ROOT / "test" / "kernels")]
 
 from fake_native import FakeNative  # noqa: E402
-from gpus import GPUS  # noqa: E402
+from gpus import GPUS, prepare_gpu  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -63,14 +63,22 @@ def is_sampled(name: str) -> bool:
     return zlib.crc32(name.encode()) % SHARE == 0
 
 
+def device_of(item: pytest.Item) -> str | None:
+    """The device that a test gets from the fixture below; None where its own parameters name one."""
+    definitions = getattr(item, "_fixtureinfo").name2fixturedefs.get("device", ())
+    code = getattr(getattr(definitions[-1], "func"), "__code__", None) if definitions else None
+    if code is None or code.co_filename != __file__:
+        return None
+    return getattr(item, "callspec").params.get("device")
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leaves out what is not in the sample."""
-    left_out = [
-        item
-        for item in items
-        for device in SAMPLED
-        if device in item.name and not is_sampled(item.nodeid.replace(device, ""))
-    ]
+    left_out = []
+    for item in items:
+        device = device_of(item)
+        if device in SAMPLED and not is_sampled(item.nodeid.replace(str(device), "")):
+            left_out.append(item)
     config.hook.pytest_deselected(items=left_out)
     gone = set(left_out)
     items[:] = [item for item in items if item not in gone]
@@ -87,6 +95,7 @@ def device(
     if request.param in GPUS:
         import mirrored_arrays
 
+        prepare_gpu(request.param)
         monkeypatch.setattr(tw.JITFunction, "_launch", mirrored_arrays.launch)
     elif request.param not in tw.list_devices():
         pytest.skip(f"this processor does not reach {request.param}")

@@ -10,49 +10,82 @@ using namespace tw;
 
 /// What instructions can name, and a number that any code can do with (LLVM's own least is lower).
 static constexpr unsigned kFewestRegisters = 24, kMostRegisters = 256;
-/// A SIMD holds 8 waves of CDNA and 16 of RDNA.
-static constexpr unsigned kMostWaves = 16;
 
-static constexpr StringLiteral kRegisters = "maxnreg", kWaves = "waves_per_eu";
+namespace {
+/// An option that is a number between two others, and what is said of it.
+struct LimitOption {
+  StringLiteral name;
+  unsigned least, most;
+  const char *meaning; // between "cannot be kept:" and the numbers
+  const char *unit;
+};
+} // namespace
 
-/// The number that an option has, 0 where it is not given; none where it lies outside.
-static std::optional<unsigned> numberOf(const CompileOptions &options, StringRef name,
-                                        unsigned least, unsigned most) {
-  std::optional<StringRef> text = extraOption(options, name);
+static constexpr LimitOption kRegisters = {"maxnreg", kFewestRegisters, kMostRegisters,
+                                           "a thread has from", "registers"};
+
+/// What a SIMD holds (CDNA3 ISA, "Wavefronts"; RDNA3 ISA, "Work-groups").
+static LimitOption wavesOption(const AmdArch &arch) {
+  return {"waves_per_eu", 1, arch.generation == 9 ? 8u : 16u, "a SIMD holds from", "waves"};
+}
+
+/// The number that an option has, 0 where it is not given or 0; none where it lies outside.
+static std::optional<unsigned> numberOf(const CompileOptions &options, const LimitOption &option) {
+  std::optional<StringRef> text = extraOption(options, option.name);
   unsigned number = 0;
   if (!text)
     return number;
-  if (text->getAsInteger(10, number) || number < least || number > most)
+  if (text->getAsInteger(10, number) ||
+      (number != 0 && (number < option.least || number > option.most)))
     return std::nullopt;
   return number;
 }
 
-std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options) {
-  std::optional<unsigned> registers =
-      numberOf(options, kRegisters, kFewestRegisters, kMostRegisters);
-  std::optional<unsigned> waves = numberOf(options, kWaves, 0, kMostWaves);
+std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdArch &arch) {
+  std::optional<unsigned> registers = numberOf(options, kRegisters);
+  std::optional<unsigned> waves = numberOf(options, wavesOption(arch));
   if (!registers || !waves)
     return std::nullopt;
   return AmdLimits{.maxRegisters = *registers, .wavesPerSimd = *waves};
 }
 
-unsigned amd::matrixExtentOf(const CompileOptions &options) {
-  return numberOf(options, "matrix_instr_nonkdim", 16, 32).value_or(0);
+static constexpr StringLiteral kMatrixExtent = "matrix_instr_nonkdim";
+
+/// None where no matrix instruction has the extent.
+static std::optional<unsigned> readMatrixExtent(const CompileOptions &options) {
+  StringRef text = extraOption(options, kMatrixExtent).value_or("0");
+  unsigned extent = 0;
+  bool isKnown = !text.getAsInteger(10, extent) && (extent == 0 || extent == 16 || extent == 32);
+  return isKnown ? std::optional(extent) : std::nullopt;
 }
 
-LogicalResult amd::checkLimits(const CompileOptions &options, Operation *place) {
-  if (limitsOf(options))
-    return success();
-  bool isRegisters = !numberOf(options, kRegisters, kFewestRegisters, kMostRegisters).has_value();
-  StringRef name = isRegisters ? kRegisters : kWaves;
-  unsigned least = isRegisters ? kFewestRegisters : 1,
-           most = isRegisters ? kMostRegisters : kMostWaves;
+unsigned amd::matrixExtentOf(const CompileOptions &options) {
+  return readMatrixExtent(options).value_or(0);
+}
+
+static LogicalResult refuse(const CompileOptions &options, Operation *place,
+                            const LimitOption &option) {
   InFlightDiagnostic error = emitCoded(place, Code::RegisterLimit)
-                             << name << "=" << *extraOption(options, name) << " cannot be kept: "
-                             << (isRegisters ? "a thread has from " : "a SIMD holds from ") << least
-                             << " to " << most << (isRegisters ? " registers" : " waves");
+                             << option.name << "=" << *extraOption(options, option.name)
+                             << " cannot be kept: " << option.meaning << " " << option.least
+                             << " to " << option.most << " " << option.unit;
+  error.attachNote(place->getLoc()) << "choose a number from " << option.least << " to "
+                                    << option.most << ", or leave " << option.name << " out";
+  return error;
+}
+
+LogicalResult amd::checkLimits(const CompileOptions &options, const AmdArch &arch,
+                               Operation *place) {
+  for (const LimitOption &option : {kRegisters, wavesOption(arch)})
+    if (!numberOf(options, option))
+      return refuse(options, place, option);
+  if (readMatrixExtent(options))
+    return success();
+  InFlightDiagnostic error = emitCoded(place, Code::MatrixExtent)
+                             << kMatrixExtent << "=" << *extraOption(options, kMatrixExtent)
+                             << ": matrix instructions have 16 or 32 rows and columns";
   error.attachNote(place->getLoc())
-      << "choose a number from " << least << " to " << most << ", or leave " << name << " out";
+      << "choose 16 or 32, or leave " << kMatrixExtent << " out, and the compiler chooses";
   return error;
 }
 

@@ -1,6 +1,7 @@
 // How many registers a thread may have, and what was spilled to keep within that.
 #ifndef BACKEND_AMD_ASSEMBLE_REGISTERLIMITS_H
 #define BACKEND_AMD_ASSEMBLE_REGISTERLIMITS_H
+#include "backend/amd/AmdArch.h"
 #include "backend/amd/LowerAmd.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Artifact.h"
@@ -9,13 +10,14 @@
 namespace tw::amd {
 
 /// The options `maxnreg=N` and `waves_per_eu=N`; none where they cannot be kept.
-std::optional<AmdLimits> limitsOf(const CompileOptions &options);
+std::optional<AmdLimits> limitsOf(const CompileOptions &options, const AmdArch &arch);
 
 /// The option `matrix_instr_nonkdim=N`; 0 where it is not given.
 unsigned matrixExtentOf(const CompileOptions &options);
 
-/// Reports those options on `place` if they cannot be kept.
-mlir::LogicalResult checkLimits(const CompileOptions &options, mlir::Operation *place);
+/// Reports on `place` those of these options that cannot be kept.
+mlir::LogicalResult checkLimits(const CompileOptions &options, const AmdArch &arch,
+                                mlir::Operation *place);
 
 /// A remark on the kernel where `artifact.resources` says that registers were spilled.
 void reportSpills(mlir::ModuleOp lowered, const Artifact &artifact);

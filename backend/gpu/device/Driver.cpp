@@ -1,6 +1,11 @@
 // The library of a GPU's driver: opened when it is first needed and never linked.
 #include "backend/gpu/device/Driver.h"
+#include <cerrno>
+#include <cstring>
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <link.h>
+#include <unistd.h>
 
 using namespace tw;
 using namespace tw::gpu;
@@ -12,11 +17,48 @@ void *SymbolLookup::find(const std::string &symbol) {
   return found;
 }
 
-static RuntimeError missingLibrary(const DriverKind &kind, const char *reason) {
+bool SymbolLookup::has(const char *name) const { return dlsym(library, name) != nullptr; }
+
+static RuntimeError missingLibrary(const DriverKind &kind, const std::string &reason) {
   return {RuntimeError::Kind::Device, Code::NoDriver,
           std::string("the ") + kind.platform +
-              " driver cannot be opened: " + (reason ? reason : "unknown reason"),
+              " driver cannot be opened: " + (reason.empty() ? "unknown reason" : reason),
           kind.installHint};
+}
+
+/// The path of a library that the process has loaded, by the beginning of its file's name; "" if
+/// it has none. Frameworks bring a driver of their own, and two in one process do not know each
+/// other's memory.
+static std::string findLoaded(std::string_view name) {
+  std::pair<std::string_view, std::string> search(name, "");
+  auto visit = [](dl_phdr_info *object, size_t, void *data) {
+    auto &[name, found] = *static_cast<std::pair<std::string_view, std::string> *>(data);
+    std::string_view path = object->dlpi_name;
+    if (path.substr(path.rfind('/') + 1).starts_with(name))
+      found = path;
+    return int(!found.empty());
+  };
+  dl_iterate_phdr(visit, &search);
+  return search.second;
+}
+
+/// Opens a driver's library; null with the loader's words in `reason`. `path` becomes its name.
+static void *openLibrary(const DriverKind &kind, std::string &path, std::string &reason) {
+  if (path.empty())
+    path = findLoaded(kind.libraries.back());
+  std::vector<std::string> names;
+  if (path.empty())
+    names.assign(kind.libraries.begin(), kind.libraries.end());
+  else
+    names.push_back(path);
+  for (const std::string &name : names) {
+    path = name;
+    if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
+      return library;
+    if (const char *words = dlerror(); words && reason.empty())
+      reason = words;
+  }
+  return nullptr;
 }
 
 static RuntimeError missingFunction(const Driver &driver, const std::string &name) {
@@ -42,14 +84,29 @@ static bool bindAll(void *library, Driver &driver, RuntimeError &error) {
   return false;
 }
 
+/// The row of a failure at opening: where there is no GPU, the file of the device may tell why.
+static const FailureRow &rowOfOpening(const DriverKind &kind, DriverResult result) {
+  const FailureRow &row = rowOf(kind.failures, result);
+  if (row.code != Code::NoGpu || !kind.deviceFile)
+    return row;
+  int file = open(kind.deviceFile, O_RDWR | O_CLOEXEC);
+  if (file >= 0) {
+    close(file);
+    return row;
+  }
+  bool isRefused = errno == EACCES || errno == EPERM;
+  return isRefused ? *kind.withoutPermission : errno == ENOENT ? *kind.withoutFile : row;
+}
+
 std::shared_ptr<const Driver> gpu::openDriver(const DriverKind &kind, const std::string &path,
                                               RuntimeError &error) {
   auto driver = std::make_shared<Driver>();
   driver->kind = &kind;
-  driver->library = path.empty() ? kind.library : path;
-  void *library = dlopen(driver->library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  driver->library = path;
+  std::string reason;
+  void *library = openLibrary(kind, driver->library, reason);
   if (!library) {
-    error = missingLibrary(kind, dlerror());
+    error = missingLibrary(kind, reason);
     return nullptr;
   }
   if (!bindAll(library, *driver, error))
@@ -67,7 +124,7 @@ std::shared_ptr<const Driver> gpu::openDriver(const DriverKind &kind, const std:
     failure.result = kNoDevice;
   if (failure.result == kSuccess)
     return driver;
-  error = describeFailure(*driver, failure);
+  error = describeFailure(*driver, failure, rowOfOpening(kind, failure.result));
   return nullptr;
 }
 
@@ -82,7 +139,11 @@ std::shared_ptr<const Driver> SharedDriver::get(const DriverKind &kind, const st
 /// "CUDA_ERROR_ILLEGAL_ADDRESS", or the number where the driver has no name for it.
 static std::string nameOf(const Driver &driver, DriverResult result) {
   const char *name = nullptr;
-  if (driver.call.errorName.function && driver.call.errorName(result, &name) == kSuccess && name)
+  if (driver.call.nameOfError.function)
+    name = driver.call.nameOfError.function(result);
+  else if (!driver.call.errorName.function || driver.call.errorName(result, &name) != kSuccess)
+    name = nullptr;
+  if (name)
     return name;
   return "error " + std::to_string(result);
 }
@@ -90,14 +151,18 @@ static std::string nameOf(const Driver &driver, DriverResult result) {
 /// The driver's own words, for errors that have no row.
 static std::string textOf(const Driver &driver, DriverResult result) {
   const char *text = nullptr;
-  if (driver.call.errorText.function && driver.call.errorText(result, &text) == kSuccess && text)
+  if (driver.call.textOfError.function)
+    text = driver.call.textOfError.function(result);
+  else if (!driver.call.errorText.function || driver.call.errorText(result, &text) != kSuccess)
+    text = nullptr;
+  if (text)
     return text;
   return driver.kind->failures.other.meaning;
 }
 
-RuntimeError gpu::describeFailure(const Driver &driver, const DriverFailure &failure) {
+RuntimeError gpu::describeFailure(const Driver &driver, const DriverFailure &failure,
+                                  const FailureRow &row) {
   const FailureTable &table = driver.kind->failures;
-  const FailureRow &row = rowOf(table, failure.result);
   std::string meaning =
       &row == &table.other ? textOf(driver, failure.result) : std::string(row.meaning);
   std::string call = nameOf(driver, failure.result) + " from " + failure.function + ", " +

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace tw::gpu {
 
@@ -25,6 +26,11 @@ struct SymbolLookup {
     void *symbol = find(std::string(name) + version);
     call.function = reinterpret_cast<DriverResult (*)(Arguments...)>(symbol);
   }
+  void bind(const char *name, DriverText &call) {
+    call.function = reinterpret_cast<const char *(*)(DriverResult)>(find(name));
+  }
+  /// Whether the library has a function, which is not missed otherwise.
+  bool has(const char *name) const;
 
 private:
   void *find(const std::string &symbol);
@@ -38,9 +44,11 @@ struct AttributeNumbers {
 
 /// A maker's driver.
 struct DriverKind {
-  const char *platform;       // in reports: "CUDA"
-  const char *devicePrefix;   // "cuda:"
-  const char *library;        // as the loader finds it, where nobody says another path
+  const char *platform;     // in reports: "CUDA"
+  const char *devicePrefix; // "cuda:"
+  /// As the loader finds it where nobody says another path: the first of these that opens. One
+  /// whose file's name begins with the last and that is in the process already goes before them.
+  std::span<const char *const> libraries;
   const char *installHint;    // where the library cannot be opened
   const char *visibleDevices; // the environment's variable that hides devices
   int neededVersion;
@@ -51,11 +59,15 @@ struct DriverKind {
   AttributeNumbers attributes;
   /// Shared memory that every kernel may have; more has to be asked for.
   int64_t sharedBytesWithoutRequest;
-  unsigned warpSize;
-  int32_t maxLaterPrograms; // of a grid along its second and third axis
+  int32_t maxLaterPrograms;       // of a grid along its second and third axis
+  uint64_t maxThreadsAlongX = ~0; // of all programs together
   /// Loads the code of an artifact.
   std::optional<RuntimeError> (*loadModule)(GpuContext &context, const Artifact &artifact,
                                             DriverHandle &module);
+  /// The file by which processes reach the GPUs; null: none that is known.
+  const char *deviceFile = nullptr;
+  /// What is said where the driver shows no GPU and that file is missing or may not be opened.
+  const FailureRow *withoutFile = nullptr, *withoutPermission = nullptr;
 };
 
 struct Driver {
@@ -85,7 +97,8 @@ private:
 };
 
 /// The report of a call that failed.
-RuntimeError describeFailure(const Driver &driver, const DriverFailure &failure);
+RuntimeError describeFailure(const Driver &driver, const DriverFailure &failure,
+                             const FailureRow &row);
 
 } // namespace tw::gpu
 #endif

@@ -21,22 +21,32 @@ template <typename... Arguments> struct DriverCall {
   DriverResult operator()(Arguments... arguments) const { return function(arguments...); }
 };
 
+/// A function that returns a text and cannot fail.
+struct DriverText {
+  const char *(*function)(DriverResult) = nullptr;
+};
+
 /// One member for each function that is called. Of `launch` the numbers are the programs and the
 /// threads of one along three axes, and the bytes of its shared memory; of `loadModule` what its
-/// options need is the maker's.
+/// options need is the maker's. A driver gives errors their names and texts in one of two ways, and
+/// has either contexts, of which the one pushed last is current, or a current device.
 struct DriverFunctions {
   DriverCall<unsigned> init;
   DriverCall<int *> driverVersion;
   DriverCall<DriverResult, const char **> errorName;
   DriverCall<DriverResult, const char **> errorText;
+  DriverText nameOfError, textOfError;
   DriverCall<int *> deviceCount;
   DriverCall<DeviceOrdinal *, int> device;
   DriverCall<char *, int, DeviceOrdinal> deviceName;
   DriverCall<int *, int, DeviceOrdinal> deviceAttribute;
+  DriverCall<void *, DeviceOrdinal> deviceProperties; // a structure of the maker's
   DriverCall<DriverHandle *, DeviceOrdinal> retainContext;
   DriverCall<DeviceOrdinal> releaseContext;
   DriverCall<DriverHandle> pushContext;
   DriverCall<DriverHandle *> popContext;
+  DriverCall<int *> currentDevice;
+  DriverCall<int> chooseDevice;
   DriverCall<> synchronizeContext;
   DriverCall<DriverHandle *, const void *, unsigned, int *, void **> loadModule;
   DriverCall<DriverHandle> unloadModule;

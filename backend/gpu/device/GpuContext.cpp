@@ -33,7 +33,19 @@ std::string GpuContext::productName() const {
   return text;
 }
 
-DriverResult GpuContext::enter() {
+DriverResult GpuContext::enterDevice(int &left) {
+  {
+    std::lock_guard lock(mutex);
+    isInUse = true;
+  }
+  if (DriverResult result = call().currentDevice(&left); result != kSuccess)
+    return result;
+  return left == index ? kSuccess : call().chooseDevice(index);
+}
+
+DriverResult GpuContext::enter(int &left) {
+  if (call().chooseDevice.function)
+    return enterDevice(left);
   DriverHandle entered;
   {
     std::lock_guard lock(mutex);
@@ -51,15 +63,24 @@ DriverResult GpuContext::enter() {
   return call().pushContext(entered);
 }
 
-GpuScope::~GpuScope() {
+void GpuContext::leave(int left) {
   DriverHandle popped = nullptr;
+  if (!call().chooseDevice.function)
+    call().popContext(&popped);
+  else if (left != index)
+    call().chooseDevice(left);
+}
+
+GpuScope::~GpuScope() {
   if (isEntered())
-    context.call().popContext(&popped);
+    context.leave(left);
 }
 
 RuntimeError GpuScope::failure(const std::string &action) const {
-  std::string functions =
-      std::string(context.call().pushContext.name) + " or " + context.call().retainContext.name;
+  const DriverFunctions &call = context.call();
+  std::string functions = call.chooseDevice.function ? std::string(call.chooseDevice.name)
+                                                     : std::string(call.pushContext.name) + " or " +
+                                                           call.retainContext.name;
   return context.failureOf(result, functions, action);
 }
 
@@ -71,7 +92,7 @@ RuntimeError GpuContext::failureOf(DriverResult result, const std::string &funct
     for (const std::string &kernel : recentKernels)
       failure.suspects += (failure.suspects.empty() ? "" : ", ") + kernel;
   }
-  return describeFailure(*driver, failure);
+  return describeFailure(*driver, failure, rowOf(driver->kind->failures, result));
 }
 
 void GpuContext::noteLaunch(const std::string &kernel) {
@@ -89,7 +110,7 @@ void GpuContext::noteLaunch(const std::string &kernel) {
 std::optional<RuntimeError> GpuContext::synchronize() {
   {
     std::lock_guard lock(mutex);
-    if (!context)
+    if (!context && !isInUse)
       return std::nullopt; // nothing was ever launched
   }
   GpuScope scope(*this);

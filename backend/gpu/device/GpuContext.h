@@ -19,6 +19,7 @@ public:
 
   const DriverFunctions &call() const { return driver->call; }
   const DriverKind &kind() const { return *driver->kind; }
+  int number() const { return index; }
   std::string name() const { return kind().devicePrefix + std::to_string(index); }
   /// A fact of the GPU by its number in the driver; 0 where that fails.
   int attribute(int attribute) const;
@@ -41,13 +42,17 @@ public:
 
 private:
   friend class GpuScope;
-  DriverResult enter();
+  /// Makes it current; `left` is then what was current before, where it is not on a stack.
+  DriverResult enter(int &left);
+  DriverResult enterDevice(int &left);
+  void leave(int left);
 
   std::shared_ptr<const Driver> driver;
   int index;
   std::string simulator;
   std::mutex mutex; // guards everything below
   DriverHandle context = nullptr;
+  bool isInUse = false; // without contexts: whether anything was done on the device
   DeviceOrdinal ordinal = 0;
   std::vector<std::string> recentKernels; // the last one first
   std::vector<DriverHandle> retired;
@@ -56,7 +61,7 @@ private:
 /// Makes a context current in the calling thread while it lives, then the previous one again.
 class GpuScope {
 public:
-  explicit GpuScope(GpuContext &context) : context(context), result(context.enter()) {}
+  explicit GpuScope(GpuContext &context) : context(context), result(context.enter(left)) {}
   ~GpuScope();
   GpuScope(const GpuScope &) = delete;
   GpuScope &operator=(const GpuScope &) = delete;
@@ -65,6 +70,7 @@ public:
 
 private:
   GpuContext &context;
+  int left = 0;
   DriverResult result;
 };
 

@@ -123,8 +123,7 @@ std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeE
   auto kernel = std::make_shared<LoadedGpuKernel>(context);
   kernel->name = artifact.symbol;
   kernel->parameters = artifact.parameters;
-  kernel->numThreads = unsigned(context->kind().warpSize *
-                                std::max<int64_t>(1, resourceOf(artifact, "num_warps", 4)));
+  kernel->numThreads = unsigned(std::max<int64_t>(1, resourceOf(artifact, "threads", 0)));
   GpuScope scope(*context);
   std::optional<RuntimeError> failure;
   if (!scope.isEntered())
@@ -137,9 +136,12 @@ std::shared_ptr<LoadedKernel> GpuDevice::load(const Artifact &artifact, RuntimeE
   return nullptr;
 }
 
-static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid, int32_t maxLaterPrograms) {
+static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid, const DriverKind &kind,
+                                             unsigned numThreads) {
   const auto &[x, y, z] = grid.programs;
-  auto error = [&](const std::string &fault, const char *hint) {
+  int32_t maxLaterPrograms = kind.maxLaterPrograms;
+  uint64_t maxPrograms = kind.maxThreadsAlongX / numThreads;
+  auto error = [&](const std::string &fault, const std::string &hint) {
     return RuntimeError{Kind::Launch, Code::BadGrid,
                         llvm::formatv("the grid ({0}, {1}, {2}) has {3}", x, y, z, fault).str(),
                         hint};
@@ -149,7 +151,14 @@ static std::optional<RuntimeError> checkGrid(const LaunchGrid &grid, int32_t max
   if (y > maxLaterPrograms || z > maxLaterPrograms)
     return error("more than " + std::to_string(maxLaterPrograms) +
                      " programs along its second or third axis",
-                 "put the longest axis first: it may have 2147483647");
+                 "put the longest axis first: it may have " +
+                     std::to_string(std::min<uint64_t>(maxPrograms, 0x7FFFFFFF)));
+  if (uint64_t(x) > maxPrograms)
+    return error(
+        "more programs along its first axis than " + std::to_string(maxPrograms) +
+            ", which is what " + kind.platform + " takes of " + std::to_string(numThreads) +
+            " threads each",
+        "use larger tiles, fewer warps (num_warps), or put programs along the second axis");
   return std::nullopt;
 }
 
@@ -173,7 +182,7 @@ static std::optional<RuntimeError> checkArguments(const LoadedGpuKernel &kernel,
 std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
                                               std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<LoadedGpuKernel &>(loaded);
-  if (std::optional<RuntimeError> error = checkGrid(grid, context->kind().maxLaterPrograms))
+  if (std::optional<RuntimeError> error = checkGrid(grid, context->kind(), kernel.numThreads))
     return error;
   if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
     return error;

@@ -114,11 +114,13 @@ static std::optional<RuntimeError> loadModule(GpuContext &context, const Artifac
   return error;
 }
 
+static constexpr const char *kLibraries[] = {"libcuda.so.1"};
+
 const DriverKind &nvidia::cudaDriver() {
   static const DriverKind kind = {
       .platform = "CUDA",
       .devicePrefix = "cuda:",
-      .library = "libcuda.so.1",
+      .libraries = kLibraries,
       .installHint = "install NVIDIA's driver (containers need --gpus all); without a GPU, run on "
                      "the cpu or on sim:sm_80",
       .visibleDevices = "CUDA_VISIBLE_DEVICES",
@@ -135,7 +137,6 @@ const DriverKind &nvidia::cudaDriver() {
                      .functionSharedBytes = 8},
       // CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
       .sharedBytesWithoutRequest = 48 * 1024,
-      .warpSize = 32,
       .maxLaterPrograms = 65535,
       .loadModule = loadModule};
   return kind;

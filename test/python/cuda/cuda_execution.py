@@ -1,14 +1,24 @@
-"""Runs kernels on arrays of `cuda:0` in a process of its own and checks what they compute; with the
-double of libcuda the simulator executes the code. test_cuda_execution.py runs it."""
+"""Runs kernels on arrays of a GPU, `cuda:0` or the one named, in a process of its own and checks what
+they compute; with the double of its driver the simulator executes the code. test_cuda_execution.py
+and test_hip_execution.py run it."""
 
 from __future__ import annotations
 
 import json
+import sys
+from typing import Any
 
 import numpy as np
 import tile_kernels as kernels
 import tilewright as tw
+from gpus import prepare_gpu
 from tilewright.testing import DeviceArray
+
+DEVICE = sys.argv[1] if len(sys.argv) > 1 else "cuda:0"
+
+
+def on_gpu(host: Any) -> DeviceArray:
+    return DeviceArray(host, DEVICE)
 
 
 @tw.jit
@@ -26,35 +36,35 @@ def scale_types(x, half, n, factor, offset, flag, BLOCK: tw.constexpr):
 
 def check_copies(rng: np.random.Generator) -> None:
     for host in (rng.standard_normal((5, 7)), np.zeros((0, 3), np.int8), np.array(3, np.int16)):
-        array = DeviceArray(host)
+        array = on_gpu(host)
         np.testing.assert_array_equal(array.numpy(), host)
         assert array.numpy().shape == host.shape and array.numpy().dtype == host.dtype
-    array = DeviceArray(np.zeros((4, 6), np.int32))
+    array = on_gpu(np.zeros((4, 6), np.int32))
     array.assign(np.arange(24, dtype=np.int32).reshape(6, 4).T)
     np.testing.assert_array_equal(array.numpy(), np.arange(24).reshape(6, 4).T)
 
 
 def check_every_kind_of_parameter(rng: np.random.Generator) -> None:
     x = rng.standard_normal(1000).astype(np.float32)
-    half = DeviceArray(np.full(1000, np.nan, np.float16))
+    half = on_gpu(np.full(1000, np.nan, np.float16))
     for flag in (True, False):
-        scale_types[(4,)](DeviceArray(x), half, 1000, 0.5, 1 << 33, flag, BLOCK=256)
+        scale_types[(4,)](on_gpu(x), half, 1000, 0.5, 1 << 33, flag, BLOCK=256)
         expected = (x * np.float32(0.5) + np.float32(1 << 33)).astype(np.float16)
         np.testing.assert_array_equal(half.numpy(), expected if flag else -expected)
 
 
 def check_transpose(rng: np.random.Generator) -> None:
     x = rng.standard_normal((96, 80)).astype(np.float32)
-    y = DeviceArray(np.full((80, 96), np.nan, np.float32))
-    kernels.transpose[(3, 3)](DeviceArray(x), y, 96, 80, BLOCK=32, num_warps=8)
+    y = on_gpu(np.full((80, 96), np.nan, np.float32))
+    kernels.transpose[(3, 3)](on_gpu(x), y, 96, 80, BLOCK=32, num_warps=8)
     np.testing.assert_array_equal(y.numpy(), x.T)
 
 
 def check_rms_norm(rng: np.random.Generator) -> None:
     x, weight = rng.standard_normal((3, 512)), rng.standard_normal(512)
     x, weight = x.astype(np.float32), weight.astype(np.float32)
-    out = DeviceArray(np.full((3, 512), np.nan, np.float32))
-    kernels.rms_norm[(3,)](DeviceArray(x), DeviceArray(weight), out, 512, 1e-5, BLOCK=512)
+    out = on_gpu(np.full((3, 512), np.nan, np.float32))
+    kernels.rms_norm[(3,)](on_gpu(x), on_gpu(weight), out, 512, 1e-5, BLOCK=512)
     exact = x.astype(np.float64)
     expected = exact / np.sqrt((exact**2).mean(1, keepdims=True) + 1e-5) * weight
     np.testing.assert_allclose(out.numpy(), expected, rtol=2e-6, atol=1e-6)
@@ -62,31 +72,32 @@ def check_rms_norm(rng: np.random.Generator) -> None:
 
 def check_histogram(rng: np.random.Generator) -> None:
     x = rng.integers(0, 10, 3000).astype(np.int32)
-    counts = DeviceArray(np.zeros(10, np.int32))
-    kernels.histogram[(3,)](DeviceArray(x), counts, 3000, BLOCK=1024)
+    counts = on_gpu(np.zeros(10, np.int32))
+    kernels.histogram[(3,)](on_gpu(x), counts, 3000, BLOCK=1024)
     np.testing.assert_array_equal(counts.numpy(), np.bincount(x, minlength=10))
 
 
 def check_scan_in_place(rng: np.random.Generator) -> None:
     x = rng.choice([-1.0, 1.0, 2.0], (16, 64)).astype(np.float32)
-    sums, products = (DeviceArray(np.full((16, 64), np.nan, np.float32)) for _ in range(2))
-    kernels.prefix[(1,)](DeviceArray(x), sums, products, ROWS=16, COLUMNS=64, num_warps=2)
+    sums, products = (on_gpu(np.full((16, 64), np.nan, np.float32)) for _ in range(2))
+    kernels.prefix[(1,)](on_gpu(x), sums, products, ROWS=16, COLUMNS=64, num_warps=2)
     np.testing.assert_array_equal(sums.numpy(), np.cumsum(x, 1))
     np.testing.assert_array_equal(products.numpy(), np.cumprod(x, 0))
 
 
 def report_of_an_access_out_of_bounds() -> list[str]:
     """Last of all: a process cannot use the GPU after it."""
-    x, out = DeviceArray(np.zeros(60, np.float32)), DeviceArray(np.zeros(64, np.float32))
+    x, out = on_gpu(np.zeros(60, np.float32)), on_gpu(np.zeros(64, np.float32))
     try:
         copy_all[(1,)](x, out, BLOCK=64)
-        tw.synchronize("cuda:0")
+        tw.synchronize(DEVICE)
     except tw.DeviceError as error:
         return [error.code, error.message, error.hint]
     return []
 
 
 def main() -> None:
+    prepare_gpu(DEVICE)
     seed = np.random.SeedSequence().entropy
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
@@ -94,7 +105,7 @@ def main() -> None:
         if name.startswith("check_"):
             check(rng)
             print(name)
-    tw.synchronize("cuda:0")
+    tw.synchronize(DEVICE)
     print(json.dumps(report_of_an_access_out_of_bounds()))
 
 

@@ -4,44 +4,24 @@ what the driver gets, and what users get to know of its failures."""
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from driver_doubles import Report, expect, find_double, run_with_driver
 
 pytestmark = pytest.mark.usefixtures("compiler")
 HERE = Path(__file__).resolve().parent
-TESTS = HERE.parent
-Report = list[str]  # class, code, message, hint
 
 
 @pytest.fixture(scope="module")
 def double() -> str:
-    from tilewright import _native  # pyright: ignore
-
-    # BUILD/python/tilewright/_native.so and BUILD/test/libcuda_double.so
-    path = Path(_native.__file__).resolve().parents[2] / "test" / "libcuda_double.so"
-    if not path.is_file():
-        pytest.skip("the double of libcuda is not built beside the native module")
-    return str(path)
+    return find_double("libcuda_double.so")
 
 
 def run(arguments: list[str], cache: Path, library: str) -> subprocess.CompletedProcess[str]:
-    import tilewright
-
-    package = Path(tilewright.__file__).parents[1]
-    paths = [package, TESTS, TESTS / "support", TESTS.parent / "kernels"]
-    environment = {
-        **os.environ,
-        "TILEWRIGHT_CACHE_DIR": str(cache),
-        "TILEWRIGHT_CUDA_LIBRARY": library,
-        "PYTHONPATH": os.pathsep.join(map(str, paths)),
-    }
-    command = [sys.executable, *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
+    return run_with_driver(arguments, cache, TILEWRIGHT_CUDA_LIBRARY=library)
 
 
 @pytest.fixture(scope="module")
@@ -51,11 +31,6 @@ def session(double: str, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
     done = run([str(HERE / "cuda_session.py"), double], cache, double)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
-
-
-def expect(report: Report | None, cls: str, code: str, part: str) -> None:
-    assert report is not None
-    assert report[:2] == [cls, code] and part in report[2] and report[3], report
 
 
 def test_compiling_and_other_devices_leave_the_driver_alone(session: dict[str, Any]) -> None:

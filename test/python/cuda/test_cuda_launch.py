@@ -19,7 +19,7 @@ from gpu_tensor import GpuTensor  # noqa: E402
 
 class Module(FakeNative):
     def check_target(self, name: str) -> dict[str, Any] | None:
-        return None if name in ("cuda:0", "cuda:1", "sim:sm_80") else super().check_target(name)
+        return None if name in ("cuda:0", "cuda:1", "hip:0", "sim:sm_80") else super().check_target(name)
 
 
 @pytest.fixture
@@ -171,9 +171,22 @@ def test_amds_gpus_are_not_nvidias(
     module: Module, kernel: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(torch.version, "hip", "6.0")
-    with pytest.raises(tw.LaunchError) as error:
-        kernel[1](GpuTensor(4, torch.int16), GpuTensor(4, torch.int16), 5)
-    assert code_of(error) == "TW0409"
+    kernel[1](GpuTensor(4, torch.int16), GpuTensor(4, torch.int16, address=0x20000), 5)
+    assert targets(module) == ["hip:0"]
+
+
+def test_triton_scripts_find_amds_gpus(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.triton.backends.compiler import GPUTarget
+    from tilewright.triton.runtime import driver
+
+    facts = SimpleNamespace(gcnArchName="gfx1100:xnack-", warp_size=32)
+    monkeypatch.setattr(torch.version, "hip", "6.4")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
+    monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: facts)
+    assert driver.active.get_current_target() == GPUTarget("hip", "gfx1100", 32)
+    with tw.device("hip:0"):
+        assert driver.active.get_active_torch_device() == torch.device("cuda:0")
 
 
 class OnGpu:

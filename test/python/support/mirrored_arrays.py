@@ -1,5 +1,5 @@
-"""Launches on `cuda:0` with arrays of the host: each launch copies the memory behind them to the
-GPU and back, so that a test written for the CPU runs there unchanged."""
+"""Launches on a GPU with arrays of the host: each launch copies the memory behind them to the GPU
+and back, so that a test written for the CPU runs there unchanged."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from tilewright.launch.devices import chosen_device
 from tilewright.errors import raise_report
 from tilewright.launch.jit import JITFunction
 from tilewright.native import native
+from tilewright.targets import device_named
 
-GPU = "cuda:0"
 ALIGNMENT = 256  # of the driver's allocations
 
 
 class Mirror:
     """The memory of one owner on the GPU. An address is aligned there as it is on the host."""
 
-    def __init__(self, begin: int, size: int, is_read_only: bool) -> None:
+    def __init__(self, gpu: str, begin: int, size: int, is_read_only: bool) -> None:
         self.is_read_only = is_read_only
         self.host = np.ctypeslib.as_array((ctypes.c_uint8 * size).from_address(begin))
         self.offset = begin % ALIGNMENT
-        self.memory, report = native().allocate(GPU, size + ALIGNMENT)
+        self.memory, report = native().allocate(gpu, size + ALIGNMENT)
         check(report)
         self.shift = self.memory.address + self.offset - begin
         self.staging = np.zeros(self.memory.bytes, np.uint8)
@@ -65,7 +65,8 @@ def check(report: Any) -> None:
 
 def launch(kernel: JITFunction, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
     """JITFunction._launch, with arrays of the host where a GPU is chosen."""
-    if chosen_device() != GPU:
+    gpu = chosen_device()
+    if not gpu or not device_named(gpu).has_memory:
         return plain_launch(kernel, grid, *args, **kwargs)
     mirrors: dict[tuple[int, int], Mirror] = {}
 
@@ -78,11 +79,11 @@ def launch(kernel: JITFunction, grid: Any, /, *args: Any, **kwargs: Any) -> Any:
             return value
         begin, size, is_read_only = memory_of(value, bits)
         if not size:
-            return Moved(value, (facts.on(GPU), 0), (0, 0, is_read_only))
+            return Moved(value, (facts.on(gpu), 0), (0, 0, is_read_only))
         if (begin, size) not in mirrors:
-            mirrors[begin, size] = Mirror(begin, size, is_read_only)
+            mirrors[begin, size] = Mirror(gpu, begin, size, is_read_only)
         shift = mirrors[begin, size].shift
-        return Moved(value, (facts.on(GPU), int(bits) + shift), (begin + shift, size, is_read_only))
+        return Moved(value, (facts.on(gpu), int(bits) + shift), (begin + shift, size, is_read_only))
 
     values = [moved(value) for value in args]
     named = {name: moved(value) for name, value in kwargs.items()}

@@ -27,7 +27,8 @@ inline Artifact cudaArtifact(int64_t numWarps = 4, int64_t sharedBytes = 0) {
   artifact.parameters = {{"out", "*fp32", true, false, 0},
                          {"n", "i32", false, false, 1},
                          {"s", "fp16", false, false, 2}};
-  artifact.resources = {{"num_warps", numWarps}, {"shared_bytes", sharedBytes}};
+  artifact.resources = {
+      {"num_warps", numWarps}, {"threads", 32 * numWarps}, {"shared_bytes", sharedBytes}};
   return artifact;
 }
 

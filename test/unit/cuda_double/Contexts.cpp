@@ -1,7 +1,13 @@
 // The functions of the libcuda double that ask for the current context, and that of captures.
-#include "test/unit/cuda_double/Double.h"
+#include "test/unit/cuda_double/Cuda.h"
 
 using namespace tw::cuda_double;
+using namespace tw::driver_double;
+
+std::vector<void *> &tw::cuda_double::contextStack() {
+  static thread_local std::vector<void *> stack;
+  return stack;
+}
 
 extern "C" int cuCtxGetCurrent(void **context) {
   Call call("cuCtxGetCurrent");

@@ -1,14 +1,34 @@
 // The functions of the libcuda double, with the names and signatures of the CUDA driver's ABI.
-#include "test/unit/cuda_double/Double.h"
+#include "backend/warpsim/WarpsimDevice.h"
+#include "test/unit/cuda_double/Cuda.h"
 #include <cstdio>
 #include <cstring>
 
+using namespace tw;
 using namespace tw::cuda_double;
+using namespace tw::driver_double;
 
-static constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kInvalidDevice = 101,
-                     kInvalidImage = 200, kInvalidContext = 201, kNoBinaryForGpu = 209,
-                     kInvalidPtx = 218, kInvalidHandle = 400, kNotFound = 500,
-                     kOutOfResources = 701;
+static constexpr int kInvalidPtx = 218;
+
+const Platform &driver_double::platform() {
+  static const Platform platform = {
+      .environment = "CUDA_DOUBLE",
+      .settings = {.driverVersion = 13000, .sharedLimit = 166912},
+      .hasContext = [] { return !contextStack().empty(); },
+      .makeSimulator = [](const std::string &arch) -> std::shared_ptr<Device> {
+        return makeWarpsimDevice(arch);
+      },
+      .warpSize = [](const std::string &) { return 32u; },
+      .maxThreadsAlongX = ~uint64_t(0)};
+  return platform;
+}
+
+extern "C" void cudaDoubleConfigure(const char *words) { configure(words); }
+
+extern "C" const char *cudaDoubleRecord() { return readRecord(); }
+
+/// Contexts that are current in this thread count, too.
+extern "C" int cudaDoubleLiveObjects() { return int(contextStack().size()) + countObjects(); }
 
 namespace {
 struct ErrorName {
@@ -184,45 +204,18 @@ extern "C" int cuModuleLoadDataEx(void **module, const void *image, unsigned num
       return kInvalidPtx;
     }
   }
-  *module = made.get();
-  state().modules[*module] = std::move(made);
+  keepModule(std::move(made), module);
   return kSuccess;
 }
 
-extern "C" int cuModuleUnload(void *module) {
-  ContextCall call("cuModuleUnload");
-  if (call.failure)
-    return call.failure;
-  return state().modules.erase(module) ? kSuccess : kInvalidHandle;
-}
+extern "C" int cuModuleUnload(void *module) { return unloadModule("cuModuleUnload", module); }
 
 extern "C" int cuModuleGetFunction(void **function, void *module, const char *name) {
-  ContextCall call("cuModuleGetFunction", std::string(" ") + name);
-  if (call.failure)
-    return call.failure;
-  auto found = state().modules.find(module);
-  if (found == state().modules.end())
-    return kInvalidHandle;
-  if (found->second->isMachineCode) {
-    found->second->functions.push_back(std::make_unique<Function>());
-    found->second->functions.back()->name = name;
-  }
-  for (const std::unique_ptr<Function> &candidate : found->second->functions)
-    if (candidate->name == name) {
-      *function = candidate.get();
-      return kSuccess;
-    }
-  return kNotFound;
+  return findFunction("cuModuleGetFunction", function, module, name);
 }
 
 extern "C" int cuFuncGetAttribute(int *value, int attribute, void *function) {
-  ContextCall call("cuFuncGetAttribute");
-  constexpr int maxThreads = 0, staticShared = 1, registers = 4;
-  *value = attribute == maxThreads     ? state().settings.maxThreads
-           : attribute == staticShared ? state().settings.staticShared
-           : attribute == registers    ? 65536 / state().settings.maxThreads
-                                       : 0;
-  return call.failure;
+  return readFunctionAttribute("cuFuncGetAttribute", value, attribute, function);
 }
 
 extern "C" int cuFuncSetAttribute(void *function, int attribute, int value) {
@@ -237,133 +230,40 @@ extern "C" int cuFuncSetAttribute(void *function, int attribute, int value) {
   return kSuccess;
 }
 
-/// The bytes of a parameter in memory order, as hexadecimal digits.
-static std::string hexOf(const void *bytes, int size) {
-  std::string text;
-  for (int i = 0; i < size; ++i) {
-    char digits[3];
-    snprintf(digits, sizeof(digits), "%02x", static_cast<const unsigned char *>(bytes)[i]);
-    text += digits;
-  }
-  return text;
-}
-
-static std::string describeLaunch(const Function &function, const unsigned *grid,
-                                  const unsigned *threads, unsigned sharedBytes, void *stream,
-                                  void **parameters) {
-  char text[256];
-  snprintf(text, sizeof(text), " %s grid=%u,%u,%u threads=%u,%u,%u shared=%u stream=0x%llx",
-           function.name.c_str(), grid[0], grid[1], grid[2], threads[0], threads[1], threads[2],
-           sharedBytes, static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(stream)));
-  std::string list, separator = " parameters=";
-  for (size_t i = 0; i < function.parameters.size(); ++i) {
-    list += separator + hexOf(parameters[i], function.parameters[i].bytes);
-    separator = ",";
-  }
-  return text + list;
-}
-
 extern "C" int cuLaunchKernel(void *handle, unsigned gridX, unsigned gridY, unsigned gridZ,
                               unsigned threadsX, unsigned threadsY, unsigned threadsZ,
                               unsigned sharedBytes, void *stream, void **parameters, void **extra) {
-  const Function &function = *static_cast<Function *>(handle);
-  const unsigned grid[] = {gridX, gridY, gridZ}, threads[] = {threadsX, threadsY, threadsZ};
-  ContextCall call("cuLaunchKernel",
-                   describeLaunch(function, grid, threads, sharedBytes, stream, parameters));
-  if (call.failure)
-    return call.failure;
-  if (gridX == 0 || gridY == 0 || gridZ == 0 || gridX > 0x7FFFFFFF || gridY > 65535 ||
-      gridZ > 65535 || int(sharedBytes) > function.maxDynamicSharedBytes)
-    return kInvalidValue;
-  if (int(threadsX * threadsY * threadsZ) > state().settings.maxThreads)
-    return kOutOfResources;
-  state().stickyResult = state().settings.kernelResult;
-  if (!state().settings.simulator.empty())
-    state().stickyResult =
-        simulateLaunch(function, {{int32_t(gridX), int32_t(gridY), int32_t(gridZ)}},
-                       threadsX * threadsY * threadsZ, sharedBytes, parameters);
-  return kSuccess;
+  return launchKernel("cuLaunchKernel", *static_cast<Function *>(handle),
+                      {{gridX, gridY, gridZ}, {threadsX, threadsY, threadsZ}, sharedBytes, stream},
+                      parameters);
 }
 
 extern "C" int cuMemAlloc_v2(uint64_t *address, size_t bytes) {
-  ContextCall call("cuMemAlloc", " " + std::to_string(bytes));
-  if (call.failure)
-    return call.failure;
-  if (bytes == 0)
-    return kInvalidValue;
-  if (bytes > (size_t(1) << 40))
-    return kOutOfMemory;
-  auto memory = std::make_unique<char[]>(bytes);
-  *address = reinterpret_cast<uint64_t>(memory.get());
-  state().memoryBytes[*address] = bytes;
-  state().memory[*address] = std::move(memory);
-  return kSuccess;
+  return allocate("cuMemAlloc", address, bytes);
 }
 
-extern "C" int cuMemFree_v2(uint64_t address) {
-  ContextCall call("cuMemFree");
-  if (call.failure)
-    return call.failure;
-  state().memoryBytes.erase(address);
-  return state().memory.erase(address) ? kSuccess : kInvalidValue;
-}
-
-/// Whether [address, address + bytes) lies in one allocation.
-static bool isAllocated(uint64_t address, size_t bytes) {
-  const std::map<uint64_t, size_t> &sizes = state().memoryBytes;
-  auto after = sizes.upper_bound(address);
-  if (after == sizes.begin())
-    return false;
-  auto [base, size] = *--after;
-  return address + bytes <= base + size;
-}
+extern "C" int cuMemFree_v2(uint64_t address) { return release("cuMemFree", address); }
 
 extern "C" int cuMemcpyHtoD_v2(uint64_t target, const void *source, size_t bytes) {
-  ContextCall call("cuMemcpyHtoD", " " + std::to_string(bytes));
-  if (call.failure)
-    return call.failure;
-  if (!isAllocated(target, bytes))
-    return kInvalidValue;
-  memcpy(reinterpret_cast<void *>(target), source, bytes);
-  return kSuccess;
+  return copyToDevice("cuMemcpyHtoD", target, source, bytes);
 }
 
 extern "C" int cuMemcpyDtoH_v2(void *target, uint64_t source, size_t bytes) {
-  ContextCall call("cuMemcpyDtoH", " " + std::to_string(bytes));
-  if (call.failure)
-    return call.failure;
-  if (!isAllocated(source, bytes))
-    return kInvalidValue;
-  memcpy(target, reinterpret_cast<const void *>(source), bytes);
-  return kSuccess;
+  return copyToHost("cuMemcpyDtoH", target, source, bytes);
 }
 
 extern "C" int cuEventCreate(void **event, unsigned flags) {
-  ContextCall call("cuEventCreate");
-  if (call.failure)
-    return call.failure;
-  *event = new char;
-  state().events.insert(*event);
-  return kSuccess;
+  return createEvent("cuEventCreate", event);
 }
 
 extern "C" int cuEventRecord(void *event, void *stream) {
-  ContextCall call("cuEventRecord");
-  return call.failure ? call.failure : state().events.count(event) ? kSuccess : kInvalidHandle;
+  return recordEvent("cuEventRecord", event);
 }
 
 extern "C" int cuEventSynchronize(void *event) { return ContextCall("cuEventSynchronize").failure; }
 
 extern "C" int cuEventElapsedTime(float *milliseconds, void *begin, void *end) {
-  ContextCall call("cuEventElapsedTime");
-  *milliseconds = 0.25f;
-  return call.failure;
+  return elapsedTime("cuEventElapsedTime", milliseconds);
 }
 
-extern "C" int cuEventDestroy_v2(void *event) {
-  ContextCall call("cuEventDestroy");
-  if (!state().events.erase(event))
-    return kInvalidHandle;
-  delete static_cast<char *>(event);
-  return call.failure;
-}
+extern "C" int cuEventDestroy_v2(void *event) { return destroyEvent("cuEventDestroy", event); }

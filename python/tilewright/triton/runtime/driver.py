@@ -38,6 +38,17 @@ def _gpu() -> Any:
     return None
 
 
+def _target_of(gpu: Any) -> GPUTarget:
+    """The target of a GPU that torch knows, in the terms of the platform that it is built for."""
+    torch = sys.modules["torch"]
+    backend = device_named(gpu_of_torch(gpu.type, gpu.index)).backend
+    if backend == "hip":
+        facts = torch.cuda.get_device_properties(gpu)
+        return GPUTarget(backend, facts.gcnArchName.partition(":")[0], facts.warp_size)
+    major, minor = torch.cuda.get_device_capability(gpu)
+    return GPUTarget(backend, 10 * major + minor, 32)
+
+
 class ActiveDriver:
     """The device of the next launch, asked for anew in every call."""
 
@@ -64,8 +75,7 @@ class ActiveDriver:
     def get_current_target(self) -> GPUTarget:
         """The target of the next launch."""
         if gpu := _gpu():
-            major, minor = sys.modules["torch"].cuda.get_device_capability(gpu)
-            return GPUTarget("cuda", 10 * major + minor, 32)
+            return _target_of(gpu)
         name = TargetName(current_device())
         return GPUTarget(name.backend, name.arch, name.warp_size)
 

@@ -93,7 +93,9 @@ def test_matmul(arch: str, compiler: None) -> None:
     assert count(loop, "s_barrier") == 1
     assert count(loop, "accvgpr") == 0
     # Triton 3.9 has 71 and 68: what is above is addresses in the ring of slots.
-    assert loop.total() <= 100, loop
+    assert loop.total() <= (90 if arch == "gfx942" else 83), loop
+    # The mask of the loads that run ahead is compared by scalar instructions.
+    assert count(loop, "v_readfirstlane", "v_cmp") == 0
 
 
 @pytest.mark.parametrize("arch", RDNA)
@@ -102,7 +104,7 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     assert compiled.resources["scratch_bytes"] == 0
     loop = product_loop(compiled.asm["asm"])
     assert count(loop, "wmma") == 32
-    assert loop.total() <= (230 if arch == "gfx1100" else 170), loop  # Triton: 174 and 164
+    assert loop.total() <= (216 if arch == "gfx1100" else 155), loop  # Triton: 174 and 164
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == 1
 
@@ -172,6 +174,16 @@ def test_options_of_the_machine(compiler: None) -> None:
     assert compiled(waves_per_eu=4).resources["registers"] <= 128
     with pytest.raises(tw.UnsupportedError, match="waves_per_eu=40"):
         compiled(waves_per_eu=40)
+    with pytest.raises(tw.UnsupportedError, match="waves_per_eu=9 .*from 1 to 8 waves"):
+        compiled(waves_per_eu=9)
+    on_rdna = kernel.compile(
+        signature, constants, device="amd:gfx1100", num_warps=4, waves_per_eu=9
+    )
+    assert on_rdna.resources["registers"] <= 168
+    for extent in (8, 17, 64):
+        with pytest.raises(tw.UnsupportedError, match=f"matrix_instr_nonkdim={extent}") as caught:
+            compiled(matrix_instr_nonkdim=extent)
+        assert caught.value.code == "TW0317"
 
 
 @tw.jit

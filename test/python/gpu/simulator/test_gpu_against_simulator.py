@@ -1,6 +1,7 @@
 """A GPU and the simulator leave the same bits where a kernel's arithmetic is exact.
 
-Needs a GPU, or the double of libcuda in TILEWRIGHT_CUDA_LIBRARY; `make gpu-check` runs it.
+Needs a GPU, or the double of a driver in TILEWRIGHT_CUDA_LIBRARY or TILEWRIGHT_HIP_LIBRARY;
+`make gpu-check` runs it.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import mirrored_arrays
 import numpy as np
 import pytest
 import tile_kernels as kernels
-from gpus import GPUS
+from gpus import GPUS, prepare_gpu
 
 import tilewright as tw
 
@@ -138,8 +139,12 @@ CASES = [
 SIMULATORS = {80: "sim:sm_80", 86: "sim:sm_86", 89: "sim:sm_89", 90: "sim:sm_90a"}
 
 
-def simulator_of_gpu() -> str:
+def simulator_of_gpu(gpu: str) -> str:
     """The one of the GPU's architecture: it executes the code that the GPU does."""
+    if gpu.startswith("hip:"):
+        signature = {"x": "*fp32", "y": "*fp32", "M": "i32", "N": "i32"}
+        code = kernels.transpose.compile(signature, {"BLOCK": 32}, device=gpu).asm["asm"]
+        return "sim:" + code.partition("amdgcn-amd-amdhsa--")[2].partition('"')[0]
     driver = ctypes.CDLL(os.environ.get("TILEWRIGHT_CUDA_LIBRARY") or "libcuda.so.1")
     major, minor = ctypes.c_int(0), ctypes.c_int(0)
     driver.cuDeviceGetAttribute(ctypes.byref(major), 75, 0)
@@ -148,14 +153,18 @@ def simulator_of_gpu() -> str:
     return name if name in tw.list_devices() else "sim:sm_80"
 
 
+@pytest.mark.parametrize("gpu", GPUS)
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__.removeprefix("run_"))
 def test_same_bits(
-    case: Callable[[np.random.Generator], list[np.ndarray]], monkeypatch: pytest.MonkeyPatch
+    case: Callable[[np.random.Generator], list[np.ndarray]],
+    gpu: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    prepare_gpu(gpu)
     monkeypatch.setattr(tw.JITFunction, "_launch", mirrored_arrays.launch)
     seed: Any = np.random.SeedSequence().entropy
     results: list[list[np.ndarray]] = []
-    for device in (*GPUS, simulator_of_gpu()):
+    for device in (gpu, simulator_of_gpu(gpu)):
         with tw.device(device):
             results.append(case(np.random.default_rng(seed)))
     for measured, simulated in zip(*results, strict=True):

@@ -1,23 +1,21 @@
-// Launches of the double that execute: the simulator runs the PTX that the driver was given.
-#include "backend/warpsim/WarpsimDevice.h"
-#include "test/unit/cuda_double/Double.h"
+// Launches of a double that execute: the simulator runs the code that the driver was given.
+#include "test/unit/driver_double/Double.h"
 #include <cstring>
 
 using namespace tw;
-using namespace tw::cuda_double;
-
-static constexpr int kIllegalAddress = 700, kAssert = 710;
+using namespace tw::driver_double;
 
 /// What the simulator needs to know of a kernel. Any of its pointers may be stored to.
-static Artifact artifactOf(const Function &function, unsigned numThreads, unsigned sharedBytes) {
+static Artifact artifactOf(const Function &function, unsigned numThreads, unsigned warpSize,
+                           unsigned sharedBytes) {
   Artifact artifact;
   artifact.symbol = function.name;
-  artifact.binary = function.ptx;
+  artifact.binary = function.code;
   for (size_t i = 0; i < function.parameters.size(); ++i)
     artifact.parameters.push_back({"parameter " + std::to_string(i),
                                    function.parameters[i].isPointer ? "*u8" : "u64", true, true,
                                    int(i)});
-  artifact.resources = {{"num_warps", numThreads / 32}, {"shared_bytes", sharedBytes}};
+  artifact.resources = {{"num_warps", numThreads / warpSize}, {"shared_bytes", sharedBytes}};
   return artifact;
 }
 
@@ -35,20 +33,23 @@ static LaunchArgument readArgument(const Parameter &parameter, const void *bytes
   return argument;
 }
 
-int cuda_double::simulateLaunch(const Function &function, const LaunchGrid &grid,
-                                unsigned numThreads, unsigned sharedBytes, void **parameters) {
-  std::shared_ptr<Device> simulator = makeWarpsimDevice(state().settings.simulator);
+int driver_double::simulateLaunch(const Function &function, const LaunchShape &shape,
+                                  void **parameters) {
+  const std::string &arch = state().settings.simulator;
+  std::shared_ptr<Device> simulator = platform().makeSimulator(arch);
+  const auto &[x, y, z] = shape.threads;
   RuntimeError error;
-  std::shared_ptr<LoadedKernel> kernel =
-      simulator->load(artifactOf(function, numThreads, sharedBytes), error);
+  std::shared_ptr<LoadedKernel> kernel = simulator->load(
+      artifactOf(function, x * y * z, platform().warpSize(arch), shape.sharedBytes), error);
   std::vector<LaunchArgument> arguments;
   for (size_t i = 0; i < function.parameters.size(); ++i)
     arguments.push_back(readArgument(function.parameters[i], parameters[i]));
+  LaunchGrid grid{{int32_t(shape.grid[0]), int32_t(shape.grid[1]), int32_t(shape.grid[2])}};
   std::optional<RuntimeError> failure = error;
   if (kernel)
     failure = simulator->launch(*kernel, grid, arguments);
   if (!failure)
-    return 0;
+    return kSuccess;
   state().record += "the simulator says: " + failure->message + "\n";
   return failure->code == Code::DeviceAssert ? kAssert : kIllegalAddress;
 }

@@ -1,13 +1,13 @@
-// The double's settings and record, and how it reads PTX.
-#include "test/unit/cuda_double/Double.h"
+// The settings and the record of a driver's double.
+#include "test/unit/driver_double/Double.h"
 #include <cstdlib>
-#include <regex>
 #include <sstream>
 
-using namespace tw::cuda_double;
+using namespace tw;
+using namespace tw::driver_double;
 
 static Settings readSettings(const std::string &words) {
-  Settings settings;
+  Settings settings = platform().settings;
   std::istringstream stream(words);
   for (std::string word; stream >> word;) {
     size_t equals = word.find('=');
@@ -29,6 +29,8 @@ static Settings readSettings(const std::string &words) {
       settings.sharedLimit = number;
     else if (name == "machine_code")
       settings.refusesMachineCode = value == "refused";
+    else if (name == "arch")
+      settings.arch = value;
     else if (name == "execute")
       settings.simulator = value;
     else if (name == "log")
@@ -42,19 +44,14 @@ static Settings readSettings(const std::string &words) {
   return settings;
 }
 
-State &tw::cuda_double::state() {
+State &tw::driver_double::state() {
   static State *state = [] {
     auto *made = new State;
-    if (const char *words = getenv("CUDA_DOUBLE"))
-      made->settings = readSettings(words);
+    const char *words = getenv(platform().environment);
+    made->settings = readSettings(words ? words : "");
     return made;
   }();
   return *state;
-}
-
-std::vector<void *> &tw::cuda_double::contextStack() {
-  static thread_local std::vector<void *> stack;
-  return stack;
 }
 
 Call::Call(const char *name, const std::string &details) : lock(state().mutex) {
@@ -68,37 +65,13 @@ Call::Call(const char *name, const std::string &details) : lock(state().mutex) {
 }
 
 ContextCall::ContextCall(const char *name, const std::string &details) : Call(name, details) {
-  constexpr int invalidContext = 201;
   if (failure == 0 && state().stickyResult != 0)
     failure = state().stickyResult;
-  else if (failure == 0 && contextStack().empty())
-    failure = invalidContext;
+  else if (failure == 0 && !platform().hasContext())
+    failure = kInvalidContext;
 }
 
-/// Bytes of "u64", "b8" and the like.
-static int typeBytes(const std::string &type) { return atoi(type.c_str() + 1) / 8; }
-
-std::vector<std::unique_ptr<Function>> tw::cuda_double::readPtx(const std::string &text) {
-  static const std::regex entry(R"(\.entry\s+([\w$]+)\s*\(([^)]*)\))"),
-      parameter(R"(\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)(\s+\.ptr)?\s[^,\[]*(?:\[(\d+)\])?)");
-  std::vector<std::unique_ptr<Function>> functions;
-  if (text.find(".version") == std::string::npos)
-    return functions;
-  for (std::sregex_iterator at(text.begin(), text.end(), entry), end; at != end; ++at) {
-    auto function = std::make_unique<Function>();
-    function->name = (*at)[1];
-    function->ptx = text;
-    const std::string list = (*at)[2];
-    for (std::sregex_iterator p(list.begin(), list.end(), parameter); p != end; ++p) {
-      int count = (*p)[3].matched ? std::stoi((*p)[3]) : 1;
-      function->parameters.push_back({typeBytes((*p)[1]) * count, (*p)[2].matched});
-    }
-    functions.push_back(std::move(function));
-  }
-  return functions;
-}
-
-extern "C" void cudaDoubleConfigure(const char *words) {
+void driver_double::configure(const char *words) {
   State &now = state();
   std::lock_guard lock(now.mutex);
   now.settings = readSettings(words);
@@ -107,18 +80,15 @@ extern "C" void cudaDoubleConfigure(const char *words) {
   now.stickyResult = 0;
 }
 
-/// The record so far; the text is valid until the next call in the same thread.
-extern "C" const char *cudaDoubleRecord() {
+const char *driver_double::readRecord() {
   static thread_local std::string copy;
   std::lock_guard lock(state().mutex);
   copy = state().record;
   return copy.c_str();
 }
 
-/// Contexts that are current in this thread, modules, allocations and events that are alive: a leak
-/// shows as a number that grows.
-extern "C" int cudaDoubleLiveObjects() {
+int driver_double::countObjects() {
   State &now = state();
   std::lock_guard lock(now.mutex);
-  return int(contextStack().size() + now.modules.size() + now.memory.size() + now.events.size());
+  return int(now.modules.size() + now.memory.size() + now.events.size());
 }

@@ -1,0 +1,38 @@
+"""Kernels on `hip:0` compute the right values: compiled, linked, loaded, given their arguments and
+executed, on the double of libamdhip64 whose launches run on the simulator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from driver_doubles import TESTS, find_double, run_with_driver
+
+pytestmark = pytest.mark.usefixtures("compiler")
+PROGRAM = str(TESTS / "cuda" / "cuda_execution.py")
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_kernels_on_arrays_of_a_gpu(arch: str, tmp_path: Path) -> None:
+    done = run_with_driver(
+        [PROGRAM, "hip:0"],
+        tmp_path / "cache",
+        TILEWRIGHT_HIP_LIBRARY=find_double("libamdhip64_double.so"),
+        HIP_DOUBLE=f"execute={arch} arch={arch}",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    *checks, report = done.stdout.splitlines()
+    assert len([line for line in checks if line.startswith("check_")]) == 6
+    code, message, hint = json.loads(report)
+    assert code == "TW0629" and "the last ones launched were copy_all" in message
+    assert f"sim:{arch}" in hint
+
+
+def test_kernels_on_a_real_gpu(tmp_path: Path) -> None:
+    probe = "import tilewright as tw; print('hip:0' in tw.list_devices(probe=True))"
+    cache = tmp_path / "cache"
+    if run_with_driver(["-c", probe], cache).stdout.strip() != "True":
+        pytest.skip("this machine has no GPU of AMD's")
+    done = run_with_driver([PROGRAM, "hip:0"], cache)
+    assert done.returncode == 0, done.stdout + done.stderr
