@@ -68,22 +68,21 @@ static Value resourceOf(Lowering &lowering, BlockArgument argument) {
   return resource;
 }
 
-static Value asWord(Lowering &lowering, Value index) {
+static Value toWidth(Lowering &lowering, Value index, unsigned width) {
   OpBuilder &b = lowering.builder;
-  Type i32 = b.getI32Type();
+  Type type = b.getIntegerType(width);
   unsigned bits = index.getType().getIntOrFloatBitWidth();
-  if (bits > 32)
-    return LLVM::TruncOp::create(b, lowering.loc, i32, index);
-  return bits < 32 ? Value(LLVM::SExtOp::create(b, lowering.loc, i32, index)) : index;
+  if (bits > width)
+    return LLVM::TruncOp::create(b, lowering.loc, type, index);
+  return bits < width ? Value(LLVM::SExtOp::create(b, lowering.loc, type, index)) : index;
 }
 
-/// The offset in bytes from where the resource begins. It is right modulo 2^32, and the memory is
-/// smaller than that.
-static Value offsetOf(Lowering &lowering, const BufferPlace &place) {
+/// The sum of the steps to a place and a constant, in bytes, as an integer of a width.
+static Value sumOf(Lowering &lowering, const BufferPlace &place, int64_t constant, unsigned width) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
-  Value offset;
-  int64_t constant = kBias;
+  Type type = b.getIntegerType(width);
+  Value sum;
   for (LLVM::GEPOp step : place.steps) {
     int64_t bytes = step.getElemType().getIntOrFloatBitWidth() / 8;
     APInt known;
@@ -96,13 +95,35 @@ static Value offsetOf(Lowering &lowering, const BufferPlace &place) {
       constant += bytes * known.getSExtValue();
       continue;
     }
-    index = asWord(lowering, index);
+    index = toWidth(lowering, index, width);
     if (bytes > 1)
-      index = LLVM::MulOp::create(b, loc, index, constantI32(lowering, bytes));
-    offset = offset ? Value(LLVM::AddOp::create(b, loc, offset, index)) : index;
+      index = LLVM::MulOp::create(b, loc, index, constantOf(lowering, type, bytes));
+    sum = sum ? Value(LLVM::AddOp::create(b, loc, sum, index)) : index;
   }
-  Value rest = constantI32(lowering, int32_t(uint32_t(constant)));
-  return offset ? Value(LLVM::AddOp::create(b, loc, offset, rest)) : rest;
+  Value rest = constantOf(lowering, type, width == 32 ? uint32_t(constant) : uint64_t(constant));
+  return sum ? Value(LLVM::AddOp::create(b, loc, sum, rest)) : rest;
+}
+
+/// An offset that 32 bits do not hold as the nearest that they do, which no array reaches.
+static Value nearestOffset(Lowering &lowering, Value offset) {
+  constexpr int64_t most = int64_t(kBounds) - 64;
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value last = constantOf(lowering, b.getI64Type(), most);
+  Value isNear = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ule, offset, last);
+  Value isBefore = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, offset,
+                                        constantOf(lowering, b.getI64Type(), 0));
+  Value end = LLVM::SelectOp::create(b, loc, isBefore, constantI32(lowering, 0),
+                                     constantI32(lowering, int32_t(most)));
+  return LLVM::SelectOp::create(b, loc, isNear, toWidth(lowering, offset, 32), end);
+}
+
+/// The offset in bytes from where the resource begins. It is right modulo 2^32, and the memory is
+/// smaller than that.
+static Value offsetOf(Lowering &lowering, const BufferPlace &place) {
+  if (lowering.keepsFarOffsets)
+    return nearestOffset(lowering, sumOf(lowering, place, kBias, /*width=*/64));
+  return sumOf(lowering, place, kBias, /*width=*/32);
 }
 
 /// What buffer instructions move for a value: bytes, halves, or words of 32 bits.
@@ -127,14 +148,36 @@ static Type withoutPointers(OpBuilder &b, Type type) {
   return isOfPointers ? Type(VectorType::get(vector.getShape(), b.getI64Type())) : type;
 }
 
+/// A value that all threads share, in a scalar register from where it is computed.
+static Value asScalar(Lowering &lowering, Value value) {
+  OpBuilder &b = lowering.builder;
+  if (matchPattern(value, m_Constant()) || !lowering.uniform.contains(value))
+    return value;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(value);
+  return callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), value);
+}
+
+/// A mask that all threads share, compared by scalar instructions where it compares numbers: the
+/// limit of a loop may come from arithmetic that only vectors have.
+static Value asScalarMask(Lowering &lowering, Value mask) {
+  auto compare = mask.getDefiningOp<arith::CmpIOp>();
+  if (!compare || !compare.getLhs().getType().isInteger(32))
+    return mask;
+  OpBuilder &b = lowering.builder;
+  Value left = asScalar(lowering, compare.getLhs()), right = asScalar(lowering, compare.getRhs());
+  return arith::CmpIOp::create(b, lowering.loc, compare.getPredicate(), left, right);
+}
+
 /// A scalar offset that leaves nothing of the bounds where a mask that all threads share is false.
 /// LLVM has it in a scalar register only where it is told so: some comparisons yield vectors.
 static Value scalarOffsetOf(Lowering &lowering, Value mask) {
   OpBuilder &b = lowering.builder;
   Value &offset = lowering.maskOffsets[{mask, b.getInsertionBlock()}];
   if (!offset) {
-    Value selected = LLVM::SelectOp::create(b, lowering.loc, mask, constantI32(lowering, 0),
-                                            constantI32(lowering, int32_t(kBounds)));
+    Value selected =
+        LLVM::SelectOp::create(b, lowering.loc, asScalarMask(lowering, mask),
+                               constantI32(lowering, 0), constantI32(lowering, int32_t(kBounds)));
     offset = callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
   }
   return offset;

@@ -62,6 +62,24 @@ def test_reports_of_waves_name_the_line_too(device: str) -> None:
 
 
 @tw.jit
+def far_away(x, y, distance, BLOCK: tw.constexpr):
+    i = tw.arange(0, BLOCK)
+    tw.store(y + i, tw.load(x + distance + i, mask=i < 60))
+
+
+@pytest.mark.parametrize("device", ["sim:sm_80", "sim:gfx942", "sim:gfx1100"])
+@pytest.mark.parametrize("distance", [1 << 30, -(1 << 30), 1 << 29, 3 << 32, -(5 << 30)])
+def test_accesses_a_power_of_two_away_are_outside(device: str, distance: int) -> None:
+    """GPUs of AMD's add offsets of 32 bits, by which an access 2^32 bytes away would be none."""
+    x, y = np.ones(64, np.float32), np.zeros(64, np.float32)
+    with tw.device(device), pytest.raises(tw.DeviceError, match="out-of-bounds-global"):
+        far_away[(1,)](x, y, distance, BLOCK=64)
+    with tw.device(device):
+        far_away[(1,)](x, y, 0, BLOCK=64)
+    np.testing.assert_array_equal(y, np.where(np.arange(64) < 60, 1, 0))
+
+
+@tw.jit
 def copy_row(x, y, BLOCK: tw.constexpr):
     i = tw.arange(0, BLOCK)
     tw.store(y + i, tw.load(x + i))
