@@ -50,6 +50,9 @@ struct Rewriter {
   void waitForLaterGroups();
   void replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot);
   void moveBody(scf::ForOp next, const AheadState &state, Value slot);
+  Value slotAfter(Value slot);
+  /// Two slots take turns: the one that is written is the next one.
+  bool alternates() const { return pipeline.isThroughRegisters && numStages == 2; }
 
   Value integer(Type type, int64_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
@@ -352,13 +355,20 @@ SmallVector<Value> Rewriter::iterationBounds() {
   return bounds;
 }
 
-/// Moves the loop's body behind what `next` does ahead, and yields that as well.
-void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
-  Block *body = next.getBody(), *old = loop.getBody();
+/// The slot of the next iteration.
+Value Rewriter::slotAfter(Value slot) {
+  if (alternates())
+    return arith::XOrIOp::create(builder, loc, slot, slotNumber(1));
   Value one = arith::AddIOp::create(builder, loc, slot, slotNumber(1));
   Value isLast =
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one, slotNumber(numStages));
-  Value following = arith::SelectOp::create(builder, loc, isLast, slotNumber(0), one);
+  return arith::SelectOp::create(builder, loc, isLast, slotNumber(0), one);
+}
+
+/// Moves the loop's body behind what `next` does ahead, and yields that as well.
+void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
+  Block *body = next.getBody(), *old = loop.getBody();
+  Value following = slotAfter(slot);
   waitForLaterGroups();
   for (auto [pipelined, ring] : llvm::zip(pipeline.loads, rings))
     replaceLoad(pipelined, ring, slot);
@@ -367,7 +377,8 @@ void Rewriter::moveBody(scf::ForOp next, const AheadState &state, Value slot) {
     before.replaceAllUsesWith(after);
   SmallVector<Value> yielded = state.flattened();
   yielded.push_back(following);
-  yielded.push_back(slot);
+  if (!alternates())
+    yielded.push_back(slot);
   Operation *yield = body->getTerminator();
   builder.setInsertionPoint(yield);
   storeStaged();
@@ -382,14 +393,16 @@ void Rewriter::run() {
   size_t numOwn = inits.size();
   llvm::append_range(inits, state.flattened());
   inits.push_back(slotNumber(0));
-  inits.push_back(slotNumber(numStages - 1));
+  if (!alternates())
+    inits.push_back(slotNumber(numStages - 1));
 
   auto next = scf::ForOp::create(builder, loc, loop.getLowerBound(), loop.getUpperBound(),
                                  loop.getStep(), inits);
   next->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   builder.setInsertionPointToStart(next.getBody());
   auto arguments = next.getRegionIterArgs();
-  Value slot = arguments.end()[-2], written = arguments.back();
+  Value slot = alternates() ? arguments.back() : arguments.end()[-2];
+  Value written = alternates() ? slotAfter(slot) : Value(arguments.back());
   waitForGroup(0, distance() - 1);
   state = state.withValues(arguments.drop_front(numOwn));
   runAhead(state, next.getInductionVar(), bounds, written);
