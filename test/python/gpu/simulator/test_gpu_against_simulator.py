@@ -142,7 +142,7 @@ SIMULATORS = {80: "sim:sm_80", 86: "sim:sm_86", 89: "sim:sm_89", 90: "sim:sm_90a
 def simulator_of_gpu(gpu: str) -> str:
     """The one of the GPU's architecture: it executes the code that the GPU does."""
     if gpu.startswith("hip:"):
-        signature = {"x": "*fp32", "y": "*fp32", "M": "i32", "N": "i32"}
+        signature = {"x": "*fp32", "y": "*fp32", "rows": "i32", "columns": "i32"}
         code = kernels.transpose.compile(signature, {"BLOCK": 32}, device=gpu).asm["asm"]
         return "sim:" + code.partition("amdgcn-amd-amdhsa--")[2].partition('"')[0]
     driver = ctypes.CDLL(os.environ.get("TILEWRIGHT_CUDA_LIBRARY") or "libcuda.so.1")
