@@ -11,7 +11,7 @@ import pytest
 def _number_of_warps(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests on a GPU or a simulated one run with 1, 2, 4 or 8 warps, each case always with the same
     number: tiles then have fewer, as many, and more elements than the program has lanes."""
-    if "sim:" not in request.node.name and "cuda:" not in request.node.name:
+    if not any(kind in request.node.name for kind in ("sim:", "cuda:", "hip:")):
         return
     from tilewright.compile import Options
     from tilewright.launch.jit import JITFunction
