@@ -29,10 +29,10 @@ def machine(out, clocks):
 
 def test_questions_about_the_machine(device: str) -> None:
     out, clocks = np.full(4, -9, np.int32), np.zeros(2, np.int64)
-    machine[(1,)](out, clocks, num_warps=8)
+    compiled = machine[(1,)](out, clocks, num_warps=8)
     is_cuda, is_hip = device.startswith(("sim:sm", "cuda:")), "gfx" in device or device.startswith("hip:")
     assert (out[0] >= 1) if is_cuda else out[0] == -1
-    threads = 8 * (64 if "gfx9" in device else 32)
+    threads = 8 * (64 if "gfx9" in device else compiled.resources.get("warp_size", 32))
     assert out[1:].tolist() == [threads, 8, is_cuda + 2 * is_hip]
     assert clocks[1] >= clocks[0]
 
