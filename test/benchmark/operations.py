@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import run  # sets the number of threads, before our side reads it
 import operation_kernels as kernels  # noqa: I001
 import peers
+import product_rows
 import report
 import torch
 
@@ -185,6 +186,11 @@ def of_models() -> Iterator[Operation]:
                     lambda: functional.conv2d(image[None, None], weights)[0, 0], 1e-4)  # fmt: skip
 
 
+def products() -> Iterator[Operation]:
+    for line in product_rows.products():
+        yield Operation(line.name, line.run, line.peer, line.out, line.peer, line.tolerance)
+
+
 def check(operation: Operation) -> None:
     operation.run()
     operation.peer()
@@ -207,7 +213,7 @@ def main() -> int:
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
     print(f"\n{'operation':26} {'ms':>8} {'torch':>8} {'ratio':>6}   (in turn, no pauses)\n")
     slower = 0
-    for group in (along_rows, along_columns, by_index, of_models, elementwise):
+    for group in (along_rows, along_columns, by_index, of_models, products, elementwise):
         for operation in group():
             if arguments.only and not any(part in operation.name for part in arguments.only):
                 continue
