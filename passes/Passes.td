@@ -88,7 +88,10 @@ def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp">, Takes<"tile-passes"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "64", "bytes of a vector register">,
     Option<"numRegisters", "num-registers", "unsigned", "32", "vector registers">,
-    ListOption<"dotInstructions", "dots", "std::string", "ELEMENT:INTRINSIC of products of narrow elements, as in SimdMachine">];
+    ListOption<"dotInstructions", "dots", "std::string", "ELEMENT:INTRINSIC:(vectors|matrices):PRODUCTS_PER_CYCLE, as in SimdMachine">,
+    ListOption<"matrixUnit", "matrix-unit", "std::string", "the five intrinsics of MatrixUnit, in its order">,
+    Option<"matrixExtent", "matrix-extent", "unsigned", "0", "rows, and lanes of a row, of a matrix register">,
+    Option<"matrixRefusal", "matrix-refusal", "std::string", "\"\"", "why the machine's matrix unit must not be used">];
 }
 
 def PollLoops : Pass<"poll-loops", "::mlir::ModuleOp"> {

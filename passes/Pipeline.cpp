@@ -42,7 +42,14 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   simd.vectorBytes = machine.vectorBytes;
   simd.numRegisters = machine.numRegisters;
   for (const DotInstruction &dot : machine.dotInstructions)
-    simd.dotInstructions.push_back(dot.element + ":" + dot.intrinsic);
+    simd.dotInstructions.push_back(llvm::formatv("{0}:{1}:{2}:{3}", dot.element, dot.intrinsic,
+                                                 dot.ofMatrices ? "matrices" : "vectors",
+                                                 int64_t(dot.productsPerCycle)));
+  const MatrixUnit &unit = machine.matrixUnit;
+  if (!unit.load.empty())
+    simd.matrixUnit = {unit.configure, unit.release, unit.zero, unit.load, unit.store};
+  simd.matrixExtent = unit.extent;
+  simd.matrixRefusal = machine.matrixRefusal;
   passes.addPass(createLowerSimd(simd));
   passes.addPass(createPollLoops());
   passes.addPass(createCSEPass());

@@ -7,20 +7,35 @@
 
 namespace tw {
 
-/// An instruction acc = f(acc, a, b) of whole registers that adds, to each 32-bit lane of `acc`,
-/// the products of the narrow elements which lie in that lane of `a` and `b`.
+/// How a machine multiplies and adds elements of one type, and how fast.
 struct DotInstruction {
-  /// "bf16", for f32 accumulators; or "i8" for i32 ones, where `a` is unsigned and `b` signed.
+  /// "f32": a multiply-add, which other types are widened for; "bf16", "f16": for f32 accumulators;
+  /// "i8": for i32 ones.
   std::string element;
-  std::string intrinsic; // of LLVM
+  /// Of LLVM; none for "f32". acc = f(acc, a, b) of whole registers adds, to each 32-bit lane of
+  /// `acc`, the products of the narrow elements in that lane of `a` and `b`; of bytes `a` is
+  /// unsigned and `b` signed. Or f(acc, a, b) of numbers of matrix registers, where a `##` in the
+  /// name stands for the signs of a and b (s or u).
+  std::string intrinsic;
+  double productsPerCycle = 1; // measured, of a core that has its operands in registers
+  bool ofMatrices = false;
+};
+
+/// Registers for matrices of rows of 32-bit lanes, as intrinsics of LLVM act on them: `load` and
+/// `store` take a register's number, an address and the bytes between rows.
+struct MatrixUnit {
+  std::string configure, release, zero, load, store; // all empty: there are none
+  int64_t extent = 0;                                // of a register: so many rows of so many lanes
 };
 
 /// Widths and features of a SIMD machine, filled by a target's description.
 struct SimdMachine {
   unsigned vectorBytes;  // 64 with 512-bit vectors, 32, 16
   unsigned numRegisters; // vector registers
-  /// Those that are worth using: faster than widening the elements first.
+  /// Each product goes to the one that is estimated to take the fewest cycles.
   std::vector<DotInstruction> dotInstructions;
+  MatrixUnit matrixUnit;
+  std::string matrixRefusal; // why a matrix unit that is there must not be used
 };
 
 /// Clean-ups on Tile IR that every target shares.

@@ -2,6 +2,7 @@
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuLink.h"
 #include "backend/cpu/HostFunctions.h"
+#include "backend/cpu/MatrixUnit.h"
 #include "runtime/Forks.h"
 #include "runtime/Interrupts.h"
 #include "runtime/LaunchLock.h"
@@ -248,8 +249,12 @@ extern "C" void tw_poll(TwProgram *program) {
     chunk.stepsPerPoll = 1;
   program->untilPoll = chunk.stepsPerPoll;
   chunk.lastPoll = now;
-  if (chunk.isCaller && run.interrupts.ask())
-    run.interrupt();
+  if (chunk.isCaller) {
+    // A handler of a signal may run kernels, ours or others'.
+    KeptMatrixConfiguration configuration;
+    if (run.interrupts.ask())
+      run.interrupt();
+  }
   if (linearProgram(*program) >= run.launch.end.load(std::memory_order_relaxed))
     longjmp(chunk.exit, 1);
 }
@@ -297,7 +302,7 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   program.programId[2] = int32_t(rows / uint64_t(extents[1]));
   KernelEnvironment environment;
   if (_setjmp(chunk.exit))
-    return;
+    return releaseMatrixUnit();
   runChunk(run, program, begin, end, worker == 0);
 }
 

@@ -1,5 +1,5 @@
-// The names of targets on cores: `cpu`, this machine's, and `cpu:LEVEL` for the levels of x86-64,
-// which run where this machine reaches them.
+// The names of targets on cores: `cpu`, this machine's, and `cpu:LEVEL` for the levels of x86-64
+// and some processors, which run where this machine reaches them.
 #include "backend/TargetKind.h"
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuTarget.h"
@@ -32,8 +32,8 @@ std::vector<TargetKind> cpu() {
   const std::vector<std::string> reached = cpuLevels();
 #if defined(__x86_64__)
   // Code for a level that this machine does not reach can be compiled for another.
-  llvm::append_range(kind.variants,
-                     std::vector<std::string>{"x86-64-v2", "x86-64-v3", "x86-64-v4"});
+  for (llvm::StringRef name : namedCpus())
+    kind.variants.push_back(name.str());
 #endif
   kind.addFacts = [](const std::string &level, TargetFacts &facts) { facts.arch = level; };
   kind.make = [reached, shared = std::make_shared<SharedDevice>()](

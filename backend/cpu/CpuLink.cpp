@@ -1,6 +1,7 @@
 // Links object files into this process, each kernel on its own, and unloads them again.
 #include "backend/cpu/CpuLink.h"
 #include "backend/compile/ContainCrash.h"
+#include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/NarrowFloats.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
@@ -88,8 +89,9 @@ private:
                                        llvm::JITSymbolFlags::Exported |
                                            llvm::JITSymbolFlags::Callable};
     };
-    for (const HostFunction *function = narrowFloatFunctions(); function->name; ++function)
-      add(function->name, function->address);
+    for (const HostFunction *table : {narrowFloatFunctions(), emulatedMatrixFunctions()})
+      for (const HostFunction *function = table; function->name; ++function)
+        add(function->name, function->address);
     add("tw_poll", tw_poll);
     add("tw_device_print", tw_device_print);
     add("tw_device_assert", tw_device_assert);

@@ -2,7 +2,9 @@
 #include "backend/cpu/CpuTarget.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/cpu/CpuLink.h"
+#include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/HostMachine.h"
+#include "backend/cpu/MatrixUnit.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -24,7 +26,12 @@ static llvm::StringSet<> featuresOf(const LlvmMachine &machine) {
 static LlvmMachine machineOfLevel(const std::string &level) {
   LlvmMachine machine = hostMachine();
   machine.provides = [](llvm::StringRef function) { return linksFunction(function); };
-  if (level.empty())
+  if (level == kEmulatedMatrixUnit)
+    machine.finish = [](llvm::Module &module) {
+      hostMachine().finish(module);
+      callEmulatedMatrixUnit(module);
+    };
+  if (level.empty() || level == kEmulatedMatrixUnit)
     return machine;
   llvm::SmallVector<llvm::StringRef> features;
   llvm::X86::getFeaturesForCPU(level, features, /*NeedPlus=*/true);
@@ -42,23 +49,78 @@ static LlvmMachine machineOfLevel(const std::string &level) {
   return machine;
 }
 
+/// Whether code that uses a feature must not run without it; the others are of operating systems,
+/// or properties of the architecture, which hosts do not list.
+static bool isUsedByCode(llvm::StringRef feature) {
+  static const llvm::StringSet<> names = {
+      "adx",   "aes", "bmi",   "bmi2",   "cmov",   "cx16", "f16c", "fma",  "gfni",
+      "lzcnt", "mmx", "movbe", "pclmul", "popcnt", "sahf", "sha",  "vaes", "vpclmulqdq"};
+  return feature.starts_with("avx") || feature.starts_with("amx") || feature.starts_with("sse") ||
+         feature == "ssse3" || names.contains(feature);
+}
+
+llvm::ArrayRef<llvm::StringRef> tw::namedCpus() {
+  static const llvm::StringRef names[] = {"x86-64-v2",      "x86-64-v3",        "x86-64-v4",
+                                          "sapphirerapids", "graniterapids",    "znver4",
+                                          "znver5",         kEmulatedMatrixUnit};
+  return names;
+}
+
 std::vector<std::string> tw::cpuLevels() {
   std::vector<std::string> levels;
   llvm::StringSet<> host = featuresOf(hostMachine());
-  for (const char *level : {"x86-64-v2", "x86-64-v3", "x86-64-v4"}) {
-    llvm::StringSet<> needed = featuresOf(machineOfLevel(level));
-    // `64bit` and `x87` are properties of the architecture, which hosts do not list.
+  for (llvm::StringRef level : namedCpus()) {
+    llvm::StringSet<> needed = featuresOf(machineOfLevel(level.str()));
     if (llvm::all_of(needed, [&](const auto &feature) {
-          return host.contains(feature.getKey()) || feature.getKey() == "64bit" ||
-                 feature.getKey() == "x87";
+          return host.contains(feature.getKey()) || !isUsedByCode(feature.getKey());
         }))
-      levels.push_back(level);
+      levels.push_back(level.str());
   }
   return levels;
 }
 
+namespace {
+/// What a core multiplies and adds in a cycle, by LLVM's name of the processor.
+struct ProcessorRates {
+  llvm::StringRef processor;
+  int f32, pairsOfBf16, quadsOfBytes;
+};
+} // namespace
+
+// Measured with loops over registers (f32 and bf16; of the second and third row as the first and
+// the fourth); of bytes as the instruction tables at uops.info have it.
+static constexpr ProcessorRates kRates[] = {
+    {"sapphirerapids", 32, 16, 128}, {"emeraldrapids", 32, 16, 128}, {"graniterapids", 32, 16, 128},
+    {"znver5", 32, 64, 128},         {"znver4", 16, 32, 64},
+};
+// The same for all processors that have the unit.
+static constexpr int kMatricesOf16Bits = 512, kMatricesOfBytes = 1024;
+
+/// A processor that is not in the table is taken to begin as many of each instruction in a cycle.
+static ProcessorRates ratesOf(llvm::StringRef processor, unsigned vectorBytes) {
+  for (const ProcessorRates &rates : kRates)
+    if (rates.processor == processor)
+      return rates;
+  int f32 = 2 * int(vectorBytes) / 4;
+  return {"", f32, 2 * f32, 4 * f32};
+}
+
+static void addMatrixUnit(SimdMachine &machine, bool hasBf16, bool hasF16, bool hasBytes) {
+  auto add = [&](const char *element, const char *intrinsic, int rate) {
+    machine.dotInstructions.push_back({element, intrinsic, double(rate), /*ofMatrices=*/true});
+  };
+  machine.matrixUnit = {"llvm.x86.ldtilecfg",   "llvm.x86.tilerelease",  "llvm.x86.tilezero",
+                        "llvm.x86.tileloadd64", "llvm.x86.tilestored64", /*extent=*/16};
+  if (hasBf16)
+    add("bf16", "llvm.x86.tdpbf16ps", kMatricesOf16Bits);
+  if (hasF16)
+    add("f16", "llvm.x86.tdpfp16ps", kMatricesOf16Bits);
+  if (hasBytes)
+    add("i8", "llvm.x86.tdpb##d", kMatricesOfBytes);
+}
+
 /// Reads the SIMD machine off LLVM's feature names.
-static SimdMachine describeSimd(const LlvmMachine &host) {
+static SimdMachine describeSimd(const LlvmMachine &host, const std::string &level) {
   llvm::StringSet<> present = featuresOf(host);
   auto hasAll = [&](std::initializer_list<const char *> names) {
     return llvm::all_of(names, [&](const char *name) { return present.contains(name); });
@@ -67,10 +129,23 @@ static SimdMachine describeSimd(const LlvmMachine &host) {
   bool isWide = hasAll({"avx512f", "avx512bw", "avx512vl", "avx512dq"});
   machine.vectorBytes = isWide ? 64 : hasAll({"avx2", "fma"}) ? 32 : 16;
   machine.numRegisters = isWide ? 32 : 16;
+  const bool isEmulated = level == kEmulatedMatrixUnit;
+  ProcessorRates rates = ratesOf(isEmulated ? kRates[0].processor : host.cpu, machine.vectorBytes);
+  auto add = [&](const char *element, const char *intrinsic, int rate) {
+    machine.dotInstructions.push_back({element, intrinsic, double(rate)});
+  };
+  add("f32", "", rates.f32);
   if (isWide && present.contains("avx512bf16"))
-    machine.dotInstructions.push_back({"bf16", "llvm.x86.avx512bf16.dpbf16ps.512"});
+    add("bf16", "llvm.x86.avx512bf16.dpbf16ps.512", rates.pairsOfBf16);
   if (isWide && present.contains("avx512vnni"))
-    machine.dotInstructions.push_back({"i8", "llvm.x86.avx512.vpdpbusd.512"});
+    add("i8", "llvm.x86.avx512.vpdpbusd.512", rates.quadsOfBytes);
+  if (isEmulated)
+    addMatrixUnit(machine, true, true, true);
+  else if (present.contains("amx-tile"))
+    addMatrixUnit(machine, present.contains("amx-bf16"), present.contains("amx-fp16"),
+                  present.contains("amx-int8"));
+  if (level.empty())
+    mayUseMatrixUnit(&machine.matrixRefusal);
   return machine;
 }
 
@@ -85,13 +160,14 @@ namespace {
 class CpuTarget final : public Target {
 public:
   explicit CpuTarget(const std::string &level)
-      : level(level), host(machineOfLevel(level)), simd(describeSimd(host)) {
+      : level(level), host(machineOfLevel(level)), simd(describeSimd(host, level)) {
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
   }
   std::string name() const override { return level.empty() ? "cpu" : "cpu:" + level; }
   std::string describe() const override {
-    return host.triple + ";" + host.cpu + ";" + host.features;
+    return host.triple + ";" + host.cpu + ";" + host.features +
+           (level == kEmulatedMatrixUnit ? ";" + level : "");
   }
   std::string symbolOf(llvm::StringRef kernelName) const override {
     return (kernelName + kKernelSuffix).str();

@@ -1,5 +1,6 @@
 // The machine that this process runs on, as LLVM's code generator knows it.
 #include "backend/cpu/HostMachine.h"
+#include "backend/cpu/MatrixUnit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -63,8 +64,11 @@ LlvmMachine tw::hostMachine() {
   machine.cpu = llvm::sys::getHostCPUName().str();
   llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
   std::vector<std::string> names;
-  for (const auto &feature : features)
+  for (auto &feature : features) {
+    if (feature.first().starts_with("amx-"))
+      feature.second &= mayUseMatrixUnit();
     names.push_back((feature.second ? "+" : "-") + feature.first().str());
+  }
   llvm::sort(names); // a hash map's order is not stable, and this text is part of cache keys
   machine.features = llvm::join(names, ",");
   if (features.lookup("avx512vl"))

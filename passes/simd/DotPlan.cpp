@@ -26,38 +26,16 @@ static DotOperand behindExtension(Value tile, const TilePlan &plan) {
   return {tile, false};
 }
 
-/// The instruction for the operands' elements, if the machine has one and the shape fits it.
-static void chooseInstruction(DotPlan &plan, const SimdFunction &f) {
-  DotOperand a = behindExtension(plan.aSource.tile, f.plan);
-  DotOperand b = behindExtension(plan.bSource.tile, f.plan);
-  Type element = elementTypeOf(a.tile.getType());
-  if (element != elementTypeOf(b.tile.getType()) ||
-      plan.lanes * 4 != int64_t(f.machine.vectorBytes))
-    return;
-  bool isFloat = element.isBF16() && plan.compute.isF32();
-  bool isByte = element.isInteger(8) && plan.compute.isInteger(32);
-  StringRef name = isFloat ? "bf16" : isByte ? "i8" : "";
-  for (const DotInstruction &instruction : f.machine.dotInstructions) {
-    int64_t group = 32 / element.getIntOrFloatBitWidth();
-    if (instruction.element != name || plan.k % group != 0)
-      continue;
-    plan.instruction = &instruction;
-    plan.group = group;
-    plan.operand = element;
-    plan.aSource = a;
-    plan.bSource = b;
-  }
-}
-
-DotPlan tw::simd::planDot(DotOp op, const SimdFunction &f) {
-  RankedTensorType a = op.getA().getType(), acc = op.getAcc().getType();
+/// The product before it is cut: no instruction, operands as wide as accumulators.
+static DotPlan describeDot(DotOp op, const SimdFunction &f) {
+  RankedTensorType acc = op.getAcc().getType();
   int64_t rank = acc.getRank();
   DotPlan plan;
   plan.aSource.tile = op.getA();
   plan.bSource.tile = op.getB();
   plan.m = acc.getDimSize(rank - 2);
   plan.n = acc.getDimSize(rank - 1);
-  plan.k = a.getDimSize(rank - 1);
+  plan.k = op.getA().getType().getDimSize(rank - 1);
   Type element = acc.getElementType();
   bool isNarrowFloat = isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   plan.compute = isNarrowFloat ? Type(Float32Type::get(op.getContext())) : element;
@@ -65,7 +43,35 @@ DotPlan tw::simd::planDot(DotOp op, const SimdFunction &f) {
   while (plan.n % plan.lanes != 0)
     plan.lanes /= 2;
   plan.operand = plan.compute;
-  chooseInstruction(plan, f);
+  return plan;
+}
+
+static StringRef instructionElement(Type element, Type compute) {
+  if (element.isInteger(8) && compute.isInteger(32))
+    return "i8";
+  if (!compute.isF32())
+    return "";
+  return element.isBF16() ? "bf16" : element.isF16() ? "f16" : "";
+}
+
+/// Gives a plan the instruction for its operands' elements; false if they do not fit.
+static bool useInstruction(DotPlan &plan, const DotInstruction &instruction,
+                           const SimdFunction &f) {
+  DotOperand a = behindExtension(plan.aSource.tile, f.plan);
+  DotOperand b = behindExtension(plan.bSource.tile, f.plan);
+  Type element = elementTypeOf(a.tile.getType());
+  if (element != elementTypeOf(b.tile.getType()) ||
+      instructionElement(element, plan.compute) != instruction.element)
+    return false;
+  plan.instruction = &instruction;
+  plan.group = 32 / element.getIntOrFloatBitWidth();
+  plan.operand = element;
+  plan.aSource = a;
+  plan.bSource = b;
+  return plan.k % plan.group == 0;
+}
+
+static void cutForVectors(DotPlan &plan, const SimdFunction &f) {
   plan.vectors = (plan.n / plan.lanes) % 2 == 0 ? 2 : 1;
   // Few rows: more columns, so that there are enough sums that do not wait for each other.
   int64_t half = f.machine.numRegisters / 2;
@@ -75,7 +81,83 @@ DotPlan tw::simd::planDot(DotOp op, const SimdFunction &f) {
   // The tile's accumulators, one row of B and one broadcast element of A fill the registers.
   int64_t limit = (f.machine.numRegisters - plan.vectors - 1) / plan.vectors;
   plan.rows = chooseRows(plan.m, std::clamp<int64_t>(limit, 1, 14));
-  return plan;
+}
+
+static int64_t largestDivisor(int64_t extent, int64_t limit) {
+  int64_t divisor = std::min(extent, limit);
+  while (extent % divisor != 0)
+    --divisor;
+  return divisor;
+}
+
+/// How many of `count` matrices side by side are multiplied at once.
+static int64_t chooseMatrices(int64_t count, int64_t limit) {
+  int64_t chosen = 1;
+  while (2 * chosen <= limit && count % (2 * chosen) == 0)
+    chosen *= 2;
+  return chosen;
+}
+
+/// Edges need no matrices of other shapes: extents are cut into equal parts.
+static void cutForMatrices(DotPlan &plan, const SimdFunction &f) {
+  const MatrixUnit &unit = f.machine.matrixUnit;
+  plan.matrix = {largestDivisor(plan.m, unit.extent), plan.lanes,
+                 largestDivisor(plan.steps(), unit.extent)};
+  // Four accumulators, so that none waits for its last product: 2 x 2 where that fits, which needs
+  // the fewest loads, else a row or a column of them.
+  int64_t down = plan.m / plan.matrix->rows, across = plan.n / plan.lanes;
+  plan.vectors = chooseMatrices(across, down > 1 ? 2 : 4);
+  plan.rows = std::min(down, 4 / plan.vectors) * plan.matrix->rows;
+}
+
+// Of packing, for each register of elements: reads, what interleaves them, and a write.
+static constexpr double kPackCycles = 3;
+
+static double registersOf(int64_t numElements, Type element, const SimdFunction &f) {
+  return double(numElements * elementBytes(element)) / f.machine.vectorBytes;
+}
+
+/// An estimate of the cycles of a product on this machine.
+static double cyclesOf(const DotPlan &plan, const SimdFunction &f, double productsPerCycle) {
+  double products = double(plan.m) * plan.n * plan.k, packed = 0;
+  if (!plan.canUseBOnce())
+    packed += registersOf(plan.n * plan.k, plan.operand, f);
+  if (elementTypeOf(plan.aSource.tile.getType()) != plan.operand)
+    packed += registersOf(plan.m * plan.k, plan.operand, f);
+  double full = double(f.machine.vectorBytes) / elementBytes(plan.compute) / plan.lanes;
+  if (plan.matrix) {
+    // A matrix takes the time of a full one, whatever it holds.
+    double extent = f.machine.matrixUnit.extent;
+    full = extent * extent * extent /
+           double(plan.matrix->rows * plan.matrix->lanes * plan.matrix->groups);
+  }
+  return products * full / productsPerCycle + packed * kPackCycles;
+}
+
+DotPlan tw::simd::planDot(DotOp op, const SimdFunction &f) {
+  const DotPlan uncut = describeDot(op, f);
+  DotPlan best = uncut;
+  cutForVectors(best, f);
+  double rate = f.machine.vectorBytes / elementBytes(best.compute), fewest = 0;
+  for (const DotInstruction &row : f.machine.dotInstructions)
+    if (row.element == "f32")
+      rate = row.productsPerCycle * elementBytes(Float32Type::get(op.getContext())) /
+             elementBytes(best.compute);
+  fewest = cyclesOf(best, f, rate);
+  for (const DotInstruction &row : f.machine.dotInstructions) {
+    DotPlan plan = uncut;
+    if (!useInstruction(plan, row, f))
+      continue;
+    row.ofMatrices ? cutForMatrices(plan, f) : cutForVectors(plan, f);
+    bool fits = row.ofMatrices ? !f.matrices || *f.matrices == *plan.matrix
+                               : plan.lanes * 4 == int64_t(f.machine.vectorBytes);
+    double cycles = cyclesOf(plan, f, row.productsPerCycle);
+    if (!fits || cycles >= fewest)
+      continue;
+    fewest = cycles;
+    best = plan;
+  }
+  return best;
 }
 
 Value tw::simd::convertDotElements(SimdFunction &f, Value value, Type element) {

@@ -26,19 +26,29 @@ struct DotPlan {
   int64_t panel() const { return lanes * vectors; }
   int64_t steps() const { return k / group; }
   bool isInteger() const { return mlir::isa<mlir::IntegerType>(compute); }
+  /// Of matrix registers: `lanes` and `rows` are still the accumulators'.
+  std::optional<MatrixShape> matrix;
   /// Operands of the same sign do not fit an instruction of an unsigned and a signed one: A is
   /// shifted by half its range, and the columns of B are summed up to take that back.
   bool shiftsA() const {
-    return instruction && isInteger() && aSource.isUnsigned == bSource.isUnsigned;
+    return instruction && !matrix && isInteger() && aSource.isUnsigned == bSource.isUnsigned;
   }
   /// Which of the instruction's operands, unsigned and signed, is B.
-  bool isBFirst() const { return instruction && isInteger() && bSource.isUnsigned; }
-  /// One pass of the micro-kernel reads B, along n: packing it would cost as much as using it.
-  bool usesBOnce = false;
+  bool isBFirst() const { return instruction && !matrix && isInteger() && bSource.isUnsigned; }
+  /// One pass of the micro-kernel would read B: packing it would cost as much as using it.
+  bool canUseBOnce() const { return m <= rows && !shiftsA() && !matrix; }
+  bool usesBOnce = false; // and B lies along n
 };
 
-/// Cuts a product for a machine. The plan refers to the machine's instructions.
+/// Cuts a product for the instruction that takes the fewest cycles. The plan refers to the
+/// machine's instructions.
 DotPlan planDot(tile::DotOp op, const SimdFunction &f);
+
+/// Tells the user what a product makes of the machine's matrix unit, if that has one.
+void remarkOnMatrices(SimdFunction &f, tile::DotOp op, const DotPlan &plan);
+/// Adds up products in matrix registers, into `result`.
+void emitMatrixProduct(SimdFunction &f, tile::DotOp op, const DotPlan &plan,
+                       mlir::ArrayRef<mlir::Value> batch, const TileBuffer &result);
 
 /// Operand A [m, k] row by row: packed, or where the user has it.
 struct DotRows {

@@ -68,11 +68,6 @@ struct MicroKernel {
     Value repeated = f.splat(element, plan.lanes);
     if (plan.group == 1)
       return repeated;
-    // Half the range more or less: signed bytes become unsigned ones, and the other way round.
-    if (plan.shiftsA())
-      repeated = arith::XOrIOp::create(
-          f.builder, f.loc, repeated,
-          f.splat(f.constantOf(f.builder.getI32Type(), int32_t(0x80808080)), plan.lanes));
     Type whole = VectorType::get({plan.lanes * plan.group}, plan.operand);
     return vector::BitCastOp::create(f.builder, f.loc, whole, repeated);
   }
@@ -130,7 +125,9 @@ struct MicroKernel {
 
 static void emitMatrix(SimdFunction &f, DotOp op, DotPlan plan, ArrayRef<Value> batch,
                        const TileBuffer &result) {
-  plan.usesBOnce = plan.m <= plan.rows && !plan.shiftsA() && !readsBAlongK(f, plan, batch.size());
+  if (plan.matrix)
+    return emitMatrixProduct(f, op, plan, batch, result);
+  plan.usesBOnce = plan.canUseBOnce() && !readsBAlongK(f, plan, batch.size());
   MicroKernel kernel = {f,  op, plan,   placeA(f, plan, batch),
                         {}, {}, result, llvm::to_vector(batch)};
   if (plan.usesBOnce) {
@@ -145,6 +142,7 @@ static void emitMatrix(SimdFunction &f, DotOp op, DotPlan plan, ArrayRef<Value> 
 
 LogicalResult SimdFunction::lowerDot(DotOp op) {
   DotPlan dot = planDot(op, *this);
+  remarkOnMatrices(*this, op, dot);
   TileBuffer result = destinationOf(op.getResult());
   int64_t batches = op.getAcc().getType().getRank() == 3 ? op.getAcc().getType().getDimSize(0) : 0;
   Scope scope(*this); // packed operands end here

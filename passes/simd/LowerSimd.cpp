@@ -120,6 +120,7 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
       .Case([&](MachineOp machine) { return lowerMachine(machine); })
       .Case<AssumeOp, BarrierOp>([](Operation *) { return success(); })
       .Case([&](func::ReturnOp) {
+        releaseMatrixRegisters(*this);
         LLVM::ReturnOp::create(builder, loc, ValueRange());
         return success();
       })
@@ -176,6 +177,7 @@ LogicalResult SimdFunction::lower() {
                             ArrayRef<LLVM::GEPArg>{int32_t(argument.getArgNumber())});
     scalars[argument] = LLVM::LoadOp::create(builder, loc, this->lowered(argument.getType()), slot);
   }
+  configureMatrixRegisters(*this);
   return lowerBlock(source.getBody().front());
 }
 
@@ -189,6 +191,16 @@ static void forbidReciprocals(ModuleOp module) {
   });
 }
 
+static DotInstruction parseDot(StringRef text) {
+  SmallVector<StringRef, 4> parts;
+  text.split(parts, ':');
+  parts.resize(4);
+  DotInstruction dot = {parts[0].str(), parts[1].str()};
+  dot.ofMatrices = parts[2] == "matrices";
+  parts[3].getAsDouble(dot.productsPerCycle);
+  return dot;
+}
+
 namespace {
 struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
   using Base::Base;
@@ -197,10 +209,12 @@ struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
     forbidReciprocals(getOperation());
     machine.vectorBytes = vectorBytes;
     machine.numRegisters = numRegisters;
-    for (StringRef dot : dotInstructions) {
-      auto [element, intrinsic] = dot.split(':');
-      machine.dotInstructions.push_back({element.str(), intrinsic.str()});
-    }
+    for (StringRef dot : dotInstructions)
+      machine.dotInstructions.push_back(parseDot(dot));
+    if (matrixUnit.size() == 5)
+      machine.matrixUnit = {matrixUnit[0], matrixUnit[1], matrixUnit[2],
+                            matrixUnit[3], matrixUnit[4], matrixExtent};
+    machine.matrixRefusal = matrixRefusal;
     uint64_t scratchBytes = 0;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       SimdFunction lowering(function, machine);

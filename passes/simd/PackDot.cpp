@@ -24,6 +24,14 @@ static Value convertOperand(SimdFunction &f, const DotPlan &plan, const DotOpera
 
 //===-- A -------------------------------------------------------------------------------------===//
 
+/// Half the range more or less: signed bytes become unsigned ones, and the other way round.
+static Value shiftByte(SimdFunction &f, Value value) {
+  Value half = f.constantOf(f.builder.getI8Type(), -128);
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    half = f.splat(half, vector.getNumElements());
+  return arith::XOrIOp::create(f.builder, f.loc, value, half);
+}
+
 static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
                   const TileBuffer &packed) {
   Value tile = plan.aSource.tile;
@@ -38,7 +46,8 @@ static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
     Coordinates to = at;
     to.index.erase(to.index.begin(), to.index.begin() + numBatch);
     to.vectorDim = at.vectorDim < 0 ? -1 : at.vectorDim - numBatch;
-    f.storeBuffer(packed, to, convertOperand(f, plan, plan.aSource, value));
+    Value operand = convertOperand(f, plan, plan.aSource, value);
+    f.storeBuffer(packed, to, plan.shiftsA() ? shiftByte(f, operand) : operand);
   };
   if (f.emitTransposed(tile, batch, readDim, lastDim, lanes, store))
     return;
@@ -52,7 +61,7 @@ static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
 /// Whether memory has A row by row at equal distances, as far as can be told without its mask.
 static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
   auto load = plan.aSource.tile.getDefiningOp<LoadOp>();
-  if (!load || f.plan.isKept(load.getResult()) || load.getIsVolatile() ||
+  if (!load || plan.shiftsA() || f.plan.isKept(load.getResult()) || load.getIsVolatile() ||
       elementTypeOf(load.getType()) != plan.operand || plan.n / plan.panel() > kMostPanelsInPlace)
     return {};
   AxisChange rows = f.contiguity.along(load.getPtr(), numBatch);
@@ -95,7 +104,8 @@ static std::optional<DotRows> readInPlace(SimdFunction &f, LoadOp load, ArrayRef
 DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
   Value rowBytes = f.constantIndex(plan.k * elementBytes(plan.operand));
   auto home = f.buffers.find(plan.aSource.tile);
-  if (home != f.buffers.end() && batch.empty() && home->second.element == plan.operand)
+  if (home != f.buffers.end() && !plan.shiftsA() && batch.empty() &&
+      home->second.element == plan.operand)
     return {home->second.base, rowBytes};
   LoadOp load = rowsInMemory(f, plan, batch.size());
   // In front of the branches: a buffer of one of them would be reused by what follows.

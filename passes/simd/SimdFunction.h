@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Pipeline.h"
 #include "passes/simd/BufferPlaces.h"
+#include "passes/simd/MatrixRegisters.h"
 #include "passes/simd/Memo.h"
 #include "passes/simd/TilePlaces.h"
 #include "passes/simd/TilePlan.h"
@@ -67,8 +68,7 @@ struct SimdFunction {
   mlir::Value bufferAddress(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> index);
   void storeToUser(tile::StoreOp op, const Coordinates &at, mlir::Value value, bool isStreaming);
 
-  // Buffers live until the operation that reads them last, at most to the end of the region that
-  // they are made in.
+  // Buffers live to their last reader, at most to the end of the region that they are made in.
   TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element); // for this operation only
   TileBuffer allocate(mlir::Value tile);
   TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element,
@@ -126,9 +126,9 @@ struct SimdFunction {
   llvm::DenseMap<mlir::Value, mlir::Value> scalars;
   llvm::DenseMap<mlir::Value, TileBuffer> buffers;
   std::map<std::pair<unsigned, unsigned>, ElementPlaces> places; // by argument and element's bytes
-
   BufferPlaces bufferPlaces;
-  mlir::Operation *current = nullptr; // the operation that is being lowered
+  std::optional<MatrixShape> matrices; // where the kernel uses the machine's matrix registers
+  mlir::Operation *current = nullptr;  // the operation that is being lowered
 
   /// A loop over vectors, in front of which uniform values are computed.
   struct Level {

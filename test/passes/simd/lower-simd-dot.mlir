@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 dots=bf16:llvm.x86.avx512bf16.dpbf16ps.512,i8:llvm.x86.avx512.vpdpbusd.512" -cse | FileCheck %s
+// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 dots=f32::vectors:32,bf16:llvm.x86.avx512bf16.dpbf16ps.512:vectors:64,i8:llvm.x86.avx512.vpdpbusd.512:vectors:128" -cse | FileCheck %s
 
 // A loop-carried accumulator is updated in place by a register-tiled loop over k.
 // CHECK-LABEL: llvm.func @accumulate
@@ -48,11 +48,12 @@ func.func @pairs(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<f32> {tile
 // Bytes go through the instruction for an unsigned and a signed operand: A is shifted to unsigned,
 // and what that adds is taken back by sums over B's columns.
 // CHECK-LABEL: llvm.func @bytes
+// CHECK: arith.xori {{.*}} : vector<64xi8>
 // CHECK: %[[SUM:.+]] = scf.for
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
 // CHECK: arith.muli %[[SUM]], %{{.*}} : vector<16xi32>
 // CHECK: arith.addi {{.*}} : vector<16xi32>
-// CHECK: arith.xori {{.*}} : vector<16xi32>
+// CHECK-NOT: arith.xori
 // CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
 func.func @bytes(%x: !tile.ptr<i8> {tile.disjoint}, %out: !tile.ptr<i32> {tile.disjoint}) {
   %r = tile.arange 0 to 4096 : tensor<4096xi32>

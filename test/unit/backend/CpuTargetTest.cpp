@@ -1,5 +1,7 @@
 // The levels of a CPU target, and the conversions that narrow levels call.
 #include "backend/cpu/CpuTarget.h"
+#include "backend/cpu/EmulatedMatrixUnit.h"
+#include "backend/cpu/MatrixUnit.h"
 #include "backend/cpu/NarrowFloats.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
@@ -26,9 +28,10 @@ TEST(CpuLevels, WiderLevelsListWhatTheyImply) {
 }
 
 template <typename Function> static Function find(const char *name) {
-  for (const HostFunction *function = narrowFloatFunctions(); function->name; ++function)
-    if (llvm::StringRef(function->name) == name)
-      return reinterpret_cast<Function>(function->address);
+  for (const HostFunction *table : {narrowFloatFunctions(), emulatedMatrixFunctions()})
+    for (const HostFunction *function = table; function->name; ++function)
+      if (llvm::StringRef(function->name) == name)
+        return reinterpret_cast<Function>(function->address);
   ADD_FAILURE() << name;
   return nullptr;
 }
@@ -51,4 +54,75 @@ TEST(NarrowFloats, DoublesAreNotRoundedTwice) {
   // Through float this would be a tie; in double it lies above it.
   double above = 1.0 + 0x1p-11 + 0x1p-40;
   EXPECT_EQ(std::bit_cast<uint16_t>(toHalf(above)), 0x3C01);
+}
+
+namespace {
+/// Configures 3 x 5 sums of 2 groups, and multiplies two matrices of bytes.
+struct ByteProduct {
+  static constexpr int kRows = 3, kColumns = 5, kGroups = 2;
+  unsigned char a[kRows][kGroups * 4], b[kGroups][kColumns * 4];
+  int32_t sums[kRows][kColumns];
+
+  explicit ByteProduct(const char *instruction) {
+    unsigned seed = 7;
+    for (unsigned char &byte : llvm::MutableArrayRef(&a[0][0], sizeof(a)))
+      byte = seed = seed * 1103515245 + 12345;
+    for (unsigned char &byte : llvm::MutableArrayRef(&b[0][0], sizeof(b)))
+      byte = seed = seed * 1103515245 + 12345;
+    unsigned char configuration[64] = {1};
+    const int rows[] = {kRows, kRows, kGroups}, lanes[] = {kColumns, kGroups, kColumns};
+    for (int i = 0; i < 3; ++i) {
+      configuration[48 + i] = rows[i];
+      configuration[16 + 2 * i] = 4 * lanes[i];
+    }
+    find<void (*)(const void *)>("tw_emulated_ldtilecfg")(configuration);
+    auto load = find<void (*)(int8_t, const void *, int64_t)>("tw_emulated_tileloadd64");
+    find<void (*)(int8_t)>("tw_emulated_tilezero")(0);
+    load(1, a, sizeof(a[0]));
+    load(2, b, sizeof(b[0]));
+    find<void (*)(int8_t, int8_t, int8_t)>(instruction)(0, 1, 2);
+    find<void (*)(int8_t, void *, int64_t)>("tw_emulated_tilestored64")(0, sums, sizeof(sums[0]));
+    find<void (*)()>("tw_emulated_tilerelease")();
+  }
+
+  int expected(int row, int column, bool isASigned, bool isBSigned) const {
+    int sum = 0;
+    for (int k = 0; k < kGroups * 4; ++k) {
+      unsigned char x = a[row][k], y = b[k / 4][4 * column + k % 4];
+      sum += (isASigned ? int(int8_t(x)) : int(x)) * (isBSigned ? int(int8_t(y)) : int(y));
+    }
+    return sum;
+  }
+};
+} // namespace
+
+TEST(EmulatedMatrixUnit, MultipliesBytesOfAllSigns) {
+  for (const char *signs : {"ss", "su", "us", "uu"}) {
+    ByteProduct product((llvm::Twine("tw_emulated_tdpb") + signs + "d").str().c_str());
+    for (int row = 0; row < ByteProduct::kRows; ++row)
+      for (int column = 0; column < ByteProduct::kColumns; ++column)
+        EXPECT_EQ(product.sums[row][column],
+                  product.expected(row, column, signs[0] == 's', signs[1] == 's'))
+            << signs;
+  }
+}
+
+TEST(EmulatedMatrixUnitDeathTest, RefusesWhatTheProcessorDoes) {
+  EXPECT_DEATH(find<void (*)(int8_t)>("tw_emulated_tilezero")(0), "not configured");
+  unsigned char unknown[64] = {2};
+  EXPECT_DEATH(find<void (*)(const void *)>("tw_emulated_ldtilecfg")(unknown), "palette");
+}
+
+TEST(MatrixUnit, SaysWhyItMustNotBeUsed) {
+  std::string reason = "unset";
+  bool mayUse = mayUseMatrixUnit(&reason);
+  if (mayUse)
+    EXPECT_EQ(reason, "");
+  EXPECT_EQ(llvm::StringRef(makeCpuTarget()->describe()).contains("+amx-"), mayUse);
+}
+
+TEST(CpuLevels, ProcessorsAreNamedAsLlvmDoes) {
+  EXPECT_TRUE(llvm::StringRef(makeCpuTarget("sapphirerapids")->describe()).contains("+amx-bf16"));
+  EXPECT_TRUE(llvm::StringRef(makeCpuTarget("graniterapids")->describe()).contains("+amx-fp16"));
+  EXPECT_FALSE(llvm::StringRef(makeCpuTarget("x86-64-v4")->describe()).contains("+amx"));
 }
