@@ -112,8 +112,12 @@ def _is_static(annotation: object, namespace: dict[str, Any]) -> bool:
 
 
 def constructor_of(cls: type) -> types.FunctionType | None:
-    """The `__init__` that a user wrote, or None."""
+    """The `__init__` that a user wrote, or None. It is kernel code however it is marked."""
     written = getattr(cls, "__init__", None)
+    if hasattr(written, CONSTEXPR_FUNCTION):
+        written = inspect.unwrap(cast(Any, written))
+    elif getattr(written, "__tilewright_jit__", False) is True:
+        written = getattr(written, "fn", None)
     is_own = isinstance(written, types.FunctionType) and not hasattr(written, AGGREGATE)
     return written if is_own else None
 

@@ -310,3 +310,40 @@ def test_constants_of_fields_give_way_to_the_type_of_tiles(device: str) -> None:
     out = np.zeros_like(x)
     scaled_bytes[(1,)](out, x, 2)
     np.testing.assert_array_equal(out, x * np.int8(9))
+
+
+@tw.aggregate
+class OfMarked:
+    """The constructor is kernel code, however it is marked."""
+
+    value: tw.tensor
+    scale: tw.constexpr
+
+    @tw.constexpr_function
+    def __init__(self, value, scale):
+        self.value = value
+        self.scale = tw.constexpr(scale * 2)
+
+
+@tw.aggregate
+class OfCompiled:
+    inner: OfMarked
+    count: tw.tensor
+
+    @tw.jit
+    def __init__(self, value, scale):
+        self.inner = OfMarked(value + 1, scale)
+        self.count = value * 0 + scale
+
+
+@tw.jit
+def makes_marked(out, N: tw.constexpr):
+    i = tw.arange(0, N)
+    made = OfCompiled(i, 3)
+    tw.store(out + i, made.inner.value * made.inner.scale + made.count)
+
+
+def test_constructors_may_be_marked_as_functions(device: str) -> None:
+    out = np.zeros(16, np.int32)
+    makes_marked[(1,)](out, N=16)
+    np.testing.assert_array_equal(out, (np.arange(16) + 1) * 6 + 3)
