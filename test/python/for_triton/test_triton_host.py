@@ -159,9 +159,13 @@ def test_sources_that_cannot_be_compiled_are_refused(kernel: Any, make: Any, mes
     assert error.value.code == "TW0434"
 
 
-@pytest.mark.parametrize(
-    "target", [GPUTarget("hip", "gfx942", 64), GPUTarget("xpu", "x", 32), ("cuda", 80)]
-)
+def test_an_amd_gpu_is_compiled_for(kernel: Any) -> None:
+    source = ASTSource(kernel, {"x": "*fp32", "n": "i32"}, {"BLOCK": 64})
+    compiled = triton.compile(source, target=GPUTarget("hip", "gfx942", 64))
+    assert "amdgcn" in compiled.asm["asm"] and compiled.asm["hsaco"][:4] == b"\x7fELF"
+
+
+@pytest.mark.parametrize("target", [GPUTarget("xpu", "x", 32), ("cuda", 80)])
 def test_targets_without_a_compiler_are_refused(kernel: Any, target: Any) -> None:
     source = ASTSource(kernel, {"x": "*fp32", "n": "i32"}, {"BLOCK": 64})
     with pytest.raises(tw.TilewrightError) as error:
@@ -169,6 +173,8 @@ def test_targets_without_a_compiler_are_refused(kernel: Any, target: Any) -> Non
     assert error.value.code == "TW0434"
     with pytest.raises(tw.TilewrightError, match="sm_12345"):
         triton.compile(source, target=GPUTarget("cuda", 12345, 32))
+    with pytest.raises(tw.TilewrightError, match="gfx12345"):
+        triton.compile(source, target=GPUTarget("hip", "gfx12345", 32))
 
 
 def test_launch_hooks_see_each_launch(kernel: Any) -> None:

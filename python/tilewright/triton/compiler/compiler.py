@@ -99,11 +99,14 @@ def device_of(target: GPUTarget | None) -> str | None:
         raise _wrong(f"a target is a GPUTarget, not {target!r}", "GPUTarget('cuda', 80, 32)")
     if target.backend in ("cpu", "reference"):
         return target.backend
+    if target.backend == "hip":
+        return f"amd:{target.arch}"
     if target.backend != "cuda":
         raise UnsupportedError(
             f"there is no compiler for the backend {target.backend!r}",
             code="TW0434",
-            hint="GPUTarget('cuda', 80, 32) compiles for NVIDIA's GPUs, 'cpu' for this machine",
+            hint="GPUTarget('cuda', 80, 32) and GPUTarget('hip', 'gfx942', 64) compile for GPUs, "
+            "'cpu' for this machine",
         )
     names = [f"nvidia:sm_{target.arch}", f"nvidia:sm_{target.arch}a"]
     for name in names:
@@ -120,7 +123,7 @@ def compile(
     """Compile a kernel for a target, by default for the device of the next launch; nothing runs.
 
     The result's `asm` has the stages by name, for NVIDIA's GPUs with "ptx", and "cubin" where this
-    machine has an assembler. Raises as a launch does, and UnsupportedError TW0434 for targets that
+    machine has an assembler, for AMD's with "asm" and "hsaco". Raises as a launch does, and UnsupportedError TW0434 for targets that
     nothing here compiles for and for sources in Triton's intermediate representation.
     """
     if not isinstance(src, ASTSource):
