@@ -208,7 +208,7 @@ enum class Compare : uint8_t {
   Nan
 };
 enum class Bool : uint8_t { None, And, Or, Xor, Popc };
-enum class Rounding : uint8_t { None, Rn, Rz, Rm, Rp, Rna, Rni, Rzi, Rmi, Rpi };
+enum class Rounding : uint8_t { None, Rn, Rz, Rm, Rp, Rna, Rni, Rzi, Rmi, Rpi, Rs };
 enum class AtomOp : uint8_t { None, And, Or, Xor, Cas, Exch, Add, Inc, Dec, Min, Max };
 enum class Order : uint8_t { Weak, Relaxed, Acquire, Release, AcqRel, SeqCst, Volatile };
 enum class Scope : uint8_t { None, Cta, Cluster, Gpu, Sys };

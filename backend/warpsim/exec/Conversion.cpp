@@ -62,6 +62,10 @@ static Out convertGeneral(const Instruction &instruction, In a) {
 static uint32_t convertPairOf(const Instruction &instruction, uint32_t high, uint32_t low) {
   return convertPair(instruction, high, low);
 }
+static uint32_t convertPairByBits(const Instruction &instruction, uint32_t high, uint32_t low,
+                                  uint32_t random) {
+  return convertPairAtRandom(instruction, high, low, random);
+}
 static uint32_t convertPacked(const Instruction &instruction, uint32_t a) {
   return convertWithinPair(instruction, a);
 }
@@ -186,6 +190,8 @@ Handler tw::warpsim::findConversion(const Instruction &instruction) {
     return handler;
   if (instruction.sources.size() == 2)
     return lanes<convertPairOf, Cost::Heavy>(instruction);
+  if (instruction.sources.size() == 3)
+    return lanes<convertPairByBits, Cost::Heavy>(instruction);
   if (isPairOfFloats(instruction.sourceType))
     return lanes<convertPacked, Cost::Heavy>(instruction);
   return bytesOf(instruction.sourceType) == 8 ? findGeneralFrom<uint64_t>(instruction)

@@ -21,6 +21,15 @@ static bool roundsUp(Rounding rounding, bool isNegative, uint64_t kept, uint64_t
   }
 }
 
+/// Whether the sum of random bits and of as many that were cut off carries: of an f32 those that
+/// its mantissa has beyond the format's (PTX ISA, cvt, `.rs`). A subnormal result cuts more off,
+/// and its lowest ones do not count.
+static bool carries(const FloatFormat &format, uint32_t random, uint64_t rest, int shift) {
+  int numBits = static_cast<int>(kSingle.mantissaBits - format.mantissaBits);
+  uint64_t mask = (uint64_t(1) << numBits) - 1;
+  return ((rest >> (shift - numBits)) + (random & mask)) >> numBits;
+}
+
 /// What a magnitude beyond the largest finite value becomes.
 static uint32_t overflow(const FloatFormat &format, Rounding rounding, bool isNegative,
                          bool isSatFinite) {
@@ -33,7 +42,7 @@ static uint32_t overflow(const FloatFormat &format, Rounding rounding, bool isNe
 }
 
 uint32_t tw::warpsim::roundToFormat(double value, const FloatFormat &format, Rounding rounding,
-                                    bool isSatFinite) {
+                                    bool isSatFinite, uint32_t random) {
   if (std::isnan(value))
     return format.nan;
   bool isNegative = std::signbit(value);
@@ -54,7 +63,8 @@ uint32_t tw::warpsim::roundToFormat(double value, const FloatFormat &format, Rou
   int shift = std::min(unit - (exponent - 52), 63);
   uint64_t kept = significand >> shift, half = uint64_t(1) << (shift - 1);
   uint64_t rest = significand & ((uint64_t(1) << shift) - 1);
-  kept += roundsUp(rounding, isNegative, kept, rest, half);
+  kept += rounding == Rounding::Rs ? carries(format, random, rest, shift)
+                                   : roundsUp(rounding, isNegative, kept, rest, half);
   // The implicit bit of `kept` and a carry out of its mantissa both add to the exponent field.
   uint64_t code = kept + (uint64_t(unit + mantissaBits - minExponent) << mantissaBits);
   if (code > format.maxFinite)

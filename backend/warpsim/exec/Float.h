@@ -27,8 +27,9 @@ constexpr FloatFormat kE3m2{3, 2, 3, 0x1f, 0, 0x1f};
 
 /// The code of `value` in `format`. Rounding::None means Rn. A value beyond the format becomes the
 /// largest finite one if `isSatFinite`; else infinity or the largest, as the rounding says.
+/// Rounding::Rs adds the low bits of `random` to what is cut off.
 uint32_t roundToFormat(double value, const FloatFormat &format, Rounding rounding,
-                       bool isSatFinite = false);
+                       bool isSatFinite = false, uint32_t random = 0);
 
 /// The value of a code.
 double valueOfCode(uint32_t code, const FloatFormat &format);

@@ -128,12 +128,12 @@ static double valueOfScale(uint32_t code) {
 
 /// A value in the format of `type`: clamped and without negatives if asked, then rounded.
 static uint32_t encodeNarrow(const Instruction &instruction, Type type, double value,
-                             bool isSatFinite) {
+                             bool isSatFinite, uint32_t random = 0) {
   if (type == Type::UE8M0x2)
     return encodeScale(instruction, value);
   if (instruction.isRelu && value < 0)
     value = 0;
-  uint32_t code = roundToFormat(value, formatOf(type), instruction.rounding, isSatFinite);
+  uint32_t code = roundToFormat(value, formatOf(type), instruction.rounding, isSatFinite, random);
   if (instruction.isRelu && value == 0)
     code = 0;
   if (type == Type::TF32)
@@ -195,6 +195,15 @@ uint32_t tw::warpsim::convertPair(const Instruction &instruction, uint32_t high,
   return (half(high) << bitsOfHalf(type)) | half(low);
 }
 
+uint32_t tw::warpsim::convertPairAtRandom(const Instruction &instruction, uint32_t high,
+                                          uint32_t low, uint32_t random) {
+  auto half = [&](uint32_t bits, uint32_t added) {
+    double value = floatValue(Type::F32, bits, instruction.isFtz);
+    return encodeNarrow(instruction, instruction.type, value, instruction.isSaturating, added);
+  };
+  return (half(high, random >> 16) << 16) | half(low, random);
+}
+
 uint32_t tw::warpsim::convertWithinPair(const Instruction &instruction, uint32_t bits) {
   Type to = instruction.type, from = instruction.sourceType;
   unsigned fromBits = bitsOfHalf(from), toBits = bitsOfHalf(to);
@@ -235,7 +244,9 @@ static bool isDirected(Rounding rounding) {
          rounding == Rounding::Rp;
 }
 
-static bool isIntegral(Rounding rounding) { return rounding >= Rounding::Rni; }
+static bool isIntegral(Rounding rounding) {
+  return rounding >= Rounding::Rni && rounding <= Rounding::Rpi;
+}
 
 /// .ftz is about f32 only; with f16 it is accepted and changes nothing (PTX ISA, cvt, "Subnormal
 /// Numbers").
@@ -271,6 +282,9 @@ static bool isConvertiblePair(const Instruction &instruction) {
            !instruction.isSaturating;
   bool isFromSingles = from == Type::F32 && instruction.sources.size() == 2;
   bool isFromHalves = from == Type::F16x2 && instruction.sources.size() == 1;
+  if (instruction.rounding == Rounding::Rs)
+    return !isFp8Pair(to) && !isFp6OrFp4Pair(to) && from == Type::F32 &&
+           instruction.sources.size() == 3;
   if (isFp6OrFp4Pair(to))
     return isRn && instruction.isSaturating && isFromSingles;
   if (isFp8Pair(to))

@@ -17,6 +17,10 @@ uint64_t convertValue(const Instruction &instruction, uint64_t bits);
 /// Two f32 to a pair; the first is the upper half.
 uint32_t convertPair(const Instruction &instruction, uint32_t high, uint32_t low);
 
+/// The same rounded by random bits, which are cut in halves like the result.
+uint32_t convertPairAtRandom(const Instruction &instruction, uint32_t high, uint32_t low,
+                             uint32_t random);
+
 /// A pair to a pair of another format, half by half.
 uint32_t convertWithinPair(const Instruction &instruction, uint32_t bits);
 

@@ -139,10 +139,12 @@ static const Mnemonic *findMnemonic(Parser &parser) {
   entry->second.row =
       InstructionTable::get().match(opcode.text, modifiers, entry->second.prototype, message);
   const InstructionRow *row = entry->second.row;
-  if (row && parser.program.arch() >= row->text.minArch)
+  unsigned arch = parser.program.arch();
+  if (row && arch >= row->text.minArch && arch < row->text.endArch)
     return &entry->second;
   if (row)
     message = std::string(text) + " needs sm_" + std::to_string(row->text.minArch) +
+              (arch < row->text.minArch ? "" : " and is gone from the next generation on") +
               ", and the target is " + parser.program.target;
   parser.fail(opcode.line, std::move(message));
   return nullptr;

@@ -5,11 +5,12 @@
 // rows. Kinds: f flag, t type, s type of the sources, x space, o order, k scope, h hint, a atomic
 // operation, c compare, b bool operation, r rounding, m shuffle, vote, testp or prmt mode, v vector
 // width, g shape of a matrix, u type of its second operand. The number behind a row is the first
-// sm_NN that has it. `operands`: D result, P predicate result, |P second result, A source, Q
-// predicate, N predicate or its negation, I literal, M address, V vector, F2 fragment of two
-// registers (F: as many as .x says), G second address, S size or predicate of cp.async, H cache
-// policy; `D:u32` has that type and not the instruction's, `:s` the type of the sources, `:2` twice
-// the width, `:x` and `:xs` may be wider registers; `?` optional, `_` may be a sink.
+// sm_NN that has it, a second one the first that does not. `operands`: D result, P predicate
+// result, |P second result, A source, Q predicate, N predicate or its negation, I literal, M
+// address, V vector, F2 fragment of two registers (F: as many as .x says), G second address, S size
+// or predicate of cp.async, H cache policy; `D:u32` has that type and not the instruction's, `:s`
+// the type of the sources, `:2` twice the width, `:x` and `:xs` may be wider registers; `?`
+// optional, `_` may be a sink.
 #include "backend/warpsim/ptx/InstructionTable.h"
 
 using namespace tw::warpsim;
@@ -210,6 +211,8 @@ static constexpr RowText kRows[] = {
     {"cvt", Op::Cvt, "t:f64 s:bf16", "D:x A:xs"},
     {"cvt", Op::Cvt, "r:$rnd t:f16 s:bf16", "D:x A:xs"},
     {"cvt", Op::Cvt, "r:rn|rz ?f:relu t:f16x2|bf16x2 s:f32", "D A:s A:s"},
+    {"cvt", Op::Cvt, "r:rn|rz ?f:relu f:satfinite t:f16x2|bf16x2 s:f32", "D A:s A:s"},
+    {"cvt", Op::Cvt, "r:rs ?f:relu ?f:satfinite t:f16x2|bf16x2 s:f32", "D A:s A:s A:u32", 100, 110},
     {"cvt", Op::Cvt, "r:rn f:satfinite ?f:relu t:e4m3x2|e5m2x2 s:f32", "D A:s A:s", 89},
     {"cvt", Op::Cvt, "r:rn f:satfinite ?f:relu t:e4m3x2|e5m2x2 s:f16x2", "D A:s", 89},
     {"cvt", Op::Cvt, "r:rn ?f:relu t:f16x2 s:e4m3x2|e5m2x2", "D A:s", 89},

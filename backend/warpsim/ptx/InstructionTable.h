@@ -98,7 +98,8 @@ struct RowText {
   std::string_view opcode;
   Op op;
   std::string_view modifiers, operands;
-  unsigned minArch = 0; // the NN of the first .target sm_NN that has it
+  unsigned minArch = 0;   // the NN of the first .target sm_NN that has it
+  unsigned endArch = ~0u; // of the first one above it that does not
 };
 std::span<const RowText> instructionRows();
 

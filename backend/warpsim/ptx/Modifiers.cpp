@@ -76,10 +76,11 @@ static constexpr Named kCompares[] = {
     named("geu", Compare::Geu), named("num", Compare::Num), named("nan", Compare::Nan)};
 static constexpr Named kBools[] = {named("and", Bool::And), named("or", Bool::Or),
                                    named("xor", Bool::Xor), named("popc", Bool::Popc)};
-static constexpr Named kRoundings[] = {
-    named("rn", Rounding::Rn),   named("rz", Rounding::Rz),   named("rm", Rounding::Rm),
-    named("rp", Rounding::Rp),   named("rna", Rounding::Rna), named("rni", Rounding::Rni),
-    named("rzi", Rounding::Rzi), named("rmi", Rounding::Rmi), named("rpi", Rounding::Rpi)};
+static constexpr Named kRoundings[] = {named("rn", Rounding::Rn),   named("rz", Rounding::Rz),
+                                       named("rm", Rounding::Rm),   named("rp", Rounding::Rp),
+                                       named("rna", Rounding::Rna), named("rni", Rounding::Rni),
+                                       named("rzi", Rounding::Rzi), named("rmi", Rounding::Rmi),
+                                       named("rpi", Rounding::Rpi), named("rs", Rounding::Rs)};
 static constexpr Named kShuffles[] = {named("up", ShflMode::Up), named("down", ShflMode::Down),
                                       named("bfly", ShflMode::Bfly), named("idx", ShflMode::Idx)};
 static constexpr Named kVotes[] = {named("all", VoteMode::All), named("any", VoteMode::Any),

@@ -320,6 +320,36 @@ def test_float4_pairs_are_converted_where_the_gpu_can(rng: np.random.Generator) 
         unary[(1,)](x, out, 64, text, "=h,f,f", tl.uint8, 2)
 
 
+@tw.jit
+def rounded_at_random(out, x, bits, N: tl.constexpr, TYPE: tl.constexpr, TEXT: tl.constexpr):
+    i = tl.arange(0, N)
+    v = tl.load(x + i)
+    pair = tl.inline_asm_elementwise(TEXT, "=r,f,f,r", [v, -v, tl.load(bits + i)], tl.int32, True, 1)
+    low = pair.to(tl.int16).to(TYPE, bitcast=True)
+    tl.store(out + 2 * i, low)
+    tl.store(out + 2 * i + 1, (pair >> 16).to(tl.int16).to(TYPE, bitcast=True))
+
+
+@pytest.mark.parametrize(("dtype", "cut"), [("float16", 13), ("bfloat16", 16)])
+def test_pairs_are_rounded_by_random_bits_where_the_gpu_can(dtype: str, cut: int) -> None:
+    """Each of the random bits' values once: as many go up as the value lies above the lower one."""
+    torch = pytest.importorskip("torch")
+    text = f"cvt.rs.{dtype.replace('loat', '')}x2.f32 $0, $1, $2, $3;"
+    four = "cvt.rs.satfinite.e4m3x4.f32 $0, {$1, $2, $1, $2}, $3;"
+    numbers = torch.arange(4096, dtype=torch.int32) << (cut - 12)
+    value = 1 + 2.0 ** (cut - 23) * 0.3125  # 5 of 16 between two neighbours
+    x = torch.full((4096,), value)
+    out = torch.empty(8192, dtype=getattr(torch, dtype))
+    with tw.device("sim:sm_100a"):
+        rounded_at_random[(1,)](out, x, numbers | (numbers << 16), 4096, getattr(tl, dtype), text)
+    assert (out[1::2] > 1).sum() == 1280 and (out[::2] < -1).sum() == 1280
+    assert torch.all((out.abs() == 1) | (out.abs() == 1 + 2.0 ** (cut - 23)))
+    with tw.device("sim:sm_90a"), pytest.raises(tw.UnsupportedError, match="needs sm_100"):
+        rounded_at_random[(1,)](out, x, numbers, 4096, getattr(tl, dtype), text)
+    with tw.device("sim:sm_100a"), pytest.raises(tw.UnsupportedError, match="e4m3x4"):
+        rounded_at_random[(1,)](out, x, numbers, 4096, tl.float16, four)
+
+
 @pytest.mark.usefixtures("compiler")
 def test_instructions_of_one_gpu_only_are_assembled_for_it() -> None:
     constants = {

@@ -20,8 +20,8 @@ static Layout layoutOf(Type type) {
 }
 
 static const char *nameOf(Rounding rounding) {
-  static const char *const names[] = {"",     ".rn",  ".rz",  ".rm",  ".rp",
-                                      ".rna", ".rni", ".rzi", ".rmi", ".rpi"};
+  static const char *const names[] = {"",     ".rn",  ".rz",  ".rm",  ".rp", ".rna",
+                                      ".rni", ".rzi", ".rmi", ".rpi", ".rs"};
   return names[static_cast<unsigned>(rounding)];
 }
 
@@ -289,9 +289,48 @@ static Row pairRow(Type to, Rounding rounding, bool isRelu, unsigned bits,
   return row;
 }
 
+/// A finite value in units of the format at its exponent, of which the part below one, in as many
+/// bits as an f32 has beyond the format, is added to the random bits: a carry is one unit more.
+static uint64_t expectedAtRandom(Layout layout, uint64_t bits, uint64_t random) {
+  double magnitude = std::fabs(toDouble(kF32, bits));
+  int numBits = static_cast<int>(23 - layout.mantissaBits),
+      bias = layout.exponentBits == 5 ? 15 : 127;
+  int exponent = magnitude == 0 ? -1000 : std::ilogb(magnitude);
+  int unit = std::max(exponent, 1 - bias) - static_cast<int>(layout.mantissaBits);
+  double inUnits = std::ldexp(magnitude, -unit), whole = std::floor(inUnits);
+  uint64_t cut = static_cast<uint64_t>(std::ldexp(inUnits - whole, numBits));
+  whole += static_cast<double>((cut + (random & ((1u << numBits) - 1))) >> numBits);
+  double rounded = std::copysign(std::ldexp(whole, unit), toDouble(kF32, bits));
+  return expectedNarrowing(kF64, layout, {}, std::bit_cast<uint64_t>(rounded));
+}
+
+/// cvt.rs: the upper half of the random bits is the first operand's.
+static Row randomPairRow(Type to, bool isRelu) {
+  Instruction instruction = makeInstruction(Op::Cvt, to, Type::F32);
+  instruction.rounding = Rounding::Rs;
+  instruction.isRelu = isRelu;
+  Layout layout = to == Type::F16x2 ? kF16 : kBf16;
+  auto half = [=](uint64_t bits, uint64_t random) -> uint64_t {
+    if (isNan(kF32, bits))
+      return nanOf(layout);
+    if (isRelu && isNegative(kF32, bits))
+      return 0;
+    return isInfinite(kF32, bits) ? expectedNarrowing(kF32, layout, {}, bits)
+                                  : expectedAtRandom(layout, bits, random);
+  };
+  Row row = rowOf(instruction, [=](const uint64_t *v) {
+    return (half(v[0], v[2] >> 16) << 16) | half(v[1], v[2]);
+  });
+  row.sources = {Type::F32, Type::F32, Type::U32};
+  row.result = Type::B32;
+  return row;
+}
+
 static std::vector<Row> pairRows() {
   std::vector<Row> rows;
   for (bool isRelu : {false, true}) {
+    for (Type to : {Type::F16x2, Type::BF16x2})
+      rows.push_back(randomPairRow(to, isRelu));
     for (Rounding rounding : {Rounding::Rn, Rounding::Rz}) {
       for (Type to : {Type::F16x2, Type::BF16x2}) {
         Layout layout = to == Type::F16x2 ? kF16 : kBf16;
@@ -400,6 +439,16 @@ TEST(ConvertScales, ArePowersOfTwo) {
   widen.rounding = Rounding::Rn;
   EXPECT_EQ(convertOnce(widen, {0x7f80}), 0x3f804000u); // 1 and 2
   EXPECT_EQ(convertOnce(widen, {0xff00}), 0x7fff0040u); // NaN and 2^-127
+}
+
+TEST(ConvertAtRandom, OverflowIsInfiniteOrTheGreatest) {
+  Instruction narrow = makeInstruction(Op::Cvt, Type::F16x2, Type::F32);
+  narrow.rounding = Rounding::Rs;
+  uint32_t great = std::bit_cast<uint32_t>(65520.0f), minus = std::bit_cast<uint32_t>(-1e9f);
+  EXPECT_EQ(convertOnce(narrow, {great, minus, 0x0fff0000}), 0x7bfffc00u);
+  EXPECT_EQ(convertOnce(narrow, {great, minus, 0x10000000}), 0x7c00fc00u);
+  narrow.isSaturating = true;
+  EXPECT_EQ(convertOnce(narrow, {great, minus, 0x10000000}), 0x7bfffbffu);
 }
 
 TEST(ConvertPack, ClampsBothAndKeepsTheThird) {

@@ -170,6 +170,7 @@ static constexpr struct {
     {"cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", 89},
     {"cvt.rn.f16x2.e5m2x2 %r1, %h1;", 89},
     {"cvt.rn.bf16.s32 %h1, %r1;", 90},
+    {"cvt.rs.relu.satfinite.bf16x2.f32 %r1, %f1, %f2, %r2;", 100},
     {"atom.global.add.noftz.bf16x2 %r1, [%rd1], %r2;", 90},
     {"red.global.add.v2.f32 [%rd1], {%f1, %f2};", 90},
 };
@@ -185,6 +186,15 @@ TEST(ParseRefusals, OfWhatTheTargetLacks) {
     EXPECT_TRUE(parsePtx(text.replace(text.find("sm_80"), 5, "sm_" + arch), error))
         << error.message;
   }
+}
+
+TEST(ParseRefusals, OfWhatLaterTargetsLack) {
+  std::string text = ptxText("cvt.rs.f16x2.f32 %r1, %f1, %f2, %r2;\n");
+  ParseError error;
+  ASSERT_FALSE(parsePtx(text.replace(text.find("sm_80"), 5, "sm_120"), error));
+  EXPECT_NE(error.message.find("gone from the next generation on, and the target is sm_120"),
+            std::string::npos)
+      << error.message;
 }
 
 static constexpr Refusal kHeaders[] = {
