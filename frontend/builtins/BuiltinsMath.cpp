@@ -63,6 +63,9 @@ static FailureOr<PyValue> emitCdiv(BuiltinCall &call) {
 
 static FailureOr<PyValue> emitExtremum(BuiltinCall &call) {
   bool isMinimum = call.name == "minimum";
+  FailureOr<bool> propagates = call.propagatesNan(2);
+  if (failed(propagates))
+    return failure();
   if (call.value(0).isNumber() && call.value(1).isNumber()) {
     OrReason<PyValue> isFirst =
         staticCompare(isMinimum ? Comparison::LtE : Comparison::GtE, call.value(0), call.value(1));
@@ -70,9 +73,6 @@ static FailureOr<PyValue> emitExtremum(BuiltinCall &call) {
   }
   TypedValue lhs, rhs;
   if (failed(call.read(lhs, rhs)))
-    return failure();
-  FailureOr<bool> propagates = call.propagatesNan(2);
-  if (failed(propagates))
     return failure();
   return call.orReport(isMinimum ? call.tiles().minimum(lhs, rhs, *propagates)
                                  : call.tiles().maximum(lhs, rhs, *propagates));

@@ -241,7 +241,14 @@ static bool isWrittenByPython(const PyValue &value, bool isRepr) {
                         [](const PyValue &item) { return isWrittenByPython(item, true); });
   if (const std::string *text = value.as<std::string>())
     return isRepr && llvm::any_of(*text, [](char c) { return !llvm::isPrint(c); });
-  return value.is<Opaque>() || value.is<RangeValue>() || value.is<SliceValue>();
+  return value.is<Opaque>() || value.is<RangeValue>() || value.is<SliceValue>() ||
+         value.is<DType>() || value.is<TileType>();
+}
+
+/// What `str(dtype)` is in Python, where kernels compare it: `fp16`, `*ki8`.
+static std::string shortText(const DType &dtype) {
+  const char *pointer = !dtype.isPointer ? "" : dtype.isConst ? "*k" : "*";
+  return (llvm::Twine(pointer) + dtype.row->ShortName).str();
 }
 
 FailureOr<PyValue> tw::textOf(Emitter &emitter, const PyValue &value, bool isRepr,
@@ -252,6 +259,8 @@ FailureOr<PyValue> tw::textOf(Emitter &emitter, const PyValue &value, bool isRep
         "a text of a value that is known only at run time cannot be made at compile time",
         "print it with tw.device_print(\"name\", value)",
         {emitter.label(node, "this is " + typeName(value))});
+  if (const DType *dtype = value.as<DType>(); dtype && !isRepr)
+    return PyValue{shortText(*dtype)};
   if (isWrittenByPython(value, isRepr))
     if (OrReason<PyValue> text = pythonCall(emitter, isRepr ? "repr" : "str", {value}))
       return *text;

@@ -230,6 +230,14 @@ def reduce_or(input: tensor, axis: constexpr = None, keep_dims: constexpr = Fals
     return reduce(input, axis, _or, keep_dims=keep_dims)
 
 
+@library_function
+def _check_propagation(propagate_nan: constexpr) -> None:
+    static_assert(
+        propagate_nan == PropagateNan.ALL or propagate_nan == PropagateNan.NONE,
+        "propagate_nan is tw.PropagateNan.ALL or tw.PropagateNan.NONE",
+    )
+
+
 @library_method
 def max(
     input: tensor,
@@ -245,6 +253,7 @@ def max(
     float32 or int32. Of equal elements the first one's index is given, or any one's without
     `return_indices_tie_break_left`.
     """
+    _check_propagation(propagate_nan)
     operand = _widen_for_order(input)
     if return_indices:
         both = (operand, _positions(operand, axis))
@@ -266,6 +275,7 @@ def min(
     propagate_nan: constexpr = PropagateNan.NONE,
 ) -> Any:
     """The smallest element along `axis`, or of all; the parameters are those of `max`."""
+    _check_propagation(propagate_nan)
     operand = _widen_for_order(input)
     if return_indices:
         both = (operand, _positions(operand, axis))

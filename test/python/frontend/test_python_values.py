@@ -76,7 +76,7 @@ def test_enumerate_counts_from_a_run_time_number() -> None:
 def test_print_writes_everything_in_order(on: str, capfd: pytest.CaptureFixture[str]) -> None:
     run('print("x", n, "y", 7, n + 1, (1, "t"), tw.int32, None)', device=on)
     text = re.sub(r"pid \(0, 0, 0\)( idx \(\))? ", "", capfd.readouterr().out)
-    assert text.split("\n") == ["x: 5", "y 7: 6", "(1, 't') int32 None", ""]
+    assert text.split("\n") == ["x: 5", "y 7: 6", "(1, 't') i32 None", ""]
 
 
 def test_any_and_all_of_run_time_values() -> None:
@@ -198,6 +198,17 @@ def test_tiles_and_loads_in_a_combining_function_are_refused(line: str) -> None:
 @pytest.mark.parametrize("option", ["'small'", "'ALL of it'", "3", "n"])
 def test_an_unknown_treatment_of_nan_is_refused(option: str) -> None:
     assert code_of(f"y = tw.maximum(n * 1.0, 2.0, propagate_nan={option})") in ("TW0120", "TW0104")
+    assert code_of(f"y = tw.maximum(1.0, 2.0, propagate_nan={option})") in ("TW0120", "TW0104")
+    assert code_of(f"y = tw.max(tw.arange(0, 8) * 1.0, 0, propagate_nan={option})") in ("TW0113", "TW0104")
+
+
+@pytest.mark.parametrize("name", ["float16", "int8", "uint64", "bfloat16", "float8e4nv", "int1"])
+def test_texts_of_types_are_those_of_python(name: str) -> None:
+    kind = getattr(tw, name)
+    body = f"t: tw.constexpr = tw.zeros((4,), tw.{name}).dtype\n"
+    for form, text in (("str(t)", str(kind)), ("f'{t}'", f"{kind}"), ("f'{t!r}'", repr(kind)),
+                       ("repr(t)", repr(kind)), ("str((t, 1))", str((kind, 1)))):  # fmt: skip
+        assert run(body + f"tw.store(out, {form} == {text!r})")[0] == 1, text
 
 
 def test_keywords_of_atan2_are_its_own() -> None:
