@@ -238,8 +238,11 @@ bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error
   if (!assembles)
     return gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
                          CodeForm::OptimizedLlvmIr);
-  if (!emitWithFewSpills(lowered, artifact, error) ||
-      (embedsIr && !embedIr(lowered, artifact, error)))
+  if (!emitWithFewSpills(lowered, artifact, error)) {
+    amd::blameInlineAsm(lowered, artifact.binary, error);
+    return false;
+  }
+  if (embedsIr && !embedIr(lowered, artifact, error))
     return false;
   amd::reportSpills(lowered, artifact);
   return true;
@@ -263,8 +266,10 @@ bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
   }
   Artifact artifact;
   artifact.symbol = kernelSymbol(lowered);
-  if (!emitWithFewSpills(lowered, artifact, error))
+  if (!emitWithFewSpills(lowered, artifact, error)) {
+    amd::blameInlineAsm(lowered, artifact.binary, error);
     return false;
+  }
   amd::reportSpills(lowered, artifact);
   text =
       form == CodeForm::Resources ? gpu::printResources(artifact) : std::move(artifact.assembled);

@@ -84,6 +84,9 @@ mlir::Value lowerRoundTf32(Lowering &lowering, simt::RoundTf32Op op);
 mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
 // LowerInlineAsm.cpp
 mlir::LogicalResult lowerInlineAsm(Lowering &lowering, simt::InlineAsmOp op);
+/// Reports that the assembler refuses text of the user's, where its log says so. `lowered` is the
+/// module that `assembly` was made of.
+bool blameInlineAsm(mlir::ModuleOp lowered, llvm::StringRef assembly, llvm::StringRef log);
 // LowerDebugCalls.cpp
 mlir::LogicalResult lowerPrint(Lowering &lowering, simt::PrintOp op);
 void lowerAssert(Lowering &lowering, simt::AssertOp op);

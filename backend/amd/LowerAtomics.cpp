@@ -1,9 +1,9 @@
 // Atomics on global memory: LLVM's, which knows what each machine has instructions for and writes
 // loops of compare-and-swap for the rest.
 #include "backend/amd/LowerAmd.h"
+#include "backend/gpu/AtomicLoops.h"
 #include "backend/gpu/RegisterWords.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tw;
@@ -75,45 +75,15 @@ static LLVM::AtomicBinOp operationOf(tile::AtomicKind kind) {
   return LLVM::AtomicBinOp::xchg;
 }
 
-static unsigned bytesOf(Type type) {
-  return isa<LLVM::LLVMPointerType>(type) ? 8 : std::max(1u, type.getIntOrFloatBitWidth() / 8);
-}
+static unsigned bytesOf(Type type) { return std::max(1u, bitsOf(type) / 8); }
 
 /// The bits of a value as an integer of its width.
 static Value bitsOf(Lowering &lowering, Value value) {
-  OpBuilder &b = lowering.builder;
-  Type integer = b.getIntegerType(8 * bytesOf(value.getType()));
-  if (value.getType() == integer)
-    return value;
-  if (isa<LLVM::LLVMPointerType>(value.getType()))
-    return LLVM::PtrToIntOp::create(b, lowering.loc, integer, value);
-  return LLVM::BitcastOp::create(b, lowering.loc, integer, value);
+  return toInteger(lowering.builder, lowering.loc, value);
 }
 
 static Value valueOf(Lowering &lowering, Value bits, Type type) {
-  OpBuilder &b = lowering.builder;
-  if (bits.getType() == type)
-    return bits;
-  if (isa<LLVM::LLVMPointerType>(type))
-    return LLVM::IntToPtrOp::create(b, lowering.loc, type, bits);
-  return LLVM::BitcastOp::create(b, lowering.loc, type, bits);
-}
-
-/// What `emit` gives, by threads whose mask is true; the others get 0.
-static Value emitMasked(Lowering &lowering, Value mask, Type type,
-                        llvm::function_ref<Value()> emit) {
-  if (!neededMask(mask))
-    return emit();
-  OpBuilder &b = lowering.builder;
-  auto branch = scf::IfOp::create(b, lowering.loc, TypeRange(type), mask, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, lowering.loc, emit());
-  b.setInsertionPointToStart(branch.elseBlock());
-  Value zero = LLVM::ZeroOp::create(b, lowering.loc, type);
-  scf::YieldOp::create(b, lowering.loc, zero);
-  return branch.getResult(0);
+  return fromInteger(lowering.builder, lowering.loc, bits, type);
 }
 
 static Value emitRmw(Lowering &lowering, simt::AtomicOp op) {
@@ -151,7 +121,8 @@ void tw::amd::lowerAtomic(Lowering &lowering, simt::AtomicOp op) {
       op.getOrder() == tile::MemoryOrder::Release || op.getOrder() == tile::MemoryOrder::AcqRel;
   if (releases && op.getKind() != tile::AtomicKind::Load)
     waitBeforeRelease(lowering);
-  op.replaceAllUsesWith(emitMasked(lowering, op.getMask(), op.getResult().getType(), [&] {
+  Value mask = neededMask(op.getMask());
+  op.replaceAllUsesWith(emitMasked(lowering, mask, op.getResult().getType(), [&] {
     return op.getExpected() ? emitCas(lowering, op) : emitRmw(lowering, op);
   }));
 }

@@ -122,17 +122,16 @@ static Value emitCasLoop(ThreadLowering &lowering, Value ptr, Type type, SwapEmi
   return elementOfWord(lowering, place, loop.getResult(0), type);
 }
 
-/// A loop that only threads whose mask is true enter; the others get 0.
-static Value emitMaskedCasLoop(ThreadLowering &lowering, Value ptr, Value mask, Type type,
-                               SwapEmitter swap, llvm::function_ref<Value(Value old)> update) {
+Value tw::gpu::emitMasked(ThreadLowering &lowering, Value mask, Type type,
+                          llvm::function_ref<Value()> emit) {
   if (!mask)
-    return emitCasLoop(lowering, ptr, type, swap, update);
+    return emit();
   OpBuilder &b = lowering.builder;
   auto branch = scf::IfOp::create(b, lowering.loc, TypeRange(type), mask,
                                   /*addThenBlock=*/true, /*addElseBlock=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, lowering.loc, emitCasLoop(lowering, ptr, type, swap, update));
+  scf::YieldOp::create(b, lowering.loc, emit());
   b.setInsertionPointToStart(branch.elseBlock());
   Value zero = LLVM::ZeroOp::create(b, lowering.loc, type);
   scf::YieldOp::create(b, lowering.loc, zero);
@@ -153,12 +152,14 @@ Value tw::gpu::emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, Value
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type type = op.getResult().getType();
-  return emitMaskedCasLoop(lowering, op.getPtr(), mask, type, swap, [&](Value old) {
+  auto update = [&](Value old) {
     Value updated = op.getValue();
     if (op.getKind() != tile::AtomicKind::Xchg)
       updated = narrowed(
           b, loc, combine(b, loc, op.getKind(), widened(b, loc, old), widened(b, loc, updated)),
           type);
     return op.getExpected() ? selectExpected(lowering, op, old, updated) : updated;
-  });
+  };
+  return emitMasked(lowering, mask, type,
+                    [&] { return emitCasLoop(lowering, op.getPtr(), type, swap, update); });
 }

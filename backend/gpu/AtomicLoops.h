@@ -14,5 +14,9 @@ using SwapEmitter =
 mlir::Value emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, mlir::Value mask,
                            SwapEmitter swap);
 
+/// What `emit` gives, by threads whose mask is true; the others get 0. The mask may be null.
+mlir::Value emitMasked(ThreadLowering &lowering, mlir::Value mask, mlir::Type type,
+                       llvm::function_ref<mlir::Value()> emit);
+
 } // namespace tw::gpu
 #endif

@@ -1,13 +1,22 @@
-// The lines that kernels print and that failed assertions leave, as a format and values.
+// Printing and assertions: the lines that kernels print and that failed assertions leave.
 #include "backend/gpu/PrintedLines.h"
 #include "backend/inspect/PrintedLine.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::gpu;
+
+namespace {
+/// For a function like printf: its format and the values that it names.
+struct PrintedLine {
+  std::string format;
+  SmallVector<Value> values;
+};
+} // namespace
 
 Value tw::gpu::stringAddress(ThreadLowering &lowering, StringRef text) {
   OpBuilder &b = lowering.builder;
@@ -57,7 +66,9 @@ static Value bufferOf(ThreadLowering &lowering, Type type) {
   return buffer;
 }
 
-Value tw::gpu::storeValues(ThreadLowering &lowering, const PrintedLine &line) {
+/// The address of memory on the stack that holds the values one after another, each aligned to its
+/// size.
+static Value storeValues(ThreadLowering &lowering, const PrintedLine &line) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type pointer = LLVM::LLVMPointerType::get(b.getContext());
@@ -137,8 +148,8 @@ static void addValue(ThreadLowering &lowering, simt::PrintOp op, PrintedLine &li
   line.values.push_back(value);
 }
 
-PrintedLine tw::gpu::lineOfPrint(ThreadLowering &lowering, simt::PrintOp op,
-                                 ProgramIdEmitter programId) {
+static PrintedLine lineOfPrint(ThreadLowering &lowering, simt::PrintOp op,
+                               ProgramIdEmitter programId) {
   PrintedLine line;
   addProgram(programId, line);
   if (op.getValue())
@@ -150,8 +161,8 @@ PrintedLine tw::gpu::lineOfPrint(ThreadLowering &lowering, simt::PrintOp op,
   return line;
 }
 
-PrintedLine tw::gpu::lineOfAssert(ThreadLowering &lowering, simt::AssertOp op,
-                                  ProgramIdEmitter programId) {
+static PrintedLine lineOfAssert(ThreadLowering &lowering, simt::AssertOp op,
+                                ProgramIdEmitter programId) {
   SourceSpan span = spanOf(lowering.loc);
   PrintedLine line;
   line.format = "device_assert failed at " + escaped(span.file) + ":" + std::to_string(span.line) +
@@ -160,4 +171,34 @@ PrintedLine tw::gpu::lineOfAssert(ThreadLowering &lowering, simt::AssertOp op,
   addIndex(lowering, op.getShape(), op.getIndex(), /*isPadded=*/false, line);
   line.format += ")\n";
   return line;
+}
+
+/// Calls vprintf(format, values).
+static void emitLine(ThreadLowering &lowering, const PrintedLine &line) {
+  OpBuilder &b = lowering.builder;
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value buffer = storeValues(lowering, line);
+  auto print = cast<LLVM::LLVMFuncOp>(
+      declareFunction(lowering, "vprintf", b.getI32Type(), {pointer, pointer}));
+  LLVM::CallOp::create(b, lowering.loc, print,
+                       ValueRange{stringAddress(lowering, line.format), buffer});
+}
+
+void tw::gpu::lowerPrint(ThreadLowering &lowering, simt::PrintOp op, ProgramIdEmitter programId) {
+  OpBuilder &b = lowering.builder;
+  auto branch = scf::IfOp::create(b, lowering.loc, op.getMask(), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  emitLine(lowering, lineOfPrint(lowering, op, programId));
+}
+
+void tw::gpu::lowerAssert(ThreadLowering &lowering, simt::AssertOp op, ProgramIdEmitter programId,
+                          bool prints, llvm::function_ref<void()> stop) {
+  OpBuilder &b = lowering.builder;
+  auto branch = scf::IfOp::create(b, lowering.loc, op.getFailed(), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  if (prints)
+    emitLine(lowering, lineOfAssert(lowering, op, programId));
+  stop();
 }

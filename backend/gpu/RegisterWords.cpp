@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace tw::gpu;
 
-static unsigned bitsOf(Type type) {
+unsigned tw::gpu::bitsOf(Type type) {
   return isa<LLVM::LLVMPointerType>(type) ? 64 : type.getIntOrFloatBitWidth();
 }
 
@@ -22,8 +22,7 @@ WordForm tw::gpu::wordFormOf(Type type) {
   return {b.getI32Type(), bits / 32, 32, bits / 8};
 }
 
-/// The bits of a scalar as an integer of its width.
-static Value toInteger(OpBuilder &b, Location loc, Value value) {
+Value tw::gpu::toInteger(OpBuilder &b, Location loc, Value value) {
   Type type = value.getType();
   if (isa<IntegerType>(type))
     return value;
@@ -33,7 +32,7 @@ static Value toInteger(OpBuilder &b, Location loc, Value value) {
   return LLVM::BitcastOp::create(b, loc, integer, value);
 }
 
-static Value fromInteger(OpBuilder &b, Location loc, Value value, Type type) {
+Value tw::gpu::fromInteger(OpBuilder &b, Location loc, Value value, Type type) {
   if (value.getType() == type)
     return value;
   if (isa<LLVM::LLVMPointerType>(type))

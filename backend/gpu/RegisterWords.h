@@ -14,6 +14,13 @@ struct WordForm {
   unsigned bytes; // of the whole value
 };
 
+/// The bits of a scalar: 64 of a pointer.
+unsigned bitsOf(mlir::Type scalar);
+/// The bits of a scalar as an integer of its width, and back.
+mlir::Value toInteger(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value scalar);
+mlir::Value fromInteger(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value bits,
+                        mlir::Type scalar);
+
 WordForm wordFormOf(mlir::Type type);
 llvm::SmallVector<mlir::Value> toWords(mlir::OpBuilder &builder, mlir::Location loc,
                                        mlir::Value value);

@@ -24,6 +24,7 @@ struct ThreadLowering {
   std::map<std::string, mlir::Operation *> strings; // llvm.mlir.global by text
   llvm::DenseMap<mlir::Type, mlir::Value> buffers;  // on the stack, of the values of printed lines
   unsigned stackSpace = 0;                          // the address space of the stack
+  llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
 };
 
 mlir::Value constantOf(ThreadLowering &lowering, mlir::Type type, uint64_t value);

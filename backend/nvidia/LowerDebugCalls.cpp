@@ -3,7 +3,6 @@
 #include "backend/nvidia/LowerNvidia.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace tw;
@@ -17,34 +16,15 @@ static auto programIdOf(Lowering &lowering) {
   };
 }
 
-/// Calls vprintf.
-static void emitLine(Lowering &lowering, const PrintedLine &line) {
-  OpBuilder &b = lowering.builder;
-  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
-  Value buffer = storeValues(lowering, line);
-  auto print = cast<LLVM::LLVMFuncOp>(
-      declareFunction(lowering, "vprintf", b.getI32Type(), {pointer, pointer}));
-  LLVM::CallOp::create(b, lowering.loc, print,
-                       ValueRange{stringAddress(lowering, line.format), buffer});
-}
-
 void tw::nvidia::lowerPrint(Lowering &lowering, simt::PrintOp op) {
-  OpBuilder &b = lowering.builder;
-  auto branch = scf::IfOp::create(b, lowering.loc, op.getMask(), /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  emitLine(lowering, lineOfPrint(lowering, op, programIdOf(lowering)));
+  gpu::lowerPrint(lowering, op, programIdOf(lowering));
 }
 
-/// Prints which element failed, which the driver's own message has no place for, then stops.
-void tw::nvidia::lowerAssert(Lowering &lowering, simt::AssertOp op) {
+/// Calls __assertfail(message, file, line, function, bytes of a character).
+static void emitFailure(Lowering &lowering, simt::AssertOp op) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
-  auto branch = scf::IfOp::create(b, loc, op.getFailed(), /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
   SourceSpan span = spanOf(loc);
-  emitLine(lowering, lineOfAssert(lowering, op, programIdOf(lowering)));
   Type pointer = LLVM::LLVMPointerType::get(b.getContext()), i32 = b.getI32Type(),
        i64 = b.getI64Type();
   auto fail = cast<LLVM::LLVMFuncOp>(declareFunction(lowering, "__assertfail",
@@ -57,4 +37,10 @@ void tw::nvidia::lowerAssert(Lowering &lowering, simt::AssertOp op) {
                        ValueRange{stringAddress(lowering, op.getMessage()),
                                   stringAddress(lowering, span.file), lineNumber,
                                   stringAddress(lowering, kernel), charBytes});
+}
+
+/// Prints which element failed, which the driver's own message has no place for, then stops.
+void tw::nvidia::lowerAssert(Lowering &lowering, simt::AssertOp op) {
+  gpu::lowerAssert(lowering, op, programIdOf(lowering), /*prints=*/true,
+                   [&] { emitFailure(lowering, op); });
 }

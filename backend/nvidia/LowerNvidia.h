@@ -22,10 +22,7 @@ llvm::ArrayRef<PassInput> nvidiaPassInputs();
 namespace nvidia {
 
 /// The state of lowering one kernel.
-struct Lowering : gpu::ThreadLowering {
-  using ThreadLowering::ThreadLowering;
-  llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
-};
+using Lowering = gpu::ThreadLowering;
 
 /// Calls `llvm.nvvm.` + name; `result` is null for intrinsics without one.
 mlir::LLVM::CallIntrinsicOp callIntrinsic(Lowering &lowering, const llvm::Twine &name,

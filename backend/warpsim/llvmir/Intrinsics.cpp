@@ -6,7 +6,7 @@
 
 using namespace tw::warpsim;
 
-/// The function of exec/NamedFunctions, without its type, that an intrinsic without its type is.
+/// The function of NamedFunctions.h, without its type, that an intrinsic without its type is.
 static llvm::StringRef namedFloat(llvm::StringRef name) {
   return llvm::StringSwitch<llvm::StringRef>(name)
       .Cases({"exp", "exp2", "exp10", "log", "log2", "log10", "sin", "cos", "tan", "tanh"}, name)

@@ -155,6 +155,31 @@ def test_assembly_of_another_maker_is_refused(compiler: None) -> None:
     assert "ASMSTART" in compiled.asm["asm"]
 
 
+@tw.jit
+def runs(x, out, TEXT: tw.constexpr):
+    i = tw.arange(0, 256)
+    value = tw.load(x + i)
+    word = tw.inline_asm_elementwise(TEXT, "=&v,v", [value], dtype=tw.int32, is_pure=True, pack=1)
+    tw.store(out + i, word)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("v_mov_b32 $0, $1\nv_no_such_b32 $0, $0", "invalid instruction"),
+        ("s_mov_b32 $0, $1", "invalid operand"),
+        ("v_add_u32 $0, $1, elsewhere", "names what this compiler does not link"),
+    ],
+)
+def test_a_complaint_of_the_assembler_is_at_the_users_line(
+    compiler: None, text: str, words: str
+) -> None:
+    with pytest.raises(tw.CompileError, match=words) as caught:
+        runs.compile({"x": "*i32", "out": "*i32"}, {"TEXT": text}, device="amd:gfx1100", num_warps=1)
+    assert caught.value.code == "TW0243"
+    assert "word = tw.inline_asm_elementwise" in str(caught.value)
+
+
 def test_printing_is_refused_where_nothing_prints(compiler: None) -> None:
     with pytest.raises(tw.UnsupportedError, match="code objects cannot print") as caught:
         prints.compile({"x": "*i32"}, {}, device="amd:gfx942", num_warps=1)
