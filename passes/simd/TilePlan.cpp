@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/analysis/LoopStep.h"
 
 using namespace mlir;
@@ -79,27 +80,52 @@ const llvm::SmallSetVector<Operation *, 4> &TilePlan::sitesOf(Value tile) const 
   return found == sites.end() ? none : found->second;
 }
 
+/// Whether the use is the address of a load or store of elements side by side: the first one's is
+/// all that is computed of it.
+bool TilePlan::isUnitAddress(OpOperand &use) {
+  Operation *user = use.getOwner();
+  if (!isa<LoadOp, StoreOp>(user) || use.getOperandNumber() != 0)
+    return false;
+  unsigned rank = shapeOf(use.get().getType()).size();
+  return rank > 0 && contiguity.along(use.get(), rank - 1).kind != AxisChange::Unknown;
+}
+
+/// Adds the evaluations that a use causes. Paths that meet again at the same element of the same
+/// root cause one, and others one each.
+void TilePlan::addUse(OpOperand &use, Evaluations &total) {
+  Operation *user = use.getOwner();
+  bool keepsElement = (isElementwise(user) || isa<LoadOp, StoreOp>(user)) && !isUnitAddress(use);
+  auto add = [&](std::pair<Operation *, unsigned> root, int64_t count) {
+    int64_t &sum = total[root];
+    sum = keepsElement ? std::max(sum, count) : sum + count;
+  };
+  bool isDeferred = user->getNumResults() > 0 && isTile(user->getResult(0)) && isDeferrable(user);
+  // One result of a split may be kept, and the other be computed where it is used.
+  if (!isDeferred || llvm::any_of(user->getResults(), [&](Value v) { return isKept(v); }))
+    add({user, keepsElement ? 0 : 1 + use.getOperandNumber()}, 1);
+  for (Value result : user->getResults())
+    if (isDeferred && !isKept(result))
+      for (auto [root, count] : evaluations[result])
+        add(root, count);
+}
+
 void TilePlan::decide(Value tile) {
-  llvm::SmallSetVector<Operation *, 4> found;
-  int64_t count = 0;
-  for (Operation *user : tile.getUsers()) {
-    bool isDeferred = user->getNumResults() > 0 && isTile(user->getResult(0)) && isDeferrable(user);
-    // One result of a split may be kept, and the other be computed where it is used.
-    if (!isDeferred || llvm::any_of(user->getResults(), [&](Value v) { return isKept(v); })) {
-      found.insert(user);
-      ++count;
-    }
-    for (Value result : user->getResults()) {
-      if (!isDeferred || isKept(result))
-        continue;
-      found.insert_range(sites[result]);
-      count += evaluations[result];
-    }
-  }
-  sites[tile] = found;
-  evaluations[tile] = count;
+  Evaluations total;
+  for (OpOperand &use : tile.getUses())
+    addUse(use, total);
+  llvm::SmallSetVector<Operation *, 4> &found = sites[tile];
+  for (auto [root, count] : total)
+    found.insert(root.first);
+  evaluations[tile] = std::move(total);
   if (mustKeep(tile) || isDearerThanBuffer(tile))
     kept.insert(tile);
+}
+
+int64_t TilePlan::numEvaluations(Value tile) const {
+  int64_t count = 0;
+  for (auto [root, times] : evaluations.at(tile))
+    count += times;
+  return count;
 }
 
 bool TilePlan::mustKeep(Value tile) const {
@@ -145,7 +171,7 @@ bool TilePlan::isDearerThanBuffer(Value tile) {
   if (elementTypeOf(tile.getType()).isInteger(1) || isa<arith::ConstantOp>(op))
     return false;
   int64_t cost = treeCost(tile);
-  if (cost * (evaluations[tile] - 1) >= kBufferCost)
+  if (cost * (numEvaluations(tile) - 1) >= kBufferCost)
     return true;
   bool isInLoop = llvm::any_of(
       sites[tile], [&](Operation *site) { return isInsideLoopOf(site, op->getBlock()); });
@@ -162,7 +188,9 @@ bool TilePlan::isDearerThanBuffer(Value tile) {
 static int64_t operationCost(Operation *op) {
   if (isa<math::SqrtOp, arith::DivFOp, math::FmaOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op))
     return isa<math::SqrtOp, arith::DivFOp>(op) ? 5 : 1;
-  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::RemFOp>(op))
+  if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))
+    return matchPattern(op->getOperand(1), m_Constant()) ? 8 : 20; // by multiplication
+  if (isa<arith::RemFOp>(op))
     return 20;
   if (op->getDialect()->getNamespace() == "math")
     return 14;
@@ -177,10 +205,8 @@ int64_t TilePlan::treeCost(Value tile) {
   if (found != costs.end())
     return found->second;
   int64_t cost = operationCost(op);
-  // A load's address is one base and one step; only its values count.
-  bool isUnitLoad = isa<LoadOp>(op) &&
-                    contiguity.along(op->getOperand(0), shapeOf(tile.getType()).size() - 1).kind !=
-                        AxisChange::Unknown;
+  // Of an address that is one base and one step only the values count.
+  bool isUnitLoad = isa<LoadOp>(op) && isUnitAddress(op->getOpOperand(0));
   for (Value operand : op->getOperands())
     if (isTile(operand) && !isUnitLoad)
       cost += treeCost(operand);

@@ -7,6 +7,7 @@
 #define PASSES_SIMD_TILEPLAN_H
 #include "mlir/IR/Operation.h"
 #include "passes/analysis/Contiguity.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace tw::simd {
@@ -21,7 +22,14 @@ public:
   const llvm::SmallSetVector<mlir::Operation *, 4> &sitesOf(mlir::Value tile) const;
 
 private:
+  /// How often a root evaluates a value, for each way in which it goes through its elements: the
+  /// same element is computed once, however many paths lead to it.
+  using Evaluations = llvm::SmallMapVector<std::pair<mlir::Operation *, unsigned>, int64_t, 2>;
+
   void decide(mlir::Value tile);
+  void addUse(mlir::OpOperand &use, Evaluations &total);
+  bool isUnitAddress(mlir::OpOperand &use);
+  int64_t numEvaluations(mlir::Value tile) const;
   bool mustKeep(mlir::Value tile) const;
   bool isOvertakenByWrite(mlir::Operation *load);
   bool isDearerThanBuffer(mlir::Value tile);
@@ -30,7 +38,7 @@ private:
   Contiguity &contiguity;
   llvm::DenseSet<mlir::Value> kept;
   llvm::DenseMap<mlir::Value, llvm::SmallSetVector<mlir::Operation *, 4>> sites;
-  llvm::DenseMap<mlir::Value, int64_t> evaluations;
+  llvm::DenseMap<mlir::Value, Evaluations> evaluations;
   llvm::DenseMap<mlir::Value, int64_t> costs;
 };
 

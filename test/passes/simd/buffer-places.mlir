@@ -60,3 +60,27 @@ func.func @read_at_the_end(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f
   tile.store %op, %e : tensor<8192x!tile.ptr<f32>>, tensor<8192xf32>
   return
 }
+
+// -----
+
+// Paths that meet again at the same element of one store compute a value once: no buffer is needed.
+// CHECK-LABEL: llvm.func @paths_that_meet
+func.func @paths_that_meet(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}) {
+  // CHECK-NOT: alloca
+  // CHECK: scf.for
+  // CHECK: math.exp
+  // CHECK-NOT: math.exp
+  // CHECK: llvm.return
+  %r = tile.arange 0 to 512 : tensor<512xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<512x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %r : tensor<512x!tile.ptr<f32>>, tensor<512xi32>
+  %v = tile.load %xp : tensor<512x!tile.ptr<f32>> -> tensor<512xf32>
+  %e = math.exp %v : tensor<512xf32>
+  %a = arith.mulf %e, %v : tensor<512xf32>
+  %b = arith.addf %e, %v : tensor<512xf32>
+  %c = arith.divf %a, %b : tensor<512xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<512x!tile.ptr<f32>>
+  %op = tile.addptr %os, %r : tensor<512x!tile.ptr<f32>>, tensor<512xi32>
+  tile.store %op, %c : tensor<512x!tile.ptr<f32>>, tensor<512xf32>
+  return
+}

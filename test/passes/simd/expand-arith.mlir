@@ -63,6 +63,25 @@ func.func @divide_by_constants(%x: vector<16xi32>) -> (vector<16xi32>, vector<16
 
 // -----
 
+// The lanes of a constant are a constant.
+// CHECK-LABEL: @divide_by_one_constant
+func.func @divide_by_one_constant(%x: vector<16xi32>) -> (vector<16xi32>, vector<16xi32>) {
+  // CHECK: %[[LANES:.*]] = arith.constant dense<27> : vector<16xi32>
+  // CHECK-NOT: f64
+  // CHECK: arith.divsi %{{.*}}, %[[LANES]]
+  // CHECK-NOT: f64
+  // CHECK: arith.remsi
+  // CHECK-NOT: f64
+  // CHECK: return
+  %c27 = arith.constant 27 : i32
+  %y = vector.broadcast %c27 : i32 to vector<16xi32>
+  %q = arith.divsi %x, %y : vector<16xi32>
+  %r = arith.remsi %x, %y : vector<16xi32>
+  return %q, %r : vector<16xi32>, vector<16xi32>
+}
+
+// -----
+
 // CHECK-LABEL: @divide_scalars
 func.func @divide_scalars(%x: i64, %y: i64) -> i64 {
   // CHECK: %[[SAFE:.*]] = arith.select
