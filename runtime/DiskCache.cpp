@@ -64,14 +64,39 @@ std::optional<std::string> DiskCache::contentOf(ContentHash hash, const std::str
   return std::string(content);
 }
 
+/// directory/v<schema>
+static std::string rootOf(const std::string &directory) {
+  return directory + "/v" + std::to_string(kSchema);
+}
+
+static std::string placeOf(const std::string &root, const std::string &key) {
+  return root + "/" + key.substr(0, 2) + "/" + key;
+}
+
 DiskCache::DiskCache(DiskCacheSettings settings)
-    : settings(std::move(settings)),
-      root(this->settings.directory + "/v" + std::to_string(kSchema)) {}
+    : settings(std::move(settings)), root(rootOf(this->settings.directory)) {}
 
 DiskCache::~DiskCache() = default;
 
-std::string DiskCache::pathOf(const std::string &key) const {
-  return root + "/" + key.substr(0, 2) + "/" + key;
+std::string DiskCache::pathOf(const std::string &key) const { return placeOf(root, key); }
+
+std::optional<std::string> DiskCache::readLayer(ContentHash hash, const std::string &directory,
+                                                const std::string &key) {
+  if (!isKey(key))
+    return std::nullopt;
+  const std::string root = rootOf(directory), path = placeOf(root, key);
+  for (const std::string &folder : {directory, root, path.substr(0, path.rfind('/'))})
+    if (!disk::problemOfLayer(folder).empty())
+      return std::nullopt;
+  std::string bytes;
+  if (readLayerFile(path, bytes) != ReadOutcome::Read)
+    return std::nullopt;
+  return contentOf(hash, key, bytes);
+}
+
+std::string DiskCache::problemOfLayer(const std::string &directory) {
+  std::string why = disk::problemOfLayer(directory);
+  return why.empty() ? disk::problemOfLayer(rootOf(directory)) : why;
 }
 
 bool DiskCache::openRoot() {

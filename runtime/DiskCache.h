@@ -42,6 +42,12 @@ public:
   /// The content of an entry's file, or nothing where any byte is not as it was written.
   static std::optional<std::string> contentOf(ContentHash hash, const std::string &key,
                                               const std::string &file);
+  /// The content of an entry in a directory that others filled and that is only read: verified, and
+  /// nothing where anyone but root and this user can write to the entry or the way to it.
+  static std::optional<std::string> readLayer(ContentHash hash, const std::string &directory,
+                                              const std::string &key);
+  /// Why nothing is read from such a directory; empty where it is.
+  static std::string problemOfLayer(const std::string &directory);
   /// Removes an entry whose content turned out to be useless.
   void remove(const std::string &key);
 

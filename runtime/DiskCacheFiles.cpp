@@ -73,7 +73,21 @@ static int openRetrying(const std::string &path, int flags, mode_t mode = 0) {
   return descriptor;
 }
 
-ReadOutcome disk::readOwnFile(const std::string &path, std::string &bytes) {
+/// Whether nobody but root and us can have written what is there, or can change it.
+static std::string whoseElse(const struct stat &status) {
+  if (status.st_uid != ::geteuid() && status.st_uid != 0)
+    return "it belongs to another user";
+  return status.st_mode & (S_IWGRP | S_IWOTH) ? "others can write to it" : "";
+}
+
+std::string disk::problemOfLayer(const std::string &path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0)
+    return strerror(errno);
+  return S_ISDIR(status.st_mode) ? whoseElse(status) : "it is not a directory";
+}
+
+static ReadOutcome readFile(const std::string &path, std::string &bytes, bool isOfLayer) {
   // O_NONBLOCK: a FIFO in an entry's place must not stop us.
   OpenFile file(openRetrying(path, O_RDONLY | O_NONBLOCK));
   if (file.descriptor < 0)
@@ -81,7 +95,8 @@ ReadOutcome disk::readOwnFile(const std::string &path, std::string &bytes) {
   struct stat status;
   if (::fstat(file.descriptor, &status) != 0)
     return ReadOutcome::Failed;
-  if (!S_ISREG(status.st_mode) || status.st_uid != ::geteuid() || status.st_size > kLargestFile)
+  bool isTrusted = isOfLayer ? whoseElse(status).empty() : status.st_uid == ::geteuid();
+  if (!S_ISREG(status.st_mode) || !isTrusted || status.st_size > kLargestFile)
     return ReadOutcome::Foreign;
   bytes.resize(size_t(status.st_size));
   size_t done = 0;
@@ -97,6 +112,14 @@ ReadOutcome disk::readOwnFile(const std::string &path, std::string &bytes) {
   }
   bytes.resize(done);
   return ReadOutcome::Read;
+}
+
+ReadOutcome disk::readOwnFile(const std::string &path, std::string &bytes) {
+  return readFile(path, bytes, /*isOfLayer=*/false);
+}
+
+ReadOutcome disk::readLayerFile(const std::string &path, std::string &bytes) {
+  return readFile(path, bytes, /*isOfLayer=*/true);
 }
 
 static bool writeAll(int descriptor, std::string_view bytes) {

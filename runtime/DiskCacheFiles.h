@@ -16,6 +16,12 @@ std::string makePrivateDirectory(const std::string &path);
 enum class ReadOutcome { Read, Failed, Foreign };
 ReadOutcome readOwnFile(const std::string &path, std::string &bytes);
 
+/// Why a directory that others filled may not be read; empty where it is root's or ours, and nobody
+/// else can write to it.
+std::string problemOfLayer(const std::string &path);
+/// The same as `readOwnFile` of a file in such a directory, for which the same holds.
+ReadOutcome readLayerFile(const std::string &path, std::string &bytes);
+
 /// Removes what stands in an entry's place, even a directory.
 void removeEntry(const std::string &path);
 

@@ -210,6 +210,20 @@ static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
   return kernel;
 }
 
+/// The kernel from a directory that is only read; null when none has it.
+static std::shared_ptr<CompiledKernel> loadFromLayers(const std::string &key,
+                                                      const std::shared_ptr<Device> &device) {
+  for (const std::string &directory : service().layers()) {
+    std::optional<std::string> content = DiskCache::readLayer(hashBytes, directory, key);
+    Artifact artifact;
+    std::vector<Report> failures; // answered by compiling anew
+    if (content && decodeStored(*content, artifact))
+      if (auto kernel = load(key, device, std::move(artifact), Origin::Disk, failures))
+        return kernel;
+  }
+  return nullptr;
+}
+
 /// The kernel from the disk store, or compiled and stored there. Within another compilation of the
 /// same kernel by the same thread, which holds the lock, it is only compiled.
 static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache *cache,
@@ -219,6 +233,8 @@ static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache 
   std::optional<DiskCache::Lock> lock;
   if (cache) {
     if (auto kernel = loadFromDisk(key, device, *cache, /*isSecondLook=*/false))
+      return kernel;
+    if (auto kernel = loadFromLayers(key, device))
       return kernel;
     lock.emplace(cache->lock(key));
     if (lock->isInterrupted) {
@@ -318,8 +334,11 @@ std::shared_ptr<CompiledKernel> api::find(const SourceDigests &source,
     return nullptr;
   std::shared_ptr<CompiledKernel> kernel;
   // A miss is counted by `compile`, which looks again.
-  if (DiskCache *cache = service().acquireCache(cacheSettings))
+  if (DiskCache *cache = service().acquireCache(cacheSettings)) {
     kernel = loadFromDisk(key, entry->device, *cache, /*isSecondLook=*/true);
+    if (!kernel)
+      kernel = loadFromLayers(key, entry->device);
+  }
   if (turn.isOwner)
     service().store.finish(key, kernel);
   return kernel;
@@ -373,8 +392,16 @@ CacheStatistics api::cacheStatistics() {
 
 std::optional<std::string> api::readRecord(const std::string &key, const CacheSettings &cache) {
   ForkShield shield;
-  DiskCache *records = service().acquireRecords(cache);
-  return records ? records->read(key) : std::nullopt;
+  if (DiskCache *records = service().acquireRecords(cache))
+    if (std::optional<std::string> content = records->read(key))
+      return content;
+  if (!service().acquireCache(cache))
+    return std::nullopt;
+  for (const std::string &directory : service().layers())
+    if (std::optional<std::string> content =
+            DiskCache::readLayer(hashBytes, recordsOf(directory), key))
+      return content;
+  return std::nullopt;
 }
 
 void api::writeRecord(const std::string &key, const std::string &content,
@@ -382,6 +409,15 @@ void api::writeRecord(const std::string &key, const std::string &content,
   ForkShield shield;
   if (DiskCache *records = service().acquireRecords(cache))
     records->write(key, content);
+}
+
+std::vector<std::string> api::setCacheLayers(std::vector<std::string> directories) {
+  std::vector<std::string> problems;
+  for (const std::string &directory : directories)
+    if (std::string why = DiskCache::problemOfLayer(directory); !why.empty())
+      problems.push_back("the kernel cache " + directory + " is not read: " + why);
+  service().changeLayers(std::move(directories));
+  return problems;
 }
 
 void api::forgetLoadedKernels() { service().store.clear(); }

@@ -97,6 +97,10 @@ CacheStatistics cacheStatistics();
 /// safe as they are, but not among them: they are in no statistics. Keys are 64 hex digits.
 std::optional<std::string> readRecord(const std::string &key, const CacheSettings &cache);
 void writeRecord(const std::string &key, const std::string &content, const CacheSettings &cache);
+/// Directories of kernel caches that are looked into, in order, where a cache in use has no entry,
+/// and never written: those of an image or a cluster. They are root's or the person's own, and
+/// nobody else's to write; every entry is verified. Gives the reasons why some are not used.
+std::vector<std::string> setCacheLayers(std::vector<std::string> directories);
 /// What the file of an entry says of its kernel, as JSON: kernel, target, arguments, options,
 /// build. Nothing where the file is not as it was written under `key`.
 std::optional<std::string> describeStored(const std::string &key, const std::string &file);

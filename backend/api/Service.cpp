@@ -46,6 +46,18 @@ const TargetEntry *Service::findTarget(const std::string &name, RuntimeError &er
   return &entries.try_emplace(name, std::move(*entry)).first->second;
 }
 
+std::vector<std::string> Service::layers() {
+  std::lock_guard lock(cachesMutex);
+  return layerDirectories;
+}
+
+void Service::changeLayers(std::vector<std::string> directories) {
+  std::lock_guard lock(cachesMutex);
+  layerDirectories = std::move(directories);
+}
+
+std::string api::recordsOf(const std::string &directory) { return directory + "/records"; }
+
 static bool isInUse(const CacheSettings &settings) {
   return settings.enabled && !settings.directory.empty() && !identifyBuild().empty();
 }
@@ -72,5 +84,5 @@ DiskCache *Service::acquireRecords(const CacheSettings &settings) {
     return nullptr;
   DiskCacheSettings diskSettings;
   diskSettings.maxBytes = kMaxRecordBytes;
-  return acquire(records, settings.directory + "/records", std::move(diskSettings));
+  return acquire(records, recordsOf(settings.directory), std::move(diskSettings));
 }

@@ -24,6 +24,10 @@ public:
   void changeSetting(const std::string &name, std::vector<std::string> values);
   TargetSettings settings();
 
+  /// Directories of caches that are only read, the first first.
+  std::vector<std::string> layers();
+  void changeLayers(std::vector<std::string> directories);
+
   DiskCache *acquireCache(const CacheSettings &settings);
   /// The records of a cache; null where its kernels cannot be kept either.
   DiskCache *acquireRecords(const CacheSettings &settings);
@@ -34,6 +38,7 @@ public:
   CacheMap caches, records;
 
 private:
+  std::vector<std::string> layerDirectories; // guarded by cachesMutex
   DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings);
 
   std::mutex entriesMutex; // guards the map, whose entries never go away, and the settings
@@ -41,6 +46,9 @@ private:
   std::map<std::string, TargetEntry> entries;
   std::shared_ptr<Device> hostDevice;
 };
+
+/// Where the records of a cache in `directory` are.
+std::string recordsOf(const std::string &directory);
 
 /// Never destroyed: kernels may outlive static destructors.
 Service &service();

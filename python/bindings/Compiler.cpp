@@ -262,6 +262,13 @@ void python::defineCompiler(py::module_ &module) {
   module.def("read_record", &readRecord, py::arg("cache_directory"), py::arg("key"));
   module.def("write_record", &writeRecord, py::arg("cache_directory"), py::arg("key"),
              py::arg("content"));
+  // Bytes: a directory's name need not be text.
+  module.def(
+      "set_cache_layers",
+      [](const std::vector<py::bytes> &directories) {
+        return api::setCacheLayers({directories.begin(), directories.end()});
+      },
+      py::arg("directories"));
   module.def("describe_stored", &describeStored, py::arg("key"), py::arg("file"));
   module.def("inspect", &inspectKernel, py::arg("source"), py::arg("specialization"),
              py::arg("target"), py::arg("stage"), py::arg("evaluator"),

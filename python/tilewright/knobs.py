@@ -15,6 +15,7 @@ PREFIX = "TILEWRIGHT_"
 KNOBS: dict[str, str] = {
     "DEVICE": "device of launches outside `with tw.device(...)`; unset: where the arrays are",
     "CACHE_DIR": "directory of the kernel cache; $XDG_CACHE_HOME/tilewright or ~/.cache/tilewright",
+    "CACHE_RO": "directories of kernel caches that are looked into and never written, with ':' between",
     "CACHE": "0: neither read nor write the kernel cache on disk",
     "CUDA_LIBRARY": "path of the CUDA driver's library; unset: libcuda.so.1 of the system",
     "HIP_LIBRARY": "path of the HIP runtime's library; unset: torch's own, or libamdhip64 of the system",
@@ -43,6 +44,7 @@ class Settings:
     shows_remarks: bool
     is_debug: bool
     is_jit_denied: bool
+    cache_layers: tuple[str, ...]  # directories of caches that are only read
 
 
 _settings: Settings | None = None
@@ -115,6 +117,7 @@ def read_settings() -> Settings:
         shows_remarks=_flag("REMARKS", default=False),
         is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
+        cache_layers=tuple(os.path.abspath(d) for d in _value("CACHE_RO").split(":") if d),
     )
 
 

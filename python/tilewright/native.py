@@ -31,12 +31,22 @@ def _load() -> ModuleType:
     atexit.register(_native.close)
     if count := knobs.settings().num_threads:
         _native.set_num_threads(count)
+    _read_layers(_native)
     settings = knobs.settings()
     for name, path in (("cuda-library", settings.cuda_library), ("hip-library", settings.hip_library)):
         if path:
             _native.set_target_setting(name, [path])
     _native.set_target_setting("assembler-directories", assembler_directories())
     return _native
+
+
+def _read_layers(module: ModuleType) -> None:
+    """Name the caches that are only read; one that is not is a warning."""
+    from . import knobs
+    from .errors import render, warn_user
+
+    for problem in module.set_cache_layers([os.fsencode(d) for d in knobs.settings().cache_layers]):
+        warn_user(render("TW0501", problem, severity="warning").rstrip())
 
 
 def assembler_directories() -> list[str]:

@@ -72,6 +72,55 @@ def test_an_exported_cache_is_found_by_another_machine(command: Command, tmp_pat
     assert command("import", str(file), cache=tmp_path / "third")[1] == f"took 0 entries from {file}\n"
 
 
+def test_a_layer_is_read_and_never_written(command: Command, tmp_path: Path) -> None:
+    layer, own = tmp_path / "cache", tmp_path / "own"
+
+    def state() -> dict[Path, tuple[int, bytes]]:
+        files = [path for path in layer.rglob("*") if path.is_file()]
+        return {path: (path.stat().st_mtime_ns, path.read_bytes()) for path in files}
+
+    before = state()
+    process = Process(tmp_path, own, TILEWRIGHT_CACHE_RO=str(layer))
+    assert process.origin == "disk" and not process.warnings
+    assert state() == before and not cache_files.list_entries(own)
+    process = Process(tmp_path, own, TILEWRIGHT_CACHE_RO=f"{layer}/nothing:{layer}")
+    assert process.origin == "disk", "the next one has it"
+    denied = Process(tmp_path, own, TILEWRIGHT_CACHE_RO=str(layer), TILEWRIGHT_JIT="deny")
+    assert denied.origin == "disk"
+
+
+def test_a_layer_that_others_can_write_to_is_not_read(command: Command, tmp_path: Path) -> None:
+    layer = tmp_path / "cache"
+    entry = cache_files.list_entries(layer)[0].path
+    for number, place in enumerate([layer, layer / "v1"]):
+        place.chmod(0o770)
+        process = Process(tmp_path, tmp_path / f"own{number}", TILEWRIGHT_CACHE_RO=str(layer))
+        place.chmod(0o700)
+        assert process.origin == "compiled"
+        assert any("is not read: others can write to it" in text for text in process.warnings)
+    for number, place in enumerate([entry.parent, entry]):
+        place.chmod(0o777)
+        own = tmp_path / f"another{number}"
+        Process(tmp_path, own, TILEWRIGHT_CACHE_RO=str(layer))
+        place.chmod(0o700)
+        assert entry.name in {e.key for e in cache_files.list_entries(own)}, "compiled, not taken"
+
+
+def test_a_tampered_entry_of_a_layer_is_not_taken(command: Command, tmp_path: Path) -> None:
+    layer = tmp_path / "cache"
+    entries = cache_files.list_entries(layer)
+    one, other = (entry.path.read_bytes() for entry in entries)
+    middle = len(one) // 2
+    changes = [one[:-1], one + b"?", b"", other, one[:middle] + bytes([one[middle] ^ 1]) + one[middle + 1 :]]
+    for number, data in enumerate(changes):
+        entries[0].path.write_bytes(data)
+        own = tmp_path / f"own{number}"
+        process = Process(tmp_path, own, TILEWRIGHT_CACHE_RO=str(layer))
+        assert [e.key for e in cache_files.list_entries(own)] == [entries[0].key]
+        assert entries[0].path.read_bytes() == data, "nobody writes to a layer"
+        assert process.statistics["writes"] == 1
+
+
 def rewritten(file: Path, change: Callable[[str, bytes], tuple[str, bytes]]) -> None:
     """Write the archive again with other members."""
     with tarfile.open(file) as archive:

@@ -175,3 +175,50 @@ TEST(DiskCacheTest, LockTimesOutAndOtherKeysAreFree) {
   EXPECT_FALSE(cache.lock(keyOf(2)).hadToWait) << "another key";
   EXPECT_TRUE(cache.lock(keyOf(1)).hadToWait) << "returns without the lock";
 }
+
+TEST(DiskCacheTest, LayerIsReadAndNeverChanged) {
+  TemporaryDirectory directory;
+  ASSERT_TRUE(DiskCache(settingsFor(directory.path)).write(keyOf(1), "shared"));
+  std::string path = entryPath(directory.path, keyOf(1)), original = readFile(path);
+  auto read = [&](unsigned key) {
+    return DiskCache::readLayer(testHash, directory.path, keyOf(key));
+  };
+  EXPECT_EQ(DiskCache::problemOfLayer(directory.path), "");
+  EXPECT_EQ(read(1), "shared");
+  EXPECT_FALSE(read(2));
+  EXPECT_FALSE(DiskCache::readLayer(testHash, directory.path + "/nothing", keyOf(1)));
+  EXPECT_NE(DiskCache::problemOfLayer(directory.path + "/nothing"), "");
+  for (size_t bit = 0; bit < original.size() * 8; ++bit) {
+    std::string tampered = original;
+    tampered[bit / 8] ^= char(1 << (bit % 8));
+    writeFile(path, tampered);
+    ASSERT_FALSE(read(1)) << "bit " << bit;
+    ASSERT_EQ(readFile(path), tampered) << "a layer is not healed";
+  }
+}
+
+TEST(DiskCacheTest, LayerThatOthersCanWriteToIsNotRead) {
+  TemporaryDirectory directory;
+  ASSERT_TRUE(DiskCache(settingsFor(directory.path)).write(keyOf(1), "shared"));
+  std::string path = entryPath(directory.path, keyOf(1)), shard = path.substr(0, path.rfind('/'));
+  auto read = [&] { return DiskCache::readLayer(testHash, directory.path, keyOf(1)); };
+  for (const std::string &place : {directory.path, directory.path + "/v1", shard, path})
+    for (mode_t others : {S_IWGRP, S_IWOTH}) {
+      mode_t before = modeOf(place);
+      ASSERT_EQ(chmod(place.c_str(), before | others), 0);
+      EXPECT_FALSE(read()) << place;
+      ASSERT_EQ(chmod(place.c_str(), before), 0);
+      EXPECT_EQ(read(), "shared");
+    }
+  if (geteuid() != 0)
+    return; // only root gives files away
+  for (const std::string &place : {directory.path, directory.path + "/v1", shard, path}) {
+    ASSERT_EQ(chown(place.c_str(), 12345, gid_t(-1)), 0);
+    EXPECT_FALSE(read()) << place;
+    ASSERT_EQ(chown(place.c_str(), 0, gid_t(-1)), 0);
+  }
+  EXPECT_EQ(read(), "shared");
+  fs::rename(path, path + "x");
+  fs::create_symlink(path + "x", path);
+  EXPECT_FALSE(read()) << "an entry is not a link";
+}
