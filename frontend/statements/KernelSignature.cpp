@@ -13,8 +13,8 @@ using mlir::FailureOr;
 using mlir::LogicalResult;
 namespace func = mlir::func;
 
-/// A value of a tuple that a launch passes: constants, and arguments by their place behind the
-/// parameters.
+/// A value of a tuple or an object that a launch passes: constants, and arguments by their place
+/// behind the parameters.
 static std::optional<PyValue> withArguments(const llvm::json::Object &json,
                                             llvm::ArrayRef<PyValue> arguments) {
   if (json.getString("k") == llvm::StringRef("argument")) {
@@ -23,7 +23,9 @@ static std::optional<PyValue> withArguments(const llvm::json::Object &json,
     return isKnown ? std::optional(arguments[*place]) : std::nullopt;
   }
   const llvm::json::Array *items = json.getArray("v");
-  if (json.getString("k") != llvm::StringRef("tuple") || !items)
+  const llvm::json::Object *type = json.getObject("type"); // of an object
+  bool isObject = json.getString("k") == llvm::StringRef("instance") && type;
+  if ((json.getString("k") != llvm::StringRef("tuple") && !isObject) || !items)
     return fromJson(json);
   std::vector<PyValue> values;
   for (const llvm::json::Value &item : *items) {
@@ -39,7 +41,8 @@ static std::optional<PyValue> withArguments(const llvm::json::Object &json,
       fields.push_back(name.getAsString().value_or("").str());
   if (!fields.empty() && fields.size() != values.size())
     return std::nullopt;
-  return makeTuple(std::move(values), std::move(fields));
+  PyValue tuple = makeTuple(std::move(values), std::move(fields));
+  return isObject ? PyValue{Aggregate{*tuple.as<Tuple>(), type}} : tuple;
 }
 
 /// The value of a constexpr argument. The text is parsed into the emitter, which keeps it alive.

@@ -43,6 +43,7 @@ from .sizes import powers_of_two as powers_of_two
 from .export import Package as Package
 from .export import export as export
 from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
+from .tensors import Tensor as Tensor
 
 if not TYPE_CHECKING:
     from .language.absent import names_of

@@ -157,6 +157,8 @@ def encode_parameters(
             "constexpr": _is_constexpr(annotation),
             "annotation": _type_name(annotation),
         }
+        if isinstance(annotation, type) and values.is_aggregate(annotation):
+            objects.aggregate(annotation)  # its methods, as launches pass objects of it
         if parameter.kind:
             entry["kind"] = parameter.kind
         if parameter.name in defaults and not isinstance(defaults[parameter.name], bucket):

@@ -16,9 +16,7 @@ from .arguments import (
     Parts,
     make_reader,
     parse_facts,
-    part_names,
     read_constant,
-    spread_parts,
 )
 from ..capture import (
     SourceNotFound,
@@ -37,6 +35,7 @@ from .options import check_option, stream_of
 from .loaded_kernels import LoadedKernels
 from .mock import stand_in
 from .overlap import mark_overlaps
+from .parts import part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
 from ..references import ByReference
 
@@ -396,6 +395,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         for parameter in self.parameters:
             if parameter.name in signature:
                 entry = entries[parameter.name]
+                if parameter.is_tensor and isinstance(entry[1], Parts):
+                    from .tensors import as_tensor
+
+                    as_tensor(entry[1], entry[1].constant)
                 facts.append(entry[0])
                 bits.append(entry[1])
                 values.append(None)

@@ -49,6 +49,7 @@ class Parameter:
     drops_facts: bool  # do_not_specialize
     drops_alignment: bool  # do_not_specialize_on_alignment
     is_exact: bool = False  # specialize="shape": an integer is a constant of the binary
+    is_tensor: bool = False  # annotated tw.Tensor: passed with its shape and strides
     steps: bucket | None = None  # where a launch gives none: the size for another argument
 
     NO_DEFAULT: ClassVar[Any] = inspect.Parameter.empty
@@ -90,11 +91,16 @@ class Parameter:
         if self.is_constant:
             return read_constant
         is_plain = not (self.annotated_type or self.drops_facts or self.drops_alignment)
-        is_plain = is_plain and not self.is_exact
+        is_plain = is_plain and not (self.is_exact or self.is_tensor)
         return read_argument if is_plain else self._read
 
     def _read(self, value: Any) -> Reading:
-        facts, bits = read_argument(value)
+        if self.is_tensor and value is not None:
+            from .tensors import read_tensor
+
+            facts, bits = read_tensor(value, self.is_exact)
+        else:
+            facts, bits = read_argument(value)
         if isinstance(bits, Parts):
             if self.drops_facts:
                 return facts, bits.generalized(lambda fact: fact.general)
@@ -179,6 +185,7 @@ def parameters_of(
                 name=entry.name,
                 num=index,
                 is_constant=_is_constexpr(annotation),
+                is_tensor=hasattr(annotation, "__tilewright_tensor__"),
                 default=_MISSING if isinstance(entry.default, bucket) else entry.default,
                 steps=entry.default if isinstance(entry.default, bucket) else None,
                 is_positional=entry.kind is not entry.KEYWORD_ONLY,

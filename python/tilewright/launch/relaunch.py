@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .arguments import Facts, part_names
+from .arguments import Facts
+from .parts import part_names
 from ..errors import LaunchError
 from .run import launch, resolve_grid
 from .options import check_option, stream_of
