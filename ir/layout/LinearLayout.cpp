@@ -231,14 +231,17 @@ bool LinearLayout::isWithinWarpOf(const LinearLayout &source) const {
 
 std::optional<SmallVector<uint64_t>> LinearLayout::rightInverse() const {
   BitMatrix matrix = matrixOf(*this);
-  SmallVector<uint64_t> images;
+  XorBasis reached;
+  for (auto [bit, image] : llvm::enumerate(matrix.columns))
+    reached.insert(image, uint64_t(1) << bit);
+  SmallVector<uint64_t> coordinates;
   for (unsigned bit = 0; bit < matrix.numRows; ++bit) {
-    std::optional<uint64_t> coordinate = matrix.solve(uint64_t(1) << bit);
-    if (!coordinate)
+    XorBasis::Entry rest = reached.reduce(uint64_t(1) << bit);
+    if (rest.vector != 0)
       return std::nullopt;
-    images.push_back(*coordinate);
+    coordinates.push_back(rest.combination);
   }
-  return images;
+  return coordinates;
 }
 
 std::optional<SmallVector<uint64_t>>

@@ -2,6 +2,7 @@
 #include "ir/layout/LinearLayout.h"
 #include "ir/layout/XorBasis.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include <cassert>
 
@@ -33,30 +34,34 @@ LinearLayout tw::swizzledLayout(ArrayRef<int64_t> shape, ArrayRef<int32_t> order
   return LinearLayout(shape, {}).withPlace(Place::Offset, std::move(offsets));
 }
 
-/// The offset in `buffer` that each bit of a place of `registers` adds.
-static SmallVector<uint64_t> offsetsOf(const LinearLayout &registers, Place place,
-                                       const LinearLayout &buffer) {
+/// The offset of each element of a buffer.
+static BitMatrix offsetsIn(const LinearLayout &buffer) {
   std::optional<SmallVector<uint64_t>> inverse = buffer.rightInverse();
   assert(inverse && buffer.numInputBits() == buffer.numBits(Place::Offset) &&
          "a buffer holds every element at an offset");
-  BitMatrix elements{unsigned(inverse->size()), {}};
-  llvm::append_range(elements.columns, registers.bases(place));
-  return (BitMatrix{buffer.numInputBits(), *inverse} * elements).columns;
+  return {buffer.numInputBits(), std::move(*inverse)};
+}
+
+/// The offset that each bit of a place of `registers` adds.
+static SmallVector<uint64_t> offsetsOf(const LinearLayout &registers, Place place,
+                                       const BitMatrix &offsets) {
+  return llvm::map_to_vector(registers.bases(place),
+                             [&](uint32_t element) { return offsets.apply(element); });
 }
 
 /// The elements of the space that the bases of `registers` span which are neighbours from offset 0
 /// on, 2^result.size() of them: for each bit of the offset, the register.
 static SmallVector<uint32_t> neighbours(const LinearLayout &registers, const LinearLayout &buffer,
-                                        unsigned maxVector) {
-  BitMatrix offsets{buffer.numInputBits(), offsetsOf(registers, Place::Register, buffer)};
+                                        const BitMatrix &offsets, unsigned maxVector) {
+  BitMatrix held{offsets.numRows, offsetsOf(registers, Place::Register, offsets)};
   uint64_t movedByThreads = 0;
   for (Place place : {Place::Lane, Place::Warp, Place::Cta, Place::Step})
-    for (uint64_t offset : offsetsOf(registers, place, buffer))
+    for (uint64_t offset : offsetsOf(registers, place, offsets))
       movedByThreads |= offset;
   SmallVector<uint32_t> result;
   while (2u << result.size() <= maxVector) {
     uint64_t unit = uint64_t(1) << result.size();
-    std::optional<uint64_t> reg = offsets.solve(unit);
+    std::optional<uint64_t> reg = held.solve(unit);
     if (!reg || (movedByThreads & unit) || unit >= buffer.numElements())
       break;
     result.push_back(uint32_t(*reg));
@@ -66,8 +71,9 @@ static SmallVector<uint32_t> neighbours(const LinearLayout &registers, const Lin
 
 SharedAccess tw::sharedAccess(const LinearLayout &registers, const LinearLayout &buffer,
                               unsigned maxVector) {
-  SmallVector<uint32_t> inGroup = neighbours(registers, buffer, maxVector);
-  SmallVector<uint64_t> offsets = offsetsOf(registers, Place::Register, buffer);
+  BitMatrix elements = offsetsIn(buffer);
+  SmallVector<uint32_t> inGroup = neighbours(registers, buffer, elements, maxVector);
+  SmallVector<uint64_t> offsets = offsetsOf(registers, Place::Register, elements);
   XorBasis chosen;
   SmallVector<uint32_t> basis(inGroup);
   for (uint32_t reg : inGroup)
