@@ -126,15 +126,8 @@ private:
 };
 } // namespace
 
-/// The descriptor of a kernel is called like it with ".kd" behind. Names from Python have no dollar
-/// signs, so those mark what is replaced: symbols of code objects are ASCII.
 std::string AmdTarget::symbolOf(StringRef kernelName) const {
-  std::string symbol;
-  for (char character : kernelName)
-    symbol += llvm::isAlnum(character) || character == '_'
-                  ? std::string(1, character)
-                  : "$" + llvm::utohexstr(uint8_t(character), /*LowerCase=*/true, /*Width=*/2);
-  return symbol == "vprintf" ? symbol + "$" : symbol;
+  return gpu::symbolOf(kernelName, {"vprintf"});
 }
 
 ArrayRef<CodeStage> AmdTarget::codeStages() const {
@@ -248,14 +241,6 @@ bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error
   return true;
 }
 
-/// The symbol of the one kernel in a module of the LLVM dialect.
-static std::string kernelSymbol(ModuleOp lowered) {
-  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
-    if (function.getCConv() == LLVM::cconv::CConv::AMDGPU_KERNEL)
-      return function.getName().str();
-  return "";
-}
-
 bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
                       std::string &error) const {
   if (form != CodeForm::Linked && form != CodeForm::Resources) {
@@ -265,7 +250,7 @@ bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
     return emitted;
   }
   Artifact artifact;
-  artifact.symbol = kernelSymbol(lowered);
+  artifact.symbol = gpu::kernelSymbol(lowered, LLVM::cconv::CConv::AMDGPU_KERNEL);
   if (!emitWithFewSpills(lowered, artifact, error)) {
     amd::blameInlineAsm(lowered, artifact.binary, error);
     return false;

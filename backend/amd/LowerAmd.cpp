@@ -100,8 +100,6 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
 }
 
 static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
-  lowering.builder.setInsertionPoint(op);
-  lowering.loc = op->getLoc();
   if (Value value = lowerPure(lowering, op)) {
     op->getResult(0).replaceAllUsesWith(value);
     return success();
@@ -123,16 +121,9 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
   Lowering lowering(kernel, numWarps, targetOf(kernel), arch);
   lowering.hasPrint = limits.hasPrint;
   lowering.keepsFarOffsets = limits.keepsFarOffsets;
-  SmallVector<Operation *> operations;
-  kernel.walk([&](Operation *op) {
-    if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()))
-      operations.push_back(op);
-  });
-  for (Operation *op : operations) {
-    if (failed(lowerOperation(lowering, op)))
-      return failure();
-    op->erase();
-  }
+  if (failed(
+          lowerOperations(lowering, [&](Operation *op) { return lowerOperation(lowering, op); })))
+    return failure();
   declareKernel(kernel, numWarps, arch, limits);
   return success();
 }
@@ -150,11 +141,10 @@ struct LowerAmd : PassWrapper<LowerAmd, OperationPass<ModuleOp>> {
         .insert<LLVM::LLVMDialect, arith::ArithDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
-    auto numWarps = getOperation()->getAttrOfType<IntegerAttr>(simt::kNumWarps);
-    for (auto kernel : llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>()))
-      if (kernel->hasAttr(simt::kKernel) &&
-          failed(lowerKernel(kernel, numWarps ? unsigned(numWarps.getInt()) : 4, arch, limits)))
-        return signalPassFailure();
+    if (failed(lowerKernels(getOperation(), [&](LLVM::LLVMFuncOp kernel, unsigned numWarps) {
+          return lowerKernel(kernel, numWarps, arch, limits);
+        })))
+      signalPassFailure();
   }
   const AmdArch &arch;
   AmdLimits limits;

@@ -66,6 +66,10 @@ static void prepare(Assembly &assembly, const llvm::Target &target, const LlvmMa
 static void assemble(Assembly &assembly, const llvm::Target &target, std::string &object,
                      std::string &error) {
   llvm::MCContext &context = *assembly.context;
+  // Of what is wrong with symbols; what is wrong with the text itself goes to the buffers' handler.
+  context.setDiagnosticHandler(
+      [&error](const llvm::SMDiagnostic &message, bool, const llvm::SourceMgr &,
+               std::vector<const llvm::MDNode *> &) { collectMessage(message, &error); });
   llvm::SmallString<0> buffer;
   llvm::raw_svector_ostream stream(buffer);
   std::unique_ptr<llvm::MCAsmBackend> backend(

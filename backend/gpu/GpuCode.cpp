@@ -1,6 +1,8 @@
 // The text of a GPU's code, and what its launches need to know, as every GPU's artifact has them.
 #include "backend/gpu/GpuCode.h"
 #include "ir/simt/Simt.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 
@@ -43,6 +45,22 @@ bool tw::gpu::emitText(ModuleOp lowered, const LlvmMachine &machine, unsigned wa
     artifact.resources["linked_functions"] = int64_t(code.numLinkedFunctions);
   artifact.sharedBuffers = sharedBuffersOf(lowered);
   return true;
+}
+
+std::string tw::gpu::symbolOf(StringRef kernelName, ArrayRef<StringRef> taken) {
+  std::string symbol;
+  for (char character : kernelName)
+    symbol += llvm::isAlnum(character) || character == '_'
+                  ? std::string(1, character)
+                  : "$" + llvm::utohexstr(uint8_t(character), /*LowerCase=*/true, /*Width=*/2);
+  return llvm::is_contained(taken, symbol) ? symbol + "$" : symbol;
+}
+
+std::string tw::gpu::kernelSymbol(ModuleOp lowered, LLVM::cconv::CConv convention) {
+  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
+    if (function.getCConv() == convention)
+      return function.getName().str();
+  return "";
 }
 
 std::string tw::gpu::printResources(const Artifact &artifact) {

@@ -2,6 +2,11 @@
 #ifndef BACKEND_GPU_GPUCODE_H
 #define BACKEND_GPU_GPUCODE_H
 #include "backend/compile/EmitLlvm.h"
+#include <cstdint>
+
+namespace mlir::LLVM::cconv {
+enum class CConv : uint64_t;
+}
 
 namespace tw::gpu {
 
@@ -10,6 +15,12 @@ namespace tw::gpu {
 /// `error`.
 bool emitText(mlir::ModuleOp lowered, const LlvmMachine &machine, unsigned warpSize,
               Artifact &artifact, std::string &error, CodeForm form = CodeForm::Assembly);
+
+/// A kernel's name as the symbol of its code, which is ASCII. Names from Python have no dollar
+/// signs, so those mark what is replaced, and follow a name that is `taken`.
+std::string symbolOf(llvm::StringRef kernelName, llvm::ArrayRef<llvm::StringRef> taken);
+/// The symbol of the one kernel in a module of the LLVM dialect, which is told by how it is called.
+std::string kernelSymbol(mlir::ModuleOp lowered, mlir::LLVM::cconv::CConv convention);
 
 /// What a program takes, as JSON.
 std::string printResources(const Artifact &artifact);

@@ -11,6 +11,35 @@ using namespace tw::gpu;
 /// No Python identifier has a dollar sign: the name cannot meet a kernel's.
 static constexpr llvm::StringLiteral kSharedMemory = "shared$memory";
 
+LogicalResult
+tw::gpu::lowerKernels(ModuleOp module,
+                      llvm::function_ref<LogicalResult(LLVM::LLVMFuncOp, unsigned)> lower) {
+  auto numWarps = module->getAttrOfType<IntegerAttr>(simt::kNumWarps);
+  for (auto kernel : llvm::to_vector(module.getOps<LLVM::LLVMFuncOp>()))
+    if (kernel->hasAttr(simt::kKernel) &&
+        failed(lower(kernel, numWarps ? unsigned(numWarps.getInt()) : 4)))
+      return failure();
+  return success();
+}
+
+LogicalResult tw::gpu::lowerOperations(ThreadLowering &lowering,
+                                       llvm::function_ref<LogicalResult(Operation *)> lower,
+                                       llvm::function_ref<bool(Operation *)> isLowered) {
+  SmallVector<Operation *> operations;
+  lowering.kernel->walk([&](Operation *op) {
+    if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()) || (isLowered && isLowered(op)))
+      operations.push_back(op);
+  });
+  for (Operation *op : operations) {
+    lowering.builder.setInsertionPoint(op);
+    lowering.loc = op->getLoc();
+    if (failed(lower(op)))
+      return failure();
+    op->erase();
+  }
+  return success();
+}
+
 Value tw::gpu::constantOf(ThreadLowering &lowering, Type type, uint64_t value) {
   return LLVM::ConstantOp::create(lowering.builder, lowering.loc, type,
                                   lowering.builder.getIntegerAttr(type, value));

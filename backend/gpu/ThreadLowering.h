@@ -7,6 +7,10 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include <map>
 
+namespace mlir::LLVM {
+class LLVMFuncOp;
+}
+
 namespace tw::gpu {
 
 /// The state of lowering one kernel. `builder` stands at the operation being lowered.
@@ -26,6 +30,18 @@ struct ThreadLowering {
   unsigned stackSpace = 0;                          // the address space of the stack
   llvm::DenseMap<mlir::Location, unsigned> assemblies; // of the user's, numbered by place
 };
+
+/// Calls `lower` for each kernel of a module, with its number of warps.
+mlir::LogicalResult lowerKernels(
+    mlir::ModuleOp module,
+    llvm::function_ref<mlir::LogicalResult(mlir::LLVM::LLVMFuncOp kernel, unsigned numWarps)>
+        lower);
+/// Lowers the operations of `simt` in the kernel, and what else `isLowered` names, in their order,
+/// and erases them. `builder` and `loc` are set for each.
+mlir::LogicalResult
+lowerOperations(ThreadLowering &lowering,
+                llvm::function_ref<mlir::LogicalResult(mlir::Operation *)> lower,
+                llvm::function_ref<bool(mlir::Operation *)> isLowered = nullptr);
 
 mlir::Value constantOf(ThreadLowering &lowering, mlir::Type type, uint64_t value);
 mlir::Value constantI32(ThreadLowering &lowering, int64_t value);

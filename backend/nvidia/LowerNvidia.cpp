@@ -141,8 +141,6 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
 }
 
 static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
-  lowering.builder.setInsertionPoint(op);
-  lowering.loc = op->getLoc();
   if (Value value = lowerPure(lowering, op)) {
     op->getResult(0).replaceAllUsesWith(value);
     return success();
@@ -198,16 +196,9 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
 static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,
                                  unsigned maxRegisters) {
   Lowering lowering(kernel, numWarps, targetOf(kernel));
-  SmallVector<Operation *> operations;
-  kernel.walk([&](Operation *op) {
-    if (isa_and_nonnull<simt::SimtDialect>(op->getDialect()) || isFloat8Cast(op))
-      operations.push_back(op);
-  });
-  for (Operation *op : operations) {
-    if (failed(lowerOperation(lowering, op)))
-      return failure();
-    op->erase();
-  }
+  if (failed(lowerOperations(
+          lowering, [&](Operation *op) { return lowerOperation(lowering, op); }, isFloat8Cast)))
+    return failure();
   declareKernel(kernel, numWarps, maxRegisters);
   return success();
 }
@@ -225,11 +216,10 @@ struct LowerNvidia : PassWrapper<LowerNvidia, OperationPass<ModuleOp>> {
         .insert<LLVM::LLVMDialect, arith::ArithDialect, scf::SCFDialect, vector::VectorDialect>();
   }
   void runOnOperation() override {
-    auto numWarps = getOperation()->getAttrOfType<IntegerAttr>(simt::kNumWarps);
-    for (auto kernel : llvm::to_vector(getOperation().getOps<LLVM::LLVMFuncOp>()))
-      if (kernel->hasAttr(simt::kKernel) &&
-          failed(lowerKernel(kernel, numWarps ? unsigned(numWarps.getInt()) : 4, maxRegisters)))
-        return signalPassFailure();
+    if (failed(lowerKernels(getOperation(), [&](LLVM::LLVMFuncOp kernel, unsigned numWarps) {
+          return lowerKernel(kernel, numWarps, maxRegisters);
+        })))
+      signalPassFailure();
   }
   unsigned maxRegisters;
 };

@@ -78,16 +78,9 @@ private:
 };
 } // namespace
 
-/// PTX names are ASCII, and some belong to PTX or to the driver. Names from Python have no dollar
-/// signs, so those mark what is replaced.
+/// Some names belong to PTX or to the driver.
 std::string NvidiaTarget::symbolOf(StringRef kernelName) const {
-  std::string symbol;
-  for (char character : kernelName)
-    symbol += llvm::isAlnum(character) || character == '_'
-                  ? std::string(1, character)
-                  : "$" + llvm::utohexstr(uint8_t(character), /*LowerCase=*/true, /*Width=*/2);
-  bool isTaken = symbol == "WARP_SZ" || symbol == "vprintf" || symbol == "__assertfail";
-  return isTaken ? symbol + "$" : symbol;
+  return gpu::symbolOf(kernelName, {"WARP_SZ", "vprintf", "__assertfail"});
 }
 
 ArrayRef<CodeStage> NvidiaTarget::codeStages() const {
@@ -205,14 +198,6 @@ bool NvidiaTarget::compileText(const std::string &text, Artifact &artifact,
   return !assembles || assemble(artifact, error);
 }
 
-/// The symbol of the one kernel in a module of the LLVM dialect.
-static std::string kernelSymbol(ModuleOp lowered) {
-  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>())
-    if (function.getCConv() == LLVM::cconv::CConv::PTX_Kernel)
-      return function.getName().str();
-  return "";
-}
-
 bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
                          std::string &error) const {
   if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
@@ -222,7 +207,7 @@ bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
     return emitted;
   }
   Artifact artifact;
-  artifact.symbol = kernelSymbol(lowered);
+  artifact.symbol = gpu::kernelSymbol(lowered, LLVM::cconv::CConv::PTX_Kernel);
   if (!emitPtx(lowered, artifact, error))
     return false;
   if (form == CodeForm::Assembly) {

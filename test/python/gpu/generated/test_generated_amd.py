@@ -168,16 +168,18 @@ def runs(x, out, TEXT: tw.constexpr):
     [
         ("v_mov_b32 $0, $1\nv_no_such_b32 $0, $0", "invalid instruction"),
         ("s_mov_b32 $0, $1", "invalid operand"),
+        ("again: v_mov_b32 $0, $1", "symbol 'again' is already defined"),
         ("v_add_u32 $0, $1, elsewhere", "names what this compiler does not link"),
     ],
 )
 def test_a_complaint_of_the_assembler_is_at_the_users_line(
-    compiler: None, text: str, words: str
+    compiler: None, capfd: pytest.CaptureFixture[str], text: str, words: str
 ) -> None:
     with pytest.raises(tw.CompileError, match=words) as caught:
         runs.compile({"x": "*i32", "out": "*i32"}, {"TEXT": text}, device="amd:gfx1100", num_warps=1)
     assert caught.value.code == "TW0243"
     assert "word = tw.inline_asm_elementwise" in str(caught.value)
+    assert not capfd.readouterr().err
 
 
 def test_printing_is_refused_where_nothing_prints(compiler: None) -> None:
