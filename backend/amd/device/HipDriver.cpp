@@ -23,6 +23,9 @@ static constexpr const char *kLibraries[] = {"libamdhip64.so.7", "libamdhip64.so
                                              "libamdhip64.so.5", "libamdhip64.so"};
 
 static void bindVersion(SymbolLookup &lookup, DriverFunctions &call) {
+  DriverCall<> lastFailure;
+  lookup.bind("hipGetLastError", lastFailure);
+  lookup.lastFailure = lastFailure.function;
   lookup.bind("hipRuntimeGetVersion", call.driverVersion);
 }
 
@@ -117,11 +120,13 @@ const DriverKind &amd::hipDriver() {
                      "on sim:gfx942",
       .visibleDevices = "HIP_VISIBLE_DEVICES and ROCR_VISIBLE_DEVICES",
       .neededVersion = kNeededVersion,
+      .oldestVersion = kNeededVersion, // HIP 4 numbers the facts of devices in another way
       .versionText = versionText,
       .bindVersion = bindVersion,
       .bind = bindAll,
       .failures = kHipFailures,
-      // Values of hipDeviceAttribute_t and hipFunction_attribute; of the last there is none.
+      // Values of hipDeviceAttribute_t and hipFunction_attribute; the last can be set for no
+      // function of a module.
       .attributes = {.maxThreads = 56,
                      .maxSharedBytes = 74,
                      .functionMaxThreads = 0,

@@ -55,18 +55,22 @@ static void *openLibrary(const DriverKind &kind, std::string &path, std::string 
     path = name;
     if (void *library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL))
       return library;
-    if (const char *words = dlerror(); words && reason.empty())
+    // A library that is there and cannot be loaded says more than one that is missing.
+    const char *words = dlerror();
+    if (words && (reason.empty() || !std::string_view(words).starts_with(name + ": cannot open")))
       reason = words;
   }
   return nullptr;
 }
 
-static RuntimeError missingFunction(const Driver &driver, const std::string &name) {
+/// A driver that is too old, or has no function `name`.
+static RuntimeError unsuitable(const Driver &driver, const std::string &name) {
   const DriverKind &kind = *driver.kind;
   std::string platform = std::string(" of ") + kind.platform + " ";
   std::string version = driver.version > 0 ? platform + kind.versionText(driver.version) : "";
   return {RuntimeError::Kind::Device, Code::DriverMismatch,
-          "the driver" + version + " (" + driver.library + ") has no function " + name,
+          "the driver" + version + " (" + driver.library + ") " +
+              (name.empty() ? "is too old" : "has no function " + name),
           "install a driver" + platform + kind.versionText(kind.neededVersion) + " or newer"};
 }
 
@@ -78,9 +82,10 @@ static bool bindAll(void *library, Driver &driver, RuntimeError &error) {
   if (driver.call.driverVersion.function && driver.call.driverVersion(&driver.version) != kSuccess)
     driver.version = 0;
   driver.kind->bind(lookup, driver.call);
-  if (lookup.missing.empty())
+  bool isOld = driver.version > 0 && driver.version < driver.kind->oldestVersion;
+  if (lookup.missing.empty() && !isOld)
     return true;
-  error = missingFunction(driver, lookup.missing);
+  error = unsuitable(driver, lookup.missing);
   return false;
 }
 

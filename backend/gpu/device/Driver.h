@@ -18,6 +18,7 @@ class GpuContext;
 struct SymbolLookup {
   void *library;
   std::string missing;
+  DriverResult (*lastFailure)() = nullptr; // which functions that are bound next leave behind
 
   /// `version` follows the name in the library where it has several functions of that name.
   template <typename... Arguments>
@@ -25,6 +26,7 @@ struct SymbolLookup {
     call.name = name;
     void *symbol = find(std::string(name) + version);
     call.function = reinterpret_cast<DriverResult (*)(Arguments...)>(symbol);
+    call.lastFailure = lastFailure;
   }
   void bind(const char *name, DriverText &call) {
     call.function = reinterpret_cast<const char *(*)(DriverResult)>(find(name));
@@ -52,6 +54,7 @@ struct DriverKind {
   const char *installHint;    // where the library cannot be opened
   const char *visibleDevices; // the environment's variable that hides devices
   int neededVersion;
+  int oldestVersion; // before which numbers mean something else; refused
   std::string (*versionText)(int version);
   void (*bindVersion)(SymbolLookup &lookup, DriverFunctions &call);
   void (*bind)(SymbolLookup &lookup, DriverFunctions &call);

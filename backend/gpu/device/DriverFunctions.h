@@ -14,11 +14,19 @@ using DriverHandle = void *; // of a context, module, function, stream or event
 
 inline constexpr DriverResult kSuccess = 0, kNoDevice = 100;
 
-/// A function of the driver with the name that reports give it.
+/// A function of the driver with the name that reports give it. Some keep a thread's last failure
+/// until somebody asks for it: it is asked for here, so that nobody else in the process, as torch
+/// after its own launches, takes a failure that is reported here for one of theirs.
 template <typename... Arguments> struct DriverCall {
   DriverResult (*function)(Arguments...) = nullptr;
   const char *name = "";
-  DriverResult operator()(Arguments... arguments) const { return function(arguments...); }
+  DriverResult (*lastFailure)() = nullptr;
+  DriverResult operator()(Arguments... arguments) const {
+    DriverResult result = function(arguments...);
+    if (result != kSuccess && lastFailure)
+      (void)lastFailure();
+    return result;
+  }
 };
 
 /// A function that returns a text and cannot fail.

@@ -86,6 +86,8 @@ static std::optional<RuntimeError> reserveShared(LoadedGpuKernel &kernel,
 static std::optional<RuntimeError> checkThreads(const LoadedGpuKernel &kernel, int maxThreads,
                                                 int registers) {
   int deviceThreads = kernel.context->attribute(kernel.context->kind().attributes.maxThreads);
+  if (deviceThreads == 0) // nobody says
+    deviceThreads = maxThreads;
   if (int(kernel.numThreads) <= maxThreads && int(kernel.numThreads) <= deviceThreads)
     return std::nullopt;
   return RuntimeError{

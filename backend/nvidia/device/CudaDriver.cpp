@@ -125,6 +125,7 @@ const DriverKind &nvidia::cudaDriver() {
                      "the cpu or on sim:sm_80",
       .visibleDevices = "CUDA_VISIBLE_DEVICES",
       .neededVersion = kNeededVersion,
+      .oldestVersion = 0,
       .versionText = versionText,
       .bindVersion = bindVersion,
       .bind = bindAll,

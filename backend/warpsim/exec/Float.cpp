@@ -27,7 +27,7 @@ static bool roundsUp(Rounding rounding, bool isNegative, uint64_t kept, uint64_t
 static bool carries(const FloatFormat &format, uint32_t random, uint64_t rest, int shift) {
   int numBits = static_cast<int>(kSingle.mantissaBits - format.mantissaBits);
   uint64_t mask = (uint64_t(1) << numBits) - 1;
-  return ((rest >> (shift - numBits)) + (random & mask)) >> numBits;
+  return ((rest >> std::min(shift - numBits, 63)) + (random & mask)) >> numBits;
 }
 
 /// What a magnitude beyond the largest finite value becomes.
@@ -60,10 +60,10 @@ uint32_t tw::warpsim::roundToFormat(double value, const FloatFormat &format, Rou
   int exponent = std::max(biased, 1) - 1023; // value = significand * 2^(exponent - 52)
   int minExponent = 1 - format.bias, mantissaBits = static_cast<int>(format.mantissaBits);
   int unit = std::max(exponent, minExponent) - mantissaBits;
-  int shift = std::min(unit - (exponent - 52), 63);
+  int cut = unit - (exponent - 52), shift = std::min(cut, 63);
   uint64_t kept = significand >> shift, half = uint64_t(1) << (shift - 1);
   uint64_t rest = significand & ((uint64_t(1) << shift) - 1);
-  kept += rounding == Rounding::Rs ? carries(format, random, rest, shift)
+  kept += rounding == Rounding::Rs ? carries(format, random, rest, cut)
                                    : roundsUp(rounding, isNegative, kept, rest, half);
   // The implicit bit of `kept` and a carry out of its mantissa both add to the exponent field.
   uint64_t code = kept + (uint64_t(unit + mantissaBits - minExponent) << mantissaBits);

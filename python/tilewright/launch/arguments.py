@@ -334,7 +334,7 @@ _DLPACK_TYPES = {
     # kDLFloat8_e4m3fn, _e4m3fnuz, _e5m2, _e5m2fnuz (dlpack.h)
     (10, 8): "fp8e4nv", (11, 8): "fp8e4b8", (12, 8): "fp8e5", (13, 8): "fp8e5b16",
 }  # fmt: skip
-_DLPACK_CPU = 1  # of DLDeviceType
+_DLPACK_CPU, _DLPACK_ROCM = 1, 10  # of DLDeviceType
 
 
 def _read_dlpack(value: Any) -> Reading:
@@ -342,8 +342,10 @@ def _read_dlpack(value: Any) -> Reading:
     options: dict[str, Any] = {}
     gpu = gpu_of_dlpack(device, index) if device != _DLPACK_CPU else ""
     if gpu:
-        # The producer makes this stream wait for its own; 1 is how DLPack calls the default stream.
-        options["stream"] = current_stream(device_named(gpu)) or 1
+        # The producer makes this stream wait for its own. The default stream is 1 for CUDA and 0 for
+        # ROCm (array API standard, __dlpack__).
+        facts = device_named(gpu)
+        options["stream"] = current_stream(facts) or (0 if device == _DLPACK_ROCM else 1)
     elif device != _DLPACK_CPU:
         raise wrong_device(f"DLPack device {(int(device), index)}")
     try:

@@ -61,8 +61,11 @@ protected:
     countLive = reinterpret_cast<int (*)()>(dlsym(library, "hipDoubleLiveObjects"));
     chooseDevice = reinterpret_cast<int (*)(int)>(dlsym(library, "hipSetDevice"));
     currentDevice = reinterpret_cast<int (*)(int *)>(dlsym(library, "hipGetDevice"));
-    ASSERT_TRUE(configureDouble && readRecord && countLive && chooseDevice && currentDevice);
+    takeLastFailure = reinterpret_cast<int (*)()>(dlsym(library, "hipGetLastError"));
+    ASSERT_TRUE(configureDouble && readRecord && countLive && chooseDevice && currentDevice &&
+                takeLastFailure);
     configure("");
+    takeLastFailure();
     numLiveBefore = countLive();
   }
 
@@ -104,6 +107,7 @@ private:
   void (*configureDouble)(const char *) = nullptr;
   const char *(*readRecord)() = nullptr;
   int (*countLive)() = nullptr;
+  int (*takeLastFailure)() = nullptr;
   int numLiveBefore = 0;
 };
 

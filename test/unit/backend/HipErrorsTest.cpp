@@ -20,9 +20,14 @@ TEST_F(HipTest, WithoutALibraryTheReportSaysWhatToInstall) {
 }
 
 TEST_F(HipTest, TheLoaderIsAskedForEachRelease) {
-  static constexpr const char *kNames[] = {"libnowhere-7.so", "libnowhere-6.so"};
+  std::string second = hipDoublePath();
+  const char *names[] = {"libnowhere-7.so", second.c_str(), "libnowhere.so"};
   gpu::DriverKind kind = amd::hipDriver();
-  kind.libraries = kNames;
+  kind.libraries = names;
+  auto driver = gpu::openDriver(kind, "", error);
+  ASSERT_NE(driver, nullptr) << error.message;
+  EXPECT_EQ(driver->library, second);
+  names[1] = "libnowhere-6.so";
   EXPECT_EQ(gpu::openDriver(kind, "", error), nullptr);
   EXPECT_TRUE(contains(error.message, "libnowhere-7.so")) << error.message;
 }
@@ -43,6 +48,13 @@ TEST_F(HipTest, AnOldRuntimeIsNamedWithTheVersionThatIsNeeded) {
   EXPECT_TRUE(contains(error.message, "HIP 4.5")) << error.message;
   EXPECT_TRUE(contains(error.message, "hipInit")) << error.message;
   EXPECT_TRUE(contains(error.hint, "HIP 5.0")) << error.hint;
+}
+
+TEST_F(HipTest, AnOldRuntimeWithEveryFunctionIsRefused) {
+  configure("driver=40521086");
+  EXPECT_EQ(gpu::openDriver(amd::hipDriver(), hipDoublePath(), error), nullptr);
+  EXPECT_EQ(error.code, Code::DriverMismatch);
+  EXPECT_TRUE(contains(error.message, "is too old")) << error.message;
 }
 
 /// What opening says where the runtime shows no GPU and the file of the device is at a path.
@@ -146,6 +158,8 @@ TEST_F(HipTest, EachFailureOfTheRuntimeIsReported) {
     EXPECT_EQ(failure->kind, expected.kind) << expected.words;
     EXPECT_TRUE(contains(failure->message, expected.part)) << failure->message;
     EXPECT_NE(failure->hint, "") << expected.words;
+    // What is reported here is nobody else's to find.
+    EXPECT_EQ(takeLastFailure(), 0) << expected.words;
     configure("");
     EXPECT_FALSE(device->synchronize());
     EXPECT_EQ(numLive(), 0) << expected.words;

@@ -2,6 +2,7 @@
 #include "test/unit/driver_double/Double.h"
 #include <cstdlib>
 #include <sstream>
+#include <utility>
 
 using namespace tw;
 using namespace tw::driver_double;
@@ -63,6 +64,15 @@ Call::Call(const char *name, const std::string &details) : lock(state().mutex) {
     if (auto found = failures.find(key); found != failures.end())
       failure = found->second;
 }
+
+static thread_local int lastFailure = 0;
+
+Call::~Call() {
+  if (failure != 0)
+    lastFailure = failure;
+}
+
+int driver_double::takeLastFailure() { return std::exchange(lastFailure, 0); }
 
 ContextCall::ContextCall(const char *name, const std::string &details) : Call(name, details) {
   if (failure == 0 && state().stickyResult != 0)

@@ -88,6 +88,7 @@ const Platform &platform();
 class Call {
 public:
   explicit Call(const char *name, const std::string &details = "");
+  ~Call();
   /// What the call has to return at once; 0 when it is to do its work.
   int failure = 0;
 
@@ -101,6 +102,8 @@ public:
   explicit ContextCall(const char *name, const std::string &details = "");
 };
 
+/// The calling thread's last failure since this was asked; 0 for none.
+int takeLastFailure();
 /// Sets the words, and forgets the record and failures.
 void configure(const char *words);
 /// The record so far; the text is valid until the next call in the same thread.

@@ -61,6 +61,8 @@ extern "C" const char *hipGetErrorName(int result) {
 
 extern "C" const char *hipGetErrorString(int) { return "the runtime's own words"; }
 
+extern "C" int hipGetLastError() { return takeLastFailure(); }
+
 extern "C" int hipRuntimeGetVersion(int *version) {
   Call call("hipRuntimeGetVersion");
   *version = state().settings.driverVersion;

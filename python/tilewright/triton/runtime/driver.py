@@ -87,7 +87,9 @@ class ActiveDriver:
         facts = sys.modules["torch"].cuda.get_device_properties(device)
         return {
             "multiprocessor_count": facts.multi_processor_count,
-            "max_shared_mem": facts.shared_memory_per_block_optin,
+            # ROCm's torch has the second only: no more can be asked for there.
+            "max_shared_mem": getattr(facts, "shared_memory_per_block_optin", 0)
+            or facts.shared_memory_per_block,
             "max_num_regs": facts.regs_per_multiprocessor,
             "warpSize": facts.warp_size,
             "max_threads_per_block": getattr(facts, "max_threads_per_block", 1024),

@@ -47,7 +47,7 @@ def weaken(wait: str) -> str:
     if "(" in wait:
         return re.sub(r"\((\d+)\)", lambda count: f"({int(count[1]) + 1})", wait)
     opcode, *operands, count = wait.split()
-    more = 0x101 if opcode.count("cnt") == 2 else 1
+    more = 0x101 if re.fullmatch(r"s_wait_\w+cnt_\w+cnt", opcode) else 1
     return " ".join([opcode, *operands, hex(int(count, 0) + more)])
 
 

@@ -3,7 +3,8 @@
 Loads and accesses of shared memory complete later than they are issued, and instructions wait for
 them by counters (the instruction sets' "Memory Counters", "Data Dependency Resolution"). What this
 finds, along every path: a register used before the load that fills it has been waited for, and a
-barrier passed while an access of shared memory may still be under way.
+barrier passed while an access of shared memory may still be under way. It does not follow stores to
+global memory, which a barrier or an atomic may have to wait for.
 
 Of each register that is being filled, the state has how many operations of its kind were issued
 since, at least: kinds complete in order, so that a wait for N of them covers it where that is N or
