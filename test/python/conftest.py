@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
 import zlib
@@ -33,6 +34,15 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
     knobs.reset()
     yield
     knobs.reset()
+
+
+@pytest.fixture(autouse=True)
+def _verified(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilations of this process verify the IR after every pass, as users' do not."""
+    options = importlib.import_module("tilewright.compile").Options
+    extra = options.extra
+    if "fake" not in request.fixturenames:
+        monkeypatch.setattr(options, "extra", lambda self, device: [*extra(self, device), "verify"])
 
 
 @pytest.fixture
