@@ -8,8 +8,6 @@
 #include <immintrin.h>
 #endif
 
-static void tw_watch_forks(void); /* before the first lock is taken */
-
 /* The parallel loop of the host program, or null for the package's own threads. */
 static struct {
   pthread_mutex_t mutex;

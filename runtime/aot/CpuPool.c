@@ -7,6 +7,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+static void tw_watch_forks(void); /* before the first lock is taken */
+
 /* Work over [begin, end) by worker number `worker`; 0 is the caller. */
 typedef void (*tw_chunk)(void *data, int worker, uint64_t begin, uint64_t end);
 
@@ -210,6 +212,7 @@ static void tw_pool_unload(void) {
 }
 
 static void tw_pool_resize(int count) {
+  tw_watch_forks();
   pthread_mutex_lock(&tw_pool.launch);
   tw_stop_threads();
   tw_pool.wanted_threads = count < 0 ? 0 : count < TW_MAX_THREADS ? count : TW_MAX_THREADS;

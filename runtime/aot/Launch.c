@@ -107,6 +107,7 @@ static int tw_load(const struct tw_package *package, const struct tilewright_lau
 
 /* Frees code, threads and contexts. Nothing of the package may run. A later launch loads anew. */
 static void tw_unload(const struct tw_package *package) {
+  tw_watch_forks();
   tw_gpu_unload(package);
   tw_pool_unload();
 }

@@ -39,7 +39,7 @@ from .parts import part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
 from ..references import ByReference
 
-_SPECIALIZE = ("auto", "shape", "none", "tiered")
+_SPECIALIZE = ("auto", "shape", "none")
 # A warm launch looks at these two lists and at nothing else of the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 _NOTHING: dict[str, Any] = {}
@@ -473,9 +473,7 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     `specialize="auto"` compiles variants for integers equal to 1, divisible by 16 or negative and for
     aligned arrays, "shape" one for each value of the integers, which are constants of it then (those
-    without an annotated type that no `do_not_specialize` names), "none" one binary for all; "tiered"
-    launches as "auto" does, and those of "shape" for integers that come often are compiled in the
-    background (`launch.tiered.TieredFunction`); `do_not_specialize` and
+    without an annotated type that no `do_not_specialize` names), "none" one binary for all; `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
     device assertions. `repr` names a compiled kernel by what it is compiled for (`inspection.
     Specialization`). `version`, `launch_metadata` and `noinline` are kept as attributes and change no launch (`tilewright.launch.options.DECORATOR_OPTIONS`).
@@ -491,10 +489,6 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
             keep_executed_source(function)
         keep_imported_text(function)
-        if options.get("specialize") == "tiered":
-            from .tiered import TieredFunction
-
-            return TieredFunction(function, **options)
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)

@@ -180,6 +180,8 @@ def parameters_of(
                 hint="name every parameter of a kernel; tuples can be passed as one argument",
             )
         annotation = _annotation(function, entry)
+        if isinstance(entry.default, bucket):
+            _check_bucket(function, entry, _is_constexpr(annotation), {p.name for p in parameters})
         parameters.append(
             Parameter(
                 name=entry.name,
@@ -203,6 +205,19 @@ def parameters_of(
             )
         )
     return tuple(parameters)
+
+
+def _check_bucket(
+    function: types.FunctionType, entry: inspect.Parameter, is_constant: bool, earlier: Set[str]
+) -> None:
+    """A bucket is the default of a constant, and follows a parameter that stands before it."""
+    rule: bucket = entry.default
+    if not is_constant:
+        raise TypeError(
+            f"{rule!r} is the default of `{entry.name}` of {function.__name__}, no tw.constexpr"
+        )
+    if rule.follows not in earlier:
+        raise TypeError(f"{rule!r} of {function.__name__} follows no parameter before `{entry.name}`")
 
 
 def _annotation(function: types.FunctionType, entry: inspect.Parameter) -> object:
@@ -275,18 +290,21 @@ class Binder:
             rule = parameter.steps
             if rule is None or values[index] is not rule:
                 continue
-            if rule.follows not in self.names:
-                raise self._unknown(f"has `{parameter.name}` for", rule.follows, ())
-            followed = values[self.names.index(rule.follows)]
-            try:
-                values[index] = rule.size_of(operator.index(followed))
-            except (TypeError, ValueError) as error:
-                is_number = isinstance(error, ValueError)
-                what = str(error) if is_number else f"{followed!r} is not an integer"
-                problem = ArgumentProblem(
-                    "TW0405", f"it follows `{rule.follows}`, and {what}", "give it to the launch"
-                )
-                raise problem.of_parameter(parameter.name, self.kernel) from None
+            values[index] = self._size_of(parameter, rule, values[self.names.index(rule.follows)])
+
+    def _size_of(self, parameter: Parameter, rule: bucket, followed: Any) -> int:
+        """The size for the value of the parameter that a bucket follows. Raises LaunchError TW0405."""
+        reason: Exception | None = None
+        try:
+            return rule.size_of(operator.index(followed))
+        except TypeError:
+            what = f"{followed!r} is not an integer"
+        except ValueError as error:
+            what, reason = str(error), error.__cause__
+        problem = ArgumentProblem(
+            "TW0405", f"it follows `{rule.follows}`, and {what}", "give it to the launch"
+        )
+        raise problem.of_parameter(parameter.name, self.kernel) from reason
 
     def check_complete(self, given: Set[str]) -> None:
         """Refuse a signature with constants that leaves parameters out."""

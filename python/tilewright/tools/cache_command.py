@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, cast
@@ -57,9 +58,13 @@ def _run(options: argparse.Namespace) -> int:
     else:
         limit = 0 if action == "clear" else options.max_bytes
         if options.kernel is None:
-            removed = cache_files.prune(root, limit)
+            kept = {record.key for record, _ in _tunings(root)} if limit else set[str]()
+            removed = cache_files.prune(root, limit, kept)
         else:
             removed = cache_files.remove_oldest(_matching(root, options.kernel), limit)
+            for record, known in _tunings(root) if limit == 0 else ():
+                if known.get("kernel") == options.kernel:
+                    record.path.unlink(missing_ok=True)
         print(f"removed {len(removed)} entries, {sum(e.num_bytes for e in removed)} bytes")
     return 0
 
@@ -151,7 +156,8 @@ def _exchange(root: Path, options: argparse.Namespace) -> None:
 
 
 def _counted(kernels: int, choices: int) -> str:
-    return f"{kernels} entries" + (f" and {choices} choices of autotuning" if choices else "")
+    tuned = f" and {choices} choice{'s' if choices > 1 else ''} of autotuning"
+    return f"{kernels} entries" + (tuned if choices else "")
 
 
 def _is_whole(path: Path) -> bool:
@@ -164,17 +170,22 @@ def _is_whole(path: Path) -> bool:
 
 def _choices(root: Path, kernel: str | None, build: str) -> list[cache_files.Entry]:
     """What autotuning chose for any machine: of one kernel, or of all."""
-    found: list[cache_files.Entry] = []
+    return [
+        entry
+        for entry, known in _tunings(root)
+        if known.get("is_for_any") is True
+        and known.get("build") == build
+        and kernel in (None, known.get("kernel"))
+    ]
+
+
+def _tunings(root: Path) -> Iterator[tuple[cache_files.Entry, dict[str, Any]]]:
+    """The records of what autotuning measured and chose."""
     for entry in cache_files.list_records(root):
         content = native().read_record(str(root), entry.key)
         try:
             record = json.loads(content or b"")
         except ValueError:  # a kernel's text
             continue
-        if not isinstance(record, dict):
-            continue
-        known = cast("dict[str, Any]", record)
-        is_asked = kernel in (None, known.get("kernel"))
-        if known.get("is_for_any") is True and known.get("build") == build and is_asked:
-            found.append(entry)
-    return found
+        if isinstance(record, dict):
+            yield entry, cast("dict[str, Any]", record)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -50,13 +50,15 @@ def _find_entries(root: Path) -> Iterator[Entry]:
         yield Entry(path, path.name, status.st_size, used)
 
 
-def prune(root: Path, max_bytes: int) -> list[Entry]:
+def prune(root: Path, max_bytes: int, kept: Set[str] = frozenset()) -> list[Entry]:
     """Remove the least recently used entries until the rest has at most `max_bytes`.
 
-    Records go before any kernel, uncounted: they are small, and made again in milliseconds.
+    Records go before any kernel, uncounted: they are small, and made again in milliseconds. Those
+    of the keys `kept`, which take measurements to make again, stay.
     """
     for record in list_records(root):
-        record.path.unlink(missing_ok=True)
+        if record.key not in kept:
+            record.path.unlink(missing_ok=True)
     _remove_unfinished(root, 0 if max_bytes == 0 else _STALE_SECONDS)
     return remove_oldest(list_entries(root), max_bytes)
 

@@ -72,6 +72,8 @@ protected:
   void configure(const std::string &words) { configureDouble(words.c_str()); }
   std::string record() { return readRecord(); }
   int numLive() { return countLive() - numLiveBefore; }
+  /// What the calling thread's calls left behind for whoever asks next.
+  int (*takeLastFailure)() = nullptr;
   bool hasCalled(const std::string &text) { return record().find(text) != std::string::npos; }
 
   /// The GPU with a number, or null with `error`.
@@ -107,7 +109,6 @@ private:
   void (*configureDouble)(const char *) = nullptr;
   const char *(*readRecord)() = nullptr;
   int (*countLive)() = nullptr;
-  int (*takeLastFailure)() = nullptr;
   int numLiveBefore = 0;
 };
 
