@@ -118,30 +118,12 @@ static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const T
   return runKernel(artifact, *entry.device, request) ? 0 : 1;
 }
 
-/// The kernel's text; null after its mistakes are told. What the parser or the verifier of an
-/// operation finds has no code of its own: it is a text that cannot be taken.
-static mlir::OwningOpRef<mlir::ModuleOp> readInput(const std::string &path,
-                                                   mlir::MLIRContext &context) {
-  std::vector<Diagnostic> diagnostics;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  collectReports(context, /*collectsRemarks=*/false, diagnostics,
-                 [&] { module = mlir::parseSourceFile<mlir::ModuleOp>(path, &context); });
-  for (Diagnostic &diagnostic : diagnostics) {
-    if (diagnostic.kind == DiagnosticKind::Internal) {
-      diagnostic.kind = DiagnosticKind::Unsupported;
-      diagnostic.code = Code::UnfitText;
-      diagnostic.hint = "`tilewright explain TW0318` tells of texts that are taken";
-    }
-    llvm::errs() << renderDiagnostic(diagnostic, {});
-  }
-  return module;
-}
-
 int main(int argc, char **argv) {
   CommandLine line;
   cl::ParseCommandLineOptions(argc, argv, "Compiles a kernel written in Tile IR\n");
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module = readInput(line.input, *context);
+  mlir::OwningOpRef<mlir::ModuleOp> module =
+      mlir::parseSourceFile<mlir::ModuleOp>(line.input, context.get());
   if (!module)
     return 1;
   std::optional<TargetEntry> entry = openTarget(line.target);

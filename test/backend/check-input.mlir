@@ -9,12 +9,6 @@
 
 // RUN: not tile-compile %t/narrow.mlir --target nvidia:sm_80 --emit ptx 2>&1 | FileCheck %s --check-prefix=NARROW
 
-// RUN: not tile-compile %t/unverified.mlir 2>&1 | FileCheck %s --check-prefix=VERIFIER
-// RUN: not tile-compile %t/unparsed.mlir 2>&1 | FileCheck %s --check-prefix=PARSER
-
-// VERIFIER: error[TW0318]: 'tile.atomic_cas' op value must have the pointee's type and the pointers' shape
-// VERIFIER: unverified.mlir:2:
-// PARSER: error[TW0318]: custom op 'tile.nothing' is unknown
 // NONE: error[TW0318]: the module must have one public function, its kernel
 // TILES: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'tensor<8xf32>'
 // NARROW: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'f8E5M2'
@@ -24,16 +18,6 @@
 // OWN: error[TW0901]
 // OWN: --unchecked
 
-//--- unverified.mlir
-func.func @kernel(%p: !tile.ptr<i32>, %x: i64) {
-  %a = tile.atomic_cas %p, %x, %x : !tile.ptr<i32>, i64
-  return
-}
-//--- unparsed.mlir
-func.func @kernel(%p: !tile.ptr<i32>) {
-  tile.nothing %p
-  return
-}
 //--- none.mlir
 func.func private @kernel(%x: f32) {
   return
