@@ -39,7 +39,6 @@ from .launch.annotated import dynamic as dynamic
 from .launch.annotated import static as static
 from .sizes import bucket as bucket
 from .sizes import next_power_of_2 as next_power_of_2
-from .sizes import powers_of_two as powers_of_two
 from .export import Package as Package
 from .export import export as export
 from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
