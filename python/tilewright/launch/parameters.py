@@ -212,12 +212,15 @@ def _check_bucket(
 ) -> None:
     """A bucket is the default of a constant, and follows a parameter that stands before it."""
     rule: bucket = entry.default
-    if not is_constant:
-        raise TypeError(
-            f"{rule!r} is the default of `{entry.name}` of {function.__name__}, no tw.constexpr"
+    reason = "" if is_constant else "is not a tw.constexpr"
+    if is_constant and rule.follows not in earlier:
+        reason = f"has no parameter `{rule.follows}` before it"
+    if reason:
+        raise LaunchError(
+            f"{rule!r} is the default of `{entry.name}` of the kernel {function.__name__}, which {reason}",
+            code="TW0405",
+            hint='write `BLOCK: tw.constexpr = tw.bucket("n")` behind the parameter `n`',
         )
-    if rule.follows not in earlier:
-        raise TypeError(f"{rule!r} of {function.__name__} follows no parameter before `{entry.name}`")
 
 
 def _annotation(function: types.FunctionType, entry: inspect.Parameter) -> object:

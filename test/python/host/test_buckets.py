@@ -85,6 +85,7 @@ def test_a_bucket_is_for_a_constant_and_follows_an_earlier_parameter() -> None:
     def plain(out, x, n, block=tw.bucket("n")):
         tw.store(out, block)
 
-    for function in (late, plain):
-        with pytest.raises(TypeError, match="tw.bucket"):
-            tw.jit(function)
+    for function, reason in ((late, "has no parameter `n` before it"), (plain, "is not a tw.constexpr")):
+        with pytest.raises(tw.LaunchError, match=reason) as caught:
+            sums(tw.jit(function), 3)
+        assert caught.value.code == "TW0405"
