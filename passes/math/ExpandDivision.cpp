@@ -190,16 +190,6 @@ static Value divideByConstant(Division &d, Value lhs, const APInt &divisor) {
   return d.negative(lhs);
 }
 
-/// The vector whose lanes all equal a scalar constant, where a value is that.
-static Value constantSplat(Division &d, Value value) {
-  TypedAttr scalar;
-  Value source = splatSource(value);
-  if (!source || !matchPattern(source, m_Constant(&scalar)))
-    return Value();
-  auto splat = DenseElementsAttr::get(cast<ShapedType>(value.getType()), scalar);
-  return arith::ConstantOp::create(d.builder, d.location, splat);
-}
-
 namespace {
 template <typename Op, bool isSigned, bool isRemainder>
 struct ExpandDivision : OpRewritePattern<Op> {
@@ -209,19 +199,22 @@ struct ExpandDivision : OpRewritePattern<Op> {
     if (!element || element.getWidth() > 64)
       return rewriter.notifyMatchFailure(op, "not an integer of the language");
     Division division{rewriter, op.getLoc(), isSigned, isRemainder};
-    // LLVM multiplies by a constant divisor's inverse in integers, which takes half of the time.
-    if (Value divisor = constantSplat(division, op.getRhs())) {
-      rewriter.modifyOpInPlace(op, [&] { op.getRhsMutable().assign(divisor); });
-      return success();
-    }
+    Value divisor = op.getRhs(), source = splatSource(divisor);
     APInt known;
-    if (!matchPattern(op.getRhs(), m_ConstantInt(&known))) {
-      rewriter.replaceOp(op, expandDivision(division, op.getLhs(), op.getRhs()));
+    if (!matchPattern(source ? source : divisor, m_ConstantInt(&known))) {
+      rewriter.replaceOp(op, expandDivision(division, op.getLhs(), divisor));
       return success();
     }
-    if (!known.isZero() && !(isSigned && known.isAllOnes()))
+    if (known.isZero() || (isSigned && known.isAllOnes())) {
+      rewriter.replaceOp(op, divideByConstant(division, op.getLhs(), known));
+      return success();
+    }
+    if (!source)
       return rewriter.notifyMatchFailure(op, "the known divisor is harmless");
-    rewriter.replaceOp(op, divideByConstant(division, op.getLhs(), known));
+    // LLVM multiplies by the inverse of a divisor that it sees to be constant.
+    auto splat = DenseElementsAttr::get(cast<ShapedType>(divisor.getType()), known);
+    Value constant = arith::ConstantOp::create(rewriter, op.getLoc(), splat);
+    rewriter.modifyOpInPlace(op, [&] { op.getRhsMutable().assign(constant); });
     return success();
   }
 };

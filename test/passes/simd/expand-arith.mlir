@@ -80,6 +80,21 @@ func.func @divide_by_one_constant(%x: vector<16xi32>) -> (vector<16xi32>, vector
   return %q, %r : vector<16xi32>, vector<16xi32>
 }
 
+// Lanes that all equal 0 or -1 are no divisors for LLVM, whose quotients have no value then.
+// CHECK-LABEL: @divide_by_one_harmful_constant
+// CHECK-NOT: arith.divsi
+// CHECK-NOT: arith.remsi
+// CHECK: return
+func.func @divide_by_one_harmful_constant(%x: vector<16xi32>) -> (vector<16xi32>, vector<16xi32>) {
+  %zero = arith.constant 0 : i32
+  %minus_one = arith.constant -1 : i32
+  %y = vector.broadcast %zero : i32 to vector<16xi32>
+  %z = vector.broadcast %minus_one : i32 to vector<16xi32>
+  %q = arith.divsi %x, %y : vector<16xi32>
+  %r = arith.remsi %x, %z : vector<16xi32>
+  return %q, %r : vector<16xi32>, vector<16xi32>
+}
+
 // -----
 
 // CHECK-LABEL: @divide_scalars
