@@ -80,7 +80,7 @@ func.func @divide_by_one_constant(%x: vector<16xi32>) -> (vector<16xi32>, vector
   return %q, %r : vector<16xi32>, vector<16xi32>
 }
 
-// Lanes that all equal 0 or -1 are no divisors for LLVM, whose quotients have no value then.
+// LLVM gives quotients no value where all lanes of the divisor equal 0, nor the least one by -1.
 // CHECK-LABEL: @divide_by_one_harmful_constant
 // CHECK-NOT: arith.divsi
 // CHECK-NOT: arith.remsi
