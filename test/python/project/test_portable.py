@@ -68,6 +68,17 @@ def test_what_an_older_system_lacks_is_found(monkeypatch: pytest.MonkeyPatch) ->
     assert "GLIBC_ABI_DT_RELR" in pack.foreign_needs(Path(native.__file__))
 
 
+def test_the_library_shows_every_function_that_the_bindings_call() -> None:
+    objects = sorted((ROOT / "build/python/CMakeFiles/tw_python.dir/bindings").glob("*.o"))
+    exports = ROOT / "python" / "portable" / "core.map"
+    if not objects or not exports.is_file() or not shutil.which("nm"):
+        pytest.skip("nothing can be packed here")
+    command = ["nm", "--demangle", "--undefined-only", *map(str, objects)]
+    listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    called = set(re.findall(r"\bU (tw::(?!api::|python::).*)", listed))
+    assert called and called <= set(re.findall(r'"(.*?)";', exports.read_text()))
+
+
 def test_every_header_of_the_bindings_travels_along(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "python" / "portable")
     if not (ROOT / "python" / "portable").is_dir():
