@@ -56,7 +56,8 @@ def is_cuda() -> bool:
 
 def is_cpu() -> bool:
     """Whether launches go to the CPU."""
-    return not is_cuda() and device_named(current_device()).kind == "cpu"
+    is_gpu = is_cuda() or is_hip()
+    return not is_gpu and device_named(current_device()).kind == "cpu"
 
 
 def _capability(low: int, high: int) -> Callable[[], bool]:
@@ -77,20 +78,40 @@ is_rubin = _capability(107, 108)
 is_sm12x = _capability(120, 130)
 
 
+def _architecture(*names: str) -> Callable[[], bool]:
+    """Whether launches go to an AMD GPU whose architecture begins with one of some names."""
+
+    def is_such() -> bool:
+        target = driver.active.get_current_target()
+        return target.backend == "hip" and str(target.arch).startswith(names)
+
+    return is_such
+
+
+is_hip = _architecture("gfx")
+is_hip_cdna = _architecture("gfx90a", "gfx94", "gfx95")
+is_hip_cdna2 = _architecture("gfx90a")
+is_hip_cdna3 = _architecture("gfx94")
+is_hip_cdna3_or_newer = _architecture("gfx94", "gfx95")
+is_hip_cdna4 = _architecture("gfx95")
+is_hip_rdna = _architecture("gfx11", "gfx120")
+is_hip_rdna3 = _architecture("gfx11")
+is_hip_rdna4 = _architecture("gfx120")
+
+
 def _never() -> bool:
     """There is no such device here."""
     return False
 
 
-is_hip = is_hip_cdna = is_hip_cdna2 = is_hip_cdna3 = is_hip_cdna3_or_newer = is_hip_cdna4 = _never
-is_hip_rdna = is_hip_rdna3 = is_hip_rdna4 = is_hip_rdna4m = is_hip_gfx1250 = _never
+is_hip_rdna4m = is_hip_gfx1250 = _never
 is_xpu = is_xpu_cri = _never
 supports_tma = supports_ws = supports_clc = _never
 
 
 def get_hip_lds_size() -> int:
-    """Bytes of local memory of an AMD GPU, of which there is none."""
-    return 65536
+    """Bytes of local memory that a program may have on an AMD GPU."""
+    return 160 << 10 if is_hip_cdna4() else 64 << 10
 
 
 def tma_skip_msg(byval_only: bool = False) -> str:

@@ -176,15 +176,24 @@ def test_amds_gpus_are_not_nvidias(
 
 
 def test_triton_scripts_find_amds_gpus(module: Module, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.triton import _internal_testing as internal
     from tilewright.triton.backends.compiler import GPUTarget
     from tilewright.triton.runtime import driver
 
-    facts = SimpleNamespace(gcnArchName="gfx1100:xnack-", warp_size=32)
+    # What torch for ROCm tells; it has no `shared_memory_per_block_optin`.
+    facts = SimpleNamespace(
+        gcnArchName="gfx1100:xnack-", warp_size=32, multi_processor_count=96,
+        shared_memory_per_block=65536, regs_per_multiprocessor=65536,
+    )  # fmt: skip
     monkeypatch.setattr(torch.version, "hip", "6.4")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
     monkeypatch.setattr(torch.cuda, "get_device_properties", lambda device: facts)
     assert driver.active.get_current_target() == GPUTarget("hip", "gfx1100", 32)
+    assert driver.active.get_device_properties()["max_shared_mem"] == 65536
+    assert internal.is_hip() and internal.is_hip_rdna() and internal.is_hip_rdna3()
+    others = (internal.is_hip_cdna, internal.is_hip_rdna4, internal.is_cuda, internal.is_cpu)
+    assert not any(is_such() for is_such in others) and internal.get_hip_lds_size() == 65536
     with tw.device("hip:0"):
         assert driver.active.get_active_torch_device() == torch.device("cuda:0")
 
@@ -192,11 +201,11 @@ def test_triton_scripts_find_amds_gpus(module: Module, monkeypatch: pytest.Monke
 class OnGpu:
     """An array of a library that speaks DLPack."""
 
-    def __init__(self) -> None:
-        self.stream: Any = None
+    def __init__(self, kind: int = 2) -> None:
+        self.kind, self.stream = kind, None
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return 2, 1
+        return self.kind, 1
 
     def __dlpack__(self, *, stream: Any = None, max_version: Any = None) -> object:
         self.stream = stream
@@ -211,7 +220,9 @@ def test_dlpack_arrays_on_a_gpu_are_ordered_after_their_stream(
     array = OnGpu()
     facts, bits = read_argument(array)
     assert facts.place == "cuda:1" and bits == 0x30000
-    assert array.stream == 1  # DLPack's number of the default stream
+    assert array.stream == 1  # DLPack's number of CUDA's default stream
+    amds = OnGpu(kind=10)  # kDLROCM
+    assert read_argument(amds)[0].place == "hip:1" and amds.stream == 0
     kernel[1](array, OnGpu(), 5)
     assert targets(module) == ["cuda:1"]
 
