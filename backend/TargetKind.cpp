@@ -1,5 +1,6 @@
 // Finds targets and devices by name among the kinds that this build has.
 #include "backend/TargetKind.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace tw;

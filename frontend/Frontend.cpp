@@ -4,6 +4,7 @@
 #include "frontend/statements/KernelSignature.h"
 #include "frontend/tiles/WideOffsets.h"
 #include "mlir/IR/Verifier.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

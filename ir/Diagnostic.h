@@ -30,7 +30,7 @@ llvm::StringRef nameOf(Severity severity);
 struct Diagnostic {
   DiagnosticKind kind = DiagnosticKind::Compile;
   Severity severity = Severity::Error;
-  Code code = Code::Uncoded;
+  Code code = kUncoded;
   std::string message;
   std::vector<SourceLabel> labels;
   std::vector<SourceLabel> callStack; // innermost call first; text names the called function

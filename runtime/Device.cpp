@@ -1,5 +1,6 @@
 // Words for what launches report, and what devices have that say nothing of it.
 #include "runtime/DeviceMemory.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 

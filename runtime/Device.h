@@ -14,7 +14,7 @@ namespace tw {
 struct RuntimeError {
   using Kind = DiagnosticKind;
   Kind kind = Kind::Launch;
-  Code code = Code::Uncoded;
+  Code code = kUncoded;
   std::string message, hint;
 };
 

@@ -1,6 +1,7 @@
 // The process-wide question whether the running launch is to stop.
 #include "runtime/Interrupts.h"
 #include "runtime/Forks.h"
+#include "runtime/codes/Codes.h"
 #include <atomic>
 
 using namespace tw;

@@ -9,6 +9,7 @@
 #include "backend/gpu/device/InstalledGpus.h"
 #include "backend/warpsim/WarpsimDevice.h"
 #include "backend/warpsim/llvmir/Import.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 

@@ -3,6 +3,7 @@
 #include "backend/gpu/PrintedLines.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;

@@ -12,6 +12,7 @@
 #include "backend/inspect/Reproducer.h"
 #include "frontend/Frontend.h"
 #include "runtime/Forks.h"
+#include "runtime/codes/Codes.h"
 #include <chrono>
 
 using namespace tw;

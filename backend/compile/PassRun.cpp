@@ -5,6 +5,7 @@
 #include "backend/compile/ContainCrash.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 

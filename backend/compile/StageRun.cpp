@@ -10,6 +10,7 @@
 #include "backend/inspect/Reproducer.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/StageChecks.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 

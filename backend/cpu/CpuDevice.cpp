@@ -6,6 +6,7 @@
 #include "runtime/Forks.h"
 #include "runtime/Interrupts.h"
 #include "runtime/LaunchLock.h"
+#include "runtime/codes/Codes.h"
 #include "runtime/threads/ThreadPool.h"
 #include <chrono>
 #include <csetjmp>

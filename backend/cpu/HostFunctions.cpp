@@ -1,6 +1,7 @@
 // What compiled CPU kernels call back: printing and checks.
 #include "backend/cpu/HostFunctions.h"
 #include "backend/inspect/PrintedLine.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <array>

@@ -3,6 +3,7 @@
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;

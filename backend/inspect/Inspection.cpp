@@ -5,6 +5,7 @@
 #include "backend/compile/StageRun.h"
 #include "backend/compile/Stages.h"
 #include "backend/inspect/Reproducer.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace tw;

@@ -1,6 +1,7 @@
 // Writes what each pass of a compilation makes of a kernel, as numbered files of one directory.
 #include "backend/inspect/PassDumps.h"
 #include "backend/compile/Stages.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"

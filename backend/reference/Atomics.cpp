@@ -3,6 +3,7 @@
 #include "backend/reference/Meanings.h"
 #include "backend/reference/Memory.h"
 #include "ir/tile/Tile.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;

@@ -3,6 +3,7 @@
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/codes/Codes.h"
 #include <cmath>
 
 using namespace mlir;

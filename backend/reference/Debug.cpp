@@ -2,6 +2,7 @@
 #include "backend/inspect/PrintedLine.h"
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Tile.h"
+#include "runtime/codes/Codes.h"
 #include <bit>
 #include <cstdio>
 

@@ -4,6 +4,7 @@
 #include "backend/reference/Meanings.h"
 #include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;

@@ -2,6 +2,7 @@
 #include "backend/reference/Memory.h"
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Box.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 

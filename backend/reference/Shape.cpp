@@ -2,6 +2,7 @@
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/codes/Codes.h"
 #include <chrono>
 
 using namespace mlir;

@@ -5,6 +5,7 @@
 #include "backend/warpsim/core/memory/Provenance.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "runtime/Interrupts.h"
+#include "runtime/codes/Codes.h"
 #include <cstring>
 #include <mutex>
 #include <sstream>

@@ -12,6 +12,7 @@ using mlir::success;
 
 #define GET_ElementwiseBuiltinTable_IMPL
 #include "ir/tile/Elementwise.inc"
+#include "runtime/codes/Codes.h"
 static llvm::ArrayRef<BuiltinRow> elementwiseBuiltins() { return ElementwiseBuiltinTable; }
 
 static constexpr llvm::ArrayRef<BuiltinRow> (*kTables[])() = {

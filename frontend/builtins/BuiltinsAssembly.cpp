@@ -2,6 +2,7 @@
 #include "frontend/builtins/Builtins.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/AssemblyBuilder.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace tw;

@@ -6,6 +6,7 @@
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

@@ -6,6 +6,7 @@
 #include "frontend/values/DescriptorContents.h"
 #include "frontend/values/TypeRules.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

@@ -3,6 +3,7 @@
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/expressions/Operators.h"
 #include "frontend/values/StaticOperators.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace tw;

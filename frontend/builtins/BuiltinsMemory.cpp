@@ -1,6 +1,7 @@
 // Builtins that read and write memory, and those that know the grid.
 #include "frontend/emit/Descriptors.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

@@ -1,6 +1,7 @@
 // check_dot_scaled: refuses operands that tw.dot_scaled, which the library composes, does not take.
 #include "frontend/builtins/Builtins.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

@@ -1,6 +1,7 @@
 // Builtins that make tiles and change shapes.
 #include "frontend/builtins/MethodBuiltin.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace tw;

@@ -1,6 +1,7 @@
 // What the functions that print are asked to write: values, and the texts around them.
 #include "frontend/builtins/Printing.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

@@ -11,6 +11,7 @@
 #include "frontend/values/Parts.h"
 #include "frontend/values/StaticOperators.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 

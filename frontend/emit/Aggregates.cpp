@@ -5,6 +5,7 @@
 #include "frontend/expressions/Calls.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

@@ -4,6 +4,7 @@
 #include "frontend/values/DescriptorContents.h"
 #include "frontend/values/ValueText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using mlir::FailureOr;

@@ -1,6 +1,7 @@
 // What names stand for: those of the activation, of functions around it, and captured ones.
 #include "frontend/emit/Names.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using mlir::FailureOr;

@@ -2,6 +2,7 @@
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -4,6 +4,7 @@
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

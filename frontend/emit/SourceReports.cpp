@@ -1,5 +1,6 @@
 // How the emitter reports: spans, labels and the inlined calls around the place.
 #include "frontend/emit/Emitter.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;

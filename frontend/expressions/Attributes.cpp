@@ -7,6 +7,7 @@
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 

@@ -6,6 +6,7 @@
 #include "frontend/expressions/Operators.h"
 #include "frontend/values/StaticOperators.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

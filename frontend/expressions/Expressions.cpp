@@ -10,6 +10,7 @@
 #include "frontend/statements/Statements.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
 

@@ -2,6 +2,7 @@
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/expressions/Attributes.h"
 #include "frontend/values/ValueText.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;

@@ -6,6 +6,7 @@
 #include "frontend/statements/Join.h"
 #include "frontend/statements/Statements.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
 

@@ -3,6 +3,7 @@
 #include "frontend/emit/Descriptors.h"
 #include "frontend/values/ValueText.h"
 #include "ir/tile/ArgumentFacts.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;

@@ -2,6 +2,7 @@
 #include "frontend/statements/LoopBounds.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::failed;

@@ -1,6 +1,7 @@
 // Inline assembly, its text and constraints checked against the values, and calls of bitcode.
 #include "frontend/tiles/AssemblyBuilder.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace tw;

@@ -2,6 +2,7 @@
 #include "frontend/tiles/BoxBuilder.h"
 #include "frontend/tiles/Operands.h"
 #include "frontend/values/TypeRules.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 

@@ -1,6 +1,7 @@
 // Promotes, converts and broadcasts operands.
 #include "frontend/tiles/OperandBuilder.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 namespace arith = mlir::arith;

@@ -2,6 +2,7 @@
 #include "frontend/tiles/Operands.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using llvm::APFloat;

@@ -1,6 +1,7 @@
 // Constants and the grid.
 #include "frontend/tiles/TileBuilder.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 

@@ -1,6 +1,7 @@
 // Casts that the user asks for: by value with a rounding, of pointers, of bits.
 #include "frontend/tiles/Operands.h"
 #include "frontend/tiles/TileBuilder.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 namespace arith = mlir::arith;

@@ -1,6 +1,7 @@
 // Facts that the user promises, and operations for debugging.
 #include "frontend/tiles/Operands.h"
 #include "frontend/tiles/TileBuilder.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;

@@ -2,6 +2,7 @@
 #include "frontend/tiles/Operands.h"
 #include "frontend/tiles/TileBuilder.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 namespace arith = mlir::arith;

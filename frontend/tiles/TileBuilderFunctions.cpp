@@ -1,6 +1,7 @@
 // Functions on elements: those of the elementwise table and integer and float division by name.
 #include "frontend/tiles/Operands.h"
 #include "frontend/tiles/TileBuilder.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 namespace arith = mlir::arith;

@@ -1,6 +1,7 @@
 // A function of scalars on every element of tiles, with control flow of its own.
 #include "frontend/tiles/Operands.h"
 #include "frontend/tiles/TileBuilder.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using Shape = llvm::SmallVector<int64_t>;

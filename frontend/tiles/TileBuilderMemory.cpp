@@ -1,6 +1,7 @@
 // Memory: loads, stores and atomics.
 #include "frontend/tiles/BoxBuilder.h"
 #include "frontend/tiles/Operands.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;

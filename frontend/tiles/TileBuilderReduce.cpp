@@ -2,6 +2,7 @@
 #include "frontend/tiles/Operands.h"
 #include "frontend/tiles/TileBuilder.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;

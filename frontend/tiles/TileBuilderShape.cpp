@@ -1,6 +1,7 @@
 // Making tiles and changing their shapes.
 #include "frontend/tiles/Operands.h"
 #include "frontend/tiles/TileBuilder.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/Sequence.h"
 
 using namespace tw;

@@ -5,6 +5,7 @@
 #include "mlir/Conversion/LLVMCommon/Pattern.h"
 #include "mlir/Dialect/LLVMIR/FunctionCallUtils.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;

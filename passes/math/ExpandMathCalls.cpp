@@ -4,6 +4,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/math/ExpandMath.h"
+#include "runtime/codes/Codes.h"
 #include <array>
 
 using namespace mlir;

@@ -6,6 +6,7 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/simd/DotPlan.h"
 #include "passes/simd/Scope.h"
+#include "runtime/codes/Codes.h"
 #include <map>
 
 using namespace mlir;

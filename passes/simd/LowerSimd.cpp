@@ -9,6 +9,7 @@
 #include "passes/Passes.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/SaveAndRestore.h"
 

@@ -6,6 +6,7 @@
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
 #include "passes/simd/ProgramLayout.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tw {

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
+#include "runtime/codes/Codes.h"
 
 namespace tw {
 #define GEN_PASS_DEF_EXPANDHISTOGRAMS

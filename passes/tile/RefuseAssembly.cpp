@@ -4,6 +4,7 @@
 #include "ir/tile/Tile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
+#include "runtime/codes/Codes.h"
 
 namespace tw {
 #define GEN_PASS_DEF_REFUSEASSEMBLY

@@ -7,6 +7,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
 #include "passes/analysis/AffineRange.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/SetVector.h"
 #include <limits>
 

@@ -6,12 +6,10 @@
 
 namespace tw {
 
-/// `Code::UnknownName` is shown as TW0101.
-enum class Code {
-#define TW_CODE(number, name, ...) name = number,
-#include "runtime/codes/Codes.def"
-#undef TW_CODE
-};
+/// `Code::UnknownName` is shown as TW0101. Files that name one include Codes.h: so a new code
+/// builds those again and not everything that hands codes on.
+enum class Code : int;
+inline constexpr Code kUncoded{900}; // Code::Uncoded
 
 /// Which exception a report becomes.
 enum class DiagnosticKind { Compile, Unsupported, Launch, Device, Internal };

@@ -1,5 +1,5 @@
 // The catalogue of codes as data.
-#include "runtime/codes/Code.h"
+#include "runtime/codes/Codes.h"
 #include <algorithm>
 #include <cassert>
 #include <functional>

@@ -4,6 +4,7 @@
 #include "ir/simt/Simt.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/codes/Codes.h"
 #include "test/toy64/WarpEvaluator.h"
 
 using namespace tw;

@@ -1,5 +1,6 @@
 // What the HIP runtime's error numbers mean to users, and what they can do.
 #include "backend/amd/device/HipErrors.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using namespace tw::gpu;

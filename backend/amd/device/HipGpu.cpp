@@ -2,6 +2,7 @@
 #include "backend/amd/device/HipGpu.h"
 #include "backend/amd/device/HipDriver.h"
 #include "backend/gpu/device/GpuDevice.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 

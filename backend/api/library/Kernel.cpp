@@ -2,6 +2,7 @@
 #include "backend/api/Compile.h"
 #include "backend/api/Devices.h"
 #include "backend/api/library/KernelSignature.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/ADT/SmallVector.h"

@@ -1,5 +1,6 @@
 // A kernel's parameters as its source buffer has them, and arguments bound to them.
 #include "backend/api/library/KernelSignature.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include <bit>

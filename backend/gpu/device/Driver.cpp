@@ -1,5 +1,6 @@
 // The library of a GPU's driver: opened when it is first needed and never linked.
 #include "backend/gpu/device/Driver.h"
+#include "runtime/codes/Codes.h"
 #include <cerrno>
 #include <cstring>
 #include <dlfcn.h>

@@ -2,6 +2,7 @@
 #include "backend/gpu/device/GpuDevice.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/device/GpuMemory.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -1,5 +1,6 @@
 // The GPUs of this machine as targets whose variants are numbers: what the makers share of them.
 #include "backend/gpu/device/InstalledGpus.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace tw;

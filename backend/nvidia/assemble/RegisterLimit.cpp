@@ -4,6 +4,7 @@
 #include "backend/gpu/GpuCode.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;

@@ -1,5 +1,6 @@
 // What the CUDA driver's error numbers mean to users, and what they can do.
 #include "backend/nvidia/device/CudaErrors.h"
+#include "runtime/codes/Codes.h"
 
 using namespace tw;
 using namespace tw::gpu;

@@ -2,6 +2,7 @@
 #include "backend/nvidia/device/CudaGpu.h"
 #include "backend/gpu/device/GpuDevice.h"
 #include "backend/nvidia/device/CudaDriver.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;

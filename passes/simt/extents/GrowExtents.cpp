@@ -10,6 +10,7 @@
 #include "passes/analysis/IndexBounds.h"
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/extents/GrownTiles.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"

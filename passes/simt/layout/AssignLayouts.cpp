@@ -7,6 +7,7 @@
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/extents/GrownTiles.h"
 #include "passes/simt/layout/LayoutCost.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace tw {

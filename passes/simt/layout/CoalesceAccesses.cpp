@@ -7,6 +7,7 @@
 #include "passes/Passes.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/layout/LayoutRules.h"
+#include "runtime/codes/Codes.h"
 #include <map>
 #include <set>
 

@@ -4,6 +4,7 @@
 #include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -9,6 +9,7 @@
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/lowering/thread/ByteWords.h"
 #include "passes/simt/lowering/thread/SimtFunction.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 

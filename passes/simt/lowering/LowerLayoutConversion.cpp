@@ -4,6 +4,7 @@
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
 #include "passes/simt/shared/LaneExchange.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;

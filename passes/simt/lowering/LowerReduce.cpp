@@ -3,6 +3,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/simt/lowering/thread/AxisSteps.h"
 #include "passes/simt/lowering/thread/Storage.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;

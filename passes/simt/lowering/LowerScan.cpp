@@ -6,6 +6,7 @@
 #include "passes/simt/lowering/thread/AxisSteps.h"
 #include "passes/simt/lowering/thread/LayoutConversion.h"
 #include "passes/simt/lowering/thread/Storage.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;

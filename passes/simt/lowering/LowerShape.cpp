@@ -1,6 +1,7 @@
 // Making tiles and changing their shapes: no data moves, registers are renamed.
 #include "ir/Diagnostic.h"
 #include "passes/simt/lowering/thread/SimtFunction.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

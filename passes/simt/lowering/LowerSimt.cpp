@@ -11,6 +11,7 @@
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/lowering/thread/SimtFunction.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tw {

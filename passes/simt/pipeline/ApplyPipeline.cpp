@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;

@@ -7,6 +7,7 @@
 #include "passes/Pipeline.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
+#include "runtime/codes/Codes.h"
 
 namespace tw {
 #define GEN_PASS_DEF_PIPELINELOOPS

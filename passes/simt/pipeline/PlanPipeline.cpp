@@ -10,6 +10,7 @@
 #include "passes/simt/pipeline/AsyncCopies.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
 #include "passes/simt/shared/BufferChoice.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -10,6 +10,7 @@
 #include "passes/math/ExpandArith.h"
 #include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/product/InterleaveProducts.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
 #include "passes/analysis/SharedLiveness.h"
+#include "runtime/codes/Codes.h"
 
 namespace tw {
 #define GEN_PASS_DEF_ALLOCATESHARED

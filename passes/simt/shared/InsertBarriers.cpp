@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
 #include "passes/simt/shared/AccessOrder.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace tw {

@@ -2,6 +2,7 @@
 #include "backend/api/Compile.h"
 #include "backend/api/Devices.h"
 #include "backend/cpu/CpuTarget.h"
+#include "runtime/codes/Codes.h"
 #include "test/unit/runtime/TemporaryDirectory.h"
 #include <atomic>
 #include <fstream>

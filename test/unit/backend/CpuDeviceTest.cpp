@@ -1,5 +1,6 @@
 // The CPU device runs every program once, with the right arguments, and refuses what it must.
 #include "backend/cpu/CpuDevice.h"
+#include "runtime/codes/Codes.h"
 #include "test/unit/backend/LlvmDialectKernel.h"
 #include <gtest/gtest.h>
 #if defined(__x86_64__)

@@ -1,5 +1,6 @@
 // The HIP device on a double of the runtime: what it loads, and what it passes to launches.
 #include "backend/gpu/device/GpuMemory.h"
+#include "runtime/codes/Codes.h"
 #include "test/unit/backend/HipDouble.h"
 
 using namespace tw;

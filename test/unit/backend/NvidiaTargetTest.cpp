@@ -4,6 +4,7 @@
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/JitLink.h"
 #include "backend/nvidia/assemble/PtxasProgram.h"
+#include "runtime/codes/Codes.h"
 #include "test/unit/backend/NvidiaKernel.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"

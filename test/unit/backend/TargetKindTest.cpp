@@ -1,6 +1,7 @@
 // Targets are found by name among the kinds that their folders give: which names there are, what is
 // true of them, and what an unknown one is answered with.
 #include "backend/TargetKind.h"
+#include "runtime/codes/Codes.h"
 #include <gtest/gtest.h>
 
 using namespace tw;

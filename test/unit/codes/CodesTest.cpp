@@ -1,5 +1,5 @@
 // The catalogue of report codes is whole.
-#include "runtime/codes/Code.h"
+#include "runtime/codes/Codes.h"
 #include <gtest/gtest.h>
 #include <set>
 

@@ -1,4 +1,5 @@
 // Launches of a double that execute: the simulator runs the code that the driver was given.
+#include "runtime/codes/Codes.h"
 #include "test/unit/driver_double/Double.h"
 #include <cstring>
 

@@ -1,5 +1,6 @@
 // TileBuilder's operations on shapes, memory, reductions and matrix products, and its hints.
 #include "frontend/values/TypeRules.h"
+#include "runtime/codes/Codes.h"
 #include "test/unit/frontend/TileBuilderFixture.h"
 
 using namespace tw;

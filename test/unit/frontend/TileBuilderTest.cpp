@@ -2,6 +2,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "runtime/codes/Codes.h"
 #include "test/unit/frontend/TileBuilderFixture.h"
 #include <cmath>
 #include <limits>

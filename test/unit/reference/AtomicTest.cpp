@@ -1,4 +1,5 @@
 // Atomics of the reference device: new contents of memory and old values returned.
+#include "runtime/codes/Codes.h"
 #include "test/unit/reference/ReferenceHarness.h"
 
 using namespace tw;

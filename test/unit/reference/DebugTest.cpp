@@ -1,4 +1,5 @@
 // Prints, assertions and assumptions of the reference device.
+#include "runtime/codes/Codes.h"
 #include "test/unit/reference/ReferenceHarness.h"
 
 using namespace tw;

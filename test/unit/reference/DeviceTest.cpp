@@ -5,6 +5,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/MLIRContext.h"
+#include "runtime/codes/Codes.h"
 #include "test/unit/reference/ReferenceHarness.h"
 #include <thread>
 

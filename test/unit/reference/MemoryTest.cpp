@@ -1,4 +1,5 @@
 // Loads, stores, pointers and their checks on the reference device.
+#include "runtime/codes/Codes.h"
 #include "test/unit/reference/ReferenceHarness.h"
 #include <numeric>
 

@@ -1,4 +1,5 @@
 // Operations that make tiles and move elements, against index formulas.
+#include "runtime/codes/Codes.h"
 #include "test/unit/reference/ReferenceHarness.h"
 #include <numeric>
 

@@ -1,6 +1,7 @@
 // The device "sim:<arch>": loading artifacts, binding arguments, errors, reports.
 #include "SimulationHarness.h"
 #include "backend/warpsim/WarpsimDevice.h"
+#include "runtime/codes/Codes.h"
 #include <gtest/gtest.h>
 
 using namespace tw;

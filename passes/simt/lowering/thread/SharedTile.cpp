@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
+#include "runtime/codes/Codes.h"
 
 using namespace mlir;
 using namespace tw;
