@@ -5,17 +5,58 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import os
+import threading
+from collections.abc import Callable
 from types import ModuleType
 
 _module: ModuleType | None = None
+_loading = threading.Lock()  # taken by threads that no signal handler interrupts
 
 
 def native() -> ModuleType:
     """The module tilewright._native. Raises ImportError with a hint when it was not built."""
-    global _module
     if _module is None:
-        _module = _load()
+        without_handlers(_load_once)
+    assert _module is not None
     return _module
+
+
+def without_handlers(load: Callable[[], None]) -> None:
+    """Run an import to its end before any signal handler: one that launches in the middle of it would
+    find half a module. Python runs handlers on the main thread, so another thread imports."""
+    if threading.current_thread() is not threading.main_thread():
+        return load()
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            load()
+        except BaseException as error:
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="tilewright-import")
+    try:
+        thread.start()
+    except RuntimeError:  # the interpreter ends, or no thread is to be had
+        return load()
+    thread.join()
+    if failures:
+        raise failures[0]
+
+
+def _forget_other_threads() -> None:
+    global _loading
+    _loading = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_other_threads)
+
+
+def _load_once() -> None:
+    global _module
+    with _loading:
+        if _module is None:
+            _module = _load()
 
 
 def _load() -> ModuleType:

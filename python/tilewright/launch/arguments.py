@@ -13,7 +13,7 @@ from ..capture.values import Part
 from ..errors import ArgumentRangeError, LaunchError
 from ..language.dtypes import dtype
 from ..language.static import constexpr
-from ..native import native
+from ..native import native, without_handlers
 from ..targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
 
 # (address of the first byte, bytes, is read-only) of the memory behind a pointer.
@@ -531,13 +531,9 @@ def make_reader(readers: Sequence[Callable[[Any], Reading]]) -> Callable[[tuple[
 def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
     libraries = {cls.__module__.partition(".")[0] for cls in kind.__mro__}
     if "torch" in libraries:
-        from . import torch as torch_arguments
-
-        torch_arguments.register(READERS)
+        without_handlers(_register_torch)
     if "numpy" in libraries:
-        from . import numpy as numpy_arguments
-
-        numpy_arguments.register(READERS)
+        without_handlers(_register_numpy)
     for cls in kind.__mro__:
         if cls in READERS:
             return READERS[cls]
@@ -554,6 +550,18 @@ def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
     if hasattr(kind, "data_ptr") and hasattr(value, "dtype"):
         return _read_addressed
     return _find_buffer_reader(kind, value)
+
+
+def _register_torch() -> None:
+    from . import torch as torch_arguments
+
+    torch_arguments.register(READERS)
+
+
+def _register_numpy() -> None:
+    from . import numpy as numpy_arguments
+
+    numpy_arguments.register(READERS)
 
 
 def _read_addressed(value: Any) -> Reading:

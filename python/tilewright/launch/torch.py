@@ -45,6 +45,8 @@ def from_torch(element_type: torch.dtype) -> dtype:
 
 
 def _read_tensor(tensor: torch.Tensor) -> Reading:
+    if type(tensor).__name__ == "FakeTensor":  # torch warns where its address is asked for
+        raise _without_memory(tensor)
     if not tensor.is_cpu:
         return _read_gpu_tensor(tensor)
     try:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 import numpy as np
@@ -78,3 +81,43 @@ def test_a_grid_of_many_programs(device: str) -> None:
         out[:] = -1
         iterate[(16,)](out, 2)
     assert np.all(out[:16] > 0)
+
+
+HANDLERS_THAT_LAUNCH = """
+import signal, sys, time
+import torch
+import tilewright as tw
+
+@tw.jit
+def add(x_ptr, out_ptr, term: tw.constexpr, n, BLOCK: tw.constexpr):
+    offsets = tw.arange(0, BLOCK)
+    tw.store(out_ptr + offsets, tw.load(x_ptr + offsets, mask=offsets < n) + term, mask=offsets < n)
+
+x, main, handled = torch.arange(100.0), torch.zeros(100), torch.zeros(100)
+left = 5
+
+def launch(number, frame):
+    global left
+    left -= 1
+    add[(1,)](x, handled, 2, 100, BLOCK=128)
+    if left:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+
+signal.signal(signal.SIGALRM, launch)
+signal.setitimer(signal.ITIMER_REAL, float(sys.argv[1]))
+add[(1,)](x, main, 1, 100, BLOCK=128)
+while left:
+    time.sleep(0.001)
+assert torch.equal(main, x + 1) and torch.equal(handled, x + 2)
+"""
+
+
+@pytest.mark.parametrize("seconds", [0.0003, 0.001, 0.003, 0.01])
+def test_a_handler_that_launches_while_the_first_launch_imports(
+    seconds: float, tmp_path: Path
+) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(HANDLERS_THAT_LAUNCH)
+    command = [sys.executable, str(script), str(seconds)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0, run.stderr
