@@ -3,6 +3,7 @@
 #include "backend/compile/Bitcode.h"
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/SinkOffsets.h"
+#include "backend/compile/SplitFunctions.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -69,12 +70,9 @@ static void describeMachine(llvm::Module &module, const LlvmMachine &machine) {
 /// some hundred unrolled bodies.
 static bool isLarge(const llvm::Module &module) {
   constexpr size_t kLargeInstructions = 20'000, kLargeBlocks = 600;
-  size_t instructions = 0, blocks = 0;
-  for (const llvm::Function &function : module) {
-    blocks += function.size();
-    instructions += function.getInstructionCount();
-  }
-  return instructions > kLargeInstructions || blocks > kLargeBlocks;
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return function.size() > kLargeBlocks || function.getInstructionCount() > kLargeInstructions;
+  });
 }
 
 /// What unrolled code needs most, by passes whose time is linear.
@@ -232,6 +230,8 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   if (form != CodeForm::LlvmIr) {
     for (llvm::Function &function : *emission.module)
       sinkConstantOffsets(function);
+    if (machine.mayCall)
+      splitLargeFunctions(*emission.module);
     optimize(*emission.module, *emission.machine, machine);
   }
   if (machine.finish)

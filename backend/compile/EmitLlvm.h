@@ -26,6 +26,7 @@ struct LlvmMachine {
   void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0;  // registers to prefer, 0: LLVM's choice
   bool pairsFloats = false; // whether scalars are to be joined where the machine acts on pairs
+  bool mayCall = false;     // whether calls cost little, so that large functions are split
   /// The clean-ups of a function, as `opt -passes=` takes them; empty: those of -O2.
   llvm::StringRef simplifications;
 };

@@ -163,6 +163,7 @@ public:
       : level(level), host(machineOfLevel(level)), simd(describeSimd(host, level)) {
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
+    host.mayCall = true;
   }
   std::string name() const override { return level.empty() ? "cpu" : "cpu:" + level; }
   std::string describe() const override {

@@ -88,7 +88,8 @@ def test_tensors_without_memory_are_refused(make: Callable[[], Any], text: str) 
     tensor = make()
     for arguments, name in (((torch.ones(16), tensor), "x"), ((tensor, torch.ones(16)), "out")):
         with pytest.raises(tw.LaunchError, match=f"argument `{name}` of copy") as error:
-            with warnings.catch_warnings(action="error"):  # torch warns of a FakeTensor's address
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")  # torch warns of a FakeTensor's address
                 copy[1](*arguments, 4)
         assert error.value.code == "TW0409"
 
