@@ -19,11 +19,18 @@ from .unsupported import UNSUPPORTED
 _WHOLE = ("", "language", "core", "standard", "semantic", "random")
 
 
+# Where Triton keeps parts of its language; here they are in the package for kernels that come from it.
+_PARTS_OF_TRITON = ("core", "extra", "standard")
+_MOVED = "`import tilewright.triton.language as tl` has the parts of Triton's language."
+
+
 def reason_of(module: str, name: str) -> str:
     """The hint for a name that a module of the language does not have; empty for unknown names."""
     parts = module.split(".")
     if parts[0] != "tilewright":
         return ""
+    if module in ("tilewright", "tilewright.language") and name.partition(".")[0] in _PARTS_OF_TRITON:
+        return _MOVED
     inner = [part for part in parts[1:] if part not in ("triton", *_WHOLE)]
     dotted = ".".join((*inner, name))
     while dotted:

@@ -378,6 +378,19 @@ def test_unsupported_names_carry_their_hint():
     assert encoded["v"] == "unsupported:extract_slice" and "tw.reshape" in encoded["hint"]
 
 
+def test_parts_of_tritons_language_say_where_they_are():
+    @Jit
+    def kernel(x):
+        return tw.core.full([4], x, tw.float32) + tw.extra.libdevice.exp(x)  # pyright: ignore
+
+    names = names_of(kernel)
+    for name in ("tw.core.full", "tw.extra.libdevice.exp"):
+        assert "tilewright.triton.language" in names[name]["hint"]
+    with pytest.raises(AttributeError, match="tilewright.triton.language"):
+        tw.standard  # pyright: ignore
+    assert not hasattr(tw, "core")
+
+
 # Being current.
 
 
