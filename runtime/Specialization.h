@@ -2,6 +2,7 @@
 #ifndef RUNTIME_SPECIALIZATION_H
 #define RUNTIME_SPECIALIZATION_H
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,9 +18,12 @@ struct ArgumentSpec {
   int64_t divisibility = 1;   // of a scalar's value or a pointer's address; 16 when known
   bool isOne = false;         // a scalar known to equal 1: becomes a compile-time 1
   bool isNonNegative = false; // a scalar known to be at least 0 as a signed number
-  bool isStreaming = false;   // a pointer to more bytes than the last-level cache holds
-  bool isDisjoint = false;    // a pointer whose memory overlaps that of no other argument
-  bool isLarge = false;       // a pointer to memory that 32-bit offsets do not reach all of
+  /// A scalar integer of this very value, of `type`: it computes as an argument does and is not
+  /// passed.
+  std::optional<int64_t> equals = {};
+  bool isStreaming = false; // a pointer to more bytes than the last-level cache holds
+  bool isDisjoint = false;  // a pointer whose memory overlaps that of no other argument
+  bool isLarge = false;     // a pointer to memory that 32-bit offsets do not reach all of
 };
 
 /// The memory behind a pointer; where its size is not known, its address twice.

@@ -10,7 +10,7 @@ using namespace tw::api;
 
 namespace {
 /// Changes when the meaning of the fields below changes.
-constexpr llvm::StringLiteral kKeyFormat = "tilewright key 2";
+constexpr llvm::StringLiteral kKeyFormat = "tilewright key 3";
 
 /// Hashes a sequence of fields. Each goes in with its length, so no two sequences look alike.
 class FieldHasher {
@@ -121,6 +121,8 @@ static void addArgument(FieldHasher &hasher, const ArgumentSpec &argument) {
   hasher.add(uint64_t(argument.divisibility));
   hasher.add(uint64_t(argument.isOne));
   hasher.add(uint64_t(argument.isNonNegative));
+  hasher.add(uint64_t(argument.equals.has_value()));
+  hasher.add(uint64_t(argument.equals.value_or(0)));
   hasher.add(uint64_t(argument.isStreaming));
   hasher.add(uint64_t(argument.isDisjoint));
   hasher.add(uint64_t(argument.isLarge));

@@ -62,6 +62,7 @@ static std::vector<KernelArgument> argumentsOf(const Specialization &specializat
     argument.divisibility = spec.divisibility;
     argument.isOne = spec.isOne;
     argument.isNonNegative = spec.isNonNegative;
+    argument.equals = spec.equals;
     argument.isStreaming = spec.isStreaming;
     argument.isDisjoint = spec.isDisjoint;
     argument.isLarge = spec.isLarge;

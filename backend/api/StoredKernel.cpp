@@ -25,6 +25,10 @@ static std::string describeArgument(const ArgumentSpec &spec) {
   text += (spec.kind == ArgumentSpec::Kind::Pointer ? "*" : "") + spec.type;
   if (spec.isOne)
     return text + ":1";
+  if (spec.equals)
+    return text + ":=" +
+           (spec.type[0] == 'u' ? std::to_string(uint64_t(*spec.equals))
+                                : std::to_string(*spec.equals));
   if (spec.divisibility > 1)
     text += ":" + std::to_string(spec.divisibility);
   if (spec.isNonNegative)

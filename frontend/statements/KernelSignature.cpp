@@ -116,6 +116,20 @@ struct RuntimeArguments {
 };
 } // namespace
 
+static bool isPassed(const KernelArgument &argument) {
+  return argument.kind != KernelArgument::Kind::Constexpr && !argument.isOne && !argument.equals;
+}
+
+/// The value as its type has it; nothing where it does not fit.
+static std::optional<llvm::APInt> valueOf(int64_t value, DType dtype) {
+  if (!dtype.row || !dtype.isInt() || dtype.isBool() || dtype.isPointer)
+    return std::nullopt;
+  llvm::APInt wide(64, uint64_t(value));
+  bool fits = dtype.bits() == 64 ||
+              (dtype.isSigned() ? wide.isSignedIntN(dtype.bits()) : wide.isIntN(dtype.bits()));
+  return fits ? std::optional(wide.trunc(dtype.bits())) : std::nullopt;
+}
+
 static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<KernelArgument> arguments,
                                       RuntimeArguments &runtime) {
   const FunctionSource &entry = *emitter.program.entry;
@@ -126,9 +140,15 @@ static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<KernelArg
                            "parameter `" + parameter->name + "` is described as `" + argument.name +
                                "`",
                            "describe every parameter, in order");
-    if (argument.kind == KernelArgument::Kind::Constexpr || argument.isOne)
-      continue;
     DType dtype = typeOf(argument, parameter);
+    if (argument.equals && !valueOf(*argument.equals, dtype))
+      return emitter.error(Code::BadSignature, *entry.ast,
+                           formatv("parameter `{0}` is described as the {1} {2}", argument.name,
+                                   argument.type, *argument.equals)
+                               .str(),
+                           "describe integers by values of their type");
+    if (!isPassed(argument))
+      continue;
     if (!dtype.row)
       return emitter.error(Code::BadSignature, *entry.ast,
                            "parameter `" + argument.name + "` has the unknown type `" +
@@ -141,17 +161,30 @@ static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<KernelArg
   return mlir::success();
 }
 
-/// The values of the arguments behind the parameters: the parts of tuples.
-static std::vector<PyValue> partsOfTuples(llvm::ArrayRef<KernelArgument> parts,
-                                          llvm::ArrayRef<PyValue> values) {
+/// The value of each argument, but of constexprs, which may refer to those of others. What is known
+/// to equal a number is one of the run-time type that it would be passed as, so that a kernel means
+/// the same with it: what wraps wraps, and what needs a constexpr is refused.
+static std::vector<PyValue> valuesOf(Emitter &emitter, llvm::ArrayRef<KernelArgument> arguments,
+                                     const RuntimeArguments &runtime, func::FuncOp function) {
   std::vector<PyValue> result;
-  for (const KernelArgument &part : parts)
-    if (part.isOne) {
+  unsigned numPassed = 0;
+  for (const KernelArgument &argument : arguments) {
+    DType dtype = typeOf(argument, nullptr);
+    if (argument.kind == KernelArgument::Kind::Constexpr) {
+      result.push_back({None{}});
+    } else if (argument.isOne) {
       result.push_back(makeInt(1));
+    } else if (argument.equals) {
+      auto value = mlir::IntegerAttr::get(dtype.irType(emitter.builder.getContext()),
+                                          *valueOf(*argument.equals, dtype));
+      mlir::Value constant =
+          mlir::arith::ConstantOp::create(emitter.builder, emitter.location(), value);
+      result.push_back({TypedValue{constant, dtype}});
     } else {
-      result.push_back(values.front());
-      values = values.drop_front();
+      mlir::Value passed = function.getArgument(numPassed);
+      result.push_back({TypedValue{passed, runtime.dtypes[numPassed++]}});
     }
+  }
   return result;
 }
 
@@ -159,13 +192,8 @@ static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
                                     llvm::ArrayRef<KernelArgument> arguments,
                                     llvm::ArrayRef<PyValue> values) {
   const FunctionSource &entry = *emitter.program.entry;
-  size_t numParameters = entry.params.size();
-  size_t numBound = llvm::count_if(arguments.take_front(numParameters), [](auto &argument) {
-    return argument.kind != KernelArgument::Kind::Constexpr && !argument.isOne;
-  });
-  std::vector<PyValue> parts =
-      partsOfTuples(arguments.drop_front(numParameters), values.drop_front(numBound));
-  for (auto [parameter, argument] : llvm::zip(entry.params, arguments)) {
+  llvm::ArrayRef<PyValue> parts = values.drop_front(entry.params.size()); // of tuples
+  for (auto [parameter, argument, known] : llvm::zip(entry.params, arguments, values)) {
     Binding &binding = frame.names[argument.name];
     binding.where = spanOf(*entry.ast, entry);
     if (argument.kind == KernelArgument::Kind::Constexpr) {
@@ -174,11 +202,8 @@ static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
         return failure();
       binding.value = *value;
       binding.isConstexpr = parameter.isConstexpr;
-    } else if (argument.isOne) {
-      binding.value = makeInt(1);
     } else {
-      binding.value = values.front();
-      values = values.drop_front();
+      binding.value = known;
     }
   }
   return mlir::success();
@@ -203,9 +228,7 @@ FailureOr<func::FuncOp> tw::emitSignature(Emitter &emitter, mlir::ModuleOp modul
   if (failed(collectArguments(emitter, arguments, runtime)))
     return failure();
   func::FuncOp function = createFunction(emitter, module, runtime.dtypes, runtime.facts);
-  std::vector<PyValue> values;
-  for (auto [value, dtype] : llvm::zip(function.getArguments(), runtime.dtypes))
-    values.push_back({TypedValue{value, dtype}});
+  std::vector<PyValue> values = valuesOf(emitter, arguments, runtime, function);
   if (failed(bindParameters(emitter, *frame, arguments, values)))
     return failure();
   parameterSources = std::move(runtime.sources);

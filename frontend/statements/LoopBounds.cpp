@@ -2,6 +2,7 @@
 #include "frontend/statements/LoopBounds.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/Operands.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/codes/Codes.h"
 
 using namespace tw;
@@ -74,15 +75,44 @@ static mlir::Value tripCount(Emitter &emitter, mlir::Value start, mlir::Value st
   return arith::SelectOp::create(b, loc, isZero, zero, count);
 }
 
-/// Whether the distance between constant bounds does not fit a signed number of so many bits: MLIR
+using Folded = llvm::DenseMap<mlir::Operation *, mlir::Attribute>;
+
+/// What passes will find a value to be: a constant, or one that operations make of constants. Null
+/// for others.
+static mlir::Attribute foldedValue(mlir::Value value, Folded &known, unsigned depth = 0) {
+  constexpr unsigned most = 256; // of operations in a chain
+  mlir::Operation *op = value.getDefiningOp();
+  mlir::Attribute constant;
+  if (!op || mlir::matchPattern(value, mlir::m_Constant(&constant)))
+    return constant;
+  if (depth == most || op->getNumResults() != 1 || op->getNumRegions() || !mlir::isPure(op))
+    return nullptr;
+  auto [entry, isNew] = known.try_emplace(op);
+  if (!isNew)
+    return entry->second;
+  llvm::SmallVector<mlir::Attribute> operands;
+  for (mlir::Value operand : op->getOperands())
+    operands.push_back(foldedValue(operand, known, depth + 1));
+  llvm::SmallVector<mlir::OpFoldResult> results;
+  if (!llvm::is_contained(operands, nullptr) && mlir::succeeded(op->fold(operands, results)) &&
+      results.size() == 1) {
+    constant = llvm::dyn_cast<mlir::Attribute>(results[0]);
+    if (!constant)
+      constant = foldedValue(llvm::cast<mlir::Value>(results[0]), known, depth + 1);
+  }
+  return known[op] = constant;
+}
+
+/// Whether the distance between constant bounds does not fit a signed number of their type: MLIR
 /// takes such a loop for one without iterations.
-static bool areFarApart(const RangeValue &range, unsigned bits) {
-  if (!range.start->isInteger() || !range.stop->isInteger())
-    return false;
-  constexpr unsigned wide = 130;
-  llvm::APInt distance =
-      toInteger(*range.stop).sextOrTrunc(wide) - toInteger(*range.start).sextOrTrunc(wide);
-  return !distance.isSignedIntN(bits);
+static bool areFarApart(const Bounds &bounds) {
+  Folded known;
+  auto start = llvm::dyn_cast_or_null<mlir::IntegerAttr>(foldedValue(bounds.start, known));
+  auto stop = llvm::dyn_cast_or_null<mlir::IntegerAttr>(foldedValue(bounds.stop, known));
+  bool overflows = false;
+  if (start && stop)
+    (void)stop.getValue().ssub_ov(start.getValue(), overflows);
+  return overflows;
 }
 
 FailureOr<Bounds> tw::boundsOf(Emitter &emitter, const RangeValue &range, const Node &node) {
@@ -98,7 +128,7 @@ FailureOr<Bounds> tw::boundsOf(Emitter &emitter, const RangeValue &range, const 
   bounds.stop = (*values)[1];
   bounds.step = (*values)[2];
   if ((range.step->isRuntime() || range.step->isInteger()) && isKnownPositive(*range.step) &&
-      !areFarApart(range, bounds.dtype.bits()))
+      !areFarApart(bounds))
     return bounds;
   bounds.base = bounds.start;
   bounds.stride = bounds.step;

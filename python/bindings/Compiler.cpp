@@ -66,7 +66,7 @@ static ArgumentSpec makeConstexpr(std::string name, std::string json) {
 }
 
 static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divisibility, bool isOne,
-                               bool isNonNegative) {
+                               bool isNonNegative, std::optional<int64_t> equals) {
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::Scalar;
   spec.name = std::move(name);
@@ -74,6 +74,7 @@ static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divis
   spec.divisibility = divisibility;
   spec.isOne = isOne;
   spec.isNonNegative = isNonNegative;
+  spec.equals = equals;
   return spec;
 }
 
@@ -242,7 +243,7 @@ void python::defineCompiler(py::module_ &module) {
   py::class_<ArgumentSpec>(module, "ArgumentSpec")
       .def_static("constexpr", &makeConstexpr, py::arg("name"), py::arg("json"))
       .def_static("scalar", &makeScalar, py::arg("name"), py::arg("type"), py::arg("divisibility"),
-                  py::arg("is_one"), py::arg("is_non_negative"))
+                  py::arg("is_one"), py::arg("is_non_negative"), py::arg("equals") = py::none())
       .def_static("pointer", &makePointer, py::arg("name"), py::arg("pointee"),
                   py::arg("divisibility"), py::arg("is_streaming"), py::arg("is_disjoint"),
                   py::arg("is_large") = false);

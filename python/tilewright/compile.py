@@ -13,7 +13,7 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from . import knobs
-from .launch.arguments import Facts
+from .launch.facts import Facts
 from .capture import Capture
 from .errors import InternalError, Report, handle_reports, is_remark, render, warn_user
 from .launch.libraries import Library
@@ -112,8 +112,14 @@ def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: An
     if facts.is_pointer:
         assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint, facts.is_large
         return spec.pointer(name, facts.type, *assumed)
+    if facts.equals is not None:  # of 64 bits as a signed number
+        return spec.scalar(name, facts.type, 1, False, False, _signed(facts.equals))
     assumed = facts.divisibility, facts.is_one, facts.is_non_negative
     return spec.scalar(name, facts.type, *assumed)
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 == 1 else value
 
 
 def stages_of(device: str) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ class Tensor:
 
     `shape` and `stride` have a number for each dimension, strides in elements, and `base` is the
     pointer to the first element. They are arguments with facts of their own: a stride of 1 is known
-    when the kernel is compiled, and with specialize="shape" all of them are.
+    when the kernel is compiled, and with specialize="shape" the values of all of them are.
     """
 
     base: tw.tensor

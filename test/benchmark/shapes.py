@@ -86,7 +86,8 @@ def machine_code(fn: Any, types: dict[str, str], shapes: dict[str, int], **const
     general = {name: f"i32{'' if value % 16 else ':16'}:nonneg" for name, value in shapes.items()}
     kernel = tw.jit(fn)
     auto = kernel.compile({**types, **general}, constants, "nvidia:sm_80").metadata.code_bytes
-    shape = kernel.compile(types, {**constants, **shapes}, "nvidia:sm_80").metadata.code_bytes
+    exact = {name: f"i32:={value}" for name, value in shapes.items()}
+    shape = kernel.compile({**types, **exact}, constants, "nvidia:sm_80").metadata.code_bytes
     print(f"{fn.__name__} for sm_80: auto {auto} bytes, shape {shape}, ratio {auto / shape:.2f}")
 
 

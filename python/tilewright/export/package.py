@@ -13,7 +13,7 @@ from typing import Any
 
 from .._version import __version__
 from ..errors import UnsupportedError
-from ..launch.arguments import parse_facts
+from ..launch.facts import parse_facts
 from ..launch.autotune import Autotuner
 from ..launch.jit import JITFunction
 from ..native import native
@@ -83,7 +83,8 @@ class Package:
 
         `signature` is one or several of "x=*fp32:16, n=i32" or {"x": "*fp32:16"} (see
         JITFunction.compile), `constexpr` the values of compile-time constants. Each of `shapes`, as in
-        {"M": 4096}, makes a specialization of the first signature for just these values. `grid` is an
+        {"M": 4096}, makes a specialization of the first signature for just these values, which gives
+        the same results as the general one (of parameters declared tw.constexpr: a constant). `grid` is an
         expression of integers and parameters such as "cdiv(n, BLOCK)", one for each axis; without it
         launches give the grid. `options` are num_warps and the like. A second call with the same name
         adds to it. Raises UnsupportedError TW0801, TW0802 or TW0804.
@@ -256,9 +257,11 @@ class Package:
         check_parameters(asked.name, [argument.name for argument in arguments])
         if len(arguments) > _MOST_ARGUMENTS:
             raise undecided(asked.name, f"there are more than {_MOST_ARGUMENTS} run-time arguments")
+        declared = {parameter.name for parameter in function.parameters if parameter.is_constant}
+        specializations = [s.made_exact(arguments, declared) for s in asked.specializations]
         codes: dict[int, list[Code]] = {}
         stored: set[str] = set()
-        for specialization in asked.specializations:
+        for specialization in specializations:
             made: list[Code] = []
             for target in targets:
                 compiled = compiled_for(function, specialization, target)
@@ -266,9 +269,9 @@ class Package:
                 made.append(code_of(compiled, target))
             codes[id(specialization)] = made
         arguments = tuple(a_with_stores(argument, stored) for argument in arguments)
-        for specialization in asked.specializations:
+        for specialization in specializations:
             assume(specialization, asked.name, arguments)
-        ordered = in_order(asked.name, asked.specializations, arguments)
+        ordered = in_order(asked.name, specializations, arguments)
         return ExportedKernel(
             asked.name, function, ordered, asked.shapes, arguments, [codes[id(s)] for s in ordered]
         )

@@ -3,12 +3,12 @@ launches try them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
 from ..errors import UnsupportedError
-from ..launch.arguments import Facts, parse_facts
+from ..launch.facts import Facts, parse_facts
 
 # C's types of the numbers that can be passed; narrow floats are passed as `float`.
 C_NUMBERS = {
@@ -74,11 +74,21 @@ class Specialization:
     def describe(self, arguments: Sequence[Argument]) -> str:
         """The arguments as messages name the specialization: `x: *fp32:16, n=4096`."""
         return ", ".join(
-            f"{a.name}: {self.types[a.name]}"
+            f"{a.name}: {self.types[a.name]}".replace(": " + a.type + ":=", "=")
             if a.name in self.types
             else f"{a.name}={self.constants[a.name]}"
             for a in arguments
         )
+
+    def made_exact(self, arguments: Sequence[Argument], constants: Container[str]) -> Specialization:
+        """The same, where integers that others pass are ones of the argument's type whose values are
+        known: they compute as in the others. Not what the kernel declares as `constants`."""
+        types, values = dict(self.types), dict(self.constants)
+        for argument in arguments:
+            name, value = argument.name, values.get(argument.name)
+            if argument.is_integer and isinstance(value, int) and name not in constants:
+                types[name] = f"{argument.type}:={int(values.pop(name))}"
+        return Specialization(types, values, self.options, self.grid)
 
 
 def undecided(kernel: str, message: str, hint: str = "") -> UnsupportedError:
@@ -151,8 +161,8 @@ def assume(specialization: Specialization, kernel: str, arguments: Sequence[Argu
                 )
             rows.append(Assumption("equals", index, int(value)))
             continue
-        if fact.is_one:
-            rows.append(Assumption("equals", index, 1))
+        if fact.known is not None:
+            rows.append(Assumption("equals", index, fact.known))
             continue
         if fact.divisibility > 1:
             rows.append(Assumption("divisible", index, fact.divisibility))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 
 class static:
-    """Annotates a parameter whose integers are constants of the binary, whatever the kernel's `specialize`
-    is: `def kernel(x, n: tw.static)`."""
+    """Annotates a parameter whose integers' values the binary knows, whatever the kernel's `specialize` is:
+    `def kernel(x, n: tw.static)`. They compute as integers that are passed; constants of the language,
+    as tw.arange takes them, are `tw.constexpr`."""
 
 
 class dynamic:

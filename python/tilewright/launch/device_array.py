@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import MEMORY_READERS, READERS, Memory, Reading, pointer_facts, read_argument
+from .arguments import MEMORY_READERS, READERS, Memory, Reading, read_argument
+from .facts import pointer_facts
 from ..errors import raise_report
 from ..native import native
 

@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from .. import knobs
-from .arguments import Facts
+from .facts import Facts
 from ..errors import LaunchError, raise_report
 from ..native import native
 from ..targets import device_named, unknown_device

@@ -11,7 +11,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import hooks
-from .arguments import Facts
+from .facts import Facts
 from ..errors import LaunchError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ class Specialization:
 
     @classmethod
     def of(cls, request: Request) -> Specialization:
-        """That of a request for a compilation. An integer that is known to be 1 is a constant."""
+        """That of a request for a compilation. An integer whose value is known is a constant."""
         signature: dict[str, str] = {}
         constants: dict[str, Any] = {}
         for name, facts, value in zip(request.parameters, request.facts, request.constants):
-            if isinstance(facts, Facts) and not facts.is_one:
+            if isinstance(facts, Facts) and facts.known is None:
                 signature[name] = f"{'*' if facts.is_pointer else ''}{facts.type}"
                 continue
             signature[name] = "constexpr"
-            constants[name] = 1 if isinstance(facts, Facts) else value
+            constants[name] = facts.known if isinstance(facts, Facts) else value
         return cls(signature, constants)
 
 

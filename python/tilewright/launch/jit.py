@@ -10,14 +10,8 @@ from typing import Any, NoReturn, cast, overload
 
 from . import hooks
 from .. import knobs
-from .arguments import (
-    ArgumentProblem,
-    Facts,
-    Parts,
-    make_reader,
-    parse_facts,
-    read_constant,
-)
+from .arguments import ArgumentProblem, Parts, make_reader, read_constant
+from .facts import Facts, parse_facts
 from ..capture import (
     SourceNotFound,
     SourceTooDeep,
@@ -35,7 +29,7 @@ from .options import check_option, stream_of
 from .loaded_kernels import LoadedKernels
 from .mock import stand_in
 from .overlap import mark_overlaps
-from .parts import part_names, spread_parts
+from .parts import entry_of, part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
 from ..references import ByReference
 
@@ -341,7 +335,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
     ) -> CompiledKernel:
         """Compile from a signature: `{"x": "*fp32:16", "n": "i32"}` with the constants' values.
 
-        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1, `:nonneg` not negative.
+        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1, `:nonneg` not negative,
+        `:=48` an integer of that value, which computes as one that is passed.
         A tuple has an entry for each of its parts. A parameter whose value is given is a compile-time
         constant, whether declared so or not. Raises
         LaunchError TW0404 when a parameter has neither, ValueError for an entry that is not a type.
@@ -472,7 +467,7 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function a kernel: `@tw.jit` or `@tw.jit(specialize="none")`.
 
     `specialize="auto"` compiles variants for integers equal to 1, divisible by 16 or negative and for
-    aligned arrays, "shape" one for each value of the integers, which are constants of it then (those
+    aligned arrays, "shape" one for each value of the integers, which it knows then and gives the same results with (those
     without an annotated type that no `do_not_specialize` names), "none" one binary for all; `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
     device assertions. `repr` names a compiled kernel by what it is compiled for (`inspection.
@@ -496,20 +491,42 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
 def _refusal(request: Request) -> LaunchError:
     """The error of a launch that would have to compile, with the line that prepares it."""
-    pairs = list(zip(request.parameters, request.facts, request.constants))
-    types = {name: str(facts) for name, facts, _ in pairs if isinstance(facts, Facts)}
-    values = {name: value for name, facts, value in pairs if not isinstance(facts, Facts)}
+    types, values, unnamed = _entries_of(request)
     options = "".join(
         f", {name}={value!r}"
         for name, value in request.options._asdict().items()
         if value != Options._field_defaults[name]
     )
+    line = f"{request.name}.compile({types}, {values}, {request.device!r}{options})"
+    if unnamed:  # an object, which has no text
+        names = ", ".join(f"`{name}`" for name in unnamed)
+        line = f"{request.name}.prepare(...) with such arguments; no signature can name {names}"
     return LaunchError(
         f"nothing may be compiled (tw.freeze() or TILEWRIGHT_JIT=deny), and {request.name} was not "
         f"prepared for {request.describe()}",
         code="TW0408",
-        hint=f"prepare it: {request.name}.compile({types}, {values}, {request.device!r}{options})",
+        hint=f"prepare it: {line}",
     )
+
+
+def _entries_of(request: Request) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
+    """What `compile` takes for a request: the signature, the constants, and the parameters that neither
+    can name."""
+    function_names = [name for name in request.parameters if name.isidentifier()]
+    parts = request.facts[len(function_names) :]
+    types: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    unnamed: list[str] = []
+    for name, facts, value in zip(function_names, request.facts, request.constants):
+        if isinstance(facts, Facts):
+            types[name] = str(facts)
+        elif not any(part_names([value])):
+            values[name] = value
+        elif (entry := entry_of(value, parts)) is not None:
+            types[name] = entry
+        else:
+            unnamed.append(name)
+    return types, values, unnamed
 
 
 def _too_deep(error: SourceTooDeep) -> CompileError:

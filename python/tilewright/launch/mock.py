@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .arguments import READERS, ArgumentProblem, Reading, pointer_facts
+from .arguments import READERS, ArgumentProblem, Reading
+from .facts import pointer_facts
 from .devices import current_device, place_of
 from ..language.dtypes import dtype
 from .parameters import Parameter

@@ -14,11 +14,11 @@ from .arguments import (
     ArgumentProblem,
     Memory,
     Reading,
-    pointer_facts,
     read_argument,
     streaming_bytes,
     unknown_element_type,
 )
+from .facts import pointer_facts
 
 _POINTEES = {
     "|b1": "i1", "|i1": "i8", "<i2": "i16", "<i4": "i32", "<i8": "i64",

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .arguments import Facts, span_of
+from .arguments import span_of
+from .facts import Facts
 from .devices import current_device
 from ..language.dtypes import dtype
 from ..targets import device_named

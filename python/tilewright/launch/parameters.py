@@ -13,21 +13,14 @@ from typing import Any, ClassVar
 
 from . import annotated
 from .. import knobs
-from .arguments import (
-    ArgumentProblem,
-    Facts,
-    Parts,
-    Reading,
-    integer_facts,
-    read_argument,
-    read_constant,
-    scalar_facts,
-)
+from .arguments import ArgumentProblem, Parts, Reading, read_argument, read_constant
+from .facts import Facts, integer_facts, made_exact, scalar_facts
 from ..capture.record import namespace_of
 from ..compile import Options
 from ..errors import LaunchError, UnsupportedError
 from ..language import dtypes, static
 from .libraries import libraries_of
+from .parts import IS_TENSOR
 from ..sizes import bucket
 from .options import COMPILED, OPTIONS, ZERO_IS_NONE, check_option
 
@@ -48,7 +41,7 @@ class Parameter:
     annotated_type: dtypes.dtype | None  # of a number: it is passed as this type
     drops_facts: bool  # do_not_specialize
     drops_alignment: bool  # do_not_specialize_on_alignment
-    is_exact: bool = False  # specialize="shape": an integer is a constant of the binary
+    is_exact: bool = False  # specialize="shape": the binary knows the values of integers
     is_tensor: bool = False  # annotated tw.Tensor: passed with its shape and strides
     steps: bucket | None = None  # where a launch gives none: the size for another argument
 
@@ -98,26 +91,24 @@ class Parameter:
         if self.is_tensor and value is not None:
             from .tensors import read_tensor
 
-            facts, bits = read_tensor(value, self.is_exact)
+            facts, bits = read_tensor(value)
         else:
             facts, bits = read_argument(value)
         if isinstance(bits, Parts):
             if self.drops_facts:
                 return facts, bits.generalized(lambda fact: fact.general)
+            if self.is_exact:
+                return facts, bits.exact()
             return facts, bits.generalized(lambda fact: fact.unaligned) if self.drops_alignment else bits
         if not isinstance(facts, Facts):
             return facts, bits
-        if self.is_exact and not facts.is_pointer and facts.type in _INTEGERS:
-            return read_constant(int(bits))
+        if self.is_exact:
+            return made_exact(facts, bits), bits
         if self.annotated_type and not facts.is_pointer:
             facts, bits = _convert(facts, bits, self.annotated_type)
         if self.drops_facts:
             return facts.general, bits
         return (facts.unaligned if self.drops_alignment else facts), bits
-
-
-# What Python's integers are passed as.
-_INTEGERS = ("i32", "i64", "u64")
 
 
 def _convert(facts: Facts, value: Any, element_type: dtypes.dtype) -> Reading:
@@ -187,7 +178,7 @@ def parameters_of(
                 name=entry.name,
                 num=index,
                 is_constant=_is_constexpr(annotation),
-                is_tensor=hasattr(annotation, "__tilewright_tensor__"),
+                is_tensor=hasattr(annotation, IS_TENSOR),
                 default=_MISSING if isinstance(entry.default, bucket) else entry.default,
                 steps=entry.default if isinstance(entry.default, bucket) else None,
                 is_positional=entry.kind is not entry.KEYWORD_ONLY,

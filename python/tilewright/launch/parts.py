@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, cast
 
 from ..capture.values import Part
 from ..language.marks import AGGREGATE
 from .arguments import Parts
+
+# The attribute of `tw.Tensor`, by which it is known without an import of the class.
+IS_TENSOR = "__tilewright_tensor__"
 
 
 def spread_parts(
@@ -38,6 +41,20 @@ def part_names(values: Iterable[Any]) -> Iterable[str]:
             yield from part_names(vars(value).values())
         elif isinstance(value, tuple):
             yield from part_names(cast("tuple[Any, ...]", value))
+
+
+def entry_of(constant: Any, parts: Sequence[Any]) -> Any:
+    """What a signature has for a parameter of several parts, as in ("*fp32:16", ("i32", "i32:1")), by the
+    facts of all parts of the launch; None where an item is another value, which signatures cannot name."""
+    if isinstance(constant, Part):
+        return str(parts[constant.index])
+    items: Any = constant
+    if hasattr(cast(object, type(constant)), IS_TENSOR):
+        items = tuple(vars(constant).values())
+    if not isinstance(items, tuple) or hasattr(cast(object, items), "_fields"):
+        return None
+    entries = tuple(entry_of(item, parts) for item in cast("tuple[Any, ...]", items))
+    return None if None in entries else entries
 
 
 def _renumbered(constant: Any, first: int, name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .arguments import Facts
+from .facts import Facts
 from .parts import part_names
 from ..errors import LaunchError
 from .run import launch, resolve_grid
@@ -23,8 +23,9 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
         arguments = _all_values(kernel, args)
         function = kernel.kernel_function
         facts, bits, values = function._read(arguments)
-        for name, compiled, given in zip(kernel.request.parameters, kernel.request.facts, facts):
-            if not fits(compiled, given):
+        every = zip(kernel.request.parameters, kernel.request.facts, facts, bits)
+        for name, compiled, given, value in every:
+            if not fits(compiled, given, value):
                 raise _misfit(kernel, name, compiled, given)
         device = kernel.request.device
         check_option("stream", stream, device, kernel.name)
@@ -45,12 +46,14 @@ def _all_values(kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...
     if len(args) == len(names):
         return args
     pairs = list(zip(facts, constants))
-    is_given = [isinstance(fact, Facts) or any(part_names([value])) for fact, value in pairs]
+    known = [fact.equals if isinstance(fact, Facts) else value for fact, value in pairs]
+    is_given = [
+        fact.equals is None if isinstance(fact, Facts) else any(part_names([value]))
+        for fact, value in pairs
+    ]
     if len(args) == sum(is_given):
         given = iter(args)
-        return tuple(
-            next(given) if is_run_time else value for is_run_time, (_, value) in zip(is_given, pairs)
-        )
+        return tuple(next(given) if is_run_time else value for is_run_time, value in zip(is_given, known))
     raise LaunchError(
         f"the compiled kernel {kernel.name} takes {len(names)} arguments, {len(args)} given",
         code="TW0404",
@@ -58,10 +61,12 @@ def _all_values(kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...
     )
 
 
-def fits(compiled: Any, given: Any) -> bool:
-    """Whether all that a kernel was compiled to assume of an argument holds for another one."""
+def fits(compiled: Any, given: Any, value: Any) -> bool:
+    """Whether all that a kernel was compiled to assume of an argument holds for another one, `value`."""
     if not (isinstance(compiled, Facts) and isinstance(given, Facts)):
         return compiled == given
+    if compiled.equals is not None:
+        return not given.is_pointer and given.type == compiled.type and value == compiled.equals
     same = (compiled.is_pointer, compiled.type, compiled.place)
     return (
         same == (given.is_pointer, given.type, given.place)

@@ -6,7 +6,8 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .arguments import Facts, current_stream, mark_written, memory_of
+from .arguments import current_stream, mark_written, memory_of
+from .facts import Facts
 from ..compile import CompiledKernel
 from ..errors import LaunchError, raise_report
 from ..native import native

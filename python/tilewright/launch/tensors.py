@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..language.static import constexpr
 from ..tensors import Tensor
 from .arguments import ArgumentProblem, Parts, Reading
 
@@ -16,12 +15,10 @@ class _Described(NamedTuple):
     stride: tuple[Any, ...]
 
 
-def read_tensor(array: Any, is_exact: bool) -> Reading:
-    """The key of an array and its parts; `is_exact`: shape and strides are constants."""
-    shape, strides = shape_and_strides(array)
-    numbers = [tuple(map(constexpr, n)) if is_exact else tuple(n) for n in (shape, strides)]
+def read_tensor(array: Any) -> Reading:
+    """The key of an array and its parts."""
     parts = Parts()
-    key, constant = parts.add(_Described(array, *numbers), "")
+    key, constant = parts.add(_Described(array, *map(tuple, shape_and_strides(array))), "")
     # As of a tuple, which a signature has in its place.
     return (tuple, None, *key[2:]), as_tensor(parts, constant)
 

@@ -12,15 +12,14 @@ from .arguments import (
     SPAN_READERS,
     WRITE_MARKERS,
     ArgumentProblem,
-    Facts,
     Memory,
     Reading,
-    pointer_facts,
     streaming_bytes,
     unknown_element_type,
     without_memory,
     wrong_device,
 )
+from .facts import Facts, pointer_facts
 from ..language.dtypes import dtype
 from ..native import native
 from ..targets import gpu_of_torch

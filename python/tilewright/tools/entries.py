@@ -28,7 +28,7 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 def read_signature(text: str, names: list[str], constants: dict[str, Any]) -> dict[str, str]:
     """The types by parameter; numbers in the place of types go to `constants`."""
     parts = split_entries(text)
-    if any("=" in part for part in parts):
+    if any(part.partition("=")[0].strip().isidentifier() and "=" in part for part in parts):
         entries = assignments(text)
     else:
         expected = [name for name in names if name not in constants]

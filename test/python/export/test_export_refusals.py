@@ -154,8 +154,8 @@ def test_the_manifest_tells_what_is_there(tmp_path: Path) -> None:
     ]  # fmt: skip
     # The most specific first: the exact value, then divisibility, then nothing.
     facts = [variant["facts"].get("n") for variant in kernel["variants"]]
-    assert facts == [None, "i32:16", "i32"]
-    assert kernel["variants"][0]["constants"] == {"BLOCK": "64", "n": "4096"}
+    assert facts == ["i32:=4096", "i32:16", "i32"]
+    assert kernel["variants"][0]["constants"] == {"BLOCK": "64"}
     assert [code["target"] for code in kernel["variants"][0]["codes"]] == manifest["targets"]
     for name, digest in manifest["files"].items():
         import hashlib
@@ -183,7 +183,7 @@ def test_the_order_of_specializations_is_that_of_what_they_take(tmp_path: Path) 
 
     def takes_more(a: dict[str, str], b: dict[str, str]) -> bool:
         def facts(entry: str | None) -> set[str]:
-            words = set((entry or "i32:16:nonneg:exact").split(":")[1:])
+            words = set((entry or "").replace(":=32", ":16:nonneg:exact").split(":")[1:])
             return words | ({"nonneg", "one"} if words == {"1"} else set())
 
         return all(facts(a.get(n)) <= facts(b.get(n)) for n in ("x", "out", "n")) and a != b
@@ -206,7 +206,7 @@ def test_what_autotuning_chose_ships(tmp_path: Path) -> None:
     one.add(export_kernels.scale, signature, grid=grid)
     written = one.write(tmp_path, CPU, form="c")
     variants = json.loads(written["p.json"].read_text())["kernels"][0]["variants"]
-    assert [v["constants"].get("n") for v in variants] == ["4096", "100", None]
+    assert [v["facts"]["n"] for v in variants] == ["i32:=4096", "i32:=100", "i32"]
     for variant, (key, config) in zip(variants, tuned.cache.items()):
         assert variant["constants"]["BLOCK"] == str(config.kwargs["BLOCK"]), key
 
@@ -294,8 +294,8 @@ def test_values_outside_of_the_arguments_type(tmp_path: Path) -> None:
     largest = [{"n": (1 << 64) - 1}, {"n": 1 << 63}]
     one = package().add(kept, "*u64, u64", shapes=largest)
     kernel = json.loads(one.write(tmp_path, CPU, form="c")["p.json"].read_text())["kernels"][0]
-    found = [variant["constants"].get("n") for variant in kernel["variants"]]
-    assert found == [str(1 << 63), str((1 << 64) - 1), None], "a multiple of 16 says more"
+    found = [variant["facts"]["n"] for variant in kernel["variants"]]
+    assert found == [f"u64:={1 << 63}", f"u64:={(1 << 64) - 1}", "u64"], "a multiple of 16 says more"
     exported.compiled([exported.compiler("gcc"), *exported.STRICT, "-std=c11", "-c", "p.c"], tmp_path)
 
 

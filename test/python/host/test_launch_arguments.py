@@ -13,7 +13,8 @@ import pytest
 import tilewright as tw
 from fake_native import FakeNative
 from tilewright.launch import arguments
-from tilewright.launch.arguments import Facts, memory_of, read_argument
+from tilewright.launch.arguments import memory_of, read_argument
+from tilewright.launch.facts import Facts, parse_facts
 from tilewright.launch.overlap import mark_overlaps
 
 torch = pytest.importorskip("torch")
@@ -287,7 +288,7 @@ def test_overlap_is_part_of_the_specialization(module: Module) -> None:
     write[1](x[:4], x[4:])
     assert not module.last["out"].facts["is_disjoint"] and not module.last["x"].facts["is_disjoint"]
     assert len(module.compilations) == 2
-    assert str(arguments.parse_facts("*fp32:16:overlap")) == "*fp32:16:overlap"
+    assert str(parse_facts("*fp32:16:overlap")) == "*fp32:16:overlap"
 
 
 def test_launch_keys_hold_no_arrays(module: Module) -> None:

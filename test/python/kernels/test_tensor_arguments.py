@@ -167,6 +167,17 @@ def test_a_closed_world_knows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(tw.LaunchError) as caught:
         kernel[(3, 4)](x.T, out.T, M=16, N=16)
     assert caught.value.code == "TW0408"
+    eval(caught.value.hint.removeprefix("prepare it: ").replace("doubled", "kernel"))
+    kernel[(3, 4)](x.T, out.T, M=16, N=16)
+    assert (out == 2 * x).all()
+    with pytest.raises(tw.LaunchError) as caught:
+        tw.jit(pair_of.fn)[(1,)](out, (x, None))
+    assert "no signature can name `pair`" in caught.value.hint
+
+
+@tw.jit
+def pair_of(out, pair):
+    tw.store(out, tw.load(pair[0]))
 
 
 @tw.jit

@@ -22,13 +22,14 @@ class ArgumentSpec:
 
     @classmethod
     def scalar(
-        cls, name: str, type: str, divisibility: int, is_one: bool, is_non_negative: bool
-    ) -> ArgumentSpec:
+        cls, name: str, type: str, divisibility: int, is_one: bool, is_non_negative: bool,
+        equals: int | None = None,
+    ) -> ArgumentSpec:  # fmt: skip
         facts = {
             "type": type, "divisibility": divisibility, "is_one": is_one,
             "is_non_negative": is_non_negative,
         }  # fmt: skip
-        return cls("scalar", name, **facts)
+        return cls("scalar", name, **facts, **({} if equals is None else {"equals": equals}))
 
     @classmethod
     def pointer(
@@ -86,7 +87,7 @@ class Kernel:
         self.parameters = [
             (spec.name, spec.facts["type"], spec.name.startswith("out"), index)
             for index, spec in enumerate(specialization.arguments)
-            if spec.kind != "constexpr" and not spec.facts.get("is_one")
+            if spec.kind != "constexpr" and not (spec.facts.get("is_one") or "equals" in spec.facts)
         ]
 
 

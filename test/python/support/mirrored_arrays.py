@@ -12,12 +12,12 @@ from tilewright.launch.arguments import (
     MEMORY_READERS,
     READERS,
     ArgumentProblem,
-    Facts,
     Memory,
     Reading,
     memory_of,
     read_argument,
 )
+from tilewright.launch.facts import Facts
 from tilewright.launch.devices import chosen_device
 from tilewright.errors import raise_report
 from tilewright.launch.jit import JITFunction

@@ -64,6 +64,8 @@ TEST(CacheKeyTest, EveryInputIsAPart) {
       [](Specialization &s) { s.arguments[0].constexprJson = "1"; },
       [](Specialization &s) { s.arguments[0].divisibility = 16; },
       [](Specialization &s) { s.arguments[0].isOne = true; },
+      [](Specialization &s) { s.arguments[0].equals = 0; },
+      [](Specialization &s) { s.arguments[0].equals = 1; },
       [](Specialization &s) { s.arguments[0].isStreaming = true; },
       [](Specialization &s) { s.arguments[0].isDisjoint = true; }};
   std::set<std::string> keys = {

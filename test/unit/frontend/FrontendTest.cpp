@@ -108,6 +108,22 @@ TEST_F(Frontend, AnArgumentOfOneIsAConstant) {
   result.module->walk([&](mlir::arith::AddIOp) { ADD_FAILURE() << "1 + 5 is not folded"; });
 }
 
+TEST_F(Frontend, AnArgumentOfAKnownValueComputesAsOneOfItsType) {
+  std::vector<KernelArgument> args = arguments();
+  args[1].equals = 7;
+  FrontendResult result = build(kBuffer.str(), args);
+  ASSERT_TRUE(bool(result.module));
+  EXPECT_EQ(result.parameterSources, std::vector<int>{0});
+  int numAdds = 0;
+  result.module->walk([&](mlir::arith::AddIOp add) {
+    ++numAdds;
+    EXPECT_TRUE(add.getType().isInteger(32));
+  });
+  EXPECT_EQ(numAdds, 1);
+  args[1].equals = int64_t(1) << 31;
+  EXPECT_EQ(firstCode(build(kBuffer.str(), args)), "TW0124") << "an int32 ends before";
+}
+
 TEST_F(Frontend, AnErrorInACallShowsTheCall) {
   FrontendResult result = build(replaced("\"id\": \"SHIFT\"", "\"id\": \"SHIFTS\""));
   EXPECT_EQ(firstCode(result), "TW0101");
