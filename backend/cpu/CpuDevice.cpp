@@ -68,6 +68,17 @@ private:
   uint64_t capacity = 0, pieceBytes = 0;
 };
 
+/// What workers hold while they update memory under locks; free between two launches.
+class UpdateLocks {
+public:
+  uint32_t *get() { return words; }
+  /// After a launch that may have left a kernel in its middle, and in a forked child.
+  void reset() { memset(words, 0, sizeof(words)); }
+
+private:
+  alignas(1 << simd::kLockStrideLog2) uint32_t words[simd::kLockBytes / sizeof(uint32_t)] = {};
+};
+
 class LoadedCpuKernel final : public LoadedKernel {
 public:
   std::unique_ptr<LinkedCode> code;
@@ -105,6 +116,7 @@ struct GridRun {
   const LaunchGrid &grid;
   const ScratchMemory &scratch;
   CpuLaunch &launch;
+  uint32_t *locks;
   uint64_t numDone = 0; // programs that ran before the others were handed out
   std::atomic<bool> isInterrupted = false;
   InterruptPoll polls = {}; // of the thread that launched, as is the next
@@ -162,6 +174,7 @@ private:
   LaunchLock launchLock; // one grid at a time: it owns what follows
   std::unique_ptr<ThreadPool> pool;
   ScratchMemory scratch;
+  UpdateLocks locks;
   unsigned forkedAt = forkCount();
   std::atomic<int> threads; // as asked for; 0: not
 };
@@ -297,6 +310,7 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   program.scratch = run.scratch.piece(worker);
   program.launch = &run.launch;
   program.arguments = run.launch.arguments.data();
+  program.locks = run.locks;
   program.programId[0] = int32_t(begin % uint64_t(extents[0]));
   uint64_t rows = begin / uint64_t(extents[0]);
   program.programId[1] = int32_t(rows % uint64_t(extents[1]));
@@ -367,6 +381,7 @@ void CpuDevice::takeOver() {
     return;
   forkedAt = forkCount();
   scratch.abandon();
+  locks.reset();
 }
 
 /// A launch within a launch of the same thread, by a signal's handler, runs on this thread alone.
@@ -386,10 +401,12 @@ std::optional<RuntimeError> CpuDevice::run(LoadedCpuKernel &kernel, const Launch
   for (const LaunchArgument &argument : arguments)
     bits.push_back(argument.bits);
   CpuLaunch launch{kernel.name, kernel.parameters, arguments};
-  GridRun run{kernel.code->entry, bits.data(), grid, memory, launch};
+  GridRun run{kernel.code->entry, bits.data(), grid, memory, launch, locks.get()};
   run.isInterrupted = !runGrid(kernel, run, count, *pool, plan) || run.isInterrupted;
   if (launch.hasPrinted)
     fflush(stdout);
+  if ((run.isInterrupted || launch.failure) && !isNested)
+    locks.reset();
   if (run.isInterrupted)
     return interruptError(kernel.name);
   return launch.failure;

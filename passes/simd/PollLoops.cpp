@@ -51,6 +51,8 @@ private:
 /// How many iterations, or more than any number where that is not known.
 static uint64_t countOf(scf::ForOp loop) {
   APInt lower, upper, step;
+  if (auto most = loop->getAttrOfType<IntegerAttr>(simd::kMostIterations))
+    return most.getInt();
   if (!matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) ||
       !matchPattern(loop.getUpperBound(), m_ConstantInt(&upper)) ||
       !matchPattern(loop.getStep(), m_ConstantInt(&step)) || step.isZero())

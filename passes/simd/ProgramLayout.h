@@ -12,6 +12,7 @@ struct TwProgram {
   void *launch;          // opaque to the kernel, for the functions of backend/cpu/KernelAbi.h
   int32_t untilPoll;     // counted down by long loops, which poll at 0 and below
   const void *arguments; // of the launch, with the memory behind pointers, for checks
+  uint32_t *locks;       // of all workers, `kNumLocks`; null: atomics do without
 };
 
 namespace tw::simd {
@@ -21,6 +22,15 @@ namespace tw::simd {
 inline constexpr int32_t kArgumentBase = 8;   // address of the first byte of the memory
 inline constexpr int32_t kArgumentBytes = 16; // its size, 0 when unknown
 inline constexpr int32_t kArgumentStride = 32;
+
+// A lock guards blocks of memory of this size, at multiples of it: those whose hashes agree. It is
+// 0, or 1 while a worker holds it, and has a cache line to itself.
+inline constexpr int32_t kLockedBlockLog2 = 12;
+inline constexpr int32_t kNumLocksLog2 = 9, kNumLocks = 1 << kNumLocksLog2;
+inline constexpr int32_t kLockStrideLog2 = 6, kLockBytes = kNumLocks << kLockStrideLog2;
+
+/// On a loop whose bounds are computed: how often it runs at most. It is left by no poll.
+inline constexpr char kMostIterations[] = "simd.most_iterations";
 
 } // namespace tw::simd
 #endif

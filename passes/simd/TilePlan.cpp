@@ -59,9 +59,45 @@ static bool containsAliasingWrite(Operation *op, Value pointer) {
   return result.wasInterrupted();
 }
 
+// Fewer neighbours are not worth a lock.
+static constexpr int64_t kFewestLocked = 4;
+
+int tw::simd::updatedDim(Operation *atomic, Contiguity &contiguity) {
+  auto rmw = dyn_cast<AtomicRmwOp>(atomic);
+  if (!rmw || !rmw.use_empty() || rmw.getScope() == MemoryScope::System ||
+      llvm::is_contained({AtomicKind::Xchg, AtomicKind::Load}, rmw.getKind()))
+    return -1;
+  Type type = rmw.getValue().getType(), element = elementTypeOf(type);
+  if (!element.isF32() && !element.isF64() && !element.isInteger(32) && !element.isInteger(64))
+    return -1;
+  ArrayRef<int64_t> shape = shapeOf(type);
+  for (int dim = int(shape.size()) - 1; dim >= 0; --dim)
+    if (shape[dim] >= kFewestLocked && contiguity.along(rmw.getPtr(), dim).isUnit())
+      return dim;
+  return -1;
+}
+
+/// One that takes no lock may come between the read and the write of one that does.
+void TilePlan::chooseLocked(ArrayRef<Operation *> atomics) {
+  SmallVector<Operation *> open, plain;
+  for (Operation *atomic : atomics)
+    (updatedDim(atomic, contiguity) >= 0 ? open : plain).push_back(atomic);
+  while (!plain.empty()) {
+    Value pointer = plain.pop_back_val()->getOperand(0);
+    auto meets = llvm::partition(
+        open, [&](Operation *other) { return !mayAlias(other->getOperand(0), pointer); });
+    plain.append(meets, open.end());
+    open.erase(meets, open.end());
+  }
+  locked.insert_range(open);
+}
+
 TilePlan::TilePlan(Operation *function, Contiguity &contiguity) : contiguity(contiguity) {
   SmallVector<Operation *> order;
   function->walk<WalkOrder::PreOrder>([&](Operation *op) { order.push_back(op); });
+  SmallVector<Operation *> atomics;
+  llvm::copy_if(order, std::back_inserter(atomics), isAtomic);
+  chooseLocked(atomics);
   // Users stand behind definitions, so in reverse every user is decided first.
   for (Operation *op : llvm::reverse(order)) {
     for (Value result : op->getResults())

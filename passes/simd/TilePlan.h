@@ -20,6 +20,9 @@ public:
   bool isKept(mlir::Value tile) const { return kept.contains(tile); }
   /// The operations that evaluate the value: roots that use it directly or through deferred values.
   const llvm::SmallSetVector<mlir::Operation *, 4> &sitesOf(mlir::Value tile) const;
+  /// Whether an atomic may update whole vectors under a lock: every other atomic that may meet its
+  /// memory does so too.
+  bool takesLocks(mlir::Operation *atomic) const { return locked.contains(atomic); }
 
 private:
   /// How often a root evaluates a value, for each way in which it goes through its elements: the
@@ -34,9 +37,11 @@ private:
   bool isOvertakenByWrite(mlir::Operation *load);
   bool isDearerThanBuffer(mlir::Value tile);
   int64_t treeCost(mlir::Value tile);
+  void chooseLocked(llvm::ArrayRef<mlir::Operation *> atomics);
 
   Contiguity &contiguity;
   llvm::DenseSet<mlir::Value> kept;
+  llvm::DenseSet<mlir::Operation *> locked;
   llvm::DenseMap<mlir::Value, llvm::SmallSetVector<mlir::Operation *, 4>> sites;
   llvm::DenseMap<mlir::Value, Evaluations> evaluations;
   llvm::DenseMap<mlir::Value, int64_t> costs;
@@ -47,6 +52,9 @@ private:
 bool readsOnlyOwnElement(mlir::Operation *root, mlir::Value leaf, const TilePlan &plan);
 /// Whether the operation writes memory that the user can see.
 bool writesUserMemory(mlir::Operation *op);
+/// The dimension along which neighbours of an atomic's tile are neighbours in memory, if they can
+/// be updated together; -1 if not.
+int updatedDim(mlir::Operation *atomic, Contiguity &contiguity);
 /// The kernel argument that a pointer is derived from; null when it cannot be told.
 mlir::BlockArgument pointerArgument(mlir::Value pointer);
 

@@ -74,6 +74,7 @@ struct tw_cpu_job {
   const int64_t *grid;
   char *scratch; /* a piece for each worker; null where each range allocates its own */
   uint64_t stride;
+  uint32_t *locks; /* of the pool's one job; null where other kernels may run at the same time */
   atomic_int is_out_of_memory;
 };
 
@@ -91,6 +92,7 @@ static void tw_run_programs(const struct tw_cpu_job *job, void *scratch, uint64_
   program.program_id[2] = (int32_t)(begin / x / y);
   program.scratch = scratch;
   program.until_poll = INT32_MAX;
+  program.locks = job->locks;
 #if defined(__x86_64__)
   unsigned saved = _mm_getcsr();
   _mm_setcsr(0x1f80);
@@ -151,6 +153,7 @@ static void tw_run_on_pool(struct tw_cpu_job *job, uint64_t count) {
     atomic_store(&job->is_out_of_memory, 1);
   else {
     job->scratch = job->stride ? tw_pool.scratch : NULL;
+    job->locks = tw_pool.locks;
     tw_pool_run(count, tw_run_chunk, job);
   }
   pthread_mutex_unlock(&tw_pool.launch);
@@ -170,7 +173,7 @@ static int tw_cpu_launch(const struct tw_kernel *kernel, const struct tw_variant
   uint64_t bits[TW_MAX_ARGUMENTS];
   for (unsigned i = 0; i < code->num_parameters; ++i)
     bits[i] = values[code->parameters[i]];
-  struct tw_cpu_job job = {code, bits, grid, NULL, (code->scratch_bytes + 4095) / 4096 * 4096, 0};
+  struct tw_cpu_job job = {code, bits, grid, NULL, (code->scratch_bytes + 4095) / 4096 * 4096, NULL, 0};
   uint64_t count = (uint64_t)grid[0] * (uint64_t)grid[1];
   if (__builtin_mul_overflow(count, (uint64_t)grid[2], &count))
     return tw_fail(error, TILEWRIGHT_BAD_GRID,

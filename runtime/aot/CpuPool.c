@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void tw_watch_forks(void); /* before the first lock is taken */
 
@@ -37,6 +38,7 @@ static struct {
   char *scratch;
   uint64_t scratch_bytes;
   pthread_t threads[TW_MAX_THREADS];
+  _Alignas(64) uint32_t locks[TW_LOCK_BYTES / sizeof(uint32_t)]; /* none is held between two jobs */
 } tw_pool = {.launch = PTHREAD_MUTEX_INITIALIZER,
              .mutex = PTHREAD_MUTEX_INITIALIZER,
              .is_open = PTHREAD_COND_INITIALIZER,
@@ -113,6 +115,7 @@ static void tw_forget_threads(void) {
   tw_pool.num_threads = 0;
   tw_pool.scratch = NULL;
   tw_pool.scratch_bytes = 0;
+  memset(tw_pool.locks, 0, sizeof(tw_pool.locks));
   atomic_store(&tw_pool.state, 0);
   atomic_store(&tw_pool.num_asleep, 0);
   atomic_store(&tw_pool.is_caller_asleep, 0);

@@ -22,7 +22,9 @@ struct tw_program {
   void *scratch, *launch;
   int32_t until_poll;
   const void *arguments;
+  uint32_t *locks;
 };
+enum { TW_LOCK_BYTES = 512 * 64 }; /* of all `locks` */
 typedef void (*tw_cpu_entry)(const uint64_t *arguments, struct tw_program *program);
 
 struct tw_cpu_code {

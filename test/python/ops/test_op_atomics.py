@@ -209,3 +209,66 @@ def test_orders_and_scopes_are_accepted(device: str) -> None:
     memory = np.zeros(11, np.int32)
     with_orders[(10,)](memory)
     np.testing.assert_array_equal(memory, [30] + [1] * 10)
+
+
+@tw.jit
+def scatter_rows(table, places, x, n, C: tw.constexpr, KIND: tw.constexpr):
+    row, d = tw.program_id(0), tw.arange(0, C)
+    target = table + tw.load(places + row) + d
+    v = tw.load(x + row * C + d)
+    if KIND == "add":
+        tw.atomic_add(target, v)
+    elif KIND == "add below n":
+        tw.atomic_add(target, v, mask=d < n)
+    elif KIND == "add to some":
+        tw.atomic_add(target, v, mask=d % 3 == 1)
+    elif KIND == "max":
+        tw.atomic_max(target, v)
+    else:  # the old values of one of two are used: neither may update whole vectors
+        tw.atomic_add(target, v)
+        tw.store(x + row * C + d, tw.atomic_add(target, v))
+
+
+ROW_KINDS = ["add", "add below n", "add to some", "max", "add twice"]
+
+
+@pytest.mark.parametrize("kind", ROW_KINDS)
+@pytest.mark.parametrize("columns", [4, 7, 100, 3000])
+@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
+def test_rows_that_overlap_each_other(
+    kind: str, columns: int, dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    if device != "cpu" and columns > 100:
+        pytest.skip("long rows cross the blocks of memory that processors lock")
+    rows, size = (400, 9000) if device == "cpu" else (8, 300)
+    x = rng.integers(-9, 9, (rows, columns)).astype(dtype)
+    places = rng.integers(0, size - columns, rows)
+    table, n = np.zeros(size, dtype), columns - columns // 3
+    expected, d = np.zeros(size, dtype), np.arange(columns)
+    keep = {"add below n": d < n, "add to some": d % 3 == 1}.get(kind, d >= 0)
+    combine = np.maximum if kind == "max" else np.add
+    for place, row in zip(places, x, strict=True):
+        part = expected[place : place + columns]
+        for _ in range(1 + (kind == "add twice")):
+            part[keep] = combine(part[keep], row[keep])
+    scatter_rows[(rows,)](table, places, x, n, C=columns, KIND=kind)
+    np.testing.assert_array_equal(table, expected)
+
+
+@tw.jit
+def count_and_sum(sums, counts, x, C: tw.constexpr):
+    """Two arrays, or two parts of one: whole rows of one, single elements of the other."""
+    d = tw.arange(0, C)
+    tw.atomic_add(sums + d, tw.load(x + tw.program_id(0) * C + d))
+    tw.atomic_add(counts, 1.0)
+
+
+@pytest.mark.parametrize("start", [64, 70])
+def test_rows_and_single_elements_of_the_same_memory(start: int, device: str) -> None:
+    rows = 500 if device == "cpu" else 4
+    memory, x = np.zeros(71, np.float32), np.ones((rows, 64), np.float32)
+    count_and_sum[(rows,)](memory[start - 64 : start], memory[start - 1 :], x, C=64)
+    expected = np.zeros(71)
+    expected[start - 64 : start] += rows
+    expected[start - 1] += rows
+    np.testing.assert_array_equal(memory, expected)

@@ -15,4 +15,6 @@ TEST(AotLayoutTest, ProgramsOfPackagesHaveTheLayoutThatCodeIsCompiledFor) {
   EXPECT_SAME_PLACE(launch, launch);
   EXPECT_SAME_PLACE(until_poll, untilPoll);
   EXPECT_SAME_PLACE(arguments, arguments);
+  EXPECT_SAME_PLACE(locks, locks);
+  EXPECT_EQ(int(TW_LOCK_BYTES), tw::simd::kLockBytes);
 }
