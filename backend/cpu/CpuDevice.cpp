@@ -333,6 +333,10 @@ static constexpr uint64_t kAloneNanoseconds = 4000;
 /// What was thought to be short is handed out when it has taken this long.
 static constexpr uint64_t kPatienceNanoseconds = 4 * kAloneNanoseconds;
 
+/// Programs are handed out for at least so long at once: so much is lost at the end at most, and
+/// what handing out costs, some 100 nanoseconds, does not count.
+static constexpr uint64_t kChunkNanoseconds = 2000;
+
 using Clock = std::chrono::steady_clock;
 
 static uint64_t nanosecondsSince(Clock::time_point start) {
@@ -361,14 +365,17 @@ static void runHandedOut(void *context, int worker, uint64_t begin, uint64_t end
 static bool runGrid(LoadedCpuKernel &kernel, GridRun &run, uint64_t count, ThreadPool &pool,
                     const ThreadPool::Plan &plan) {
   Clock::time_point start = Clock::now();
-  uint64_t expected = uint64_t(kernel.programNanoseconds.load(std::memory_order_relaxed)) * count;
+  uint64_t program = kernel.programNanoseconds.load(std::memory_order_relaxed);
+  uint64_t expected = program * count;
   // Unknown: the first slice tells. One program has nobody to share with.
   bool isShort = expected < kAloneNanoseconds || count == 1 || plan.numWorkers == 1;
   if (isShort)
     runAlone(run, count, start);
   uint64_t numAlone = run.numDone;
   uint64_t spent = nanosecondsSince(start);
-  bool isWhole = pool.run(plan, count - numAlone, {runHandedOut, &run, pollForInterrupt});
+  uint64_t least = std::max<uint64_t>(1, kChunkNanoseconds / std::max<uint64_t>(1, program));
+  ChunkFunction handOut = {runHandedOut, &run, pollForInterrupt, program ? least : 1};
+  bool isWhole = pool.run(plan, count - numAlone, handOut);
   uint64_t each = numAlone ? spent / numAlone : nanosecondsSince(start) * plan.numWorkers / count;
   kernel.programNanoseconds.store(uint32_t(std::clamp<uint64_t>(each, 1, ~0u)),
                                   std::memory_order_relaxed);

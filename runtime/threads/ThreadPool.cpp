@@ -44,18 +44,55 @@ static void relax() {
 /// How long a caller that waits for its workers sleeps before it looks around.
 static constexpr int kWaitMilliseconds = 50;
 
-/// The next indices of a job, in chunks that shrink with the work that is left.
-static void takeChunks(const ChunkFunction &chunk, std::atomic<uint64_t> &next, uint64_t count,
-                       int worker, int numWorkers) {
-  const uint64_t numShares = kChunksPerThread * numWorkers;
-  uint64_t begin = next.load(std::memory_order_acquire);
-  while (begin < count) {
-    uint64_t size = std::max<uint64_t>(1, (count - begin) / numShares);
-    if (!next.compare_exchange_weak(begin, begin + size, std::memory_order_acq_rel))
+namespace {
+/// The indices of a job, a range of them for each worker: what programs of the last launch left in
+/// a core's caches, those of the next find there. Who is done with its own range helps with the
+/// ranges behind it. Worker 0, which no job is without, goes through all of them in order, so an
+/// index can wait for lower ones.
+class IndexRanges {
+public:
+  void reset(uint64_t count, int numWorkers);
+  /// In chunks that shrink with what is left of a range.
+  void take(const ChunkFunction &chunk, int worker);
+
+private:
+  struct alignas(64) Range {
+    std::atomic<uint64_t> next;
+    uint64_t end;
+  };
+  static constexpr int kMost = 64; // further workers share the ranges of others
+  void takeFrom(Range &range, const ChunkFunction &chunk, int worker);
+
+  Range ranges[kMost];
+  int numRanges = 0;
+};
+} // namespace
+
+void IndexRanges::reset(uint64_t count, int numWorkers) {
+  numRanges = std::min(numWorkers, kMost);
+  const uint64_t each = count / numRanges, longer = count % numRanges;
+  uint64_t begin = 0;
+  for (int i = 0; i < numRanges; ++i) {
+    ranges[i].next.store(begin, std::memory_order_relaxed);
+    begin = ranges[i].end = begin + each + (uint64_t(i) < longer);
+  }
+}
+
+void IndexRanges::takeFrom(Range &range, const ChunkFunction &chunk, int worker) {
+  uint64_t begin = range.next.load(std::memory_order_acquire);
+  while (begin < range.end) {
+    uint64_t left = range.end - begin;
+    uint64_t size = std::min(left, std::max(chunk.least, left / kChunksPerThread));
+    if (!range.next.compare_exchange_weak(begin, begin + size, std::memory_order_acq_rel))
       continue;
     chunk.call(chunk.context, worker, begin, begin + size);
-    begin = next.load(std::memory_order_acquire);
+    begin = range.next.load(std::memory_order_acquire);
   }
+}
+
+void IndexRanges::take(const ChunkFunction &chunk, int worker) {
+  for (int i = 0; i < numRanges; ++i)
+    takeFrom(ranges[(worker + i) % numRanges], chunk, worker);
 }
 
 struct ThreadPool::Team {
@@ -66,7 +103,6 @@ struct ThreadPool::Team {
 private:
   bool startWorker(int worker);
   void serve(int worker);
-  void takeChunks(int worker);
   bool hasWorkers() const { return forkedAt == forkCount(); }
   void waitForWorkers();
   void keepOffCallersCore();
@@ -77,8 +113,7 @@ private:
   std::atomic<uint32_t> isCallerAsleep = 0;
   // The job. Written by the caller while it is closed and empty.
   ChunkFunction chunk;
-  uint64_t count = 0;
-  alignas(64) std::atomic<uint64_t> next = 0;
+  IndexRanges indices;
   std::vector<pthread_t> workers;
   // Cores: workerCores[i] is where workers[i] is pinned, spareCore where nobody is. Empty when
   // there are more threads than cores. Guarded by jobMutex after construction.
@@ -158,10 +193,6 @@ void ThreadPool::Team::keepOffCallersCore() {
   std::swap(*taken, spareCore);
 }
 
-void ThreadPool::Team::takeChunks(int worker) {
-  ::takeChunks(chunk, next, count, worker, int(workers.size()) + 1);
-}
-
 void ThreadPool::Team::serve(int worker) {
   uint32_t served = ~0u; // the generation, with open and inside bits clear, that this worker left
   int spins = 0;
@@ -179,7 +210,7 @@ void ThreadPool::Team::serve(int worker) {
     }
     if (!state.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire))
       continue;
-    takeChunks(worker);
+    indices.take(chunk, worker);
     served = generation;
     spins = 0;
     uint32_t left = state.fetch_sub(1) - 1;
@@ -208,16 +239,15 @@ void ThreadPool::Team::waitForWorkers() {
 bool ThreadPool::Team::run(uint64_t jobCount, ChunkFunction jobChunk) {
   std::lock_guard lock(jobMutex);
   chunk = jobChunk;
-  count = jobCount;
-  next.store(0, std::memory_order_relaxed);
-  if (count <= 1 || workers.empty()) {
-    takeChunks(0);
+  indices.reset(jobCount, int(workers.size()) + 1);
+  if (jobCount <= 1 || workers.empty()) {
+    indices.take(chunk, 0);
     return true;
   }
   keepOffCallersCore();
   state.store((state.load() + kGeneration) | kOpen, std::memory_order_seq_cst);
   state.notify_all();
-  takeChunks(0);
+  indices.take(chunk, 0);
   state.fetch_and(~kOpen);
   waitForWorkers();
   return hasWorkers();
@@ -231,10 +261,9 @@ namespace {
 struct SharedJob {
   const OpenMp &runtime;
   const ChunkFunction &chunk;
-  const uint64_t count;
   const int numWorkers; // threads beyond these have nothing to do
   const unsigned forkedAt = forkCount();
-  std::atomic<uint64_t> next = 0;
+  IndexRanges indices = {};
   std::atomic<int> numInside = 0;
   std::atomic<uint32_t> isCallerAsleep = 0;
   jmp_buf leaveRegion = {};
@@ -245,7 +274,7 @@ struct SharedJob {
 } // namespace
 
 void SharedJob::serveCaller() {
-  takeChunks(chunk, next, count, 0, numWorkers);
+  indices.take(chunk, 0);
   for (int spins = 0; numInside.load() && forkedAt == forkCount(); ++spins) {
     if (spins < kSpins) {
       relax();
@@ -270,14 +299,15 @@ void SharedJob::serve() {
   if (worker >= numWorkers)
     return;
   ++numInside;
-  takeChunks(chunk, next, count, worker, numWorkers);
+  indices.take(chunk, worker);
   if (--numInside == 0 && isCallerAsleep.exchange(0))
     wakeAll(isCallerAsleep);
 }
 
 static bool runShared(const OpenMp &runtime, uint64_t count, const ChunkFunction &chunk,
                       int numWorkers) {
-  SharedJob job{runtime, chunk, count, numWorkers};
+  SharedJob job{runtime, chunk, numWorkers};
+  job.indices.reset(count, numWorkers);
   if (_setjmp(job.leaveRegion))
     return false;
   // The whole team, even if some of it is idle: a team of another size than the last one's costs

@@ -14,6 +14,8 @@ struct ChunkFunction {
   void *context = nullptr;
   /// Called now and then on the caller's thread while it waits for the others; may be null.
   void (*whileWaiting)(void *context) = nullptr;
+  /// How many indices a call gets at least, if there are so many left: enough to be worth a call.
+  uint64_t least = 1;
 };
 
 struct OpenMp;
