@@ -22,7 +22,7 @@ struct KernelArgument {
   int64_t divisibility = 1;
   bool isOne = false;                 // Scalar: becomes the compile-time integer 1
   bool isNonNegative = false;         // Scalar: argument attribute tile.non_negative
-  std::optional<int64_t> equals = {}; // Scalar: a run-time integer of this value,, not a parameter
+  std::optional<int64_t> equals = {}; // Scalar: a run-time integer of this value, not a parameter
   bool isStreaming = false;           // Pointer: argument attribute tile.streaming
   bool isDisjoint = false;            // Pointer: argument attribute tile.disjoint
   bool isLarge = false;               // Pointer: offsets from it are computed in 64 bits
