@@ -70,6 +70,12 @@ std::optional<RuntimeError> api::checkTarget(const std::string &target) {
   return error;
 }
 
+std::string api::targetOfDevice(const std::string &device, RuntimeError &error) {
+  ForkShield shield;
+  const TargetEntry *entry = service().findTarget(device, error);
+  return entry ? entry->target->name() : "";
+}
+
 static SimulatedDevice *findSimulated(const std::string &device) {
   RuntimeError unused;
   const TargetEntry *entry = service().findTarget(device, unused);

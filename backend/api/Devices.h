@@ -45,6 +45,10 @@ std::vector<StageName> stagesOf(const std::string &target);
 /// Why no kernel can be compiled for a name, or nothing.
 std::optional<RuntimeError> checkTarget(const std::string &target);
 
+/// The target that kernels are compiled for to run on a device: "amd:gfx942" of "hip:0", which opens
+/// its driver. Empty with `error` where there is no such device.
+std::string targetOfDevice(const std::string &device, RuntimeError &error);
+
 /// What the simulator found in the last launch on a device (JSON: findings and statistics, see
 /// backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
 /// nothing.

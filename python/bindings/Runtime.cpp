@@ -167,6 +167,16 @@ static py::list stagesOf(const std::string &target) {
   return list;
 }
 
+/// (target, None) or (None, report).
+static py::tuple targetOfDevice(const std::string &device) {
+  RuntimeError error;
+  std::string target;
+  python::withoutLock([&] { target = api::targetOfDevice(device, error); });
+  if (target.empty())
+    return py::make_tuple(py::none(), python::toDict(error));
+  return py::make_tuple(target, py::none());
+}
+
 /// The report of what failed on a device since it was last waited for, or None.
 static py::object synchronize(const std::string &device) {
   std::optional<RuntimeError> error;
@@ -265,6 +275,7 @@ void python::defineRuntime(py::module_ &module) {
   module.def("gpus", &api::gpus, py::arg("opens"));
   module.def("first_gpus", &api::firstGpus);
   module.def("target_facts", &targetFacts, py::arg("name"));
+  module.def("target_of_device", &targetOfDevice, py::arg("device"));
   module.def("stages_of", &stagesOf, py::arg("target"));
   module.def("set_target_setting", &api::setTargetSetting, py::arg("name"), py::arg("values"));
   module.def("simulation_report", &api::simulationReport, py::arg("device"));

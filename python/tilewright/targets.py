@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .errors import LaunchError
+from .errors import LaunchError, raise_report
 from .native import native
 
 # What `n_regs` of a compiled kernel says where no assembler told: on a GPU the most that a thread may
@@ -64,6 +64,17 @@ def device_named(name: str) -> Device:
     if facts is None:
         raise unknown_device(name)
     return Device(**facts)
+
+
+def target_of(device: str) -> str:
+    """The target that kernels are compiled for to run on a device: "amd:gfx942" for "hip:0". Others are
+    their own. Raises DeviceError where the driver or the device is missing."""
+    if not device_named(device).has_memory:
+        return device
+    target, report = native().target_of_device(device)
+    if report:
+        raise_report(report)
+    return target
 
 
 def unknown_device(name: str) -> LaunchError:

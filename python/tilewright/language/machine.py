@@ -77,12 +77,15 @@ def _threads_of_warp(name: str) -> int:
 
 
 class _OnHostToo(LibraryFunction):
-    """A library function that the host may call, too: it asks for the current device."""
+    """A library function that the host may call, too: it asks for the target of the current
+    device."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # pyright: ignore
         from ..launch.devices import current_device
+        from ..targets import target_of
 
-        return _HOST_MEANINGS[self.fn.__name__](current_device(), *args, **kwargs)
+        target = target_of(current_device())
+        return _HOST_MEANINGS[self.fn.__name__](target, *args, **kwargs)
 
 
 def _on_host_too(function: Any) -> Any:

@@ -36,3 +36,28 @@ def test_kernels_on_a_real_gpu(tmp_path: Path) -> None:
         pytest.skip("this machine has no GPU of AMD's")
     done = run_with_driver([PROGRAM, "hip:0"], cache)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+HOST_NAMES = """
+import tilewright as tw
+from tilewright.triton.runtime import driver
+
+with tw.device("hip:0"):
+    target = tw.target_info.current_target()
+    triton = driver.active.get_current_target()
+    assert (*target,) == (triton.backend, triton.arch, triton.warp_size)
+    print(*target, tw.target_info.is_hip(), tw.target_info.is_cuda(), tw.target_info.is_hip_cdna3(),
+          driver.active.get_device_properties()["warpSize"])
+"""
+
+
+@pytest.mark.parametrize(("arch", "lanes"), [("gfx942", 64), ("gfx1100", 32)])
+def test_what_the_host_is_told_of_the_gpu(arch: str, lanes: int, tmp_path: Path) -> None:
+    done = run_with_driver(
+        ["-c", HOST_NAMES],
+        tmp_path / "cache",
+        TILEWRIGHT_HIP_LIBRARY=find_double("libamdhip64_double.so"),
+        HIP_DOUBLE=f"arch={arch}",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == ["hip", arch, str(lanes), "True", "False", str(arch == "gfx942"), str(lanes)]

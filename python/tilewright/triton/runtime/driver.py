@@ -14,6 +14,7 @@ from tilewright.targets import (
     first_gpus,
     gpu_of_torch,
     properties_of,
+    target_of,
 )
 
 from ..absent import names_of
@@ -21,7 +22,8 @@ from ..backends.compiler import GPUTarget
 
 
 def _gpu() -> Any:
-    """The GPU that launches would use as a torch device; None where they use another device."""
+    """The GPU that launches would use as a torch device; None where they use another device, or one that
+    this torch is not built for."""
     chosen = chosen_device()
     if chosen and not device_named(chosen).has_memory:
         return None
@@ -29,8 +31,10 @@ def _gpu() -> Any:
         torch = importlib.import_module("torch")
     except ImportError:
         return None
-    if chosen:
-        return torch.device(device_named(chosen).torch_name)
+    if chosen:  # which may have arrays of others than torch
+        facts = device_named(chosen)
+        is_torchs = getattr(torch, facts.torch_type).is_available()
+        return torch.device(facts.torch_name) if is_torchs else None
     for type in {gpu.torch_type: None for gpu in first_gpus()}:
         gpus = getattr(torch, type)
         if gpu_of_torch(type, 0) and gpus.is_available():
@@ -76,14 +80,14 @@ class ActiveDriver:
         """The target of the next launch."""
         if gpu := _gpu():
             return _target_of(gpu)
-        name = TargetName(current_device())
+        name = TargetName(target_of(current_device()))
         return GPUTarget(name.backend, name.arch, name.warp_size)
 
     def get_device_properties(self, device: int = 0) -> dict[str, int]:
         """The facts that scripts size their grids by, under CUDA's names; of a device without a GPU
         those of `tilewright.targets.properties_of`."""
         if not _gpu():
-            return properties_of(current_device())
+            return properties_of(target_of(current_device()))
         facts = sys.modules["torch"].cuda.get_device_properties(device)
         return {
             "multiprocessor_count": facts.multi_processor_count,
