@@ -182,6 +182,7 @@ class CompiledKernel:
 
     kernel_function: Any = None  # the JITFunction that it was compiled for
     src: Any = None  # the ASTSource of triton.compile
+    tier: Any = None  # launch.tiered: the binaries for the very integers that follow this one
 
     def __init__(self, request: Request, kernel: Any) -> None:
         self.name = request.name

@@ -6,6 +6,7 @@ import difflib
 import os
 import shlex
 import sys
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -48,20 +49,41 @@ class Settings:
 
 
 _settings: Settings | None = None
+# Counts the resets: what a thread read before one is not kept after it.
+_num_resets = 0
+_lock = threading.Lock()
 
 
 def settings() -> Settings:
     """The settings of this process."""
+    return _settings or _read_once()
+
+
+def _read_once() -> Settings:
     global _settings
-    if _settings is None:
-        _settings = read_settings()
-    return _settings
+    while True:
+        seen = _num_resets
+        read = read_settings()
+        with _lock:
+            if seen == _num_resets:
+                _settings = read
+                return read
 
 
 def reset() -> None:
     """Forget the settings, so that the next use reads the environment again."""
-    global _settings
-    _settings = None
+    global _settings, _num_resets
+    with _lock:
+        _settings = None
+        _num_resets += 1
+
+
+def _renew_lock() -> None:
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
 
 
 def change(name: str, value: str) -> None:

@@ -6,6 +6,8 @@ import builtins
 import enum
 import functools
 import json
+import os
+import threading
 import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
@@ -21,6 +23,14 @@ from .values import Json
 
 VERSION = 1
 _CAPTURE = "__tilewright_capture__"
+
+
+# Held while captures are made and added to: those that compile in the background share them with launches.
+# Whoever forks waits for it, so that a child has whole ones.
+_lock = threading.RLock()
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
 
 
 class _Missing(enum.Enum):
@@ -182,16 +192,21 @@ class Capture:
         if not missing:
             return self
         key = tuple(id(v) for v in missing)
-        variant = self._variants.get(key)
-        if variant is None or not variant.is_current():
-            variant = self._variants[key] = Capture(self._kernel, missing)
-        return variant
+        with _lock:
+            variant = self._variants.get(key)
+            if variant is None or not variant.is_current():
+                variant = self._variants[key] = Capture(self._kernel, missing)
+            return variant
 
     def encode_answer(self, value: object) -> Json:
         """The VALUE of what an expression of the kernel gave. Raises ValueError for a jit function that
         only the expression leads to: it is in no buffer."""
+        with _lock:
+            return self._encode_named_only(value)
+
+    def _encode_named_only(self, value: object) -> Json:
         num_known = len(self._functions)
-        encoded = self.encode(value)
+        encoded = values.encode_value(value, self)
         unnamed = [f for f in self._functions[num_known:] if values.is_jit(f)]
         if not unnamed:
             return encoded
@@ -206,7 +221,8 @@ class Capture:
 
     def encode(self, value: object) -> Json:
         """The VALUE of a constexpr argument; its functions must be in this capture."""
-        return values.encode_value(value, self)
+        with _lock:
+            return values.encode_value(value, self)
 
     def evaluate(self, request: str) -> str:
         """Answer the frontend's request to evaluate a static expression."""
@@ -476,8 +492,9 @@ def capture(kernel: Any) -> Capture:
     # Kept in the function itself, so that both are freed together.
     function = values.plain_function(kernel)
     kept: dict[str, Any] = vars(function)
-    known: Capture | None = kept.get(_CAPTURE)
-    # functools.wraps copies what a function keeps to its wrapper, which is another kernel.
-    if known is None or known.entry is not function or not known.is_current():
-        known = kept[_CAPTURE] = Capture(kernel)
-    return known
+    with _lock:
+        known: Capture | None = kept.get(_CAPTURE)
+        # functools.wraps copies what a function keeps to its wrapper, which is another kernel.
+        if known is None or known.entry is not function or not known.is_current():
+            known = kept[_CAPTURE] = Capture(kernel)
+        return known

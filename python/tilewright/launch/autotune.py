@@ -16,6 +16,7 @@ from ..compile import CompiledKernel
 from ..errors import LaunchError, TilewrightError
 from .interface import KernelInterface, untraced
 from ..references import ByReference
+from .tiered import general_binaries
 from .timings import read_timings, write_timings
 
 Hook = Callable[..., None]
@@ -320,12 +321,13 @@ class Autotuner(Wrapper):
     def _time(self, launch: Callable[[], None]) -> float:
         from ..testing import do_bench
 
-        if self.do_bench:
-            result = self.do_bench(launch, quantiles=(0.5, 0.2, 0.8))
-        else:
-            result = do_bench(
-                launch, warmup=self.warmup_ms, rep=self.rep_ms, quantiles=(0.5, 0.2, 0.8)
-            )
+        with general_binaries():
+            if self.do_bench:
+                result = self.do_bench(launch, quantiles=(0.5, 0.2, 0.8))
+            else:
+                result = do_bench(
+                    launch, warmup=self.warmup_ms, rep=self.rep_ms, quantiles=(0.5, 0.2, 0.8)
+                )
         return float(result[0]) if isinstance(result, Sequence) else float(result)
 
     def _prepare(self, config: Config, full: Arguments, saved: Arguments) -> None:

@@ -32,8 +32,10 @@ from .overlap import mark_overlaps
 from .parts import entry_of, part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
 from ..references import ByReference
+from .tiered import Tiers
+from .tiered.background import worker
 
-_SPECIALIZE = ("auto", "shape", "none")
+_SPECIALIZE = ("auto", "shape", "none", "tiered")
 # A warm launch looks at these two lists and at nothing else of the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 _NOTHING: dict[str, Any] = {}
@@ -59,6 +61,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         debug: bool | None = None,
         noinline: bool | None = None,
         specialize: str = "auto",
+        hot_launches: int = 8,
+        most_exact: int = 16,
     ) -> None:
         if specialize not in _SPECIALIZE:
             raise ValueError(f"specialize={specialize!r} is not one of {', '.join(_SPECIALIZE)}")
@@ -71,6 +75,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         self.debug = debug
         self.noinline = noinline
         self.specialize = specialize
+        self._tiers = Tiers(self, hot_launches, most_exact) if specialize == "tiered" else None
         self._loaded = LoadedKernels()
         self._sources: dict[int, Source] = {}
         # Called with the arguments of each launch, before anything is read.
@@ -164,6 +169,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             if kernel is None:
                 return None
             self._loaded.add(key, kernel)
+        if self._tiers:
+            kernel = self._tiers.chosen(kernel, bits)
         stream = self._checked(extra, kernel) if extra else None
         if _ENTER.calls or _EXIT.calls:
             self._launch_compiled(kernel, programs, values, bits, stream)
@@ -296,9 +303,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             raise _too_deep(error) from None
         source = self._sources.get(id(captured))
         if source is None:
-            # A capture that is out of date is never asked for again.
-            self._sources = {k: s for k, s in self._sources.items() if s.is_current()}
-            source = self._sources[id(captured)] = Source(captured)
+            # A capture that is out of date is never asked for again. Another thread may do the same.
+            known = {k: s for k, s in [*self._sources.items()] if s.is_current()}
+            source = known[id(captured)] = Source(captured)
+            self._sources = known
         return source
 
     @untraced
@@ -306,9 +314,15 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         """Compile for arguments without running. A torch dtype, a tensor on the meta device or a
         MockTensor stands for an aligned array. None where a hook forbids the compilation."""
         del grid
+        return self._warm(args, kwargs)[0]
+
+    def _warm(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> tuple[CompiledKernel | None, list[Any]]:
+        """The kernel for arguments or what stands for them, and their bits."""
         values, options, extra = self._binder.bind(args, kwargs, self._options)
         values = tuple(map(stand_in, values, self.parameters))
-        facts, _, values = self._read(values)
+        facts, bits, values = self._read(values)
         chosen = chosen_device()
         key = (chosen, options, facts)
         kernel = self._loaded.get(key)
@@ -316,15 +330,25 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             device = device_of_launch(chosen, self._names(values), facts, self.fn.__name__)
             kernel = self._prepare((device, options, facts), values, is_warmup=True)
             if kernel is None:
-                return None
+                return None, bits
             self._loaded.add(key, kernel)
         self._checked(extra, kernel)
+        return kernel, bits
+
+    @untraced
+    def prepare(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel | None:
+        """Compile for arguments, or what stands for them, so that launches with such find the kernel
+        after `tw.freeze()` and where TILEWRIGHT_JIT=deny is set: `warmup`, and with specialize="tiered"
+        the binary for the very integers, too."""
+        del grid
+        kernel, bits = self._warm(args, kwargs)
+        if kernel is not None and self._tiers:
+            self._tiers.make_now(kernel, bits)
         return kernel
 
-    def prepare(self, *args: Any, **kwargs: Any) -> CompiledKernel | None:
-        """Compile for arguments, or what stands for them, so that launches with such find the kernel
-        after `tw.freeze()` and where TILEWRIGHT_JIT=deny is set: `warmup` by another name."""
-        return self.warmup(*args, **kwargs)
+    def settle(self) -> None:
+        """Wait until nothing is compiled in the background: for measurements and tests."""
+        worker.settle()
 
     def compile(
         self,
@@ -460,6 +484,8 @@ def jit(
     debug: bool | None = ...,
     noinline: bool | None = ...,
     specialize: str = ...,
+    hot_launches: int = ...,
+    most_exact: int = ...,
 ) -> Callable[[Callable[..., Any]], JITFunction]: ...
 
 
@@ -468,7 +494,9 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
 
     `specialize="auto"` compiles variants for integers equal to 1, divisible by 16 or negative and for
     aligned arrays, "shape" one for each value of the integers, which it knows then and gives the same results with (those
-    without an annotated type that no `do_not_specialize` names), "none" one binary for all; `do_not_specialize` and
+    without an annotated type that no `do_not_specialize` names), "none" one binary for all; "tiered"
+    launches as "auto" does, and makes binaries as of "shape" in the background for integers that came `hot_launches`
+    times, at most `most_exact` of them (`launch.tiered.Tiers`); `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
     device assertions. `repr` names a compiled kernel by what it is compiled for (`inspection.
     Specialization`). `version`, `launch_metadata` and `noinline` are kept as attributes and change no launch (`tilewright.launch.options.DECORATOR_OPTIONS`).

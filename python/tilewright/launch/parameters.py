@@ -42,6 +42,7 @@ class Parameter:
     drops_facts: bool  # do_not_specialize
     drops_alignment: bool  # do_not_specialize_on_alignment
     is_exact: bool = False  # specialize="shape": the binary knows the values of integers
+    is_exact_when_hot: bool = False  # specialize="tiered": so do binaries for integers that come often
     is_tensor: bool = False  # annotated tw.Tensor: passed with its shape and strides
     steps: bucket | None = None  # where a launch gives none: the size for another argument
 
@@ -173,6 +174,12 @@ def parameters_of(
         annotation = _annotation(function, entry)
         if isinstance(entry.default, bucket):
             _check_bucket(function, entry, _is_constexpr(annotation), {p.name for p in parameters})
+        # An annotated type is what a number is to have in the kernel, whatever its value.
+        may_be_exact = (
+            annotation is not annotated.dynamic
+            and not (general | unaligned) & {index, entry.name}
+            and _number_type(annotation) is None
+        )
         parameters.append(
             Parameter(
                 name=entry.name,
@@ -187,12 +194,8 @@ def parameters_of(
                 or (specialize == "none" and annotation is not annotated.static)
                 or bool(general & {index, entry.name}),
                 drops_alignment=bool(unaligned & {index, entry.name}),
-                # An annotated type is what a number is to have in the kernel: a constant has none.
-                is_exact=annotation is annotated.static
-                or specialize == "shape"
-                and annotation is not annotated.dynamic
-                and not (general | unaligned) & {index, entry.name}
-                and _number_type(annotation) is None,
+                is_exact=annotation is annotated.static or (specialize == "shape" and may_be_exact),
+                is_exact_when_hot=specialize == "tiered" and may_be_exact,
             )
         )
     return tuple(parameters)
