@@ -8,7 +8,7 @@
 #include "passes/analysis/IndexBounds.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simd/ProgramLayout.h"
-#include "passes/simd/SimdFunction.h"
+#include "passes/simd/Scope.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -260,6 +260,80 @@ template <typename Cast> static Value castAddress(SimdFunction &f, Value value, 
   return Cast::create(f.builder, f.loc, type, value);
 }
 
+//===-- Sides of a selection that few lanes take ----------------------------------------------===//
+
+// From this cost on it pays to look whether any lane takes a side: a branch that is foreseen wrong
+// costs some 15 cycles.
+static constexpr int64_t kBranchedCost = 48;
+
+namespace {
+/// What is computed for one side of a selection alone, and what it takes from elsewhere.
+struct SelectedSide {
+  SelectedSide(arith::SelectOp select, unsigned side, const TilePlan &plan);
+  bool isDear() const { return cost >= kBranchedCost; }
+
+  int64_t cost = 0;
+  SmallVector<Value> leaves;
+
+private:
+  llvm::SmallMapVector<Operation *, int64_t, 16> usesLeft; // of operations that are not in it yet
+};
+} // namespace
+
+SelectedSide::SelectedSide(arith::SelectOp select, unsigned side, const TilePlan &plan) {
+  SmallVector<Operation *> pending;
+  auto useOnce = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    if (!isTile(value))
+      return;
+    if (!op || !isElementwise(op) || op->getNumResults() != 1 || plan.isKept(value) ||
+        op->getBlock() != select->getBlock())
+      return leaves.push_back(value);
+    auto [place, isNew] = usesLeft.try_emplace(op, 0);
+    if (isNew)
+      place->second = std::distance(op->use_begin(), op->use_end());
+    if (--place->second == 0)
+      pending.push_back(op);
+  };
+  useOnce(select->getOperand(side));
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    int64_t words = elementBytes(elementTypeOf(op->getResult(0).getType())) > 4 ? 2 : 1;
+    cost += operationCost(op) * words;
+    for (Value operand : op->getOperands())
+      useOnce(operand);
+  }
+  for (auto [op, uses] : usesLeft)
+    if (uses > 0)
+      leaves.push_back(op->getResult(0));
+}
+
+/// A side that is dear is computed where a lane takes it only.
+static Value evaluateSelect(SimdFunction &f, arith::SelectOp op, const Coordinates &at) {
+  Value condition = f.evaluate(op.getCondition(), at);
+  auto evaluateSide = [&](unsigned side) -> Value {
+    Value tile = op->getOperand(side);
+    if (!isa<VectorType>(condition.getType()) || !isTile(tile))
+      return f.evaluate(tile, at);
+    SelectedSide alone(op, side, f.plan);
+    if (!alone.isDear())
+      return f.evaluate(tile, at);
+    for (Value leaf : alone.leaves)
+      f.evaluate(leaf, at);
+    Value isTaken = condition;
+    if (side == 2)
+      isTaken = arith::XOrIOp::create(f.builder, f.loc, condition,
+                                      f.splat(f.constantOf(f.builder.getI1Type(), 1), at.lanes));
+    isTaken = vector::ReductionOp::create(f.builder, f.loc, vector::CombiningKind::OR, isTaken);
+    Type type = VectorType::get({at.lanes}, f.lowered(elementTypeOf(tile.getType())));
+    return choose(
+        f, isTaken, type, [&] { return f.evaluateVector(tile, at); },
+        [&]() -> Value { return LLVM::PoisonOp::create(f.builder, f.loc, type); });
+  };
+  Value chosen = evaluateSide(1), other = evaluateSide(2);
+  return f.cloneElementwise(op, {condition, chosen, other});
+}
+
 /// The number of an axis in the array at `field` of the TwProgram that the kernel runs as.
 static Value loadOfAxis(SimdFunction &f, size_t field, int32_t axis) {
   int32_t offset = int32_t(field + sizeof(int32_t) * axis);
@@ -288,6 +362,7 @@ Value SimdFunction::evaluateOperation(OpResult result, const Coordinates &at) {
           .Case([&](GatherOp gather) { return evaluateGather(*this, gather, at); })
           .Case([&](AddPtrOp add) { return evaluateAddPtr(*this, add, at); })
           .Case([&](LoadOp load) { return evaluateLoad(load, at); })
+          .Case([&](arith::SelectOp select) { return evaluateSelect(*this, select, at); })
           .Case<HintOp, PtrCastOp>(
               [&](Operation *same) { return evaluate(same->getOperand(0), at); })
           .Case([&](PtrToIntOp cast) {

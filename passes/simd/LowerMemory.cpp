@@ -107,9 +107,8 @@ static Value gather(SimdFunction &f, Value addresses, VectorType type, Value mas
   return arith::BitcastOp::create(f.builder, f.loc, type, gathered);
 }
 
-/// Emits `then` or `otherwise` in the branches of a test, each with its own scope.
-static Value choose(SimdFunction &f, Value test, Type type, llvm::function_ref<Value()> then,
-                    llvm::function_ref<Value()> otherwise) {
+Value simd::choose(SimdFunction &f, Value test, Type type, llvm::function_ref<Value()> then,
+                   llvm::function_ref<Value()> otherwise) {
   SmallVector<Type> types;
   if (type)
     types.push_back(type);

@@ -25,5 +25,11 @@ private:
   size_t numOwned;
 };
 
+/// Emits `then` or `otherwise` in the branches of a test, each with its own scope; yields a value
+/// where there is a type.
+mlir::Value choose(SimdFunction &f, mlir::Value test, mlir::Type type,
+                   llvm::function_ref<mlir::Value()> then,
+                   llvm::function_ref<mlir::Value()> otherwise);
+
 } // namespace tw::simd
 #endif

@@ -221,7 +221,7 @@ bool TilePlan::isDearerThanBuffer(Value tile) {
          });
 }
 
-static int64_t operationCost(Operation *op) {
+int64_t tw::simd::operationCost(Operation *op) {
   if (isa<math::SqrtOp, arith::DivFOp, math::FmaOp, math::AbsFOp, math::FloorOp, math::CeilOp>(op))
     return isa<math::SqrtOp, arith::DivFOp>(op) ? 5 : 1;
   if (isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op))

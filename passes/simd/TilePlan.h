@@ -55,6 +55,8 @@ bool writesUserMemory(mlir::Operation *op);
 /// The dimension along which neighbours of an atomic's tile are neighbours in memory, if they can
 /// be updated together; -1 if not.
 int updatedDim(mlir::Operation *atomic, Contiguity &contiguity);
+/// About how many instructions an operation takes for a vector.
+int64_t operationCost(mlir::Operation *op);
 /// The kernel argument that a pointer is derived from; null when it cannot be told.
 mlir::BlockArgument pointerArgument(mlir::Value pointer);
 
