@@ -74,12 +74,16 @@ def is_sampled(name: str) -> bool:
 
 
 def device_of(item: pytest.Item) -> str | None:
-    """The device that a test gets from the fixture below; None where its own parameters name one."""
+    """The device that a test gets from the fixture below, or from `gpu/conftest.py`; None where its own
+    parameters name one."""
+    parameters = getattr(getattr(item, "callspec", None), "params", {})
+    if "simulator" in parameters:
+        return parameters["simulator"]
     definitions = getattr(item, "_fixtureinfo").name2fixturedefs.get("device", ())
     code = getattr(getattr(definitions[-1], "func"), "__code__", None) if definitions else None
     if code is None or code.co_filename != __file__:
         return None
-    return getattr(item, "callspec").params.get("device")
+    return parameters.get("device")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

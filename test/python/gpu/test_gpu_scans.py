@@ -10,7 +10,10 @@ from gpu.launching import WARPS, normal, poisoned, run
 
 import tilewright as tw
 
-pytestmark = [pytest.mark.usefixtures("compiler"), pytest.mark.parametrize("num_warps", WARPS)]
+pytestmark = [
+    pytest.mark.usefixtures("compiler"), pytest.mark.every_machine,
+    pytest.mark.parametrize("num_warps", WARPS),
+]  # fmt: skip
 
 
 @tw.jit

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from gpu.launching import WARPS, normal, poisoned, rows_by_columns, run
+from gpu.launching import WARPS, normal, poisoned, rows_by_columns, run, simulator
 
 import tilewright as tw
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
-SIM = "sim:sm_80"
 
 
 @tw.jit
@@ -34,7 +33,7 @@ def test_products(
     m, n, k = shape
     x, y = rng.uniform(0, 1, (m, k)).astype(dtype), rng.uniform(1, 2, (k, n)).astype(dtype)
     out = poisoned(m, n)
-    with tw.device(SIM):
+    with tw.device(simulator()):
         product[(1,)](out, x, y, m, n, k, num_warps=num_warps)
     expected = np.exp(x.astype(np.float64)) @ (1 / y.astype(np.float64))
     assert np.allclose(out, expected, rtol=3e-3 if dtype == np.float16 else 1e-5)
@@ -70,10 +69,11 @@ def test_pipelined_products(num_warps: int, num_stages: int, rng: np.random.Gene
     assert np.allclose(out, x.astype(np.float64) @ y.astype(np.float64), rtol=1e-3, atol=1e-2)
 
 
+@pytest.mark.one_machine
 def test_a_pipelined_product_uses_matrix_instructions_and_async_copies() -> None:
     signature = {"out": "*fp32:16", "x": "*fp16:16", "y": "*fp16:16", "m": "i32", "n": "i32:16",
                  "k": "i32:16"}  # fmt: skip
-    compiled = tiled_product.compile(signature, {"BM": 80, "BN": 96, "BK": 48}, SIM)
+    compiled = tiled_product.compile(signature, {"BM": 80, "BN": 96, "BK": 48}, simulator())
     assert "mma.sync" in compiled.asm["ptx"] and "cp.async.cg.shared.global" in compiled.asm["ptx"]
     said = [r["message"] for r in compiled.remarks if r["code"] == "TW0331"]
     assert "a tile of 80 x 48 elements takes the room of 128 x 64" in said
@@ -132,7 +132,7 @@ def test_scaled_products(num_warps: int) -> None:
     x_scale, y_scale = (torch.randint(124, 130, (e, 3), dtype=torch.uint8) for e in (m, n))
     out = poisoned(m, n)
     bits = [x.view(torch.uint8), x_scale, y.view(torch.uint8), y_scale]
-    with tw.device(SIM):
+    with tw.device(simulator()):
         scaled_product[(1,)](out, *bits, m, n, k, num_warps=num_warps)
     a = x.double() * torch.exp2(x_scale.double() - 127).repeat_interleave(32, 1)
     b = y.double() * torch.exp2(y_scale.double() - 127).repeat_interleave(32, 1).T

@@ -56,9 +56,9 @@ def test_forward(
     setting: Setting, D: int, causal: bool, rng: np.random.Generator  # noqa: F811
 ) -> None:  # fmt: skip
     compiled = attend(rng, setting, D, causal=causal)
-    instructions, reads, copies = counts(compiled)
-    assert instructions > 0 and reads > 0
-    assert (copies > 0) == (setting[1] > 1)
+    if code := counts(compiled):
+        assert code.instructions > 0 and code.reads > 0
+        assert (code.copies > 0) == (setting[1] > 1)
 
 
 def test_heads_of_256(rng: np.random.Generator) -> None:
@@ -94,6 +94,7 @@ def test_bfloat16(setting: Setting, rng: np.random.Generator) -> None:  # noqa: 
 SIZES = [(64, 4, (128, 64)), (128, 8, (128, 32)), (256, 4, (64, 32))]
 
 
+@pytest.mark.one_machine
 @pytest.mark.parametrize(("D", "warps", "tiles"), SIZES)
 def test_nothing_spills_at_usual_sizes(
     D: int, warps: int, tiles: tuple[int, int], rng: np.random.Generator
@@ -117,7 +118,8 @@ def test_pages_found_through_a_table(
         kernels.paged_attention, (4,), q, k, v, table, torch.tensor(lengths, dtype=torch.int32),
         out, 4, D**-0.5, ROWS=16, D=D, PAGE=page, setting=setting,
     )  # fmt: skip
-    assert (counts(compiled)[2] > 0) == (setting[1] > 1)
+    if code := counts(compiled):
+        assert (code.copies > 0) == (setting[1] > 1)
     for i, length in enumerate(lengths):
         pages = table[i].long()
         keys, values = (x[pages].reshape(-1, D)[:length].double() for x in (k, v))
@@ -146,6 +148,7 @@ def test_backward(
         kernels.attention_gradients, (-(-length // 32), heads), q, k, v, gradient, sums, deltas,
         dq, dk, dv, length, scale, D=D, BM=32, BN=32, CAUSAL=causal, setting=setting,
     )  # fmt: skip
-    assert counts(compiled)[0] > 0
+    if code := counts(compiled):
+        assert code.instructions > 0
     for actual, leaf in zip((dq, dk, dv), exact):
         np.testing.assert_allclose(actual, leaf.grad, rtol=2e-2, atol=2e-2)

@@ -6,12 +6,12 @@ Inputs are small integers: every product and sum is exact, whatever the order of
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 import matrix_kernels as kernels
-from gpu.launching import ARCHS
+from gpu.launching import ARCHS, is_nvidia, launch_that_fits, simulator
 
 import tilewright as tw
 from tilewright.compile import CompiledKernel, compile_request
@@ -19,7 +19,6 @@ from tilewright.compile import CompiledKernel, compile_request
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("compiler")
 
-SIM = "sim:sm_80"
 COMPLETIONS = ("late", "random")
 # (num_warps, num_stages, completion): every pair of the first two, each completion with each.
 SETTINGS = [
@@ -49,19 +48,32 @@ def launch(
 ) -> CompiledKernel:
     """The launched kernel; it ran without findings, and matrix reads without bank conflicts."""
     warps, stages, completion = setting
-    with tw.device(SIM), tw.simulation.simulate(SIM, completion=completion, seed=stages):
-        compiled = kernel[grid](*arguments, num_warps=warps, num_stages=stages, **constants)
-    report = tw.simulation.last_report(SIM)
+    sim = simulator()
+    with tw.device(sim), tw.simulation.simulate(sim, completion=completion, seed=stages):
+        options = {"num_warps": warps, "num_stages": stages, **constants}
+        compiled = launch_that_fits(kernel[grid], *arguments, **options)
+    report = tw.simulation.last_report(sim)
     assert not report.findings
-    assert report.statistics["matrix_wavefronts"] == report.statistics["matrix_row_groups"]
+    if is_nvidia():
+        assert report.statistics["matrix_wavefronts"] == report.statistics["matrix_row_groups"]
     return compiled
 
 
-def counts(compiled: CompiledKernel) -> tuple[int, int, int]:
+class Counts(NamedTuple):
     """How many mma.sync, ldmatrix and asynchronous copies the code has."""
+
+    instructions: int
+    reads: int
+    copies: int
+
+
+def counts(compiled: CompiledKernel) -> Counts | None:
+    """Nothing of code that is not PTX."""
+    if not is_nvidia():
+        return None
     ptx = compiled.asm["ptx"]
     copies = ptx.count("cp.async.ca") + ptx.count("cp.async.cg")
-    return ptx.count("mma.sync"), ptx.count("ldmatrix"), copies
+    return Counts(ptx.count("mma.sync"), ptx.count("ldmatrix"), copies)
 
 
 def loop_of(compiled: CompiledKernel) -> str:
@@ -123,13 +135,14 @@ def test_every_type_in_every_order(
 ) -> None:
     for setting in SETTINGS[2], SETTINGS[5]:
         compiled = multiply(rng, name, orders, (64, 64, 128), setting, True, (64, 64, 32))
-        instructions, reads, copies = counts(compiled)
-        assert (instructions > 0) == (name != "ieee") and copies > 0
+        if not (code := counts(compiled)):
+            continue
+        assert (code.instructions > 0) == (name != "ieee") and code.copies > 0
         assert loop_of(compiled).count("simt.store_shared") == 0
         if name in ("f16", "bf16"):
-            assert reads > 0 and copies > 0
+            assert code.reads > 0 and code.copies > 0
         elif name in ("tf32", "tf32x3"):
-            assert copies > 0 and (reads > 0 or orders == (True, False))
+            assert code.copies > 0 and (code.reads > 0 or orders == (True, False))
 
 
 @pytest.mark.parametrize("sizes", [(80, 48, 112), (72, 56, 104), (37, 41, 50)])
@@ -139,10 +152,11 @@ def test_sizes_that_tiles_do_not_divide(
 ) -> None:
     for orders in (False, False), (True, True):
         compiled = multiply(rng, name, orders, sizes, SETTINGS[3], whole=False)
-        instructions, _, copies = counts(compiled)
-        assert (instructions > 0) == (name != "ieee")
+        if not (code := counts(compiled)):
+            continue
+        assert (code.instructions > 0) == (name != "ieee")
         if sizes[0] % 16 == 0:  # rows are known to start at 16 bytes
-            assert copies > 0
+            assert code.copies > 0
 
 
 @pytest.mark.parametrize("K", [0, 32, 64, 160])
@@ -153,9 +167,9 @@ def test_trip_counts(setting: tuple[int, int, str], K: int, rng: np.random.Gener
         PRECISION=None, ACC=tw.float32, setting=setting,
     )  # fmt: skip
     assert_equal(c, a[:, :K].double() @ b[:K].double())
-    instructions, reads, copies = counts(compiled)
-    assert instructions > 0 and reads > 0
-    assert (copies > 0) == (setting[1] > 1)
+    if code := counts(compiled):
+        assert code.instructions > 0 and code.reads > 0
+        assert (code.copies > 0) == (setting[1] > 1)
 
 
 @pytest.mark.parametrize("warps", [1, 2, 4, 8])
@@ -166,9 +180,11 @@ def test_small_and_long_tiles(
     compiled = multiply(
         rng, "f16", (False, False), (64, 64, 128), (warps, 3, "late"), True, tiles=tiles
     )
-    assert counts(compiled)[0] > 0
+    if code := counts(compiled):
+        assert code.instructions > 0
 
 
+@pytest.mark.one_machine
 @pytest.mark.parametrize("name", ["f16", "bf16", "tf32", "i8"])
 def test_nothing_spills_at_usual_sizes(name: str, rng: np.random.Generator) -> None:
     tiles = (128, 128, 32)
@@ -214,7 +230,8 @@ def test_bias_and_activation(setting: tuple[int, int, str], rng: np.random.Gener
     compiled = launch(
         kernels.linear_relu, (2,), x, w, bias, out, 96, N=64, BM=32, BK=32, setting=setting
     )
-    assert all(counts(compiled)[:2])
+    if code := counts(compiled):
+        assert code.instructions > 0 and code.reads > 0
     assert_equal(out, (x.double() @ w.double().T + bias.double()).clamp(min=0))
 
 
@@ -225,7 +242,8 @@ def test_int8_weights(setting: tuple[int, int, str], rng: np.random.Generator) -
         kernels.dequantized_int8, (1, 2), x, w, scales, out, 128, 64, BM=32, BN=32, BK=32,
         setting=setting,
     )  # fmt: skip
-    assert counts(compiled)[0] > 0
+    if code := counts(compiled):
+        assert code.instructions > 0
     assert_equal(out, x.double() @ w.double() * scales.double())
 
 
@@ -241,7 +259,8 @@ def test_packed_int4_weights(setting: tuple[int, int, str], rng: np.random.Gener
         kernels.dequantized_int4, (1, 2), x, packed, scales, out, K, N, GROUP=group, BM=32, BN=32,
         BK=64, setting=setting,
     )  # fmt: skip
-    assert counts(compiled)[0] > 0
+    if code := counts(compiled):
+        assert code.instructions > 0
     shifted = torch.from_numpy(weights.astype(np.float64) - 8)
     assert_equal(out, x.double() @ (shifted * scales.double().repeat_interleave(group, 0)))
 
@@ -286,7 +305,8 @@ def test_loads_that_feed_loads(
         kernels.gathered_matmul, (1,), a, pages, b, out, 32 * count, 128, M=32, N=64, BK=32,
         setting=setting,
     )  # fmt: skip
-    assert (counts(compiled)[2] > 0) == (setting[1] > 1)
+    if code := counts(compiled):
+        assert (code.copies > 0) == (setting[1] > 1)
     chosen = b[pages[:count].long()].reshape(-1, 64).double()
     assert_equal(out, a[:, : 32 * count].double() @ chosen)
 
@@ -321,8 +341,8 @@ def test_a_table_of_tables(
         kernels.tables_matmul, (1,), a, order, pages, rows, b, out, 32 * count, 192, M=32, N=64, BK=32,
         setting=setting,
     )  # fmt: skip
-    # Both operands are copied: none of the three tables keeps a copy waiting.
-    assert copies_of_loop(compiled) == (2 if setting[1] > 1 else 0)
+    if is_nvidia():  # both operands are copied: none of the three tables keeps a copy waiting
+        assert copies_of_loop(compiled) == (2 if setting[1] > 1 else 0)
     expected = torch.zeros(32, 64).double()
     for place in order[:count].tolist():
         chosen = rows.view(6, 32)[pages[place]].long()
@@ -341,7 +361,8 @@ def test_loads_in_branches(
         kernels.branching_matmul, (1,), a, table, b, c, out, 32 * count, 160, M=32, N=64, BK=32,
         setting=setting,
     )  # fmt: skip
-    assert copies_of_loop(compiled) == (3 if setting[1] > 1 else 0)
+    if is_nvidia():
+        assert copies_of_loop(compiled) == (3 if setting[1] > 1 else 0)
     expected = torch.zeros(32, 64).double()
     for step, kind in enumerate(table[:count].tolist()):
         x = a.view(32, 5, 32)[:, step].double()

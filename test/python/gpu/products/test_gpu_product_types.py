@@ -11,7 +11,7 @@ import pytest
 
 import tilewright as tw
 
-pytestmark = pytest.mark.usefixtures("compiler")
+pytestmark = [pytest.mark.usefixtures("compiler"), pytest.mark.one_machine]
 
 DEVICES = ("cpu", "reference", "sim:sm_80", "sim:sm_90a", "sim:sm_120")
 TYPES = (

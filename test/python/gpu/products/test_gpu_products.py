@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import product_kernels as kernels
 from gpu.products import test_gpu_matmul as matmul
-from gpu.launching import ARCHS, assemble_everywhere
+from gpu.launching import ARCHS, assemble_everywhere, is_nvidia
 from gpu.products.test_gpu_matmul import assert_equal, counts, integers, poisoned
 
 from tilewright.compile import CompiledKernel, compile_request
@@ -35,7 +35,7 @@ def launch(
 ) -> CompiledKernel:
     """The launched kernel; at 4 warps every architecture takes it without spilling."""
     compiled = matmul.launch(kernel, grid, *arguments, setting=setting, **constants)
-    if setting[0] == 4:
+    if setting[0] == 4 and is_nvidia():
         assemble_everywhere(compiled)
     return compiled
 
@@ -77,7 +77,8 @@ def test_matrices_found_by_address(setting: Setting, rng: np.random.Generator) -
         kernels.matmuls_by_address, (4,), *addresses, torch.tensor(shapes, dtype=torch.int32),
         len(shapes), *a, *b, *c, PROGRAMS=4, BM=32, BN=32, BK=32, setting=setting,
     )  # fmt: skip
-    assert all(counts(compiled)), "the hints on addresses are statements, and not in vain"
+    code = counts(compiled)
+    assert code is None or all(code), "the hints on addresses are statements, and not in vain"
     for x, y, z in zip(a, b, c):
         assert_equal(z, x.double() @ y.double())
 
@@ -286,6 +287,7 @@ def test_rows_of_any_length(setting: Setting, rng: np.random.Generator) -> None:
     assert_equal(out, left @ right)
 
 
+@pytest.mark.one_machine
 @pytest.mark.parametrize("arch", ["nvidia:sm_80", *ARCHS])
 def test_products_of_8_bit_floats_do_not_spill(arch: str, rng: np.random.Generator) -> None:
     """ptxas takes mma.sync of them for GPUs that widen them, and then converts them every time."""
