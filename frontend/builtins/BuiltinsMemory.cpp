@@ -115,7 +115,14 @@ static FailureOr<PyValue> emitAtomicLoad(BuiltinCall &call) {
     return failure();
   if (options.order != "acquire" && options.order != "relaxed")
     return call.badOption(2, "\"acquire\", \"relaxed\"");
-  return call.orReport(call.tiles().atomicLoad(pointer, mask, options));
+  auto emit = [](mlir::OpBuilder &b, mlir::Location loc, const AtomicOperands &of) {
+    mlir::Value ignored = mlir::arith::ConstantOp::create(b, loc, b.getZeroAttr(of.type));
+    return tile::AtomicRmwOp::create(b, loc, of.type, tile::AtomicKind::Load, of.pointer, ignored,
+                                     of.mask, of.order, of.scope)
+        .getResult();
+  };
+  AtomicRule rule{"load", AtomicElements::Bits};
+  return call.orReport(call.tiles().atomic(rule, pointer, {}, mask, options, emit));
 }
 
 static FailureOr<PyValue> emitAtomicStore(BuiltinCall &call) {
@@ -138,7 +145,14 @@ static FailureOr<PyValue> emitAtomicCas(BuiltinCall &call) {
   AtomicOptions options;
   if (failed(call.read(pointer, compare, value)) || failed(readAtomicOptions(call, 3, 4, options)))
     return failure();
-  return call.orReport(call.tiles().atomicCas(pointer, compare, value, options));
+  auto emit = [](mlir::OpBuilder &b, mlir::Location loc, const AtomicOperands &of) {
+    return tile::AtomicCasOp::create(b, loc, of.pointer, of.values[0], of.values[1], of.mask,
+                                     of.order, of.scope)
+        .getResult();
+  };
+  AtomicRule rule{"cas", AtomicElements::Bits};
+  return call.orReport(
+      call.tiles().atomic(rule, pointer, {compare, value}, std::nullopt, options, emit));
 }
 
 static constexpr BuiltinSignature kAtomicSignature =

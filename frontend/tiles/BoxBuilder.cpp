@@ -64,7 +64,7 @@ std::optional<Reason> BoxBuilder::atomic(llvm::StringRef kind, const BoxOperands
   OrReason<tile::AtomicKind> operation = atomicKindOf(kind, box.base.dtype.pointee());
   if (!operation)
     return operation.reason();
-  if (std::optional<Reason> error = checkAtomicType(kind, box.base))
+  if (std::optional<Reason> error = checkAtomicType(atomicRuleOf(kind), box.base))
     return error;
   if (std::optional<Reason> error = checkWritable(box.base))
     return error;

@@ -39,9 +39,10 @@ struct CacheHints {
 OrReason<CacheHints> cacheHintsOf(const LoadOptions &options, bool isStore);
 /// An error when memory is written through a pointer that promises not to.
 std::optional<Reason> checkWritable(const TypedValue &pointer);
-/// An error unless atomics exist for the element type: 32- and 64-bit values, and 16-bit float add.
-/// Loads and compare-and-swaps look at bits, of 16 too; a bool is a byte.
-std::optional<Reason> checkAtomicType(llvm::StringRef kind, const TypedValue &pointer);
+/// An error unless the atomic exists for the element type; a bool is a byte.
+std::optional<Reason> checkAtomicType(const AtomicRule &rule, const TypedValue &pointer);
+/// `kind` is one of those that atomicKindOf knows.
+AtomicRule atomicRuleOf(llvm::StringRef kind);
 OrReason<tile::AtomicKind> atomicKindOf(llvm::StringRef kind, DType element);
 
 } // namespace tw

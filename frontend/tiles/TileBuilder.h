@@ -1,9 +1,8 @@
 // Builds Tile IR from typed operands: promotion, broadcasting, checks, and the operation itself.
 //
 // Knows no AST and no names. Every method inserts at the MLIR builder's insertion point with the
-// location set last, and answers an Reason (operand indices in argument order) when the types
-// or shapes do not fit. Nothing is inserted when an error is answered, except operations without
-// effect.
+// location set last, and answers a Reason (operand indices in argument order) when types or shapes do
+// not fit; then nothing is inserted but operations without effect.
 #ifndef FRONTEND_TILEBUILDER_H
 #define FRONTEND_TILEBUILDER_H
 #include "frontend/tiles/OperandBuilder.h"
@@ -76,10 +75,9 @@ public:
   /// `kind` is add, max, min, and, or, xor, xchg or store, whose result nobody reads.
   TileOr atomic(llvm::StringRef kind, TypedValue pointer, TypedValue value,
                 std::optional<TypedValue> mask, const AtomicOptions &options);
-  TileOr atomicLoad(TypedValue pointer, std::optional<TypedValue> mask,
-                    const AtomicOptions &options);
-  TileOr atomicCas(TypedValue pointer, TypedValue compare, TypedValue value,
-                   const AtomicOptions &options);
+  /// The old elements of any atomic: `emit` makes the operation of operands that fit.
+  TileOr atomic(const AtomicRule &rule, TypedValue pointer, llvm::ArrayRef<TypedValue> values,
+                std::optional<TypedValue> mask, const AtomicOptions &options, AtomicEmitter emit);
 
   // Reductions, scans, matrix products.
   TilesOr reduce(std::vector<TypedValue> sources, int64_t axis, bool keepDims,
@@ -142,6 +140,8 @@ private:
   OrReason<Access> makeAccess(TypedValue pointer, std::optional<TypedValue> value,
                               std::optional<TypedValue> mask, llvm::ArrayRef<int> positions);
 
+  OrReason<AtomicOperands> atomicOperands(TypedValue pointer, llvm::ArrayRef<TypedValue> values,
+                                          std::optional<TypedValue> mask);
   /// Fills the region of a reduce or scan.
   std::optional<Reason> fillCombine(mlir::Region &region, const std::vector<TypedValue> &sources,
                                     const CombineBody &combine);

@@ -142,25 +142,52 @@ std::optional<Reason> TileBuilder::store(TypedValue pointer, TypedValue value,
 
 //===-- Atomics ------------------------------------------------------------------------------===//
 
-std::optional<Reason> tw::checkAtomicType(llvm::StringRef kind, const TypedValue &pointer) {
+static bool isAccepted(AtomicElements elements, DType element) {
+  switch (elements) {
+  case AtomicElements::Bits:
+    return element.bits() >= 16;
+  case AtomicElements::Integers:
+    return element.bits() >= 32 && !element.isFloat();
+  case AtomicElements::Numbers:
+    return element.bits() >= 32;
+  case AtomicElements::Sums:
+    return element.bits() >= (element.isFloat() ? 16 : 32);
+  }
+  return false;
+}
+
+static llvm::StringRef listOf(AtomicElements elements) {
+  switch (elements) {
+  case AtomicElements::Bits:
+    return "it takes integers and floats of 16, 32 and 64 bits";
+  case AtomicElements::Integers:
+    return "it takes int32, uint32, int64 and uint64";
+  case AtomicElements::Numbers:
+    return "it takes 32- and 64-bit integers and floats";
+  case AtomicElements::Sums:
+    return "it takes 32- and 64-bit integers and floats, float16 and bfloat16";
+  }
+  return "";
+}
+
+std::optional<Reason> tw::checkAtomicType(const AtomicRule &rule, const TypedValue &pointer) {
   if (!pointer.dtype.isPointer)
     return std::nullopt; // makeAccess reports it
   DType element = pointer.dtype.pointee();
-  bool isBitwise = kind == "and" || kind == "or" || kind == "xor";
-  bool isOfBits = kind == "cas" || kind == "load" || kind == "store";
-  bool isAccepted = isOfBits ? element.bits() >= 16
-                    : element.isFloat() && element.bits() < 32
-                        ? kind == "add" && !element.isFloat8()
-                        : element.bits() >= 32 && !(isBitwise && element.isFloat());
-  if (isAccepted)
+  if (isAccepted(rule.elements, element))
     return std::nullopt;
-  return operandError(
-      Code::AtomicType, "atomic " + kind.str() + " does not exist for " + element.str(),
-      isOfBits        ? "it takes integers and floats of 16, 32 and 64 bits"
-      : isBitwise     ? "it takes int32, uint32, int64 and uint64"
-      : kind == "add" ? "it takes 32- and 64-bit integers and floats, float16 and bfloat16"
-                      : "it takes 32- and 64-bit integers and floats",
-      pointer);
+  return operandError(Code::AtomicType,
+                      "atomic " + rule.name.str() + " does not exist for " + element.str(),
+                      listOf(rule.elements).str(), pointer);
+}
+
+AtomicRule tw::atomicRuleOf(llvm::StringRef kind) {
+  auto elements = llvm::StringSwitch<AtomicElements>(kind)
+                      .Cases({"and", "or", "xor"}, AtomicElements::Integers)
+                      .Case("add", AtomicElements::Sums)
+                      .Case("store", AtomicElements::Bits)
+                      .Default(AtomicElements::Numbers);
+  return {kind, elements};
 }
 
 OrReason<tile::AtomicKind> tw::atomicKindOf(llvm::StringRef kind, DType element) {
@@ -200,63 +227,60 @@ static OrReason<Ordering> orderingOf(const AtomicOptions &options) {
   return Ordering{*order, *scope};
 }
 
-TileOr TileBuilder::atomic(llvm::StringRef kind, TypedValue pointer, TypedValue value,
-                           std::optional<TypedValue> mask, const AtomicOptions &options) {
+OrReason<AtomicOperands> TileBuilder::atomicOperands(TypedValue pointer,
+                                                     llvm::ArrayRef<TypedValue> values,
+                                                     std::optional<TypedValue> mask) {
+  int count = int(values.size());
+  std::vector<TypedValue> fitting;
+  std::optional<Access> access;
+  // The pointer takes the shape of all values and the mask before any is converted to it.
+  for (int i = 0; i < std::max(count, 1); ++i) {
+    bool isLast = i + 1 >= count;
+    OrReason<Access> next = makeAccess(pointer, count ? std::optional(values[i]) : std::nullopt,
+                                       isLast ? mask : std::nullopt, {i + 1, count + 1});
+    if (!next)
+      return next.reason();
+    access = *next;
+    pointer = access->pointer;
+    if (access->value)
+      fitting.push_back(*access->value);
+  }
+  AtomicOperands operands;
+  operands.pointer = pointer.value;
+  for (const TypedValue &value : fitting)
+    operands.values.push_back(growTo(value, pointer.shape()).value);
+  operands.mask = access->maskOrNull();
+  operands.type = typeLike(pointer, access->element);
+  return operands;
+}
+
+TileOr TileBuilder::atomic(const AtomicRule &rule, TypedValue pointer,
+                           llvm::ArrayRef<TypedValue> values, std::optional<TypedValue> mask,
+                           const AtomicOptions &options, AtomicEmitter emit) {
   OrReason<Ordering> ordering = orderingOf(options);
   if (!ordering)
     return ordering.reason();
+  if (std::optional<Reason> error = checkAtomicType(rule, pointer))
+    return *error;
+  if (std::optional<Reason> error = values.empty() ? std::nullopt : checkWritable(pointer))
+    return *error;
+  OrReason<AtomicOperands> operands = atomicOperands(pointer, values, mask);
+  if (!operands)
+    return operands.reason();
+  operands->order = ordering->order;
+  operands->scope = ordering->scope;
+  return typed(emit(builder, loc, *operands), pointer.dtype.pointee());
+}
+
+TileOr TileBuilder::atomic(llvm::StringRef kind, TypedValue pointer, TypedValue value,
+                           std::optional<TypedValue> mask, const AtomicOptions &options) {
   OrReason<tile::AtomicKind> operation = atomicKindOf(kind, pointer.dtype.pointee());
   if (!operation)
     return operation.reason();
-  if (std::optional<Reason> error = checkAtomicType(kind, pointer))
-    return *error;
-  if (std::optional<Reason> error = checkWritable(pointer))
-    return *error;
-  OrReason<Access> access = makeAccess(pointer, value, mask, {1, 2});
-  if (!access)
-    return access.reason();
-  mlir::Value old = create<tile::AtomicRmwOp>(
-      access->value->value.getType(), *operation, access->pointer.value, access->value->value,
-      access->maskOrNull(), ordering->order, ordering->scope);
-  return typed(old, access->element);
-}
-
-TileOr TileBuilder::atomicLoad(TypedValue pointer, std::optional<TypedValue> mask,
-                               const AtomicOptions &options) {
-  OrReason<Ordering> ordering = orderingOf(options);
-  if (!ordering)
-    return ordering.reason();
-  if (std::optional<Reason> error = checkAtomicType("load", pointer))
-    return *error;
-  OrReason<Access> access = makeAccess(pointer, std::nullopt, mask, {1, 1});
-  if (!access)
-    return access.reason();
-  TypedValue ignored = constantLike(access->pointer, access->element, 0);
-  mlir::Value value = create<tile::AtomicRmwOp>(
-      ignored.value.getType(), tile::AtomicKind::Load, access->pointer.value, ignored.value,
-      access->maskOrNull(), ordering->order, ordering->scope);
-  return typed(value, access->element);
-}
-
-TileOr TileBuilder::atomicCas(TypedValue pointer, TypedValue compare, TypedValue value,
-                              const AtomicOptions &options) {
-  OrReason<Ordering> ordering = orderingOf(options);
-  if (!ordering)
-    return ordering.reason();
-  if (std::optional<Reason> error = checkAtomicType("cas", pointer))
-    return *error;
-  if (std::optional<Reason> error = checkWritable(pointer))
-    return *error;
-  // The pointer takes the shape of both values before either is converted to it.
-  OrReason<Access> expected = makeAccess(pointer, compare, std::nullopt, {1, 1});
-  if (!expected)
-    return expected.reason();
-  OrReason<Access> desired = makeAccess(expected->pointer, value, std::nullopt, {2, 2});
-  if (!desired)
-    return desired.reason();
-  mlir::Value compared = growTo(*expected->value, desired->pointer.shape()).value;
-  mlir::Value old =
-      create<tile::AtomicCasOp>(desired->pointer.value, compared, desired->value->value,
-                                /*mask=*/mlir::Value(), ordering->order, ordering->scope);
-  return typed(old, desired->element);
+  return atomic(atomicRuleOf(kind), pointer, value, mask, options,
+                [&](mlir::OpBuilder &b, mlir::Location at, const AtomicOperands &of) {
+                  return tile::AtomicRmwOp::create(b, at, of.type, *operation, of.pointer,
+                                                   of.values[0], of.mask, of.order, of.scope)
+                      .getResult();
+                });
 }

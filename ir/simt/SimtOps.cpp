@@ -195,9 +195,6 @@ LogicalResult AsyncCopyOp::verify() {
     return emitOpError("pointers and buffer must have one element type");
   if (!hasLayout(getPtr().getType()) || shapeOf(getPtr().getType()) != buffer.getShape())
     return emitOpError("pointers must be a tile of the buffer's shape with a layout");
-  if (getMask() &&
-      getMask().getType() != withElementType(getPtr().getType(), IntegerType::get(getContext(), 1)))
-    return emitOpError("mask must be as the pointers are");
   return success();
 }
 

@@ -22,6 +22,8 @@ struct Box {
 
 /// The box of an operation; nullopt of one that has none.
 std::optional<Box> boxOf(mlir::Operation *op);
+/// Checks that the operands of an operation fit the tile that it reads or writes.
+mlir::LogicalResult verifyBox(mlir::Operation *op, const Box &box);
 /// Whether an atomic, of a box or of pointers, combines elements of this type: some take floats,
 /// others integers, a few both.
 bool fitsAtomic(AtomicKind kind, mlir::Type element);

@@ -22,6 +22,8 @@ namespace tw::tile {
 /// Whether a combining function is one commutative operation per result on its own pair of
 /// arguments.
 bool combinesPairs(mlir::Region &combine);
+/// Checks that the types of a MemoryAccess fit its pointers.
+mlir::LogicalResult verifyAccess(mlir::Operation *op);
 } // namespace tw::tile
 #include "ir/tile/TileInterfaces.h.inc"
 #define GET_OP_CLASSES

@@ -1,4 +1,5 @@
 // What the operations answer when they are asked by an interface.
+#include "ir/tile/Box.h"
 #include "ir/tile/Tile.h"
 
 using namespace mlir;
@@ -16,6 +17,24 @@ bool tw::tile::isElementwise(Operation *op) {
 bool tw::tile::isAtomic(Operation *op) {
   auto access = dyn_cast<MemoryAccess>(op);
   return access && access.isAtomic();
+}
+
+LogicalResult tw::tile::verifyAccess(Operation *op) {
+  if (std::optional<Box> box = boxOf(op))
+    return verifyBox(op, *box);
+  auto access = cast<MemoryAccess>(op);
+  Type pointers = access.getPointers().getType();
+  Type element = withElementType(pointers, cast<PtrType>(elementTypeOf(pointers)).getPointee());
+  auto isElement = [&](Value value) { return !value || value.getType() == element; };
+  Value written = access.getWrittenValue(), read = op->getNumResults() ? op->getResult(0) : Value();
+  if (!isElement(written ? written : read))
+    return op->emitOpError("value must have the pointee's type and the pointers' shape");
+  if (!isElement(read))
+    return op->emitOpError("result must have the value's type");
+  Value mask = access.getAccessMask();
+  if (mask && mask.getType() != withElementType(pointers, IntegerType::get(op->getContext(), 1)))
+    return op->emitOpError("mask must be i1 of the pointers' shape");
+  return success();
 }
 
 bool AtomicRmwOp::writesMemory() { return getKind() != AtomicKind::Load; }

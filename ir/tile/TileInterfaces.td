@@ -8,8 +8,10 @@ def Tile_MemoryAccess : OpInterface<"MemoryAccess"> {
   let cppNamespace = "::tw::tile";
   let description = [{
     Reads or writes the elements at pointers in global memory, or in a box that begins at one. The defaults
-    take what an operation's arguments `ptr`, `mask`, `value` and `order` say.
+    take what an operation's arguments `ptr`, `mask`, `value`, `compare`, `kind`, `order` and `scope` say. What is written
+    and what is read must have the pointee's type and the pointers' shape, and the mask must have that shape.
   }];
+  let verify = [{ return ::tw::tile::verifyAccess($_op); }];
   let methods = [
     InterfaceMethod<"The pointers, or the one at which the box begins.", "::mlir::Value", "getPointers", (ins), "",
       [{ return $_op.getPtr(); }]>,
@@ -27,6 +29,12 @@ def Tile_MemoryAccess : OpInterface<"MemoryAccess"> {
       [{ return $_op.getAtomicOrder().has_value(); }]>,
     InterfaceMethod<"How an atomic orders other accesses; nullopt for plain ones.", "::std::optional<::tw::tile::MemoryOrder>", "getAtomicOrder", (ins), "",
       [{ if constexpr (requires { $_op.getOrder(); }) return $_op.getOrder(); else return ::std::nullopt; }]>,
+    InterfaceMethod<"Whom an atomic's order concerns.", "::tw::tile::MemoryScope", "getAtomicScope", (ins), "",
+      [{ if constexpr (requires { $_op.getScope(); }) return $_op.getScope(); else return ::tw::tile::MemoryScope::GPU; }]>,
+    InterfaceMethod<"What an atomic makes of the old and the written value.", "::tw::tile::AtomicKind", "getAtomicKind", (ins), "",
+      [{ if constexpr (requires { $_op.getKind(); }) return $_op.getKind(); else return ::tw::tile::AtomicKind::Xchg; }]>,
+    InterfaceMethod<"The bits that an element must have for an atomic to change it; null for any.", "::mlir::Value", "getExpectedValue", (ins), "",
+      [{ if constexpr (requires { $_op.getCompare(); }) return $_op.getCompare(); else return {}; }]>,
   ];
   let extraSharedClassDeclaration = [{
     /// Whether its place among other accesses matters to them: a write, or an atomic of any kind.

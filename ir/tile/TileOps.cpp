@@ -183,18 +183,6 @@ LogicalResult IntToPtrOp::verify() {
   return verifyElementwise(*this);
 }
 
-/// Checks that `value` has the pointee's type and the pointers' shape, and `mask` the pointers'
-/// shape.
-static LogicalResult verifyAccess(Operation *op, Value ptr, Type value, Value mask) {
-  Type pointee = cast<PtrType>(elementTypeOf(ptr.getType())).getPointee();
-  if (value != withElementType(ptr.getType(), pointee))
-    return op->emitOpError("value must have the pointee's type and the pointers' shape");
-  if (mask &&
-      mask.getType() != withElementType(ptr.getType(), IntegerType::get(op->getContext(), 1)))
-    return op->emitOpError("mask must be i1 of the pointers' shape");
-  return success();
-}
-
 /// A volatile access stays where it is, however useless its value: another program may wait on it.
 void LoadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
@@ -206,11 +194,7 @@ void LoadOp::getEffects(
 LogicalResult LoadOp::verify() {
   if (getOther() && getOther().getType() != getType())
     return emitOpError("other must have the result's type");
-  return verifyAccess(*this, getPtr(), getType(), getMask());
-}
-
-LogicalResult StoreOp::verify() {
-  return verifyAccess(*this, getPtr(), getValue().getType(), getMask());
+  return success();
 }
 
 bool tw::tile::fitsAtomic(AtomicKind kind, Type element) {
@@ -231,12 +215,8 @@ LogicalResult AtomicRmwOp::verify() {
   if (!fitsAtomic(getKind(), elementTypeOf(getType())))
     return emitOpError("no ") << stringifyAtomicKind(getKind()) << " of "
                               << elementTypeOf(getType());
-  if (getType() != getValue().getType())
-    return emitOpError("result must have the value's type");
-  return verifyAccess(*this, getPtr(), getType(), getMask());
+  return success();
 }
-
-LogicalResult AtomicCasOp::verify() { return verifyAccess(*this, getPtr(), getType(), getMask()); }
 
 /// Checks that the region takes `2 * n` scalars of the sources' element types and yields n.
 static LogicalResult verifyCombine(Operation *op, Region &combine, ValueRange sources) {

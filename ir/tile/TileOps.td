@@ -186,7 +186,6 @@ def Tile_StoreOp : Tile_Op<"store", [MemoryEffects<[MemWrite]>, Tile_MemoryAcces
     DefaultValuedAttr<Tile_CacheModifier, "CacheModifier::None">:$cache,
     DefaultValuedAttr<Tile_EvictionPolicy, "EvictionPolicy::Normal">:$evict);
   let assemblyFormat = "$ptr `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($ptr) `,` type($value)";
-  let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
 }
 
@@ -212,7 +211,6 @@ def Tile_AtomicCasOp : Tile_Op<"atomic_cas",
     DefaultValuedAttr<Tile_MemoryScope, "MemoryScope::GPU">:$scope);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$ptr `,` $compare `,` $value (`mask` $mask^ `:` type($mask))? attr-dict `:` type($ptr) `,` type($value)";
-  let hasVerifier = 1;
 }
 
 //===-- Boxes of strided arrays ------------------------------------------------------------------===//
@@ -229,7 +227,6 @@ class Tile_BoxOp<string mnemonic, list<Trait> traits> : Tile_Op<mnemonic, !listc
   dag box = (ins Tile_PtrType:$base, Variadic<AnyTypeOf<[I32, I64]>>:$shape, Variadic<AnyTypeOf<[I32, I64]>>:$strides,
     Variadic<AnyTypeOf<[I32, I64, Tile_TileOf<[I32, I64]>]>>:$offsets, DenseI32ArrayAttr:$checked);
   string boxFormat = "$base `shape` `[` $shape `]` `strides` `[` $strides `]` `at` `[` $offsets `]` `checked` $checked attr-dict `:` functional-type(operands, results)";
-  let hasVerifier = 1;
 }
 
 def Tile_DescriptorLoadOp : Tile_BoxOp<"descriptor_load", [DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
@@ -239,6 +236,7 @@ def Tile_DescriptorLoadOp : Tile_BoxOp<"descriptor_load", [DeclareOpInterfaceMet
     DefaultValuedAttr<Tile_EvictionPolicy, "EvictionPolicy::Normal">:$evict, UnitAttr:$is_volatile));
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = boxFormat;
+  let hasVerifier = 1;
 }
 
 def Tile_DescriptorStoreOp : Tile_BoxOp<"descriptor_store", [MemoryEffects<[MemWrite]>]> {
@@ -253,6 +251,7 @@ def Tile_DescriptorAtomicOp : Tile_BoxOp<"descriptor_atomic",
   let summary = "atomically combine each element of a box with a value; what lies outside of the array is dropped";
   let arguments = !con(box, (ins Tile_AtomicKind:$kind, Tile_Tile:$value));
   let assemblyFormat = "$kind `,` $value `to` " # boxFormat;
+  let hasVerifier = 1;
 }
 
 //===-- Reductions, scans, matrix products -------------------------------------------------------===//

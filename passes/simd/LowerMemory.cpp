@@ -387,15 +387,15 @@ static LLVM::AtomicBinOp binaryOf(AtomicKind kind) {
   return kinds[unsigned(kind)];
 }
 
-static Value emitCompareExchange(SimdFunction &f, AtomicCasOp cas, ArrayRef<Value> operands) {
-  Value pointer = operands[0], compare = operands[1], value = operands[2];
+static Value emitCompareExchange(SimdFunction &f, MemoryAccess access, Value pointer, Value compare,
+                                 Value value) {
   Type type = value.getType();
   // The instruction compares bits.
   Type bits = f.builder.getIntegerType(elementBytes(type) * 8);
   auto toBits = [&](Value v) -> Value {
     return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, bits, v) : v;
   };
-  LLVM::AtomicOrdering order = orderingOf(cas.getOrder());
+  LLVM::AtomicOrdering order = orderingOf(*access.getAtomicOrder());
   bool releases =
       order == LLVM::AtomicOrdering::release || order == LLVM::AtomicOrdering::monotonic;
   Value pair = LLVM::AtomicCmpXchgOp::create(
@@ -405,32 +405,32 @@ static Value emitCompareExchange(SimdFunction &f, AtomicCasOp cas, ArrayRef<Valu
   return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, type, old) : old;
 }
 
-static Value emitUpdate(SimdFunction &f, AtomicRmwOp rmw, ArrayRef<Value> operands) {
-  Value pointer = operands[0], value = operands[1];
-  if (rmw.getKind() == AtomicKind::Load)
+static Value emitUpdate(SimdFunction &f, MemoryAccess access, Value pointer, Value value) {
+  LLVM::AtomicOrdering order = orderingOf(*access.getAtomicOrder());
+  if (access.getAtomicKind() == AtomicKind::Load)
     return LLVM::LoadOp::create(f.builder, f.loc, value.getType(), pointer,
                                 elementBytes(value.getType()), /*isVolatile=*/false,
                                 /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                /*isInvariantGroup=*/false, orderingOf(rmw.getOrder()));
-  return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(rmw.getKind()), pointer, value,
-                                   orderingOf(rmw.getOrder()));
+                                /*isInvariantGroup=*/false, order);
+  return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(access.getAtomicKind()), pointer,
+                                   value, order);
 }
 
 /// One element of an atomic; yields the old value.
-static Value emitAtomic(SimdFunction &f, Operation *op, const Coordinates &at) {
-  auto cas = dyn_cast<AtomicCasOp>(op);
-  auto rmw = dyn_cast<AtomicRmwOp>(op);
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands().take_front(cas ? 3 : 2))
-    operands.push_back(f.evaluate(operand, at));
-  auto access = [&] {
-    return cas ? emitCompareExchange(f, cas, operands) : emitUpdate(f, rmw, operands);
+static Value emitAtomic(SimdFunction &f, MemoryAccess access, const Coordinates &at) {
+  Value expected = access.getExpectedValue();
+  Value pointer = f.evaluate(access.getPointers(), at);
+  Value compare = expected ? f.evaluate(expected, at) : Value();
+  Value value = f.evaluate(access.getWrittenValue(), at);
+  auto emit = [&] {
+    return compare ? emitCompareExchange(f, access, pointer, compare, value)
+                   : emitUpdate(f, access, pointer, value);
   };
-  Value mask = evaluateMask(f, cas ? cas.getMask() : rmw.getMask(), at);
+  Value mask = evaluateMask(f, access.getAccessMask(), at);
   if (!mask)
-    return access();
-  Type type = operands.back().getType();
-  return choose(f, mask, type, access,
+    return emit();
+  Type type = value.getType();
+  return choose(f, mask, type, emit,
                 [&]() -> Value { return LLVM::ZeroOp::create(f.builder, f.loc, type); });
 }
 
@@ -644,10 +644,11 @@ void LockedUpdate::emit() {
 }
 
 LogicalResult SimdFunction::lowerAtomic(Operation *op) {
+  auto access = cast<MemoryAccess>(op);
   Value result = op->getResult(0);
   ArrayRef<int64_t> shape = shapeOf(result.getType());
   if (shape.empty()) {
-    scalars[result] = emitAtomic(*this, op, Coordinates());
+    scalars[result] = emitAtomic(*this, access, Coordinates());
     return success();
   }
   auto emitElements = [&] {
@@ -655,7 +656,7 @@ LogicalResult SimdFunction::lowerAtomic(Operation *op) {
     if (!result.use_empty())
       buffers[result] = buffer = allocate(result);
     emitNest(shape, int(shape.size()) - 1, 1, [&](const Coordinates &at) {
-      Value old = emitAtomic(*this, op, at);
+      Value old = emitAtomic(*this, access, at);
       if (!result.use_empty())
         storeBuffer(buffer, at, old);
     });

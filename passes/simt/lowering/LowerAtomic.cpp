@@ -11,19 +11,13 @@ LogicalResult SimtFunction::lowerAtomic(Operation *op) {
   Value owner = isOwnerOf(access.getPointers()), mask = access.getAccessMask();
   Registers pointers = registersOf(access.getPointers());
   Registers values = registersOf(access.getWrittenValue());
-  Registers masks = mask ? registersOf(mask) : Registers(values.size()), result;
-  auto update = [&](tile::AtomicKind kind, const Registers &expected, tile::MemoryScope scope) {
-    for (auto [ptr, value, old, active] : llvm::zip(pointers, values, expected, masks))
-      result.push_back(create<simt::AtomicOp>(value.getType(), kind, ptr, value, old,
-                                              both(active, owner), *access.getAtomicOrder(),
-                                              scope));
-  };
-  if (auto cas = dyn_cast<tile::AtomicCasOp>(op)) {
-    update(tile::AtomicKind::Xchg, registersOf(cas.getCompare()), cas.getScope());
-  } else {
-    auto rmw = cast<tile::AtomicRmwOp>(op);
-    update(rmw.getKind(), Registers(values.size()), rmw.getScope());
-  }
+  Registers masks = mask ? registersOf(mask) : Registers(values.size());
+  Value compare = access.getExpectedValue();
+  Registers expected = compare ? registersOf(compare) : Registers(values.size()), result;
+  for (auto [ptr, value, old, active] : llvm::zip(pointers, values, expected, masks))
+    result.push_back(create<simt::AtomicOp>(value.getType(), access.getAtomicKind(), ptr, value,
+                                            old, both(active, owner), *access.getAtomicOrder(),
+                                            access.getAtomicScope()));
   setRegisters(op->getResult(0), result);
   return success();
 }

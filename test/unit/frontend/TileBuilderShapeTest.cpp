@@ -178,12 +178,23 @@ TEST_F(TileBuilderTest, AtomicsExistForSomeTypes) {
   EXPECT_EQ(result(tiles.atomic("add", value("i32"), literal(1), {}, {})), "TW0211");
 }
 
-TEST_F(TileBuilderTest, AtomicCas) {
-  EXPECT_EQ(result(tiles.atomicCas(value("*i32", {8}), literal(0), value("i64", {1}), {})),
-            "tile.atomic_cas int32[8]");
-  EXPECT_EQ(result(tiles.atomicCas(value("*fp32"), literal(0), literal(1), {})),
-            "tile.atomic_cas float32");
-  EXPECT_EQ(result(tiles.atomicCas(value("*i32"), literal(0), value("i32", {8}), {})), "TW0213");
+TEST_F(TileBuilderTest, ValuesOfAtomicsGrowTogether) {
+  auto swap = [&](Tile pointer, Tile compare, Tile desired, std::optional<Tile> mask = {}) {
+    auto emit = [](mlir::OpBuilder &b, mlir::Location loc, const AtomicOperands &of) {
+      return tile::AtomicCasOp::create(b, loc, of.pointer, of.values[0], of.values[1], of.mask,
+                                       of.order, of.scope)
+          .getResult();
+    };
+    AtomicRule rule{"cas", AtomicElements::Bits};
+    return result(tiles.atomic(rule, pointer, {compare, desired}, mask, {}, emit));
+  };
+  EXPECT_EQ(swap(value("*i32", {8}), literal(0), value("i64", {1})), "tile.atomic_cas int32[8]");
+  EXPECT_EQ(swap(value("*fp32"), literal(0), literal(1)), "tile.atomic_cas float32");
+  EXPECT_EQ(swap(value("*i32", {1}), value("i32", {8}), literal(1), value("i1", {4, 1})),
+            "tile.atomic_cas int32[4, 8]");
+  EXPECT_EQ(swap(value("*i32"), literal(0), value("i32", {8})), "TW0213");
+  EXPECT_EQ(swap(value("*i8", {8}), literal(0), literal(1)), "TW0215");
+  EXPECT_EQ(swap(value("*i32", {8}), literal(0), literal(1), value("i32", {8})), "TW0212");
 }
 
 //===-- Reductions, scans, matrix products ---------------------------------------------------===//

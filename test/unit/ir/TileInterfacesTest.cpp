@@ -82,6 +82,20 @@ TEST_F(TileInterfaces, AtomicsReadAndWriteUnlessTheyOnlyLoad) {
   EXPECT_EQ(cas.getAtomicOrder(), MemoryOrder::AcqRel);
 }
 
+TEST_F(TileInterfaces, AtomicsSayWhatTheyStoreAndWhen) {
+  auto add = llvm::cast<MemoryAccess>(
+      last("%r = tile.atomic_rmw umax, %q, %i {scope = 0 : i32} : !tile.ptr<i32>, i32 -> i32"));
+  EXPECT_EQ(add.getAtomicKind(), AtomicKind::UMax);
+  EXPECT_EQ(add.getAtomicScope(), MemoryScope::CTA);
+  EXPECT_FALSE(add.getExpectedValue());
+  auto cas = llvm::cast<MemoryAccess>(
+      last("%j = arith.addi %i, %i : i32\n%r = tile.atomic_cas %q, %j, %i : !tile.ptr<i32>, i32"));
+  EXPECT_EQ(cas.getAtomicKind(), AtomicKind::Xchg);
+  EXPECT_EQ(cas.getAtomicScope(), MemoryScope::GPU);
+  EXPECT_EQ(cas.getExpectedValue(), cas->getOperand(1));
+  EXPECT_EQ(cas.getWrittenValue(), cas->getOperand(2));
+}
+
 TEST_F(TileInterfaces, ShapesSayWhereIndicesComeFrom) {
   EXPECT_EQ(sourceDims("%r = tile.splat %x : f32 -> tensor<4x2xf32>"), Dims({-1, -1}));
   EXPECT_EQ(sourceDims("%r = tile.expand_dims %t axis 1 : tensor<4x8xf32> -> tensor<4x1x8xf32>"),
