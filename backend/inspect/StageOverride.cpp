@@ -1,10 +1,10 @@
 // Replaces a stage of a kernel by the content of a file, for experiments.
 #include "backend/inspect/StageOverride.h"
 #include "backend/compile/PassRun.h"
+#include "backend/compile/ReadModule.h"
 #include "backend/compile/Stages.h"
 #include "backend/inspect/PassDumps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Parser/Parser.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -70,27 +70,22 @@ static mlir::FunctionOpInterface kernelOf(mlir::ModuleOp module) {
 }
 
 static mlir::OwningOpRef<mlir::ModuleOp>
-parse(const StageOverride &file, mlir::MLIRContext *context, std::vector<Diagnostic> &diagnostics) {
-  mlir::ScopedDiagnosticHandler handler(context, [&](mlir::Diagnostic &diagnostic) {
-    if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error) {
-      Diagnostic error = overrideError(file, diagnostic.str());
-      error.labels.push_back({spanOf(diagnostic.getLocation()), ""});
-      diagnostics.push_back(std::move(error));
-    }
-    return mlir::success();
-  });
-  return mlir::parseSourceString<mlir::ModuleOp>(file.text, context, file.path);
+parse(const StageOverride &file, mlir::MLIRContext &context, std::vector<Diagnostic> &diagnostics) {
+  std::vector<Diagnostic> found;
+  auto module = readModule({file.path, 1, file.text}, context, Code::UnfitStageFile, found);
+  for (Diagnostic &mistake : found) {
+    Diagnostic error = overrideError(file, mistake.message);
+    error.labels = std::move(mistake.labels);
+    diagnostics.push_back(std::move(error));
+  }
+  return module;
 }
 
 bool tw::applyOverride(const StageOverride &file, mlir::ModuleOp module,
                        std::vector<Diagnostic> &diagnostics) {
-  size_t numBefore = diagnostics.size();
-  mlir::OwningOpRef<mlir::ModuleOp> parsed = parse(file, module.getContext(), diagnostics);
-  if (!parsed) {
-    if (diagnostics.size() == numBefore)
-      diagnostics.push_back(overrideError(file, "it is not a module"));
+  mlir::OwningOpRef<mlir::ModuleOp> parsed = parse(file, *module.getContext(), diagnostics);
+  if (!parsed)
     return false;
-  }
   mlir::FunctionOpInterface own = kernelOf(module), other;
   if (own)
     other = parsed->lookupSymbol<mlir::FunctionOpInterface>(own.getName());

@@ -3,11 +3,13 @@
 #include "backend/TargetKind.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
+#include "backend/compile/ReadModule.h"
 #include "backend/inspect/Inspection.h"
 #include "backend/tools/RunKernel.h"
-#include "mlir/Parser/Parser.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/ToolOutputFile.h"
 
 using namespace tw;
@@ -118,12 +120,27 @@ static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const T
   return runKernel(artifact, *entry.device, request) ? 0 : 1;
 }
 
+/// The kernel's module; null after saying why the file has none.
+static mlir::OwningOpRef<mlir::ModuleOp> readInput(const std::string &path,
+                                                   mlir::MLIRContext &context) {
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
+  if (!buffer) {
+    llvm::errs() << "error: " << path << ": " << buffer.getError().message() << "\n";
+    return {};
+  }
+  SourceText source{(*buffer)->getBufferIdentifier().str(), 1, (*buffer)->getBuffer().str()};
+  std::vector<Diagnostic> diagnostics;
+  auto module = readModule(source, context, Code::UnreadableText, diagnostics);
+  for (const Diagnostic &diagnostic : diagnostics)
+    llvm::errs() << renderDiagnostic(diagnostic, {source});
+  return module;
+}
+
 int main(int argc, char **argv) {
   CommandLine line;
   cl::ParseCommandLineOptions(argc, argv, "Compiles a kernel written in Tile IR\n");
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
-  mlir::OwningOpRef<mlir::ModuleOp> module =
-      mlir::parseSourceFile<mlir::ModuleOp>(line.input, context.get());
+  mlir::OwningOpRef<mlir::ModuleOp> module = readInput(line.input, *context);
   if (!module)
     return 1;
   std::optional<TargetEntry> entry = openTarget(line.target);

@@ -4,20 +4,27 @@
 #include "backend/inspect/StageList.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Parser/Parser.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Pipeline.h"
 #include "passes/StageChecks.h"
+#include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
-/// Shows the codes of reports, which travel beside their text, in front of it.
-static void showCodes(mlir::MLIRContext *context) {
-  context->getDiagEngine().registerHandler([context](mlir::Diagnostic &diagnostic) {
+/// Shows the codes of reports, which travel beside their text, in front of it; `other` is that of
+/// those that have none.
+static void showCodes(mlir::MLIRContext *context, std::optional<tw::Code> other = std::nullopt) {
+  context->getDiagEngine().registerHandler([context, other](mlir::Diagnostic &diagnostic) {
     std::optional<tw::Code> code = tw::codeOf(diagnostic);
+    // What has been shown comes by again, as the report of a handler.
+    if (!code && !llvm::StringRef(diagnostic.str()).starts_with("[TW"))
+      code = other;
     if (!code)
       return mlir::failure();
     mlir::Diagnostic shown(diagnostic.getLocation(), diagnostic.getSeverity());
@@ -49,6 +56,32 @@ static mlir::MlirOptMainConfig checkedConfig() {
     return tw::addCheckedPasses(pm, passes, inputsOfTargets());
   });
   return checked;
+}
+
+/// Whether the parser and the operations' verifiers take the input; says with a code what they
+/// refuse. MlirOptMain reads for itself, but says it without one.
+static bool isReadable(llvm::MemoryBufferRef input, mlir::DialectRegistry &registry,
+                       const mlir::MlirOptMainConfig &config) {
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.allowUnregisteredDialects(config.shouldAllowUnregisteredDialects());
+  llvm::SourceMgr source;
+  source.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(input), llvm::SMLoc());
+  mlir::SourceMgrDiagnosticHandler handler(source, &context);
+  // Warnings are MlirOptMain's to show.
+  context.getDiagEngine().registerHandler([](mlir::Diagnostic &diagnostic) {
+    return mlir::success(diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error);
+  });
+  showCodes(&context, tw::Code::UnreadableText);
+  mlir::Block block;
+  return succeeded(mlir::parseSourceFile(
+      source, &block, mlir::ParserConfig(&context, config.shouldVerifyOnParsing())));
+}
+
+/// Whether tile-opt looks at the input before MlirOptMain does. Tests of messages, several texts in
+/// a file and reproducers have a form of their own.
+static bool isPlain(const mlir::MlirOptMainConfig &config) {
+  return !config.shouldVerifyDiagnostics() && config.inputSplitMarker().empty() &&
+         !config.shouldRunReproducer();
 }
 
 /// The pipeline of a target, or the names of targets where none is given.
@@ -84,7 +117,10 @@ static mlir::LogicalResult run(int argc, char **argv, mlir::DialectRegistry &reg
     llvm::errs() << error << "\n";
     return mlir::failure();
   }
-  if (failed(mlir::MlirOptMain(file->os(), std::move(buffer), registry, checkedConfig())))
+  mlir::MlirOptMainConfig config = checkedConfig();
+  if (isPlain(config) && !isReadable(*buffer, registry, config))
+    return mlir::failure();
+  if (failed(mlir::MlirOptMain(file->os(), std::move(buffer), registry, config)))
     return mlir::failure();
   file->keep();
   return mlir::success();

@@ -9,6 +9,25 @@
 
 // RUN: not tile-compile %t/narrow.mlir --target nvidia:sm_80 --emit ptx 2>&1 | FileCheck %s --check-prefix=NARROW
 
+// RUN: not tile-compile %t/unverified.mlir 2>&1 | FileCheck %s --check-prefix=VERIFIER
+// RUN: not tile-compile %t/unparsed.mlir 2>&1 | FileCheck %s --check-prefix=PARSER
+// RUN: not tile-compile - < %t/unparsed.mlir 2>&1 | FileCheck %s --check-prefix=STDIN
+// RUN: not tile-compile %t/missing.mlir 2>&1 | FileCheck %s --check-prefix=MISSING
+// RUN: not tile-opt %t/unverified.mlir 2>&1 | FileCheck %s --check-prefix=OPT-VERIFIER
+// RUN: not tile-opt %t/unparsed.mlir 2>&1 | FileCheck %s --check-prefix=OPT-PARSER
+
+// VERIFIER: error[TW0247]: 'tile.atomic_cas' op value must have the pointee's type and the pointers' shape
+// VERIFIER-NEXT: unverified.mlir:2:8
+// VERIFIER-NEXT: 2 | %a = tile.atomic_cas
+// PARSER: error[TW0247]: custom op 'tile.nothing' is unknown
+// PARSER-NEXT: unparsed.mlir:2:3
+// STDIN: error[TW0247]: custom op 'tile.nothing' is unknown
+// MISSING: error: {{.*}}missing.mlir: No such file or directory
+// OPT-VERIFIER: unverified.mlir:2:8: error: [TW0247] 'tile.atomic_cas' op value must have the pointee's type
+// OPT-VERIFIER-NOT: error:
+// OPT-PARSER: unparsed.mlir:2:3: error: [TW0247] custom op 'tile.nothing' is unknown
+// OPT-PARSER-NOT: error:
+
 // NONE: error[TW0318]: the module must have one public function, its kernel
 // TILES: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'tensor<8xf32>'
 // NARROW: error[TW0318]: a kernel's parameters are pointers and numbers of a machine, not 'f8E5M2'
@@ -18,6 +37,16 @@
 // OWN: error[TW0901]
 // OWN: --unchecked
 
+//--- unverified.mlir
+func.func @kernel(%p: !tile.ptr<i32>, %x: i64) {
+  %a = tile.atomic_cas %p, %x, %x : !tile.ptr<i32>, i64
+  return
+}
+//--- unparsed.mlir
+func.func @kernel(%p: !tile.ptr<i32>) {
+  tile.nothing %p
+  return
+}
 //--- none.mlir
 func.func private @kernel(%x: f32) {
   return
