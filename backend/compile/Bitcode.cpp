@@ -122,6 +122,16 @@ static bool addLibrary(llvm::Module &whole, std::unique_ptr<llvm::Module> librar
   return !llvm::Linker::linkModules(whole, std::move(library));
 }
 
+/// Why a library is not for a machine, or nothing. Bitcode without a triple is for every machine.
+static std::string misfitOf(const llvm::Module &library, llvm::StringRef path,
+                            const llvm::Triple &triple) {
+  const llvm::Triple &own = library.getTargetTriple();
+  if (own.str().empty() || own.getArch() == triple.getArch())
+    return "";
+  return path.str() + " is bitcode for " + own.str() + ", and this kernel is compiled for " +
+         triple.str();
+}
+
 /// All libraries as one module; null with the reason in `error`.
 static std::unique_ptr<llvm::Module> allLibraries(mlir::ModuleOp lowered,
                                                   const llvm::Triple &triple,
@@ -129,21 +139,26 @@ static std::unique_ptr<llvm::Module> allLibraries(mlir::ModuleOp lowered,
   auto whole = std::make_unique<llvm::Module>("bitcode", context);
   for (auto [path, digest] : librariesOf(lowered)) {
     std::unique_ptr<llvm::Module> library = readLibrary(path, digest, context, error);
-    if (!library)
+    if (!library || !(error = misfitOf(*library, path, triple)).empty())
       return nullptr;
-    // Bitcode without a triple is for every machine.
-    llvm::Triple own = library->getTargetTriple();
-    if (!own.str().empty() && own.getArch() != triple.getArch()) {
-      error = path.str() + " is bitcode for " + own.str() + ", and this kernel is compiled for " +
-              triple.str();
-      return nullptr;
-    }
     if (!addLibrary(*whole, std::move(library))) {
       error = path.str() + " cannot be linked with the libraries before it";
       return nullptr;
     }
   }
   return whole;
+}
+
+/// Why the machine cannot give a value that is not a library's own; empty: it can.
+static std::string lackOf(const llvm::GlobalValue &global, const LlvmMachine &machine) {
+  std::string name = "`" + global.getName().str() + "`";
+  if (global.isThreadLocal())
+    return "the variable of threads " + name;
+  auto *callee = llvm::dyn_cast<llvm::Function>(&global);
+  bool isIntrinsic = callee && callee->isIntrinsic();
+  bool isProvided = callee && machine.provides && machine.provides(global.getName());
+  bool isThere = !global.isDeclaration() || isIntrinsic || isProvided;
+  return isThere ? "" : name + ", which no library defines";
 }
 
 /// What a function needs, directly or not, that the machine has no way to give; empty: nothing.
@@ -154,15 +169,9 @@ static std::string missingFor(const llvm::Function &function, const LlvmMachine 
     const llvm::Value *value = pending.pop_back_val();
     if (!llvm::isa<llvm::Constant>(value) || !seen.insert(value).second)
       continue;
-    if (auto *global = llvm::dyn_cast<llvm::GlobalValue>(value)) {
-      if (global->isThreadLocal())
-        return "the variable of threads `" + global->getName().str() + "`";
-      auto *callee = llvm::dyn_cast<llvm::Function>(global);
-      bool isIntrinsic = callee && callee->isIntrinsic();
-      bool isProvided = callee && machine.provides && machine.provides(global->getName());
-      if (global->isDeclaration() && !isIntrinsic && !isProvided)
-        return "`" + global->getName().str() + "`, which no library defines";
-    }
+    auto *global = llvm::dyn_cast<llvm::GlobalValue>(value);
+    if (std::string lack = global ? lackOf(*global, machine) : ""; !lack.empty())
+      return lack;
     if (auto *body = llvm::dyn_cast<llvm::Function>(value))
       for (const llvm::BasicBlock &block : *body)
         for (const llvm::Instruction &instruction : block)
@@ -241,36 +250,46 @@ static void adopt(llvm::Function &function) {
     function.addFnAttr(llvm::Attribute::AlwaysInline);
 }
 
-bool tw::linkBitcode(mlir::ModuleOp lowered, llvm::Module &code, const LlvmMachine &machine,
-                     std::string &error) {
-  auto functions = externFunctions(lowered);
-  if (functions.empty())
-    return true;
+static llvm::StringSet<> definedIn(const llvm::Module &code) {
+  llvm::StringSet<> names;
+  for (const llvm::Function &function : code)
+    if (!function.isDeclaration())
+      names.insert(function.getName());
+  return names;
+}
+
+/// Moves what is called into the kernel's code; nothing else of a library meets a name of its own.
+static bool moveInto(llvm::Module &code, std::unique_ptr<llvm::Module> libraries,
+                     mlir::ModuleOp lowered) {
+  for (mlir::LLVM::LLVMFuncOp function : externFunctions(lowered))
+    libraries->getFunction(symbolOf(function.getName()))->setName(function.getName());
+  llvm::internalizeModule(*libraries, [](const llvm::GlobalValue &value) {
+    return value.getName().starts_with(tile::kExternPrefix);
+  });
   llvm::Triple triple = code.getTargetTriple();
   std::string layout = code.getDataLayoutStr();
+  code.setTargetTriple(llvm::Triple());
+  code.setDataLayout("");
+  bool failed = llvm::Linker::linkModules(code, std::move(libraries), llvm::Linker::LinkOnlyNeeded);
+  code.setTargetTriple(triple);
+  code.setDataLayout(layout);
+  return !failed;
+}
+
+bool tw::linkBitcode(mlir::ModuleOp lowered, llvm::Module &code, const LlvmMachine &machine,
+                     std::string &error) {
+  if (countLinkedFunctions(lowered) == 0)
+    return true;
   std::unique_ptr<llvm::Module> libraries = fittingLibraries(lowered, code.getContext(), machine);
   if (!libraries) {
     error = "functions of bitcode are missing";
     return false;
   }
-  // Nothing else of a library meets a name of the kernel's.
-  for (mlir::LLVM::LLVMFuncOp function : functions)
-    libraries->getFunction(symbolOf(function.getName()))->setName(function.getName());
-  llvm::internalizeModule(*libraries, [](const llvm::GlobalValue &value) {
-    return value.getName().starts_with(tile::kExternPrefix);
-  });
-  llvm::StringSet<> own;
-  for (const llvm::Function &function : code)
-    if (!function.isDeclaration())
-      own.insert(function.getName());
-  code.setTargetTriple(llvm::Triple());
-  code.setDataLayout("");
-  if (llvm::Linker::linkModules(code, std::move(libraries), llvm::Linker::LinkOnlyNeeded)) {
+  llvm::StringSet<> own = definedIn(code);
+  if (!moveInto(code, std::move(libraries), lowered)) {
     error = "the libraries of bitcode cannot be linked";
     return false;
   }
-  code.setTargetTriple(triple);
-  code.setDataLayout(layout);
   auto isOwn = [&](const llvm::GlobalValue &value) { return own.contains(value.getName()); };
   for (llvm::Function &function : code)
     if (!function.isDeclaration() && !isOwn(function))

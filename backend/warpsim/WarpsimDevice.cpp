@@ -80,35 +80,46 @@ static RuntimeError unloadable(const Artifact &artifact, const std::string &reas
           "kernel " + artifact.symbol + " could not be loaded: " + reason, ""};
 }
 
+/// The error for PTX that the parser refuses: the user's own assembly and libraries are the user's.
+static RuntimeError refusalOf(const Artifact &artifact, const ParseError &refusal) {
+  if (std::string place = findInlineAssembly(artifact.binary, refusal.line); !place.empty())
+    return {RuntimeError::Kind::Unsupported, Code::AsmNotSimulated,
+            "the simulator does not run the inline assembly of " + place + " in kernel " +
+                artifact.symbol + ": " + refusal.message,
+            "check the text against the PTX ISA; instructions that the simulator does not know "
+            "run on a GPU"};
+  if (resourceOf(artifact, "linked_functions", 0) > 0)
+    return {RuntimeError::Kind::Unsupported, Code::BitcodeNotSimulated,
+            "the simulator does not run what kernel " + artifact.symbol +
+                " has from a library of bitcode: " + refusal.message,
+            "write recursion as a loop and pointers to functions as a choice between calls, or "
+            "launch on a GPU"};
+  return unloadable(artifact,
+                    "line " + std::to_string(refusal.line) + " of its PTX: " + refusal.message);
+}
+
 std::optional<Program> tw::readPtx(const Artifact &artifact, RuntimeError &error) {
   ParseError refusal;
   std::optional<Program> program = parsePtx(artifact.binary, refusal);
-  if (program)
-    return program;
-  std::string place = findInlineAssembly(artifact.binary, refusal.line);
-  if (!place.empty())
-    error = {RuntimeError::Kind::Unsupported, Code::AsmNotSimulated,
-             "the simulator does not run the inline assembly of " + place + " in kernel " +
-                 artifact.symbol + ": " + refusal.message,
-             "check the text against the PTX ISA; instructions that the simulator does not know "
-             "run on a GPU"};
-  else if (resourceOf(artifact, "linked_functions", 0) > 0)
-    error = {RuntimeError::Kind::Unsupported, Code::BitcodeNotSimulated,
-             "the simulator does not run what kernel " + artifact.symbol +
-                 " has from a library of bitcode: " + refusal.message,
-             "write recursion as a loop and pointers to functions as a choice between calls, or "
-             "launch on a GPU"};
-  else
-    error = unloadable(artifact,
-                       "line " + std::to_string(refusal.line) + " of its PTX: " + refusal.message);
-  return std::nullopt;
+  if (!program)
+    error = refusalOf(artifact, refusal);
+  return program;
+}
+
+/// Why a kernel cannot be launched with what its artifact says of it; empty: it can.
+static std::string misfitOf(const SimulatedKernel &kernel) {
+  if (!kernel.program.findKernel(kernel.symbol))
+    return "its code has no kernel of that name";
+  if (kernel.numWarps < 1 || kernel.numWarps * kernel.program.waveSize > 1024)
+    return "a CTA of " + std::to_string(kernel.numWarps) + " warps cannot be launched";
+  if (kernel.sharedBytes < 0 || kernel.sharedBytes > (int64_t(1) << 20))
+    return std::to_string(kernel.sharedBytes) + " bytes of shared memory";
+  if (kernel.entry().parameters.size() < kernel.parameters.size())
+    return "its code declares fewer parameters than the kernel has";
+  return "";
 }
 
 std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, RuntimeError &error) {
-  auto fail = [&](const std::string &reason) {
-    error = unloadable(artifact, reason);
-    return nullptr;
-  };
   std::optional<Program> program = reader(artifact, error);
   if (!program)
     return nullptr;
@@ -120,14 +131,10 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
   kernel->sharedBytes = resourceOf(artifact, "shared_bytes", 0);
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
     kernel->sharedBuffers.push_back({buffer.name, uint32_t(buffer.offset), uint32_t(buffer.bytes)});
-  if (!kernel->program.findKernel(kernel->symbol))
-    return fail("its code has no kernel of that name");
-  if (kernel->numWarps < 1 || kernel->numWarps * kernel->program.waveSize > 1024)
-    return fail("a CTA of " + std::to_string(kernel->numWarps) + " warps cannot be launched");
-  if (kernel->sharedBytes < 0 || kernel->sharedBytes > (int64_t(1) << 20))
-    return fail(std::to_string(kernel->sharedBytes) + " bytes of shared memory");
-  if (kernel->entry().parameters.size() < kernel->parameters.size())
-    return fail("its code declares fewer parameters than the kernel has");
+  if (std::string misfit = misfitOf(*kernel); !misfit.empty()) {
+    error = unloadable(artifact, misfit);
+    return nullptr;
+  }
   return kernel;
 }
 
@@ -211,14 +218,19 @@ static bool storesAnywhere(const SimulatedKernel &kernel, const Launch &launch) 
   return false;
 }
 
-static void addArguments(Launch &launch, const SimulatedKernel &kernel,
-                         std::span<const LaunchArgument> arguments) {
-  const std::vector<Parameter> &declared = kernel.entry().parameters;
+/// Room for the bytes of the parameters; none is a pointer yet.
+static void reserveParameters(Launch &launch, const std::vector<Parameter> &declared) {
   uint32_t size = 0;
   for (const Parameter &parameter : declared)
     size = std::max(size, parameter.offset + parameter.bytes);
   launch.parameters.assign(size, 0);
   launch.allocationOfParameter.assign(declared.size(), -1);
+}
+
+static void addArguments(Launch &launch, const SimulatedKernel &kernel,
+                         std::span<const LaunchArgument> arguments) {
+  const std::vector<Parameter> &declared = kernel.entry().parameters;
+  reserveParameters(launch, declared);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const LaunchArgument &argument = arguments[i];
     memcpy(launch.parameters.data() + declared[i].offset, &argument.bits,
@@ -237,22 +249,9 @@ static void addArguments(Launch &launch, const SimulatedKernel &kernel,
       launch.allocations[launch.allocationOfParameter[i]].isReadOnly = true;
 }
 
-static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,
-                                           const SimulationReport &report) {
-  const Finding *first = nullptr;
-  size_t numErrors = 0;
-  for (const Finding &finding : report.findings) {
-    // A failed assertion is the program's own word; other findings may only follow from it.
-    if (finding.kind == Kind::Assertion)
-      return RuntimeError{RuntimeError::Kind::Device, Code::DeviceAssert, finding.message, ""};
-    if (!finding.isError)
-      continue;
-    ++numErrors;
-    if (!first)
-      first = &finding;
-  }
-  if (!first)
-    return std::nullopt;
+/// How many errors there are, and the first of them in full.
+static std::string textOfErrors(const SimulatedKernel &kernel, const SimulationReport &report,
+                                size_t numErrors) {
   SimulationReport shown;
   constexpr size_t kNumShown = 4;
   for (const Finding &finding : report.findings)
@@ -264,7 +263,22 @@ static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,
   text.pop_back(); // the last line's end
   if (numErrors > kNumShown)
     text += "\nand " + std::to_string(numErrors - kNumShown) + " more";
-  return RuntimeError{RuntimeError::Kind::Device, Code::SimulatorFinding, text,
+  return text;
+}
+
+static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,
+                                           const SimulationReport &report) {
+  size_t numErrors = 0;
+  for (const Finding &finding : report.findings) {
+    // A failed assertion is the program's own word; other findings may only follow from it.
+    if (finding.kind == Kind::Assertion)
+      return RuntimeError{RuntimeError::Kind::Device, Code::DeviceAssert, finding.message, ""};
+    numErrors += finding.isError;
+  }
+  if (!numErrors)
+    return std::nullopt;
+  return RuntimeError{RuntimeError::Kind::Device, Code::SimulatorFinding,
+                      textOfErrors(kernel, report, numErrors),
                       "the report of the simulation has all findings with their counts"};
 }
 
@@ -324,7 +338,8 @@ static bool choose(const NamedRow<Value> (&rows)[count], const std::string &word
   return false;
 }
 
-bool WarpsimDevice::setOptions(const SimulationOptions &chosen) {
+/// Reads the options that are words; false where one is none of them.
+static bool readWords(const SimulationOptions &chosen, LaunchOptions &launch) {
   using Schedule = LaunchOptions::Schedule;
   using Completion = LaunchOptions::Completion;
   using Arithmetic = LaunchOptions::Arithmetic;
@@ -336,10 +351,14 @@ bool WarpsimDevice::setOptions(const SimulationOptions &chosen) {
       {"late", Completion::Late}, {"early", Completion::Early}, {"random", Completion::Random}};
   static constexpr NamedRow<Arithmetic> arithmetics[] = {{"fast", Arithmetic::Fast},
                                                          {"exact", Arithmetic::Exact}};
+  return choose(schedules, chosen.schedule, launch.schedule) &&
+         choose(completions, chosen.completion, launch.completion) &&
+         choose(arithmetics, chosen.arithmetic, launch.arithmetic);
+}
+
+bool WarpsimDevice::setOptions(const SimulationOptions &chosen) {
   LaunchOptions launch;
-  if (!choose(schedules, chosen.schedule, launch.schedule) ||
-      !choose(completions, chosen.completion, launch.completion) ||
-      !choose(arithmetics, chosen.arithmetic, launch.arithmetic))
+  if (!readWords(chosen, launch))
     return false;
   launch.seed = launch.completionSeed = chosen.seed;
   launch.ctas = chosen.ctas;

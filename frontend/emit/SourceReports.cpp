@@ -22,6 +22,17 @@ bool Emitter::hasFailed() const {
   });
 }
 
+/// What is said of the place of an error in the library.
+static SourceLabel labelInLibrary(const Diagnostic &diagnostic) {
+  SourceLabel inside = diagnostic.labels.front();
+  for (const SourceLabel &label : diagnostic.labels)
+    if (inside.text.empty())
+      inside.text = label.text;
+  if (inside.text.empty())
+    inside.text = kInLibrary;
+  return inside;
+}
+
 /// An error inside of the language's library is the mistake of the call that leads there: the call
 /// becomes the place of the error, and the place in the library a part of the call stack.
 static void blameCaller(Diagnostic &diagnostic, llvm::ArrayRef<std::shared_ptr<Frame>> frames) {
@@ -33,13 +44,7 @@ static void blameCaller(Diagnostic &diagnostic, llvm::ArrayRef<std::shared_ptr<F
   }
   if (numLibrary == 0 || diagnostic.callStack.size() < numLibrary)
     return;
-  SourceLabel inside = diagnostic.labels.front();
-  for (const SourceLabel &label : diagnostic.labels)
-    if (inside.text.empty())
-      inside.text = label.text;
-  if (inside.text.empty())
-    inside.text = kInLibrary;
-  SourceLabel call = diagnostic.callStack[numLibrary - 1];
+  SourceLabel inside = labelInLibrary(diagnostic), call = diagnostic.callStack[numLibrary - 1];
   call.text.clear();
   diagnostic.labels.assign(1, std::move(call));
   diagnostic.callStack.erase(diagnostic.callStack.begin(),

@@ -42,14 +42,32 @@ static bool isEnd(const Program &program, const Warp &warp, int32_t pc) {
   return instruction.op == Op::Exit || (instruction.op == Op::Ret && warp.stack.back().depth == 0);
 }
 
-static void diverge(Warp &warp, const Program &program, std::vector<Path> paths,
-                    int32_t reconverge) {
+/// Ends the lanes whose path is the kernel's end, and forgets their path.
+static void endLanes(Warp &warp, const Program &program, std::vector<Path> &paths) {
   std::erase_if(paths, [&](const Path &path) {
     bool isOver = isEnd(program, warp, path.pc);
     if (isOver)
       exitLanes(warp, path.mask);
     return isOver;
   });
+}
+
+/// Leaves the meeting point on top of the stack, below the paths that are to come; answers where it
+/// is. Without one the paths go on to the parent's. At the parent's own the entry below already has
+/// all lanes, so loops do not make the stack grow.
+static int32_t placeMeeting(Warp &warp, int32_t reconverge) {
+  int32_t ofParent = warp.stack.back().reconverge;
+  if (reconverge < 0 || reconverge == ofParent) {
+    warp.stack.pop_back();
+    return ofParent;
+  }
+  warp.stack.back().pc = reconverge;
+  return reconverge;
+}
+
+static void diverge(Warp &warp, const Program &program, std::vector<Path> paths,
+                    int32_t reconverge) {
+  endLanes(warp, program, paths);
   if (paths.size() == 1)
     warp.stack.back().pc = paths.front().pc;
   if (paths.size() <= 1)
@@ -57,18 +75,11 @@ static void diverge(Warp &warp, const Program &program, std::vector<Path> paths,
   // The halves of a wave take turns by place: see wave/.
   if (program.isAmdgcn)
     std::ranges::sort(paths, std::greater(), &Path::pc);
-  StackEntry parent = warp.stack.back();
-  // Without a meeting point the paths go on to the parent's. At the parent's own the entry below
-  // already has all lanes, so loops do not make the stack grow.
-  if (reconverge < 0 || reconverge == parent.reconverge) {
-    reconverge = parent.reconverge;
-    warp.stack.pop_back();
-  } else {
-    warp.stack.back().pc = reconverge;
-  }
+  uint32_t depth = warp.stack.back().depth;
+  reconverge = placeMeeting(warp, reconverge);
   for (const Path &path : paths)
     if (path.pc != reconverge)
-      warp.stack.push_back({path.pc, reconverge, path.mask, parent.depth, -1});
+      warp.stack.push_back({path.pc, reconverge, path.mask, depth, -1});
 }
 
 void tw::warpsim::branch(Warp &warp, const Program &program, int32_t pc, LaneMask active,
@@ -105,6 +116,23 @@ void tw::warpsim::branchIndexed(Warp &warp, const Program &program, int32_t pc, 
     diverge(warp, program, std::move(paths), instruction.reconverge);
 }
 
+static Operand operandOf(Register reg) {
+  Operand operand;
+  operand.kind = Operand::Kind::Register;
+  operand.reg = reg;
+  return operand;
+}
+
+/// Hands an argument or a result on to another frame.
+static void copyLanes(const Operand &from, WarpRegisters &source, const Operand &to,
+                      WarpRegisters &target, LaneMask lanes) {
+  LaneMask set = setLanes(from, source);
+  for (LaneMask rest = lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    writeLane(to, target, lane, readLane(from, source, lane), set >> lane & 1);
+  }
+}
+
 void tw::warpsim::callFunction(Warp &warp, const Program &program, int32_t pc, LaneMask active) {
   const Instruction &instruction = program.code[pc];
   const Function &callee = program.functions[instruction.callee];
@@ -112,17 +140,9 @@ void tw::warpsim::callFunction(Warp &warp, const Program &program, int32_t pc, L
   auto frame = std::make_unique<Frame>(callee);
   frame->callPc = pc;
   size_t count = std::min(callee.arguments.size(), instruction.sources.size());
-  for (size_t i = 0; i < count; ++i) {
-    Operand argument;
-    argument.kind = Operand::Kind::Register;
-    argument.reg = callee.arguments[i];
-    LaneMask set = setLanes(instruction.sources[i], warp.registers());
-    for (LaneMask rest = active; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      writeLane(argument, frame->registers, lane,
-                readLane(instruction.sources[i], warp.registers(), lane), set >> lane & 1);
-    }
-  }
+  for (size_t i = 0; i < count; ++i)
+    copyLanes(instruction.sources[i], warp.registers(), operandOf(callee.arguments[i]),
+              frame->registers, active);
   warp.frames.push_back(std::move(frame));
   warp.stack.push_back({callee.begin, -1, active, uint32_t(warp.frames.size() - 1), -1});
 }
@@ -134,17 +154,9 @@ void tw::warpsim::returnLanes(Warp &warp, const Program &program, LaneMask lanes
   Frame &frame = *warp.frames[depth], &caller = *warp.frames[depth - 1];
   const Instruction &call = program.code[frame.callPc];
   size_t count = std::min(frame.function->results.size(), call.results.size());
-  for (size_t i = 0; i < count; ++i) {
-    Operand result;
-    result.kind = Operand::Kind::Register;
-    result.reg = frame.function->results[i];
-    LaneMask set = setLanes(result, frame.registers);
-    for (LaneMask rest = lanes; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      writeLane(call.results[i], caller.registers, lane, readLane(result, frame.registers, lane),
-                set >> lane & 1);
-    }
-  }
+  for (size_t i = 0; i < count; ++i)
+    copyLanes(operandOf(frame.function->results[i]), frame.registers, call.results[i],
+              caller.registers, lanes);
   for (StackEntry &entry : warp.stack)
     if (entry.depth == depth)
       entry.mask &= ~lanes;

@@ -228,6 +228,15 @@ void GridRun::print() {
     fflush(stdout);
 }
 
+/// How often instruction `i` ran, as the machine counts: what an instruction of LLVM IR is made of
+/// counts as one, and a wave's two warps as one wave.
+static uint64_t timesOf(const Program &program, size_t i, uint64_t executed) {
+  if (!program.isAmdgcn)
+    return executed;
+  bool isPart = i && program.textOf[i] == program.textOf[i - 1];
+  return isPart ? 0 : (executed * 32 + program.waveSize - 1) / program.waveSize;
+}
+
 Statistics GridRun::finish() {
   print();
   Statistics sum;
@@ -238,16 +247,11 @@ Statistics GridRun::finish() {
       executed[i] += cta->executed[i];
   }
   for (size_t i = 0; i < executed.size(); ++i) {
-    if (!executed[i])
+    uint64_t times = timesOf(launch.program, i, executed[i]);
+    if (!times)
       continue;
-    // What an instruction of LLVM IR is made of counts as one, and a wave's two warps as one wave.
-    if (launch.program.isAmdgcn) {
-      if (i && launch.program.textOf[i] == launch.program.textOf[i - 1])
-        continue;
-      executed[i] = (executed[i] * 32 + launch.program.waveSize - 1) / launch.program.waveSize;
-    }
-    sum.warpInstructions += executed[i];
-    sum.mix[nameOfOperation(launch.program, launch.program.code[i])] += executed[i];
+    sum.warpInstructions += times;
+    sum.mix[nameOfOperation(launch.program, launch.program.code[i])] += times;
   }
   return sum;
 }

@@ -25,6 +25,20 @@ static uint32_t sharedBytesOf(const Program &program, const Launch &launch) {
   return fixed + launch.dynamicSharedBytes;
 }
 
+/// Finds what executes each instruction, and which of them nothing can hinder.
+static void prepareHandlers(const Program &program, std::vector<Prepared> &prepared) {
+  for (size_t i = 0; i < program.code.size(); ++i) {
+    const Instruction &instruction = program.code[i];
+    if (instruction.op < Op::FirstOfCore)
+      prepared[i].handler = findHandler(instruction);
+    prepared[i].isPlain = prepared[i].handler && instruction.guard.kind == Operand::Kind::None;
+  }
+  // Running off the end of a function is a return, and only the slow path looks for it.
+  for (const Function &function : program.functions)
+    if (function.begin < function.end)
+      prepared[function.begin].isPlain = false;
+}
+
 LaunchState::LaunchState(const Program &program, const Launch &launch, const Function &kernel)
     : program(program), launch(launch), kernel(kernel),
       numThreads(launch.block[0] * launch.block[1] * launch.block[2]),
@@ -32,12 +46,7 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
       sharedBytes(sharedBytesOf(program, launch)), localBytes(localBytesOf(program)),
       prepared(program.code.size() + 1), memory(program, launch),
       findings(program, launch.options.maxFindings), interrupts(launch.isInterrupted) {
-  for (size_t i = 0; i < program.code.size(); ++i) {
-    const Instruction &instruction = program.code[i];
-    if (instruction.op < Op::FirstOfCore)
-      prepared[i].handler = findHandler(instruction);
-    prepared[i].isPlain = prepared[i].handler && instruction.guard.kind == Operand::Kind::None;
-  }
+  prepareHandlers(program, prepared);
   sync = findSynchronization(program, kernel);
   for (size_t i = 0; i < program.code.size(); ++i)
     prepared[i].sync = sync.steps[i];
@@ -49,16 +58,21 @@ LaunchState::LaunchState(const Program &program, const Launch &launch, const Fun
   for (size_t i = 0; i < program.code.size(); ++i)
     if (shared[i] >= 0)
       prepared[i].sharedVariable = &program.variables[shared[i]];
-  // Running off the end of a function is a return, and only the slow path looks for it.
-  for (const Function &function : program.functions)
-    if (function.begin < function.end)
-      prepared[function.begin].isPlain = false;
 }
 
 Cta::Cta(LaunchState &launch)
     : launch(launch), warps(launch.numWarps),
       sharedShadow((launch.sharedBytes + 15) / 16 * 16, true), executed(launch.program.code.size()),
       regionHints(launch.program.code.size()) {}
+
+/// Registers of the last CTA on this host thread keep their values, which are as good as any.
+static void forgetValues(WarpRegisters &registers) {
+  std::fill(registers.predicatesSet.begin(), registers.predicatesSet.end(), 0);
+  std::fill(registers.wordsSet.begin(), registers.wordsSet.end(), 0);
+  std::fill(registers.wordsPartial.begin(), registers.wordsPartial.end(), 0);
+  std::fill(registers.doublesSet.begin(), registers.doublesSet.end(), 0);
+  registers.carrySet = 0;
+}
 
 static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
   std::vector<std::unique_ptr<Frame>> frames = std::move(warp.frames);
@@ -67,16 +81,10 @@ static void startWarp(Warp &warp, unsigned index, const LaunchState &launch) {
   warp.index = index;
   unsigned count = std::min(kWarpSize, launch.numThreads - index * kWarpSize);
   warp.lanes = count == kWarpSize ? ~LaneMask(0) : (1u << count) - 1;
-  // Registers of the last CTA on this host thread keep their values, which are as good as any.
   if (frames.empty())
     frames.push_back(std::make_unique<Frame>(launch.kernel));
   frames.resize(1);
-  WarpRegisters &registers = frames[0]->registers;
-  std::fill(registers.predicatesSet.begin(), registers.predicatesSet.end(), 0);
-  std::fill(registers.wordsSet.begin(), registers.wordsSet.end(), 0);
-  std::fill(registers.wordsPartial.begin(), registers.wordsPartial.end(), 0);
-  std::fill(registers.doublesSet.begin(), registers.doublesSet.end(), 0);
-  registers.carrySet = 0;
+  forgetValues(frames[0]->registers);
   warp.frames = std::move(frames);
   warp.local = std::move(local);
   if (!warp.local.bytes.empty())

@@ -20,30 +20,27 @@ template <typename Use> static void forEachLane(LaneMask lanes, Use use) {
     use(unsigned(__builtin_ctz(rest)));
 }
 
+/// The lane that a lane asks by the mode, within its segment or not.
+static int32_t askedLane(ShflMode mode, unsigned lane, unsigned offset, unsigned segment) {
+  switch (mode) {
+  case ShflMode::Up:
+    return int32_t(lane) - int32_t(offset);
+  case ShflMode::Down:
+    return int32_t(lane + offset);
+  case ShflMode::Bfly:
+    return int32_t(lane ^ offset);
+  case ShflMode::Idx:
+    return int32_t((lane & segment) | (offset & ~segment));
+  }
+  return int32_t(lane);
+}
+
 /// PTX ISA, shfl: the lane that a lane reads from, and whether it is within its segment.
 static bool findSource(ShflMode mode, unsigned lane, uint32_t b, uint32_t c, unsigned &source) {
   unsigned clamp = c & 0x1f, segment = c >> 8 & 0x1f, offset = b & 0x1f;
-  unsigned maxLane = (lane & segment) | (clamp & ~segment), minLane = lane & segment;
-  bool isWithin = false;
-  int32_t from = 0;
-  switch (mode) {
-  case ShflMode::Up:
-    from = int32_t(lane) - int32_t(offset);
-    isWithin = from >= int32_t(maxLane);
-    break;
-  case ShflMode::Down:
-    from = int32_t(lane + offset);
-    isWithin = from <= int32_t(maxLane);
-    break;
-  case ShflMode::Bfly:
-    from = int32_t(lane ^ offset);
-    isWithin = from <= int32_t(maxLane);
-    break;
-  case ShflMode::Idx:
-    from = int32_t(minLane | (offset & ~segment));
-    isWithin = from <= int32_t(maxLane);
-    break;
-  }
+  int32_t bound = int32_t((lane & segment) | (clamp & ~segment));
+  int32_t from = askedLane(mode, lane, offset, segment);
+  bool isWithin = mode == ShflMode::Up ? from >= bound : from <= bound;
   source = isWithin ? unsigned(from) : lane;
   return isWithin;
 }
@@ -70,6 +67,14 @@ static LaneMask findSources(const Exchange &x, std::array<unsigned, kWarpSize> &
   return within;
 }
 
+/// One bit a lane, each that of the lane that it asks.
+static LaneMask shuffledBits(LaneMask bits, const std::array<unsigned, kWarpSize> &from) {
+  LaneMask shuffled = 0;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane)
+    shuffled |= (bits >> from[lane] & 1) << lane;
+  return shuffled;
+}
+
 /// All lanes exchange 32-bit registers.
 static void shuffleWords(const Exchange &x, const std::array<unsigned, kWarpSize> &from) {
   WarpRegisters &registers = x.warp.registers();
@@ -79,21 +84,15 @@ static void shuffleWords(const Exchange &x, const std::array<unsigned, kWarpSize
   std::array<uint32_t, kWarpSize> &result = registers.words[to];
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     result[lane] = values[from[lane]];
-  LaneMask set = known;
-  if (known != ~LaneMask(0)) {
-    set = 0;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane)
-      set |= (known >> from[lane] & 1) << lane;
-  }
+  LaneMask set = known == ~LaneMask(0) ? known : shuffledBits(known, from);
   bool isPartial = registers.wordsPartial[source] != 0;
   MissingBytes missing = {}, given = missingBytes(x.instruction.sources[0], registers);
   registers.wordsSet[to] = set;
   registers.wordsPartial[to] = 0;
   if (!isPartial)
     return;
-  for (unsigned lane = 0; lane < kWarpSize; ++lane)
-    for (unsigned byte = 0; byte < 4; ++byte)
-      missing[byte] |= (given[byte] >> from[lane] & 1) << lane;
+  for (unsigned byte = 0; byte < 4; ++byte)
+    missing[byte] = shuffledBits(given[byte], from);
   markBytes(x.instruction.results[0], registers, ~LaneMask(0), missing);
 }
 

@@ -188,23 +188,8 @@ static Handler findIntegerCompare(Type type, Compare compare) {
 }
 
 /// The same with a comparison that is known at run time only.
-static bool holdsFor(Compare compare, float a, float b) {
-  bool isUnordered = a != a || b != b;
+static bool holdsOrdered(Compare compare, float a, float b) {
   switch (compare) {
-  case Compare::Num:
-    return !isUnordered;
-  case Compare::Nan:
-    return isUnordered;
-  default:
-    break;
-  }
-  static constexpr Compare ordered[] = {Compare::Eq, Compare::Ne, Compare::Lt,
-                                        Compare::Le, Compare::Gt, Compare::Ge};
-  bool acceptsUnordered = compare >= Compare::Equ;
-  Compare base = acceptsUnordered ? ordered[int(compare) - int(Compare::Equ)] : compare;
-  if (isUnordered)
-    return acceptsUnordered;
-  switch (base) {
   case Compare::Eq:
     return a == b;
   case Compare::Ne:
@@ -218,6 +203,17 @@ static bool holdsFor(Compare compare, float a, float b) {
   default:
     return a >= b;
   }
+}
+
+static bool holdsFor(Compare compare, float a, float b) {
+  bool isUnordered = a != a || b != b;
+  if (compare == Compare::Num || compare == Compare::Nan)
+    return isUnordered == (compare == Compare::Nan);
+  static constexpr Compare ordered[] = {Compare::Eq, Compare::Ne, Compare::Lt,
+                                        Compare::Le, Compare::Gt, Compare::Ge};
+  bool acceptsUnordered = compare >= Compare::Equ;
+  Compare base = acceptsUnordered ? ordered[int(compare) - int(Compare::Equ)] : compare;
+  return isUnordered ? acceptsUnordered : holdsOrdered(base, a, b);
 }
 
 /// Lanes where the comparison of half `part` of a pair holds.
@@ -240,6 +236,18 @@ static LaneMask comparePart(const Instruction &instruction, const WarpRegisters 
   return outcome;
 }
 
+/// The true and the false of a type of pairs, for each lane.
+static LaneValues<uint32_t> pairValues(Type type, const LaneMask (&outcomes)[2]) {
+  uint32_t whenTrue = type == Type::F16x2 ? 0x3c00 : type == Type::BF16x2 ? 0x3f80 : 0xffff;
+  LaneValues<uint32_t> values;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    uint32_t low = (outcomes[0] >> lane) & 1 ? whenTrue : 0;
+    uint32_t high = (outcomes[1] >> lane) & 1 ? whenTrue : 0;
+    values.lanes[lane] = low | (high << 16);
+  }
+  return values;
+}
+
 /// A comparison of both halves: setp writes p from the low and q from the high one, set a pair.
 static void runPairCompare(const Instruction &instruction, WarpRegisters &registers,
                            LaneMask active) {
@@ -255,15 +263,7 @@ static void runPairCompare(const Instruction &instruction, WarpRegisters &regist
       writePredicate(instruction.results[part], registers, active, outcomes[part], set);
     return;
   }
-  uint32_t whenTrue = instruction.type == Type::F16x2    ? 0x3c00
-                      : instruction.type == Type::BF16x2 ? 0x3f80
-                                                         : 0xffff;
-  LaneValues<uint32_t> values;
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    uint32_t low = (outcomes[0] >> lane) & 1 ? whenTrue : 0;
-    uint32_t high = (outcomes[1] >> lane) & 1 ? whenTrue : 0;
-    values.lanes[lane] = low | (high << 16);
-  }
+  LaneValues<uint32_t> values = pairValues(instruction.type, outcomes);
   writeLanes(instruction.results[0], registers, active, values, set);
 }
 

@@ -1,6 +1,7 @@
 // Moves, packing and unpacking of registers, and conversion of addresses between spaces.
 #include "backend/warpsim/exec/Handlers.h"
 #include "backend/warpsim/exec/MissingBytes.h"
+#include <span>
 
 using namespace tw::warpsim;
 
@@ -43,40 +44,59 @@ static Operand partOf(const Operand &operand, unsigned part) {
   return result;
 }
 
+namespace {
+/// The equal parts, lowest first, that operands of one width are made of.
+struct Parts {
+  std::span<const Operand> operands;
+  unsigned halves; // of an operand
+  unsigned bits;   // of a part
+};
+} // namespace
+
+/// Compilers leave a half without a value that nothing reads. Registers are tracked as a whole, so
+/// one source with a value has to do.
+static LaneMask setOfAny(const Parts &sources, const WarpRegisters &registers) {
+  LaneMask set = 0;
+  for (const Operand &source : sources.operands)
+    for (unsigned half = 0; half < sources.halves; ++half)
+      set |= setLanes(partOf(source, half), registers);
+  return set;
+}
+
+static Wide packed(const Parts &sources, const WarpRegisters &registers, unsigned lane) {
+  Wide value = 0;
+  unsigned position = 0;
+  for (const Operand &source : sources.operands)
+    for (unsigned half = 0; half < sources.halves; ++half, position += sources.bits) {
+      Wide part = readLane(partOf(source, half), registers, lane);
+      value |= (part & ((Wide(1) << sources.bits) - 1)) << position;
+    }
+  return value;
+}
+
+static void unpack(Wide value, const Parts &results, WarpRegisters &registers, unsigned lane,
+                   bool isSet) {
+  unsigned position = 0;
+  for (const Operand &result : results.operands)
+    for (unsigned half = 0; half < results.halves; ++half, position += results.bits) {
+      Wide part = (value >> position) & ((Wide(1) << results.bits) - 1);
+      writeLane(partOf(result, half), registers, lane, static_cast<uint64_t>(part), isSet);
+    }
+}
+
+static Parts partsIn(std::span<const Operand> operands, Type type) {
+  unsigned halves = partsOf(operands[0], type, operands.size());
+  return {operands, halves, bytesOf(type) * 8 / static_cast<unsigned>(operands.size() * halves)};
+}
+
 /// Concatenates the sources, the first lowest, and cuts the bits into the results.
 static void runRepack(const Instruction &instruction, WarpRegisters &registers, LaneMask active) {
-  const auto &sources = instruction.sources, &results = instruction.results;
-  unsigned bits = bytesOf(instruction.type) * 8;
-  unsigned halves = partsOf(sources[0], instruction.type, sources.size());
-  unsigned resultHalves = partsOf(results[0], instruction.type, results.size());
-  unsigned sourceBits = bits / static_cast<unsigned>(sources.size() * halves);
-  unsigned resultBits = bits / static_cast<unsigned>(results.size() * resultHalves);
-  // Compilers leave a half without a value that nothing reads. Registers are tracked as a whole, so
-  // one source with a value has to do.
-  LaneMask set = 0;
-  for (const Operand &source : sources)
-    for (unsigned half = 0; half < halves; ++half)
-      set |= setLanes(partOf(source, half), registers);
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    if (!((active >> lane) & 1))
-      continue;
-    Wide value = 0;
-    unsigned position = 0;
-    for (const Operand &source : sources) {
-      for (unsigned half = 0; half < halves; ++half, position += sourceBits) {
-        Wide part = readLane(partOf(source, half), registers, lane);
-        value |= (part & ((Wide(1) << sourceBits) - 1)) << position;
-      }
-    }
-    position = 0;
-    for (const Operand &result : results) {
-      for (unsigned half = 0; half < resultHalves; ++half, position += resultBits) {
-        Wide part = (value >> position) & ((Wide(1) << resultBits) - 1);
-        writeLane(partOf(result, half), registers, lane, static_cast<uint64_t>(part),
-                  (set >> lane) & 1);
-      }
-    }
-  }
+  Parts sources = partsIn(instruction.sources, instruction.type);
+  Parts results = partsIn(instruction.results, instruction.type);
+  LaneMask set = setOfAny(sources, registers);
+  for (unsigned lane = 0; lane < kWarpSize; ++lane)
+    if ((active >> lane) & 1)
+      unpack(packed(sources, registers, lane), results, registers, lane, (set >> lane) & 1);
 }
 
 static uint64_t packWords(uint32_t low, uint32_t high) { return (uint64_t(high) << 32) | low; }

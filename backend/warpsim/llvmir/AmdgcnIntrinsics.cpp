@@ -19,29 +19,35 @@ Operand FunctionImporter::special(Special which) {
   return to;
 }
 
+static std::optional<Special> specialNamed(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<Special>>(name)
+      .Case("workitem.id.x", Special::TidX)
+      .Case("workitem.id.y", Special::TidY)
+      .Case("workitem.id.z", Special::TidZ)
+      .Case("workgroup.id.x", Special::CtaidX)
+      .Case("workgroup.id.y", Special::CtaidY)
+      .Case("workgroup.id.z", Special::CtaidZ)
+      .Cases({"s.memtime", "s.memrealtime"}, Special::Clock64)
+      .Default(std::nullopt);
+}
+
+/// What is the same for all threads of a launch.
+static std::optional<uint64_t> constantNamed(llvm::StringRef name, const Program &program) {
+  return llvm::StringSwitch<std::optional<uint64_t>>(name)
+      .Case("implicitarg.ptr", (uint64_t(0x05) << 56) + program.implicitParameters)
+      .Case("wavefrontsize", program.waveSize)
+      .Case("groupstaticsize", program.staticSharedBytes)
+      .Default(std::nullopt);
+}
+
 bool FunctionImporter::importIdentity(llvm::IntrinsicInst &call, llvm::StringRef name) {
-  auto which = llvm::StringSwitch<std::optional<Special>>(name)
-                   .Case("workitem.id.x", Special::TidX)
-                   .Case("workitem.id.y", Special::TidY)
-                   .Case("workitem.id.z", Special::TidZ)
-                   .Case("workgroup.id.x", Special::CtaidX)
-                   .Case("workgroup.id.y", Special::CtaidY)
-                   .Case("workgroup.id.z", Special::CtaidZ)
-                   .Case("s.memtime", Special::Clock64)
-                   .Case("s.memrealtime", Special::Clock64)
-                   .Default(std::nullopt);
-  if (which) {
+  if (std::optional<Special> which = specialNamed(name)) {
     Operand value = special(*which);
     define(call, {call.getType()->isIntegerTy(64) ? convert(Type::U64, Type::U32, value) : value});
     return true;
   }
-  if (name == "implicitarg.ptr") {
-    define(call, {immediate((uint64_t(0x05) << 56) + program.implicitParameters)});
-    return true;
-  }
-  if (name == "wavefrontsize" || name == "groupstaticsize") {
-    define(call,
-           {immediate(name == "wavefrontsize" ? program.waveSize : program.staticSharedBytes)});
+  if (std::optional<uint64_t> constant = constantNamed(name, program)) {
+    define(call, {immediate(*constant)});
     return true;
   }
   if (name != "mbcnt.lo" && name != "mbcnt.hi")
@@ -168,21 +174,28 @@ bool FunctionImporter::importSynchronization(llvm::IntrinsicInst &call, llvm::St
   return true;
 }
 
+/// The function of single and that of double precision; null where there is none.
+using FunctionNames = std::pair<const char *, const char *>;
+
+static FunctionNames mathNamed(llvm::StringRef name) {
+  return llvm::StringSwitch<FunctionNames>(name)
+      .Case("exp2", {"machine.exp2", nullptr})
+      .Case("log", {"machine.log", nullptr})
+      .Case("rcp", {"machine.rcp", "machine.rcp.f64"})
+      .Case("rsq", {"machine.rsq", "machine.rsq.f64"})
+      .Case("sqrt", {"machine.sqrt", "sqrt.f64"})
+      .Case("sin", {"machine.sin", nullptr})
+      .Case("cos", {"machine.cos", nullptr})
+      .Case("fract", {"machine.fract", "machine.fract.f64"})
+      .Case("tanh", {"tanh.f32", nullptr})
+      .Case("frexp.mant", {"frexp.mant.f32", "frexp.mant.f64"})
+      .Default({nullptr, nullptr});
+}
+
 /// Functions that are instructions: of f32, of f64 where there is a second name; of halves as of
 /// f32, rounded.
 bool FunctionImporter::importMachineMath(llvm::IntrinsicInst &call, llvm::StringRef name) {
-  auto found = llvm::StringSwitch<std::pair<const char *, const char *>>(name)
-                   .Case("exp2", {"machine.exp2", nullptr})
-                   .Case("log", {"machine.log", nullptr})
-                   .Case("rcp", {"machine.rcp", "machine.rcp.f64"})
-                   .Case("rsq", {"machine.rsq", "machine.rsq.f64"})
-                   .Case("sqrt", {"machine.sqrt", "sqrt.f64"})
-                   .Case("sin", {"machine.sin", nullptr})
-                   .Case("cos", {"machine.cos", nullptr})
-                   .Case("fract", {"machine.fract", "machine.fract.f64"})
-                   .Case("tanh", {"tanh.f32", nullptr})
-                   .Case("frexp.mant", {"frexp.mant.f32", "frexp.mant.f64"})
-                   .Default({nullptr, nullptr});
+  FunctionNames found = mathNamed(name);
   llvm::Type *type = call.getType();
   if (found.first && !type->isVectorTy()) {
     const char *chosen = type->isDoubleTy() ? found.second : found.first;

@@ -30,32 +30,38 @@ static bool parsePlace(Parser &parser, SourceLocation &place) {
   return true;
 }
 
+static bool parseCallSite(Parser &parser, SourceLocation &place) {
+  SourceLocation callSite;
+  if (!parsePlace(parser, callSite))
+    return false;
+  auto known = parser.latestLocation.find({callSite.file, callSite.line, callSite.column});
+  place.inlinedAt =
+      known != parser.latestLocation.end() ? known->second : numberOfLocation(parser, callSite);
+  return true;
+}
+
+static bool parseLocationAttribute(Parser &parser, SourceLocation &place) {
+  std::string_view word, label;
+  int64_t offset = 0;
+  if (!parser.takeWord(word, "function_name or inlined_at"))
+    return false;
+  if (word == "inlined_at")
+    return parseCallSite(parser, place);
+  if (word == "function_name")
+    return parser.takeWord(label, "the label of a name") &&
+           (!parser.takeIf('+') || parser.takeInteger(offset, "an offset"));
+  return parser.failHere("unknown attribute " + quoted(word) + " of .loc");
+}
+
 /// `.loc 1 16 84` with `, function_name label+8, inlined_at 1 3 5` for inlined code. The call
 /// site's own place in a chain of calls is the latest location of the same file, line and column.
 bool tw::warpsim::ptx::parseLocation(Parser &parser) {
   SourceLocation place;
   if (!parsePlace(parser, place))
     return false;
-  while (parser.takeIf(',')) {
-    std::string_view word, label;
-    int64_t offset = 0;
-    if (!parser.takeWord(word, "function_name or inlined_at"))
+  while (parser.takeIf(','))
+    if (!parseLocationAttribute(parser, place))
       return false;
-    if (word == "function_name") {
-      if (!parser.takeWord(label, "the label of a name") ||
-          (parser.takeIf('+') && !parser.takeInteger(offset, "an offset")))
-        return false;
-    } else if (word == "inlined_at") {
-      SourceLocation callSite;
-      if (!parsePlace(parser, callSite))
-        return false;
-      auto known = parser.latestLocation.find({callSite.file, callSite.line, callSite.column});
-      place.inlinedAt =
-          known != parser.latestLocation.end() ? known->second : numberOfLocation(parser, callSite);
-    } else {
-      return parser.failHere("unknown attribute " + quoted(word) + " of .loc");
-    }
-  }
   parser.location = numberOfLocation(parser, place);
   return true;
 }
@@ -150,6 +156,15 @@ static const Mnemonic *findMnemonic(Parser &parser) {
   return nullptr;
 }
 
+/// The stores of what a call of a host function gives back come after it.
+static void appendAfterCall(Parser &parser) {
+  for (Instruction &store : parser.afterCall) {
+    parser.fixups.push_back({int32_t(parser.program.code.size()), -1, parser.current, 0});
+    append(parser, std::move(store));
+  }
+  parser.afterCall.clear();
+}
+
 static bool parseInstruction(Parser &parser) {
   Operand guard;
   if (!parseGuard(parser, guard))
@@ -166,21 +181,23 @@ static bool parseInstruction(Parser &parser) {
   if (!parseOperands(parser, *mnemonic->row, instruction))
     return false;
   append(parser, std::move(instruction));
-  for (Instruction &store : parser.afterCall) {
-    parser.fixups.push_back({int32_t(parser.program.code.size()), -1, parser.current, 0});
-    append(parser, std::move(store));
-  }
-  parser.afterCall.clear();
+  appendAfterCall(parser);
   return true;
 }
 
 /// Ends a scope: its labels become known to the branches in it; the others wait for the outer
 /// scope.
-static bool closeScope(Parser &parser, bool isBody) {
-  BodyScope scope = std::move(parser.scopes.back());
+static bool areCallParametersBound(Parser &parser, const BodyScope &scope) {
   for (const auto &[name, parameter] : scope.callParameters)
     if (!parameter.isBound && !parameter.uses.empty())
       return parser.fail(parameter.line, "parameter " + quoted(name) + " belongs to no call");
+  return true;
+}
+
+static bool closeScope(Parser &parser, bool isBody) {
+  BodyScope scope = std::move(parser.scopes.back());
+  if (!areCallParametersBound(parser, scope))
+    return false;
   BodyScope &outer = parser.scopes[parser.scopes.size() - (isBody ? 1 : 2)];
   for (const LabelUse &use : scope.unresolved) {
     auto label = scope.labels.find(use.name);
@@ -219,6 +236,17 @@ static void appendReturn(Parser &parser, int line) {
   append(parser, std::move(instruction));
 }
 
+static bool parseStatement(Parser &parser) {
+  const Token &token = parser.peek();
+  if (token.kind == TokenKind::Word && parser.peek(1).is(':'))
+    return parseLabelStatement(parser);
+  if (parser.takeIf('}'))
+    return closeScope(parser, false);
+  if (token.kind == TokenKind::Directive)
+    return parseBodyDirective(parser);
+  return parser.takeIf(';') || parseInstruction(parser);
+}
+
 bool tw::warpsim::ptx::parseBody(Parser &parser) {
   size_t bodyDepth = parser.scopes.size();
   if (!parser.expect('{'))
@@ -235,13 +263,7 @@ bool tw::warpsim::ptx::parseBody(Parser &parser) {
       appendReturn(parser, parser.take().line);
       return closeScope(parser, true);
     }
-    bool isLabel = token.kind == TokenKind::Word && parser.peek(1).is(':');
-    bool isParsed = parser.takeIf('}')                   ? closeScope(parser, false)
-                    : isLabel                            ? parseLabelStatement(parser)
-                    : token.kind == TokenKind::Directive ? parseBodyDirective(parser)
-                    : parser.takeIf(';')                 ? true
-                                                         : parseInstruction(parser);
-    if (!isParsed)
+    if (!parseStatement(parser))
       return false;
   }
 }

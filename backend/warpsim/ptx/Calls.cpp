@@ -38,6 +38,14 @@ static bool useCallParameter(Parser &parser, const Token &name, CallParameter &p
   return true;
 }
 
+static const Formal *findFormal(const FunctionSymbol &symbol, std::string_view name) {
+  for (const std::vector<Formal> *formals : {&symbol.arguments, &symbol.results})
+    for (const Formal &formal : *formals)
+      if (!formal.isRegister && formal.parameter.name == name)
+        return &formal;
+  return nullptr;
+}
+
 /// `[name+..]` where the name is a parameter: of the call being prepared, or of this function.
 bool tw::warpsim::ptx::bindParameterAddress(Parser &parser, const Token &name,
                                             Instruction &instruction, bool &isFound) {
@@ -49,18 +57,14 @@ bool tw::warpsim::ptx::bindParameterAddress(Parser &parser, const Token &name,
     instruction.space = Space::Local;
     return useCallParameter(parser, name, *parameter);
   }
-  for (const std::vector<Formal> *formals : {&symbol.arguments, &symbol.results})
-    for (const Formal &formal : *formals) {
-      if (formal.isRegister || formal.parameter.name != name.text)
-        continue;
-      isFound = true;
-      instruction.address.offset = formal.parameter.offset;
-      if (!symbol.isKernel) {
-        instruction.space = Space::Local;
-        parser.fixups.push_back({int32_t(parser.program.code.size()), -1, parser.current, 0});
-      }
-      return true;
-    }
+  const Formal *formal = findFormal(symbol, name.text);
+  isFound = formal != nullptr;
+  if (formal)
+    instruction.address.offset = formal->parameter.offset;
+  if (formal && !symbol.isKernel) {
+    instruction.space = Space::Local;
+    parser.fixups.push_back({int32_t(parser.program.code.size()), -1, parser.current, 0});
+  }
   return true;
 }
 
@@ -265,6 +269,16 @@ static bool layFrames(Parser &parser, std::vector<uint32_t> &base) {
   return true;
 }
 
+static void apply(const Fixup &fixup, Program &program, const std::vector<uint32_t> &base) {
+  int64_t added =
+      fixup.offset + (fixup.frame < 0 ? program.staticSharedBytes : base[size_t(fixup.frame)]);
+  Instruction &instruction = program.code[size_t(fixup.instruction)];
+  if (fixup.source < 0)
+    instruction.address.offset += added;
+  else
+    instruction.sources[size_t(fixup.source)].bits += uint64_t(added);
+}
+
 bool tw::warpsim::ptx::placeFrames(Parser &parser) {
   Program &program = parser.program;
   std::vector<uint32_t> base(parser.functions.size());
@@ -276,14 +290,7 @@ bool tw::warpsim::ptx::placeFrames(Parser &parser) {
     program.variables[index].offset = program.staticSharedBytes;
   for (auto [variable, symbol] : parser.frameOfVariable)
     program.variables[variable].offset += base[symbol];
-  for (const Fixup &fixup : parser.fixups) {
-    int64_t added =
-        fixup.offset + (fixup.frame < 0 ? program.staticSharedBytes : base[size_t(fixup.frame)]);
-    Instruction &instruction = program.code[size_t(fixup.instruction)];
-    if (fixup.source < 0)
-      instruction.address.offset += added;
-    else
-      instruction.sources[size_t(fixup.source)].bits += uint64_t(added);
-  }
+  for (const Fixup &fixup : parser.fixups)
+    apply(fixup, program, base);
   return true;
 }

@@ -96,31 +96,34 @@ static void markReaching(const Graph &graph, std::vector<int32_t> endings,
 
 /// The blocks in a postorder of the reversed graph from the endings; the last one of the result is
 /// visited first.
+/// Adds what leads to an ending and has not been seen, each block after those that lead to it.
+static void visitPredecessors(const Graph &graph, int32_t ending, std::vector<bool> &isSeen,
+                              std::vector<int32_t> &order) {
+  std::vector<std::pair<int32_t, size_t>> stack; // block, next predecessor
+  auto enter = [&](int32_t block) {
+    if (!isSeen[size_t(block)])
+      stack.push_back({block, 0});
+    isSeen[size_t(block)] = true;
+  };
+  enter(ending);
+  while (!stack.empty()) {
+    auto &[block, next] = stack.back();
+    const std::vector<int32_t> &predecessors = graph.blocks[size_t(block)].predecessors;
+    if (next < predecessors.size()) {
+      enter(predecessors[next++]);
+      continue;
+    }
+    order.push_back(block);
+    stack.pop_back();
+  }
+}
+
 static std::vector<int32_t> reversePostorder(const Graph &graph,
                                              const std::vector<int32_t> &endings) {
   std::vector<int32_t> order;
   std::vector<bool> isSeen(graph.blocks.size());
-  std::vector<std::pair<int32_t, size_t>> stack; // block, next predecessor
-  for (int32_t ending : endings) {
-    if (isSeen[size_t(ending)])
-      continue;
-    isSeen[size_t(ending)] = true;
-    stack.push_back({ending, 0});
-    while (!stack.empty()) {
-      auto &[block, next] = stack.back();
-      const std::vector<int32_t> &predecessors = graph.blocks[size_t(block)].predecessors;
-      if (next == predecessors.size()) {
-        order.push_back(block);
-        stack.pop_back();
-        continue;
-      }
-      int32_t predecessor = predecessors[next++];
-      if (isSeen[size_t(predecessor)])
-        continue;
-      isSeen[size_t(predecessor)] = true;
-      stack.push_back({predecessor, 0});
-    }
-  }
+  for (int32_t ending : endings)
+    visitPredecessors(graph, ending, isSeen, order);
   return order;
 }
 
@@ -178,9 +181,8 @@ static std::vector<std::vector<int32_t>> rankEndings(const Program &program, con
   return ranks;
 }
 
-void tw::warpsim::ptx::findReconvergence(Program &program, const Function &function) {
-  Graph graph = buildGraph(program, function);
-  const int32_t exit = int32_t(graph.blocks.size());
+/// The block where the lanes of each meet again; -1 where no ending says.
+static std::vector<int32_t> meetingsOf(const Program &program, const Graph &graph) {
   std::vector<int32_t> endings, meeting(graph.blocks.size(), -1);
   for (const std::vector<int32_t> &rank : rankEndings(program, graph)) {
     if (rank.empty())
@@ -192,6 +194,13 @@ void tw::warpsim::ptx::findReconvergence(Program &program, const Function &funct
       if (meeting[b] < 0)
         meeting[b] = found[b];
   }
+  return meeting;
+}
+
+void tw::warpsim::ptx::findReconvergence(Program &program, const Function &function) {
+  Graph graph = buildGraph(program, function);
+  const int32_t exit = int32_t(graph.blocks.size());
+  std::vector<int32_t> meeting = meetingsOf(program, graph);
   for (size_t b = 0; b < graph.blocks.size(); ++b) {
     Instruction &last = program.code[size_t(graph.blocks[b].end) - 1];
     bool mayDiverge = last.op == Op::BrxIdx || (last.op == Op::Bra && isGuarded(last));

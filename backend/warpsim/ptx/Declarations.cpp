@@ -51,33 +51,45 @@ static bool parseRegisterType(Parser &parser, Type &type) {
   return true;
 }
 
+static bool canHold(const Function &function, int64_t count) {
+  uint64_t declared = 0;
+  for (uint32_t number : function.numRegisters)
+    declared += number;
+  return count >= 1 && uint64_t(count) <= kMaxRegisters &&
+         declared + uint64_t(count) <= kMaxRegisters;
+}
+
+/// %name, or %name<count>.
+static bool parseDeclaredRegisters(Parser &parser, Type type) {
+  int line = parser.peek().line;
+  std::string_view name;
+  if (!parser.takeWord(name, "the name of a register"))
+    return false;
+  int64_t count = 1;
+  bool isNumbered = parser.takeIf('<');
+  if (isNumbered && (!parser.takeInteger(count, "a number of registers") || !parser.expect('>')))
+    return false;
+  if (!canHold(parser.function(), count))
+    return parser.fail(line, "number of registers out of range: " + std::to_string(count));
+  Register first = newRegister(parser, type, uint32_t(count));
+  BodyScope &scope = parser.scopes.back();
+  auto &table = isNumbered ? scope.numberedRegisters : scope.registers;
+  if (!table.try_emplace(name, DeclaredRegisters{type, first, uint32_t(count)}).second)
+    return parser.fail(line, "register " + std::string(name) + " is declared twice");
+  parser.function().registerNames.push_back(
+      {std::string(name), first, uint32_t(count), isNumbered, type == Type::B128});
+  return true;
+}
+
 bool tw::warpsim::ptx::parseRegisters(Parser &parser) {
   parser.take(); // .reg
   Type type = Type::None;
   if (!parseRegisterType(parser, type))
     return false;
-  BodyScope &scope = parser.scopes.back();
-  do {
-    int line = parser.peek().line;
-    std::string_view name;
-    if (!parser.takeWord(name, "the name of a register"))
+  do
+    if (!parseDeclaredRegisters(parser, type))
       return false;
-    int64_t count = 1;
-    bool isNumbered = parser.takeIf('<');
-    if (isNumbered && (!parser.takeInteger(count, "a number of registers") || !parser.expect('>')))
-      return false;
-    if (count < 1 || uint64_t(count) > kMaxRegisters ||
-        parser.function().numRegisters[0] + parser.function().numRegisters[1] +
-                parser.function().numRegisters[2] + uint64_t(count) >
-            kMaxRegisters)
-      return parser.fail(line, "number of registers out of range: " + std::to_string(count));
-    Register first = newRegister(parser, type, uint32_t(count));
-    auto &table = isNumbered ? scope.numberedRegisters : scope.registers;
-    if (!table.try_emplace(name, DeclaredRegisters{type, first, uint32_t(count)}).second)
-      return parser.fail(line, "register " + std::string(name) + " is declared twice");
-    parser.function().registerNames.push_back(
-        {std::string(name), first, uint32_t(count), isNumbered, type == Type::B128});
-  } while (parser.takeIf(','));
+  while (parser.takeIf(','));
   return parser.expect(';');
 }
 

@@ -183,6 +183,13 @@ static bool parsePerformanceDirectives(Parser &parser, Function &function) {
   return true;
 }
 
+static bool differ(const std::vector<Formal> &a, const std::vector<Formal> &b) {
+  return !std::ranges::equal(a, b, [](const Formal &one, const Formal &other) {
+    return one.isRegister == other.isRegister && one.parameter.bytes == other.parameter.bytes &&
+           one.parameter.alignment == other.parameter.alignment;
+  });
+}
+
 /// The symbol of a function; made at its first declaration. Later ones must agree with it.
 static int32_t symbolFor(Parser &parser, FunctionSymbol &&declared) {
   auto [entry, isNew] =
@@ -192,15 +199,6 @@ static int32_t symbolFor(Parser &parser, FunctionSymbol &&declared) {
     return entry->second;
   }
   FunctionSymbol &known = parser.functions[size_t(entry->second)];
-  auto differ = [](const std::vector<Formal> &a, const std::vector<Formal> &b) {
-    if (a.size() != b.size())
-      return true;
-    for (size_t i = 0; i < a.size(); ++i)
-      if (a[i].isRegister != b[i].isRegister || a[i].parameter.bytes != b[i].parameter.bytes ||
-          a[i].parameter.alignment != b[i].parameter.alignment)
-        return true;
-    return false;
-  };
   if (known.isKernel != declared.isKernel || known.isExtern != declared.isExtern ||
       differ(known.arguments, declared.arguments) || differ(known.results, declared.results))
     return -1;
@@ -209,18 +207,8 @@ static int32_t symbolFor(Parser &parser, FunctionSymbol &&declared) {
   return entry->second;
 }
 
-static bool defineFunction(Parser &parser, int32_t symbolIndex, Function &&function) {
-  FunctionSymbol &symbol = parser.functions[size_t(symbolIndex)];
-  if (symbol.programIndex >= 0)
-    return parser.failHere("function " + quoted(symbol.name) + " is defined twice");
-  symbol.programIndex = int32_t(parser.program.functions.size());
-  function.name = symbol.name;
-  function.isKernel = symbol.isKernel;
-  function.begin = int32_t(parser.program.code.size());
-  parser.program.functions.push_back(std::move(function));
-  parser.current = symbolIndex;
-  parser.location = -1;
-  parser.scopes.emplace_back();
+/// Gives the function that begins the parameters and registers of its declaration.
+static void addFormals(Parser &parser, const FunctionSymbol &symbol) {
   for (auto [formals, registers] : {std::pair(&symbol.results, &parser.function().results),
                                     std::pair(&symbol.arguments, &parser.function().arguments)})
     for (const Formal &formal : *formals) {
@@ -235,6 +223,21 @@ static bool defineFunction(Parser &parser, int32_t symbolIndex, Function &&funct
           {parameter.name, reg, 1, false, parameter.type == Type::B128});
       parser.scopes.back().registers[formal.name] = {parameter.type, reg, 1};
     }
+}
+
+static bool defineFunction(Parser &parser, int32_t symbolIndex, Function &&function) {
+  FunctionSymbol &symbol = parser.functions[size_t(symbolIndex)];
+  if (symbol.programIndex >= 0)
+    return parser.failHere("function " + quoted(symbol.name) + " is defined twice");
+  symbol.programIndex = int32_t(parser.program.functions.size());
+  function.name = symbol.name;
+  function.isKernel = symbol.isKernel;
+  function.begin = int32_t(parser.program.code.size());
+  parser.program.functions.push_back(std::move(function));
+  parser.current = symbolIndex;
+  parser.location = -1;
+  parser.scopes.emplace_back();
+  addFormals(parser, symbol);
   if (!parseBody(parser))
     return false;
   parser.scopes.pop_back();
@@ -244,19 +247,25 @@ static bool defineFunction(Parser &parser, int32_t symbolIndex, Function &&funct
   return true;
 }
 
+static bool parsePrototype(Parser &parser, FunctionSymbol &symbol) {
+  symbol.line = parser.peek().line;
+  uint32_t bytes = 0;
+  if (parser.peek().is('(') && !parseFormals(parser, symbol.isKernel, symbol.results, bytes))
+    return false;
+  if (!parser.takeWord(symbol.name, "the name of a function"))
+    return false;
+  if (parser.peek().is('(') && !parseFormals(parser, symbol.isKernel, symbol.arguments, bytes))
+    return false;
+  symbol.frameBytes = symbol.isKernel ? 0 : bytes;
+  return true;
+}
+
 static bool parseFunction(Parser &parser, bool isKernel, bool isExtern) {
   FunctionSymbol symbol;
   symbol.isKernel = isKernel;
   symbol.isExtern = isExtern;
-  symbol.line = parser.peek().line;
-  uint32_t bytes = 0;
-  if (parser.peek().is('(') && !parseFormals(parser, isKernel, symbol.results, bytes))
+  if (!parsePrototype(parser, symbol))
     return false;
-  if (!parser.takeWord(symbol.name, "the name of a function"))
-    return false;
-  if (parser.peek().is('(') && !parseFormals(parser, isKernel, symbol.arguments, bytes))
-    return false;
-  symbol.frameBytes = isKernel ? 0 : bytes;
   Function function;
   if (!parsePerformanceDirectives(parser, function))
     return false;
@@ -270,6 +279,33 @@ static bool parseFunction(Parser &parser, bool isKernel, bool isExtern) {
   if (!parser.peek().is('{'))
     return parser.failHere("expected a function body instead of " + describe(parser.peek()));
   return defineFunction(parser, index, std::move(function));
+}
+
+static bool parseAddressSize(Parser &parser, int line) {
+  int64_t bits = 0;
+  if (!parser.takeInteger(bits, "32 or 64"))
+    return false;
+  return bits == 64 || parser.fail(line, ".address_size must be 64");
+}
+
+/// A directive that says something of the whole text.
+static bool parseTextDirective(Parser &parser, const Token &directive) {
+  std::string_view name = directive.text;
+  if (name == "version")
+    return parseVersion(parser);
+  if (name == "target")
+    return parseTarget(parser);
+  if (name == "file")
+    return parseFile(parser);
+  if (name == "section")
+    return skipSection(parser);
+  if (name == "pragma")
+    return parsePragma(parser);
+  if (name == "loc")
+    return parseLocation(parser);
+  if (name == "address_size")
+    return parseAddressSize(parser, directive.line);
+  return parser.fail(directive.line, "unknown directive ." + std::string(name));
 }
 
 static bool parseDirective(Parser &parser) {
@@ -286,25 +322,7 @@ static bool parseDirective(Parser &parser) {
   parser.take();
   if (name == "entry" || name == "func")
     return parseFunction(parser, name == "entry", isExtern);
-  if (name == "version")
-    return parseVersion(parser);
-  if (name == "target")
-    return parseTarget(parser);
-  if (name == "file")
-    return parseFile(parser);
-  if (name == "section")
-    return skipSection(parser);
-  if (name == "pragma")
-    return parsePragma(parser);
-  if (name == "loc")
-    return parseLocation(parser);
-  if (name == "address_size") {
-    int64_t bits = 0;
-    if (!parser.takeInteger(bits, "32 or 64"))
-      return false;
-    return bits == 64 || parser.fail(directive.line, ".address_size must be 64");
-  }
-  return parser.fail(directive.line, "unknown directive ." + std::string(name));
+  return parseTextDirective(parser, directive);
 }
 
 static bool tokenize(std::string_view text, Parser &parser) {

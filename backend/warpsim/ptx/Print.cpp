@@ -76,28 +76,35 @@ static std::string printOperand(const Function *function, const Operand &operand
   return "_";
 }
 
+static uint64_t baseOf(const Program &program, Space space) {
+  return space == Space::Shared   ? program.sharedBase
+         : space == Space::Global ? program.globalBase
+         : space == Space::Const  ? program.constBase
+                                  : 0;
+}
+
+/// NAME+N, or nothing where the offset is not within the `bytes` from `begin` on.
+static std::string nameWithin(const std::string &name, uint64_t begin, uint64_t bytes,
+                              uint64_t offset) {
+  if (offset < begin || offset >= begin + std::max<uint64_t>(bytes, 1))
+    return "";
+  return offset == begin ? name : name + "+" + std::to_string(offset - begin);
+}
+
 /// What an address without a register refers to: `name+8`, or "" when nothing is there.
 static std::string placeName(const Program &program, const Function *function,
                              const Instruction &instruction) {
   uint64_t offset = uint64_t(instruction.address.offset);
-  auto nameIn = [&](const std::string &name, uint64_t begin, uint64_t bytes) -> std::string {
-    if (offset < begin || offset >= begin + std::max<uint64_t>(bytes, 1))
-      return "";
-    return offset == begin ? name : name + "+" + std::to_string(offset - begin);
-  };
   if (instruction.space == Space::Param && function)
     for (const Parameter &parameter : function->parameters)
-      if (std::string name = nameIn(parameter.name, parameter.offset, parameter.bytes);
+      if (std::string name = nameWithin(parameter.name, parameter.offset, parameter.bytes, offset);
           !name.empty())
         return name;
   for (const Variable &variable : program.variables) {
-    uint64_t base = variable.space == Space::Shared   ? program.sharedBase
-                    : variable.space == Space::Global ? program.globalBase
-                    : variable.space == Space::Const  ? program.constBase
-                                                      : 0;
+    uint64_t begin = baseOf(program, variable.space) + variable.offset;
     bool isHere = variable.space == instruction.space ||
                   (instruction.space == Space::Generic && variable.space == Space::Global);
-    if (std::string name = nameIn(variable.name, base + variable.offset, variable.bytes);
+    if (std::string name = nameWithin(variable.name, begin, variable.bytes, offset);
         isHere && !name.empty())
       return name;
   }
@@ -259,6 +266,18 @@ static std::string printOperands(const Program &program, const Function *functio
   return text;
 }
 
+/// The instruction as it is spelled: what is meant without a word is written without one.
+static Instruction spelledOf(const Instruction &instruction) {
+  Instruction spelled = instruction;
+  if (instruction.op == Op::MovSpecial)
+    spelled.op = Op::Mov;
+  if (instruction.op == Op::Atom || instruction.op == Op::Red) {
+    spelled.order = spelled.order == Order::Relaxed ? Order::Weak : spelled.order;
+    spelled.scope = spelled.scope == Scope::Gpu ? Scope::None : spelled.scope;
+  }
+  return spelled;
+}
+
 std::string tw::warpsim::printInstruction(const Program &program, const Instruction &instruction) {
   if (program.isAmdgcn)
     return program.texts[size_t(program.textOf[size_t(&instruction - program.code.data())])].text;
@@ -266,15 +285,9 @@ std::string tw::warpsim::printInstruction(const Program &program, const Instruct
   std::string text;
   if (instruction.guard.kind == Operand::Kind::Register)
     text = "@" + printOperand(function, instruction.guard, Type::Pred) + " ";
-  Op op = instruction.op == Op::MovSpecial ? Op::Mov : instruction.op;
-  Instruction spelled = instruction;
-  if (op == Op::Atom || op == Op::Red) {
-    // What is meant without a word is written without one.
-    spelled.order = spelled.order == Order::Relaxed ? Order::Weak : spelled.order;
-    spelled.scope = spelled.scope == Scope::Gpu ? Scope::None : spelled.scope;
-  }
+  Instruction spelled = spelledOf(instruction);
   for (const InstructionRow &row : InstructionTable::get().rows()) {
-    if (row.text.op != op)
+    if (row.text.op != spelled.op)
       continue;
     if (std::optional<std::string> modifiers = spellModifiers(row, spelled))
       return text + std::string(row.text.opcode) + *modifiers +

@@ -1,7 +1,7 @@
 // Registers, literals, names and addresses: what stands in the operands of PTX instructions.
 #include "backend/warpsim/ptx/Parser.h"
 #include <algorithm>
-#include <cstring>
+#include <bit>
 
 using namespace tw::warpsim;
 using namespace tw::warpsim::ptx;
@@ -73,6 +73,13 @@ static uint64_t lowBits(uint64_t bits, unsigned bytes) {
   return bytes >= 8 ? bits : bits & ((uint64_t(1) << 8 * bytes) - 1);
 }
 
+/// The bits of a number in the other of the two formats.
+static uint64_t otherFloatBits(uint64_t bits, bool isSingle) {
+  if (isSingle)
+    return std::bit_cast<uint64_t>(double(std::bit_cast<float>(uint32_t(bits))));
+  return std::bit_cast<uint32_t>(float(std::bit_cast<double>(bits)));
+}
+
 /// A float literal as the bits of a type, -1 where it cannot be one. `0f` literals are also bit
 /// patterns of .b32, `0d` ones of .b64.
 static bool floatBits(const Token &token, bool isNegative, Type type, uint64_t &bits) {
@@ -84,22 +91,8 @@ static bool floatBits(const Token &token, bool isNegative, Type type, uint64_t &
   if (type != Type::F32 && type != Type::F64)
     return false;
   // Bits of the same type are kept (NaN payloads); others are converted.
-  if (isSingle == (type == Type::F32)) {
-    bits = token.bits;
-  } else if (isSingle) {
-    float single;
-    uint32_t narrow = uint32_t(token.bits);
-    std::memcpy(&single, &narrow, sizeof(single));
-    double wide = single;
-    std::memcpy(&bits, &wide, sizeof(wide));
-  } else {
-    double wide;
-    std::memcpy(&wide, &token.bits, sizeof(wide));
-    float single = float(wide);
-    uint32_t narrow;
-    std::memcpy(&narrow, &single, sizeof(single));
-    bits = narrow;
-  }
+  bool isOfType = isSingle == (type == Type::F32);
+  bits = isOfType ? token.bits : otherFloatBits(token.bits, isSingle);
   if (isNegative)
     bits ^= uint64_t(1) << (type == Type::F32 ? 31 : 63);
   return true;

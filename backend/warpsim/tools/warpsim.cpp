@@ -96,44 +96,57 @@ static bool parseCompletion(const std::string &text, LaunchOptions &options) {
 }
 
 /// An option with a value; false when the value is not one.
-static bool readOption(Command &command, const std::string &option, const std::string &value) {
-  uint64_t number = 0;
-  bool isNumber = parseNumber(value, number);
-  if (option == "--kernel")
-    command.kernel = value;
-  else if (option == "--arch")
-    command.arch = value;
-  else if (option == "--grid")
-    return parseExtents(value, command.launch.grid);
-  else if (option == "--block")
-    return command.hasBlock = parseExtents(value, command.launch.block);
-  else if (option == "--smem")
+/// Sets an option that is a number; false where it takes something else.
+static bool setNumber(Command &command, const std::string &option, uint64_t number) {
+  LaunchOptions &options = command.launch.options;
+  if (option == "--smem")
     command.launch.dynamicSharedBytes = uint32_t(std::min<uint64_t>(number, 0x7fffffff));
-  else if (option == "--arg")
-    command.argumentTexts.push_back(value);
-  else if (option == "--sched")
-    return parseSchedule(value, command.launch.options);
-  else if (option == "--completion")
-    return parseCompletion(value, command.launch.options);
-  else if (option == "--ctas")
-    command.ctas = value;
   else if (option == "--threads")
-    command.launch.options.numThreads = unsigned(number);
+    options.numThreads = unsigned(number);
   else if (option == "--seed")
     command.seed = number;
   else if (option == "--print")
     command.numPrinted = number;
   else if (option == "--max-steps")
-    command.launch.options.maxStepsPerWarp = number;
+    options.maxStepsPerWarp = number;
   else if (option == "--max-cta-steps")
-    command.launch.options.maxStepsPerCta = number;
+    options.maxStepsPerCta = number;
   else if (option == "--max-launch-steps")
-    command.launch.options.maxStepsPerLaunch = number;
+    options.maxStepsPerLaunch = number;
   else
     return false;
-  bool takesNumber = option == "--smem" || option == "--threads" || option == "--seed" ||
-                     option == "--print" || option.starts_with("--max-");
-  return isNumber || !takesNumber;
+  return true;
+}
+
+/// Sets an option that is any text; false where it takes something else.
+static bool setText(Command &command, const std::string &option, const std::string &value) {
+  if (option == "--kernel")
+    command.kernel = value;
+  else if (option == "--arch")
+    command.arch = value;
+  else if (option == "--arg")
+    command.argumentTexts.push_back(value);
+  else if (option == "--ctas")
+    command.ctas = value;
+  else
+    return false;
+  return true;
+}
+
+static bool readOption(Command &command, const std::string &option, const std::string &value) {
+  if (setText(command, option, value))
+    return true;
+  if (option == "--grid")
+    return parseExtents(value, command.launch.grid);
+  if (option == "--block")
+    return command.hasBlock = parseExtents(value, command.launch.block);
+  if (option == "--sched")
+    return parseSchedule(value, command.launch.options);
+  if (option == "--completion")
+    return parseCompletion(value, command.launch.options);
+  uint64_t number = 0;
+  bool isNumber = parseNumber(value, number);
+  return setNumber(command, option, number) && isNumber;
 }
 
 static bool readCommand(int argc, char **argv, Command &command) {
@@ -169,6 +182,19 @@ static bool chooseCtas(Command &command) {
   return true;
 }
 
+/// Gives a parameter the argument's bits, and the kernel the memory that it is the address of.
+static void bind(Launch &launch, const Function &kernel, size_t index, const Argument &argument) {
+  const Parameter &parameter = kernel.parameters[index];
+  uint64_t bits =
+      argument.isArray ? reinterpret_cast<uint64_t>(argument.data) : argument.scalarBits;
+  memcpy(launch.parameters.data() + parameter.offset, &bits,
+         std::min<size_t>(parameter.bytes, sizeof(bits)));
+  if (!argument.isArray)
+    return;
+  launch.allocationOfParameter[index] = int(launch.allocations.size());
+  launch.allocations.push_back({parameter.name, bits, argument.bytes(), argument.isReadOnly});
+}
+
 static bool bindArguments(const Function &kernel, Command &command,
                           std::vector<Argument> &arguments, std::string &error) {
   Launch &launch = command.launch;
@@ -183,18 +209,10 @@ static bool bindArguments(const Function &kernel, Command &command,
   launch.parameters.assign(size, 0);
   launch.allocationOfParameter.assign(kernel.parameters.size(), -1);
   for (size_t i = 0; i < kernel.parameters.size(); ++i) {
-    const Parameter &parameter = kernel.parameters[i];
     Argument argument;
     if (!parseArgument(command.argumentTexts[i], command.seed + i, argument, error))
       return false;
-    uint64_t bits =
-        argument.isArray ? reinterpret_cast<uint64_t>(argument.data) : argument.scalarBits;
-    memcpy(launch.parameters.data() + parameter.offset, &bits,
-           std::min<size_t>(parameter.bytes, sizeof(bits)));
-    if (argument.isArray) {
-      launch.allocationOfParameter[i] = int(launch.allocations.size());
-      launch.allocations.push_back({parameter.name, bits, argument.bytes(), argument.isReadOnly});
-    }
+    bind(launch, kernel, i, argument);
     arguments.push_back(std::move(argument));
   }
   return true;

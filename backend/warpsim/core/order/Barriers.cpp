@@ -44,6 +44,21 @@ static void checkSignal(Cta &cta, Warp &warp, const Instruction &instruction, in
 
 static bool isReduction(const Instruction &instruction) { return instruction.op == Op::BarRed; }
 
+/// How many warps the barrier is to wait for, where the instruction says so.
+static void readExpected(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
+                         LaneMask active, Arrival &arrival) {
+  arrival.isOfAll = false;
+  unsigned lane = unsigned(__builtin_ctz(active));
+  uint64_t count = readLane(instruction.sources[1], warp.registers(), lane);
+  if (count == 0 || count % kWarpSize != 0 || count / kWarpSize > cta.launch.numWarps)
+    return reportMisuse(cta, warp, pc, active,
+                        "barrier " + std::to_string(arrival.id) + " is to wait for " +
+                            std::to_string(count) +
+                            " threads: not a multiple of 32 up to the CTA's " +
+                            std::to_string(cta.launch.numThreads));
+  arrival.expectedWarps = unsigned(count / kWarpSize);
+}
+
 /// Reads and checks the operands: the barrier's number and how many threads it waits for.
 static bool readArrival(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                         LaneMask active, Arrival &arrival) {
@@ -61,18 +76,8 @@ static bool readArrival(Cta &cta, Warp &warp, const Instruction &instruction, in
   arrival.id = unsigned(id);
   arrival.waits = instruction.op != Op::BarArrive;
   arrival.expectedWarps = cta.launch.numWarps;
-  if (numSources < 2)
-    return true;
-  arrival.isOfAll = false;
-  uint64_t count = readLane(instruction.sources[1], warp.registers(), lane);
-  if (count == 0 || count % kWarpSize != 0 || count / kWarpSize > cta.launch.numWarps) {
-    reportMisuse(cta, warp, pc, active,
-                 "barrier " + std::to_string(id) + " is to wait for " + std::to_string(count) +
-                     " threads: not a multiple of 32 up to the CTA's " +
-                     std::to_string(cta.launch.numThreads));
-    return true;
-  }
-  arrival.expectedWarps = unsigned(count / kWarpSize);
+  if (numSources >= 2)
+    readExpected(cta, warp, instruction, pc, active, arrival);
   return true;
 }
 
@@ -128,8 +133,8 @@ static void unpark(Warp &warp, unsigned id) {
 }
 
 /// Everybody has arrived: memory is ordered, results are written, waiting warps go on.
-static void complete(Cta &cta, unsigned id) {
-  Barrier &barrier = cta.barriers[id];
+/// What happened before the barrier happens before what follows it.
+static void order(Cta &cta, const Barrier &barrier) {
   bool isWhole = barrier.arrivedWarps == cta.launch.numWarps;
   for (const Warp &warp : cta.warps)
     isWhole &= barrier.receivers[warp.index] == warp.lanes;
@@ -139,6 +144,11 @@ static void complete(Cta &cta, unsigned id) {
     cta.clocks.joinAll();
   else
     cta.clocks.joinLanes(barrier.receivers, barrier.arrivals);
+}
+
+static void complete(Cta &cta, unsigned id) {
+  Barrier &barrier = cta.barriers[id];
+  order(cta, barrier);
   for (Warp &warp : cta.warps)
     if (barrier.receivers[warp.index]) {
       if (barrier.isReduction)

@@ -23,6 +23,20 @@ static bool releases(Order order) {
   return order == Order::Release || order == Order::AcqRel || order == Order::SeqCst;
 }
 
+/// A fence of one half: it acquires what others released, and releases what the half has written.
+static void fenceHalf(WarpCoverage &warp, unsigned index, Clocks &clocks, Order order) {
+  if (acquires(order))
+    warp.isUnacquired = false;
+  if (!releases(order))
+    return;
+  if (warp.isDirty) {
+    warp.releasedClock = clocks.clock(index);
+    clocks.advance(index);
+  }
+  warp.isDirty = false;
+  warp.hasReleased = true;
+}
+
 /// A fence of a wave reaches no further than its lanes.
 static void fenceMemory(const Wave &wave, bool isShared, Order order, bool isOfWave) {
   Clocks &clocks = wave.cta.clocksOf(isShared);
@@ -36,18 +50,8 @@ static void fenceMemory(const Wave &wave, bool isShared, Order order, bool isOfW
     unsigned index = wave.halves[half]->index;
     WarpCoverage &warp = warps[index];
     warp.joinsWave |= isDirty;
-    if (isOfWave)
-      continue;
-    if (acquires(order))
-      warp.isUnacquired = false;
-    if (!releases(order))
-      continue;
-    if (warp.isDirty) {
-      warp.releasedClock = clocks.clock(index);
-      clocks.advance(index);
-    }
-    warp.isDirty = false;
-    warp.hasReleased = true;
+    if (!isOfWave)
+      fenceHalf(warp, index, clocks, order);
   }
 }
 
