@@ -7,6 +7,30 @@
 namespace py = pybind11;
 using namespace tw;
 
+/// The part of DLPack's C interface that lends a tensor's description
+/// (https://dmlc.github.io/dlpack, version 1.3: `DLTensor` and `DLPackExchangeAPI`), found as
+/// `__dlpack_c_exchange_api__` of a type.
+namespace dlpack {
+struct Tensor {
+  void *data;
+  int32_t deviceType, deviceId;
+  int32_t numDims;
+  struct Element {
+    uint8_t code, bits;
+    uint16_t lanes;
+  } element;
+  const int64_t *shape, *strides;
+  uint64_t byteOffset;
+};
+struct Exchange {
+  uint32_t major, minor;
+  const Exchange *previous;
+  void *allocate, *fromPython, *toPython;
+  int (*lend)(void *object, Tensor *description);
+};
+static constexpr int32_t kHost = 1;
+} // namespace dlpack
+
 namespace {
 /// How a parameter's argument is read: by its type; as a constant; or by a function of Python,
 /// which may convert a number.
@@ -15,14 +39,23 @@ enum class Mode : int { Plain, Constant, Converted };
 /// What Python says once of torch: how a tensor's facts are found, and the memory of a view.
 struct TensorReading {
   PyTypeObject *type = nullptr;
-  py::object findFacts, findSpan;
+  py::object findFacts, findSpan, markWritten;
   uint64_t streamingBytes = 0;
+  const dlpack::Exchange *exchange = nullptr; // where this torch has it
   struct Known {
     PyObject *elementType;
     bool isAligned, isStreaming;
     PyObject *facts;
   };
   std::vector<Known> known; // element types live as long as torch does
+  std::vector<std::pair<uint16_t, PyObject *>> elementTypes; // by DLPack's code and bits
+};
+
+/// What a launch has to know of a tensor.
+struct TensorView {
+  PyObject *elementType = nullptr;
+  uint64_t begin = 0, bytes = 0;
+  bool isContiguous = false;
 };
 
 /// Facts of numbers.
@@ -119,23 +152,79 @@ static PyObject *factsOfTensor(PyObject *elementType, bool isAligned, bool isStr
   return facts;
 }
 
-static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
-                       std::vector<Span> &spans) {
+/// The dtype of tensors with these elements, by one of them; null where it cannot be told.
+static PyObject *elementTypeOf(const dlpack::Tensor::Element &element, PyObject *tensor) {
+  uint16_t word = uint16_t(element.code << 8 | element.bits);
+  for (const auto &[known, type] : tensors().elementTypes)
+    if (known == word)
+      return type;
+  PyObject *type = PyObject_GetAttr(tensor, names().dtype);
+  if (type)
+    tensors().elementTypes.push_back({word, type});
+  return type;
+}
+
+/// Row-major without gaps: torch's is_contiguous.
+static bool isContiguous(const dlpack::Tensor &lent) {
+  int64_t expected = 1;
+  for (int32_t dim = lent.numDims - 1; dim >= 0 && lent.strides; --dim) {
+    if (lent.shape[dim] != 1 && lent.strides[dim] != expected)
+      return false;
+    expected *= lent.shape[dim];
+  }
+  return true;
+}
+
+/// What the tensor's library lends; false without an error where that does not tell all.
+static bool viewLent(PyObject *tensor, TensorView &view) {
+  dlpack::Tensor lent = {};
+  if (tensors().exchange->lend(tensor, &lent) != 0) {
+    PyErr_Clear();
+    return false;
+  }
+  if (lent.deviceType != dlpack::kHost || lent.element.lanes != 1 || lent.element.bits % 8 != 0)
+    return false;
+  view.begin = reinterpret_cast<uint64_t>(lent.data) + lent.byteOffset;
+  view.bytes = lent.element.bits / 8;
+  for (int32_t dim = 0; dim < lent.numDims; ++dim)
+    view.bytes *= uint64_t(lent.shape[dim]);
+  view.isContiguous = isContiguous(lent);
+  view.elementType = elementTypeOf(lent.element, tensor);
+  return view.elementType != nullptr;
+}
+
+/// The same by the tensor's attributes.
+static bool viewByAttributes(PyObject *tensor, TensorView &view) {
   const Names &name = names();
-  if (get(tensor, name.isCpu).ptr() != Py_True || call(tensor, name.isNeg).ptr() != Py_False)
+  if (get(tensor, name.isCpu).ptr() != Py_True)
     return false;
   py::object pointer = call(tensor, name.dataPtr), type = get(tensor, name.dtype);
   py::object size = get(tensor, name.nbytes);
   if (!pointer || !type || !size)
     return false;
-  uint64_t begin = PyLong_AsUnsignedLongLong(pointer.ptr());
-  uint64_t bytes = PyLong_AsUnsignedLongLong(size.ptr());
-  if (!begin || !bytes || bytes > kLargeBytes)
+  view.begin = PyLong_AsUnsignedLongLong(pointer.ptr());
+  view.bytes = PyLong_AsUnsignedLongLong(size.ptr());
+  view.isContiguous = call(tensor, name.isContiguous).ptr() == Py_True;
+  view.elementType = type.ptr(); // torch keeps it
+  return true;
+}
+
+static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
+                       std::vector<Span> &spans) {
+  const Names &name = names();
+  TensorView view;
+  if (call(tensor, name.isNeg).ptr() != Py_False)
     return false;
-  Span span = {begin, begin + bytes};
+  if (!(tensors().exchange && viewLent(tensor, view)) && !viewByAttributes(tensor, view))
+    return false;
+  if (!view.begin || !view.bytes || view.bytes > kLargeBytes)
+    return false;
+  py::object pointer = py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(view.begin));
   py::object offset = call(tensor, name.storageOffset);
-  if (!offset || PyLong_AsLongLong(offset.ptr()) != 0 ||
-      call(tensor, name.isContiguous).ptr() != Py_True) {
+  if (!pointer || !offset)
+    return false;
+  Span span = {view.begin, view.begin + view.bytes};
+  if (!view.isContiguous || PyLong_AsLongLong(offset.ptr()) != 0) {
     // A part of its storage: only all of it meets every other part.
     py::object whole = tensors().findSpan(py::handle(tensor), pointer);
     span = {py::cast<uint64_t>(whole[py::int_(0)]), py::cast<uint64_t>(whole[py::int_(1)])};
@@ -143,7 +232,8 @@ static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
       return false;
   }
   spans.push_back(span);
-  fact = factsOfTensor(type.ptr(), begin % 16 == 0, bytes >= tensors().streamingBytes);
+  fact =
+      factsOfTensor(view.elementType, view.begin % 16 == 0, view.bytes >= tensors().streamingBytes);
   address = fact ? pointer.release().ptr() : nullptr;
   return fact != nullptr;
 }
@@ -242,18 +332,63 @@ static py::object makeReader(const py::list &modes, const py::tuple &converters,
   return py::reinterpret_steal<py::object>(PyCFunction_New(&method, capsule.ptr()));
 }
 
+/// Null where the type has none, or one of another layout.
+static const dlpack::Exchange *exchangeOf(PyObject *type) {
+  py::object capsule =
+      py::reinterpret_steal<py::object>(PyObject_GetAttrString(type, "__dlpack_c_exchange_api__"));
+  const void *found =
+      capsule ? PyCapsule_GetPointer(capsule.ptr(), "dlpack_exchange_api") : nullptr;
+  PyErr_Clear();
+  auto *exchange = static_cast<const dlpack::Exchange *>(found);
+  return exchange && exchange->major == 1 && exchange->lend ? exchange : nullptr;
+}
+
 static void setTensorReading(const py::type &type, py::object findFacts, py::object findSpan,
-                             uint64_t streamingBytes) {
+                             uint64_t streamingBytes, py::object markWritten) {
   TensorReading &reading = tensors();
   reading.type = reinterpret_cast<PyTypeObject *>(Py_NewRef(type.ptr()));
   reading.findFacts = std::move(findFacts);
   reading.findSpan = std::move(findSpan);
+  reading.markWritten = std::move(markWritten);
   reading.streamingBytes = streamingBytes;
+  reading.exchange = exchangeOf(type.ptr());
+}
+
+/// (values, stored, mark): tells the libraries of arrays that those at the positions `stored` are
+/// written: torch of all its tensors at once, `mark` of the others.
+static PyObject *markWritten(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
+  if (count != 3 || !PyTuple_CheckExact(arguments[0]) || !PyTuple_CheckExact(arguments[1])) {
+    PyErr_SetString(PyExc_TypeError, "mark_written takes two tuples and a function");
+    return nullptr;
+  }
+  const TensorReading &reading = tensors();
+  auto *values = arguments[0], *stored = arguments[1];
+  py::object written = py::reinterpret_steal<py::object>(PyList_New(0));
+  for (Py_ssize_t i = 0; written && i < PyTuple_GET_SIZE(stored); ++i) {
+    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(stored, i));
+    if (position < 0 || position >= PyTuple_GET_SIZE(values)) {
+      PyErr_SetString(PyExc_IndexError, "no value at this position");
+      return nullptr;
+    }
+    PyObject *value = PyTuple_GET_ITEM(values, position);
+    bool isTensor = Py_TYPE(value) == reading.type && reading.markWritten;
+    if (isTensor ? PyList_Append(written.ptr(), value) != 0
+                 : !py::reinterpret_steal<py::object>(PyObject_CallOneArg(arguments[2], value)))
+      return nullptr;
+  }
+  if (written && PyList_GET_SIZE(written.ptr()) > 0 && !reading.markWritten.is_none())
+    written = py::reinterpret_steal<py::object>(
+        PyObject_CallOneArg(reading.markWritten.ptr(), written.ptr()));
+  return written ? Py_NewRef(Py_None) : nullptr;
 }
 
 void python::defineArguments(py::module_ &module) {
+  static PyMethodDef mark = {"mark_written",
+                             reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&markWritten)),
+                             METH_FASTCALL, nullptr};
+  module.attr("mark_written") = py::reinterpret_steal<py::object>(PyCFunction_New(&mark, nullptr));
   module.def("make_reader", &makeReader, py::arg("modes"), py::arg("converters"),
              py::arg("numbers"));
   module.def("set_tensor_reading", &setTensorReading, py::arg("type"), py::arg("find_facts"),
-             py::arg("find_span"), py::arg("streaming_bytes"));
+             py::arg("find_span"), py::arg("streaming_bytes"), py::arg("mark_written"));
 }

@@ -83,17 +83,40 @@ static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py:
 }
 
 /// Runs the grid; the report of a failure, or None.
-static py::object launchKernel(Kernel &kernel, int32_t x, int32_t y, int32_t z,
-                               const py::tuple &values, const py::object &memory, uint64_t stream) {
+static py::object launchKernel(Kernel &kernel, const LaunchGrid &grid, const py::tuple &values,
+                               const py::object &memory) {
   std::vector<LaunchArgument> arguments = readArguments(kernel, values, memory);
   std::optional<RuntimeError> error;
-  python::withoutLock(
-      [&] { error = api::launch(*kernel.compiled, LaunchGrid{{x, y, z}, stream}, arguments); });
+  python::withoutLock([&] { error = api::launch(*kernel.compiled, grid, arguments); });
   if (PyErr_Occurred()) // what `raisesSignal` has left
     throw py::error_already_set();
   if (error)
     return python::toDict(*error);
   return py::none();
+}
+
+/// launch(kernel, x, y, z, values, memory, stream): by Python's own protocol, since finding the
+/// overload of a bound function takes as long as a small launch.
+static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
+  try {
+    if (count != 7)
+      throw py::type_error("launch takes a kernel, three extents, values, memory and a stream");
+    auto argument = [&](int i) { return py::reinterpret_borrow<py::object>(given[i]); };
+    auto &kernel = py::cast<Kernel &>(py::handle(given[0]));
+    LaunchGrid grid = {{py::cast<int32_t>(argument(1)), py::cast<int32_t>(argument(2)),
+                        py::cast<int32_t>(argument(3))},
+                       py::cast<uint64_t>(argument(6))};
+    if (!PyTuple_Check(given[4]))
+      throw py::type_error("launch takes its values as a tuple");
+    return launchKernel(kernel, grid, argument(4), argument(5)).release().ptr();
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const py::builtin_exception &error) {
+    error.set_error();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
 }
 
 /// Runs Python's handlers of signals that have arrived; true when one raises, Ctrl-C's for example.
@@ -266,8 +289,10 @@ static py::list reportPages() {
 void python::defineRuntime(py::module_ &module) {
   defineMemory(module);
   setInterruptCheck(&raisesSignal);
-  module.def("launch", &launchKernel, py::arg("kernel"), py::arg("x"), py::arg("y"), py::arg("z"),
-             py::arg("values"), py::arg("memory"), py::arg("stream") = 0);
+  static PyMethodDef launching = {"launch",
+                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launch)),
+                                  METH_FASTCALL, nullptr};
+  module.attr("launch") = py::reinterpret_steal<py::object>(PyCFunction_New(&launching, nullptr));
   module.def("cache_statistics", &cacheStatistics);
   module.def("targets", &api::targets);
   module.def("check_target", &checkTarget, py::arg("name"));

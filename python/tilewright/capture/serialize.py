@@ -128,13 +128,13 @@ class _Body(NamedTuple):
         return cls(kernel, function, function.__code__, defaults, named and dict(named))
 
     def is_current(self) -> bool:
-        function, kernel = self.function, self.kernel
-        return (
-            (kernel is None or kernel.fn is function)
-            and function.__code__ is self.code
-            and function.__defaults__ is self.defaults
-            and _have_same_items(function.__kwdefaults__, self.keyword_defaults)
-        )
+        kernel, function, code, defaults, keyword_defaults = self
+        if function.__code__ is not code or function.__defaults__ is not defaults:
+            return False
+        if kernel is not None and kernel.fn is not function:
+            return False
+        now = function.__kwdefaults__
+        return now is keyword_defaults is None or _have_same_items(now, keyword_defaults)
 
 
 def _have_same_items(now: dict[str, Any] | None, then: dict[str, Any] | None) -> bool:
@@ -181,6 +181,11 @@ class Capture:
             if not body.is_current():
                 return False
         for dependency in self.dependencies:
+            container, name, value, fingerprint = dependency
+            # A name of a module whose value cannot change within: what launches meet most.
+            if fingerprint is None and type(container) is dict:
+                if cast("dict[str, Any]", container).get(name, _MISSING) is value:
+                    continue
             if not dependency.is_current():
                 return False
         return True

@@ -18,6 +18,8 @@ _LARGEST = 0x7FFFFFFF
 
 def resolve_grid(grid: Any, arguments: Mapping[str, Any] | None) -> Programs:
     """The grid as three numbers of programs. Raises LaunchError TW0402 for anything else."""
+    if type(grid) is tuple and len(grid) == 1 and type(grid[0]) is int and 0 <= grid[0] <= _LARGEST:
+        return grid[0], 1, 1
     if callable(grid):
         grid = grid(arguments)
     try:
@@ -72,9 +74,10 @@ def launch(
             stream = current_stream(device)
     elif kernel.checks_accesses:
         memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
-    for index in kernel.stored:
-        mark_written(values[index])
+    module = native()
+    if kernel.stored:
+        module.mark_written(values, kernel.stored, mark_written)
     x, y, z = programs
-    report = native().launch(kernel.native, x, y, z, kernel.pick(bits), memory, stream)
+    report = module.launch(kernel.native, x, y, z, kernel.pick(bits), memory, stream)
     if report is not None:
         raise_report(report)

@@ -163,8 +163,9 @@ def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     """Add torch's types to the readers."""
     readers[torch.Tensor] = _read_tensor
     native().set_tensor_reading(
-        torch.Tensor, lambda key: _facts.get(key) or _find_facts(key), _span, streaming_bytes()
-    )
+        torch.Tensor, lambda key: _facts.get(key) or _find_facts(key), _span, streaming_bytes(),
+        _increment_version,
+    )  # fmt: skip
     MEMORY_READERS[torch.Tensor] = _memory
     SPAN_READERS[torch.Tensor] = _span
     WRITE_MARKERS[torch.Tensor] = _mark_written if _increment_version else None

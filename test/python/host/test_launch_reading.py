@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,19 @@ torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("compiler", "known_to_the_reader")
 
 
-@pytest.fixture
-def known_to_the_reader(compiler: None) -> None:
-    """torch may have been made known to what stands for the native module in another test."""
+@pytest.fixture(params=["lent", "by attributes"])
+def known_to_the_reader(
+    compiler: None, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[None]:
+    """torch may have been made known to what stands for the native module in another test. One without
+    DLPack's C interface tells about tensors by their attributes."""
     from tilewright.launch import torch as reading
 
+    with monkeypatch.context() as patch:
+        if request.param != "lent":
+            patch.delattr(torch.Tensor, "__dlpack_c_exchange_api__", raising=False)
+        reading.register({})
+    yield
     reading.register({})
 
 
@@ -36,8 +46,12 @@ BASE = torch.zeros(64, dtype=torch.float16)
 @pytest.mark.parametrize("value", [0, 1, 3, 16, -1, -16, 2**31 - 1, -(2**31), True, 1.5, None, "text"])
 @pytest.mark.parametrize(
     "tensor",
-    [ALIGNED, ALIGNED[1:5], ALIGNED.reshape(8, 8).T, BASE[::2], torch.zeros(3, dtype=torch.int8)],
-)
+    [
+        ALIGNED, ALIGNED[1:5], ALIGNED.reshape(8, 8).T, BASE[::2], torch.zeros(3, dtype=torch.int8),
+        torch.zeros(4, requires_grad=True), torch.tensor(2.0), torch.zeros(3, 1, 5).transpose(0, 1),
+        torch.zeros(4, 1)[:, ::2], torch.zeros(2, dtype=torch.bool), torch.zeros(1 << 23),
+    ],
+)  # fmt: skip
 def test_both_readers_agree(tensor: object, value: object) -> None:
     other = torch.ones(7, dtype=torch.bfloat16)
     three._read_all((tensor, other, value))  # makes torch known
@@ -87,3 +101,18 @@ def test_references_are_balanced() -> None:
         three._read_warm((tensor, tensor, number))
         three._read_warm((tensor, other, object()))
     assert [sys.getrefcount(value) for value in (tensor, other, number, facts)] == counts
+
+
+@pytest.mark.parametrize("name", ["uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64",
+    "float16", "float64", "float8_e4m3fn", "float8_e5m2", "float8_e4m3fnuz"])  # fmt: skip
+def test_both_readers_agree_on_element_types(name: str) -> None:
+    values = torch.zeros(16, dtype=getattr(torch, name)), ALIGNED, 3
+    assert three._read_warm(values) == three._read_all(values)
+
+
+def test_a_lazy_clone_gets_memory_of_its_own_first() -> None:
+    x = torch.zeros(4)
+    clone = torch._lazy_clone(x)
+    three[1](clone, ALIGNED, 7)
+    three[1](clone, ALIGNED, 7)
+    assert clone[0] == 7 and x[0] == 0

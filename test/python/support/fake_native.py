@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
+from collections.abc import Callable
 from typing import Any
 
 from tilewright import _native  # pyright: ignore[reportAttributeAccessIssue]
@@ -142,6 +143,12 @@ class FakeNative:
     ) -> tuple[str, list[dict[str, Any]]]:  # fmt: skip
         self.inspections.append((specialization, stage, debug))
         return f"{stage} of {source.digest}", self.reports
+
+    def mark_written(
+        self, values: tuple[Any, ...], stored: tuple[int, ...], mark: Callable[[Any], None]
+    ) -> None:
+        for position in stored:
+            mark(values[position])
 
     def launch(
         self, kernel: Kernel, x: int, y: int, z: int, values: tuple[Any, ...], memory: Any,
