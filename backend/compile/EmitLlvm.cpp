@@ -75,6 +75,15 @@ static bool isLarge(const llvm::Module &module) {
   });
 }
 
+/// Whether a function has more than a few loop nests, so that what a pass costs for each of them is
+/// felt: attention has 3,300 instructions, a product of matrices 700.
+static bool hasLongFunction(const llvm::Module &module) {
+  constexpr unsigned kLongInstructions = 2000;
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return function.getInstructionCount() > kLongInstructions;
+  });
+}
+
 /// What unrolled code needs most, by passes whose time is linear.
 static constexpr llvm::StringLiteral kLinearPasses =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
@@ -185,10 +194,16 @@ private:
 /// is quadratic in the number of addresses (25 s for 1,600 loads), and the machine code of every
 /// kernel of the benchmark is the same without it: assemblers do it themselves, and
 /// sinkConstantOffsets does what matters before.
+///
+/// "Loop strength reduction" is left out where `keepsAddresses` is set: it takes a third of the
+/// code generation of attention, grows faster than the function, and has no effect on its speed.
 struct CodegenGate : llvm::OptPassGate {
+  bool keepsAddresses = false;
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef passName, llvm::StringRef) const override {
     stopIfInterrupted();
+    if (keepsAddresses && passName == "Loop Strength Reduction")
+      return false;
     return passName != "slsr";
   }
 };
@@ -241,6 +256,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
     code.bytes = printModule(*emission.module);
     return;
   }
+  emission.gate.keepsAddresses = machine.hasScaledAddresses && hasLongFunction(*emission.module);
   emission.context.setOptPassGate(emission.gate);
   auto type = form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
                                        : llvm::CodeGenFileType::AssemblyFile;

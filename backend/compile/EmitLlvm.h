@@ -26,7 +26,9 @@ struct LlvmMachine {
   void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0;  // registers to prefer, 0: LLVM's choice
   bool pairsFloats = false; // whether scalars are to be joined where the machine acts on pairs
-  bool mayCall = false;     // whether calls cost little, so that large functions are split
+  /// Whether an access takes a base and a scaled index, so that loops need no pointer of their own.
+  bool hasScaledAddresses = false;
+  bool mayCall = false; // whether calls cost little, so that large functions are split
   /// The clean-ups of a function, as `opt -passes=` takes them; empty: those of -O2.
   llvm::StringRef simplifications;
 };

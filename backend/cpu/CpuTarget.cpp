@@ -164,6 +164,7 @@ public:
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
     host.mayCall = true;
+    host.hasScaledAddresses = true;
   }
   std::string name() const override { return level.empty() ? "cpu" : "cpu:" + level; }
   std::string describe() const override {
