@@ -23,9 +23,12 @@ static constexpr llvm::StringLiteral kRows32x8 = "k0 k1 | m0 m1 m2 m3 m4 k2",
                                      kSums32 = "n0 n1 n3 n4 | m0 m1 m2 m3 m4 n2",
                                      kSums16 = "n0 n1 | m0 m1 m2 m3 n2 n3",
                                      kSums64 = "n2 n3 | m0 m1 m2 m3 n0 n1";
-// Of RDNA 3 both halves of a wave hold A and B; RDNA 4 has halves of the depth in them.
+// Of RDNA 3 both halves of a wave hold A and B, and a lane has the sums of every other column:
+// which column is which is free, and they are named such that lanes hold neighbours. RDNA 4 has
+// halves of the depth in the halves of a wave.
 static constexpr llvm::StringLiteral kRowsTwice = "k0 k1 k2 k3 | m0 m1 m2 m3 -",
-                                     kSumsTwice = "n1 n2 n3 | m0 m1 m2 m3 n0",
+                                     kColumnsTwice = "k0 k1 k2 k3 | n3 n0 n1 n2 -",
+                                     kSumsTwice = "n0 n1 n2 | m0 m1 m2 m3 n3",
                                      kRowsHalf = "k0 k1 k2 | m0 m1 m2 m3 k3",
                                      kSumsHalf = "n0 n1 n2 | m0 m1 m2 m3 n3";
 
@@ -79,9 +82,12 @@ static constexpr MatrixInstruction kWideOfCdna4[] = {
     {16, 16, 64, I8, I8, I32, "mfma.i32.16x16x64.i8", kRows16x64, kSums16, Words},
 };
 static constexpr MatrixInstruction kRdna3[] = {
-    {16, 16, 16, F16, F16, F32, "wmma.f32.16x16x16.f16", kRowsTwice, kSumsTwice, Elements},
-    {16, 16, 16, BF16, BF16, F32, "wmma.f32.16x16x16.bf16", kRowsTwice, kSumsTwice, BitsOf16},
-    {16, 16, 16, I8, I8, I32, "wmma.i32.16x16x16.iu8", kRowsTwice, kSumsTwice, Words},
+    {16, 16, 16, F16, F16, F32, "wmma.f32.16x16x16.f16", kRowsTwice, kSumsTwice, Elements,
+     kColumnsTwice},
+    {16, 16, 16, BF16, BF16, F32, "wmma.f32.16x16x16.bf16", kRowsTwice, kSumsTwice, BitsOf16,
+     kColumnsTwice},
+    {16, 16, 16, I8, I8, I32, "wmma.i32.16x16x16.iu8", kRowsTwice, kSumsTwice, Words,
+     kColumnsTwice},
 };
 static constexpr MatrixInstruction kRdna4[] = {
     {16, 16, 16, F16, F16, F32, "wmma.f32.16x16x16.f16", kRowsHalf, kSumsHalf, Elements},
@@ -146,9 +152,11 @@ static mlir::Type typeOf(mlir::MLIRContext &context, MatrixType type) {
   return {};
 }
 
-/// The rows' text as that of columns.
-static std::string columnsOf(llvm::StringRef rows) {
-  std::string text = rows.str();
+/// The rows' text as that of columns, where these are not named apart.
+static std::string columnsOf(const MatrixInstruction &row) {
+  if (!row.columns.empty())
+    return row.columns.str();
+  std::string text = row.rows.str();
   std::replace(text.begin(), text.end(), 'm', 'n');
   return text;
 }
@@ -156,7 +164,7 @@ static std::string columnsOf(llvm::StringRef rows) {
 static tile::MmaAttr attributeOf(mlir::MLIRContext &context, const MatrixInstruction &row) {
   return tile::MmaAttr::get(&context, row.m, row.n, row.k, typeOf(context, row.a),
                             typeOf(context, row.b), typeOf(context, row.sum), row.rows,
-                            columnsOf(row.rows), row.sums);
+                            columnsOf(row), row.sums);
 }
 
 /// Whether another row has the same types and so many rows and columns.

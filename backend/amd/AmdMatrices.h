@@ -30,12 +30,13 @@ struct MatrixInstruction {
   MatrixType a, b, sum;
   /// After "llvm.amdgcn.". Of mixed types it names that of B first, which is its first operand.
   llvm::StringLiteral intrinsic;
-  /// Where lanes hold rows of A, as in #tile.mma; columns of B are held alike.
+  /// Where lanes hold rows of A, as in #tile.mma; columns of B are held alike, but for `columns`.
   llvm::StringLiteral rows;
   /// Where they hold the sums. The intrinsic gets B before A, so that a lane holds neighbours along
   /// n: D^T = B^T A^T.
   llvm::StringLiteral sums;
   OperandForm form;
+  llvm::StringLiteral columns = ""; // where lanes hold those of B, if that is named apart
 };
 
 /// Those of a machine, in the order of preference.

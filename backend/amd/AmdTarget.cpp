@@ -2,6 +2,7 @@
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/assemble/CodeObject.h"
+#include "backend/amd/assemble/EaseRegisters.h"
 #include "backend/amd/assemble/RegisterLimits.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
@@ -72,6 +73,25 @@ static void finishModule(llvm::Module &module) {
   expandSaturatingDifferences(module);
 }
 
+/// Of code that spills: with shorter lives of values.
+static void finishEased(llvm::Module &module) {
+  finishModule(module);
+  amd::easeRegisters(module, /*insideLoops=*/false);
+}
+
+static void finishEasedInLoops(llvm::Module &module) {
+  finishModule(module);
+  amd::easeRegisters(module, /*insideLoops=*/true);
+}
+
+/// The same, scheduled for the fewest registers at whatever cost in time.
+static void finishSparing(llvm::Module &module) {
+  finishEasedInLoops(module);
+  for (llvm::Function &function : module)
+    if (!function.isDeclaration())
+      function.addFnAttr("amdgpu-sched-strategy", "iterative-minreg");
+}
+
 /// Left alone, LLVM keeps sums of matrix instructions in accumulation registers and moves them when
 /// anything else uses them. The others do, up to 256.
 static void finishWithVectorRegisters(llvm::Module &module) {
@@ -115,10 +135,13 @@ public:
 private:
   bool emitCodeObject(ModuleOp lowered, const LlvmMachine &machine, Artifact &artifact,
                       std::string &error) const;
-  /// First without accumulation registers, which code that spills then gets.
-  bool emitWithFewSpills(ModuleOp lowered, Artifact &artifact, std::string &error) const;
-  /// Adds the IR to an artifact's code.
-  bool embedIr(ModuleOp lowered, Artifact &artifact, std::string &error) const;
+  /// Code that spills is tried again: with accumulation registers, where there are some, and else
+  /// with shorter lives of values.
+  bool emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
+                         std::string &error) const;
+  /// Adds the IR that the machine's code was generated from to an artifact's code.
+  bool embedIr(ModuleOp lowered, const LlvmMachine &chosen, Artifact &artifact,
+               std::string &error) const;
 
   const AmdArch &arch;
   bool assembles, embedsIr;
@@ -167,28 +190,40 @@ bool AmdTarget::emitCodeObject(ModuleOp lowered, const LlvmMachine &machine, Art
   return compileText(std::string(artifact.binary), artifact, error);
 }
 
-bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+/// Replaces code by other code if that has less scratch memory. The time that both took is its.
+static bool takeIfBetter(Artifact &artifact, Artifact candidate) {
+  for (auto &[name, time] : candidate.milliseconds)
+    artifact.milliseconds[name] += time;
+  if (gpu::resourceOf(candidate, "scratch_bytes", 0) >=
+      gpu::resourceOf(artifact, "scratch_bytes", 0))
+    return false;
+  artifact.binary = std::move(candidate.binary);
+  artifact.assembled = std::move(candidate.assembled);
+  artifact.resources = std::move(candidate.resources);
+  artifact.codeBytes = candidate.codeBytes;
+  return true;
+}
+
+bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
+                                  std::string &error) const {
+  chosen = machine;
   if (!emitCodeObject(lowered, machine, artifact, error))
     return false;
-  int64_t scratch = gpu::resourceOf(artifact, "scratch_bytes", 0);
-  if (scratch == 0 || !arch.hasAccumulationRegisters)
-    return true;
-  LlvmMachine withAll = machine;
-  withAll.finish = finishModule;
-  Artifact other;
-  other.symbol = artifact.symbol;
-  if (!emitCodeObject(lowered, withAll, other, error))
-    return false;
-  if (gpu::resourceOf(other, "scratch_bytes", 0) >= scratch)
-    return true;
-  for (auto &[name, time] : other.milliseconds)
-    time += artifact.milliseconds[name];
-  other.milliseconds.insert(artifact.milliseconds.begin(), artifact.milliseconds.end());
-  artifact.binary = std::move(other.binary);
-  artifact.assembled = std::move(other.assembled);
-  artifact.resources = std::move(other.resources);
-  artifact.milliseconds = std::move(other.milliseconds);
-  artifact.codeBytes = other.codeBytes;
+  using Finish = void (*)(llvm::Module &);
+  static constexpr Finish withAccumulation[] = {finishModule},
+                          without[] = {finishEased, finishEasedInLoops, finishSparing};
+  for (Finish finish : arch.hasAccumulationRegisters ? ArrayRef(withAccumulation) : without) {
+    if (gpu::resourceOf(artifact, "scratch_bytes", 0) == 0)
+      break;
+    LlvmMachine other = machine;
+    other.finish = finish;
+    Artifact candidate;
+    candidate.symbol = artifact.symbol;
+    if (!emitCodeObject(lowered, other, candidate, error))
+      return false;
+    if (takeIfBetter(artifact, std::move(candidate)))
+      chosen = other;
+  }
   return true;
 }
 
@@ -218,9 +253,10 @@ static std::string escapeForAssembler(StringRef text) {
   return escaped;
 }
 
-bool AmdTarget::embedIr(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+bool AmdTarget::embedIr(ModuleOp lowered, const LlvmMachine &chosen, Artifact &artifact,
+                        std::string &error) const {
   EmittedCode ir;
-  if (!emitLlvm(lowered, machine, CodeForm::OptimizedLlvmIr, ir, error))
+  if (!emitLlvm(lowered, chosen, CodeForm::OptimizedLlvmIr, ir, error))
     return false;
   return compileText(artifact.binary + "\n\t.section " + kIrSection +
                          ",\"\",@progbits\n\t.ascii \"" + escapeForAssembler(ir.bytes) + "\"\n",
@@ -231,11 +267,12 @@ bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error
   if (!assembles)
     return gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
                          CodeForm::OptimizedLlvmIr);
-  if (!emitWithFewSpills(lowered, artifact, error)) {
+  LlvmMachine chosen;
+  if (!emitWithFewSpills(lowered, artifact, chosen, error)) {
     amd::blameInlineAsm(lowered, artifact.binary, error);
     return false;
   }
-  if (embedsIr && !embedIr(lowered, artifact, error))
+  if (embedsIr && !embedIr(lowered, chosen, artifact, error))
     return false;
   amd::reportSpills(lowered, artifact);
   return true;
@@ -243,21 +280,26 @@ bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error
 
 bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
                       std::string &error) const {
-  if (form != CodeForm::Linked && form != CodeForm::Resources) {
-    EmittedCode code;
+  EmittedCode code;
+  if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
     bool emitted = emitLlvm(lowered, machine, form, code, error);
     text = std::move(code.bytes);
     return emitted;
   }
   Artifact artifact;
   artifact.symbol = gpu::kernelSymbol(lowered, LLVM::cconv::CConv::AMDGPU_KERNEL);
-  if (!emitWithFewSpills(lowered, artifact, error)) {
+  LlvmMachine chosen;
+  if (!emitWithFewSpills(lowered, artifact, chosen, error)) {
     amd::blameInlineAsm(lowered, artifact.binary, error);
     return false;
   }
   amd::reportSpills(lowered, artifact);
-  text =
-      form == CodeForm::Resources ? gpu::printResources(artifact) : std::move(artifact.assembled);
+  if (form == CodeForm::Object && !assembleText(artifact.binary, machine, code, error))
+    return false;
+  text = form == CodeForm::Assembly    ? std::move(artifact.binary)
+         : form == CodeForm::Object    ? std::move(code.bytes)
+         : form == CodeForm::Resources ? gpu::printResources(artifact)
+                                       : std::move(artifact.assembled);
   return true;
 }
 

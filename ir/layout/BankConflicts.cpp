@@ -253,6 +253,22 @@ LinearLayout tw::conflictFreeLayout(const LinearLayout &from, const LinearLayout
   return *best;
 }
 
+LinearLayout tw::readOrderLayout(const LinearLayout &from, const LinearLayout &to,
+                                 unsigned elementBytes, SharedBanks banks) {
+  Vectors all = basesOf(to, Place::Register), low;
+  for (unsigned dim = 0; dim < to.rank() && !all.empty(); ++dim)
+    if (all.front() & to.maskOf(dim))
+      llvm::copy_if(all, std::back_inserter(low),
+                    [&](uint64_t basis) { return (basis & ~uint64_t(to.maskOf(dim))) == 0; });
+  low.truncate(
+      std::min<size_t>(low.size(), llvm::Log2_32(std::max(1u, banks.accessBytes / elementBytes))));
+  size_t numKept = low.size();
+  unsigned numWordBits = wordBits(banks, elementBytes);
+  extend(low, basesOf(from, Place::Lane), numWordBits);
+  extend(low, basesOf(to, Place::Lane), numWordBits);
+  return layoutWithLowBits(from, to, low, elementBytes, banks, numKept);
+}
+
 LinearLayout tw::swizzledRows(ArrayRef<int64_t> shape, uint32_t neighbour, unsigned elementBytes,
                               SharedBanks banks, unsigned ignoredRowBits) {
   LinearLayout whole(shape, {});

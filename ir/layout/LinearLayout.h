@@ -126,6 +126,10 @@ LinearLayout swizzledLayout(llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<int32_
 /// fewest bank conflicts. `elementBytes` is that of an element in memory.
 LinearLayout conflictFreeLayout(const LinearLayout &from, const LinearLayout &to,
                                 unsigned elementBytes, SharedBanks banks);
+/// The same for readers to whom the order of registers matters: their first registers, as many as
+/// one access moves, are neighbours in their order.
+LinearLayout readOrderLayout(const LinearLayout &from, const LinearLayout &to,
+                             unsigned elementBytes, SharedBanks banks);
 /// How many consecutive elements (a power of two) each lane can access at once in a buffer:
 /// registers 0..n-1, after a permutation given by `registers`, are at offsets n*k..n*k+n-1.
 struct SharedAccess {

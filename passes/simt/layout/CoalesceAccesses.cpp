@@ -185,12 +185,28 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
   return axes;
 }
 
+/// Operands whose other dimension is the consecutive one are turned in registers on their way to
+/// shared memory where no other way turns them: so a thread loads neighbours along K. The lanes
+/// next to those that load a sector follow along K, too: they write to other banks than these.
+static LinearLayout withDepthInRegisters(const Access &access, const LinearLayout &layout,
+                                         int64_t lanesOfSector) {
+  if (!access.isOperand)
+    return layout;
+  std::optional<unsigned> depth = depthOfOperand(access.op->getResult(0));
+  bool isOuter = depth && int32_t(*depth) != access.shape.order.front();
+  return isOuter
+             ? withNeighboursAlong(layout, *depth, unsigned(std::max<int64_t>(1, lanesOfSector)))
+             : layout;
+}
+
 static void coalesce(FunctionOpInterface function, Threads threads, const Machine &machine) {
   int64_t vectorBytes = machine.vectorBytes, lineBytes = machine.lineBytes;
   std::vector<Access> accesses = accessesOf(function, vectorBytes);
   std::map<Group, GroupSpread> spreads =
       spreadsOf(accesses, threads, vectorBytes, containsProduct(function));
   std::map<std::vector<int64_t>, unsigned> axes = foldedAxes(function);
+  tile::TargetAttr target = targetOf(function);
+  bool turnsInRegisters = target && !hasFeature(target, tile::Feature::LoadMatrix);
   for (const Access &access : accesses) {
     Group group = groupOf(access);
     const std::vector<int64_t> &shape = group.shape;
@@ -200,7 +216,11 @@ static void coalesce(FunctionOpInterface function, Threads threads, const Machin
                         std::nullopt};
     if (auto axis = axes.find(shape); axis != axes.end())
       spread.axis = axis->second;
-    convertAccess(access.op, accessLayout(shape, spread, threads));
+    LinearLayout layout = accessLayout(shape, spread, threads);
+    if (turnsInRegisters)
+      layout = withDepthInRegisters(access, layout,
+                                    machine.sectorBytes / (chosen.vector * chosen.bytes));
+    convertAccess(access.op, layout);
     int64_t each = tile::numElementsOf(access.ptr.getType()) / threads.count();
     explain(access, vectorBytes, std::min(each, *llvm::max_element(shape)));
   }

@@ -15,6 +15,7 @@ static constexpr double kIterationsOfLoop = 8;
 static constexpr double kBarriers = 40; // waiting before and after data crosses between warps
 static constexpr double kAccess = 16;   // an access to global memory that hits a cache
 static constexpr double kShuffle = 4;
+static constexpr double kTie = 1e-3; // of what decides between equal costs
 /// What a loop loses where loads wait for data that crosses between warps: they cannot run ahead.
 static constexpr double kWaitingLoad = 200;
 /// Larger tiles are never read twice: that would cost bandwidth.
@@ -94,9 +95,15 @@ static double instructionsOf(Operation *op) {
 double LayoutCost::recomputationCost(Value tile, LayoutAttr layout) {
   Operation *op = tile.getDefiningOp();
   double cost = 0;
-  // With one user, the tile is computed there instead and not also in its own layout.
-  if (!choice.ownOf(tile) || numUses.lookup(tile) > 1)
-    cost = loopWeightOf(tile) * instructionsOf(op) * layout.getValue().size(Place::Register);
+  double instructions =
+      loopWeightOf(tile) * instructionsOf(op) * layout.getValue().size(Place::Register);
+  // With one user, the tile is computed there instead and not also in its own layout: then only what
+  // else is equal decides by it.
+  LayoutAttr own = choice.ownOf(tile);
+  if (!own || numUses.lookup(tile) > 1)
+    cost = instructions;
+  else if (layout.getValue().size(Place::Register) > own.getValue().size(Place::Register))
+    cost = kTie * instructions;
   for (Value operand : op->getOperands()) {
     if (!isa<RankedTensorType>(operand.getType()))
       continue;

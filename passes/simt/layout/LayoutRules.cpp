@@ -113,10 +113,10 @@ LinearLayout tw::simt::dotLayout(ArrayRef<int64_t> shape, Threads threads) {
   return sharing.layout(rowMajorOrder(rank), lanes, warps);
 }
 
-/// Gives registers the smallest steps along an axis and lanes the larger ones.
-static void orderAlong(uint32_t mask, LinearLayout::Bases &registers, LinearLayout::Bases &lanes) {
+/// Gives the first of the places the smallest steps along an axis and the others the larger ones.
+static void orderAlong(uint32_t mask, ArrayRef<LinearLayout::Bases *> ofPlaces) {
   SmallVector<uint32_t *> places;
-  for (LinearLayout::Bases *bases : {&registers, &lanes})
+  for (LinearLayout::Bases *bases : ofPlaces)
     for (uint32_t &basis : *bases)
       if (basis != 0 && (basis & ~mask) == 0)
         places.push_back(&basis);
@@ -147,11 +147,29 @@ LinearLayout tw::simt::withoutWarpsAlong(const LinearLayout &layout, unsigned ax
     hasCopies = true;
   }
   if (hasCopies)
-    orderAlong(mask, registers, lanes);
+    orderAlong(mask, {&registers, &lanes});
   return layout.withPlace(Place::Register, std::move(registers))
       .withPlace(Place::Lane, std::move(lanes))
       .withPlace(Place::Warp, std::move(warps))
       .withoutFreeRegisters();
+}
+
+LinearLayout tw::simt::withNeighboursAlong(const LinearLayout &layout, unsigned axis,
+                                           unsigned lanesBefore) {
+  uint32_t mask = layout.maskOf(axis);
+  LinearLayout::Bases registers(layout.bases(Place::Register));
+  LinearLayout::Bases lanes(layout.bases(Place::Lane));
+  LinearLayout::Bases warps(layout.bases(Place::Warp));
+  orderAlong(mask, {&registers, &lanes, &warps});
+  size_t numBefore = std::min<size_t>(lanes.size(), llvm::Log2_32(lanesBefore));
+  LinearLayout::Bases ordered(ArrayRef(lanes).take_front(numBefore));
+  auto isAlong = [=](uint32_t basis) { return (basis & mask) != 0; };
+  llvm::copy_if(llvm::drop_begin(lanes, numBefore), std::back_inserter(ordered), isAlong);
+  llvm::copy_if(llvm::drop_begin(lanes, numBefore), std::back_inserter(ordered),
+                std::not_fn(isAlong));
+  return layout.withPlace(Place::Register, std::move(registers))
+      .withPlace(Place::Lane, std::move(ordered))
+      .withPlace(Place::Warp, std::move(warps));
 }
 
 //===-- Operations ---------------------------------------------------------------------------===//
@@ -174,6 +192,34 @@ bool tw::simt::feedsMma(Value tile) {
         reached.insert_range(user->getResults());
     }
   return false;
+}
+
+std::optional<unsigned> tw::simt::depthOfOperand(Value tile) {
+  using Place = std::pair<Value, unsigned>; // of the tile's dimension in others
+  for (unsigned dim = 0, rank = shapeOf(tile.getType()).size(); dim < rank; ++dim) {
+    llvm::SetVector<Place> places;
+    places.insert({tile, dim});
+    for (size_t next = 0; next < places.size(); ++next) {
+      auto [value, at] = places[next];
+      for (OpOperand &use : value.getUses()) {
+        Operation *user = use.getOwner();
+        unsigned numDims = shapeOf(value.getType()).size();
+        if (auto mma = dyn_cast<MmaOp>(user); mma && use.get() != mma.getAcc()) {
+          bool isLeft = use.getOperandNumber() == 0;
+          if (at == (isLeft ? numDims - 1 : numDims - 2))
+            return dim;
+        } else if (auto transpose = dyn_cast<TransOp>(user)) {
+          places.insert(
+              {transpose.getResult(), unsigned(llvm::find(transpose.getOrder(), int32_t(at)) -
+                                               transpose.getOrder().begin())});
+        } else if (isElementwise(user) || isa<ConvertLayoutOp>(user)) {
+          for (Value result : user->getResults())
+            places.insert({result, at});
+        }
+      }
+    }
+  }
+  return std::nullopt;
 }
 
 bool tw::simt::containsProduct(Operation *op) {

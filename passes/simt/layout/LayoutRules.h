@@ -39,6 +39,9 @@ LinearLayout dotLayout(llvm::ArrayRef<int64_t> shape, Threads threads);
 /// other dimensions; where these do not suffice, warps hold copies, and each lane neighbours along
 /// the axis.
 LinearLayout withoutWarpsAlong(const LinearLayout &layout, unsigned axis);
+/// `layout` with the smallest steps along `axis` in registers, and larger ones in lanes and warps;
+/// of lanes, in those behind the first `lanesBefore`.
+LinearLayout withNeighboursAlong(const LinearLayout &layout, unsigned axis, unsigned lanesBefore);
 
 /// Operations that compute each element from scalars and elements of other tiles, without memory:
 /// they can run in any layout, also again.
@@ -46,6 +49,9 @@ bool isRecomputable(mlir::Operation *op);
 /// Whether the value reaches a matrix instruction as an operand, after operations that can be
 /// recomputed.
 bool feedsMma(mlir::Value tile);
+/// The dimension of an operand of matrix instructions along which they sum; none where that is none
+/// of the tile's.
+std::optional<unsigned> depthOfOperand(mlir::Value tile);
 /// Whether products of tiles are computed in the operation's regions, or by itself.
 bool containsProduct(mlir::Operation *op);
 

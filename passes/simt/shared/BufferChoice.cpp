@@ -3,6 +3,7 @@
 #include "ir/layout/CopyBuffers.h"
 #include "ir/layout/MatrixAccess.h"
 #include "passes/simt/shared/LaneExchange.h"
+#include "llvm/ADT/Sequence.h"
 #include <vector>
 
 using namespace mlir;
@@ -34,6 +35,30 @@ static double accessCost(const LinearLayout &registers, const LinearLayout &buff
       std::max(1u, registers.size(Place::Lane) * vector * bytes / banks.transferBytes());
   return registers.size(Place::Register) / vector *
          (transfers * bankConflicts(registers, buffer, use, bytes, banks) + 1);
+}
+
+/// How many registers an instruction may take as one operand: those that step along the dimension
+/// of the first.
+static unsigned operandRegisters(const LinearLayout &registers) {
+  ArrayRef<uint32_t> bases = registers.bases(Place::Register);
+  unsigned count = 0;
+  for (unsigned dim = 0; dim < registers.rank() && !bases.empty(); ++dim)
+    if (bases.front() & registers.maskOf(dim))
+      count =
+          bases.take_while([&](uint32_t basis) { return (basis & ~registers.maskOf(dim)) == 0; })
+              .size();
+  return 1u << count;
+}
+
+/// Words that do not come out of a buffer in the order in which operands have them: each takes a
+/// move.
+static unsigned numMoves(const LinearLayout &registers, const LinearLayout &buffer, unsigned bytes,
+                         SharedBanks banks) {
+  SharedAccess access = sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / bytes));
+  unsigned together = std::min(access.vector, operandRegisters(registers));
+  bool isInOrder =
+      llvm::equal(ArrayRef(access.registers).take_front(together), llvm::seq(0u, together));
+  return isInOrder ? 0 : std::max(1u, registers.size(Place::Register) * bytes / banks.wordBytes);
 }
 
 static unsigned rankOf(ArrayRef<uint32_t> images) {
@@ -108,13 +133,16 @@ struct Traffic {
   LinearLayout written;
   std::vector<LinearLayout> reads;
   unsigned bytes; // of an element
+  /// Readers want their registers side by side in their order.
+  bool keepsOrder = false;
 
   double costOf(const LinearLayout &buffer, const BufferChoice &choice) const {
     SharedBanks banks = choice.machine.banks;
     double cost = accessCost(written, buffer, SharedUse::Write, bytes, banks,
                              /*loadsMatrices=*/false);
     for (const LinearLayout &read : reads)
-      cost += accessCost(read, buffer, SharedUse::Read, bytes, banks, choice.loadsMatrices);
+      cost += accessCost(read, buffer, SharedUse::Read, bytes, banks, choice.loadsMatrices) +
+              (keepsOrder ? numMoves(read, buffer, bytes, banks) : 0);
     return cost;
   }
 };
@@ -152,8 +180,11 @@ LinearLayout BufferChoice::ofConversion(Type from, Type to) const {
 /// What registers hold may be written in another order than it was loaded.
 static void addReordered(std::vector<LinearLayout> &candidates, const Traffic &traffic,
                          SharedBanks banks) {
-  for (const LinearLayout &read : traffic.reads)
+  for (const LinearLayout &read : traffic.reads) {
     candidates.push_back(conflictFreeLayout(traffic.written, read, traffic.bytes, banks));
+    if (traffic.keepsOrder)
+      candidates.push_back(readOrderLayout(traffic.written, read, traffic.bytes, banks));
+  }
 }
 
 LinearLayout BufferChoice::ofCopy(Type from, ArrayRef<Type> to) const {
@@ -166,7 +197,8 @@ LinearLayout BufferChoice::ofCopy(Type from, ArrayRef<Type> to) const {
           Place::Register,
           LinearLayout::Bases(layoutOf(from).bases(Place::Register).take_front(numBits))),
       {},
-      bytes};
+      bytes,
+      /*keepsOrder=*/!copies && !loadsMatrices};
   std::vector<LinearLayout> candidates;
   for (Type read : to) {
     traffic.reads.push_back(layoutOf(read));

@@ -29,6 +29,19 @@ def test_kernels_on_arrays_of_a_gpu(arch: str, tmp_path: Path) -> None:
     assert f"sim:{arch}" in hint
 
 
+@pytest.mark.parametrize("arch", ["gfx1100", "gfx1201"])
+def test_code_with_few_registers(arch: str, tmp_path: Path) -> None:
+    """What spills at first: the double executes the code that was chosen in its place."""
+    done = run_with_driver(
+        [str(TESTS / "hip" / "hip_eased_code.py")],
+        tmp_path / "cache",
+        TILEWRIGHT_HIP_LIBRARY=find_double("libamdhip64_double.so"),
+        HIP_DOUBLE=f"execute={arch} arch={arch}",
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.split() == ["check_attention", "check_matmul"]
+
+
 def test_kernels_on_a_real_gpu(tmp_path: Path) -> None:
     probe = "import tilewright as tw; print('hip:0' in tw.list_devices(probe=True))"
     cache = tmp_path / "cache"

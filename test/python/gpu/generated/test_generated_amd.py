@@ -92,8 +92,12 @@ def test_matmul(arch: str, compiler: None) -> None:
     assert loop["buffer_load_dwordx4"] == 2 * 128 * 32 * 2 // (256 * 16)
     assert count(loop, "s_barrier") == 1
     assert count(loop, "accvgpr") == 0
-    # Triton 3.9 has 71 and 68: what is above is addresses in the ring of slots.
-    assert loop.total() <= (90 if arch == "gfx942" else 83), loop
+    # B is turned on its way to shared memory: two of its rows meet in one permutation a word, and
+    # fragments are read as they are.
+    assert count(loop, "v_perm_b32") == 128 * 32 * 2 // (256 * 4)
+    assert count(loop, "v_mov") == 0
+    # Triton 3.9 has 71 and 68.
+    assert loop.total() <= (81 if arch == "gfx942" else 70), loop
     # The mask of the loads that run ahead is compared by scalar instructions.
     assert count(loop, "v_readfirstlane", "v_cmp") == 0
 
@@ -104,12 +108,14 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     assert compiled.resources["scratch_bytes"] == 0
     loop = product_loop(compiled.asm["asm"])
     assert count(loop, "wmma") == 32
-    assert loop.total() <= (216 if arch == "gfx1100" else 155), loop  # Triton: 174 and 164
+    assert count(loop, "v_perm_b32") == 128 * 32 * 2 // (128 * 4)
+    assert count(loop, "v_mov") == 0
+    assert loop.total() <= (148 if arch == "gfx1100" else 135), loop  # Triton: 174 and 164
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == 1
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx942", 350), ("gfx950", 300)])
+@pytest.mark.parametrize(("arch", "most"), [("gfx942", 300), ("gfx950", 260)])
 def test_attention(arch: str, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     assert compiled.resources["scratch_bytes"] == 0
@@ -118,9 +124,36 @@ def test_attention(arch: str, most: int, compiler: None) -> None:
     # The sums of one product are rows of the next, in the registers that hold them: only the rows'
     # largest scores and their sums cross lanes.
     assert count(loop, "ds_bpermute", "permlane") <= 2
-    # Values are turned on their way to shared memory, so that they are read in words.
+    # Values are turned on their way to shared memory, so that they are read as they are.
     assert count(loop, "ds_read_u16") == 0
+    assert count(loop, "v_perm_b32") == 64 * 64 * 2 // (256 * 4)
     assert loop.total() <= most, loop  # Triton 3.9 has 423 and 388
+
+
+@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 660), ("gfx1201", 690)])
+def test_attention_of_rdna(arch: str, most: int, compiler: None) -> None:
+    compiled = compile_for(arch, "attention")
+    # Triton 3.9 spills 284 and 81 registers.
+    assert compiled.resources["scratch_bytes"] == compiled.resources["spilled_registers"] == 0
+    text = compiled.asm["asm"]
+    assert "scratch_" not in "\n".join(instructions_of(text))
+    loop = product_loop(text)
+    assert count(loop, "wmma") == 64
+    # Probabilities become operands of 16 bits before they are exchanged.
+    assert count(loop, "v_cvt_f16_f32") == 64
+    assert count(loop, "v_perm_b32") == 64 * 64 * 2 // (128 * 4)
+    assert count(loop, "gl0_inv", "global_inv") == 0
+    assert loop.total() <= most, loop  # Triton: 1376 and 931
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_matmul_of_256_rows(arch: str, compiler: None) -> None:
+    compiled = compile_for(arch, "matmul", num_warps=8, BM=256, BN=256, BK=64)
+    resources = compiled.resources
+    assert resources["scratch_bytes"] == resources["accumulation_registers"] == 0
+    loop = product_loop(compiled.asm["asm"])
+    assert count(loop, "mfma") == (64 if arch == "gfx942" else 32)
+    assert loop.total() <= 175, loop  # Triton 3.9 has 177 and 183
 
 
 @tw.jit

@@ -1,0 +1,18 @@
+// What code is worth to whose values there are not enough registers.
+#ifndef BACKEND_AMD_EASEREGISTERS_H
+#define BACKEND_AMD_EASEREGISTERS_H
+
+namespace llvm {
+class Module;
+}
+
+namespace tw::amd {
+
+/// Rewrites optimized code such that fewer values are alive at once: operands of matrix
+/// instructions are read from shared memory a few instructions ahead of them and no earlier, and
+/// what follows loops with such instructions computes its addresses and masks again; `insideLoops`
+/// there in each iteration, and else before them.
+void easeRegisters(llvm::Module &module, bool insideLoops);
+
+} // namespace tw::amd
+#endif
