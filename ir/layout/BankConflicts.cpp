@@ -266,7 +266,21 @@ LinearLayout tw::readOrderLayout(const LinearLayout &from, const LinearLayout &t
   unsigned numWordBits = wordBits(banks, elementBytes);
   extend(low, basesOf(from, Place::Lane), numWordBits);
   extend(low, basesOf(to, Place::Lane), numWordBits);
-  return layoutWithLowBits(from, to, low, elementBytes, banks, numKept);
+  LinearLayout layout = layoutWithLowBits(from, to, low, elementBytes, banks, numKept);
+  // Above the banks the order of bits is free. What registers of the writer step by comes last:
+  // large steps are immediate offsets of accesses that write two places.
+  uint64_t written = 0;
+  for (uint32_t basis : from.bases(Place::Register))
+    written |= basis;
+  LinearLayout::Bases offsets(layout.bases(Place::Offset)), ordered;
+  size_t numInBanks = llvm::Log2_32(std::max(1u, banks.transferBytes() / elementBytes));
+  for (bool isOfRegisters : {false, true})
+    for (auto [bit, basis] : llvm::enumerate(offsets))
+      if (bit >= numInBanks && bool(basis & written) == isOfRegisters)
+        ordered.push_back(basis);
+  offsets.truncate(std::min(offsets.size(), numInBanks));
+  offsets.append(ordered);
+  return layout.withPlace(Place::Offset, std::move(offsets));
 }
 
 LinearLayout tw::swizzledRows(ArrayRef<int64_t> shape, uint32_t neighbour, unsigned elementBytes,

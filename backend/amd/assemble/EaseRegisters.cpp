@@ -163,20 +163,36 @@ Value *Recomputation::valueOf(Instruction *original) {
   return copies[original] = copy;
 }
 
+namespace {
 /// Integers and addresses that follow from a thread's number, in the order of the block.
-static SetVector<Instruction *> computedFrom(Instruction &threadId) {
-  SetVector<Instruction *> found;
+struct ComputedFromId {
+  ComputedFromId(Instruction &threadId, bool withDivisions);
+
+  SetVector<Instruction *> all;
+  SmallPtrSet<Instruction *, 8> divided; // which of them take divisions
+};
+} // namespace
+
+ComputedFromId::ComputedFromId(Instruction &threadId, bool withDivisions) {
   for (Instruction &instruction : *threadId.getParent()) {
+    bool isDivision = instruction.isIntDivRem();
     bool isCheap =
         isa<BinaryOperator, CastInst, CmpInst, SelectInst, GetElementPtrInst>(instruction) &&
-        !instruction.isIntDivRem() && instruction.getType()->isIntOrPtrTy();
-    if (isCheap && any_of(instruction.operands(), [&](Value *operand) {
-          auto *from = dyn_cast<Instruction>(operand);
-          return from == &threadId || (from && found.contains(from));
-        }))
-      found.insert(&instruction);
+        instruction.getType()->isIntOrPtrTy() && (withDivisions || !isDivision);
+    if (!isCheap)
+      continue;
+    bool isComputed = false;
+    for (Value *operand : instruction.operands()) {
+      auto *from = dyn_cast<Instruction>(operand);
+      isComputed |= from == &threadId || (from && all.contains(from));
+      isDivision |= from && divided.contains(from);
+    }
+    if (!isComputed)
+      continue;
+    all.insert(&instruction);
+    if (isDivision)
+      divided.insert(&instruction);
   }
-  return found;
 }
 
 static IntrinsicInst *findThreadId(Function &function) {
@@ -215,19 +231,21 @@ static void recomputeAfterLoops(Function &function, bool insideLoops) {
   DominatorTree dominators(function);
   LoopInfo loops(dominators);
   SmallPtrSet<BasicBlock *, 16> after = blocksAfterProducts(function, loops);
-  SetVector<Instruction *> known = computedFrom(*threadId);
+  // What is divided is computed before loops in any case.
+  ComputedFromId computed(*threadId, /*withDivisions=*/insideLoops);
   DenseMap<BasicBlock *, std::unique_ptr<Recomputation>> recomputations;
-  for (Instruction *original : known)
+  for (Instruction *original : computed.all)
     for (Use &use : make_early_inc_range(original->uses())) {
       auto *user = cast<Instruction>(use.getUser());
       if (!after.contains(user->getParent()) || isa<PHINode>(user))
         continue;
-      BasicBlock *place = placeFor(*user, loops, insideLoops);
+      bool isInside = insideLoops && !computed.divided.contains(original);
+      BasicBlock *place = placeFor(*user, loops, isInside);
       if (!place || !after.contains(place))
         continue;
       std::unique_ptr<Recomputation> &again = recomputations[place];
       if (!again)
-        again = std::make_unique<Recomputation>(*place, *threadId, known);
+        again = std::make_unique<Recomputation>(*place, *threadId, computed.all);
       use.set(again->valueOf(original));
     }
 }

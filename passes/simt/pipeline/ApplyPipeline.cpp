@@ -68,6 +68,7 @@ struct Rewriter {
   Location loc;
   SmallVector<Value> rings;                    // per load
   SmallVector<std::pair<Value, Value>> staged; // tiles in registers, and where they will lie
+  Value nextExists; // in the loop: whether there is an iteration whose copies are to be started
 };
 } // namespace
 
@@ -278,8 +279,10 @@ void Rewriter::runAhead(AheadState &state, Value induction, ArrayRef<Value> boun
     iteration.induction = arith::AddIOp::create(builder, loc, induction, steps);
     mappings[number] = valuesOf(number, state, iteration.induction);
     runStep(number, state, iteration, mappings[number]);
-    if (number == 0)
+    if (number == 0) {
+      nextExists = iteration.exists;
       startCopies(mappings[0], iteration.exists, slot, distance());
+    }
   }
   enqueueLoaded(pipeline, state, mappings);
 }
@@ -418,6 +421,8 @@ void Rewriter::run() {
       << (pipeline.loads.size() == 1 ? " load" : " loads") << " run " << distance()
       << (distance() == 1 ? " iteration ahead" : " iterations ahead");
   loop.erase();
+  if (alternates())
+    unrollSlots(next, nextExists);
 }
 
 void tw::simt::applyPipeline(LoopPipeline &pipeline, unsigned numStages) {

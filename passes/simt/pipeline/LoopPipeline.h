@@ -61,6 +61,10 @@ mlir::Operation *firstUseOf(mlir::scf::ForOp loop, tile::LoadOp load);
 std::optional<LoopPipeline> planPipeline(mlir::scf::ForOp loop, bool isAsked, unsigned numStages);
 /// Rewrites the loop: `numStages` - 1 iterations are copied ahead.
 void applyPipeline(LoopPipeline &pipeline, unsigned numStages);
+/// Unrolls a pipelined loop by its two slots, the first of which is its last carried value's at
+/// first, if it has little beside its products. `exists` says in its body whether the next
+/// iteration does.
+void unrollSlots(mlir::scf::ForOp loop, mlir::Value exists);
 
 } // namespace tw::simt
 #endif

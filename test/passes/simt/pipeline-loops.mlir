@@ -3,6 +3,7 @@
 // RUN: tile-opt --pipeline-loops=num-stages=1 --split-input-file %s 2>/dev/null | FileCheck %s --check-prefix=ONE
 // RUN: tile-opt --pipeline-loops=num-stages=2 --split-input-file %s 2>/dev/null | FileCheck %s --check-prefix=TWO
 // RUN: sed 's/by groups/by barriers/' %s | tile-opt --pipeline-loops=num-stages=3 --split-input-file 2>/dev/null | FileCheck %s --check-prefix=REGISTERS
+// RUN: sed 's/by groups/by barriers/' %s | tile-opt --pipeline-loops=num-stages=2 --split-input-file 2>/dev/null | tile-opt --canonicalize --split-input-file | FileCheck %s --check-prefix=SLOTS
 
 #copy = #simt.layout<[32, 16] register = [[0, 1], [0, 2], [0, 4]] lane = [[0, 8], [1, 0], [2, 0], [4, 0], [8, 0]] warp = [[16, 0]]>
 #a = #simt.layout<[32, 16] register = [[0, 1], [8, 0], [0, 8]] lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]] warp = [[16, 0]]>
@@ -19,6 +20,33 @@ module attributes {tile.target = #machine, simt.num_warps = 2 : i32} {
 // REGISTERS: scf.for
 // REGISTERS: simt.store_shared
 // REGISTERS: scf.yield
+// Two slots take turns: pairs of iterations, each of which knows its slot and how far ahead in the
+// ring it is of the one before. Behind the first of a pair there is always another one.
+// SLOTS-LABEL: @carried_pointers
+// SLOTS: %[[RING:.*]] = simt.alloc_shared "load of line {{[0-9]+}}" slots 2
+// SLOTS: scf.for
+// SLOTS: %[[SECOND:.*]] = simt.slot %[[RING]][%c1_i32] phase 1
+// SLOTS: tile.load %{{[^ ]*}} :
+// SLOTS: %[[FIRST:.*]] = simt.slot %[[RING]][%c0_i32] phase 0
+// SLOTS: simt.load_shared %[[FIRST]]
+// SLOTS: simt.mma
+// SLOTS: simt.store_shared %{{.*}}, %[[SECOND]]
+// SLOTS: %[[EXISTS:.*]] = arith.cmpi slt
+// SLOTS: %[[MASK:.*]] = tile.splat %[[EXISTS]]
+// SLOTS: %[[THIRD:.*]] = simt.slot %[[RING]][%c0_i32] phase 2
+// SLOTS: tile.load %{{[^ ]*}} mask %[[MASK]]
+// SLOTS: %[[READ:.*]] = simt.slot %[[RING]][%c1_i32] phase 1
+// SLOTS: simt.load_shared %[[READ]]
+// SLOTS: simt.mma
+// SLOTS: simt.store_shared %{{.*}}, %[[THIRD]]
+// SLOTS: scf.yield
+// A last one alone has nothing to copy.
+// SLOTS: scf.if
+// SLOTS-NOT: tile.load
+// SLOTS: simt.load_shared
+// SLOTS: simt.mma
+// SLOTS-NOT: simt.store_shared
+// SLOTS: return
 // CHECK-LABEL: @carried_pointers
 // CHECK: %[[RING:.*]] = simt.alloc_shared "load of line {{[0-9]+}}" slots 3
 // Two iterations are copied ahead of the loop, if there are as many.

@@ -1,0 +1,158 @@
+// Writes two iterations of a loop one after the other where two slots take turns: then the number
+// of each access's slot is known, and its place in shared memory is an immediate offset. A last
+// iteration alone comes behind the loop, and has nothing to copy.
+#include "ir/simt/MmaLayouts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+#include "passes/simt/pipeline/LoopPipeline.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+
+/// Matrix instructions of one warp and iteration; behind more, addresses do not count.
+static constexpr int64_t kMostProducts = 64;
+
+static int64_t productsOf(MmaOp mma) {
+  tile::MmaAttr instruction = mma.getInstruction();
+  int64_t count = tile::numElementsOf(mma.getType()) * tile::shapeOf(mma.getA().getType()).back() /
+                  (int64_t(instruction.getM()) * instruction.getN() * instruction.getK());
+  for (int64_t warps : mma.getWarps())
+    count /= warps;
+  return std::max<int64_t>(1, count);
+}
+
+/// Whether the loop does little beside its products, so that addresses are a good part of it.
+static bool isOfProducts(scf::ForOp loop) {
+  int64_t products = 0;
+  WalkResult result = loop.getBody()->walk([&](Operation *op) {
+    if (isa<scf::ForOp, scf::WhileOp, scf::IfOp, tile::ReduceOp, tile::ScanOp, tile::DotOp>(op))
+      return WalkResult::interrupt();
+    if (auto mma = dyn_cast<MmaOp>(op))
+      products += productsOf(mma);
+    return WalkResult::advance();
+  });
+  return !result.wasInterrupted() && products > 0 && products <= kMostProducts;
+}
+
+namespace {
+/// The loop whose last carried value is the slot.
+struct Unroller {
+  Unroller(scf::ForOp loop, Value exists)
+      : loop(loop), exists(exists), b(loop), loc(loop.getLoc()),
+        numCarried(loop.getNumRegionIterArgs() - 1) {}
+
+  void run();
+  Value constant(Type type, int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+  }
+  Value numIterations();
+  SmallVector<Value> copyBody(Value induction, ValueRange carried, int64_t number, bool copies);
+  scf::ForOp createPairs(Value count);
+  scf::IfOp createLast(Value count, scf::ForOp pairs);
+
+  scf::ForOp loop;
+  Value exists; // whether the next iteration does
+  OpBuilder b;
+  Location loc;
+  size_t numCarried;
+};
+} // namespace
+
+/// (upper - lower - 1) / step + 1, without signs, cannot overflow.
+Value Unroller::numIterations() {
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  Type type = lower.getType();
+  Value one = constant(type, 1);
+  Value reach = arith::SubIOp::create(b, loc, upper, lower);
+  reach = arith::SubIOp::create(b, loc, reach, one);
+  Value count = arith::DivUIOp::create(b, loc, reach, loop.getStep());
+  count = arith::AddIOp::create(b, loc, count, one);
+  Value isEntered = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, lower, upper);
+  return arith::SelectOp::create(b, loc, isEntered, count, constant(type, 0));
+}
+
+/// Whether an operation only serves the iteration after its own: its tile is written to the next
+/// slot.
+static bool writesNextSlot(Operation *op) {
+  auto store = dyn_cast<StoreSharedOp>(op);
+  auto slot = store ? store.getBuffer().getDefiningOp<SlotOp>() : SlotOp();
+  return slot && slot.getPhase() && *slot.getPhase() != 0;
+}
+
+/// One iteration, of an even or odd `number`; `copies` where the next one may exist. Returns what
+/// it carries on.
+SmallVector<Value> Unroller::copyBody(Value induction, ValueRange carried, int64_t number,
+                                      bool copies) {
+  IRMapping mapping;
+  mapping.map(loop.getInductionVar(), induction);
+  mapping.map(loop.getRegionIterArgs().drop_back(), carried);
+  mapping.map(loop.getRegionIterArgs().back(), constant(b.getI32Type(), number));
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (!copies && writesNextSlot(&op))
+      continue;
+    Operation *copy = b.clone(op, mapping);
+    if (auto slot = dyn_cast<SlotOp>(copy)) {
+      if (!copies)
+        slot.removePhaseAttr();
+      else if (slot.getPhase())
+        slot.setPhase(int64_t(*slot.getPhase()) + number);
+    }
+    // Behind the first iteration of a pair there is always one; behind the last there is none.
+    if (exists && op.getResults() == ValueRange(exists) && (!copies || number == 0))
+      mapping.map(exists, constant(b.getI1Type(), copies));
+  }
+  SmallVector<Value> yielded;
+  for (Value value : loop.getYieldedValues().drop_back())
+    yielded.push_back(mapping.lookupOrDefault(value));
+  return yielded;
+}
+
+scf::ForOp Unroller::createPairs(Value count) {
+  Type type = count.getType();
+  Value numPairs = arith::ShRUIOp::create(b, loc, count, constant(type, 1));
+  SmallVector<Value> inits(loop.getInitArgs().drop_back());
+  inits.push_back(loop.getLowerBound());
+  auto pairs = scf::ForOp::create(b, loc, constant(type, 0), numPairs, constant(type, 1), inits);
+  pairs->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(pairs.getBody());
+  Value induction = pairs.getRegionIterArgs().back();
+  SmallVector<Value> carried =
+      copyBody(induction, pairs.getRegionIterArgs().drop_back(), 0, /*copies=*/true);
+  induction = arith::AddIOp::create(b, loc, induction, loop.getStep());
+  carried = copyBody(induction, carried, 1, /*copies=*/true);
+  carried.push_back(arith::AddIOp::create(b, loc, induction, loop.getStep()));
+  scf::YieldOp::create(b, loc, carried);
+  return pairs;
+}
+
+scf::IfOp Unroller::createLast(Value count, scf::ForOp pairs) {
+  Type type = count.getType();
+  Value odd = arith::AndIOp::create(b, loc, count, constant(type, 1));
+  Value isOdd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, odd, constant(type, 0));
+  ValueRange carried = pairs.getResults().take_front(numCarried);
+  auto last = scf::IfOp::create(b, loc, carried.getTypes(), isOdd, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(last.thenBlock());
+  SmallVector<Value> results = copyBody(pairs.getResults().back(), carried, 0, /*copies=*/false);
+  scf::YieldOp::create(b, loc, results);
+  b.setInsertionPointToStart(last.elseBlock());
+  scf::YieldOp::create(b, loc, carried);
+  return last;
+}
+
+void Unroller::run() {
+  Value count = numIterations();
+  scf::ForOp pairs = createPairs(count);
+  scf::IfOp last = createLast(count, pairs);
+  for (size_t i = 0; i < numCarried; ++i)
+    loop.getResult(i).replaceAllUsesWith(last.getResult(i));
+  loop.erase();
+}
+
+void tw::simt::unrollSlots(scf::ForOp loop, Value exists) {
+  if (isOfProducts(loop))
+    Unroller(loop, exists).run();
+}
