@@ -38,7 +38,8 @@ enum tilewright_result {
   TILEWRIGHT_BAD_GRID = 818,     /* TW0818 */
   TILEWRIGHT_NO_PROCESSOR = 819, /* TW0819 */
   TILEWRIGHT_OVERLAP = 820,      /* TW0820 */
-  TILEWRIGHT_INTERFACE = 821     /* TW0821 */
+  TILEWRIGHT_INTERFACE = 821,    /* TW0821 */
+  TILEWRIGHT_OPERATOR = 822      /* TW0822 */
 };
 
 /* Filled where a function fails and it is not null. */

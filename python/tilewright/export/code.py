@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import InternalError
 from . import grid as grids
 from .assembly import embedded
+from .ffi import ffi_functions
 from .header import interface_of
 from .names import c_name
 from .specializations import Argument, Specialization
@@ -212,8 +213,9 @@ def _kernel_tables(kernels: Sequence[ExportedKernel]) -> Iterator[str]:
     )
 
 
-def write_code(package: str, kernels: Sequence[ExportedKernel]) -> str:
-    """The text of NAME.c, to be compiled as C11 beside NAME.h."""
+def write_code(package: str, kernels: Sequence[ExportedKernel], has_ffi: bool = False) -> str:
+    """The text of NAME.c, to be compiled as C11 beside NAME.h; `has_ffi`: with functions for TVM-FFI."""
+    parts = (*_PARTS, "TvmFfi.c") if has_ffi else _PARTS
     lines = [
         f"/* {package}.c: see {package}.h. C11 with POSIX threads; link with -lm, -lpthread and, before "
         "glibc 2.34, -ldl. */",
@@ -224,7 +226,7 @@ def write_code(package: str, kernels: Sequence[ExportedKernel]) -> str:
         f"#define TW_PACKAGE_NAME {_text(package)}",
         "/* Tables end in a row of zeros: a table of C has one at least. */",
         "#define TW_COUNT(table) (sizeof(table) / sizeof((table)[0]) - 1)",
-        *(_OWN_INCLUDE.sub("", launcher_file(part)) for part in _PARTS),
+        *(_OWN_INCLUDE.sub("", launcher_file(part)) for part in parts),
         grids.HELPERS,
     ]
     for number, kernel in enumerate(kernels):
@@ -238,4 +240,5 @@ def write_code(package: str, kernels: Sequence[ExportedKernel]) -> str:
         lines += [variant.row() for variant in variants]
         lines.append("};")
     lines += [*_kernel_tables(kernels), *_functions(package, kernels)]
+    lines += ffi_functions(kernels) if has_ffi else []
     return "\n".join(lines) + "\n"

@@ -24,6 +24,7 @@ from .compiled import Code, checked_targets, code_of, compiled_for, describe_cod
 from .grid import split_grid
 from .header import interface_of, write_header
 from .names import check_name, check_parameters
+from .operators import write_operators
 from .specializations import (
     Argument,
     Specialization,
@@ -36,6 +37,7 @@ from .specializations import (
 )
 from .wrapped import refuse_choices, unwrapped
 
+_FORMS = ("a", "c", "torch")
 _MOST_ARGUMENTS = 64  # TW_MAX_ARGUMENTS of runtime/aot/Tables.h
 
 
@@ -90,7 +92,7 @@ class Package:
         adds to it. Raises UnsupportedError TW0801, TW0802 or TW0804.
         """
         function = unwrapped(kernel)
-        refuse_choices(kernel, constexpr)
+        refuse_choices(kernel, constexpr, options)
         entry = self._entry(function, name)
         exact = checked_shapes(entry.name, shapes)
         expressions = split_grid(grid) if grid is not None else ()
@@ -126,7 +128,7 @@ class Package:
             what = f"add_tuned takes a kernel under @tw.autotune, not a {type(tuned).__name__}"
             raise undecided(self.name, what, "add takes any other")
         function = unwrapped(tuned)
-        refuse_choices(tuned.fn, constexpr)
+        refuse_choices(tuned.fn, constexpr, {})
         entry = self._entry(function, name)
         if not tuned.cache:
             hint = "launch the kernel for the shapes that are to ship"
@@ -214,25 +216,34 @@ class Package:
         )
 
     def write(
-        self, directory: str | os.PathLike[str], targets: Sequence[str], form: str = "a"
+        self,
+        directory: str | os.PathLike[str],
+        targets: Sequence[str],
+        form: str = "a",
+        tvm_ffi: bool = False,
     ) -> dict[str, Path]:
         """Compile for `targets` ("nvidia:sm_80", "cpu:x86-64-v3", ...) and write the files; their
-        paths by name. `form` is "a" (an archive, which needs a C compiler) or "c" (one file of C)."""
-        if form not in ("a", "c"):
-            raise ValueError(f"form={form!r} is neither 'a' nor 'c'")
+        paths by name. `form` is "a" (an archive, which needs a C compiler), "c" (one file of C) or "torch"
+        (an archive, and a file of C++ that registers the kernels as torch.ops.PACKAGE.NAME). `tvm_ffi`
+        adds `__tvm_ffi_NAME`, which tvm_ffi.load_module finds in a shared library: it takes the arguments
+        in order, and up to three extents of the grid behind them."""
+        if form not in _FORMS:
+            raise ValueError(f"form={form!r} is not one of {', '.join(_FORMS)}")
         if not self.kernels:
             raise undecided(self.name, "the package has no kernel")
         chosen = checked_targets(self.name, targets)
         kernels = [self._compile(kernel, chosen) for kernel in self.kernels.values()]
         self._check_functions(kernels)
         header = write_header(self.name, kernels, chosen, launcher_file("Public.h"), __version__)
-        code = write_code(self.name, kernels)
+        code = write_code(self.name, kernels, tvm_ffi)
         files: dict[str, bytes] = {f"{self.name}.h": header.encode()}
         if form == "c":
             files[f"{self.name}.c"] = code.encode()
         else:
             sources = {f"{self.name}.h": header, f"{self.name}.c": code}
             files[f"{self.name}.a"] = build_archive(self.name, sources)
+        if form == "torch":
+            files[f"{self.name}_torch.cpp"] = write_operators(self.name, kernels).encode()
         manifest = self._manifest(kernels, chosen, form, files)
         files[f"{self.name}.json"] = (json.dumps(manifest, indent=1) + "\n").encode()
         return write_files(Path(directory), files)
@@ -348,6 +359,7 @@ def export(
     grid: str | int | Sequence[str | int] | None = None,
     name: str = "",
     form: str = "a",
+    tvm_ffi: bool = False,
     **options: Any,
 ) -> dict[str, Path]:
     """Write a package of one kernel, called like it: see `Package.add` and `Package.write`."""
@@ -355,4 +367,4 @@ def export(
     package.add(
         kernel, signature, constexpr, shapes=shapes, grid=grid, name=name, **options
     )  # fmt: skip
-    return package.write(directory, targets, form)
+    return package.write(directory, targets, form, tvm_ffi)

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..compile import Options
 from ..launch.autotune import Autotuner, Heuristics
 from ..launch.jit import JITFunction
+from ..launch.options import COMPILED
 from .specializations import undecided
+
+
+_DEFAULTS = Options._field_defaults
 
 
 def unwrapped(kernel: Any) -> JITFunction:
@@ -19,20 +24,46 @@ def unwrapped(kernel: Any) -> JITFunction:
     return kernel
 
 
-def refuse_choices(kernel: Any, constexpr: Mapping[str, Any] | None) -> None:
-    """Refuse a wrapper whose parameters have no value. Raises UnsupportedError TW0801."""
+def refuse_choices(
+    kernel: Any, constexpr: Mapping[str, Any] | None, options: Mapping[str, Any]
+) -> None:
+    """Refuse a wrapper whose parameters have no value, or whose configurations ask for options that are
+    not given. Raises UnsupportedError TW0801."""
+    constants = constexpr or {}
     while not isinstance(kernel, JITFunction):
         how, names = _chosen_by(kernel)
-        if missing := [name for name in names if name not in (constexpr or {})]:
+        missing = [name for name in names if name not in constants]
+        if not missing and isinstance(kernel, Autotuner):
+            missing = _missing_options(kernel, constants, options)
+        if missing:
             listed = ", ".join(f"`{name}`" for name in missing)
             raise undecided(
                 kernel.__name__,
                 f"{listed} {'is' if len(missing) == 1 else 'are'} chosen by {how} at each launch, and "
-                "a package has what constexpr gives",
-                "give values in constexpr"
+                "a package has what it is given",
+                "give values in constexpr, and num_warps and the like as options"
                 + (", or export what was chosen: package.add_tuned" if how == "autotune" else ""),
             )
         kernel = kernel.fn
+
+
+def _missing_options(
+    tuned: Autotuner, constants: Mapping[str, Any], options: Mapping[str, Any]
+) -> list[str]:
+    """Options that are not given, and are another number than the default in a configuration that has the
+    constants."""
+    fitting = [
+        config.all_kwargs()
+        for config in tuned.configs
+        if all(constants[name] == value for name, value in config.kwargs.items())
+    ]
+    asked = {
+        name
+        for config in fitting
+        for name, value in config.items()
+        if name in COMPILED and value != _DEFAULTS.get(name)
+    }
+    return sorted(asked - {*options})
 
 
 def _chosen_by(wrapper: Any) -> tuple[str, list[str]]:

@@ -14,6 +14,7 @@ from .arguments import Reinterpreted, constexpr_key
 from .configurations import Arguments, Config, checked_configs, checked_names, names_of_kernel
 from ..compile import CompiledKernel
 from ..errors import LaunchError, TilewrightError
+from .devices import chosen_device
 from .interface import KernelInterface, untraced
 from ..references import ByReference
 from .tiered import general_binaries
@@ -75,7 +76,8 @@ def heuristics(values: Mapping[str, Callable[[Arguments], Any]]) -> Callable[[An
 class Autotuner(Wrapper):
     """A kernel that times its configurations once per key and then uses the fastest.
 
-    `cache` maps a key (values of the key arguments, element types of the arrays) to the best
+    `cache` maps a key (values of the key arguments, element types and places of the arrays, the device
+    that was chosen, if one was) to the best
     configuration; `best_config` is that of the last launch, `configs_timings` the last measurement
     in milliseconds. The constructor's parameters are those of Triton's class, which libraries derive
     their own from; `autotune` explains them.
@@ -209,8 +211,9 @@ class Autotuner(Wrapper):
 
     def _key(self, arguments: Arguments) -> tuple[Any, ...]:
         values = constexpr_key(tuple(arguments.get(name) for name in self.keys))
-        types = [str(v.dtype) for v in arguments.values() if hasattr(v, "dtype")]
-        return (*values, *types)
+        types = [f"{v.dtype}{_place_of(v)}" for v in arguments.values() if hasattr(v, "dtype")]
+        chosen = chosen_device()
+        return (*values, *types, *([f"on {chosen}"] if chosen else []))
 
     def _pruned(self, arguments: Arguments) -> list[Config]:
         configs = self.configs or [Config({})]
@@ -348,6 +351,12 @@ class Autotuner(Wrapper):
         for name, value in saved.items():
             if value is not None:
                 _target(arguments[name])[...] = value
+
+
+def _place_of(array: Any) -> str:
+    """The device that an array is on: what is the fastest on one is not on another."""
+    device = str(getattr(array, "device", "cpu"))
+    return "" if device == "cpu" else f" on {device}"
 
 
 def _no_hook(arguments: Arguments, exception: Exception | None) -> None:

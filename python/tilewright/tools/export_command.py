@@ -39,10 +39,13 @@ def add_command(commands: Any) -> None:
     export.add_argument("--package", default="", help="of the files; else the function's")
     export.add_argument(
         "--form",
-        choices=("a", "c", "source"),
+        choices=("a", "c", "torch", "source"),
         default="a",
-        help="an archive, one C file, or a header NAME_source.h with the kernel's source, which "
-        "libtilewright compiles",
+        help="an archive, one C file, an archive with a C++ file that makes operators of torch, or a header "
+        "NAME_source.h with the kernel's source, which libtilewright compiles",
+    )
+    export.add_argument(
+        "--tvm-ffi", action="store_true", help="add functions __tvm_ffi_NAME, which TVM-FFI calls"
     )
     export.add_argument("--num-warps", type=int)
     export.add_argument("--num-stages", type=int)
@@ -62,7 +65,7 @@ def _export(options: argparse.Namespace) -> int:
     found = load_object(options.kernel)
     if options.form == "source":
         rest = [name for name in _OF_KERNELS if name != "name"]
-        _refuse_given(options, [*rest, "targets", "package"], "--form source takes the kernel as it is")
+        _refuse_given(options, [*rest, "targets", "package", "tvm_ffi"], "--form source takes the kernel as it is")
         kernel = _kernel(found, options)
         return _report(options, write_source(kernel, options.output, options.name))
     package = found if isinstance(found, Package) else _package_of(found, options)
@@ -72,7 +75,7 @@ def _export(options: argparse.Namespace) -> int:
         if options.package not in ("", found.name):
             raise ValueError(f"{options.kernel} is the package {found.name}, not {options.package}")
     targets = [target.strip() for target in options.targets.split(",") if target.strip()]
-    return _report(options, package.write(options.output, targets, options.form))
+    return _report(options, package.write(options.output, targets, options.form, options.tvm_ffi))
 
 
 def _refuse_given(options: argparse.Namespace, names: Iterable[str], why: str) -> None:

@@ -265,6 +265,12 @@ def test_what_autotune_and_heuristics_choose_is_not_dropped(tmp_path: Path) -> N
     assert error.code == "TW0801" and "`BLOCK` is chosen by heuristics" in str(error)
     for kernel in (tuned, ruled):
         assert package().add(kernel, SCALE, {"BLOCK": 32}).kernels["scale"]
+    configs = [tw.Config({"BLOCK": 64}), tw.Config({"BLOCK": 128}, num_warps=8, num_stages=2)]
+    tuned = tw.autotune(configs, key=["n"])(export_kernels.scale)
+    error = refusal(lambda: package().add(tuned, SCALE, {"BLOCK": 128}, num_stages=2))
+    assert "`num_warps` is chosen by autotune" in str(error) and "options" in error.hint
+    assert package().add(tuned, SCALE, {"BLOCK": 64}).kernels
+    assert package().add(tuned, SCALE, {"BLOCK": 128}, num_warps=8, num_stages=2).kernels
     error = refusal(lambda: tw.export(ruled, tmp_path, SCALE, targets=CPU))
     assert error.code == "TW0801" and not list(tmp_path.iterdir())
 

@@ -286,3 +286,31 @@ def test_an_unknown_name_of_the_key_is_a_warning(fake: FakeNative) -> None:
 def test_without_configurations_a_kernel_runs_as_it_is_launched(fake: FakeNative, none: Any) -> None:
     tw.autotune(none, key=["n"])(tw.jit(body))[1](numpy.zeros(4), 60, BLOCK=64)
     assert chosen_block(fake) == 64
+
+
+class Placed(numpy.ndarray):
+    """An array of the host that says it is elsewhere."""
+
+    device = "cuda:1"
+
+
+def test_the_key_has_the_place_of_arrays_and_the_chosen_device(fake: FakeNative) -> None:
+    kernel = tw.autotune(configs(16, 32), key=["n"], do_bench=Bench(fake, {16: 3.0, 32: 1.0}))(tw.jit(body))
+    out = numpy.zeros(4)
+    plain = kernel._key({"out": out, "n": 60})
+    keys = {plain, kernel._key({"out": out.view(Placed), "n": 60})}
+    with tw.device("reference"):
+        keys.add(kernel._key({"out": out, "n": 60}))
+    with tw.device("sim:sm_80"):
+        keys.add(kernel._key({"out": out, "n": 60}))
+    assert len(keys) == 4 and kernel._key({"out": out, "n": 60}) == plain
+
+
+def test_each_device_is_measured(fake: FakeNative) -> None:
+    bench = Bench(fake, {16: 3.0, 32: 1.0})
+    kernel = tw.autotune(configs(16, 32), key=["n"], do_bench=bench)(tw.jit(body))
+    out = numpy.zeros(4)
+    for device in ("reference", "sim:sm_80", "reference"):
+        with tw.device(device):
+            kernel[(4,)](out, 60)
+    assert bench.calls == 4

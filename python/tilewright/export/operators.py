@@ -1,0 +1,172 @@
+"""Kernels of a package as operators of torch: a file of C++ that registers them, for libtorch, AOTInductor
+and `torch.ops.load_library`."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import UnsupportedError
+from .specializations import C_NUMBERS, Argument
+
+if TYPE_CHECKING:
+    from .package import ExportedKernel
+
+# c10::ScalarType of elements.
+_ELEMENTS = {
+    "i1": "Bool", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long",
+    "u8": "Byte", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64",
+    "fp16": "Half", "bf16": "BFloat16", "fp32": "Float", "fp64": "Double",
+    "fp8e4nv": "Float8_e4m3fn", "fp8e4b8": "Float8_e4m3fnuz", "fp8e5": "Float8_e5m2",
+    "fp8e5b16": "Float8_e5m2fnuz",
+}  # fmt: skip
+_RESERVED = frozenset({"grid"})
+
+_HEAD = """\
+// {package}_torch.cpp: the kernels of {package} as torch.ops.{package}.NAME. C++ of the version that
+// torch's headers ask for; link with {package}.a, libtorch, -ldl and -lpthread.
+#include "{package}.h"
+#include <ATen/core/Tensor.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <optional>
+#include <torch/library.h>
+
+namespace {{
+/// Where the tensors of a call are, and whether any of them has no memory, as of torch's tracing.
+struct Place {{
+  const char *kernel;
+  std::optional<c10::Device> device = std::nullopt;
+  bool isMeta = false;
+
+  void add(const at::Tensor &tensor, const char *name, at::ScalarType type) {{
+    TORCH_CHECK(tensor.scalar_type() == type, "TW0822: the argument `", name, "` of ", kernel, " is of ",
+                tensor.scalar_type(), ", and the package takes ", type);
+    TORCH_CHECK(tensor.layout() == at::kStrided, "TW0822: the argument `", name, "` of ", kernel,
+                " is not a dense tensor");
+    TORCH_CHECK(!device || *device == tensor.device(), "TW0822: the argument `", name, "` of ", kernel,
+                " is on ", tensor.device(), ", and others are on ", *device);
+    device = tensor.device();
+    isMeta = isMeta || tensor.is_meta();
+  }}
+}};
+
+[[maybe_unused]] void *addressOf(const at::Tensor &tensor) {{
+  return const_cast<void *>(tensor.const_data_ptr());
+}}
+
+/// Tells torch that a tensor has other values now, which a backward pass checks.
+[[maybe_unused]] void markWritten(const at::Tensor &tensor) {{
+  if (!tensor.is_inference())
+    tensor.unsafeGetTensorImpl()->bump_version();
+}}
+
+/// Of 64 bits without a sign by its bits.
+template <typename T>
+[[maybe_unused]] T narrowed(int64_t value, const char *name, const char *kernel) {{
+  TORCH_CHECK(int64_t(T(value)) == value, "TW0822: the argument `", name, "` of ", kernel,
+              " is ", value, ", which its type does not have");
+  return T(value);
+}}
+
+tilewright_launch launchOf(const Place &place, at::IntArrayRef grid) {{
+  tilewright_launch launch = {{}};
+  TORCH_CHECK(grid.size() <= 3, "TW0822: the grid of ", place.kernel, " has ", grid.size(), " extents");
+  for (size_t axis = 0; axis < grid.size(); ++axis)
+    launch.grid[axis] = grid[axis];
+  if (!place.device)
+    return launch;
+  TORCH_CHECK(place.device->is_cpu() || place.device->is_cuda(), "TW0822: the tensors of ", place.kernel,
+              " are on ", *place.device, ", where no kernel of the package runs");
+  launch.device = TILEWRIGHT_CPU;
+  if (place.device->is_cuda()) {{
+    launch.device = TILEWRIGHT_GPU(place.device->index());
+    launch.stream = c10::impl::VirtualGuardImpl(place.device->type()).getStream(*place.device).native_handle();
+  }}
+  return launch;
+}}
+
+void check(int code, const tilewright_error &error) {{
+  TORCH_CHECK(code == 0, "TW0", code, ": ", error.message);
+}}
+"""
+
+
+def _schema_of(kernel: ExportedKernel) -> str:
+    letters = iter(string.ascii_lowercase)
+    entries: list[str] = []
+    for argument in kernel.arguments:
+        if argument.is_pointer:
+            alias = f"({_letter(letters, kernel)}!)" if argument.is_stored else ""
+            entries.append(f"Tensor{alias} {argument.name}")
+        else:
+            kind = "bool" if argument.type == "i1" else "int" if argument.is_integer else "float"
+            entries.append(f"{kind} {argument.name}")
+    return f"{kernel.name}({', '.join([*entries, 'int[] grid=[]'])}) -> ()"
+
+
+def _letter(letters: Iterator[str], kernel: ExportedKernel) -> str:
+    letter = next(letters, None)
+    if letter is None:
+        raise UnsupportedError(
+            f"the kernel {kernel.name} stores to more arrays than an operator of torch can name",
+            code="TW0803",
+            hint='write the form "a" and register it by hand',
+        )
+    return letter
+
+
+def _type(argument: Argument) -> str:
+    if argument.is_pointer:
+        return "const at::Tensor &"
+    return "bool " if argument.type == "i1" else "int64_t " if argument.is_integer else "double "
+
+
+def _value(argument: Argument, given: str, kernel: str) -> str:
+    if argument.is_pointer:
+        return f"static_cast<{argument.c_type.strip()}>(addressOf({given}))"
+    if argument.is_integer:
+        return f'narrowed<{C_NUMBERS[argument.type]}>({given}, "{argument.name}", "{kernel}")'
+    return f"static_cast<{C_NUMBERS[argument.type]}>({given})"
+
+
+def _function(kernel: ExportedKernel) -> Iterator[str]:
+    # By number: names of parameters are the user's, and may be those of anything else here.
+    given = [(argument, f"given{index}") for index, argument in enumerate(kernel.arguments)]
+    parameters = [*(f"{_type(argument)}{name}" for argument, name in given), "at::IntArrayRef grid"]
+    values = [_value(argument, name, kernel.name) for argument, name in given]
+    yield f"\nvoid call_{kernel.name}({', '.join(parameters)}) {{"
+    yield f'  Place place{{"{kernel.name}"}};'
+    for argument, name in given:
+        if argument.is_pointer:
+            element = _ELEMENTS.get(argument.type.removeprefix("k"), "Byte")
+            yield f'  place.add({name}, "{argument.name}", at::ScalarType::{element});'
+    yield "  if (place.isMeta)\n    return;"
+    yield "  tilewright_launch launch = launchOf(place, grid);\n  tilewright_error error = {};"
+    yield f"  check(::{kernel.name}({', '.join([*values, '&launch', '&error'])}), error);"
+    yield from (f"  markWritten({name});" for argument, name in given if argument.is_stored)
+    yield "}"
+
+
+def write_operators(package: str, kernels: Sequence[ExportedKernel]) -> str:
+    """The text of NAME_torch.cpp. Raises UnsupportedError TW0803 for names that no operator can have."""
+    lines = [_HEAD.format(package=package)]
+    for kernel in kernels:
+        if taken := _RESERVED.intersection(argument.name for argument in kernel.arguments):
+            raise UnsupportedError(
+                f"the kernel {kernel.name} has a parameter `{min(taken)}`, which operators of torch take "
+                "the launch's grid by",
+                code="TW0803",
+                hint="give the parameter another name",
+            )
+        lines += _function(kernel)
+    lines.append("} // namespace\n")
+    lines.append(f"TORCH_LIBRARY_FRAGMENT({package}, library) {{")
+    for kernel in kernels:
+        lines.append(f'  library.def("{_schema_of(kernel)}");')
+        lines.append(
+            f'  library.impl("{kernel.name}", torch::dispatch(c10::DispatchKey::CompositeExplicitAutograd, '
+            f"TORCH_FN(call_{kernel.name})));"
+        )
+    lines.append("}")
+    return "\n".join(lines) + "\n"
