@@ -1,6 +1,7 @@
 // Emits loop nests over register tiles and picks their vector dimension.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/simd/Scope.h"
+#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace tw;
@@ -66,12 +67,15 @@ void SimdFunction::emitOuterLoops(ArrayRef<int64_t> shape, int exceptDim, Body b
 }
 
 void SimdFunction::emitVectorLoop(int64_t extent, const Coordinates &outer, int vectorDim,
-                                  int64_t lanes, Body body) {
+                                  int64_t lanes, Body body, bool splitsAtKnownMasks) {
   Coordinates at = outer;
   int64_t main = lanes > 1 ? extent / lanes * lanes : 0;
+  int64_t full = splitsAtKnownMasks ? knownLength(prefixes, vectorDim, main, lanes) : 0;
   auto emitRange = [&](int64_t lower, int64_t upper, int64_t step) {
     emitLoop(lower, upper, step, {}, [&](Value index, ValueRange) {
       Scope scope(*this, index);
+      if (upper <= full)
+        assumeKnown(prefixes, vectorDim, full, assumedTrue);
       at.index[vectorDim] = index;
       at.vectorDim = step > 1 ? vectorDim : -1;
       at.lanes = step;
@@ -79,7 +83,8 @@ void SimdFunction::emitVectorLoop(int64_t extent, const Coordinates &outer, int 
       return SmallVector<Value>();
     });
   };
-  emitRange(0, main, lanes);
+  emitRange(0, full, lanes);
+  emitRange(full, main, lanes);
   emitRange(main, extent, 1);
 }
 
@@ -170,13 +175,31 @@ static std::optional<MonotoneTest> monotoneTest(Contiguity &contiguity, Value va
   return MonotoneTest{value, *corner};
 }
 
+/// Whether constants decide a comparison; notes it where it is always true.
+static bool isKnownTest(SimdFunction &f, Value test) {
+  std::optional<KnownPrefix> prefix = knownPrefix(f.contiguity, test);
+  if (prefix && prefix->count == shapeOf(test.getType())[prefix->dim])
+    f.assumedTrue.insert(test);
+  return prefix.has_value();
+}
+
+static SmallVector<KnownPrefix> collectPrefixes(SimdFunction &f, ArrayRef<Value> trees) {
+  SmallVector<KnownPrefix> prefixes;
+  auto isKept = [&](Value value) { return f.buffers.contains(value); };
+  for (Value value : tilesAtOwnPlaces(trees, isKept))
+    if (std::optional<KnownPrefix> prefix = knownPrefix(f.contiguity, value))
+      if (prefix->count > 0 && !f.assumedTrue.contains(value))
+        prefixes.push_back(*prefix);
+  return prefixes;
+}
+
 static SmallVector<MonotoneTest> collectTests(SimdFunction &f, ArrayRef<Value> trees) {
   SmallVector<MonotoneTest> tests;
   llvm::DenseSet<Value> seen;
   for (Value tree : trees)
     walkTree(tree, f.plan, identityDims(shapeOf(tree.getType()).size()), seen,
              [&](Value value, ArrayRef<int>) {
-               if (f.assumedTrue.contains(value) || f.plan.isKept(value))
+               if (f.assumedTrue.contains(value) || f.plan.isKept(value) || isKnownTest(f, value))
                  return;
                if (auto test = monotoneTest(f.contiguity, value))
                  tests.push_back(*test);
@@ -236,7 +259,10 @@ static Value emitTests(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
 
 SmallVector<Value> SimdFunction::withFullMasks(ArrayRef<Value> trees, TypeRange results,
                                                llvm::function_ref<SmallVector<Value>()> emit) {
+  SmallVector<KnownPrefix> before = std::move(prefixes);
+  llvm::scope_exit restore([&] { prefixes = std::move(before); });
   SmallVector<MonotoneTest> tests = collectTests(*this, trees);
+  prefixes = collectPrefixes(*this, trees);
   if (tests.empty())
     return emit();
   auto choice = scf::IfOp::create(builder, loc, results, emitTests(*this, tests), true);

@@ -270,9 +270,11 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
     bool isUnmasked = !op.getMask() || assumedTrue.contains(op.getMask());
     emitOuterLoops(shape, vectorDim, [&](const Coordinates &outer) {
       auto emit = [&](bool isStreaming) {
-        emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, [&](const Coordinates &at) {
+        auto store = [&](const Coordinates &at) {
           storeToUser(op, at, evaluateVector(op.getValue(), at), isStreaming && at.vectorDim >= 0);
-        });
+        };
+        emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, store,
+                       /*splitsAtKnownMasks=*/true);
       };
       if (!mayStream || !isUnmasked)
         return emit(false);

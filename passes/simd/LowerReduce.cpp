@@ -89,19 +89,30 @@ static SmallVector<Value> reduceLanes(SimdFunction &f, ReduceOp op, const Coordi
     at.lanes = lanes;
     return evaluateAll(f, op.getSources(), at);
   };
+  int64_t step = partials * lanes, full = knownLength(f.prefixes, axis, main, step);
   SmallVector<Value> carried;
-  for (int64_t partial = 0; partial < partials; ++partial)
-    llvm::append_range(carried, evaluatePartial(f.constantIndex(0), partial));
-  carried = f.emitLoop(
-      partials * lanes, main, partials * lanes, carried, [&](Value index, ValueRange old) {
-        Scope scope(f, index);
-        SmallVector<Value> next;
-        for (int64_t partial = 0; partial < partials; ++partial)
-          llvm::append_range(next, f.combine(op.getCombine(),
-                                             SmallVector<Value>(old.slice(partial * n, n)),
-                                             evaluatePartial(index, partial)));
-        return next;
-      });
+  {
+    Scope scope(f);
+    if (full > 0)
+      assumeKnown(f.prefixes, axis, full, f.assumedTrue);
+    for (int64_t partial = 0; partial < partials; ++partial)
+      llvm::append_range(carried, evaluatePartial(f.constantIndex(0), partial));
+  }
+  auto foldRange = [&](int64_t lower, int64_t upper) {
+    carried = f.emitLoop(lower, upper, step, carried, [&](Value index, ValueRange old) {
+      Scope scope(f, index);
+      if (upper <= full)
+        assumeKnown(f.prefixes, axis, full, f.assumedTrue);
+      SmallVector<Value> next;
+      for (int64_t partial = 0; partial < partials; ++partial)
+        llvm::append_range(next,
+                           f.combine(op.getCombine(), SmallVector<Value>(old.slice(partial * n, n)),
+                                     evaluatePartial(index, partial)));
+      return next;
+    });
+  };
+  foldRange(step, full);
+  foldRange(std::max(full, step), main);
   for (int64_t count = partials / 2; count >= 1; count /= 2)
     for (int64_t partial = 0; partial < count; ++partial) {
       SmallVector<Value> sum = f.combine(op.getCombine(), ArrayRef(carried).slice(partial * n, n),

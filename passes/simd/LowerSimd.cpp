@@ -78,8 +78,11 @@ void SimdFunction::keep(Value tile, const TileBuffer &buffer) {
     auto store = [&](const Coordinates &at, Value value) { storeBuffer(buffer, at, value); };
     if (emitTransposed(tile, {}, vectorDim, int(shape.size()) - 1, lanes, store))
       return;
-    emitNest(shape, vectorDim, lanes,
-             [&](const Coordinates &at) { storeBuffer(buffer, at, evaluate(tile, at)); });
+    auto keepVector = [&](const Coordinates &at) { storeBuffer(buffer, at, evaluate(tile, at)); };
+    emitOuterLoops(shape, vectorDim, [&](const Coordinates &outer) {
+      emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, keepVector,
+                     /*splitsAtKnownMasks=*/true);
+    });
   });
 }
 

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Pipeline.h"
 #include "passes/simd/BufferPlaces.h"
+#include "passes/simd/KnownMasks.h"
 #include "passes/simd/MatrixRegisters.h"
 #include "passes/simd/Memo.h"
 #include "passes/simd/TilePlaces.h"
@@ -80,7 +81,7 @@ struct SimdFunction {
   void emitNest(llvm::ArrayRef<int64_t> shape, int vectorDim, int64_t lanes, Body body);
   void emitOuterLoops(llvm::ArrayRef<int64_t> shape, int exceptDim, Body body);
   void emitVectorLoop(int64_t extent, const Coordinates &outer, int vectorDim, int64_t lanes,
-                      Body body);
+                      Body body, bool splitsAtKnownMasks = false);
   llvm::SmallVector<mlir::Value>
   emitLoop(int64_t lower, int64_t upper, int64_t step, llvm::ArrayRef<mlir::Value> carried,
            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
@@ -129,9 +130,7 @@ struct SimdFunction {
   BufferPlaces bufferPlaces;
   std::optional<MatrixShape> matrices; // where the kernel uses the machine's matrix registers
   mlir::Operation *current = nullptr;  // the operation that is being lowered
-
-  /// A loop over vectors, in front of which uniform values are computed.
-  struct Level {
+  struct Level { // a loop over vectors, in front of which uniform values are computed
     mlir::Operation *loop = nullptr; // null where one step needs no loop
     Memo uniform;
   };
@@ -139,6 +138,7 @@ struct SimdFunction {
   // Of the block that is being written: what a Scope restores at its end.
   Memo memo;                               // values computed in it
   llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true
+  llvm::SmallVector<KnownPrefix> prefixes; // of the trees of withFullMasks
   llvm::SmallVector<Level> levels;
   llvm::SmallVector<BufferInUse> owned; // whose places are taken
 };

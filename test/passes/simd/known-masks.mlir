@@ -1,0 +1,50 @@
+// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+
+// A mask that constants decide is tested only in the vectors behind its end, of 1000 elements: 62
+// vectors have none.
+// CHECK-LABEL: llvm.func @ragged_row
+// CHECK-NOT: scf.if
+// CHECK: %[[FULL:.*]] = arith.constant 992
+// CHECK: scf.for {{.*}} to %[[FULL]]
+// CHECK-NOT: masked
+// CHECK:   llvm.store {{.*}} : vector<16xf32>
+// CHECK: scf.for {{.*}} = %[[FULL]] to
+// CHECK:   llvm.intr.masked.load
+// CHECK:   llvm.intr.masked.store
+func.func @ragged_row(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}) {
+  %n = arith.constant 1000 : i32
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %nn = tile.splat %n : i32 -> tensor<1024xi32>
+  %m = arith.cmpi slt, %r, %nn : tensor<1024xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %v = tile.load %xp mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %d = arith.addf %v, %v : tensor<1024xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %op = tile.addptr %os, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %op, %d mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// Where the comparison is also read at other places, it is tested everywhere.
+// CHECK-LABEL: llvm.func @both_ways
+// CHECK: scf.for {{.*}} to %c32
+// CHECK-NOT: llvm.store {{.*}} : vector<16xf32>
+// CHECK: masked.store {{.*}} vector<16xi1>
+func.func @both_ways(%out: !tile.ptr<f32> {tile.disjoint}) {
+  %n = arith.constant 20 : i32
+  %one = arith.constant dense<1.0> : tensor<32x32xf32>
+  %r = tile.arange 0 to 32 : tensor<32xi32>
+  %e = tile.expand_dims %r axis 0 : tensor<32xi32> -> tensor<1x32xi32>
+  %c = tile.broadcast %e : tensor<1x32xi32> -> tensor<32x32xi32>
+  %nn = tile.splat %n : i32 -> tensor<32x32xi32>
+  %m = arith.cmpi slt, %c, %nn : tensor<32x32xi32>
+  %t = tile.trans %m [1, 0] : tensor<32x32xi1> -> tensor<32x32xi1>
+  %k = arith.andi %m, %t : tensor<32x32xi1>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<32x32x!tile.ptr<f32>>
+  %op = tile.addptr %os, %c : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xi32>
+  tile.store %op, %one mask %k : tensor<32x32xi1> : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xf32>
+  return
+}
