@@ -16,7 +16,9 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -95,6 +97,48 @@ void IndexRanges::take(const ChunkFunction &chunk, int worker) {
     takeFrom(ranges[(worker + i) % numRanges], chunk, worker);
 }
 
+namespace {
+/// Memory for the stack of a worker, outside of the C library's cache of stacks. In a forked child
+/// that cache has the stacks of the parent's threads, and in them what their handles point to: a
+/// worker that got one would be waited for by whoever joins his own lost thread at the end of the
+/// child, as torch's pthreadpool does.
+class WorkerStack {
+public:
+  WorkerStack() {
+    pthread_attr_t usual;
+    (void)pthread_attr_init(&usual);
+    (void)pthread_attr_getstacksize(&usual, &bytes);
+    (void)pthread_attr_destroy(&usual);
+    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    if (memory != MAP_FAILED)
+      (void)mprotect(memory, guardBytes(), PROT_NONE); // stacks grow down
+  }
+  ~WorkerStack() {
+    if (memory != MAP_FAILED)
+      (void)munmap(memory, bytes);
+  }
+  WorkerStack(const WorkerStack &) = delete;
+  bool start(pthread_t &thread, void *(*body)(void *), void *argument) const {
+    if (memory == MAP_FAILED)
+      return false;
+    pthread_attr_t attributes;
+    (void)pthread_attr_init(&attributes);
+    int failure = pthread_attr_setstack(&attributes, static_cast<char *>(memory) + guardBytes(),
+                                        bytes - guardBytes());
+    if (!failure)
+      failure = pthread_create(&thread, &attributes, body, argument);
+    (void)pthread_attr_destroy(&attributes);
+    return !failure;
+  }
+
+private:
+  static size_t guardBytes() { return size_t(sysconf(_SC_PAGESIZE)); }
+  size_t bytes = 0;
+  void *memory = MAP_FAILED;
+};
+} // namespace
+
 struct ThreadPool::Team {
   explicit Team(int numThreads);
   ~Team();
@@ -115,6 +159,7 @@ private:
   ChunkFunction chunk;
   IndexRanges indices;
   std::vector<pthread_t> workers;
+  std::vector<std::unique_ptr<WorkerStack>> stacks; // of them
   // Cores: workerCores[i] is where workers[i] is pinned, spareCore where nobody is. Empty when
   // there are more threads than cores. Guarded by jobMutex after construction.
   std::vector<int> workerCores;
@@ -171,12 +216,14 @@ bool ThreadPool::Team::startWorker(int worker) {
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   pthread_t thread;
-  bool started = pthread_create(&thread, nullptr, body, start.get()) == 0;
+  auto stack = std::make_unique<WorkerStack>();
+  bool started = stack->start(thread, body, start.get());
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!started)
     return false;
   (void)start.release();
   workers.push_back(thread);
+  stacks.push_back(std::move(stack));
   return true;
 }
 
