@@ -329,15 +329,24 @@ TEST_F(ToyMachine, PipelinesThroughRegisters) {
   unsigned numLoops = 0;
   module->walk([&](mlir::scf::ForOp loop) {
     ++numLoops;
-    bool seenProduct = false;
+    // One iteration for each of the two slots.
+    unsigned iterations = 1;
+    bool seenProduct = false, seenStore = false;
     loop.getBody()->walk([&](mlir::Operation *op) {
       seenProduct |= llvm::isa<simt::MmaFragmentOp>(op);
-      if (llvm::isa<simt::GlobalLoadOp>(op))
+      if (llvm::isa<simt::GlobalLoadOp>(op)) {
+        iterations += seenStore;
+        seenProduct &= !seenStore;
+        seenStore = false;
         EXPECT_FALSE(seenProduct) << "a load waits for products";
-      if (llvm::isa<mlir::LLVM::StoreOp>(op))
+      }
+      if (llvm::isa<mlir::LLVM::StoreOp>(op)) {
         EXPECT_TRUE(seenProduct) << "a store to shared memory waits for its load";
+        seenStore = true;
+      }
     });
-    EXPECT_TRUE(seenProduct);
+    EXPECT_TRUE(seenProduct && seenStore);
+    EXPECT_EQ(iterations, 2u);
   });
   EXPECT_EQ(numLoops, 1u);
 }
