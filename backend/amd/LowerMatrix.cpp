@@ -2,16 +2,35 @@
 #include "backend/amd/AmdMatrices.h"
 #include "backend/amd/LowerAmd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::gpu;
 using namespace tw::amd;
 
-/// Registers one after another as one vector; a single one as it is.
+/// The vector whose elements these are, all of them in their order; null where there is none.
+static Value vectorOf(ValueRange registers) {
+  Value vector;
+  for (auto [index, value] : llvm::enumerate(registers)) {
+    auto extract = value.getDefiningOp<LLVM::ExtractElementOp>();
+    APInt position;
+    if (!extract || !matchPattern(extract.getPosition(), m_ConstantInt(&position)) ||
+        position != index || (vector && extract.getVector() != vector))
+      return {};
+    vector = extract.getVector();
+  }
+  return cast<VectorType>(vector.getType()).getNumElements() == int64_t(registers.size()) ? vector
+                                                                                          : Value();
+}
+
+/// Registers one after another as one vector; a single one as it is. What was one vector before is
+/// that: LLVM takes long to see it.
 static Value joined(Lowering &lowering, ValueRange registers) {
   if (registers.size() == 1)
     return registers.front();
+  if (Value vector = vectorOf(registers))
+    return vector;
   OpBuilder &b = lowering.builder;
   auto type = VectorType::get({int64_t(registers.size())}, registers.front().getType());
   Value all = LLVM::PoisonOp::create(b, lowering.loc, type);
