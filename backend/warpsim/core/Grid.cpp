@@ -3,6 +3,7 @@
 #include "backend/warpsim/core/order/Interleaver.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 using namespace tw::warpsim;
@@ -26,6 +27,8 @@ public:
 
 private:
   void runAlone();
+  std::optional<uint64_t> takeNext();
+  std::unique_ptr<Cta> runAsTeam(std::unique_ptr<Cta> cta, uint64_t index);
   void runInTurns(unsigned numTogether);
   void fill(Interleaver &team, unsigned numTogether);
   bool goOn(Interleaver &team);
@@ -94,28 +97,32 @@ void GridRun::retire(std::unique_ptr<Cta> cta) {
   idle.push_back(std::move(cta));
 }
 
+/// The CTA that begins next; nullopt when none does.
+std::optional<uint64_t> GridRun::takeNext() {
+  std::lock_guard lock(mutex);
+  return hasNext() ? std::optional(nextInOrder()) : std::nullopt;
+}
+
+/// Runs a CTA whose warps wait for each other; null where it was given up.
+std::unique_ptr<Cta> GridRun::runAsTeam(std::unique_ptr<Cta> cta, uint64_t index) {
+  Interleaver team(launch);
+  team.reseed(index);
+  team.add(std::move(cta));
+  do
+    cta = team.run();
+  while (!cta && goOn(team));
+  return cta;
+}
+
 void GridRun::runAlone() {
-  while (true) {
-    uint64_t index;
-    {
-      std::lock_guard lock(mutex);
-      if (!hasNext())
-        return;
-      index = nextInOrder();
-    }
-    std::unique_ptr<Cta> cta = start(index);
-    if (launch.sync.interaction == Interaction::None) {
+  while (std::optional<uint64_t> index = takeNext()) {
+    std::unique_ptr<Cta> cta = start(*index);
+    if (launch.sync.interaction == Interaction::None)
       cta->run();
-    } else {
-      Interleaver team(launch);
-      team.reseed(index);
-      team.add(std::move(cta));
-      do
-        cta = team.run();
-      while (!cta && goOn(team));
-      if (!cta)
-        continue;
-    }
+    else
+      cta = runAsTeam(std::move(cta), *index);
+    if (!cta)
+      continue;
     retire(std::move(cta));
     launch.interrupts.poll();
   }

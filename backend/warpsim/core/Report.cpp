@@ -67,6 +67,14 @@ static std::string instructionText(const Program &program, int32_t number) {
   return number < 0 ? "" : printInstruction(program, program.code[number]);
 }
 
+static void writePlaces(ObjectWriter &writer, const Finding &finding) {
+  writer.number("ptxLine", finding.ptxLine);
+  writer.number("otherPtxLine", finding.otherPtxLine);
+  writer.text("file", finding.file);
+  writer.number("sourceLine", finding.sourceLine);
+  writer.number("sourceColumn", finding.sourceColumn);
+}
+
 static std::string findingJson(const Program &program, const Finding &finding) {
   ObjectWriter writer;
   writer.text("kind", nameOf(finding.kind));
@@ -78,11 +86,7 @@ static std::string findingJson(const Program &program, const Finding &finding) {
   writer.text("instructionText", instructionText(program, finding.instruction));
   writer.number("otherInstruction", finding.otherInstruction);
   writer.text("otherInstructionText", instructionText(program, finding.otherInstruction));
-  writer.number("ptxLine", finding.ptxLine);
-  writer.number("otherPtxLine", finding.otherPtxLine);
-  writer.text("file", finding.file);
-  writer.number("sourceLine", finding.sourceLine);
-  writer.number("sourceColumn", finding.sourceColumn);
+  writePlaces(writer, finding);
   writer.triple("cta", finding.cta);
   writer.triple("thread", finding.thread);
   writer.triple("otherThread", finding.otherThread);

@@ -55,6 +55,7 @@ private:
   Operands wideShift(unsigned opcode, const Operands &a, const Operand &amount);
   Operand compareWide(unsigned predicate, const Operands &a, const Operands &b);
   // Vectors.cpp.
+  void importShuffle(llvm::ShuffleVectorInst &shuffle);
   bool importVector(llvm::Instruction &instruction);
   void importExtract(llvm::ExtractElementInst &instruction);
   void importInsert(llvm::InsertElementInst &instruction);
@@ -62,6 +63,7 @@ private:
   unsigned flatIndex(llvm::Type *type, llvm::ArrayRef<unsigned> indices);
 
   // Memory.cpp.
+  bool importElementAddress(llvm::GetElementPtrInst &address);
   bool importMemory(llvm::Instruction &instruction);
   PointerParts partsOf(llvm::Value *pointer);
   Operand importAddress(llvm::GEPOperator &address);

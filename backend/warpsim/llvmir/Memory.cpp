@@ -315,15 +315,19 @@ static bool isOnlyAccessed(llvm::Value &pointer) {
   });
 }
 
+bool FunctionImporter::importElementAddress(llvm::GetElementPtrInst &address) {
+  if (address.getType()->isVectorTy() || address.getPointerAddressSpace() > 5)
+    return false;
+  // Constants are part of the accesses that use them.
+  if (!address.hasAllConstantIndices() || !isOnlyAccessed(address))
+    define(address, {importAddress(*llvm::cast<llvm::GEPOperator>(&address))});
+  return true;
+}
+
 bool FunctionImporter::importMemory(llvm::Instruction &instruction) {
-  if (auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction)) {
-    if (address->getType()->isVectorTy() || address->getPointerAddressSpace() > 5)
-      return false;
-    // Constants are part of the accesses that use them.
-    if (address->hasAllConstantIndices() && isOnlyAccessed(*address))
-      return true;
-    define(*address, {importAddress(*llvm::cast<llvm::GEPOperator>(address))});
-  } else if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
+  if (auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(&instruction))
+    return importElementAddress(*address);
+  if (auto *load = llvm::dyn_cast<llvm::LoadInst>(&instruction))
     importLoad(*load);
   else if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction))
     importStore(*store);

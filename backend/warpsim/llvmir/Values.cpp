@@ -1,6 +1,6 @@
 // Registers of values, constants as operands, and the making of instructions.
-#include "backend/warpsim/llvmir/NamedFunctions.h"
 #include "backend/warpsim/llvmir/InstructionMaker.h"
+#include "backend/warpsim/llvmir/NamedFunctions.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/Support/raw_ostream.h"
@@ -304,6 +304,22 @@ Operand InstructionMaker::convert(Type to, Type from, const Operand &source, Rou
   return result;
 }
 
+static std::string pathOf(const llvm::DILocation &location) {
+  std::string name = location.getFilename().str();
+  bool isWhole = name.empty() || name[0] == '/' || location.getDirectory().empty();
+  return isWhole ? name : location.getDirectory().str() + "/" + name;
+}
+
+/// The number of a source file; a new one where it has none.
+static int32_t numberOfFile(Program &program, const std::string &path) {
+  for (const auto &[number, file] : program.files)
+    if (file == path)
+      return number;
+  int32_t number = int32_t(program.files.size()) + 1;
+  program.files[number] = path;
+  return number;
+}
+
 int32_t InstructionMaker::locationOf(const llvm::DILocation *location) {
   if (!location)
     return -1;
@@ -313,16 +329,7 @@ int32_t InstructionMaker::locationOf(const llvm::DILocation *location) {
   place.line = int32_t(location->getLine());
   place.column = int32_t(location->getColumn());
   place.inlinedAt = locationOf(location->getInlinedAt());
-  std::string name = location->getFilename().str();
-  if (!location->getDirectory().empty() && !name.empty() && name[0] != '/')
-    name = location->getDirectory().str() + "/" + name;
-  for (const auto &[number, file] : program.files)
-    if (file == name)
-      place.file = number;
-  if (place.file == 0) {
-    place.file = int32_t(program.files.size()) + 1;
-    program.files[place.file] = name;
-  }
+  place.file = numberOfFile(program, pathOf(*location));
   program.locations.push_back(place);
   return locations[location] = int32_t(program.locations.size()) - 1;
 }

@@ -69,6 +69,15 @@ void FunctionImporter::importInsert(llvm::InsertElementInst &instruction) {
   define(instruction, all);
 }
 
+void FunctionImporter::importShuffle(llvm::ShuffleVectorInst &shuffle) {
+  Operands all = read(shuffle.getOperand(0)), second = read(shuffle.getOperand(1)), results;
+  all.insert(all.end(), second.begin(), second.end());
+  RegisterFile file = fileOf(shuffle.getType()->getElementType());
+  for (int index : shuffle.getShuffleMask())
+    results.push_back(index < 0 ? unset(file) : all[size_t(index)]);
+  define(shuffle, results);
+}
+
 bool FunctionImporter::importVector(llvm::Instruction &instruction) {
   if (auto *extract = llvm::dyn_cast<llvm::ExtractElementInst>(&instruction)) {
     importExtract(*extract);
@@ -79,12 +88,7 @@ bool FunctionImporter::importVector(llvm::Instruction &instruction) {
     return true;
   }
   if (auto *shuffle = llvm::dyn_cast<llvm::ShuffleVectorInst>(&instruction)) {
-    Operands all = read(shuffle->getOperand(0)), second = read(shuffle->getOperand(1)), results;
-    all.insert(all.end(), second.begin(), second.end());
-    RegisterFile file = fileOf(shuffle->getType()->getElementType());
-    for (int index : shuffle->getShuffleMask())
-      results.push_back(index < 0 ? unset(file) : all[size_t(index)]);
-    define(instruction, results);
+    importShuffle(*shuffle);
     return true;
   }
   if (!llvm::isa<llvm::ExtractValueInst, llvm::InsertValueInst>(instruction))

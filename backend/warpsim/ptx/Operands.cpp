@@ -227,6 +227,25 @@ static bool isLeftOut(const Parser &parser, const InstructionRow &row, size_t in
   return isBeforePredicate && isPredicateNext(parser);
 }
 
+/// What stands between an operand and the one before it.
+static bool parseSeparator(Parser &parser, const InstructionRow &row, const OperandRule &rule,
+                           bool isFirst) {
+  if (rule.isSecond)
+    return parser.expect('|');
+  bool standsAlone = rule.role == Role::CachePolicy || rule.role == Role::CopiedSize || isFirst;
+  if (standsAlone || parser.takeIf(','))
+    return true;
+  return parser.failHere(parser.peek().is(';')
+                             ? std::string(row.text.opcode) + " needs more operands"
+                             : "expected ',' instead of " + describe(parser.peek()));
+}
+
+static bool parseEnd(Parser &parser, const InstructionRow &row) {
+  if (parser.peek().is(',') || parser.peek().is('|'))
+    return parser.failHere(std::string(row.text.opcode) + " has too many operands");
+  return parser.expect(';');
+}
+
 bool tw::warpsim::ptx::parseOperands(Parser &parser, const InstructionRow &row,
                                      Instruction &instruction) {
   bool isFirst = true;
@@ -234,15 +253,8 @@ bool tw::warpsim::ptx::parseOperands(Parser &parser, const InstructionRow &row,
     const OperandRule &rule = row.operands[index];
     if (isLeftOut(parser, row, index))
       continue;
-    if (rule.isSecond) {
-      if (!parser.expect('|'))
-        return false;
-    } else if (rule.role != Role::CachePolicy && rule.role != Role::CopiedSize && !isFirst &&
-               !parser.takeIf(',')) {
-      return parser.failHere(parser.peek().is(';')
-                                 ? std::string(row.text.opcode) + " needs more operands"
-                                 : "expected ',' instead of " + describe(parser.peek()));
-    }
+    if (!parseSeparator(parser, row, rule, isFirst))
+      return false;
     isFirst = false;
     if (!parseOperand(parser, rule, instruction))
       return false;
@@ -250,9 +262,5 @@ bool tw::warpsim::ptx::parseOperands(Parser &parser, const InstructionRow &row,
   if (instruction.op == Op::Cvta && instruction.space == Space::Param &&
       !parser.function().isKernel)
     instruction.space = Space::Local; // the parameters of a .func are in its frame
-  if (parser.takeIf(';'))
-    return true;
-  if (parser.peek().is(',') || parser.peek().is('|'))
-    return parser.failHere(std::string(row.text.opcode) + " has too many operands");
-  return parser.expect(';');
+  return parseEnd(parser, row);
 }

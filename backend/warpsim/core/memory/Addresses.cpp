@@ -286,20 +286,23 @@ static void resolveLanes(const MemoryStep &step, Request &request) {
   }
 }
 
+static bool resolveSharedRow(const MemoryStep &step, Request &request, uint64_t rowBytes) {
+  uint64_t offset = request.at[0] - step.cta.launch.program.sharedBase;
+  auto [begin, end] = sharedBounds(step);
+  if (offset < begin || offset > end || end - offset < rowBytes)
+    return false;
+  request.at[0] = offset;
+  request.host[0] = step.cta.shared.bytes.data() + offset;
+  return true;
+}
+
 /// A row that is within one memory and aligned. False for any other: then lane by lane.
 static bool resolveRow(const MemoryStep &step, Request &request) {
   uint64_t rowBytes = uint64_t(kWarpSize) * request.bytes, start = request.at[0];
   if (start & alignmentMask(step, request))
     return false;
-  if (request.space == Space::Shared) {
-    uint64_t offset = start - step.cta.launch.program.sharedBase;
-    auto [begin, end] = sharedBounds(step);
-    if (offset < begin || offset > end || end - offset < rowBytes)
-      return false;
-    request.at[0] = offset;
-    request.host[0] = step.cta.shared.bytes.data() + offset;
-    return true;
-  }
+  if (request.space == Space::Shared)
+    return resolveSharedRow(step, request, rowBytes);
   if (request.space != Space::Global && request.space != Space::Const)
     return false;
   Region *region = step.cta.launch.memory.find(start, step.cta.regionHints[step.pc]);

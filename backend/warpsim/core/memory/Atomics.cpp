@@ -158,26 +158,30 @@ static uint64_t applyLane(const MemoryStep &step, const Request &request, unsign
   return seen;
 }
 
+/// One lane after the other: several may update the same element.
+static void applyLanes(const MemoryStep &step, Request &request) {
+  request.expand();
+  uint64_t seen = 0;
+  bool mayBeUnset = request.space == Space::Shared && step.instruction.atomOp != AtomOp::Exch &&
+                    step.cta.launch.launch.options.checksInitialized;
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    if (mayBeUnset && !step.cta.shared.isWritten(request.at[lane], request.bytes))
+      reportAccess(step, Kind::UninitShared, request, lane, "has bytes that nothing has written");
+    checkLane(step, request, strengthOf(step.instruction), lane, nullptr);
+    seen = seen * 31 + applyLane(step, request, lane);
+  }
+  if (step.instruction.op == Op::Atom)
+    notePoll(step.warp, step.pc, seen);
+}
+
 void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                                 LaneMask active) {
   MemoryStep step = {cta, warp, instruction, pc, true, accessBytes(instruction)};
   checkOperands(step, active);
   ++cta.statistics.atomics;
-  LaneMask performed = forEachMemory(step, active, [&](Request &request) {
-    request.expand();
-    uint64_t seen = 0;
-    for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      bool isShared = request.space == Space::Shared;
-      if (isShared && !cta.shared.isWritten(request.at[lane], request.bytes) &&
-          instruction.atomOp != AtomOp::Exch && cta.launch.launch.options.checksInitialized)
-        reportAccess(step, Kind::UninitShared, request, lane, "has bytes that nothing has written");
-      checkLane(step, request, strengthOf(instruction), lane, nullptr);
-      seen = seen * 31 + applyLane(step, request, lane);
-    }
-    if (instruction.op == Op::Atom)
-      notePoll(warp, pc, seen);
-  });
+  LaneMask performed =
+      forEachMemory(step, active, [&](Request &request) { applyLanes(step, request); });
   for (const Operand &result : instruction.results)
     for (LaneMask rest = active & ~performed; rest; rest &= rest - 1)
       writeLane(result, warp.registers(), unsigned(__builtin_ctz(rest)), 0, false);

@@ -62,20 +62,9 @@ static void countByPhases(const MemoryStep &step, const Request &request) {
   }
 }
 
-static void countShared(const MemoryStep &step, const Request &request) {
-  Statistics &statistics = step.cta.statistics;
-  ++statistics.sharedRequests;
-  // 8-byte accesses are served by half-warps, 16-byte ones by quarter-warps.
-  unsigned numPhases = request.bytes <= 4 ? 1 : request.bytes / 4;
+/// The lanes of each phase cover the banks by themselves.
+static void countPhases(Statistics &statistics, const Request &request, unsigned numPhases) {
   unsigned lanesPerPhase = kWarpSize / numPhases;
-  // 128 bytes in a row cover each bank once, wherever they begin; and one word serves all lanes.
-  if (request.isRow || request.isUniform) {
-    statistics.sharedWavefronts += numPhases;
-    statistics.idealSharedWavefronts += numPhases;
-    return;
-  }
-  if (step.cta.launch.program.isAmdgcn)
-    return countByPhases(step, request);
   LaneMask phaseLanes = lanesPerPhase == kWarpSize ? ~LaneMask(0) : (1u << lanesPerPhase) - 1;
   for (unsigned phase = 0; phase < numPhases; ++phase) {
     LaneMask lanes = request.lanes & (phaseLanes << phase * lanesPerPhase);
@@ -84,6 +73,22 @@ static void countShared(const MemoryStep &step, const Request &request) {
     ++statistics.idealSharedWavefronts;
     statistics.sharedWavefronts += countPasses(request, lanes, kNumBanks);
   }
+}
+
+static void countShared(const MemoryStep &step, const Request &request) {
+  Statistics &statistics = step.cta.statistics;
+  ++statistics.sharedRequests;
+  // 8-byte accesses are served by half-warps, 16-byte ones by quarter-warps.
+  unsigned numPhases = request.bytes <= 4 ? 1 : request.bytes / 4;
+  // 128 bytes in a row cover each bank once, wherever they begin; and one word serves all lanes.
+  if (request.isRow || request.isUniform) {
+    statistics.sharedWavefronts += numPhases;
+    statistics.idealSharedWavefronts += numPhases;
+    return;
+  }
+  if (step.cta.launch.program.isAmdgcn)
+    return countByPhases(step, request);
+  countPhases(statistics, request, numPhases);
 }
 
 void tw::warpsim::countRequest(const MemoryStep &step, const Request &request) {

@@ -228,22 +228,27 @@ static void loadRequest(const MemoryStep &step, Request &request) {
   }
 }
 
+/// A load with an order comes after the writes that its lanes have read.
+static void orderLoaded(const MemoryStep &step, Request &request) {
+  request.expand();
+  uint64_t seen = 0;
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    orderAfter(step.cta, step.warp, step.instruction, lane,
+               {request.at[lane], request.space == Space::Shared});
+    seen = seen * 31 + readLane(step.instruction.results[0], step.warp.registers(), lane);
+  }
+  notePoll(step.warp, step.pc, seen);
+}
+
 void tw::warpsim::executeLoad(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                               LaneMask active) {
   MemoryStep step = {cta, warp, instruction, pc, false, accessBytes(instruction)};
   bool isOrdered = instruction.order != Order::Weak;
   LaneMask performed = forEachMemory(step, active, [&](Request &request) {
     loadRequest(step, request);
-    if (!isOrdered)
-      return;
-    request.expand();
-    uint64_t seen = 0;
-    for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      orderAfter(cta, warp, instruction, lane, {request.at[lane], request.space == Space::Shared});
-      seen = seen * 31 + readLane(instruction.results[0], warp.registers(), lane);
-    }
-    notePoll(warp, pc, seen);
+    if (isOrdered)
+      orderLoaded(step, request);
   });
   // A load that fails leaves its results without a value.
   LaneMask failed = active & ~performed;

@@ -70,6 +70,16 @@ static void gatherValues(const Instruction &instruction, const WarpRegisters &re
   }
 }
 
+/// Bytes of a register that have no value leave those of memory without one.
+static void markLane(TrackedBytes &memory, uint64_t at, unsigned bytes, const StoredValues &values,
+                     size_t count, unsigned lane) {
+  for (size_t i = 0; i < count; ++i) {
+    memory.markWritten(at + i * bytes, bytes, values.set[i] >> lane & 1);
+    for (unsigned byte = 0; byte < bytes && values.partial[i] >> lane & 1; ++byte)
+      memory.markWritten(at + i * bytes + byte, 1, !(values.missing[i][byte] >> lane & 1));
+  }
+}
+
 static void markShared(const MemoryStep &step, const Request &request, const StoredValues &values) {
   bool isShared = request.space == Space::Shared;
   TrackedBytes &memory = isShared ? step.cta.shared : step.warp.local;
@@ -81,15 +91,10 @@ static void markShared(const MemoryStep &step, const Request &request, const Sto
   for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint64_t at = request.at[lane] + stride * lane;
-    if (allSet >> lane & 1) {
+    if (allSet >> lane & 1)
       memory.markWritten(at, request.bytes, true);
-      continue;
-    }
-    for (size_t i = 0; i < step.instruction.sources.size(); ++i) {
-      memory.markWritten(at + i * bytes, bytes, values.set[i] >> lane & 1);
-      for (unsigned byte = 0; byte < bytes && values.partial[i] >> lane & 1; ++byte)
-        memory.markWritten(at + i * bytes + byte, 1, !(values.missing[i][byte] >> lane & 1));
-    }
+    else
+      markLane(memory, at, bytes, values, step.instruction.sources.size(), lane);
   }
 }
 
@@ -114,6 +119,17 @@ static void reportUnsetSource(const MemoryStep &step, const Request &request,
                unset);
 }
 
+/// Notes that the bytes of an array have values from now on.
+static void markInitialized(const Request &request) {
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    uint64_t at = request.at[__builtin_ctz(rest)] - request.region->base;
+    for (unsigned i = 0; i < request.bytes; ++i)
+      // CTAs on other host threads set other bits of the same word.
+      std::atomic_ref((*request.region->initialized)[(at + i) >> 6])
+          .fetch_or(uint64_t(1) << ((at + i) & 63), std::memory_order_relaxed);
+  }
+}
+
 static void noteValues(const MemoryStep &step, Request &request, const StoredValues &values) {
   LaneMask unset = 0;
   for (size_t i = 0; i < step.instruction.sources.size(); ++i)
@@ -126,14 +142,8 @@ static void noteValues(const MemoryStep &step, Request &request, const StoredVal
     return markShared(step, request, values);
   if (unset && step.cta.launch.launch.options.checksInitialized)
     reportUnsetSource(step, request, values, unsigned(__builtin_ctz(unset)));
-  for (LaneMask rest = request.lanes; rest && request.region && request.region->initialized;
-       rest &= rest - 1) {
-    uint64_t at = request.at[__builtin_ctz(rest)] - request.region->base;
-    for (unsigned i = 0; i < request.bytes; ++i)
-      // CTAs on other host threads set other bits of the same word.
-      std::atomic_ref((*request.region->initialized)[(at + i) >> 6])
-          .fetch_or(uint64_t(1) << ((at + i) & 63), std::memory_order_relaxed);
-  }
+  if (request.region && request.region->initialized)
+    markInitialized(request);
 }
 
 template <typename T> static void storeAtomically(uint8_t *to, const uint8_t *from) {
@@ -207,6 +217,16 @@ static void storeRequest(const MemoryStep &step, Request &request, const StoredV
   }
 }
 
+/// Accesses that see what a store with an order wrote come after what its lanes did before.
+static void orderStored(const MemoryStep &step, Request &request) {
+  request.expand();
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    orderBefore(step.cta, step.warp, step.instruction, lane,
+                {request.at[lane], request.space == Space::Shared});
+  }
+}
+
 void tw::warpsim::executeStore(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                                LaneMask active) {
   MemoryStep step = {cta, warp, instruction, pc, true, accessBytes(instruction)};
@@ -219,12 +239,7 @@ void tw::warpsim::executeStore(Cta &cta, Warp &warp, const Instruction &instruct
       return;
     }
     storeRequest(step, request, values);
-    if (instruction.order == Order::Weak)
-      return;
-    request.expand();
-    for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
-      unsigned lane = unsigned(__builtin_ctz(rest));
-      orderBefore(cta, warp, instruction, lane, {request.at[lane], request.space == Space::Shared});
-    }
+    if (instruction.order != Order::Weak)
+      orderStored(step, request);
   });
 }
