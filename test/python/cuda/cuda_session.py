@@ -3,78 +3,22 @@ as JSON: `cuda_session.py PATH_OF_THE_DOUBLE`. test_cuda_driver.py judges it."""
 
 from __future__ import annotations
 
-import ctypes
 import json
 import sys
-from collections.abc import Callable
 from typing import Any
 
 import tilewright as tw
 import torch
-from gpu_tensor import GpuTensor
+from driver_session import DriverDouble, arrays, failure, launch, scale
 
-double = ctypes.CDLL(sys.argv[1])
-double.cudaDoubleRecord.restype = ctypes.c_char_p
-
-
-@tw.jit
-def scale(out, x, n, factor, offset, BLOCK: tw.constexpr):
-    i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
-    tw.store(out + i, tw.load(x + i, mask=i < n) * factor + offset, mask=i < n)
+double = DriverDouble(sys.argv[1], "cuda")
+configure, calls = double.configure, double.calls
 
 
 @tw.jit
 def transpose(out, x, SIZE: tw.constexpr):
     i, j = tw.arange(0, SIZE)[:, None], tw.arange(0, SIZE)[None, :]
     tw.store(out + i * SIZE + j, tw.trans(tw.load(x + i * SIZE + j)))
-
-
-def configure(words: str) -> None:
-    double.cudaDoubleConfigure(words.encode())
-
-
-def calls(name: str = "") -> list[str]:
-    lines = double.cudaDoubleRecord().decode().splitlines()
-    return [line for line in lines if line.startswith(name)]
-
-
-def arrays(device: str = "cuda:0", dtype: torch.dtype = torch.float32) -> tuple[Any, Any]:
-    return (
-        GpuTensor(4096, dtype, device, address=0x700000001000),
-        GpuTensor(4096, dtype, device, address=0x700000100000),
-    )
-
-
-def launch(device: str = "cuda:0", **options: Any) -> Any:
-    return scale[(4,)](*arrays(device), 4000, 0.5, 3, BLOCK=1024, **options)
-
-
-def failure(action: Callable[[], Any]) -> list[str] | None:
-    """The class, code, message and hint of the report that an action raises."""
-    try:
-        action()
-    except tw.TilewrightError as error:
-        return [type(error).__name__, error.code, error.message, error.hint]
-    return None
-
-
-def use_without_gpu() -> bool:
-    """What must not open the driver: compiling for GPUs, launching on other devices."""
-    scale.compile({"out": "*fp32", "x": "*fp32", "n": "i32", "factor": "fp32", "offset": "i32"},
-                  {"BLOCK": 64}, device="nvidia:sm_80")  # fmt: skip
-    out = torch.zeros(64)
-    scale[(1,)](out, torch.ones(64), 64, 0.5, 3, BLOCK=64)
-    assert out.tolist() == [3.5] * 64
-    tw.list_devices()
-    return bool(calls())
-
-
-def open_failures() -> dict[str, Any]:
-    reports = {}
-    for words in ("fail=cuInit:100", "devices=0", "fail=cuInit:3", "capability=70 devices=2"):
-        configure(words)
-        reports[words] = failure(launch)
-    return reports
 
 
 def load_failures() -> dict[str, Any]:
@@ -111,8 +55,10 @@ def measure() -> list[str]:
 
 
 def main() -> dict[str, Any]:
-    result: dict[str, Any] = {"opened without a gpu": use_without_gpu()}
-    result["open failures"] = open_failures()
+    result: dict[str, Any] = {"opened without a gpu": double.is_opened_without_gpu("nvidia:sm_80")}
+    result["open failures"] = double.failures_to_open(
+        "fail=cuInit:100", "devices=0", "fail=cuInit:3", "capability=70 devices=2"
+    )
     configure("devices=2 machine_code=refused")
     result["listed"] = tw.list_devices(probe=True)
     result["no such gpu"] = failure(lambda: launch("cuda:2"))
