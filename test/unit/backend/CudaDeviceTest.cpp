@@ -77,7 +77,7 @@ TEST_F(CudaTest, LaunchesFromThreadsWithoutAContextWork) {
   for (int i = 0; i < 4; ++i)
     threads.emplace_back([&] {
       for (int j = 0; j < 50; ++j)
-        numFailures += device->launch(*kernel, {{1, 1, 1}}, cudaArguments()).has_value();
+        numFailures += device->launch(*kernel, {{1, 1, 1}}, threeArguments()).has_value();
     });
   for (std::thread &thread : threads)
     thread.join();
@@ -91,7 +91,7 @@ TEST_F(CudaTest, MuchSharedMemoryIsAskedFor) {
   std::shared_ptr<LoadedKernel> kernel = device->load(cudaArtifact(8, 100000), error);
   ASSERT_NE(kernel, nullptr) << error.message;
   EXPECT_TRUE(hasCalled("cuFuncSetAttribute 8=100000\n")) << record();
-  EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, cudaArguments()));
+  EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, threeArguments()));
   EXPECT_TRUE(hasCalled("threads=256,1,1 shared=100000")) << record();
 }
 
@@ -103,7 +103,7 @@ TEST_F(CudaTest, WhatTheDriverReservesTakesNoSharedMemoryAway) {
        {std::pair(32, "shared=32 "), std::pair(100000, "shared=100000 ")}) {
     std::shared_ptr<LoadedKernel> kernel = device->load(cudaArtifact(4, bytes), error);
     ASSERT_NE(kernel, nullptr) << error.message;
-    EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, cudaArguments()));
+    EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, threeArguments()));
     EXPECT_TRUE(hasCalled(launched)) << record();
   }
   EXPECT_TRUE(hasCalled("cuFuncSetAttribute 8=100000\n")) << record();
@@ -156,7 +156,7 @@ TEST_F(CudaTest, ArgumentsAreChecked) {
   ASSERT_NE(device, nullptr);
   std::shared_ptr<LoadedKernel> kernel = device->load(cudaArtifact(), error);
   ASSERT_NE(kernel, nullptr);
-  std::vector<LaunchArgument> arguments = cudaArguments();
+  std::vector<LaunchArgument> arguments = threeArguments();
   arguments[0].isReadOnly = true;
   std::optional<RuntimeError> failure = device->launch(*kernel, {{1, 1, 1}}, arguments);
   ASSERT_TRUE(failure);

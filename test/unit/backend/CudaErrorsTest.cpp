@@ -20,7 +20,7 @@ TEST_F(CudaTest, WithoutALibraryTheReportSaysWhatToInstall) {
 }
 
 TEST_F(CudaTest, AnOldDriverIsNamedWithTheVersionThatIsNeeded) {
-  EXPECT_EQ(gpu::openDriver(nvidia::cudaDriver(), cudaDoublePath("libcuda_double_old.so"), error),
+  EXPECT_EQ(gpu::openDriver(nvidia::cudaDriver(), doublePath("libcuda_double_old.so"), error),
             nullptr);
   EXPECT_EQ(error.code, Code::DriverMismatch);
   EXPECT_TRUE(contains(error.message, "CUDA 10.2")) << error.message;
@@ -159,9 +159,9 @@ TEST_F(CudaTest, AFailedKernelIsReportedByTheNextCallAndByEveryOneAfterIt) {
     ASSERT_NE(device, nullptr);
     std::shared_ptr<LoadedKernel> kernel = device->load(cudaArtifact(), error);
     ASSERT_NE(kernel, nullptr) << error.message;
-    EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, cudaArguments()))
+    EXPECT_FALSE(device->launch(*kernel, {{1, 1, 1}}, threeArguments()))
         << "launches return at once";
-    std::optional<RuntimeError> next = device->launch(*kernel, {{1, 1, 1}}, cudaArguments());
+    std::optional<RuntimeError> next = device->launch(*kernel, {{1, 1, 1}}, threeArguments());
     std::optional<RuntimeError> waited = device->synchronize();
     Artifact other = cudaArtifact();
     EXPECT_EQ(device->load(other, error), nullptr);

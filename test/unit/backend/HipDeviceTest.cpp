@@ -69,7 +69,7 @@ TEST_F(HipTest, LaunchesExecuteTheIrThatTheCodeObjectCarries) {
     ASSERT_NE(memory, nullptr) << error.message;
     EXPECT_FALSE(memory->copyFrom(numbers.data()));
     std::optional<RuntimeError> failure =
-        device->launch(*kernel, {{1, 1, 1}}, arguments(memory->address()));
+        device->launch(*kernel, {{1, 1, 1}}, threeArguments(memory->address()));
     EXPECT_FALSE(failure) << failure->message;
     failure = memory->copyTo(numbers.data());
     EXPECT_FALSE(failure) << failure->message << record();

@@ -10,16 +10,11 @@
 #include "ir/target/TargetDesc.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Passes.h"
-#include <dlfcn.h>
-#include <filesystem>
-#include <gtest/gtest.h>
+#include "test/unit/backend/DriverDouble.h"
 
 namespace tw::test {
 
-/// The build puts the doubles beside the test program.
-inline std::string hipDoublePath(const std::string &name = "libamdhip64_double.so") {
-  return (std::filesystem::canonical("/proc/self/exe").parent_path() / name).string();
-}
+inline std::string hipDoublePath() { return doublePath("libamdhip64_double.so"); }
 
 /// A kernel of a pointer, an i32 and a half, which writes the number of each of its threads.
 inline Artifact hipArtifact(const std::string &arch = "gfx942", int64_t numWarps = 4,
@@ -50,31 +45,16 @@ inline Artifact hipArtifact(const std::string &arch = "gfx942", int64_t numWarps
   return artifact;
 }
 
-class HipTest : public testing::Test {
+class HipTest : public DriverTest {
 protected:
   void SetUp() override {
-    void *library = dlopen(hipDoublePath().c_str(), RTLD_NOW | RTLD_LOCAL);
-    ASSERT_NE(library, nullptr) << dlerror();
-    configureDouble =
-        reinterpret_cast<void (*)(const char *)>(dlsym(library, "hipDoubleConfigure"));
-    readRecord = reinterpret_cast<const char *(*)()>(dlsym(library, "hipDoubleRecord"));
-    countLive = reinterpret_cast<int (*)()>(dlsym(library, "hipDoubleLiveObjects"));
-    chooseDevice = reinterpret_cast<int (*)(int)>(dlsym(library, "hipSetDevice"));
-    currentDevice = reinterpret_cast<int (*)(int *)>(dlsym(library, "hipGetDevice"));
-    takeLastFailure = reinterpret_cast<int (*)()>(dlsym(library, "hipGetLastError"));
-    ASSERT_TRUE(configureDouble && readRecord && countLive && chooseDevice && currentDevice &&
-                takeLastFailure);
-    configure("");
+    ASSERT_NO_FATAL_FAILURE(openDouble(hipDoublePath(), "hip"));
+    chooseDevice = find<int(int)>("hipSetDevice");
+    currentDevice = find<int(int *)>("hipGetDevice");
+    takeLastFailure = find<int()>("hipGetLastError");
+    ASSERT_TRUE(chooseDevice && currentDevice && takeLastFailure);
     takeLastFailure();
-    numLiveBefore = countLive();
   }
-
-  void configure(const std::string &words) { configureDouble(words.c_str()); }
-  std::string record() { return readRecord(); }
-  int numLive() { return countLive() - numLiveBefore; }
-  /// What the calling thread's calls left behind for whoever asks next.
-  int (*takeLastFailure)() = nullptr;
-  bool hasCalled(const std::string &text) { return record().find(text) != std::string::npos; }
 
   /// The GPU with a number, or null with `error`.
   std::optional<HipGpu> openGpu(int index = 0) {
@@ -85,31 +65,15 @@ protected:
     std::optional<HipGpu> gpu = openGpu(index);
     return gpu ? gpu::makeGpuDevice(gpu->context) : nullptr;
   }
-  static std::vector<LaunchArgument> arguments(uint64_t address = 0x1122334455667788) {
-    std::vector<LaunchArgument> list(3);
-    list[0].bits = address;
-    list[1].bits = 0xFFFFFFFF00000007; // the high half is not the parameter's
-    list[2].bits = 0x3C00;
-    return list;
-  }
-  /// Loads and launches a kernel; the failure of either.
   std::optional<RuntimeError> runOnce(Device &device, const Artifact &artifact,
                                       const LaunchGrid &grid = {{4, 2, 1}, 0x77}) {
-    std::shared_ptr<LoadedKernel> kernel = device.load(artifact, error);
-    if (!kernel)
-      return error;
-    return device.launch(*kernel, grid, arguments());
+    return launchOnce(device, artifact, grid);
   }
 
-  RuntimeError error;
   int (*chooseDevice)(int) = nullptr;
   int (*currentDevice)(int *) = nullptr;
-
-private:
-  void (*configureDouble)(const char *) = nullptr;
-  const char *(*readRecord)() = nullptr;
-  int (*countLive)() = nullptr;
-  int numLiveBefore = 0;
+  /// What the calling thread's calls left behind for whoever asks next.
+  int (*takeLastFailure)() = nullptr;
 };
 
 } // namespace tw::test

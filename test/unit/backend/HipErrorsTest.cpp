@@ -43,7 +43,7 @@ TEST_F(HipTest, ALibraryThatTheProcessHasAlreadyIsTaken) {
 }
 
 TEST_F(HipTest, AnOldRuntimeIsNamedWithTheVersionThatIsNeeded) {
-  EXPECT_EQ(gpu::openDriver(amd::hipDriver(), hipDoublePath("libamdhip64_double_old.so"), error),
+  EXPECT_EQ(gpu::openDriver(amd::hipDriver(), doublePath("libamdhip64_double_old.so"), error),
             nullptr);
   EXPECT_EQ(error.code, Code::DriverMismatch);
   EXPECT_TRUE(contains(error.message, "HIP 4.5")) << error.message;
