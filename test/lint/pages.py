@@ -1,7 +1,7 @@
 """Checks that every folder has its page, and that what pages and comments name is there.
 
-A folder with more than five files has a README.md; in frontend/ and below a folder of test/, that
-of a folder above is enough. A path that begins at the top of the tree (`ir/tile/TileOps.td`,
+A folder with more than five files has a README.md; below a folder of test/, that of a folder above
+is enough. A path that begins at the top of the tree (`ir/tile/TileOps.td`,
 `passes/simd`, with or without its ending, `*` for any name) exists, wherever it stands. On pages, a
 path in backticks may begin at the page's own folder, and links lead to files.
 """
@@ -21,7 +21,7 @@ SUFFIXES = {*tree.CPP, ".md", ".td", ".py", ".txt", ".mlir"}
 TOP_FILES = ("README.md", "CMakeLists.txt", "Makefile")
 NOT_SOURCE = {".so", ".pyc"}
 # Whose folders may be told of on the page of a folder above: top folder -> levels that may not.
-TOLD_ABOVE = {"frontend": 0, "test": 1}
+TOLD_ABOVE = {"test": 1}
 # Files whose paths are of another tree: path -> which.
 EXEMPT = {
     "test/lint/test_lints.py": "trees that the tests make",
