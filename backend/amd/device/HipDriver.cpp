@@ -139,6 +139,8 @@ const DriverKind &amd::hipDriver() {
       .loadModule = loadModule,
       .deviceFile = "/dev/kfd",
       .withoutFile = &kNoDeviceFile,
-      .withoutPermission = &kNoPermission};
+      .withoutPermission = &kNoPermission,
+      .filesOfGpus = "/dev/dri/renderD*",
+      .withoutFilesOfGpus = &kNoPermissionForGpus};
   return kind;
 }

@@ -99,3 +99,11 @@ constinit const FailureRow amd::kNoPermission = {
     "this user may not open /dev/kfd",
     "add the user to the groups render and video, and log in again; containers need --group-add "
     "for both"};
+constinit const FailureRow amd::kNoPermissionForGpus = {
+    0,
+    Code::GpuPermission,
+    kDevice,
+    Blame::Call,
+    "this user may open /dev/kfd, and none of the GPUs' own files /dev/dri/renderD*",
+    "add the user to the group render, and log in again; containers need --device=/dev/dri and "
+    "--group-add render"};

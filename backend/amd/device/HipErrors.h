@@ -6,9 +6,9 @@
 namespace tw::amd {
 
 extern const gpu::FailureTable kHipFailures;
-/// Where the runtime shows no GPU: the file of the kernel's driver is missing, or may not be
-/// opened.
-extern const gpu::FailureRow kNoDeviceFile, kNoPermission;
+/// Where the runtime shows no GPU: the file of the kernel's driver is missing, or it or those of
+/// all GPUs may not be opened.
+extern const gpu::FailureRow kNoDeviceFile, kNoPermission, kNoPermissionForGpus;
 
 } // namespace tw::amd
 #endif

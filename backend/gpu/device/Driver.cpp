@@ -5,6 +5,7 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <link.h>
 #include <unistd.h>
 
@@ -90,18 +91,42 @@ static bool bindAll(void *library, Driver &driver, RuntimeError &error) {
   return false;
 }
 
+/// Why a file does not open for reading and writing; 0 where it does.
+static int failureToOpen(const char *path) {
+  int file = open(path, O_RDWR | O_CLOEXEC);
+  if (file < 0)
+    return errno;
+  close(file);
+  return 0;
+}
+
+static bool isRefused(int failure) { return failure == EACCES || failure == EPERM; }
+
+/// Whether there are files of single GPUs, and all of them are refused to this user.
+static bool areFilesOfGpusRefused(const DriverKind &kind) {
+  glob_t found = {};
+  if (!kind.filesOfGpus || glob(kind.filesOfGpus, GLOB_NOSORT, nullptr, &found) != 0) {
+    globfree(&found);
+    return false;
+  }
+  bool areRefused = found.gl_pathc != 0;
+  for (size_t index = 0; index < found.gl_pathc; ++index)
+    areRefused &= isRefused(failureToOpen(found.gl_pathv[index]));
+  globfree(&found);
+  return areRefused;
+}
+
 /// The row of a failure at opening: where there is no GPU, the file of the device may tell why.
 static const FailureRow &rowOfOpening(const DriverKind &kind, DriverResult result) {
   const FailureRow &row = rowOf(kind.failures, result);
   if (row.code != Code::NoGpu || !kind.deviceFile)
     return row;
-  int file = open(kind.deviceFile, O_RDWR | O_CLOEXEC);
-  if (file >= 0) {
-    close(file);
-    return row;
-  }
-  bool isRefused = errno == EACCES || errno == EPERM;
-  return isRefused ? *kind.withoutPermission : errno == ENOENT ? *kind.withoutFile : row;
+  int failure = failureToOpen(kind.deviceFile);
+  if (isRefused(failure))
+    return *kind.withoutPermission;
+  if (failure == ENOENT)
+    return *kind.withoutFile;
+  return failure == 0 && areFilesOfGpusRefused(kind) ? *kind.withoutFilesOfGpus : row;
 }
 
 std::shared_ptr<const Driver> gpu::openDriver(const DriverKind &kind, const std::string &path,

@@ -71,6 +71,10 @@ struct DriverKind {
   const char *deviceFile = nullptr;
   /// What is said where the driver shows no GPU and that file is missing or may not be opened.
   const FailureRow *withoutFile = nullptr, *withoutPermission = nullptr;
+  /// A pattern of the files of single GPUs beside it; null: there are none. And what is said where
+  /// there are such files and this user may open none of them.
+  const char *filesOfGpus = nullptr;
+  const FailureRow *withoutFilesOfGpus = nullptr;
 };
 
 struct Driver {

@@ -98,6 +98,42 @@ TEST_F(HipTest, AMissingPermissionHasItsOwnWords) {
   unlink(path.c_str());
 }
 
+/// Ends the process with 0 where the report is that of GPUs whose own files are refused, and not so
+/// where one of them opens or there are none.
+static void judgeWithoutFilesOfGpus(const std::string &folder) {
+  if (geteuid() == 0 && setuid(65534) != 0)
+    _exit(2);
+  auto codeOf = [](const std::string &device, const std::string &pattern) {
+    gpu::DriverKind kind = amd::hipDriver();
+    kind.deviceFile = device.c_str();
+    kind.filesOfGpus = pattern.c_str();
+    RuntimeError error;
+    EXPECT_EQ(gpu::openDriver(kind, hipDoublePath(), error), nullptr);
+    bool isOfFiles = contains(error.message, "/dev/dri/renderD*");
+    return error.code == Code::GpuPermission && isOfFiles ? 1 : error.code == Code::NoGpu ? 0 : 2;
+  };
+  std::string device = folder + "/kfd";
+  bool isRight = codeOf(device, folder + "/renderD*") == 1 && codeOf(device, folder + "/*") == 0 &&
+                 codeOf(device, folder + "/none*") == 0;
+  _exit(isRight ? 0 : 1);
+}
+
+TEST_F(HipTest, GpusWhoseFilesAreRefusedHaveTheirOwnWords) {
+  std::string folder = testing::TempDir() + "dri-" + std::to_string(getpid());
+  ASSERT_EQ(mkdir(folder.c_str(), 0755), 0);
+  for (auto [name, mode] :
+       {std::pair("/kfd", 0666), {"/renderD128", 0000}, {"/renderD129", 0000}}) {
+    int file = open((folder + name).c_str(), O_CREAT | O_WRONLY, 0600);
+    ASSERT_EQ(fchmod(file, mode_t(mode)), 0);
+    close(file);
+  }
+  configure("devices=0");
+  EXPECT_EXIT(judgeWithoutFilesOfGpus(folder), testing::ExitedWithCode(0), "");
+  for (const char *name : {"/kfd", "/renderD128", "/renderD129"})
+    unlink((folder + name).c_str());
+  rmdir(folder.c_str());
+}
+
 TEST_F(HipTest, GpusThatNoCodeIsMadeForAreRefused) {
   configure("arch=gfx803");
   EXPECT_EQ(openGpu(), std::nullopt);
