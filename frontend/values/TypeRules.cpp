@@ -93,9 +93,3 @@ BroadcastResult tw::broadcastShapes(llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<
   }
   return {shape, -1};
 }
-
-std::string tw::shapeText(llvm::ArrayRef<int64_t> shape) {
-  return "[" +
-         llvm::join(llvm::map_range(shape, [](int64_t e) { return std::to_string(e); }), ", ") +
-         "]";
-}

@@ -51,8 +51,5 @@ struct BroadcastResult {
 };
 BroadcastResult broadcastShapes(llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<int64_t> rhs);
 
-/// "[64, 32]", "[8]", "[]".
-std::string shapeText(llvm::ArrayRef<int64_t> shape);
-
 } // namespace tw
 #endif

@@ -1,6 +1,6 @@
 // Questions about dtypes and typed values, and how messages print them.
 #include "frontend/values/TypedValue.h"
-#include "frontend/values/TypeRules.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace tw;
 
@@ -35,6 +35,12 @@ DType tw::findDType(llvm::StringRef name) {
     if (name == row.Name || name == row.ShortName)
       return {&row, false};
   return {};
+}
+
+std::string tw::shapeText(llvm::ArrayRef<int64_t> shape) {
+  return "[" +
+         llvm::join(llvm::map_range(shape, [](int64_t e) { return std::to_string(e); }), ", ") +
+         "]";
 }
 
 std::string TypedValue::str() const {

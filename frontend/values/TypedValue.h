@@ -32,6 +32,9 @@ struct DType {
 /// By Python name ("float32") or short name ("fp32"); row is null when unknown.
 DType findDType(llvm::StringRef name);
 
+/// "[64, 32]", "[8]", "[]".
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
 /// A run-time scalar or tile. `isLiteral` marks a scalar that came from a Python number or
 /// constexpr: in promotion it gives way to the other operand (LANGUAGE, "Promotion"), unless it is
 /// `isNamed`, the number of a variable, which counts with its own type.
