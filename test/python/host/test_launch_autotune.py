@@ -301,7 +301,7 @@ def test_the_key_has_the_place_of_arrays_and_the_chosen_device(fake: FakeNative)
     keys = {plain, kernel._key({"out": out.view(Placed), "n": 60})}
     with tw.device("reference"):
         keys.add(kernel._key({"out": out, "n": 60}))
-    with tw.device("sim:sm_80"):
+    with tw.device("cpu"):
         keys.add(kernel._key({"out": out, "n": 60}))
     assert len(keys) == 4 and kernel._key({"out": out, "n": 60}) == plain
 
@@ -310,7 +310,7 @@ def test_each_device_is_measured(fake: FakeNative) -> None:
     bench = Bench(fake, {16: 3.0, 32: 1.0})
     kernel = tw.autotune(configs(16, 32), key=["n"], do_bench=bench)(tw.jit(body))
     out = numpy.zeros(4)
-    for device in ("reference", "sim:sm_80", "reference"):
+    for device in ("reference", "cpu", "reference"):
         with tw.device(device):
             kernel[(4,)](out, 60)
     assert bench.calls == 4
