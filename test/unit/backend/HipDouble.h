@@ -8,6 +8,7 @@
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/device/GpuDevice.h"
 #include "ir/target/TargetDesc.h"
+#include "ir/tile/Tile.h"
 #include "mlir/Parser/Parser.h"
 #include "passes/Passes.h"
 #include "test/unit/backend/DriverDouble.h"
@@ -20,6 +21,7 @@ inline std::string hipDoublePath() { return doublePath("libamdhip64_double.so");
 inline Artifact hipArtifact(const std::string &arch = "gfx942", int64_t numWarps = 4,
                             AmdCode code = AmdCode::Hsaco) {
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  context->loadDialect<tile::TileDialect>(); // of the target's attributes
   std::string text = "module attributes {simt.num_warps = " + std::to_string(numWarps) +
                      " : i32, simt.shared_bytes = 0 : i64} {\n"
                      "llvm.func @number(%p: !llvm.ptr<1>, %n: i32, %s: f16) attributes "
