@@ -101,6 +101,14 @@ static void finishWithVectorRegisters(llvm::Module &module) {
       function.addFnAttr("amdgpu-agpr-alloc", "0");
 }
 
+// Half of the time of -O2's, for loops as short: passes have shared and hoisted already. -O2
+// reassociates, too, which costs registers: products of gfx1201 spilled, and were compiled again.
+static constexpr llvm::StringLiteral kSimplifications =
+    "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,bdce,"
+    "instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,"
+    "instcombine<no-verify-fixpoint>,adce";
+
 namespace {
 class AmdTarget final : public Target {
 public:
@@ -112,6 +120,7 @@ public:
     machine.cpu = arch.name.str();
     // Halves of registers as registers of their own take a move for each pair that becomes a word.
     machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,-real-true16";
+    machine.simplifications = kSimplifications;
     machine.pairsFloats = arch.generation == 9; // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
   }
   std::string name() const override { return "amd:" + arch.name.str(); }

@@ -89,7 +89,7 @@ def steps_of(loop: Counter[str], instructions: int) -> int:
 
 @pytest.mark.parametrize(
     ("arch", "depth", "instructions", "most"),
-    [("gfx942", 32, 16, 60), ("gfx950", 32, 8, 55), ("gfx950", 64, 16, 100)],
+    [("gfx942", 32, 16, 60), ("gfx950", 32, 8, 56), ("gfx950", 64, 16, 100)],
 )
 def test_matmul(arch: str, depth: int, instructions: int, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "matmul", BK=depth)
@@ -122,7 +122,7 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     steps = steps_of(loop, 32)
     assert count(loop, "v_perm_b32") == steps * 128 * 32 * 2 // (128 * 4)
     assert count(loop, "v_mov") == 0
-    assert loop.total() <= steps * (134 if arch == "gfx1100" else 121), loop  # Triton: 174 and 164
+    assert loop.total() <= steps * (136 if arch == "gfx1100" else 120), loop  # Triton: 174 and 164
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == steps
 
