@@ -6,6 +6,7 @@
 #include "backend/amd/assemble/RegisterLimits.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
+#include "backend/compile/ContainCrash.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
@@ -221,17 +222,24 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
   using Finish = void (*)(llvm::Module &);
   static constexpr Finish withAccumulation[] = {finishModule},
                           without[] = {finishEased, finishEasedInLoops, finishSparing};
+  // What still spills so much has far more values than registers, and each try takes as long.
+  constexpr int64_t kHopelessBytes = 1024;
+  int64_t spilled = gpu::resourceOf(artifact, "scratch_bytes", 0);
   for (Finish finish : arch.hasAccumulationRegisters ? ArrayRef(withAccumulation) : without) {
-    if (gpu::resourceOf(artifact, "scratch_bytes", 0) == 0)
+    if (spilled == 0)
       break;
     LlvmMachine other = machine;
     other.finish = finish;
     Artifact candidate;
     candidate.symbol = artifact.symbol;
-    if (!emitCodeObject(lowered, other, candidate, error))
-      return false;
+    std::string refusal; // of what is not needed
+    if (!emitCodeObject(lowered, other, candidate, refusal))
+      continue;
     if (takeIfBetter(artifact, std::move(candidate)))
       chosen = other;
+    spilled = gpu::resourceOf(artifact, "scratch_bytes", 0);
+    if (spilled > kHopelessBytes)
+      break;
   }
   return true;
 }
@@ -299,6 +307,11 @@ bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
   artifact.symbol = gpu::kernelSymbol(lowered, LLVM::cconv::CConv::AMDGPU_KERNEL);
   LlvmMachine chosen;
   if (!emitWithFewSpills(lowered, artifact, chosen, error)) {
+    if (form == CodeForm::Assembly && !artifact.binary.empty() && !wasInterrupted()) {
+      error.clear(); // a text that the assembler refuses is what its reader wants to see
+      text = std::move(artifact.binary);
+      return true;
+    }
     amd::blameInlineAsm(lowered, artifact.binary, error);
     return false;
   }

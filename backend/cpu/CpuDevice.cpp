@@ -71,11 +71,21 @@ private:
 /// What workers hold while they update memory under locks; free between two launches.
 class UpdateLocks {
 public:
-  uint32_t *get() { return words; }
-  /// After a launch that may have left a kernel in its middle, and in a forked child.
-  void reset() { memset(words, 0, sizeof(words)); }
+  /// Where no lock of the caller's is taken. In a forked child, which may have begun in the middle
+  /// of a launch, none is: whoever held one is not there.
+  uint32_t *get() {
+    if (forkedAt != forkCount())
+      reset();
+    return words;
+  }
+  /// After a launch that may have left a kernel in its middle, too.
+  void reset() {
+    memset(words, 0, sizeof(words));
+    forkedAt = forkCount();
+  }
 
 private:
+  unsigned forkedAt = forkCount();
   alignas(1 << simd::kLockStrideLog2) uint32_t words[simd::kLockBytes / sizeof(uint32_t)] = {};
 };
 
@@ -116,7 +126,7 @@ struct GridRun {
   const LaunchGrid &grid;
   const ScratchMemory &scratch;
   CpuLaunch &launch;
-  uint32_t *locks;
+  UpdateLocks &locks;
   uint64_t numDone = 0; // programs that ran before the others were handed out
   std::atomic<bool> isInterrupted = false;
   InterruptPoll polls = {}; // of the thread that launched, as is the next
@@ -268,6 +278,7 @@ extern "C" void tw_poll(TwProgram *program) {
     KeptMatrixConfiguration configuration;
     if (run.interrupts.ask())
       run.interrupt();
+    run.locks.get(); // the handler may have forked
   }
   if (linearProgram(*program) >= run.launch.end.load(std::memory_order_relaxed))
     longjmp(chunk.exit, 1);
@@ -282,8 +293,11 @@ static void runChunk(GridRun &run, TwProgram &program, uint64_t begin, uint64_t 
                      bool isCaller) {
   const auto &extents = run.grid.programs;
   for (uint64_t i = begin; i < end; ++i) {
-    if (isCaller && run.polls.isDue() && run.polls.look())
-      run.interrupt();
+    if (isCaller && run.polls.isDue()) {
+      if (run.polls.look())
+        run.interrupt();
+      run.locks.get();
+    }
     if (i >= run.launch.end.load(std::memory_order_relaxed))
       return;
     run.entry(run.arguments, &program);
@@ -310,7 +324,7 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   program.scratch = run.scratch.piece(worker);
   program.launch = &run.launch;
   program.arguments = run.launch.arguments.data();
-  program.locks = run.locks;
+  program.locks = run.locks.get();
   program.programId[0] = int32_t(begin % uint64_t(extents[0]));
   uint64_t rows = begin / uint64_t(extents[0]);
   program.programId[1] = int32_t(rows % uint64_t(extents[1]));
@@ -388,7 +402,6 @@ void CpuDevice::takeOver() {
     return;
   forkedAt = forkCount();
   scratch.abandon();
-  locks.reset();
 }
 
 /// A launch within a launch of the same thread, by a signal's handler, runs on this thread alone.
@@ -408,7 +421,7 @@ std::optional<RuntimeError> CpuDevice::run(LoadedCpuKernel &kernel, const Launch
   for (const LaunchArgument &argument : arguments)
     bits.push_back(argument.bits);
   CpuLaunch launch{kernel.name, kernel.parameters, arguments};
-  GridRun run{kernel.code->entry, bits.data(), grid, memory, launch, locks.get()};
+  GridRun run{kernel.code->entry, bits.data(), grid, memory, launch, locks};
   run.isInterrupted = !runGrid(kernel, run, count, *pool, plan) || run.isInterrupted;
   if (launch.hasPrinted)
     fflush(stdout);

@@ -70,13 +70,21 @@ private:
 };
 } // namespace
 
+/// Where the range of a worker begins. Of equal ranges, programs of two workers are often a power
+/// of two apart, and so is what they read and write: in the same sets of a cache that the two
+/// share.
+static uint64_t beginOfRange(uint64_t count, int worker, int numRanges) {
+  constexpr int kShift = 3, kShifts = 8;
+  const uint64_t each = count / numRanges, longer = count % numRanges;
+  uint64_t begin = each * worker + std::min<uint64_t>(worker, longer);
+  return begin + std::min<uint64_t>(each / 8, kShift * (worker % kShifts));
+}
+
 void IndexRanges::reset(uint64_t count, int numWorkers) {
   numRanges = std::min(numWorkers, kMost);
-  const uint64_t each = count / numRanges, longer = count % numRanges;
-  uint64_t begin = 0;
   for (int i = 0; i < numRanges; ++i) {
-    ranges[i].next.store(begin, std::memory_order_relaxed);
-    begin = ranges[i].end = begin + each + (uint64_t(i) < longer);
+    ranges[i].next.store(beginOfRange(count, i, numRanges), std::memory_order_relaxed);
+    ranges[i].end = i + 1 < numRanges ? beginOfRange(count, i + 1, numRanges) : count;
   }
 }
 

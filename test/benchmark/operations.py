@@ -29,7 +29,8 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "relu": lambda x, out: torch.clamp(x, min=0, out=out),
     **{name: getattr(torch, name) for name in (
         "expm1", "log1p", "log10", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh",
-        "atanh", "erfc", "erfinv", "lgamma", "round", "trunc")},
+        "atanh", "erfc", "erfinv", "lgamma", "trunc")},
+    "rint": torch.round,  # halves to even, too
     "j0": torch.special.bessel_j0, "j1": torch.special.bessel_j1, "y0": torch.special.bessel_y0,
     "normcdf": torch.special.ndtr, "cyl_bessel_i0": torch.i0,
 }  # fmt: skip

@@ -51,8 +51,9 @@ struct Place {{
   }}
 }};
 
-[[maybe_unused]] void *addressOf(const at::Tensor &tensor) {{
-  return const_cast<void *>(tensor.const_data_ptr());
+/// A tensor that is written gets memory of its own where it shares another's until then.
+[[maybe_unused]] void *addressOf(const at::Tensor &tensor, bool isWritten) {{
+  return isWritten ? tensor.mutable_data_ptr() : const_cast<void *>(tensor.const_data_ptr());
 }}
 
 /// Tells torch that a tensor has other values now, which a backward pass checks.
@@ -124,7 +125,8 @@ def _type(argument: Argument) -> str:
 
 def _value(argument: Argument, given: str, kernel: str) -> str:
     if argument.is_pointer:
-        return f"static_cast<{argument.c_type.strip()}>(addressOf({given}))"
+        is_written = "true" if argument.is_stored else "false"
+        return f"static_cast<{argument.c_type.strip()}>(addressOf({given}, {is_written}))"
     if argument.is_integer:
         return f'narrowed<{C_NUMBERS[argument.type]}>({given}, "{argument.name}", "{kernel}")'
     return f"static_cast<{C_NUMBERS[argument.type]}>({given})"

@@ -154,6 +154,10 @@ def launch_operators(operators: Any) -> None:
     assert torch.equal(out, x * 2.5) and out._version > version
     operators.scale_by_grid(x, out, 1000, 3.0, [16])
     assert torch.equal(out, x * 3)
+    source = torch.zeros(1000)
+    copy = torch._lazy_clone(source)  # shares its memory until one of them is written
+    operators.scale(x, copy, 1000, 2.0)
+    assert torch.equal(copy, x * 2) and not source.any()
     place, error = torch.full((1,), 3.0), torch.zeros(1, dtype=torch.int64)
     give = torch.full((1,), 9.0, dtype=torch.float16)
     operators.spread(place, error, give, 1.0 + 2.0**-9, True, 255, 1 << 40, out[:1])

@@ -83,8 +83,8 @@ def add(out, x, n, B: tw.constexpr = 64):
 
 zero, one, out = np.zeros(1, np.int32), np.ones(1, np.int32), np.zeros(64, np.int32)
 
-def say(text):
-    print(text, flush=True)
+def say(*texts):
+    print(*texts, flush=True)
 
 def check_add(n=48):
     out = np.zeros(64, np.float32)
@@ -296,6 +296,46 @@ def test_a_child_forked_while_another_thread_launches_or_compiles(tmp_path: Path
         PYTHONWARNINGS="ignore",
     )
     assert output.endswith("done\n")
+
+
+def test_a_signal_handler_that_forks_amid_updates_under_locks(tmp_path: Path) -> None:
+    """The child goes on with the launch, without the workers that held locks."""
+    output = run(
+        tmp_path,
+        """
+        @tw.jit
+        def update(x, n, B: tw.constexpr):
+            i = tw.arange(0, B)
+            for j in range(n):
+                tw.atomic_add(x + (j % 4) * B + i, 1.0, mask=i < B - 1)
+
+        children = []
+
+        def handle(number, frame):
+            children.append(os.fork())
+            if not children[-1]:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+                signal.signal(signal.SIGALRM, signal.SIG_DFL)
+                signal.alarm(60)
+
+        x = np.zeros(4096, np.float32)
+        update[4](x, 3, B=1024)
+        signal.signal(signal.SIGALRM, handle)
+        for _ in range(40):
+            signal.setitimer(signal.ITIMER_REAL, 0.005)
+            try:
+                update[64](x, 3000, B=1024)
+            except tw.DeviceError as error:  # of a child: programs of other threads are lost
+                assert 0 in children and error.code == "TW0614", error
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            if 0 in children:
+                os._exit(0)
+        states = [os.waitpid(child, 0)[1] for child in children]
+        say(set(states), len(states) > 10)
+        """,
+        TILEWRIGHT_NUM_THREADS="4",
+    )
+    assert output == "{0} True\n"
 
 
 @pytest.mark.parametrize("device", ["cpu", "reference", "sim:sm_80"])

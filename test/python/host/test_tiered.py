@@ -426,3 +426,23 @@ def test_jobs_are_forgotten_where_no_thread_can_be_started(monkeypatch: pytest.M
     worker.submit(after)
     worker.settle()
     assert after.is_done
+
+
+def test_a_handler_that_submits_while_a_thread_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Handlers of signals run where a thread that starts another one waits for it."""
+    worker, within = background.Worker(), Job()
+    start = threading.Thread.start
+
+    def start_and_submit(thread: threading.Thread) -> None:
+        monkeypatch.undo()
+        worker.submit(within)
+        start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", start_and_submit)
+    before, after = Job(), Job()
+    with pytest.raises(KeyboardInterrupt):
+        worker.submit(before)
+    worker.submit(after)
+    worker.settle()
+    assert before.is_done and within.is_done and after.is_done

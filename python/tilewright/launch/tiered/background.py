@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections import deque
 from typing import Protocol
 
@@ -25,7 +26,7 @@ class Worker:
         os.register_at_fork(after_in_child=self._drop_all)
 
     def _start_anew(self) -> None:
-        self._lock = threading.Lock()  # guards the three below; no job runs under it
+        self._lock = threading.RLock()  # guards the three below; no job runs under it
         self._jobs: deque[Job] = deque()
         self._thread: threading.Thread | None = None
         self._current: Job | None = None
@@ -37,21 +38,29 @@ class Worker:
             job.forget()
 
     def submit(self, job: Job) -> None:
-        """Have something done."""
+        """Have something done. A signal's handler in the middle of this may call it, too."""
         with self._lock:
             self._jobs.append(job)
             if self._thread is not None:
                 return
             # Not a daemon: its code may not be in the middle of a compilation when Python ends.
             thread = threading.Thread(target=self._work, name="tilewright", daemon=False)
-            try:
-                thread.start()
-            except RuntimeError:  # the program is ending, or may have no more threads
-                lost = [*self._jobs]
-                self._jobs.clear()
-            else:
-                self._thread = thread
-                return
+            self._thread = thread
+        try:
+            thread.start()
+        except BaseException as error:
+            if thread.ident is None:
+                self._drop_unstarted(thread)
+            if not isinstance(error, RuntimeError):  # as of a handler
+                raise
+            # The program is ending, or may have no more threads.
+
+    def _drop_unstarted(self, thread: threading.Thread) -> None:
+        with self._lock:
+            lost = [*self._jobs]
+            self._jobs.clear()
+            if self._thread is thread:
+                self._thread = None
         for dropped in lost:
             dropped.forget()
 
@@ -90,7 +99,10 @@ class Worker:
     def settle(self) -> None:
         """Wait until there is nothing to do."""
         while thread := self._thread:
-            thread.join()
+            if thread.ident is None:  # about to be started
+                time.sleep(0.001)
+            else:
+                thread.join()
 
 
 worker = Worker()
