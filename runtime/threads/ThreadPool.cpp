@@ -77,7 +77,7 @@ static uint64_t beginOfRange(uint64_t count, int worker, int numRanges) {
   constexpr int kShift = 3, kShifts = 8;
   const uint64_t each = count / numRanges, longer = count % numRanges;
   uint64_t begin = each * worker + std::min<uint64_t>(worker, longer);
-  return begin + std::min<uint64_t>(each / 8, kShift * (worker % kShifts));
+  return begin + std::min<uint64_t>(each / 32, kShift * (worker % kShifts));
 }
 
 void IndexRanges::reset(uint64_t count, int numWorkers) {
