@@ -27,14 +27,7 @@ def without_handlers(load: Callable[[], None]) -> None:
     if threading.current_thread() is not threading.main_thread():
         return load()
     failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            load()
-        except BaseException as error:
-            failures.append(error)
-
-    thread = threading.Thread(target=run, name="tilewright-import")
+    thread = threading.Thread(target=_collect, args=(load, failures), name="tilewright-import")
     try:
         thread.start()
     except RuntimeError:  # the interpreter ends, or no thread is to be had
@@ -42,6 +35,13 @@ def without_handlers(load: Callable[[], None]) -> None:
     thread.join()
     if failures:
         raise failures[0]
+
+
+def _collect(run: Callable[[], None], failures: list[BaseException]) -> None:
+    try:
+        run()
+    except BaseException as error:
+        failures.append(error)
 
 
 def _forget_other_threads() -> None:

@@ -24,15 +24,18 @@ def function_of_text(text: str, old: types.FunctionType) -> types.FunctionType:
     digest = hashlib.blake2b("".join(lines).encode(), digest_size=4).hexdigest()
     file = f"<{old.__name__} {digest}>"
     code = _code_of("".join(lines), file, old.__code__.co_freevars)
-    cells = dict(zip(old.__code__.co_freevars, old.__closure__ or ()))
-    closure = tuple(cells[name] for name in code.co_freevars)
-    new = types.FunctionType(code, old.__globals__, old.__name__, None, closure)
+    new = types.FunctionType(code, old.__globals__, old.__name__, None, _cells_for(code, old))
     if _parameters(code) == _parameters(old.__code__):
         new.__defaults__, new.__kwdefaults__ = old.__defaults__, old.__kwdefaults__
         new.__annotations__ = old.__annotations__
     new.__module__, new.__qualname__, new.__doc__ = old.__module__, old.__qualname__, old.__doc__
     linecache.cache[file] = (len(text), None, lines, file)
     return new
+
+
+def _cells_for(code: types.CodeType, old: types.FunctionType) -> tuple[types.CellType, ...]:
+    cells = dict(zip(old.__code__.co_freevars, old.__closure__ or ()))
+    return tuple(cells[name] for name in code.co_freevars)
 
 
 def _parameters(code: types.CodeType) -> tuple[object, ...]:

@@ -81,6 +81,10 @@ def code_of(compiled: CompiledKernel, target: str) -> Code:
     if level := _LEVEL.fullmatch(target):
         text = compiled.asm["asm"]
         return Code(target, made.symbol, text, parameters, int(level[1]), made.scratch_bytes)
+    return _code_of_gpu(made, target, parameters)
+
+
+def _code_of_gpu(made: Any, target: str, parameters: tuple[str, ...]) -> Code:
     resources = dict(made.resources)
     ptx = made.binary.decode()
     arch = re.search(r"^\.target sm_(\d+)(\w?)", ptx, re.M)

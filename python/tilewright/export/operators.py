@@ -150,17 +150,21 @@ def _function(kernel: ExportedKernel) -> Iterator[str]:
     yield "}"
 
 
+def _check_names(kernel: ExportedKernel) -> None:
+    if taken := _RESERVED.intersection(argument.name for argument in kernel.arguments):
+        raise UnsupportedError(
+            f"the kernel {kernel.name} has a parameter `{min(taken)}`, which operators of torch take "
+            "the launch's grid by",
+            code="TW0803",
+            hint="give the parameter another name",
+        )
+
+
 def write_operators(package: str, kernels: Sequence[ExportedKernel]) -> str:
     """The text of NAME_torch.cpp. Raises UnsupportedError TW0803 for names that no operator can have."""
     lines = [_HEAD.format(package=package)]
     for kernel in kernels:
-        if taken := _RESERVED.intersection(argument.name for argument in kernel.arguments):
-            raise UnsupportedError(
-                f"the kernel {kernel.name} has a parameter `{min(taken)}`, which operators of torch take "
-                "the launch's grid by",
-                code="TW0803",
-                hint="give the parameter another name",
-            )
+        _check_names(kernel)
         lines += _function(kernel)
     lines.append("} // namespace\n")
     lines.append(f"TORCH_LIBRARY_FRAGMENT({package}, library) {{")

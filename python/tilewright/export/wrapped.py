@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compile import Options
+from ..errors import UnsupportedError
 from ..launch.autotune import Autotuner, Heuristics
 from ..launch.jit import JITFunction
 from ..launch.options import COMPILED
@@ -36,15 +37,19 @@ def refuse_choices(
         if not missing and isinstance(kernel, Autotuner):
             missing = _missing_options(kernel, constants, options)
         if missing:
-            listed = ", ".join(f"`{name}`" for name in missing)
-            raise undecided(
-                kernel.__name__,
-                f"{listed} {'is' if len(missing) == 1 else 'are'} chosen by {how} at each launch, and "
-                "a package has what it is given",
-                "give values in constexpr, and num_warps and the like as options"
-                + (", or export what was chosen: package.add_tuned" if how == "autotune" else ""),
-            )
+            raise _chosen_at_launches(kernel.__name__, how, missing)
         kernel = kernel.fn
+
+
+def _chosen_at_launches(kernel: str, how: str, missing: Sequence[str]) -> UnsupportedError:
+    listed = ", ".join(f"`{name}`" for name in missing)
+    return undecided(
+        kernel,
+        f"{listed} {'is' if len(missing) == 1 else 'are'} chosen by {how} at each launch, and "
+        "a package has what it is given",
+        "give values in constexpr, and num_warps and the like as options"
+        + (", or export what was chosen: package.add_tuned" if how == "autotune" else ""),
+    )
 
 
 def _missing_options(

@@ -228,10 +228,7 @@ def _read_dlpack(value: Any) -> Reading:
         options["stream"] = current_stream(facts) or (0 if device == _DLPACK_ROCM else 1)
     elif device != _DLPACK_CPU:
         raise wrong_device(f"DLPack device {(int(device), index)}")
-    try:
-        capsule = value.__dlpack__(max_version=(1, 0), **options)
-    except TypeError:  # a producer of DLPack before 1.0
-        capsule = value.__dlpack__(**options)
+    capsule = _lent(value, options)
     description = native().describe_dlpack(capsule)
     code, bits, lanes = description[3][:3]
     pointee = _DLPACK_TYPES.get((code, bits))
@@ -239,6 +236,13 @@ def _read_dlpack(value: Any) -> Reading:
         raise unknown_element_type(f"DLPack type (code {code}, {bits} bits, {lanes} lanes)")
     facts, bits = _owned(description, pointee, capsule)
     return facts.on(gpu), bits
+
+
+def _lent(value: Any, options: dict[str, Any]) -> Any:
+    try:
+        return value.__dlpack__(max_version=(1, 0), **options)
+    except TypeError:  # a producer of DLPack before 1.0
+        return value.__dlpack__(**options)
 
 
 def current_stream(gpu: Device) -> int:
@@ -409,11 +413,7 @@ def make_reader(readers: Sequence[Callable[[Any], Reading]]) -> Callable[[tuple[
 
 
 def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
-    libraries = {cls.__module__.partition(".")[0] for cls in kind.__mro__}
-    if "torch" in libraries:
-        without_handlers(_register_torch)
-    if "numpy" in libraries:
-        without_handlers(_register_numpy)
+    _register_libraries(kind)
     for cls in kind.__mro__:
         if cls in READERS:
             return READERS[cls]
@@ -430,6 +430,14 @@ def _find_reader(kind: type, value: Any) -> Callable[[Any], Reading]:
     if hasattr(kind, "data_ptr") and hasattr(value, "dtype"):
         return _read_addressed
     return _find_buffer_reader(kind, value)
+
+
+def _register_libraries(kind: type) -> None:
+    libraries = {cls.__module__.partition(".")[0] for cls in kind.__mro__}
+    if "torch" in libraries:
+        without_handlers(_register_torch)
+    if "numpy" in libraries:
+        without_handlers(_register_numpy)
 
 
 def _register_torch() -> None:

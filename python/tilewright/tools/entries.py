@@ -9,6 +9,7 @@ import sys
 import traceback
 import types
 from collections.abc import Iterable
+from importlib.abc import Loader
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,17 @@ def _describe_failure(file: str, error: Exception) -> str:
     return f"{file} cannot be imported:\n{''.join(lines).rstrip()}"
 
 
+def _run_module(module: types.ModuleType, loader: Loader, file: str) -> None:
+    sys.modules[module.__name__] = module
+    sys.path.insert(0, str(Path(file).resolve().parent))  # as for a script: its own imports work
+    try:
+        loader.exec_module(module)
+    except TilewrightError:
+        raise
+    except Exception as error:
+        raise ImportError(_describe_failure(file, error)) from error
+
+
 def load_object(place: str) -> Any:
     """What FILE.py:NAME names, by running the file."""
     file, _, name = place.rpartition(":")
@@ -112,14 +124,7 @@ def load_object(place: str) -> Any:
     if not Path(file).is_file():
         raise FileNotFoundError(f"there is no file {file}")
     module: types.ModuleType = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    sys.path.insert(0, str(Path(file).resolve().parent))  # as for a script: its own imports work
-    try:
-        spec.loader.exec_module(module)
-    except TilewrightError:
-        raise
-    except Exception as error:
-        raise ImportError(_describe_failure(file, error)) from error
+    _run_module(module, spec.loader, file)
     if not hasattr(module, name):
         raise ValueError(f"{file} defines no {name}")
     return getattr(module, name)

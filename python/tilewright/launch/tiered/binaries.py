@@ -132,25 +132,27 @@ class Tier:
 
     def make(self, numbers: Numbers) -> None:
         """Compile, or find on disk where nothing may be compiled."""
-        function, general = self.tiers.function, self.general
-        key = (general.device, general.options, self._facts(numbers))
         try:
-            if knobs.settings().is_jit_denied:
-                kernel = function._find_on_disk(key, general.constants)  # pyright: ignore[reportPrivateUsage]
-            else:
-                kernel = function._prepare(key, general.constants, is_warmup=True)  # pyright: ignore[reportPrivateUsage]
+            kernel = self._compiled(numbers)
         except TilewrightError as error:
             if error.code != "TW0408":
-                name = function.fn.__name__
+                name = self.tiers.function.fn.__name__
                 warn_user(f"{name} runs on without a binary for its integers: {error}")
             return
         if kernel is None:  # a hook forbids it
             return
         capture = kernel.request.source.capture
-        if capture.is_opaque or capture.meaning != general.source.capture.meaning:
+        if capture.is_opaque or capture.meaning != self.general.source.capture.meaning:
             self.forget(numbers)  # the kernel has changed since: what follows is another tier
             return
         self.ready[numbers] = kernel
+
+    def _compiled(self, numbers: Numbers) -> CompiledKernel | None:
+        function, general = self.tiers.function, self.general
+        key = (general.device, general.options, self._facts(numbers))
+        if knobs.settings().is_jit_denied:
+            return function._find_on_disk(key, general.constants)  # pyright: ignore[reportPrivateUsage]
+        return function._prepare(key, general.constants, is_warmup=True)  # pyright: ignore[reportPrivateUsage]
 
     def _facts(self, numbers: Numbers) -> tuple[Any, ...]:
         facts = list(self.general.facts)

@@ -108,11 +108,12 @@ def device_of(target: GPUTarget | None) -> str | None:
             hint="GPUTarget('cuda', 80, 32) and GPUTarget('hip', 'gfx942', 64) compile for GPUs, "
             "'cpu' for this machine",
         )
-    names = [f"nvidia:sm_{target.arch}", f"nvidia:sm_{target.arch}a"]
-    for name in names:
-        if native().check_target(name) is None:
-            return name
-    return names[0]
+    return _nvidia_target(target.arch)
+
+
+def _nvidia_target(arch: int | str) -> str:
+    names = [f"nvidia:sm_{arch}", f"nvidia:sm_{arch}a"]
+    return next((name for name in names if native().check_target(name) is None), names[0])
 
 
 def compile(
