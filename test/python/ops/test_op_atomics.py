@@ -232,15 +232,9 @@ def scatter_rows(table, places, x, n, C: tw.constexpr, KIND: tw.constexpr):
 ROW_KINDS = ["add", "add below n", "add to some", "max", "add twice"]
 
 
-@pytest.mark.parametrize("kind", ROW_KINDS)
-@pytest.mark.parametrize("columns", [4, 7, 100, 3000])
-@pytest.mark.parametrize("dtype", ["int32", "int64", "float32", "float64"])
-def test_rows_that_overlap_each_other(
-    kind: str, columns: int, dtype: str, device: str, rng: np.random.Generator
+def check_rows(
+    kind: str, columns: int, dtype: str, rng: np.random.Generator, rows: int, size: int
 ) -> None:
-    if device != "cpu" and columns > 100:
-        pytest.skip("long rows cross the blocks of memory that processors lock")
-    rows, size = (400, 9000) if device == "cpu" else (8, 300)
     x = rng.integers(-9, 9, (rows, columns)).astype(dtype)
     places = rng.integers(0, size - columns, rows)
     table, n = np.zeros(size, dtype), columns - columns // 3
@@ -253,6 +247,29 @@ def test_rows_that_overlap_each_other(
             part[keep] = combine(part[keep], row[keep])
     scatter_rows[(rows,)](table, places, x, n, C=columns, KIND=kind)
     np.testing.assert_array_equal(table, expected)
+
+
+DTYPES_OF_ROWS = ["int32", "int64", "float32", "float64"]
+
+
+@pytest.mark.parametrize("kind", ROW_KINDS)
+@pytest.mark.parametrize("columns", [4, 7, 100])
+@pytest.mark.parametrize("dtype", DTYPES_OF_ROWS)
+def test_rows_that_overlap_each_other(
+    kind: str, columns: int, dtype: str, device: str, rng: np.random.Generator
+) -> None:
+    rows, size = (400, 9000) if device == "cpu" else (8, 300)
+    check_rows(kind, columns, dtype, rng, rows, size)
+
+
+@pytest.mark.parametrize("kind", ROW_KINDS)
+@pytest.mark.parametrize("dtype", DTYPES_OF_ROWS)
+@pytest.mark.parametrize("level", ["cpu", "cpu:x86-64-v2"])
+def test_rows_that_cross_blocks_under_locks(
+    kind: str, dtype: str, level: str, compiler: None, rng: np.random.Generator
+) -> None:
+    with tw.device(level):
+        check_rows(kind, 3000, dtype, rng, rows=400, size=9000)
 
 
 @tw.jit
