@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import random
 import subprocess
 import sys
 import threading
 import types
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +44,7 @@ def run(kernel: Any, n: int, by: int = 3) -> list[str]:
 
 def asked(kernel: Any) -> int:
     """How many binaries were made or are to be."""
-    return sum(len(tier.asked) for tier in kernel._tiers._all if tier.positions)
+    return sum(len(tier.asked) for tier in kernel._tiers.all() if tier.positions)
 
 
 GENERAL, EXACT = ["out", "x", "n", "by"], ["out", "x", "by"]
@@ -125,7 +127,7 @@ def test_integers_that_never_come_again_are_forgotten(monkeypatch: pytest.Monkey
     odd = [n for n in range(17, 60) if n % 16]
     for n in odd:
         run(kernel, n)
-    (tier,) = [tier for tier in kernel._tiers._all if tier._counts]
+    (tier,) = [tier for tier in kernel._tiers.all() if tier._counts]
     assert [*tier._counts] == odd[-4:], "the last are known: not all are forgotten at the limit"
     run(kernel, odd[-1])
     run(kernel, odd[-1])
@@ -276,6 +278,20 @@ def test_a_binary_that_cannot_be_made_is_told_once(monkeypatch: pytest.MonkeyPat
     assert len(told) == 1 and "runs on without a binary for its integers" in str(told[0].message)
 
 
+def run_at_once(works: Sequence[Callable[[], None]]) -> None:
+    """Run each in a thread, with many changes from one to the other."""
+    threads = [threading.Thread(target=work) for work in works]
+    switch = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(switch)
+
+
 def test_many_threads_launch_while_binaries_are_made() -> None:
     kernels = [make(copied(offset_with_function), hot_launches=2, most_exact=64) for _ in range(2)]
     failures: list[BaseException] = []
@@ -291,23 +307,38 @@ def test_many_threads_launch_while_binaries_are_made() -> None:
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
-    switch = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(switch)
+    run_at_once([functools.partial(work, seed) for seed in range(8)])
     assert not failures, failures
     for kernel in kernels:
         kernel.settle()
         assert asked(kernel) > 4
         out = np.zeros(32, np.int32)
-        hot = next(tier for tier in kernel._tiers._all if tier.ready)
+        hot = next(tier for tier in kernel._tiers.all() if tier.ready)
         assert len(kernel[(1,)](out, next(iter(hot.ready)), plus_one).parameters) <= 2
+
+
+def test_room_is_asked_for_while_other_threads_meet_general_binaries() -> None:
+    class General:  # what is asked of a tier
+        positions = (1,)
+        asked: dict[object, object] = {}
+
+    tiers = binaries.Tiers(make(), 1, 64)
+    failures: list[BaseException] = []
+
+    def meet() -> None:
+        for _ in range(20_000):
+            tier = General()
+            tiers._references.add(weakref.ref(tier, tiers._references.discard))
+
+    def ask() -> None:
+        try:
+            for _ in range(5_000):
+                assert tiers.has_room()
+        except BaseException as error:
+            failures.append(error)
+
+    run_at_once([meet, meet, ask, ask])
+    assert not failures and not tiers.all()
 
 
 @tw.jit

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
-from weakref import WeakSet
+from weakref import ReferenceType, ref
 
 from ... import knobs
 from ...errors import TilewrightError, warn_user
@@ -54,7 +54,8 @@ class Tiers:
         self.function = function
         self.hot_launches = _positive("hot_launches", hot_launches)
         self.most_exact = _positive("most_exact", most_exact)
-        self._all: WeakSet[Tier] = WeakSet()
+        # Not a WeakSet: walking one fails where another thread adds to it.
+        self._references: set[ReferenceType[Tier]] = set()
 
     def chosen(self, kernel: CompiledKernel, bits: Sequence[Any]) -> CompiledKernel:
         """The binary for a launch that the general one fits."""
@@ -79,11 +80,16 @@ class Tiers:
 
     def has_room(self) -> bool:
         """Whether one more binary may be made."""
-        return sum(len(tier.asked) for tier in [*self._all] if tier.positions) < self.most_exact
+        return sum(len(tier.asked) for tier in self.all() if tier.positions) < self.most_exact
+
+    def all(self) -> list[Tier]:
+        """Those of the general binaries that are there."""
+        references = [*self._references]  # at once: no other thread runs in between
+        return [tier for reference in references if (tier := reference()) is not None]
 
     def _tier_of(self, kernel: CompiledKernel) -> Tier:
         tier = kernel.tier = Tier(self, kernel.request)
-        self._all.add(tier)
+        self._references.add(ref(tier, self._references.discard))
         return tier
 
 
