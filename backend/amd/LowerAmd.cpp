@@ -99,20 +99,30 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
       .Default([](Operation *) { return Value(); });
 }
 
+/// Lowers what is done for its effect and never refused; false where `op` is something else.
+static bool lowerEffect(Lowering &lowering, Operation *op) {
+  bool isEffect = true;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](simt::BarrierOp barrier) { lowerBarrier(lowering, barrier); })
+      .Case([&](simt::GlobalLoadOp load) { lowerGlobalLoad(lowering, load); })
+      .Case([&](simt::GlobalStoreOp store) { lowerGlobalStore(lowering, store); })
+      .Case([&](simt::AtomicOp atomic) { lowerAtomic(lowering, atomic); })
+      .Case([&](simt::AssertOp check) { lowerAssert(lowering, check); })
+      .Default([&](Operation *) { isEffect = false; });
+  return isEffect;
+}
+
 static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
   if (Value value = lowerPure(lowering, op)) {
     op->getResult(0).replaceAllUsesWith(value);
     return success();
   }
+  if (lowerEffect(lowering, op))
+    return success();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case([&](simt::BarrierOp barrier) { return lowerBarrier(lowering, barrier), success(); })
       .Case([&](simt::MmaFragmentOp mma) { return lowerMmaFragment(lowering, mma); })
-      .Case([&](simt::GlobalLoadOp load) { return lowerGlobalLoad(lowering, load), success(); })
-      .Case([&](simt::GlobalStoreOp store) { return lowerGlobalStore(lowering, store), success(); })
-      .Case([&](simt::AtomicOp atomic) { return lowerAtomic(lowering, atomic), success(); })
       .Case([&](simt::InlineAsmOp assembly) { return lowerInlineAsm(lowering, assembly); })
       .Case([&](simt::PrintOp print) { return lowerPrint(lowering, print); })
-      .Case([&](simt::AssertOp check) { return lowerAssert(lowering, check), success(); })
       .Default([](Operation *op) { return op->emitOpError("has no meaning for one thread"); });
 }
 

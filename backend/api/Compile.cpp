@@ -286,24 +286,35 @@ static std::string keyOf(const SourceDigests &source, const Specialization &spec
   return makeKey(digest, specialization, name + ";" + target.describe(), identifyBuild());
 }
 
+/// What a call asks for; none where there is no such target, which `reports` then says.
+static std::optional<Request>
+makeRequest(const KernelSource &source, const Specialization &specialization,
+            const std::string &target, const StaticEvaluator &evaluator, const DebugSettings &debug,
+            std::vector<Report> &reports) {
+  RuntimeError error;
+  const TargetEntry *entry = service().findTarget(target, error);
+  if (!entry) {
+    reports.push_back(makeReport(diagnosticOf(error), {}));
+    return std::nullopt;
+  }
+  const std::string key = keyOf(source.digests(), specialization, target, *entry->target);
+  return Request{source, specialization, *entry, evaluator, key, identified(debug, key)};
+}
+
 CompileResult api::compile(const KernelSource &source, const Specialization &specialization,
                            const std::string &target, const StaticEvaluator &evaluator,
                            const CacheSettings &cacheSettings, const DebugSettings &debug) {
   ForkShield shield;
   CompileResult result;
-  RuntimeError error;
-  const TargetEntry *entry = service().findTarget(target, error);
-  if (!entry) {
-    result.reports.push_back(makeReport(diagnosticOf(error), {}));
+  const std::optional<Request> request =
+      makeRequest(source, specialization, target, evaluator, debug, result.reports);
+  if (!request)
     return result;
-  }
-  const std::string key = keyOf(source.digests(), specialization, target, *entry->target);
-  Request request{source, specialization, *entry, evaluator, key, identified(debug, key)};
   if (needsCompilation(debug)) {
-    result.kernel = compileAnew(request, result.reports);
+    result.kernel = compileAnew(*request, result.reports);
     return result;
   }
-  KernelStore::Turn turn = service().store.findOrBegin(request.key);
+  KernelStore::Turn turn = service().store.findOrBegin(request->key);
   if (turn.isInterrupted)
     result.reports.push_back(makeReport(interruptedDiagnostic(), {}));
   if (turn.kernel)
@@ -311,9 +322,9 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
   if (turn.kernel || turn.isInterrupted)
     return result;
   DiskCache *cache = service().acquireCache(cacheSettings);
-  result.kernel = obtain(request, turn.isOwner ? cache : nullptr, result.reports);
+  result.kernel = obtain(*request, turn.isOwner ? cache : nullptr, result.reports);
   if (turn.isOwner)
-    service().store.finish(request.key, result.kernel);
+    service().store.finish(request->key, result.kernel);
   if (std::string warning = cache ? cache->takeWarning() : ""; !warning.empty())
     result.reports.push_back(makeReport(warningOf(Code::UnusableCache, std::move(warning)), {}));
   return result;
@@ -352,22 +363,18 @@ CompileResult api::inspect(const KernelSource &source, const Specialization &spe
                            const DebugSettings &debug) {
   ForkShield shield;
   CompileResult result;
-  RuntimeError error;
-  const TargetEntry *entry = service().findTarget(target, error);
-  if (!entry) {
-    result.reports.push_back(makeReport(diagnosticOf(error), {}));
+  const std::optional<Request> request =
+      makeRequest(source, specialization, target, evaluator, debug, result.reports);
+  if (!request)
     return result;
-  }
-  const std::string key = keyOf(source.digests(), specialization, target, *entry->target);
-  Request request{source, specialization, *entry, evaluator, key, identified(debug, key)};
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
-  FrontendResult frontend = runFrontend(*context, request);
-  bool printed =
-      frontend.module && inspectModule(*frontend.module, *entry->target, specialization.options,
-                                       stage, text, frontend.diagnostics, request.debug);
+  FrontendResult frontend = runFrontend(*context, *request);
+  bool printed = frontend.module &&
+                 inspectModule(*frontend.module, *request->entry.target, specialization.options,
+                               stage, text, frontend.diagnostics, request->debug);
   if (!printed && isThreadContextAbandoned())
     (void)frontend.module.release();
-  addReproduction(request, frontend.diagnostics);
+  addReproduction(*request, frontend.diagnostics);
   addReports(frontend.diagnostics, frontend.sources, result.reports);
   return result;
 }

@@ -140,43 +140,47 @@ static Value lowerPure(Lowering &lowering, Operation *op) {
       .Default([](Operation *) { return Value(); });
 }
 
+/// Lowers what is done for its effect and never refused; false where `op` is something else.
+static bool lowerEffect(Lowering &lowering, Operation *op) {
+  bool isEffect = true;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](simt::BarrierOp barrier) { lowerBarrier(lowering, barrier); })
+      .Case([&](simt::LoadMatrixOp load) { lowerLoadMatrix(lowering, load); })
+      .Case([&](simt::MmaFragmentOp mma) { lowerMmaFragment(lowering, mma); })
+      .Case([&](simt::GlobalToSharedOp copy) { lowerGlobalToShared(lowering, copy); })
+      .Case([&](simt::AsyncCommitOp) {
+        callIntrinsic(lowering, "cp.async.commit.group", Type(), {});
+      })
+      .Case([&](simt::AsyncWaitOp wait) {
+        callIntrinsic(lowering, "cp.async.wait.group", Type(),
+                      constantI32(lowering, wait.getPending()));
+      })
+      .Case([&](simt::GlobalLoadOp load) { lowerGlobalLoad(lowering, load); })
+      .Case([&](simt::GlobalStoreOp store) { lowerGlobalStore(lowering, store); })
+      .Case([&](simt::MachineOp machine) {
+        machine.replaceAllUsesWith(readMachine(lowering, machine.getFact()));
+      })
+      .Case([&](simt::AtomicOp atomic) { lowerAtomic(lowering, atomic); })
+      .Case([&](simt::PrintOp print) { lowerPrint(lowering, print); })
+      .Case([&](simt::AssertOp check) { lowerAssert(lowering, check); })
+      .Default([&](Operation *) { isEffect = false; });
+  return isEffect;
+}
+
 static LogicalResult lowerOperation(Lowering &lowering, Operation *op) {
   if (Value value = lowerPure(lowering, op)) {
     op->getResult(0).replaceAllUsesWith(value);
     return success();
   }
-  if (isFloat8Cast(op))
-    return lowerFloat8Cast(lowering, op), success();
-  return llvm::TypeSwitch<Operation *, LogicalResult>(op)
-      .Case<simt::BarrierOp>(
-          [&](auto barrier) { return lowerBarrier(lowering, barrier), success(); })
-      .Case<simt::LoadMatrixOp>(
-          [&](auto load) { return lowerLoadMatrix(lowering, load), success(); })
-      .Case<simt::MmaFragmentOp>(
-          [&](auto mma) { return lowerMmaFragment(lowering, mma), success(); })
-      .Case<simt::GlobalToSharedOp>(
-          [&](auto copy) { return lowerGlobalToShared(lowering, copy), success(); })
-      .Case<simt::AsyncCommitOp>([&](auto) {
-        callIntrinsic(lowering, "cp.async.commit.group", Type(), {});
-        return success();
-      })
-      .Case<simt::AsyncWaitOp>([&](simt::AsyncWaitOp wait) {
-        callIntrinsic(lowering, "cp.async.wait.group", Type(),
-                      constantI32(lowering, wait.getPending()));
-        return success();
-      })
-      .Case<simt::GlobalLoadOp>(
-          [&](auto load) { return lowerGlobalLoad(lowering, load), success(); })
-      .Case<simt::GlobalStoreOp>(
-          [&](auto store) { return lowerGlobalStore(lowering, store), success(); })
-      .Case<simt::MachineOp>([&](simt::MachineOp machine) {
-        return machine.replaceAllUsesWith(readMachine(lowering, machine.getFact())), success();
-      })
-      .Case<simt::AtomicOp>([&](auto atomic) { return lowerAtomic(lowering, atomic), success(); })
-      .Case<simt::InlineAsmOp>([&](auto assembly) { return lowerInlineAsm(lowering, assembly); })
-      .Case<simt::PrintOp>([&](auto print) { return lowerPrint(lowering, print), success(); })
-      .Case<simt::AssertOp>([&](auto check) { return lowerAssert(lowering, check), success(); })
-      .Default([](Operation *op) { return op->emitOpError("has no meaning for one thread"); });
+  if (isFloat8Cast(op)) {
+    lowerFloat8Cast(lowering, op);
+    return success();
+  }
+  if (lowerEffect(lowering, op))
+    return success();
+  if (auto assembly = dyn_cast<simt::InlineAsmOp>(op))
+    return lowerInlineAsm(lowering, assembly);
+  return op->emitOpError("has no meaning for one thread");
 }
 
 /// Makes the function a kernel of `numWarps` warps.

@@ -664,8 +664,10 @@ LogicalResult SimdFunction::lowerAtomic(Operation *op) {
     });
     return Value();
   };
-  if (!plan.takesLocks(op))
-    return emitElements(), success();
+  if (!plan.takesLocks(op)) {
+    emitElements();
+    return success();
+  }
   Value locks =
       LLVM::GEPOp::create(builder, loc, scratch.getType(), builder.getI8Type(), programArgument,
                           ArrayRef<LLVM::GEPArg>{int32_t(offsetof(TwProgram, locks))});
