@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import lzma
 import os
 import pathlib
 import re
@@ -39,6 +40,11 @@ FILES = (
 )
 TABLES = ("Elementwise.td", "ElementTypes.td")
 SKIPPED = {".so", ".pyc"}
+# What `xz --x86 -9e` does: with the targets of branches absolute, the library takes a tenth less.
+FILTERS = [
+    {"id": lzma.FILTER_X86},
+    {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0},
+]
 START = '''"""Checks Tilewright on this machine's GPU: see test/gpu_check.py."""
 
 import pathlib
@@ -94,6 +100,7 @@ def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
     for name in ("libcuda_double.so", "libcuda_double_old.so"):
         if (double := build / "test" / name).is_file():
             copy(double, folder / "test" / name)
+            subprocess.check_call(["strip", str(folder / "test" / name)])
     library = folder / "python" / "tilewright" / setup_portable.LIBRARY
     copy(build / "portable" / setup_portable.LIBRARY, library)
 
@@ -149,7 +156,10 @@ def pack(folder: pathlib.Path, archive: pathlib.Path) -> None:
         return entry
 
     partial = archive.with_suffix(".part")
-    with tarfile.open(partial, "w:xz", preset=6) as tar:
+    with (
+        lzma.open(partial, "w", check=lzma.CHECK_CRC64, filters=FILTERS) as compressed,
+        tarfile.open(fileobj=compressed, mode="w") as tar,
+    ):
         for path in sorted(folder.rglob("*")):
             tar.add(path, f"{NAME}/{path.relative_to(folder)}", recursive=False, filter=plain)
     partial.replace(archive)
