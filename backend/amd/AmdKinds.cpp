@@ -40,13 +40,17 @@ static TargetKind kindOfArchs(const char *name) {
   return kind;
 }
 
+static AmdCode codeOf(const TargetSettings &settings) {
+  return gpu::firstSetting(settings, kEmbedIr).empty() ? AmdCode::Hsaco : AmdCode::HsacoWithIr;
+}
+
 static TargetKind compiledKind() {
   TargetKind kind = kindOfArchs("amd");
   kind.registerPasses = registerAmdPasses;
   kind.passInputs = amdPassInputs();
-  kind.make = [](const std::string &arch, const TargetSettings &, RuntimeError &) {
+  kind.make = [](const std::string &arch, const TargetSettings &settings, RuntimeError &) {
     return TargetEntry{
-        makeAmdTarget(arch),
+        makeAmdTarget(arch, codeOf(settings)),
         makeCompileOnlyDevice("amd:" + arch,
                               "launch on sim:" + arch + ", which executes the same code here")};
   };
@@ -85,10 +89,8 @@ static std::optional<TargetEntry> openGpu(std::shared_ptr<const gpu::Driver> dri
   std::optional<HipGpu> found = findHipGpu(std::move(driver), index, error);
   if (!found)
     return std::nullopt;
-  bool embedsIr = !gpu::firstSetting(settings, kEmbedIr).empty();
-  return TargetEntry{
-      makeAmdTarget(found->arch->name.str(), embedsIr ? AmdCode::HsacoWithIr : AmdCode::Hsaco),
-      gpu::makeGpuDevice(found->context)};
+  return TargetEntry{makeAmdTarget(found->arch->name.str(), codeOf(settings)),
+                     gpu::makeGpuDevice(found->context)};
 }
 
 static TargetKind installedKind() {

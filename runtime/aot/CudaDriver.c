@@ -1,52 +1,9 @@
-/* The CUDA driver's library, opened when a launch first needs it: nothing is linked. */
+/* The CUDA driver: its functions, and the contexts of its GPUs. */
 #include "runtime/aot/Tables.h"
-#include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <string.h>
 
-struct tw_driver {
-  int (*init)(unsigned);
-  int (*device_count)(int *);
-  int (*device)(int *, int);
-  int (*attribute)(int *, int, int);
-  int (*current)(void **);
-  int (*context_device)(int *);
-  int (*retain)(void **, int);
-  int (*release)(int);
-  int (*push)(void *);
-  int (*pop)(void **);
-  int (*load)(void **, const void *, unsigned, int *, void **);
-  int (*unload)(void *);
-  int (*function)(void **, void *, const char *);
-  int (*set_attribute)(void *, int, int);
-  int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
-                void *, void **, void **);
-  int (*error_name)(int, const char **);
-  int (*error_text)(int, const char **);
-  /* Not in every driver. */
-  int (*context_id)(void *, unsigned long long *);
-  int (*capture_mode)(int *);
-};
+static const char *const tw_cuda_libraries[] = {"libcuda.so.1", NULL};
 
-/* Values of CUresult. */
-enum {
-  TW_OUT_OF_MEMORY = 2,
-  TW_NO_DEVICE = 100,
-  TW_INVALID_DEVICE = 101,
-  TW_INVALID_IMAGE = 200,
-  TW_INVALID_CONTEXT = 201,
-  TW_NO_BINARY = 209,
-  TW_INVALID_PTX = 218,
-  TW_OLD_DRIVER = 222
-};
-
-/* The functions that are called, and their place in `tw_driver`. */
-static const struct {
-  const char *name;
-  size_t place;
-  int is_optional;
-} tw_driver_functions[] = {
+static const struct tw_driver_function tw_cuda_functions[] = {
     {"cuInit", offsetof(struct tw_driver, init), 0},
     {"cuDeviceGetCount", offsetof(struct tw_driver, device_count), 0},
     {"cuDeviceGet", offsetof(struct tw_driver, device), 0},
@@ -68,72 +25,95 @@ static const struct {
     {"cuThreadExchangeStreamCaptureMode", offsetof(struct tw_driver, capture_mode), 1},
 };
 
-/* One package's use of GPUs. */
-static struct {
-  pthread_mutex_t mutex; /* guards opening, loading and unloading */
-  atomic_int state;      /* 0: not opened yet, 1: open, else the code of the failure */
-  char failure[256];
-  struct tw_driver call;
-  _Atomic(struct tw_gpu_context *) contexts;
-} tw_gpu = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-static int tw_driver_fail(struct tilewright_error *error, int result, const char *function,
-                          const char *action) {
-  const char *name = NULL, *text = NULL;
-  int code = result == TW_OUT_OF_MEMORY ? TILEWRIGHT_NO_MEMORY
-             : result == TW_NO_DEVICE || result == TW_INVALID_DEVICE ? TILEWRIGHT_NO_GPU
-                                                                     : TILEWRIGHT_DRIVER;
-  (void)tw_gpu.call.error_name(result, &name);
-  (void)tw_gpu.call.error_text(result, &text);
-  return tw_fail(error, code, "%s: %s returned %d (%s: %s)", action, function, result,
-                 name ? name : "an unknown error", text ? text : "no text");
+static const char *tw_cuda_arch_name(unsigned arch, char *text, size_t bytes) {
+  (void)snprintf(text, bytes, "compute capability %u.%u", arch / 10, arch % 10);
+  return text;
 }
 
-static int tw_bind_driver(void *library, struct tilewright_error *error) {
-  size_t count = sizeof(tw_driver_functions) / sizeof(tw_driver_functions[0]);
-  for (size_t i = 0; i < count; ++i) {
-    void *function = dlsym(library, tw_driver_functions[i].name);
-    if (!function && !tw_driver_functions[i].is_optional)
-      return tw_fail(error, TILEWRIGHT_NO_GPU, "the CUDA driver is too old: it has no %s",
-                     tw_driver_functions[i].name);
-    memcpy((char *)&tw_gpu.call + tw_driver_functions[i].place, &function, sizeof(function));
+static int tw_cuda_find_current(const struct tw_gpus *gpus, struct tw_gpu_current *current) {
+  int result = gpus->call.current(&current->handle);
+  current->is_there = result == 0 && current->handle != NULL;
+  if (current->is_there && gpus->call.context_id &&
+      gpus->call.context_id(current->handle, &current->id))
+    current->id = 0;
+  return result;
+}
+
+static int tw_cuda_describe(const struct tw_gpus *gpus, struct tw_gpu_context *context) {
+  enum { major = 75, minor = 76, shared_bytes = 97 };
+  int first = 0, second = 0, shared = 0;
+  int result = gpus->call.context_device(&context->device);
+  if (result == 0)
+    result = gpus->call.attribute(&first, major, context->device);
+  if (result == 0)
+    result = gpus->call.attribute(&second, minor, context->device);
+  if (result == 0)
+    result = gpus->call.attribute(&shared, shared_bytes, context->device);
+  context->arch = (unsigned)(10 * first + second);
+  context->max_shared_bytes = (unsigned)shared;
+  return result;
+}
+
+/* Makes the primary context of a GPU current. It is kept until the package is unloaded. */
+static int tw_cuda_enter(const struct tw_gpus *gpus, int number, int *left,
+                         struct tilewright_error *error) {
+  int device = 0;
+  void *handle = NULL;
+  *left = 0;
+  if (gpus->call.device(&device, number))
+    return tw_fail(error, TILEWRIGHT_NO_GPU, "there is no GPU %d of CUDA", number);
+  int result = gpus->call.retain(&handle, device);
+  if (result)
+    return tw_driver_fail(gpus, error, result, offsetof(struct tw_driver, retain), "using a GPU");
+  result = gpus->call.push(handle);
+  if (result) {
+    (void)gpus->call.release(device);
+    return tw_driver_fail(gpus, error, result, offsetof(struct tw_driver, push), "using a GPU");
   }
   return TILEWRIGHT_SUCCESS;
 }
 
-static int tw_open_locked(struct tilewright_error *error) {
-  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (!library)
-    return tw_fail(error, TILEWRIGHT_NO_GPU, "there is no CUDA driver on this machine: %s",
-                   dlerror());
-  int failure = tw_bind_driver(library, error);
-  if (failure)
-    return failure;
-  int result = tw_gpu.call.init(0), count = 0;
-  if (result)
-    return tw_driver_fail(error, result, "cuInit", "opening the CUDA driver");
-  result = tw_gpu.call.device_count(&count);
-  if (result)
-    return tw_driver_fail(error, result, "cuDeviceGetCount", "opening the CUDA driver");
-  if (count == 0)
-    return tw_fail(error, TILEWRIGHT_NO_GPU, "the CUDA driver shows no GPU on this machine");
-  return TILEWRIGHT_SUCCESS;
+/* A context that was destroyed is not entered. */
+static int tw_cuda_enter_again(const struct tw_gpus *gpus, const struct tw_gpu_context *context,
+                               int *left) {
+  unsigned long long id = 0;
+  *left = 0;
+  if (gpus->call.context_id) {
+    int result = gpus->call.context_id(context->handle, &id);
+    if (result || id != context->id)
+      return result ? result : TW_INVALID_CONTEXT;
+  }
+  return gpus->call.push(context->handle);
 }
 
-/* Opens the driver once; a failure is kept and told to every launch that needs a GPU. */
-static int tw_open_driver(struct tilewright_error *error) {
-  int state = atomic_load_explicit(&tw_gpu.state, memory_order_acquire);
-  if (state == 1)
-    return TILEWRIGHT_SUCCESS;
-  pthread_mutex_lock(&tw_gpu.mutex);
-  state = atomic_load(&tw_gpu.state);
-  if (state == 0) {
-    struct tilewright_error told = {0, ""};
-    state = tw_open_locked(&told);
-    (void)snprintf(tw_gpu.failure, sizeof(tw_gpu.failure), "%.255s", told.message);
-    state = state ? state : 1;
-    atomic_store_explicit(&tw_gpu.state, state, memory_order_release);
-  }
-  pthread_mutex_unlock(&tw_gpu.mutex);
-  return state == 1 ? TILEWRIGHT_SUCCESS : tw_fail(error, state, "%s", tw_gpu.failure);
+static void tw_cuda_leave(const struct tw_gpus *gpus, int number, int left) {
+  void *handle = NULL;
+  (void)number, (void)left;
+  (void)gpus->call.pop(&handle);
 }
+
+/* The first use of a context keeps its hold of it. */
+static void tw_cuda_drop(struct tw_gpus *gpus, int number, struct tw_gpu_context *context) {
+  int device = 0;
+  pthread_mutex_lock(&gpus->mutex);
+  int is_first = context && !context->is_primary;
+  if (is_first)
+    context->is_primary = 1;
+  pthread_mutex_unlock(&gpus->mutex);
+  if (!is_first && gpus->call.device(&device, number) == 0)
+    (void)gpus->call.release(device);
+}
+
+static const struct tw_gpu_maker tw_cuda = {.driver = "CUDA driver",
+                                            .libraries = tw_cuda_libraries,
+                                            .functions = tw_cuda_functions,
+                                            .num_functions = sizeof(tw_cuda_functions) /
+                                                             sizeof(tw_cuda_functions[0]),
+                                            .shared_bytes_without_request = 48 * 1024,
+                                            .arch_name = tw_cuda_arch_name,
+                                            .find_current = tw_cuda_find_current,
+                                            .describe = tw_cuda_describe,
+                                            .enter_again = tw_cuda_enter_again,
+                                            .leave = tw_cuda_leave,
+                                            .enter = tw_cuda_enter,
+                                            .drop = tw_cuda_drop};

@@ -4,7 +4,9 @@
 
 static void tw_forget_locks(void) {
   pthread_mutex_t unlocked = PTHREAD_MUTEX_INITIALIZER;
-  tw_gpu.mutex = tw_parallel.mutex = unlocked;
+  for (size_t maker = 0; maker < TW_NUM_MAKERS; ++maker)
+    tw_all_gpus[maker].mutex = unlocked;
+  tw_parallel.mutex = unlocked;
   tw_forget_threads();
 }
 

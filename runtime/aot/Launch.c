@@ -27,38 +27,36 @@ static int tw_read_grid(const struct tw_kernel *kernel, const struct tw_variant 
   return TILEWRIGHT_SUCCESS;
 }
 
-/* Runs the chosen variant where the launch says; `grid` is null to load it only. */
-static int tw_dispatch(const struct tw_gpu_launch *job, int device,
-                       struct tilewright_error *error) {
-  const struct tw_variant *variant = job->variant;
-  void *handle = NULL;
-  int is_automatic = device == TILEWRIGHT_AUTO, failure;
-  tw_watch_forks();
-  if (device == TILEWRIGHT_CPU || (is_automatic && variant->num_gpu == 0))
-    return job->grid ? tw_cpu_launch(job->kernel, variant, job->values, job->grid, error)
-                     : TILEWRIGHT_SUCCESS;
-  if (variant->num_gpu == 0)
+static int tw_launch_at(const struct tw_gpu_launch *job, int device,
+                        struct tilewright_error *error) {
+  if (device == TILEWRIGHT_CPU || (device == TILEWRIGHT_AUTO && job->variant->num_gpu == 0))
+    return tw_launch_on_cpu(job, error);
+  if (device == TILEWRIGHT_AUTO)
+    return tw_launch_anywhere(job, error);
+  if (device != TILEWRIGHT_CURRENT_GPU &&
+      (device < TILEWRIGHT_GPU(0) || device >= TILEWRIGHT_HIP_GPU(TW_MAX_GPUS)))
+    return tw_fail(error, TILEWRIGHT_NO_GPU, "launch.device is %d, which is no place", device);
+  if (job->variant->num_gpu == 0)
     return tw_fail(error, TILEWRIGHT_NO_ARCH, "the package has no code of %s for GPUs",
                    job->kernel->name);
-  int falls_back = is_automatic && variant->num_cpu > 0;
-  failure = tw_open_driver(error);
-  if (!failure && device >= TILEWRIGHT_GPU(0))
-    return tw_gpu_launch_on(job, device - TILEWRIGHT_GPU(0), error);
-  int result = failure ? 0 : tw_gpu.call.current(&handle);
-  if (!failure && result == 0 && handle)
-    return tw_gpu_launch_here(job, handle, error);
-  if (falls_back)
-    return job->grid ? tw_cpu_launch(job->kernel, variant, job->values, job->grid, error)
-                     : TILEWRIGHT_SUCCESS;
-  if (failure)
-    return failure;
-  if (result)
-    return tw_driver_fail(error, result, "cuCtxGetCurrent", job->kernel->name);
-  if (is_automatic)
-    return tw_gpu_launch_on(job, 0, error);
-  return tw_fail(error, TILEWRIGHT_NO_GPU,
-                 "the calling thread has no current CUDA context: make one current, or launch on "
-                 "TILEWRIGHT_GPU(0)");
+  if (device == TILEWRIGHT_CURRENT_GPU)
+    return tw_launch_current(job, error);
+  if (device >= TILEWRIGHT_HIP_GPU(0))
+    return tw_launch_numbered(job, TW_HIP, device - TILEWRIGHT_HIP_GPU(0), error);
+  if (device >= TILEWRIGHT_CUDA_GPU(0))
+    return tw_launch_numbered(job, TW_CUDA, device - TILEWRIGHT_CUDA_GPU(0), error);
+  return tw_launch_numbered(job, TW_NUM_MAKERS, device - TILEWRIGHT_GPU(0), error);
+}
+
+/* Runs the chosen variant where the launch says; `grid` is null to load it only. A place that was
+ * tried before may have left its words. */
+static int tw_dispatch(const struct tw_gpu_launch *job, int device,
+                       struct tilewright_error *error) {
+  tw_watch_forks();
+  int failure = tw_launch_at(job, device, error);
+  if (!failure && error)
+    error->code = TILEWRIGHT_SUCCESS;
+  return failure;
 }
 
 static int tw_launch(const struct tw_package *package, unsigned number, uint64_t interface,

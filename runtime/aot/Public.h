@@ -1,6 +1,6 @@
 /* What the headers of all exported packages share: how to launch a kernel, and what went wrong. */
 #ifndef TILEWRIGHT_AOT_ABI
-#define TILEWRIGHT_AOT_ABI 1
+#define TILEWRIGHT_AOT_ABI 2
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,18 +11,26 @@ extern "C" {
 #define TILEWRIGHT_NOEXCEPT
 #endif
 
-/* Where a launch runs. TILEWRIGHT_AUTO is the GPU of the calling thread's current CUDA context where
- * there is one and the package has code for GPUs, else the processor where the package has code for
- * it, else GPU 0. The processor reads and writes memory of the host, a GPU its own. */
+/* Where a launch runs. TILEWRIGHT_AUTO is the GPU of the calling thread's current CUDA context
+ * where there is one and the package has code for such GPUs, else the processor where the package
+ * has code for it, else GPU 0 of CUDA, else the thread's current HIP device. The processor reads and
+ * writes memory of the host, a GPU its own.
+ * TILEWRIGHT_CURRENT_GPU is that of the current CUDA context, else the thread's current HIP
+ * device. */
 enum tilewright_place { TILEWRIGHT_AUTO = 0, TILEWRIGHT_CPU = 1, TILEWRIGHT_CURRENT_GPU = 2 };
-/* The GPU of that number, in its primary context; the caller's current context stays as it is. */
+/* The GPU of that number, up to 4079: of CUDA (in its primary context) where its driver has GPUs
+ * and the package has code for them, else of HIP. What is current in the calling thread stays as it
+ * is. */
 #define TILEWRIGHT_GPU(number) (16 + (number))
+/* The same of one maker, for machines with GPUs of both. */
+#define TILEWRIGHT_CUDA_GPU(number) (4096 + (number))
+#define TILEWRIGHT_HIP_GPU(number) (8192 + (number))
 
 /* How to launch. All zero: the grid that the package computes, anywhere, the default stream. */
 struct tilewright_launch {
   int64_t grid[3]; /* programs along each axis; behind the first, 0 is 1 */
-  int device;      /* of tilewright_place, or TILEWRIGHT_GPU(n) */
-  void *stream;    /* of GPUs: the CUstream or cudaStream_t */
+  int device;      /* of tilewright_place, or TILEWRIGHT_GPU(n) and the like */
+  void *stream;    /* of GPUs: the CUstream, cudaStream_t or hipStream_t */
 };
 
 /* What functions return, 0 for success: `tilewright explain TW0813` has the page of each. */
@@ -39,7 +47,9 @@ enum tilewright_result {
   TILEWRIGHT_NO_PROCESSOR = 819, /* TW0819 */
   TILEWRIGHT_OVERLAP = 820,      /* TW0820 */
   TILEWRIGHT_INTERFACE = 821,    /* TW0821 */
-  TILEWRIGHT_OPERATOR = 822      /* TW0822 */
+  TILEWRIGHT_OPERATOR = 822,     /* TW0822 */
+  TILEWRIGHT_NO_DRIVER = 823,    /* TW0823 */
+  TILEWRIGHT_NO_PERMISSION = 824 /* TW0824 */
 };
 
 /* Filled where a function fails and it is not null. */
@@ -57,6 +67,6 @@ typedef void (*tilewright_parallel_for)(void *context, size_t count,
 #ifdef __cplusplus
 }
 #endif
-#elif TILEWRIGHT_AOT_ABI != 1
+#elif TILEWRIGHT_AOT_ABI != 2
 #error "two Tilewright packages of different versions are included together: export both again"
 #endif

@@ -35,8 +35,11 @@ struct tw_cpu_code {
   unsigned num_parameters;
 };
 
+enum { TW_CUDA, TW_HIP, TW_NUM_MAKERS };
+
 struct tw_gpu_code {
-  unsigned arch;    /* compute capability times ten */
+  unsigned maker;   /* TW_CUDA, TW_HIP */
+  unsigned arch;    /* of CUDA: compute capability times ten; of HIP: 0x90a of gfx90a */
   unsigned is_ptx;  /* else machine code */
   unsigned is_only; /* for exactly this architecture */
   const uint64_t *image;
@@ -80,6 +83,9 @@ struct tw_package {
   unsigned num_kernels, num_slots;
 };
 
-enum { TW_MAX_ARGUMENTS = 64 };
+enum {
+  TW_MAX_ARGUMENTS = 64,
+  TW_MAX_GPUS = 4080 /* of a maker: numbers below it have a place */
+};
 
 #endif

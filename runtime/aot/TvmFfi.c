@@ -1,5 +1,5 @@
-/* Kernels by the calling convention of TVM-FFI, for a package that is written with it: structures as
- * tvm/ffi/c_api.h of apache-tvm-ffi 0.1 and dlpack.h lay them out. Nothing of it is linked. */
+/* Kernels by the calling convention of TVM-FFI, for a package that is written with it: structures
+ * as tvm/ffi/c_api.h of apache-tvm-ffi 0.1 and dlpack.h lay them out. Nothing of it is linked. */
 #include "runtime/aot/Tables.h"
 #include <dlfcn.h>
 #include <string.h>
@@ -14,7 +14,14 @@ enum {
   TW_FFI_TENSOR = 70,
   TW_FFI_OBJECT_BYTES = 24 /* before the DLTensor of a tensor */
 };
-enum { TW_DL_CPU = 1, TW_DL_CUDA = 2, TW_DL_CUDA_HOST = 3, TW_DL_CUDA_MANAGED = 13 };
+enum {
+  TW_DL_CPU = 1,
+  TW_DL_CUDA = 2,
+  TW_DL_CUDA_HOST = 3,
+  TW_DL_ROCM = 10,
+  TW_DL_ROCM_HOST = 11,
+  TW_DL_CUDA_MANAGED = 13
+};
 
 /* An argument or a result: TVMFFIAny. */
 struct tw_ffi_any {
@@ -36,8 +43,8 @@ struct tw_dl_tensor {
   uint64_t byte_offset;
 };
 
-/* What a parameter takes: of a pointer DLPack's code and bits of the elements, of numbers 'i', 'u', 'b'
- * or 'f' with bits; brain floats have 17. */
+/* What a parameter takes: of a pointer DLPack's code and bits of the elements, of numbers 'i', 'u',
+ * 'b' or 'f' with bits; brain floats have 17. */
 struct tw_ffi_type {
   char kind; /* 'p' */
   uint8_t code, bits;
@@ -76,12 +83,24 @@ static int tw_ffi_refuse(const struct tw_kernel *kernel, unsigned index, const c
 
 /* Where the launch runs by a tensor's device; nonzero where it contradicts an earlier one. */
 static int tw_ffi_place(const struct tw_dl_tensor *tensor, struct tilewright_launch *launch) {
-  int is_host = tensor->device_type == TW_DL_CPU || tensor->device_type == TW_DL_CUDA_HOST;
-  int is_gpu = tensor->device_type == TW_DL_CUDA || tensor->device_type == TW_DL_CUDA_MANAGED;
-  if (!is_host && !is_gpu)
+  int place, is_number = tensor->device_id >= 0 && tensor->device_id < TW_MAX_GPUS;
+  switch (tensor->device_type) {
+  case TW_DL_CPU:
+  case TW_DL_CUDA_HOST:
+  case TW_DL_ROCM_HOST:
+    place = TILEWRIGHT_CPU;
+    break;
+  case TW_DL_CUDA:
+  case TW_DL_CUDA_MANAGED:
+    place = TILEWRIGHT_CUDA_GPU(tensor->device_id);
+    break;
+  case TW_DL_ROCM:
+    place = TILEWRIGHT_HIP_GPU(tensor->device_id);
+    break;
+  default:
     return 1;
-  int place = is_host ? TILEWRIGHT_CPU : TILEWRIGHT_GPU(tensor->device_id);
-  if (launch->device != TILEWRIGHT_AUTO && launch->device != place)
+  }
+  if (!is_number || (launch->device != TILEWRIGHT_AUTO && launch->device != place))
     return 1;
   launch->device = place;
   return 0;
@@ -141,7 +160,10 @@ static void *tw_ffi_stream(int device) {
   void *(*stream)(int32_t, int32_t) = NULL;
   void *found = tw_ffi_function("TVMFFIEnvGetStream");
   memcpy(&stream, &found, sizeof(stream));
-  return stream && device >= TILEWRIGHT_GPU(0) ? stream(TW_DL_CUDA, device - TILEWRIGHT_GPU(0)) : NULL;
+  if (!stream || device < TILEWRIGHT_CUDA_GPU(0))
+    return NULL;
+  return device >= TILEWRIGHT_HIP_GPU(0) ? stream(TW_DL_ROCM, device - TILEWRIGHT_HIP_GPU(0))
+                                         : stream(TW_DL_CUDA, device - TILEWRIGHT_CUDA_GPU(0));
 }
 
 /* A call: the kernel's arguments in order, then up to three extents of the grid. */

@@ -1,7 +1,7 @@
 # tilewright_add_kernels: kernels of Python files, compiled ahead of time when a program is built.
 #
 # tilewright_add_kernels(<target> <file.py>:<kernel or Package>
-#     TARGETS <nvidia:sm_80 cpu:x86-64-v3 ...>
+#     TARGETS <nvidia:sm_80 amd:gfx942 cpu:x86-64-v3 ...>
 #     [SIGNATURE <one or several>] [CONSTEXPR <A=1,B=2>] [SHAPES <"M=4096;M=8192">]
 #     [GRID <"cdiv(n, BLOCK)">] [NAME <function>] [PACKAGE <files>] [OPTIONS <--num-warps 8 ...>])
 #

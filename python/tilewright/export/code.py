@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 # The parts of the launcher, each after what it needs.
 _PARTS = (
-    "Tables.h", "Errors.c", "Choose.c", "CudaDriver.c", "CudaLaunch.c", "CpuHost.c", "CpuPool.c",
-    "CpuLaunch.c", "Forks.c", "Launch.c",
+    "Tables.h", "Errors.c", "Choose.c", "GpuDriver.c", "CudaDriver.c", "HipDriver.c", "GpuLaunch.c",
+    "CpuHost.c", "CpuPool.c", "CpuLaunch.c", "GpuPlaces.c", "Forks.c", "Launch.c",
 )  # fmt: skip
 _OWN_INCLUDE = re.compile(r'#include "runtime/aot/.*"\n')
 _ASSUMPTIONS = {
     "equals": "TW_EQUALS", "divisible": "TW_DIVISIBLE", "non_negative": "TW_NON_NEGATIVE",
     "disjoint": "TW_DISJOINT",
 }  # fmt: skip
+_MAKERS = {"cuda": "TW_CUDA", "hip": "TW_HIP"}  # by `Code.backend`
 
 
 def launcher_file(name: str) -> str:
@@ -86,9 +87,8 @@ class _Variant:
                 yield embedded(code.text, code.symbol, entry, self.package, self.kernel.name)
                 yield "#endif"
                 continue
-            if code.cubin:
-                yield from _image(f"{name}_cubin", code.cubin)
-            yield from _image(f"{name}_ptx", code.text.encode())
+            for form, image in code.images():
+                yield from _image(f"{name}_{form}", image)
         yield from self._tables()
         yield from self._grid()
 
@@ -114,14 +114,13 @@ class _Variant:
         yield f"static const struct tw_gpu_code tw_{self.tag}_gpu[] = {{"
         for index, code in enumerate(self.codes):
             name = f"tw_{self.tag}_{index}"
-            for form in ("ptx", "cubin") if not code.level else ():
-                if form == "ptx" or code.cubin:
-                    yield (
-                        f"  {{{code.arch}, {int(form == 'ptx')}, {int(code.is_only)}, {name}_{form}, "
-                        f"{_text(code.symbol)}, {code.num_threads}, {code.shared_bytes}, "
-                        f"{name}_parameters, {len(code.parameters)}}},"
-                    )
-        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0}};"
+            for form, _ in code.images():
+                yield (
+                    f"  {{{_MAKERS[code.backend]}, {code.arch:#x}, {int(form == 'ptx')}, "
+                    f"{int(code.is_only)}, {name}_{form}, {_text(code.symbol)}, {code.num_threads}, "
+                    f"{code.shared_bytes}, {name}_parameters, {len(code.parameters)}}},"
+                )
+        yield "  {0, 0, 0, 0, 0, 0, 0, 0, 0, 0}};"
 
     def _grid(self) -> Iterator[str]:
         grid = self.specialization.grid

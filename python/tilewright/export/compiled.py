@@ -15,6 +15,7 @@ from ..targets import device_named
 from .specializations import Specialization, undecided
 
 _LEVEL = re.compile(r"cpu:x86-64-v(\d)")
+_GPU_TARGETS = ("nvidia", "amd")
 
 
 class Code(NamedTuple):
@@ -22,16 +23,24 @@ class Code(NamedTuple):
 
     target: str
     symbol: str
-    text: str  # assembly of a processor, PTX of a GPU
+    text: str  # assembly; of CUDA's GPUs: PTX
     parameters: tuple[str, ...]
     level: int = 0  # of x86-64; 0: a GPU's
     scratch_bytes: int = 0
-    cubin: bytes = b""
-    arch: int = 0
+    backend: str = ""  # of a GPU's: "cuda" or "hip"
+    machine_code: bytes = b""  # of a GPU: CUBIN or HSACO
+    arch: int = 0  # as the launcher's tables have it
     is_only: bool = False  # runs on exactly that architecture
     num_threads: int = 0
     shared_bytes: int = 0
     resources: Mapping[str, int] = {}
+
+    def images(self) -> list[tuple[str, bytes]]:
+        """What a GPU's driver may be given, by the name of its form."""
+        found = [("ptx", self.text.encode())] if self.backend == "cuda" else []
+        if self.machine_code:
+            found.append(("cubin" if self.backend == "cuda" else "hsaco", self.machine_code))
+        return found
 
 
 def checked_targets(package: str, targets: Sequence[str]) -> list[str]:
@@ -51,11 +60,12 @@ def checked_targets(package: str, targets: Sequence[str]) -> list[str]:
 def check_target(target: str) -> None:
     """Refuse what has not machine code of its own. Raises UnsupportedError TW0803."""
     check_device(target)
-    if not _LEVEL.fullmatch(target) and not target.startswith("nvidia:"):
+    if not _LEVEL.fullmatch(target) and device_named(target).kind not in _GPU_TARGETS:
         raise UnsupportedError(
             f"{target} is not a target that a package can have code for",
             code="TW0803",
-            hint="name a level such as cpu:x86-64-v3 or an architecture such as nvidia:sm_80",
+            hint="name a level such as cpu:x86-64-v3, or an architecture such as nvidia:sm_80 or "
+            "amd:gfx942",
         )
 
 
@@ -86,19 +96,31 @@ def code_of(compiled: CompiledKernel, target: str) -> Code:
 
 def _code_of_gpu(made: Any, target: str, parameters: tuple[str, ...]) -> Code:
     resources = dict(made.resources)
-    ptx = made.binary.decode()
-    arch = re.search(r"^\.target sm_(\d+)(\w?)", ptx, re.M)
-    if arch is None:
-        raise UnsupportedError(f"{target} gives no PTX", code="TW0803")
+    text = made.binary.decode()
+    device = device_named(target)
+    arch, is_only = _arch_of_ptx(target, text) if device.backend == "cuda" else _arch_of_hip(device.arch)
     return Code(
-        target, made.symbol, ptx, parameters,
-        cubin=made.assembled,
-        arch=int(arch[1]),
-        is_only=bool(arch[2]),
-        num_threads=device_named(target).warp_size * max(1, resources.get("num_warps", 4)),
+        target, made.symbol, text, parameters,
+        backend=device.backend,
+        machine_code=made.assembled,
+        arch=arch,
+        is_only=is_only,
+        num_threads=max(1, resources.get("threads", 0)),
         shared_bytes=max(0, resources.get("shared_bytes", 0)),
         resources=resources,
     )  # fmt: skip
+
+
+def _arch_of_ptx(target: str, ptx: str) -> tuple[int, bool]:
+    arch = re.search(r"^\.target sm_(\d+)(\w?)", ptx, re.M)
+    if arch is None:
+        raise UnsupportedError(f"{target} gives no PTX", code="TW0803")
+    return int(arch[1]), bool(arch[2])
+
+
+def _arch_of_hip(name: str) -> tuple[int, bool]:
+    """The digits of "gfx90a", of which the last may be a letter."""
+    return int(name.removeprefix("gfx"), 16), True
 
 
 def describe_code(code: Code) -> dict[str, Any]:
@@ -112,7 +134,8 @@ def describe_code(code: Code) -> dict[str, Any]:
     if code.level:
         return {**entry, "scratch_bytes": code.scratch_bytes}
     entry["resources"] = dict(sorted(code.resources.items()))
-    if code.cubin:
-        entry["cubin_sha256"] = hashlib.sha256(code.cubin).hexdigest()
-        entry["cubin_bytes"] = len(code.cubin)
+    for form, image in code.images():
+        if form != "ptx":
+            entry[f"{form}_sha256"] = hashlib.sha256(image).hexdigest()
+            entry[f"{form}_bytes"] = len(image)
     return entry

@@ -12,10 +12,13 @@ from .specializations import Argument
 if TYPE_CHECKING:
     from .package import ExportedKernel
 
+ABI = 2  # TILEWRIGHT_AOT_ABI of runtime/aot/Public.h
+
+
 def interface_of(name: str, arguments: Sequence[Argument]) -> int:
     """A digest of the function's type, by which a header and an archive are known to fit."""
     fields = [f"{argument.c_type}{c_name(argument.name)}" for argument in arguments]
-    digest = hashlib.sha256("\0".join(["1", name, *fields]).encode()).digest()
+    digest = hashlib.sha256("\0".join([str(ABI), name, *fields]).encode()).digest()
     return int.from_bytes(digest[:8], "little")
 
 

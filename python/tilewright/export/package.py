@@ -22,7 +22,7 @@ from .archive import build_archive
 from .code import launcher_file, write_code
 from .compiled import Code, checked_targets, code_of, compiled_for, describe_code
 from .grid import split_grid
-from .header import interface_of, write_header
+from .header import ABI, interface_of, write_header
 from .names import check_name, check_parameters
 from .operators import write_operators
 from .specializations import (
@@ -222,7 +222,7 @@ class Package:
         form: str = "a",
         tvm_ffi: bool = False,
     ) -> dict[str, Path]:
-        """Compile for `targets` ("nvidia:sm_80", "cpu:x86-64-v3", ...) and write the files; their
+        """Compile for `targets` ("nvidia:sm_80", "amd:gfx942", "cpu:x86-64-v3", ...) and write the files; their
         paths by name. `form` is "a" (an archive, which needs a C compiler), "c" (one file of C) or "torch"
         (an archive, and a file of C++ that registers the kernels as torch.ops.PACKAGE.NAME). `tvm_ffi`
         adds `__tvm_ffi_NAME`, which tvm_ffi.load_module finds in a shared library: it takes the arguments
@@ -293,7 +293,7 @@ class Package:
     ) -> dict[str, Any]:  # fmt: skip
         return {
             "package": self.name,
-            "abi": 1,
+            "abi": ABI,
             "tilewright": __version__,
             "build": native().build_id(),
             "form": form,

@@ -34,7 +34,7 @@ def add_command(commands: Any) -> None:
         help='"M=4096, N=4096; M=8192": specializations of the first signature for these values',
     )
     export.add_argument("--grid", help="'cdiv(n, BLOCK), m': what launches that give none take")
-    export.add_argument("--targets", default="", help="nvidia:sm_80,cpu:x86-64-v3,...")
+    export.add_argument("--targets", default="", help="nvidia:sm_80,amd:gfx942,cpu:x86-64-v3,...")
     export.add_argument("--name", default="", help="of the C function; else the kernel's")
     export.add_argument("--package", default="", help="of the files; else the function's")
     export.add_argument(

@@ -251,9 +251,9 @@ static void test_refusals(void) {
   check_refusal(scale(input, output, 8, 1, &here, &error), &error, TILEWRIGHT_BAD_GRID, "1, -1, 1");
   here.device = TILEWRIGHT_GPU(0);
   here.grid[1] = 1;
-  check_refusal(scale(input, output, 8, 1, &here, &error), &error, TILEWRIGHT_NO_GPU, "driver");
+  check_refusal(scale(input, output, 8, 1, &here, &error), &error, TILEWRIGHT_NO_DRIVER, "driver");
   here.device = TILEWRIGHT_CURRENT_GPU;
-  check_refusal(scale(input, output, 8, 1, &here, &error), &error, TILEWRIGHT_NO_GPU, "driver");
+  check_refusal(scale(input, output, 8, 1, &here, &error), &error, TILEWRIGHT_NO_DRIVER, "driver");
   struct scale_arguments arguments = {input, output, 8, 1};
   check_refusal(scale_run(&arguments, &here, &error, 1), &error, TILEWRIGHT_INTERFACE, "header");
   /* Where there is no GPU, anywhere is the processor. */

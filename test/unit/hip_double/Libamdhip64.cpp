@@ -113,6 +113,12 @@ extern "C" int hipGetDevicePropertiesR0600(void *properties, int device) {
   return call.failure ? call.failure : isDevice(device) ? kSuccess : kInvalidDevice;
 }
 
+extern "C" int hipThreadExchangeStreamCaptureMode(int *mode) {
+  Call call("hipThreadExchangeStreamCaptureMode", " " + std::to_string(*mode));
+  *mode = 0;
+  return call.failure;
+}
+
 static thread_local int currentDevice = 0;
 
 extern "C" int hipGetDevice(int *device) {
