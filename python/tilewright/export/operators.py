@@ -27,6 +27,8 @@ _HEAD = """\
 // {package}_torch.cpp: the kernels of {package} as torch.ops.{package}.NAME. C++ of the version that
 // torch's headers ask for; link with {package}.a, libtorch, -ldl and -lpthread.
 #include "{package}.h"
+#include <ATen/Context.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/core/Tensor.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <optional>
@@ -50,6 +52,22 @@ struct Place {{
     isMeta = isMeta || tensor.is_meta();
   }}
 }};
+
+/// Elements that share memory, as those of an expanded tensor, would be written several times.
+[[maybe_unused]] void checkWritten(const at::Tensor &tensor, const char *name, const char *kernel) {{
+  TORCH_CHECK(at::has_internal_overlap(tensor) != at::MemOverlap::Yes, "TW0822: the argument `", name,
+              "` of ", kernel, " is written, and several of its elements share memory (strides ",
+              tensor.strides(), " of sizes ", tensor.sizes(), "): pass a copy (clone, contiguous)");
+}}
+
+/// Code that takes two arrays for apart; the launch itself compares where they begin.
+[[maybe_unused]] void checkApart(const at::Tensor &written, const char *name, const at::Tensor &other,
+                                 const char *otherName, const char *kernel) {{
+  bool isPartial = at::get_overlap_status(written, other) == at::MemOverlapStatus::Partial &&
+                   written.const_data_ptr() != other.const_data_ptr();
+  TORCH_CHECK(!isPartial, "TW0822: the arguments `", name, "` and `", otherName, "` of ", kernel,
+              " overlap, and the first is written: pass a copy of one of them");
+}}
 
 /// A tensor that is written gets memory of its own where it shares another's until then.
 [[maybe_unused]] void *addressOf(const at::Tensor &tensor, bool isWritten) {{
@@ -81,7 +99,9 @@ tilewright_launch launchOf(const Place &place, at::IntArrayRef grid) {{
               " are on ", *place.device, ", where no kernel of the package runs");
   launch.device = TILEWRIGHT_CPU;
   if (place.device->is_cuda()) {{
-    launch.device = TILEWRIGHT_GPU(place.device->index());
+    // torch for ROCm calls its GPUs "cuda", too.
+    int number = place.device->index();
+    launch.device = at::Context::hasROCM() ? TILEWRIGHT_HIP_GPU(number) : TILEWRIGHT_CUDA_GPU(number);
     launch.stream = c10::impl::VirtualGuardImpl(place.device->type()).getStream(*place.device).native_handle();
   }}
   return launch;
@@ -132,6 +152,24 @@ def _value(argument: Argument, given: str, kernel: str) -> str:
     return f"static_cast<{C_NUMBERS[argument.type]}>({given})"
 
 
+def _overlap_checks(kernel: ExportedKernel) -> Iterator[str]:
+    """Of arrays that are written: with themselves, and with what some code takes them to be apart from."""
+    apart = {
+        assumption.argument
+        for specialization in kernel.specializations
+        for assumption in specialization.assumptions
+        if assumption.kind == "disjoint"
+    }
+    arrays = [(i, a) for i, a in enumerate(kernel.arguments) if a.is_pointer]
+    for index, argument in arrays:
+        if argument.is_stored:
+            yield f'  checkWritten(given{index}, "{argument.name}", "{kernel.name}");'
+        for other, its in arrays if index in apart else []:
+            if other != index:
+                names = f'"{argument.name}", given{other}, "{its.name}", "{kernel.name}"'
+                yield f"  checkApart(given{index}, {names});"
+
+
 def _function(kernel: ExportedKernel) -> Iterator[str]:
     # By number: names of parameters are the user's, and may be those of anything else here.
     given = [(argument, f"given{index}") for index, argument in enumerate(kernel.arguments)]
@@ -143,6 +181,7 @@ def _function(kernel: ExportedKernel) -> Iterator[str]:
         if argument.is_pointer:
             element = _ELEMENTS.get(argument.type.removeprefix("k"), "Byte")
             yield f'  place.add({name}, "{argument.name}", at::ScalarType::{element});'
+    yield from _overlap_checks(kernel)
     yield "  if (place.isMeta)\n    return;"
     yield "  tilewright_launch launch = launchOf(place, grid);\n  tilewright_error error = {};"
     yield f"  check(::{kernel.name}({', '.join([*values, '&launch', '&error'])}), error);"

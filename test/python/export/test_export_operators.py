@@ -29,6 +29,8 @@ def package() -> Package:
     made = Package("ffi_kernels")
     made.add(export_kernels.scale, "*fp32, *fp32, i32", grid="cdiv(n, BLOCK)")
     made.add(export_kernels.scale, "*fp32, *fp32, i32", name="scale_by_grid")
+    anywhere = "*fp32:overlap, *fp32:overlap, i32"
+    made.add(export_kernels.scale, anywhere, name="scale_anywhere", grid="cdiv(n, BLOCK)")
     return made.add(launch, "place=*fp32, error=*i64, give=*fp16, launch=*fp32", name="spread", grid=1)
 
 
@@ -110,7 +112,7 @@ def test_the_functions_are_weak_and_only_there_when_asked_for(tmp_path: Path) ->
         library = shared(folder, tvm_ffi=asked)
         symbols = subprocess.run(["nm", "-D", library], capture_output=True, text=True, check=True).stdout
         found = [line.split()[-2:] for line in symbols.splitlines() if "__tvm_ffi_" in line]
-        names = ["scale", "scale_by_grid", "spread"] if asked else []
+        names = ["scale", "scale_anywhere", "scale_by_grid", "spread"] if asked else []
         assert sorted(found) == [["W", f"__tvm_ffi_{name}"] for name in names]
         assert "TVMFFI" not in symbols, "nothing of the library is needed"
     for name, flags in exported.COMPILERS[:1] + exported.COMPILERS[2:3]:
@@ -143,6 +145,7 @@ def test_operators_of_torch(tmp_path: Path) -> None:
     launch_operators(operators)
     trace_operators(operators)
     refuse_operators(operators)
+    refuse_overlaps(operators)
 
 
 def launch_operators(operators: Any) -> None:
@@ -197,6 +200,32 @@ def refuse_operators(operators: Any) -> None:
             operators.scale(*arguments)
     with pytest.raises(RuntimeError, match="TW0818.*no grid"):
         operators.scale_by_grid(x, out, 64, 2.0)
+
+
+def refuse_overlaps(operators: Any) -> None:
+    """What is written has memory of its own: each element, and from what else is passed."""
+    import torch
+
+    base = torch.randn(128)
+    for x, out, words in (
+        (base[:64], torch.zeros(1).expand(64), r"TW0822.*`out` of scale is written, and several"),
+        (base[:64], torch.zeros(8, 1).expand(8, 8), r"TW0822.*strides \[1, 0\] of sizes \[8, 8\]"),
+        (base[:64].to("meta"), torch.zeros(1, device="meta").expand(64), "TW0822.*share memory"),
+        (base[:64], base[16:80], "TW0822.*`out` and `x` of scale overlap"),
+        (base[16:80], base[:64], "TW0822.*`out` and `x` of scale overlap"),
+        (base[:64], base[:64], "TW0820"),
+    ):
+        with pytest.raises(RuntimeError, match=words):
+            operators.scale(x, out, 64, 2.0)
+    operators.scale(base[:64], base[64:], 64, 2.0)
+    assert torch.equal(base[64:], 2 * base[:64]), "neighbours in one storage"
+    rows, out = torch.ones(64, 1).expand(64, 64), torch.zeros(64)
+    operators.scale(rows, out, 64, 2.0)  # reads the 64 elements that there are
+    assert torch.equal(out, torch.full((64,), 2.0)), "an argument that is read may be expanded"
+    mixed = torch.randn(64)
+    expected = 2 * mixed
+    operators.scale_anywhere(mixed, mixed, 64, 2.0)
+    assert torch.equal(mixed, expected), "a kernel whose arrays may overlap"
 
 
 @tw.jit
