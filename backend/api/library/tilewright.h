@@ -96,7 +96,7 @@ struct Grid {
 };
 
 struct LaunchOptions {
-  std::string device = "cpu"; // "cuda:0", "sim:sm_80", "reference", ...
+  std::string device = "cpu"; // "cuda:0", "hip:0", "sim:sm_80", "reference", ...
   void *stream = nullptr;     // of GPUs: the driver's handle
   int numWarps = 4, numStages = 3;
   bool debug = false; // device assertions, overflow and bounds checks

@@ -79,3 +79,13 @@ def with_double(folder: Path, words: str = "") -> dict[str, str]:
     if not link.is_symlink():
         link.symlink_to(double)
     return {"LD_LIBRARY_PATH": str(folder), "CUDA_DOUBLE": words}
+
+
+def with_hip(folder: Path, words: str = "", double: str = "libamdhip64_double.so") -> dict[str, str]:
+    """The environment in which programs find a double of libamdhip64."""
+    built = ROOT / "build/test" / double
+    if not built.exists():
+        pytest.skip(f"{double} is not built")
+    folder.mkdir(exist_ok=True)
+    (folder / "libamdhip64.so.6").symlink_to(built)
+    return {"LD_LIBRARY_PATH": str(folder), "HIP_DOUBLE": words}

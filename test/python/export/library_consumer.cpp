@@ -118,12 +118,48 @@ static void testGpu() {
   check(std::string(cuda.record()).find("stream=0x70") != std::string::npos, "another stream");
 }
 
+/// On the thread's current HIP device, by what the runtime is told of it.
+static void testHip() {
+  void *library = dlopen("libamdhip64.so.6", RTLD_NOW);
+  check(library, "no libamdhip64");
+  const char *(*record)() = nullptr;
+  int (*choose)(int) = nullptr, (*current)(int *) = nullptr;
+  find(library, "hipDoubleRecord", &record);
+  find(library, "hipSetDevice", &choose);
+  find(library, "hipGetDevice", &current);
+  int device = -1;
+  check(choose(1) == 0, "no second GPU");
+  tilewright::LaunchOptions there;
+  there.device = "hip:0";
+  there.stream = reinterpret_cast<void *>(0x70);
+  auto array = [&](uintptr_t address) {
+    return Argument::array(reinterpret_cast<void *>(address), tilewright::Type::Float32, 4000);
+  };
+  Kernel kernel = load("scale");
+  for (int round = 0; round < 2; ++round) {
+    Status done = kernel.launch({16}, {array(0x7000), array(0x9000), 1000, 3.0f}, there);
+    check(bool(done), done.text());
+  }
+  Status done = tilewright::synchronize("hip:0");
+  check(bool(done), done.text());
+  check(current(&device) == 0 && device == 1, "another device was left current");
+  std::string calls = record(), launch = "hipModuleLaunchKernel scale grid=16,1,1 threads=256,1,1 "
+                                         "shared=0 stream=0x70 parameters=0070000000000000,"
+                                         "0090000000000000,e8030000,00004040";
+  size_t first = calls.find(launch);
+  check(first != std::string::npos && calls.find(launch, first + 1) != std::string::npos, calls);
+  check(calls.find("hipModuleLoadDataEx") == calls.rfind("hipModuleLoadDataEx"), "loaded twice");
+  there.device = "hip:7";
+  checkError(kernel.launch({16}, {array(0x7000), array(0x9000), 1000, 3.0f}, there), "TW0623",
+             "hip:7");
+}
+
 int main(int count, char **words) {
   if (count < 2)
     return 2;
   folder = words[1];
-  if (count > 2 && std::string(words[2]) == "gpu") {
-    testGpu();
+  if (count > 2) {
+    std::string(words[2]) == "gpu" ? testGpu() : testHip();
     puts("passed");
     return 0;
   }

@@ -109,6 +109,8 @@ def test_the_library_by_pkg_config(
     assert run([program, folder], tmp_path).endswith("passed\n")
     double = exported.with_double(tmp_path / "lib", "execute=sm_80")
     assert run([program, folder, "gpu"], tmp_path, **double).endswith("passed\n")
+    amd = exported.with_hip(tmp_path / "hip", "devices=2")
+    assert run([program, folder, "hip"], tmp_path, **amd).endswith("passed\n")
     kept = told_by(folder / "cache")
     assert told_from_python(monkeypatch, tmp_path / "from-python") <= kept
     assert "x: *fp32:16:overlap, out: *fp32:16:overlap, n: i32:nonneg, factor: fp32, BLOCK=64" in kept

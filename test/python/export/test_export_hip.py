@@ -10,7 +10,6 @@ from pathlib import Path
 
 import exported
 import pytest
-from driver_doubles import find_double
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
@@ -50,13 +49,6 @@ def build(folder: Path, program: Path, *flags: str, name: str = "gcc", code: str
     return program
 
 
-def drivers(folder: Path, words: str = "", *, double: str = "libamdhip64_double.so") -> dict[str, str]:
-    """The environment in which programs find the double of libamdhip64."""
-    folder.mkdir(exist_ok=True)
-    (folder / "libamdhip64.so.6").symlink_to(find_double(double))
-    return {"LD_LIBRARY_PATH": str(folder), "HIP_DOUBLE": words}
-
-
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return export(tmp_path_factory.mktemp("hip") / "kernels", EVERYWHERE)
@@ -70,40 +62,40 @@ def consumer(package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("arch", ARCHS)
 def test_kernels_on_each_architecture(arch: str, consumer: Path, tmp_path: Path) -> None:
     words = f"arch={arch} execute={arch}"
-    exported.passed(consumer, "values", **drivers(tmp_path / "lib", words))
+    exported.passed(consumer, "values", **exported.with_hip(tmp_path / "lib", words))
 
 
 @pytest.mark.parametrize("test", ["numbers", "failures", "threads"])
 def test_devices_and_failures(test: str, consumer: Path, tmp_path: Path) -> None:
-    exported.passed(consumer, test, **drivers(tmp_path / "lib"))
+    exported.passed(consumer, test, **exported.with_hip(tmp_path / "lib"))
 
 
 @pytest.mark.parametrize("name, flags", exported.COMPILERS, ids=[n for n, _ in exported.COMPILERS])
 def test_consumers_of_all_compilers(name: str, flags: list[str], package: Path, tmp_path: Path) -> None:
     program = build(package, tmp_path / "program", *flags, name=name)
-    exported.passed(program, "numbers", **drivers(tmp_path / "lib"))
+    exported.passed(program, "numbers", **exported.with_hip(tmp_path / "lib"))
 
 
 def test_both_makers_and_the_processor(consumer: Path, tmp_path: Path) -> None:
-    environment = drivers(tmp_path / "lib", "arch=gfx942 execute=gfx942")
+    environment = exported.with_hip(tmp_path / "lib", "arch=gfx942 execute=gfx942")
     exported.passed(consumer, "both", **{**exported.with_double(tmp_path / "lib"), **environment})
 
 
 def test_a_package_without_code_for_processors(tmp_path: Path) -> None:
     folder = export(tmp_path / "kernels", ["amd:gfx942"])
     program = build(folder, tmp_path / "consumer")
-    exported.passed(program, "anywhere", **drivers(tmp_path / "lib"))
+    exported.passed(program, "anywhere", **exported.with_hip(tmp_path / "lib"))
 
 
 def test_machines_without_a_driver(consumer: Path, tmp_path: Path) -> None:
     exported.passed(consumer, "no_driver", LD_LIBRARY_PATH=str(tmp_path))
-    old = drivers(tmp_path / "lib", double="libamdhip64_double_old.so")
+    old = exported.with_hip(tmp_path / "lib", double="libamdhip64_double_old.so")
     exported.passed(consumer, "old_driver", **old)
 
 
 def test_the_files_of_gpus_tell_why_there_is_none(package: Path, tmp_path: Path) -> None:
     program = build(package, tmp_path / "consumer", "-std=c11", *WRAPPED)
-    exported.passed(program, "opening", **drivers(tmp_path / "lib"))
+    exported.passed(program, "opening", **exported.with_hip(tmp_path / "lib"))
 
 
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
@@ -111,7 +103,7 @@ def test_the_c_form_under_sanitizers(sanitizer: str, tmp_path: Path) -> None:
     folder = export(tmp_path / "kernels", EVERYWHERE, "--form", "c")
     flags = ["-std=c11", f"-fsanitize={sanitizer}", "-fno-sanitize-recover=all"]
     program = build(folder, tmp_path / "consumer", *flags, name="clang-22", code="kernels.c")
-    environment = drivers(tmp_path / "lib")
+    environment = exported.with_hip(tmp_path / "lib")
     for test in ["threads"] if sanitizer == "thread" else ["numbers", "failures", "threads"]:
         exported.passed(program, test, **environment, TSAN_OPTIONS="die_after_fork=0")
 
