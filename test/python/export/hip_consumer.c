@@ -339,14 +339,81 @@ static void test_opening(void) {
 static void test_opening(void) { check(0, "this program does not replace access()"); }
 #endif
 
+#ifdef HAS_FFI
+/* TVMFFIAny and DLTensor, as tvm/ffi/c_api.h and dlpack.h lay them out. */
+struct any {
+  int32_t type;
+  uint32_t padding;
+  union {
+    int64_t integer;
+    double real;
+    void *pointer;
+  } value;
+};
+struct tensor {
+  void *data;
+  int32_t device_type, device_id, num_dims;
+  uint8_t code, bits;
+  uint16_t lanes;
+  int64_t *shape, *strides;
+  uint64_t byte_offset;
+};
+#ifdef __cplusplus
+extern "C"
+#endif
+    int __tvm_ffi_scale(void *self, const struct any *given, int32_t count, struct any *result);
+
+static int call_ffi(int device_type, int device_id) {
+  struct tensor tensors[2];
+  struct any given[5], result;
+  memset(tensors, 0, sizeof(tensors));
+  memset(given, 0, sizeof(given));
+  for (int i = 0; i < 2; ++i) {
+    tensors[i].data = i ? output : input;
+    tensors[i].device_type = device_type;
+    tensors[i].device_id = device_id;
+    tensors[i].code = 2; /* floats */
+    tensors[i].bits = 32;
+    tensors[i].lanes = 1;
+    given[i].type = 7; /* a DLTensor */
+    given[i].value.pointer = &tensors[i];
+  }
+  given[2].type = 1;
+  given[2].value.integer = 64;
+  given[3].type = 3;
+  given[3].value.real = 2.0;
+  given[4].type = 1;
+  given[4].value.integer = 1;
+  return __tvm_ffi_scale(NULL, given, 5, &result);
+}
+
+/* Tensors of ROCm launch on their GPU, and of no other maker. */
+static void test_ffi(void) {
+  enum { cpu = 1, cuda = 2, rocm = 10, rocm_host = 11 };
+  open_hip("devices=2");
+  check(call_ffi(rocm, 1) == 0, "a tensor of the second GPU");
+  check(count_of(hip.record(), "hipModuleLaunchKernel") == 1, "no launch");
+  check(count_of(hip.record(), "hipSetDevice 1") == 1, "another GPU");
+  input[3] = 21.0f;
+  check(call_ffi(rocm_host, 0) == 0 && output[3] == 42.0f, "a tensor of the host");
+  check(call_ffi(cpu, 0) == 0, "a tensor of the processor");
+  check(call_ffi(cuda, 0) == -1, "a tensor of a maker whose driver is missing");
+  check(call_ffi(rocm, 2) == -1 && call_ffi(rocm, -1) == -1, "a GPU that is not there");
+  check(count_of(hip.record(), "hipModuleLaunchKernel") == 1, "a launch too many");
+}
+#else
+static void test_ffi(void) { check(0, "this program calls no function of TVM-FFI"); }
+#endif
+
 int main(int count, char **words) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } tests[] = {
-      {"values", test_values},       {"numbers", test_numbers},       {"anywhere", test_anywhere},
-      {"failures", test_failures},   {"threads", test_threads},       {"both", test_both},
-      {"no_driver", test_no_driver}, {"old_driver", test_old_driver}, {"opening", test_opening}};
+  } tests[] = {{"values", test_values},       {"numbers", test_numbers},
+               {"anywhere", test_anywhere},   {"failures", test_failures},
+               {"threads", test_threads},     {"both", test_both},
+               {"no_driver", test_no_driver}, {"old_driver", test_old_driver},
+               {"opening", test_opening},     {"ffi", test_ffi}};
   for (size_t i = 0; count > 1 && i < sizeof(tests) / sizeof(tests[0]); ++i)
     if (strcmp(words[1], tests[i].name) == 0) {
       tests[i].run();

@@ -108,6 +108,12 @@ def test_the_c_form_under_sanitizers(sanitizer: str, tmp_path: Path) -> None:
         exported.passed(program, test, **environment, TSAN_OPTIONS="die_after_fork=0")
 
 
+def test_functions_of_tvm_ffi(tmp_path: Path) -> None:
+    folder = export(tmp_path / "kernels", ["amd:gfx942", "nvidia:sm_80", "cpu:x86-64-v2"], "--tvm-ffi")
+    program = build(folder, tmp_path / "program", "-std=c11", "-DHAS_FFI")
+    exported.passed(program, "ffi", **exported.with_hip(tmp_path / "lib"))
+
+
 def test_what_the_manifest_says(package: Path) -> None:
     manifest = json.loads((package / "kernels.json").read_text())
     assert manifest["targets"] == EVERYWHERE
