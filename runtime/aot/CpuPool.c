@@ -16,8 +16,16 @@ typedef void (*tw_chunk)(void *data, int worker, uint64_t begin, uint64_t end);
 enum {
   TW_MAX_THREADS = 1024,
   TW_SPINS = 1500, /* some 20 microseconds: about as long as a wake-up takes */
-  TW_CHUNKS_PER_THREAD = 8
+  TW_CHUNKS_PER_RANGE = 8,
+  TW_MAX_RANGES = 64 /* further workers share the ranges of others */
 };
+
+/* What is left of a worker's part of a job. */
+struct tw_range {
+  _Alignas(64) _Atomic uint64_t next;
+  uint64_t end;
+};
+
 /* The word of a job: whether it is open, how many workers are inside, and its generation. A worker
  * enters an open job only, and a job's fields change only while it is closed and empty. */
 #define TW_OPEN (1u << 15)
@@ -30,10 +38,10 @@ static struct {
   pthread_cond_t is_open, is_left;
   _Atomic uint32_t state;
   atomic_int num_asleep, is_caller_asleep, is_stopping;
-  _Atomic uint64_t next;
+  struct tw_range ranges[TW_MAX_RANGES];
+  int num_ranges;
   tw_chunk chunk;
   void *data;
-  uint64_t count;
   int num_threads, wanted_threads;
   char *scratch;
   uint64_t scratch_bytes;
@@ -52,19 +60,48 @@ static void tw_relax(void) {
 #endif
 }
 
-/* Chunks shrink with the work that is left, so that programs of unequal length balance. */
-static void tw_take_chunks(int worker) {
-  const uint64_t count = tw_pool.count;
-  const uint64_t shares = TW_CHUNKS_PER_THREAD * (uint64_t)(tw_pool.num_threads + 1);
-  uint64_t begin = atomic_load_explicit(&tw_pool.next, memory_order_relaxed);
-  while (begin < count) {
-    uint64_t size = (count - begin) / shares;
+/* Where the range of a worker begins. Equal ranges are often a power of two apart, and so is what
+ * the programs of two workers read and write: in the same sets of a cache that the two share. */
+static uint64_t tw_begin_of_range(uint64_t count, int worker) {
+  enum { shift = 3, num_shifts = 8, longest_shift = 32 };
+  const uint64_t number = (uint64_t)worker, ranges = (uint64_t)tw_pool.num_ranges;
+  const uint64_t each = count / ranges, longer = count % ranges;
+  const uint64_t wanted = shift * (number % num_shifts);
+  uint64_t moved = each / longest_shift < wanted ? each / longest_shift : wanted;
+  return each * number + (number < longer ? number : longer) + moved;
+}
+
+/* A range for each worker: what programs of the last launch left in a core's caches, those of the
+ * next find there. */
+static void tw_reset_ranges(uint64_t count) {
+  int workers = tw_pool.num_threads + 1;
+  tw_pool.num_ranges = workers < TW_MAX_RANGES ? workers : TW_MAX_RANGES;
+  for (int i = 0; i < tw_pool.num_ranges; ++i) {
+    int is_last = i + 1 == tw_pool.num_ranges;
+    tw_pool.ranges[i].end = is_last ? count : tw_begin_of_range(count, i + 1);
+    atomic_store_explicit(&tw_pool.ranges[i].next, tw_begin_of_range(count, i),
+                          memory_order_relaxed);
+  }
+}
+
+/* In chunks that shrink with what is left, so that programs of unequal length balance. */
+static void tw_take_range(struct tw_range *range, int worker) {
+  uint64_t begin = atomic_load(&range->next);
+  while (begin < range->end) {
+    uint64_t size = (range->end - begin) / TW_CHUNKS_PER_RANGE;
     size = size ? size : 1;
-    if (!atomic_compare_exchange_weak(&tw_pool.next, &begin, begin + size))
+    if (!atomic_compare_exchange_weak(&range->next, &begin, begin + size))
       continue;
     tw_pool.chunk(tw_pool.data, worker, begin, begin + size);
-    begin = atomic_load_explicit(&tw_pool.next, memory_order_relaxed);
+    begin = atomic_load(&range->next);
   }
+}
+
+/* A worker that is done with its own range helps with those behind it. The caller goes through all
+ * in order, so a program may wait for earlier ones. */
+static void tw_take_chunks(int worker) {
+  for (int i = 0; i < tw_pool.num_ranges; ++i)
+    tw_take_range(&tw_pool.ranges[(worker + i) % tw_pool.num_ranges], worker);
 }
 
 static void tw_sleep_worker(uint32_t seen) {
@@ -191,8 +228,7 @@ static int tw_pool_prepare(uint64_t count) {
 static void tw_pool_run(uint64_t count, tw_chunk chunk, void *data) {
   tw_pool.chunk = chunk;
   tw_pool.data = data;
-  tw_pool.count = count;
-  atomic_store(&tw_pool.next, 0);
+  tw_reset_ranges(count);
   if (count <= 1 || tw_pool.num_threads == 0) {
     tw_take_chunks(0);
     return;

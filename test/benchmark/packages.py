@@ -213,7 +213,7 @@ def in_turns(first: Callable[[], object], second: Callable[[], object]) -> tuple
 
 
 def measure_cpu(folder: Path) -> None:
-    level = next(t for t in reversed(tw.list_devices()) if t.startswith("cpu:"))
+    level = next(t for t in reversed(tw.list_devices()) if t.startswith("cpu:x86-64-v"))
     package = tw.Package("both").add(matmul, PRODUCT, TILES, grid=GRID)
     package.add(scale, "*fp32:16, *fp32:16, i32:16:nonneg", {"BLOCK": 4096}, grid="cdiv(n, BLOCK)")
     package.write(folder, [level], form="c")
