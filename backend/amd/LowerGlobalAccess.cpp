@@ -1,6 +1,7 @@
 // Loads and stores of global memory. Where a pointer is an argument's and 32-bit offsets of bytes
 // reach all of its memory, through a buffer resource: an offset beyond its bounds reads zeros and
 // writes nothing, so that a mask is one select. Else plain accesses, in branches where masked.
+#include "backend/amd/LoopProgress.h"
 #include "backend/amd/LowerAmd.h"
 #include "backend/gpu/RegisterWords.h"
 #include "ir/tile/ArgumentFacts.h"
@@ -23,21 +24,52 @@ static constexpr int64_t kBias = int64_t(1) << 31;
 static constexpr uint32_t kBounds = 0xfffffff0;
 
 namespace {
+/// A step of an address: a number of elements.
+struct Step {
+  Value index; // null for a constant
+  int64_t constant = 0, bytes = 0;
+};
+
 /// A place in an argument's memory.
 struct BufferPlace {
   BlockArgument argument;
-  SmallVector<LLVM::GEPOp> steps; // from the argument on
+  SmallVector<Step> steps; // from the argument on
+  Step progress;           // of a loop, which is the scalar offset; at least 0
 };
 } // namespace
 
+/// Takes what a loop adds for all threads out of the steps: a scalar offset takes no vector
+/// instruction, and what is left does not change in the loop. Lanes that have masks of their own
+/// have their numbers in any case: other products of them would only take more registers.
+static void takeProgress(Lowering &lowering, BufferPlace &place, Value mask) {
+  auto isUniform = [&](Value value) { return lowering.uniform.contains(value); };
+  bool isOfLanes = mask && !isUniform(mask);
+  for (Step &step : llvm::reverse(place.steps)) {
+    if (!step.index || (isOfLanes && step.index.getDefiningOp<arith::MulIOp>()))
+      continue;
+    std::optional<LoopProgress> progress = progressOf(lowering.builder, step.index, isUniform);
+    if (!progress)
+      continue;
+    step.index = progress->rest;
+    place.progress = {progress->above, 0, step.bytes};
+    return;
+  }
+}
+
 /// The steps from a kernel's argument to a pointer; none where it is not of one, or 32 bits do not
 /// reach all of its memory.
-static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer) {
+static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer, Value mask) {
   BufferPlace place;
   while (auto step = pointer.getDefiningOp<LLVM::GEPOp>()) {
     if (step.getRawConstantIndices().size() != 1 || !step.getElemType().isIntOrFloat())
       return std::nullopt;
-    place.steps.push_back(step);
+    Step made;
+    made.bytes = step.getElemType().getIntOrFloatBitWidth() / 8;
+    if (step.getDynamicIndices().empty())
+      made.constant = step.getRawConstantIndices().front();
+    else
+      made.index = step.getDynamicIndices().front();
+    place.steps.push_back(made);
     pointer = step.getBase();
   }
   place.argument = dyn_cast<BlockArgument>(pointer);
@@ -46,6 +78,7 @@ static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer) {
       kernel.getArgAttr(place.argument.getArgNumber(), tile::kArgLarge))
     return std::nullopt;
   std::reverse(place.steps.begin(), place.steps.end());
+  takeProgress(lowering, place, mask);
   return place;
 }
 
@@ -77,28 +110,29 @@ static Value toWidth(Lowering &lowering, Value index, unsigned width) {
   return bits < width ? Value(LLVM::SExtOp::create(b, lowering.loc, type, index)) : index;
 }
 
+static Value inBytes(Lowering &lowering, const Step &step, unsigned width) {
+  Value index = toWidth(lowering, step.index, width);
+  if (step.bytes == 1)
+    return index;
+  OpBuilder &b = lowering.builder;
+  return LLVM::MulOp::create(b, lowering.loc, index,
+                             constantOf(lowering, b.getIntegerType(width), step.bytes));
+}
+
 /// The sum of the steps to a place and a constant, in bytes, as an integer of a width.
 static Value sumOf(Lowering &lowering, const BufferPlace &place, int64_t constant, unsigned width) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Type type = b.getIntegerType(width);
   Value sum;
-  for (LLVM::GEPOp step : place.steps) {
-    int64_t bytes = step.getElemType().getIntOrFloatBitWidth() / 8;
+  for (const Step &step : place.steps) {
     APInt known;
-    if (step.getDynamicIndices().empty()) {
-      constant += bytes * step.getRawConstantIndices().front();
+    if (!step.index || matchPattern(step.index, m_ConstantInt(&known))) {
+      constant += step.bytes * (step.index ? known.getSExtValue() : step.constant);
       continue;
     }
-    Value index = step.getDynamicIndices().front();
-    if (matchPattern(index, m_ConstantInt(&known))) {
-      constant += bytes * known.getSExtValue();
-      continue;
-    }
-    index = toWidth(lowering, index, width);
-    if (bytes > 1)
-      index = LLVM::MulOp::create(b, loc, index, constantOf(lowering, type, bytes));
-    sum = sum ? Value(LLVM::AddOp::create(b, loc, sum, index)) : index;
+    Value bytes = inBytes(lowering, step, width);
+    sum = sum ? Value(LLVM::AddOp::create(b, loc, sum, bytes)) : bytes;
   }
   Value rest = constantOf(lowering, type, width == 32 ? uint32_t(constant) : uint64_t(constant));
   return sum ? Value(LLVM::AddOp::create(b, loc, sum, rest)) : rest;
@@ -169,27 +203,42 @@ static Value asScalarMask(Lowering &lowering, Value mask) {
   return arith::CmpIOp::create(b, lowering.loc, compare.getPredicate(), left, right);
 }
 
+/// The progress of a loop in bytes, as a scalar offset.
+static Value progressOffset(Lowering &lowering, const BufferPlace &place) {
+  if (!place.progress.index)
+    return constantI32(lowering, 0);
+  if (!lowering.keepsFarOffsets)
+    return inBytes(lowering, place.progress, /*width=*/32);
+  OpBuilder &b = lowering.builder;
+  Value far = inBytes(lowering, place.progress, /*width=*/64);
+  Value most = constantOf(lowering, b.getI64Type(), kBounds);
+  return toWidth(lowering, arith::MinUIOp::create(b, lowering.loc, far, most), 32);
+}
+
 /// A scalar offset that leaves nothing of the bounds where a mask that all threads share is false.
 /// LLVM has it in a scalar register only where it is told so: some comparisons yield vectors.
-static Value scalarOffsetOf(Lowering &lowering, Value mask) {
+static Value scalarOffsetOf(Lowering &lowering, const BufferPlace &place, Value mask) {
   OpBuilder &b = lowering.builder;
+  auto masked = [&](Value offset) {
+    Value selected = LLVM::SelectOp::create(b, lowering.loc, asScalarMask(lowering, mask), offset,
+                                            constantI32(lowering, int32_t(kBounds)));
+    return callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
+  };
+  if (place.progress.index)
+    return masked(progressOffset(lowering, place));
   Value &offset = lowering.maskOffsets[{mask, b.getInsertionBlock()}];
-  if (!offset) {
-    Value selected =
-        LLVM::SelectOp::create(b, lowering.loc, asScalarMask(lowering, mask),
-                               constantI32(lowering, 0), constantI32(lowering, int32_t(kBounds)));
-    offset = callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
-  }
-  return offset;
+  return offset ? offset : offset = masked(constantI32(lowering, 0));
 }
 
 /// The operands that all buffer accesses end with: resource, offset, scalar offset, policy.
 static SmallVector<Value> bufferOperands(Lowering &lowering, const BufferPlace &place, Value mask,
                                          bool isStreamed) {
-  Value offset = offsetOf(lowering, place), scalarOffset = constantI32(lowering, 0);
+  Value offset = offsetOf(lowering, place), scalarOffset;
   if (mask && lowering.uniform.contains(mask))
-    scalarOffset = scalarOffsetOf(lowering, mask);
-  else if (mask)
+    scalarOffset = scalarOffsetOf(lowering, place, mask);
+  else
+    scalarOffset = progressOffset(lowering, place);
+  if (mask && !lowering.uniform.contains(mask))
     offset = LLVM::SelectOp::create(lowering.builder, lowering.loc, mask, offset,
                                     constantI32(lowering, int32_t(kBounds)));
   return {resourceOf(lowering, place.argument), offset, scalarOffset,
@@ -253,7 +302,7 @@ void tw::amd::lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op) {
   // What all threads read alike, LLVM reads by scalar instructions.
   bool isPlain = isVolatile(op) || (!mask && lowering.uniform.contains(op.getPtr()));
   if (!isPlain)
-    if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr()))
+    if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr(), mask))
       return op.replaceAllUsesWith(
           loadFromBuffer(lowering, op, *place, mask, isStreamed(op.getCache(), op.getEvict())));
   if (!mask)
@@ -277,7 +326,7 @@ void tw::amd::lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op) {
   OpBuilder &b = lowering.builder;
   OpBuilder::InsertionGuard guard(b);
   Value mask = neededMask(op.getMask());
-  if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr()))
+  if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr(), mask))
     return storeToBuffer(lowering, op, *place, mask, isStreamed(op.getCache(), op.getEvict()));
   if (mask) {
     auto branch = scf::IfOp::create(b, lowering.loc, mask, /*withElseRegion=*/false);

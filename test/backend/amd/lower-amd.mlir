@@ -135,3 +135,50 @@ llvm.func @hands_over(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !ll
   llvm.return
 }
 }
+
+// -----
+
+// What a loop adds for all threads is the scalar offset, from the least that it becomes: of steps
+// below 0, what the last iteration has. Offsets of lanes do not change in the loop.
+module attributes {simt.num_warps = 1 : i32} {
+// CHECK-LABEL: llvm.func amdgpu_kernelcc @walks
+// CHECK-SAME: %[[STEP:[a-z0-9]*]]: i64, %[[STRIDE:[a-z0-9]*]]: i32, %[[N:[a-z0-9]*]]: i32)
+llvm.func @walks(%p: !llvm.ptr<1> {tile.name = "p"}, %step: i64, %stride: i32, %n: i32) attributes {simt.kernel} {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %start = arith.constant 0 : i64
+  %t = simt.thread_id
+  %q = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  // CHECK: %[[DOWN:.*]] = arith.minsi %[[STEP]], %c0{{.*}} : i64
+  // CHECK: %[[LOSS:.*]] = arith.muli %[[DOWN]]
+  // CHECK: %[[LEAST:.*]] = arith.addi %{{.*}}, %[[LOSS]] : i64
+  // CHECK: scf.for
+  // CHECK-SAME: iter_args(%[[AT:.*]] = %
+  %r = scf.for %i = %zero to %n step %one iter_args(%at = %start) -> (i64) : i32 {
+    // CHECK: %[[ABOVE:.*]] = arith.subi %[[AT]], %[[LEAST]]
+    // CHECK: %[[LOW:.*]] = llvm.trunc %[[ABOVE]]
+    // CHECK: %[[BYTES:.*]] = llvm.mul %[[LOW]]
+    // CHECK: buffer.load.i32"(%{{.*}}, %{{.*}}, %[[BYTES]],
+    %a = llvm.getelementptr %q[%at] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+    %v = simt.global_load %a : !llvm.ptr<1> -> f32
+    %next = arith.addi %at, %step : i64
+    scf.yield %next : i64
+  }
+  // Of rows, whose number a stride multiplies.
+  // CHECK: %[[FEWER:.*]] = arith.minsi %[[STRIDE]]
+  // CHECK: %[[LAST:.*]] = arith.muli %[[FEWER]]
+  // CHECK: scf.for
+  scf.for %i = %zero to %n step %one : i32 {
+    // CHECK: %[[FIRST:.*]] = arith.subi
+    // CHECK: %[[PLACE:.*]] = arith.muli %[[FIRST]], %[[STRIDE]]
+    // CHECK: %[[UP:.*]] = arith.subi %[[PLACE]], %[[LAST]]
+    // CHECK: %[[BYTES:.*]] = llvm.mul %[[UP]]
+    // CHECK: buffer.store.i32"(%{{.*}}, %{{.*}}, %{{.*}}, %[[BYTES]],
+    %row = arith.addi %i, %t : i32
+    %at = arith.muli %row, %stride : i32
+    %a = llvm.getelementptr %p[%at] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, i32
+    simt.global_store %a, %t : !llvm.ptr<1>, i32
+  }
+  llvm.return
+}
+}

@@ -89,7 +89,7 @@ def steps_of(loop: Counter[str], instructions: int) -> int:
 
 @pytest.mark.parametrize(
     ("arch", "depth", "instructions", "most"),
-    [("gfx942", 32, 16, 60), ("gfx950", 32, 8, 56), ("gfx950", 64, 16, 100)],
+    [("gfx942", 32, 16, 57), ("gfx950", 32, 8, 54), ("gfx950", 64, 16, 88)],
 )
 def test_matmul(arch: str, depth: int, instructions: int, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "matmul", BK=depth)
@@ -107,6 +107,8 @@ def test_matmul(arch: str, depth: int, instructions: int, most: int, compiler: N
     # fragments are read as they are.
     assert count(loop, "v_perm_b32") == steps * 128 * depth * 2 // (256 * 4)
     assert count(loop, "v_mov") == 0
+    # What the loop adds to addresses is scalar, but for what LLVM turns into vectors again.
+    assert count(loop, "v_add_u32") <= steps * 2
     assert count(loop, "ds_read_b128") == count(loop, "ds_read") == steps * 2 * 64 * depth * 2 // (64 * 16)
     # Triton 3.9 has 71 and 68 at a depth of 32, and 113 at one of 64.
     assert loop.total() <= steps * most, loop
@@ -122,12 +124,12 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     steps = steps_of(loop, 32)
     assert count(loop, "v_perm_b32") == steps * 128 * 32 * 2 // (128 * 4)
     assert count(loop, "v_mov") == 0
-    assert loop.total() <= steps * (136 if arch == "gfx1100" else 120), loop  # Triton: 174 and 164
+    assert loop.total() <= steps * (124 if arch == "gfx1100" else 110), loop  # Triton: 174 and 164
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == steps
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx942", 300), ("gfx950", 260)])
+@pytest.mark.parametrize(("arch", "most"), [("gfx942", 295), ("gfx950", 252)])
 def test_attention(arch: str, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     assert compiled.resources["scratch_bytes"] == 0
@@ -142,7 +144,7 @@ def test_attention(arch: str, most: int, compiler: None) -> None:
     assert loop.total() <= most, loop  # Triton 3.9 has 423 and 388
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 660), ("gfx1201", 690)])
+@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 645), ("gfx1201", 675)])
 def test_attention_of_rdna(arch: str, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     # Triton 3.9 spills 284 and 81 registers.
@@ -167,7 +169,7 @@ def test_matmul_of_256_rows(arch: str, compiler: None) -> None:
     # gfx942 has no room for two slots.
     steps = 1 if arch == "gfx942" else steps_of(loop, 32)
     assert count(loop, "mfma") == steps * (64 if arch == "gfx942" else 32)
-    assert loop.total() <= steps * (172 if arch == "gfx942" else 150), loop  # Triton: 177 and 183
+    assert loop.total() <= steps * (162 if arch == "gfx942" else 112), loop  # Triton: 177 and 183
 
 
 @tw.jit

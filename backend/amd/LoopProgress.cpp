@@ -1,0 +1,192 @@
+// Finds what loops add to numbers, and the least that it becomes.
+#include "backend/amd/LoopProgress.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace tw::amd;
+
+namespace {
+/// A value of a loop's body as a carried value and steps.
+struct Chain {
+  scf::ForOp loop;
+  BlockArgument carried;
+  SmallVector<Value> steps;
+};
+} // namespace
+
+static Value constantOf(OpBuilder &b, Location loc, Type type, int64_t value) {
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+}
+
+static Value product(OpBuilder &b, Location loc, Value left, Value right) {
+  return arith::MulIOp::create(b, loc, left, right);
+}
+
+static Value sum(OpBuilder &b, Location loc, Value left, Value right) {
+  return arith::AddIOp::create(b, loc, left, right);
+}
+
+static bool isNonNegative(Value step) {
+  APInt known;
+  return matchPattern(step, m_ConstantInt(&known)) && !known.isNegative();
+}
+
+/// What a loop's counter grows by in all, as a number of a type.
+static Value spanOf(OpBuilder &b, scf::ForOp loop, Type type) {
+  Location loc = loop.getLoc();
+  auto extended = [&](Value bound) {
+    return bound.getType() == type ? bound : Value(arith::ExtSIOp::create(b, loc, type, bound));
+  };
+  Value lower = extended(loop.getLowerBound()), upper = extended(loop.getUpperBound());
+  Value span = arith::SubIOp::create(b, loc, upper, lower);
+  return arith::MaxSIOp::create(b, loc, span, constantOf(b, loc, type, 0));
+}
+
+//===-- Carried values -----------------------------------------------------------------------===//
+
+static std::optional<Chain> chainOf(Value value) {
+  Chain chain;
+  while (auto sum = value.getDefiningOp<arith::AddIOp>()) {
+    chain.steps.push_back(sum.getRhs());
+    value = sum.getLhs();
+  }
+  chain.carried = dyn_cast<BlockArgument>(value);
+  if (!chain.carried)
+    return std::nullopt;
+  chain.loop = dyn_cast<scf::ForOp>(chain.carried.getOwner()->getParentOp());
+  if (!chain.loop || chain.carried == chain.loop.getInductionVar())
+    return std::nullopt;
+  for (Value step : chain.steps)
+    if (!chain.loop.isDefinedOutsideOfLoop(step))
+      return std::nullopt;
+  return chain;
+}
+
+/// The least that the values of a chain become, where an iteration adds one value some times: in
+/// the first iteration or, if that is below 0, less than in the last.
+static Value leastOf(OpBuilder &b, const Chain &chain, ArrayRef<Value> iteration) {
+  scf::ForOp loop = chain.loop;
+  Location loc = loop.getLoc();
+  Value start = loop.getTiedLoopInit(chain.carried)->get();
+  if (llvm::all_of(chain.steps, isNonNegative) && llvm::all_of(iteration, isNonNegative))
+    return start;
+  Value step = iteration.empty() ? Value() : iteration.front();
+  auto isStep = [&](Value other) { return other == step; };
+  Type type = start.getType();
+  if (!step || chain.steps.size() > iteration.size() || !llvm::all_of(chain.steps, isStep) ||
+      !llvm::all_of(iteration, isStep) || !type.isInteger(64) || !isNonNegative(loop.getStep()))
+    return {};
+  Value down = arith::MinSIOp::create(b, loc, step, constantOf(b, loc, type, 0));
+  Value times = constantOf(b, loc, type, int64_t(iteration.size()));
+  // The counter grows by at least 1 an iteration.
+  Value most = product(b, loc, times, spanOf(b, loop, type));
+  return sum(b, loc, start, product(b, loc, down, most));
+}
+
+static std::optional<LoopProgress> progressOfCarried(OpBuilder &b, Value value) {
+  std::optional<Chain> chain = chainOf(value);
+  if (!chain)
+    return std::nullopt;
+  Value yielded = chain->loop.getTiedLoopYieldedValue(chain->carried)->get();
+  std::optional<Chain> iteration = chainOf(yielded);
+  if (!iteration || iteration->carried != chain->carried)
+    return std::nullopt;
+  OpBuilder before(chain->loop);
+  Value least = leastOf(before, *chain, iteration->steps);
+  if (!least)
+    return std::nullopt;
+  Value above = arith::SubIOp::create(b, value.getLoc(), value, least);
+  return LoopProgress{least, above};
+}
+
+//===-- Counters -----------------------------------------------------------------------------===//
+
+namespace {
+using IsUniform = llvm::function_ref<bool(Value)>;
+
+/// A number as a rest, and a loop's counter times a factor (null: 1).
+struct Counted {
+  scf::ForOp loop;
+  Value rest, factor;
+};
+} // namespace
+
+static std::optional<Counted> countedOf(OpBuilder &b, Value value, IsUniform isUniform,
+                                        unsigned depth);
+
+/// A counter of a loop is its first value and what is above that.
+static std::optional<Counted> countedOfCounter(Value value) {
+  auto counter = dyn_cast<BlockArgument>(value);
+  auto loop = counter ? dyn_cast<scf::ForOp>(counter.getOwner()->getParentOp()) : scf::ForOp();
+  if (!loop || counter != loop.getInductionVar() || !isNonNegative(loop.getStep()))
+    return std::nullopt;
+  return Counted{loop, loop.getLowerBound(), {}};
+}
+
+static std::optional<Counted> countedOfProduct(OpBuilder &b, arith::MulIOp op, IsUniform isUniform,
+                                               unsigned depth) {
+  Value factor = op.getRhs();
+  if (!isUniform(factor))
+    return std::nullopt;
+  std::optional<Counted> counted = countedOf(b, op.getLhs(), isUniform, depth);
+  if (!counted || !counted->loop.isDefinedOutsideOfLoop(factor))
+    return std::nullopt;
+  counted->rest = product(b, op.getLoc(), counted->rest, factor);
+  if (counted->factor) {
+    OpBuilder before(counted->loop);
+    factor = product(before, op.getLoc(), counted->factor, factor);
+  }
+  counted->factor = factor;
+  return counted;
+}
+
+static std::optional<Counted> countedOf(OpBuilder &b, Value value, IsUniform isUniform,
+                                        unsigned depth) {
+  if (depth == 0)
+    return std::nullopt;
+  if (auto op = value.getDefiningOp<arith::MulIOp>())
+    return countedOfProduct(b, op, isUniform, depth - 1);
+  auto op = value.getDefiningOp<arith::AddIOp>();
+  if (!op)
+    return isUniform(value) ? countedOfCounter(value) : std::nullopt;
+  for (auto [part, other] : {std::pair(op.getLhs(), op.getRhs()), {op.getRhs(), op.getLhs()}})
+    if (std::optional<Counted> counted = countedOf(b, part, isUniform, depth - 1)) {
+      counted->rest = sum(b, op.getLoc(), counted->rest, other);
+      return counted;
+    }
+  return std::nullopt;
+}
+
+/// Numbers that grow with a loop's counter.
+static std::optional<LoopProgress> progressOfCounted(OpBuilder &b, Value value,
+                                                     IsUniform isUniform) {
+  constexpr unsigned most = 8; // of sums and products in one another
+  std::optional<Counted> counted = countedOf(b, value, isUniform, most);
+  if (!counted)
+    return std::nullopt;
+  scf::ForOp loop = counted->loop;
+  Location loc = value.getLoc();
+  Type type = value.getType();
+  Value above = arith::SubIOp::create(b, loc, loop.getInductionVar(), loop.getLowerBound());
+  if (!counted->factor)
+    return LoopProgress{counted->rest, above};
+  above = product(b, loc, above, counted->factor);
+  if (isNonNegative(counted->factor))
+    return LoopProgress{counted->rest, above};
+  OpBuilder before(loop);
+  Value down =
+      arith::MinSIOp::create(before, loc, counted->factor, constantOf(before, loc, type, 0));
+  Value least = product(before, loc, down, spanOf(before, loop, type));
+  return LoopProgress{sum(b, loc, counted->rest, least),
+                      arith::SubIOp::create(b, loc, above, least)};
+}
+
+std::optional<LoopProgress> tw::amd::progressOf(OpBuilder &builder, Value value,
+                                                IsUniform isUniform) {
+  if (isUniform(value))
+    if (std::optional<LoopProgress> progress = progressOfCarried(builder, value))
+      return progress;
+  return progressOfCounted(builder, value, isUniform);
+}
