@@ -42,6 +42,17 @@ static bool maySink(const Instruction &instruction) {
                                           BitCastInst, GetElementPtrInst>(instruction);
 }
 
+static bool isBarrier(const CallInst &call) {
+  switch (call.getIntrinsicID()) {
+  case Intrinsic::amdgcn_s_barrier:
+  case Intrinsic::amdgcn_s_barrier_signal:
+  case Intrinsic::amdgcn_s_barrier_wait:
+    return true;
+  default:
+    return false;
+  }
+}
+
 /// Whether reads stay above an instruction: what may write, and what orders writes of other waves.
 /// Those of a read's own wave are in program order, whatever orders it.
 static bool endsReads(const Instruction &instruction) {
@@ -50,6 +61,8 @@ static bool endsReads(const Instruction &instruction) {
   const auto *call = dyn_cast<IntrinsicInst>(&instruction);
   if (call && call->getIntrinsicID() == Intrinsic::amdgcn_wave_barrier)
     return false;
+  if (call && isBarrier(*call))
+    return true;
   return instruction.mayWriteToMemory();
 }
 
