@@ -1,0 +1,123 @@
+"""Matrix instructions: where lanes hold their operands, as the vendor's matrix calculator has it.
+
+CDNA: lane l holds row l % M of A (column of B), and of K the l // M-th part, one element after the
+other. Of the sums it holds column l % M; rows in groups of four over the lanes, then over registers;
+sums of 64 bits alternate over the lanes row by row. RDNA 3: lanes l and l + 16 hold the same row of A
+(column of B) whole; of the sums lane l has column l % 16 and the rows of the parity of l // 16.
+"""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from .decode import Instruction
+from .semantics import Constant, NotUnderstood
+from .wave import Report, Wave, is_register
+
+_SHAPE = re.compile(r"v_(mfma|wmma)_(f32|f64|i32|f16|bf16)_(\d+)x(\d+)x(\d+)_?(\w+)")
+
+
+def elements(rows: np.ndarray, kind: str) -> np.ndarray:
+    """Registers (rows) of lanes as numbers: one row a lane."""
+    data = np.ascontiguousarray(rows.T)
+    if kind in ("f16", "f32", "f64", "i8", "i32"):
+        return data.view({"f16": "f2", "f32": "f4", "f64": "f8", "i8": "i1", "i32": "i4"}[kind])
+    if kind == "xf32":  # tf32: ten bits behind the point
+        return ((data + np.uint32(0x1000)) & np.uint32(0xFFFFE000)).view("f4")
+    import ml_dtypes
+
+    types = {"bf16": "bfloat16", "fp8": "float8_e4m3fnuz", "bf8": "float8_e5m2fnuz", "u8": "uint8"}
+    if kind == "u8":
+        return data.view("u1")
+    return data.view(getattr(ml_dtypes, types[kind]))
+
+
+def operand(wave: Wave, text: str, kind: str) -> np.ndarray:
+    return elements(wave.words(text), kind).astype(np.float64 if kind[0] != "i" and kind != "u8" else np.int64)
+
+
+def run(wave: Wave, instruction: Instruction) -> None:
+    match = _SHAPE.fullmatch(instruction.base)
+    if not match or {"cbsz", "abid", "blgp"} & instruction.modifiers.keys():
+        raise NotUnderstood(f"{instruction}")
+    if not wave.active.all():
+        raise Report(f"{instruction}: lanes of the wave are off")
+    unit, result, rows, _, depth, kind = match.groups()
+    if unit == "mfma":
+        _mfma(wave, instruction, result, int(rows), int(depth), kind)
+    else:
+        _wmma(wave, instruction, result, int(depth), kind)
+
+
+def _mfma(wave: Wave, instruction: Instruction, result: str, rows: int, depth: int, kind: str) -> None:
+    one, other = (re.findall(r"[a-z]+\d+", kind) * 2)[:2]
+    target, left, right, start = instruction.operands[:4]
+    a, b = operand(wave, left, one), operand(wave, right, other)
+    lane = np.arange(wave.lanes)
+    of_a = np.zeros((rows, depth), a.dtype)
+    of_b = np.zeros((rows, depth), b.dtype)
+    each = depth * rows // wave.lanes
+    for element in range(each):
+        of_a[lane % rows, lane // rows * each + element] = a[:, element]
+        of_b[lane % rows, lane // rows * each + element] = b[:, element]
+    place = mfma_sums(result, rows, wave.lanes)
+    _finish(wave, target, start, result, of_a @ of_b.T, place)
+
+
+def mfma_sums(result: str, rows: int, lanes: int) -> tuple[np.ndarray, np.ndarray]:
+    """Row and column of the sum in each register of each lane."""
+    lane, register = np.meshgrid(np.arange(lanes), np.arange(rows * rows // lanes), indexing="ij")
+    group = lane // rows
+    if result == "f64":
+        return 4 * register + group, lane % rows
+    groups = lanes // rows
+    return 4 * (register // 4 * groups + group) + register % 4, lane % rows
+
+
+def _wmma(wave: Wave, instruction: Instruction, result: str, depth: int, kind: str) -> None:
+    target, left, right, start = instruction.operands[:4]
+    signs = instruction.numbers("neg_lo", [0, 0, 0])
+    if kind != "iu8" and any(signs) or kind not in ("f16", "bf16", "iu8"):
+        raise NotUnderstood(f"{instruction}")
+    kinds = [("i8" if sign else "u8") if kind == "iu8" else kind for sign in signs[:2]]
+    a, b = operand(wave, left, kinds[0]), operand(wave, right, kinds[1])
+    for each in (a, b):
+        if not np.array_equal(each[:16], each[16:], equal_nan=each.dtype.kind == "f"):
+            raise Report(f"{instruction}: the lanes' two copies differ")
+    lane, register = np.meshgrid(np.arange(32), np.arange(8), indexing="ij")
+    place = 2 * register + lane // 16, lane % 16
+    if result in ("f16", "bf16"):
+        return _finish_halves(wave, instruction, result, a[:16] @ b[:16].T, place)
+    _finish(wave, target, start, result, a[:16] @ b[:16].T, place)
+
+
+def _finish(
+    wave: Wave, target: str, start: str, result: str, product: np.ndarray, place: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Adds what the sums begin with, and writes them."""
+    dtype = {"f32": np.float32, "f64": np.float64, "i32": np.int32}[result]
+    begin = elements(wave.words(start), result) if is_register(start) else constant(start, result)
+    done = (product[place] + begin.astype(product.dtype)).astype(dtype)
+    wave.words(target)[:] = np.ascontiguousarray(done).view(np.uint32).T
+
+
+def constant(text: str, result: str) -> np.ndarray:
+    return Constant(text).seen_as(result[0], int(result[1:])).number
+
+
+def _finish_halves(
+    wave: Wave, instruction: Instruction, result: str, product: np.ndarray, place: tuple[np.ndarray, np.ndarray]
+) -> None:
+    """Sums of 16 bits, in one half of their registers: the upper with `op_sel:[0,0,1]`."""
+    target, start = instruction.operands[0], instruction.operands[3]
+    half = instruction.numbers("op_sel", [0, 0, 0])[2]
+    if is_register(start):
+        begin = elements(wave.words(start), result).astype(np.float64)[:, half::2]
+    else:
+        begin = constant(start, "f16").astype(np.float64)
+    kind = elements(np.zeros((1, 1), np.uint32), result).dtype
+    done = (product[place] + begin).astype(kind).view(np.uint16).astype(np.uint32).T
+    old = wave.words(target) & np.uint32(0xFFFF if half else 0xFFFF0000)
+    wave.words(target)[:] = old | done << np.uint32(16 * half)

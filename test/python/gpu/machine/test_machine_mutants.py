@@ -1,0 +1,127 @@
+"""Bugs that are seeded in machine code are reported, or make wrong numbers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from gpu.generated.test_wait_counts import weaken
+from gpu.generated.wait_counts import Machine
+from gpu.machine.cases import CASES
+from gpu.machine.decode import CodeObject, Instruction
+from gpu.machine.run import missing, on_machine
+from gpu.machine.semantics import NotUnderstood
+from gpu.machine.wave import Report
+
+pytestmark = [
+    pytest.mark.usefixtures("compiler"),
+    pytest.mark.skipif(bool(missing()), reason=missing() or ""),
+]
+
+ARCHS = {"gfx942": 9, "gfx1100": 11}
+Edit = Callable[[str], str | None]  # the text of an instruction to another, None where it does not apply
+
+
+def replaced(code: CodeObject, place: int, text: str) -> None:
+    code.at[place] = Instruction(text, place, code.at[place].words)
+
+
+def outcome(name: str, arch: str, change: Callable[[CodeObject], None]) -> str | None:
+    """What gives the change away; None for nothing."""
+    try:
+        with on_machine(arch, change):
+            CASES[name](np.random.default_rng(5))
+    except Report as report:
+        return str(report)
+    except AssertionError:
+        return "wrong numbers"
+    return None
+
+
+def instructions(name: str, arch: str) -> list[Instruction]:
+    """Those that are executed at least once, in order of their places."""
+    found: dict[int, Instruction] = {}
+
+    class Watched(dict[int, Instruction]):
+        def get(self, place: int, default: Any = None) -> Any:
+            found[place] = self[place]
+            return found[place]
+
+    def watch(code: CodeObject) -> None:
+        code.at = Watched(code.at)
+
+    assert outcome(name, arch, watch) is None
+    return [found[place] for place in sorted(found)]
+
+
+def mutants(name: str, arch: str, edit: Edit, most: int) -> list[tuple[str, str | None]]:
+    """Each of the first places that an edit applies to, alone: its text, and what gave it away."""
+    texts = [(each, edit(each.text)) for each in instructions(name, arch)]
+    changed = [(each, text) for each, text in texts if text is not None and text != each.text]
+    return [
+        (each.text, outcome(name, arch, lambda code: replaced(code, each.place, str(text))))
+        for each, text in changed[:most]
+    ]
+
+
+def dropped(pattern: str) -> Edit:
+    return lambda text: "s_nop 0" if re.match(pattern, text) else None
+
+
+def rewritten(pattern: str, by: str) -> Edit:
+    return lambda text: re.sub(pattern, by, text, count=1) if re.search(pattern, text) else None
+
+
+def shifted_lanes(text: str) -> str | None:
+    """An exchange across rows, with the next lane."""
+    if text.startswith("ds_bpermute"):
+        return f"{text} offset:4"
+    return text.replace("0xfedcba98", "0xedcba98f") if "permlanex16" in text else None
+
+
+SEEDED: dict[str, tuple[str, Edit]] = {
+    "no barrier": ("layer_norm", dropped("s_barrier")),
+    "all lanes": ("histogram_by_atomics", dropped(r"(s_and_saveexec|v_cmpx)")),
+    "lanes of a group": ("layer_norm", rewritten(r"(_add_f32_dpp.*)quad_perm:\[1,0,3,2\]", r"\1quad_perm:[0,0,0,0]")),
+    "lanes of a row": ("layer_norm", rewritten(r"(_add_f32_dpp.*)(row_half_mirror|row_xmask:4)", r"\1row_mirror")),
+    "lanes of a wave": ("sort", shifted_lanes),
+    "operands of a product": ("product_f16", rewritten(r"(v_[mw]\w+ \S+) (\S+) (\S+,)", r"\1 \3 \2")),
+    "type of a product": ("product_i8", rewritten(r"neg_lo:\[1,1,0\]|i32_(\w+)_i8", r"f32_\1_fp8_fp8")),
+    "place in shared memory": ("transpose", rewritten(r"^(ds_(write|store)_b\d+ \S+, \S+)$", r"\1 offset:16")),
+    "place of an argument": ("layer_norm", rewritten(r"^(s_load_\w+ .*), 0x[1-9a-f]\w*$", r"\1, 0x0")),
+    "place in global memory": ("transpose", rewritten(r"^(buffer_store.*)$", r"\1 offset:4")),
+    "order of a comparison": ("masks", rewritten(r"v_cmp_(gt|lt)_i32", "v_cmp_le_i32")),
+    "bounds of a buffer": ("masks", rewritten(r"^s_mov_b32 (s\d+), -16$", r"s_mov_b32 \1, 0x200")),
+    "kind of an atomic": ("histogram_by_atomics", rewritten(r"atomic_add", "atomic_sub")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("kind", SEEDED)
+def test_a_seeded_bug_is_found(kind: str, arch: str) -> None:
+    name, edit = SEEDED[kind]
+    found = mutants(name, arch, edit, 3)
+    assert found and all(what for _, what in found), found
+
+
+@pytest.mark.parametrize("arch", ARCHS)
+@pytest.mark.parametrize("how", ["dropped", "weakened"])
+def test_every_wait_that_is_missing_or_too_weak_is_found(how: str, arch: str) -> None:
+    machine = Machine(ARCHS[arch])
+
+    def edit(text: str) -> str | None:
+        if not machine.waits_of(Instruction(text, 0, [0]).line) or "vscnt" in text:
+            return None
+        return "s_nop 0" if how == "dropped" else weaken(text)
+
+    found = mutants("layer_norm", arch, edit, 100)
+    assert len(found) > 6 and all("not waited for" in str(what) for _, what in found), found
+
+
+def test_what_the_interpreter_does_not_know_is_named() -> None:
+    with pytest.raises(NotUnderstood, match=r"v_interp_p1_f32"):
+        with on_machine("gfx942", lambda code: replaced(code, code.descriptor.entry, "v_interp_p1_f32 v0, v1, attr0.x")):
+            CASES["masks"](np.random.default_rng(5))
