@@ -312,8 +312,8 @@ struct Instruction {
   Bool combine =
       Bool::None; // setp.and: the last source is the predicate to combine with; also bar.red
   Rounding rounding = Rounding::None;
-  bool isFtz = false, isSaturating = false, isApproximate = false, isFull = false,
-       isNanMode = false, isXorsignAbs = false, isRelu = false, isWrapping = false,
+  bool isFtz = false, isSaturating = false, isSatFinite = false, isApproximate = false,
+       isFull = false, isNanMode = false, isXorsignAbs = false, isRelu = false, isWrapping = false,
        isShiftAmount = false, writesCarry = false, readsCarry = false, isUniform = false,
        isAligned = false, toSpace = false; // cvta.to
   bool isHigh = false;                     // dp2a.hi

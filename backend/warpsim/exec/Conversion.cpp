@@ -144,7 +144,8 @@ static Handler findFrequentFloat(const Instruction &instruction) {
 /// Conversions without modifiers that compiled kernels are full of.
 static Handler findFrequent(const Instruction &instruction) {
   Type to = instruction.type, from = instruction.sourceType;
-  if (instruction.isSaturating || instruction.isFtz || instruction.isRelu)
+  if (instruction.isSaturating || instruction.isSatFinite || instruction.isFtz ||
+      instruction.isRelu)
     return nullptr;
   if (isInteger(to) && isInteger(from))
     return findTruncation(instruction);

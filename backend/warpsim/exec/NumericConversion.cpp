@@ -111,14 +111,14 @@ static uint32_t encodeScale(const Instruction &instruction, double value) {
   constexpr uint32_t kGreatest = 0xfe, kNan = 0xff;
   double magnitude = std::fabs(value);
   if (!std::isfinite(magnitude))
-    return std::isinf(magnitude) && instruction.isSaturating ? kGreatest : kNan;
+    return std::isinf(magnitude) && instruction.isSatFinite ? kGreatest : kNan;
   if (magnitude <= 0x1p-127)
     return 0;
   int exponent = 0;
   double fraction = std::frexp(magnitude, &exponent); // from 1/2 to 1
   bool isUp = instruction.rounding == Rounding::Rp && fraction != 0.5;
   uint32_t code = static_cast<uint32_t>(exponent - 1 + 127 + isUp);
-  return code > kGreatest && instruction.isSaturating ? kGreatest : code;
+  return code > kGreatest && instruction.isSatFinite ? kGreatest : code;
 }
 
 static double valueOfScale(uint32_t code) {
@@ -144,12 +144,11 @@ static uint32_t encodeNarrow(const Instruction &instruction, Type type, double v
 }
 
 static uint64_t floatToFloat(const Instruction &instruction, double value) {
-  bool isClamped = instruction.isSaturating && instruction.type != Type::TF32;
   value = roundIntegral(value, instruction.rounding);
-  value = isClamped ? saturateToUnit(value) : value;
+  value = instruction.isSaturating ? saturateToUnit(value) : value;
   if (instruction.type == Type::F64)
     return std::bit_cast<uint64_t>(value);
-  return encodeNarrow(instruction, instruction.type, value, instruction.isSaturating && !isClamped);
+  return encodeNarrow(instruction, instruction.type, value, instruction.isSatFinite);
 }
 
 static uint64_t integerToFloat(const Instruction &instruction, Integer value) {
@@ -190,7 +189,7 @@ uint32_t tw::warpsim::convertPair(const Instruction &instruction, uint32_t high,
   Type type = instruction.type;
   auto half = [&](uint32_t bits) {
     double value = floatValue(Type::F32, bits, instruction.isFtz);
-    return encodeNarrow(instruction, type, value, instruction.isSaturating);
+    return encodeNarrow(instruction, type, value, instruction.isSatFinite);
   };
   return (half(high) << bitsOfHalf(type)) | half(low);
 }
@@ -199,7 +198,7 @@ uint32_t tw::warpsim::convertPairAtRandom(const Instruction &instruction, uint32
                                           uint32_t low, uint32_t random) {
   auto half = [&](uint32_t bits, uint32_t added) {
     double value = floatValue(Type::F32, bits, instruction.isFtz);
-    return encodeNarrow(instruction, instruction.type, value, instruction.isSaturating, added);
+    return encodeNarrow(instruction, instruction.type, value, instruction.isSatFinite, added);
   };
   return (half(high, random >> 16) << 16) | half(low, random);
 }
@@ -210,7 +209,7 @@ uint32_t tw::warpsim::convertWithinPair(const Instruction &instruction, uint32_t
   auto half = [&](uint32_t code) {
     code &= (1u << fromBits) - 1;
     double value = from == Type::UE8M0x2 ? valueOfScale(code) : valueOfCode(code, formatOf(from));
-    return encodeNarrow(instruction, to, value, instruction.isSaturating);
+    return encodeNarrow(instruction, to, value, instruction.isSatFinite);
   };
   return (half(bits >> fromBits) << toBits) | half(bits);
 }
@@ -262,7 +261,7 @@ static bool isConvertibleScale(const Instruction &instruction) {
     return false;
   if (from == Type::UE8M0x2)
     return to == Type::BF16x2 && instruction.rounding == Rounding::Rn &&
-           instruction.sources.size() == 1 && !instruction.isSaturating;
+           instruction.sources.size() == 1 && !instruction.isSatFinite;
   bool isFromSingles = from == Type::F32 && instruction.sources.size() == 2;
   bool isFromPair = from == Type::BF16x2 && instruction.sources.size() == 1;
   return (instruction.rounding == Rounding::Rz || instruction.rounding == Rounding::Rp) &&
@@ -278,17 +277,16 @@ static bool isConvertiblePair(const Instruction &instruction) {
   if (to == Type::UE8M0x2 || from == Type::UE8M0x2)
     return isConvertibleScale(instruction);
   if (isFp8Pair(from) || isFp6OrFp4Pair(from))
-    return to == Type::F16x2 && isRn && instruction.sources.size() == 1 &&
-           !instruction.isSaturating;
+    return to == Type::F16x2 && isRn && instruction.sources.size() == 1 && !instruction.isSatFinite;
   bool isFromSingles = from == Type::F32 && instruction.sources.size() == 2;
   bool isFromHalves = from == Type::F16x2 && instruction.sources.size() == 1;
   if (instruction.rounding == Rounding::Rs)
     return !isFp8Pair(to) && !isFp6OrFp4Pair(to) && from == Type::F32 &&
            instruction.sources.size() == 3;
   if (isFp6OrFp4Pair(to))
-    return isRn && instruction.isSaturating && isFromSingles;
+    return isRn && instruction.isSatFinite && isFromSingles;
   if (isFp8Pair(to))
-    return isRn && instruction.isSaturating && (isFromSingles || isFromHalves);
+    return isRn && instruction.isSatFinite && (isFromSingles || isFromHalves);
   return from == Type::F32 && instruction.sources.size() == 2 &&
          (isRn || instruction.rounding == Rounding::Rz);
 }
@@ -296,6 +294,9 @@ static bool isConvertiblePair(const Instruction &instruction) {
 static bool isConvertibleFloat(const Instruction &instruction) {
   Type to = instruction.type, from = instruction.sourceType;
   Rounding rounding = instruction.rounding;
+  bool hasGreatest = isHalf(to) || to == Type::TF32;
+  if (instruction.isSatFinite && (!hasGreatest || from != Type::F32 || instruction.isSaturating))
+    return false;
   if (to == Type::TF32)
     return from == Type::F32 && !instruction.isFtz &&
            (rounding == Rounding::Rna || rounding == Rounding::Rn || rounding == Rounding::Rz);
@@ -321,6 +322,8 @@ bool tw::warpsim::isConvertible(const Instruction &instruction) {
   if (instruction.sources.size() != 1)
     return false;
   if (instruction.isFtz && !mayFlush(to, from))
+    return false;
+  if (instruction.isSatFinite && (isInteger(to) || isInteger(from)))
     return false;
   if (isInteger(to) && isInteger(from))
     return rounding == Rounding::None;

@@ -35,6 +35,7 @@ enum class ModifierKind : uint8_t {
 enum class Flag : uint8_t {
   Ftz,
   Saturating,
+  SatFinite,
   Approximate,
   Full,
   NanMode,

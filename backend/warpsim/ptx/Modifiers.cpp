@@ -31,7 +31,7 @@ static constexpr Named kTypes[] = {
     named("u4", Type::U4),         named("e4m3", Type::E4M3),     named("e5m2", Type::E5M2)};
 static constexpr Named kFlags[] = {named("ftz", Flag::Ftz),
                                    named("sat", Flag::Saturating),
-                                   named("satfinite", Flag::Saturating),
+                                   named("satfinite", Flag::SatFinite),
                                    named("approx", Flag::Approximate),
                                    named("full", Flag::Full),
                                    named("NaN", Flag::NanMode),
@@ -168,6 +168,8 @@ template <typename AnyInstruction> static auto &flagOf(AnyInstruction &instructi
     return instruction.isFtz;
   case Flag::Saturating:
     return instruction.isSaturating;
+  case Flag::SatFinite:
+    return instruction.isSatFinite;
   case Flag::Approximate:
     return instruction.isApproximate;
   case Flag::Full:

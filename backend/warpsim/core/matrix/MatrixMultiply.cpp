@@ -220,7 +220,7 @@ static void multiplyStep(const MmaStep &step, bool isExact, unsigned arch) {
     return multiplyFragments<double>(step, [](auto &product) { multiplyFast(product); });
   case Type::S32:
     return multiplyFragments<int32_t>(
-        step, [&](auto &product) { multiplyIntegers(product, step.instruction.isSaturating); });
+        step, [&](auto &product) { multiplyIntegers(product, step.instruction.isSatFinite); });
   default:
     return multiplyFragments<float>(step, [&](auto &product) {
       if (isExact)

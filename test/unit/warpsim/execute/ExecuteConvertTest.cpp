@@ -281,7 +281,7 @@ static Row pairRow(Type to, Rounding rounding, bool isRelu, unsigned bits,
   Instruction instruction = makeInstruction(Op::Cvt, to, Type::F32);
   instruction.rounding = rounding;
   instruction.isRelu = isRelu;
-  instruction.isSaturating = bits <= 8;
+  instruction.isSatFinite = bits <= 8;
   Row row =
       rowOf(instruction, [=](const uint64_t *v) { return (half(v[0]) << bits) | half(v[1]); });
   row.sources = {Type::F32, Type::F32};
@@ -400,7 +400,7 @@ TEST(ConvertFp8, GoesToAndFromPairsOfHalves) {
   EXPECT_EQ(convertOnce(widen, {0x7c81}), 0x7c008100u); // infinity and -2^-16
   Instruction narrow = makeInstruction(Op::Cvt, Type::E4M3x2, Type::F16x2);
   narrow.rounding = Rounding::Rn;
-  narrow.isSaturating = true;
+  narrow.isSatFinite = true;
   EXPECT_EQ(convertOnce(narrow, {0x7c003c00}), 0x7e38u); // infinity saturates
   EXPECT_EQ(convertOnce(narrow, {0xfe00bc00}), 0x7fb8u);
 }
@@ -427,7 +427,7 @@ TEST(ConvertScales, ArePowersOfTwo) {
   EXPECT_EQ(convertOnce(narrow, {bits(-3.0f), bits(0.0f)}), 0x8000u);
   EXPECT_EQ(convertOnce(narrow, {bits(0x1p-126f), bits(0x1.8p-127f)}), 0x0100u);
   EXPECT_EQ(convertOnce(narrow, {bits(INFINITY), bits(NAN)}), 0xffffu);
-  narrow.isSaturating = true;
+  narrow.isSatFinite = true;
   EXPECT_EQ(convertOnce(narrow, {bits(INFINITY), bits(NAN)}), 0xfeffu);
   narrow.rounding = Rounding::Rp;
   EXPECT_EQ(convertOnce(narrow, {bits(1.0f), bits(3.0f)}), 0x7f81u);
@@ -447,8 +447,37 @@ TEST(ConvertAtRandom, OverflowIsInfiniteOrTheGreatest) {
   uint32_t great = std::bit_cast<uint32_t>(65520.0f), minus = std::bit_cast<uint32_t>(-1e9f);
   EXPECT_EQ(convertOnce(narrow, {great, minus, 0x0fff0000}), 0x7bfffc00u);
   EXPECT_EQ(convertOnce(narrow, {great, minus, 0x10000000}), 0x7c00fc00u);
-  narrow.isSaturating = true;
+  narrow.isSatFinite = true;
   EXPECT_EQ(convertOnce(narrow, {great, minus, 0x10000000}), 0x7bfffbffu);
+}
+
+TEST(ConvertScalar, SatfiniteKeepsToTheGreatestFiniteValue) {
+  struct Case {
+    Type type;
+    Rounding rounding;
+    uint32_t greatest, nan;
+  };
+  for (auto [type, rounding, greatest, nan] :
+       {Case{Type::F16, Rounding::Rn, 0x7bff, 0x7fff},
+        Case{Type::BF16, Rounding::Rz, 0x7f7f, 0x7fff},
+        Case{Type::TF32, Rounding::Rna, 0x7f7fe000, 0x7fffffff}}) {
+    Instruction narrow = makeInstruction(Op::Cvt, type, Type::F32);
+    narrow.rounding = rounding;
+    narrow.isSatFinite = true;
+    uint32_t sign = type == Type::TF32 ? 0x80000000 : 0x8000;
+    auto convert = [&](float value) {
+      return convertOnce(narrow, {std::bit_cast<uint32_t>(value)});
+    };
+    EXPECT_EQ(convert(INFINITY), greatest);
+    EXPECT_EQ(convert(-INFINITY), sign | greatest);
+    EXPECT_EQ(convert(0x1.fffffep127f), greatest);
+    EXPECT_EQ(convert(NAN), nan);
+    // What fits is what it is without.
+    Instruction plain = narrow;
+    plain.isSatFinite = false;
+    for (float value : {0.0f, -0.0f, 1.5f, -3.14159f, 1e-6f})
+      EXPECT_EQ(convert(value), convertOnce(plain, {std::bit_cast<uint32_t>(value)}));
+  }
 }
 
 TEST(ConvertPack, ClampsBothAndKeepsTheThird) {
@@ -499,4 +528,10 @@ TEST(ConvertLegality, WhatPtxDoesNotHaveHasNoHandler) {
   EXPECT_EQ(find(Type::TF32, Type::F16, Rounding::Rna), nullptr);
   EXPECT_EQ(find(Type::E4M3x2, Type::F16x2, Rounding::Rn), nullptr); // needs .satfinite
   EXPECT_NE(find(Type::F32, Type::S32, Rounding::Rn), nullptr);
+  Instruction finite = makeInstruction(Op::Cvt, Type::F16, Type::F64); // from f32 only
+  finite.rounding = Rounding::Rn;
+  finite.isSatFinite = true;
+  finite.results = {registerOperand(Type::F16, 0)};
+  finite.sources = {registerOperand(Type::F64, 1)};
+  EXPECT_EQ(findHandler(finite), nullptr);
 }

@@ -170,6 +170,7 @@ static constexpr struct {
     {"cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;", 89},
     {"cvt.rn.f16x2.e5m2x2 %r1, %h1;", 89},
     {"cvt.rn.bf16.s32 %h1, %r1;", 90},
+    {"cvt.rz.relu.satfinite.tf32.f32 %r1, %f1;", 100},
     {"cvt.rs.relu.satfinite.bf16x2.f32 %r1, %f1, %f2, %r2;", 100},
     {"atom.global.add.noftz.bf16x2 %r1, [%rd1], %r2;", 90},
     {"red.global.add.v2.f32 [%rd1], {%f1, %f2};", 90},
