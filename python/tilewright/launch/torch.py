@@ -57,7 +57,24 @@ def _read_tensor(tensor: torch.Tensor) -> Reading:
         raise _without_memory(tensor)
     if tensor.is_neg():
         raise _negated()
+    _check_reach(tensor)
     return _facts.get(key) or _find_facts(key), address
+
+
+def _check_reach(tensor: torch.Tensor) -> None:
+    """Refuse one whose storage has been resized since it was made: torch leaves its shape as it was."""
+    size = tensor.untyped_storage().nbytes()
+    begin, whole = tensor.storage_offset() * tensor.itemsize, tensor.nbytes
+    if not tensor.is_contiguous():
+        last = sum((extent - 1) * stride for extent, stride in zip(tensor.shape, tensor.stride()))
+        whole = (last + 1) * tensor.itemsize if whole else 0
+    reach = begin + whole if whole else 0
+    if reach > size:
+        raise ArgumentProblem(
+            "TW0405",
+            f"the tensor reaches to byte {reach} of a storage that has {size} bytes",
+            "its storage was resized after the tensor was made: resize it back, or make the tensor anew",
+        )
 
 
 def _has_elements(tensor: torch.Tensor) -> bool:
@@ -148,6 +165,7 @@ def _span(tensor: torch.Tensor, address: int) -> tuple[int, int]:
     if tensor.storage_offset() == 0 and tensor.is_contiguous():
         return address, address + tensor.nbytes
     base, size, _ = _memory(tensor)
+    _check_reach(tensor)
     return base, base + size
 
 

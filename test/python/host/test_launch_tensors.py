@@ -251,3 +251,27 @@ def test_integers_beyond_64_bits_are_refused(value: int) -> None:
 @tw.jit
 def store_number(out, value):
     tw.store(out, value.to(tw.uint64))
+
+
+@tw.jit
+def fill_all(x, n, BLOCK: tw.constexpr):
+    i = tw.arange(0, BLOCK)
+    tw.store(x + i, 1.0, mask=i < n)
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference", "sim:sm_80"])
+def test_tensors_that_reach_beyond_their_storage_are_refused(compiler: None, name: str) -> None:
+    with tw.device(name):
+        whole = torch.zeros(100)
+        views = [whole[50:], whole.view(10, 10).T, whole[10:60:3]]
+        for view in views:  # read once while the storage has them all
+            fill_all[(1,)](view, 4, BLOCK=16)
+        whole.untyped_storage().resize_(160)
+        for view in (*views, torch.nn.Parameter(whole)):
+            with pytest.raises(tw.LaunchError, match="`x`.*reaches to byte .* 160 bytes") as error:
+                fill_all[(1,)](view, 4, BLOCK=16)
+            assert error.value.code == "TW0405" and "resize" in (error.value.hint or "")
+        whole.untyped_storage().resize_(400)
+        fill_all[(1,)](whole[50:], 4, BLOCK=16)
+        assert whole[50:54].tolist() == [1, 1, 1, 1]
+        fill_all[(1,)](torch.empty(0), 0, BLOCK=16)
