@@ -19,6 +19,23 @@ std::string tw::describeElement(const LaunchArgument &argument, const std::strin
          std::to_string(end - 1);
 }
 
+RuntimeError tw::tooManyTogether(const LaunchGrid &grid, const std::string &kernel, uint64_t most,
+                                 const std::string &reason) {
+  return {RuntimeError::Kind::Launch, Code::CooperativeGrid,
+          "the cooperative grid of kernel " + kernel + " has " +
+              std::to_string(grid.numPrograms()) + " programs, and at most " +
+              std::to_string(most) + " run at the same time: " + reason,
+          "launch at most " + std::to_string(most) +
+              ", each of which loops over its share of the tiles"};
+}
+
+RuntimeError tw::tooFewThreads(const LaunchGrid &grid, const std::string &kernel) {
+  return {RuntimeError::Kind::Launch, Code::CooperativeGrid,
+          "the cooperative grid of kernel " + kernel + " needs " +
+              std::to_string(grid.numPrograms()) + " threads, and the system gave fewer",
+          "launch fewer programs, each of which loops over its share of the tiles"};
+}
+
 std::shared_ptr<DeviceMemory> Device::allocate(uint64_t bytes, RuntimeError &error) {
   error = {RuntimeError::Kind::Launch, Code::UnknownDevice,
            "`" + name() + "` has no memory of its own", "kernels there take arrays of the host"};

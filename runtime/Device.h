@@ -35,7 +35,20 @@ std::string describeElement(const LaunchArgument &argument, const std::string &n
 struct LaunchGrid {
   std::array<int32_t, 3> programs = {1, 1, 1};
   uint64_t stream = 0; // of GPUs: the driver's handle of the stream to launch on; 0: its default
+  /// All programs run at the same time, so that they may wait for each other; refused where the
+  /// device does not hold so many.
+  bool isCooperative = false;
+  uint64_t numPrograms() const {
+    return uint64_t(programs[0]) * uint64_t(programs[1]) * uint64_t(programs[2]);
+  }
 };
+
+/// The refusal of a cooperative grid of which `most` programs run at the same time, as `reason`
+/// says.
+RuntimeError tooManyTogether(const LaunchGrid &grid, const std::string &kernel, uint64_t most,
+                             const std::string &reason);
+/// Of one for whose programs the system has not threads enough.
+RuntimeError tooFewThreads(const LaunchGrid &grid, const std::string &kernel);
 
 /// A kernel that a device has loaded; destroying it unloads the code.
 class LoadedKernel {

@@ -7,6 +7,7 @@
 #include "runtime/Interrupts.h"
 #include "runtime/LaunchLock.h"
 #include "runtime/codes/Codes.h"
+#include "runtime/threads/Gang.h"
 #include "runtime/threads/ThreadPool.h"
 #include <chrono>
 #include <csetjmp>
@@ -14,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sched.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -118,6 +120,8 @@ private:
 /// What loops may do between two polls, in steps of about a nanosecond: how many follows from how
 /// long the last ones took.
 constexpr int32_t kFirstSteps = 1 << 10, kMostSteps = 1 << 16;
+/// Of a program that others may wait for, on fewer cores than there are programs: then it yields.
+constexpr int32_t kStepsBeforeYield = 1 << 6;
 
 /// One launch as its workers see it.
 struct GridRun {
@@ -177,6 +181,7 @@ private:
   std::optional<RuntimeError> run(LoadedCpuKernel &kernel, const LaunchGrid &grid, uint64_t count,
                                   std::span<const LaunchArgument> arguments, ScratchMemory &memory,
                                   bool isNested);
+  ThreadPool::Plan planOf(const LaunchGrid &grid, uint64_t count, bool isNested) const;
   std::shared_ptr<CpuLinker> acquireLinker(std::string &error);
 
   std::mutex linkerMutex; // guards `linker` while it is made
@@ -273,6 +278,10 @@ extern "C" void tw_poll(TwProgram *program) {
     chunk.stepsPerPoll = 1;
   program->untilPoll = chunk.stepsPerPoll;
   chunk.lastPoll = now;
+  if (run.launch.isCooperative) {
+    program->untilPoll = std::min(chunk.stepsPerPoll, kStepsBeforeYield);
+    sched_yield();
+  }
   if (chunk.isCaller) {
     // A handler of a signal may run kernels, ours or others'.
     KeptMatrixConfiguration configuration;
@@ -318,8 +327,8 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   Chunk chunk;
   TwProgram &program = chunk.program;
   chunk.run = &run;
-  chunk.isCaller = worker == 0;
-  program.untilPoll = kFirstSteps;
+  chunk.isCaller = worker == 0 && !run.launch.isCooperative;
+  program.untilPoll = run.launch.isCooperative ? kStepsBeforeYield : kFirstSteps;
   memcpy(program.numPrograms, extents.data(), sizeof(program.numPrograms));
   program.scratch = run.scratch.piece(worker);
   program.launch = &run.launch;
@@ -332,7 +341,7 @@ static void runPrograms(void *context, int worker, uint64_t begin, uint64_t end)
   KernelEnvironment environment;
   if (_setjmp(chunk.exit))
     return releaseMatrixUnit();
-  runChunk(run, program, begin, end, worker == 0);
+  runChunk(run, program, begin, end, chunk.isCaller);
 }
 
 /// While the thread that launched waits for the others.
@@ -375,6 +384,19 @@ static void runHandedOut(void *context, int worker, uint64_t begin, uint64_t end
   runPrograms(context, worker, first + begin, first + end);
 }
 
+/// Programs that may wait for each other have a thread each.
+static std::optional<RuntimeError> runTogether(GridRun &run, uint64_t count) {
+  auto call = [](void *context, int member) {
+    runPrograms(context, member, uint64_t(member), uint64_t(member) + 1);
+  };
+  GangOutcome outcome = runGang(int(count), {call, &run, pollForInterrupt});
+  if (outcome == GangOutcome::Forked)
+    run.isInterrupted = true;
+  if (outcome != GangOutcome::NoThreads)
+    return std::nullopt;
+  return tooFewThreads(run.grid, run.launch.kernel);
+}
+
 /// Runs all programs; false when a fork left some of them out.
 static bool runGrid(LoadedCpuKernel &kernel, GridRun &run, uint64_t count, ThreadPool &pool,
                     const ThreadPool::Plan &plan) {
@@ -405,11 +427,17 @@ void CpuDevice::takeOver() {
 }
 
 /// A launch within a launch of the same thread, by a signal's handler, runs on this thread alone.
+ThreadPool::Plan CpuDevice::planOf(const LaunchGrid &grid, uint64_t count, bool isNested) const {
+  if (grid.isCooperative)
+    return {nullptr, int(count)};
+  return isNested || count == 1 ? ThreadPool::Plan{nullptr, 1} : pool->plan();
+}
+
 std::optional<RuntimeError> CpuDevice::run(LoadedCpuKernel &kernel, const LaunchGrid &grid,
                                            uint64_t count,
                                            std::span<const LaunchArgument> arguments,
                                            ScratchMemory &memory, bool isNested) {
-  ThreadPool::Plan plan = isNested || count == 1 ? ThreadPool::Plan{nullptr, 1} : pool->plan();
+  ThreadPool::Plan plan = planOf(grid, count, isNested);
   int numWorkers = plan.numWorkers;
   if (!memory.reserve(kernel.scratchBytes, numWorkers))
     return RuntimeError{RuntimeError::Kind::Device, Code::NoTemporaryMemory,
@@ -421,8 +449,14 @@ std::optional<RuntimeError> CpuDevice::run(LoadedCpuKernel &kernel, const Launch
   for (const LaunchArgument &argument : arguments)
     bits.push_back(argument.bits);
   CpuLaunch launch{kernel.name, kernel.parameters, arguments};
+  launch.isCooperative = grid.isCooperative;
   GridRun run{kernel.code->entry, bits.data(), grid, memory, launch, locks};
-  run.isInterrupted = !runGrid(kernel, run, count, *pool, plan) || run.isInterrupted;
+  if (grid.isCooperative) {
+    if (auto error = runTogether(run, count))
+      return error;
+  } else if (!runGrid(kernel, run, count, *pool, plan)) {
+    run.isInterrupted = true;
+  }
   if (launch.hasPrinted)
     fflush(stdout);
   if ((run.isInterrupted || launch.failure) && !isNested)
@@ -442,6 +476,8 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
     return error;
   if (count == 0)
     return std::nullopt;
+  if (grid.isCooperative && count > kMostInGang)
+    return tooManyTogether(grid, kernel.name, kMostInGang, "each needs a thread");
   LaunchScope scope(launchLock);
   if (scope.isInterrupted())
     return interruptError(kernel.name);

@@ -43,6 +43,8 @@ uint64_t tw::linearProgram(const TwProgram &program) {
 }
 
 void CpuLaunch::endBefore(uint64_t program) {
+  if (isCooperative)
+    program = 0;
   uint64_t current = end.load();
   while (program < current && !end.compare_exchange_weak(current, program)) {
   }

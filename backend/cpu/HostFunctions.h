@@ -17,11 +17,12 @@ struct CpuLaunch {
   std::span<const LaunchArgument> arguments;
   std::mutex mutex = {};                    // guards `failure`
   std::optional<RuntimeError> failure = {}; // of the first program that failed
+  bool isCooperative = false;               // programs may wait for any other
   std::atomic<bool> hasPrinted = false;
   std::atomic<uint64_t> end = ~uint64_t(0); // programs from here on begin no more
 
   /// All programs from `program` on are left out; those before it run, so that the first failure
-  /// of a grid is the same on any number of threads.
+  /// of a grid is the same on any number of threads. A cooperative grid ends as a whole.
   void endBefore(uint64_t program);
 };
 

@@ -2,6 +2,7 @@
 #include "backend/reference/Interpreter.h"
 #include "backend/reference/Elementwise.h"
 #include "backend/reference/Meanings.h"
+#include "backend/reference/Turns.h"
 #include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
 #include "runtime/codes/Codes.h"
@@ -36,9 +37,17 @@ bool InterruptPoll::look() {
   return clock.ask();
 }
 
+bool Launch::isStopped(const Program &program) const {
+  return turns ? !turns->step(program.number) : poll->isDue();
+}
+
+uint64_t tw::reference::numberOf(std::array<int32_t, 3> id, const LaunchGrid &grid) {
+  return id[0] + uint64_t(grid.programs[0]) * (id[1] + uint64_t(grid.programs[1]) * id[2]);
+}
+
 LogicalResult tw::reference::runBlock(Program &program, Block &block) {
   for (Operation &op : block) {
-    if (program.launch.poll->isDue()) {
+    if (program.launch.isStopped(program)) {
       program.error = interruptError(program.launch.name);
       return failure();
     }

@@ -15,6 +15,7 @@ namespace tw::reference {
 
 struct Program;
 struct ElementwiseCall;
+class Turns;
 
 /// Runs one operation: reads operand values, writes result values. On failure the program's error
 /// is set.
@@ -59,9 +60,15 @@ struct Launch {
   LaunchGrid grid;
   std::span<const LaunchArgument> arguments;
   std::vector<std::string> argumentNames;
-  std::string name; // of the kernel
-  InterruptPoll *poll;
+  std::string name;       // of the kernel
+  InterruptPoll *poll;    // asked where there are no turns
+  Turns *turns = nullptr; // of a cooperative grid
+  /// Before each operation of a program; true where the launch is to stop.
+  bool isStopped(const Program &program) const;
 };
+
+/// The place of a program in its grid, x fastest.
+uint64_t numberOf(std::array<int32_t, 3> id, const LaunchGrid &grid);
 
 /// One running program.
 struct Program {
@@ -69,12 +76,14 @@ struct Program {
   const Launch &launch;
   std::array<int32_t, 3> id;
   int callDepth;
+  uint64_t number; // in the grid, x fastest
   llvm::DenseMap<mlir::Value, TileValue> values;
   RuntimeError error; // set when a step failed
 
   Program(const MeaningTable &meanings, const Launch &launch, std::array<int32_t, 3> id,
           int callDepth = 0)
-      : meanings(meanings), launch(launch), id(id), callDepth(callDepth) {}
+      : meanings(meanings), launch(launch), id(id), callDepth(callDepth),
+        number(numberOf(id, launch.grid)) {}
   const TileValue &valueOf(mlir::Value value) const { return values.find(value)->second; }
   void set(mlir::Value value, TileValue result) { values[value] = std::move(result); }
   /// The value of a scalar integer or index, sign extended.

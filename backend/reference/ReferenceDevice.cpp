@@ -1,6 +1,7 @@
 // Loads Tile IR and runs its programs in order under the reference interpreter.
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/reference/Interpreter.h"
+#include "backend/reference/Turns.h"
 #include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -10,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "runtime/LaunchLock.h"
 #include "runtime/codes/Codes.h"
+#include "runtime/threads/Gang.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -119,6 +121,65 @@ static std::optional<RuntimeError> checkLaunch(ReferenceKernel &kernel, const La
   return std::nullopt;
 }
 
+namespace {
+/// A cooperative launch as its threads see it.
+struct TogetherRun {
+  ReferenceKernel &kernel;
+  Launch launch;
+  Turns turns;
+  InterruptClock interrupts = {};
+  bool isInterrupted = false;
+  std::optional<RuntimeError> failure = {}; // of the first that failed; who has the turn writes it
+
+  TogetherRun(ReferenceKernel &kernel, const Launch &given, uint64_t count)
+      : kernel(kernel), launch(given), turns(count) {
+    launch.turns = &turns;
+  }
+  void run(uint64_t number);
+  /// On the thread that launched.
+  void poll();
+};
+} // namespace
+
+void TogetherRun::run(uint64_t number) {
+  if (!turns.begin(number))
+    return;
+  uint64_t x = uint64_t(launch.grid.programs[0]), y = uint64_t(launch.grid.programs[1]);
+  std::array<int32_t, 3> id = {int32_t(number % x), int32_t(number / x % y),
+                               int32_t(number / x / y)};
+  std::optional<RuntimeError> error = runProgram(kernel, launch, id);
+  if (turns.isStopped())
+    return; // its failure is that it was stopped
+  if (error)
+    failure = error;
+  turns.end(number, /*stops=*/error.has_value());
+}
+
+void TogetherRun::poll() {
+  if (isInterrupted || !interrupts.ask())
+    return;
+  isInterrupted = true;
+  turns.stop();
+}
+
+/// Programs that may wait for each other have a thread each, of which one runs at a time.
+static std::optional<RuntimeError> runTogether(ReferenceKernel &kernel, const Launch &launch) {
+  uint64_t count = launch.grid.numPrograms();
+  if (count > kMostInGang)
+    return tooManyTogether(launch.grid, launch.name, kMostInGang, "each needs a thread");
+  TogetherRun run{kernel, launch, count};
+  auto call = [](void *run, int member) { static_cast<TogetherRun *>(run)->run(member); };
+  auto poll = [](void *run) { static_cast<TogetherRun *>(run)->poll(); };
+  switch (runGang(int(count), {call, &run, poll})) {
+  case GangOutcome::Done:
+    return run.isInterrupted ? interruptError(launch.name) : std::move(run.failure);
+  case GangOutcome::Forked:
+    return interruptError(launch.name);
+  case GangOutcome::NoThreads:
+    return tooFewThreads(launch.grid, launch.name);
+  }
+}
+
 std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
                                                     std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<ReferenceKernel &>(loaded);
@@ -130,6 +191,8 @@ std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const 
     return error;
   InterruptPoll poll;
   Launch launch{grid, arguments, kernel.argumentNames, kernel.entry.getName().str(), &poll};
+  if (grid.isCooperative)
+    return runTogether(kernel, launch);
   for (int32_t z = 0; z < grid.programs[2]; ++z)
     for (int32_t y = 0; y < grid.programs[1]; ++y)
       for (int32_t x = 0; x < grid.programs[0]; ++x)

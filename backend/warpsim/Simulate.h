@@ -101,11 +101,11 @@ struct Launch {
   std::vector<int> allocationOfParameter;
   std::vector<Allocation> allocations;
   std::vector<SharedBuffer> sharedBuffers; // names for reports; may be empty
+  bool isCooperative = false;              // all CTAs are there from the beginning
   LaunchOptions options;
   /// Output of device printf, called in CTA order per CTA; unset: standard output.
   std::function<void(const std::string &)> print;
-  /// Asked every few milliseconds on the thread that called `simulate`; true: stop here. May be
-  /// unset.
+  /// Asked now and then on the thread that called `simulate`; true: stop here. May be unset.
   std::function<bool()> isInterrupted;
 };
 

@@ -48,6 +48,9 @@ private:
 };
 } // namespace
 
+/// CTAs of a cooperative grid: each keeps its registers and shared memory until all have ended.
+static constexpr uint64_t kMostTogether = 1024;
+
 static int64_t resourceOf(const Artifact &artifact, const char *name, int64_t absent) {
   auto found = artifact.resources.find(name);
   return found == artifact.resources.end() ? absent : found->second;
@@ -287,10 +290,13 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
   auto &kernel = static_cast<SimulatedKernel &>(loaded);
   if (std::optional<RuntimeError> error = checkGrid(grid))
     return error;
+  if (grid.isCooperative && grid.numPrograms() > kMostTogether)
+    return tooManyTogether(grid, kernel.symbol, kMostTogether, "the simulator keeps them all");
   if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
     return error;
   Launch launch;
   launch.kernel = kernel.symbol;
+  launch.isCooperative = grid.isCooperative;
   for (unsigned axis = 0; axis < 3; ++axis)
     launch.grid[axis] = uint32_t(grid.programs[axis]);
   launch.block = {uint32_t(kernel.numWarps) * kernel.program.waveSize, 1, 1};

@@ -95,17 +95,18 @@ static py::object launchKernel(Kernel &kernel, const LaunchGrid &grid, const py:
   return py::none();
 }
 
-/// launch(kernel, x, y, z, values, memory, stream): by Python's own protocol, since finding the
-/// overload of a bound function takes as long as a small launch.
+/// launch(kernel, x, y, z, values, memory, stream, is_cooperative=False): by Python's own protocol,
+/// since finding the overload of a bound function takes as long as a small launch.
 static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
   try {
-    if (count != 7)
+    if (count != 7 && count != 8)
       throw py::type_error("launch takes a kernel, three extents, values, memory and a stream");
     auto argument = [&](int i) { return py::reinterpret_borrow<py::object>(given[i]); };
     auto &kernel = py::cast<Kernel &>(py::handle(given[0]));
     LaunchGrid grid = {{py::cast<int32_t>(argument(1)), py::cast<int32_t>(argument(2)),
                         py::cast<int32_t>(argument(3))},
-                       py::cast<uint64_t>(argument(6))};
+                       py::cast<uint64_t>(argument(6)),
+                       count == 8 && py::cast<bool>(argument(7))};
     if (!PyTuple_Check(given[4]))
       throw py::type_error("launch takes its values as a tuple");
     return launchKernel(kernel, grid, argument(4), argument(5)).release().ptr();

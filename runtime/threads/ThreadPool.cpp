@@ -10,15 +10,13 @@
 #include "runtime/Futex.h"
 #include "runtime/threads/AvailableCores.h"
 #include "runtime/threads/OpenMp.h"
+#include "runtime/threads/WorkerThread.h"
 #include <algorithm>
 #include <csetjmp>
 #include <mutex>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
-#include <sys/mman.h>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -105,48 +103,6 @@ void IndexRanges::take(const ChunkFunction &chunk, int worker) {
     takeFrom(ranges[(worker + i) % numRanges], chunk, worker);
 }
 
-namespace {
-/// Memory for the stack of a worker, outside of the C library's cache of stacks. In a forked child
-/// that cache has the stacks of the parent's threads, and in them what their handles point to: a
-/// worker that got one would be waited for by whoever joins his own lost thread at the end of the
-/// child, as torch's pthreadpool does.
-class WorkerStack {
-public:
-  WorkerStack() {
-    pthread_attr_t usual;
-    (void)pthread_attr_init(&usual);
-    (void)pthread_attr_getstacksize(&usual, &bytes);
-    (void)pthread_attr_destroy(&usual);
-    memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
-    if (memory != MAP_FAILED)
-      (void)mprotect(memory, guardBytes(), PROT_NONE); // stacks grow down
-  }
-  ~WorkerStack() {
-    if (memory != MAP_FAILED)
-      (void)munmap(memory, bytes);
-  }
-  WorkerStack(const WorkerStack &) = delete;
-  bool start(pthread_t &thread, void *(*body)(void *), void *argument) const {
-    if (memory == MAP_FAILED)
-      return false;
-    pthread_attr_t attributes;
-    (void)pthread_attr_init(&attributes);
-    int failure = pthread_attr_setstack(&attributes, static_cast<char *>(memory) + guardBytes(),
-                                        bytes - guardBytes());
-    if (!failure)
-      failure = pthread_create(&thread, &attributes, body, argument);
-    (void)pthread_attr_destroy(&attributes);
-    return !failure;
-  }
-
-private:
-  static size_t guardBytes() { return size_t(sysconf(_SC_PAGESIZE)); }
-  size_t bytes = 0;
-  void *memory = MAP_FAILED;
-};
-} // namespace
-
 struct ThreadPool::Team {
   explicit Team(int numThreads);
   ~Team();
@@ -166,8 +122,7 @@ private:
   // The job. Written by the caller while it is closed and empty.
   ChunkFunction chunk;
   IndexRanges indices;
-  std::vector<pthread_t> workers;
-  std::vector<std::unique_ptr<WorkerStack>> stacks; // of them
+  std::vector<std::unique_ptr<WorkerThread>> workers;
   // Cores: workerCores[i] is where workers[i] is pinned, spareCore where nobody is. Empty when
   // there are more threads than cores. Guarded by jobMutex after construction.
   std::vector<int> workerCores;
@@ -193,7 +148,7 @@ ThreadPool::Team::Team(int numThreads) {
       break; // no more threads to be had: the team is smaller
     if (isPinned) {
       workerCores.push_back(cores[worker]);
-      pin(workers.back(), cores[worker]);
+      pin(workers.back()->handle(), cores[worker]);
     }
   }
   if (isPinned)
@@ -204,11 +159,10 @@ ThreadPool::Team::~Team() {
   isStopping = true;
   state += kGeneration;
   state.notify_all();
-  for (pthread_t worker : workers)
-    pthread_join(worker, nullptr);
+  for (std::unique_ptr<WorkerThread> &worker : workers)
+    worker->join();
 }
 
-/// Workers take no signals: those are for the threads that the program itself made.
 bool ThreadPool::Team::startWorker(int worker) {
   struct Start {
     Team *team;
@@ -220,18 +174,11 @@ bool ThreadPool::Team::startWorker(int worker) {
     start->team->serve(start->worker);
     return nullptr;
   };
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  pthread_t thread;
-  auto stack = std::make_unique<WorkerStack>();
-  bool started = stack->start(thread, body, start.get());
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!started)
+  auto thread = std::make_unique<WorkerThread>();
+  if (!thread->start(body, start.get()))
     return false;
   (void)start.release();
-  workers.push_back(thread);
-  stacks.push_back(std::move(stack));
+  workers.push_back(std::move(thread));
   return true;
 }
 
@@ -244,7 +191,7 @@ void ThreadPool::Team::keepOffCallersCore() {
   auto taken = std::find(workerCores.begin(), workerCores.end(), core);
   if (taken == workerCores.end())
     return;
-  pin(workers[taken - workerCores.begin()], spareCore);
+  pin(workers[taken - workerCores.begin()]->handle(), spareCore);
   std::swap(*taken, spareCore);
 }
 

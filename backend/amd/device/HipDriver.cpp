@@ -49,6 +49,8 @@ static void bindKernels(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("hipModuleGetFunction", call.findFunction);
   lookup.bind("hipFuncGetAttribute", call.functionAttribute);
   lookup.bind("hipModuleLaunchKernel", call.launch);
+  lookup.bindIfAny("hipModuleLaunchCooperativeKernel", call.launchCooperative);
+  lookup.bindIfAny("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", call.programsPerProcessor);
 }
 
 static void bindMemory(SymbolLookup &lookup, DriverFunctions &call) {
@@ -129,6 +131,8 @@ const DriverKind &amd::hipDriver() {
       // function of a module.
       .attributes = {.maxThreads = 56,
                      .maxSharedBytes = 74,
+                     .numProcessors = 63,
+                     .launchesCooperatively = 10,
                      .functionMaxThreads = 0,
                      .functionRegisters = 4,
                      .functionSharedBytes = -1},

@@ -31,6 +31,12 @@ struct SymbolLookup {
   void bind(const char *name, DriverText &call) {
     call.function = reinterpret_cast<const char *(*)(DriverResult)>(find(name));
   }
+  /// The same, of a function that may be missing: null then.
+  template <typename... Arguments>
+  void bindIfAny(const char *name, DriverCall<Arguments...> &call) {
+    if (has(name))
+      bind(name, call);
+  }
   /// Whether the library has a function, which is not missed otherwise.
   bool has(const char *name) const;
 
@@ -40,7 +46,7 @@ private:
 
 /// Numbers that the driver gives the facts that are asked for.
 struct AttributeNumbers {
-  int maxThreads, maxSharedBytes; // of a device
+  int maxThreads, maxSharedBytes, numProcessors, launchesCooperatively; // of a device
   int functionMaxThreads, functionRegisters, functionSharedBytes;
 };
 

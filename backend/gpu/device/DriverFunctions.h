@@ -64,6 +64,11 @@ struct DriverFunctions {
   DriverCall<DriverHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
              DriverHandle, void **, void **>
       launch;
+  /// Null in drivers that are older than the two.
+  DriverCall<DriverHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+             DriverHandle, void **>
+      launchCooperative;
+  DriverCall<int *, DriverHandle, int, size_t> programsPerProcessor;
   DriverCall<DeviceAddress *, size_t> allocate;
   DriverCall<DeviceAddress> release;
   DriverCall<DeviceAddress, const void *, size_t> copyToDevice;

@@ -182,6 +182,50 @@ static std::optional<RuntimeError> checkArguments(const LoadedGpuKernel &kernel,
   return std::nullopt;
 }
 
+/// Whether all programs of a grid have room at the same time.
+static std::optional<RuntimeError> checkTogether(const LoadedGpuKernel &kernel,
+                                                 const LaunchGrid &grid) {
+  GpuContext &context = *kernel.context;
+  const DriverFunctions &call = context.call();
+  const AttributeNumbers &numbers = context.kind().attributes;
+  if (!call.launchCooperative.function || !call.programsPerProcessor.function ||
+      !context.attribute(numbers.launchesCooperatively))
+    return RuntimeError{Kind::Launch, Code::DeviceLacksOption,
+                        "kernel " + kernel.name + " asks for a cooperative grid, which " +
+                            context.name() + " or its driver does not launch",
+                        "launch one kernel for each phase"};
+  int perProcessor = 0;
+  DriverResult result = call.programsPerProcessor(
+      &perProcessor, kernel.function, int(kernel.numThreads), kernel.dynamicSharedBytes);
+  if (result != kSuccess)
+    return context.failureOf(result, call.programsPerProcessor.name, "launching " + kernel.name);
+  int numProcessors = context.attribute(numbers.numProcessors);
+  uint64_t most = uint64_t(perProcessor) * uint64_t(numProcessors);
+  if (grid.numPrograms() <= most)
+    return std::nullopt;
+  return tooManyTogether(grid, kernel.name, most,
+                         llvm::formatv("{0} has {1} processors with room for {2} programs of {3} "
+                                       "threads and {4} bytes of shared memory",
+                                       context.name(), numProcessors, perProcessor,
+                                       kernel.numThreads, kernel.dynamicSharedBytes));
+}
+
+/// The driver's result, and the name of its function.
+static std::pair<DriverResult, const char *> enqueue(const LoadedGpuKernel &kernel,
+                                                     const LaunchGrid &grid, void **parameters) {
+  const DriverFunctions &call = kernel.context->call();
+  const auto &[x, y, z] = grid.programs;
+  auto stream = reinterpret_cast<DriverHandle>(grid.stream);
+  if (grid.isCooperative)
+    return {call.launchCooperative(kernel.function, unsigned(x), unsigned(y), unsigned(z),
+                                   kernel.numThreads, 1, 1, kernel.dynamicSharedBytes, stream,
+                                   parameters),
+            call.launchCooperative.name};
+  return {call.launch(kernel.function, unsigned(x), unsigned(y), unsigned(z), kernel.numThreads, 1,
+                      1, kernel.dynamicSharedBytes, stream, parameters, nullptr),
+          call.launch.name};
+}
+
 std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
                                               std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<LoadedGpuKernel &>(loaded);
@@ -201,12 +245,11 @@ std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const Launch
   if (!scope.isEntered())
     return scope.failure(action + kernel.name);
   kernel.wasLaunched = true;
-  DriverResult result = context->call().launch(
-      kernel.function, unsigned(x), unsigned(y), unsigned(z), kernel.numThreads, 1, 1,
-      kernel.dynamicSharedBytes, reinterpret_cast<DriverHandle>(grid.stream), parameters.data(),
-      nullptr);
-  if (result != kSuccess)
-    return context->failureOf(result, context->call().launch.name, action + kernel.name);
+  if (grid.isCooperative)
+    if (std::optional<RuntimeError> error = checkTogether(kernel, grid))
+      return error;
+  if (const auto &[result, call] = enqueue(kernel, grid, parameters.data()); result != kSuccess)
+    return context->failureOf(result, call, action + kernel.name);
   context->noteLaunch(kernel.name);
   return std::nullopt;
 }

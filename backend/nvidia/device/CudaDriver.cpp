@@ -44,6 +44,8 @@ static void bindKernels(SymbolLookup &lookup, DriverFunctions &call) {
   lookup.bind("cuFuncGetAttribute", call.functionAttribute);
   lookup.bind("cuFuncSetAttribute", call.setFunctionAttribute);
   lookup.bind("cuLaunchKernel", call.launch);
+  lookup.bindIfAny("cuLaunchCooperativeKernel", call.launchCooperative);
+  lookup.bindIfAny("cuOccupancyMaxActiveBlocksPerMultiprocessor", call.programsPerProcessor);
 }
 
 static void bindMemory(SymbolLookup &lookup, DriverFunctions &call) {
@@ -133,6 +135,8 @@ const DriverKind &nvidia::cudaDriver() {
       // Values of CUdevice_attribute (shared memory with the opt-in) and CUfunction_attribute.
       .attributes = {.maxThreads = 1,
                      .maxSharedBytes = 97,
+                     .numProcessors = 16,
+                     .launchesCooperatively = 95,
                      .functionMaxThreads = 0,
                      .functionRegisters = 4,
                      .functionSharedBytes = 8},

@@ -184,7 +184,9 @@ void GridRun::runInTurns(unsigned numTogether) {
 }
 
 void GridRun::work() {
-  if (launch.sync.interaction == Interaction::Ctas)
+  if (launch.sync.interaction == Interaction::Ctas && launch.launch.isCooperative)
+    runInTurns(unsigned(count));
+  else if (launch.sync.interaction == Interaction::Ctas)
     runInTurns(std::clamp(kWarpsInTurns / launch.numWarps, kMinCtasInTurns, kMaxCtasInTurns));
   else
     runAlone();

@@ -25,7 +25,7 @@ from ..errors import CompileError, LaunchError
 from .inspection import Inspection
 from .interface import KernelInterface, hide_launches_from_torch, untraced
 from .run import check_stores, launch, resolve_grid
-from .options import check_option, stream_of
+from .options import Chosen, check_option, chosen_of
 from .loaded_kernels import LoadedKernels
 from .mock import stand_in
 from .overlap import mark_overlaps
@@ -171,19 +171,19 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             self._loaded.add(key, kernel)
         if self._tiers:
             kernel = self._tiers.chosen(kernel, bits)
-        stream = self._checked(extra, kernel) if extra else None
+        chosen = self._checked(extra, kernel) if extra else None
         if _ENTER.calls or _EXIT.calls:
-            self._launch_compiled(kernel, programs, values, bits, stream)
+            self._launch_compiled(kernel, programs, values, bits, chosen)
         else:
-            launch(kernel, programs, values, bits, stream)
+            launch(kernel, programs, values, bits, chosen)
         return kernel
 
-    def _checked(self, extra: Mapping[str, Any], kernel: CompiledKernel) -> int | None:
-        """The stream that the options of a launch name, if any; others are checked."""
+    def _checked(self, extra: Mapping[str, Any], kernel: CompiledKernel) -> Chosen:
+        """What the options of a launch choose; all of them are checked."""
         device = kernel.request.device
         for name, value in extra.items():
             check_option(name, value, device, self.fn.__name__)
-        return stream_of(extra, device, self.fn.__name__)
+        return chosen_of(extra, device, self.fn.__name__)
 
     def _read_signature_again(self) -> None:
         """The function's code or defaults were replaced: its parameters may be others now."""
@@ -193,17 +193,17 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def _launch_compiled(
         self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any],
-        stream: int | None = None,
+        chosen: Chosen | None = None,
     ) -> None:  # fmt: skip
         """Launch between the hooks that there may be."""
         named = dict(zip(self._binder.names, values))
         metadata = hooks.LaunchMetadata(
-            {"name": kernel.name, "function": None, "stream": stream or 0},
+            {"name": kernel.name, "function": None, "stream": (chosen and chosen.stream) or 0},
             self.launch_metadata,
             (programs, kernel.metadata, named),
         )
         _ENTER(metadata)
-        launch(kernel, programs, values, bits, stream)
+        launch(kernel, programs, values, bits, chosen)
         _EXIT(metadata)
 
     def _grid_arguments(

@@ -116,11 +116,7 @@ OPTIONS: dict[str, LaunchOption] = {
         "leave it out, or write (1, 1, 1): programs are not spread over clusters",
         ((1, 1, 1), [1, 1, 1], None),
     ),
-    "launch_cooperative_grid": _flag(
-        _everywhere(Effect.REFUSED),
-        "launch one kernel for each phase: programs are not promised to run at the same time",
-        (False, None),
-    ),
+    "launch_cooperative_grid": _flag(_everywhere(Effect.DONE), "", (False, None)),
     "launch_pdl": _flag(
         _everywhere(Effect.NONE),
         "launches of a stream run one after the other, which is all that a kernel may rely on",
@@ -222,7 +218,20 @@ def _check_name(name: str, value: Any, device: str, kernel: str) -> None:
         )
 
 
-def stream_of(extra: Mapping[str, Any], device: str, kernel: str) -> int | None:
+class Chosen(NamedTuple):
+    """What a launch asks of its device beside the kernel's own options."""
+
+    stream: int | None = None  # None: the one that is current
+    is_cooperative: bool = False
+
+
+def chosen_of(extra: Mapping[str, Any], device: str, kernel: str) -> Chosen:
+    """What the options of a launch choose, each of which has been checked."""
+    is_cooperative = bool(static.unwrap(extra.get("launch_cooperative_grid")))
+    return Chosen(_stream_of(extra, device, kernel), is_cooperative)
+
+
+def _stream_of(extra: Mapping[str, Any], device: str, kernel: str) -> int | None:
     """The stream that a launch names; none where it names none or the device has none."""
     stream = static.unwrap(extra.get("stream"))
     gpu = device_named(device)

@@ -9,7 +9,7 @@ from .facts import Facts
 from .parts import part_names
 from ..errors import LaunchError
 from .run import launch, resolve_grid
-from .options import check_option, stream_of
+from .options import check_option, chosen_of
 
 if TYPE_CHECKING:
     from ..compile import CompiledKernel
@@ -19,7 +19,9 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
     """`kernel[grid]`: takes the arguments in the order of the signature, with or without the
     compile-time constants."""
 
-    def run(*args: Any, stream: Any = None) -> CompiledKernel:
+    def run(
+        *args: Any, stream: Any = None, launch_cooperative_grid: Any = False
+    ) -> CompiledKernel:
         arguments = _all_values(kernel, args)
         function = kernel.kernel_function
         facts, bits, values = function._read(arguments)
@@ -28,8 +30,10 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
             if not fits(compiled, given, value):
                 raise _misfit(kernel, name, compiled, given)
         device = kernel.request.device
-        check_option("stream", stream, device, kernel.name)
-        chosen = stream_of({"stream": stream}, device, kernel.name)
+        extra = {"stream": stream, "launch_cooperative_grid": launch_cooperative_grid}
+        for option, value in extra.items():
+            check_option(option, value, device, kernel.name)
+        chosen = chosen_of(extra, device, kernel.name)
         names = kernel.request.parameters
         programs = resolve_grid(grid, dict(zip(names, arguments)) if callable(grid) else None)
         if all(programs):

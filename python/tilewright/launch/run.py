@@ -8,6 +8,7 @@ from typing import Any
 
 from .arguments import current_stream, mark_written, memory_of
 from .facts import Facts
+from .options import Chosen
 from ..compile import CompiledKernel
 from ..errors import LaunchError, raise_report
 from ..native import native
@@ -63,13 +64,13 @@ def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
 
 def launch(
     kernel: CompiledKernel, programs: Programs, values: Sequence[Any], bits: Sequence[Any],
-    chosen_stream: int | None = None,
+    chosen: Chosen | None = None,
 ) -> None:
     """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
     memory, stream = None, 0
     device = kernel.device
     if device.has_memory:
-        stream = chosen_stream
+        stream = chosen.stream if chosen else None
         if stream is None:
             stream = current_stream(device)
     elif kernel.checks_accesses:
@@ -78,6 +79,10 @@ def launch(
     if kernel.stored:
         module.mark_written(values, kernel.stored, mark_written)
     x, y, z = programs
-    report = module.launch(kernel.native, x, y, z, kernel.pick(bits), memory, stream)
+    taken = kernel.pick(bits)
+    if chosen and chosen.is_cooperative:
+        report = module.launch(kernel.native, x, y, z, taken, memory, stream, True)
+    else:
+        report = module.launch(kernel.native, x, y, z, taken, memory, stream)
     if report is not None:
         raise_report(report)

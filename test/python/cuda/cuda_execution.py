@@ -85,6 +85,27 @@ def check_scan_in_place(rng: np.random.Generator) -> None:
     np.testing.assert_array_equal(products.numpy(), np.cumprod(x, 0))
 
 
+@tw.jit
+def share_of_total(x, partial, out, count):
+    program = tw.program_id(0)
+    tw.store(partial + program, tw.load(x + program) * 2)
+    tw.atomic_add(count, 1)
+    while tw.atomic_add(count, 0) < tw.num_programs(0):
+        pass
+    total = 0.0
+    for k in range(tw.num_programs(0)):
+        total += tw.load(partial + k, volatile=True)
+    tw.store(out + program, tw.load(x + program) / total)
+
+
+def check_cooperative_grid(rng: np.random.Generator) -> None:
+    x = rng.random(8).astype(np.float32)
+    partial, out = (on_gpu(np.full(8, np.nan, np.float32)) for _ in range(2))
+    count = on_gpu(np.zeros(1, np.int32))
+    share_of_total[(8,)](on_gpu(x), partial, out, count, launch_cooperative_grid=True)
+    np.testing.assert_allclose(out.numpy(), x / (2 * x.astype(np.float64).sum()), rtol=1e-6)
+
+
 def report_of_an_access_out_of_bounds() -> list[str]:
     """Last of all: a process cannot use the GPU after it."""
     x, out = on_gpu(np.zeros(60, np.float32)), on_gpu(np.zeros(64, np.float32))

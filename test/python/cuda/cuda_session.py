@@ -9,7 +9,7 @@ from typing import Any
 
 import tilewright as tw
 import torch
-from driver_session import DriverDouble, arrays, failure, launch, scale
+from driver_session import DriverDouble, arrays, cooperative_launches, failure, launch, scale
 
 double = DriverDouble(sys.argv[1], "cuda")
 configure, calls = double.configure, double.calls
@@ -76,6 +76,7 @@ def main() -> dict[str, Any]:
     )
     result["load failures"] = load_failures()
     result["measured"] = measure()
+    result["cooperative"] = cooperative_launches(double, 32)
     result["kernel failures"] = kernel_failures()
     return result
 

@@ -119,3 +119,14 @@ def test_a_gpu_that_is_no_number_is_no_device(tmp_path: Path, double: str) -> No
     script = "import tilewright as tw\nwith tw.device('cuda'): pass\n"
     done = run(["-c", script], tmp_path / "cache", double)
     assert "LaunchError: error[TW0401]" in done.stderr and "cuda:0" in done.stderr
+
+
+def test_cooperative_grids_have_room_for_all_programs_or_are_refused(session: dict[str, Any]) -> None:
+    reports = session["cooperative"]
+    assert reports["line"] is None and reports["box"] is None
+    assert reports["launches"] == [
+        "cuLaunchCooperativeKernel scale grid=32,1,1 threads=128,1,1",
+        "cuLaunchCooperativeKernel scale grid=2,2,2 threads=256,1,1",
+    ]
+    expect(reports["too many"], "LaunchError", "TW0419", "33 programs, and at most 32")
+    expect(reports["none"], "LaunchError", "TW0415", "cooperative grid")

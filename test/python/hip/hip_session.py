@@ -9,7 +9,7 @@ from typing import Any
 
 import tilewright as tw
 import torch
-from driver_session import DriverDouble, failure, launch
+from driver_session import DriverDouble, cooperative_launches, failure, launch
 
 # What torch for ROCm says of itself; its GPUs are called "cuda" there, too.
 torch.version.hip = "6.4.43484"
@@ -54,6 +54,7 @@ def main() -> dict[str, Any]:
     configure("devices=2")
     tw.testing.do_bench(launch, warmup=0, rep=1)
     result["measured"] = [call.split()[0] for call in calls()]
+    result["cooperative"] = cooperative_launches(double, 64)
     result["kernel failures"] = kernel_failures()
     result["streams"] = on_streams()
     return result

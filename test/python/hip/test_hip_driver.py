@@ -124,3 +124,14 @@ def test_the_real_runtime_says_that_there_is_no_gpu(tmp_path: Path) -> None:
     done = run_with_driver(["-c", USE], tmp_path / "cache", TILEWRIGHT_HIP_LIBRARY=library)
     assert done.returncode == 1
     assert "error[TW0622]" in done.stderr and "there is no /dev/kfd" in done.stderr, done.stderr
+
+
+def test_cooperative_grids_have_room_for_all_programs_or_are_refused(session: dict[str, Any]) -> None:
+    reports = session["cooperative"]
+    assert reports["line"] is None and reports["box"] is None
+    assert reports["launches"] == [
+        "hipModuleLaunchCooperativeKernel scale grid=16,1,1 threads=256,1,1",
+        "hipModuleLaunchCooperativeKernel scale grid=2,2,2 threads=512,1,1",
+    ]
+    expect(reports["too many"], "LaunchError", "TW0419", "17 programs, and at most 16")
+    expect(reports["none"], "LaunchError", "TW0415", "cooperative grid")

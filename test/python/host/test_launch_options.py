@@ -107,6 +107,7 @@ def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str
             assert changed == plain and module.streams[-1] == 0
         if name == "stream" and effect is Effect.DONE:
             assert module.streams[-1] == 0x51
+        assert module.cooperative[-1] == (name == "launch_cooperative_grid")
 
 
 @pytest.mark.parametrize(

@@ -38,6 +38,25 @@ def failure(action: Callable[[], Any]) -> list[str] | None:
     return None
 
 
+def cooperative_launches(double: DriverDouble, lanes: int) -> dict[str, Any]:
+    """Grids of programs that may wait for each other, on two processors with room for 2048 threads
+    each and on a GPU that launches no such grids; warps have so many lanes."""
+
+    def launched(grid: tuple[int, ...], num_warps: int = 4) -> list[str] | None:
+        options: dict[str, Any] = {"num_warps": num_warps, "launch_cooperative_grid": True}
+        return failure(lambda: scale[grid](*arrays(), 4000, 0.5, 3, BLOCK=64, **options))
+
+    double.configure("devices=2 processors=2")
+    most = 2 * 2048 // (4 * lanes)
+    reports: dict[str, Any] = {"line": launched((most,)), "too many": launched((most + 1,))}
+    reports["box"] = launched((2, 2, 2), num_warps=8)
+    calls = [call for call in double.calls() if "LaunchCooperative" in call]
+    reports["launches"] = [call.split(" shared")[0] for call in calls]
+    double.configure("devices=2 processors=0")
+    reports["none"] = launched((2,))
+    return reports
+
+
 class DriverDouble:
     """The double at a path, whose own functions begin with `prefix`, as cudaDoubleRecord."""
 

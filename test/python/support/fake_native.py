@@ -104,6 +104,7 @@ class FakeNative:
         self.compilations: list[tuple[KernelSource, Specialization, str, str, bool]] = []
         self.launches: list[tuple[Kernel, tuple[int, int, int], tuple[Any, ...], Any]] = []
         self.streams: list[int] = []
+        self.cooperative: list[bool] = []
         self.waits: list[str] = []
         self.debug: list[DebugSettings] = []
         self.inspections: list[tuple[Specialization, str, DebugSettings]] = []
@@ -152,11 +153,12 @@ class FakeNative:
 
     def launch(
         self, kernel: Kernel, x: int, y: int, z: int, values: tuple[Any, ...], memory: Any,
-        stream: int = 0,
+        stream: int = 0, is_cooperative: bool = False,
     ) -> dict[str, Any] | None:  # fmt: skip
         assert len(values) == len(kernel.parameters)
         self.launches.append((kernel, (x, y, z), values, memory))
         self.streams.append(stream)
+        self.cooperative.append(is_cooperative)
         return self.launch_report
 
     # What is true of names is the same with and without a compiler.

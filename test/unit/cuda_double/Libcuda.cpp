@@ -103,10 +103,17 @@ extern "C" int cuDeviceGetName(char *name, int bytes, int device) {
 extern "C" int cuDeviceGetAttribute(int *value, int attribute, int device) {
   Call call("cuDeviceGetAttribute");
   const Settings &settings = state().settings;
-  constexpr int maxThreads = 1, major = 75, minor = 76, sharedBytes = 97;
+  constexpr int maxThreads = 1, processors = 16, major = 75, minor = 76, cooperative = 95,
+                sharedBytes = 97;
   switch (attribute) {
   case maxThreads:
     *value = 1024;
+    break;
+  case processors:
+    *value = settings.numProcessors;
+    break;
+  case cooperative:
+    *value = settings.numProcessors > 0;
     break;
   case major:
     *value = settings.capability / 10;
@@ -236,6 +243,21 @@ extern "C" int cuLaunchKernel(void *handle, unsigned gridX, unsigned gridY, unsi
   return launchKernel("cuLaunchKernel", *static_cast<Function *>(handle),
                       {{gridX, gridY, gridZ}, {threadsX, threadsY, threadsZ}, sharedBytes, stream},
                       parameters);
+}
+
+extern "C" int cuLaunchCooperativeKernel(void *handle, unsigned gridX, unsigned gridY,
+                                         unsigned gridZ, unsigned threadsX, unsigned threadsY,
+                                         unsigned threadsZ, unsigned sharedBytes, void *stream,
+                                         void **parameters) {
+  LaunchShape shape = {
+      {gridX, gridY, gridZ}, {threadsX, threadsY, threadsZ}, sharedBytes, stream, true};
+  return launchKernel("cuLaunchCooperativeKernel", *static_cast<Function *>(handle), shape,
+                      parameters);
+}
+
+extern "C" int cuOccupancyMaxActiveBlocksPerMultiprocessor(int *count, void *, int numThreads,
+                                                           size_t) {
+  return countPerProcessor("cuOccupancyMaxActiveBlocksPerMultiprocessor", count, numThreads);
 }
 
 extern "C" int cuMemAlloc_v2(uint64_t *address, size_t bytes) {

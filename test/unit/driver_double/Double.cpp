@@ -28,6 +28,8 @@ static Settings readSettings(const std::string &words) {
       settings.staticShared = number;
     else if (name == "shared_limit")
       settings.sharedLimit = number;
+    else if (name == "processors")
+      settings.numProcessors = number;
     else if (name == "machine_code")
       settings.refusesMachineCode = value == "refused";
     else if (name == "arch")

@@ -26,12 +26,14 @@ enum : int {
   kIllegalAddress = 700,
   kOutOfResources = 701,
   kAssert = 710,
+  kTooLargeTogether = 720,
 };
 
 struct Settings {
   int numDevices = 1, capability = 80, driverVersion = 0;
   int maxThreads = 1024, sharedLimit = 0, staticShared = 0;
   int kernelResult = 0;
+  int numProcessors = 4; // with room for 2048 threads each; 0: no cooperative launches
   bool refusesMachineCode = false;
   std::string log = "", simulator = "", arch = "";
   std::map<std::string, int> failures = {}; // "cuInit" or "cuInit@2"
@@ -121,7 +123,10 @@ int readFunctionAttribute(const char *name, int *value, int attribute, const voi
 struct LaunchShape {
   unsigned grid[3], threads[3], sharedBytes;
   void *stream;
+  bool isCooperative = false;
 };
+/// The programs of so many threads that a processor has room for.
+int countPerProcessor(const char *name, int *count, int numThreads);
 int launchKernel(const char *name, const Function &function, const LaunchShape &shape,
                  void **parameters);
 int allocate(const char *name, uint64_t *address, size_t bytes);

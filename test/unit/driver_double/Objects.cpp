@@ -64,7 +64,7 @@ static std::string hexOf(const void *bytes, int size) {
 
 static std::string describeLaunch(const Function &function, const LaunchShape &shape,
                                   void **parameters) {
-  const auto &[grid, threads, sharedBytes, stream] = shape;
+  const auto &[grid, threads, sharedBytes, stream, isCooperative] = shape;
   char text[256];
   snprintf(text, sizeof(text), " %s grid=%u,%u,%u threads=%u,%u,%u shared=%u stream=0x%llx",
            function.name.c_str(), grid[0], grid[1], grid[2], threads[0], threads[1], threads[2],
@@ -75,6 +75,21 @@ static std::string describeLaunch(const Function &function, const LaunchShape &s
     separator = ",";
   }
   return text + list;
+}
+
+static constexpr int kThreadsOfProcessor = 2048;
+
+int driver_double::countPerProcessor(const char *name, int *count, int numThreads) {
+  ContextCall call(name);
+  *count = kThreadsOfProcessor / numThreads;
+  return call.failure;
+}
+
+/// Whether all programs of a launch have room at the same time.
+static bool fitsTogether(const LaunchShape &shape) {
+  unsigned numThreads = shape.threads[0] * shape.threads[1] * shape.threads[2];
+  uint64_t most = uint64_t(state().settings.numProcessors) * (kThreadsOfProcessor / numThreads);
+  return uint64_t(shape.grid[0]) * shape.grid[1] * shape.grid[2] <= most;
 }
 
 int driver_double::launchKernel(const char *name, const Function &function,
@@ -88,6 +103,8 @@ int driver_double::launchKernel(const char *name, const Function &function,
       gridZ > 65535 || uint64_t(gridX) * threadsX > platform().maxThreadsAlongX ||
       int(shape.sharedBytes) > function.maxDynamicSharedBytes)
     return kInvalidValue;
+  if (shape.isCooperative && !fitsTogether(shape))
+    return kTooLargeTogether;
   if (int(threadsX * threadsY * threadsZ) > state().settings.maxThreads)
     return kOutOfResources;
   state().stickyResult = state().settings.kernelResult;

@@ -45,7 +45,9 @@ int driver_double::simulateLaunch(const Function &function, const LaunchShape &s
   std::vector<LaunchArgument> arguments;
   for (size_t i = 0; i < function.parameters.size(); ++i)
     arguments.push_back(readArgument(function.parameters[i], parameters[i]));
-  LaunchGrid grid{{int32_t(shape.grid[0]), int32_t(shape.grid[1]), int32_t(shape.grid[2])}};
+  LaunchGrid grid{{int32_t(shape.grid[0]), int32_t(shape.grid[1]), int32_t(shape.grid[2])},
+                  0,
+                  shape.isCooperative};
   std::optional<RuntimeError> failure = error;
   if (kernel)
     failure = simulator->launch(*kernel, grid, arguments);

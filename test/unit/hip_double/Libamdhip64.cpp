@@ -96,10 +96,16 @@ extern "C" int hipDeviceGetName(char *name, int bytes, int device) {
 
 extern "C" int hipDeviceGetAttribute(int *value, int attribute, int device) {
   Call call("hipDeviceGetAttribute");
-  constexpr int maxThreads = 56, sharedBytes = 74;
-  if (attribute != maxThreads && attribute != sharedBytes)
+  const Settings &settings = state().settings;
+  constexpr int cooperative = 10, maxThreads = 56, processors = 63, sharedBytes = 74;
+  const std::map<int, int> values = {{cooperative, settings.numProcessors > 0},
+                                     {maxThreads, 1024},
+                                     {processors, settings.numProcessors},
+                                     {sharedBytes, settings.sharedLimit}};
+  auto found = values.find(attribute);
+  if (found == values.end())
     return kInvalidValue;
-  *value = attribute == maxThreads ? 1024 : state().settings.sharedLimit;
+  *value = found->second;
   return call.failure;
 }
 
@@ -174,6 +180,22 @@ extern "C" int hipModuleLaunchKernel(void *handle, unsigned gridX, unsigned grid
   return launchKernel("hipModuleLaunchKernel", *static_cast<Function *>(handle),
                       {{gridX, gridY, gridZ}, {threadsX, threadsY, threadsZ}, sharedBytes, stream},
                       parameters);
+}
+
+extern "C" int hipModuleLaunchCooperativeKernel(void *handle, unsigned gridX, unsigned gridY,
+                                                unsigned gridZ, unsigned threadsX,
+                                                unsigned threadsY, unsigned threadsZ,
+                                                unsigned sharedBytes, void *stream,
+                                                void **parameters) {
+  LaunchShape shape = {
+      {gridX, gridY, gridZ}, {threadsX, threadsY, threadsZ}, sharedBytes, stream, true};
+  return launchKernel("hipModuleLaunchCooperativeKernel", *static_cast<Function *>(handle), shape,
+                      parameters);
+}
+
+extern "C" int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *count, void *,
+                                                                  int numThreads, size_t) {
+  return countPerProcessor("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor", count, numThreads);
 }
 
 extern "C" int hipMalloc(uint64_t *address, size_t bytes) {
