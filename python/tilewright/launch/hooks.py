@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 Hook = Callable[..., Any]
@@ -86,6 +87,10 @@ class Autotuning:
 
 
 autotuning = Autotuning()
+
+# Takes the function that compiles for a `warmup` and gives what stands for its kernel meanwhile; None:
+# it compiles at once.
+postpone: ContextVar[Hook | None] = ContextVar("postpone", default=None)
 
 
 class LaunchMetadata:

@@ -314,6 +314,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         """Compile for arguments without running. A torch dtype, a tensor on the meta device or a
         MockTensor stands for an aligned array. None where a hook forbids the compilation."""
         del grid
+        if postpone := hooks.postpone.get():
+            return postpone(lambda: self._warm(args, kwargs)[0])
         return self._warm(args, kwargs)[0]
 
     def _warm(

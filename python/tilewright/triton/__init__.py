@@ -35,6 +35,8 @@ from .compiler import CompilationError as CompilationError
 from .compiler import TritonError as TritonError
 from .compiler import compile as compile
 from .language.limits import must_use_result as must_use_result
+from .runtime._async_compile import AsyncCompileMode as AsyncCompileMode
+from .runtime._async_compile import FutureKernel as FutureKernel
 from .runtime import InterpreterError as InterpreterError
 from .runtime import JITFunction as JITFunction
 from .runtime import KernelInterface as KernelInterface

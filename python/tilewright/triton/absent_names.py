@@ -37,10 +37,6 @@ _CACHE = (
     "the kernel cache has no managers to replace",
     "TILEWRIGHT_CACHE_DIR names its directory; `tilewright cache` looks after it",
 )
-_ASYNC = (
-    "compilations are not postponed",
-    "compile in threads of your own with kernel.warmup(...), which may run side by side",
-)
 _GLUON = (
     "it is another language on Triton's layouts",
     "write the kernel in triton.language: layouts are chosen by the compiler",
@@ -59,6 +55,10 @@ _CLOCK = (
 )
 _AOT = ("there is no linker of kernels for C", "kernel.compile(...).asm['ptx'] gives what a program loads")
 
+_SASS = (
+    "control codes are not printed beside the instructions",
+    "triton.tools.disasm.get_sass gives what cuobjdump writes",
+)
 _KNOBS = (
     "knobs are not made of classes that others could use",
     "read and set the values: triton.knobs.runtime.debug",
@@ -75,6 +75,7 @@ _OF_CORE = """TRITON_BUILTIN base_type base_value binary_op_type_legalization bu
 check_bit_width dispatch extern is_builtin is_negative_zero slice_type tensor_descriptor_base
 tensor_descriptor_base_type"""
 _OF_LANGUAGE = "slice"
+_OF_DISASM = "BRA_RE FLINE_RE FNAME_RE SLINE_RE parseCtrl processSassLines"
 
 REASONS: dict[str, tuple[str, str]] = {
     **{f"knobs.{name}": _KNOBS for name in _OF_KNOBS.split()},
@@ -121,7 +122,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "compiler.get_cache_key": _CACHE,
     "runtime.RedisRemoteCacheBackend": _CACHE,
     "runtime.RemoteCacheBackend": _CACHE,
-    "runtime._async_compile": _ASYNC,
     "runtime._allocation": (
         "kernels need no workspace from the host",
         "triton.set_allocator is accepted and never called",
@@ -164,14 +164,9 @@ REASONS: dict[str, tuple[str, str]] = {
     "tools.build_extern": _BUILD,
     "tools.compile": _AOT,
     "tools.link": _AOT,
-    "tools.disasm": (
-        "there is no disassembler here",
-        "write kernel.asm['cubin'] to a file and run nvdisasm or cuobjdump on it",
-    ),
+    **{f"tools.disasm.{name}": _SASS for name in _OF_DISASM.split()},
     "tools.gsan": _IR,
     "tools.triton_to_gluon_translator": _GLUON,
-    "AsyncCompileMode": _ASYNC,
-    "FutureKernel": _ASYNC,
     "profiler.viewer": _PROFILER,
     "profiler.hooks": _PROFILER,
     "profiler.language": _PROFILER,

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import importlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -115,3 +119,70 @@ def test_only_the_range_of_the_language_takes_options(compiler: None) -> None:
         loop(range)[(1,)](x)
     *_, carets, _ = caught.value.rendered.splitlines()
     assert caught.value.code == "TW0109" and carets.count("^") == len("warp_specialize")
+
+
+@triton.jit
+def doubled(x, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    tl.store(out + i, tl.load(x + i) * 2)
+
+
+@triton.jit
+def refused(x, out, BLOCK: tl.constexpr):
+    tl.store(out, tl.load(x) + tl.nothing)
+
+
+def test_kernels_compile_side_by_side_in_an_executor(compiler: None) -> None:
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    with ThreadPoolExecutor(2) as executor:
+        with triton.AsyncCompileMode(executor) as mode:
+            kernels = [doubled.warmup(x, out, BLOCK=size, grid=(1,)) for size in (16, 32, 64)]
+            assert all(isinstance(kernel, triton.FutureKernel) for kernel in kernels)
+            with pytest.raises(RuntimeError, match="already active"), triton.AsyncCompileMode(executor):
+                pass
+        assert len(mode.future_kernels) == 3
+    assert all(kernel.result() is not None and kernel.name == "doubled" for kernel in kernels)
+    loaded = len(doubled._loaded)
+    kernels[2][(1,)](x, out)
+    assert (out == 2 * x).all()
+    doubled[(1,)](x, out, BLOCK=64)
+    assert len(doubled._loaded) == loaded  # what was compiled is what is launched
+    assert not isinstance(doubled.warmup(x, out, BLOCK=8, grid=(1,)), triton.FutureKernel)
+
+
+def test_errors_of_postponed_compilations_are_raised_or_ignored(compiler: None) -> None:
+    x, out = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    with ThreadPoolExecutor(1) as executor:
+        with pytest.raises(tw.TilewrightError, match="nothing"), triton.AsyncCompileMode(executor):
+            refused.warmup(x, out, BLOCK=4, grid=(1,))
+        with triton.AsyncCompileMode(executor, ignore_errors=True):
+            assert refused.warmup(x, out, BLOCK=4, grid=(1,)).result() is None
+
+
+def test_functions_with_a_key_are_called_once() -> None:
+    calls: list[int] = []
+    with ThreadPoolExecutor(1) as executor, triton.AsyncCompileMode(executor) as mode:
+        first, second = (mode.submit("key", lambda: calls.append(1) or 7) for _ in range(2))
+        assert first is second and first.result() == 7
+    assert calls == [1]
+
+
+def test_machine_code_as_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    disasm = importlib.import_module("tilewright.triton.tools.disasm")
+    tool = tmp_path / "bin" / "cuobjdump"
+    tool.parent.mkdir()
+    tool.write_text('#!/bin/sh\n[ -s "$4" ] || [ -s "$2" ] || { echo empty >&2; exit 1; }\necho "$@"\n')
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}{os.pathsep}{os.environ['PATH']}")
+    assert disasm.get_sass(b"code").startswith("-sass /")
+    assert disasm.get_sass(b"code", "doubled").startswith("-sass -fun doubled /")
+    with pytest.raises(ValueError, match="empty"):
+        disasm.get_sass(b"")
+
+
+def test_without_a_toolkit_nothing_is_disassembled(monkeypatch: pytest.MonkeyPatch) -> None:
+    disasm = importlib.import_module("tilewright.triton.tools.disasm")
+    monkeypatch.setattr(disasm.shutil, "which", lambda *_, **__: None)
+    with pytest.raises(UnsupportedError, match="cuobjdump") as error:
+        disasm.get_sass(b"")
+    assert error.value.code == "TW0432" and "CUDA_HOME" in error.value.hint
