@@ -101,6 +101,45 @@ static std::optional<LoopProgress> progressOfCarried(OpBuilder &b, Value value) 
   return LoopProgress{least, above};
 }
 
+/// How often a loop runs; null where its step is not a constant.
+static Value tripsOf(OpBuilder &b, scf::ForOp loop, Type type) {
+  Location loc = loop.getLoc();
+  APInt step;
+  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
+    return {};
+  Value span = spanOf(b, loop, type);
+  if (step.isOne())
+    return span;
+  int64_t width = step.getSExtValue();
+  Value rounded = sum(b, loc, span, constantOf(b, loc, type, width - 1));
+  return arith::DivUIOp::create(b, loc, rounded, constantOf(b, loc, type, width));
+}
+
+static void computeFinalValue(scf::ForOp loop, BlockArgument carried) {
+  Value result = loop.getTiedLoopResult(carried), total;
+  std::optional<Chain> iteration = chainOf(loop.getTiedLoopYieldedValue(carried)->get());
+  if (result.use_empty() || !iteration || iteration->carried != carried || iteration->steps.empty())
+    return;
+  OpBuilder b(loop->getContext());
+  b.setInsertionPointAfter(loop);
+  Location loc = loop.getLoc();
+  Value trips = tripsOf(b, loop, carried.getType());
+  if (!trips)
+    return;
+  for (Value step : iteration->steps)
+    total = total ? sum(b, loc, total, step) : step;
+  Value start = loop.getTiedLoopInit(carried)->get();
+  result.replaceAllUsesWith(sum(b, loc, start, product(b, loc, total, trips)));
+}
+
+void tw::amd::computeFinalValues(Operation *kernel, llvm::function_ref<bool(Value)> isUniform) {
+  kernel->walk([&](scf::ForOp loop) {
+    for (BlockArgument carried : loop.getRegionIterArgs())
+      if (carried.getType().isInteger(64) && isUniform(carried))
+        computeFinalValue(loop, carried);
+  });
+}
+
 //===-- Counters -----------------------------------------------------------------------------===//
 
 namespace {

@@ -18,5 +18,9 @@ struct LoopProgress {
 std::optional<LoopProgress> progressOf(mlir::OpBuilder &builder, mlir::Value value,
                                        llvm::function_ref<bool(mlir::Value)> isUniform);
 
+/// Computes numbers of 64 bits that loops carry, and whose addresses take their progress as above,
+/// again where a loop has ended: nothing else is left of them in the loop.
+void computeFinalValues(mlir::Operation *kernel, llvm::function_ref<bool(mlir::Value)> isUniform);
+
 } // namespace tw::amd
 #endif

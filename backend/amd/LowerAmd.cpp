@@ -1,6 +1,7 @@
 // The pass `lower-amd`: what one thread does in the `simt` dialect becomes LLVM dialect with
 // intrinsics. Control flow and arithmetic stay for lower-to-llvm.
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/LoopProgress.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -31,6 +32,11 @@ Value tw::amd::readNumber(Lowering &lowering, const Twine &name, int64_t lower, 
   number.getDefiningOp<LLVM::CallIntrinsicOp>().setResAttrsAttr(
       b.getArrayAttr(b.getDictionaryAttr(attribute)));
   return number;
+}
+
+Value tw::amd::threadId(Lowering &lowering) {
+  return readNumber(lowering, "amdgcn.workitem.id.x", 0,
+                    int64_t(lowering.arch.warpSize) * lowering.numWarps);
 }
 
 Value tw::amd::programId(Lowering &lowering, unsigned axis) {
@@ -82,10 +88,7 @@ static Value readMachine(Lowering &lowering, tile::MachineFact fact) {
 
 static Value lowerPure(Lowering &lowering, Operation *op) {
   return llvm::TypeSwitch<Operation *, Value>(op)
-      .Case<simt::ThreadIdOp>([&](auto) {
-        return readNumber(lowering, "amdgcn.workitem.id.x", 0,
-                          int64_t(lowering.arch.warpSize) * lowering.numWarps);
-      })
+      .Case<simt::ThreadIdOp>([&](auto) { return threadId(lowering); })
       .Case([&](simt::ProgramIdOp id) { return programId(lowering, id.getAxis()); })
       .Case([&](simt::NumProgramsOp num) { return numPrograms(lowering, num.getAxis()); })
       .Case([&](simt::ShuffleOp shuffle) { return amd::lowerShuffle(lowering, shuffle); })
@@ -131,6 +134,7 @@ static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, con
   Lowering lowering(kernel, numWarps, targetOf(kernel), arch);
   lowering.hasPrint = limits.hasPrint;
   lowering.keepsFarOffsets = limits.keepsFarOffsets;
+  computeFinalValues(kernel, [&](Value value) { return lowering.uniform.contains(value); });
   if (failed(
           lowerOperations(lowering, [&](Operation *op) { return lowerOperation(lowering, op); })))
     return failure();

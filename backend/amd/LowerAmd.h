@@ -60,6 +60,7 @@ mlir::Value readNumber(Lowering &lowering, const llvm::Twine &name, int64_t lowe
 
 // One function per group; each replaces the operation's results but leaves it to be erased.
 // LowerAmd.cpp
+mlir::Value threadId(Lowering &lowering);
 mlir::Value programId(Lowering &lowering, unsigned axis);
 // LowerBarriers.cpp
 void lowerBarrier(Lowering &lowering, simt::BarrierOp op);

@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -245,6 +246,15 @@ static SmallVector<Value> bufferOperands(Lowering &lowering, const BufferPlace &
           constantI32(lowering, isStreamed ? lowering.arch.streamPolicy : 0)};
 }
 
+/// Whether masked elements are what buffers read beyond their bounds.
+static bool isZero(Value other) {
+  if (!other)
+    return true;
+  if (auto broadcast = other.getDefiningOp<vector::BroadcastOp>())
+    other = broadcast.getSource();
+  return matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
+}
+
 static Value loadFromBuffer(Lowering &lowering, simt::GlobalLoadOp op, const BufferPlace &place,
                             Value mask, bool isStreamed) {
   OpBuilder &b = lowering.builder;
@@ -257,9 +267,7 @@ static Value loadFromBuffer(Lowering &lowering, simt::GlobalLoadOp op, const Buf
     value = LLVM::BitcastOp::create(b, loc, plain, value);
   if (type != plain)
     value = LLVM::IntToPtrOp::create(b, loc, type, value);
-  bool isZero = !op.getOther() || matchPattern(op.getOther(), m_Zero()) ||
-                matchPattern(op.getOther(), m_PosZeroFloat());
-  if (!mask || isZero)
+  if (!mask || isZero(op.getOther()))
     return value;
   return LLVM::SelectOp::create(b, loc, mask, value, op.getOther());
 }

@@ -10,18 +10,15 @@ using namespace tw;
 using namespace tw::gpu;
 using namespace tw::amd;
 
-/// This thread's number in its wave.
+/// This thread's number in its wave, which is whole: layouts ask for the same number.
 static Value laneOf(Lowering &lowering) {
   if (lowering.lane)
     return lowering.lane;
   OpBuilder &b = lowering.builder;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&lowering.kernel->getRegion(0).front());
-  Type i32 = b.getI32Type();
-  Value all = constantI32(lowering, -1), zero = constantI32(lowering, 0);
-  Value low = callIntrinsic(lowering, "amdgcn.mbcnt.lo", i32, {all, zero});
-  lowering.lane =
-      lowering.arch.isWave64() ? callIntrinsic(lowering, "amdgcn.mbcnt.hi", i32, {all, low}) : low;
+  lowering.lane = LLVM::AndOp::create(b, lowering.loc, threadId(lowering),
+                                      constantI32(lowering, lowering.arch.warpSize - 1));
   return lowering.lane;
 }
 

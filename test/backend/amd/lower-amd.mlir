@@ -12,6 +12,9 @@ module attributes {simt.num_warps = 2 : i32} {
 llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
   // CHECK: %[[START:.*]] = llvm.getelementptr %[[P]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
   // CHECK: %[[BUFFER:.*]] = llvm.call_intrinsic "llvm.amdgcn.make.buffer.rsrc.p8.p1"(%[[START]]
+  // The number of the lane, and that of the thread.
+  // CHECK: llvm.call_intrinsic "llvm.amdgcn.workitem.id.x"
+  // CHECK: llvm.and
   // CHECK: %[[T:.*]] = llvm.call_intrinsic "llvm.amdgcn.workitem.id.x"() : () -> (i32 {llvm.range = #llvm.constant_range<i32, 0, 128>})
   %t = simt.thread_id
   // CHECK: llvm.call_intrinsic "llvm.amdgcn.workgroup.id.y"
@@ -164,6 +167,14 @@ llvm.func @walks(%p: !llvm.ptr<1> {tile.name = "p"}, %step: i64, %stride: i32, %
     %next = arith.addi %at, %step : i64
     scf.yield %next : i64
   }
+  // Behind the loop the carried number is computed again.
+  // CHECK: %[[TRIPS:.*]] = arith.maxsi
+  // CHECK: %[[WAY:.*]] = arith.muli %[[STEP]], %[[TRIPS]]
+  // CHECK: %[[END:.*]] = arith.addi %{{.*}}, %[[WAY]] : i64
+  // CHECK: llvm.trunc %[[END]]
+  %end = llvm.getelementptr %q[%r] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, f32
+  %last = simt.global_load %end : !llvm.ptr<1> -> f32
+  simt.global_store %q, %last : !llvm.ptr<1>, f32
   // Of rows, whose number a stride multiplies.
   // CHECK: %[[FEWER:.*]] = arith.minsi %[[STRIDE]]
   // CHECK: %[[LAST:.*]] = arith.muli %[[FEWER]]

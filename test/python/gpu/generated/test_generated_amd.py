@@ -79,6 +79,15 @@ def test_rows(arch: str, name: str, compiler: None) -> None:
         assert count(loop, "gl0_inv", "global_inv") == 0
 
 
+@pytest.mark.parametrize(("name", "most"), [("softmax", 108), ("layer_norm", 254)])
+def test_rows_take_few_instructions(name: str, most: int, compiler: None) -> None:
+    text = compile_for("gfx942", name).asm["asm"]
+    code = [line for line in instructions_of(text) if not line.startswith(".LBB")]
+    assert len(code) <= most  # Triton 3.9 has 171 and 247
+    # The lane's number is the thread's, and masked elements are the zeros that buffers read.
+    assert not [line for line in code if line.startswith("v_mbcnt")]
+
+
 def steps_of(loop: Counter[str], instructions: int) -> int:
     """Iterations of the source in one of the loop, which is unrolled by its slots: each has so many
     matrix instructions."""
@@ -89,7 +98,7 @@ def steps_of(loop: Counter[str], instructions: int) -> int:
 
 @pytest.mark.parametrize(
     ("arch", "depth", "instructions", "most"),
-    [("gfx942", 32, 16, 57), ("gfx950", 32, 8, 54), ("gfx950", 64, 16, 88)],
+    [("gfx942", 32, 16, 55), ("gfx950", 32, 8, 51), ("gfx950", 64, 16, 86)],
 )
 def test_matmul(arch: str, depth: int, instructions: int, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "matmul", BK=depth)
@@ -124,7 +133,7 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     steps = steps_of(loop, 32)
     assert count(loop, "v_perm_b32") == steps * 128 * 32 * 2 // (128 * 4)
     assert count(loop, "v_mov") == 0
-    assert loop.total() <= steps * (124 if arch == "gfx1100" else 110), loop  # Triton: 174 and 164
+    assert loop.total() <= steps * (122 if arch == "gfx1100" else 110), loop  # Triton: 174 and 164
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == steps
 
@@ -169,7 +178,7 @@ def test_matmul_of_256_rows(arch: str, compiler: None) -> None:
     # gfx942 has no room for two slots.
     steps = 1 if arch == "gfx942" else steps_of(loop, 32)
     assert count(loop, "mfma") == steps * (64 if arch == "gfx942" else 32)
-    assert loop.total() <= steps * (162 if arch == "gfx942" else 112), loop  # Triton: 177 and 183
+    assert loop.total() <= steps * (158 if arch == "gfx942" else 110), loop  # Triton: 177 and 183
 
 
 @tw.jit
