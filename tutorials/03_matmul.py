@@ -84,14 +84,28 @@ def matmul_kernel(
 
 
 TILES = {"BLOCK_M": 64, "BLOCK_N": 128, "BLOCK_K": 128, "GROUP_M": 4}
+NUM_STAGES = 3  # how many tiles of A and of B a GPU keeps on chip while it loads ahead
 
 
-def matmul(a, b, c, activation=None, tiles: dict[str, int] = TILES) -> None:
+def tiles_that_fit(element_bytes: int) -> dict[str, int]:
+    """Steps along K are as long as the device's memory on chip allows: a core's cache has room for
+    the longest, a GPU's shared memory, of 64 KiB and more, for shorter ones."""
+    room = tw.targets.properties_of(tw.current_device())["max_shared_mem"]
+    tiles = dict(TILES)
+    bytes_of_k = NUM_STAGES * (tiles["BLOCK_M"] + tiles["BLOCK_N"]) * element_bytes
+    while tiles["BLOCK_K"] > 16 and tiles["BLOCK_K"] * bytes_of_k > room:
+        tiles["BLOCK_K"] //= 2
+    return tiles
+
+
+def matmul(a, b, c, activation=None, tiles: dict[str, int] | None = None) -> None:
     """c = activation(a @ b) for matrices of fp32, bf16 or fp16 with any strides."""
     (M, K), N = a.shape, b.shape[1]
+    tiles = tiles or tiles_that_fit(a.element_size())
     programs = tw.cdiv(M, tiles["BLOCK_M"]) * tw.cdiv(N, tiles["BLOCK_N"])
     matmul_kernel[(programs,)](
-        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), ACTIVATION=activation, **tiles
+        a, b, c, M, N, K, *a.stride(), *b.stride(), *c.stride(), ACTIVATION=activation,
+        num_stages=NUM_STAGES, **tiles,
     )
 
 

@@ -141,11 +141,25 @@ def attention_kernel(
 
 
 TILES = {"BLOCK_M": 64, "BLOCK_N": 64}
+NUM_STAGES = 3  # how many tiles of K and of V a GPU keeps on chip while it loads ahead
 
 
-def attention(q, k, v, out, causal: bool, tiles: dict[str, int] = TILES) -> None:
+def tiles_that_fit(head_size: int, element_bytes: int) -> dict[str, int]:
+    """As many keys at a time as the device's memory on chip has room for: beside the tiles of K and
+    V, the tile of queries and the weights of the scores."""
+    room = tw.targets.properties_of(tw.current_device())["max_shared_mem"]
+    rows, columns = TILES["BLOCK_M"], TILES["BLOCK_N"]
+    while columns > 16 and element_bytes * (
+        2 * NUM_STAGES * columns * head_size + rows * (head_size + columns)
+    ) > room:
+        columns //= 2
+    return {"BLOCK_M": rows, "BLOCK_N": columns}
+
+
+def attention(q, k, v, out, causal: bool, tiles: dict[str, int] | None = None) -> None:
     """Attention of contiguous tensors [sequences, heads, n, head size]."""
     sequences, heads, n, head_size = q.shape
+    tiles = tiles or tiles_that_fit(head_size, q.element_size())
     grid = (tw.cdiv(n, tiles["BLOCK_M"]), sequences * heads)
     attention_kernel[grid](
         q,
@@ -158,6 +172,7 @@ def attention(q, k, v, out, causal: bool, tiles: dict[str, int] = TILES) -> None
         LOG2_E / head_size**0.5,
         HEAD=head_size,
         CAUSAL=causal,
+        num_stages=NUM_STAGES,
         **tiles,
     )
 

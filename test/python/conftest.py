@@ -64,9 +64,9 @@ def compiler() -> None:
 
 
 # Simulated GPUs of another maker, which a sample of the tests runs on: one in so many, by name, which
-# adds about a minute on two cores. AMD_SAMPLE=1 runs all, AMD_SAMPLE=0 none.
+# adds about a minute on two cores. AMD_SAMPLE=1 runs all, AMD_SAMPLE=0 none; AMD_DEVICES names others.
 SHARE = int(os.environ.get("AMD_SAMPLE", 8))
-SAMPLED = ["sim:gfx942", "sim:gfx1100"] if SHARE else []
+SAMPLED = os.environ.get("AMD_DEVICES", "sim:gfx942 sim:gfx1100").split() if SHARE else []
 
 
 def is_sampled(name: str) -> bool:

@@ -22,11 +22,20 @@ def test_all_tutorials_are_there() -> None:
     assert numbers == list(range(1, len(numbers) + 1)) and len(numbers) >= 6
 
 
-@pytest.mark.parametrize("name", TUTORIALS)
-def test_tutorial_runs_and_is_right(name: str, tmp_path: pathlib.Path) -> None:
+# The tutorials that choose their tiles by a device's memory on chip, where that is small.
+ON_GPUS = [
+    (name, device)
+    for name in ("03_matmul.py", "06_flash_attention.py")
+    for device in ("sim:sm_80", "sim:gfx942", "sim:gfx1100")
+]
+
+
+@pytest.mark.parametrize(("name", "device"), [*((name, "") for name in TUTORIALS), *ON_GPUS])
+def test_tutorial_runs_and_is_right(name: str, device: str, tmp_path: pathlib.Path) -> None:
+    environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
     result = subprocess.run(
         [sys.executable, str(FOLDER / name), "--size", "small"],
-        env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")},
+        env=environment | ({"TILEWRIGHT_DEVICE": device} if device else {}),
         cwd=tmp_path,
         capture_output=True,
         text=True,
