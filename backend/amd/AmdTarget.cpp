@@ -217,7 +217,11 @@ static bool takeIfBetter(Artifact &artifact, Artifact candidate) {
 bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
                                   std::string &error) const {
   chosen = machine;
-  if (!emitCodeObject(lowered, machine, artifact, error))
+  LlvmMachine first = machine;
+  std::string optimized; // for the other ways
+  if (!arch.hasAccumulationRegisters)
+    first.optimized = &optimized;
+  if (!emitCodeObject(lowered, first, artifact, error))
     return false;
   using Finish = void (*)(llvm::Module &);
   static constexpr Finish withAccumulation[] = {finishModule},
@@ -228,7 +232,7 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
   for (Finish finish : arch.hasAccumulationRegisters ? ArrayRef(withAccumulation) : without) {
     if (spilled == 0)
       break;
-    LlvmMachine other = machine;
+    LlvmMachine other = first;
     other.finish = finish;
     Artifact candidate;
     candidate.symbol = artifact.symbol;
@@ -236,7 +240,7 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
     if (!emitCodeObject(lowered, other, candidate, refusal))
       continue;
     if (takeIfBetter(artifact, std::move(candidate)))
-      chosen = other;
+      chosen.finish = finish;
     spilled = gpu::resourceOf(artifact, "scratch_bytes", 0);
     if (spilled > kHopelessBytes)
       break;

@@ -7,6 +7,8 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -224,6 +226,45 @@ static std::string printModule(const llvm::Module &module) {
   return text;
 }
 
+/// Makes the LLVM module; false leaves `error` set.
+static bool translate(Emission &emission, mlir::ModuleOp module, const LlvmMachine &machine,
+                      std::string &error) {
+  emission.module = mlir::translateModuleToLLVMIR(module, emission.context);
+  if (!emission.module) {
+    error = "the module could not be translated to LLVM IR";
+    return false;
+  }
+  placeOn(*emission.module, *emission.machine);
+  if (!linkBitcode(module, *emission.module, machine, error))
+    return false;
+  describeMachine(*emission.module, machine);
+  return true;
+}
+
+/// Takes the optimized module of an emission before; false leaves `error` set.
+static bool takeOptimized(Emission &emission, const std::string &bitcode, std::string &error) {
+  llvm::Expected<std::unique_ptr<llvm::Module>> read =
+      llvm::parseBitcodeFile(llvm::MemoryBufferRef(bitcode, "kernel"), emission.context);
+  if (!read) {
+    error = llvm::toString(read.takeError());
+    return false;
+  }
+  emission.module = std::move(*read);
+  return true;
+}
+
+static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
+  for (llvm::Function &function : *emission.module)
+    sinkConstantOffsets(function);
+  if (machine.mayCall)
+    splitLargeFunctions(*emission.module);
+  optimize(*emission.module, *emission.machine, machine);
+  if (!machine.optimized)
+    return;
+  llvm::raw_string_ostream stream(*machine.optimized);
+  llvm::WriteBitcodeToFile(*emission.module, stream);
+}
+
 /// The emission itself; an early return leaves `error` set.
 static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMachine &machine,
                         CodeForm form, EmittedCode &code, std::string &error) {
@@ -231,24 +272,14 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   emission.machine = makeTargetMachine(machine, error);
   if (!emission.machine)
     return;
-  emission.module = mlir::translateModuleToLLVMIR(module, emission.context);
-  if (!emission.module) {
-    error = "the module could not be translated to LLVM IR";
-    return;
-  }
-  placeOn(*emission.module, *emission.machine);
-  if (!linkBitcode(module, *emission.module, machine, error))
+  bool isOptimized = machine.optimized && !machine.optimized->empty() && form != CodeForm::LlvmIr;
+  if (isOptimized ? !takeOptimized(emission, *machine.optimized, error)
+                  : !translate(emission, module, machine, error))
     return;
   code.numLinkedFunctions = countLinkedFunctions(module);
-  describeMachine(*emission.module, machine);
   code.translateMilliseconds = watch.lap();
-  if (form != CodeForm::LlvmIr) {
-    for (llvm::Function &function : *emission.module)
-      sinkConstantOffsets(function);
-    if (machine.mayCall)
-      splitLargeFunctions(*emission.module);
-    optimize(*emission.module, *emission.machine, machine);
-  }
+  if (form != CodeForm::LlvmIr && !isOptimized)
+    optimizeModule(emission, machine);
   if (machine.finish)
     machine.finish(*emission.module);
   code.optimizeMilliseconds = watch.lap();

@@ -31,6 +31,9 @@ struct LlvmMachine {
   bool mayCall = false; // whether calls cost little, so that large functions are split
   /// The clean-ups of a function, as `opt -passes=` takes them; empty: those of -O2.
   llvm::StringRef simplifications;
+  /// Where one emission leaves the optimized module, before `finish`, as bitcode for the next ones
+  /// of the same module; empty before the first. Null: nowhere.
+  std::string *optimized = nullptr;
 };
 
 struct EmittedCode {
