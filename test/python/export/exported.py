@@ -32,6 +32,15 @@ def environment(**changed: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **changed}
 
 
+def outside(**changed: str) -> dict[str, str]:
+    """The environment of compilers and of what they make. What the run of a sanitizer loads into Python
+    is not for them, nor the package that was built for it."""
+    plain = dict(os.environ)
+    if plain.pop("LD_PRELOAD", None):
+        plain["PYTHONPATH"] = str(ROOT / "python")
+    return {**plain, **changed}
+
+
 def export(
     output: Path, targets: str, *arguments: str, kernel: str = f"{KERNELS}:package", **changed: str
 ) -> subprocess.CompletedProcess[str]:
@@ -56,14 +65,15 @@ def compiler(name: str) -> str:
 
 def compiled(command: Sequence[str | Path], folder: Path) -> None:
     """Run a compiler."""
-    done = subprocess.run([str(c) for c in command], cwd=folder, capture_output=True, text=True)
+    words = [str(word) for word in command]
+    done = subprocess.run(words, cwd=folder, env=outside(), capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
 def passed(program: Path, test: str, **changed: str) -> str:
     """What a consumer printed, which passed its test."""
     done = subprocess.run(
-        [str(program), test], env={**os.environ, **changed}, capture_output=True, text=True, timeout=120
+        [str(program), test], env=outside(**changed), capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0 and done.stdout.endswith("passed\n"), done.stdout + done.stderr
     return done.stdout

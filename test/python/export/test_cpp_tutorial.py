@@ -49,7 +49,9 @@ def test_attention_on_data_from_a_file(
 def test_files_that_are_too_short_are_refused(attend: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.write_bytes(bytes(1000))
-    done = subprocess.run([attend, data, "400", "48"], capture_output=True, text=True)
+    done = subprocess.run(
+        [attend, data, "400", "48"], env=exported.outside(), capture_output=True, text=True
+    )
     assert done.returncode == 1 and "is too short" in done.stderr
 
 
@@ -62,8 +64,9 @@ def test_the_commands_of_the_page(tmp_path: Path) -> None:
     for command in commands:
         elsewhere = command.replace("$PWD/build/", f"{tmp_path}/").replace("build/", f"{tmp_path}/")
         done = subprocess.run(
-            ["bash", "-c", elsewhere], cwd=exported.ROOT, capture_output=True, text=True
-        )
+            ["bash", "-c", elsewhere], cwd=exported.ROOT, env=exported.outside(),
+            capture_output=True, text=True,
+        )  # fmt: skip
         assert done.returncode == 0, f"{command}\n{done.stderr}"
         lines += done.stdout.splitlines()
     assert lines[-2].startswith("ahead of time") and lines[-1].startswith("compiled now")

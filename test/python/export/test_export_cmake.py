@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -28,7 +27,7 @@ def run(command: Sequence[str | Path], folder: Path, **changed: str) -> str:
     done = subprocess.run(
         [str(word) for word in command],
         cwd=folder,
-        env={**os.environ, **changed},
+        env=exported.outside(**changed),
         capture_output=True,
         text=True,
     )
@@ -71,7 +70,9 @@ def test_a_project_finds_what_is_installed(
     helper = source / "scaled.py"
     helper.write_text(helper.read_text().replace("x * factor", "x * factor + 1.0"))
     run(["cmake", "--build", build], source, TILEWRIGHT_CACHE_DIR=str(tmp_path / "cache"))
-    done = subprocess.run([build / "program"], capture_output=True, text=True)
+    done = subprocess.run(
+        [build / "program"], env=exported.outside(), capture_output=True, text=True
+    )
     assert done.stdout == "1997 0\n"
 
 
@@ -163,5 +164,7 @@ def test_arguments_that_the_cmake_functions_do_not_know(
     text = "\n".join([*lines, f'include("{functions}")', call, ""])
     (tmp_path / "CMakeLists.txt").write_text(text)
     command = ["cmake", "-S", tmp_path, "-B", tmp_path / "build"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+    done = subprocess.run(
+        list(map(str, command)), env=exported.outside(), capture_output=True, text=True
+    )
     assert done.returncode != 0 and words in " ".join(done.stderr.split())
