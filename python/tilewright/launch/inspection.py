@@ -149,9 +149,18 @@ class Inspection:
         hook = hooks.compilation.before
         return hook is None or not hook(**self._description(request, is_warmup))
 
-    def _compiled(self, request: Request, is_warmup: bool) -> None:
+    def _compiled(self, kernel: CompiledKernel, is_warmup: bool) -> None:
+        request = kernel.request
         if hook := hooks.compilation.after:
             hook(**self._description(request, is_warmup))
+        if listener := hooks.compilation.listener:
+            listener(
+                src=Specialization.of(request),
+                metadata=dict(vars(kernel.metadata)),
+                metadata_group={},
+                times=hooks.CompileTimes.of(kernel.milliseconds),
+                cache_hit=kernel.origin != "compiled",
+            )
 
     def _name_of(self, request: Request) -> str:
         """The name of a specialization: what the decorator's `repr` says of it, if there is one."""

@@ -279,7 +279,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         kernel.name = self._name_of(request)
         check_stores(kernel, key[2])
         hooks.load_end(None, None, kernel.name, {}, kernel.key)
-        self._compiled(request, is_warmup)
+        self._compiled(kernel, is_warmup)
         return kernel
 
     def _request(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> Request:

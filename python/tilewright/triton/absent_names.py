@@ -67,7 +67,7 @@ _GDC = ("its names are in triton.language.extra.cuda", "import them from there")
 _MISSING = ("it is not implemented", "use the other functions of the language")
 
 # Names of triton.knobs and of triton.language.core that only Triton's own modules use.
-_OF_KNOBS = """AutotuneListener BuildImpl ClassType CompilationListener CompileTimes Env GetType InitHandleHook
+_OF_KNOBS = """AutotuneListener BuildImpl ClassType CompilationListener Env GetType InitHandleHook
 JITHook JITHookCompileInfo KernelAttr LaunchHook NvidiaTool PipelineStagesHook SetType env env_base env_bool
 env_class env_int env_nvidia_tool env_opt_bool env_opt_str env_str env_str_callable_default knobs_type
 propagate_env setenv toenv"""

@@ -14,6 +14,7 @@ from typing import Any
 from tilewright.launch import hooks
 from tilewright import knobs as own
 from tilewright.errors import UnsupportedError
+from tilewright.launch.hooks import CompileTimes as CompileTimes
 from tilewright.launch.hooks import HookChain as HookChain
 
 from .absent import names_of
@@ -192,7 +193,7 @@ class compilation_knobs(base_knobs):  # noqa: N801
     allow_non_constexpr_globals = Fixed(False, "numbers in globals are compile-time constants here")
     instrumentation_mode = Fixed("", _IR)
     fpsan_homomorphic_casts = Fixed(False, _IR)
-    listener = Fixed(None, "runtime.jit_post_compile_hook is called after each compilation")
+    listener = _compilation_hook("listener")
 
 
 class autotuning_knobs(base_knobs):  # noqa: N801

@@ -388,6 +388,26 @@ def test_knobs_do_what_they_say_or_refuse(monkeypatch: pytest.MonkeyPatch, kerne
         assert getattr(triton.knobs, group).knobs
 
 
+def test_a_listener_is_told_of_each_compilation() -> None:
+    def increased(x, BLOCK: tl.constexpr):  # which no other test has compiled
+        i = tl.arange(0, BLOCK)
+        tl.store(x + i, tl.load(x + i) + 77)
+
+    told: list[dict[str, Any]] = []
+    with triton.knobs.compilation.scope():
+        triton.knobs.compilation.listener = lambda **facts: told.append(facts)
+        for _ in range(2):
+            triton.jit(increased)[(1,)](torch.ones(64), BLOCK=64)
+    assert [facts["cache_hit"] for facts in told] == [False, True]
+    times = told[0]["times"]
+    assert isinstance(times, triton.knobs.CompileTimes)
+    assert times.ir_initialization > 0 and times.total_lowering > 0
+    assert times.total == times.ir_initialization + sum(time for _, time in times.lowering_stages)
+    assert told[0]["metadata"]["name"] == "increased" and told[0]["src"].constants["BLOCK"] == 64
+    triton.jit(increased)[(1,)](torch.ones(32), BLOCK=32)
+    assert len(told) == 2 and triton.knobs.compilation.listener is None
+
+
 def test_autotuning_tells_its_choice(capsys: pytest.CaptureFixture[str]) -> None:
     told: list[dict[str, Any]] = []
     triton.knobs.autotuning.listener = lambda **facts: told.append(facts)
