@@ -55,7 +55,7 @@ FIGURES = {
 }
 
 
-def run_side(language: str, arch: int, repetitions: int, folder: str) -> dict[str, Any]:
+def run_side(language: str, arch: int | str, repetitions: int, folder: str) -> dict[str, Any]:
     environment = {**os.environ, "BENCHMARK_LANGUAGE": language, "TILEWRIGHT_CACHE": "0"}
     if language == "triton":
         # Sums and products become FMAs on both sides; Triton 3.9 asks for a choice.

@@ -1,7 +1,8 @@
 """Compiles generated_kernels.py in one language, in a process of its own, and prints JSON.
 
-`generated_side.py tilewright|triton ARCH REPETITIONS FOLDER`: PTX and CUBINs go to the folder. Milliseconds are
-of fresh compiles in this warm process, by stage; "assemble" is what turns PTX into machine code."""
+`generated_side.py tilewright|triton ARCH REPETITIONS FOLDER`: PTX and CUBINs go to the folder, of an architecture of
+AMD's (gfx942) the assembly. Milliseconds are of fresh compiles in this warm process, by stage; "assemble" is what
+turns PTX into machine code; "cpu" are those of this process until there is machine code."""
 
 from __future__ import annotations
 
@@ -30,25 +31,34 @@ def fresh_kernels(folder: str, repetition: int) -> ModuleType:
     return module
 
 
-def result_of(compiled: Any, to_ptx: float, total: float, stages: dict[str, float]) -> dict[str, Any]:
-    binaries = {form: compiled.asm[form] for form in ("ptx", "cubin")}
-    return {**binaries, "to_ptx": to_ptx, "total": total, "stages": stages}
+def is_amd(arch: str) -> bool:
+    return arch.startswith("gfx")
 
 
-def compile_tilewright(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
+def num_stages(kernels: ModuleType, name: str, arch: str) -> int:
+    """AMD's loops load one step ahead, through registers."""
+    return 2 if is_amd(arch) else kernels.NUM_STAGES.get(name, 3)
+
+
+def result_of(compiled: Any, forms: dict[str, str], **numbers: Any) -> dict[str, Any]:
+    """The texts and binaries of `forms` (ending of the file to its name here), and what was measured."""
+    return {"files": {ending: compiled.asm[form] for ending, form in forms.items()}, **numbers}
+
+
+def compile_tilewright(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:
     kernel = getattr(kernels, name)
     constants = kernels.CONSTANTS[name]
     names = [p.name for p in kernel.parameters if p.name not in constants]
     signature = dict(zip(names, kernels.SIGNATURES[name].split(), strict=True))
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     compiled = kernel.compile(
         signature,
         constants,
-        device=f"nvidia:sm_{arch}",
+        device=f"amd:{arch}" if is_amd(arch) else f"nvidia:sm_{arch}",
         num_warps=kernels.NUM_WARPS,
-        num_stages=kernels.NUM_STAGES.get(name, 3),
+        num_stages=num_stages(kernels, name, arch),
     )
-    total = (time.perf_counter() - start) * 1e3
+    total, cpu = (time.perf_counter() - start) * 1e3, (time.process_time() - start_cpu) * 1e3
     if compiled.origin != "compiled":
         raise AssertionError(f"{name} came from the cache ({compiled.origin})")
     stages = {
@@ -58,10 +68,11 @@ def compile_tilewright(kernels: ModuleType, name: str, arch: int) -> dict[str, A
     }
     to_ptx = total - compiled.milliseconds.get("assemble", 0.0)
     stages["rest"] = to_ptx - sum(stages.values())
-    return result_of(compiled, to_ptx, total, stages)
+    forms = {"s": "asm"} if is_amd(arch) else {"ptx": "ptx", "cubin": "cubin"}
+    return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages)
 
 
-def compile_triton(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
+def compile_triton(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
@@ -75,6 +86,10 @@ def compile_triton(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
     kinds = {n: e.removesuffix(":16") for n, e in zip(kernel.arg_names, entries, strict=False)}
     signature = kinds | dict.fromkeys(values, "constexpr")
     divisible = {(i,): [["tt.divisibility", 16]] for i, e in enumerate(entries) if ":16" in e}
+    if is_amd(arch):  # what its launcher finds of arrays below 2 GiB, which ours takes for granted
+        for i, entry in enumerate(entries):
+            if entry.startswith("*"):
+                divisible.setdefault((i,), []).append(["tt.pointer_range", 32])
     stages: dict[str, float] = {}
 
     def listen(*, times: Any, **_: Any) -> None:
@@ -82,7 +97,7 @@ def compile_triton(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
         stages.update({stage: us / 1e3 for stage, us in times.lowering_stages})
 
     triton.knobs.compilation.listener = listen
-    start = time.perf_counter()
+    start, start_cpu = time.perf_counter(), time.process_time()
     with tempfile.TemporaryDirectory() as cache:
         triton.knobs.cache.dir = cache
         source = ASTSource(
@@ -91,18 +106,18 @@ def compile_triton(kernels: ModuleType, name: str, arch: int) -> dict[str, Any]:
             {(kernel.arg_names.index(n),): value for n, value in values.items()},
             attrs=divisible,
         )
-        options = {
-            "num_warps": kernels.NUM_WARPS,
-            "num_stages": kernels.NUM_STAGES.get(name, 3),
-        }
-        compiled = triton.compile(source, target=GPUTarget("cuda", arch, 32), options=options)
-        total = (time.perf_counter() - start) * 1e3
+        options = {"num_warps": kernels.NUM_WARPS, "num_stages": num_stages(kernels, name, arch)}
+        lanes = 64 if arch.startswith("gfx9") else 32
+        target = GPUTarget("hip", arch, lanes) if is_amd(arch) else GPUTarget("cuda", int(arch), lanes)
+        compiled = triton.compile(source, target=target, options=options)
+        total, cpu = (time.perf_counter() - start) * 1e3, (time.process_time() - start_cpu) * 1e3
     to_ptx = sum(ms for stage, ms in stages.items() if stage != "cubin")
     stages.pop("cubin", None)
-    return result_of(compiled, to_ptx, total, stages)
+    forms = {"s": "amdgcn"} if is_amd(arch) else {"ptx": "ptx", "cubin": "cubin"}
+    return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages)
 
 
-def main(language: str, arch: int, repetitions: int, folder: str) -> None:
+def main(language: str, arch: str, repetitions: int, folder: str) -> None:
     os.environ["BENCHMARK_LANGUAGE"] = language
     compile_one = compile_triton if language == "triton" else compile_tilewright
     results: dict[str, Any] = {}
@@ -110,10 +125,9 @@ def main(language: str, arch: int, repetitions: int, folder: str) -> None:
         kernels = fresh_kernels(folder, repetition)
         for name in kernels.SIGNATURES:
             run = compile_one(kernels, name, arch)
-            for form in ("ptx", "cubin"):
-                data = run.pop(form)
+            for ending, data in run.pop("files").items():
                 content = data.encode() if isinstance(data, str) else data
-                (pathlib.Path(folder) / f"{name}.{form}").write_bytes(content)
+                (pathlib.Path(folder) / f"{name}.{ending}").write_bytes(content)
             if repetition:  # the first one pays for what the process sets up once
                 results.setdefault(name, []).append(run)
     module = __import__(language)
@@ -121,4 +135,4 @@ def main(language: str, arch: int, repetitions: int, folder: str) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4])
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])

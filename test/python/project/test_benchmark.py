@@ -15,7 +15,9 @@ pytest.importorskip("torch")
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
 sys.path.append(str(FOLDER))  # behind the tests: `gpu` is a package of theirs
 
+import amdgcn  # noqa: E402
 import generated  # noqa: E402
+import generated_amd  # noqa: E402
 import report  # noqa: E402
 import sass  # noqa: E402
 
@@ -123,3 +125,38 @@ def test_generated_code_is_compiled_and_read(tmp_path: pathlib.Path) -> None:
     assert set(result["kernels"]) == {*generated.FIGURES, "unrolled"}
     found = sass.read(tmp_path / "layer_norm.cubin", "layer_norm")
     assert len(found.loops) == 3 and found.registers > 0 and found.local_accesses == 0
+
+
+AMD_TEXT = """
+f:
+	s_mov_b32 s0, 0
+.LBB0_1:                                ; outer
+	v_mov_b32_e32 v0, 0
+.LBB0_2:
+	v_mfma_f32_32x32x8_f16 a[0:15], v[0:1], v[2:3], a[0:15]
+	v_dual_mov_b32 v0, 0 :: v_dual_mov_b32 v1, 0
+	s_cbranch_scc1 .LBB0_2
+	s_cbranch_scc0 .LBB0_1
+	s_endpgm
+	s_code_end
+    .vgpr_count:     40
+    .vgpr_spill_count: 3
+"""
+
+
+def test_assembly_of_amd_is_counted() -> None:
+    found = amdgcn.parse(AMD_TEXT)
+    assert found == amdgcn.Assembly(7, [3], [1], 40, 3)
+    row = generated_amd.rows_of("add", {"tilewright": generated_amd.Code(2.0, found)})
+    assert row == ["add", "2.0", "7", "3 (1)", "40", "3", ""]
+    pair = {"tilewright": generated_amd.Code(2.0, found), "triton": generated_amd.Code(10.0, found)}
+    assert generated_amd.rows_of("add", pair)[-1] == "ms 0.20 met, instructions 1.00 NOT MET"
+
+
+@pytest.mark.parametrize("arch", ["gfx942", "gfx1100"])
+def test_code_for_amd_is_compiled_and_read(arch: str, tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("tilewright._native", reason="the native module is not built")
+    result = generated.run_side("tilewright", arch, 1, str(tmp_path))
+    assert all(run["cpu"] > 0 for runs in result["kernels"].values() for run in runs)
+    found = amdgcn.parse((tmp_path / "matmul.s").read_text())
+    assert any(found.matrix) and found.registers > 0 and found.spills == 0
