@@ -52,6 +52,25 @@ def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp">, Takes<"tile"> {
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
 }
 
+def MergeProducts : Pass<"merge-products", "::mlir::ModuleOp">, Takes<"tile"> {
+  let summary = "loops that add up products of a few columns each take more columns at a time";
+  let description = [{
+    ```mlir
+    %c = scf.for %k = %c0 to %c72 step %c8 iter_args(%sum = %zero) {
+      // a [64, 8] and b [8, 64], loaded at the columns and rows k + [0, 8)
+      %ab = tile.dot %a, %b, %zero
+      %next = arith.addf %sum, %ab
+      scf.yield %next
+    }
+    // becomes
+    // a [64, 72] and b [72, 64], loaded at [0, 72)
+    %c = tile.dot %a, %b, %zero
+    ```
+    Loops whose number of iterations is known, and whose bodies read memory and do nothing else. The sums are added up in the same order.
+  }];
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
+}
+
 def SplitLoopsByMask : Pass<"split-loops-by-mask", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "iterations in which masks are all true run in a loop of their own, without them";
   let description = [{

@@ -35,6 +35,7 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   RefuseAssemblyOptions refused;
   refused.linksBitcode = true;
   passes.addPass(createRefuseAssembly(refused));
+  passes.addPass(createMergeProducts());
   addLoopSplitting(passes, /*ofProducts=*/false);
   passes.beginStage("lowered", "one function of scalars, vectors and loops: no tiles, and of math "
                                "functions only calls of a library");
