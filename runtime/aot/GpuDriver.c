@@ -168,15 +168,29 @@ static int tw_bind_driver(struct tw_gpus *gpus, void *library, struct tilewright
   return maker->check_version ? maker->check_version(gpus, error) : TILEWRIGHT_SUCCESS;
 }
 
+/* Opens one name. A library that is there and cannot be loaded says more than those that are
+ * missing. */
+static void *tw_open_name(const struct tw_gpu_maker *maker, const char *name,
+                          struct tilewright_error *error) {
+  static const char missing[] = ": cannot open";
+  void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  const char *words = library ? "" : dlerror();
+  size_t length = strlen(name);
+  int is_missing = words && strncmp(words, name, length) == 0 &&
+                   strncmp(words + length, missing, sizeof(missing) - 1) == 0;
+  if (!library && (!is_missing || name == maker->libraries[0]))
+    (void)tw_fail(error, TILEWRIGHT_NO_DRIVER, "there is no %s on this machine: %s", maker->driver,
+                  words ? words : "its library does not open");
+  return library;
+}
+
 /* One that is in the process goes first: two do not know each other's memory. */
 static void *tw_open_library(const struct tw_gpu_maker *maker, struct tilewright_error *error) {
   void *library = NULL;
   for (const char *const *name = maker->libraries; *name && !library; ++name)
     library = dlopen(*name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   for (const char *const *name = maker->libraries; *name && !library; ++name)
-    if (!(library = dlopen(*name, RTLD_NOW | RTLD_LOCAL)))
-      (void)tw_fail(error, TILEWRIGHT_NO_DRIVER, "there is no %s on this machine: %s",
-                    maker->driver, dlerror());
+    library = tw_open_name(maker, *name, error);
   return library;
 }
 

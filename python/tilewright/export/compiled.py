@@ -59,7 +59,6 @@ def checked_targets(package: str, targets: Sequence[str]) -> list[str]:
 
 def check_target(target: str) -> None:
     """Refuse what has not machine code of its own. Raises UnsupportedError TW0803."""
-    check_device(target)
     if not _LEVEL.fullmatch(target) and device_named(target).kind not in _GPU_TARGETS:
         raise UnsupportedError(
             f"{target} is not a target that a package can have code for",
@@ -67,6 +66,7 @@ def check_target(target: str) -> None:
             hint="name a level such as cpu:x86-64-v3, or an architecture such as nvidia:sm_80 or "
             "amd:gfx942",
         )
+    check_device(target)
 
 
 def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> CompiledKernel:

@@ -297,6 +297,13 @@ static void test_old_driver(void) {
                 "the HIP runtime is too old");
 }
 
+static void test_broken_driver(void) {
+  const struct tilewright_launch there = {{1, 0, 0}, TILEWRIGHT_HIP_GPU(0), NULL};
+  struct tilewright_error error;
+  check_refusal(scale(input, output, 64, 1.0f, &there, &error), &error, TILEWRIGHT_NO_DRIVER,
+                "libamdhip64.so.5: invalid ELF header");
+}
+
 #ifdef WRAPS_ACCESS
 /* What `access` says of a file that begins with FILE, as the environment has it. */
 #ifdef __cplusplus
@@ -409,11 +416,17 @@ int main(int count, char **words) {
   static const struct {
     const char *name;
     void (*run)(void);
-  } tests[] = {{"values", test_values},       {"numbers", test_numbers},
-               {"anywhere", test_anywhere},   {"failures", test_failures},
-               {"threads", test_threads},     {"both", test_both},
-               {"no_driver", test_no_driver}, {"old_driver", test_old_driver},
-               {"opening", test_opening},     {"ffi", test_ffi}};
+  } tests[] = {{"values", test_values},
+               {"numbers", test_numbers},
+               {"anywhere", test_anywhere},
+               {"failures", test_failures},
+               {"threads", test_threads},
+               {"both", test_both},
+               {"no_driver", test_no_driver},
+               {"old_driver", test_old_driver},
+               {"opening", test_opening},
+               {"ffi", test_ffi},
+               {"broken_driver", test_broken_driver}};
   for (size_t i = 0; count > 1 && i < sizeof(tests) / sizeof(tests[0]); ++i)
     if (strcmp(words[1], tests[i].name) == 0) {
       tests[i].run();

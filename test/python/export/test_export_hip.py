@@ -91,6 +91,10 @@ def test_machines_without_a_driver(consumer: Path, tmp_path: Path) -> None:
     exported.passed(consumer, "no_driver", LD_LIBRARY_PATH=str(tmp_path))
     old = exported.with_hip(tmp_path / "lib", double="libamdhip64_double_old.so")
     exported.passed(consumer, "old_driver", **old)
+    broken = tmp_path / "broken"
+    broken.mkdir()
+    (broken / "libamdhip64.so.5").write_bytes(b"no library" * 100)
+    exported.passed(consumer, "broken_driver", LD_LIBRARY_PATH=str(broken))
 
 
 def test_the_files_of_gpus_tell_why_there_is_none(package: Path, tmp_path: Path) -> None:

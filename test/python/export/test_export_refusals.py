@@ -88,7 +88,7 @@ def test_names_that_c_does_not_have(name: Any) -> None:
     assert refusal(lambda: tw.Package(name)).code == "TW0802"
 
 
-@pytest.mark.parametrize("target", ["cpu", "reference", "sim:sm_80"])
+@pytest.mark.parametrize("target", ["cpu", "reference", "sim:sm_80", "cuda:0", "hip:0"])
 def test_targets_without_code_of_their_own(target: str, tmp_path: Path) -> None:
     one = package().add(export_kernels.scale, SCALE)
     assert refusal(lambda: one.write(tmp_path, [target])).code == "TW0803"
