@@ -4,6 +4,7 @@
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/SinkOffsets.h"
 #include "backend/compile/SplitFunctions.h"
+#include "backend/compile/UnrollShortLoops.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -100,6 +101,17 @@ static llvm::FunctionPassManager simplify(llvm::PassBuilder &builder, llvm::Stri
   return passes;
 }
 
+static void registerOwnPasses(llvm::PassBuilder &builder) {
+  builder.registerPipelineParsingCallback([](llvm::StringRef name,
+                                             llvm::FunctionPassManager &passes,
+                                             llvm::ArrayRef<llvm::PassBuilder::PipelineElement>) {
+    if (name != kUnrollShortLoops)
+      return false;
+    passes.addPass(UnrollShortLoops());
+    return true;
+  });
+}
+
 /// The scalar clean-ups of the machine. The code is vector code already, so the vectorizer of loops
 /// stays off; there is one function, so there is no inliner beyond the functions that demand it.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
@@ -118,6 +130,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   builder.registerCGSCCAnalyses(callAnalyses);
   builder.registerFunctionAnalyses(functionAnalyses);
   builder.registerLoopAnalyses(loopAnalyses);
+  registerOwnPasses(builder);
   builder.crossRegisterProxies(loopAnalyses, functionAnalyses, callAnalyses, moduleAnalyses);
 
   llvm::ModulePassManager passes;
@@ -134,11 +147,30 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   passes.run(module, moduleAnalyses);
 }
 
+namespace {
+/// The passes of a code generator but for some. Those that `CodegenGate` turns off still ask for
+/// their analyses, and each takes part in the planning.
+class ChosenPasses final : public llvm::legacy::PassManager {
+public:
+  explicit ChosenPasses(llvm::ArrayRef<llvm::StringRef> unused) : unused(unused) {}
+  void add(llvm::Pass *pass) override {
+    if (llvm::is_contained(unused, pass->getPassName()))
+      delete pass;
+    else
+      llvm::legacy::PassManager::add(pass);
+  }
+
+private:
+  llvm::ArrayRef<llvm::StringRef> unused;
+};
+} // namespace
+
 static bool generateCode(llvm::Module &module, llvm::TargetMachine &machine,
-                         llvm::CodeGenFileType type, std::string &bytes) {
+                         llvm::CodeGenFileType type, llvm::ArrayRef<llvm::StringRef> unused,
+                         std::string &bytes) {
   llvm::SmallString<0> buffer;
   llvm::raw_svector_ostream stream(buffer);
-  llvm::legacy::PassManager passes;
+  ChosenPasses passes(unused);
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
     return false;
   passes.run(module);
@@ -196,16 +228,10 @@ private:
 /// is quadratic in the number of addresses (25 s for 1,600 loads), and the machine code of every
 /// kernel of the benchmark is the same without it: assemblers do it themselves, and
 /// sinkConstantOffsets does what matters before.
-///
-/// "Loop strength reduction" is left out where `keepsAddresses` is set: it takes a third of the
-/// code generation of attention, grows faster than the function, and has no effect on its speed.
 struct CodegenGate : llvm::OptPassGate {
-  bool keepsAddresses = false;
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef passName, llvm::StringRef) const override {
     stopIfInterrupted();
-    if (keepsAddresses && passName == "Loop Strength Reduction")
-      return false;
     return passName != "slsr";
   }
 };
@@ -265,6 +291,18 @@ static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
   llvm::WriteBitcodeToFile(*emission.module, stream);
 }
 
+/// What code generation goes without. "Loop strength reduction" takes a third of the code
+/// generation of attention with the analysis that it asks for, grows faster than the function, and
+/// has no effect on its speed.
+static llvm::SmallVector<llvm::StringRef> unusedPasses(const llvm::Module &module,
+                                                       const LlvmMachine &machine) {
+  llvm::SmallVector<llvm::StringRef> unused(machine.unusedPasses);
+  if (machine.hasScaledAddresses && hasLongFunction(module))
+    unused.append({"Loop Strength Reduction", "Induction Variable Users",
+                   "Canonicalize Freeze Instructions in Loops"});
+  return unused;
+}
+
 /// The emission itself; an early return leaves `error` set.
 static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMachine &machine,
                         CodeForm form, EmittedCode &code, std::string &error) {
@@ -287,11 +325,11 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
     code.bytes = printModule(*emission.module);
     return;
   }
-  emission.gate.keepsAddresses = machine.hasScaledAddresses && hasLongFunction(*emission.module);
   emission.context.setOptPassGate(emission.gate);
   auto type = form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
                                        : llvm::CodeGenFileType::AssemblyFile;
-  if (!generateCode(*emission.module, *emission.machine, type, code.bytes))
+  if (!generateCode(*emission.module, *emission.machine, type,
+                    unusedPasses(*emission.module, machine), code.bytes))
     error = "this machine cannot emit that form of code";
   code.generateMilliseconds = watch.lap();
   if (form == CodeForm::Object)

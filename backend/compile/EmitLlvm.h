@@ -34,6 +34,8 @@ struct LlvmMachine {
   /// Where one emission leaves the optimized module, before `finish`, as bitcode for the next ones
   /// of the same module; empty before the first. Null: nowhere.
   std::string *optimized = nullptr;
+  /// Passes of the code generator that no kernel has use for, by LLVM's names of them.
+  llvm::ArrayRef<llvm::StringRef> unusedPasses;
 };
 
 struct EmittedCode {

@@ -153,8 +153,33 @@ static SimdMachine describeSimd(const LlvmMachine &host, const std::string &leve
 // compute already. What it leaves are stack buffers, addresses, and short loops of fixed length.
 static constexpr llvm::StringLiteral kSimplifications =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),loop(loop-unroll-full),early-cse<memssa>,"
-    "instcombine<no-verify-fixpoint>,simplifycfg,adce";
+    "loop-mssa(loop-rotate,licm),unroll-short-loops,early-cse<memssa>,simplifycfg,adce";
+
+// For garbage collection, exceptions, thread-local variables, calls of C's library,
+// instrumentation, hardening: kernels have none of them. The last asks for a dominance frontier.
+static constexpr llvm::StringRef kUnusedPasses[] = {
+    "Merge contiguous icmps into a memcmp",
+    "Expand memcmp() to load/stores",
+    "Lower Garbage Collection Instructions",
+    "Shadow Stack GC Lowering",
+    "Replace intrinsics with calls to vector library",
+    "Partially inline calls to library functions",
+    "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
+    "Expand indirectbr instructions",
+    "Exception handling preparation",
+    "ObjC ARC contraction",
+    "Prepare callbr",
+    "Safe Stack instrumentation pass",
+    "Local Dynamic TLS Access Clean-up",
+    "X86 speculative load hardening",
+    "Fixup Statepoint Caller Saved",
+    "Insert KCFI indirect call checks",
+    "Insert fentry calls",
+    "Insert XRay ops",
+    "Implement the 'patchable-function' attribute",
+    "X86 Indirect Branch Tracking",
+    "X86 Load Value Injection (LVI) Load Hardening",
+};
 
 namespace {
 class CpuTarget final : public Target {
@@ -163,6 +188,7 @@ public:
       : level(level), host(machineOfLevel(level)), simd(describeSimd(host, level)) {
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
+    host.unusedPasses = kUnusedPasses;
     host.mayCall = true;
     host.hasScaledAddresses = true;
   }

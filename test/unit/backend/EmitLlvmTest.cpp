@@ -74,6 +74,42 @@ TEST(EmitLlvmTest, ProductsAndSumsKeepTheirRoundings) {
   EXPECT_EQ(assembly.find("vfmadd"), std::string::npos) << assembly;
 }
 
+/// The optimized LLVM IR of a loop of `count` iterations over vectors, which stores each time.
+static std::string optimizedLoop(int count) {
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  std::string text = R"(
+    llvm.func @k(%out: !llvm.ptr, %v: vector<16xf32>) {
+      %zero = llvm.mlir.constant(0 : i64) : i64
+      %one = llvm.mlir.constant(1 : i64) : i64
+      %end = llvm.mlir.constant()" +
+                     std::to_string(count) + R"( : i64) : i64
+      llvm.br ^head(%zero : i64)
+    ^head(%i: i64):
+      %more = llvm.icmp "slt" %i, %end : i64
+      llvm.cond_br %more, ^body, ^done
+    ^body:
+      %at = llvm.getelementptr %out[%i] : (!llvm.ptr, i64) -> !llvm.ptr, vector<16xf32>
+      llvm.store %v, %at : vector<16xf32>, !llvm.ptr
+      %next = llvm.add %i, %one : i64
+      llvm.br ^head(%next : i64)
+    ^done:
+      llvm.return
+    })";
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text, context.get());
+  std::string error, code;
+  EXPECT_TRUE(module && makeCpuTarget()->print(*module, CodeForm::OptimizedLlvmIr, code, error))
+      << error;
+  return code;
+}
+
+TEST(EmitLlvmTest, OnlyShortLoopsAreUnrolled) {
+  std::string four = optimizedLoop(4), many = optimizedLoop(1000);
+  EXPECT_EQ(llvm::StringRef(four).count("store <16 x float>"), 4u) << four;
+  EXPECT_EQ(four.find("phi"), std::string::npos) << four;
+  EXPECT_EQ(llvm::StringRef(many).count("store <16 x float>"), 1u) << many;
+  EXPECT_NE(many.find("phi"), std::string::npos) << many;
+}
+
 TEST(ContainCrashTest, CrashesBecomeMessages) {
   std::string error;
   EXPECT_TRUE(containCrash([] {}, error));

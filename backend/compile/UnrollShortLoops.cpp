@@ -1,0 +1,95 @@
+// Unrolls the loops of LLVM IR that are short and of a fixed number of iterations.
+#include "backend/compile/UnrollShortLoops.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/UnrollLoop.h"
+
+using namespace tw;
+
+// The threshold of LLVM's -O2, and what it takes the branch back and its test for.
+static constexpr uint64_t kMostInstructions = 150, kBranchInstructions = 2;
+
+namespace {
+/// The analyses that unrolling keeps up to date.
+struct LoopAnalyses {
+  LoopAnalyses(llvm::Function &function, llvm::FunctionAnalysisManager &analyses)
+      : loops(analyses.getResult<llvm::LoopAnalysis>(function)),
+        dominators(analyses.getResult<llvm::DominatorTreeAnalysis>(function)),
+        evolution(analyses.getResult<llvm::ScalarEvolutionAnalysis>(function)),
+        costs(analyses.getResult<llvm::TargetIRAnalysis>(function)),
+        assumptions(analyses.getResult<llvm::AssumptionAnalysis>(function)),
+        remarks(analyses.getResult<llvm::OptimizationRemarkEmitterAnalysis>(function)) {}
+  llvm::LoopInfo &loops;
+  llvm::DominatorTree &dominators;
+  llvm::ScalarEvolution &evolution;
+  llvm::TargetTransformInfo &costs;
+  llvm::AssumptionCache &assumptions;
+  llvm::OptimizationRemarkEmitter &remarks;
+};
+} // namespace
+
+/// Whether the way back hangs on a comparison with a constant. It costs nothing to ask, unlike the
+/// number of iterations.
+static bool endsAtConstant(const llvm::Loop &loop) {
+  const llvm::BasicBlock *latch = loop.getLoopLatch();
+  auto *branch = latch ? llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator()) : nullptr;
+  if (!branch || !branch->isConditional())
+    return false;
+  auto *test = llvm::dyn_cast<llvm::ICmpInst>(branch->getCondition());
+  return test && llvm::isa<llvm::ConstantInt>(test->getOperand(1));
+}
+
+/// How often a loop that is worth unrolling runs; 0 for the others.
+static unsigned unrolledIterations(llvm::Loop &loop, LoopAnalyses &analyses) {
+  if (!loop.isInnermost() || !endsAtConstant(loop))
+    return 0;
+  llvm::SmallPtrSet<const llvm::Value *, 1> noAssumptions;
+  llvm::UnrollCostEstimator estimate(&loop, analyses.costs, noAssumptions, kBranchInstructions);
+  if (!estimate.canUnroll())
+    return 0;
+  const uint64_t body = estimate.getRolledLoopSize() - kBranchInstructions;
+  if (body >= kMostInstructions)
+    return 0;
+  const uint64_t count = analyses.evolution.getSmallConstantTripCount(&loop);
+  return count * body + kBranchInstructions < kMostInstructions ? count : 0;
+}
+
+static bool unroll(llvm::Loop &loop, LoopAnalyses &analyses) {
+  const unsigned count = unrolledIterations(loop, analyses);
+  if (count == 0)
+    return false;
+  llvm::simplifyLoop(&loop, &analyses.dominators, &analyses.loops, &analyses.evolution,
+                     &analyses.assumptions, /*MSSAU=*/nullptr, /*PreserveLCSSA=*/false);
+  llvm::formLCSSARecursively(loop, analyses.dominators, &analyses.loops, &analyses.evolution);
+  llvm::UnrollLoopOptions options{};
+  options.Count = count;
+  return llvm::UnrollLoop(&loop, options, &analyses.loops, &analyses.evolution,
+                          &analyses.dominators, &analyses.assumptions, &analyses.costs,
+                          &analyses.remarks,
+                          /*PreserveLCSSA=*/true) != llvm::LoopUnrollResult::Unmodified;
+}
+
+llvm::PreservedAnalyses UnrollShortLoops::run(llvm::Function &function,
+                                              llvm::FunctionAnalysisManager &analyses) {
+  LoopAnalyses results(function, analyses);
+  // Outer loops first: taken from the end, each loop comes after those inside of it, which may be
+  // gone by then, and none of those in front of it is.
+  llvm::SmallVector<llvm::Loop *> order = results.loops.getLoopsInPreorder();
+  bool hasChanged = false;
+  for (llvm::Loop *loop : llvm::reverse(order))
+    hasChanged |= unroll(*loop, results);
+  if (!hasChanged)
+    return llvm::PreservedAnalyses::all();
+  llvm::PreservedAnalyses preserved;
+  preserved.preserve<llvm::DominatorTreeAnalysis>();
+  preserved.preserve<llvm::LoopAnalysis>();
+  return preserved;
+}
