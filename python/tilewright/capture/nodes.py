@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -17,7 +18,7 @@ _OPERATOR = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 def encode_function_node(source: FunctionSource, constant: Callable[[object], Json]) -> Json:
     """A FunctionDef or Lambda without docstring, decorators and annotations: see `params`."""
-    node = _encode(source.node, source, constant, 0)
+    node = _Encoder(source, constant).encode(source.node, 0)
     if isinstance(source.node, ast.FunctionDef):
         node["decorator_list"] = []
         node["returns"] = None
@@ -54,62 +55,74 @@ def chain_links(node: ast.BinOp | ast.If) -> tuple[list[ast.BinOp] | list[ast.If
     return arms, arms[-1].orelse
 
 
-def _encode_chain(
-    node: ast.BinOp | ast.If, source: FunctionSource, constant: Callable[[object], Json], depth: int
-) -> Json | None:
-    """A long chain as one node with a list of `links`, each without the next; else None."""
-    links, end = chain_links(node)
-    if len(links) <= _LONGEST_NESTED_CHAIN:
-        return None
-    inner = "left" if isinstance(node, ast.BinOp) else "orelse"
-    encoded: list[Json] = []
-    for link in links:
-        fields = {name: getattr(link, name) for name in link._fields if name != inner}
-        parts = {name: _encode(field, source, constant, depth + 1) for name, field in fields.items()}
-        encoded.append({"_": type(link).__name__, "@": _span(link, source), **parts, inner: None})
-    last = _encode(end, source, constant, depth)
-    place = _span(node, source)
-    return {"_": "Chain", "@": place, "inner": inner, "links": encoded, "end": last}
+class _Encoder:
+    """Writes the nodes of one source."""
 
+    def __init__(self, source: FunctionSource, constant: Callable[[object], Json]) -> None:
+        self._source = source
+        self._constant = constant
+        self._is_ascii = all(line.isascii() for line in source.lines)
 
-def _encode(
-    value: Any, source: FunctionSource, constant: Callable[[object], Json], depth: int
-) -> Any:
-    if isinstance(value, _OPERATOR):
-        return type(value).__name__
-    if depth > _MAX_DEPTH:
-        raise SourceTooDeep(source, value)
-    if isinstance(value, (ast.BinOp, ast.If)):
-        chain = _encode_chain(value, source, constant, depth)
-        if chain is not None:
-            return chain
-    if isinstance(value, ast.AST):
-        node: Json = {"_": type(value).__name__}
-        if isinstance(value, (ast.expr, ast.stmt, ast.arg, ast.keyword)):
-            node["@"] = _span(value, source)
-        for name in value._fields:
-            if name in _LEFT_OUT:
-                continue
-            field = getattr(value, name, None)
-            if isinstance(value, ast.Constant) and name == "value":
-                node[name] = constant(field)
-            else:
-                node[name] = _encode(field, source, constant, depth + 1)
+    def encode(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if kind is list:
+            return [self.encode(item, depth) for item in value]
+        if not isinstance(value, ast.AST):
+            return value
+        if depth > _MAX_DEPTH:
+            raise SourceTooDeep(self._source, value)
+        if kind is ast.BinOp or kind is ast.If:
+            chain = self._encode_chain(value, depth)
+            if chain is not None:
+                return chain
+        return self._encode_node(value, kind, depth)
+
+    def _encode_node(self, value: ast.AST, kind: type[ast.AST], depth: int) -> Json | str:
+        name, has_place, fields = _layout(kind)
+        if fields is None:
+            return name
+        node: Json = {"_": name}
+        if has_place:
+            node["@"] = self._span(value)
+        if kind is ast.Constant:
+            node["value"] = self._constant(value.value)
+            return node
+        for field in fields:
+            node[field] = self.encode(getattr(value, field, None), depth + 1)
         return node
-    if isinstance(value, list):
-        return [_encode(item, source, constant, depth) for item in cast("list[Any]", value)]
-    return value
+
+    def _encode_chain(self, node: ast.BinOp | ast.If, depth: int) -> Json | None:
+        """A long chain as one node with a list of `links`, each without the next; else None."""
+        links, end = chain_links(node)
+        if len(links) <= _LONGEST_NESTED_CHAIN:
+            return None
+        inner = "left" if isinstance(node, ast.BinOp) else "orelse"
+        encoded: list[Json] = []
+        for link in links:
+            fields = {name: getattr(link, name) for name in link._fields if name != inner}
+            parts = {name: self.encode(field, depth + 1) for name, field in fields.items()}
+            encoded.append({"_": type(link).__name__, "@": self._span(link), **parts, inner: None})
+        last = self.encode(end, depth)
+        return {"_": "Chain", "@": self._span(node), "inner": inner, "links": encoded, "end": last}
+
+    def _span(self, node: Any) -> list[int]:
+        line, column = node.lineno, node.col_offset
+        end_line: int = node.end_lineno or line
+        end_column: int = column if node.end_col_offset is None else node.end_col_offset
+        if self._is_ascii:
+            return [line, column + 1, end_line, end_column + 1]
+        start = self._source.character_column(line, column)
+        return [line, start, end_line, self._source.character_column(end_line, end_column)]
 
 
-def _span(node: ast.expr | ast.stmt | ast.arg | ast.keyword, source: FunctionSource) -> list[int]:
-    end_line = node.end_lineno or node.lineno
-    end_column = node.end_col_offset if node.end_col_offset is not None else node.col_offset
-    return [
-        node.lineno,
-        source.character_column(node.lineno, node.col_offset),
-        end_line,
-        source.character_column(end_line, end_column),
-    ]
+@functools.cache
+def _layout(kind: type[ast.AST]) -> tuple[str, bool, tuple[str, ...] | None]:
+    """A class's name, whether its nodes have a place, and the fields to write; None of operators,
+    which are written as their names."""
+    if issubclass(kind, _OPERATOR):
+        return kind.__name__, False, None
+    has_place = issubclass(kind, (ast.expr, ast.stmt, ast.arg, ast.keyword))
+    return kind.__name__, has_place, tuple(f for f in kind._fields if f not in _LEFT_OUT)
 
 
 def decode_expression(node: Json, constant: Callable[[Json], object]) -> ast.expr:
