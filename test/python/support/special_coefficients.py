@@ -13,6 +13,7 @@ import mpmath as mp
 mp.mp.dps = 50
 _NODES = 72
 _SMALLEST = mp.mpf(2) ** -57  # relative to the largest coefficient
+_COLUMNS = 3  # coefficients of a line
 _BRIEF = mp.mpf(2) ** -44  # of what is rounded to float32 in the end
 
 
@@ -61,6 +62,12 @@ def inverse_erf(w: mp.mpf) -> mp.mpf:
     guess = mp.sqrt(w) if w > 1 else x * mp.sqrt(mp.pi) / 2
     root = mp.findroot(lambda z: mp.log(mp.erfc(z)) - mp.log(complement), guess)
     return root / x
+
+
+def log_of_one_plus(t: mp.mpf) -> mp.mpf:
+    """log(1 + f) / f for 1 + f between the square roots of 1/2 and 2."""
+    f = between(mp.sqrt(mp.mpf(1) / 2) - 1, mp.sqrt(2) - 1)(t)
+    return mp.log1p(f) / f
 
 
 def log_gamma_near(n: int) -> Callable[[mp.mpf], mp.mpf]:
@@ -156,6 +163,7 @@ def brief_tables() -> dict[str, list[float]]:
         "ERFINV_NEAR": lambda t: inverse_erf(root(t) ** 2),
         "LGAMMA_1": log_gamma_near(1),
         "LGAMMA_2": log_gamma_near(2),
+        "LOG": log_of_one_plus,
     }
     for order in (0, 1):
         functions[f"HANKEL_P{order}"], functions[f"HANKEL_Q{order}"] = hankel(order)
@@ -166,11 +174,11 @@ def brief_tables() -> dict[str, list[float]]:
 def main() -> None:
     """Print the module."""
     print('"""Polynomials of special functions, lowest power first; `special_coefficients.py` prints them."""')
-    print("\nfrom __future__ import annotations\n\nfrom .static import constexpr\n")
+    print("\nfrom __future__ import annotations\n\nfrom .static import constexpr\n\n# fmt: off")
     for name, series in tables().items():
         print(f"{name} = constexpr(\n    (")
-        for coefficient in series:
-            print(f"        {coefficient!r},")
+        for first in range(0, len(series), _COLUMNS):
+            print("        " + " ".join(f"{c!r}," for c in series[first : first + _COLUMNS]))
         print("    )\n)")
 
 
