@@ -22,8 +22,7 @@ using tile::LoadOp;
 namespace {
 struct Planner {
   Planner(scf::ForOp loop, tile::TargetAttr target)
-      : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()),
-        alignment(loop->getParentOfType<FunctionOpInterface>()) {}
+      : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()) {}
 
   void collectProducts(bool isAsked);
   bool addAhead(Value value);
@@ -34,11 +33,17 @@ struct Planner {
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
+  /// Of the whole function: for loops that have something to copy.
+  const Alignment &alignment() {
+    if (!known)
+      known.emplace(loop->getParentOfType<FunctionOpInterface>());
+    return *known;
+  }
 
   scf::ForOp loop;
   tile::TargetAttr target;
   BufferChoice buffers;
-  Alignment alignment;
+  std::optional<Alignment> known;
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
   llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
@@ -211,7 +216,7 @@ bool Planner::findPieces(PipelinedLoad &pipelined) {
     return false;
   }
   std::optional<VectorAccess> pieces =
-      asyncPieces(alignment, load.getPtr(), load.getMask(), pipelined.slot, target);
+      asyncPieces(alignment(), load.getPtr(), load.getMask(), pipelined.slot, target);
   if (!pieces) {
     obstacle =
         "no 4 bytes are known to be consecutive, aligned and under one condition of its mask";
