@@ -65,6 +65,26 @@ static void testThreads() {
     thread.join();
 }
 
+/// Specializations that test_export_cmake.py compares with those that Python makes of the same
+/// values.
+static void testFacts() {
+  Kernel kernel = load("scale");
+  alignas(16) static float x[8] = {}, y[8] = {};
+  auto prepare = [&](float *first, Argument n) {
+    Status done = kernel.prepare({{first, 4}, {y, 4}, n, 1.0f}, {"reference"});
+    check(bool(done), done.text());
+  };
+  for (int n : {0, 1, 3, 16, -1, -16, INT32_MAX, INT32_MIN})
+    prepare(x, n);
+  for (int64_t n : {INT64_C(1) << 31, -(INT64_C(1) << 31) - 1, INT64_MAX, INT64_MIN})
+    prepare(x, n);
+  for (uint64_t n : {UINT64_C(1) << 63, UINT64_MAX})
+    prepare(x, n);
+  prepare(x + 1, 3);
+  prepare(y, 3);
+  prepare(y + 2, 3);
+}
+
 static void checkError(const Status &status, const std::string &code, const std::string &words) {
   check(!status && status.reports.back().code.rfind(code, 0) == 0 &&
             status.text().find(words) != std::string::npos,
@@ -159,7 +179,8 @@ int main(int count, char **words) {
     return 2;
   folder = words[1];
   if (count > 2) {
-    std::string(words[2]) == "gpu" ? testGpu() : testHip();
+    std::string test = words[2];
+    test == "gpu" ? testGpu() : test == "hip" ? testHip() : testFacts();
     puts("passed");
     return 0;
   }

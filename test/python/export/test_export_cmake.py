@@ -113,7 +113,13 @@ def test_the_library_by_pkg_config(
     amd = exported.with_hip(tmp_path / "hip", "devices=2")
     assert run([program, folder, "hip"], tmp_path, **amd).endswith("passed\n")
     kept = told_by(folder / "cache")
-    assert told_from_python(monkeypatch, tmp_path / "from-python") <= kept
+    launched = told_from_python(monkeypatch, tmp_path / "from-python")
+    assert launched <= kept
+    only_facts = sources(tmp_path / "facts")
+    assert run([program, only_facts, "facts"], tmp_path).endswith("passed\n")
+    # This process has what it launched.
+    prepared = facts_from_python(monkeypatch, tmp_path / "facts-from-python")
+    assert told_by(only_facts / "cache") == launched | prepared
     assert "x: *fp32:16:overlap, out: *fp32:16:overlap, n: i32:nonneg, factor: fp32, BLOCK=64" in kept
 
 
@@ -135,6 +141,21 @@ def told_from_python(monkeypatch: pytest.MonkeyPatch, cache: Path) -> set[str]:
     found = told_by(cache)
     assert len(found) == 3
     return found
+
+
+def facts_from_python(monkeypatch: pytest.MonkeyPatch, cache: Path) -> set[str]:
+    """Those that the library's consumer prepares, when Python does."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
+    knobs.reset()
+    x, y = np.zeros(8, np.float32), np.zeros(8, np.float32)
+    assert x.ctypes.data % 16 == y.ctypes.data % 16 == 0
+    values = [0, 1, 3, 16, -1, -16, 2**31 - 1, -(2**31), 2**31, -(2**31) - 1, 2**63 - 1, -(2**63)]
+    with tw.device("reference"):
+        for n in [*values, 2**63, 2**64 - 1]:
+            export_kernels.scale.prepare(x[:4], y[:4], n, 1.0)
+        for first in (x[1:5], y[:4], y[2:6]):
+            export_kernels.scale.prepare(first, y[:4], 3, 1.0)
+    return told_by(cache)
 
 
 def test_the_library_shows_its_own_names_only(prefix: Path) -> None:
