@@ -22,18 +22,25 @@ def write(**entry: Any) -> None:
         record.write(json.dumps(entry) + "\n")
 
 
-def is_gpu_lost() -> bool:
-    """Whether an error of the GPU has come to stay; false where none was used."""
+# No driver, or no such GPU: nothing can be lost.
+NO_GPU = ("TW0401", "TW0620", "TW0621", "TW0622", "TW0623")
+
+
+def is_lost(device: str) -> bool:
+    """Whether an error of a GPU has come to stay; false where none was used."""
     try:
         import tilewright
 
-        tilewright.synchronize("cuda:0")
+        tilewright.synchronize(device)
     except ImportError:
         return False
     except Exception as error:
-        # No driver, or no such GPU: nothing can be lost.
-        return getattr(error, "code", "") not in ("TW0401", "TW0620", "TW0621", "TW0622", "TW0623")
+        return getattr(error, "code", "") not in NO_GPU
     return False
+
+
+def is_gpu_lost() -> bool:
+    return any(map(is_lost, ("cuda:0", "hip:0")))
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:

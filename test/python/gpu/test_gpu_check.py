@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_cuda_driver import double
+from driver_doubles import find_double
 
-__all__ = ["double"]
 TEST = Path(__file__).resolve().parents[2]
 
 
@@ -140,22 +139,32 @@ def double_it(x, BLOCK: tw.constexpr):
 @pytest.mark.parametrize("i", range(3))
 def test_launch(i, monkeypatch):
     monkeypatch.setattr(tw.JITFunction, "_launch", mirrored_arrays.launch)
-    with tw.device("cuda:0"):
+    with tw.device("DEVICE"):
         double_it[(1,)](np.ones(32, np.float32), BLOCK=32)
 def test_without(): pass
 """
 
 
-def test_a_broken_context_is_left_behind(double: str, compiler: None, tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text(BREAKS)
-    broken = {"TILEWRIGHT_CUDA_LIBRARY": double, "CUDA_DOUBLE": "kernel=700"}
+@pytest.mark.parametrize(
+    ("device", "library", "setting", "code"),
+    [
+        ("cuda:0", "libcuda_double.so", {"CUDA_DOUBLE": "kernel=700"}, "TW0629"),
+        ("hip:0", "libamdhip64_double.so", {"HIP_DOUBLE": "kernel=719"}, "TW0631"),
+    ],
+)
+def test_a_broken_context_is_left_behind(
+    device: str, library: str, setting: dict[str, str], code: str, compiler: None, tmp_path: Path
+) -> None:
+    (tmp_path / "test_it.py").write_text(BREAKS.replace("DEVICE", device))
+    maker = "CUDA" if device == "cuda:0" else "HIP"
+    broken = {f"TILEWRIGHT_{maker}_LIBRARY": find_double(library), **setting}
     done = run_suite(tmp_path, **broken)
     found = {each["name"].split("::")[1]: each for each in outcomes_in(tmp_path)}
     assert found["test_without"]["outcome"] == "passed", done.stdout + done.stderr
     launches = [found[f"test_launch[{i}]"] for i in range(3)]
     # Each one failed in a process of its own: the error is its kernel's.
     assert all(each["outcome"] == "failed" for each in launches)
-    assert all("TW0629" in each["text"] for each in launches)
+    assert all(code in each["text"] for each in launches)
     assert done.stdout.count("failed: ") == 3 and "3 failed, 1 passed" in done.stdout
 
 
