@@ -129,6 +129,15 @@ struct Rule {
 static constexpr Rule kRules[] = {
     {"fence dropped", R"(^  fence .*$)", ""},
     {"fence of global memory", R"(^(  fence .*), !mmra !\d+$)", "$1, !mmra !9999"},
+    {"fence of another order", R"(^(  fence .*) release(.*)$)", "$1 acquire$2"},
+    {"fence of another order", R"(^(  fence .*) acquire(.*)$)", "$1 release$2"},
+    {"fence of a wave", R"(^(  fence syncscope\(")workgroup(.*)$)", "$1wavefront$2"},
+    {"bounds of a buffer", R"(^(.*make\.buffer\.rsrc.*, i64 )4294967280(, .*)$)",
+     "$01"
+     "2147483652$2"},
+    {"buffer's base off", R"(^(  %\d+ = getelementptr i8, .*, i64 )-2147483648$)",
+     "$01"
+     "-2147483632"},
     {"barrier dropped", R"(^  .*@llvm\.amdgcn\.s\.barrier\(\)$)", ""},
     {"another exchange", R"(^(.*update\.dpp.*, i32 )(177|78|27|321|296)(, i32 15.*)$)",
      "$01"
