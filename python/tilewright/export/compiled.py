@@ -11,6 +11,7 @@ from ..compile import CompiledKernel
 from ..errors import LaunchError, TilewrightError, UnsupportedError
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
+from ..launch.options import OF_LAUNCHES, OPTIONS
 from ..targets import device_named
 from .specializations import Specialization, undecided
 
@@ -71,6 +72,10 @@ def check_target(target: str) -> None:
 
 def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> CompiledKernel:
     """The kernel for one specialization and target. Raises UnsupportedError TW0801."""
+    for option in OF_LAUNCHES & {*wanted.options}:
+        if wanted.options[option] not in OPTIONS[option].neutral:
+            what = f"{option}={wanted.options[option]!r} is an option of launches from Python"
+            raise undecided(function.fn.__name__, what, f"leave {option} out")
     try:
         compiled = function.compile(wanted.types, wanted.constants, target, **wanted.options)
     except LaunchError as error:

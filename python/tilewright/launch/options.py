@@ -168,7 +168,10 @@ COMPILED = frozenset(
     }
 )
 
-# Of those, the ones whose 0 asks for nothing, as in Triton's configurations.
+# Options of a launch that do something, and that its kernel's code knows nothing of.
+OF_LAUNCHES = frozenset({"stream", "launch_cooperative_grid"})
+
+# Of those compiled, the ones whose 0 asks for nothing, as in Triton's configurations.
 ZERO_IS_NONE = frozenset({"waves_per_eu", "matrix_instr_nonkdim"})
 
 # Options of decorators that no launch depends on, with the reason.

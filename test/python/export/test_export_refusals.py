@@ -334,6 +334,15 @@ def test_a_refusal_has_one_code() -> None:
     assert error.code == "TW0801" and "TW0404" not in str(error)
 
 
+@pytest.mark.parametrize("option", [{"launch_cooperative_grid": True}, {"stream": 7}])
+def test_options_of_launches_from_python(option: dict[str, Any], tmp_path: Path) -> None:
+    one = package().add(export_kernels.scale, SCALE, {"BLOCK": 64}, **option)
+    error = refusal(lambda: one.write(tmp_path / "k", CPU))
+    assert error.code == "TW0801" and next(iter(option)) in str(error)
+    none = package().add(export_kernels.scale, SCALE, {"BLOCK": 64}, **dict.fromkeys(option))
+    none.write(tmp_path / "none", CPU)
+
+
 @pytest.mark.parametrize(
     "words",
     [
