@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
 import os
@@ -182,6 +183,7 @@ class CompiledKernel:
 
     kernel_function: Any = None  # the JITFunction that it was compiled for
     src: Any = None  # the ASTSource of triton.compile
+    is_cooperative = False  # whether `compiled[grid]` is a cooperative grid where it says nothing
     tier: Any = None  # launch.tiered: the binaries for the very integers that follow this one
 
     def __init__(self, request: Request, kernel: Any) -> None:
@@ -200,6 +202,14 @@ class CompiledKernel:
         binary = kernel.assembled if self.device.is_gpu else kernel.binary
         binaries = {binary_stage_of(request.device): binary} if binary else {}
         self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
+
+    def chosen_for(self, is_cooperative: bool) -> CompiledKernel:
+        """This one, or where launches are to be cooperative grids, one like it that launches so."""
+        if not is_cooperative:
+            return self
+        kernel = copy.copy(self)
+        kernel.is_cooperative = True
+        return kernel
 
     def updated_arguments(self) -> list[str]:
         """The names of arrays that the kernel may read after it has written them: it does both

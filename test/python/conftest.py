@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda"), str(TES
 
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS, prepare_gpu  # noqa: E402
+from sampled import SAMPLED, is_sampled  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -61,16 +61,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeNative:
 def compiler() -> None:
     """Skips a test that needs the native module where it is not built."""
     pytest.importorskip("tilewright._native", reason="the native module is not built")
-
-
-# Simulated GPUs of another maker, which a sample of the tests runs on: one in so many, by name, which
-# adds about a minute on two cores. AMD_SAMPLE=1 runs all, AMD_SAMPLE=0 none; AMD_DEVICES names others.
-SHARE = int(os.environ.get("AMD_SAMPLE", 8))
-SAMPLED = os.environ.get("AMD_DEVICES", "sim:gfx942 sim:gfx1100").split() if SHARE else []
-
-
-def is_sampled(name: str) -> bool:
-    return zlib.crc32(name.encode()) % SHARE == 0
 
 
 def device_of(item: pytest.Item) -> str | None:

@@ -315,13 +315,13 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         MockTensor stands for an aligned array. None where a hook forbids the compilation."""
         del grid
         if postpone := hooks.postpone.get():
-            return postpone(lambda: self._warm(args, kwargs)[0])
-        return self._warm(args, kwargs)[0]
+            return postpone(lambda: self._warm(args, kwargs))
+        return self._warm(args, kwargs)
 
     def _warm(
-        self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> tuple[CompiledKernel | None, list[Any]]:
-        """The kernel for arguments or what stands for them, and their bits."""
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], makes_tiers: bool = False
+    ) -> CompiledKernel | None:
+        """The kernel for arguments or what stands for them, and the one for their integers, too."""
         values, options, extra = self._binder.bind(args, kwargs, self._options)
         values = tuple(map(stand_in, values, self.parameters))
         facts, bits, values = self._read(values)
@@ -332,10 +332,11 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             device = device_of_launch(chosen, self._names(values), facts, self.fn.__name__)
             kernel = self._prepare((device, options, facts), values, is_warmup=True)
             if kernel is None:
-                return None, bits
+                return None
             self._loaded.add(key, kernel)
-        self._checked(extra, kernel)
-        return kernel, bits
+        if makes_tiers and self._tiers:
+            self._tiers.make_now(kernel, bits)
+        return kernel.chosen_for(self._checked(extra, kernel).is_cooperative)
 
     @untraced
     def prepare(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel | None:
@@ -343,10 +344,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         after `tw.freeze()` and where TILEWRIGHT_JIT=deny is set: `warmup`, and with specialize="tiered"
         the binary for the very integers, too."""
         del grid
-        kernel, bits = self._warm(args, kwargs)
-        if kernel is not None and self._tiers:
-            self._tiers.make_now(kernel, bits)
-        return kernel
+        return self._warm(args, kwargs, makes_tiers=True)
 
     def settle(self) -> None:
         """Wait until nothing is compiled in the background: for measurements and tests."""
@@ -376,7 +374,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
                 hint="see triton.knobs.runtime.jit_cache_hook",
             )
         self._loaded.add(key, kernel)
-        return kernel
+        return kernel.chosen_for(chosen_of(options, key[0], self.fn.__name__).is_cooperative)
 
     def request(
         self,

@@ -20,7 +20,7 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
     compile-time constants."""
 
     def run(
-        *args: Any, stream: Any = None, launch_cooperative_grid: Any = False
+        *args: Any, stream: Any = None, launch_cooperative_grid: Any = None
     ) -> CompiledKernel:
         arguments = _all_values(kernel, args)
         function = kernel.kernel_function
@@ -30,6 +30,8 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
             if not fits(compiled, given, value):
                 raise _misfit(kernel, name, compiled, given)
         device = kernel.request.device
+        if launch_cooperative_grid is None:
+            launch_cooperative_grid = kernel.is_cooperative
         extra = {"stream": stream, "launch_cooperative_grid": launch_cooperative_grid}
         for option, value in extra.items():
             check_option(option, value, device, kernel.name)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from conftest import SAMPLED
 from gpu.launching import launching_on
+from sampled import SAMPLED
 
 
 def runs_on_several(definition: pytest.Item) -> bool:

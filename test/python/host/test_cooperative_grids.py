@@ -142,3 +142,19 @@ def test_a_compiled_kernel_launches_cooperatively_too(device: str) -> None:
     kernel = count_all.warmup(count, seen, grid=(8,))
     kernel[(8,)](count, seen, launch_cooperative_grid=True)
     assert count[0] == 8 and seen.all()
+
+
+def test_a_kernel_compiled_for_cooperative_grids_launches_them(device: str) -> None:
+    count, seen = np.zeros(1, np.int32), np.zeros(8, np.int32)
+    option = {"launch_cooperative_grid": True}
+    signature = {"count": "*i32", "seen": "*i32"}
+    kernels = (
+        count_all.warmup(count, seen, grid=(8,), **option),
+        count_all.compile(signature, device=device, **option),
+    )
+    for number, kernel in enumerate(kernels, start=1):
+        assert kernel is not None and kernel.is_cooperative
+        count[0] = seen[:] = 0
+        kernel[(8,)](count, seen)
+        assert count[0] == 8 and seen.all(), number
+    assert not count_all.warmup(count, seen, grid=(8,)).is_cooperative
