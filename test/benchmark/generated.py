@@ -119,14 +119,14 @@ def measure(
     return codes, versions
 
 
-def ratio_of(ours: float, theirs: float) -> float:
-    """Infinite where the peer's figure is not known, or is 0."""
-    return ours / theirs if theirs else float("inf")
+def ratio_of(ours: float, theirs: float) -> str:
+    """Nothing where the peer's figure is not known."""
+    return f"{ours / theirs:.2f}" if theirs else ""
 
 
 def verdict(ours: float, theirs: float, goal: float) -> str:
     ratio = ratio_of(ours, theirs)
-    return f"{ratio:.2f} {'met' if ratio <= goal + 1e-9 else 'NOT MET'}"
+    return f"{ratio} {'met' if ours <= goal * theirs + 1e-9 else 'NOT MET'}" if ratio else ""
 
 
 def rows_of(name: str, ours: Code, theirs: Code) -> list[tuple[str, str, str, str, str]]:
@@ -147,7 +147,7 @@ def rows_of(name: str, ours: Code, theirs: Code) -> list[tuple[str, str, str, st
         pairs = zip(ours.loops[::parts], theirs.loops, strict=True)
         counts += [(f"in loop {i}", mine, other, True) for i, (mine, other) in enumerate(pairs, 1)]
     for what, mine, other, has_goal in counts:
-        outcome = verdict(mine, other, INSTRUCTIONS_GOAL) if has_goal else f"{ratio_of(mine, other):.2f}"
+        outcome = verdict(mine, other, INSTRUCTIONS_GOAL) if has_goal else ratio_of(mine, other)
         rows.append((name, what, str(mine), str(other), outcome))
     outcome = verdict(ours.registers, theirs.registers, REGISTERS_GOAL)
     rows.append((name, "registers", str(ours.registers), str(theirs.registers), outcome))
