@@ -9,6 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Parser/Parser.h"
+#include "runtime/Forks.h"
 #include "runtime/LaunchLock.h"
 #include "runtime/codes/Codes.h"
 #include "runtime/threads/Gang.h"
@@ -129,6 +130,7 @@ struct TogetherRun {
   Turns turns;
   InterruptClock interrupts = {};
   bool isInterrupted = false;
+  const unsigned forkedAt = forkCount();
   std::optional<RuntimeError> failure = {}; // of the first that failed; who has the turn writes it
 
   TogetherRun(ReferenceKernel &kernel, const Launch &given, uint64_t count)
@@ -156,7 +158,7 @@ void TogetherRun::run(uint64_t number) {
 }
 
 void TogetherRun::poll() {
-  if (isInterrupted || !interrupts.ask())
+  if (isInterrupted || !interrupts.ask() || forkedAt != forkCount())
     return;
   isInterrupted = true;
   turns.stop();
@@ -167,13 +169,14 @@ static std::optional<RuntimeError> runTogether(ReferenceKernel &kernel, const La
   uint64_t count = launch.grid.numPrograms();
   if (count > kMostInGang)
     return tooManyTogether(launch.grid, launch.name, kMostInGang, "each needs a thread");
-  TogetherRun run{kernel, launch, count};
+  auto run = std::make_unique<TogetherRun>(kernel, launch, count);
   auto call = [](void *run, int member) { static_cast<TogetherRun *>(run)->run(member); };
   auto poll = [](void *run) { static_cast<TogetherRun *>(run)->poll(); };
-  switch (runGang(int(count), {call, &run, poll})) {
+  switch (runGang(int(count), {call, run.get(), poll})) {
   case GangOutcome::Done:
-    return run.isInterrupted ? interruptError(launch.name) : std::move(run.failure);
+    return run->isInterrupted ? interruptError(launch.name) : std::move(run->failure);
   case GangOutcome::Forked:
+    (void)run.release(); // threads of the parent wait in it
     return interruptError(launch.name);
   case GangOutcome::NoThreads:
     return tooFewThreads(launch.grid, launch.name);

@@ -3,6 +3,10 @@ each other; where a device does not hold so many, the launch says so."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -126,8 +130,8 @@ def test_an_interrupt_ends_programs_that_wait(name: str) -> None:
     count = np.zeros(1, np.int32)
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        signal.setitimer(signal.ITIMER_REAL, 0.3)
         with tw.device(name), pytest.raises(Stop):
+            signal.setitimer(signal.ITIMER_REAL, 0.3)
             waits_for_ever[(8,)](count, launch_cooperative_grid=True)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -158,3 +162,55 @@ def test_a_kernel_compiled_for_cooperative_grids_launches_them(device: str) -> N
         kernel[(8,)](count, seen)
         assert count[0] == 8 and seen.all(), number
     assert not count_all.warmup(count, seen, grid=(8,)).is_cooperative
+
+
+_FORKS = """
+import os, signal, sys, threading, time
+import numpy as np, tilewright as tw
+
+@tw.jit
+def wait(count, flag):
+    tw.atomic_add(count, 1)
+    while tw.load(flag, volatile=True) == 0:
+        pass
+
+class Child(Exception):
+    pass
+
+count, flag = np.zeros(1, np.int32), np.zeros(1, np.int32)
+
+def fork(*_):
+    child = os.fork()
+    if child == 0:
+        raise Child
+    assert os.waitpid(child, 0)[1] == 0
+    flag[0] = 1
+
+def signal_once_all_wait():
+    while count[0] < 6:
+        time.sleep(0.01)
+    os.kill(os.getpid(), signal.SIGUSR1)
+
+signal.signal(signal.SIGUSR1, fork)
+threading.Thread(target=signal_once_all_wait, daemon=True).start()
+with tw.device(sys.argv[1]):
+    try:
+        wait[(6,)](count, flag, launch_cooperative_grid=True)
+        print("parent", count[0], flush=True)
+    except Child:
+        wait[(6,)](count, np.ones(1, np.int32), launch_cooperative_grid=True)
+        print("child", count[0], flush=True)
+        os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference"])
+def test_a_handler_may_fork_while_programs_wait(name: str, compiler: None, tmp_path: Path) -> None:
+    script = tmp_path / "forks.py"
+    script.write_text(_FORKS)
+    package = str(Path(next(iter(tw.__path__))).parent)
+    done = subprocess.run(
+        [sys.executable, str(script), name], env={**os.environ, "PYTHONPATH": package},
+        capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert sorted(done.stdout.split()) == ["12", "6", "child", "parent"], done.stdout + done.stderr
