@@ -69,7 +69,7 @@ class _Encoder:
             return [self.encode(item, depth) for item in value]
         if not isinstance(value, ast.AST):
             return value
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_DEPTH and _layout(kind)[1]:  # an error names a place
             raise SourceTooDeep(self._source, value)
         if kind is ast.BinOp or kind is ast.If:
             chain = self._encode_chain(value, depth)
