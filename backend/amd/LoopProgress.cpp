@@ -1,6 +1,8 @@
 // Finds what loops add to numbers, and the least that it becomes.
 #include "backend/amd/LoopProgress.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 
@@ -28,9 +30,20 @@ static Value sum(OpBuilder &b, Location loc, Value left, Value right) {
   return arith::AddIOp::create(b, loc, left, right);
 }
 
+/// Products of 64 bits have room for those of offsets; narrower ones may wrap.
 static bool isNonNegative(Value step) {
   APInt known;
-  return matchPattern(step, m_ConstantInt(&known)) && !known.isNegative();
+  if (matchPattern(step, m_ConstantInt(&known)))
+    return !known.isNegative();
+  if (auto extended = step.getDefiningOp<arith::ExtSIOp>())
+    return isNonNegative(extended.getIn());
+  auto product = step.getDefiningOp<arith::MulIOp>();
+  if (product && step.getType().isInteger(64))
+    return isNonNegative(product.getLhs()) && isNonNegative(product.getRhs());
+  auto argument = dyn_cast<BlockArgument>(step);
+  auto kernel = argument ? dyn_cast<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp())
+                         : LLVM::LLVMFuncOp();
+  return kernel && kernel.getArgAttr(argument.getArgNumber(), tw::tile::kArgNonNegative);
 }
 
 /// What a loop's counter grows by in all, as a number of a type.
@@ -42,6 +55,20 @@ static Value spanOf(OpBuilder &b, scf::ForOp loop, Type type) {
   Value lower = extended(loop.getLowerBound()), upper = extended(loop.getUpperBound());
   Value span = arith::SubIOp::create(b, loc, upper, lower);
   return arith::MaxSIOp::create(b, loc, span, constantOf(b, loc, type, 0));
+}
+
+/// How often a loop runs; null where its step is not a constant.
+static Value tripsOf(OpBuilder &b, scf::ForOp loop, Type type) {
+  Location loc = loop.getLoc();
+  APInt step;
+  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
+    return {};
+  Value span = spanOf(b, loop, type);
+  if (step.isOne())
+    return span;
+  int64_t width = step.getSExtValue();
+  Value rounded = sum(b, loc, span, constantOf(b, loc, type, width - 1));
+  return arith::DivUIOp::create(b, loc, rounded, constantOf(b, loc, type, width));
 }
 
 //===-- Carried values -----------------------------------------------------------------------===//
@@ -64,28 +91,28 @@ static std::optional<Chain> chainOf(Value value) {
   return chain;
 }
 
-/// The least that the values of a chain become, where an iteration adds one value some times: in
-/// the first iteration or, if that is below 0, less than in the last.
+/// The least that the values of a chain become, where an iteration adds one value some times and it
+/// is not known whether that is below 0: what stands in the first iteration or after the last.
 static Value leastOf(OpBuilder &b, const Chain &chain, ArrayRef<Value> iteration) {
   scf::ForOp loop = chain.loop;
   Location loc = loop.getLoc();
   Value start = loop.getTiedLoopInit(chain.carried)->get();
-  if (llvm::all_of(chain.steps, isNonNegative) && llvm::all_of(iteration, isNonNegative))
-    return start;
   Value step = iteration.empty() ? Value() : iteration.front();
   auto isStep = [&](Value other) { return other == step; };
   Type type = start.getType();
   if (!step || chain.steps.size() > iteration.size() || !llvm::all_of(chain.steps, isStep) ||
-      !llvm::all_of(iteration, isStep) || !type.isInteger(64) || !isNonNegative(loop.getStep()))
+      !llvm::all_of(iteration, isStep) || !type.isInteger(64))
+    return {};
+  Value trips = tripsOf(b, loop, type);
+  if (!trips)
     return {};
   Value down = arith::MinSIOp::create(b, loc, step, constantOf(b, loc, type, 0));
-  Value times = constantOf(b, loc, type, int64_t(iteration.size()));
-  // The counter grows by at least 1 an iteration.
-  Value most = product(b, loc, times, spanOf(b, loop, type));
+  Value most = product(b, loc, constantOf(b, loc, type, int64_t(iteration.size())), trips);
   return sum(b, loc, start, product(b, loc, down, most));
 }
 
-static std::optional<LoopProgress> progressOfCarried(OpBuilder &b, Value value) {
+static std::optional<LoopProgress> progressOfCarried(OpBuilder &b, Value value,
+                                                     IsCounted isCounted) {
   std::optional<Chain> chain = chainOf(value);
   if (!chain)
     return std::nullopt;
@@ -93,26 +120,17 @@ static std::optional<LoopProgress> progressOfCarried(OpBuilder &b, Value value) 
   std::optional<Chain> iteration = chainOf(yielded);
   if (!iteration || iteration->carried != chain->carried)
     return std::nullopt;
+  bool isUp =
+      llvm::all_of(chain->steps, isNonNegative) && llvm::all_of(iteration->steps, isNonNegative);
+  if (!isCounted(chain->carried, isUp))
+    return std::nullopt;
   OpBuilder before(chain->loop);
-  Value least = leastOf(before, *chain, iteration->steps);
+  Value least = isUp ? chain->loop.getTiedLoopInit(chain->carried)->get()
+                     : leastOf(before, *chain, iteration->steps);
   if (!least)
     return std::nullopt;
   Value above = arith::SubIOp::create(b, value.getLoc(), value, least);
   return LoopProgress{least, above};
-}
-
-/// How often a loop runs; null where its step is not a constant.
-static Value tripsOf(OpBuilder &b, scf::ForOp loop, Type type) {
-  Location loc = loop.getLoc();
-  APInt step;
-  if (!matchPattern(loop.getStep(), m_ConstantInt(&step)) || !step.isStrictlyPositive())
-    return {};
-  Value span = spanOf(b, loop, type);
-  if (step.isOne())
-    return span;
-  int64_t width = step.getSExtValue();
-  Value rounded = sum(b, loc, span, constantOf(b, loc, type, width - 1));
-  return arith::DivUIOp::create(b, loc, rounded, constantOf(b, loc, type, width));
 }
 
 static void computeFinalValue(scf::ForOp loop, BlockArgument carried) {
@@ -199,20 +217,23 @@ static std::optional<Counted> countedOf(OpBuilder &b, Value value, IsUniform isU
 }
 
 /// Numbers that grow with a loop's counter.
-static std::optional<LoopProgress> progressOfCounted(OpBuilder &b, Value value,
-                                                     IsUniform isUniform) {
+static std::optional<LoopProgress> progressOfCounted(OpBuilder &b, Value value, IsUniform isUniform,
+                                                     IsCounted isCounted) {
   constexpr unsigned most = 8; // of sums and products in one another
   std::optional<Counted> counted = countedOf(b, value, isUniform, most);
   if (!counted)
     return std::nullopt;
   scf::ForOp loop = counted->loop;
+  bool isUp = !counted->factor || isNonNegative(counted->factor);
+  if (!isCounted(cast<BlockArgument>(loop.getInductionVar()), isUp))
+    return std::nullopt;
   Location loc = value.getLoc();
   Type type = value.getType();
   Value above = arith::SubIOp::create(b, loc, loop.getInductionVar(), loop.getLowerBound());
   if (!counted->factor)
     return LoopProgress{counted->rest, above};
   above = product(b, loc, above, counted->factor);
-  if (isNonNegative(counted->factor))
+  if (isUp)
     return LoopProgress{counted->rest, above};
   OpBuilder before(loop);
   Value down =
@@ -223,9 +244,9 @@ static std::optional<LoopProgress> progressOfCounted(OpBuilder &b, Value value,
 }
 
 std::optional<LoopProgress> tw::amd::progressOf(OpBuilder &builder, Value value,
-                                                IsUniform isUniform) {
+                                                IsUniform isUniform, IsCounted isCounted) {
   if (isUniform(value))
-    if (std::optional<LoopProgress> progress = progressOfCarried(builder, value))
+    if (std::optional<LoopProgress> progress = progressOfCarried(builder, value, isCounted))
       return progress;
-  return progressOfCounted(builder, value, isUniform);
+  return progressOfCounted(builder, value, isUniform, isCounted);
 }

@@ -13,10 +13,15 @@ struct LoopProgress {
   mlir::Value rest, above;
 };
 
+/// Whether the progress of a value of a loop may be counted from its first iteration; `isUp`:
+/// nothing that is added to it is below 0. The others are counted from their last iteration.
+using IsCounted = llvm::function_ref<bool(mlir::BlockArgument value, bool isUp)>;
+
 /// None where no loop adds the same steps in each of its iterations. What the loop does not change
 /// is computed before it, the rest at the builder's place.
 std::optional<LoopProgress> progressOf(mlir::OpBuilder &builder, mlir::Value value,
-                                       llvm::function_ref<bool(mlir::Value)> isUniform);
+                                       llvm::function_ref<bool(mlir::Value)> isUniform,
+                                       IsCounted isCounted);
 
 /// Computes numbers of 64 bits that loops carry, and whose addresses take their progress as above,
 /// again where a loop has ended: nothing else is left of them in the loop.

@@ -3,6 +3,7 @@
 #define BACKEND_AMD_LOWERAMD_H
 #include "backend/amd/AmdArch.h"
 #include "backend/amd/GlobalOrder.h"
+#include "backend/amd/SteadyAccesses.h"
 #include "backend/gpu/ThreadLowering.h"
 #include "backend/gpu/UniformValues.h"
 #include "passes/StagedPasses.h"
@@ -37,12 +38,13 @@ namespace amd {
 /// The state of lowering one kernel.
 struct Lowering : gpu::ThreadLowering {
   Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target, const AmdArch &arch)
-      : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel) {
+      : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel) {
     stackSpace = 5;
     ordersGlobal = barriersOfGlobalMemory(kernel);
   }
   const AmdArch &arch;
   gpu::UniformValues uniform;
+  SteadyAccesses steady;
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false, keepsFarOffsets = false;

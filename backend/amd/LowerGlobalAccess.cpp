@@ -45,10 +45,15 @@ struct BufferPlace {
 static void takeProgress(Lowering &lowering, BufferPlace &place, Value mask) {
   auto isUniform = [&](Value value) { return lowering.uniform.contains(value); };
   bool isOfLanes = mask && !isUniform(mask);
+  auto isCounted = [&](BlockArgument value, bool isUp) {
+    return lowering.steady.contains(value, place.argument) ||
+           (isUp && beginsAtOnce(value, lowering.builder.getInsertionBlock(), mask));
+  };
   for (Step &step : llvm::reverse(place.steps)) {
     if (!step.index || (isOfLanes && step.index.getDefiningOp<arith::MulIOp>()))
       continue;
-    std::optional<LoopProgress> progress = progressOf(lowering.builder, step.index, isUniform);
+    std::optional<LoopProgress> progress =
+        progressOf(lowering.builder, step.index, isUniform, isCounted);
     if (!progress)
       continue;
     step.index = progress->rest;
@@ -204,16 +209,18 @@ static Value asScalarMask(Lowering &lowering, Value mask) {
   return arith::CmpIOp::create(b, lowering.loc, compare.getPredicate(), left, right);
 }
 
-/// The progress of a loop in bytes, as a scalar offset.
-static Value progressOffset(Lowering &lowering, const BufferPlace &place) {
+/// The progress of a loop in bytes, as a scalar offset. It is at most the bounds, as lanes that
+/// masks leave out compare their offset with what it leaves of them.
+static Value progressOffset(Lowering &lowering, const BufferPlace &place, bool hasLeftOut) {
   if (!place.progress.index)
     return constantI32(lowering, 0);
-  if (!lowering.keepsFarOffsets)
-    return inBytes(lowering, place.progress, /*width=*/32);
   OpBuilder &b = lowering.builder;
-  Value far = inBytes(lowering, place.progress, /*width=*/64);
-  Value most = constantOf(lowering, b.getI64Type(), kBounds);
-  return toWidth(lowering, arith::MinUIOp::create(b, lowering.loc, far, most), 32);
+  unsigned width = lowering.keepsFarOffsets ? 64 : 32;
+  Value offset = inBytes(lowering, place.progress, width);
+  if (!lowering.keepsFarOffsets && !hasLeftOut)
+    return offset;
+  Value most = constantOf(lowering, b.getIntegerType(width), kBounds);
+  return toWidth(lowering, arith::MinUIOp::create(b, lowering.loc, offset, most), 32);
 }
 
 /// A scalar offset that leaves nothing of the bounds where a mask that all threads share is false.
@@ -226,7 +233,7 @@ static Value scalarOffsetOf(Lowering &lowering, const BufferPlace &place, Value 
     return callIntrinsic(lowering, "amdgcn.readfirstlane.i32", b.getI32Type(), selected);
   };
   if (place.progress.index)
-    return masked(progressOffset(lowering, place));
+    return masked(progressOffset(lowering, place, /*hasLeftOut=*/false));
   Value &offset = lowering.maskOffsets[{mask, b.getInsertionBlock()}];
   return offset ? offset : offset = masked(constantI32(lowering, 0));
 }
@@ -238,7 +245,7 @@ static SmallVector<Value> bufferOperands(Lowering &lowering, const BufferPlace &
   if (mask && lowering.uniform.contains(mask))
     scalarOffset = scalarOffsetOf(lowering, place, mask);
   else
-    scalarOffset = progressOffset(lowering, place);
+    scalarOffset = progressOffset(lowering, place, /*hasLeftOut=*/mask != nullptr);
   if (mask && !lowering.uniform.contains(mask))
     offset = LLVM::SelectOp::create(lowering.builder, lowering.loc, mask, offset,
                                     constantI32(lowering, int32_t(kBounds)));

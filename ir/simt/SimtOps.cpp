@@ -329,7 +329,7 @@ void simt::InlineAsmOp::getEffects(
 void GlobalLoadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   effects.emplace_back(MemoryEffects::Read::get());
-  if (getIsVolatile())
+  if (getIsVolatile() || getCache() == tile::CacheModifier::CV) // which fetches again
     effects.emplace_back(MemoryEffects::Write::get());
 }
 

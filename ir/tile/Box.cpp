@@ -47,7 +47,7 @@ LogicalResult tw::tile::verifyBox(Operation *op, const Box &box) {
 void DescriptorLoadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   effects.emplace_back(MemoryEffects::Read::get());
-  if (getIsVolatile())
+  if (getIsVolatile() || getCache() == CacheModifier::CV) // which fetches again
     effects.emplace_back(MemoryEffects::Write::get());
 }
 

@@ -187,7 +187,7 @@ LogicalResult IntToPtrOp::verify() {
 void LoadOp::getEffects(
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>> &effects) {
   effects.emplace_back(MemoryEffects::Read::get());
-  if (getIsVolatile())
+  if (getIsVolatile() || getCache() == CacheModifier::CV) // which fetches again
     effects.emplace_back(MemoryEffects::Write::get());
 }
 

@@ -221,8 +221,8 @@ Value Widening::make(Value tile, int64_t axis) {
     return makeBroadcast(broadcast, axis);
   if (auto expand = dyn_cast<ExpandDimsOp>(op))
     return makeExpanded(expand, axis);
-  if (auto load = dyn_cast<LoadOp>(op))
-    return load.getIsVolatile() ? Value() : makeLoad(load, axis);
+  if (auto load = dyn_cast<LoadOp>(op)) // one before the loop may have read what is stored since
+    return load.getIsVolatile() || isInvariant(tile) ? Value() : makeLoad(load, axis);
   bool isElementwise = op->hasTrait<OpTrait::Elementwise>() || isa<AddPtrOp>(op);
   return isElementwise && isPure(op) ? makeElementwise(op, axis) : Value();
 }

@@ -194,7 +194,9 @@ def check_option(name: str, value: Any, device: str, kernel: str) -> None:
         return
     if not option.is_valid(value):
         raise LaunchError(
-            f"{name}={value!r} of the launch of {kernel} is not {option.values}", code="TW0416"
+            f"{name}={value!r} of the launch of {kernel} is not {option.values}",
+            code="TW0416",
+            hint=option.why or f"write {option.values}, or leave it out",
         )
     if name in ("device", "device_type"):
         _check_name(name, value, device, kernel)

@@ -62,3 +62,54 @@ def test_multiplied_counters(first: int, sign: int, rng: np.random.Generator) ->
     read = x[::sign][first:].astype(np.float64).sum(0)
     halves = np.concatenate([read[:32], read[:32]]) + 2 * np.concatenate([read[32:], read[32:]])
     np.testing.assert_allclose(out, halves, rtol=1e-5, atol=1e-4)
+
+
+@tw.jit
+def backwards(x, out, n, step, BLOCK: tw.constexpr):
+    """What the counter spans is far more than the iterations."""
+    cols = tw.arange(0, BLOCK)
+    at, to = x + (n - BLOCK) + cols, out + (n - BLOCK) + cols
+    for _ in range(0, n, BLOCK):
+        tw.store(to, tw.load(at) + 1)
+        at += step
+        to += step
+
+
+def test_many_blocks_backwards() -> None:
+    n, block = 1 << 18, 4096
+    x, out = np.arange(n, dtype=np.float32), poisoned(n)
+    run(backwards, (1,), x, out, n, -block, BLOCK=block, num_warps=4)
+    np.testing.assert_array_equal(out, x + 1)
+
+
+@tw.jit
+def until_masked(x, out, first, stride, n, MOST: tw.constexpr, C: tw.constexpr):
+    """A mask, or a branch, ends the loop long before its counter does, or begins it long after."""
+    c = tw.arange(0, C)
+    total = tw.zeros([C], tw.float32)
+    at = x + first + c
+    for i in range(0, MOST):
+        total += tw.load(at, mask=i < n, other=0.0)
+        at += stride
+    below = x + c - (MOST - n) * tw.cast(tw.abs(stride), tw.int64)
+    for i in range(0, MOST):
+        total += tw.load(below, mask=i >= MOST - n, other=0.0)
+        below += tw.abs(stride)
+    at = x + first + c
+    for i in range(0, MOST):
+        if i < n:
+            total += tw.load(at)
+        at += stride
+    tw.store(out + c, total)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_far_places_that_nobody_reads(sign: int) -> None:
+    n, stride = 4, 1 << 18
+    x, out = np.zeros(n * stride, np.float32), poisoned(COLUMNS)
+    x.reshape(n, stride)[:, :COLUMNS] = np.arange(1, n + 1, dtype=np.float32)[:, None]
+    first = 0 if sign > 0 else (n - 1) * stride
+    run(
+        until_masked, (1,), x, out, first, sign * stride, n, MOST=8192, C=COLUMNS, num_warps=1
+    )  # fmt: skip
+    np.testing.assert_array_equal(out, 3 * sum(range(1, n + 1)))

@@ -128,6 +128,8 @@ def test_an_interrupt_ends_programs_that_wait(name: str) -> None:
         raise Stop
 
     count = np.zeros(1, np.int32)
+    with tw.device(name):  # so that programs wait when the signal comes
+        waits_for_ever.warmup(count, grid=(8,))
     before = signal.signal(signal.SIGALRM, stop)
     try:
         with tw.device(name), pytest.raises(Stop):
@@ -214,3 +216,20 @@ def test_a_handler_may_fork_while_programs_wait(name: str, compiler: None, tmp_p
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     assert sorted(done.stdout.split()) == ["12", "6", "child", "parent"], done.stdout + done.stderr
+
+
+@tw.jit
+def follow_turns(turn, order, n):
+    program = tw.program_id(0)
+    while tw.load(turn, cache_modifier=".cv") != n - 1 - program:
+        pass
+    tw.store(order + n - 1 - program, program)
+    tw.store(turn, n - program)
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference"])
+def test_loads_that_fetch_again_wait(name: str) -> None:
+    turn, order = np.zeros(1, np.int32), np.zeros(6, np.int32)
+    with tw.device(name):
+        follow_turns[(6,)](turn, order, 6, launch_cooperative_grid=True)
+    assert turn[0] == 6 and (order == np.arange(6)[::-1]).all()

@@ -55,3 +55,25 @@ def test_the_same_bits_whatever_is_known(k: int, tiles: tuple[int, int, int], ca
     bound = np.finfo(dtype).eps * k * (np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64) + 1)
     assert (np.abs(exact - (a.astype(np.float64) @ b.astype(np.float64) + 0.5)) <= bound).all()
     assert np.array_equal(general, exact)
+
+
+@tw.jit
+def read_before(a, b, c, K: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+    rows, columns = tw.arange(0, BM), tw.arange(0, BN)
+    y = tw.load(tw.broadcast_to((b + columns)[None, :], (BK, BN)))
+    tw.store(b + columns, tw.zeros((BN,), tw.float32))
+    total = tw.zeros((BM, BN), tw.float32)
+    for i in range(0, K // BK):
+        x = tw.load(a + rows[:, None] * K + (i * BK + tw.arange(0, BK))[None, :])
+        total = tw.dot(x, y, total, input_precision="ieee")
+    tw.store(c + rows[:, None] * BN + columns[None, :], total)
+
+
+def test_an_operand_is_not_read_again_after_a_store(device: str) -> None:
+    rng = np.random.default_rng(1)
+    a, b = rng.standard_normal((16, 64)).astype(np.float32), rng.standard_normal(16).astype(np.float32)
+    expected = a.astype(np.float64).sum(1)[:, None] * b.astype(np.float64)
+    c = np.full((16, 16), np.nan, np.float32)
+    read_before[(1,)](a, b, c, K=64, BM=16, BN=16, BK=16)
+    np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
+    assert not b.any()

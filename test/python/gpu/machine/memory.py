@@ -121,15 +121,16 @@ def from_registers(wave: Wave, text: str, form: Form, where: np.ndarray) -> np.n
 
 def buffer_addresses(wave: Wave, instruction: Instruction, size: int) -> tuple[np.ndarray, np.ndarray]:
     """The addresses of a buffer access without a stride, and which lanes are within its bounds: an
-    offset is the lane's and the instruction's, modulo 2^32, then the scalar one is added."""
+    offset is the lane's and the instruction's, modulo 2^32, which is compared with what the scalar one
+    leaves of the bounds, modulo 2^32, too."""
     _, lanes, resource, scalar = instruction.operands[:4]
     low, high, bounds, _ = (int(word) for word in wave.words(resource))
     if high >> 16 & 0x3FFF or "idxen" in instruction.modifiers:
         raise NotUnderstood(f"a buffer with a stride: {instruction}")
     own = wave.words(lanes)[0].astype(np.uint64) if "offen" in instruction.modifiers else np.zeros(wave.lanes, np.uint64)
-    offsets = (own + np.uint64(instruction.offset()) & np.uint64(0xFFFFFFFF)) + np.uint64(wave.scalar(scalar))
-    inside = offsets + np.uint64(size) <= np.uint64(bounds)
-    base = low | (high & 0xFFFF) << 32
+    own, added = own + np.uint64(instruction.offset()) & np.uint64(0xFFFFFFFF), int(wave.scalar(scalar))
+    inside = own + np.uint64(size) <= np.uint64(bounds - added & 0xFFFFFFFF)
+    offsets, base = own + np.uint64(added), low | (high & 0xFFFF) << 32
     return (offsets + np.uint64(base)) & np.uint64(0xFFFFFFFFFFFF), inside
 
 

@@ -25,7 +25,7 @@ from .shared import Shared
 from .vector import Unit
 from .wave import Report, Wave, first_registers
 
-GENERATIONS = {"gfx90a": "cdna", "gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3"}
+GENERATIONS = {"gfx942": "cdna", "gfx950": "cdna", "gfx1100": "rdna3"}
 _ENDLESS = 100_000  # instructions of a wave
 
 

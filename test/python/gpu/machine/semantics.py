@@ -270,7 +270,7 @@ def common(left: Value, right: Value) -> tuple[str, int]:
 
 _COMPARED: dict[str, Any] = {
     "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-    "==": np.equal, "!=": np.not_equal, "<>": np.not_equal,
+    "==": np.equal, "!=": np.not_equal, "<>": lambda a, b: (a < b) | (a > b),  # false of what is not a number
 }  # fmt: skip
 _COMPUTED: dict[str, Any] = {
     "+": np.add, "-": np.subtract, "*": np.multiply, "&": np.bitwise_and, "|": np.bitwise_or,
@@ -319,12 +319,25 @@ def fused(a: Value, b: Value, c: Value) -> Value:
     x, y, z = (each.data.astype(np.float64) for each in (a, b, c))
     product = x * y
     if a.bits < 64:
-        return floating(a.bits, product + z)
-    lost = exact_rest(x, y, product)
-    total = product + z
-    back = total - product
-    rest = (product - (total - back)) + (z - back) + lost
+        return floating(a.bits, odd_sum(product, z))
+    total, rest = sum_and_rest(product, z)
+    rest = rest + exact_rest(x, y, product)
     return floating(64, np.where(np.isfinite(total) & np.isfinite(rest), total + rest, total))
+
+
+def sum_and_rest(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A sum, and what rounding it lost (Knuth's sum)."""
+    total = x + y
+    back = total - x
+    return total, (x - (total - back)) + (y - back)
+
+
+def odd_sum(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """A sum rounded to odd, so that a narrower type rounds it as if it were exact (Boldo, Melquiond)."""
+    total, rest = sum_and_rest(x, y)
+    is_even = np.ascontiguousarray(total).view(np.uint64) & np.uint64(1) == 0
+    is_rounded = np.isfinite(total) & np.isfinite(rest) & (rest != 0)
+    return np.where(is_even & is_rounded, np.nextafter(total, np.copysign(np.inf, rest)), total)
 
 
 def exact_rest(x: np.ndarray, y: np.ndarray, product: np.ndarray) -> np.ndarray:

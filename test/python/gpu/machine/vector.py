@@ -8,7 +8,7 @@ import numpy as np
 
 from . import exchange
 from .decode import Instruction
-from .semantics import Constant, Execution, Lanes, NotUnderstood, execute
+from .semantics import Constant, Execution, Lanes, NotUnderstood, execute, odd_sum
 from .values import Value, floating, integer, mask_of, of_bits
 from .wave import EXEC, VCC, Place, Wave
 
@@ -149,7 +149,7 @@ class Unit:
                 parts.append(of_bits("f", 16, source.raw >> np.uint64(16 * low[number])).data.astype(np.float64))
             else:
                 parts.append(of_bits("f", 32, source.raw).data.astype(np.float64))
-        done = floating(32, parts[0] * parts[1] + parts[2])
+        done = floating(32, odd_sum(parts[0] * parts[1], parts[2]))
         execution = Execution(self.generation, {"D0": done})
         if "mix_f32" not in instruction.base:
             execution.names["D0"] = floating(16, done.data)

@@ -1,0 +1,27 @@
+// Accesses of loops whose places can be told from those of the first iteration.
+#ifndef BACKEND_AMD_STEADYACCESSES_H
+#define BACKEND_AMD_STEADYACCESSES_H
+#include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace tw::amd {
+
+/// Which values of loops, counters and carried ones, lead into an argument's memory in each
+/// iteration: an access without a mask shows it, and that the loop ends where the memory does.
+class SteadyAccesses {
+public:
+  explicit SteadyAccesses(mlir::Operation *kernel);
+  bool contains(mlir::BlockArgument value, mlir::BlockArgument argument) const {
+    return steady.contains({value, argument});
+  }
+
+private:
+  llvm::DenseSet<std::pair<mlir::Value, mlir::Value>> steady;
+};
+
+/// Whether an access in a block that is made at all is made in the first iteration: its mask is
+/// the same in all of them, or ends with the counter. Else the first place may be far from memory.
+bool beginsAtOnce(mlir::BlockArgument loopValue, mlir::Block *block, mlir::Value mask);
+
+} // namespace tw::amd
+#endif
