@@ -36,6 +36,8 @@ class FutureKernel:
         return self._kernel
 
     def __getattr__(self, name: str) -> Any:
+        if name in ("_kernel", "__setstate__"):  # of a copy that is being made
+            raise AttributeError(name)
         return getattr(self.result(), name)
 
     def __getitem__(self, grid: Any) -> Any:
