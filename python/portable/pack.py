@@ -40,6 +40,8 @@ FILES = (
 )
 TABLES = ("Elementwise.td", "ElementTypes.td")
 SKIPPED = {".so", ".pyc"}
+# Tests that a build of the compiler runs.
+BUILT = tuple(ROOT / "test" / name for name in ("unit", "passes", "backend"))
 # What `xz --x86 -9e` does: with the targets of branches absolute, the library takes a tenth less.
 FILTERS = [
     {"id": lzma.FILTER_X86},
@@ -86,7 +88,8 @@ def stage(build: pathlib.Path, folder: pathlib.Path) -> None:
         for path in sorted((ROOT / tree).rglob("*")):
             relative = path.relative_to(ROOT)
             is_hidden = any(part[0] == "." or part == "__pycache__" for part in relative.parts)
-            if path.is_file() and path.suffix not in SKIPPED and not is_hidden:
+            is_built = any(built in path.parents for built in BUILT)
+            if path.is_file() and path.suffix not in SKIPPED and not is_hidden and not is_built:
                 copy(path, folder / relative)
     for name in FILES:
         if (ROOT / name).is_file():
