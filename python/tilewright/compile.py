@@ -64,6 +64,7 @@ class Source:
         return native().KernelSource(capture.buffer, capture.meaning, capture.exact)
 
 
+_STAGE_FROM_FILE = "TW0502"
 # Numbers the compilations whose source refers to objects that no key can cover.
 _opaque_compilations = itertools.count()
 
@@ -78,6 +79,7 @@ class Request(NamedTuple):
     constants: tuple[Any, ...]  # for each parameter its value if it is a constant
     options: Options
     device: str
+    stage_files: str = ""  # a directory whose file NAME.STAGE is the kernel's text at that stage
 
     def specialization(self) -> Any:
         """The native module's form of the facts and options."""
@@ -95,6 +97,15 @@ class Request(NamedTuple):
         return module.Specialization(
             arguments, num_warps, options.num_stages, options.debug, ",".join(extra)
         )
+
+    def debug_settings(self, settings: knobs.Settings, dump_directory: str, collects_remarks: bool) -> Any:
+        """How the native module is to look into a compilation, and what replaces its stages."""
+        overrides = self.stage_files or settings.override_directory
+        return native().DebugSettings(dump_directory, overrides, collects_remarks)
+
+    def told(self, reports: Sequence[Report]) -> list[Report]:
+        """What a compilation reported, without that a stage is taken from the file it was given."""
+        return [r for r in reports if not (self.stage_files and r["code"] == _STAGE_FROM_FILE)]
 
     def describe(self) -> str:
         """The arguments as a person reads them: `x: *fp32:16, n: i32, BLOCK=64 on cpu`."""
@@ -329,15 +340,15 @@ def compile_request(request: Request) -> CompiledKernel:
     capture = request.source.capture
     cache = _cache_of(capture)
     target = request.specialization(), request.device
-    debug = debug_settings(settings, settings.dump_directory, settings.shows_remarks)
+    debug = request.debug_settings(settings, settings.dump_directory, settings.shows_remarks)
     kernel = None
-    if not (settings.dump_directory or settings.override_directory or settings.shows_remarks):
+    if not (request.stage_files or settings.dump_directory or settings.override_directory or settings.shows_remarks):
         kernel = native().find(capture.meaning, capture.exact, *target, *cache)
     if kernel is None:
         kernel, reports = native().compile(
             request.source.native, *target, capture.evaluate, *cache, debug
         )
-        handle_reports(reports, shows_remarks=settings.shows_remarks)
+        handle_reports(request.told(reports), shows_remarks=settings.shows_remarks)
     if kernel is None:
         raise InternalError(f"compiling {request.name} gave neither a kernel nor a report")
     compiled = CompiledKernel(request, kernel)
@@ -346,18 +357,13 @@ def compile_request(request: Request) -> CompiledKernel:
     return compiled
 
 
-def debug_settings(settings: knobs.Settings, dump_directory: str, collects_remarks: bool) -> Any:
-    """How the native module is to look into a compilation."""
-    return native().DebugSettings(dump_directory, settings.override_directory, collects_remarks)
-
-
 def inspect(
     request: Request, stage: str, dump_directory: str = "", shows_remarks: bool = False
 ) -> Any:
     """One stage of a kernel's compilation: its text, or bytes of machine code. Later stages do not
     run."""
     text, reports = _inspect(request, stage, dump_directory, shows_remarks)
-    handle_reports(reports, shows_prints=False, shows_remarks=shows_remarks)
+    handle_reports(request.told(reports), shows_prints=False, shows_remarks=shows_remarks)
     return text
 
 
@@ -370,7 +376,7 @@ def _inspect(
         request.device,
         stage,
         request.source.capture.evaluate,
-        debug_settings(knobs.settings(), dump_directory, remarks),
+        request.debug_settings(knobs.settings(), dump_directory, remarks),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import importlib
 import os
 import shlex
 import sys
@@ -113,6 +114,13 @@ def triton_flag(name: str) -> bool:
     TRITON_PRINT_AUTOTUNING prints what autotuning chooses."""
     is_asked = os.environ.get(f"TRITON_{name}", "").lower() in ("1", "on", "true", "yes", "y")
     return is_asked and "tilewright.triton" in sys.modules
+
+
+def named_class(name: str) -> type | None:
+    """The class that TRITON_`name` names as module:Class; None where it is not set. Raises ImportError or
+    AttributeError for one that is not there."""
+    module, _, attribute = os.environ.get(f"TRITON_{name}", "").partition(":")
+    return getattr(importlib.import_module(module), attribute) if module else None
 
 
 def hide_from_torch() -> None:

@@ -20,7 +20,6 @@ OTHER_PROJECTS = {
 # Triton or of a fork. They are refused in words; test_triton_scripts.py has those of 3.9.
 INTERNALS = {
     "triton._C": "Triton's native module",
-    "triton._filecheck": "a tool of Triton's own tests",
     "triton.backends.triton_shared": "a plugin of another project",
     "triton.backends.driver": "the insides of Triton's drivers",
     "triton.common": "removed from Triton before 3.0",

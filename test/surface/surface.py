@@ -31,6 +31,10 @@ import whole_kernels  # noqa: E402, F401
 
 DEVICES = ("cpu", "reference", "sim:sm_80")
 EXPECTED = FOLDER / "expected.tsv"
+# Rows of other kinds that are names of the host.
+OTHERS_OF_THE_HOST = (
+    "triton.profiler", "triton.tools.ragged_tma", "dec:@triton._filecheck.filecheck_test",
+)  # fmt: skip
 Row = tuple[int, str, str]  # (count, category, feature)
 
 
@@ -44,7 +48,7 @@ def rows() -> list[Row]:
     for _, category, feature in table:
         if category in ("host", "host_import") and feature not in harness.PROGRAMS:
             host.register(feature)
-        if feature in ("triton.profiler", "triton.tools.ragged_tma") and feature not in harness.PROGRAMS:
+        if feature in OTHERS_OF_THE_HOST and feature not in harness.PROGRAMS:
             host.register(feature)
     marks.register(table)
     return table

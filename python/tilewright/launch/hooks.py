@@ -128,8 +128,10 @@ class LaunchMetadata:
         data: Mapping[str, Any],
         rule: Callable[..., Mapping[str, Any]] | None = None,
         arguments: tuple[Any, ...] = (),
+        kernel: Any = None,
     ) -> None:
         self.data = dict(data)
+        self.kernel = kernel  # the CompiledKernel that is launched
         self._rule, self._arguments = rule, arguments
 
     def get(self) -> dict[str, Any]:

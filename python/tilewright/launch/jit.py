@@ -201,6 +201,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             {"name": kernel.name, "function": None, "stream": (chosen and chosen.stream) or 0},
             self.launch_metadata,
             (programs, kernel.metadata, named),
+            kernel,
         )
         _ENTER(metadata)
         launch(kernel, programs, values, bits, chosen)

@@ -15,8 +15,8 @@ _C = (
     "triton.compile and kernel.asm give a compilation's results, triton.runtime.driver.active the device",
 )
 _PROFILER = (
-    "there is no profiler of Triton's kind",
-    "measure with triton.testing.do_bench, or with torch.profiler around the launches",
+    "the profiler here counts and times launches, and looks into no kernel",
+    "use triton.profiler.start, scope and finalize, or measure with triton.testing.do_bench",
 )
 _AMD = ("it belongs to AMD's GPUs", "choose by triton.runtime.driver.active.get_current_target()")
 _INTEL = ("it belongs to Intel's GPUs", "choose by triton.runtime.driver.active.get_current_target()")
@@ -53,7 +53,10 @@ _CLOCK = (
     "it changes or asks for the clocks of a GPU by nvidia-smi",
     "lock the clocks outside of the program with nvidia-smi",
 )
-_AOT = ("there is no linker of kernels for C", "kernel.compile(...).asm['ptx'] gives what a program loads")
+_AOT = (
+    "files of triton.tools.compile need no linker",
+    "`tilewright export` with several --signature makes one file whose launches choose between them",
+)
 
 _SASS = (
     "control codes are not printed beside the instructions",
@@ -92,7 +95,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "_compile_warmup": _TESTING,
     "_compile_warmup_pool": _TESTING,
     "_compile_warmup_state": _TESTING,
-    "_filecheck": _IR,
     "_instrumentation": _IR,
     "_test_runner": _TESTING,
     "_utils": _IR,
@@ -108,8 +110,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "backends.Backend": _DRIVER,
     "compiler.code_generator": _IR,
     "compiler.make_launcher": _BUILD,
-    "compiler.IRSource": _IR,
-    "compiler.compiler.IRSource": _IR,
     "compiler.compiler.parse": _IR,
     "compiler.compiler.convert_type_repr": _IR,
     "compiler.compiler.arg_type_pattern": _IR,
@@ -128,8 +128,6 @@ REASONS: dict[str, tuple[str, str]] = {
     ),
     "runtime.build": _BUILD,
     "runtime.interpreter": _INTERPRETER,
-    "runtime.cache.RemoteCacheManager": _CACHE,
-    "runtime.cache.RemoteCacheBackend": _CACHE,
     "runtime.cache.RedisRemoteCacheBackend": _CACHE,
     "runtime.cache.get_dump_manager": _CACHE,
     "runtime.cache.get_override_manager": _CACHE,
@@ -151,7 +149,6 @@ REASONS: dict[str, tuple[str, str]] = {
     "runtime.jit.get_full_name": _IR,
     "runtime.jit.get_def_line_number": _IR,
     "runtime.jit.get_def_col_number": _IR,
-    "testing.cublas": _C,
     "testing.nvsmi": _CLOCK,
     "testing.set_gpu_clock": _CLOCK,
     "testing.cuda_memcheck": (
@@ -162,15 +159,11 @@ REASONS: dict[str, tuple[str, str]] = {
     "testing.do_bench_cudagraph_proton": _PROFILER,
     "testing.cuda_graph_without_gc": _PROFILER,
     "tools.build_extern": _BUILD,
-    "tools.compile": _AOT,
     "tools.link": _AOT,
     **{f"tools.disasm.{name}": _SASS for name in _OF_DISASM.split()},
     "tools.gsan": _IR,
     "tools.triton_to_gluon_translator": _GLUON,
-    "profiler.viewer": _PROFILER,
     "profiler.hooks": _PROFILER,
-    "profiler.language": _PROFILER,
-    "profiler.mode": _PROFILER,
     "profiler": _PROFILER,
     "language.semantic": _IR,
     # Names of older versions and of forks that scripts still ask for.

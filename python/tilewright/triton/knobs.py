@@ -24,7 +24,7 @@ _BUILD = "nothing is compiled by the system's C compiler here"
 _CACHE = "the kernel cache has no managers to replace; TILEWRIGHT_CACHE_DIR names its directory"
 _TOOL = "assemblers are found by themselves: ptxas on PATH, or libnvJitLink"
 _AMD = "it belongs to AMD's GPUs"
-_PROTON = "there is no profiler of Triton's kind; torch.profiler measures launches"
+_PROTON = "the profiler here counts and times launches, without tools of the GPU's maker"
 _ARITHMETIC = "say it at the operation or the launch: tl.dot(input_precision=), enable_fp_fusion="
 
 
@@ -163,6 +163,21 @@ class redis_knobs(base_knobs):  # noqa: N801
     port = Fixed(6379, _CACHE)
 
 
+class _RemoteCache:
+    """The class that keeps files elsewhere: what was set, else what the environment names."""
+
+    chosen: Any = None
+
+    def write(self, value: Any) -> None:
+        """Set the class; None lets the environment name it."""
+        if value is not None and not (hasattr(value, "get") and hasattr(value, "put")):
+            raise TypeError(f"{value!r} is not a class with get and put")
+        self.chosen = value
+
+
+_remote_cache = _RemoteCache()
+
+
 class cache_knobs(base_knobs):  # noqa: N801
     """Where compiled kernels are kept."""
 
@@ -171,7 +186,11 @@ class cache_knobs(base_knobs):  # noqa: N801
     override_dir = _environment("OVERRIDE", lambda s: s.override_directory, str)
     home_dir = Fixed(os.path.expanduser("~/"), _CACHE)
     manager_class = Fixed(None, _CACHE)
-    remote_manager_class = Fixed(None, _CACHE)
+    remote_manager_class = Knob(
+        lambda: _remote_cache.chosen or own.named_class("REMOTE_CACHE_BACKEND"),
+        _remote_cache.write,
+        "TRITON_REMOTE_CACHE_BACKEND",
+    )
 
 
 class compilation_knobs(base_knobs):  # noqa: N801

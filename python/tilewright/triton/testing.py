@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -17,7 +18,6 @@ from .benchmark_report import perf_report as perf_report
 from .peaks import get_dram_gbps as get_dram_gbps
 from .peaks import get_max_simd_tflops as get_max_simd_tflops
 from .peaks import get_max_tensorcore_tflops as get_max_tensorcore_tflops
-
 
 
 def do_bench(
@@ -83,6 +83,44 @@ def _elapsed(torch: Any, run: Callable[[], Any]) -> float:
     end.record()
     torch.cuda.synchronize()
     return start.elapsed_time(end)
+
+
+class Matmul:
+    """Products as cuBLAS's library gives them to Triton's scripts, by torch: on every device, and on a GPU
+    by the vendor's library that torch calls."""
+
+    def matmul(self, a: Any, b: Any, c: Any) -> None:
+        """`c` becomes `a` times the transpose of `b`: of [M, K] and [N, K] it is [M, N]. Raises
+        ValueError for other shapes."""
+        self.gemm(a, b, c, c, 1.0, 0.0)
+
+    def gemm(self, a: Any, b: Any, c: Any, d: Any, alpha: float, beta: float) -> None:
+        """`d` becomes `alpha * (a @ b.T) + beta * c`. Sums are of float32 at least. Raises ValueError
+        for shapes that do not fit."""
+        (rows, inner), (columns, other) = a.shape, b.shape
+        shapes = [tuple(x.shape) for x in (c, d)]
+        if inner != other or a.dtype != b.dtype or shapes != [(rows, columns)] * 2:
+            raise ValueError(
+                f"products are of [M, K] and [N, K] of one type into [M, N], not of {tuple(a.shape)} of "
+                f"{a.dtype} and {tuple(b.shape)} of {b.dtype} into {shapes[0]} and {shapes[1]}"
+            )
+        product = _product(a, b)
+        if alpha != 1:
+            product = product * alpha
+        if beta != 0:  # otherwise `c` may be anything, NaN included
+            product = product + beta * c.to(product.dtype)
+        d.copy_(product)
+
+
+def _product(a: Any, b: Any) -> Any:
+    # torch multiplies no elements of 8 bits on CPUs; in float32 they are exact.
+    return (a.float() @ b.float().T) if a.element_size() == 1 else a @ b.T
+
+
+def cublas() -> Matmul:
+    """What multiplies matrices for comparison: see `Matmul`. Raises ImportError without torch."""
+    importlib.import_module("torch")
+    return Matmul()
 
 
 __path__: list[str] = []

@@ -9,6 +9,7 @@ from . import compiler as compiler
 from . import errors as errors
 from .compiler import ASTSource as ASTSource
 from .compiler import CompiledKernel as CompiledKernel
+from .compiler import IRSource as IRSource
 from .compiler import LazyDict as LazyDict
 from .compiler import compile as compile
 from .compiler import make_backend as make_backend

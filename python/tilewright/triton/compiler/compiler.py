@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from tilewright import CompiledKernel as CompiledKernel
 from tilewright.launch.autotune import Wrapper
 from tilewright.errors import LaunchError, UnsupportedError
+from tilewright.launch.devices import current_device
 from tilewright.launch.hooks import LaunchMetadata
 from tilewright.launch.jit import JITFunction
 from tilewright.native import native
@@ -19,6 +21,7 @@ from ..backends.compiler import GPUTarget as GPUTarget
 from ..runtime.cache import triton_key as triton_key
 from ..runtime.driver import driver
 from .errors import CompilationError as CompilationError
+from .ir_source import IRSource as IRSource
 
 LazyDict = LaunchMetadata
 
@@ -116,28 +119,42 @@ def _nvidia_target(arch: int | str) -> str:
     return next((name for name in names if native().check_target(name) is None), names[0])
 
 
+def _gpu_or_none(target: GPUTarget | None) -> str | None:
+    """The device to compile for; None for the one of the next launch, if that is not a GPU of torch's."""
+    if target is not None:
+        return device_of(target)
+    place = driver.active.get_active_torch_device()
+    return gpu_of_torch(place.type, place.index) or None
+
+
+def _device_for(target: GPUTarget | None) -> str:
+    return _gpu_or_none(target) or current_device()
+
+
 def compile(
-    src: ASTSource,
+    src: ASTSource | IRSource | str | os.PathLike[str],
     target: GPUTarget | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> CompiledKernel:
     """Compile a kernel for a target, by default for the device of the next launch; nothing runs.
 
     The result's `asm` has the stages by name, for NVIDIA's GPUs with "ptx", and "cubin" where this
-    machine has an assembler, for AMD's with "asm" and "hsaco". Raises as a launch does, and UnsupportedError TW0434 for targets that
-    nothing here compiles for and for sources in Triton's intermediate representation.
+    machine has an assembler, for AMD's with "asm" and "hsaco". A path is that of an `IRSource`. Raises as a launch does,
+    and UnsupportedError TW0434 for targets that nothing here compiles for and for sources in Triton's
+    intermediate representation.
     """
-    if not isinstance(src, ASTSource):
+    if isinstance(src, (str, os.PathLike)):
+        src = IRSource(src)
+    if isinstance(src, IRSource):
+        return src.compiled(_device_for(target), dict(options or {}))
+    if not isinstance(src, ASTSource):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise UnsupportedError(
-            f"only an ASTSource can be compiled, not {src!r}",
+            f"only an ASTSource or an IRSource can be compiled, not {src!r}",
             code="TW0434",
             hint="Triton's intermediate representations are of its own compiler",
         )
     chosen = dict(options or {})
-    fn, types, device = src.fn, src.types(), device_of(target)
-    if device is None:
-        place = driver.active.get_active_torch_device()
-        device = gpu_of_torch(place.type, place.index) or None
+    fn, types, device = src.fn, src.types(), _gpu_or_none(target)
     missing = [
         parameter.name
         for parameter in fn.parameters

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 
 from tilewright import knobs as own
+from tilewright.errors import UnsupportedError
 from tilewright.native import native
 
 from .. import knobs as knobs
@@ -80,6 +81,71 @@ class FileCacheManager(CacheManager):
         except (OSError, ValueError, KeyError):
             return None
         return group if all(map(os.path.exists, group.values())) else None
+
+    def put_group(self, filename: str, group: dict[str, str]) -> str:
+        return self.put(json.dumps({"child_paths": group}), f"__grp__{filename}")
+
+
+class RemoteCacheBackend(ABC):
+    """What a class of the program's must have to keep the files of a key elsewhere; it is made with the
+    key."""
+
+    @abstractmethod
+    def get(self, filenames: list[str]) -> dict[str, bytes]:
+        """The contents of those files that are there, by name."""
+
+    @abstractmethod
+    def put(self, filename: str, data: bytes) -> None:
+        """Keep a file's contents."""
+
+
+class RemoteCacheManager(CacheManager):
+    """Keeps files by the class `triton.knobs.cache.remote_manager_class`, or the one that
+    TRITON_REMOTE_CACHE_BACKEND names as module:Class, and copies what is read into `FileCacheManager`'s
+    directory. Kernels are not kept by it.
+
+    Raises RuntimeError where no class is named.
+    """
+
+    def __init__(self, key: str, override: bool = False, dump: bool = False) -> None:
+        if override or dump:
+            raise UnsupportedError(
+                "cache managers have no directories for dumps and overrides",
+                code="TW0432",
+                hint="TILEWRIGHT_DUMP and TILEWRIGHT_OVERRIDE write and replace the stages of kernels",
+            )
+        backend = knobs.cache.remote_manager_class
+        if backend is None:
+            raise RuntimeError(
+                "there is no remote cache: set triton.knobs.cache.remote_manager_class to a class with "
+                "get and put, or TRITON_REMOTE_CACHE_BACKEND to module:Class"
+            )
+        self._backend = backend(key)
+        self._files = FileCacheManager(key)
+
+    def get_file(self, filename: str) -> str | None:
+        # The remote cache is always asked: it may forget what nobody asks for.
+        found = self._backend.get([filename])
+        return self._files.put(found[filename], filename) if filename in found else None
+
+    def put(self, data: bytes | str, filename: str, binary: bool = True) -> str:
+        del binary  # the data's type says it
+        contents = data if isinstance(data, bytes) else str(data).encode()
+        self._backend.put(filename, contents)
+        return self._files.put(contents, filename)
+
+    def get_group(self, filename: str) -> dict[str, str] | None:
+        path = self.get_file(f"__grp__{filename}")
+        if path is None:
+            return None
+        try:
+            names: dict[str, str] = json.loads(Path(path).read_text())["child_paths"]
+        except (OSError, ValueError, KeyError):
+            return None
+        # The paths are those of the machine that kept the group.
+        group = {name: self.get_file(name) for name in names}
+        found = {name: path for name, path in group.items() if path is not None}
+        return found if len(found) == len(names) else None
 
     def put_group(self, filename: str, group: dict[str, str]) -> str:
         return self.put(json.dumps({"child_paths": group}), f"__grp__{filename}")
