@@ -99,15 +99,15 @@ void SimdFunction::emitNest(ArrayRef<int64_t> shape, int vectorDim, int64_t lane
 //===-- Full masks ----------------------------------------------------------------------------===//
 
 /// Walks the deferred tree of a value; `visit` gets each value with the tree's dimension behind
-/// each of its own dimensions (-1: none).
-static void walkTree(Value root, const TilePlan &plan, SmallVector<int> dims,
+/// each of its own dimensions (-1: none). Nothing behind what `isInMemory` is walked.
+static void walkTree(Value root, llvm::function_ref<bool(Value)> isInMemory, SmallVector<int> dims,
                      llvm::DenseSet<Value> &seen,
                      llvm::function_ref<void(Value, ArrayRef<int>)> visit) {
   if (!isa<RankedTensorType>(root.getType()) || !seen.insert(root).second)
     return;
   visit(root, dims);
   Operation *op = root.getDefiningOp();
-  if (!op || plan.isKept(root))
+  if (!op || isInMemory(root))
     return;
   if (auto shape = dyn_cast<ShapeOp>(op)) {
     std::optional<SmallVector<int>> behind = shape.getSourceDims();
@@ -116,14 +116,14 @@ static void walkTree(Value root, const TilePlan &plan, SmallVector<int> dims,
       if (dim >= 0)
         sourceDims[dim] = dims[position];
     if (behind)
-      walkTree(op->getOperand(0), plan, std::move(sourceDims), seen, visit);
+      walkTree(op->getOperand(0), isInMemory, std::move(sourceDims), seen, visit);
     return;
   }
   if (isa<SplitOp, GatherOp>(op))
     return;
   for (Value operand : op->getOperands())
     if (shapeOf(operand.getType()).size() == dims.size())
-      walkTree(operand, plan, dims, seen, visit);
+      walkTree(operand, isInMemory, dims, seen, visit);
 }
 
 static SmallVector<int> identityDims(size_t rank) {
@@ -196,10 +196,12 @@ static SmallVector<KnownPrefix> collectPrefixes(SimdFunction &f, ArrayRef<Value>
 static SmallVector<MonotoneTest> collectTests(SimdFunction &f, ArrayRef<Value> trees) {
   SmallVector<MonotoneTest> tests;
   llvm::DenseSet<Value> seen;
+  // Not what the plan keeps: a tree that is being written to its buffer is computed here.
+  auto isInMemory = [&](Value value) { return f.buffers.contains(value); };
   for (Value tree : trees)
-    walkTree(tree, f.plan, identityDims(shapeOf(tree.getType()).size()), seen,
+    walkTree(tree, isInMemory, identityDims(shapeOf(tree.getType()).size()), seen,
              [&](Value value, ArrayRef<int>) {
-               if (f.assumedTrue.contains(value) || f.plan.isKept(value) || isKnownTest(f, value))
+               if (f.assumedTrue.contains(value) || isInMemory(value) || isKnownTest(f, value))
                  return;
                if (auto test = monotoneTest(f.contiguity, value))
                  tests.push_back(*test);
@@ -311,8 +313,9 @@ std::pair<int, int64_t> SimdFunction::chooseVector(ArrayRef<Value> trees, ArrayR
   SmallVector<int> scores(shape.size(), 0);
   unsigned bytes = 1;
   llvm::DenseSet<Value> seen;
+  auto isKept = [&](Value value) { return plan.isKept(value); };
   for (Value tree : trees)
-    walkTree(tree, plan, identityDims(shape.size()), seen, [&](Value value, ArrayRef<int> dims) {
+    walkTree(tree, isKept, identityDims(shape.size()), seen, [&](Value value, ArrayRef<int> dims) {
       Type element = elementTypeOf(value.getType());
       if (!isa<PtrType>(element))
         bytes = std::max(bytes, elementBytes(element));

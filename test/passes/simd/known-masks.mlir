@@ -48,3 +48,37 @@ func.func @both_ways(%out: !tile.ptr<f32> {tile.disjoint}) {
   tile.store %op, %one mask %k : tensor<32x32xi1> : tensor<32x32x!tile.ptr<f32>>, tensor<32x32xf32>
   return
 }
+
+// -----
+
+// A tile that is kept for two stores is computed once, and without masks where there are none to
+// heed.
+// CHECK-LABEL: llvm.func @kept
+// CHECK: scf.if
+// CHECK-NOT: masked
+// CHECK:   math.exp
+// CHECK-NOT: masked
+// CHECK: } else {
+// CHECK:   llvm.intr.masked.load
+// CHECK:   math.exp
+// CHECK-NOT: math.exp
+func.func @kept(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %nn = tile.splat %n : i32 -> tensor<1024xi32>
+  %m = arith.cmpi slt, %r, %nn : tensor<1024xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %v = tile.load %xp mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %e = math.exp %v : tensor<1024xf32>
+  %sum = tile.reduce(%e) axis 0 commutative {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tile.yield %c : f32
+  } : (tensor<1024xf32>) -> f32
+  %total = tile.splat %sum : f32 -> tensor<1024xf32>
+  %d = arith.divf %e, %total : tensor<1024xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %op = tile.addptr %os, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %op, %d mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  return
+}
