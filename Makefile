@@ -97,7 +97,15 @@ surface: setup
 sanitize: setup
 	@$(VENV_PYTHON) test/sanitize/run.py --build $(BUILD) $(SANITIZE)
 
+# Beside the packages that they have in common with torch, whose versions tests depend on.
 bench: setup
+	@test -d $(PEERS)/numba/numba || \
+	  $(VENV_PYTHON) -m pip install -q --no-deps --target $(PEERS)/numba numba llvmlite || \
+	  echo 'numba cannot be installed here'
+	@test -d $(PEERS)/jax/jax || \
+	  $(VENV_PYTHON) -m pip install -q --no-deps --target $(PEERS)/jax 'jax==0.7.*' 'jaxlib==0.7.*' \
+	    opt_einsum scipy || \
+	  echo 'JAX cannot be installed here'
 	@$(VENV_PYTHON) test/benchmark/run.py $(BENCH)
 	@$(VENV_PYTHON) test/benchmark/operations.py
 	@test -d $(PEERS)/triton/triton || \

@@ -1,13 +1,17 @@
-"""The other side of the benchmark: each workload by torch, torch.compile and NumPy.
+"""The other side of the benchmark: each workload by torch, torch.compile, NumPy, numba and JAX.
 
 Every peer writes into memory that exists already wherever it can, as our kernels do; where it
-cannot, its allocation is part of its time (scaled_dot_product_attention has no `out=`)."""
+cannot, its allocation is part of its time (scaled_dot_product_attention has no `out=`, and nothing
+of JAX). numba and JAX have a column where they are installed, which `make bench` does."""
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
+import pathlib
 import shutil
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,9 +25,22 @@ Call = Callable[[], object]
 aten = torch.ops.aten
 
 
+# Where `make bench` installs what nothing else needs.
+INSTALLED = pathlib.Path(sys.prefix) / "peers"
+
+
+def installed() -> list[str]:
+    """The names of numba and JAX as far as they are there."""
+    for name in ("numba", "jax"):
+        sys.path.append(str(INSTALLED / name))  # last: the environment's own packages come first
+    return [name for name in ("numba", "JAX") if importlib.util.find_spec(name.lower())]
+
+
 def prepare(threads: int) -> None:
     """The same number of threads as our side, and a compiler for torch.compile."""
     torch.set_num_threads(threads)
+    os.environ["NUMBA_NUM_THREADS"] = str(threads)
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
     # Compiling in helper processes would go on beside the measurement.
     os.environ.setdefault("TORCHINDUCTOR_COMPILE_THREADS", "1")
     if (
@@ -168,3 +185,117 @@ def _numpy_layer_norm(a: dict[str, numpy.ndarray]) -> None:
     out /= numpy.sqrt(variance + 1e-5)
     out *= a["weight"]
     out += a["bias"]
+
+
+def by_numba(family: str, t: Tensors) -> Call | None:
+    """The workload by loops that numba compiles for all threads; None where there is none here:
+    its products are the BLAS of NumPy."""
+    import numba
+
+    def elementwise(function: Callable[[Any], Any]) -> Call:
+        scalar = numba.njit(function)
+
+        @numba.njit(parallel=True)
+        def run(x: Any, out: Any) -> None:
+            for i in numba.prange(x.size):
+                out[i] = scalar(x[i])
+
+        return lambda: run(a["x"], a["out"])
+
+    f32, one, half = numpy.float32, numpy.float32(1), numpy.float32(0.5)
+    root, inner, cubic = f32(math.sqrt(0.5)), f32(math.sqrt(2 / math.pi)), f32(0.044715)
+
+    @numba.njit(parallel=True)
+    def add(x: Any, y: Any, out: Any) -> None:
+        for i in numba.prange(x.size):
+            out[i] = x[i] + y[i]
+
+    a = {name: tensor.numpy() for name, tensor in t.items() if tensor.dtype == torch.float32}
+    whole: dict[str, Callable[[], Call]] = {
+        "add": lambda: lambda: add(a["x"], a["y"], a["out"]),
+        "exp": lambda: elementwise(lambda v: math.exp(v)),
+        "gelu_erf": lambda: elementwise(lambda v: half * v * (one + f32(math.erf(v * root)))),
+        "gelu_tanh": lambda: elementwise(
+            lambda v: half * v * (one + f32(math.tanh(inner * (v + cubic * v * v * v))))
+        ),
+        "softmax": lambda: _numba_softmax(a),
+        "layer_norm": lambda: _numba_layer_norm(a),
+    }
+    return _compiled_once(whole[family]()) if family in whole else None
+
+
+def _compiled_once(call: Call) -> Call:
+    call()  # compiles; raises what numba has against it
+    return call
+
+
+def _numba_softmax(a: dict[str, numpy.ndarray]) -> Call:
+    import numba
+
+    @numba.njit(parallel=True, fastmath={"reassoc", "nsz", "contract"})
+    def run(x: Any, out: Any) -> None:
+        for row in numba.prange(x.shape[0]):
+            largest = x[row].max()
+            total = numpy.float32(0)
+            for i in range(x.shape[1]):
+                out[row, i] = math.exp(x[row, i] - largest)
+                total += out[row, i]
+            for i in range(x.shape[1]):
+                out[row, i] /= total
+
+    return lambda: run(a["x"], a["out"])
+
+
+def _numba_layer_norm(a: dict[str, numpy.ndarray]) -> Call:
+    import numba
+
+    @numba.njit(parallel=True, fastmath={"reassoc", "nsz", "contract"})
+    def run(x: Any, weight: Any, bias: Any, out: Any) -> None:
+        size = numpy.float32(x.shape[1])
+        for row in numba.prange(x.shape[0]):
+            mean = x[row].sum() / size
+            variance = numpy.float32(0)
+            for i in range(x.shape[1]):
+                variance += (x[row, i] - mean) * (x[row, i] - mean)
+            scale = numpy.float32(1) / math.sqrt(variance / size + numpy.float32(1e-5))
+            for i in range(x.shape[1]):
+                out[row, i] = (x[row, i] - mean) * scale * weight[i] + bias[i]
+
+    return lambda: run(a["x"], a["weight"], a["bias"], a["out"])
+
+
+def by_jax(family: str, t: Tensors) -> Call | None:
+    """The workload by jax.jit, whose results are new arrays; None without a function or the dtype."""
+    import jax
+    import jax.numpy as jnp
+
+    if len(os.sched_getaffinity(0)) != torch.get_num_threads():
+        raise RuntimeError("it takes all processors, and so does not compare")
+    if any(tensor.dtype != torch.float32 for tensor in t.values()):
+        return None
+    a = {name: jnp.asarray(tensor.numpy()) for name, tensor in t.items() if name != "out"}
+
+    def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
+        mean, variance = x.mean(1, keepdims=True), x.var(1, keepdims=True)
+        return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * weight + bias
+
+    def attention(q: Any, k: Any, v: Any) -> Any:
+        turned = (jnp.swapaxes(tensor, 1, 2) for tensor in (q, k, v))
+        return jax.nn.dot_product_attention(*turned, is_causal=family == "attention_causal")
+
+    functions: dict[str, tuple[Callable[..., Any], str]] = {
+        "add": (jnp.add, "x y"),
+        "exp": (jnp.exp, "x"),
+        "gelu_erf": (lambda x: jax.nn.gelu(x, approximate=False), "x"),
+        "gelu_tanh": (lambda x: jax.nn.gelu(x, approximate=True), "x"),
+        "softmax": (lambda x: jax.nn.softmax(x, axis=1), "x"),
+        "layer_norm": (layer_norm, "x weight bias"),
+        "matmul": (jnp.matmul, "a b"),
+        "attention_full": (attention, "q k v"),
+        "attention_causal": (attention, "q k v"),
+    }
+    if family not in functions:
+        return None
+    function, names = functions[family]
+    run, values = jax.jit(function), [a[name] for name in names.split()]
+    return _compiled_once(lambda: jax.block_until_ready(run(*values)))

@@ -1,4 +1,4 @@
-"""Measures Tilewright's kernels beside torch, torch.compile and NumPy: `make bench`.
+"""Measures Tilewright's kernels beside torch, torch.compile, NumPy, numba and JAX: `make bench`.
 
 All participants of a row run in one process, in turn, on the same tensors, with the same number of
 threads and with outputs that exist already. A ratio is a peer's time / our time in the same round;
@@ -95,7 +95,10 @@ def check(workload: Workload, tensors: dict[str, Any], call: Callable[[], Any]) 
 
 def participants(row: Row, workload: Workload, tensors: dict[str, Any], names: list[str]) -> dict:
     """The peers that can do the workload, by name; the others are noted in the row."""
-    makers = {"torch": peers.eager, "torch.compile": peers.compiled, "NumPy": peers.by_numpy}
+    makers = {
+        "torch": peers.eager, "torch.compile": peers.compiled, "NumPy": peers.by_numpy,
+        "numba": peers.by_numba, "JAX": peers.by_jax,
+    }  # fmt: skip
     calls: dict[str, Call] = {}
     for name in names:
         try:
@@ -221,7 +224,7 @@ def main() -> int:
         return 0
     peers.prepare(THREADS)
     rounds = arguments.rounds or (5 if arguments.quick else 21)
-    names = ["torch", "torch.compile", "NumPy"]
+    names = ["torch", "torch.compile", "NumPy", *peers.installed()]
     if arguments.quick or arguments.no_compile:
         names.remove("torch.compile")
     chosen = [
