@@ -65,6 +65,35 @@ def test_no_second_team_of_threads_is_started(tmp_path: Path) -> None:
     assert output == "0\n"
 
 
+@pytest.mark.parametrize("is_unloaded", [False, True], ids=["stays", "is unloaded"])
+def test_a_second_runtime_does_no_harm(tmp_path: Path, is_unloaded: bool) -> None:
+    """A copy of torch's runtime counts as another one: launches stay on the team of torch's, and go on
+    when the copy's library lets it go."""
+    output = run(
+        tmp_path,
+        script(f"""
+    import ctypes, shutil
+    from tilewright.native import native
+    maps = open("/proc/self/maps").read().split()
+    (loaded,) = {{path for path in maps if "gomp" in os.path.basename(path)}}
+    copy = shutil.copy(loaded, os.path.abspath("libgomp-second.so.1"))
+    second = ctypes.CDLL(copy)
+    assert ctypes.cast(second.GOMP_parallel, ctypes.c_void_p).value != ctypes.cast(
+        ctypes.CDLL(loaded).GOMP_parallel, ctypes.c_void_p).value
+    second.omp_set_num_threads(5)
+    torch.set_num_threads(3)
+    check_beside(20000)
+    before = len(os.listdir("/proc/self/task"))
+    if {is_unloaded}:
+        ctypes.CDLL(None).dlclose(ctypes.c_void_p(second._handle))
+    check_beside(20000)
+    say(native().num_threads(), len(os.listdir("/proc/self/task")) - before)
+    """),
+        TILEWRIGHT_NUM_THREADS="0",
+    )
+    assert output == "3 0\n"
+
+
 @pytest.mark.parametrize("launch", ["wait[7](zero, out)", "wait_for_last[7](zero, out)"])
 def test_ctrl_c_stops_an_endless_kernel(tmp_path: Path, launch: str) -> None:
     process = start(

@@ -61,6 +61,11 @@ def operands(rng: np.random.Generator, dtype: str, shape: tuple[int, int]) -> np
     numbers = rng.standard_normal(shape) * 2.0 ** rng.integers(-6, 7, shape)
     if dtype == "float16":
         return numbers.astype(np.float16)
+    return bfloat16_bits(numbers)
+
+
+def bfloat16_bits(numbers: np.ndarray) -> np.ndarray:
+    """What is left of numbers without their low bits."""
     return (numbers.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
 
 
@@ -89,6 +94,25 @@ def test_subnormal_operands(dtype: str, unit: str) -> None:
     product[(1,)](out, argument(a, dtype), argument(b, dtype), M=32, K=32, N=32)
     expected = 0.0 if dtype == "bfloat16" else 32 * 2.0**-24 * 16
     np.testing.assert_array_equal(out, np.full((32, 32), expected, np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_infinities_nans_and_signed_zeros(dtype: str, unit: str) -> None:
+    """Each meets each; where the result is a number, its zero has the sign that the unit gives it."""
+    skip_without(unit, dtype)
+    special = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.0**-14], np.float32)
+    numbers = np.repeat(np.tile(special, 2)[:, None], 32, axis=1)
+    stored = numbers.astype(np.float16) if dtype == "float16" else bfloat16_bits(numbers)
+    a, b = stored, np.ascontiguousarray(stored.T)
+    out = poisoned("float32", (16, 16))
+    product[(1,)](out, argument(a, dtype), argument(b, dtype), M=16, K=32, N=16)
+    with np.errstate(invalid="ignore"):
+        expected = model(decode(a, dtype), decode(b, dtype), np.zeros((16, 16)), 16)
+    np.testing.assert_array_equal(np.isnan(out), np.isnan(expected))
+    is_number = ~np.isnan(expected)
+    np.testing.assert_array_equal(
+        out[is_number].view(np.uint32), expected[is_number].view(np.uint32)
+    )
 
 
 @pytest.mark.parametrize("shape", [*SHAPES, (32, 256, 32)], ids=lambda s: "x".join(map(str, s)))
