@@ -44,6 +44,10 @@ struct DotPlan {
 /// machine's instructions.
 DotPlan planDot(tile::DotOp op, const SimdFunction &f);
 
+/// Moves products to the stores that take their elements, where nothing hinders. For a kernel that
+/// has no plan yet.
+void sinkProducts(mlir::Operation *function);
+
 /// Tells the user what a product makes of the machine's matrix unit, if that has one.
 void remarkOnMatrices(SimdFunction &f, tile::DotOp op, const DotPlan &plan);
 /// Adds up products in matrix registers, into `result`.

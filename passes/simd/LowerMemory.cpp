@@ -232,21 +232,6 @@ void SimdFunction::storeToUser(StoreOp op, const Coordinates &at, Value value, b
       scatter);
 }
 
-/// Whether the kernel only ever writes through this pointer, and to more memory than caches hold:
-/// such stores bypass the caches.
-static bool isStreamingStore(StoreOp op) {
-  BlockArgument argument = pointerArgument(op.getPtr());
-  auto function = op->getParentOfType<func::FuncOp>();
-  if (!argument || !function.getArgAttr(argument.getArgNumber(), kArgStreaming))
-    return false;
-  WalkResult result = function.walk([&](MemoryAccess other) {
-    BlockArgument read = pointerArgument(other.getPointers());
-    bool isSame = other.readsMemory() && (!read || read == argument);
-    return isSame ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return !result.wasInterrupted();
-}
-
 LogicalResult SimdFunction::lowerStore(StoreOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getPtr().getType());
   if (shape.empty()) {

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
+#include "passes/simd/DotPlan.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
 #include "runtime/codes/Codes.h"
@@ -113,7 +114,7 @@ LogicalResult SimdFunction::lowerOperation(Operation *op) {
       .Case([&](scf::ForOp loop) { return lowerFor(loop); })
       .Case([&](scf::IfOp branch) { return lowerIf(branch); })
       .Case([&](scf::WhileOp loop) { return lowerWhile(loop); })
-      .Case([&](StoreOp store) { return lowerStore(store); })
+      .Case([&](StoreOp store) { return stored.contains(store) ? success() : lowerStore(store); })
       .Case([&](ReduceOp reduce) { return lowerReduce(reduce); })
       .Case([&](ScanOp scan) { return lowerScan(scan); })
       .Case([&](HistogramOp histogram) { return lowerHistogram(histogram); })
@@ -221,6 +222,7 @@ struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
     machine.matrixRefusal = matrixRefusal;
     uint64_t scratchBytes = 0;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
+      sinkProducts(function);
       SimdFunction lowering(function, machine);
       if (failed(lowering.lower()))
         return signalPassFailure();

@@ -27,5 +27,12 @@ MemoKey memoKey(mlir::Value tile, const Coordinates &at); // Evaluate.cpp
 
 using Memo = std::map<MemoKey, mlir::Value>;
 
+/// A loop over vectors, in front of which uniform values are computed; null where one step needs no
+/// loop.
+struct Level {
+  mlir::Operation *loop = nullptr;
+  Memo uniform;
+};
+
 } // namespace tw::simd
 #endif

@@ -128,12 +128,9 @@ struct SimdFunction {
   llvm::DenseMap<mlir::Value, TileBuffer> buffers;
   std::map<std::pair<unsigned, unsigned>, ElementPlaces> places; // by argument and element's bytes
   BufferPlaces bufferPlaces;
-  std::optional<MatrixShape> matrices; // where the kernel uses the machine's matrix registers
-  mlir::Operation *current = nullptr;  // the operation that is being lowered
-  struct Level { // a loop over vectors, in front of which uniform values are computed
-    mlir::Operation *loop = nullptr; // null where one step needs no loop
-    Memo uniform;
-  };
+  std::optional<MatrixShape> matrices;      // where the kernel uses the machine's matrix registers
+  mlir::Operation *current = nullptr;       // the operation that is being lowered
+  llvm::DenseSet<mlir::Operation *> stored; // stores that products have done
 
   // Of the block that is being written: what a Scope restores at its end.
   Memo memo;                               // values computed in it

@@ -39,6 +39,19 @@ bool tw::simd::writesUserMemory(Operation *op) {
   return access && access.isOrdered();
 }
 
+bool tw::simd::isStreamingStore(Operation *store) {
+  BlockArgument argument = pointerArgument(store->getOperand(0));
+  auto function = store->getParentOfType<func::FuncOp>();
+  if (!argument || !function.getArgAttr(argument.getArgNumber(), kArgStreaming))
+    return false;
+  WalkResult result = function.walk([&](MemoryAccess other) {
+    BlockArgument read = pointerArgument(other.getPointers());
+    bool isSame = other.readsMemory() && (!read || read == argument);
+    return isSame ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return !result.wasInterrupted();
+}
+
 /// Whether a write through `lhs` can change what `rhs` reads, when both belong to one program.
 static bool mayAlias(Value lhs, Value rhs) {
   BlockArgument a = pointerArgument(lhs), b = pointerArgument(rhs);
@@ -191,6 +204,21 @@ bool TilePlan::isOvertakenByWrite(Operation *load) {
                      readsOnlyOwnElement(site, load->getResult(0), *this) && areDistinct(pointer);
     if (!isInPlace && containsAliasingWrite(ancestor, pointer))
       return true;
+  }
+  return false;
+}
+
+bool TilePlan::mayChangeReads(Operation *write, Operation *reader) const {
+  SmallVector<Value> pending(reader->getOperands());
+  llvm::DenseSet<Value> seen;
+  while (!pending.empty()) {
+    Value value = pending.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!isTile(value) || !op || isKept(value) || !seen.insert(value).second)
+      continue;
+    if (isa<LoadOp>(op) && mayAlias(write->getOperand(0), op->getOperand(0)))
+      return true;
+    llvm::append_range(pending, op->getOperands());
   }
   return false;
 }

@@ -23,6 +23,10 @@ public:
   /// Whether an atomic may update whole vectors under a lock: every other atomic that may meet its
   /// memory does so too.
   bool takesLocks(mlir::Operation *atomic) const { return locked.contains(atomic); }
+  /// Whether a write may change what an operation reads while it evaluates its operands.
+  bool mayChangeReads(mlir::Operation *write, mlir::Operation *reader) const;
+  /// About how many instructions a vector of the value takes, behind what is kept.
+  int64_t treeCost(mlir::Value tile);
 
 private:
   /// How often a root evaluates a value, for each way in which it goes through its elements: the
@@ -36,7 +40,6 @@ private:
   bool mustKeep(mlir::Value tile) const;
   bool isOvertakenByWrite(mlir::Operation *load);
   bool isDearerThanBuffer(mlir::Value tile);
-  int64_t treeCost(mlir::Value tile);
   void chooseLocked(llvm::ArrayRef<mlir::Operation *> atomics);
 
   Contiguity &contiguity;
@@ -55,6 +58,9 @@ bool writesUserMemory(mlir::Operation *op);
 /// The dimension along which neighbours of an atomic's tile are neighbours in memory, if they can
 /// be updated together; -1 if not.
 int updatedDim(mlir::Operation *atomic, Contiguity &contiguity);
+/// Whether the kernel only ever writes through a store's pointer, and to more memory than caches
+/// hold: such stores bypass the caches.
+bool isStreamingStore(mlir::Operation *store);
 /// About how many instructions an operation takes for a vector.
 int64_t operationCost(mlir::Operation *op);
 /// The kernel argument that a pointer is derived from; null when it cannot be told.

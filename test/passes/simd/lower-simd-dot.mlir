@@ -136,3 +136,60 @@ func.func @signs(%x: !tile.ptr<i8> {tile.disjoint}, %out: !tile.ptr<i32> {tile.d
   tile.store %op, %d : tensor<64x64x!tile.ptr<i32>>, tensor<64x64xi32>
   return
 }
+
+// -----
+
+// A product that is only stored goes from registers to the user's memory, and what is computed of it
+// on the way there too: only the packed operand has a buffer.
+// CHECK-LABEL: llvm.func @stored
+// CHECK: llvm.alloca
+// CHECK-NOT: llvm.alloca
+// CHECK: %[[SUMS:.+]]:16 = scf.for
+// CHECK: %[[SUM:.+]] = arith.addf %[[SUMS]]#0, %{{.*}} : vector<16xf32>
+// CHECK: llvm.store %[[SUM]], %{{.*}} {alignment = 4 : i64} : vector<16xf32>
+func.func @stored(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}) {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %row = tile.expand_dims %r axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %size = arith.constant dense<64> : tensor<64x1xi32>
+  %start = arith.muli %row, %size : tensor<64x1xi32>
+  %col = tile.expand_dims %r axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %rows = tile.broadcast %start : tensor<64x1xi32> -> tensor<64x64xi32>
+  %cols = tile.broadcast %col : tensor<1x64xi32> -> tensor<64x64xi32>
+  %o = arith.addi %rows, %cols : tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %one = arith.constant dense<1.0> : tensor<64x64xf32>
+  %a = tile.load %xp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %d = tile.dot %a, %a, %zero : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %e = arith.addf %d, %one : tensor<64x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %e : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// Where the store may reach what the product still reads, the product is complete before.
+// CHECK-LABEL: llvm.func @stored_in_place
+// CHECK-COUNT-2: llvm.alloca
+func.func @stored_in_place(%x: !tile.ptr<f32>, %out: !tile.ptr<f32>) {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %row = tile.expand_dims %r axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %size = arith.constant dense<64> : tensor<64x1xi32>
+  %start = arith.muli %row, %size : tensor<64x1xi32>
+  %col = tile.expand_dims %r axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %rows = tile.broadcast %start : tensor<64x1xi32> -> tensor<64x64xi32>
+  %cols = tile.broadcast %col : tensor<1x64xi32> -> tensor<64x64xi32>
+  %o = arith.addi %rows, %cols : tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %xp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %d = tile.dot %a, %a, %zero : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}

@@ -1,0 +1,115 @@
+"""Products that go from registers to memory: at ragged edges, with what is computed of them, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import tilewright as tw
+
+pytestmark = pytest.mark.usefixtures("compiler")
+
+
+@tw.jit
+def product(
+    a, b, c, bias, M, N, K, then: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
+):
+    rows = tw.program_id(0) * BM + tw.arange(0, BM)
+    columns = tw.program_id(1) * BN + tw.arange(0, BN)
+    depth = tw.arange(0, BK)
+    x_mask = (rows[:, None] < M) & (depth[None, :] < K)
+    y_mask = (depth[:, None] < K) & (columns[None, :] < N)
+    x = tw.load(a + rows[:, None] * K + depth[None, :], mask=x_mask, other=0.0)
+    y = tw.load(b + depth[:, None] * N + columns[None, :], mask=y_mask, other=0.0)
+    total = tw.dot(x, y, input_precision="ieee")
+    if then == "columns":
+        total = total + tw.load(bias + columns, mask=columns < N, other=0.0)[None, :]
+    if then == "rows":
+        total = -total * tw.load(bias + rows, mask=rows < M, other=0.0)[:, None]
+    if then == "leaky":
+        total = tw.where(total > 0.0, total, total * 0.125)
+    if then == "exp":
+        total = tw.exp(total * 0.125)
+    kept = (rows[:, None] < M) & (columns[None, :] < N)
+    tw.store(c + rows[:, None] * N + columns[None, :], total, mask=kept)
+
+
+EXPECTED: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "": lambda t, _: t,
+    "columns": lambda t, bias: t + bias[: t.shape[1]],
+    "rows": lambda t, bias: -t * bias[: t.shape[0], None],
+    "leaky": lambda t, _: np.where(t > 0, t, t * 0.125),
+    "exp": lambda t, _: np.exp(t * 0.125),
+}
+
+
+@pytest.mark.parametrize("then", EXPECTED)
+@pytest.mark.parametrize("device", ["cpu", "cpu:x86-64-v3"])
+@pytest.mark.parametrize(
+    "m, n, k, tiles", [(128, 128, 40, (64, 64, 40)), (70, 101, 33, (32, 64, 40)), (9, 17, 3, (8, 24, 3))]
+)
+def test_edges_and_what_follows(
+    m: int, n: int, k: int, tiles: tuple[int, int, int], device: str, then: str
+) -> None:
+    rng = np.random.default_rng(m + n)
+    a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+    bias = rng.standard_normal(max(m, n), np.float32)
+    memory = np.full(m * n + 8192, np.float32(777))
+    c = memory[4096:-4096].reshape(m, n)
+    grid = (tw.cdiv(m, tiles[0]), tw.cdiv(n, tiles[1]))
+    with tw.device(device):
+        product[grid](a, b, c, bias, m, n, k, then=then, BM=tiles[0], BN=tiles[1], BK=tiles[2])
+    expected = EXPECTED[then](a.astype(np.float64) @ b.astype(np.float64), bias)
+    np.testing.assert_allclose(c, expected, rtol=1e-5, atol=1e-4)
+    assert (memory[:4096] == 777).all() and (memory[-4096:] == 777).all()
+
+
+@tw.jit
+def square(a, b, c, adds: tw.constexpr, S: tw.constexpr):
+    i = tw.arange(0, S)
+    at = i[:, None] * S + i[None, :]
+    total = tw.dot(tw.load(a + at), tw.load(b + at), input_precision="ieee")
+    if adds:
+        total += tw.load(c + at)
+    tw.store(c + at, total)
+
+
+@pytest.mark.parametrize("adds", [False, True])
+@pytest.mark.parametrize("shared", ["a", "b", "all", "half", "none"])
+def test_what_the_product_reads_is_overwritten(shared: str, adds: bool) -> None:
+    size = 64
+    memory = np.random.default_rng(1).standard_normal((4, size, size), np.float32)
+    a, b, c = memory[0], memory[1], memory[2]
+    if shared == "half":
+        c = memory.reshape(-1)[size * size // 2 :][: size * size].reshape(size, size)
+    elif shared != "none":
+        a, b = (c if shared in (name, "all") else array for name, array in (("a", a), ("b", b)))
+    expected = a.astype(np.float64) @ b.astype(np.float64) + (c if adds else 0)
+    with tw.device("cpu"):
+        square[(1,)](a, b, c, adds=adds, S=size)
+    np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
+
+
+@tw.jit
+def alternate(a, b, out, n, S: tw.constexpr):
+    i = tw.arange(0, S)
+    at = i[:, None] * S + i[None, :]
+    for j in range(n):
+        x, y = tw.load(a + j * S * S + at), tw.load(b + j * S * S + at)
+        first, second = tw.dot(x, y, input_precision="ieee"), tw.dot(y, x, input_precision="ieee")
+        tw.store(out + 2 * j * S * S + at, first)
+        tw.store(out + (2 * j + 1) * S * S + at, second, mask=(i < S - 1)[None, :])
+
+
+@pytest.mark.parametrize("n", [0, 1, 3])
+def test_two_products_in_a_loop(n: int) -> None:
+    size = 16
+    rng = np.random.default_rng(n)
+    a, b = (rng.standard_normal((3, size, size), np.float32) for _ in range(2))
+    out = np.full((3, 2, size, size), np.float32(5))
+    with tw.device("cpu"):
+        alternate[(1,)](a, b, out, n, S=size)
+    np.testing.assert_allclose(out[:n, 0], (a @ b)[:n], rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(out[:n, 1, :, :-1], (b @ a)[:n, :, :-1], rtol=1e-4, atol=1e-4)
+    assert (out[:n, 1, :, -1] == 5).all() and (out[n:] == 5).all()
