@@ -81,8 +81,14 @@ void FunctionImporter::allocatePhis() {
       define(phi, result(phi.getType()));
 }
 
-bool FunctionImporter::needsMoves(llvm::BasicBlock &, llvm::BasicBlock &to) {
-  return !to.phis().empty();
+/// The halves of a wave end an iteration together: where one of them skipped the end of a loop's
+/// body, the places at which they wait would not tell that it is an iteration ahead.
+bool FunctionImporter::endsIteration(llvm::BasicBlock &to) {
+  return program.waveSize == 64 && starts.contains(&to);
+}
+
+bool FunctionImporter::needsMoves(llvm::BasicBlock &to) {
+  return !to.phis().empty() || endsIteration(to);
 }
 
 static bool isSame(const Operand &a, const Operand &b) {
@@ -97,7 +103,7 @@ static Type typeOfMove(const Operand &to) {
 }
 
 /// All phis of a block take their values at once: what another one is about to replace is kept
-/// first.
+/// first. What goes back meets the other half of its wave, too.
 void FunctionImporter::movePhis(llvm::BasicBlock &from, llvm::BasicBlock &to) {
   std::vector<std::pair<Operand, Operand>> moves;
   llvm::DenseSet<uint64_t> replaced;
@@ -117,6 +123,8 @@ void FunctionImporter::movePhis(llvm::BasicBlock &from, llvm::BasicBlock &to) {
       source = emitTo(source.reg.file, Op::Mov, typeOfMove(source), {source});
   for (const auto &[target, source] : moves)
     emit(Op::Mov, typeOfMove(target), {target}, {source});
+  if (endsIteration(to))
+    emitWave(WaveOp::Barrier, {}, {});
 }
 
 void FunctionImporter::emitBranch(llvm::BasicBlock *to, const Operand *condition, bool isNegated) {
@@ -143,19 +151,22 @@ void FunctionImporter::importBranch(llvm::BranchInst &branch, llvm::BasicBlock *
   llvm::BasicBlock *whenTrue = branch.getSuccessor(0), *whenFalse = branch.getSuccessor(1);
   if (condition.kind == Operand::Kind::Immediate)
     return goTo(condition.bits & 1 ? whenTrue : whenFalse, true);
-  if (!needsMoves(from, *whenTrue)) {
+  if (!needsMoves(*whenTrue)) {
     emitBranch(whenTrue, &condition);
     return goTo(whenFalse, true);
   }
-  if (!needsMoves(from, *whenFalse)) {
+  if (!needsMoves(*whenFalse)) {
     emitBranch(whenFalse, &condition, true);
     return goTo(whenTrue, true);
   }
+  // Lanes that stay in a loop go on before those that leave it: what is earlier runs earlier.
+  bool isTrueFirst = endsIteration(*whenTrue);
   size_t over = program.code.size();
   emit(Op::Bra, Type::None, {}, {}).guard = condition;
-  goTo(whenFalse, false);
+  program.code[over].guard.isNegated ^= isTrueFirst;
+  goTo(isTrueFirst ? whenTrue : whenFalse, false);
   program.code[over].target = int32_t(program.code.size());
-  goTo(whenTrue, true);
+  goTo(isTrueFirst ? whenFalse : whenTrue, true);
 }
 
 void FunctionImporter::importSwitch(llvm::SwitchInst &instruction) {

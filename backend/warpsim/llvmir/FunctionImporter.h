@@ -21,7 +21,8 @@ private:
   void importBranch(llvm::BranchInst &branch, llvm::BasicBlock *next);
   void importSwitch(llvm::SwitchInst &instruction);
   void movePhis(llvm::BasicBlock &from, llvm::BasicBlock &to);
-  bool needsMoves(llvm::BasicBlock &from, llvm::BasicBlock &to);
+  bool endsIteration(llvm::BasicBlock &to);
+  bool needsMoves(llvm::BasicBlock &to);
   void emitBranch(llvm::BasicBlock *to, const Operand *guard = nullptr, bool isNegated = false);
   void allocatePhis();
   void importArguments();

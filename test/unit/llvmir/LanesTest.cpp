@@ -129,6 +129,39 @@ TEST(Lanes, VotesInALoopThatLanesLeave) {
   }
 }
 
+/// Only lane 0 goes through the block that is last in the loop: the other half of its wave begins
+/// no iteration before it.
+TEST(Lanes, VotesInALoopOfWhichOneHalfSkipsTheEnd) {
+  IrSimulation simulation("gfx942", 128);
+  std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(128));
+  auto vote = [](const std::string &n) {
+    return "  %v" + n + " = call i64 @llvm.amdgcn.ballot.i64(i1 true)\n  %w" + n +
+           " = call i64 @llvm.ctpop.i64(i64 %v" + n + ")\n  %n" + n + " = trunc i64 %w" + n +
+           " to i32\n";
+  };
+  SimulationReport report = simulation.run(
+      "  %one = icmp eq i32 %tid, 0\n  br label %loop\n"
+      "loop:\n  %i = phi i32 [0, %entry], [%next, %latch]\n"
+      "  %sum = phi i32 [0, %entry], [%more, %latch]\n"
+      "  call void @llvm.amdgcn.s.barrier()\n" +
+      vote("0") +
+      "  br i1 %one, label %alone, label %others\n"
+      "alone:\n" +
+      vote("1") +
+      "  br label %latch\n"
+      "others:\n" +
+      vote("2") +
+      "  br label %latch\n"
+      "latch:\n  %part = phi i32 [%n1, %alone], [%n2, %others]\n"
+      "  %m = mul i32 %part, 1000\n  %a = add i32 %m, %n0\n  %more = add i32 %sum, %a\n"
+      "  %next = add i32 %i, 1\n  %goes = icmp ult i32 %next, 3\n"
+      "  br i1 %goes, label %loop, label %done\n"
+      "done:\n  store i32 %more, ptr addrspace(1) %at0, align 4\n  ret void\n");
+  EXPECT_EQ(kindsIn(report), "");
+  for (uint32_t i = 0; i < 128; ++i)
+    EXPECT_EQ(out[i], 3u * (64 + 1000 * (i == 0 ? 1 : i < 64 ? 63 : 64))) << i;
+}
+
 /// Both sides of a branch vote; each half of the wave takes both, one of them neither first.
 TEST(Lanes, VotesOnBothSidesOfABranch) {
   for (unsigned bit : {1u, 4u, 32u}) {
