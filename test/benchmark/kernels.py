@@ -27,6 +27,8 @@ ELEMENTWISE_BLOCK = 8192
 # Of a matrix product: large tiles read less, and what they cover beyond the matrix is work for
 # nothing.
 MATMUL_TILES = {"BLOCK_M": (256, 128, 64), "BLOCK_N": (128, 64), "BLOCK_K": (512, 256, 128, 64)}
+# The same caches hold more bytes, and every program shifts its rows and packs its columns.
+BYTE_MATMUL_TILES = {**MATMUL_TILES, "BLOCK_M": (512, 256, 128, 64), "BLOCK_N": (256, 128, 64)}
 MATMUL_WASTE = 1.1
 MATMUL_GROUP = 4
 ATTENTION_TILES = {"BLOCK_M": 64, "BLOCK_N": 64}
@@ -119,16 +121,18 @@ def _fitting(extent: int, sizes: tuple[int, ...]) -> int:
     return next(fitting, sizes[-1])
 
 
-def _matmul_tiles(m: int, n: int, k: int) -> tuple[int, dict[str, int]]:
+def _matmul_tiles(
+    m: int, n: int, k: int, choices: dict[str, tuple[int, ...]] = MATMUL_TILES
+) -> tuple[int, dict[str, int]]:
     """Programs, and their tiles: narrower ones where the threads would get unequal shares."""
     tiles = {
         name: _fitting(extent, sizes)
-        for (name, sizes), extent in zip(MATMUL_TILES.items(), (m, n, k), strict=True)
+        for (name, sizes), extent in zip(choices.items(), (m, n, k), strict=True)
     }
     threads = native().num_threads()
     count = tw.cdiv(m, tiles["BLOCK_M"]) * tw.cdiv(n, tiles["BLOCK_N"])
     if count % threads and count < 8 * threads:
-        tiles["BLOCK_N"] = MATMUL_TILES["BLOCK_N"][-1]
+        tiles["BLOCK_N"] = choices["BLOCK_N"][-1]
         count = tw.cdiv(m, tiles["BLOCK_M"]) * tw.cdiv(n, tiles["BLOCK_N"])
     return count, {**tiles, "GROUP_M": MATMUL_GROUP}
 
@@ -166,7 +170,7 @@ def matmul(t: Tensors) -> Launch:
 def matmul_int8(t: Tensors) -> Launch:
     a, b, c = t["a"], t["b"], t["out"]
     (m, k), n = a.shape, b.shape[1]
-    count, tiles = _matmul_tiles(m, n, k)
+    count, tiles = _matmul_tiles(m, n, k, BYTE_MATMUL_TILES)
     return Launch(matmul_int8_kernel, (count,), (a, b, c, m, n, k), tiles)
 
 
