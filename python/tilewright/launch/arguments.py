@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -552,8 +553,10 @@ def _last_level_cache_bytes(directory: Path) -> int:
     largest = 0
     units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
     try:
-        for file in directory.glob("index*/size"):
-            text = file.read_text().strip()
+        for name in os.listdir(directory):
+            if not name.startswith("index"):
+                continue
+            text = (directory / name / "size").read_text().strip()
             largest = max(largest, int(text.rstrip("KMG")) * units.get(text[-1:], 1))
     except (OSError, ValueError):
         return _DEFAULT_CACHE_BYTES
