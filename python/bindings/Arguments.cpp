@@ -36,9 +36,21 @@ namespace {
 /// which may convert a number.
 enum class Mode : int { Plain, Constant, Converted };
 
+/// A method of a type without arguments, found once: by its function, where the interpreter tells.
+struct Method {
+  PyObject *name = nullptr, *owner = nullptr;
+  PyCFunction function = nullptr;
+
+  Method() = default;
+  Method(PyTypeObject *type, const char *method);
+  /// Of an object of the very type.
+  py::object operator()(PyObject *object) const;
+};
+
 /// What Python says once of torch: how a tensor's facts are found, and the memory of a view.
 struct TensorReading {
   PyTypeObject *type = nullptr;
+  Method isNeg, storageOffset;
   py::object findFacts, findSpan, markWritten;
   uint64_t streamingBytes = 0;
   const dlpack::Exchange *exchange = nullptr; // where this torch has it
@@ -77,6 +89,14 @@ struct ArgumentReader {
   PyObject *read(PyObject *values);
 
 private:
+  py::object remembered(py::object facts);
+
+  /// The facts of the last launches: the same ones are the same object, by which Python finds what
+  /// it has loaded for them.
+  static constexpr size_t kRemembered = 8;
+  std::vector<py::object> known;
+  size_t oldest = 0;
+
   /// Of one reading: Python that it calls may let another thread launch the same kernel.
   using Spans = std::vector<Span>;
   bool readOne(size_t index, PyObject *value, PyObject *&fact, PyObject *&bits, Spans &spans);
@@ -89,9 +109,7 @@ struct Names {
   PyObject *dtype = PyUnicode_InternFromString("dtype");
   PyObject *nbytes = PyUnicode_InternFromString("nbytes");
   PyObject *isCpu = PyUnicode_InternFromString("is_cpu");
-  PyObject *isNeg = PyUnicode_InternFromString("is_neg");
   PyObject *isContiguous = PyUnicode_InternFromString("is_contiguous");
-  PyObject *storageOffset = PyUnicode_InternFromString("storage_offset");
 };
 } // namespace
 
@@ -114,6 +132,23 @@ static py::object call(PyObject *object, PyObject *method) {
 
 static py::object get(PyObject *object, PyObject *name) {
   return py::reinterpret_steal<py::object>(PyObject_GetAttr(object, name));
+}
+
+Method::Method(PyTypeObject *type, const char *method)
+    : name(PyUnicode_InternFromString(method)),
+      owner(PyObject_GetAttr(reinterpret_cast<PyObject *>(type), name)) {
+  if (!owner)
+    throw py::error_already_set();
+  if (!Py_IS_TYPE(owner, &PyMethodDescr_Type))
+    return;
+  auto *descriptor = reinterpret_cast<PyMethodDescrObject *>(owner); // as long as `owner` lives
+  if (descriptor->d_method->ml_flags == METH_NOARGS)
+    function = descriptor->d_method->ml_meth;
+}
+
+py::object Method::operator()(PyObject *object) const {
+  PyObject *result = function ? function(object, nullptr) : PyObject_CallMethodNoArgs(object, name);
+  return py::reinterpret_steal<py::object>(result);
 }
 
 bool ArgumentReader::readNumber(PyObject *value, PyObject *&fact) {
@@ -211,16 +246,15 @@ static bool viewByAttributes(PyObject *tensor, TensorView &view) {
 
 static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
                        std::vector<Span> &spans) {
-  const Names &name = names();
   TensorView view;
-  if (call(tensor, name.isNeg).ptr() != Py_False)
+  if (tensors().isNeg(tensor).ptr() != Py_False)
     return false;
   if (!(tensors().exchange && viewLent(tensor, view)) && !viewByAttributes(tensor, view))
     return false;
   if (!view.begin || !view.bytes || view.bytes > kLargeBytes)
     return false;
   py::object pointer = py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(view.begin));
-  py::object offset = call(tensor, name.storageOffset);
+  py::object offset = tensors().storageOffset(tensor);
   if (!pointer || !offset)
     return false;
   Span span = {view.begin, view.begin + view.bytes};
@@ -276,6 +310,36 @@ static bool overlap(std::vector<Span> &spans) {
   return false;
 }
 
+/// A constant's fact is (type, value).
+static bool isSameFact(PyObject *a, PyObject *b) {
+  if (a == b)
+    return true;
+  return PyTuple_CheckExact(a) && PyTuple_CheckExact(b) && PyTuple_GET_SIZE(a) == 2 &&
+         PyTuple_GET_SIZE(b) == 2 && PyTuple_GET_ITEM(a, 0) == PyTuple_GET_ITEM(b, 0) &&
+         PyTuple_GET_ITEM(a, 1) == PyTuple_GET_ITEM(b, 1);
+}
+
+static bool areSameFacts(PyObject *a, PyObject *b) {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(a); ++i)
+    if (!isSameFact(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i)))
+      return false;
+  return true;
+}
+
+py::object ArgumentReader::remembered(py::object facts) {
+  for (const py::object &other : known)
+    if (areSameFacts(facts.ptr(), other.ptr()))
+      return other;
+  if (known.size() < kRemembered) {
+    known.push_back(facts);
+    return facts;
+  }
+  // What is let go may run code of Python: when all is in place.
+  py::object forgotten = std::exchange(known[oldest], facts);
+  oldest = (oldest + 1) % kRemembered;
+  return facts;
+}
+
 PyObject *ArgumentReader::read(PyObject *values) {
   size_t count = modes.size();
   if (size_t(PyTuple_GET_SIZE(values)) != count)
@@ -295,7 +359,10 @@ PyObject *ArgumentReader::read(PyObject *values) {
     PyTuple_SET_ITEM(facts.ptr(), i, fact);
     PyList_SET_ITEM(bits.ptr(), i, bit);
   }
-  return overlap(spans) ? nullptr : PyTuple_Pack(3, facts.ptr(), bits.ptr(), values);
+  if (overlap(spans))
+    return nullptr;
+  facts = remembered(std::move(facts));
+  return PyTuple_Pack(3, facts.ptr(), bits.ptr(), values);
 }
 
 /// None where Python has to read: with the same arguments it also says what is wrong with them.
@@ -347,6 +414,8 @@ static void setTensorReading(const py::type &type, py::object findFacts, py::obj
                              uint64_t streamingBytes, py::object markWritten) {
   TensorReading &reading = tensors();
   reading.type = reinterpret_cast<PyTypeObject *>(Py_NewRef(type.ptr()));
+  reading.isNeg = Method(reading.type, "is_neg");
+  reading.storageOffset = Method(reading.type, "storage_offset");
   reading.findFacts = std::move(findFacts);
   reading.findSpan = std::move(findSpan);
   reading.markWritten = std::move(markWritten);
@@ -354,38 +423,40 @@ static void setTensorReading(const py::type &type, py::object findFacts, py::obj
   reading.exchange = exchangeOf(type.ptr());
 }
 
-/// (values, stored, mark): tells the libraries of arrays that those at the positions `stored` are
-/// written: torch of all its tensors at once, `mark` of the others.
-static PyObject *markWritten(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
-  if (count != 3 || !PyTuple_CheckExact(arguments[0]) || !PyTuple_CheckExact(arguments[1])) {
-    PyErr_SetString(PyExc_TypeError, "mark_written takes two tuples and a function");
-    return nullptr;
-  }
+void python::markWritten(PyObject *values, PyObject *stored, PyObject *mark) {
   const TensorReading &reading = tensors();
-  auto *values = arguments[0], *stored = arguments[1];
-  py::object written = py::reinterpret_steal<py::object>(PyList_New(0));
-  for (Py_ssize_t i = 0; written && i < PyTuple_GET_SIZE(stored); ++i) {
+  py::handle markOther = mark;
+  py::list written;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(stored); ++i) {
     Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(stored, i));
-    if (position < 0 || position >= PyTuple_GET_SIZE(values)) {
-      PyErr_SetString(PyExc_IndexError, "no value at this position");
-      return nullptr;
-    }
+    if (position < 0 || position >= PyTuple_GET_SIZE(values))
+      throw py::index_error("no value at this position");
     PyObject *value = PyTuple_GET_ITEM(values, position);
-    bool isTensor = Py_TYPE(value) == reading.type && reading.markWritten;
-    if (isTensor ? PyList_Append(written.ptr(), value) != 0
-                 : !py::reinterpret_steal<py::object>(PyObject_CallOneArg(arguments[2], value)))
-      return nullptr;
+    if (Py_TYPE(value) == reading.type && reading.markWritten)
+      written.append(py::handle(value));
+    else
+      markOther(py::handle(value));
   }
-  if (written && PyList_GET_SIZE(written.ptr()) > 0 && !reading.markWritten.is_none())
-    written = py::reinterpret_steal<py::object>(
-        PyObject_CallOneArg(reading.markWritten.ptr(), written.ptr()));
-  return written ? Py_NewRef(Py_None) : nullptr;
+  if (!written.empty() && !reading.markWritten.is_none())
+    reading.markWritten(written);
+}
+
+/// mark_written(values, stored, mark).
+static PyObject *markWrittenOf(PyObject *, PyObject *const *given, Py_ssize_t count) {
+  try {
+    if (count != 3 || !PyTuple_CheckExact(given[0]) || !PyTuple_CheckExact(given[1]))
+      throw py::type_error("mark_written takes two tuples and a function");
+    python::markWritten(given[0], given[1], given[2]);
+    return Py_NewRef(Py_None);
+  } catch (...) {
+    return python::raised();
+  }
 }
 
 void python::defineArguments(py::module_ &module) {
-  static PyMethodDef mark = {"mark_written",
-                             reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&markWritten)),
-                             METH_FASTCALL, nullptr};
+  static PyMethodDef mark = {
+      "mark_written", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&markWrittenOf)),
+      METH_FASTCALL, nullptr};
   module.attr("mark_written") = py::reinterpret_steal<py::object>(PyCFunction_New(&mark, nullptr));
   module.def("make_reader", &makeReader, py::arg("modes"), py::arg("converters"),
              py::arg("numbers"));

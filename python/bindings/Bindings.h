@@ -21,6 +21,12 @@ struct Kernel {
 pybind11::dict toDict(const api::Report &report);
 pybind11::dict toDict(const RuntimeError &error);
 
+/// Leaves the exception that is being handled to Python; null, which says so.
+PyObject *raised();
+/// Tells the libraries of arrays that those at the positions `stored` are written: torch of all its
+/// tensors at once, `mark` of the others.
+void markWritten(PyObject *values, PyObject *stored, PyObject *mark);
+
 void defineCompiler(pybind11::module_ &module);
 void defineRuntime(pybind11::module_ &module);
 void defineArrays(pybind11::module_ &module);

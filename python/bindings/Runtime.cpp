@@ -83,9 +83,8 @@ static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py:
 }
 
 /// Runs the grid; the report of a failure, or None.
-static py::object launchKernel(Kernel &kernel, const LaunchGrid &grid, const py::tuple &values,
-                               const py::object &memory) {
-  std::vector<LaunchArgument> arguments = readArguments(kernel, values, memory);
+static py::object runGrid(Kernel &kernel, const LaunchGrid &grid,
+                          std::span<const LaunchArgument> arguments) {
   std::optional<RuntimeError> error;
   python::withoutLock([&] { error = api::launch(*kernel.compiled, grid, arguments); });
   if (PyErr_Occurred()) // what `raisesSignal` has left
@@ -93,6 +92,19 @@ static py::object launchKernel(Kernel &kernel, const LaunchGrid &grid, const py:
   if (error)
     return python::toDict(*error);
   return py::none();
+}
+
+PyObject *python::raised() {
+  try {
+    throw;
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const py::builtin_exception &error) {
+    error.set_error();
+  } catch (const std::exception &error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
 }
 
 /// launch(kernel, x, y, z, values, memory, stream, is_cooperative=False): by Python's own protocol,
@@ -109,15 +121,49 @@ static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
                        count == 8 && py::cast<bool>(argument(7))};
     if (!PyTuple_Check(given[4]))
       throw py::type_error("launch takes its values as a tuple");
-    return launchKernel(kernel, grid, argument(4), argument(5)).release().ptr();
-  } catch (py::error_already_set &error) {
-    error.restore();
-  } catch (const py::builtin_exception &error) {
-    error.set_error();
-  } catch (const std::exception &error) {
-    PyErr_SetString(PyExc_RuntimeError, error.what());
+    std::vector<LaunchArgument> arguments = readArguments(kernel, argument(4), argument(5));
+    return runGrid(kernel, grid, arguments).release().ptr();
+  } catch (...) {
+    return python::raised();
   }
-  return nullptr;
+}
+
+/// The arguments at the positions that a kernel takes.
+static std::vector<LaunchArgument> pickArguments(const Kernel &kernel, PyObject *bits,
+                                                 PyObject *positions) {
+  size_t count = kernel.encodings.size();
+  if (size_t(PyTuple_GET_SIZE(positions)) != count)
+    throw py::value_error("one position for each parameter is needed");
+  std::vector<LaunchArgument> arguments(count);
+  for (size_t i = 0; i < count; ++i) {
+    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(positions, i));
+    if (position < 0 || position >= PyList_GET_SIZE(bits))
+      throw py::index_error("no argument at this position");
+    arguments[i].bits = bitsOf(PyList_GET_ITEM(bits, position), kernel.encodings[i]);
+  }
+  return arguments;
+}
+
+/// launch_on_host(kernel, (x, y, z), bits, positions, values, stored, mark): a warm launch that
+/// checks no access and has no stream, as one call. `bits` and `values` are of all parameters of
+/// the function: the kernel takes those at `positions`, and writes to those at `stored`.
+static PyObject *launchOnHost(PyObject *, PyObject *const *given, Py_ssize_t count) {
+  try {
+    if (count != 7 || !PyTuple_CheckExact(given[1]) || PyTuple_GET_SIZE(given[1]) != 3 ||
+        !PyList_CheckExact(given[2]) || !PyTuple_CheckExact(given[3]) ||
+        !PyTuple_CheckExact(given[4]) || !PyTuple_CheckExact(given[5]))
+      throw py::type_error("launch_on_host takes a kernel, its grid, a list and three tuples");
+    auto &kernel = py::cast<Kernel &>(py::handle(given[0]));
+    LaunchGrid grid = {};
+    for (size_t axis = 0; axis < grid.programs.size(); ++axis)
+      grid.programs[axis] = py::cast<int32_t>(py::handle(PyTuple_GET_ITEM(given[1], axis)));
+    if (PyTuple_GET_SIZE(given[5]) > 0)
+      python::markWritten(given[4], given[5], given[6]);
+    auto arguments = pickArguments(kernel, given[2], given[3]);
+    return runGrid(kernel, grid, arguments).release().ptr();
+  } catch (...) {
+    return python::raised();
+  }
 }
 
 /// Runs Python's handlers of signals that have arrived; true when one raises, Ctrl-C's for example.
@@ -290,10 +336,14 @@ static py::list reportPages() {
 void python::defineRuntime(py::module_ &module) {
   defineMemory(module);
   setInterruptCheck(&raisesSignal);
-  static PyMethodDef launching = {"launch",
-                                  reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launch)),
-                                  METH_FASTCALL, nullptr};
-  module.attr("launch") = py::reinterpret_steal<py::object>(PyCFunction_New(&launching, nullptr));
+  static PyMethodDef launches[] = {
+      {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launch)), METH_FASTCALL,
+       nullptr},
+      {"launch_on_host", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launchOnHost)),
+       METH_FASTCALL, nullptr}};
+  for (PyMethodDef &method : launches)
+    module.attr(method.ml_name) =
+        py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr));
   module.def("cache_statistics", &cacheStatistics);
   module.def("targets", &api::targets);
   module.def("check_target", &checkTarget, py::arg("name"));

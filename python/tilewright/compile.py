@@ -204,11 +204,14 @@ class CompiledKernel:
         self.key: str = kernel.key
         self.origin: str = kernel.origin
         self.parameters: list[tuple[str, str, bool, int]] = kernel.parameters
-        self.pick = _picker([index for *_, index in self.parameters])
+        self.positions = tuple(index for *_, index in self.parameters)
+        self.pick = _picker(self.positions)
         self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
         self.is_current = request.source.is_current
         self.device = device_named(request.device)
         self.checks_accesses = self.device.checks_accesses(request.options.debug)
+        # A launch needs the arguments only: no stream, no bounds of their memory.
+        self.is_plain = not (self.device.has_memory or self.checks_accesses)
         stages = stages_of(request.device)
         binary = kernel.assembled if self.device.is_gpu else kernel.binary
         binaries = {binary_stage_of(request.device): binary} if binary else {}

@@ -158,17 +158,20 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             args, options, extra = self._binder.bind(args, kwargs, self._options)
         else:
             options = self._options
-        facts, bits, values = self._read_warm(args) or self._read_all(args)
-        programs = resolve_grid(grid, self._grid_arguments(args, options, kwargs, grid))
-        if not all(programs):
+        read = self._read_warm(args)
+        facts, bits, values = read or self._read_all(args)
+        named = self._grid_arguments(args, options, kwargs) if callable(grid) else None
+        programs = resolve_grid(grid, named)
+        if 0 in programs:
             return None
-        key = (chosen_device(), options, facts)
-        kernel = self._loaded.get(key)
+        device = chosen_device()
+        kernel = self._loaded.get_again(device, options, facts)
         if kernel is None:
-            kernel = self._find(key, values)
+            kernel = self._get_loaded((device, options, facts), values)
             if kernel is None:
                 return None
-            self._loaded.add(key, kernel)
+            if read:
+                self._loaded.remember(device, options, facts, kernel)
         if self._tiers:
             kernel = self._tiers.chosen(kernel, bits)
         chosen = self._checked(extra, kernel) if extra else None
@@ -176,6 +179,17 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             self._launch_compiled(kernel, programs, values, bits, chosen)
         else:
             launch(kernel, programs, values, bits, chosen)
+        return kernel
+
+    def _get_loaded(
+        self, key: tuple[Any, ...], values: tuple[Any, ...]
+    ) -> CompiledKernel | None:
+        """The kernel of a launch, loaded now where it was not."""
+        kernel = self._loaded.get(key)
+        if kernel is None:
+            kernel = self._find(key, values)
+            if kernel is not None:
+                self._loaded.add(key, kernel)
         return kernel
 
     def _checked(self, extra: Mapping[str, Any], kernel: CompiledKernel) -> Chosen:
@@ -208,10 +222,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         _EXIT(metadata)
 
     def _grid_arguments(
-        self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any], grid: Any
-    ) -> dict[str, Any] | None:
-        if not callable(grid):
-            return None
+        self, values: tuple[Any, ...], options: Options, kwargs: Mapping[str, Any]
+    ) -> dict[str, Any]:
         return {**options._asdict(), **kwargs, **dict(zip(self._binder.names, values))}
 
     def _read(

@@ -67,6 +67,14 @@ def launch(
     chosen: Chosen | None = None,
 ) -> None:
     """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
+    module = native()
+    if kernel.is_plain and chosen is None:
+        report = module.launch_on_host(
+            kernel.native, programs, bits, kernel.positions, values, kernel.stored, mark_written
+        )
+        if report is not None:
+            raise_report(report)
+        return
     memory, stream = None, 0
     device = kernel.device
     if device.has_memory:
@@ -75,7 +83,6 @@ def launch(
             stream = current_stream(device)
     elif kernel.checks_accesses:
         memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
-    module = native()
     if kernel.stored:
         module.mark_written(values, kernel.stored, mark_written)
     x, y, z = programs

@@ -161,6 +161,14 @@ class FakeNative:
         self.cooperative.append(is_cooperative)
         return self.launch_report
 
+    def launch_on_host(
+        self, kernel: Kernel, programs: tuple[int, int, int], bits: list[Any],
+        positions: tuple[int, ...], values: tuple[Any, ...], stored: tuple[int, ...],
+        mark: Callable[[Any], None],
+    ) -> dict[str, Any] | None:  # fmt: skip
+        self.mark_written(values, stored, mark)
+        return self.launch(kernel, *programs, tuple(bits[at] for at in positions), None)
+
     # What is true of names is the same with and without a compiler.
     target_facts = staticmethod(_native.target_facts)
     first_gpus = staticmethod(_native.first_gpus)
