@@ -5,6 +5,13 @@
 
 namespace tw {
 
+/// Memory that a kernel may reach by addresses which it loads.
+struct ReachableMemory {
+  std::string name; // in reports
+  uint64_t base = 0, bytes = 0;
+  bool isReadOnly = false;
+};
+
 /// How launches on a simulated device run.
 struct SimulationOptions {
   std::string schedule = "round-robin"; // or greedy, reverse, random
@@ -13,6 +20,7 @@ struct SimulationOptions {
   std::string completion = "late"; // of asynchronous copies; or early, random (with the seed)
   std::string arithmetic = "fast"; // of matrix instructions; or exact
   uint64_t maxSteps = 0, maxStepsPerCta = 0, maxStepsPerLaunch = 0; // 0: as many as is usual
+  std::vector<ReachableMemory> reachable; // beside the memory of a launch's arguments
 };
 
 class SimulatedDevice : public Device {

@@ -42,8 +42,9 @@ public:
 private:
   std::string arch;
   ProgramReader reader;
-  std::mutex mutex; // guards the two below; simulations themselves may run side by side
+  std::mutex mutex; // guards what is below; simulations themselves may run side by side
   LaunchOptions options;
+  std::vector<Allocation> reachable;
   std::string report;
 };
 } // namespace
@@ -309,6 +310,7 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
   {
     std::lock_guard lock(mutex);
     launch.options = options;
+    launch.allocations.insert(launch.allocations.end(), reachable.begin(), reachable.end());
   }
   uint64_t numCtas = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
   if (numCtas == 0)
@@ -373,8 +375,12 @@ bool WarpsimDevice::setOptions(const SimulationOptions &chosen) {
                               std::pair(&launch.maxStepsPerLaunch, chosen.maxStepsPerLaunch)})
     if (asked)
       *limit = asked;
+  std::vector<Allocation> allocations;
+  for (const ReachableMemory &memory : chosen.reachable)
+    allocations.push_back({memory.name, memory.base, memory.bytes, memory.isReadOnly, nullptr});
   std::lock_guard lock(mutex);
   options = launch;
+  reachable = std::move(allocations);
   return true;
 }
 

@@ -315,14 +315,21 @@ static void defineMemory(py::module_ &module) {
   module.def("allocate", &allocate, py::arg("device"), py::arg("bytes"));
 }
 
+/// Name, address, bytes, whether it is read-only.
+using MemoryOfArray = std::tuple<std::string, uint64_t, uint64_t, bool>;
+
 static bool setSimulationOptions(const std::string &device, const std::string &schedule,
                                  uint64_t seed, std::vector<uint64_t> programs,
                                  const std::string &completion, const std::string &arithmetic,
                                  uint64_t maxSteps, uint64_t maxStepsPerCta,
-                                 uint64_t maxStepsPerLaunch) {
-  return api::setSimulationOptions(device,
-                                   {schedule, seed, std::move(programs), completion, arithmetic,
-                                    maxSteps, maxStepsPerCta, maxStepsPerLaunch});
+                                 uint64_t maxStepsPerLaunch,
+                                 const std::vector<MemoryOfArray> &arrays) {
+  SimulationOptions options = {schedule,   seed,     std::move(programs), completion,
+                               arithmetic, maxSteps, maxStepsPerCta,      maxStepsPerLaunch,
+                               {}};
+  for (const auto &[name, base, bytes, isReadOnly] : arrays)
+    options.reachable.push_back({name, base, bytes, isReadOnly});
+  return api::setSimulationOptions(device, options);
 }
 
 /// (code, title, meaning, example, fix) of every code, by their numbers.
@@ -359,7 +366,7 @@ void python::defineRuntime(py::module_ &module) {
              py::arg("schedule"), py::arg("seed"), py::arg("programs"),
              py::arg("completion") = "late", py::arg("arithmetic") = "fast",
              py::arg("max_steps") = 0, py::arg("max_steps_per_program") = 0,
-             py::arg("max_steps_per_launch") = 0);
+             py::arg("max_steps_per_launch") = 0, py::arg("arrays") = std::vector<MemoryOfArray>());
   module.def("report_pages", &reportPages);
   module.def("close", &closeRuntime);
   module.def("build_id", &api::buildId);

@@ -18,7 +18,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from .launch.arguments import ArgumentProblem, memory_of, read_argument
 from .launch.devices import check_device, current_device
+from .launch.facts import Facts
 from .native import native
 
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")
@@ -59,6 +61,17 @@ def _snake_case(fields: dict[str, Any]) -> dict[str, Any]:
     return {re.sub(r"[A-Z]", lambda m: "_" + m[0].lower(), key): v for key, v in fields.items()}
 
 
+def _reachable(name: str, array: Any) -> tuple[str, int, int, bool]:
+    """Name, address, bytes of an array's memory, and whether it is read-only."""
+    try:
+        facts, bits = read_argument(array)
+    except ArgumentProblem as problem:
+        raise TypeError(f"{name}: {problem}") from None
+    if not isinstance(facts, Facts) or not facts.is_pointer or facts.place:
+        raise TypeError(f"{name} is a {type(array).__name__}, no array on the host")
+    return (name, *memory_of(array, bits))
+
+
 @contextmanager
 def simulate(
     device: str,
@@ -71,6 +84,7 @@ def simulate(
     max_steps: int = MAX_STEPS,
     max_steps_per_program: int = MAX_STEPS_PER_PROGRAM,
     max_steps_per_launch: int = MAX_STEPS_PER_LAUNCH,
+    arrays: Sequence[Any] = (),
 ) -> Iterator[None]:
     """Choose how the launches of a `with` block on a simulated device run.
 
@@ -81,8 +95,10 @@ def simulate(
     or "random", with the same `seed`. `arithmetic` of matrix instructions is "fast", a chain of
     fused multiply-adds, or "exact", rounded as the target's tensor cores do. A warp that has run `max_steps` instructions counts as in an endless
     loop, and so does a program whose warps have run `max_steps_per_program` together, and a launch whose
-    programs have run `max_steps_per_launch`: no further program begins then. Raises LaunchError for an unknown device, ValueError for an unknown word or a number out
-    of range.
+    programs have run `max_steps_per_launch`: no further program begins then. `arrays` are those on the host
+    that kernels reach by addresses which they load, as from a table of `data_ptr()`s; all other memory
+    than theirs and that of a launch's arguments is out of bounds. Raises LaunchError for an unknown device, ValueError for an unknown word or a number out
+    of range, TypeError for what is no array on the host.
     """
     check_device(device)
     if outside := [program for program in programs if not 0 <= program < 1 << 63]:
@@ -102,7 +118,14 @@ def simulate(
         if value not in known:
             raise ValueError(f"no {name} {value!r}; there are {', '.join(known)}")
     if not native().set_simulation_options(
-        device, schedule, seed, list(programs), completion, arithmetic, *limits.values()
+        device,
+        schedule,
+        seed,
+        list(programs),
+        completion,
+        arithmetic,
+        *limits.values(),
+        [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)],
     ):
         raise ValueError(
             f"no schedule {schedule!r} on {device!r}; there are {', '.join(SCHEDULES)} on sim:..."

@@ -219,8 +219,15 @@ static void resolveShared(const MemoryStep &step, Request &request) {
                 cta.launch.sharedBytes, 0, Kind::OutOfBoundsShared);
 }
 
+// What is loaded from an array of addresses may be right, and the array that it leads to unknown.
+static constexpr const char *kFromElsewhere =
+    " and is only the nearest: the address comes from no one argument (arrays that loaded "
+    "addresses "
+    "lead to are named by tw.simulation.simulate(device, arrays=[...]))";
+
 static void reportOutside(const MemoryStep &step, Request &request, unsigned lane) {
   const Region *region = step.cta.launch.prepared[step.pc].expected;
+  bool isOfArgument = region != nullptr;
   if (!region)
     region = step.cta.launch.memory.nearest(request.at[lane]);
   if (!region)
@@ -233,7 +240,8 @@ static void reportOutside(const MemoryStep &step, Request &request, unsigned lan
     finding.offset = offset;
     finding.message = std::string(step.isWrite ? "write" : "read") + " of " +
                       std::to_string(request.bytes) + " bytes at offset " + std::to_string(offset) +
-                      " of `" + region->name + "`, which has " + size + " bytes";
+                      " of `" + region->name + "`, which has " + size + " bytes" +
+                      (isOfArgument ? "" : kFromElsewhere);
   });
 }
 

@@ -92,3 +92,49 @@ def test_a_limit_out_of_range_is_refused(option: str, steps: int) -> None:
     with pytest.raises(ValueError, match=f"^{option} .* {steps}"):
         with tw.simulation.simulate(SIM, **{option: steps}):
             pass
+
+
+@tw.jit
+def add_by_address(table, sizes, out, BLOCK: tw.constexpr):
+    """Adds the array that each address of a table leads to, and writes 1 behind what it read."""
+    group = tw.program_id(0)
+    at = tw.arange(0, BLOCK)
+    part = tw.load(table + group).to(tw.pointer_type(tw.float32))
+    size = tw.load(sizes + group)
+    tw.store(out + group, tw.sum(tw.load(part + at, mask=at < size, other=0.0)))
+    tw.store(part + size, 1.0)
+
+
+@pytest.mark.parametrize("device", ["sim:sm_80", "sim:gfx942", "sim:gfx1100"])
+def test_arrays_that_loaded_addresses_lead_to(device: str, rng: np.random.Generator) -> None:
+    parts = [rng.standard_normal(n).astype(np.float32) for n in (4, 31, 1)]
+    sums = [part[:-1].sum(dtype=np.float64) for part in parts]
+    table = np.array([part.ctypes.data for part in parts])
+    sizes, out = np.array([3, 30, 0], np.int32), np.full(3, np.nan, np.float32)
+    with tw.device(device):
+        with tw.simulation.simulate(device, arrays=parts):
+            add_by_address[(3,)](table, sizes, out, BLOCK=32)
+            np.testing.assert_allclose(out, sums, rtol=1e-5, atol=1e-6)
+            assert [part[-1] for part in parts] == [1, 1, 1]
+            sizes += 1  # the store is outside
+            with pytest.raises(tw.DeviceError, match=r"write of 4 bytes at offset .* of `arrays\[\d\]`"):
+                add_by_address[(3,)](table, sizes, out, BLOCK=32)
+        with pytest.raises(tw.DeviceError, match=r"simulate\(device, arrays=\[\.\.\.\]\)"):
+            add_by_address[(3,)](table, sizes, out, BLOCK=32)
+
+
+def test_an_array_that_is_read_only_is_not_written() -> None:
+    part = np.zeros(4, np.float32)
+    part.flags.writeable = False
+    table, size, out = np.array([part.ctypes.data]), np.array([3], np.int32), np.zeros(1, np.float32)
+    with tw.device(SIM), tw.simulation.simulate(SIM, arrays=[part]):
+        with pytest.raises(tw.DeviceError, match="read-only"):
+            add_by_address[(1,)](table, size, out, BLOCK=4)
+    assert part[3] == 0
+
+
+@pytest.mark.parametrize("wrong", [3, [1, 2], "x", None])
+def test_only_arrays_are_reached(wrong: object) -> None:
+    with pytest.raises(TypeError, match=r"arrays\[1\]"):
+        with tw.simulation.simulate(SIM, arrays=[np.zeros(1), wrong]):
+            pass
