@@ -68,7 +68,7 @@ def _reachable(name: str, array: Any) -> tuple[str, int, int, bool]:
     except ArgumentProblem as problem:
         raise TypeError(f"{name}: {problem}") from None
     if not isinstance(facts, Facts) or not facts.is_pointer or facts.place:
-        raise TypeError(f"{name} is a {type(array).__name__}, no array on the host")
+        raise TypeError(f"{name} is not an array on the host but a {type(array).__name__}")
     return (name, *memory_of(array, bits))
 
 
@@ -93,12 +93,13 @@ def simulate(
     all when empty; a launch whose grid lacks one raises LaunchError. `completion` says when
     asynchronous copies arrive: "late", at the wait that requires it, "early", when they are issued,
     or "random", with the same `seed`. `arithmetic` of matrix instructions is "fast", a chain of
-    fused multiply-adds, or "exact", rounded as the target's tensor cores do. A warp that has run `max_steps` instructions counts as in an endless
-    loop, and so does a program whose warps have run `max_steps_per_program` together, and a launch whose
-    programs have run `max_steps_per_launch`: no further program begins then. `arrays` are those on the host
-    that kernels reach by addresses which they load, as from a table of `data_ptr()`s; all other memory
-    than theirs and that of a launch's arguments is out of bounds. Raises LaunchError for an unknown device, ValueError for an unknown word or a number out
-    of range, TypeError for what is no array on the host.
+    fused multiply-adds, or "exact", rounded as the target's tensor cores do. A warp that has run `max_steps`
+    instructions counts as in an endless loop, and so does a program whose warps have run `max_steps_per_program`
+    together, and a launch whose programs have run `max_steps_per_launch`: no further program begins then.
+    `arrays` are those on the host that kernels reach by addresses which they load, as from a table of
+    `data_ptr()`s: all memory but theirs and that of a launch's arguments is out of bounds.
+    Raises LaunchError for an unknown device, ValueError for an unknown word or a number out of range,
+    TypeError for what is not an array on the host.
     """
     check_device(device)
     if outside := [program for program in programs if not 0 <= program < 1 << 63]:
@@ -117,15 +118,10 @@ def simulate(
     ):
         if value not in known:
             raise ValueError(f"no {name} {value!r}; there are {', '.join(known)}")
+    reachable = [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
+    words = completion, arithmetic
     if not native().set_simulation_options(
-        device,
-        schedule,
-        seed,
-        list(programs),
-        completion,
-        arithmetic,
-        *limits.values(),
-        [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)],
+        device, schedule, seed, list(programs), *words, *limits.values(), reachable
     ):
         raise ValueError(
             f"no schedule {schedule!r} on {device!r}; there are {', '.join(SCHEDULES)} on sim:..."
