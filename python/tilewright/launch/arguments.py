@@ -88,7 +88,8 @@ class Parts:
         self.facts: list[Any] = []
         self.values: list[Any] = []
         self.bits: list[Any] = []
-        self.paths: list[str] = []  # "[0]", "[1][2]"
+        # (number of the first part, name of the parameter) -> the constant with such parts, where it is kept
+        self.placed: Callable[[int, str], Any] | None = None
 
     def exact(self) -> Parts:
         """The same parts with integers of known values."""
@@ -112,7 +113,6 @@ class Parts:
         self.facts.append(fact)
         self.values.append(value)
         self.bits.append(bit)
-        self.paths.append(path)
         return Part, Part(len(self.facts) - 1, path)
 
     def add_entries(self, entries: Sequence[Any], path: str, place: str) -> tuple[Any, Any]:
@@ -127,7 +127,6 @@ class Parts:
             self.facts.append(parse_facts(entry).on(place))
             self.values.append(None)
             self.bits.append(None)
-            self.paths.append(name)
             pairs.append((Part, Part(len(self.facts) - 1, name)))
         return (tuple, None, *(key for key, _ in pairs)), tuple(c for _, c in pairs)
 

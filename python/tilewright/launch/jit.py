@@ -246,7 +246,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             name = self._binder.names[len(facts)]
             raise problem.of_parameter(name, self.fn.__name__) from None
         if Parts in map(type, bits):
-            _, values = spread_parts(self._binder.names, values, facts, bits)
+            values = spread_parts(self._binder.names, values, facts, bits)
         mark_overlaps(facts, values, bits)
         return tuple(facts), bits, values
 
@@ -439,7 +439,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             facts.append(fact)
             values.append(value)
             bits.append(bit)
-        _, every = spread_parts(self._binder.names, tuple(values), facts, bits)
+        every = spread_parts(self._binder.names, tuple(values), facts, bits)
         return (device or current_device(), chosen, tuple(facts)), every
 
     def _of_constant(self, parameter: Parameter, given: Mapping[str, Any]) -> tuple[Any, Any, Any]:

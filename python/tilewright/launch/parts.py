@@ -15,21 +15,22 @@ IS_TENSOR = "__tilewright_tensor__"
 
 def spread_parts(
     names: tuple[str, ...], values: tuple[Any, ...], facts: list[Any], bits: list[Any]
-) -> tuple[tuple[str, ...], tuple[Any, ...]]:
-    """Put the parts of tuples behind the parameters, in place of `facts` and `bits`; the names and
-    values of all of them."""
-    all_names, all_values = list(names), list(values)
-    for index, found in enumerate(bits[:]):
+) -> tuple[Any, ...]:
+    """Put the parts of tuples behind the parameters, in place of `facts` and `bits`; the values of all of
+    them."""
+    all_values = list(values)
+    for index, found in enumerate(bits[: len(names)]):
         if type(found) is not Parts:
             continue
-        first = len(all_names) - len(names)
-        all_values[index] = _renumbered(found.constant, first, names[index])
+        first, place = len(all_values) - len(names), found.placed
+        all_values[index] = (
+            place(first, names[index]) if place else renumbered(found.constant, first, names[index])
+        )
         bits[index] = None
         facts.extend(found.facts)
         bits.extend(found.bits)
         all_values.extend(found.values)
-        all_names.extend(names[index] + path for path in found.paths)
-    return tuple(all_names), tuple(all_values)
+    return tuple(all_values)
 
 
 def part_names(values: Iterable[Any]) -> Iterable[str]:
@@ -57,13 +58,14 @@ def entry_of(constant: Any, parts: Sequence[Any]) -> Any:
     return None if None in entries else entries
 
 
-def _renumbered(constant: Any, first: int, name: str) -> Any:
+def renumbered(constant: Any, first: int, name: str) -> Any:
+    """The constant of a parameter, whose parts stand among all of a launch from number `first` on."""
     if isinstance(constant, Part):
         return Part(first + constant.index, name + constant.name)
     if hasattr(cast(object, type(constant)), AGGREGATE):
-        return type(constant)(*(_renumbered(item, first, name) for item in vars(constant).values()))
+        return type(constant)(*(renumbered(item, first, name) for item in vars(constant).values()))
     if isinstance(constant, tuple):
-        items = [_renumbered(item, first, name) for item in cast("tuple[Any, ...]", constant)]
+        items = [renumbered(item, first, name) for item in cast("tuple[Any, ...]", constant)]
         has_fields = hasattr(cast(object, constant), "_fields")
         return cast(Any, constant)._make(items) if has_fields else tuple(items)
     return constant

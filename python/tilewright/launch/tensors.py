@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
+from ..capture.values import Part
 from ..tensors import Tensor
-from .arguments import ArgumentProblem, Parts, Reading
+from .arguments import ArgumentProblem, Parts, Reading, read_argument
+from .facts import Facts
+from .parts import renumbered
 
 
-class _Described(NamedTuple):
-    base: Any
-    shape: tuple[Any, ...]
-    stride: tuple[Any, ...]
+class _Kind(NamedTuple):
+    """What launches have in common whose arrays have as many dimensions."""
+
+    key: tuple[Any, ...]
+    constant: Tensor
+    placed: Callable[[int, str], Any]
+
+
+@lru_cache(maxsize=None)
+def _kind_of(rank: int) -> _Kind:
+    numbers = [f".{name}[{dim}]" for name in ("shape", "stride") for dim in range(rank)]
+    paths = [".base", *numbers]
+    base, *rest = (Part(index, path) for index, path in enumerate(paths))
+    constant = Tensor(base, tuple(rest[:rank]), tuple(rest[rank:]))
+    extents = tuple, None, *[Part] * rank
+    # As of a tuple, which a signature has in its place.
+    key = tuple, None, Part, extents, extents
+    placed = lru_cache(maxsize=1024)(partial(renumbered, constant))
+    return _Kind(key, constant, placed)
+
+
+@lru_cache(maxsize=4096)
+def _read_numbers(numbers: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """The facts and bits of extents and strides."""
+    readings = [read_argument(number) for number in numbers]
+    return tuple(facts for facts, _ in readings), tuple(bits for _, bits in readings)
 
 
 def read_tensor(array: Any) -> Reading:
     """The key of an array and its parts."""
+    shape, strides = shape_and_strides(array)
+    base, address = read_argument(array)
+    if not isinstance(base, Facts):
+        raise ArgumentProblem("TW0405", f"a {type(array).__qualname__} is not an array")
+    kind = _kind_of(len(shape))
     parts = Parts()
-    key, constant = parts.add(_Described(array, *map(tuple, shape_and_strides(array))), "")
-    # As of a tuple, which a signature has in its place.
-    return (tuple, None, *key[2:]), as_tensor(parts, constant)
+    facts, bits = _read_numbers((*shape, *strides))
+    parts.facts, parts.bits = [base, *facts], [address, *bits]
+    parts.values = [array, *bits]
+    parts.constant, parts.placed = kind.constant, kind.placed
+    return kind.key, parts
 
 
 def as_tensor(parts: Parts, described: Any) -> Parts:
@@ -33,20 +66,23 @@ def as_tensor(parts: Parts, described: Any) -> Parts:
 
 def shape_and_strides(array: Any) -> tuple[Sequence[int], Sequence[int]]:
     """Extents, and strides in elements. Raises ArgumentProblem where an object does not tell."""
-    if not hasattr(array, "strides") and not hasattr(array, "stride"):
-        array = _as_numpy(array)
-    shape = [int(extent) for extent in array.shape]
     strides = getattr(array, "stride", None)
     if callable(strides):  # torch
-        return shape, list(strides())
-    size = array.itemsize
-    if any(number % size for number in array.strides):
+        return tuple(map(int, array.shape)), tuple(strides())
+    if not hasattr(array, "strides"):
+        array = _as_numpy(array)
+    return tuple(map(int, array.shape)), _in_elements(tuple(array.strides), array.itemsize)
+
+
+@lru_cache(maxsize=4096)
+def _in_elements(strides: tuple[int, ...], size: int) -> tuple[int, ...]:
+    if any(number % size for number in strides):
         raise ArgumentProblem(
             "TW0405",
-            f"the strides {tuple(array.strides)} are not multiples of the element's {size} bytes",
+            f"the strides {strides} are not multiples of the element's {size} bytes",
             "pass a copy, or a field of the records as an array of its own",
         )
-    return shape, [number // size for number in array.strides]
+    return tuple(number // size for number in strides)
 
 
 def _as_numpy(array: Any) -> Any:
