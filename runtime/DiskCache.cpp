@@ -81,7 +81,7 @@ DiskCache::~DiskCache() = default;
 std::string DiskCache::pathOf(const std::string &key) const { return placeOf(root, key); }
 
 std::optional<std::string> DiskCache::readLayer(ContentHash hash, const std::string &directory,
-                                                const std::string &key) {
+                                                const std::string &key, std::string *damaged) {
   if (!isKey(key))
     return std::nullopt;
   const std::string root = rootOf(directory), path = placeOf(root, key);
@@ -91,7 +91,10 @@ std::optional<std::string> DiskCache::readLayer(ContentHash hash, const std::str
   std::string bytes;
   if (readLayerFile(path, bytes) != ReadOutcome::Read)
     return std::nullopt;
-  return contentOf(hash, key, bytes);
+  std::optional<std::string> content = contentOf(hash, key, bytes);
+  if (!content && damaged)
+    *damaged = path;
+  return content;
 }
 
 std::string DiskCache::problemOfLayer(const std::string &directory) {

@@ -43,9 +43,11 @@ public:
   static std::optional<std::string> contentOf(ContentHash hash, const std::string &key,
                                               const std::string &file);
   /// The content of an entry in a directory that others filled and that is only read: verified, and
-  /// nothing where anyone but root and this user can write to the entry or the way to it.
+  /// nothing where anyone but root and this user can write to the entry or the way to it. `damaged`
+  /// is then the file that is not as it was written, if that is why.
   static std::optional<std::string> readLayer(ContentHash hash, const std::string &directory,
-                                              const std::string &key);
+                                              const std::string &key,
+                                              std::string *damaged = nullptr);
   /// Why nothing is read from such a directory; empty where it is.
   static std::string problemOfLayer(const std::string &directory);
   /// Removes an entry whose content turned out to be useless.

@@ -216,7 +216,10 @@ static std::shared_ptr<CompiledKernel> loadFromDisk(const std::string &key,
 static std::shared_ptr<CompiledKernel> loadFromLayers(const std::string &key,
                                                       const std::shared_ptr<Device> &device) {
   for (const std::string &directory : service().layers()) {
-    std::optional<std::string> content = DiskCache::readLayer(hashBytes, directory, key);
+    std::string damaged;
+    std::optional<std::string> content = DiskCache::readLayer(hashBytes, directory, key, &damaged);
+    if (!damaged.empty())
+      service().noteDamaged(damaged);
     Artifact artifact;
     std::vector<Report> failures; // answered by compiling anew
     if (content && decodeStored(*content, artifact))
@@ -327,6 +330,11 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
     service().store.finish(request->key, result.kernel);
   if (std::string warning = cache ? cache->takeWarning() : ""; !warning.empty())
     result.reports.push_back(makeReport(warningOf(Code::UnusableCache, std::move(warning)), {}));
+  for (const std::string &file : service().takeDamaged())
+    result.reports.push_back(
+        makeReport(warningOf(Code::DamagedCacheFile,
+                             "an entry of a shared cache is damaged and not used: " + file),
+                   {}));
   return result;
 }
 
@@ -428,6 +436,8 @@ std::vector<std::string> api::setCacheLayers(std::vector<std::string> directorie
   service().changeLayers(std::move(directories));
   return problems;
 }
+
+std::vector<std::string> api::takeDamagedEntries() { return service().takeDamaged(); }
 
 void api::forgetLoadedKernels() { service().store.clear(); }
 

@@ -56,6 +56,17 @@ void Service::changeLayers(std::vector<std::string> directories) {
   layerDirectories = std::move(directories);
 }
 
+void Service::noteDamaged(const std::string &file) {
+  std::lock_guard lock(cachesMutex);
+  if (damagedFiles.insert(file).second)
+    newlyDamaged.push_back(file);
+}
+
+std::vector<std::string> Service::takeDamaged() {
+  std::lock_guard lock(cachesMutex);
+  return std::exchange(newlyDamaged, {});
+}
+
 std::string api::recordsOf(const std::string &directory) { return directory + "/records"; }
 
 static bool isInUse(const CacheSettings &settings) {

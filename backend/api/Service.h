@@ -7,6 +7,7 @@
 #include "runtime/DiskCache.h"
 #include <map>
 #include <mutex>
+#include <set>
 
 namespace tw::api {
 
@@ -27,6 +28,9 @@ public:
   /// Directories of caches that are only read, the first first.
   std::vector<std::string> layers();
   void changeLayers(std::vector<std::string> directories);
+  /// Notes a damaged entry of such a directory; `takeDamaged` gives each one once.
+  void noteDamaged(const std::string &file);
+  std::vector<std::string> takeDamaged();
 
   DiskCache *acquireCache(const CacheSettings &settings);
   /// The records of a cache; null where its kernels cannot be kept either.
@@ -39,6 +43,8 @@ public:
 
 private:
   std::vector<std::string> layerDirectories; // guarded by cachesMutex
+  std::set<std::string> damagedFiles;        // guarded by cachesMutex: all that were noted
+  std::vector<std::string> newlyDamaged;     // guarded by cachesMutex
   DiskCache *acquire(CacheMap &map, const std::string &directory, DiskCacheSettings diskSettings);
 
   std::mutex entriesMutex; // guards the map, whose entries never go away, and the settings

@@ -264,6 +264,12 @@ void python::defineCompiler(py::module_ &module) {
   module.def("write_record", &writeRecord, py::arg("cache_directory"), py::arg("key"),
              py::arg("content"));
   // Bytes: a directory's name need not be text.
+  module.def("take_damaged_entries", [] {
+    py::list files;
+    for (const std::string &file : api::takeDamagedEntries())
+      files.append(py::bytes(file));
+    return files;
+  });
   module.def(
       "set_cache_layers",
       [](const std::vector<py::bytes> &directories) {

@@ -90,6 +90,15 @@ def _read_layers(module: ModuleType) -> None:
         warn_user(render("TW0501", problem, severity="warning").rstrip())
 
 
+def warn_of_damage() -> None:
+    """Warn of entries of such caches that are damaged, and that no compilation has told of."""
+    from .errors import render, warn_user
+
+    for file in native().take_damaged_entries():
+        problem = f"an entry of a shared cache is damaged and not used: {os.fsdecode(file)}"
+        warn_user(render("TW0806", problem, severity="warning").rstrip())
+
+
 def assembler_directories() -> list[str]:
     """Where this interpreter's packages have libnvJitLink: those of CUDA 13 (nvidia-nvjitlink), then of
     CUDA 12 (nvidia-nvjitlink-cu12)."""

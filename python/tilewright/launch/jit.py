@@ -29,6 +29,7 @@ from .options import Chosen, check_option, chosen_of
 from .loaded_kernels import LoadedKernels
 from .mock import stand_in
 from .overlap import mark_overlaps
+from ..native import warn_of_damage
 from .parts import entry_of, part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
 from ..references import ByReference
@@ -273,6 +274,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         request = self._request(key, values)
         kernel = find_request(request)
         if kernel is None:
+            warn_of_damage()
             raise _refusal(request)
         kernel.kernel_function = self
         kernel.name = self._name_of(request)

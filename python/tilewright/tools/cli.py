@@ -1,4 +1,4 @@
-"""The command `tilewright`: explain, info, cache, compile and export."""
+"""The command `tilewright`: explain, info, cache, compile, export and verify."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import cache_command, export_command
+from . import cache_command, export_command, verify_command
 from .. import knobs
 from .._version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
@@ -89,6 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     compile_.add_argument("-o", "--output", help="file to write; else standard output")
     compile_.set_defaults(run=_compile)
     export_command.add_command(commands)
+    verify_command.add_command(commands)
     return parser
 
 

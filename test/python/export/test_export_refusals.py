@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import exported
 import numpy as np
 import pytest
 import tilewright as tw
+from tilewright.tools.cli import main
 
 pytestmark = pytest.mark.usefixtures("compiler")
 SCALE = "*fp32, *fp32, i32"
@@ -375,3 +377,36 @@ def test_values_that_are_none(words: list[str], tmp_path: Path) -> None:
     kernel = f"{exported.KERNELS}:scale"
     done = exported.export(tmp_path / "k", "cpu:x86-64-v3", *words, kernel=kernel)
     assert done.returncode == 1 and done.stderr.startswith("tilewright: "), done.stderr
+
+
+def test_the_files_of_a_package_are_verified(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = tw.export(export_kernels.scale, tmp_path, SCALE, targets=CPU)
+    manifest = tmp_path / "scale.json"
+    assert main(["verify", str(manifest)]) == 0
+    assert capsys.readouterr().out == f"{manifest}: scale.a, scale.h are as they were exported\n"
+
+    def refusal() -> str:
+        assert main(["verify", str(manifest)]) == 1
+        return capsys.readouterr().err
+
+    rng = random.Random(1)
+    for path in (path for path in paths.values() if path != manifest):
+        data = path.read_bytes()
+        for _ in range(20):
+            place = rng.randrange(len(data))
+            path.write_bytes(data[:place] + bytes([data[place] ^ 1 << rng.randrange(8)]) + data[place + 1 :])
+            text = refusal()
+            assert "TW0806" in text and path.name in text
+        for changed in (data[:-1], data + b"?", b""):
+            path.write_bytes(changed)
+            assert "TW0806" in refusal()
+        path.unlink()
+        assert "TW0806" in refusal()
+        path.write_bytes(data)
+    assert main(["verify", str(manifest)]) == 0
+    whole = manifest.read_text()
+    for text in ("", "[]", "{", "{}", whole.replace("scale.h", "../scale.h"), whole.replace("scale.h", "other.h")):
+        manifest.write_text(text)
+        assert "TW0806" in refusal()
+    manifest.write_text(whole.replace('"abi": 2', '"abi": 1'))
+    assert "TW0821" in refusal()

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
+import sys
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
@@ -119,6 +122,26 @@ def test_a_tampered_entry_of_a_layer_is_not_taken(command: Command, tmp_path: Pa
         assert [e.key for e in cache_files.list_entries(own)] == [entries[0].key]
         assert entries[0].path.read_bytes() == data, "nobody writes to a layer"
         assert process.statistics["writes"] == 1
+
+
+def test_a_tampered_entry_of_a_layer_is_told_once(command: Command, tmp_path: Path) -> None:
+    layer = tmp_path / "cache"
+    entries = cache_files.list_entries(layer)
+    for entry in entries:
+        data = bytearray(entry.path.read_bytes())
+        data[-1] ^= 1
+        entry.path.write_bytes(bytes(data))
+    words = "warning[TW0806]: an entry of a shared cache is damaged and not used: "
+    told = "".join(Process(tmp_path, tmp_path / "own", TILEWRIGHT_CACHE_RO=str(layer)).warnings)
+    assert [told.count(words + str(entry.path)) for entry in entries] == [1] * len(entries)
+    script = tmp_path / "denied.py"
+    script.write_text((tmp_path / "script.py").read_text().replace("record=True", "record=False"))
+    refused = subprocess.run(
+        [sys.executable, str(script)], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TILEWRIGHT_CACHE_RO": str(layer),
+             "TILEWRIGHT_CACHE_DIR": str(tmp_path / "denied"), "TILEWRIGHT_JIT": "deny"},
+    )  # fmt: skip
+    assert refused.stderr.count(words) == 1 and "TW0408" in refused.stderr
 
 
 def rewritten(file: Path, change: Callable[[str, bytes], tuple[str, bytes]]) -> None:

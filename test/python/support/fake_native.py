@@ -173,6 +173,9 @@ class FakeNative:
     target_facts = staticmethod(_native.target_facts)
     first_gpus = staticmethod(_native.first_gpus)
 
+    def take_damaged_entries(self) -> list[bytes]:
+        return []
+
     def stages_of(self, target: str) -> list[tuple[str, bool]]:
         texts = ("tile", "tile-passes", "lowered", "llvm-dialect", "llvm", "asm")
         return [*((text, False) for text in texts), ("object", True)]

@@ -180,19 +180,20 @@ TEST(DiskCacheTest, LayerIsReadAndNeverChanged) {
   TemporaryDirectory directory;
   ASSERT_TRUE(DiskCache(settingsFor(directory.path)).write(keyOf(1), "shared"));
   std::string path = entryPath(directory.path, keyOf(1)), original = readFile(path);
-  auto read = [&](unsigned key) {
-    return DiskCache::readLayer(testHash, directory.path, keyOf(key));
-  };
   EXPECT_EQ(DiskCache::problemOfLayer(directory.path), "");
-  EXPECT_EQ(read(1), "shared");
-  EXPECT_FALSE(read(2));
+  EXPECT_EQ(DiskCache::readLayer(testHash, directory.path, keyOf(1)), "shared");
+  std::string absent;
+  EXPECT_FALSE(DiskCache::readLayer(testHash, directory.path, keyOf(2), &absent));
+  EXPECT_EQ(absent, "");
   EXPECT_FALSE(DiskCache::readLayer(testHash, directory.path + "/nothing", keyOf(1)));
   EXPECT_NE(DiskCache::problemOfLayer(directory.path + "/nothing"), "");
   for (size_t bit = 0; bit < original.size() * 8; ++bit) {
     std::string tampered = original;
     tampered[bit / 8] ^= char(1 << (bit % 8));
     writeFile(path, tampered);
-    ASSERT_FALSE(read(1)) << "bit " << bit;
+    std::string damaged;
+    ASSERT_FALSE(DiskCache::readLayer(testHash, directory.path, keyOf(1), &damaged));
+    ASSERT_EQ(damaged, path) << "bit " << bit;
     ASSERT_EQ(readFile(path), tampered) << "a layer is not healed";
   }
 }
