@@ -7,22 +7,22 @@
 
 using namespace tw;
 
-/// What facts about alignment and divisibility are about.
-static constexpr uint64_t kDivisor = 16;
 /// What signed offsets of 32 bits reach, in elements; and in bytes where they count those, of which
 /// buffers need a few for themselves.
 static constexpr uint64_t kReachableElements = 0x7FFFFFFF, kReachableBytes = 0x7FFFFFE0;
 
 void tw::assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width) {
-  spec.divisibility = bits % kDivisor ? 1 : int64_t(kDivisor);
-  spec.isOne = bits == 1;
-  spec.isNonNegative = bits >> (width - 1) == 0;
+  IntegerFacts facts = integerFacts(bits, width);
+  spec.divisibility = facts.divisibility;
+  spec.isOne = facts.isOne;
+  spec.isNonNegative = facts.isNonNegative;
 }
 
 void tw::assumePointer(ArgumentSpec &spec, uint64_t address, uint64_t bytes,
                        uint64_t streamingBytes) {
-  spec.divisibility = address % kDivisor ? 1 : int64_t(kDivisor);
-  spec.isStreaming = bytes >= streamingBytes;
+  PointerFacts facts = pointerFacts(address, bytes, streamingBytes);
+  spec.divisibility = facts.divisibility;
+  spec.isStreaming = facts.isStreaming;
   spec.isDisjoint = true;
 }
 
@@ -71,12 +71,11 @@ static uint64_t parseSize(const std::string &text) {
   }
 }
 
-static uint64_t findLastLevelCache() {
+uint64_t tw::lastLevelCacheBytes(const std::string &directory) {
   constexpr uint64_t kUnknown = 32 << 20;
   uint64_t largest = 0;
   std::error_code error;
-  for (const auto &entry :
-       std::filesystem::directory_iterator("/sys/devices/system/cpu/cpu0/cache", error)) {
+  for (const auto &entry : std::filesystem::directory_iterator(directory, error)) {
     std::ifstream file(entry.path() / "size");
     std::string text;
     if (file >> text)
@@ -86,6 +85,6 @@ static uint64_t findLastLevelCache() {
 }
 
 uint64_t tw::streamingBytes() {
-  static const uint64_t bytes = findLastLevelCache() / 2;
+  static const uint64_t bytes = lastLevelCacheBytes("/sys/devices/system/cpu/cpu0/cache") / 2;
   return bytes;
 }

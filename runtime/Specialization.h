@@ -31,11 +31,31 @@ struct MemorySpan {
   uint64_t begin = 0, end = 0;
 };
 
-/// What is assumed of an integer: divisibility by 16, being 1, not being negative. `bits` is its
-/// value sign- or zero-extended from `width` bits; of unsigned types the large half is negative.
-void assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width);
+/// What facts about alignment and divisibility are about.
+inline constexpr uint64_t kFactDivisor = 16;
+
+/// What is assumed of an integer.
+struct IntegerFacts {
+  int64_t divisibility;
+  bool isOne, isNonNegative;
+};
+/// `bits` is its value sign- or zero-extended from `width` bits; of unsigned types the large half
+/// is negative.
+constexpr IntegerFacts integerFacts(uint64_t bits, unsigned width) {
+  return {bits % kFactDivisor ? 1 : int64_t(kFactDivisor), bits == 1, bits >> (width - 1) == 0};
+}
 /// What is assumed of a pointer's address and of the size of its memory, where `streamingBytes` and
 /// more are too much for the caches.
+struct PointerFacts {
+  int64_t divisibility;
+  bool isStreaming;
+};
+constexpr PointerFacts pointerFacts(uint64_t address, uint64_t bytes, uint64_t streamingBytes) {
+  return {address % kFactDivisor ? 1 : int64_t(kFactDivisor), bytes >= streamingBytes};
+}
+
+/// Writes down what is assumed of an integer, and of a pointer that no other meets.
+void assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width);
 void assumePointer(ArgumentSpec &spec, uint64_t address, uint64_t bytes, uint64_t streamingBytes);
 /// Takes it back that pointers are disjoint where their memory meets another's or is not known, and
 /// finds memory that 32-bit offsets do not reach all of, which count elements or, where the target
@@ -44,6 +64,9 @@ void assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> m
                     bool countsBytes);
 /// From this size on an array counts as streaming: half of the last-level cache.
 uint64_t streamingBytes();
+/// The largest cache that a directory like Linux's .../cpu0/cache tells of; 32 MiB where it does
+/// not.
+uint64_t lastLevelCacheBytes(const std::string &directory);
 
 struct CompileOptions {
   int numWarps = 4;

@@ -1,6 +1,7 @@
 // Reads the arguments of a warm launch: numbers, constants and torch tensors on the host, whose
 // facts are objects that Python has made before. Whatever else there is, Python reads.
 #include "python/bindings/Bindings.h"
+#include "runtime/Specialization.h"
 #include <algorithm>
 #include <vector>
 
@@ -52,7 +53,6 @@ struct TensorReading {
   PyTypeObject *type = nullptr;
   Method isNeg, storageOffset;
   py::object findFacts, findSpan, markWritten;
-  uint64_t streamingBytes = 0;
   const dlpack::Exchange *exchange = nullptr; // where this torch has it
   struct Known {
     PyObject *elementType;
@@ -70,9 +70,9 @@ struct TensorView {
   bool isContiguous = false;
 };
 
-/// Facts of numbers.
+/// Facts of truth values and floats.
 struct NumberFacts {
-  py::object plain, by16, one, negative, negativeBy16, boolean, real;
+  py::object boolean, real;
 };
 
 struct Span {
@@ -157,14 +157,8 @@ bool ArgumentReader::readNumber(PyObject *value, PyObject *&fact) {
   } else if (PyFloat_CheckExact(value)) {
     fact = numbers.real.ptr();
   } else if (PyLong_CheckExact(value)) {
-    int overflow = 0;
-    long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow || number != int32_t(number))
-      return false;
-    bool isBy16 = (number & 15) == 0;
-    fact = number == 1  ? numbers.one.ptr()
-           : number < 0 ? (isBy16 ? numbers.negativeBy16.ptr() : numbers.negative.ptr())
-                        : (isBy16 ? numbers.by16.ptr() : numbers.plain.ptr());
+    fact = python::factsOfInteger(value);
+    return fact != nullptr;
   } else {
     return false;
   }
@@ -266,8 +260,8 @@ static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
       return false;
   }
   spans.push_back(span);
-  fact =
-      factsOfTensor(view.elementType, view.begin % 16 == 0, view.bytes >= tensors().streamingBytes);
+  PointerFacts found = pointerFacts(view.begin, view.bytes, streamingBytes());
+  fact = factsOfTensor(view.elementType, found.divisibility > 1, found.isStreaming);
   address = fact ? pointer.release().ptr() : nullptr;
   return fact != nullptr;
 }
@@ -389,8 +383,7 @@ static py::object makeReader(const py::list &modes, const py::tuple &converters,
   for (py::handle mode : modes)
     reader->modes.push_back(Mode(py::cast<int>(mode)));
   reader->converters = converters;
-  reader->numbers = {numbers[0], numbers[1], numbers[2], numbers[3],
-                     numbers[4], numbers[5], numbers[6]};
+  reader->numbers = {numbers[0], numbers[1]};
   auto destroy = [](PyObject *capsule) {
     delete static_cast<ArgumentReader *>(PyCapsule_GetPointer(capsule, nullptr));
   };
@@ -411,7 +404,7 @@ static const dlpack::Exchange *exchangeOf(PyObject *type) {
 }
 
 static void setTensorReading(const py::type &type, py::object findFacts, py::object findSpan,
-                             uint64_t streamingBytes, py::object markWritten) {
+                             py::object markWritten) {
   TensorReading &reading = tensors();
   reading.type = reinterpret_cast<PyTypeObject *>(Py_NewRef(type.ptr()));
   reading.isNeg = Method(reading.type, "is_neg");
@@ -419,7 +412,6 @@ static void setTensorReading(const py::type &type, py::object findFacts, py::obj
   reading.findFacts = std::move(findFacts);
   reading.findSpan = std::move(findSpan);
   reading.markWritten = std::move(markWritten);
-  reading.streamingBytes = streamingBytes;
   reading.exchange = exchangeOf(type.ptr());
 }
 
@@ -461,5 +453,5 @@ void python::defineArguments(py::module_ &module) {
   module.def("make_reader", &makeReader, py::arg("modes"), py::arg("converters"),
              py::arg("numbers"));
   module.def("set_tensor_reading", &setTensorReading, py::arg("type"), py::arg("find_facts"),
-             py::arg("find_span"), py::arg("streaming_bytes"), py::arg("mark_written"));
+             py::arg("find_span"), py::arg("mark_written"));
 }

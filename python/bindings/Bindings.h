@@ -31,6 +31,11 @@ void defineCompiler(pybind11::module_ &module);
 void defineRuntime(pybind11::module_ &module);
 void defineArrays(pybind11::module_ &module);
 void defineArguments(pybind11::module_ &module);
+void defineFacts(pybind11::module_ &module);
+
+/// Python's facts of an integer that is passed, new; null where it has more than 64 bits, or with
+/// an error.
+PyObject *factsOfInteger(PyObject *value);
 
 } // namespace tw::python
 #endif

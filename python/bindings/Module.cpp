@@ -10,6 +10,7 @@ PYBIND11_MODULE(_bindings, module) {
   tw::python::defineRuntime(module);
   tw::python::defineArrays(module);
   tw::python::defineArguments(module);
+  tw::python::defineFacts(module);
 }
 
 /// pybind11 takes the lock of the main interpreter before anything of the module runs, for which a

@@ -70,6 +70,9 @@ def _load() -> ModuleType:
             "`make setup` builds it; elsewhere, `pip install .` does."
         ) from error
     atexit.register(_native.close)
+    from .launch.facts import scalar_facts
+
+    _native.set_integer_facts(scalar_facts)
     if count := knobs.settings().num_threads:
         _native.set_num_threads(count)
     _read_layers(_native)

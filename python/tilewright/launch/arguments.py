@@ -6,8 +6,6 @@ import os
 import sys
 import types
 from collections.abc import Callable, Sequence
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, cast
 
 from ..capture.values import Part
@@ -16,7 +14,7 @@ from ..language.dtypes import dtype
 from ..language.static import constexpr
 from ..native import native, without_handlers
 from ..targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
-from .facts import Facts, integer_facts, made_exact, parse_facts, pointer_facts, scalar_facts
+from .facts import Facts, facts_of_memory, made_exact, parse_facts, pointer_facts, scalar_facts
 
 # (address of the first byte, bytes, is read-only) of the memory behind a pointer.
 Memory = tuple[int, int, bool]
@@ -148,20 +146,13 @@ def read_tuple(value: Any) -> Reading:
 
 _BOOL = scalar_facts("i1")
 _FLOAT = scalar_facts("fp32")
-_I32, _I32_BY_16, _I32_ONE = (integer_facts("i32", value) for value in (3, 16, 1))
-_NEGATIVE, _NEGATIVE_BY_16 = (integer_facts("i32", value) for value in (-3, -16))
 
 
 def _read_int(value: int) -> Reading:
-    if 0 <= value <= 0x7FFFFFFF:
-        return (_I32_ONE if value == 1 else _I32 if value & 15 else _I32_BY_16), value
-    if -0x80000000 <= value < 0:
-        return (_NEGATIVE if value & 15 else _NEGATIVE_BY_16), value
-    if -(1 << 63) <= value < 1 << 63:
-        return integer_facts("i64", value), value
-    if 0 <= value < 1 << 64:
-        return integer_facts("u64", value), value
-    raise ArgumentProblem("TW0407", f"the integer {value} does not fit in 64 bits")
+    reading: Reading | None = native().read_integer(value)
+    if reading is None:
+        raise ArgumentProblem("TW0407", f"the integer {value} does not fit in 64 bits")
+    return reading
 
 
 def _read_bool(value: bool) -> Reading:
@@ -192,8 +183,7 @@ def _owned(description: tuple[int, int, int, Any, bool], pointee: str, owner: ob
         raise without_memory("its address is null")
     value = OwnedAddress(address)
     value.owner, value.memory = owner, (base, size, is_read_only)
-    divisibility = 1 if address & 15 else 16
-    return pointer_facts(pointee, divisibility, size >= streaming_bytes(), is_read_only), value
+    return facts_of_memory(pointee, address, size, is_read_only), value
 
 
 def _read_buffer(value: Any) -> Reading:
@@ -406,9 +396,8 @@ def make_reader(readers: Sequence[Callable[[Any], Reading]]) -> Callable[[tuple[
     """What reads a kernel's arguments at once where they are numbers, constants and torch tensors on
     the host; it gives None for all others, and for tensors that overlap."""
     modes = {read_argument: 0, read_constant: 1}
-    numbers = _I32, _I32_BY_16, _I32_ONE, _NEGATIVE, _NEGATIVE_BY_16, _BOOL, _FLOAT
     return native().make_reader(
-        [modes.get(reader, 2) for reader in readers], tuple(readers), numbers
+        [modes.get(reader, 2) for reader in readers], tuple(readers), (_BOOL, _FLOAT)
     )
 
 
@@ -537,26 +526,3 @@ def span_of(value: Any, address: int) -> tuple[int, int]:
         known = (SPAN_READERS[cls] for cls in type(value).__mro__ if cls in SPAN_READERS)
         reader = SPAN_READERS[type(value)] = next(known, _read_span)
     return reader(value, address)
-
-
-_DEFAULT_CACHE_BYTES = 32 << 20
-
-
-@lru_cache(maxsize=None)
-def streaming_bytes() -> int:
-    """From this size on an array counts as streaming: half of the last-level cache."""
-    return _last_level_cache_bytes(Path("/sys/devices/system/cpu/cpu0/cache")) // 2
-
-
-def _last_level_cache_bytes(directory: Path) -> int:
-    largest = 0
-    units = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    try:
-        for name in os.listdir(directory):
-            if not name.startswith("index"):
-                continue
-            text = (directory / name / "size").read_text().strip()
-            largest = max(largest, int(text.rstrip("KMG")) * units.get(text[-1:], 1))
-    except (OSError, ValueError):
-        return _DEFAULT_CACHE_BYTES
-    return largest or _DEFAULT_CACHE_BYTES

@@ -8,6 +8,7 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..language.dtypes import dtype
+from ..native import native
 
 
 class Facts:
@@ -119,8 +120,7 @@ def exact_facts(type: str, value: int) -> Facts:
     least = -(1 << (bits - 1)) if is_signed else 0
     if type[0] not in "iu" or type == "i1" or not least <= value < least + (1 << bits):
         raise ValueError(f"{type} has no value {value}")
-    is_non_negative = 0 <= value < 1 << (bits - 1)
-    divisibility = 1 if value & 15 else 16
+    divisibility, _, is_non_negative = native().integer_facts(value, bits)
     made = Facts(
         False, type, divisibility, False, False, False,
         is_non_negative=is_non_negative, equals=value,
@@ -142,9 +142,7 @@ _INTEGERS = ("i32", "i64", "u64")
 
 def integer_facts(type: str, value: int) -> Facts:
     """The facts of an integer. Of unsigned types the large half is negative as a signed number."""
-    bits = dtype(type).primitive_bitwidth
-    is_non_negative = 0 <= value < 1 << (bits - 1)
-    return scalar_facts(type, 1 if value & 15 else 16, value == 1, is_non_negative)
+    return scalar_facts(type, *native().integer_facts(value, dtype(type).primitive_bitwidth))
 
 
 def pointer_facts(
@@ -152,6 +150,11 @@ def pointer_facts(
 ) -> Facts:
     """The facts of an array."""
     return _facts(True, pointee, divisibility, False, is_streaming, is_read_only)
+
+
+def facts_of_memory(pointee: str, address: int, size: int, is_read_only: bool = False) -> Facts:
+    """The facts of an array of so many bytes."""
+    return pointer_facts(pointee, *native().pointer_facts(address, size), is_read_only)
 
 
 def parse_facts(text: str) -> Facts:

@@ -15,10 +15,9 @@ from .arguments import (
     Memory,
     Reading,
     read_argument,
-    streaming_bytes,
     unknown_element_type,
 )
-from .facts import pointer_facts
+from .facts import facts_of_memory
 
 _POINTEES = {
     "|b1": "i1", "|i1": "i8", "<i2": "i16", "<i4": "i32", "<i8": "i64",
@@ -37,9 +36,7 @@ def _read_array(array: Any) -> Reading:
     interface = array.__array_interface__
     address, is_read_only = interface["data"]
     pointee = _POINTEES.get(interface["typestr"]) or _extension_type(array)
-    divisibility = 1 if address & 15 else 16
-    is_streaming = array.nbytes >= streaming_bytes()
-    return pointer_facts(pointee, divisibility, is_streaming, is_read_only), address
+    return facts_of_memory(pointee, address, array.nbytes, is_read_only), address
 
 
 def _extension_type(array: Any) -> str:

@@ -12,49 +12,32 @@ from typing import Any
 from .arguments import span_of
 from .facts import Facts
 from .devices import current_device
-from ..language.dtypes import dtype
+from ..native import native
 from ..targets import device_named
-
-
-# The offsets of 32 bits, in elements; an element has a byte or more. Where they count bytes, buffers
-# need a little of their reach for themselves.
-_LARGE_BYTES = 0x7FFFFFFF
-_BUFFER_BYTES = 0x7FFFFFE0
-
-
-def itemsize_of(pointer: Facts) -> int:
-    """The bytes of an element behind a pointer."""
-    return dtype(pointer.type).itemsize
-
-
-def _is_large(pointer: Facts, size: int) -> bool:
-    """Whether 32-bit offsets do not reach all of more bytes than a buffer holds."""
-    if size > itemsize_of(pointer) * _LARGE_BYTES:
-        return True
-    return device_named(pointer.place or current_device()).counts_bytes
 
 
 def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) -> None:
     """Replace the facts of overlapping and of large pointers, in place. Unknown memory overlaps
     everything."""
-    spans: list[tuple[int, int, int]] = []
+    indices: list[int] = []
+    pointers: list[tuple[str, int, int]] = []
     for index, fact in enumerate(facts):
         if type(fact) is Facts and fact.is_pointer:
-            address = bits[index]
+            address = int(bits[index])
             begin, end = span_of(values[index], address)
-            if end - begin > _BUFFER_BYTES and _is_large(fact, end - begin):
-                facts[index] = fact = fact.large
-            if begin < end:
-                spans.append((begin, end, index))
-            elif address:
-                facts[index] = fact.overlapping
-    if len(spans) < 2:
+            indices.append(index)
+            pointers.append((fact.type, begin, end) if begin < end else (fact.type, address, address))
+    found = native().find_overlaps(pointers, True) if pointers else None
+    if found is None:
         return
-    spans.sort()
-    _, reached, reaching = spans[0]
-    for begin, end, index in spans[1:]:
-        if begin < reached:
-            facts[index] = facts[index].overlapping
-            facts[reaching] = facts[reaching].overlapping
-        if end > reached:
-            reached, reaching = end, index
+    by_elements = native().find_overlaps(pointers, False) or [(True, False)] * len(pointers)
+    for index, (is_disjoint, reaches_bytes), (_, reaches_elements) in zip(indices, found, by_elements):
+        fact = facts[index]
+        if reaches_elements or (reaches_bytes and _counts_bytes(fact)):
+            fact = fact.large
+        facts[index] = fact if is_disjoint else fact.overlapping
+
+
+def _counts_bytes(pointer: Facts) -> bool:
+    """Whether offsets into its memory count bytes, on the device that has it."""
+    return device_named(pointer.place or current_device()).counts_bytes

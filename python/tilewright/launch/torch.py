@@ -14,7 +14,6 @@ from .arguments import (
     ArgumentProblem,
     Memory,
     Reading,
-    streaming_bytes,
     unknown_element_type,
     without_memory,
     wrong_device,
@@ -50,7 +49,8 @@ def _read_tensor(tensor: torch.Tensor) -> Reading:
         return _read_gpu_tensor(tensor)
     try:
         address = tensor.data_ptr()
-        key = (tensor.dtype, not address & 15, tensor.nbytes >= streaming_bytes())
+        divisibility, is_streaming = native().pointer_facts(address, tensor.nbytes)
+        key = (tensor.dtype, divisibility > 1, is_streaming)
     except RuntimeError as error:
         raise _without_memory(tensor, str(error)) from None
     if not address and _has_elements(tensor):
@@ -134,7 +134,7 @@ def _read_gpu_tensor(tensor: torch.Tensor) -> Reading:
         raise _without_memory(tensor)
     if tensor.is_neg():
         raise _negated()
-    key = (tensor.dtype, not address & 15, tensor.device)
+    key = (tensor.dtype, native().pointer_facts(address, 0)[0] > 1, tensor.device)
     return _gpu_facts.get(key) or _find_gpu_facts(key), address
 
 
@@ -181,7 +181,7 @@ def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     """Add torch's types to the readers."""
     readers[torch.Tensor] = _read_tensor
     native().set_tensor_reading(
-        torch.Tensor, lambda key: _facts.get(key) or _find_facts(key), _span, streaming_bytes(),
+        torch.Tensor, lambda key: _facts.get(key) or _find_facts(key), _span,
         _increment_version,
     )  # fmt: skip
     MEMORY_READERS[torch.Tensor] = _memory

@@ -12,10 +12,10 @@ import numpy
 import pytest
 import tilewright as tw
 from fake_native import FakeNative
-from tilewright.launch import arguments
 from tilewright.launch.arguments import memory_of, read_argument
 from tilewright.launch.facts import Facts, parse_facts
 from tilewright.launch.overlap import mark_overlaps
+from tilewright.native import native
 
 torch = pytest.importorskip("torch")
 
@@ -78,20 +78,10 @@ def test_alignment_is_that_of_the_address() -> None:
 
 
 def test_large_arrays_are_streaming() -> None:
-    size = arguments.streaming_bytes() // 4
+    size = native().streaming_bytes() // 4
     assert not facts_of(torch.empty(size - 1)).is_streaming
     assert facts_of(torch.empty(size)).is_streaming
     assert facts_of(numpy.empty(size, numpy.float32)).is_streaming
-
-
-def test_the_size_of_the_last_level_cache(tmp_path: Any) -> None:
-    for index, size in enumerate(("48K", "2M", "1G")):
-        (tmp_path / f"index{index}").mkdir()
-        (tmp_path / f"index{index}" / "size").write_text(size + "\n")
-    assert arguments._last_level_cache_bytes(tmp_path) == 1 << 30
-    (tmp_path / "index0" / "size").write_text("nonsense")
-    assert arguments._last_level_cache_bytes(tmp_path) == 32 << 20
-    assert arguments._last_level_cache_bytes(tmp_path / "absent") == 32 << 20
 
 
 @pytest.mark.parametrize(

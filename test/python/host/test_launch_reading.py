@@ -43,7 +43,7 @@ ALIGNED = torch.zeros(64)
 BASE = torch.zeros(64, dtype=torch.float16)
 
 
-@pytest.mark.parametrize("value", [0, 1, 3, 16, -1, -16, 2**31 - 1, -(2**31), True, 1.5, None, "text"])
+@pytest.mark.parametrize("value", [0, 1, 3, 16, -1, -16, 2**31 - 1, -(2**31), 2**31, -(2**63), True, 1.5, None, "text"])
 @pytest.mark.parametrize(
     "tensor",
     [
@@ -71,7 +71,7 @@ def test_both_readers_agree(tensor: object, value: object) -> None:
         (ALIGNED, np.zeros(4, np.float32), 1),
         (torch.nn.Parameter(torch.zeros(4)), torch.zeros(4), 1),
         (torch.zeros(0), torch.zeros(4), 1),
-        (torch.zeros(4), torch.zeros(4), 2**31),
+        (torch.zeros(4), torch.zeros(4), 2**64),
         (torch.zeros(4), (torch.zeros(4), 3), 1),
         (torch.zeros(4, device="meta"), torch.zeros(4), 1),
         (torch.zeros(4), torch.zeros(4), np.int64(3)),

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright import _native  # pyright: ignore[reportAttributeAccessIssue]
+from tilewright.launch.facts import scalar_facts
+
+_native.set_integer_facts(scalar_facts)
 
 
 class ArgumentSpec:
@@ -195,6 +198,13 @@ class FakeNative:
 
     def build_id(self) -> str:
         return "build"
+
+    # The rules of facts are the module's own: no compiler takes part in them.
+    integer_facts = staticmethod(_native.integer_facts)
+    read_integer = staticmethod(_native.read_integer)
+    streaming_bytes = staticmethod(_native.streaming_bytes)
+    pointer_facts = staticmethod(_native.pointer_facts)
+    find_overlaps = staticmethod(_native.find_overlaps)
 
     def make_reader(self, modes: Any, converters: Any, numbers: Any) -> Any:
         return lambda values: None

@@ -1,5 +1,9 @@
-// What is assumed of arguments: memory that 32-bit offsets do not reach all of.
+// What is assumed of arguments: of integers, of addresses, of memory that others meet or that
+// 32-bit offsets do not reach all of.
 #include "runtime/Specialization.h"
+#include "test/unit/runtime/TemporaryDirectory.h"
+#include <filesystem>
+#include <fstream>
 #include <gtest/gtest.h>
 
 using namespace tw;
@@ -21,4 +25,41 @@ TEST(Specialization, MemoryIsLargeWhereOffsetsDoNotReachIt) {
   EXPECT_FALSE(isLarge(kGiB, "fp32", true));
   EXPECT_TRUE(isLarge(2 * kGiB, "fp32", true)) << "the offsets count bytes";
   EXPECT_TRUE(isLarge(3 * kGiB, "fp64", true));
+}
+
+static bool operator==(IntegerFacts a, IntegerFacts b) {
+  return a.divisibility == b.divisibility && a.isOne == b.isOne &&
+         a.isNonNegative == b.isNonNegative;
+}
+
+TEST(Specialization, IntegersOverTheEdgesOfTypes) {
+  EXPECT_TRUE((integerFacts(0, 32) == IntegerFacts{16, false, true}));
+  EXPECT_TRUE((integerFacts(1, 32) == IntegerFacts{1, true, true}));
+  EXPECT_TRUE((integerFacts(uint64_t(-16), 32) == IntegerFacts{16, false, false}));
+  EXPECT_TRUE((integerFacts(0x7FFFFFFF, 32) == IntegerFacts{1, false, true}));
+  EXPECT_TRUE((integerFacts(0x80000000, 32) == IntegerFacts{16, false, false})) << "of u32";
+  EXPECT_TRUE((integerFacts(0x80000000, 64) == IntegerFacts{16, false, true}));
+  EXPECT_TRUE((integerFacts(200, 8) == IntegerFacts{1, false, false})) << "of u8";
+  EXPECT_TRUE((integerFacts(uint64_t(1) << 63, 64) == IntegerFacts{16, false, false}));
+}
+
+TEST(Specialization, PointersByAddressAndSize) {
+  EXPECT_EQ(pointerFacts(4096, 99, 100).divisibility, 16);
+  EXPECT_EQ(pointerFacts(4104, 99, 100).divisibility, 1);
+  EXPECT_FALSE(pointerFacts(0, 99, 100).isStreaming);
+  EXPECT_TRUE(pointerFacts(0, 100, 100).isStreaming);
+}
+
+TEST(Specialization, TheLastLevelCacheIsTheLargest) {
+  TemporaryDirectory directory;
+  EXPECT_EQ(lastLevelCacheBytes(directory.path + "/absent"), 32u << 20);
+  for (const auto &[index, size] :
+       {std::pair("/index0", "48K"), {"/index1", "1G"}, {"/index2", "2M"}}) {
+    std::filesystem::create_directory(directory.path + index);
+    std::ofstream(directory.path + index + "/size") << size << "\n";
+  }
+  EXPECT_EQ(lastLevelCacheBytes(directory.path), 1u << 30);
+  for (const char *index : {"/index0", "/index1", "/index2"})
+    std::ofstream(directory.path + index + "/size") << "nonsense";
+  EXPECT_EQ(lastLevelCacheBytes(directory.path), 32u << 20);
 }
