@@ -4,6 +4,7 @@
 #include "passes/analysis/Contiguity.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include <optional>
 
 namespace tw::simd {
@@ -13,6 +14,13 @@ struct KnownPrefix {
   mlir::Value test; // i1 tile
   int dim = -1;
   int64_t count = 0;
+};
+
+/// Comparisons that are true for the first `length` elements of a row, a number of the launch; none
+/// where the length is null.
+struct RowEnd {
+  llvm::SmallVector<mlir::Value> tests;
+  mlir::Value length;
 };
 
 /// The comparison of two tiles that change by constants from a constant on along one dimension, and

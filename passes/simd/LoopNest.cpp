@@ -1,5 +1,6 @@
 // Emits loop nests over register tiles and picks their vector dimension.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/simd/ProgramLayout.h"
 #include "passes/simd/Scope.h"
 #include "llvm/ADT/ScopeExit.h"
 
@@ -27,6 +28,45 @@ SimdFunction::emitLoop(int64_t lower, int64_t upper, int64_t step, ArrayRef<Valu
     scf::YieldOp::create(builder, loc, results);
   }
   return SmallVector<Value>(loop.getResults());
+}
+
+/// A loop over [lower, upper), of `most` steps at most.
+static SmallVector<Value>
+emitLoopUpTo(SimdFunction &f, Value lower, Value upper, int64_t step, int64_t most,
+             ArrayRef<Value> carried,
+             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  OpBuilder &builder = f.builder;
+  auto loop = scf::ForOp::create(builder, f.loc, lower, upper, f.constantIndex(step), carried);
+  loop->setAttr(kMostIterations, builder.getI64IntegerAttr(most));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> results = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carried.empty()) {
+    builder.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(builder, f.loc, results);
+  }
+  return SmallVector<Value>(loop.getResults());
+}
+
+SmallVector<Value>
+tw::simd::emitRowLoop(SimdFunction &f, int64_t lower, int64_t upper, int64_t step,
+                      ArrayRef<Value> carried,
+                      llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  if (!f.rowEnd.length || step <= 1 || upper - lower <= step)
+    return f.emitLoop(lower, upper, step, carried, body);
+  int64_t most = (upper - lower) / step;
+  OpBuilder &b = f.builder;
+  Value first = f.constantIndex(lower), last = f.constantIndex(upper);
+  Value end = b.createOrFold<arith::AndIOp>(f.loc, f.rowEnd.length, f.constantIndex(-step));
+  end = b.createOrFold<arith::MaxSIOp>(f.loc, end, first);
+  end = b.createOrFold<arith::MinSIOp>(f.loc, end, last);
+  auto unmasked = [&](Value index, ValueRange old) {
+    Scope scope(f);
+    f.assumedTrue.insert_range(f.rowEnd.tests);
+    return body(index, old);
+  };
+  SmallVector<Value> middle = emitLoopUpTo(f, first, end, step, most, carried, unmasked);
+  return emitLoopUpTo(f, end, last, step, most, middle, body);
 }
 
 Scope::Scope(SimdFunction &f)
@@ -72,7 +112,7 @@ void SimdFunction::emitVectorLoop(int64_t extent, const Coordinates &outer, int 
   int64_t main = lanes > 1 ? extent / lanes * lanes : 0;
   int64_t full = splitsAtKnownMasks ? knownLength(prefixes, vectorDim, main, lanes) : 0;
   auto emitRange = [&](int64_t lower, int64_t upper, int64_t step) {
-    emitLoop(lower, upper, step, {}, [&](Value index, ValueRange) {
+    auto emitAt = [&](Value index, ValueRange) {
       Scope scope(*this, index);
       if (upper <= full)
         assumeKnown(prefixes, vectorDim, full, assumedTrue);
@@ -81,7 +121,11 @@ void SimdFunction::emitVectorLoop(int64_t extent, const Coordinates &outer, int 
       at.lanes = step;
       body(at);
       return SmallVector<Value>();
-    });
+    };
+    if (splitsAtKnownMasks && lower >= full)
+      emitRowLoop(*this, lower, upper, step, {}, emitAt);
+    else
+      emitLoop(lower, upper, step, {}, emitAt);
   };
   emitRange(0, full, lanes);
   emitRange(full, main, lanes);
@@ -259,14 +303,78 @@ static Value emitTests(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
   return allHold;
 }
 
+/// Whether the tests are `element < limit` of a row that counts up by ones, read at their own
+/// places only.
+static bool areEndsOfRow(SimdFunction &f, ArrayRef<Value> trees, ArrayRef<MonotoneTest> tests) {
+  using P = arith::CmpIPredicate;
+  auto isKept = [&](Value value) { return f.buffers.contains(value); };
+  llvm::DenseSet<Value> inPlace = tilesAtOwnPlaces(trees, isKept);
+  return llvm::all_of(tests, [&](const MonotoneTest &test) {
+    auto compare = test.test.getDefiningOp<arith::CmpIOp>();
+    unsigned bits = elementTypeOf(compare.getLhs().getType()).getIntOrFloatBitWidth();
+    return shapeOf(test.test.getType()).size() == 1 && bits <= 32 && inPlace.contains(test.test) &&
+           llvm::is_contained({P::slt, P::sle, P::ult, P::ule}, compare.getPredicate()) &&
+           f.contiguity.along(compare.getLhs(), 0).step == 1 &&
+           f.contiguity.along(compare.getRhs(), 0).step == 0;
+  });
+}
+
+/// How many of the first elements a test of `areEndsOfRow` is true for. Where its sums wrap around,
+/// or unsigned numbers are too large for this, 0 is always right.
+static Value emitLength(SimdFunction &f, const MonotoneTest &test) {
+  using P = arith::CmpIPredicate;
+  auto compare = test.test.getDefiningOp<arith::CmpIOp>();
+  P predicate = compare.getPredicate();
+  ArrayRef<int64_t> shape = shapeOf(test.test.getType());
+  Coordinates first = cornerOf(f, shape, {false});
+  auto extended = [&](Value operand) {
+    return f.builder.createOrFold<arith::ExtSIOp>(f.loc, f.builder.getI64Type(),
+                                                  f.evaluate(operand, first));
+  };
+  Value length = f.builder.createOrFold<arith::SubIOp>(f.loc, extended(compare.getRhs()),
+                                                       extended(compare.getLhs()));
+  if (predicate == P::sle || predicate == P::ule)
+    length = f.builder.createOrFold<arith::AddIOp>(f.loc, length, f.constantIndex(1));
+  length = f.builder.createOrFold<arith::MaxSIOp>(f.loc, length, f.constantIndex(0));
+  length = f.builder.createOrFold<arith::MinSIOp>(f.loc, length, f.constantIndex(shape[0]));
+  for (Value operand : {compare.getLhs(), compare.getRhs()})
+    if (Value holds = emitIsMonotone(f, operand, predicate == P::ult || predicate == P::ule))
+      length = f.builder.createOrFold<arith::SelectOp>(f.loc, holds, length, f.constantIndex(0));
+  return length;
+}
+
+// Of a shorter row, two loops would mostly begin and end.
+static constexpr int64_t kShortRowSteps = 4;
+
+static RowEnd emitRowEnd(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
+  RowEnd end;
+  for (const MonotoneTest &test : tests) {
+    Value length = emitLength(f, test);
+    end.length =
+        end.length ? f.builder.createOrFold<arith::MinSIOp>(f.loc, end.length, length) : length;
+    end.tests.push_back(test.test);
+  }
+  return end;
+}
+
 SmallVector<Value> SimdFunction::withFullMasks(ArrayRef<Value> trees, TypeRange results,
-                                               llvm::function_ref<SmallVector<Value>()> emit) {
+                                               llvm::function_ref<SmallVector<Value>()> emit,
+                                               int64_t rowStep) {
   SmallVector<KnownPrefix> before = std::move(prefixes);
-  llvm::scope_exit restore([&] { prefixes = std::move(before); });
+  RowEnd endBefore = std::exchange(rowEnd, RowEnd());
+  llvm::scope_exit restore([&] {
+    prefixes = std::move(before);
+    rowEnd = std::move(endBefore);
+  });
   SmallVector<MonotoneTest> tests = collectTests(*this, trees);
   prefixes = collectPrefixes(*this, trees);
   if (tests.empty())
     return emit();
+  bool isLongRow = rowStep > 1 && shapeOf(trees.front().getType())[0] > kShortRowSteps * rowStep;
+  if (isLongRow && areEndsOfRow(*this, trees, tests)) {
+    rowEnd = emitRowEnd(*this, tests);
+    return emit();
+  }
   auto choice = scf::IfOp::create(builder, loc, results, emitTests(*this, tests), true);
   auto emitBranch = [&](Block *block, bool isFull) {
     OpBuilder::InsertionGuard guard(builder);
@@ -287,11 +395,13 @@ SmallVector<Value> SimdFunction::withFullMasks(ArrayRef<Value> trees, TypeRange 
   return SmallVector<Value>(choice.getResults());
 }
 
-void SimdFunction::withFullMasks(ArrayRef<Value> trees, llvm::function_ref<void()> emit) {
-  withFullMasks(trees, TypeRange(), [&] {
+void SimdFunction::withFullMasks(ArrayRef<Value> trees, llvm::function_ref<void()> emit,
+                                 int64_t rowStep) {
+  auto emitAll = [&] {
     emit();
     return SmallVector<Value>();
-  });
+  };
+  withFullMasks(trees, TypeRange(), emitAll, rowStep);
 }
 
 //===-- Choice of the vector dimension --------------------------------------------------------===//

@@ -247,8 +247,7 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
   int64_t vectorBytes = lanes * elementBytes(elementTypeOf(op.getValue().getType()));
   bool mayStream = isStreamingStore(op) && contiguity.along(op.getPtr(), vectorDim).isUnit() &&
                    vectorBytes == machine.vectorBytes;
-  withFullMasks(trees, [&, vectorDim = vectorDim, lanes = lanes, readDim = readDim,
-                        writeDim = writeDim] {
+  auto emitAll = [&, vectorDim = vectorDim, lanes = lanes, readDim = readDim, writeDim = writeDim] {
     auto storeVector = [&](const Coordinates &at, Value value) {
       storeToUser(op, at, value, false);
     };
@@ -275,7 +274,9 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
           *this, isAligned, Type(), [&] { return emit(true), Value(); },
           [&] { return emit(false), Value(); });
     });
-  });
+  };
+  // Stores past the caches are chosen for a whole row without masks.
+  withFullMasks(trees, emitAll, /*rowStep=*/shape.size() == 1 && !mayStream ? lanes : 0);
   return success();
 }
 

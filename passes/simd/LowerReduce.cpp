@@ -99,7 +99,7 @@ static SmallVector<Value> reduceLanes(SimdFunction &f, ReduceOp op, const Coordi
       llvm::append_range(carried, evaluatePartial(f.constantIndex(0), partial));
   }
   auto foldRange = [&](int64_t lower, int64_t upper) {
-    carried = f.emitLoop(lower, upper, step, carried, [&](Value index, ValueRange old) {
+    carried = emitRowLoop(f, lower, upper, step, carried, [&](Value index, ValueRange old) {
       Scope scope(f, index);
       if (upper <= full)
         assumeKnown(f.prefixes, axis, full, f.assumedTrue);
@@ -184,11 +184,14 @@ LogicalResult SimdFunction::lowerReduce(ReduceOp op) {
   if (shape.size() == 1) {
     SmallVector<Type> types =
         llvm::map_to_vector(op.getResultTypes(), [&](Type t) { return lowered(t); });
-    SmallVector<Value> values = withFullMasks(sources, types, [&, lanes = lanes] {
-      Coordinates outer;
-      outer.index = {constantIndex(0)};
-      return reduceLanes(*this, op, outer, lanes);
-    });
+    SmallVector<Value> values = withFullMasks(
+        sources, types,
+        [&, lanes = lanes] {
+          Coordinates outer;
+          outer.index = {constantIndex(0)};
+          return reduceLanes(*this, op, outer, lanes);
+        },
+        op.isCommutative() && lanes > 1 ? lanes * numPartials(shape[0] / lanes) : 0);
     for (auto [result, value] : llvm::zip(op.getResults(), values))
       scalars[result] = value;
     return success();

@@ -75,7 +75,7 @@ static void freeBuffersReadUpTo(Operation *op, SimdFunction &f) {
 void SimdFunction::keep(Value tile, const TileBuffer &buffer) {
   ArrayRef<int64_t> shape = shapeOf(tile.getType());
   auto [vectorDim, lanes] = chooseVector({tile}, shape);
-  withFullMasks({tile}, [&, vectorDim = vectorDim, lanes = lanes] {
+  auto emit = [&, vectorDim = vectorDim, lanes = lanes] {
     auto store = [&](const Coordinates &at, Value value) { storeBuffer(buffer, at, value); };
     if (emitTransposed(tile, {}, vectorDim, int(shape.size()) - 1, lanes, store))
       return;
@@ -84,7 +84,8 @@ void SimdFunction::keep(Value tile, const TileBuffer &buffer) {
       emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, keepVector,
                      /*splitsAtKnownMasks=*/true);
     });
-  });
+  };
+  withFullMasks({tile}, emit, /*rowStep=*/shape.size() == 1 ? lanes : 0);
 }
 
 LogicalResult SimdFunction::lowerJoin(JoinOp op) {

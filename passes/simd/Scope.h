@@ -25,11 +25,22 @@ private:
   size_t numOwned;
 };
 
+/// Emits the steps of [lower, upper) along a row as a loop, or where the row's masks end at a place
+/// that only a launch knows (`withFullMasks` of a `rowStep`), as one to there without masks and one
+/// behind it.
+llvm::SmallVector<mlir::Value>
+emitRowLoop(SimdFunction &f, int64_t lower, int64_t upper, int64_t step,
+            llvm::ArrayRef<mlir::Value> carried,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+
 /// Emits `then` or `otherwise` in the branches of a test, each with its own scope; yields a value
 /// where there is a type.
 mlir::Value choose(SimdFunction &f, mlir::Value test, mlir::Type type,
                    llvm::function_ref<mlir::Value()> then,
                    llvm::function_ref<mlir::Value()> otherwise);
+
+/// Whether a combining region can be applied to vectors: elementwise operations only.
+bool isVectorizable(mlir::Region &region);
 
 } // namespace tw::simd
 #endif

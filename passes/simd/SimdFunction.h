@@ -88,8 +88,9 @@ struct SimdFunction {
   /// Emits the code once, or twice under a test whether all masks of the trees are full.
   llvm::SmallVector<mlir::Value>
   withFullMasks(llvm::ArrayRef<mlir::Value> trees, mlir::TypeRange results,
-                llvm::function_ref<llvm::SmallVector<mlir::Value>()> emit);
-  void withFullMasks(llvm::ArrayRef<mlir::Value> trees, llvm::function_ref<void()> emit);
+                llvm::function_ref<llvm::SmallVector<mlir::Value>()> emit, int64_t rowStep = 0);
+  void withFullMasks(llvm::ArrayRef<mlir::Value> trees, llvm::function_ref<void()> emit,
+                     int64_t rowStep = 0);
   /// The dimension along which the trees are best read as vectors, and how many lanes.
   std::pair<int, int64_t> chooseVector(llvm::ArrayRef<mlir::Value> trees,
                                        llvm::ArrayRef<int64_t> shape);
@@ -136,12 +137,10 @@ struct SimdFunction {
   Memo memo;                               // values computed in it
   llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true
   llvm::SmallVector<KnownPrefix> prefixes; // of the trees of withFullMasks
+  RowEnd rowEnd;                           // of the same trees
   llvm::SmallVector<Level> levels;
   llvm::SmallVector<BufferInUse> owned; // whose places are taken
 };
-
-/// Whether a combining region can be applied to vectors: elementwise operations only.
-bool isVectorizable(mlir::Region &region);
 
 } // namespace tw::simd
 #endif

@@ -51,17 +51,23 @@ func.func @both_ways(%out: !tile.ptr<f32> {tile.disjoint}) {
 
 // -----
 
-// A tile that is kept for two stores is computed once, and without masks where there are none to
-// heed.
+// Where the launch says how long the row is, it is computed without masks to the last whole vector
+// of it, kept for the sum and the store, and with masks behind that.
 // CHECK-LABEL: llvm.func @kept
-// CHECK: scf.if
+// CHECK-NOT: scf.if
+// CHECK: arith.extsi
+// CHECK: scf.for {{.*}} to %[[END:[^ ]*]] step
 // CHECK-NOT: masked
 // CHECK:   math.exp
-// CHECK-NOT: masked
-// CHECK: } else {
+// CHECK: scf.for {{.*}} = %[[END]] to
 // CHECK:   llvm.intr.masked.load
 // CHECK:   math.exp
 // CHECK-NOT: math.exp
+// CHECK: arith.divf
+// CHECK-NOT: masked
+// CHECK: llvm.store {{.*}} : vector<16xf32>
+// CHECK: scf.for {{.*}} = %[[END]] to
+// CHECK: llvm.intr.masked.store
 func.func @kept(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
   %r = tile.arange 0 to 1024 : tensor<1024xi32>
   %nn = tile.splat %n : i32 -> tensor<1024xi32>
@@ -80,5 +86,33 @@ func.func @kept(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.d
   %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
   %op = tile.addptr %os, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
   tile.store %op, %d mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
+  return
+}
+
+// -----
+
+// A short row has two versions, and so has one whose elements are not counted up to the limit.
+// CHECK-LABEL: llvm.func @short_row
+// CHECK: scf.if
+// CHECK-LABEL: llvm.func @falling
+// CHECK: scf.if
+func.func @short_row(%out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %nn = tile.splat %n : i32 -> tensor<64xi32>
+  %m = arith.cmpi slt, %r, %nn : tensor<64xi32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %r : tensor<64x!tile.ptr<f32>>, tensor<64xi32>
+  tile.store %op, %one mask %m : tensor<64xi1> : tensor<64x!tile.ptr<f32>>, tensor<64xf32>
+  return
+}
+func.func @falling(%out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
+  %one = arith.constant dense<1.0> : tensor<1024xf32>
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %nn = tile.splat %n : i32 -> tensor<1024xi32>
+  %m = arith.cmpi sge, %r, %nn : tensor<1024xi32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %op = tile.addptr %os, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  tile.store %op, %one mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>>, tensor<1024xf32>
   return
 }
