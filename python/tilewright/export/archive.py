@@ -14,7 +14,7 @@ from ..errors import UnsupportedError
 _COMPILERS = ("cc", "gcc", "clang", "clang-22")
 _ARCHIVERS = ("ar", "gcc-ar", "llvm-ar", "llvm-ar-22")
 # The same bytes wherever it is built: no debug information, no path, no time.
-_FLAGS = ("-std=c11", "-O2", "-g0", "-fPIC", "-ffunction-sections", "-fdata-sections")
+_FLAGS = ("-std=c11", "-O1", "-g0", "-fPIC", "-ffunction-sections", "-fdata-sections")
 
 
 def _find(variable: str, names: Sequence[str]) -> list[str]:
