@@ -95,6 +95,7 @@ private:
     add("tw_poll", tw_poll);
     add("tw_device_print", tw_device_print);
     add("tw_device_assert", tw_device_assert);
+    add("tw_device_assert_of", tw_device_assert_of);
     add("tw_device_outside", tw_device_outside);
     add("tw_device_gather", tw_device_gather);
     add("tw_device_clock", tw_device_clock);

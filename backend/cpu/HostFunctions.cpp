@@ -83,6 +83,25 @@ extern "C" void tw_device_assert(const TwProgram *program, const char *message, 
   leaveKernel(*program);
 }
 
+extern "C" void tw_device_assert_of(const TwProgram *program, const char *message,
+                                    const char *where, const char *shape, int64_t index,
+                                    const char *joint, int32_t isSigned, int64_t first,
+                                    int64_t second) {
+  auto shown = [&](int64_t value) {
+    return isSigned ? std::to_string(value) : std::to_string(uint64_t(value));
+  };
+  // The strings do not outlive this scope: leaving the kernel runs no destructor.
+  {
+    std::string text =
+        std::string(message) + ": " + shown(first) + " " + joint + " " + shown(second);
+    keepFailure(*program, Code::DeviceAssert,
+                llvm::formatv("device_assert failed at {0}: {1} ({2})", where, text,
+                              formatPlace(program, shape, index))
+                    .str());
+  }
+  leaveKernel(*program);
+}
+
 /// The parameter whose memory is nearest to an address that lies in none.
 static size_t nearestParameter(const CpuLaunch &launch, uint64_t address) {
   size_t nearest = 0;

@@ -22,6 +22,10 @@ int64_t tw_device_clock();
 /// launch ends with the first program that fails.
 void tw_device_assert(const TwProgram *program, const char *message, const char *where,
                       const char *shape, int64_t index);
+/// As `tw_device_assert`; the report shows two integers with `joint` between.
+void tw_device_assert_of(const TwProgram *program, const char *message, const char *where,
+                         const char *shape, int64_t index, const char *joint, int32_t isSigned,
+                         int64_t first, int64_t second);
 /// A load, store or atomic (its `name`) of `bytes` bytes that lies outside of the memory of
 /// parameter `argument`, or of all parameters where that is -1. `where` has a line for each place
 /// in the source. Does not return.

@@ -120,10 +120,10 @@ static void addIndex(ThreadLowering &lowering, ArrayRef<int64_t> shape, Value in
 }
 
 /// Adds the value.
-static void addValue(ThreadLowering &lowering, simt::PrintOp op, PrintedLine &line) {
+static void addValue(ThreadLowering &lowering, Value value, bool asBits, bool isSigned,
+                     PrintedLine &line) {
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
-  Value value = op.getValue();
   Type type = value.getType(), i64 = b.getI64Type();
   if (isa<LLVM::LLVMPointerType>(type)) {
     line.format += "0x%llx";
@@ -131,7 +131,7 @@ static void addValue(ThreadLowering &lowering, simt::PrintOp op, PrintedLine &li
     return;
   }
   unsigned bits = type.getIntOrFloatBitWidth();
-  if (isa<FloatType>(type) && !op.getHex()) {
+  if (isa<FloatType>(type) && !asBits) {
     line.format += "%f";
     line.values.push_back(
         type.isF64() ? value : Value(arith::ExtFOp::create(b, loc, b.getF64Type(), value)));
@@ -139,9 +139,9 @@ static void addValue(ThreadLowering &lowering, simt::PrintOp op, PrintedLine &li
   }
   if (isa<FloatType>(type))
     value = arith::BitcastOp::create(b, loc, b.getIntegerType(bits), value);
-  bool isSigned = op.getIsSigned() && bits > 1 && !op.getHex();
+  isSigned = isSigned && bits > 1 && !asBits;
   std::string digits = std::to_string((bits + 3) / 4);
-  line.format += op.getHex() ? "0x%0" + digits + "llx" : isSigned ? "%lld" : "%llu";
+  line.format += asBits ? "0x%0" + digits + "llx" : isSigned ? "%lld" : "%llu";
   if (bits < 64)
     value = isSigned ? Value(arith::ExtSIOp::create(b, loc, i64, value))
                      : Value(arith::ExtUIOp::create(b, loc, i64, value));
@@ -156,7 +156,7 @@ static PrintedLine lineOfPrint(ThreadLowering &lowering, simt::PrintOp op,
     addIndex(lowering, op.getShape(), op.getIndex(), /*isPadded=*/true, line);
   line.format += escaped(op.getPrefix());
   if (op.getValue())
-    addValue(lowering, op, line);
+    addValue(lowering, op.getValue(), op.getHex(), op.getIsSigned(), line);
   line.format += "\n";
   return line;
 }
@@ -166,7 +166,12 @@ static PrintedLine lineOfAssert(ThreadLowering &lowering, simt::AssertOp op,
   SourceSpan span = spanOf(lowering.loc);
   PrintedLine line;
   line.format = "device_assert failed at " + escaped(span.file) + ":" + std::to_string(span.line) +
-                ": " + escaped(op.getMessage()) + " (";
+                ": " + escaped(op.getMessage());
+  for (auto [position, value] : llvm::enumerate(op.getValues())) {
+    line.format += position == 0 ? ": " : " " + escaped(*op.getJoint()) + " ";
+    addValue(lowering, value, /*asBits=*/false, op.getIsSigned(), line);
+  }
+  line.format += " (";
   addProgram(programId, line);
   addIndex(lowering, op.getShape(), op.getIndex(), /*isPadded=*/false, line);
   line.format += ")\n";

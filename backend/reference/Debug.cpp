@@ -58,6 +58,19 @@ static LogicalResult runPrint(Program &program, Operation &op) {
   return success();
 }
 
+/// ": a + b" of the element at `position`, where the assertion has values.
+static std::string shownValues(Program &program, tile::AssertOp assertion, size_t position) {
+  std::string text;
+  for (Value value : assertion.getValues()) {
+    Type type = tile::elementTypeOf(value.getType());
+    uint64_t bits = program.valueOf(value)[position].bits;
+    text += text.empty() ? ": " : " " + assertion.getJoint()->str() + " ";
+    text += assertion.getIsSigned() ? std::to_string(signExtend(bits, elementWidth(type)))
+                                    : std::to_string(bits);
+  }
+  return text;
+}
+
 static LogicalResult runAssert(Program &program, Operation &op) {
   auto assertion = cast<tile::AssertOp>(op);
   const TileValue &condition = program.valueOf(assertion.getCondition());
@@ -66,8 +79,9 @@ static LogicalResult runAssert(Program &program, Operation &op) {
     bool isActive = !mask || (*mask)[position].bits != 0;
     if (isActive && !element.bits)
       return failAt(program, op, Code::DeviceAssert,
-                    "device_assert failed: " + assertion.getMessage().str(), position,
-                    tile::shapeOf(assertion.getCondition().getType()));
+                    "device_assert failed: " + assertion.getMessage().str() +
+                        shownValues(program, assertion, position),
+                    position, tile::shapeOf(assertion.getCondition().getType()));
   }
   return success();
 }

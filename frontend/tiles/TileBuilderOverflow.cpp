@@ -48,8 +48,11 @@ void TileBuilder::checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rh
     fits = create<arith::CmpIOp>(arith::CmpIPredicate::eq, exact, widened);
   }
   std::string kind = "int" + std::to_string(lhs.dtype.bits());
+  const char *joint = op == BinaryOperator::Add ? "+" : op == BinaryOperator::Sub ? "-" : "*";
   tile::AssertOp::create(builder, loc, fits, mlir::Value(),
-                         kind + " overflow detected for operation " + rowOf(op).method.str());
+                         kind + " overflow detected for operation " + rowOf(op).method.str(),
+                         mlir::ValueRange{lhs.value, rhs.value}, builder.getStringAttr(joint),
+                         lhs.dtype.isSigned());
 }
 
 //===-- In combining functions ---------------------------------------------------------------===//

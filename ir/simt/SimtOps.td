@@ -296,7 +296,9 @@ def Simt_PrintOp : Simt_Op<"print", [MemoryEffects<[MemWrite]>]> {
 
 def Simt_AssertOp : Simt_Op<"assert", [MemoryEffects<[MemWrite]>]> {
   let summary = "this thread reports a failure where `failed` is true, with the row-major index in the tile";
-  let arguments = (ins I1:$failed, StrAttr:$message, DenseI64ArrayAttr:$shape, I32:$index);
-  let assemblyFormat = "$failed `,` $message `at` $index attr-dict";
+  let description = "With two values, integers, the report shows them with `joint` between.";
+  let arguments = (ins I1:$failed, StrAttr:$message, DenseI64ArrayAttr:$shape, I32:$index,
+    Variadic<AnyType>:$values, OptionalAttr<StrAttr>:$joint, UnitAttr:$is_signed);
+  let assemblyFormat = "$failed `,` $message `at` $index (`of` $values^ `:` type($values))? attr-dict";
 }
 #endif

@@ -334,6 +334,12 @@ unsigned PrintOp::hexDigitsOf(unsigned operand) {
 LogicalResult AssertOp::verify() {
   if (getMask() && getMask().getType() != getCondition().getType())
     return emitOpError("mask must have the condition's shape");
+  if (getValues().size() != (getJoint() ? 2 : 0))
+    return emitOpError("a joint stands between two values");
+  for (Value value : getValues())
+    if (!isa<IntegerType>(elementTypeOf(value.getType())) ||
+        shapeOf(value.getType()) != shapeOf(getCondition().getType()))
+      return emitOpError("values are integers of the condition's shape");
   return success();
 }
 

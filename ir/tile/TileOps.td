@@ -369,10 +369,15 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   }];
 }
 
-def Tile_AssertOp : Tile_Op<"assert", [MemoryEffects<[MemWrite]>]> {
+def Tile_AssertOp : Tile_Op<"assert", [AttrSizedOperandSegments, MemoryEffects<[MemWrite]>]> {
   let summary = "report a failure when any element of the condition is false where the mask is true";
-  let arguments = (ins Tile_BoolLike:$condition, Optional<Tile_BoolLike>:$mask, StrAttr:$message);
-  let assemblyFormat = "$condition `,` $message (`mask` $mask^ `:` type($mask))? attr-dict `:` type($condition)";
+  let description = "With two values, integers of the condition's shape, the report shows those of the element with `joint` between.";
+  let arguments = (ins Tile_BoolLike:$condition, Optional<Tile_BoolLike>:$mask, StrAttr:$message,
+    Variadic<Tile_Value>:$values, OptionalAttr<StrAttr>:$joint, UnitAttr:$is_signed);
+  let assemblyFormat = "$condition `,` $message (`mask` $mask^ `:` type($mask))? (`of` $values^ `:` type($values))? attr-dict `:` type($condition)";
+  let builders = [OpBuilder<(ins "::mlir::Value":$condition, "::mlir::Value":$mask, "::llvm::StringRef":$message), [{
+    build($_builder, $_state, condition, mask, message, ::mlir::ValueRange(), ::mlir::StringAttr(), /*is_signed=*/false);
+  }]>];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
 }

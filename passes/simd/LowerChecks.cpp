@@ -87,6 +87,14 @@ static std::string describePlace(Location loc) {
 
 //===-- Assertions ---------------------------------------------------------------------------===//
 
+static Value widened(SimdFunction &f, Value value, bool isSigned) {
+  Type i64 = f.builder.getI64Type();
+  if (value.getType() == i64)
+    return value;
+  return isSigned ? Value(arith::ExtSIOp::create(f.builder, f.loc, i64, value))
+                  : Value(arith::ExtUIOp::create(f.builder, f.loc, i64, value));
+}
+
 LogicalResult SimdFunction::lowerAssert(AssertOp op) {
   SourceSpan span = spanOf(op.getLoc());
   Value message = stringAddress(op.getMessage());
@@ -107,8 +115,15 @@ LogicalResult SimdFunction::lowerAssert(AssertOp op) {
     return op.getMask() ? arith::AndIOp::create(builder, loc, failed, read(op.getMask())) : failed;
   };
   reportFirst(*this, trees, shape, hasFailed, [&](const Coordinates &at) {
-    callHost("tw_device_assert",
-             {programArgument, message, where, extents, elementIndex(shape, at)});
+    SmallVector<Value> arguments = {programArgument, message, where, extents,
+                                    elementIndex(shape, at)};
+    if (op.getValues().empty())
+      return callHost("tw_device_assert", arguments);
+    arguments.push_back(stringAddress(*op.getJoint()));
+    arguments.push_back(constantOf(builder.getI32Type(), op.getIsSigned()));
+    for (Value value : op.getValues())
+      arguments.push_back(widened(*this, evaluate(value, at), op.getIsSigned()));
+    callHost("tw_device_assert_of", arguments);
   });
   return success();
 }

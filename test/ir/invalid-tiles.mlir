@@ -175,3 +175,17 @@ func.func @assert(%c: tensor<4xi1>, %m: i1) {
   tile.assert %c, "" mask %m : i1 : tensor<4xi1>
   return
 }
+
+// -----
+func.func @assert_of(%c: tensor<4xi1>, %v: i32) {
+  // expected-error @+1 {{values are integers of the condition's shape}}
+  tile.assert %c, "" of %v, %v : i32, i32 {joint = "+"} : tensor<4xi1>
+  return
+}
+
+// -----
+func.func @assert_joint(%c: i1, %v: i32) {
+  // expected-error @+1 {{a joint stands between two values}}
+  tile.assert %c, "" of %v, %v : i32, i32 : i1
+  return
+}

@@ -176,7 +176,7 @@ static void failAssertion(Cta &cta, Warp &warp, const Instruction &call, int32_t
   std::string line = std::to_string(uint32_t(argument(2)));
   std::string failure = "device_assert failed at " + memory.readText(argument(1)) +
                         (line == "0" ? "" : ":" + line) + ": " + memory.readText(argument(0));
-  std::string announced = takeAnnouncement(cta.printed, failure + " (");
+  std::string announced = takeAnnouncement(cta.printed, failure);
   cta.report(Kind::Assertion, warp, lane, pc, [&](Finding &finding) {
     finding.message = !announced.empty() ? announced
                                          : failure + " (pid (" + std::to_string(cta.position[0]) +

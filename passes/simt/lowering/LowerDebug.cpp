@@ -68,16 +68,26 @@ LogicalResult SimtFunction::lowerAssert(tile::AssertOp op) {
   Value condition = op.getCondition(), owner = isOwnerOf(condition);
   Registers conditions = registersOf(condition);
   Registers masks = op.getMask() ? registersOf(op.getMask()) : Registers(conditions.size());
+  SmallVector<Registers> values;
+  for (Value value : op.getValues())
+    values.push_back(registersOf(value));
   // One report for all registers, of the first that fails: its code is long.
   Value anyFailed, index;
+  SmallVector<Value> shown(values.size());
+  auto choose = [&](Value failed, Value own, Value later) -> Value {
+    return later ? Value(create<arith::SelectOp>(failed, own, later)) : own;
+  };
   for (unsigned reg = conditions.size(); reg-- > 0;) {
     Value holds = conditions[reg], own = indexOf(*this, condition, reg);
     Value isFalse = create<arith::XOrIOp>(holds, constantOf(holds.getType(), 1));
     Value failed = both(isFalse, masks[reg]);
-    index = index ? Value(create<arith::SelectOp>(failed, own, index)) : own;
+    index = choose(failed, own, index);
+    for (auto [value, registers] : llvm::zip(shown, values))
+      value = choose(failed, registers[reg], value);
     anyFailed = anyFailed ? Value(create<arith::OrIOp>(anyFailed, failed)) : failed;
   }
   create<simt::AssertOp>(both(anyFailed, owner), op.getMessage(),
-                         tile::shapeOf(condition.getType()), index);
+                         tile::shapeOf(condition.getType()), index, shown, op.getJointAttr(),
+                         op.getIsSigned());
   return success();
 }

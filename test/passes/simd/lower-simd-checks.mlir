@@ -49,6 +49,15 @@ func.func @plain(%x: !tile.ptr<f32>, %y: f32) {
 
 // -----
 
+// CHECK-LABEL: llvm.func @shows
+// CHECK: llvm.call @tw_device_assert_of
+func.func @shows(%a: i32, %b: i32, %c: i1) {
+  tile.assert %c, "fits" of %a, %b : i32, i32 {is_signed, joint = "+"} : i1
+  return
+}
+
+// -----
+
 // Assertions look at a vector at a time.
 // CHECK-LABEL: llvm.func @asserts
 // CHECK: %[[BITS:.*]] = llvm.bitcast %{{.*}} : vector<16xi1> to i16

@@ -35,6 +35,7 @@ def multiplies(x, y, out, N: tw.constexpr):
 
 EXACT = {adds: lambda a, b: a + b, subtracts: lambda a, b: a - b, multiplies: lambda a, b: a * b}
 NAMES = {adds: "add", subtracts: "sub", multiplies: "mul"}
+SIGNS = {adds: "+", subtracts: "-", multiplies: "*"}
 
 
 def on_gpu(device: str) -> bool:
@@ -76,6 +77,50 @@ def test_results_that_leave_the_type_are_found(
         with pytest.raises(DeviceError, match=rf"{text}.*\({place}\)") as caught:
             kernel[(1,)](wrong_x, wrong_y, out, N=256, debug=True)
         assert "test_debug_builds.py" in str(caught.value)
+        assert f"{text}: {int(a)} {SIGNS[kernel]} {int(b)} " in str(caught.value)
+
+
+@tw.jit(debug=True)
+def table(x, out, n, M: tw.constexpr, N: tw.constexpr):
+    i, j = tw.arange(0, M)[:, None], tw.arange(0, N)[None, :]
+    v = tw.load(x + i * N + j)
+    tw.store(out + i * N + j, (v * n).to(tw.int32) - tw.sum(v, axis=1)[:, None])
+
+
+@pytest.mark.parametrize("shape", [(4, 8), (6, 40), (1, 1), (128, 64)])
+def test_the_operands_shown_are_those_of_the_first_element_that_fails(
+    shape: tuple[int, int], device: str, rng: np.random.Generator
+) -> None:
+    if on_gpu(device):
+        pytest.skip("a failed assertion ends the process's use of the GPU")
+    x = rng.integers(-100, 100, shape, np.int16)
+    out = np.zeros(shape, np.int32)
+    table[(1,)](x, out, 1 << 20, *shape)
+    np.testing.assert_array_equal(out, (x.astype(np.int64) << 20) - x.sum(1, dtype=np.int64)[:, None])
+    if shape == (1, 1):
+        wrong = [(0, 0)]
+    else:
+        places = rng.choice(x.size, 3, replace=False)
+        wrong = sorted((int(k // shape[1]), int(k % shape[1])) for k in places)
+    values = [int(v) for v in rng.choice([-30001, 2999, 31000], len(wrong), replace=False)]
+    for place, value in zip(wrong, values):
+        x[place] = value
+    with pytest.raises(DeviceError) as caught:
+        table[(1,)](x, out, 1 << 20, *shape)
+    text = "int32 overflow detected for operation mul: "
+    shown = [f"{text}{value} * {1 << 20} " in str(caught.value) for value in values]
+    # Threads of a GPU look at their own elements: which of several comes first is theirs to decide.
+    assert shown[0] or (device.startswith("sim:") and any(shown)), str(caught.value)
+    place = wrong[shown.index(True)]
+    assert f"({place[0]}, {place[1]})" in str(caught.value)
+
+
+def test_unsigned_operands_are_shown_without_a_sign(device: str) -> None:
+    if on_gpu(device):
+        pytest.skip("a failed assertion ends the process's use of the GPU")
+    x, out = np.array([1, 2, 3, 4], np.uint32), np.zeros(4, np.uint32)
+    with pytest.raises(DeviceError, match=r"int32 overflow detected for operation add: 4294967294 \+ 3 .*\(2\)"):
+        adds[(1,)](np.full(4, 2**32 - 2, np.uint32) - np.array([9, 9, 0, 0], np.uint32), x, out, N=4, debug=True)
 
 
 def test_without_debug_and_where_it_is_meant_integers_wrap(device: str) -> None:

@@ -44,4 +44,13 @@ func.func @debug(%s: f32, %m: i1) {
   tile.assert %c, "bad" mask %c : tensor<64xi1, #copies> : tensor<64xi1, #copies>
   return
 }
+
+// The values that are shown are those of the register that is named.
+// CHECK-LABEL: @shows
+func.func @shows(%c: tensor<64xi1, #copies>, %v: tensor<64xi32, #copies>) {
+  // CHECK: %[[FIRST:.*]] = arith.select %[[FAILS:.*]], %arg2, %arg3
+  // CHECK: simt.assert %{{.*}}, "fits" at %{{.*}} of %[[FIRST]], %{{.*}} : i32, i32 {is_signed, joint = "-"
+  tile.assert %c, "fits" of %v, %v : tensor<64xi32, #copies>, tensor<64xi32, #copies> {is_signed, joint = "-"} : tensor<64xi1, #copies>
+  return
+}
 }
