@@ -47,10 +47,14 @@ func.func @debug(%s: f32, %m: i1) {
 
 // The values that are shown are those of the register that is named.
 // CHECK-LABEL: @shows
-func.func @shows(%c: tensor<64xi1, #copies>, %v: tensor<64xi32, #copies>) {
-  // CHECK: %[[FIRST:.*]] = arith.select %[[FAILS:.*]], %arg2, %arg3
+func.func @shows(%n: i32) {
+  %i = tile.arange 0 to 64 : tensor<64xi32, #copies>
+  %s = tile.splat %n : i32 -> tensor<64xi32, #copies>
+  %c = arith.cmpi slt, %i, %s : tensor<64xi32, #copies>
+  // CHECK: arith.select %[[FAILS:.*]], %{{.*}}, %{{.*}} : i32
+  // CHECK: %[[FIRST:.*]] = arith.select %[[FAILS]], %{{.*}}, %{{.*}} : i32
   // CHECK: simt.assert %{{.*}}, "fits" at %{{.*}} of %[[FIRST]], %{{.*}} : i32, i32 {is_signed, joint = "-"
-  tile.assert %c, "fits" of %v, %v : tensor<64xi32, #copies>, tensor<64xi32, #copies> {is_signed, joint = "-"} : tensor<64xi1, #copies>
+  tile.assert %c, "fits" of %i, %s : tensor<64xi32, #copies>, tensor<64xi32, #copies> {is_signed, joint = "-"} : tensor<64xi1, #copies>
   return
 }
 }
