@@ -5,6 +5,7 @@
 #include "frontend/values/StaticOperators.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/SaveAndRestore.h"
+#include <cmath>
 
 using namespace tw;
 using llvm::failed;
@@ -62,16 +63,26 @@ static FailureOr<PyValue> emitCdiv(BuiltinCall &call) {
   return callTileMethod(call, &TileBuilder::cdiv);
 }
 
+static bool isNan(const PyValue &number) {
+  const double *real = number.as<double>();
+  return real && std::isnan(*real);
+}
+
+/// Of two numbers that are known, by the rules of the run time's: a NaN counts only where it
+/// propagates.
+static size_t placeOfExtremum(const PyValue &a, const PyValue &b, bool isMinimum, bool propagates) {
+  if (isNan(a) || isNan(b))
+    return isNan(a) == propagates ? 0 : 1;
+  return truthOf(*staticCompare(isMinimum ? Comparison::LtE : Comparison::GtE, a, b)) ? 0 : 1;
+}
+
 static FailureOr<PyValue> emitExtremum(BuiltinCall &call) {
   bool isMinimum = call.name == "minimum";
   FailureOr<bool> propagates = call.propagatesNan(2);
   if (failed(propagates))
     return failure();
-  if (call.value(0).isNumber() && call.value(1).isNumber()) {
-    OrReason<PyValue> isFirst =
-        staticCompare(isMinimum ? Comparison::LtE : Comparison::GtE, call.value(0), call.value(1));
-    return call.value(truthOf(*isFirst) ? 0 : 1);
-  }
+  if (call.value(0).isNumber() && call.value(1).isNumber())
+    return call.value(placeOfExtremum(call.value(0), call.value(1), isMinimum, *propagates));
   TypedValue lhs, rhs;
   if (failed(call.read(lhs, rhs)))
     return failure();

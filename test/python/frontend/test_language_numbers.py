@@ -227,3 +227,27 @@ def test_combining_functions_may_ask_for_types_of_tiles(
     out = np.zeros_like(x)
     running_minimum[(1,)](x, out, N=32)
     np.testing.assert_array_equal(out, np.minimum.accumulate(x))
+
+
+@tw.jit
+def extrema_of_constants(out):
+    nan: tw.constexpr = float("nan")
+    every = tw.PropagateNan.ALL
+    tw.store(out + 0, tw.minimum(1.0, nan))
+    tw.store(out + 1, tw.minimum(nan, 1.0))
+    tw.store(out + 2, tw.maximum(1.0, nan))
+    tw.store(out + 3, tw.maximum(nan, 1))
+    tw.store(out + 4, tw.maximum(nan, nan))
+    tw.store(out + 5, tw.minimum(1.0, nan, propagate_nan=every))
+    tw.store(out + 6, tw.maximum(nan, 1.0, propagate_nan=every))
+    tw.store(out + 7, tw.minimum(2.0, 1))
+    # These are Python's, whose answer depends on the order.
+    tw.store(out + 8, min(1.0, nan))
+    tw.store(out + 9, min(nan, 1.0))
+
+
+def test_extrema_of_constants_leave_nan_out_as_at_run_time(device: str) -> None:
+    out = np.zeros(10, np.float32)
+    extrema_of_constants[(1,)](out)
+    nan = np.nan
+    np.testing.assert_array_equal(out, [1, 1, 1, 1, nan, nan, nan, 1, 1, nan])
