@@ -18,6 +18,8 @@ BLOCK = 64
 PROGRAMS: dict[str, Program] = {}
 # Features of the host, whose answer does not depend on the device.
 HOST: set[str] = set()
+# Features of GPUs that are newer than the simulated one of the table, and the oldest that has them.
+SIMULATED_BY: dict[str, str] = {}
 # Feature -> why the row is not a feature of the language.
 NOT_FEATURES: dict[str, str] = {}
 

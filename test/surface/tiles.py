@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from harness import SIMULATED_BY
 from harness import tile as T
 
 LN = np.array  # arrays of the expectations
@@ -268,7 +269,9 @@ def fp4(x, y):
         (code.astype(np.int64) * 0x11111111) & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
 
 
-T((FP4, "tl.inline_asm_elementwise[constraints='=r,f, f, f, f, f, f, f, f']"),
+FP4_ROWS = (FP4, "tl.inline_asm_elementwise[constraints='=r,f, f, f, f, f, f, f, f']")
+SIMULATED_BY.update(dict.fromkeys(FP4_ROWS, "sim:sm_100a"))
+T(FP4_ROWS,
   f"tl.inline_asm_elementwise('{PACK}', '=r,f, f, f, f, f, f, f, f', [{EIGHT}], dtype=tl.int32, is_pure=True, pack=1)",
   fp4, out="int32", kind="positive")  # fmt: skip
 SCALED = "s = tl.full((32, 1), 127, tl.uint8)\n"

@@ -9,6 +9,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ import tilewright.triton.profiler as proton
 import tilewright.triton.profiler.language as pl
 from tilewright.errors import DeviceError, UnsupportedError
 from tilewright.launch import hooks
+from tilewright.profiler import clocks
+from tilewright.targets import device_named
 from tilewright.triton.profiler import viewer
 
 
@@ -301,3 +304,54 @@ def test_the_viewer_is_a_command(tmp_path: Path) -> None:
     for words in (("-m", "util", str(path)), (str(tmp_path / "bad"),), (str(tmp_path / "none"),)):
         result = run(*words)
         assert result.returncode == 1 and result.stderr.startswith("error: ")
+
+
+class FakeTorch:
+    """The events of a GPU whose streams run what they are given at once, by a clock of its own."""
+
+    def __init__(self) -> None:
+        self.now, self.is_capturing, self.waited = 0.0, False, 0
+        torch = self
+
+        class Event:
+            def __init__(self, enable_timing: bool) -> None:
+                assert enable_timing
+
+            def record(self, stream: Any) -> None:
+                self.at, self.stream = torch.now, stream
+
+            def synchronize(self) -> None:
+                torch.waited += 1
+
+            def elapsed_time(self, later: Any) -> float:
+                return later.at - self.at
+
+        class Stream:
+            def __init__(self, number: int, gpu: Any = None) -> None:
+                self.cuda_stream = number
+
+        self.device = str
+        self.cuda = SimpleNamespace(
+            Event=Event, ExternalStream=Stream, current_stream=lambda gpu: Stream(0),
+            is_current_stream_capturing=lambda: self.is_capturing,
+        )  # fmt: skip
+
+
+def test_launches_on_gpus_are_timed_by_events_of_their_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch = FakeTorch()
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    clock = clocks.EventClock(device_named("cuda:0"))
+    told: list[tuple[int, int]] = []
+    for stream, duration in ((0, 2.0), (7, 0.5), (0, 1.0)):
+        torch.now += 3.0
+        begun = clock.begin(stream)
+        assert begun[1].cuda_stream == stream == begun[0].stream.cuda_stream
+        torch.now += duration
+        clock.end(begun, lambda start, duration: told.append((start, duration)))
+    assert not told and not torch.waited  # a launch waits for nothing
+    torch.is_capturing = True
+    clock.end(clock.begin(0), lambda *times: told.append(times))
+    clock.settle()
+    clock.settle()
+    assert told == [(3_000_000, 2_000_000), (8_000_000, 500_000), (11_500_000, 1_000_000)]
+    assert torch.waited == 3
