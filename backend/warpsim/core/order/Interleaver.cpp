@@ -1,7 +1,6 @@
 // Which warp of which CTA goes next, and who waits for a change.
 #include "backend/warpsim/core/order/Interleaver.h"
 #include <algorithm>
-#include <tuple>
 
 using namespace tw::warpsim;
 using Schedule = LaunchOptions::Schedule;
@@ -23,14 +22,19 @@ void Interleaver::reseed(uint64_t number) {
 }
 
 void Interleaver::add(std::unique_ptr<Cta> cta) {
+  std::vector<Agent> &all = agents.emplace_back();
   for (unsigned warp = 0; warp < launch.numWarps; ++warp)
-    agents.push_back({cta.get(), warp, numTurns});
+    all.push_back({.cta = cta.get(), .warp = warp, .lastTurn = numTurns, .all = &all});
+  for (Agent &agent : all)
+    renew(agent);
   ctas.push_back(std::move(cta));
   numRounds = 0;
 }
 
 std::unique_ptr<Cta> Interleaver::remove(Cta *cta) {
-  std::erase_if(agents, [cta](const Agent &agent) { return agent.cta == cta; });
+  std::erase_if(sleepers, [cta](const Agent *agent) { return agent->cta == cta; });
+  std::erase_if(claims, [cta](const Claim &claim) { return claim.agent->cta == cta; });
+  std::erase_if(agents, [cta](const auto &all) { return all.front().cta == cta; });
   auto found = std::find_if(ctas.begin(), ctas.end(),
                             [cta](const std::unique_ptr<Cta> &each) { return each.get() == cta; });
   std::unique_ptr<Cta> taken = std::move(*found);
@@ -40,6 +44,8 @@ std::unique_ptr<Cta> Interleaver::remove(Cta *cta) {
 }
 
 std::vector<std::unique_ptr<Cta>> Interleaver::takeAll() {
+  claims.clear();
+  sleepers.clear();
   agents.clear();
   numRounds = 0;
   return std::move(ctas);
@@ -59,22 +65,58 @@ unsigned Interleaver::rankOf(const Agent &agent) const {
   return unsigned(launch.prepared[agent.cta->warps[agent.warp].stack.back().pc].sync);
 }
 
-bool Interleaver::isEarlier(const Agent &a, const Agent &b) const {
-  unsigned rankA = rankOf(a), rankB = rankOf(b);
-  if (rankA != rankB)
-    return rankA < rankB;
-  auto orderOf = [](const Agent &agent) { return std::tuple(agent.cta->slot, agent.warp); };
+Interleaver::Claim Interleaver::claimOf(Agent &agent) const {
+  uint64_t number = uint64_t(agent.cta->slot) << 32 | agent.warp;
   switch (launch.launch.options.schedule) {
   case Schedule::Greedy:
-    return orderOf(a) < orderOf(b);
+    return {rankOf(agent), 0, number, &agent};
   case Schedule::Reverse:
-    return orderOf(b) < orderOf(a);
+    return {rankOf(agent), 0, ~number, &agent};
   default:
-    return std::tuple(a.lastTurn, orderOf(a)) < std::tuple(b.lastTurn, orderOf(b));
+    return {rankOf(agent), agent.lastTurn, number, &agent};
   }
 }
 
+/// Brings the claim up to date, after its warp or another of its CTA has run.
+void Interleaver::renew(Agent &agent) {
+  std::optional<Claim> now;
+  if (isReady(agent) && launch.launch.options.schedule != Schedule::Random)
+    now = claimOf(agent);
+  if (now == agent.claim)
+    return;
+  if (agent.claim)
+    claims.erase(*agent.claim);
+  if (now)
+    claims.insert(*now);
+  agent.claim = now;
+}
+
+void Interleaver::wakeAll() {
+  for (Agent *agent : sleepers) {
+    agent->isAsleep = false;
+    renew(*agent);
+  }
+  sleepers.clear();
+}
+
+/// Who has waited longest, of those who are ready.
+Interleaver::Agent *Interleaver::chooseOldest() {
+  Agent *oldest = nullptr;
+  for (std::vector<Agent> &all : agents)
+    for (Agent &agent : all)
+      if (isReady(agent) && (!oldest || agent.lastTurn < oldest->lastTurn))
+        oldest = &agent;
+  return oldest;
+}
+
 Interleaver::Agent *Interleaver::chooseAtRandom() {
+  candidates.clear();
+  for (std::vector<Agent> &all : agents)
+    for (Agent &agent : all)
+      if (isReady(agent))
+        candidates.push_back(&agent);
+  if (candidates.empty())
+    return nullptr;
   bool isAnyone = random() % kTurnsBetweenAnyones == 0;
   auto publishes = [this](const Agent *agent) {
     return rankOf(*agent) == unsigned(SyncStep::Publish);
@@ -85,19 +127,11 @@ Interleaver::Agent *Interleaver::chooseAtRandom() {
 }
 
 Interleaver::Agent *Interleaver::choose() {
-  candidates.clear();
-  for (Agent &agent : agents)
-    if (isReady(agent))
-      candidates.push_back(&agent);
-  if (candidates.empty())
-    return nullptr;
-  bool isByAge = numTurns % kTurnsOfAge == kTurnsOfAge - 1;
-  if (launch.launch.options.schedule == Schedule::Random && !isByAge)
+  if (numTurns % kTurnsOfAge == kTurnsOfAge - 1)
+    return chooseOldest();
+  if (launch.launch.options.schedule == Schedule::Random)
     return chooseAtRandom();
-  return *std::min_element(candidates.begin(), candidates.end(),
-                           [&](const Agent *a, const Agent *b) {
-                             return isByAge ? a->lastTurn < b->lastTurn : isEarlier(*a, *b);
-                           });
+  return claims.empty() ? nullptr : claims.begin()->agent;
 }
 
 void Interleaver::note(Agent &agent, Stop stop, bool hasChanged) {
@@ -106,12 +140,13 @@ void Interleaver::note(Agent &agent, Stop stop, bool hasChanged) {
   agent.isAtSync = stop == Stop::AtSync;
   agent.isSlow = stop == Stop::Preempted;
   agent.isAsleep = stop == Stop::Fruitless;
+  if (agent.isAsleep)
+    sleepers.push_back(&agent);
   bool isInVain = stop == Stop::Fruitless || poll.fruitless > 0 || poll.turns > 0;
   if (hasChanged || !isInVain || stop == Stop::Ended || stop == Stop::Blocked)
     numRounds = 0;
   if (hasChanged)
-    for (Agent &other : agents)
-      other.isAsleep = false;
+    wakeAll();
 }
 
 std::unique_ptr<Cta> Interleaver::run() {
@@ -124,6 +159,8 @@ std::unique_ptr<Cta> Interleaver::run() {
     warp.passesSync = agent->isAtSync;
     Stop stop = cta.advance(warp, slice, numRounds ? kReadsOfRound : kReadsBeforeSleep);
     note(*agent, stop, cta.numChanges != changesBefore);
+    for (Agent &each : *agent->all) // it may have let others of its CTA through a barrier
+      renew(each);
     if ((cta.isStopped || stop == Stop::Ended || stop == Stop::Blocked) && cta.hasEnded())
       return remove(&cta);
   }
@@ -131,14 +168,16 @@ std::unique_ptr<Cta> Interleaver::run() {
 }
 
 unsigned Interleaver::tryAgain() {
-  for (Agent &agent : agents)
-    agent.isAsleep = false;
+  wakeAll();
   return ++numRounds;
 }
 
 void Interleaver::rotateSpinners() {
   for (std::unique_ptr<Cta> &cta : ctas)
     cta->rotateSpinners();
-  for (Agent &agent : agents)
-    agent.isAtSync = false; // it may be elsewhere now
+  for (std::vector<Agent> &all : agents)
+    for (Agent &agent : all) {
+      agent.isAtSync = false; // it may be elsewhere now
+      renew(agent);
+    }
 }

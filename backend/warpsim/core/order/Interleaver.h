@@ -2,6 +2,9 @@
 #ifndef BACKEND_WARPSIM_CORE_INTERLEAVER_H
 #define BACKEND_WARPSIM_CORE_INTERLEAVER_H
 #include "backend/warpsim/core/Machine.h"
+#include <list>
+#include <optional>
+#include <set>
 
 namespace tw::warpsim {
 
@@ -27,26 +30,41 @@ public:
   void reseed(uint64_t number);
 
 private:
+  struct Agent;
+  /// By which plain schedules choose: the least goes first.
+  struct Claim {
+    unsigned rank;
+    uint64_t first;  // by age: the last turn
+    uint64_t second; // by number: CTA and warp
+    Agent *agent;
+    auto operator<=>(const Claim &) const = default;
+  };
   struct Agent {
     Cta *cta;
     unsigned warp;
     uint64_t lastTurn = 0;
-    bool isAtSync = false; // others see what it does next
-    bool isAsleep = false; // waits for a change
-    bool isSlow = false;   // has used up its slice
+    bool isAtSync = false;             // others see what it does next
+    bool isAsleep = false;             // waits for a change
+    bool isSlow = false;               // has used up its slice
+    std::vector<Agent> *all = nullptr; // of its CTA
+    std::optional<Claim> claim = {};
   };
   Agent *choose();
   Agent *chooseAtRandom();
+  Agent *chooseOldest();
+  void renew(Agent &agent);
+  void wakeAll();
   bool isReady(const Agent &agent) const;
   unsigned rankOf(const Agent &agent) const;
-  bool isEarlier(const Agent &a, const Agent &b) const;
+  Claim claimOf(Agent &agent) const;
   void note(Agent &agent, Stop stop, bool hasChanged);
   std::unique_ptr<Cta> remove(Cta *cta);
 
   LaunchState &launch;
   std::vector<std::unique_ptr<Cta>> ctas;
-  std::vector<Agent> agents;
-  std::vector<Agent *> candidates;
+  std::list<std::vector<Agent>> agents; // of one CTA each, which stay where they are
+  std::set<Claim> claims;               // of those who are ready: a turn looks at few of hundreds
+  std::vector<Agent *> candidates, sleepers;
   std::mt19937_64 random;
   uint64_t numTurns = 0;
   unsigned numRounds = 0; // without change, since somebody got on
