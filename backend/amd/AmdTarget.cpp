@@ -3,6 +3,7 @@
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/assemble/CodeObject.h"
 #include "backend/amd/assemble/EaseRegisters.h"
+#include "backend/amd/assemble/JoinLoopVectors.h"
 #include "backend/amd/assemble/RegisterLimits.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
@@ -102,13 +103,43 @@ static void finishWithVectorRegisters(llvm::Module &module) {
       function.addFnAttr("amdgpu-agpr-alloc", "0");
 }
 
-// Half of the time of -O2's, for loops as short: passes have shared and hoisted already. -O2
+// A third of the time of -O2's, for loops as short: passes have shared and hoisted already. -O2
 // reassociates, too, which costs registers: products of gfx1201 spilled, and were compiled again.
 static constexpr llvm::StringLiteral kSimplifications =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,bdce,"
-    "instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg,"
     "instcombine<no-verify-fixpoint>,adce";
+
+// For garbage collection, exceptions, instrumentation, calls of C's library, images, variables of
+// debuggers (there are lines only), constructors and handles of the host's languages: kernels have
+// none of them. Strength reduction is left out by `emitLlvm` but asks for an analysis.
+static constexpr llvm::StringRef kUnusedPasses[] = {
+    "Merge contiguous icmps into a memcmp",
+    "Expand memcmp() to load/stores",
+    "Lower Garbage Collection Instructions",
+    "Shadow Stack GC Lowering",
+    "Replace intrinsics with calls to vector library",
+    "Partially inline calls to library functions",
+    "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
+    "Straight line strength reduction",
+    "AMDGPU Printf lowering",
+    "Lower ctors and dtors for AMDGPU",
+    "AMDGPU Image Intrinsic Optimizer",
+    "Externalize enqueued block runtime handles",
+    "AMDGPU Software lowering of LDS",
+    "Lower invoke and unwind, for unwindless code generators",
+    "ObjC ARC contraction",
+    "Safe Stack instrumentation pass",
+    "GCN NSA Reassign",
+    "Remove Redundant DEBUG_VALUE analysis",
+    "Live DEBUG_VALUE analysis",
+    "Fixup Statepoint Caller Saved",
+    "Insert fentry calls",
+    "Insert XRay ops",
+    "Remove Loads Into Fake Uses",
+    "Machine Sanitizer Binary Metadata",
+    "Stack Frame Layout Analysis",
+};
 
 namespace {
 class AmdTarget final : public Target {
@@ -121,7 +152,10 @@ public:
     machine.cpu = arch.name.str();
     // Halves of registers as registers of their own take a move for each pair that becomes a word.
     machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,-real-true16";
+    // Where code has 256 registers and no more, some of it spills with such vectors alone.
+    machine.prepare = arch.hasAccumulationRegisters ? amd::joinLoopVectors : nullptr;
     machine.simplifications = kSimplifications;
+    machine.unusedPasses = kUnusedPasses;
     machine.pairsFloats = arch.generation == 9; // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
   }
   std::string name() const override { return "amd:" + arch.name.str(); }
@@ -143,10 +177,13 @@ public:
   bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
 
 private:
-  bool emitCodeObject(ModuleOp lowered, const LlvmMachine &machine, Artifact &artifact,
+  /// The code object of what has the fewest spills, and how it was generated.
+  bool emitCodeObject(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
                       std::string &error) const;
-  /// Code that spills is tried again: with accumulation registers, where there are some, and else
-  /// with shorter lives of values.
+  /// How the code of a module is generated, for its IR: what simulators execute, too.
+  LlvmMachine machineFor(ModuleOp lowered) const;
+  /// Its text. Code that spills is tried again: with accumulation registers, where there are some,
+  /// and else with shorter lives of values.
   bool emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
                          std::string &error) const;
   /// Adds the IR that the machine's code was generated from to an artifact's code.
@@ -193,24 +230,20 @@ void AmdTarget::addPasses(StagedPasses &passes, const CompileOptions &options) c
   passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
 }
 
-bool AmdTarget::emitCodeObject(ModuleOp lowered, const LlvmMachine &machine, Artifact &artifact,
-                               std::string &error) const {
-  if (!gpu::emitText(lowered, machine, arch.warpSize, artifact, error))
-    return false;
-  return compileText(std::string(artifact.binary), artifact, error);
+/// The scratch memory that a text says its kernel has.
+static int64_t scratchBytesOf(StringRef text) {
+  StringRef number = text.rsplit(".private_segment_fixed_size:").second.ltrim();
+  int64_t bytes = 0;
+  return number.consumeInteger(10, bytes) ? 0 : bytes;
 }
 
 /// Replaces code by other code if that has less scratch memory. The time that both took is its.
 static bool takeIfBetter(Artifact &artifact, Artifact candidate) {
   for (auto &[name, time] : candidate.milliseconds)
     artifact.milliseconds[name] += time;
-  if (gpu::resourceOf(candidate, "scratch_bytes", 0) >=
-      gpu::resourceOf(artifact, "scratch_bytes", 0))
+  if (scratchBytesOf(candidate.binary) >= scratchBytesOf(artifact.binary))
     return false;
   artifact.binary = std::move(candidate.binary);
-  artifact.assembled = std::move(candidate.assembled);
-  artifact.resources = std::move(candidate.resources);
-  artifact.codeBytes = candidate.codeBytes;
   return true;
 }
 
@@ -221,31 +254,55 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
   std::string optimized; // for the other ways
   if (!arch.hasAccumulationRegisters)
     first.optimized = &optimized;
-  if (!emitCodeObject(lowered, first, artifact, error))
+  if (!gpu::emitText(lowered, first, arch.warpSize, artifact, error))
     return false;
   using Finish = void (*)(llvm::Module &);
   static constexpr Finish withAccumulation[] = {finishModule},
                           without[] = {finishEased, finishEasedInLoops, finishSparing};
   // What still spills so much has far more values than registers, and each try takes as long.
   constexpr int64_t kHopelessBytes = 1024;
-  int64_t spilled = gpu::resourceOf(artifact, "scratch_bytes", 0);
   for (Finish finish : arch.hasAccumulationRegisters ? ArrayRef(withAccumulation) : without) {
-    if (spilled == 0)
+    if (scratchBytesOf(artifact.binary) == 0)
       break;
     LlvmMachine other = first;
     other.finish = finish;
     Artifact candidate;
-    candidate.symbol = artifact.symbol;
     std::string refusal; // of what is not needed
-    if (!emitCodeObject(lowered, other, candidate, refusal))
+    if (!gpu::emitText(lowered, other, arch.warpSize, candidate, refusal))
       continue;
     if (takeIfBetter(artifact, std::move(candidate)))
       chosen.finish = finish;
-    spilled = gpu::resourceOf(artifact, "scratch_bytes", 0);
-    if (spilled > kHopelessBytes)
+    if (scratchBytesOf(artifact.binary) > kHopelessBytes)
       break;
   }
   return true;
+}
+
+bool AmdTarget::emitCodeObject(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
+                               std::string &error) const {
+  return emitWithFewSpills(lowered, artifact, chosen, error) &&
+         compileText(std::string(artifact.binary), artifact, error);
+}
+
+/// Whether shorter lives of values are other IR: `easeRegisters` acts on matrix instructions, and
+/// on what follows them.
+static bool mayBeEased(ModuleOp lowered) {
+  return lowered
+      ->walk([](LLVM::CallIntrinsicOp call) {
+        return call.getIntrin().contains(".wmma.") ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+LlvmMachine AmdTarget::machineFor(ModuleOp lowered) const {
+  LlvmMachine chosen = machine;
+  Artifact artifact;
+  std::string refusal; // of what has IR but no code
+  if (!arch.hasAccumulationRegisters && mayBeEased(lowered) &&
+      !emitWithFewSpills(lowered, artifact, chosen, refusal))
+    return machine;
+  return chosen;
 }
 
 bool AmdTarget::compileText(const std::string &text, Artifact &artifact, std::string &error) const {
@@ -286,10 +343,10 @@ bool AmdTarget::embedIr(ModuleOp lowered, const LlvmMachine &chosen, Artifact &a
 
 bool AmdTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error) const {
   if (!assembles)
-    return gpu::emitText(lowered, machine, arch.warpSize, artifact, error,
+    return gpu::emitText(lowered, machineFor(lowered), arch.warpSize, artifact, error,
                          CodeForm::OptimizedLlvmIr);
   LlvmMachine chosen;
-  if (!emitWithFewSpills(lowered, artifact, chosen, error)) {
+  if (!emitCodeObject(lowered, artifact, chosen, error)) {
     amd::blameInlineAsm(lowered, artifact.binary, error);
     return false;
   }
@@ -303,14 +360,15 @@ bool AmdTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
                       std::string &error) const {
   EmittedCode code;
   if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
-    bool emitted = emitLlvm(lowered, machine, form, code, error);
+    bool isFinal = form == CodeForm::OptimizedLlvmIr;
+    bool emitted = emitLlvm(lowered, isFinal ? machineFor(lowered) : machine, form, code, error);
     text = std::move(code.bytes);
     return emitted;
   }
   Artifact artifact;
   artifact.symbol = gpu::kernelSymbol(lowered, LLVM::cconv::CConv::AMDGPU_KERNEL);
   LlvmMachine chosen;
-  if (!emitWithFewSpills(lowered, artifact, chosen, error)) {
+  if (!emitCodeObject(lowered, artifact, chosen, error)) {
     if (form == CodeForm::Assembly && !artifact.binary.empty() && !wasInterrupted()) {
       error.clear(); // a text that the assembler refuses is what its reader wants to see
       text = std::move(artifact.binary);

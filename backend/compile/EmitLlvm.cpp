@@ -12,6 +12,7 @@
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
@@ -87,6 +88,21 @@ static bool hasLongFunction(const llvm::Module &module) {
   });
 }
 
+/// Whether a function has float arithmetic that could be joined in pairs. The search for pairs
+/// tries every vector that is put together of elements, too: in a product of matrices, which has
+/// many of these and no such arithmetic, it would take half of the compilation.
+static bool hasPairsOfFloats(const llvm::Module &module) {
+  constexpr int kPair = 2;
+  auto isFloatArithmetic = [](const llvm::Instruction &instruction) {
+    return instruction.getType()->isFloatTy() &&
+           (llvm::isa<llvm::BinaryOperator, llvm::UnaryOperator>(instruction) ||
+            llvm::isa<llvm::IntrinsicInst>(instruction));
+  };
+  return llvm::any_of(module, [&](const llvm::Function &function) {
+    return llvm::count_if(llvm::instructions(function), isFloatArithmetic) >= kPair;
+  });
+}
+
 /// What unrolled code needs most, by passes whose time is linear.
 static constexpr llvm::StringLiteral kLinearPasses =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
@@ -138,7 +154,7 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   llvm::FunctionPassManager functionPasses =
       simplify(builder, isLarge(module) ? llvm::StringRef(kLinearPasses) : wishes.simplifications);
   functionPasses.addPass(llvm::SimplifyCFGPass());
-  if (wishes.pairsFloats && !isLarge(module)) {
+  if (wishes.pairsFloats && !isLarge(module) && hasPairsOfFloats(module)) {
     functionPasses.addPass(llvm::SLPVectorizerPass());
     functionPasses.addPass(llvm::EarlyCSEPass());
   }
@@ -280,6 +296,8 @@ static bool takeOptimized(Emission &emission, const std::string &bitcode, std::s
 }
 
 static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
+  if (machine.prepare)
+    machine.prepare(*emission.module);
   for (llvm::Function &function : *emission.module)
     sinkConstantOffsets(function);
   if (machine.mayCall)

@@ -22,6 +22,8 @@ struct LlvmMachine {
   void (*initialize)() = nullptr;
   /// Whether code may call a function that it does not have; null: none.
   bool (*provides)(llvm::StringRef function) = nullptr;
+  /// What is done to code before its clean-ups, if anything.
+  void (*prepare)(llvm::Module &) = nullptr;
   /// What the code generator needs done to optimized code, if anything.
   void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0;  // registers to prefer, 0: LLVM's choice
