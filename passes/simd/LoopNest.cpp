@@ -143,15 +143,15 @@ void SimdFunction::emitNest(ArrayRef<int64_t> shape, int vectorDim, int64_t lane
 //===-- Full masks ----------------------------------------------------------------------------===//
 
 /// Walks the deferred tree of a value; `visit` gets each value with the tree's dimension behind
-/// each of its own dimensions (-1: none). Nothing behind what `isInMemory` is walked.
-static void walkTree(Value root, llvm::function_ref<bool(Value)> isInMemory, SmallVector<int> dims,
+/// each of its own dimensions (-1: none). Nothing behind what `isLeaf` is walked.
+static void walkTree(Value root, llvm::function_ref<bool(Value)> isLeaf, SmallVector<int> dims,
                      llvm::DenseSet<Value> &seen,
                      llvm::function_ref<void(Value, ArrayRef<int>)> visit) {
   if (!isa<RankedTensorType>(root.getType()) || !seen.insert(root).second)
     return;
   visit(root, dims);
   Operation *op = root.getDefiningOp();
-  if (!op || isInMemory(root))
+  if (!op || isLeaf(root))
     return;
   if (auto shape = dyn_cast<ShapeOp>(op)) {
     std::optional<SmallVector<int>> behind = shape.getSourceDims();
@@ -160,14 +160,14 @@ static void walkTree(Value root, llvm::function_ref<bool(Value)> isInMemory, Sma
       if (dim >= 0)
         sourceDims[dim] = dims[position];
     if (behind)
-      walkTree(op->getOperand(0), isInMemory, std::move(sourceDims), seen, visit);
+      walkTree(op->getOperand(0), isLeaf, std::move(sourceDims), seen, visit);
     return;
   }
   if (isa<SplitOp, GatherOp>(op))
     return;
   for (Value operand : op->getOperands())
     if (shapeOf(operand.getType()).size() == dims.size())
-      walkTree(operand, isInMemory, dims, seen, visit);
+      walkTree(operand, isLeaf, dims, seen, visit);
 }
 
 static SmallVector<int> identityDims(size_t rank) {
@@ -227,10 +227,15 @@ static bool isKnownTest(SimdFunction &f, Value test) {
   return prefix.has_value();
 }
 
+/// Whether a value is read, not computed: from its buffer, or from registers if it is a product.
+/// Not all that the plan keeps: a tree that is being written to its buffer is computed.
+static bool isAtHand(SimdFunction &f, Value value) {
+  return f.buffers.contains(value) || value.getDefiningOp<DotOp>();
+}
+
 static SmallVector<KnownPrefix> collectPrefixes(SimdFunction &f, ArrayRef<Value> trees) {
   SmallVector<KnownPrefix> prefixes;
-  auto isKept = [&](Value value) { return f.buffers.contains(value); };
-  for (Value value : tilesAtOwnPlaces(trees, isKept))
+  for (Value value : tilesAtOwnPlaces(trees, [&](Value tile) { return isAtHand(f, tile); }))
     if (std::optional<KnownPrefix> prefix = knownPrefix(f.contiguity, value))
       if (prefix->count > 0 && !f.assumedTrue.contains(value))
         prefixes.push_back(*prefix);
@@ -240,12 +245,11 @@ static SmallVector<KnownPrefix> collectPrefixes(SimdFunction &f, ArrayRef<Value>
 static SmallVector<MonotoneTest> collectTests(SimdFunction &f, ArrayRef<Value> trees) {
   SmallVector<MonotoneTest> tests;
   llvm::DenseSet<Value> seen;
-  // Not what the plan keeps: a tree that is being written to its buffer is computed here.
-  auto isInMemory = [&](Value value) { return f.buffers.contains(value); };
+  auto isLeaf = [&](Value value) { return isAtHand(f, value); };
   for (Value tree : trees)
-    walkTree(tree, isInMemory, identityDims(shapeOf(tree.getType()).size()), seen,
+    walkTree(tree, isLeaf, identityDims(shapeOf(tree.getType()).size()), seen,
              [&](Value value, ArrayRef<int>) {
-               if (f.assumedTrue.contains(value) || isInMemory(value) || isKnownTest(f, value))
+               if (f.assumedTrue.contains(value) || isLeaf(value) || isKnownTest(f, value))
                  return;
                if (auto test = monotoneTest(f.contiguity, value))
                  tests.push_back(*test);

@@ -12,8 +12,7 @@ using namespace tw;
 using namespace tw::simd;
 using namespace tw::tile;
 
-//===-- Products that are stored as they are summed up
-//------------------------------------------===//
+//===-- Products that are stored from registers -----------------------------------------------===//
 
 // A register tile is stored by straight code, so what is computed of it must be short.
 static constexpr int64_t kMostCostOfStored = 8;
@@ -93,8 +92,7 @@ void tw::simd::sinkProducts(Operation *function) {
   llvm::for_each(products, sinkToStore);
 }
 
-//===-- The micro-kernel
-//------------------------------------------------------------------------===//
+//===-- The micro-kernel ----------------------------------------------------------------------===//
 
 namespace {
 struct MicroKernel {
@@ -249,7 +247,8 @@ LogicalResult SimdFunction::lowerDot(DotOp op) {
   DotPlan dot = planDot(op, *this);
   remarkOnMatrices(*this, op, dot);
   StoreOp store = storeOfElements(*this, op, dot);
-  stored.insert(store);
+  if (store)
+    stored.insert(store);
   TileBuffer result = store ? TileBuffer() : destinationOf(op.getResult());
   int64_t batches = op.getAcc().getType().getRank() == 3 ? op.getAcc().getType().getDimSize(0) : 0;
   Scope scope(*this); // packed operands end here

@@ -279,14 +279,22 @@ int64_t TilePlan::treeCost(Value tile) {
   return cost;
 }
 
+/// Whether an element is computed of its operands' elements at the same place. Where a hint tells
+/// of neighbours, one element stands for others.
+static bool keepsPlace(Operation *op) {
+  if (auto hint = dyn_cast<HintOp>(op))
+    return !hint.getContiguity() && !hint.getConstancy();
+  return isElementwise(op) || isa<LoadOp>(op);
+}
+
 bool tw::simd::readsOnlyOwnElement(Operation *root, Value leaf, const TilePlan &plan) {
   SmallVector<std::pair<Value, unsigned>> pending; // a value, and whether it is aligned
   llvm::DenseSet<std::pair<Value, unsigned>> seen;
-  bool rootKeepsIndex = isElementwise(root) || isa<LoadOp, StoreOp>(root);
+  bool rootKeepsPlace = keepsPlace(root) || isa<StoreOp>(root);
   for (OpOperand &operand : root->getOpOperands()) {
     bool isAccumulator = isa<DotOp>(root) && operand.getOperandNumber() == 2;
     if (isTile(operand.get()))
-      pending.push_back({operand.get(), rootKeepsIndex || isAccumulator});
+      pending.push_back({operand.get(), rootKeepsPlace || isAccumulator});
   }
   while (!pending.empty()) {
     auto [value, isAligned] = pending.pop_back_val();
@@ -297,10 +305,9 @@ bool tw::simd::readsOnlyOwnElement(Operation *root, Value leaf, const TilePlan &
     Operation *op = value.getDefiningOp();
     if (value == leaf || !op || plan.isKept(value))
       continue;
-    bool keepsIndex = isElementwise(op) || isa<LoadOp>(op);
     for (Value operand : op->getOperands())
       if (isTile(operand))
-        pending.push_back({operand, isAligned && keepsIndex});
+        pending.push_back({operand, isAligned && keepsPlace(op)});
   }
   return true;
 }

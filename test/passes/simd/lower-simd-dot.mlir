@@ -193,3 +193,36 @@ func.func @stored_in_place(%x: !tile.ptr<f32>, %out: !tile.ptr<f32>) {
   tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// -----
+
+// Whether a product is stored without its mask does not hang on the masks of its operands.
+// CHECK-LABEL: llvm.func @masks_of_operands
+// CHECK: %[[SUMS:.+]]:16 = scf.for
+// CHECK: %[[FULL:.+]] = arith.cmpi sge, %{{.+}}, %{{.+}} : i32
+// CHECK-NEXT: scf.if %[[FULL]] {
+// CHECK: llvm.store %[[SUMS]]#0, %{{.*}} {alignment = 4 : i64} : vector<16xf32>
+func.func @masks_of_operands(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %k: i32, %n: i32) {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %row = tile.expand_dims %r axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %size = arith.constant dense<64> : tensor<64x1xi32>
+  %start = arith.muli %row, %size : tensor<64x1xi32>
+  %col = tile.expand_dims %r axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %rows = tile.broadcast %start : tensor<64x1xi32> -> tensor<64x64xi32>
+  %cols = tile.broadcast %col : tensor<1x64xi32> -> tensor<64x64xi32>
+  %o = arith.addi %rows, %cols : tensor<64x64xi32>
+  %ks = tile.splat %k : i32 -> tensor<64x64xi32>
+  %ns = tile.splat %n : i32 -> tensor<64x64xi32>
+  %inner = arith.cmpi slt, %cols, %ks : tensor<64x64xi32>
+  %outer = arith.cmpi sle, %cols, %ns : tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %xp mask %inner : tensor<64x64xi1> : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %b = tile.load %xp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %d = tile.dot %a, %b, %zero : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %d mask %outer : tensor<64x64xi1> : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}

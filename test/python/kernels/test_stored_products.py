@@ -113,3 +113,22 @@ def test_two_products_in_a_loop(n: int) -> None:
     np.testing.assert_allclose(out[:n, 0], (a @ b)[:n], rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(out[:n, 1, :, :-1], (b @ a)[:n, :, :-1], rtol=1e-4, atol=1e-4)
     assert (out[:n, 1, :, -1] == 5).all() and (out[n:] == 5).all()
+
+
+@tw.jit
+def of_equal_columns(a, b, c, S: tw.constexpr):
+    i = tw.arange(0, S)
+    at = i[:, None] * S + i[None, :]
+    total = tw.dot(tw.load(a + at), tw.load(b + at), input_precision="ieee")
+    tw.store(c + at, tw.max_constancy(total, [1, S]))
+
+
+def test_a_product_whose_columns_are_promised_to_be_equal() -> None:
+    size = 32
+    rng = np.random.default_rng(3)
+    a = rng.standard_normal((size, size), np.float32)
+    b = np.repeat(rng.standard_normal((size, 1), np.float32), size, axis=1)
+    c = np.full((size, size), np.float32(777))
+    with tw.device("cpu"):
+        of_equal_columns[(1,)](a, b, c, S=size)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-4)
