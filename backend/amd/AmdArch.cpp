@@ -33,7 +33,9 @@ static constexpr AmdArch kArchs[] = {
      .bufferFlags = 0x27000,
      .streamPolicy = 2,
      .hasAccumulationRegisters = true,
-     .hasRowExchange = true},
+     .hasRowExchange = true,
+     .readsTransposed = true,
+     .copyBytes = 16},
     {.name = "gfx1100",
      .warpSize = 32,
      .sharedBytes = 64 * 1024,
@@ -93,12 +95,19 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
   llvm::SmallVector<tile::Feature> features;
   if (choices.roundsSeparately)
     features.push_back(tile::Feature::SeparateRounding);
+  if (arch.readsTransposed)
+    features.push_back(tile::Feature::LoadTransposed);
+  // Copies of 4 bytes a lane exist as well; through registers, as many instructions move as much.
+  llvm::SmallVector<tile::CopyAttr> copies;
+  if (arch.copyBytes)
+    copies.push_back(tile::CopyAttr::get(&context, tile::CopyKind::LaneAfterLane, {arch.copyBytes},
+                                         tile::WaitKind::Counts));
   // Of 512 registers, one program of 8 warps leaves 256 for each thread; more keep fewer warps.
   unsigned registers = arch.hasAccumulationRegisters ? 512 : 256;
   return tile::TargetAttr::get(&context, arch.warpSize, arch.sharedBytes, registers,
                                /*spare_registers=*/64, /*max_warps=*/1024 / arch.warpSize,
                                /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
                                /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
-                               amd::matrixInstructions(context, arch, choices.matrixExtent),
-                               /*copies=*/{}, features);
+                               amd::matrixInstructions(context, arch, choices.matrixExtent), copies,
+                               features);
 }

@@ -35,6 +35,8 @@ struct AmdArch {
   unsigned streamPolicy;
   bool hasAccumulationRegisters = false; // beside the 256 that a lane addresses
   bool hasRowExchange = false;           // v_permlane16_swap, v_permlane32_swap
+  bool readsTransposed = false;          // ds_read_b64_tr_b16
+  unsigned copyBytes = 0;                // a lane, of the widest direct copy to shared memory
 
   bool isWave64() const { return warpSize == 64; }
 };

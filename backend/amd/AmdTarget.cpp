@@ -2,6 +2,7 @@
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/assemble/CodeObject.h"
+#include "backend/amd/assemble/DirectCopies.h"
 #include "backend/amd/assemble/EaseRegisters.h"
 #include "backend/amd/assemble/JoinLoopVectors.h"
 #include "backend/amd/assemble/RegisterLimits.h"
@@ -73,6 +74,7 @@ static void finishModule(llvm::Module &module) {
   module.setModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 500);
   markAtomics(module);
   expandSaturatingDifferences(module);
+  amd::separateDirectCopies(module);
 }
 
 /// Of code that spills: with shorter lives of values.

@@ -35,6 +35,8 @@ static Value rootOf(Value pointer) {
 static std::optional<GlobalAccess> accessOf(Operation *op, unsigned place) {
   if (auto load = dyn_cast<simt::GlobalLoadOp>(op))
     return GlobalAccess{op, place, rootOf(load.getPtr()), /*isWrite=*/false};
+  if (auto copy = dyn_cast<simt::GlobalToSharedOp>(op))
+    return GlobalAccess{op, place, rootOf(copy.getPtr()), /*isWrite=*/false};
   if (auto store = dyn_cast<simt::GlobalStoreOp>(op))
     return GlobalAccess{op, place, rootOf(store.getPtr()), /*isWrite=*/true};
   if (auto atomic = dyn_cast<simt::AtomicOp>(op))

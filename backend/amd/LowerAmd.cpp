@@ -111,6 +111,9 @@ static bool lowerEffect(Lowering &lowering, Operation *op) {
       .Case([&](simt::GlobalStoreOp store) { lowerGlobalStore(lowering, store); })
       .Case([&](simt::AtomicOp atomic) { lowerAtomic(lowering, atomic); })
       .Case([&](simt::AssertOp check) { lowerAssert(lowering, check); })
+      .Case([&](simt::LoadTransposedOp load) { lowerLoadTransposed(lowering, load); })
+      .Case([&](simt::GlobalToSharedOp copy) { lowerGlobalToShared(lowering, copy); })
+      .Case([&](simt::CopiesWaitOp wait) { lowerCopiesWait(lowering, wait); })
       .Default([&](Operation *) { isEffect = false; });
   return isEffect;
 }

@@ -41,6 +41,7 @@ struct Lowering : gpu::ThreadLowering {
       : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel) {
     stackSpace = 5;
     ordersGlobal = barriersOfGlobalMemory(kernel);
+    kernel->walk([&](simt::GlobalToSharedOp) { copiesDirectly = true; });
   }
   const AmdArch &arch;
   gpu::UniformValues uniform;
@@ -48,7 +49,8 @@ struct Lowering : gpu::ThreadLowering {
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false, keepsFarOffsets = false;
-  mlir::Value lane; // this thread's number in its wave, once it was asked for
+  bool copiesDirectly = false; // from global to shared memory, past registers
+  mlir::Value lane;            // this thread's number in its wave, once it was asked for
   llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument
   /// Scalar offsets of masked accesses, by mask and block.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Block *>, mlir::Value> maskOffsets;
@@ -66,6 +68,7 @@ mlir::Value threadId(Lowering &lowering);
 mlir::Value programId(Lowering &lowering, unsigned axis);
 // LowerBarriers.cpp
 void lowerBarrier(Lowering &lowering, simt::BarrierOp op);
+void lowerCopiesWait(Lowering &lowering, simt::CopiesWaitOp op);
 /// Waits for what an atomic that releases has to come after; the fence of it that orders nothing
 /// between waves keeps accesses in front of the wait.
 void waitBeforeRelease(Lowering &lowering);
@@ -75,6 +78,7 @@ void declareKernel(mlir::LLVM::LLVMFuncOp kernel, unsigned numWarps, const AmdAr
 // LowerGlobalAccess.cpp
 void lowerGlobalLoad(Lowering &lowering, simt::GlobalLoadOp op);
 void lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op);
+void lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op);
 // LowerAtomics.cpp
 void lowerAtomic(Lowering &lowering, simt::AtomicOp op);
 // LowerLanes.cpp
@@ -84,6 +88,7 @@ mlir::Value lowerApprox(Lowering &lowering, simt::ApproxOp op);
 mlir::Value lowerDivide(Lowering &lowering, simt::DivideOp op);
 mlir::Value lowerRoundTf32(Lowering &lowering, simt::RoundTf32Op op);
 // LowerMatrix.cpp
+void lowerLoadTransposed(Lowering &lowering, simt::LoadTransposedOp op);
 mlir::LogicalResult lowerMmaFragment(Lowering &lowering, simt::MmaFragmentOp op);
 // LowerInlineAsm.cpp
 mlir::LogicalResult lowerInlineAsm(Lowering &lowering, simt::InlineAsmOp op);

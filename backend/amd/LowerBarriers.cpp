@@ -64,6 +64,16 @@ void tw::amd::waitBeforeRelease(Lowering &lowering) {
   emitWaits(lowering, /*waitsForGlobal=*/true);
 }
 
+/// Loads and stores of global memory count with the copies: where those are under way, this waits
+/// for more than it has to.
+void tw::amd::lowerCopiesWait(Lowering &lowering, simt::CopiesWaitOp op) {
+  constexpr int64_t anyExport = 7, anyShared = 15;
+  int64_t left = std::min<int64_t>(op.getLeft(), 63);
+  callIntrinsic(
+      lowering, "amdgcn.s.waitcnt", Type(),
+      constantI32(lowering, (left & 15) | anyExport << 4 | anyShared << 8 | (left >> 4) << 14));
+}
+
 static StringRef fenceScopeOf(tile::MemoryScope scope) {
   if (scope == tile::MemoryScope::CTA)
     return "workgroup";
@@ -81,7 +91,8 @@ void tw::amd::lowerBarrier(Lowering &lowering, simt::BarrierOp op) {
   StringRef scope = isOfWave ? "wavefront" : "workgroup";
   StringRef released = isOfWave || !ordersGlobal ? scope : fenceScopeOf(order->second);
   emitFence(lowering, LLVM::AtomicOrdering::release, released, ordersGlobal);
-  if (!isOfWave)
+  // What a wave has read is overwritten by its own copies only after that.
+  if (!isOfWave || lowering.copiesDirectly)
     emitWaits(lowering, ordersGlobal);
   callIntrinsic(lowering, isOfWave ? "amdgcn.wave.barrier" : "amdgcn.s.barrier", Type(), {});
   emitFence(lowering, LLVM::AtomicOrdering::acquire, scope, ordersGlobal);

@@ -1,6 +1,7 @@
 // Loads and stores of global memory. Where a pointer is an argument's and 32-bit offsets of bytes
 // reach all of its memory, through a buffer resource: an offset beyond its bounds reads zeros and
 // writes nothing, so that a mask is one select. Else plain accesses, in branches where masked.
+// Copies to shared memory past registers go the same ways.
 #include "backend/amd/LoopProgress.h"
 #include "backend/amd/LowerAmd.h"
 #include "backend/gpu/RegisterWords.h"
@@ -350,4 +351,52 @@ void tw::amd::lowerGlobalStore(Lowering &lowering, simt::GlobalStoreOp op) {
   LLVM::StoreOp::create(b, lowering.loc, op.getValue(), op.getPtr(),
                         wordFormOf(op.getValue().getType()).bytes, /*isVolatile=*/false,
                         isStreamed(op.getCache(), op.getEvict()));
+}
+
+//===-- Copies to shared memory --------------------------------------------------------------===//
+
+/// Zeros of a lane whose mask is false: outside of buffers, nothing is written for it.
+static void storeZeros(Lowering &lowering, simt::GlobalToSharedOp op) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Value lane = LLVM::AndOp::create(b, loc, threadId(lowering),
+                                   constantI32(lowering, lowering.arch.warpSize - 1));
+  Value offset = LLVM::MulOp::create(b, loc, lane, constantI32(lowering, op.getBytes()));
+  Value place = LLVM::GEPOp::create(b, loc, op.getShared().getType(), b.getI8Type(), op.getShared(),
+                                    ArrayRef<LLVM::GEPArg>{offset});
+  Type type = VectorType::get({int64_t(op.getBytes()) / 4}, b.getI32Type());
+  LLVM::StoreOp::create(b, loc, LLVM::ZeroOp::create(b, loc, type), place, op.getBytes());
+}
+
+static void copyPlainly(Lowering &lowering, simt::GlobalToSharedOp op, Value policy) {
+  callIntrinsic(lowering, "amdgcn.global.load.lds", Type(),
+                {op.getPtr(), op.getShared(), constantI32(lowering, op.getBytes()),
+                 constantI32(lowering, 0), policy});
+}
+
+/// What the lanes of a wave copy lies one after the other from where `shared` says, which is the
+/// same for all of them. Beyond its bounds, a buffer copies zeros.
+void tw::amd::lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op) {
+  Value mask = neededMask(op.getMask());
+  bool streams = isStreamed(op.getCache(), op.getEvict());
+  if (std::optional<BufferPlace> place = placeOf(lowering, op.getPtr(), mask)) {
+    SmallVector<Value> operands = bufferOperands(lowering, *place, mask, streams);
+    callIntrinsic(lowering, "amdgcn.raw.ptr.buffer.load.lds", Type(),
+                  {operands[0], op.getShared(), constantI32(lowering, op.getBytes()), operands[1],
+                   operands[2], constantI32(lowering, 0), operands[3]});
+    return;
+  }
+  Value policy = constantI32(lowering, streams ? lowering.arch.streamPolicy : 0);
+  if (!mask)
+    return copyPlainly(lowering, op, policy);
+  OpBuilder &b = lowering.builder;
+  auto branch = scf::IfOp::create(b, lowering.loc, TypeRange(), mask, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  copyPlainly(lowering, op, policy);
+  scf::YieldOp::create(b, lowering.loc);
+  b.setInsertionPointToStart(branch.elseBlock());
+  storeZeros(lowering, op);
+  scf::YieldOp::create(b, lowering.loc);
 }

@@ -1,4 +1,4 @@
-// Matrix instructions as intrinsics.
+// Matrix instructions, and reads that transpose their operands, as intrinsics.
 #include "backend/amd/AmdMatrices.h"
 #include "backend/amd/LowerAmd.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -8,6 +8,18 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::gpu;
 using namespace tw::amd;
+
+/// ds_read_b64_tr_b16 ("CDNA 4 Instruction Set Architecture", transpose loads from LDS): the half n
+/// of lane l of 16 is half l % 4 of what lane 4 n + l / 4 addresses.
+void tw::amd::lowerLoadTransposed(Lowering &lowering, simt::LoadTransposedOp op) {
+  OpBuilder &b = lowering.builder;
+  auto halves = VectorType::get({4}, b.getI16Type()), words = VectorType::get({2}, b.getI32Type());
+  Value read = callIntrinsic(lowering, "amdgcn.ds.read.tr16.b64.v4i16", halves, {op.getAddress()});
+  Value all = LLVM::BitcastOp::create(b, lowering.loc, words, read);
+  for (auto [index, result] : llvm::enumerate(op.getResults()))
+    result.replaceAllUsesWith(LLVM::ExtractElementOp::create(
+        b, lowering.loc, all, constantI32(lowering, int64_t(index))));
+}
 
 /// The vector whose elements these are, all of them in their order; null where there is none.
 static Value vectorOf(ValueRange registers) {

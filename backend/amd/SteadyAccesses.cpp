@@ -38,6 +38,7 @@ SteadyAccesses::SteadyAccesses(Operation *kernel) {
       steady.insert({value, pointer});
   };
   kernel->walk([&](simt::GlobalLoadOp op) { note(op, op.getPtr(), op.getMask()); });
+  kernel->walk([&](simt::GlobalToSharedOp op) { note(op, op.getPtr(), op.getMask()); });
   kernel->walk([&](simt::GlobalStoreOp op) { note(op, op.getPtr(), op.getMask()); });
 }
 

@@ -183,7 +183,7 @@ enum class WaveOp : uint8_t {
   WriteLane,
   Ballot,
   Matrix,
-  TransposedRead
+  TransposeRows // what ds_read_b64_tr_b16 does to what its lanes have read
 };
 
 enum class Compare : uint8_t {

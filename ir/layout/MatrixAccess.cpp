@@ -11,10 +11,11 @@ using llvm::ArrayRef;
 using llvm::SmallVector;
 
 static constexpr unsigned kWordBytes = 4;
-static constexpr unsigned kColumnBytes = 2;    // of matrices that are transposed
-static constexpr unsigned kLanesOfRowBits = 2; // the lanes that share a row
-static constexpr unsigned kRowBits = 3;        // the rows of a matrix
-static constexpr unsigned kMostMatrixBits = 2; // the matrices of one access
+static constexpr unsigned kMatrixRowBytes = 16; // of matrices of words
+static constexpr unsigned kColumnBytes = 2;     // of matrices that are transposed
+static constexpr unsigned kLanesOfRowBits = 2;  // the lanes that share a row
+static constexpr unsigned kRowBits = 3;         // the rows of a matrix
+static constexpr unsigned kMostMatrixBits = 2;  // the matrices of one access
 
 /// The register bits with those of `first` in front.
 static SmallVector<unsigned> withFirst(unsigned numBits, ArrayRef<unsigned> first) {
@@ -96,25 +97,56 @@ std::optional<MatrixAccess> tw::matrixAccess(const LinearLayout &registers, unsi
   return access;
 }
 
+// A lane's two lowest register bits are the rows; the lane's two lowest bits are elements of what a
+// lane addresses, the next two the parts of a row.
+std::optional<MatrixAccess> tw::columnAccess(const LinearLayout &registers, unsigned elementBytes) {
+  constexpr unsigned elementBits = 2, partBits = 2, rowBits = 2;
+  ArrayRef<uint32_t> lanes = registers.bases(Place::Lane);
+  ArrayRef<uint32_t> held = registers.bases(Place::Register);
+  if (elementBytes != kColumnBytes || lanes.size() < elementBits + partBits ||
+      held.size() < rowBits)
+    return std::nullopt;
+  MatrixAccess access;
+  access.transposed = true;
+  access.rowBytes = elementBytes << elementBits;
+  access.registerBits = withFirst(held.size(), {});
+  LinearLayout::Bases inRow(lanes.take_front(elementBits)),
+      addressed(lanes.slice(elementBits, partBits));
+  inRow.append(held.begin() + rowBits, held.end());
+  addressed.append(held.begin(), held.begin() + rowBits);
+  addressed.append(lanes.begin() + elementBits + partBits, lanes.end());
+  access.rows = registers.withPlace(Place::Register, std::move(inRow))
+                    .withPlace(Place::Lane, std::move(addressed));
+  return access;
+}
+
+/// Whether the rows that an access addresses are consecutive in a buffer.
+static bool hasRowsIn(const MatrixAccess &access, const BitMatrix &offsets, unsigned elementBytes) {
+  unsigned rowElements = access.rowBytes / elementBytes, inRowBits = llvm::Log2_32(rowElements);
+  ArrayRef<uint32_t> held = access.rows.bases(Place::Register);
+  for (unsigned bit = 0; bit < inRowBits; ++bit)
+    if (offsets.apply(held[bit]) != uint64_t(1) << bit)
+      return false;
+  auto startsRow = [&](uint32_t basis) { return offsets.apply(basis) % rowElements == 0; };
+  return llvm::all_of(held.drop_front(inRowBits), startsRow) &&
+         llvm::all_of(access.rows.bases(Place::Lane), startsRow) &&
+         llvm::all_of(access.rows.bases(Place::Warp), startsRow);
+}
+
 std::optional<MatrixAccess> tw::matrixAccess(const LinearLayout &registers,
-                                             const LinearLayout &buffer, unsigned elementBytes) {
+                                             const LinearLayout &buffer, unsigned elementBytes,
+                                             MatrixReads reads) {
   std::optional<SmallVector<uint64_t>> inverse = buffer.rightInverse();
-  if (!inverse)
+  if (!inverse || reads == MatrixReads::None)
     return std::nullopt;
   BitMatrix offsets{buffer.numInputBits(), *inverse};
-  unsigned rowElements = kMatrixRowBytes / elementBytes, inRowBits = llvm::Log2_32(rowElements);
   for (bool transposed : {false, true}) {
-    std::optional<MatrixAccess> access = matrixAccess(registers, elementBytes, transposed);
-    if (!access)
+    if (reads == MatrixReads::Columns && !transposed)
       continue;
-    ArrayRef<uint32_t> held = access->rows.bases(Place::Register);
-    bool isRow = true;
-    for (unsigned bit = 0; bit < inRowBits; ++bit)
-      isRow &= offsets.apply(held[bit]) == uint64_t(1) << bit;
-    auto startsRow = [&](uint32_t basis) { return offsets.apply(basis) % rowElements == 0; };
-    if (isRow && llvm::all_of(held.drop_front(inRowBits), startsRow) &&
-        llvm::all_of(access->rows.bases(Place::Lane), startsRow) &&
-        llvm::all_of(access->rows.bases(Place::Warp), startsRow))
+    std::optional<MatrixAccess> access = reads == MatrixReads::Columns
+                                             ? columnAccess(registers, elementBytes)
+                                             : matrixAccess(registers, elementBytes, transposed);
+    if (access && hasRowsIn(*access, offsets, elementBytes))
       return access;
   }
   return std::nullopt;
@@ -162,9 +194,29 @@ static std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const 
   return std::nullopt;
 }
 
+/// Columns come out of any buffer that keeps 4 elements of a row together.
+static std::optional<LinearLayout> columnBuffer(const LinearLayout &from, const LinearLayout &to,
+                                                unsigned elementBytes, SharedBanks banks) {
+  std::optional<MatrixAccess> access = columnAccess(to, elementBytes);
+  if (!access)
+    return std::nullopt;
+  ArrayRef<uint32_t> row = access->rows.bases(Place::Register)
+                               .take_front(llvm::Log2_32(access->rowBytes / elementBytes));
+  if (bitsWrittenAtOnce(from, row) < row.size())
+    return std::nullopt;
+  LinearLayout reads = access->rows.withPlace(Place::Register, LinearLayout::Bases(row));
+  LinearLayout buffer = copyBuffer(from, reads, elementBytes, banks);
+  if (!matrixAccess(to, buffer, elementBytes, MatrixReads::Columns))
+    return std::nullopt;
+  return buffer;
+}
+
 std::optional<LinearLayout> tw::matrixBuffer(const LinearLayout &from, const LinearLayout &to,
-                                             unsigned elementBytes, SharedBanks banks) {
-  if (elementBytes > kMatrixRowBytes)
+                                             unsigned elementBytes, SharedBanks banks,
+                                             MatrixReads reads) {
+  if (reads == MatrixReads::Columns)
+    return columnBuffer(from, to, elementBytes, banks);
+  if (elementBytes > kMatrixRowBytes || reads == MatrixReads::None)
     return std::nullopt;
   for (unsigned fewestBytes : {kMatrixRowBytes, kWordBytes})
     for (bool transposed : {false, true}) {

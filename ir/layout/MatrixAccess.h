@@ -1,9 +1,17 @@
-// Reading tiles from shared memory by warps in matrices of 8 rows of 16 bytes (`ldmatrix`).
+// Reading tiles from shared memory by warps in matrices: of 8 rows of 16 bytes (`ldmatrix`), or of
+// 4 rows of 16 columns (`ds_read_b64_tr_b16`).
 #ifndef IR_LAYOUT_MATRIXACCESS_H
 #define IR_LAYOUT_MATRIXACCESS_H
 #include "ir/layout/LinearLayout.h"
 
 namespace tw {
+
+/// What the warps of a machine read as matrices.
+enum class MatrixReads : uint8_t {
+  None,
+  Words,   // 8 rows of 16 bytes; each lane gets a 32-bit word, of one row or of two
+  Columns, // by every 16 lanes 4 rows of 16 elements of 16 bits; each gets the column of its number
+};
 
 /// How a warp reads its registers of a tile as matrices. Each lane gives the address of a row and
 /// gets a 32-bit word of each matrix: the elements come word by word, matrix by matrix, access by
@@ -13,27 +21,31 @@ struct MatrixAccess {
   /// or of two neighbours of 8 bits.
   bool transposed = false;
   unsigned numMatrices = 1; // of one access: 1, 2 or 4
+  unsigned rowBytes = 16;   // that a lane addresses
   /// For each bit of an element's number in the order of their coming, the bit of its register.
   llvm::SmallVector<unsigned> registerBits;
   /// The rows that lanes address: registers are the elements of a row, then the accesses; lane 8 i
-  /// + r has row r of matrix i.
+  /// + r has row r of matrix i. Of columns, rows are parts of 4 elements: lane 4 r + p of 16 has
+  /// part p of row r.
   LinearLayout rows;
 };
-/// Bytes of a row.
-inline constexpr unsigned kMatrixRowBytes = 16;
-
 /// The matrices as which `registers` can be read from any buffer that keeps their rows together.
 /// None where the layout is not of such words.
 std::optional<MatrixAccess> matrixAccess(const LinearLayout &registers, unsigned elementBytes,
                                          bool transposed);
-/// The access by which `registers` are read from `buffer`; none where no row is 16 bytes of it.
+/// The same by columns.
+std::optional<MatrixAccess> columnAccess(const LinearLayout &registers, unsigned elementBytes);
+/// The access by which `registers` are read from `buffer`; none where no row is consecutive in it.
 std::optional<MatrixAccess> matrixAccess(const LinearLayout &registers, const LinearLayout &buffer,
-                                         unsigned elementBytes);
-/// A buffer without bank conflicts through which `from` is written in wide accesses and `to` read
-/// as matrices; none where `to` cannot be, or not without giving up the wide accesses of `from`.
-/// Those of whole rows are preferred to those of words.
+                                         unsigned elementBytes,
+                                         MatrixReads reads = MatrixReads::Words);
+/// A buffer through which `from` is written in wide accesses and `to` read as matrices; none where
+/// `to` cannot be, or not without giving up the wide accesses of `from`. It has no bank conflicts
+/// if matrices are of words; of those, whole rows are preferred. For columns, it is what
+/// `copyBuffer` makes.
 std::optional<LinearLayout> matrixBuffer(const LinearLayout &from, const LinearLayout &to,
-                                         unsigned elementBytes, SharedBanks banks);
+                                         unsigned elementBytes, SharedBanks banks,
+                                         MatrixReads reads = MatrixReads::Words);
 
 } // namespace tw
 #endif

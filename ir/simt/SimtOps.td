@@ -237,6 +237,17 @@ def Simt_LoadMatrixOp : Simt_Op<"load_matrix", [MemoryEffects<[MemRead]>]> {
   let assemblyFormat = "$address (`transposed` $transposed^)? attr-dict `:` type($address) `->` type($results)";
 }
 
+def Simt_LoadTransposedOp : Simt_Op<"load_transposed", [MemoryEffects<[MemRead]>]> {
+  let summary = "16 lanes of a warp after the other read 4 rows of 16 elements of 16 bits, and each gets a column";
+  let description = [{
+    Lane l of the 16 gives the address of 8 bytes: elements 4 (l % 4) to 4 (l % 4) + 3 of row l / 4. It gets element l of
+    every row, the first row's lowest.
+  }];
+  let arguments = (ins AnyType:$address);
+  let results = (outs Variadic<I32>:$results);
+  let assemblyFormat = "$address attr-dict `:` type($address) `->` type($results)";
+}
+
 def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]> {
   let summary = "one matrix instruction of the warp: this lane's registers of acc + a * b";
   let description = "Registers in the order of `mmaFragment`; elements below 32 bits are packed into i32, the lowest first.";

@@ -321,5 +321,5 @@ bool FunctionImporter::importAmdgcn(llvm::IntrinsicInst &call, llvm::StringRef n
   return importIdentity(call, name) || importExchangeOfLanes(call, name) ||
          importSynchronization(call, name) || importMachineMath(call, name) ||
          importConversion(call, name) || importBuffer(call, name) || importDirectCopy(call, name) ||
-         importMatrix(call);
+         importTransposedRead(call, name) || importMatrix(call);
 }

@@ -231,6 +231,17 @@ bool FunctionImporter::importDirectCopy(llvm::IntrinsicInst &call, llvm::StringR
   return true;
 }
 
+/// A read of 8 bytes by each lane, and the exchange.
+bool FunctionImporter::importTransposedRead(llvm::IntrinsicInst &call, llvm::StringRef name) {
+  if (!name.starts_with("ds.read.tr16.b64"))
+    return false;
+  Operands read = loadParts(partsOf(call.getArgOperand(0)), Space::Shared, 32, 2, 8);
+  Operands turned = {fresh(RegisterFile::Word), fresh(RegisterFile::Word)};
+  emitWave(WaveOp::TransposeRows, turned, read);
+  define(call, repack(turned, 32, 16));
+  return true;
+}
+
 bool FunctionImporter::importMatrix(llvm::IntrinsicInst &call) {
   llvm::StringRef name = call.getCalledFunction()->getName();
   name.consume_front("llvm.amdgcn.");

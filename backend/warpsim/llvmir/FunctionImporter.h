@@ -103,6 +103,7 @@ private:
   bool importBuffer(llvm::IntrinsicInst &call, llvm::StringRef name);
   bool importMatrix(llvm::IntrinsicInst &call);
   bool importDirectCopy(llvm::IntrinsicInst &call, llvm::StringRef name);
+  bool importTransposedRead(llvm::IntrinsicInst &call, llvm::StringRef name);
   Operand special(Special which);
   Operands exchangeWords(llvm::Type *type, const Operands &values, WaveOp op, Operands before,
                          Operands after);

@@ -3,10 +3,13 @@
 // there and back.
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/pipeline/AsyncCopies.h"
+#include "passes/simt/shared/BufferChoice.h"
 #include "runtime/codes/Codes.h"
 #include <map>
 #include <set>
@@ -185,18 +188,43 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
   return axes;
 }
 
+/// Whether reads of matrices from shared memory turn an operand's elements.
+static bool isTurnedByReads(MatrixReads matrices, const Access &access, Type used) {
+  constexpr int64_t turnedBytes = 2;
+  return matrices == MatrixReads::Columns && access.bytes == turnedBytes &&
+         !isa<FloatTF32Type>(used) && tile::elementBytes(used) == turnedBytes;
+}
+
 /// Operands whose other dimension is the consecutive one are turned in registers on their way to
 /// shared memory where no other way turns them: so a thread loads neighbours along K. The lanes
 /// next to those that load a sector follow along K, too: they write to other banks than these.
 static LinearLayout withDepthInRegisters(const Access &access, const LinearLayout &layout,
-                                         int64_t lanesOfSector) {
+                                         int64_t lanesOfSector, MatrixReads matrices) {
   if (!access.isOperand)
     return layout;
-  std::optional<unsigned> depth = depthOfOperand(access.op->getResult(0));
-  bool isOuter = depth && int32_t(*depth) != access.shape.order.front();
-  return isOuter
-             ? withNeighboursAlong(layout, *depth, unsigned(std::max<int64_t>(1, lanesOfSector)))
-             : layout;
+  std::optional<OperandDepth> depth = depthOfOperand(access.op->getResult(0));
+  if (!depth || int32_t(depth->dim) == access.shape.order.front() ||
+      isTurnedByReads(matrices, access, depth->element))
+    return layout;
+  return withNeighboursAlong(layout, depth->dim, unsigned(std::max<int64_t>(1, lanesOfSector)));
+}
+
+/// Where the machine's copies put lane after lane, the lanes of a loop's operand follow its buffer:
+/// what changes places there does so in global memory instead, within lines.
+static LinearLayout inBufferOrder(const Access &access, const LinearLayout &layout,
+                                  tile::TargetAttr target, const Threads &threads) {
+  tile::CopyAttr copy = packedCopyOf(target);
+  auto load = dyn_cast<tile::LoadOp>(access.op);
+  if (!copy || !access.isOperand || !load || !isa<scf::ForOp>(load->getParentOp()) ||
+      !llvm::is_contained(copy.getBytes(), access.vector * access.bytes))
+    return layout;
+  BufferChoice buffers(load->getParentOfType<ModuleOp>());
+  buffers.copies = true;
+  LinearLayout buffer = buffers.ofCopy(withLayout(load.getType(), layout), readTypesOf(load));
+  std::optional<LinearLayout> packed =
+      packedLayout(buffer, unsigned(access.shape.order.front()), unsigned(access.vector),
+                   threads.lanes, threads.warps);
+  return packed.value_or(layout);
 }
 
 static void coalesce(FunctionOpInterface function, Threads threads, const Machine &machine) {
@@ -206,7 +234,8 @@ static void coalesce(FunctionOpInterface function, Threads threads, const Machin
       spreadsOf(accesses, threads, vectorBytes, containsProduct(function));
   std::map<std::vector<int64_t>, unsigned> axes = foldedAxes(function);
   tile::TargetAttr target = targetOf(function);
-  bool turnsInRegisters = target && !hasFeature(target, tile::Feature::LoadMatrix);
+  MatrixReads matrices = matrixReadsOf(target);
+  bool turnsInRegisters = target && matrices != MatrixReads::Words;
   for (const Access &access : accesses) {
     Group group = groupOf(access);
     const std::vector<int64_t> &shape = group.shape;
@@ -217,9 +246,12 @@ static void coalesce(FunctionOpInterface function, Threads threads, const Machin
     if (auto axis = axes.find(shape); axis != axes.end())
       spread.axis = axis->second;
     LinearLayout layout = accessLayout(shape, spread, threads);
+    LinearLayout plain = layout;
     if (turnsInRegisters)
       layout = withDepthInRegisters(access, layout,
-                                    machine.sectorBytes / (chosen.vector * chosen.bytes));
+                                    machine.sectorBytes / (chosen.vector * chosen.bytes), matrices);
+    if (layout == plain)
+      layout = inBufferOrder(access, layout, target, threads);
     convertAccess(access.op, layout);
     int64_t each = tile::numElementsOf(access.ptr.getType()) / threads.count();
     explain(access, vectorBytes, std::min(each, *llvm::max_element(shape)));

@@ -194,7 +194,7 @@ bool tw::simt::feedsMma(Value tile) {
   return false;
 }
 
-std::optional<unsigned> tw::simt::depthOfOperand(Value tile) {
+std::optional<OperandDepth> tw::simt::depthOfOperand(Value tile) {
   using Place = std::pair<Value, unsigned>; // of the tile's dimension in others
   for (unsigned dim = 0, rank = shapeOf(tile.getType()).size(); dim < rank; ++dim) {
     llvm::SetVector<Place> places;
@@ -206,8 +206,9 @@ std::optional<unsigned> tw::simt::depthOfOperand(Value tile) {
         unsigned numDims = shapeOf(value.getType()).size();
         if (auto mma = dyn_cast<MmaOp>(user); mma && use.get() != mma.getAcc()) {
           bool isLeft = use.getOperandNumber() == 0;
+          tile::MmaAttr instruction = mma.getInstruction();
           if (at == (isLeft ? numDims - 1 : numDims - 2))
-            return dim;
+            return OperandDepth{dim, isLeft ? instruction.getA() : instruction.getB()};
         } else if (auto transpose = dyn_cast<TransOp>(user)) {
           places.insert(
               {transpose.getResult(), unsigned(llvm::find(transpose.getOrder(), int32_t(at)) -

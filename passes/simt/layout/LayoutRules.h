@@ -49,9 +49,14 @@ bool isRecomputable(mlir::Operation *op);
 /// Whether the value reaches a matrix instruction as an operand, after operations that can be
 /// recomputed.
 bool feedsMma(mlir::Value tile);
-/// The dimension of an operand of matrix instructions along which they sum; none where that is none
-/// of the tile's.
-std::optional<unsigned> depthOfOperand(mlir::Value tile);
+/// The dimension of an operand of matrix instructions along which they sum, and what they take
+/// elements as.
+struct OperandDepth {
+  unsigned dim;
+  mlir::Type element;
+};
+/// None where that is none of the tile's dimensions.
+std::optional<OperandDepth> depthOfOperand(mlir::Value tile);
 /// Whether products of tiles are computed in the operation's regions, or by itself.
 bool containsProduct(mlir::Operation *op);
 

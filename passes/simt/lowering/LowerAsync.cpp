@@ -2,6 +2,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
+#include "passes/simt/pipeline/AsyncCopies.h"
 
 using namespace mlir;
 using namespace tw;
@@ -45,7 +46,9 @@ LogicalResult SimtFunction::lowerAsyncCopy(AsyncCopyOp op) {
   Registers masks = op.getMask() ? registersOf(op.getMask()) : Registers();
   unsigned bytes = op.getVector() * bytesInShared(buffer.getElementType());
   OpBuilder::InsertionGuard guard(builder);
-  SharedTile tile(*this, buffer, *start, layout);
+  // Lane after lane, all name the place of the first.
+  LinearLayout named = packedCopyOf(target) ? layout.withPlace(Place::Lane, {}) : layout;
+  SharedTile tile(*this, buffer, *start, named);
   if (Value owner = isOwner(layout)) {
     auto branch = create<scf::IfOp>(owner);
     builder.setInsertionPointToStart(branch.thenBlock());

@@ -136,7 +136,7 @@ private:
 static bool takesApart(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value operand) {
     Operation *from = operand.getDefiningOp();
-    return isa_and_nonnull<LoadMatrixOp, LLVM::LoadOp>(from);
+    return isa_and_nonnull<LoadMatrixOp, LoadTransposedOp, LLVM::LoadOp>(from);
   });
 }
 

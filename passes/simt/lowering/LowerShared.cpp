@@ -9,6 +9,7 @@
 #include "passes/simt/lowering/thread/SharedTile.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
+#include "passes/simt/shared/BufferChoice.h"
 
 using namespace mlir;
 using namespace tw;
@@ -41,22 +42,29 @@ LogicalResult SimtFunction::lowerStoreShared(StoreSharedOp op) {
 static std::optional<MatrixAccess> matrixAccessOf(const SimtFunction &f, SharedType buffer,
                                                   const LinearLayout &layout) {
   Type element = buffer.getElementType();
-  if (!hasFeature(f.target, tile::Feature::LoadMatrix) || !element.isIntOrFloat() ||
-      element.isInteger(1))
+  if (!element.isIntOrFloat() || element.isInteger(1))
     return std::nullopt;
-  return matrixAccess(layout, buffer.getLayout().getValue(), bytesInShared(element));
+  return matrixAccess(layout, buffer.getLayout().getValue(), bytesInShared(element),
+                      matrixReadsOf(f.target));
+}
+
+/// The words that one access gives a lane.
+static ValueRange loadWords(SimtFunction &f, Value address, const MatrixAccess &access) {
+  Type word = f.builder.getI32Type();
+  if (matrixReadsOf(f.target) == MatrixReads::Columns)
+    return f.create<LoadTransposedOp>(SmallVector<Type>(2, word), address).getResults();
+  SmallVector<Type> words(access.numMatrices, word);
+  return f.create<LoadMatrixOp>(words, address, access.transposed).getResults();
 }
 
 static Registers loadMatrices(SimtFunction &f, SharedType buffer, const SharedStart &start,
                               const MatrixAccess &access) {
   SharedTile rows(f, buffer, start, access.rows);
-  unsigned rowElements = kMatrixRowBytes / bytesInShared(buffer.getElementType());
+  unsigned rowElements = access.rowBytes / bytesInShared(buffer.getElementType());
   Registers coming;
-  for (uint32_t row = 0; row < access.rows.size(Place::Register); row += rowElements) {
-    SmallVector<Type> words(access.numMatrices, f.builder.getI32Type());
-    auto load = f.create<LoadMatrixOp>(words, rows.addressOf(row), access.transposed);
-    llvm::append_range(coming, unpackWords(f, load.getResults(), buffer.getElementType()));
-  }
+  for (uint32_t row = 0; row < access.rows.size(Place::Register); row += rowElements)
+    llvm::append_range(
+        coming, unpackWords(f, loadWords(f, rows.addressOf(row), access), buffer.getElementType()));
   Registers values(coming.size());
   for (auto [number, value] : llvm::enumerate(coming)) {
     uint32_t reg = 0;

@@ -11,6 +11,7 @@
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/lowering/thread/SimtFunction.h"
+#include "passes/simt/pipeline/AsyncCopies.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -198,7 +199,8 @@ LogicalResult SimtFunction::lower() {
     setRegisters(from, {to});
   if (failed(lowerBlock(source.getBody().front())))
     return failure();
-  if (tile::CopyAttr copy = laneCopyOf(target); copy && copy.getWait() == WaitKind::Counts)
+  tile::CopyAttr copy = laneCopyOf(target);
+  if (packedCopyOf(target) || (copy && copy.getWait() == WaitKind::Counts))
     awaitByCounts(lowered);
   source.erase();
   return success();

@@ -53,7 +53,9 @@ struct Rewriter {
   void moveBody(scf::ForOp next, const AheadState &state, Value slot);
   Value slotAfter(Value slot);
   /// Two slots take turns: the one that is written is the next one.
-  bool alternates() const { return pipeline.isThroughRegisters && numStages == 2; }
+  bool alternates() const {
+    return (pipeline.isThroughRegisters || pipeline.isPacked) && numStages == 2;
+  }
 
   Value integer(Type type, int64_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));

@@ -1,4 +1,4 @@
-// Which tiles the machine can copy from global to shared memory by itself.
+// Which tiles the machine can copy from global to shared memory by itself, and into which buffers.
 #ifndef PASSES_SIMT_ASYNCCOPIES_H
 #define PASSES_SIMT_ASYNCCOPIES_H
 #include "ir/simt/Simt.h"
@@ -11,6 +11,25 @@ namespace tw::simt {
 std::optional<VectorAccess> asyncPieces(const Alignment &alignment, mlir::Value ptr,
                                         mlir::Value mask, SharedType buffer,
                                         tile::TargetAttr target);
+
+/// The way to copy that puts what the lanes of a warp copy one after the other; null where the
+/// machine has none.
+tile::CopyAttr packedCopyOf(tile::TargetAttr target);
+/// The pieces in which the machine copies a tile so: neighbours in global memory, aligned, under
+/// one condition of the mask. None where there are none.
+std::optional<VectorAccess> packedPieces(const Alignment &alignment, mlir::Value ptr,
+                                         mlir::Value mask, tile::TargetAttr target);
+/// The buffer that a tile is copied to so, if threads hold it in `layout`: after the elements of a
+/// piece (`vector` neighbours along `dim`) the lanes, the warps and the other registers. None where
+/// lanes hold copies.
+std::optional<LinearLayout> packedBuffer(const LinearLayout &layout, unsigned dim, unsigned vector);
+/// The layout in which threads copy a tile so to a buffer whose first elements are such a piece;
+/// none where it has less than one for each lane.
+std::optional<LinearLayout> packedLayout(const LinearLayout &buffer, unsigned dim, unsigned vector,
+                                         unsigned numLanes, unsigned numWarps);
+
+/// The types as which a load's tile is read from shared memory.
+llvm::SmallVector<mlir::Type> readTypesOf(tile::LoadOp load);
 
 } // namespace tw::simt
 #endif

@@ -41,6 +41,8 @@ struct LoopPipeline {
   /// The machine has no copies of its own: tiles are loaded into registers ahead, and written to
   /// their slots when the iteration's own work is done.
   bool isThroughRegisters = false;
+  /// The machine's copies put what the lanes of a warp copy one after the other.
+  bool isPacked = false;
 
   unsigned numGroups() const { return loads.back().group + 1; }
 };

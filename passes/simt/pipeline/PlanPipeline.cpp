@@ -1,6 +1,5 @@
 // Finds the loads of a loop that can be copied ahead of the iteration that needs them.
 #include "ir/Diagnostic.h"
-#include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -29,7 +28,8 @@ struct Planner {
   bool addBranchesAround(LoadOp load);
   StringRef obstacleTo(Operation *op);
   bool addAheadOperation(Operation *op);
-  bool isThroughRegisters() const { return !laneCopyOf(target); }
+  bool isThroughRegisters() const { return !laneCopyOf(target) && !packs; }
+  std::optional<LinearLayout> packedSlot(LoadOp load);
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
@@ -47,6 +47,7 @@ struct Planner {
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
   llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
+  bool packs = false;                  // the machine copies all wanted tiles lane after lane
   StringRef obstacle;                  // why the load that was tried last stays in its iteration
 };
 } // namespace
@@ -189,21 +190,22 @@ static bool isZero(Value other) {
   return matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
 }
 
-/// The types as which the tile is read.
-static SmallVector<Type> readTypesOf(LoadOp load) {
-  llvm::SetVector<Type> types;
-  for (OpOperand &use : load->getUses()) {
-    Operation *user = use.getOwner();
-    if (isa<ConvertLayoutOp>(user))
-      types.insert(user->getResult(0).getType());
-    else if (auto dot = dyn_cast<tile::DotOp>(user); dot && use.getOperandNumber() < 2)
-      types.insert(withLayout(
-          load.getType(), dotOperandReads(layoutOf(dot.getType()), tile::shapeOf(load.getType()),
-                                          /*isRight=*/use.getOperandNumber() == 1)));
-    else
-      types.insert(load.getType());
-  }
-  return types.takeVector();
+/// The buffer that the machine copies the tile to lane after lane; none where it does not, or where
+/// what is read from there costs more than after a way through registers.
+std::optional<LinearLayout> Planner::packedSlot(LoadOp load) {
+  if (!isZero(load.getOther()))
+    return std::nullopt;
+  std::optional<VectorAccess> pieces =
+      packedPieces(alignment(), load.getPtr(), load.getMask(), target);
+  if (!pieces)
+    return std::nullopt;
+  std::optional<LinearLayout> slot =
+      packedBuffer(layoutOf(load.getType()), pieces->dim, pieces->vector);
+  SmallVector<Type> reads = readTypesOf(load);
+  if (!slot || buffers.costOfReads(*slot, reads) >
+                   buffers.costOfReads(buffers.ofCopy(load.getType(), reads), reads))
+    return std::nullopt;
+  return slot;
 }
 
 /// Finds the pieces in which the machine copies the tile, where it does so by itself.
@@ -216,7 +218,8 @@ bool Planner::findPieces(PipelinedLoad &pipelined) {
     return false;
   }
   std::optional<VectorAccess> pieces =
-      asyncPieces(alignment(), load.getPtr(), load.getMask(), pipelined.slot, target);
+      packs ? packedPieces(alignment(), load.getPtr(), load.getMask(), target)
+            : asyncPieces(alignment(), load.getPtr(), load.getMask(), pipelined.slot, target);
   if (!pieces) {
     obstacle =
         "no 4 bytes are known to be consecutive, aligned and under one condition of its mask";
@@ -231,7 +234,8 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
   obstacle = !firstUseOf(loop, load) ? "nothing needs it" : obstacleTo(load);
   if (!obstacle.empty())
     return std::nullopt;
-  LinearLayout layout = buffers.ofCopy(load.getType(), readTypesOf(load));
+  LinearLayout layout =
+      packs ? *packedSlot(load) : buffers.ofCopy(load.getType(), readTypesOf(load));
   PipelinedLoad pipelined{load, SharedType::get(load.getContext(), layout.shape(),
                                                 tile::elementTypeOf(load.getType()),
                                                 LayoutAttr::get(load.getContext(), layout))};
@@ -420,7 +424,7 @@ static void groupByProducts(LoopPipeline &pipeline, unsigned numStages) {
     Operation *first = firstUseOf(loop, a.load), *second = firstUseOf(loop, b.load);
     return first == second ? numbers[a.load] < numbers[b.load] : first->isBeforeInBlock(second);
   });
-  if (numStages != 2 || pipeline.isThroughRegisters)
+  if (numStages != 2 || pipeline.isThroughRegisters || pipeline.isPacked)
     return;
   Operation *position = firstUseOf(loop, pipeline.loads.front().load);
   unsigned group = 0;
@@ -440,7 +444,12 @@ std::optional<LoopPipeline> tw::simt::planPipeline(scf::ForOp loop, bool isAsked
   planner.collectProducts(isAsked);
   LoopPipeline pipeline;
   pipeline.loop = loop;
+  planner.packs =
+      packedCopyOf(planner.target) && llvm::all_of(planner.wanted, [&](Operation *load) {
+        return planner.packedSlot(cast<LoadOp>(load)).has_value();
+      });
   pipeline.isThroughRegisters = planner.isThroughRegisters();
+  pipeline.isPacked = planner.packs;
   for (Operation *op : planner.wanted)
     if (std::optional<PipelinedLoad> load = planner.tryLoad(cast<LoadOp>(op)))
       pipeline.loads.push_back(*load);

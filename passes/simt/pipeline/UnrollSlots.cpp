@@ -76,8 +76,12 @@ Value Unroller::numIterations() {
 /// Whether an operation only serves the iteration after its own: its tile is written to the next
 /// slot.
 static bool writesNextSlot(Operation *op) {
-  auto store = dyn_cast<StoreSharedOp>(op);
-  auto slot = store ? store.getBuffer().getDefiningOp<SlotOp>() : SlotOp();
+  Value buffer;
+  if (auto store = dyn_cast<StoreSharedOp>(op))
+    buffer = store.getBuffer();
+  else if (auto copy = dyn_cast<AsyncCopyOp>(op))
+    buffer = copy.getBuffer();
+  auto slot = buffer ? buffer.getDefiningOp<SlotOp>() : SlotOp();
   return slot && slot.getPhase() && *slot.getPhase() != 0;
 }
 

@@ -7,6 +7,7 @@
 #include "ir/target/TargetDesc.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/shared/BufferChoice.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -84,6 +85,7 @@ namespace {
 struct Wish {
   int64_t neighbours = 1, depth = 1; // that it wants; 1: none
   bool refuses = false, refusesDepth = false;
+  bool isTransposed = false; // while it is read
 };
 } // namespace
 
@@ -91,6 +93,7 @@ namespace {
 /// How a machine's lanes read operands from shared memory.
 struct OperandReads {
   bool hasMatrices;  // of words along K, or of columns of 16 bits that are transposed on the way
+  bool transposes;   // the columns, in any case
   int64_t laneBytes; // the most that a lane reads at once otherwise
 
   /// How many elements that are consecutive along K a lane should read at once.
@@ -110,7 +113,7 @@ struct OperandReads {
   }
   /// Whether the elements need no interleaving, since they are transposed.
   bool areTransposed(const Source &source, int64_t usedBytes) const {
-    return hasMatrices && source.bytes == kColumnBytes && usedBytes == kColumnBytes &&
+    return transposes && source.bytes == kColumnBytes && usedBytes == kColumnBytes &&
            source.joined == 1;
   }
 };
@@ -135,9 +138,9 @@ static Wish wishOf(const OperandReads &reads, const Alignment &alignment,
     wish.neighbours *= reads.acrossDepth(*source, usedBytes);
   if (source->run > 1 && source->fastest == depth)
     wish.depth *= reads.alongDepth(*source, usedBytes);
-  bool isTransposed =
+  wish.isTransposed =
       source->run > 1 && source->fastest == own && reads.areTransposed(*source, usedBytes);
-  wish.refuses = product.feedsProduct || isTransposed;
+  wish.refuses = product.feedsProduct || wish.isTransposed;
   return wish;
 }
 
@@ -148,18 +151,55 @@ static bool mayShareAccumulator(const SelectedProduct &left, const SelectedProdu
          left.warps == right.warps;
 }
 
+/// A product's warps, rows and columns changed over if warps would read as much but fewer of the
+/// elements that are transposed: columns come in half as wide reads as others.
+static SmallVector<int64_t> warpsForColumns(const SelectedProduct &product, const Wish &ofA,
+                                            const Wish &ofB) {
+  tile::DotOp dot = product.dot;
+  ArrayRef<int64_t> shape = tile::shapeOf(dot.getType()).take_back(2);
+  SmallVector<int64_t> warps = product.warps;
+  int64_t &rows = warps[warps.size() - 2], &columns = warps.back();
+  tile::MmaAttr instruction = product.instruction;
+  bool isFree =
+      !product.feedsProduct && !product.isFedByProduct && instruction.getM() == instruction.getN();
+  // Square products only: then one way reads as much as the other.
+  if (isFree && shape[0] == shape[1] && ofA.isTransposed != ofB.isTransposed &&
+      (ofB.isTransposed ? rows > columns : columns > rows))
+    std::swap(rows, columns);
+  return warps;
+}
+
+using Wishes = std::array<Wish, 2>; // for rows and columns
+
+/// Products that may share an accumulator change together or not at all.
+static void chooseWarpsForColumns(std::vector<SelectedProduct> &products, ArrayRef<Wishes> wishes) {
+  std::vector<SmallVector<int64_t>> wanted;
+  for (auto [product, own] : llvm::zip(products, wishes))
+    wanted.push_back(warpsForColumns(product, own[0], own[1]));
+  std::vector<SelectedProduct> before = products;
+  for (auto [product, one] : llvm::zip(products, wanted)) {
+    bool agrees = true;
+    for (auto [other, another] : llvm::zip(before, wanted))
+      agrees &= !mayShareAccumulator(product, other) || one == another;
+    if (agrees)
+      product.warps = one;
+  }
+}
+
 void tw::simt::interleaveProducts(FunctionOpInterface function,
                                   std::vector<SelectedProduct> &products) {
   if (products.empty())
     return;
   Alignment alignment(function);
-  OperandReads reads{hasFeature(targetOf(function), tile::Feature::LoadMatrix),
+  MatrixReads matrices = matrixReadsOf(targetOf(function));
+  OperandReads reads{matrices == MatrixReads::Words, matrices != MatrixReads::None,
                      machineOf(function).banks.accessBytes};
-  using Wishes = std::array<Wish, 2>; // for rows and columns
   auto wishes = llvm::map_to_vector(products, [&](const SelectedProduct &product) {
     return Wishes{wishOf(reads, alignment, product, MmaOperand::A),
                   wishOf(reads, alignment, product, MmaOperand::B)};
   });
+  if (matrices == MatrixReads::Columns)
+    chooseWarpsForColumns(products, wishes);
   for (auto [product, own] : llvm::zip(products, wishes)) {
     ArrayRef<int64_t> shape = tile::shapeOf(product.dot.getType());
     product.interleave.assign(shape.size() + 1, 1);

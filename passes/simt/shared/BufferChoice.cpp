@@ -1,7 +1,6 @@
 // Chooses layouts of buffers in shared memory among candidates, by what writing and reading costs.
 #include "passes/simt/shared/BufferChoice.h"
 #include "ir/layout/CopyBuffers.h"
-#include "ir/layout/MatrixAccess.h"
 #include "passes/simt/shared/LaneExchange.h"
 #include "llvm/ADT/Sequence.h"
 #include <vector>
@@ -11,30 +10,48 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
+MatrixReads tw::simt::matrixReadsOf(TargetAttr target) {
+  if (hasFeature(target, Feature::LoadMatrix))
+    return MatrixReads::Words;
+  return hasFeature(target, Feature::LoadTransposed) ? MatrixReads::Columns : MatrixReads::None;
+}
+
 BufferChoice::BufferChoice(Operation *module)
-    : machine(machineOf(module)), loadsMatrices(hasFeature(targetOf(module), Feature::LoadMatrix)),
+    : machine(machineOf(module)), matrices(matrixReadsOf(targetOf(module))),
       copies(!targetOf(module) || laneCopyOf(targetOf(module))) {}
 
 //===-- Costs --------------------------------------------------------------------------------===//
 
-/// What a warp pays for moving a tile to or from a buffer: the transfers of its accesses, and their
-/// issue.
-static double accessCost(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
-                         unsigned bytes, SharedBanks banks, bool loadsMatrices) {
-  if (loadsMatrices)
-    if (std::optional<MatrixAccess> access = matrixAccess(registers, buffer, bytes)) {
-      unsigned rowBits = llvm::Log2_32(kMatrixRowBytes / bytes);
-      LinearLayout::Bases row(access->rows.bases(Place::Register).take_front(rowBits));
-      double conflicts = bankConflicts(access->rows.withPlace(Place::Register, row), buffer,
-                                       SharedUse::Read, bytes, banks);
-      double matrices = registers.size(Place::Register) * bytes / double(banks.wordBytes);
-      return matrices * (conflicts + 1.0 / access->numMatrices);
-    }
-  unsigned vector = sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / bytes)).vector;
-  double transfers =
+/// The transfers of accesses of `vector` elements of each lane, and their issue.
+static double accessCost(const LinearLayout &registers, unsigned vector, double conflicts,
+                         unsigned bytes, SharedBanks banks) {
+  unsigned transfers =
       std::max(1u, registers.size(Place::Lane) * vector * bytes / banks.transferBytes());
-  return registers.size(Place::Register) / vector *
-         (transfers * bankConflicts(registers, buffer, use, bytes, banks) + 1);
+  return registers.size(Place::Register) / vector * (transfers * conflicts + 1);
+}
+
+/// The same where registers are read as matrices.
+static double matrixCost(const LinearLayout &registers, const MatrixAccess &access,
+                         const LinearLayout &buffer, unsigned bytes, SharedBanks banks) {
+  unsigned rowElements = access.rowBytes / bytes;
+  LinearLayout::Bases row(
+      access.rows.bases(Place::Register).take_front(llvm::Log2_32(rowElements)));
+  double conflicts = bankConflicts(access.rows.withPlace(Place::Register, row), buffer,
+                                   SharedUse::Read, bytes, banks);
+  if (access.rowBytes < banks.accessBytes)
+    return accessCost(registers, rowElements, conflicts, bytes, banks);
+  double words = registers.size(Place::Register) * bytes / double(banks.wordBytes);
+  return words * (conflicts + 1.0 / access.numMatrices);
+}
+
+/// What a warp pays for moving a tile to or from a buffer.
+static double accessCost(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
+                         unsigned bytes, SharedBanks banks, MatrixReads matrices) {
+  if (std::optional<MatrixAccess> access = matrixAccess(registers, buffer, bytes, matrices))
+    return matrixCost(registers, *access, buffer, bytes, banks);
+  unsigned vector = sharedAccess(registers, buffer, std::max(1u, banks.accessBytes / bytes)).vector;
+  return accessCost(registers, vector, bankConflicts(registers, buffer, use, bytes, banks), bytes,
+                    banks);
 }
 
 /// How many registers an instruction may take as one operand: those that step along the dimension
@@ -138,15 +155,22 @@ struct Traffic {
 
   double costOf(const LinearLayout &buffer, const BufferChoice &choice) const {
     SharedBanks banks = choice.machine.banks;
-    double cost = accessCost(written, buffer, SharedUse::Write, bytes, banks,
-                             /*loadsMatrices=*/false);
+    double cost = accessCost(written, buffer, SharedUse::Write, bytes, banks, MatrixReads::None);
     for (const LinearLayout &read : reads)
-      cost += accessCost(read, buffer, SharedUse::Read, bytes, banks, choice.loadsMatrices) +
+      cost += accessCost(read, buffer, SharedUse::Read, bytes, banks, choice.matrices) +
               (keepsOrder ? numMoves(read, buffer, bytes, banks) : 0);
     return cost;
   }
 };
 } // namespace
+
+double BufferChoice::costOfReads(const LinearLayout &buffer, ArrayRef<Type> to) const {
+  double cost = 0;
+  for (Type type : to)
+    cost += accessCost(layoutOf(type), buffer, SharedUse::Read, elementBytes(elementTypeOf(type)),
+                       machine.banks, matrices);
+  return cost;
+}
 
 /// The first of those that cost least.
 static LinearLayout cheapest(ArrayRef<LinearLayout> candidates, const Traffic &traffic,
@@ -160,9 +184,8 @@ static LinearLayout cheapest(ArrayRef<LinearLayout> candidates, const Traffic &t
 /// A buffer that is read as matrices, where the machine and the layouts allow it.
 static void addMatrixBuffer(std::vector<LinearLayout> &candidates, const Traffic &traffic,
                             const LinearLayout &read, const BufferChoice &choice) {
-  if (!choice.loadsMatrices)
-    return;
-  if (auto matrices = matrixBuffer(traffic.written, read, traffic.bytes, choice.machine.banks))
+  if (auto matrices =
+          matrixBuffer(traffic.written, read, traffic.bytes, choice.machine.banks, choice.matrices))
     candidates.push_back(*matrices);
 }
 
@@ -198,7 +221,7 @@ LinearLayout BufferChoice::ofCopy(Type from, ArrayRef<Type> to) const {
           LinearLayout::Bases(layoutOf(from).bases(Place::Register).take_front(numBits))),
       {},
       bytes,
-      /*keepsOrder=*/!copies && !loadsMatrices};
+      /*keepsOrder=*/!copies && matrices != MatrixReads::Words};
   std::vector<LinearLayout> candidates;
   for (Type read : to) {
     traffic.reads.push_back(layoutOf(read));

@@ -2,6 +2,7 @@
 // goes through one at all.
 #ifndef PASSES_SIMT_SHARED_BUFFERCHOICE_H
 #define PASSES_SIMT_SHARED_BUFFERCHOICE_H
+#include "ir/layout/MatrixAccess.h"
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"
 
@@ -16,13 +17,19 @@ struct BufferChoice {
   LinearLayout ofCopy(mlir::Type from, llvm::ArrayRef<mlir::Type> to) const;
   /// The same for a tile that registers hold; of a scalar, one element.
   LinearLayout ofConversion(mlir::Type from, mlir::Type to) const;
+  /// What reading each of `to` from a buffer costs a warp.
+  double costOfReads(const LinearLayout &buffer, llvm::ArrayRef<mlir::Type> to) const;
   /// Whether a conversion goes through shared memory: between warps it must, within a warp where
   /// shuffles would take many more instructions.
   bool prefersShared(mlir::Type from, mlir::Type to) const;
 
   Machine machine;
-  bool loadsMatrices, copies;
+  MatrixReads matrices;
+  bool copies;
 };
+
+/// What the warps of a machine read as matrices.
+MatrixReads matrixReadsOf(tile::TargetAttr target);
 
 } // namespace tw::simt
 #endif

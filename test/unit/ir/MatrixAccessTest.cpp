@@ -212,3 +212,71 @@ TEST(MatrixAccess, RefusesLayoutsThatAreNoWords) {
   EXPECT_FALSE(matrixAccess(blocked, sharedLayout({32, 64}, {1, 0}), 8).has_value());
   EXPECT_FALSE(matrixAccess(blocked, sharedLayout({32, 64}, {1, 0}), 2).has_value());
 }
+
+//===-- By columns ---------------------------------------------------------------------------===//
+
+// The same banks, of which all serve 8 bytes of 32 lanes.
+static constexpr tw::SharedPhase kWidePhases[] = {{tw::SharedUse::Read, 8, 64, {1, 2, 4, 8, 16}}};
+static constexpr tw::SharedBanks kWideBanks = {32, 4, 16, kWidePhases};
+
+/// What ds_read_b64_tr_b16 does: of every 16 lanes, lane l gets half l % 4 of what each lane 4 n +
+/// l / 4 addresses, n = 0 to 3.
+static SmallVector<uint32_t> loadColumns(const MatrixAccess &access, const LinearLayout &buffer,
+                                         unsigned warp, unsigned lane) {
+  BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
+  SmallVector<uint32_t> elements;
+  for (unsigned first = 0; first < access.rows.size(Place::Register); first += 4)
+    for (unsigned row = 0; row < 4; ++row) {
+      unsigned giver = lane / 16 * 16 + 4 * row + lane % 16 / 4;
+      uint64_t start = offsets.apply(access.rows.element(first, giver, warp));
+      elements.push_back(buffer.apply(Place::Offset, uint32_t(start + lane % 4)));
+    }
+  return elements;
+}
+
+/// Right operands of [64, 64]: bits of columns are 0 to 5, of k 6 to 11. Lanes hold 32 columns and
+/// two parts of k, or 16 columns and four.
+static std::vector<LinearLayout> operandsByColumns() {
+  auto k = [](unsigned bit) { return 64u << bit; };
+  return {LinearLayout({64, 64},
+                       {{k(0), k(1), k(2), k(4), k(5)}, {1, 2, 4, 8, 16, k(3)}, {32, 0}, {}, {}}),
+          LinearLayout({64, 64},
+                       {{k(0), k(1), k(2), k(5), 32}, {1, 2, 4, 8, k(3), k(4)}, {16, 0}, {}, {}})};
+}
+
+TEST(MatrixAccess, ColumnsAreTheElementsOfEveryRegister) {
+  for (const LinearLayout &operand : operandsByColumns()) {
+    ASSERT_TRUE(operand.isSurjective());
+    LinearLayout copied = blockedLayout({64, 64}, {1, 8}, {8, 8}, {4, 1}, {1, 0});
+    std::optional<LinearLayout> buffer =
+        matrixBuffer(copied, operand, 2, kWideBanks, MatrixReads::Columns);
+    ASSERT_TRUE(buffer.has_value());
+    std::optional<MatrixAccess> access = matrixAccess(operand, *buffer, 2, MatrixReads::Columns);
+    ASSERT_TRUE(access.has_value());
+    for (unsigned warp = 0; warp < 4; ++warp)
+      for (unsigned lane = 0; lane < 64; ++lane) {
+        SmallVector<uint32_t> loaded = loadColumns(*access, *buffer, warp, lane);
+        ASSERT_EQ(loaded.size(), operand.size(Place::Register));
+        for (unsigned reg = 0; reg < loaded.size(); ++reg)
+          ASSERT_EQ(loaded[reg], operand.element(reg, lane, warp))
+              << "register " << reg << " of lane " << lane << " of warp " << warp;
+      }
+    LinearLayout row = access->rows.withPlace(Place::Register, {1, 2});
+    EXPECT_EQ(bankConflicts(row, *buffer, SharedUse::Read, 2, kWideBanks), 1.0);
+    EXPECT_EQ(sharedAccess(copied, *buffer, 8).vector, 8u);
+    EXPECT_EQ(bankConflicts(copied, *buffer, SharedUse::Write, 2, kWideBanks), 1.0);
+  }
+}
+
+TEST(MatrixAccess, ColumnsNeedHalvesInRows) {
+  LinearLayout operand = operandsByColumns().front();
+  LinearLayout rows = sharedLayout({64, 64}, {1, 0}), columns = sharedLayout({64, 64}, {0, 1});
+  EXPECT_TRUE(matrixAccess(operand, rows, 2, MatrixReads::Columns).has_value());
+  EXPECT_FALSE(matrixAccess(operand, columns, 2, MatrixReads::Columns).has_value());
+  for (unsigned bytes : {1u, 4u})
+    EXPECT_FALSE(matrixAccess(operand, rows, bytes, MatrixReads::Columns).has_value());
+  EXPECT_FALSE(matrixAccess(operand, rows, 2, MatrixReads::None).has_value());
+  // Written two elements at a time: a row would take two writes.
+  LinearLayout narrow = blockedLayout({64, 64}, {1, 2}, {2, 32}, {4, 1}, {1, 0});
+  EXPECT_FALSE(matrixBuffer(narrow, operand, 2, kWideBanks, MatrixReads::Columns).has_value());
+}

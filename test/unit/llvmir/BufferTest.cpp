@@ -89,6 +89,59 @@ TEST(DirectCopy, IsNotThereBefore) {
   }
 }
 
+/// Each lane writes its word of 64 rows of 8 bytes, twice, and reads transposed what `address`
+/// says.
+static std::string transposed(const std::string &address) {
+  return "  %twice = shl i32 %tid, 1\n"
+         "  %from = getelementptr i32, ptr addrspace(1) %p0, i32 %twice\n"
+         "  %w = load <2 x i32>, ptr addrspace(1) %from, align 8\n"
+         "  %mine = getelementptr i32, ptr addrspace(3) @lds, i32 %twice\n"
+         "  store <2 x i32> %w, ptr addrspace(3) %mine, align 8\n"
+         "  fence syncscope(\"wavefront\") release\n"
+         "  call void @llvm.amdgcn.wave.barrier()\n"
+         "  fence syncscope(\"wavefront\") acquire\n" +
+         address +
+         "  %h = call <4 x i16> @llvm.amdgcn.ds.read.tr16.b64.v4i16(ptr addrspace(3) %at)\n"
+         "  %v = bitcast <4 x i16> %h to <2 x i32>\n"
+         "  %to = getelementptr i32, ptr addrspace(1) %p1, i32 %twice\n"
+         "  store <2 x i32> %v, ptr addrspace(1) %to, align 8\n  ret void\n";
+}
+
+/// Of every 16 lanes, lane l gets half l % 4 of what lanes l / 4, 4 + l / 4, ... address.
+TEST(TransposedRead, LanesGetColumns) {
+  IrSimulation simulation("gfx950");
+  std::vector<uint32_t> words;
+  auto halfAt = [](uint32_t lane, uint32_t i) { return (lane * 4 + i) * 257 & 0xffff; };
+  for (uint32_t lane = 0; lane < 64; ++lane)
+    for (uint32_t i : {0, 2})
+      words.push_back(halfAt(lane, i) | halfAt(lane, i + 1) << 16);
+  simulation.array(words);
+  std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(128));
+  // Lanes address in another order than they wrote.
+  EXPECT_EQ(kindsIn(simulation.run(
+                transposed("  %other = xor i32 %tid, 37\n  %o = shl i32 %other, 3\n"
+                           "  %at = getelementptr i8, ptr addrspace(3) @lds, i32 %o\n"))),
+            "");
+  for (uint32_t lane = 0; lane < 64; ++lane)
+    for (uint32_t n = 0; n < 4; ++n) {
+      uint32_t giver = (lane & ~15u) + 4 * n + lane % 16 / 4;
+      EXPECT_EQ(out[lane * 2 + n / 2] >> 16 * (n % 2) & 0xffff, halfAt(giver ^ 37, lane % 4))
+          << "half " << n << " of lane " << lane;
+    }
+}
+
+/// What one lane addresses and nobody wrote reaches 16 of them.
+TEST(TransposedRead, ReportsWhatWasNotWritten) {
+  IrSimulation simulation("gfx950");
+  simulation.array(iota(128));
+  simulation.array(std::vector<uint32_t>(128));
+  EXPECT_EQ(kindsIn(simulation.run(
+                transposed("  %is = icmp eq i32 %tid, 21\n  %far = select i1 %is, i32 1024, i32 0\n"
+                           "  %o = shl i32 %tid, 3\n  %p = add i32 %o, %far\n"
+                           "  %at = getelementptr i8, ptr addrspace(3) @lds, i32 %p\n"))),
+            "uninit-register uninit-shared");
+}
+
 TEST(Values, PoisonIsReportedWhereItDecides) {
   IrSimulation simulation;
   simulation.array(std::vector<uint32_t>(64));

@@ -196,6 +196,28 @@ static void swapBlocks(const Wave &wave, const Instruction &instruction, unsigne
   writeWave(wave, instruction.results[1], second);
 }
 
+/// ds_read_b64_tr_b16 (LLVM, llvm.amdgcn.ds.read.tr16.b64): 16 lanes after the other hold 4 rows of
+/// 16 halves, each row in 4 lanes of 4. A lane gets the column of its number, a half of each row.
+/// Sources and results are two words.
+static void transposeRows(const Wave &wave, const Instruction &instruction) {
+  std::array<WaveValues, 2> from, to;
+  for (unsigned word = 0; word < 2; ++word) {
+    from[word] = readWave(wave, instruction.sources[word]);
+    to[word].set = ~uint64_t(0);
+  }
+  for (unsigned lane = 0; lane < wave.size(); ++lane)
+    for (unsigned row = 0; row < 4; ++row) {
+      unsigned column = lane % kRow, giver = lane - column + 4 * row + column / 4;
+      const WaveValues &given = from[column % 4 / 2];
+      uint64_t half = given.lanes[giver] >> 16 * (column % 2) & 0xffff;
+      to[row / 2].lanes[lane] |= half << 16 * (row % 2);
+      if (!wave.isActive(giver) || !(given.set >> giver & 1))
+        to[row / 2].set &= ~bitOf(lane);
+    }
+  for (unsigned word = 0; word < 2; ++word)
+    writeWave(wave, instruction.results[word], to[word]);
+}
+
 static WaveValues swapHalves(const Wave &wave, const Instruction &instruction) {
   WaveValues result, values = readWave(wave, instruction.sources[0]);
   for (unsigned lane = 0; lane < wave.size(); ++lane)
@@ -265,6 +287,8 @@ void tw::warpsim::executeExchange(const Wave &wave, const Instruction &instructi
     return swapBlocks(wave, instruction, 16);
   if (instruction.wave == WaveOp::Permlane32Swap)
     return swapBlocks(wave, instruction, 32);
+  if (instruction.wave == WaveOp::TransposeRows)
+    return transposeRows(wave, instruction);
   writeWave(wave, instruction.results[0], exchanged(wave, instruction, pc));
 }
 

@@ -49,8 +49,6 @@ static void perform(const Wave &wave, const Instruction &instruction, int32_t pc
     return;
   case WaveOp::Matrix:
     return executeWaveMatrix(wave, instruction, pc);
-  case WaveOp::TransposedRead:
-    return executeTransposedRead(wave, instruction, pc);
   default:
     return executeExchange(wave, instruction, pc);
   }

@@ -40,7 +40,6 @@ void noteHalfStopped(Cta &cta, const Warp &warp);
 // Exchange.cpp, WaveMatrix.cpp.
 void executeExchange(const Wave &wave, const Instruction &instruction, int32_t pc);
 void executeWaveMatrix(const Wave &wave, const Instruction &instruction, int32_t pc);
-void executeTransposedRead(const Wave &wave, const Instruction &instruction, int32_t pc);
 /// The number of a lane in its wave, or how many lanes of a mask are below it.
 void executeWaveLane(Warp &warp, const Instruction &instruction, LaneMask active,
                      const Program &program);

@@ -256,10 +256,3 @@ void tw::warpsim::executeWaveMatrix(const Wave &wave, const Instruction &instruc
     return run<double>(wave, instruction, layout);
   run<float>(wave, instruction, layout);
 }
-
-// ds_read_b64_tr: LLVM has no case for the simulator to see but the intrinsic itself.
-void tw::warpsim::executeTransposedRead(const Wave &wave, const Instruction &, int32_t pc) {
-  wave.cta.report(Kind::Unsupported, wave.speaker(), wave.speakersLane(), pc, [](Finding &finding) {
-    finding.message = "the simulator cannot execute transposing reads";
-  });
-}

@@ -3,7 +3,7 @@
 Loads and accesses of shared memory complete later than they are issued, and instructions wait for
 them by counters (the instruction sets' "Memory Counters", "Data Dependency Resolution"). What this
 finds, along every path: a register used before the load that fills it has been waited for, and a
-barrier passed while an access of shared memory may still be under way. It does not follow stores to
+barrier passed while an access of shared memory, or a copy to it, may still be under way. It does not follow stores to
 global memory, which a barrier or an atomic may have to wait for.
 
 Of each register that is being filled, the state has how many operations of its kind were issued
@@ -22,8 +22,10 @@ Key = tuple[str, str, str]
 State = dict[Key, int]  # operations of that counter and kind since, at least
 IN_ANY_ORDER = "scalar"
 SHARED = "shared memory"  # in place of a register: an access that a barrier must not overtake
+COPIES = "copies past"  # and so many barriers: to shared memory, by another unit
 
 _REGISTERS = re.compile(r"\b([vsa])(?:(\d+)|\[(\d+):(\d+)\])|\b(vcc(?:_lo|_hi)?)\b")
+BARRIER = re.compile(r"s_barrier(_signal)?$")
 _MEMORY = re.compile(r"(buffer|global|scratch|ds|s)_")
 
 
@@ -57,6 +59,7 @@ class Machine:
     """The names that a generation's counters have."""
 
     generation: int
+    ahead: int = 0  # barriers that copies to shared memory may pass while they are under way
     counters: dict[str, str] = field(init=False)  # what is counted to its counter
 
     def __post_init__(self) -> None:
@@ -102,6 +105,7 @@ class Access(NamedTuple):
     kind: str
     fills: set[str]  # registers
     is_shared: bool  # whether it reads or writes memory that waves share
+    is_copy: bool = False  # from global to shared memory
 
 
 def access_of(line: Line, machine: Machine) -> Access | None:
@@ -123,7 +127,7 @@ def access_of(line: Line, machine: Machine) -> Access | None:
         returns = "load" in opcode or re.search(r"\b(glc|sc0)\b|TH_ATOMIC_RETURN", line.text)
         filled = registers_in(line.operands[0]) if returns and not to_shared else set()
         counter = machine.counters["load" if returns else "store"]
-        return Access(counter, "vector", filled, to_shared)
+        return Access(counter, "vector", filled, False, to_shared)
     if "_store" in opcode:
         return Access(machine.counters["store"], "vector", set(), False)
     return None  # instructions for caches
@@ -180,13 +184,30 @@ def issue(state: State, access: Access) -> None:
         state[access.counter, access.kind, register] = 0
     if access.is_shared:
         state[access.counter, access.kind, SHARED] = 0
+    if access.is_copy:
+        state[access.counter, access.kind, f"{COPIES} 0"] = 0
 
 
-def needs_of(line: Line, access: Access | None, state: State) -> list[str]:
+def pass_barrier(state: State) -> None:
+    """What is copied is under way for one barrier more."""
+    for key in sorted((key for key in state if key[2].startswith(COPIES)), reverse=True):
+        older = (*key[:2], f"{COPIES} {int(key[2].split()[-1]) + 1}")
+        since = state.pop(key)
+        state[older] = min(since, state.get(older, since))
+
+
+def late_at_barrier(state: State, ahead: int) -> list[str]:
+    """What a barrier must not overtake."""
+    return sorted(
+        {what for _, _, what in state if what == SHARED or what.startswith(COPIES) and int(what.split()[-1]) >= ahead}
+    )
+
+
+def needs_of(line: Line, access: Access | None, state: State, ahead: int) -> list[str]:
     """What an instruction needs that is still under way. A load may fill a register that an earlier one
     of its kind fills, too: they complete in order."""
-    if re.match(r"s_barrier(_signal)?$", line.opcode):
-        return [SHARED] if any(key[2] == SHARED for key in state) else []
+    if BARRIER.match(line.opcode):
+        return late_at_barrier(state, ahead)
     mentioned = registers_in(line.text)
     found = []
     for counter, kind, what in state:
@@ -202,7 +223,9 @@ def needs_of(line: Line, access: Access | None, state: State) -> list[str]:
 def step(line: Line, state: State, machine: Machine) -> list[Hazard]:
     """Goes over one instruction."""
     access = access_of(line, machine)
-    hazards = [Hazard(*line, what) for what in needs_of(line, access, state)]
+    hazards = [Hazard(*line, what) for what in needs_of(line, access, state, machine.ahead)]
+    if BARRIER.match(line.opcode):
+        pass_barrier(state)
     for counter, count in machine.waits_of(line).items():
         wait(state, counter, count)
     if access:
@@ -220,9 +243,10 @@ def join(into: State | None, state: State) -> State:
     }
 
 
-def find_hazards(text: str, generation: int) -> list[Hazard]:
-    """What the code of a kernel does not wait for, by line."""
-    machine = Machine(generation)
+def find_hazards(text: str, generation: int, ahead: int = 0) -> list[Hazard]:
+    """What the code of a kernel does not wait for, by line. Copies to shared memory that run several
+    iterations ahead pass so many barriers."""
+    machine = Machine(generation, ahead)
     blocks, following = blocks_of(lines_of(text))
     entries: list[State | None] = [None] * len(blocks)
     entries[0] = {}

@@ -87,6 +87,17 @@ def swizzled(text: str, lane: np.ndarray) -> np.ndarray:
     raise NotUnderstood(f"the pattern {text}")
 
 
+def swap_blocks(wave: Wave, instruction: Instruction) -> None:
+    """`v_permlane32_swap`: odd blocks of so many lanes of the first register change places with even ones of the
+    second."""
+    if not wave.active.all():
+        raise Report(f"{instruction}: lanes of the wave are off")
+    width = int(instruction.base.removeprefix("v_permlane").partition("_")[0])
+    first, second = (wave.words(text)[0] for text in instruction.operands)
+    odd = np.arange(wave.lanes) & width != 0
+    first[odd], second[~odd] = second[~odd].copy(), first[odd].copy()
+
+
 def across_rows(wave: Wave, instruction: Instruction) -> None:
     """`v_permlanex16_b32`: each lane takes one of the other row of 16, which scalars name."""
     target, source, low, high = instruction.operands[:4]

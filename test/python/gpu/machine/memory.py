@@ -119,11 +119,13 @@ def from_registers(wave: Wave, text: str, form: Form, where: np.ndarray) -> np.n
     return np.ascontiguousarray(rows.T).view(np.uint8)[:, : form.size]
 
 
-def buffer_addresses(wave: Wave, instruction: Instruction, size: int) -> tuple[np.ndarray, np.ndarray]:
+def buffer_addresses(
+    wave: Wave, instruction: Instruction, size: int, operands: list[str] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """The addresses of a buffer access without a stride, and which lanes are within its bounds: an
     offset is the lane's and the instruction's, modulo 2^32, which is compared with what the scalar one
     leaves of the bounds, modulo 2^32, too."""
-    _, lanes, resource, scalar = instruction.operands[:4]
+    lanes, resource, scalar = operands or instruction.operands[1:4]
     low, high, bounds, _ = (int(word) for word in wave.words(resource))
     if high >> 16 & 0x3FFF or "idxen" in instruction.modifiers:
         raise NotUnderstood(f"a buffer with a stride: {instruction}")
@@ -146,13 +148,14 @@ def global_addresses(wave: Wave, instruction: Instruction, lanes: str, base: str
     return np.broadcast_to(own, wave.lanes) + offset
 
 
-def access(wave: Wave, instruction: Instruction, memory: Memory) -> None:
-    """A load, store or atomic of global memory."""
+def access(wave: Wave, instruction: Instruction, memory: Memory, shared: Shared) -> None:
+    """A load, store or atomic of global memory, or a copy from there to shared memory."""
+    wave.num_vector += 1
     opcode, operands = instruction.base, instruction.operands
     if "atomic" in opcode:
         return atomic(wave, instruction, memory)
     if "lds" in opcode or "lds" in instruction.modifiers:
-        raise NotUnderstood(f"a copy to shared memory: {instruction}")
+        return _copy(wave, instruction, memory, shared)
     form, where = form_of(opcode), wave.active
     if opcode.startswith("buffer_"):
         return _buffer(wave, instruction, memory, form)
@@ -163,6 +166,29 @@ def access(wave: Wave, instruction: Instruction, memory: Memory) -> None:
         memory.store(at, from_registers(wave, data, form, where))
     else:
         into_registers(wave, data, memory.load(at, form.size), form, where)
+
+
+def _copy(wave: Wave, instruction: Instruction, memory: Memory, shared: Shared) -> None:
+    """Lanes of 4 or 16 bytes one after the other, from M0 and the instruction's offset on; buffers
+    copy zeros from beyond their bounds. The bytes are there when the wave has waited for them."""
+    form, where, operands = form_of(instruction.base.replace("_lds", "")), wave.active, instruction.operands
+    reached = where.copy()
+    if instruction.base.startswith("buffer_"):
+        addresses, inside = buffer_addresses(wave, instruction, form.size, operands[-3:])
+        reached &= inside
+    else:
+        addresses = global_addresses(wave, instruction, operands[-2], operands[-1])
+    found = np.zeros((wave.lanes, form.size), np.uint8)
+    found[reached] = memory.load(addresses[reached], form.size)
+    first = wave.scalar("m0") + instruction.offset()
+    at = (first + form.size * np.arange(wave.lanes)).astype(np.uint32)[where]
+    wave.copies.append((wave.num_vector, lambda: shared.store(wave.number, at, found[where], instruction)))
+
+
+def complete_copies(wave: Wave, count: int) -> None:
+    """A wait until so many loads, stores and copies are under way at most."""
+    while wave.copies and wave.copies[0][0] <= wave.num_vector - count:
+        wave.copies.pop(0)[1]()
 
 
 def _buffer(wave: Wave, instruction: Instruction, memory: Memory, form: Form) -> None:
@@ -233,6 +259,8 @@ def shared_access(wave: Wave, instruction: Instruction, shared: Shared) -> None:
     pair = re.search(r"(?:2addr|read2|write2)(_?st64|_stride64)?_b(32|64)$", opcode)
     if pair:
         return _two_accesses(wave, instruction, shared, int(pair[2]) // 8, 64 if pair[1] else 1)
+    if opcode == "ds_read_b64_tr_b16":
+        return _transposed_read(wave, instruction, shared)
     where = wave.active
     is_store = bool(re.match(r"ds_(write|store)_", opcode))
     if not is_store and not re.match(r"ds_(read|load)_", opcode):
@@ -243,6 +271,17 @@ def shared_access(wave: Wave, instruction: Instruction, shared: Shared) -> None:
         shared.store(wave.number, at, from_registers(wave, operands[1], form, where), instruction)
     else:
         into_registers(wave, operands[0], shared.load(wave.number, at, form.size, instruction), form, where)
+
+
+def _transposed_read(wave: Wave, instruction: Instruction, shared: Shared) -> None:
+    """16 lanes after the other read 4 rows of 16 halves, each row by 4 lanes; each lane gets the column of
+    its number. (The manual has prose for it; this is what LLVM's and AMD's emulation of it takes.)"""
+    if not wave.active.all():
+        raise Report(f"{instruction}: lanes of the wave are off")
+    at = wave.words(instruction.operands[1])[0] + np.uint32(instruction.offset())
+    halves = shared.load(wave.number, at, 8, instruction).view(np.uint16)
+    columns = halves.reshape(-1, 4, 16).transpose(0, 2, 1).reshape(-1, 4)
+    into_registers(wave, instruction.operands[0], np.ascontiguousarray(columns).view(np.uint8), Form(8), wave.active)
 
 
 def _two_accesses(wave: Wave, instruction: Instruction, shared: Shared, size: int, stride: int) -> None:

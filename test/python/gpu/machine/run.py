@@ -72,6 +72,8 @@ class Machine:
             if instruction is None:
                 raise Report(f"no instruction at {wave.place:#x}")
             wave.early(instruction)
+            if (waited := vector_wait(instruction)) is not None:
+                memory.complete_copies(wave, waited)
             wave.place = instruction.next
             self.execute(wave, instruction)
         raise Report("a wave does not end")
@@ -91,19 +93,26 @@ class Machine:
             raise NotUnderstood(f"the instruction {instruction}")
 
 
+def vector_wait(instruction: Instruction) -> int | None:
+    """How many of the loads and copies may be under way behind a wait for them."""
+    match = re.search(r"vmcnt\((\d+)\)", str(instruction)) if instruction.opcode == "s_waitcnt" else None
+    return int(match[1]) if match else None
+
+
 _KINDS: list[tuple[re.Pattern[str], Callable[[Machine, Wave, Instruction], None]]] = [
     (re.compile(r"s_load_"), lambda machine, wave, each: memory.scalar_load(wave, each, machine.heap)),
     (re.compile(r"s_"), lambda machine, wave, each: scalar.run(wave, each, machine.generation)),
     (re.compile(r"v_(mfma|wmma)_"), lambda machine, wave, each: matrix.run(wave, each)),
     (re.compile(r"v_mbcnt_"), lambda machine, wave, each: exchange.count_below(wave, each)),
     (re.compile(r"v_(readfirstlane|readlane|writelane)_"), lambda machine, wave, each: exchange.one_lane(wave, each)),
+    (re.compile(r"v_permlane(16|32)_swap_"), lambda machine, wave, each: exchange.swap_blocks(wave, each)),
     (re.compile(r"v_permlanex?16_"), lambda machine, wave, each: exchange.across_rows(wave, each)),
     (re.compile(r"v_accvgpr_"), lambda machine, wave, each: _move(wave, each)),
     (re.compile(r"v_"), lambda machine, wave, each: machine.unit.run(wave, each)),
     (re.compile(r"ds_(b?permute|swizzle)"), lambda machine, wave, each: exchange.through_memory(wave, each)),
     (re.compile(r"ds_"), lambda machine, wave, each: memory.shared_access(wave, each, machine.shared)),
     (re.compile(r"scratch_"), lambda machine, wave, each: memory.scratch(wave, each)),
-    (re.compile(r"(buffer|global)_"), lambda machine, wave, each: memory.access(wave, each, machine.heap)),
+    (re.compile(r"(buffer|global)_"), lambda machine, wave, each: memory.access(wave, each, machine.heap, machine.shared)),
 ]
 
 

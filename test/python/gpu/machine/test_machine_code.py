@@ -19,3 +19,10 @@ pytestmark = [
 def test_kernels(name: str, arch: str, rng: np.random.Generator) -> None:
     with on_machine(arch):
         CASES[name](rng)
+
+
+@pytest.mark.parametrize("name", [name for name in CASES if name.startswith(("product", "attention", "transpose"))])
+def test_kernels_of_cdna_4(name: str, rng: np.random.Generator) -> None:
+    """Whose matrix instructions are deeper, and whose reads of shared memory turn operands."""
+    with on_machine("gfx950"):
+        CASES[name](rng)

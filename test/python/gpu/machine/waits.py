@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from gpu.generated.wait_counts import SHARED, Access, Line, Machine, State, access_of, issue, wait
+from gpu.generated.wait_counts import Access, Line, Machine, State, access_of, issue, late_at_barrier, wait
 
 from .decode import Instruction
 
@@ -43,7 +43,7 @@ class UnderWay:
 
     def _early(self, instruction: Instruction, access: Access | None) -> list[str]:
         if instruction.opcode in ("s_barrier", "s_barrier_signal"):
-            return [SHARED] if any(key[2] == SHARED for key in self.state) else []
+            return late_at_barrier(self.state, 0)
         found = []
         for counter, kind, register in self.state:
             if register not in instruction.mentioned:

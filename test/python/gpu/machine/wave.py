@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 
@@ -55,6 +56,8 @@ class Wave:
         self.vectors = np.full((512, lanes), _JUNK, np.uint32)
         self.scratch = np.full((lanes, 0), 0xFF, np.uint8)
         self.scc = False
+        self.num_vector = 0  # loads, stores and copies of global memory so far
+        self.copies: list[tuple[int, Callable[[], None]]] = []  # to shared memory, by their number
         self.under_way = UnderWay(generation)
         self.is_at_barrier = self.has_ended = False
         self.set_mask(EXEC, np.ones(lanes, bool), lanes // 32)

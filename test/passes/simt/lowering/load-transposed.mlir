@@ -1,0 +1,44 @@
+// Operands of 16 bits are read by columns of four rows where the machine can, the elements' layout allows it, and rows lie
+// in the buffer; others as they are.
+// RUN: tile-opt --lower-simt --canonicalize --split-input-file %s | FileCheck %s
+
+#b = #simt.layout<[16, 64] register = [[1, 0], [2, 0], [4, 0], [0, 32]] lane = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [8, 0]]>
+#rows = #simt.layout<[16, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 32], [2, 16], [4, 0], [8, 0]]>
+#columns = #simt.layout<[16, 64] offset = [[1, 0], [2, 0], [4, 0], [8, 0], [0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32]]>
+#machine = #tile.target<warp_size = 64, shared_bytes = 65536, registers = 512, spare_registers = 64, max_warps = 16, vector_bits = 128, line_bytes = 128, sector_bytes = 64, banks = 32, bank_bytes = 4, features = [load_transposed]>
+
+module attributes {tile.target = #machine, simt.num_warps = 1 : i32} {
+// 16 registers of 16 bits: four reads of two words.
+// CHECK-LABEL: llvm.func @rows
+// CHECK-COUNT-4: simt.load_transposed %{{.*}} : !llvm.ptr<3> -> i32, i32
+// CHECK-NOT: simt.load_transposed
+func.func @rows(%p: !tile.ptr<f16>) {
+  %buffer = simt.alloc_shared "b" at 0 : <[16, 64], f16, #rows>
+  %b = simt.load_shared %buffer : <[16, 64], f16, #rows> -> tensor<16x64xf16, #b>
+  %at = tile.splat %p : !tile.ptr<f16> -> tensor<16x64x!tile.ptr<f16>, #b>
+  tile.store %at, %b : tensor<16x64x!tile.ptr<f16>, #b>, tensor<16x64xf16, #b>
+  return
+}
+
+// Neighbours along K, and words: as they lie.
+// CHECK-LABEL: llvm.func @columns
+// CHECK-NOT: simt.load_transposed
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<8xf16>
+func.func @columns(%p: !tile.ptr<f16>) {
+  %buffer = simt.alloc_shared "b" at 0 : <[16, 64], f16, #columns>
+  %b = simt.load_shared %buffer : <[16, 64], f16, #columns> -> tensor<16x64xf16, #b>
+  %at = tile.splat %p : !tile.ptr<f16> -> tensor<16x64x!tile.ptr<f16>, #b>
+  tile.store %at, %b : tensor<16x64x!tile.ptr<f16>, #b>, tensor<16x64xf16, #b>
+  return
+}
+
+// CHECK-LABEL: llvm.func @words
+// CHECK-NOT: simt.load_transposed
+func.func @words(%p: !tile.ptr<f32>) {
+  %buffer = simt.alloc_shared "b" at 0 : <[16, 64], f32, #rows>
+  %b = simt.load_shared %buffer : <[16, 64], f32, #rows> -> tensor<16x64xf32, #b>
+  %at = tile.splat %p : !tile.ptr<f32> -> tensor<16x64x!tile.ptr<f32>, #b>
+  tile.store %at, %b : tensor<16x64x!tile.ptr<f32>, #b>, tensor<16x64xf32, #b>
+  return
+}
+}
