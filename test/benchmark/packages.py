@@ -201,18 +201,16 @@ def aligned(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def in_turns(first: Callable[[], object], second: Callable[[], object]) -> tuple[float, float]:
-    """Medians of the seconds of both, measured in turns of 20 launches: behind the other's threads, which
-    still spin, the first ones of a turn are slower."""
+    """Medians of the seconds of both, measured in turns."""
     seconds: tuple[list[float], list[float]] = ([], [])
     end = time.perf_counter() + 12
+    for function in (first, second) * 3:
+        function()
     while time.perf_counter() < end:
         for function, list_ in zip((first, second), seconds):
+            start = time.perf_counter()
             function()
-            function()
-            for _ in range(20):
-                start = time.perf_counter()
-                function()
-                list_.append(time.perf_counter() - start)
+            list_.append(time.perf_counter() - start)
     return statistics.median(seconds[0]), statistics.median(seconds[1])
 
 
