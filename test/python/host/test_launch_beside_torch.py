@@ -76,7 +76,7 @@ def test_a_second_runtime_does_no_harm(tmp_path: Path, is_unloaded: bool) -> Non
     from tilewright.native import native
     maps = open("/proc/self/maps").read().split()
     (loaded,) = {{path for path in maps if "gomp" in os.path.basename(path)}}
-    copy = shutil.copy(loaded, os.path.abspath("libgomp-second.so.1"))
+    copy = shutil.copy(loaded, {str(tmp_path / "libgomp-second.so.1")!r})
     second = ctypes.CDLL(copy)
     assert ctypes.cast(second.GOMP_parallel, ctypes.c_void_p).value != ctypes.cast(
         ctypes.CDLL(loaded).GOMP_parallel, ctypes.c_void_p).value
