@@ -84,8 +84,9 @@ static Value loadContiguous(SimdFunction &f, Value address, VectorType type, Val
                                     f.builder.getI32IntegerAttr(alignment), UnitAttr());
 }
 
-/// The same bits as integers, where the elements are 16-bit floats. LLVM 22 takes gathers and
-/// scatters of them apart, and then cannot select the shuffles of bf16 vectors that result on x86.
+/// The same bits as integers, where the elements are 16-bit floats. LLVM 22 takes gathers, scatters
+/// and, without AVX-512, masked stores of them apart. It cannot select the shuffles of bf16 vectors
+/// that result on x86, and single bf16 elements are slow (products of 64 x 64 took 7 times as long).
 static Value asMovable(SimdFunction &f, Value vector) {
   auto type = cast<VectorType>(vector.getType());
   Type element = type.getElementType();
@@ -206,7 +207,7 @@ void SimdFunction::storeToUser(StoreOp op, const Coordinates &at, Value value, b
   }
   auto storeAt = [&](Value address) {
     if (mask)
-      LLVM::MaskedStoreOp::create(builder, loc, value, address, mask, alignment);
+      LLVM::MaskedStoreOp::create(builder, loc, asMovable(*this, value), address, mask, alignment);
     else
       LLVM::StoreOp::create(builder, loc, value, address,
                             isStreaming ? at.lanes * alignment : alignment, false, isStreaming);

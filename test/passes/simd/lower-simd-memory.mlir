@@ -107,3 +107,23 @@ func.func @gather_halves(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<bf
   tile.store %op, %v : tensor<16x!tile.ptr<bf16>>, tensor<16xbf16>
   return
 }
+
+// -----
+
+// What a mask keeps of bf16 is stored as integers of its bits, which LLVM takes apart well.
+// CHECK-LABEL: llvm.func @masked_bf16
+// CHECK: llvm.store %{{.+}} : vector<[[LANES:[0-9]+]]xbf16>
+// CHECK: %[[BITS:.+]] = arith.bitcast %{{.+}} : vector<[[LANES]]xbf16> to vector<[[LANES]]xi16>
+// CHECK: llvm.intr.masked.store %[[BITS]]
+func.func @masked_bf16(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<bf16> {tile.disjoint}, %n: i32) {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %ns = tile.splat %n : i32 -> tensor<64xi32>
+  %m = arith.cmpi slt, %r, %ns : tensor<64xi32>
+  %xs = tile.splat %x : !tile.ptr<bf16> -> tensor<64x!tile.ptr<bf16>>
+  %xp = tile.addptr %xs, %r : tensor<64x!tile.ptr<bf16>>, tensor<64xi32>
+  %v = tile.load %xp : tensor<64x!tile.ptr<bf16>> -> tensor<64xbf16>
+  %os = tile.splat %out : !tile.ptr<bf16> -> tensor<64x!tile.ptr<bf16>>
+  %op = tile.addptr %os, %r : tensor<64x!tile.ptr<bf16>>, tensor<64xi32>
+  tile.store %op, %v mask %m : tensor<64xi1> : tensor<64x!tile.ptr<bf16>>, tensor<64xbf16>
+  return
+}
