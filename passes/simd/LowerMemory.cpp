@@ -86,7 +86,7 @@ static Value loadContiguous(SimdFunction &f, Value address, VectorType type, Val
 
 /// The same bits as integers, where the elements are 16-bit floats. LLVM 22 takes gathers, scatters
 /// and, without AVX-512, masked stores of them apart. It cannot select the shuffles of bf16 vectors
-/// that result on x86, and single bf16 elements are slow (products of 64 x 64 took 7 times as long).
+/// that result on x86, and single bf16 elements are slow (64 x 64 took 7 times as long).
 static Value asMovable(SimdFunction &f, Value vector) {
   auto type = cast<VectorType>(vector.getType());
   Type element = type.getElementType();
