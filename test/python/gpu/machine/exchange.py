@@ -51,7 +51,9 @@ def moved(wave: Wave, instruction: Instruction, value: Value | Constant) -> tupl
     fills = instruction.modifiers.get("bound_ctrl") is not None
     taken = np.where(reached, np.broadcast_to(value.raw, wave.lanes)[lanes], np.uint64(0))
     lane = np.arange(wave.lanes)
-    rows, banks = instruction.offset("row_mask") or 0xF, instruction.offset("bank_mask") or 0xF
+    rows, banks = (
+        instruction.offset(name) if name in instruction.modifiers else 0xF for name in ("row_mask", "bank_mask")
+    )
     kept = (rows >> lane // 16 & 1).astype(bool) & (banks >> lane // 4 % 4 & 1).astype(bool)
     return of_bits("b", 64, taken), active & kept & (reached | fills)
 
