@@ -23,6 +23,8 @@ void CtaKnowledge::join(const CtaKnowledge &other) {
     *this = other;
     return;
   }
+  if (other.clocks == clocks)
+    return;
   for (auto [thread, clock] : other.clocks) {
     auto found = std::lower_bound(clocks.begin(), clocks.end(), std::pair(thread, 0u));
     if (found != clocks.end() && found->first == thread)
@@ -33,8 +35,20 @@ void CtaKnowledge::join(const CtaKnowledge &other) {
 }
 
 void tw::warpsim::join(Knowledge &into, const Knowledge &from) {
-  for (const auto &[cta, known] : from)
-    into[cta].join(known);
+  // Whoever waits in a loop knows nearly all of what it learns: both are walked side by side,
+  // unless one is much shorter.
+  bool isShort = from.size() < into.size() / 8;
+  auto place = into.begin();
+  for (const auto &[cta, known] : from) {
+    if (isShort)
+      place = into.lower_bound(cta);
+    while (place != into.end() && place->first < cta)
+      ++place;
+    if (place == into.end() || place->first != cta)
+      place = into.emplace_hint(place, cta, known);
+    else
+      place->second.join(known);
+  }
 }
 
 void Clocks::reset(uint64_t number, unsigned numWarps) {
