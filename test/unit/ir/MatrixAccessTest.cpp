@@ -16,7 +16,7 @@ namespace {
 SmallVector<uint32_t> loadMatrices(const MatrixAccess &access, const LinearLayout &buffer,
                                    unsigned elementBytes, unsigned warp, unsigned lane) {
   BitMatrix offsets{buffer.numInputBits(), *buffer.rightInverse()};
-  unsigned inRow = kMatrixRowBytes / elementBytes, inWord = 4 / elementBytes;
+  unsigned inRow = access.rowBytes / elementBytes, inWord = 4 / elementBytes;
   unsigned inColumn = std::max(1u, 2 / elementBytes);
   SmallVector<uint32_t> elements;
   for (unsigned first = 0; first < access.rows.size(Place::Register); first += inRow) {
@@ -238,10 +238,11 @@ static SmallVector<uint32_t> loadColumns(const MatrixAccess &access, const Linea
 /// two parts of k, or 16 columns and four.
 static std::vector<LinearLayout> operandsByColumns() {
   auto k = [](unsigned bit) { return 64u << bit; };
-  return {LinearLayout({64, 64},
-                       {{k(0), k(1), k(2), k(4), k(5)}, {1, 2, 4, 8, 16, k(3)}, {32, 0}, {}, {}}),
-          LinearLayout({64, 64},
-                       {{k(0), k(1), k(2), k(5), 32}, {1, 2, 4, 8, k(3), k(4)}, {16, 0}, {}, {}})};
+  LinearLayout::Bases wide = {k(0), k(1), k(2), k(4), k(5)}, wideLanes = {1, 2, 4, 8, 16, k(3)};
+  LinearLayout::Bases deep = {k(0), k(1), k(2), k(5), 32}, deepLanes = {1, 2, 4, 8, k(3), k(4)};
+  LinearLayout::Bases wideWarps = {32, 0}, deepWarps = {16, 0};
+  return {LinearLayout({64, 64}, {wide, wideLanes, wideWarps, {}, {}}),
+          LinearLayout({64, 64}, {deep, deepLanes, deepWarps, {}, {}})};
 }
 
 TEST(MatrixAccess, ColumnsAreTheElementsOfEveryRegister) {
