@@ -34,6 +34,8 @@ static uint64_t elementBytes(std::string_view type) {
   return std::max(1u, bits / 8);
 }
 
+// Seen from outside, as is streamingBytes: the bindings call it.
+[[gnu::visibility("default")]]
 void tw::assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory,
                         bool countsBytes) {
   for (size_t i = 0; i < specs.size(); ++i) {
@@ -84,6 +86,7 @@ uint64_t tw::lastLevelCacheBytes(const std::string &directory) {
   return largest ? largest : kUnknown;
 }
 
+[[gnu::visibility("default")]]
 uint64_t tw::streamingBytes() {
   static const uint64_t bytes = lastLevelCacheBytes("/sys/devices/system/cpu/cpu0/cache") / 2;
   return bytes;

@@ -77,6 +77,11 @@ def test_the_library_shows_every_function_that_the_bindings_call() -> None:
     listed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     called = set(re.findall(r"\bU (tw::(?!api::|python::).*)", listed))
     assert called and called <= set(re.findall(r'"(.*?)";', exports.read_text()))
+    defining = sorted((ROOT / "build" / "runtime").rglob("*.o"))
+    command = ["readelf", "--symbols", "--demangle", "--wide", *map(str, defining)]
+    symbols = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    # A name that the compiler has hidden is not exported, whatever the map says.
+    assert not [line for line in symbols.splitlines() if " HIDDEN " in line and line.endswith(tuple(called))]
 
 
 def test_every_header_of_the_bindings_travels_along(monkeypatch: pytest.MonkeyPatch) -> None:
