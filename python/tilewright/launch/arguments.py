@@ -448,9 +448,11 @@ def _read_addressed(value: Any) -> Reading:
         element_type = _own_dtype(value.dtype)
     except TypeError:
         raise unknown_element_type(str(value.dtype)) from None
-    address: int = value.data_ptr()
+    address: Any = value.data_ptr()
+    if not hasattr(type(address), "__index__") or not 0 <= address < 1 << 64:
+        raise without_memory(f"its data_ptr() is {address!r}, no address")
     shape = tuple(getattr(value, "shape", ()))
-    strides = tuple(value.stride()) if hasattr(value, "stride") else (0,) * len(shape)
+    strides = tuple(map(int, value.stride())) if hasattr(value, "stride") else (0,) * len(shape)
     steps = [(extent - 1) * stride for extent, stride in zip(shape, strides)]
     low = sum(min(step, 0) for step in steps)
     count = sum(map(abs, steps)) + 1 if all(shape) else 0

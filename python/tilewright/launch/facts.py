@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from functools import cached_property
 from typing import Any
@@ -107,6 +108,14 @@ def scalar_facts(
 # They last as long as a kernel or a launch has them: there is one for each value.
 _exact_facts: WeakValueDictionary[tuple[str, int], Facts] = WeakValueDictionary()
 _exact_lock = threading.Lock()
+
+
+def _renew_lock() -> None:
+    global _exact_lock
+    _exact_lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_renew_lock)  # another thread may have held it
 
 
 def exact_facts(type: str, value: int) -> Facts:

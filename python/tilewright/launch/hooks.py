@@ -132,6 +132,7 @@ class LaunchMetadata:
     ) -> None:
         self.data = dict(data)
         self.kernel = kernel  # the CompiledKernel that is launched
+        self.at_end: Callable[[], None] | None = None  # what the hook before a launch leaves to that after it
         self._rule, self._arguments = rule, arguments
 
     def get(self) -> dict[str, Any]:

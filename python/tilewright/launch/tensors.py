@@ -68,10 +68,10 @@ def shape_and_strides(array: Any) -> tuple[Sequence[int], Sequence[int]]:
     """Extents, and strides in elements. Raises ArgumentProblem where an object does not tell."""
     strides = getattr(array, "stride", None)
     if callable(strides):  # torch
-        return tuple(map(int, array.shape)), tuple(strides())
+        return tuple(map(int, array.shape)), tuple(map(int, strides()))
     if not hasattr(array, "strides"):
         array = _as_numpy(array)
-    return tuple(map(int, array.shape)), _in_elements(tuple(array.strides), array.itemsize)
+    return tuple(map(int, array.shape)), _in_elements(tuple(map(int, array.strides)), array.itemsize)
 
 
 @lru_cache(maxsize=4096)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import itertools
 import json
@@ -16,7 +17,7 @@ from ..launch import hooks
 from ..targets import TargetName, device_named, properties_of, target_of
 from .clocks import EventClock, HostClock, clock_of
 from .trace import Launch, written_trace
-from .tree import COUNT, TIME, Frame, written_tree
+from .tree import COUNT, TIME, Frame, number_of, written_tree
 
 DEFAULT_NAME = "proton"
 _FORMATS = {"tree": "hatchet", "trace": "chrome_trace"}
@@ -42,7 +43,9 @@ class Session:
     def record(self, launch: Launch, metrics: Mapping[str, Any], facts: Mapping[str, Any]) -> None:
         """Add a launch."""
         kind, index = facts["device_type"], facts["device_id"]
-        self.devices.setdefault(kind, {}).setdefault(index, _written_device(launch.device))
+        known = self.devices.setdefault(kind, {})
+        if index not in known:
+            known[index] = _written_device(launch.device)
         # Beside a scope of its name, and once for each device.
         key = f"{launch.name} on {launch.device}"
         frame = self.root.at(launch.path).below.setdefault(key, Frame(launch.name))
@@ -58,17 +61,19 @@ class Session:
         return written_tree(self.root, self.devices)
 
 
-class _Running(threading.local):
-    """The launches that a thread is in: one may be within another's hooks."""
-
-    def __init__(self) -> None:
-        self.launches: list[tuple[hooks.LaunchMetadata, Callable[[], None]]] = []
-
-
 _sessions: dict[int, Session] = {}
 _clocks: dict[str, HostClock | EventClock] = {}
-_running = _Running()
-_lock = threading.Lock()  # of the sessions' records: launches come from any thread
+# Of the sessions and their records: launches come from any thread, and from a signal's handler in the middle
+# of a record. Whoever forks waits for it, so that a child has whole ones.
+_lock = threading.RLock()
+os.register_at_fork(
+    before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
+)
+
+
+def _active() -> list[Session]:
+    # The list is made at once: another thread may start a session meanwhile.
+    return [session for session in list(_sessions.values()) if session.is_active]
 
 
 def is_recording() -> bool:
@@ -89,22 +94,23 @@ def start(
     if hook not in (None, "triton") and not is_object:
         raise ValueError(f'{hook!r} is not a hook: give "triton", or an object with enter and exit')
     name = os.fspath(name) if name is not None else DEFAULT_NAME
-    for number, session in _sessions.items():
-        if session.name == name:
-            activate(number)
-            return number
-    session = Session(name, context, data, hook == "triton")
-    session.hook = hook if is_object else None
-    number = next(number for number in itertools.count() if number not in _sessions)
-    _sessions[number] = session
-    _set_hooks()
+    with _lock:
+        for number, session in _sessions.items():
+            if session.name == name:
+                activate(number)
+                return number
+        session = Session(name, context, data, hook == "triton")
+        session.hook = hook if is_object else None
+        number = next(number for number in itertools.count() if number not in _sessions)
+        _sessions[number] = session
+        _set_hooks()
     return number
 
 
 def _set_hooks() -> None:
     """Call what sessions ask for around launches, and nothing where none records. The times are taken
     inside of all hooks that were there before."""
-    objects = [session.hook for session in _sessions.values() if session.is_active and session.hook]
+    objects = [session.hook for session in _active() if session.hook]
     for hook in _added:
         hooks.launch_enter.remove(hook.enter)
         hooks.launch_exit.remove(hook.exit)
@@ -114,7 +120,7 @@ def _set_hooks() -> None:
     for hook in objects:
         hooks.launch_enter.add(hook.enter)
         hooks.launch_exit.add(hook.exit)
-    if any(session.is_active for session in _sessions.values()):
+    if _active():
         hooks.launch_enter.add(_begin)
         hooks.launch_exit.add(_end)
 
@@ -154,10 +160,14 @@ def finalize(session: int | None = None, output_format: str = "") -> None:
         if output_format and output_format != _FORMATS[each.data]:
             raise ValueError(f"a session with data={each.data!r} is written as {_FORMATS[each.data]}")
     _settle()
-    for number in [number for number, each in _sessions.items() if each in chosen]:
-        ended = _sessions.pop(number)
-        _write(f"{ended.name}.{_FORMATS[ended.data]}", json.dumps(ended.written()))
-    _set_hooks()
+    with _lock:
+        for number in [number for number, each in _sessions.items() if each in chosen]:
+            del _sessions[number]
+        _set_hooks()
+        texts = [json.dumps(ended.written()) for ended in chosen]
+    with contextlib.ExitStack() as files:  # one that cannot be written keeps no other from it
+        for ended, text in zip(reversed(chosen), reversed(texts)):
+            files.callback(_write, f"{ended.name}.{_FORMATS[ended.data]}", text)
 
 
 def _write(path: str, text: str) -> None:
@@ -166,10 +176,14 @@ def _write(path: str, text: str) -> None:
     if folder:
         os.makedirs(folder, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=folder or ".")
-    with os.fdopen(handle, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(temporary, 0o644)
-    os.replace(temporary, path)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
 
 
 def records(session: int | None = 0) -> Any:
@@ -201,7 +215,8 @@ def profile(fn: Callable[..., Any] | None = None, *, name: str | None = None, **
             try:
                 return function(*args, **kwargs)
             finally:
-                deactivate(session)
+                if session in _sessions:  # the function may have ended it
+                    deactivate(session)
 
         return recorded
 
@@ -211,8 +226,8 @@ def profile(fn: Callable[..., Any] | None = None, *, name: str | None = None, **
 def add_metrics(path: tuple[str, ...], metrics: Mapping[str, Any]) -> None:
     """Add a scope's numbers to all sessions that record; the scope is there then, with or without."""
     with _lock:
-        for session in _sessions.values():
-            if session.is_active and session.context == "shadow":
+        for session in _active():
+            if session.context == "shadow":
                 session.root.at(path).add(metrics)
 
 
@@ -225,35 +240,41 @@ def _begin(metadata: hooks.LaunchMetadata) -> None:
     """Before a launch: what is true of it, and the clock at last."""
     from .scopes import path
 
-    active = [session for session in _sessions.values() if session.is_active]
+    active = _active()
     name = metadata.kernel.request.device
-    clock = _clocks.get(name)
-    if clock is None:
-        clock = _clocks[name] = clock_of(name, device_named(name))
+    clock = _clocks.get(name) or _clocks.setdefault(name, clock_of(name, device_named(name)))
     told = metadata.get() if any(session.reads_metadata for session in active) else metadata.data
-    numbers = {key: value for key, value in told.items() if key not in _RESERVED and value is not None}
+    numbers = _numbers_of(told)
     facts = _kind_of(name)
     places = [path() if session.context == "shadow" else _calls() for session in active]
+    # Not the metadata themselves: they hold the launch's arrays, and times may be read much later.
+    shown = {True: str(told["name"]), False: metadata.kernel.name}
 
     def take(start: int, duration: int) -> None:
         with _lock:
             for session, place in zip(active, places):
                 reads = session.reads_metadata
-                shown = told["name"] if reads else metadata.kernel.name
-                launch = Launch(place, str(shown), name, start, duration)
+                launch = Launch(place, shown[reads], name, start, duration)
                 session.record(launch, numbers if reads else {}, facts)
 
     begun = clock.begin(metadata.data["stream"])
-    _running.launches.append((metadata, lambda: clock.end(begun, take)))
+    metadata.at_end = lambda: clock.end(begun, take)
 
 
 def _end(metadata: hooks.LaunchMetadata) -> None:
-    """After a launch. One that failed never gets here, and is dropped by the next around it."""
-    while _running.launches:
-        other, end = _running.launches.pop()
-        if other is metadata:
-            end()
-            return
+    """After a launch. One that failed never gets here."""
+    end, metadata.at_end = metadata.at_end, None
+    if end is not None:
+        end()
+
+
+def _numbers_of(told: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics among what a launch says of itself."""
+    found: dict[str, Any] = {}
+    for name in told.keys() - set(_RESERVED):
+        with contextlib.suppress(ValueError):
+            found[name] = number_of(name, told[name])
+    return found
 
 
 def _calls() -> tuple[str, ...]:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -22,7 +25,7 @@ import tilewright.triton.profiler as proton
 import tilewright.triton.profiler.language as pl
 from tilewright.errors import DeviceError, UnsupportedError
 from tilewright.launch import hooks
-from tilewright.profiler import clocks
+from tilewright.profiler import clocks, sessions
 from tilewright.targets import device_named
 from tilewright.triton.profiler import viewer
 
@@ -355,3 +358,112 @@ def test_launches_on_gpus_are_timed_by_events_of_their_stream(monkeypatch: pytes
     clock.settle()
     assert told == [(3_000_000, 2_000_000), (8_000_000, 500_000), (11_500_000, 1_000_000)]
     assert torch.waited == 3
+
+
+def test_nothing_is_recorded_in_the_middle_of_writing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    free: list[bool] = []
+
+    def written(session: sessions.Session) -> Any:
+        other = threading.Thread(target=lambda: free.append(sessions._lock.acquire(blocking=False)))
+        other.start()
+        other.join()
+        return original(session)
+
+    original = sessions.Session.written
+    monkeypatch.setattr(sessions.Session, "written", written)
+    session = proton.start(str(tmp_path / "s"))
+    scale[(1,)](np.zeros(8, np.float32), 8, B=8)
+    sessions.records(session)
+    proton.finalize(session)
+    assert free == [False, False]
+
+
+def test_one_file_that_cannot_be_written_keeps_no_other_from_it(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    x = np.zeros(8, np.float32)
+    for name in ("before", "file/within", "after"):
+        proton.start(str(tmp_path / name))
+    scale[(1,)](x, 8, B=8)
+    with pytest.raises(OSError):
+        proton.finalize()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["after.hatchet", "before.hatchet", "file"]
+    assert not hooks.launch_enter and not hooks.launch_exit
+    proton.finalize()
+
+
+def test_a_launch_that_fails_keeps_no_array_alive(tmp_path: Path) -> None:
+    class Failing(np.ndarray):
+        pass
+
+    x = np.zeros(8, np.float32).view(Failing)
+    scale[(1,)](x, 8, B=8)
+    gone, failures = weakref.ref(x), 0
+
+    def fails(metadata: Any) -> None:
+        raise ZeroDivisionError
+
+    session = proton.start(str(tmp_path / "s"))
+    hooks.launch_enter.add(fails)
+    try:
+        for _ in range(3):
+            try:
+                scale[(1,)](x, 8, B=8)
+            except ZeroDivisionError:
+                failures += 1
+    finally:
+        hooks.launch_enter.remove(fails)
+    del x
+    assert failures == 3 and gone() is None
+    scale[(1,)](np.zeros(8, np.float32), 8, B=8)
+    proton.finalize(session)
+    root = json.loads((tmp_path / "s.hatchet").read_text())[0]
+    assert [frame["metrics"]["count"] for frame in root["children"]] == [1]
+
+
+def test_what_a_launch_says_of_itself_without_numbers_is_no_metric(tmp_path: Path) -> None:
+    @triton.jit(launch_metadata=lambda *_: {"name": "named", "what": "a text", "flops": 3})
+    def zero(x):
+        tl.store(x, 0.0)
+
+    session = proton.start(str(tmp_path / "s"), hook="triton")
+    zero[(1,)](np.zeros(1, np.float32))
+    proton.finalize(session)
+    (frame,) = json.loads((tmp_path / "s.hatchet").read_text())[0]["children"]
+    assert frame["frame"]["name"] == "named" and frame["metrics"]["flops"] == 3
+    assert "what" not in frame["metrics"]
+
+
+def test_a_child_forked_in_the_middle_of_a_record_records(tmp_path: Path) -> None:
+    session = proton.start(str(tmp_path / "s"))
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with sessions._lock:
+            is_held.set()
+            is_over.wait(0.2)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    is_held.wait()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)  # instead of waiting for ever
+        scale[(1,)](np.zeros(8, np.float32), 8, B=8)
+        proton.finalize(session)
+        os._exit(7)
+    is_over.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    proton.finalize(session)
+
+
+def test_a_function_that_ends_its_own_session_is_recorded(tmp_path: Path) -> None:
+    @proton.profile(name=str(tmp_path / "own"))
+    def step() -> int:
+        scale[(1,)](np.zeros(8, np.float32), 8, B=8)
+        proton.finalize()
+        return 5
+
+    assert step() == 5 and (tmp_path / "own.hatchet").exists()

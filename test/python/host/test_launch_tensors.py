@@ -275,3 +275,38 @@ def test_tensors_that_reach_beyond_their_storage_are_refused(compiler: None, nam
         fill_all[(1,)](whole[50:], 4, BLOCK=16)
         assert whole[50:54].tolist() == [1, 1, 1, 1]
         fill_all[(1,)](torch.empty(0), 0, BLOCK=16)
+
+
+def test_strides_are_integers_whatever_equal_numbers_came_before() -> None:
+    class Strided:
+        """A tensor as to what it has, with strides of a type of its own."""
+
+        def __init__(self, array: Any, stride: tuple[Any, ...]) -> None:
+            self.array, self.shape, self.dtype, self._stride = array, array.shape, tw.float32, stride
+
+        def data_ptr(self) -> int:
+            return self.array.ctypes.data
+
+        def stride(self) -> tuple[Any, ...]:
+            return self._stride
+
+    @tw.jit
+    def strides_of(out, x: tw.Tensor):
+        tw.store(out, x.stride[0] * 10 + x.stride[1])
+
+    out = np.zeros(1, np.int64)
+    for stride in ((57, True), (57.0, 1.0), (57, 1), (np.int64(57), np.uint8(1))):
+        strides_of[(1,)](out, Strided(np.zeros((3, 57), np.float32), stride))
+        assert out[0] == 571
+
+
+@pytest.mark.parametrize("address", [-8, 1 << 64, 1.5, None])
+def test_what_is_no_address_is_refused(address: Any) -> None:
+    class Addressed:
+        dtype = tw.float32
+
+        def data_ptr(self) -> Any:
+            return address
+
+    with pytest.raises(tw.LaunchError, match="argument `x` of copy: .*no address"):
+        copy[(1,)](np.zeros(16, np.float32), Addressed(), 16)

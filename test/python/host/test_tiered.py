@@ -5,11 +5,13 @@ from __future__ import annotations
 import functools
 import os
 import random
+import signal
 import subprocess
 import sys
 import threading
 import types
 import weakref
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ import numpy as np
 import pytest
 import tilewright as tw
 from tilewright import knobs
+from tilewright.launch import facts
 from tilewright.launch.tiered import background, binaries
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -423,6 +426,46 @@ class Job:
 
     def forget(self) -> None:
         self.is_forgotten = True
+
+
+def test_a_child_forked_while_a_job_is_taken_drops_it() -> None:
+    codes: list[int] = []
+
+    class Jobs(deque[Any]):
+        def popleft(self) -> Any:
+            job = super().popleft()
+            child = os.fork()
+            if child == 0:
+                os._exit(7 if job.is_forgotten else 1)
+            codes.append(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+            return job
+
+    worker = background.Worker()
+    worker._jobs = Jobs()
+    job = Job()
+    worker.submit(job)
+    worker.settle()
+    assert codes == [7] and job.is_done and not job.is_forgotten
+
+
+def test_a_child_forked_while_facts_are_made_makes_facts() -> None:
+    is_held, is_over = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with facts._exact_lock:
+            is_held.set()
+            is_over.wait()
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    is_held.wait()
+    child_id = os.fork()
+    if child_id == 0:
+        signal.alarm(20)  # instead of waiting for ever
+        os._exit(7 if facts.exact_facts("i32", 123457).equals == 123457 else 1)
+    is_over.set()
+    thread.join()
+    assert os.waitstatus_to_exitcode(os.waitpid(child_id, 0)[1]) == 7
 
 
 @pytest.mark.parametrize("error", [ZeroDivisionError(), SystemExit(3), KeyboardInterrupt(), GeneratorExit()])

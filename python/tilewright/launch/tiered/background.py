@@ -32,7 +32,7 @@ class Worker:
         self._current: Job | None = None
 
     def _drop_all(self) -> None:
-        lost = [job for job in (self._current, *self._jobs) if job]
+        lost = [job for job in dict.fromkeys((self._current, *self._jobs)) if job]
         self._start_anew()
         for job in lost:
             job.forget()
@@ -89,9 +89,12 @@ class Worker:
             lost = [*self._jobs] if is_ending else []
             if is_ending:
                 self._jobs.clear()
-            self._current = self._jobs.popleft() if self._jobs else None
+            # It is in one of the two at any time: another thread may fork, and its child drops what is there.
+            self._current = self._jobs[0] if self._jobs else None
             if self._current is None:
                 self._thread = None
+            else:
+                self._jobs.popleft()
         for job in lost:
             job.forget()
         return self._current
