@@ -54,9 +54,10 @@ void remarkOnMatrices(SimdFunction &f, tile::DotOp op, const DotPlan &plan);
 void emitMatrixProduct(SimdFunction &f, tile::DotOp op, const DotPlan &plan,
                        mlir::ArrayRef<mlir::Value> batch, const TileBuffer &result);
 
-/// Operand A [m, k] row by row: packed, or where the user has it.
+/// Operand A [m, steps]: packed, or where the user has it.
 struct DotRows {
-  mlir::Value base, rowBytes;
+  mlir::Value base, rowBytes; // from a row to the next
+  int64_t stepBytes;          // from a step along k to the next
 };
 DotRows placeA(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
 

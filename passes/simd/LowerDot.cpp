@@ -163,7 +163,7 @@ struct MicroKernel {
     Value offset = f.builder.createOrFold<arith::MulIOp>(f.loc, row, a.rowBytes);
     Value rowBase = LLVM::GEPOp::create(f.builder, f.loc, a.base.getType(), i8, a.base, offset);
     Value address = LLVM::GEPOp::create(f.builder, f.loc, a.base.getType(), i8, rowBase,
-                                        scaleIndex(f, step, plan.group * bytes));
+                                        scaleIndex(f, step, a.stepBytes));
     Type type = plan.group > 1 ? Type(f.builder.getI32Type()) : plan.operand;
     Value element = LLVM::LoadOp::create(f.builder, f.loc, type, address, bytes);
     if (plan.lanes == 1)

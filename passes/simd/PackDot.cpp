@@ -22,6 +22,24 @@ static Value convertOperand(SimdFunction &f, const DotPlan &plan, const DotOpera
   return convertDotElements(f, f.asElement(value, element), plan.operand);
 }
 
+/// Vectors of equally many lanes as one: lane 0 of each, then lane 1 of each ...
+static Value interleave(SimdFunction &f, ArrayRef<Value> vectors) {
+  if (vectors.size() == 1)
+    return vectors.front();
+  SmallVector<Value> even, odd;
+  for (auto [i, vector] : llvm::enumerate(vectors))
+    (i < vectors.size() / 2 ? even : odd).push_back(vector);
+  Value first = interleave(f, even), second = interleave(f, odd);
+  int64_t size = cast<VectorType>(first.getType()).getNumElements();
+  int64_t run = even.size();
+  SmallVector<int64_t> order;
+  for (int64_t begin = 0; begin < size; begin += run)
+    for (int64_t source : {begin, size + begin})
+      for (int64_t i = 0; i < run; ++i)
+        order.push_back(source + i);
+  return vector::ShuffleOp::create(f.builder, f.loc, first, second, order);
+}
+
 //===-- A -------------------------------------------------------------------------------------===//
 
 /// Half the range more or less: signed bytes become unsigned ones, and the other way round.
@@ -58,6 +76,37 @@ static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
              });
 }
 
+/// How many neighbours along m are read at once where A lies along m, and an instruction takes
+/// groups along k: a copy step by step needs no more than to interleave the rows of a group, while
+/// one row by row would be transposed element by element. 0: copied row by row.
+static int64_t lanesAlongM(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
+  Value tile = plan.aSource.tile;
+  if (plan.group == 1 || plan.matrix ||
+      f.chooseVector({tile}, shapeOf(tile.getType())).first != int(numBatch))
+    return 0;
+  int64_t lanes = f.machine.vectorBytes / elementBytes(plan.operand);
+  lanes = std::min<int64_t>(lanes, plan.m & -plan.m);
+  return lanes > 1 ? lanes : 0;
+}
+
+/// Copies A to [steps, m * group].
+static void copyAlongM(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch, int64_t lanes,
+                       const TileBuffer &packed) {
+  f.emitNest({plan.steps(), plan.m / lanes}, 1, 1, [&](const Coordinates &at) {
+    Value row = scaleIndex(f, at.index[1], lanes), k = scaleIndex(f, at.index[0], plan.group);
+    SmallVector<Value> columns;
+    for (int64_t i = 0; i < plan.group; ++i) {
+      Coordinates from = matrixAt(batch, row, addIndex(f, k, i), 0, lanes);
+      Value value = f.evaluateVector(plan.aSource.tile, from);
+      value = convertOperand(f, plan, plan.aSource, value);
+      columns.push_back(plan.shiftsA() ? shiftByte(f, value) : value);
+    }
+    Coordinates to =
+        matrixAt({}, at.index[0], scaleIndex(f, row, plan.group), 1, lanes * plan.group);
+    f.storeBuffer(packed, to, interleave(f, columns));
+  });
+}
+
 /// Whether memory has A row by row at equal distances, as far as can be told without its mask.
 static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
   auto load = plan.aSource.tile.getDefiningOp<LoadOp>();
@@ -86,64 +135,54 @@ static bool isFull(SimdFunction &f, Value mask) {
          llvm::all_of(op->getOperands(), [&](Value operand) { return isFull(f, operand); });
 }
 
-/// The rows of a load as they lie; none where its mask is not known to be full here.
-static std::optional<DotRows> readInPlace(SimdFunction &f, LoadOp load, ArrayRef<Value> batch) {
+/// The first row of a load as it lies, and the bytes to the next; none where its mask is not known
+/// to be full here.
+static std::optional<std::pair<Value, Value>> readInPlace(SimdFunction &f, LoadOp load,
+                                                          ArrayRef<Value> batch) {
   Value zero = f.constantIndex(0);
   Coordinates first = matrixAt(batch, zero, zero);
   if (load.getMask() && !isFull(f, load.getMask()))
     return std::nullopt;
   Value base = f.evaluate(load.getPtr(), first);
   if (shapeOf(load.getType())[batch.size()] == 1)
-    return DotRows{base, zero};
+    return std::pair(base, zero);
   Value second = f.evaluate(load.getPtr(), matrixAt(batch, f.constantIndex(1), zero));
   Value distance =
       arith::SubIOp::create(f.builder, f.loc, asInteger(f, second), asInteger(f, base));
-  return DotRows{base, distance};
+  return std::pair(base, distance);
 }
 
 DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
-  Value rowBytes = f.constantIndex(plan.k * elementBytes(plan.operand));
+  int64_t groupBytes = plan.group * elementBytes(plan.operand);
+  Value rowBytes = f.constantIndex(plan.steps() * groupBytes);
   auto home = f.buffers.find(plan.aSource.tile);
   if (home != f.buffers.end() && !plan.shiftsA() && batch.empty() &&
       home->second.element == plan.operand)
-    return {home->second.base, rowBytes};
+    return {home->second.base, rowBytes, groupBytes};
+  if (int64_t lanes = lanesAlongM(f, plan, batch.size())) {
+    TileBuffer packed = f.allocate({plan.steps(), plan.m * plan.group}, plan.operand);
+    f.withFullMasks({plan.aSource.tile}, [&] { copyAlongM(f, plan, batch, lanes, packed); });
+    return {packed.base, f.constantIndex(groupBytes), plan.m * groupBytes};
+  }
   LoadOp load = rowsInMemory(f, plan, batch.size());
   // In front of the branches: a buffer of one of them would be reused by what follows.
   TileBuffer packed = f.allocate({plan.m, plan.k}, plan.operand);
   if (!load) {
     f.withFullMasks({plan.aSource.tile}, [&] { copyA(f, plan, batch, packed); });
-    return {packed.base, rowBytes};
+    return {packed.base, rowBytes, groupBytes};
   }
   SmallVector<Value> place =
       f.withFullMasks({plan.aSource.tile}, {packed.base.getType(), rowBytes.getType()},
                       [&]() -> SmallVector<Value> {
-                        if (std::optional<DotRows> rows = readInPlace(f, load, batch))
-                          return {rows->base, rows->rowBytes};
+                        if (auto rows = readInPlace(f, load, batch))
+                          return {rows->first, rows->second};
                         copyA(f, plan, batch, packed);
                         return {packed.base, rowBytes};
                       });
-  return {place[0], place[1]};
+  return {place[0], place[1], groupBytes};
 }
 
 //===-- B -------------------------------------------------------------------------------------===//
-
-/// Vectors of equally many lanes as one: lane 0 of each, then lane 1 of each ...
-static Value interleave(SimdFunction &f, ArrayRef<Value> vectors) {
-  if (vectors.size() == 1)
-    return vectors.front();
-  SmallVector<Value> even, odd;
-  for (auto [i, vector] : llvm::enumerate(vectors))
-    (i < vectors.size() / 2 ? even : odd).push_back(vector);
-  Value first = interleave(f, even), second = interleave(f, odd);
-  int64_t size = cast<VectorType>(first.getType()).getNumElements();
-  int64_t run = even.size();
-  SmallVector<int64_t> order;
-  for (int64_t begin = 0; begin < size; begin += run)
-    for (int64_t source : {begin, size + begin})
-      for (int64_t i = 0; i < run; ++i)
-        order.push_back(source + i);
-  return vector::ShuffleOp::create(f.builder, f.loc, first, second, order);
-}
 
 Value tw::simd::loadBRow(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch, Value step,
                          Value column, int64_t numColumns) {

@@ -226,3 +226,32 @@ func.func @masks_of_operands(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr
   tile.store %op, %d mask %outer : tensor<64x64xi1> : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// -----
+
+// A that lies along m is copied step by step, the rows of a group interleaved, instead of
+// transposed element by element. The second shuffle packs B.
+// CHECK-LABEL: llvm.func @along_m
+// CHECK: %[[K0:.+]] = llvm.load {{.*}} -> vector<32xbf16>
+// CHECK: %[[K1:.+]] = llvm.load {{.*}} -> vector<32xbf16>
+// CHECK: vector.shuffle %[[K0]], %[[K1]] [0, 32, 1, 33, {{.*}} : vector<32xbf16>, vector<32xbf16>
+// CHECK: vector.shuffle {{.*}} [0, 32, 1, 33, {{.*}} : vector<32xbf16>, vector<32xbf16>
+// CHECK-NOT: vector.shuffle
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+func.func @along_m(%x: !tile.ptr<bf16> {tile.disjoint}, %y: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}) {
+  %r = tile.arange 0 to 4096 : tensor<4096xi32>
+  %o = tile.reshape %r : tensor<4096xi32> -> tensor<64x64xi32>
+  %t = tile.trans %o [1, 0] : tensor<64x64xi32> -> tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<bf16> -> tensor<64x64x!tile.ptr<bf16>>
+  %xp = tile.addptr %xs, %t : tensor<64x64x!tile.ptr<bf16>>, tensor<64x64xi32>
+  %ys = tile.splat %y : !tile.ptr<bf16> -> tensor<64x64x!tile.ptr<bf16>>
+  %yp = tile.addptr %ys, %o : tensor<64x64x!tile.ptr<bf16>>, tensor<64x64xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %xp : tensor<64x64x!tile.ptr<bf16>> -> tensor<64x64xbf16>
+  %b = tile.load %yp : tensor<64x64x!tile.ptr<bf16>> -> tensor<64x64xbf16>
+  %d = tile.dot %a, %b, %zero : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}
