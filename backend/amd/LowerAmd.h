@@ -34,6 +34,9 @@ void registerAmdPasses();
 llvm::ArrayRef<PassInput> amdPassInputs();
 
 namespace amd {
+struct Lowering;
+/// Notes whether a kernel copies directly, and whether waves may leave out copies.
+void noteCopies(Lowering &lowering);
 
 /// The state of lowering one kernel.
 struct Lowering : gpu::ThreadLowering {
@@ -41,7 +44,7 @@ struct Lowering : gpu::ThreadLowering {
       : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel) {
     stackSpace = 5;
     ordersGlobal = barriersOfGlobalMemory(kernel);
-    kernel->walk([&](simt::GlobalToSharedOp) { copiesDirectly = true; });
+    noteCopies(*this);
   }
   const AmdArch &arch;
   gpu::UniformValues uniform;
@@ -49,8 +52,9 @@ struct Lowering : gpu::ThreadLowering {
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false, keepsFarOffsets = false;
-  bool copiesDirectly = false; // from global to shared memory, past registers
-  mlir::Value lane;            // this thread's number in its wave, once it was asked for
+  bool copiesDirectly = false;  // from global to shared memory, past registers
+  bool leavesOutCopies = false; // a wave whose masks are all false starts fewer than others
+  mlir::Value lane;             // this thread's number in its wave, once it was asked for
   llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument
   /// Scalar offsets of masked accesses, by mask and block.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Block *>, mlir::Value> maskOffsets;

@@ -65,10 +65,11 @@ void tw::amd::waitBeforeRelease(Lowering &lowering) {
 }
 
 /// Loads and stores of global memory count with the copies: where those are under way, this waits
-/// for more than it has to.
+/// for more than it has to. Copies that a wave may leave out do not count, so that it waits for
+/// all.
 void tw::amd::lowerCopiesWait(Lowering &lowering, simt::CopiesWaitOp op) {
   constexpr int64_t anyExport = 7, anyShared = 15;
-  int64_t left = std::min<int64_t>(op.getLeft(), 63);
+  int64_t left = lowering.leavesOutCopies ? 0 : std::min<int64_t>(op.getLeft(), 63);
   callIntrinsic(
       lowering, "amdgcn.s.waitcnt", Type(),
       constantI32(lowering, (left & 15) | anyExport << 4 | anyShared << 8 | (left >> 4) << 14));

@@ -65,7 +65,7 @@ static void takeProgress(Lowering &lowering, BufferPlace &place, Value mask) {
 
 /// The steps from a kernel's argument to a pointer; none where it is not of one, or 32 bits do not
 /// reach all of its memory.
-static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer, Value mask) {
+static std::optional<BufferPlace> stepsTo(Lowering &lowering, Value pointer) {
   BufferPlace place;
   while (auto step = pointer.getDefiningOp<LLVM::GEPOp>()) {
     if (step.getRawConstantIndices().size() != 1 || !step.getElemType().isIntOrFloat())
@@ -85,7 +85,13 @@ static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer, Val
       kernel.getArgAttr(place.argument.getArgNumber(), tile::kArgLarge))
     return std::nullopt;
   std::reverse(place.steps.begin(), place.steps.end());
-  takeProgress(lowering, place, mask);
+  return place;
+}
+
+static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer, Value mask) {
+  std::optional<BufferPlace> place = stepsTo(lowering, pointer);
+  if (place)
+    takeProgress(lowering, *place, mask);
   return place;
 }
 
@@ -366,6 +372,14 @@ static void storeZeros(Lowering &lowering, simt::GlobalToSharedOp op) {
                                     ArrayRef<LLVM::GEPArg>{offset});
   Type type = VectorType::get({int64_t(op.getBytes()) / 4}, b.getI32Type());
   LLVM::StoreOp::create(b, loc, LLVM::ZeroOp::create(b, loc, type), place, op.getBytes());
+}
+
+/// Copies that have a branch of their own are left out by waves that jump over it.
+void tw::amd::noteCopies(Lowering &lowering) {
+  lowering.kernel->walk([&](simt::GlobalToSharedOp op) {
+    lowering.copiesDirectly = true;
+    lowering.leavesOutCopies |= neededMask(op.getMask()) && !stepsTo(lowering, op.getPtr());
+  });
 }
 
 static void copyPlainly(Lowering &lowering, simt::GlobalToSharedOp op, Value policy) {
