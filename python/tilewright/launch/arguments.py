@@ -449,7 +449,7 @@ def _read_addressed(value: Any) -> Reading:
     except TypeError:
         raise unknown_element_type(str(value.dtype)) from None
     address: Any = value.data_ptr()
-    if not hasattr(type(address), "__index__") or not 0 <= address < 1 << 64:
+    if not hasattr(address, "__index__") or not 0 <= address < 1 << 64:
         raise without_memory(f"its data_ptr() is {address!r}, no address")
     shape = tuple(getattr(value, "shape", ()))
     strides = tuple(map(int, value.stride())) if hasattr(value, "stride") else (0,) * len(shape)
