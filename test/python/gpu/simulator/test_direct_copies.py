@@ -11,7 +11,9 @@ pytestmark = pytest.mark.usefixtures("compiler")
 
 
 @tw.jit
-def product_of_addresses(table, M, N, K, STAGES: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+def product_of_addresses(
+    table, M, N, K, STAGES: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
+):
     """Loaded addresses have no bounds: masked copies are in branches."""
     a = tw.multiple_of(tw.load(table).to(tw.pointer_type(tw.float16)), 16)
     b = tw.multiple_of(tw.load(table + 1).to(tw.pointer_type(tw.float16)), 16)
