@@ -96,6 +96,7 @@ def test_other_texts_are_refused(tmp_path: Path, change: Any, error: Any, words:
         triton.compile(path)
     assert words in str(caught.value), str(caught.value)
     assert caught.value.code in ("TW0434", "TW0503")
+    assert str(path) in str(caught.value) and "tilewright-" not in str(caught.value)
 
 
 # Files of C.

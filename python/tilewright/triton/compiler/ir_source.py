@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.compile import CompiledKernel, compile_request
-from tilewright.errors import LaunchError, UnsupportedError
+from tilewright.errors import CompileError, LaunchError, UnsupportedError
 from tilewright.launch.jit import JITFunction
 from tilewright.launch.options import chosen_of
 
@@ -129,9 +129,25 @@ class IRSource:
             raise _wrong(f"{self.path}: {error}") from None
         # It lasts as long as the kernel, whose later stages are made when they are asked for.
         self.directory = tempfile.TemporaryDirectory(prefix="tilewright-")
-        (Path(self.directory.name) / f"{self.name}.tile").write_text(self.src, encoding="utf-8")
+        copy = Path(self.directory.name) / f"{self.name}.tile"
+        copy.write_text(self.src, encoding="utf-8")
         request = self.fn._request(key, values)._replace(stage_files=self.directory.name)
-        kernel = compile_request(request)
+        try:
+            kernel = compile_request(request)
+        except CompileError as error:
+            raise self._named(error, copy) from None
         kernel.kernel_function = self.fn
         kernel.src = self
         return kernel.chosen_for(chosen_of(options, device, self.name).is_cooperative)
+
+    def _named(self, error: CompileError, copy: Path) -> CompileError:
+        """An error at the text's own file: it was compiled from a copy, as what replaces a stage."""
+        if error.code != "TW0503":
+            return error
+        place = re.search(rf"--> {re.escape(str(copy))}(\S*)", error.rendered)
+        what = error.message.removeprefix(f"the override {copy} cannot be used: ")
+        return type(error)(
+            f"{self.path}{place[1] if place else ''}: {what}",
+            code=error.code,
+            hint="kernel.asm['tile'] has the form that is asked for",
+        )
