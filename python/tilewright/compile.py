@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import functools
 import itertools
 import os
 import re
@@ -18,6 +17,7 @@ from .launch.facts import Facts
 from .capture import Capture
 from .errors import InternalError, Report, handle_reports, is_remark, render, warn_user
 from .launch.libraries import Library
+from .lazy import lazy_attribute
 from .native import native
 from .targets import NOMINAL_REGISTERS, TargetName, device_named
 
@@ -57,7 +57,7 @@ class Source:
         self.capture = capture
         self.is_current = capture.is_current
 
-    @functools.cached_property
+    @lazy_attribute
     def native(self) -> Any:
         """The buffer in the native module; only a compilation needs it."""
         capture = self.capture
@@ -236,7 +236,7 @@ class CompiledKernel:
         ]
         return [request.parameters[index] for index in sorted({*self.native.updated, *overlapping})]
 
-    @functools.cached_property
+    @lazy_attribute
     def remarks(self) -> list[Report]:
         """What the compiler said of its decisions, for example of accesses that are not 16 bytes
         wide, or of registers that are spilled (where this machine has an assembler); each has

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import enum
-import functools
 import json
 import os
 import threading
@@ -13,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from ..language import absent, aggregates, marks
+from ..lazy import lazy_attribute
 from . import values
 from .contents import digest_of
 from .digests import digest_texts
@@ -343,7 +343,7 @@ class Capture:
         )
         self.meaning = self.exact if has_lines else meaning
 
-    @functools.cached_property
+    @lazy_attribute
     def buffer(self) -> str:
         """The JSON text; made when it is asked for, as a kernel found on disk does not need it."""
         functions = (f"{record.opening},{end}" for record, end in self._parts)

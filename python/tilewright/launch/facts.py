@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import threading
-from functools import cached_property
 from typing import Any
 from weakref import WeakValueDictionary
 
 from ..language.dtypes import dtype
+from ..lazy import lazy_attribute
 from ..native import native
 
 
@@ -33,7 +33,7 @@ class Facts:
         self.equals = equals  # an integer's very value: the binary computes with it as with an argument
         self.place = place  # the GPU that a pointer's memory is on, by name; empty: the host
 
-    @cached_property
+    @lazy_attribute
     def overlapping(self) -> Facts:
         """The same pointer where another argument's memory may overlap its own."""
         return _facts(
@@ -41,7 +41,7 @@ class Facts:
             self.place, False, self.is_large,
         )  # fmt: skip
 
-    @cached_property
+    @lazy_attribute
     def large(self) -> Facts:
         """The same pointer to memory that 32-bit offsets do not reach all of."""
         return _facts(
@@ -58,7 +58,7 @@ class Facts:
             self.is_disjoint, place, False, self.is_large,
         )  # fmt: skip
 
-    @cached_property
+    @lazy_attribute
     def unaligned(self) -> Facts:
         """The same without divisibility."""
         if self.is_pointer:
@@ -66,7 +66,7 @@ class Facts:
             return facts.on(self.place)
         return scalar_facts(self.type, 1, self.is_one, self.is_non_negative)
 
-    @cached_property
+    @lazy_attribute
     def general(self) -> Facts:
         """Only the type."""
         if self.is_pointer:

@@ -27,6 +27,7 @@ from .interface import KernelInterface, hide_launches_from_torch, untraced
 from .run import check_stores, launch, resolve_grid
 from .options import Chosen, check_option, chosen_of
 from .loaded_kernels import LoadedKernels
+from ..lazy import lazy_attribute
 from .mock import stand_in
 from .overlap import mark_overlaps
 from ..native import warn_of_damage
@@ -85,7 +86,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         self._signature = _Signature(fn)
         hide_launches_from_torch()
 
-    @functools.cached_property
+    @lazy_attribute
     def parameters(self) -> tuple[Parameter, ...]:
         """The kernel's parameters in the order of its signature."""
         return parameters_of(
@@ -102,25 +103,25 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         """The parameters' names."""
         return [parameter.name for parameter in self.parameters]
 
-    @functools.cached_property
+    @lazy_attribute
     def _binder(self) -> Binder:
         return Binder(self.fn.__name__, self.parameters)
 
-    @functools.cached_property
+    @lazy_attribute
     def _readers(self) -> tuple[Callable[[Any], Any], ...]:
         return tuple(parameter.reader() for parameter in self.parameters)
 
-    @functools.cached_property
+    @lazy_attribute
     def _read_warm(self) -> Callable[[tuple[Any, ...]], Any]:
         """Reads numbers, constants and tensors as `_read` does; None where there is more."""
         return make_reader(self._readers)
 
-    @functools.cached_property
+    @lazy_attribute
     def _num_plain_arguments(self) -> int:
         """With so many positional arguments there is nothing to bind."""
         return len(self.parameters) if all(p.is_positional for p in self.parameters) else -1
 
-    @functools.cached_property
+    @lazy_attribute
     def _options(self) -> Options:
         return Options(debug=bool(self.debug) or knobs.settings().is_debug)
 

@@ -298,6 +298,45 @@ def test_a_child_forked_while_another_thread_launches_or_compiles(tmp_path: Path
     assert output.endswith("done\n")
 
 
+def test_a_child_forked_while_another_thread_computes_an_attribute_of_a_kernel(
+    tmp_path: Path,
+) -> None:
+    output = run(
+        tmp_path,
+        """
+        from tilewright.launch import jit
+
+        @tw.jit
+        def slow(x, n, B: tw.constexpr):
+            tw.store(x, n)
+
+        entered, may_end = threading.Event(), threading.Event()
+        parameters_of = jit.parameters_of
+
+        def read_slowly(function, *options):
+            if function is slow.fn:
+                entered.set()
+                may_end.wait()
+            return parameters_of(function, *options)
+
+        jit.parameters_of = read_slowly
+        thread = threading.Thread(target=lambda: slow.parameters)
+        thread.start()
+        entered.wait()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            check_add()
+            os._exit(0)
+        may_end.set()
+        thread.join()
+        say(os.waitpid(child, 0)[1], len(slow.parameters), slow.parameters is slow.parameters)
+        """,
+        PYTHONWARNINGS="ignore",
+    )
+    assert output == "0 3 True\n"
+
+
 def test_a_signal_handler_that_forks_amid_updates_under_locks(tmp_path: Path) -> None:
     """The child goes on with the launch, without the workers that held locks."""
     output = run(
