@@ -32,6 +32,7 @@ void defineRuntime(pybind11::module_ &module);
 void defineArrays(pybind11::module_ &module);
 void defineArguments(pybind11::module_ &module);
 void defineFacts(pybind11::module_ &module);
+void defineChanges(pybind11::module_ &module);
 
 /// Python's facts of an integer that is passed, new; null where it has more than 64 bits, or with
 /// an error.

@@ -11,6 +11,7 @@ PYBIND11_MODULE(_bindings, module) {
   tw::python::defineArrays(module);
   tw::python::defineArguments(module);
   tw::python::defineFacts(module);
+  tw::python::defineChanges(module);
 }
 
 /// pybind11 takes the lock of the main interpreter before anything of the module runs, for which a

@@ -63,6 +63,12 @@ class Source:
         capture = self.capture
         return native().KernelSource(capture.buffer, capture.meaning, capture.exact)
 
+    @lazy_attribute
+    def is_current_now(self) -> Callable[[], bool]:
+        """`is_current` for launches, which ask it every time."""
+        capture = self.capture
+        return native().make_check(capture.bodies, capture.dependencies, capture.is_current)
+
 
 _STAGE_FROM_FILE = "TW0502"
 # Numbers the compilations whose source refers to objects that no key can cover.
@@ -207,7 +213,7 @@ class CompiledKernel:
         self.positions = tuple(index for *_, index in self.parameters)
         self.pick = _picker(self.positions)
         self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
-        self.is_current = request.source.is_current
+        self.is_current = request.source.is_current_now
         self.device = device_named(request.device)
         self.checks_accesses = self.device.checks_accesses(request.options.debug)
         # A launch needs the arguments only: no stream, no bounds of their memory.

@@ -109,7 +109,7 @@ def _fingerprint_in(function: types.FunctionType, value: Any) -> str | None:
     return None if _is_immutable(value) else _fingerprint(value) or _UNKNOWN
 
 
-class _Body(NamedTuple):
+class Body(NamedTuple):
     """A function and what was in it when it was captured; Python lets all of it be replaced."""
 
     kernel: Any  # the jit function right around it; None around a plain function
@@ -119,7 +119,7 @@ class _Body(NamedTuple):
     keyword_defaults: dict[str, Any] | None
 
     @classmethod
-    def of(cls, value: Any) -> _Body:
+    def of(cls, value: Any) -> Body:
         function = values.plain_function(value)
         kernel = value if values.is_jit(value) else None
         while kernel is not None and kernel.fn is not function:
@@ -152,6 +152,7 @@ class Capture:
 
     meaning: str
     exact: str
+    bodies: list[Body]
     dependencies: list[Dependency]
     is_opaque: bool  # refers to objects whose contents are not covered by the buffer
 
@@ -159,7 +160,7 @@ class Capture:
         self.dependencies = []
         self.is_opaque = False
         self._functions: list[Any] = []
-        self._bodies: list[_Body] = []
+        self.bodies = []
         self._parts: list[tuple[FunctionRecord, str]] = []  # with params and names as JSON
         self._ids: dict[types.FunctionType, str] = {}
         self._objects: list[tuple[object, Json]] = []
@@ -177,18 +178,9 @@ class Capture:
 
     def is_current(self) -> bool:
         """Whether no captured function or value has changed since."""
-        for body in self._bodies:
-            if not body.is_current():
-                return False
-        for dependency in self.dependencies:
-            container, name, value, fingerprint = dependency
-            # A name of a module whose value cannot change within: what launches meet most.
-            if fingerprint is None and type(container) is dict:
-                if cast("dict[str, Any]", container).get(name, _MISSING) is value:
-                    continue
-            if not dependency.is_current():
-                return False
-        return True
+        return all(body.is_current() for body in self.bodies) and all(
+            dependency.is_current() for dependency in self.dependencies
+        )
 
     def including(self, arguments: Iterable[object]) -> Capture:
         """This capture, or one that also holds the functions among constexpr arguments."""
@@ -365,7 +357,7 @@ class Capture:
         function = values.plain_function(value)
         self._module = function.__module__
         if not _is_of_language(function):
-            self._bodies.append(_Body.of(value))
+            self.bodies.append(Body.of(value))
             for name in ("__defaults__", "__kwdefaults__"):
                 if not _is_immutable(tuple(_values_of(getattr(function, name)))):
                     self._depend(function, function, name, getattr(function, name), True)

@@ -30,7 +30,7 @@ from .loaded_kernels import LoadedKernels
 from ..lazy import lazy_attribute
 from .mock import stand_in
 from .overlap import mark_overlaps
-from ..native import warn_of_damage
+from ..native import native, warn_of_damage
 from .parts import entry_of, part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
 from ..references import ByReference
@@ -41,6 +41,10 @@ _SPECIALIZE = ("auto", "shape", "none", "tiered")
 # A warm launch looks at these two lists and at nothing else of the hooks.
 _ENTER, _EXIT = hooks.launch_enter, hooks.launch_exit
 _NOTHING: dict[str, Any] = {}
+# Attributes of a kernel that follow from its parameters.
+_FROM_SIGNATURE = (
+    "parameters", "_binder", "_readers", "_read_warm", "_num_plain_arguments", "_has_its_signature",
+)  # fmt: skip
 
 
 class JITFunction(Inspection, KernelInterface, ByReference):
@@ -122,6 +126,12 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         return len(self.parameters) if all(p.is_positional for p in self.parameters) else -1
 
     @lazy_attribute
+    def _has_its_signature(self) -> Callable[[], bool]:
+        """Whether the parameters are those that `_signature` was read with: launches ask it first."""
+        signature = self._signature
+        return native().make_check([signature.body], [], signature.is_current)
+
+    @lazy_attribute
     def _options(self) -> Options:
         return Options(debug=bool(self.debug) or knobs.settings().is_debug)
 
@@ -150,7 +160,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
-        if not self._signature.is_current():
+        if not self._has_its_signature():
             self._read_signature_again()
         if self.pre_run_hooks:
             for hook in self.pre_run_hooks:
@@ -162,8 +172,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             options = self._options
         read = self._read_warm(args)
         facts, bits, values = read or self._read_all(args)
-        named = self._grid_arguments(args, options, kwargs) if callable(grid) else None
-        programs = resolve_grid(grid, named)
+        if type(grid) is not tuple and callable(grid):
+            programs = resolve_grid(grid, self._grid_arguments(args, options, kwargs))
+        else:
+            programs = resolve_grid(grid, None)
         if 0 in programs:
             return None
         device = chosen_device()
@@ -203,9 +215,9 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def _read_signature_again(self) -> None:
         """The function's code or defaults were replaced: its parameters may be others now."""
-        for name in ("parameters", "_binder", "_readers", "_read_warm", "_num_plain_arguments"):
-            self.__dict__.pop(name, None)
         self._signature = _Signature(self.fn)
+        for name in _FROM_SIGNATURE:
+            self.__dict__.pop(name, None)
 
     def _launch_compiled(
         self, kernel: CompiledKernel, programs: Any, values: tuple[Any, ...], bits: list[Any],
@@ -469,6 +481,8 @@ class _Signature:
     def __init__(self, fn: types.FunctionType) -> None:
         self.fn = fn
         self.code, self.defaults, self.named = fn.__code__, fn.__defaults__, _named_defaults(fn)
+        # As Body of a capture.
+        self.body = (None, fn, self.code, self.defaults, self.named or None)
 
     def is_current(self) -> bool:
         fn = self.fn

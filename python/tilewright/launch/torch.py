@@ -169,12 +169,14 @@ def _span(tensor: torch.Tensor, address: int) -> tuple[int, int]:
     return base, base + size
 
 
-_increment_version: Any = getattr(torch.autograd.graph, "increment_version", None)
+# torch.autograd.graph.increment_version asks first whether it was given a tensor or a list of them, which
+# takes as long as the rest of it.
+_increment_version: Any = getattr(torch._C, "_increment_version", None)  # pyright: ignore[reportPrivateUsage]
 
 
 def _mark_written(tensor: torch.Tensor) -> None:
     # A backward pass that saved the tensor has to see that it is another one now.
-    _increment_version(tensor)
+    _increment_version([tensor])
 
 
 def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
