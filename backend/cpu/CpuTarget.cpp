@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/TargetParser/X86TargetParser.h"
+#include <mutex>
 
 using namespace tw;
 
@@ -185,7 +186,8 @@ namespace {
 class CpuTarget final : public Target {
 public:
   explicit CpuTarget(const std::string &level)
-      : level(level), host(machineOfLevel(level)), simd(describeSimd(host, level)) {
+      : level(level), host(machineOfLevel(level)), simd(describeSimd(host, level)),
+        description(host.triple + ";" + host.cpu + ";" + host.features) {
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
     host.unusedPasses = kUnusedPasses;
@@ -194,8 +196,7 @@ public:
   }
   std::string name() const override { return level.empty() ? "cpu" : "cpu:" + level; }
   std::string describe() const override {
-    return host.triple + ";" + host.cpu + ";" + host.features +
-           (level == kEmulatedMatrixUnit ? ";" + level : "");
+    return description + (level == kEmulatedMatrixUnit ? ";" + level : "");
   }
   std::string symbolOf(llvm::StringRef kernelName) const override {
     return (kernelName + kKernelSuffix).str();
@@ -205,7 +206,7 @@ public:
   }
   bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const override {
     EmittedCode code;
-    if (!emitLlvm(lowered, host, CodeForm::Object, code, error))
+    if (!emitLlvm(lowered, emitter(), CodeForm::Object, code, error))
       return false;
     artifact.binary = std::move(code.bytes);
     artifact.codeBytes = code.codeBytes;
@@ -217,7 +218,7 @@ public:
   llvm::StringRef textStage() const override { return "asm"; }
   bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override {
     EmittedCode code;
-    if (!assembleText(text, host, code, error))
+    if (!assembleText(text, emitter(), code, error))
       return false;
     artifact.binary = std::move(code.bytes);
     artifact.codeBytes = code.codeBytes;
@@ -226,15 +227,24 @@ public:
   bool print(mlir::ModuleOp lowered, CodeForm form, std::string &text,
              std::string &error) const override {
     EmittedCode code;
-    bool emitted = emitLlvm(lowered, host, form, code, error);
+    bool emitted = emitLlvm(lowered, emitter(), form, code, error);
     text = std::move(code.bytes);
     return emitted;
   }
 
 private:
+  /// Whose features are as few as they can be: told by the first emission, as kernels that are
+  /// found on disk need none.
+  const LlvmMachine &emitter() const {
+    std::call_once(isShort, [this] { host.features = featuresBesideName(host); });
+    return host;
+  }
+
   std::string level; // empty: everything that the host has
-  LlvmMachine host;
+  mutable LlvmMachine host;
+  mutable std::once_flag isShort; // guards `host.features`, which nothing else reads by then
   SimdMachine simd;
+  std::string description; // with all features, which the code depends on
 };
 } // namespace
 

@@ -6,6 +6,8 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include <mutex>
@@ -56,13 +58,13 @@ static void storeSingleLanes(llvm::Module &module) {
   }
 }
 
-LlvmMachine tw::hostMachine() {
+static LlvmMachine askHost() {
   LlvmMachine machine;
   machine.initialize = initializeX86;
   machine.finish = storeSingleLanes;
   machine.triple = llvm::sys::getProcessTriple();
   machine.cpu = llvm::sys::getHostCPUName().str();
-  llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  llvm::StringMap<bool> features = hostFeatures();
   std::vector<std::string> names;
   for (auto &feature : features) {
     if (feature.first().starts_with("amx-"))
@@ -76,4 +78,32 @@ LlvmMachine tw::hostMachine() {
   else if (features.lookup("avx2"))
     machine.vectorBits = 256;
   return machine;
+}
+
+LlvmMachine tw::hostMachine() {
+  // The processor's name takes as many questions as its features.
+  static const LlvmMachine machine = askHost();
+  return machine;
+}
+
+std::string tw::featuresBesideName(const LlvmMachine &machine) {
+  machine.initialize();
+  llvm::Triple triple(machine.triple);
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target)
+    return machine.features;
+  auto describe = [&](llvm::StringRef features) {
+    return std::unique_ptr<llvm::MCSubtargetInfo>(
+        target->createMCSubtargetInfo(triple, machine.cpu, features));
+  };
+  const auto byName = describe(""), all = describe(machine.features);
+  llvm::SmallVector<llvm::StringRef> features;
+  llvm::StringRef(machine.features).split(features, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  llvm::erase_if(features,
+                 [&](llvm::StringRef feature) { return byName->checkFeatures(feature.str()); });
+  std::string others = llvm::join(features, ",");
+  // A feature implies others, and one that is off turns off what needs it: in another order, or
+  // with some left out, the list may mean something else.
+  return describe(others)->getFeatureBits() == all->getFeatureBits() ? others : machine.features;
 }

@@ -7,5 +7,9 @@ namespace tw {
 
 LlvmMachine hostMachine();
 
+/// The features of a machine that LLVM does not know by the processor's name; with the name they
+/// mean the same as all of them. A compilation reads its features several times.
+std::string featuresBesideName(const LlvmMachine &machine);
+
 } // namespace tw
 #endif

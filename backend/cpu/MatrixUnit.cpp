@@ -1,7 +1,6 @@
 // The matrix unit of this process (AMX): permission to use it, and what a thread has configured.
 #include "backend/cpu/MatrixUnit.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
-#include "llvm/ADT/StringMap.h"
 #include "llvm/TargetParser/Host.h"
 #if defined(__x86_64__) && defined(__linux__)
 #include <cerrno>
@@ -34,8 +33,13 @@ static void store(void *) {}
 static void load(const void *) {}
 #endif
 
+const llvm::StringMap<bool> &tw::hostFeatures() {
+  static const llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+  return features;
+}
+
 bool tw::mayUseMatrixUnit(std::string *reason) {
-  static const bool isThere = llvm::sys::getHostCPUFeatures().lookup("amx-tile");
+  static const bool isThere = hostFeatures().lookup("amx-tile");
   static const std::string refusal = isThere ? requestPermission() : "";
   if (reason)
     *reason = refusal;

@@ -1,9 +1,14 @@
 // The matrix unit of this process (AMX): permission to use it, and what a thread has configured.
 #ifndef BACKEND_CPU_MATRIXUNIT_H
 #define BACKEND_CPU_MATRIXUNIT_H
+#include "llvm/ADT/StringMap.h"
 #include <string>
 
 namespace tw {
+
+/// What the processor and its operating system have, by LLVM's names. Asked once: the hypervisor of
+/// a virtual machine answers for the processor, and may take 20 us for each of a dozen questions.
+const llvm::StringMap<bool> &hostFeatures();
 
 /// Asks the operating system once, for all threads. True where the processor has a unit and this
 /// process may use it; else with the reason where the processor has one.

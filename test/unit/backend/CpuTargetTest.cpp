@@ -1,10 +1,13 @@
 // The levels of a CPU target, and the conversions that narrow levels call.
 #include "backend/cpu/CpuTarget.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
+#include "backend/cpu/HostMachine.h"
 #include "backend/cpu/MatrixUnit.h"
 #include "backend/cpu/NarrowFloats.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/MC/TargetRegistry.h"
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -25,6 +28,37 @@ TEST(CpuLevels, WiderLevelsListWhatTheyImply) {
   std::string features = makeCpuTarget("x86-64-v4")->describe();
   EXPECT_TRUE(llvm::StringRef(features).contains("+avx512f")) << features;
   EXPECT_FALSE(llvm::StringRef(makeCpuTarget("x86-64-v3")->describe()).contains("+avx512f"));
+}
+
+static llvm::FeatureBitset bitsOf(const LlvmMachine &machine, llvm::StringRef features) {
+  machine.initialize();
+  llvm::Triple triple(machine.triple);
+  std::string error;
+  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  std::unique_ptr<llvm::MCSubtargetInfo> described(
+      target->createMCSubtargetInfo(triple, machine.cpu, features));
+  return described->getFeatureBits();
+}
+
+TEST(CpuFeatures, ThoseBesideTheNameMeanWhatAllMean) {
+  LlvmMachine machine = hostMachine();
+  const std::string ofHost = machine.features;
+  for (const char *cpu : {machine.cpu.c_str(), "x86-64", "x86-64-v3", "sapphirerapids", "znver5"})
+    for (const char *features : {ofHost.c_str(), "", "-avx", "+avx512f,-avx", "-avx,+avx512f",
+                                 "+avx512f,-avx512f,+avx2", "-sse2,+avx512bf16"}) {
+      LlvmMachine other = machine;
+      other.cpu = std::string(cpu), other.features = features;
+      EXPECT_EQ(bitsOf(other, featuresBesideName(other)), bitsOf(other, features))
+          << cpu << " " << features;
+    }
+}
+
+TEST(CpuFeatures, ThoseThatTheNameTellsAreLeftOut) {
+  LlvmMachine machine = hostMachine();
+  EXPECT_LT(featuresBesideName(machine).size(), machine.features.size() / 2) << machine.features;
+  machine.cpu = "x86-64-v3";
+  machine.features = "+avx,-avx512f,+avx2,+sha,+fma";
+  EXPECT_EQ(featuresBesideName(machine), "+sha");
 }
 
 template <typename Function> static Function find(const char *name) {
