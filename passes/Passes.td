@@ -306,7 +306,8 @@ def PipelineLoops : Pass<"pipeline-loops", "::mlir::ModuleOp">, Takes<"laid-out"
 
     `one-fewer-where-full` tries, on a copy of a module with large tiles, what the slots take beside the buffers that
     `stage-through-shared` adds. Triton has num_stages - 1 slots on these machines (its 3.9 for 128 x 128 x 64 halves
-    and 4 stages: 98304 bytes), so what fits there fits here.
+    and 4 stages: 98304 bytes), so what fits there fits here. One slot is written when it has been read, if tiles go
+    through registers and can wait there.
   }];
   let options = [
     Option<"numStages", "num-stages", "unsigned", "3", "iterations of a loop that are in work at once">,

@@ -90,6 +90,16 @@ static llvm::ArrayRef<SharedPhase> phasesOf(const AmdArch &arch) {
   return {};
 }
 
+/// Registers that instructions can name, if the four SIMDs that share memory have as many for each
+/// warp of a program (CDNA3 ISA, "VGPRs"; RDNA3 ISA, "VGPR Allocation").
+static unsigned registersOf(const AmdArch &arch, unsigned numWarps) {
+  constexpr unsigned simds = 4;
+  unsigned named = arch.hasAccumulationRegisters ? 512 : 256;
+  unsigned ofSimd = arch.generation == 9 ? 512 : 1536;
+  unsigned warpsOfSimd = std::max(1u, llvm::divideCeil(numWarps, simds));
+  return std::min(named, ofSimd / warpsOfSimd);
+}
+
 tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
                                  const AmdChoices &choices) {
   llvm::SmallVector<tile::Feature> features;
@@ -102,12 +112,10 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
   if (arch.copyBytes)
     copies.push_back(tile::CopyAttr::get(&context, tile::CopyKind::LaneAfterLane, {arch.copyBytes},
                                          tile::WaitKind::Counts));
-  // Of 512 registers, one program of 8 warps leaves 256 for each thread; more keep fewer warps.
-  unsigned registers = arch.hasAccumulationRegisters ? 512 : 256;
-  return tile::TargetAttr::get(&context, arch.warpSize, arch.sharedBytes, registers,
-                               /*spare_registers=*/64, /*max_warps=*/1024 / arch.warpSize,
-                               /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
-                               /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
-                               amd::matrixInstructions(context, arch, choices.matrixExtent), copies,
-                               features);
+  return tile::TargetAttr::get(
+      &context, arch.warpSize, arch.sharedBytes, registersOf(arch, choices.numWarps),
+      /*spare_registers=*/64, /*max_warps=*/1024 / arch.warpSize,
+      /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
+      /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
+      amd::matrixInstructions(context, arch, choices.matrixExtent), copies, features);
 }

@@ -52,6 +52,7 @@ std::vector<std::string> amdArchs();
 struct AmdChoices {
   bool roundsSeparately = false; // `separate_rounding`
   unsigned matrixExtent = 0;     // rows and columns of matrix instructions; 0: no choice
+  unsigned numWarps = 4;         // of a program, which its SIMDs hold at once
 };
 
 /// The facts that passes see as the module attribute `tile.target`.

@@ -214,7 +214,7 @@ ArrayRef<CodeStage> AmdTarget::codeStages() const {
 
 void AmdTarget::addPasses(StagedPasses &passes, const CompileOptions &options) const {
   unsigned numWarps = gpu::numWarpsOf(options);
-  AmdChoices choices{hasExtraOption(options, "no-fusion"), amd::matrixExtentOf(options)};
+  AmdChoices choices{hasExtraOption(options, "no-fusion"), amd::matrixExtentOf(options), numWarps};
   auto describe = [&arch = arch, choices](MLIRContext &context) {
     return describeAmd(context, arch, choices);
   };

@@ -1,5 +1,5 @@
-// Rewrites a loop so that copies run ahead: a ring of slots in shared memory, filled `numStages` -
-// 1 iterations before they are read, by copies that run by themselves or through registers.
+// Rewrites a loop so that copies run ahead: a ring of slots in shared memory, filled iterations
+// before they are read, by copies that run by themselves or through registers.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -28,9 +28,8 @@ struct AheadIteration {
 };
 
 struct Rewriter {
-  Rewriter(LoopPipeline &pipeline, unsigned numStages)
-      : pipeline(pipeline), loop(pipeline.loop), numStages(numStages), builder(loop),
-        loc(loop.getLoc()) {}
+  Rewriter(LoopPipeline &pipeline, PipelineDepth depth)
+      : pipeline(pipeline), loop(pipeline.loop), depth(depth), builder(loop), loc(loop.getLoc()) {}
 
   void run();
   void allocate();
@@ -52,20 +51,20 @@ struct Rewriter {
   void replaceLoad(const PipelinedLoad &pipelined, Value ring, Value slot);
   void moveBody(scf::ForOp next, const AheadState &state, Value slot);
   Value slotAfter(Value slot);
-  /// Two slots take turns: the one that is written is the next one.
+  /// Two slots take turns, or one is all there is: the one that is written is the next one.
   bool alternates() const {
-    return (pipeline.isThroughRegisters || pipeline.isPacked) && numStages == 2;
+    return (pipeline.isThroughRegisters || pipeline.isPacked) && depth.numSlots <= 2;
   }
 
   Value integer(Type type, int64_t value) {
     return arith::ConstantOp::create(builder, loc, builder.getIntegerAttr(type, value));
   }
   Value slotNumber(int64_t value) { return integer(builder.getI32Type(), value); }
-  int64_t distance() const { return numStages - 1; }
+  int64_t distance() const { return depth.numAhead; }
 
   LoopPipeline &pipeline;
   scf::ForOp loop;
-  unsigned numStages;
+  PipelineDepth depth;
   OpBuilder builder;
   Location loc;
   SmallVector<Value> rings;                    // per load
@@ -100,7 +99,7 @@ void Rewriter::allocate() {
     std::string name = span.isKnown() ? "load of line " + std::to_string(span.line) : "load";
     rings.push_back(AllocSharedOp::create(builder, load.getLoc(), pipelined.slot, name,
                                           /*offset=*/nullptr,
-                                          builder.getI64IntegerAttr(numStages)));
+                                          builder.getI64IntegerAttr(depth.numSlots)));
   }
 }
 
@@ -363,11 +362,13 @@ SmallVector<Value> Rewriter::iterationBounds() {
 
 /// The slot of the next iteration.
 Value Rewriter::slotAfter(Value slot) {
+  if (depth.numSlots == 1)
+    return slot;
   if (alternates())
     return arith::XOrIOp::create(builder, loc, slot, slotNumber(1));
   Value one = arith::AddIOp::create(builder, loc, slot, slotNumber(1));
-  Value isLast =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one, slotNumber(numStages));
+  Value isLast = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, one,
+                                       slotNumber(depth.numSlots));
   return arith::SelectOp::create(builder, loc, isLast, slotNumber(0), one);
 }
 
@@ -400,7 +401,7 @@ void Rewriter::run() {
   llvm::append_range(inits, state.flattened());
   inits.push_back(slotNumber(0));
   if (!alternates())
-    inits.push_back(slotNumber(numStages - 1));
+    inits.push_back(slotNumber(depth.numSlots - 1));
 
   auto next = scf::ForOp::create(builder, loc, loop.getLowerBound(), loop.getUpperBound(),
                                  loop.getStep(), inits);
@@ -424,9 +425,9 @@ void Rewriter::run() {
       << (distance() == 1 ? " iteration ahead" : " iterations ahead");
   loop.erase();
   if (alternates())
-    unrollSlots(next, nextExists);
+    unrollSlots(next, nextExists, depth.numSlots);
 }
 
-void tw::simt::applyPipeline(LoopPipeline &pipeline, unsigned numStages) {
-  Rewriter(pipeline, numStages).run();
+void tw::simt::applyPipeline(LoopPipeline &pipeline, PipelineDepth depth) {
+  Rewriter(pipeline, depth).run();
 }

@@ -61,12 +61,16 @@ mlir::Operation *firstUseOf(mlir::scf::ForOp loop, tile::LoadOp load);
 /// The loads of a loop that feed its matrix products, or all where the loop `isAsked` for. None
 /// where nothing can run ahead.
 std::optional<LoopPipeline> planPipeline(mlir::scf::ForOp loop, bool isAsked, unsigned numStages);
-/// Rewrites the loop: `numStages` - 1 iterations are copied ahead.
-void applyPipeline(LoopPipeline &pipeline, unsigned numStages);
-/// Unrolls a pipelined loop by its two slots, the first of which is its last carried value's at
-/// first, if it has little beside its products. `exists` says in its body whether the next
+/// How many iterations are copied ahead, and the slots of each tile: one more, or as many where
+/// tiles wait in registers.
+struct PipelineDepth {
+  unsigned numAhead = 1, numSlots = 2;
+};
+void applyPipeline(LoopPipeline &pipeline, PipelineDepth depth);
+/// Unrolls a pipelined loop by its one or two slots, the first of which is its last carried value's
+/// at first, if it has little beside its products. `exists` says in its body whether the next
 /// iteration does.
-void unrollSlots(mlir::scf::ForOp loop, mlir::Value exists);
+void unrollSlots(mlir::scf::ForOp loop, mlir::Value exists, unsigned numSlots);
 
 } // namespace tw::simt
 #endif

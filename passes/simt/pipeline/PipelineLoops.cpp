@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
+#include "passes/analysis/RegisterUse.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
 #include "runtime/codes/Codes.h"
@@ -37,8 +38,15 @@ static uint64_t mostBytesOfSlots(ModuleOp module, unsigned numStages) {
   return bytes;
 }
 
-/// The buffers that the module's kernel will have when its loops are pipelined.
-static std::vector<LiveBuffer> buffersWhenPipelined(ModuleOp copy, unsigned numStages) {
+namespace {
+/// What a module's kernel takes when its loops are pipelined.
+struct PipelinedUse {
+  std::vector<LiveBuffer> buffers;
+  unsigned registers = 0; // of tiles, in the loop that takes the most
+};
+} // namespace
+
+static PipelinedUse useWhenPipelined(ModuleOp copy, unsigned numStages) {
   ScopedDiagnosticHandler silent(copy.getContext(), [](mlir::Diagnostic &) { return success(); });
   PassManager pm(copy.getContext());
   PipelineLoopsOptions options;
@@ -47,26 +55,58 @@ static std::vector<LiveBuffer> buffersWhenPipelined(ModuleOp copy, unsigned numS
   addStagingPasses(pm);
   if (failed(pm.run(copy)))
     return {};
-  std::vector<LiveBuffer> buffers;
+  PipelinedUse use;
   for (auto kernel : copy.getOps<func::FuncOp>())
-    llvm::append_range(buffers, findLiveBuffers(kernel));
-  return buffers;
+    llvm::append_range(use.buffers, findLiveBuffers(kernel));
+  copy.walk([&](scf::ForOp loop) { use.registers = std::max(use.registers, registersIn(loop)); });
+  return use;
 }
 
-/// Whether the slots do not fit in shared memory, but do with one fewer of each tile.
-static bool isFullByOne(ModuleOp module, tile::TargetAttr target, unsigned numStages) {
+namespace {
+/// How the slots of a module's loops go with what the target has.
+struct SlotRoom {
+  bool isFullByOne = false;     // they do not fit, but do with one fewer of each tile
+  bool hasRegistersFor = false; // tiles that are loaded ahead can wait in registers meanwhile
+};
+} // namespace
+
+static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numStages) {
   uint64_t limit = target.getSharedBytes();
   // Half is left for other buffers, without a trial.
   if (mostBytesOfSlots(module, numStages) <= limit / 2)
-    return false;
+    return {};
   OwningOpRef<ModuleOp> copy = module.clone();
-  std::vector<LiveBuffer> buffers = buffersWhenPipelined(*copy, numStages);
-  if (packedBytes(buffers) <= limit)
-    return false;
+  PipelinedUse use = useWhenPipelined(*copy, numStages);
+  if (packedBytes(use.buffers) <= limit)
+    return {};
   uint64_t slots = 1;
-  for (LiveBuffer &buffer : buffers)
+  for (LiveBuffer &buffer : use.buffers)
     slots = std::max<uint64_t>(slots, buffer.alloc.getSlots().value_or(1));
-  return slots > 1 && packedBytes(withSlots(buffers, slots - 1)) <= limit;
+  return {slots > 1 && packedBytes(withSlots(use.buffers, slots - 1)) <= limit,
+          use.registers <= registersForTiles(target)};
+}
+
+/// Pipelines a loop of so many stages, or one fewer where shared memory is full. Where that leaves
+/// one slot, tiles on their way through registers wait there until it has been read.
+static void pipelineLoop(scf::ForOp loop, int64_t stages, SlotRoom room) {
+  bool isAsked = loop->hasAttr(tile::kLoopNumStages);
+  int64_t used = stages - room.isFullByOne;
+  auto pipeline = planPipeline(loop, isAsked, unsigned(std::max<int64_t>(used, 2)));
+  if (!pipeline)
+    return;
+  bool sharesSlot = used == 1 && pipeline->isThroughRegisters && room.hasRegistersFor;
+  if (room.isFullByOne) {
+    auto remark = emitCodedRemark(loop, Code::PipelinedLoads)
+                  << "shared memory has no room for num_stages=" << stages << ": the loop ";
+    if (sharesSlot)
+      remark << "writes tiles to the slot of those before, when these have been read";
+    else
+      remark << "is compiled as for " << used;
+  }
+  if (sharesSlot)
+    applyPipeline(*pipeline, {.numAhead = 1, .numSlots = 1});
+  else if (used >= 2)
+    applyPipeline(*pipeline, {.numAhead = unsigned(used - 1), .numSlots = unsigned(used)});
 }
 
 namespace {
@@ -77,23 +117,14 @@ struct PipelineLoops : tw::impl::PipelineLoopsBase<PipelineLoops> {
     tile::TargetAttr target = targetOf(getOperation());
     if (!target)
       return;
-    bool isFull = oneFewerWhereFull && isFullByOne(getOperation(), target, numStages);
+    SlotRoom room;
+    if (oneFewerWhereFull)
+      room = findRoom(getOperation(), target, numStages);
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
-    for (scf::ForOp loop : loops) {
-      bool isAsked = loop->hasAttr(tile::kLoopNumStages);
-      int64_t stages = stagesOf(loop, numStages);
-      if (stages < 2)
-        continue;
-      int64_t used = stages - isFull;
-      auto pipeline = planPipeline(loop, isAsked, unsigned(std::max<int64_t>(used, 2)));
-      if (pipeline && isFull)
-        emitCodedRemark(loop, Code::PipelinedLoads)
-            << "shared memory has no room for num_stages=" << stages
-            << ": the loop is compiled as for " << used;
-      if (pipeline && used >= 2)
-        applyPipeline(*pipeline, unsigned(used));
-    }
+    for (scf::ForOp loop : loops)
+      if (int64_t stages = stagesOf(loop, numStages); stages >= 2)
+        pipelineLoop(loop, stages, room);
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 // Writes two iterations of a loop one after the other where two slots take turns: then the number
 // of each access's slot is known, and its place in shared memory is an immediate offset. A last
-// iteration alone comes behind the loop, and has nothing to copy.
+// iteration alone comes behind the loop, and has nothing to copy. Where there is one slot, that
+// leaves a loop whose copies have no mask.
 #include "ir/simt/MmaLayouts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -39,8 +40,8 @@ static bool isOfProducts(scf::ForOp loop) {
 namespace {
 /// The loop whose last carried value is the slot.
 struct Unroller {
-  Unroller(scf::ForOp loop, Value exists)
-      : loop(loop), exists(exists), b(loop), loc(loop.getLoc()),
+  Unroller(scf::ForOp loop, Value exists, unsigned numSlots)
+      : loop(loop), exists(exists), numSlots(numSlots), b(loop), loc(loop.getLoc()),
         numCarried(loop.getNumRegionIterArgs() - 1) {}
 
   void run();
@@ -49,11 +50,13 @@ struct Unroller {
   }
   Value numIterations();
   SmallVector<Value> copyBody(Value induction, ValueRange carried, int64_t number, bool copies);
-  scf::ForOp createPairs(Value count);
-  scf::IfOp createLast(Value count, scf::ForOp pairs);
+  Value numRounds(Value count);
+  scf::ForOp createRounds(Value count);
+  scf::IfOp createLast(Value count, scf::ForOp rounds);
 
   scf::ForOp loop;
   Value exists; // whether the next iteration does
+  unsigned numSlots;
   OpBuilder b;
   Location loc;
   size_t numCarried;
@@ -103,7 +106,7 @@ SmallVector<Value> Unroller::copyBody(Value induction, ValueRange carried, int64
       else if (slot.getPhase())
         slot.setPhase(int64_t(*slot.getPhase()) + number);
     }
-    // Behind the first iteration of a pair there is always one; behind the last there is none.
+    // Behind the first iteration of a round there is always one; behind the last there is none.
     if (exists && op.getResults() == ValueRange(exists) && (!copies || number == 0))
       mapping.map(exists, constant(b.getI1Type(), copies));
   }
@@ -113,34 +116,43 @@ SmallVector<Value> Unroller::copyBody(Value induction, ValueRange carried, int64
   return yielded;
 }
 
-scf::ForOp Unroller::createPairs(Value count) {
-  Type type = count.getType();
-  Value numPairs = arith::ShRUIOp::create(b, loc, count, constant(type, 1));
-  SmallVector<Value> inits(loop.getInitArgs().drop_back());
-  inits.push_back(loop.getLowerBound());
-  auto pairs = scf::ForOp::create(b, loc, constant(type, 0), numPairs, constant(type, 1), inits);
-  pairs->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(pairs.getBody());
-  Value induction = pairs.getRegionIterArgs().back();
-  SmallVector<Value> carried =
-      copyBody(induction, pairs.getRegionIterArgs().drop_back(), 0, /*copies=*/true);
-  induction = arith::AddIOp::create(b, loc, induction, loop.getStep());
-  carried = copyBody(induction, carried, 1, /*copies=*/true);
-  carried.push_back(arith::AddIOp::create(b, loc, induction, loop.getStep()));
-  scf::YieldOp::create(b, loc, carried);
-  return pairs;
+/// Rounds of one iteration for each slot, such that the first of a round is never the last of all.
+Value Unroller::numRounds(Value count) {
+  Value one = constant(count.getType(), 1);
+  if (numSlots == 2)
+    return arith::ShRUIOp::create(b, loc, count, one);
+  return arith::SubIOp::create(b, loc, count, arith::MinUIOp::create(b, loc, count, one));
 }
 
-scf::IfOp Unroller::createLast(Value count, scf::ForOp pairs) {
+scf::ForOp Unroller::createRounds(Value count) {
   Type type = count.getType();
-  Value odd = arith::AndIOp::create(b, loc, count, constant(type, 1));
-  Value isOdd = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, odd, constant(type, 0));
-  ValueRange carried = pairs.getResults().take_front(numCarried);
-  auto last = scf::IfOp::create(b, loc, carried.getTypes(), isOdd, /*withElseRegion=*/true);
+  SmallVector<Value> inits(loop.getInitArgs().drop_back());
+  inits.push_back(loop.getLowerBound());
+  auto rounds =
+      scf::ForOp::create(b, loc, constant(type, 0), numRounds(count), constant(type, 1), inits);
+  rounds->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(rounds.getBody());
+  Value induction = rounds.getRegionIterArgs().back();
+  SmallVector<Value> carried(rounds.getRegionIterArgs().drop_back());
+  for (unsigned slot = 0; slot < numSlots; ++slot) {
+    carried = copyBody(induction, carried, slot, /*copies=*/true);
+    induction = arith::AddIOp::create(b, loc, induction, loop.getStep());
+  }
+  carried.push_back(induction);
+  scf::YieldOp::create(b, loc, carried);
+  return rounds;
+}
+
+scf::IfOp Unroller::createLast(Value count, scf::ForOp rounds) {
+  Type type = count.getType();
+  Value left = numSlots == 2 ? arith::AndIOp::create(b, loc, count, constant(type, 1)) : count;
+  Value isLeft = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, left, constant(type, 0));
+  ValueRange carried = rounds.getResults().take_front(numCarried);
+  auto last = scf::IfOp::create(b, loc, carried.getTypes(), isLeft, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(last.thenBlock());
-  SmallVector<Value> results = copyBody(pairs.getResults().back(), carried, 0, /*copies=*/false);
+  SmallVector<Value> results = copyBody(rounds.getResults().back(), carried, 0, /*copies=*/false);
   scf::YieldOp::create(b, loc, results);
   b.setInsertionPointToStart(last.elseBlock());
   scf::YieldOp::create(b, loc, carried);
@@ -149,14 +161,14 @@ scf::IfOp Unroller::createLast(Value count, scf::ForOp pairs) {
 
 void Unroller::run() {
   Value count = numIterations();
-  scf::ForOp pairs = createPairs(count);
-  scf::IfOp last = createLast(count, pairs);
+  scf::ForOp rounds = createRounds(count);
+  scf::IfOp last = createLast(count, rounds);
   for (size_t i = 0; i < numCarried; ++i)
     loop.getResult(i).replaceAllUsesWith(last.getResult(i));
   loop.erase();
 }
 
-void tw::simt::unrollSlots(scf::ForOp loop, Value exists) {
+void tw::simt::unrollSlots(scf::ForOp loop, Value exists, unsigned numSlots) {
   if (isOfProducts(loop))
-    Unroller(loop, exists).run();
+    Unroller(loop, exists, numSlots).run();
 }

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
+#include "passes/analysis/RegisterUse.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/layout/LayoutRules.h"
 #include "runtime/codes/Codes.h"
@@ -18,70 +19,6 @@ namespace tw {
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
-using tw::tile::isElementwise;
-
-//===-- How many registers -------------------------------------------------------------------===//
-
-/// Whether the tile is recomputed from little wherever it is needed: from constants, indices and
-/// values that several elements share. `depth` limits the search.
-static bool isComputedFromLittle(Value value, unsigned depth = 6) {
-  Operation *op = value.getDefiningOp();
-  if (!op ||
-      isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ArangeOp>(
-          op))
-    return op != nullptr;
-  return depth != 0 && isElementwise(op) && llvm::all_of(op->getOperands(), [=](Value operand) {
-           return !isa<RankedTensorType>(operand.getType()) ||
-                  isComputedFromLittle(operand, depth - 1);
-         });
-}
-
-/// Registers of 32 bits that a tile's data takes in each thread; equal elements are held once.
-static unsigned registersOf(Value value) {
-  Type type = value.getType();
-  if (!isa<RankedTensorType>(type) || !hasLayout(type))
-    return 0;
-  Type element = tile::elementTypeOf(type);
-  if (!element.isIntOrFloat() || element.isInteger(1) || isComputedFromLittle(value))
-    return 0;
-  LinearLayout held = layoutOf(type).withoutFreeRegisters();
-  return std::max<unsigned>(1, held.size(Place::Register) * tile::elementBytes(element) / 4);
-}
-
-/// The most registers that are in use at once in the loop's body.
-static unsigned registersIn(scf::ForOp loop) {
-  Block &body = *loop.getBody();
-  llvm::DenseMap<Value, Operation *> lastUse;
-  llvm::SetVector<Value> outer;
-  loop->walk([&](Operation *op) {
-    for (Value operand : op->getOperands())
-      if (op != loop.getOperation() &&
-          operand.getParentRegion()->isProperAncestor(&loop.getRegion()))
-        outer.insert(operand);
-  });
-  unsigned count = 0;
-  for (Value value : outer)
-    count += registersOf(value);
-  for (Value argument : loop.getRegionIterArgs())
-    count += registersOf(argument);
-  for (Operation &op : body)
-    op.walk([&](Operation *inner) {
-      for (Value operand : inner->getOperands())
-        lastUse[operand] = &op;
-    });
-  unsigned most = count;
-  for (Operation &op : body) {
-    for (Value operand : llvm::SetVector<Value>(op.operand_begin(), op.operand_end()))
-      if (operand.getParentBlock() == &body && lastUse.lookup(operand) == &op &&
-          !operand.getDefiningOp<LoadSharedOp>())
-        count -= registersOf(operand);
-    if (!isa<LoadSharedOp>(op))
-      for (Value result : op.getResults())
-        count += result.use_empty() ? 0 : registersOf(result);
-    most = std::max(most, count);
-  }
-  return most;
-}
 
 //===-- Which operands -----------------------------------------------------------------------===//
 
@@ -151,8 +88,7 @@ static bool reload(scf::ForOp loop, LoadSharedOp load, uint64_t sharedBytes) {
 }
 
 static void reloadIn(scf::ForOp loop, tile::TargetAttr target) {
-  unsigned spare = std::min(target.getSpareRegisters(), target.getRegisters());
-  unsigned available = target.getRegisters() - spare, needed = registersIn(loop);
+  unsigned available = registersForTiles(target), needed = registersIn(loop);
   SmallVector<LoadSharedOp> operands = findOperands(loop);
   while (needed > available && !operands.empty()) {
     auto *largest = llvm::max_element(operands, [](LoadSharedOp a, LoadSharedOp b) {

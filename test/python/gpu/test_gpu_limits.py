@@ -346,3 +346,46 @@ def test_settings_that_fit_triton_fit(
     assert kernel.shared <= LIMITS[arch]
     (remark,) = (r["message"] for r in kernel.remarks if f"num_stages={stages}" in r["message"])
     assert remark.endswith(f"the loop is compiled as for {stages - 1}")
+
+
+@tw.jit
+def masked_product(a, b, c, K, step, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+    m, n = tw.arange(0, BM), tw.arange(0, BN)
+    acc = tw.zeros((BM, BN), tw.float32)
+    for start in range(0, K, BK):
+        k = start + tw.arange(0, BK)
+        x = tw.load(a + m[:, None] * K + k[None, :], mask=k[None, :] < K, other=0.0)
+        y = tw.load(b + k[:, None] * step + n[None, :], mask=k[:, None] < K, other=0.0)
+        acc = tw.dot(x, y, acc, input_precision="ieee")
+    tw.store(c + m[:, None] * BN + n[None, :], acc)
+
+
+# Machines without copies of their own, with memory for one slot of these tiles: with few products
+# the last iteration comes behind the loop, with many each iteration asks whether it is the last.
+@pytest.mark.parametrize(
+    ("arch", "tile", "warps", "dtype"),
+    [
+        ("gfx942", (128, 128, 128), 8, np.float16),
+        ("gfx942", (128, 128, 64), 4, np.float32),
+        ("gfx1100", (128, 64, 128), 8, np.float16),
+    ],
+)
+def test_tiles_wait_in_registers_for_the_only_slot(
+    arch: str, tile: tuple[int, int, int], warps: int, dtype: Any, rng: np.random.Generator
+) -> None:
+    BM, BN, BK = tile
+    device = f"sim:{arch}"
+    for K in (0, BK - 5, BK, BK + 3, 2 * BK, 3 * BK + 7):
+        a, rows = normal(rng, BM, K, dtype=dtype), normal(rng, K, BN, dtype=dtype)
+        for b, step in ((rows, BN), (rows[::-1], -BN)):  # the second is walked from its end
+            c = poisoned(BM, BN)
+            start = (BN * (K - 1) if step < 0 else 0) if K else 0
+            with tw.device(device):
+                kernel = masked_product[(1,)](
+                    a, rows.reshape(-1)[start:], c, K, step, BM=BM, BN=BN, BK=BK, num_warps=warps,
+                    num_stages=2,
+                )  # fmt: skip
+                assert not tw.simulation.last_report(device).findings
+            np.testing.assert_allclose(c, a.astype(np.float64) @ b, atol=1e-3)
+    assert 2 * (BM + BN) * BK * a.itemsize > 65536 >= kernel.shared
+    assert any("slot of those before" in r["message"] for r in kernel.remarks)

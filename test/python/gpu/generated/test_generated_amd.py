@@ -133,6 +133,29 @@ def test_matmul(arch: str, depth: int, instructions: int, most: float, compiler:
     assert count(loop, "v_readfirstlane", "v_cmp") == 0
 
 
+@pytest.mark.parametrize("arch", ["gfx90a", "gfx942"])
+def test_matmul_with_memory_for_one_slot(arch: str, compiler: None) -> None:
+    """The tiles of the next iteration wait in registers."""
+    compiled = compile_for(arch, "matmul", num_warps=8, BM=256, BN=256, BK=64)
+    resources = compiled.resources
+    assert resources["scratch_bytes"] == resources["accumulation_registers"] == 0
+    assert resources["shared_bytes"] == 65536 and resources["registers"] <= 256
+    loop = product_loop(compiled.asm["asm"])
+    # A warp has 64 x 128 of the product.
+    assert count(loop, "mfma") == 64
+    assert loop["buffer_load_dwordx4"] == count(loop, "buffer_load") == 8
+    assert loop["ds_write_b128"] == count(loop, "ds_write") == 8
+    assert loop["ds_read_b128"] == count(loop, "ds_read") == (64 + 128) * 64 * 2 // (64 * 16)
+    assert loop["s_barrier"] == 2
+    assert count(loop, "accvgpr", "v_mov", "v_readfirstlane", "v_cmp", "s_cselect") == 0
+    assert loop.total() <= 148, loop  # Triton 3.9 has 177
+    # Loads come before products, and what waits for them behind the most of these.
+    code = instructions_of(compiled.asm["asm"])
+    products = [place for place, line in enumerate(code) if "mfma" in line][:64]
+    loads = [place for place, line in enumerate(code) if line.startswith("buffer_load_dwordx4")]
+    assert sum(place < products[0] for place in loads) == 16  # with those of the first iteration
+
+
 @pytest.mark.parametrize("arch", RDNA)
 def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     compiled = compile_for(arch, "matmul")

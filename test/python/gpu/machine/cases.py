@@ -222,6 +222,12 @@ def product_f16_of_larger_instructions(rng: np.random.Generator) -> None:
 
 
 @case
+def product_f16_of_one_slot(rng: np.random.Generator) -> None:
+    # Two slots of 64 KiB do not fit: tiles wait in registers.
+    multiply(rng, np.float16, np.float32, (64, 64, 600), BM=64, BN=64, BK=256, num_stages=2)
+
+
+@case
 def product_bf16(rng: np.random.Generator) -> None:
     multiply(rng, ml_dtypes.bfloat16, np.float32, (33, 32, 40))
 

@@ -1,0 +1,72 @@
+// Estimates how many registers the tiles of a loop take.
+#include "passes/analysis/RegisterUse.h"
+#include "ir/simt/Simt.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using tw::tile::isElementwise;
+
+/// Whether the tile is recomputed from little wherever it is needed: from constants, indices and
+/// values that several elements share. `depth` limits the search.
+static bool isComputedFromLittle(Value value, unsigned depth = 6) {
+  Operation *op = value.getDefiningOp();
+  if (!op ||
+      isa<arith::ConstantOp, tile::SplatOp, tile::BroadcastOp, tile::ExpandDimsOp, tile::ArangeOp>(
+          op))
+    return op != nullptr;
+  return depth != 0 && isElementwise(op) && llvm::all_of(op->getOperands(), [=](Value operand) {
+           return !isa<RankedTensorType>(operand.getType()) ||
+                  isComputedFromLittle(operand, depth - 1);
+         });
+}
+
+unsigned tw::registersOf(Value value) {
+  Type type = value.getType();
+  if (!isa<RankedTensorType>(type) || !hasLayout(type))
+    return 0;
+  Type element = tile::elementTypeOf(type);
+  if (!element.isIntOrFloat() || element.isInteger(1) || isComputedFromLittle(value))
+    return 0;
+  LinearLayout held = layoutOf(type).withoutFreeRegisters();
+  return std::max<unsigned>(1, held.size(Place::Register) * tile::elementBytes(element) / 4);
+}
+
+unsigned tw::registersIn(scf::ForOp loop) {
+  Block &body = *loop.getBody();
+  llvm::DenseMap<Value, Operation *> lastUse;
+  llvm::SetVector<Value> outer;
+  loop->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (op != loop.getOperation() &&
+          operand.getParentRegion()->isProperAncestor(&loop.getRegion()))
+        outer.insert(operand);
+  });
+  unsigned count = 0;
+  for (Value value : outer)
+    count += registersOf(value);
+  for (Value argument : loop.getRegionIterArgs())
+    count += registersOf(argument);
+  for (Operation &op : body)
+    op.walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        lastUse[operand] = &op;
+    });
+  unsigned most = count;
+  for (Operation &op : body) {
+    for (Value operand : llvm::SetVector<Value>(op.operand_begin(), op.operand_end()))
+      if (operand.getParentBlock() == &body && lastUse.lookup(operand) == &op &&
+          !operand.getDefiningOp<LoadSharedOp>())
+        count -= registersOf(operand);
+    if (!isa<LoadSharedOp>(op))
+      for (Value result : op.getResults())
+        count += result.use_empty() ? 0 : registersOf(result);
+    most = std::max(most, count);
+  }
+  return most;
+}
+
+unsigned tw::registersForTiles(tile::TargetAttr target) {
+  return target.getRegisters() - std::min(target.getSpareRegisters(), target.getRegisters());
+}

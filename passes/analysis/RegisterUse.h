@@ -1,0 +1,18 @@
+// How many registers the tiles of a loop take, before any are assigned.
+#ifndef PASSES_ANALYSIS_REGISTERUSE_H
+#define PASSES_ANALYSIS_REGISTERUSE_H
+#include "ir/tile/Tile.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+namespace tw {
+
+/// Registers of 32 bits that a tile's data takes in each thread; equal elements are held once.
+unsigned registersOf(mlir::Value value);
+/// The most registers that tiles take at once in the loop's body, without operands that are read
+/// from shared memory.
+unsigned registersIn(mlir::scf::ForOp loop);
+/// Those that a thread may have for tiles.
+unsigned registersForTiles(tile::TargetAttr target);
+
+} // namespace tw
+#endif
