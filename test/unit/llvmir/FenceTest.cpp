@@ -149,3 +149,44 @@ TEST(Fence, ASplitBarrierWaitsForItsSignal) {
   EXPECT_EQ(kindsOf(tradedBy(kRelease + signal + wait + kAcquire), "gfx1201"), "");
   EXPECT_EQ(kindsOf(tradedBy(kRelease + wait + kAcquire), "gfx1201"), "barrier-misuse");
 }
+
+/// What the first program hands to the second by a relaxed flag, between two fences.
+static std::string kindsOfHandover(const std::string &publish, const std::string &learn) {
+  IrSimulation simulation("gfx942", 64);
+  simulation.launch.grid = {2, 1, 1};
+  for (int i = 0; i < 3; ++i)
+    simulation.array(std::vector<uint32_t>(64));
+  return kindsIn(simulation.run(
+      "  %program = call i32 @llvm.amdgcn.workgroup.id.x()\n"
+      "  %first = icmp eq i32 %program, 0\n"
+      "  br i1 %first, label %give, label %poll\n"
+      "give:\n"
+      "  store i32 %tid, ptr addrspace(1) %at0, align 4\n"
+      "  fence " +
+      publish +
+      "\n"
+      "  %old = atomicrmw xchg ptr addrspace(1) %at1, i32 1 syncscope(\"agent\") monotonic\n"
+      "  ret void\n"
+      "poll:\n"
+      "  %flag = atomicrmw or ptr addrspace(1) %at1, i32 0 syncscope(\"agent\") monotonic\n"
+      "  %is = icmp eq i32 %flag, 0\n"
+      "  br i1 %is, label %poll, label %take\n"
+      "take:\n"
+      "  fence " +
+      learn +
+      "\n"
+      "  %v = load i32, ptr addrspace(1) %at0, align 4\n"
+      "  store i32 %v, ptr addrspace(1) %at2, align 4\n"
+      "  ret void\n"));
+}
+
+TEST(Fence, AFenceBesideARelaxedFlagGoesItsOwnWayOnly) {
+  std::string release = "syncscope(\"agent\") release", acquire = "syncscope(\"agent\") acquire",
+              both = "syncscope(\"agent\") acq_rel";
+  EXPECT_EQ(kindsOfHandover(release, acquire), "");
+  EXPECT_EQ(kindsOfHandover(both, both), "");
+  EXPECT_EQ(kindsOfHandover(release, release), "race-raw");
+  EXPECT_EQ(kindsOfHandover(acquire, acquire), "race-raw");
+  EXPECT_EQ(kindsOfHandover(release, "syncscope(\"workgroup\") acquire"), "race-raw");
+  EXPECT_EQ(kindsOfHandover("syncscope(\"workgroup\") release", acquire), "race-raw");
+}

@@ -111,10 +111,12 @@ void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instructio
   });
 }
 
-static void fenceLane(Cta &cta, Warp &warp, unsigned lane, Reach reach) {
+/// PTX's fences go both ways; LLVM's may only acquire or only release.
+static void fenceLane(Cta &cta, Warp &warp, unsigned lane, const Instruction &instruction) {
   FenceState &fence = warp.fences[lane];
   Clocks &clocks = cta.clocksOf(false);
-  if (fence.hasSeen) {
+  Reach reach = reachOf(instruction.scope);
+  if (fence.hasSeen && instruction.order != Order::Release) {
     clocks.acquire(warp.index, lane, fence.seen.cta);
     fence.seen.cta.clear();
     if (reach == Reach::Gpu) {
@@ -123,6 +125,8 @@ static void fenceLane(Cta &cta, Warp &warp, unsigned lane, Reach reach) {
     }
     fence.hasSeen = !fence.seen.gpu.empty();
   }
+  if (instruction.order == Order::Acquire)
+    return;
   fence.released.cta = clocks.snapshot(warp.index, lane);
   fence.hasReleased = true;
   if (reach != Reach::Gpu)
@@ -136,7 +140,7 @@ void tw::warpsim::executeFence(Cta &cta, Warp &warp, const Instruction &instruct
   if (warp.fences.empty())
     warp.fences.resize(kWarpSize);
   for (LaneMask rest = active; rest; rest &= rest - 1)
-    fenceLane(cta, warp, unsigned(__builtin_ctz(rest)), reachOf(instruction.scope));
+    fenceLane(cta, warp, unsigned(__builtin_ctz(rest)), instruction);
   // What follows the fence is not released by it.
   cta.clocksOf(false).advance(warp.index);
 }
