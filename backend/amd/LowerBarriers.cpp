@@ -60,7 +60,7 @@ static void emitWaits(Lowering &lowering, bool waitsForGlobal) {
 }
 
 void tw::amd::waitBeforeRelease(Lowering &lowering) {
-  emitFence(lowering, LLVM::AtomicOrdering::release, "wavefront", /*ordersGlobal=*/true);
+  emitFence(lowering, LLVM::AtomicOrdering::acq_rel, "wavefront", /*ordersGlobal=*/true);
   emitWaits(lowering, /*waitsForGlobal=*/true);
 }
 

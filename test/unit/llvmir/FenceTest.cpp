@@ -1,6 +1,7 @@
 // What fences and barriers order: a barrier alone orders nothing, a fence of one memory only that.
 #include "test/unit/llvmir/IrHarness.h"
 #include <gtest/gtest.h>
+#include <sstream>
 
 using namespace tw::warpsim;
 
@@ -189,4 +190,26 @@ TEST(Fence, AFenceBesideARelaxedFlagGoesItsOwnWayOnly) {
   EXPECT_EQ(kindsOfHandover(acquire, acquire), "race-raw");
   EXPECT_EQ(kindsOfHandover(release, "syncscope(\"workgroup\") acquire"), "race-raw");
   EXPECT_EQ(kindsOfHandover("syncscope(\"workgroup\") release", acquire), "race-raw");
+}
+
+/// Lock step orders the accesses, but compilers may move either of them past one fence.
+TEST(Fence, LanesOfOneWaveNeedAReleaseAndAnAcquire) {
+  for (const char *arch : {"gfx942", "gfx1100"})
+    for (const char *fences : {"release", "acquire", "acq_rel", "acquire release"}) {
+      unsigned lanes = std::string(arch) == "gfx942" ? 64 : 32;
+      IrSimulation simulation(arch, lanes);
+      simulation.array(std::vector<uint32_t>(64));
+      std::string text = "  %mine = getelementptr i32, ptr addrspace(3) @lds, i32 %tid\n"
+                         "  %other = xor i32 %tid, 17\n"
+                         "  %theirs = getelementptr i32, ptr addrspace(3) @lds, i32 %other\n"
+                         "  store i32 %tid, ptr addrspace(3) %mine, align 4\n";
+      std::stringstream each(fences);
+      for (std::string order; each >> order;)
+        text += "  fence syncscope(\"wavefront\") " + order + "\n";
+      text += "  %v = load i32, ptr addrspace(3) %theirs, align 4\n"
+              "  store i32 %v, ptr addrspace(1) %at0, align 4\n  ret void\n";
+      bool isOrdered = std::string(fences) == "acq_rel";
+      EXPECT_EQ(kindsIn(simulation.run(text)), isOrdered ? "" : "race-raw")
+          << arch << " " << fences;
+    }
 }

@@ -37,19 +37,24 @@ static void fenceHalf(WarpCoverage &warp, unsigned index, Clocks &clocks, Order 
   warp.hasReleased = true;
 }
 
-/// A fence of a wave reaches no further than its lanes.
+/// A fence of a wave reaches no further than its lanes. They access memory in lock step, but
+/// compilers move accesses: it takes one fence that releases and one that acquires.
 static void fenceMemory(const Wave &wave, bool isShared, Order order, bool isOfWave) {
   Clocks &clocks = wave.cta.clocksOf(isShared);
   std::vector<WarpCoverage> &warps = wave.cta.coverage.ofMemory[!isShared];
-  bool isDirty = false; // either half: what one has written, the other may be the first to read
-  for (unsigned half = 0; half < 2; ++half)
-    isDirty |= wave.active[half] && warps[wave.halves[half]->index].isDirty;
+  bool isReleased = false; // either half: what one has written, the other may be the first to read
+  for (unsigned half = 0; half < 2 && releases(order); ++half)
+    isReleased |= wave.active[half] && warps[wave.halves[half]->index].isDirty;
   for (unsigned half = 0; half < 2; ++half) {
     if (!wave.active[half])
       continue;
     unsigned index = wave.halves[half]->index;
     WarpCoverage &warp = warps[index];
-    warp.joinsWave |= isDirty;
+    warp.isReleasedToWave |= isReleased;
+    if (acquires(order)) {
+      warp.joinsWave |= warp.isReleasedToWave;
+      warp.isReleasedToWave = false;
+    }
     if (!isOfWave)
       fenceHalf(warp, index, clocks, order);
   }
@@ -136,6 +141,7 @@ void tw::warpsim::coverBarrier(Cta &cta) {
       warp.hasReleased = false;
       warp.releasedClock = isAll ? 0 : warp.releasedClock;
       warp.joinsWave &= !isAll;
+      warp.isReleasedToWave &= !isAll;
     }
   }
 }

@@ -7,10 +7,11 @@ namespace tw::warpsim {
 
 /// Of one warp and one memory.
 struct WarpCoverage {
-  bool isDirty = false;      // has accessed it since it last released
-  bool hasReleased = false;  // since the last barrier
-  bool isUnacquired = false; // a barrier has passed, and no fence that acquires after it
-  bool joinsWave = false;    // a fence has passed: the wave's lanes are ordered
+  bool isDirty = false;          // has accessed it since it last released
+  bool hasReleased = false;      // since the last barrier
+  bool isUnacquired = false;     // a barrier has passed, and no fence that acquires after it
+  bool isReleasedToWave = false; // a fence released its accesses, and none has acquired them
+  bool joinsWave = false;        // one has: the wave's lanes are ordered
   uint32_t releasedClock = 0;
 };
 
