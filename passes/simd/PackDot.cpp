@@ -191,8 +191,9 @@ Value tw::simd::loadBRow(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
   for (int64_t i = 0; i < plan.group; ++i) {
     Coordinates at =
         matrixAt(batch, addIndex(f, k, i), column, numColumns > 1 ? 1 : -1, numColumns);
-    Value row = f.evaluateVector(plan.bSource.tile, at);
-    rows.push_back(convertOperand(f, plan, plan.bSource, row));
+    Value row = convertOperand(f, plan, plan.bSource, f.evaluateVector(plan.bSource.tile, at));
+    // An odd number of columns is cut into single ones.
+    rows.push_back(plan.group > 1 && numColumns == 1 ? f.splat(row, 1) : row);
   }
   return interleave(f, rows);
 }

@@ -131,6 +131,19 @@ def test_bytes_are_exact(
     assert_equal(out, a.astype(np.int64) @ b.astype(np.int64), "int32", "dot")
 
 
+@pytest.mark.parametrize("n", [1, 3, 9])
+@pytest.mark.parametrize("dtype", [*REAL])
+def test_columns_of_an_odd_number(
+    n: int, dtype: str, unit: str, rng: np.random.Generator
+) -> None:
+    skip_without(unit, dtype)
+    result = "int32" if dtype == "int8" else "float32"
+    a, b = draw(rng, dtype, (16, 32)), draw(rng, dtype, (32, n))
+    out = poisoned(result, (16, n))
+    product[(1,)](out, argument(a, dtype), argument(b, dtype), M=16, K=32, N=n)
+    check(out, decode(a, dtype), decode(b, dtype), result)
+
+
 @pytest.mark.parametrize("dtype", [*REAL])
 def test_accumulators_go_on_in_a_loop(dtype: str, unit: str, rng: np.random.Generator) -> None:
     skip_without(unit, dtype)
