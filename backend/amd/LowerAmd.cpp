@@ -1,7 +1,7 @@
 // The pass `lower-amd`: what one thread does in the `simt` dialect becomes LLVM dialect with
 // intrinsics. Control flow and arithmetic stay for lower-to-llvm.
 #include "backend/amd/LowerAmd.h"
-#include "backend/amd/LoopProgress.h"
+#include "backend/amd/addresses/LoopProgress.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -3,7 +3,8 @@
 #define BACKEND_AMD_LOWERAMD_H
 #include "backend/amd/AmdArch.h"
 #include "backend/amd/GlobalOrder.h"
-#include "backend/amd/SteadyAccesses.h"
+#include "backend/amd/addresses/ForwardArguments.h"
+#include "backend/amd/addresses/SteadyAccesses.h"
 #include "backend/gpu/ThreadLowering.h"
 #include "backend/gpu/UniformValues.h"
 #include "passes/StagedPasses.h"
@@ -41,7 +42,8 @@ void noteCopies(Lowering &lowering);
 /// The state of lowering one kernel.
 struct Lowering : gpu::ThreadLowering {
   Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target, const AmdArch &arch)
-      : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel) {
+      : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel),
+        forward(kernel) {
     stackSpace = 5;
     ordersGlobal = barriersOfGlobalMemory(kernel);
     noteCopies(*this);
@@ -49,6 +51,7 @@ struct Lowering : gpu::ThreadLowering {
   const AmdArch &arch;
   gpu::UniformValues uniform;
   SteadyAccesses steady;
+  ForwardArguments forward;
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false, keepsFarOffsets = false;

@@ -2,8 +2,8 @@
 // reach all of its memory, through a buffer resource: an offset beyond its bounds reads zeros and
 // writes nothing, so that a mask is one select. Else plain accesses, in branches where masked.
 // Copies to shared memory past registers go the same ways.
-#include "backend/amd/LoopProgress.h"
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/addresses/LoopProgress.h"
 #include "backend/gpu/RegisterWords.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,8 +19,8 @@ using namespace tw::amd;
 
 //===-- Buffers ------------------------------------------------------------------------------===//
 
-/// Offsets from an argument are of either sign. The resource begins so far before it that they are
-/// above 0 as unsigned numbers.
+/// Where offsets from an argument are of either sign, the resource begins so far before it that
+/// they are above 0 as unsigned numbers.
 static constexpr int64_t kBias = int64_t(1) << 31;
 /// The bounds: the 16 bytes behind them are where accesses go that the mask leaves out.
 static constexpr uint32_t kBounds = 0xfffffff0;
@@ -95,6 +95,38 @@ static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer, Val
   return place;
 }
 
+/// How far before an argument its resource begins.
+static int64_t biasOf(Lowering &lowering, BlockArgument argument) {
+  return lowering.forward.contains(argument) ? 0 : kBias;
+}
+
+/// A resource that begins before its argument. The difference may be below 0, as an empty array has
+/// no address, and the intrinsic clears the bits above an address.
+static Value resourceBefore(Lowering &lowering, BlockArgument argument, Type type) {
+  OpBuilder &b = lowering.builder;
+  Value bias = constantOf(lowering, b.getI64Type(), uint64_t(-kBias));
+  Value start = LLVM::GEPOp::create(b, lowering.loc, argument.getType(), b.getI8Type(), argument,
+                                    ArrayRef<LLVM::GEPArg>{bias});
+  return callIntrinsic(lowering, "amdgcn.make.buffer.rsrc.p8.p1", type,
+                       {start, constantOf(lowering, b.getI16Type(), 0),
+                        constantOf(lowering, b.getI64Type(), kBounds),
+                        constantI32(lowering, lowering.arch.bufferFlags)});
+}
+
+/// A resource that begins at its argument, of which it takes all bits: those above an address are
+/// zeros, as launches see to.
+static Value resourceAt(Lowering &lowering, BlockArgument argument, Type type) {
+  OpBuilder &b = lowering.builder;
+  Location loc = lowering.loc;
+  Type i128 = b.getIntegerType(128);
+  APInt facts = APInt(128, kBounds) << 64 | APInt(128, lowering.arch.bufferFlags) << 96;
+  Value start = LLVM::PtrToIntOp::create(b, loc, b.getI64Type(), argument);
+  Value words =
+      LLVM::OrOp::create(b, loc, LLVM::ZExtOp::create(b, loc, i128, start),
+                         LLVM::ConstantOp::create(b, loc, i128, b.getIntegerAttr(i128, facts)));
+  return LLVM::IntToPtrOp::create(b, loc, type, words);
+}
+
 /// The resource of an argument's memory, made where the kernel begins.
 static Value resourceOf(Lowering &lowering, BlockArgument argument) {
   Value &resource = lowering.resources[argument];
@@ -103,15 +135,10 @@ static Value resourceOf(Lowering &lowering, BlockArgument argument) {
   OpBuilder &b = lowering.builder;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(argument.getOwner());
-  Value bias = constantOf(lowering, b.getI64Type(), uint64_t(-kBias));
-  Value start = LLVM::GEPOp::create(b, lowering.loc, argument.getType(), b.getI8Type(), argument,
-                                    ArrayRef<LLVM::GEPArg>{bias});
   Type type = LLVM::LLVMPointerType::get(b.getContext(), /*addressSpace=*/8);
-  resource = callIntrinsic(lowering, "amdgcn.make.buffer.rsrc.p8.p1", type,
-                           {start, constantOf(lowering, b.getI16Type(), 0),
-                            constantOf(lowering, b.getI64Type(), kBounds),
-                            constantI32(lowering, lowering.arch.bufferFlags)});
-  return resource;
+  bool isBefore = biasOf(lowering, argument) != 0;
+  return resource = isBefore ? resourceBefore(lowering, argument, type)
+                             : resourceAt(lowering, argument, type);
 }
 
 static Value toWidth(Lowering &lowering, Value index, unsigned width) {
@@ -151,26 +178,29 @@ static Value sumOf(Lowering &lowering, const BufferPlace &place, int64_t constan
   return sum ? Value(LLVM::AddOp::create(b, loc, sum, rest)) : rest;
 }
 
-/// An offset that 32 bits do not hold as the nearest that they do, which no array reaches.
-static Value nearestOffset(Lowering &lowering, Value offset) {
-  constexpr int64_t most = int64_t(kBounds) - 64;
+/// An offset that 32 bits do not hold as the nearest that they do, which no array reaches. No
+/// offset reaches what lies before a resource that begins at its argument.
+static Value nearestOffset(Lowering &lowering, Value offset, int64_t bias) {
+  int64_t most = int64_t(kBounds) - 64 - kBias + bias;
   OpBuilder &b = lowering.builder;
   Location loc = lowering.loc;
   Value last = constantOf(lowering, b.getI64Type(), most);
   Value isNear = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::ule, offset, last);
   Value isBefore = LLVM::ICmpOp::create(b, loc, LLVM::ICmpPredicate::slt, offset,
                                         constantOf(lowering, b.getI64Type(), 0));
-  Value end = LLVM::SelectOp::create(b, loc, isBefore, constantI32(lowering, 0),
-                                     constantI32(lowering, int32_t(most)));
+  Value before = constantI32(lowering, bias ? 0 : int32_t(most));
+  Value end =
+      LLVM::SelectOp::create(b, loc, isBefore, before, constantI32(lowering, int32_t(most)));
   return LLVM::SelectOp::create(b, loc, isNear, toWidth(lowering, offset, 32), end);
 }
 
 /// The offset in bytes from where the resource begins. It is right modulo 2^32, and the memory is
 /// smaller than that.
 static Value offsetOf(Lowering &lowering, const BufferPlace &place) {
+  int64_t bias = biasOf(lowering, place.argument);
   if (lowering.keepsFarOffsets)
-    return nearestOffset(lowering, sumOf(lowering, place, kBias, /*width=*/64));
-  return sumOf(lowering, place, kBias, /*width=*/32);
+    return nearestOffset(lowering, sumOf(lowering, place, bias, /*width=*/64), bias);
+  return sumOf(lowering, place, bias, /*width=*/32);
 }
 
 /// What buffer instructions move for a value: bytes, halves, or words of 32 bits.

@@ -99,6 +99,7 @@ struct tw_gpu_maker {
   const struct tw_driver_function *functions;
   size_t num_functions;
   unsigned most_threads;                 /* of a grid along its first axis; 0: no such bound */
+  unsigned address_bits;                 /* that code takes an address to have; 0: all */
   unsigned shared_bytes_without_request; /* that every kernel may have */
   const char *(*arch_name)(unsigned arch, char *text, size_t bytes);
   /* Whether the driver's version will do: a number of `tilewright_result`. */

@@ -206,6 +206,17 @@ static int tw_check_programs(const struct tw_gpus *gpus, const struct tw_gpu_lau
   return TILEWRIGHT_SUCCESS;
 }
 
+static int tw_check_address(const struct tw_gpus *gpus, const struct tw_gpu_launch *job,
+                            unsigned argument, struct tilewright_error *error) {
+  unsigned bits = gpus->maker->address_bits;
+  const struct tw_argument *facts = &job->kernel->arguments[argument];
+  if (!bits || !facts->is_pointer || job->values[argument] >> bits == 0)
+    return TILEWRIGHT_SUCCESS;
+  return tw_fail(error, TILEWRIGHT_NULL_POINTER,
+                 "the argument `%s` of %s is no address of a GPU, which has %u bits",
+                 facts->name, job->kernel->name, bits);
+}
+
 static int tw_gpu_call(const struct tw_gpus *gpus, const struct tw_gpu_launch *job,
                        const struct tw_gpu_slot *slot, void *function,
                        struct tilewright_error *error) {
@@ -216,6 +227,9 @@ static int tw_gpu_call(const struct tw_gpus *gpus, const struct tw_gpu_launch *j
   if (failure)
     return failure;
   for (unsigned i = 0; i < code->num_parameters; ++i) {
+    failure = tw_check_address(gpus, job, code->parameters[i], error);
+    if (failure)
+      return failure;
     bits[i] = job->values[code->parameters[i]];
     parameters[i] = &bits[i];
   }

@@ -153,6 +153,7 @@ static const struct tw_gpu_maker tw_hip = {.driver = "HIP runtime",
                                            /* A dispatch counts threads in 32 bits (HSA Runtime
                                               Specification, "Kernel dispatch packet"). */
                                            .most_threads = UINT32_MAX,
+                                           .address_bits = 48, /* of a buffer resource */
                                            .shared_bytes_without_request = UINT32_MAX,
                                            .arch_name = tw_hip_arch_name,
                                            .check_version = tw_hip_check_version,

@@ -140,6 +140,9 @@ const DriverKind &amd::hipDriver() {
       .maxLaterPrograms = 65535,
       // A dispatch counts threads in 32 bits (HSA Runtime Specification, "Kernel dispatch packet").
       .maxThreadsAlongX = std::numeric_limits<uint32_t>::max(),
+      // The bits above are those of the stride in a buffer resource (the instruction sets' "Buffer
+      // Resource Descriptor").
+      .addressBits = 48,
       .loadModule = loadModule,
       .deviceFile = "/dev/kfd",
       .withoutFile = &kNoDeviceFile,

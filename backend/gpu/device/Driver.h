@@ -70,6 +70,7 @@ struct DriverKind {
   int64_t sharedBytesWithoutRequest;
   int32_t maxLaterPrograms;       // of a grid along its second and third axis
   uint64_t maxThreadsAlongX = ~0; // of all programs together
+  unsigned addressBits = 64;      // of pointers: what code takes an address to be below
   /// Loads the code of an artifact.
   std::optional<RuntimeError> (*loadModule)(GpuContext &context, const Artifact &artifact,
                                             DriverHandle &module);

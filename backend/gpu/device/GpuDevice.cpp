@@ -182,6 +182,21 @@ static std::optional<RuntimeError> checkArguments(const LoadedGpuKernel &kernel,
   return std::nullopt;
 }
 
+static std::optional<RuntimeError> checkAddresses(const LoadedGpuKernel &kernel,
+                                                  std::span<const LaunchArgument> arguments) {
+  unsigned bits = kernel.context->kind().addressBits;
+  for (size_t i = 0; bits < 64 && i < arguments.size(); ++i)
+    if (kernel.parameters[i].type.starts_with("*") && arguments[i].bits >> bits)
+      return RuntimeError{Kind::Launch, Code::UnpassableArgument,
+                          llvm::formatv("argument `{0}` of kernel {1} is the address {2:x}, and "
+                                        "those of {3} have {4} bits",
+                                        kernel.parameters[i].name, kernel.name, arguments[i].bits,
+                                        kernel.context->name(), bits)
+                              .str(),
+                          "pass an array on the GPU, or an address that its driver gave"};
+  return std::nullopt;
+}
+
 /// Whether all programs of a grid have room at the same time.
 static std::optional<RuntimeError> checkTogether(const LoadedGpuKernel &kernel,
                                                  const LaunchGrid &grid) {
@@ -232,6 +247,8 @@ std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const Launch
   if (std::optional<RuntimeError> error = checkGrid(grid, context->kind(), kernel.numThreads))
     return error;
   if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
+    return error;
+  if (std::optional<RuntimeError> error = checkAddresses(kernel, arguments))
     return error;
   const auto &[x, y, z] = grid.programs;
   if (x == 0 || y == 0 || z == 0)

@@ -50,6 +50,7 @@ private:
   static bool isWide(llvm::Type *type);
   bool importWide(llvm::Instruction &instruction);
   bool importWideCast(llvm::CastInst &cast);
+  bool importResource(llvm::CastInst &cast);
   Operands wideBinary(unsigned opcode, const Operands &a, const Operands &b);
   Operands wideProduct(const Operands &a, const Operands &b);
   Operands wideSum(bool isDifference, const Operands &a, const Operands &b);

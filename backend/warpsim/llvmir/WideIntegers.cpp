@@ -74,8 +74,24 @@ Operands FunctionImporter::wideBinary(unsigned opcode, const Operands &a, const 
   }
 }
 
+/// The words of a buffer resource: its first byte, its bytes and flags. The bits above an address
+/// are a stride, which stays with the address here: any access then goes where no memory is.
+bool FunctionImporter::importResource(llvm::CastInst &cast) {
+  if (cast.getOpcode() != llvm::Instruction::IntToPtr ||
+      cast.getDestTy()->getPointerAddressSpace() != 8 || !isWide(cast.getSrcTy()))
+    return false;
+  Operands words = read(cast.getOperand(0));
+  Operand bytes = wide(Op::And, Type::B64, {words[1], immediate(0xffffffff)});
+  Operand flags =
+      convert(Type::U32, Type::U64, wide(Op::Shr, Type::U64, {words[1], immediate(32)}));
+  define(cast, {move(words[0]), bytes, flags});
+  return true;
+}
+
 bool FunctionImporter::importWideCast(llvm::CastInst &cast) {
   llvm::Type *from = cast.getSrcTy(), *to = cast.getDestTy();
+  if (to->isPointerTy())
+    return importResource(cast);
   if (!from->isIntegerTy() || !to->isIntegerTy())
     return false;
   Operands source = read(cast.getOperand(0));

@@ -215,6 +215,8 @@ static void test_failures(void) {
   hip.configure("");
   kernels_unload();
   check(hip.live() == 0, "failures left something");
+  check_refusal(scale((float *)((uintptr_t)1 << 48), output, 64, 1.0f, &there, &error), &error,
+                TILEWRIGHT_NULL_POINTER, "`x` of scale is no address");
   there.grid[1] = 65536;
   check_refusal(scale(input, output, 64, 1.0f, &there, &error), &error, TILEWRIGHT_BAD_GRID,
                 "65535");

@@ -15,7 +15,7 @@ inline std::string doublePath(const std::string &name) {
 }
 
 /// The arguments that the doubles write down as the address's bytes, 07000000 and 003c.
-inline std::vector<LaunchArgument> threeArguments(uint64_t address = 0x1122334455667788) {
+inline std::vector<LaunchArgument> threeArguments(uint64_t address = 0x0000334455667788) {
   std::vector<LaunchArgument> arguments(3);
   arguments[0].bits = address;
   arguments[1].bits = 0xFFFFFFFF00000007; // the high half is not the parameter's

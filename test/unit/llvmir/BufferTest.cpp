@@ -43,6 +43,29 @@ TEST(Buffer, StoresOutsideDoNothing) {
     EXPECT_EQ(out[i], i / 4 == 3 || i >= 250 ? 9u : i % 4 ? 5u : i / 4) << i;
 }
 
+/// The words of a resource as one number: what lies above an address is a stride, and not a part of
+/// a raw buffer. An access goes nowhere then, but those outside of the bounds are none.
+TEST(Buffer, ResourcesOfWordsHaveAnAddressAlone) {
+  for (bool hasStride : {false, true}) {
+    IrSimulation simulation;
+    std::vector<uint32_t> &in = simulation.array(iota(64)),
+                          &out = simulation.array(std::vector<uint32_t>(64, 9));
+    // Bounds of 120 bytes, flags 0x27000.
+    SimulationReport report = simulation.run(
+        "  %a = ptrtoint ptr addrspace(1) %p0 to i64\n  %s = or i64 %a, " +
+        std::string(hasStride ? "1125899906842624" : "0") +
+        "\n  %w = zext i64 %s to i128\n"
+        "  %words = or i128 %w, 12656223592680855953831929948667904\n"
+        "  %r = inttoptr i128 %words to ptr addrspace(8)\n  %o = shl i32 %tid, 2\n"
+        "  %v = call i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8) %r, i32 %o, i32 0, "
+        "i32 0)\n  store i32 %v, ptr addrspace(1) %at1, align 4\n  ret void\n");
+    EXPECT_NE(kindsIn(report).empty(), hasStride) << kindsIn(report);
+    for (uint32_t i = 0; i < 64; ++i)
+      if (i >= 30 || !hasStride)
+        EXPECT_EQ(out[i], i < 30 ? in[i] : 0) << i;
+  }
+}
+
 /// The bounds that the code gives are not those of the array: what lies between is found.
 TEST(Buffer, BoundsBeyondTheArrayAreFound) {
   IrSimulation simulation;

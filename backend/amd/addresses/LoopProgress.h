@@ -1,6 +1,6 @@
 // What the iterations of a loop add to addresses, for scalar offsets.
-#ifndef BACKEND_AMD_LOOPPROGRESS_H
-#define BACKEND_AMD_LOOPPROGRESS_H
+#ifndef BACKEND_AMD_ADDRESSES_LOOPPROGRESS_H
+#define BACKEND_AMD_ADDRESSES_LOOPPROGRESS_H
 #include "mlir/IR/Builders.h"
 #include <optional>
 

@@ -1,6 +1,6 @@
 // Accesses of loops whose places can be told from those of the first iteration.
-#ifndef BACKEND_AMD_STEADYACCESSES_H
-#define BACKEND_AMD_STEADYACCESSES_H
+#ifndef BACKEND_AMD_ADDRESSES_STEADYACCESSES_H
+#define BACKEND_AMD_ADDRESSES_STEADYACCESSES_H
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseSet.h"
 

@@ -1,5 +1,5 @@
 // Finds accesses that loops make in each iteration.
-#include "backend/amd/SteadyAccesses.h"
+#include "backend/amd/addresses/SteadyAccesses.h"
 #include "backend/gpu/ThreadLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,5 +1,5 @@
 // Finds what loops add to numbers, and the least that it becomes.
-#include "backend/amd/LoopProgress.h"
+#include "backend/amd/addresses/LoopProgress.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
