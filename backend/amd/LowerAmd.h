@@ -38,6 +38,8 @@ namespace amd {
 struct Lowering;
 /// Notes whether a kernel copies directly, and whether waves may leave out copies.
 void noteCopies(Lowering &lowering);
+/// Notes exchanges of rows whose lanes have one value each.
+void noteRows(Lowering &lowering);
 
 /// The state of lowering one kernel.
 struct Lowering : gpu::ThreadLowering {
@@ -47,6 +49,7 @@ struct Lowering : gpu::ThreadLowering {
     stackSpace = 5;
     ordersGlobal = barriersOfGlobalMemory(kernel);
     noteCopies(*this);
+    noteRows(*this);
   }
   const AmdArch &arch;
   gpu::UniformValues uniform;
@@ -58,6 +61,7 @@ struct Lowering : gpu::ThreadLowering {
   bool copiesDirectly = false;  // from global to shared memory, past registers
   bool leavesOutCopies = false; // a wave whose masks are all false starts fewer than others
   mlir::Value lane;             // this thread's number in its wave, once it was asked for
+  llvm::DenseSet<mlir::Operation *> ofWholeRows; // exchanges of rows whose lanes have one value
   llvm::DenseMap<mlir::Value, mlir::Value> resources; // of buffers, by argument
   /// Scalar offsets of masked accesses, by mask and block.
   llvm::DenseMap<std::pair<mlir::Value, mlir::Block *>, mlir::Value> maskOffsets;

@@ -2,6 +2,7 @@
 // uses the value takes as an operand, where a pattern is one; else a permutation through the queue
 // of LDS, which uses no memory there.
 #include "backend/amd/LowerAmd.h"
+#include "backend/gpu/RegisterWords.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 
@@ -21,6 +22,64 @@ static Value laneOf(Lowering &lowering) {
                                       constantI32(lowering, lowering.arch.warpSize - 1));
   return lowering.lane;
 }
+
+//===-- What users make of exchanges ---------------------------------------------------------===//
+
+/// The distance of an exchange with another lane by an exclusive or; 0 where it is none.
+static unsigned distanceOf(simt::ShuffleOp op) {
+  APInt distance;
+  bool isExchange = op.getMode() == simt::ShuffleMode::Xor &&
+                    matchPattern(op.getLane(), m_ConstantInt(&distance));
+  return isExchange && distance.ult(64) ? unsigned(distance.getZExtValue()) : 0;
+}
+
+/// The operand of a commutative operation beside another one; null where it is none.
+static Value operandBeside(Operation *op, Value operand) {
+  if (op->getNumOperands() != 2 || op->getNumResults() != 1 ||
+      !op->hasTrait<OpTrait::IsCommutative>())
+    return {};
+  return op->getOperand(op->getOperand(0) == operand ? 1 : 0);
+}
+
+/// An exchange whose value and own operand are combined to `value`, in either order; null: none.
+static simt::ShuffleOp combinedExchange(Value value) {
+  Operation *op = value.getDefiningOp();
+  for (unsigned side = 0; op && side < 2 && op->getNumOperands() == 2; ++side) {
+    auto exchange = op->getOperand(side).getDefiningOp<simt::ShuffleOp>();
+    if (exchange && distanceOf(exchange) != 0 &&
+        operandBeside(op, exchange.getResult()) == exchange.getValue())
+      return exchange;
+  }
+  return {};
+}
+
+/// Whether lanes of a row of 16 have one value: they combined it with that of others until each had
+/// it of all. Combinations by distances d, e, ... make it the same in lanes that differ by
+/// exclusive ors of these, and four such distances that are independent reach all of 16.
+static bool isOfWholeRow(Value value) {
+  SmallVector<unsigned, 4> basis; // by descending greatest bit
+  while (simt::ShuffleOp exchange = combinedExchange(value)) {
+    unsigned distance = distanceOf(exchange);
+    for (unsigned known : basis)
+      distance = std::min(distance, distance ^ known);
+    if (distance > 15)
+      return false;
+    if (distance != 0)
+      basis.push_back(distance);
+    llvm::sort(basis, std::greater<>());
+    value = exchange.getValue();
+  }
+  return basis.size() == 4;
+}
+
+void tw::amd::noteRows(Lowering &lowering) {
+  lowering.kernel->walk([&](simt::ShuffleOp op) {
+    if (distanceOf(op) == 16 && isOfWholeRow(op.getValue()))
+      lowering.ofWholeRows.insert(op);
+  });
+}
+
+//===-- Exchanges ----------------------------------------------------------------------------===//
 
 namespace {
 /// Control words of DPP ("DPP Control Values" of the instruction sets).
@@ -86,20 +145,26 @@ static SmallVector<int64_t> controlsOf(const AmdArch &arch, unsigned distance) {
   }
 }
 
+/// A word beside that of the other row or half, with both operands of the instruction the word: one
+/// of the results has the own where the other has the other's.
+static std::pair<Value, Value> swapRows(Lowering &lowering, Value word, unsigned distance) {
+  OpBuilder &b = lowering.builder;
+  Type i32 = b.getI32Type();
+  Type pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32});
+  Value no = constantOf(lowering, b.getI1Type(), 0);
+  Value both =
+      callIntrinsic(lowering, distance == 16 ? "amdgcn.permlane16.swap" : "amdgcn.permlane32.swap",
+                    pair, {word, word, no, no});
+  return {LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(0)),
+          LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(1))};
+}
+
 /// Rows of 16 lanes change places, or halves of a wave of 64.
 static Value acrossRows(Lowering &lowering, Value word, unsigned distance) {
   OpBuilder &b = lowering.builder;
   Type i32 = b.getI32Type();
   if (lowering.arch.hasRowExchange) {
-    // Both operands are the word: of the two results, one has the other row where the other has its
-    // own.
-    Type pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {i32, i32});
-    Value no = constantOf(lowering, b.getI1Type(), 0);
-    Value both = callIntrinsic(lowering,
-                               distance == 16 ? "amdgcn.permlane16.swap" : "amdgcn.permlane32.swap",
-                               pair, {word, word, no, no});
-    Value first = LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(0));
-    Value second = LLVM::ExtractValueOp::create(b, lowering.loc, both, int64_t(1));
+    auto [first, second] = swapRows(lowering, word, distance);
     Value bit =
         LLVM::AndOp::create(b, lowering.loc, laneOf(lowering), constantI32(lowering, distance));
     Value isLower = LLVM::ICmpOp::create(b, lowering.loc, LLVM::ICmpPredicate::eq, bit,
@@ -161,13 +226,48 @@ static Value sourceLane(Lowering &lowering, simt::ShuffleMode mode, Value operan
   return LLVM::SelectOp::create(b, loc, exists, other, lane);
 }
 
+/// An exchange of rows whose only user combines its value with the own one, in whatever order: the
+/// user takes both results of the instruction as they are.
+static Value combineRows(Lowering &lowering, simt::ShuffleOp op) {
+  unsigned distance = distanceOf(op);
+  Type type = op.getType();
+  if (!lowering.arch.hasRowExchange || (distance != 16 && distance != 32) || !type.isIntOrFloat() ||
+      type.getIntOrFloatBitWidth() != 32 || !op->hasOneUse())
+    return {};
+  Operation *user = *op->user_begin();
+  if (operandBeside(user, op.getResult()) != op.getValue())
+    return {};
+  OpBuilder &b = lowering.builder;
+  auto [first, second] = swapRows(lowering, toInteger(b, lowering.loc, op.getValue()), distance);
+  user->setOperand(user->getOperand(0) == op.getResult() ? 1 : 0,
+                   fromInteger(b, lowering.loc, second, type));
+  return fromInteger(b, lowering.loc, first, type);
+}
+
+/// The other row of lanes that have one value each: any lane of it will do.
+static Value otherRow(Lowering &lowering, Value word) {
+  OpBuilder &b = lowering.builder;
+  Value no = constantOf(lowering, b.getI1Type(), 0), first = constantI32(lowering, 0);
+  return callIntrinsic(
+      lowering, "amdgcn.permlanex16.i32", b.getI32Type(),
+      {LLVM::PoisonOp::create(b, lowering.loc, b.getI32Type()), word, first, first, no, no});
+}
+
 Value tw::amd::lowerShuffle(Lowering &lowering, simt::ShuffleOp op) {
-  APInt distance;
-  bool isExchange = op.getMode() == simt::ShuffleMode::Xor &&
-                    matchPattern(op.getLane(), m_ConstantInt(&distance));
+  if (Value combined = combineRows(lowering, op))
+    return combined;
+  bool isOfRows = lowering.arch.generation > 9 && lowering.ofWholeRows.contains(op);
+  unsigned distance = distanceOf(op);
+  APInt none;
+  bool isOwn = op.getMode() == simt::ShuffleMode::Xor &&
+               matchPattern(op.getLane(), m_ConstantInt(&none)) && none.isZero();
   return gpu::lowerShuffle(lowering, op, [&](Value word, Value lane) {
-    if (isExchange && distance.ult(lowering.arch.warpSize))
-      return distance.isZero() ? word : exchange(lowering, word, unsigned(distance.getZExtValue()));
+    if (isOwn)
+      return word;
+    if (isOfRows)
+      return otherRow(lowering, word);
+    if (distance != 0 && distance < lowering.arch.warpSize)
+      return exchange(lowering, word, distance);
     return readLane(lowering, word, sourceLane(lowering, op.getMode(), lane));
   });
 }
