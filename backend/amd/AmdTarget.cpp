@@ -5,6 +5,7 @@
 #include "backend/amd/assemble/DirectCopies.h"
 #include "backend/amd/assemble/EaseRegisters.h"
 #include "backend/amd/assemble/JoinLoopVectors.h"
+#include "backend/amd/assemble/MixHalves.h"
 #include "backend/amd/assemble/RegisterLimits.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
@@ -75,6 +76,7 @@ static void finishModule(llvm::Module &module) {
   markAtomics(module);
   expandSaturatingDifferences(module);
   amd::separateDirectCopies(module);
+  amd::mixHalves(module);
 }
 
 /// Of code that spills: with shorter lives of values.

@@ -49,6 +49,10 @@ bool FunctionImporter::importFloatIntrinsic(llvm::IntrinsicInst &call) {
   size_t count = call.getType()->isVoidTy() || !call.getType()->isFPOrFPVectorTy()
                      ? 0
                      : numRegistersOf(call.getType());
+  if (name == "arithmetic.fence") {
+    define(call, read(call.getArgOperand(0)));
+    return true;
+  }
   if (name == "fma" || name == "fmuladd") {
     for (size_t i = 0; i < count; ++i) {
       Operand to = fresh(fileOf(type));

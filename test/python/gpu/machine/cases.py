@@ -90,6 +90,39 @@ def softmax_in_a_loop(rng: np.random.Generator) -> None:
 
 
 @tw.jit
+def sum_of_halves(x, y, z, out, n, BLOCK: tw.constexpr):
+    i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    inside = i < n
+    a, b = tw.load(x + i, mask=inside).to(tw.float32), tw.load(y + i, mask=inside).to(tw.float32)
+    c = tw.load(z + i, mask=inside)
+    tw.store(out + i, a + c, mask=inside)
+    tw.store(out + n + i, c - b, mask=inside)
+    tw.store(out + 2 * n + i, b - c, mask=inside)
+    tw.store(out + 3 * n + i, a - b, mask=inside)
+    tw.store(out + 4 * n + i, (c - a) * c + b, mask=inside)
+
+
+@case
+def halves(rng: np.random.Generator) -> None:
+    """Zeros of either sign, infinities, NaN and subnormal numbers of both widths among them."""
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 6e-8, -6e-8, 3e-5, 65504.0], np.float16)
+    n = 500
+    x, y = (np.where(rng.random(n) < 0.5, rng.choice(special, n), normal(rng, n).astype(np.float16)) for _ in "xy")
+    small = rng.choice(np.array([0.0, -0.0, 1e-40, -1e-40, 1e15, np.inf], np.float32), n)
+    z = np.where(rng.random(n) < 0.5, small, normal(rng, n))
+    out = poisoned(5 * n)
+    sum_of_halves[(2,)](x, y, z, out, n, BLOCK=256, num_warps=1)
+    with np.errstate(all="ignore"):
+        a, b = x.astype(np.float32), y.astype(np.float32)
+        expected = np.concatenate([a + z, z - b, b - z, a - b])
+        fused = ((z - a).astype(np.float64) * z + b).astype(np.float32)
+    np.testing.assert_array_equal(out[: 4 * n], expected)
+    is_number = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(out[: 4 * n])[is_number], np.signbit(expected)[is_number])
+    np.testing.assert_allclose(out[4 * n :], fused, rtol=1e-6, atol=0.05)  # products of up to 2^18 are fused or not
+
+
+@tw.jit
 def normalize(x, weight, bias, out, columns, eps, BLOCK: tw.constexpr):
     row, c = tw.program_id(0), tw.arange(0, BLOCK)
     inside = c < columns

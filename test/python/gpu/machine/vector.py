@@ -92,7 +92,8 @@ class Unit:
 
     def signed(self, instruction: Instruction, raw: np.ndarray, text: str, plain: str) -> Value:
         """Applies -x and |x|, which change a float's sign bit."""
-        if text != plain and not text.startswith("sext"):
+        is_mixed = bool(_MIXED.match(instruction.base))  # whose signs are those of what is made wider
+        if text != plain and not text.startswith("sext") and not is_mixed:
             kinds = re.findall(r"_[fuib](16|32|64)", instruction.base)
             sign = _ONE << np.uint64(int(kinds[-1]) - 1 if kinds else 31)
             raw = raw & ~sign if "|" in text else raw
@@ -153,6 +154,11 @@ class Unit:
                 parts.append(of_bits("f", 16, source.raw >> np.uint64(16 * low[number])).data.astype(np.float64))
             else:
                 parts.append(of_bits("f", 32, source.raw).data.astype(np.float64))
+            text = instruction.operands[1 + number]
+            if "|" in text:
+                parts[-1] = np.abs(parts[-1])
+            if re.match(r"-[vsa|]", text):
+                parts[-1] = -parts[-1]
         done = floating(32, odd_sum(parts[0] * parts[1], parts[2]))
         execution = Execution(self.generation, {"D0": done})
         if "mix_f32" not in instruction.base:
