@@ -44,9 +44,12 @@ struct DotPlan {
 /// machine's instructions.
 DotPlan planDot(tile::DotOp op, const SimdFunction &f);
 
-/// Moves products to the stores that take their elements, where nothing hinders. For a kernel that
-/// has no plan yet.
+/// Moves products to the stores that take their elements, and what the stores need besides in front
+/// of loops that add up products, where nothing hinders. For a kernel that has no plan yet.
 void sinkProducts(mlir::Operation *function);
+
+/// Whether a loop adds up a product that one store takes, which may be done in its last step.
+std::optional<ProductLoop> planProductLoop(SimdFunction &f, mlir::scf::ForOp loop);
 
 /// Tells the user what a product makes of the machine's matrix unit, if that has one.
 void remarkOnMatrices(SimdFunction &f, tile::DotOp op, const DotPlan &plan);

@@ -1,5 +1,6 @@
 // Emits loop nests over register tiles and picks their vector dimension.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/Scope.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -406,6 +407,18 @@ void SimdFunction::withFullMasks(ArrayRef<Value> trees, llvm::function_ref<void(
     return SmallVector<Value>();
   };
   withFullMasks(trees, TypeRange(), emitAll, rowStep);
+}
+
+bool tw::simd::isFullMask(SimdFunction &f, Value mask) {
+  if (f.assumedTrue.contains(mask) || matchPattern(mask, m_One()))
+    return true;
+  Operation *op = mask.getDefiningOp();
+  if (!op || f.plan.isKept(mask))
+    return false;
+  if (isa<ShapeOp>(op))
+    return isFullMask(f, op->getOperand(0));
+  return isa<arith::AndIOp>(op) &&
+         llvm::all_of(op->getOperands(), [&](Value operand) { return isFullMask(f, operand); });
 }
 
 //===-- Choice of the vector dimension --------------------------------------------------------===//

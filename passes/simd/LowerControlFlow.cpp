@@ -1,5 +1,7 @@
 // Loops and branches: scalars stay values, tiles that they carry live in fixed buffers (slots).
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Matchers.h"
+#include "passes/simd/DotPlan.h"
 #include "passes/simd/Scope.h"
 
 using namespace mlir;
@@ -126,9 +128,45 @@ TileBuffer SimdFunction::destinationOf(Value tile) {
   return allocate(tile);
 }
 
+/// Of a loop that stores a sum in its last step: which step is being written. Differences of a
+/// signed loop's bounds fit an unsigned number.
+static void enterProductLoop(SimdFunction &f, ProductLoop &product, scf::ForOp lowered) {
+  using P = arith::CmpIPredicate;
+  Value index = lowered.getInductionVar();
+  Value left = arith::SubIOp::create(f.builder, f.loc, lowered.getUpperBound(), index);
+  product.isFirst = arith::CmpIOp::create(f.builder, f.loc, P::eq, index, lowered.getLowerBound());
+  product.isLast = arith::CmpIOp::create(f.builder, f.loc, P::ule, left, lowered.getStep());
+  f.productLoops[product.product] = product;
+}
+
+/// A loop without a step has not stored what the sum begins with.
+static LogicalResult storeSumOfNothing(SimdFunction &f, const ProductLoop &product,
+                                       scf::ForOp lowered) {
+  f.stored.insert(product.store);
+  Value isEmpty = f.builder.createOrFold<arith::CmpIOp>(
+      f.loc, arith::CmpIPredicate::sge, lowered.getLowerBound(), lowered.getUpperBound());
+  if (matchPattern(isEmpty, m_Zero()))
+    return success();
+  LogicalResult result = success();
+  auto store = [&] {
+    if (product.start)
+      f.keep(product.start, f.buffers.find(product.sum)->second);
+    f.memo.clear();
+    result = f.lowerStore(product.store);
+    return Value();
+  };
+  choose(f, isEmpty, Type(), store, [] { return Value(); });
+  return result;
+}
+
 LogicalResult SimdFunction::lowerFor(scf::ForOp op) {
   SmallVector<TileBuffer> slots = allocateSlots(*this, op.getResults());
-  fillSlots(*this, op.getInitArgs(), slots);
+  std::optional<ProductLoop> product = planProductLoop(*this, op);
+  for (auto [init, result, slot] :
+       llvm::zip(tilesOf(op.getInitArgs()), tilesOf(op.getResults()), slots))
+    if (!product || !product->start || product->sum != result)
+      fillSlots(*this, init, slot);
+  mapTiles(*this, op.getResults(), slots);
   loc = op.getLoc();
   auto loop =
       scf::ForOp::create(builder, loc, scalarOf(op.getLowerBound()), scalarOf(op.getUpperBound()),
@@ -140,6 +178,8 @@ LogicalResult SimdFunction::lowerFor(scf::ForOp op) {
     Scope scope(*this);
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(loop.getBody());
+    if (product)
+      enterProductLoop(*this, *product, loop);
     if (failed(lowerBlock(*op.getBody())))
       return failure();
     Operation *yield = op.getBody()->getTerminator();
@@ -149,9 +189,8 @@ LogicalResult SimdFunction::lowerFor(scf::ForOp op) {
       scf::YieldOp::create(builder, loc, loweredScalars(*this, yield->getOperands()));
   }
   mapScalars(*this, op.getResults(), loop.getResults());
-  mapTiles(*this, op.getResults(), slots);
   memo.clear();
-  return success();
+  return product ? storeSumOfNothing(*this, *product, loop) : success();
 }
 
 LogicalResult SimdFunction::lowerIf(scf::IfOp op) {

@@ -24,11 +24,12 @@ static SmallVector<Value> treesOf(StoreOp store) {
   return trees;
 }
 
-/// Whether nothing but computations of a product's elements, each used once, stands between it and
-/// the store of them.
-static bool isFollowedBy(DotOp op, StoreOp store) {
-  Value last = op.getResult();
-  for (Operation *next = op->getNextNode(); next != store; next = next->getNextNode()) {
+/// Whether nothing but computations of an operation's elements, each used once, stands between it
+/// and the store of them.
+static bool isFollowedBy(OpResult result, StoreOp store) {
+  Value last = result;
+  for (Operation *next = result.getOwner()->getNextNode(); next != store;
+       next = next->getNextNode()) {
     if (!last.hasOneUse() || *last.getUsers().begin() != next)
       return false;
     last = next->getResult(0);
@@ -51,33 +52,53 @@ static bool hasVectorsOf(SimdFunction &f, StoreOp store, Value product) {
   return readsOnlyOwnElement(store, product, f.plan);
 }
 
-/// The store that takes a product's elements straight from registers; null where they go to a
-/// buffer first.
-static StoreOp storeOfElements(SimdFunction &f, DotOp op, const DotPlan &plan) {
-  const llvm::SmallSetVector<Operation *, 4> &sites = f.plan.sitesOf(op.getResult());
+/// The store that takes elements, a product's or those of a loop's sum of it, straight from
+/// registers; null where they go to a buffer first.
+static StoreOp storeOfElements(SimdFunction &f, OpResult elements, const DotPlan &plan) {
+  const llvm::SmallSetVector<Operation *, 4> &sites = f.plan.sitesOf(elements);
   auto store = sites.size() == 1 ? dyn_cast<StoreOp>(sites.front()) : StoreOp();
-  bool isFitting = store && store->getBlock() == op->getBlock() && isFollowedBy(op, store) &&
-                   !plan.matrix && !f.source->hasAttr(kChecksAccesses);
-  if (!isFitting || !hasVectorsOf(f, store, op.getResult()) || isStreamingStore(store) ||
-      f.plan.mayChangeReads(store, op) || f.plan.treeCost(store.getValue()) > kMostCostOfStored)
+  bool isFitting = store && store->getBlock() == elements.getOwner()->getBlock() &&
+                   isFollowedBy(elements, store) && !plan.matrix &&
+                   !f.source->hasAttr(kChecksAccesses);
+  if (!isFitting || !hasVectorsOf(f, store, elements) ||
+      f.plan.treeCost(store.getValue()) > kMostCostOfStored)
     return {};
   return store;
+}
+
+/// The same of a product that no loop adds up; the store is done with it.
+static StoreOp storeOfProduct(SimdFunction &f, DotOp op, const DotPlan &plan) {
+  StoreOp store = storeOfElements(f, cast<OpResult>(op.getResult()), plan);
+  if (!store || f.plan.mayChangeReads(store, op))
+    return {};
+  f.stored.insert(store);
+  return store;
+}
+
+/// The operations from one to the store that takes what they compute, which is not among them; none
+/// where something else uses that.
+static SmallVector<Operation *> chainToStore(OpResult first, StoreOp &store) {
+  SmallVector<Operation *> chain = {first.getOwner()};
+  for (Value last = first; last.hasOneUse(); last = chain.back()->getResult(0)) {
+    Operation *user = *last.getUsers().begin();
+    if (user->getBlock() != first.getOwner()->getBlock())
+      return {};
+    store = dyn_cast<StoreOp>(user);
+    if (store)
+      return store.getValue() == last ? chain : SmallVector<Operation *>();
+    if (!isElementwise(user) || user->getNumResults() != 1)
+      return {};
+    chain.push_back(user);
+  }
+  return {};
 }
 
 /// Where the elements that a store at the end of a chain of computations takes are ready: moves the
 /// chain there, behind what it does not need.
 static void sinkToStore(DotOp op) {
-  SmallVector<Operation *> chain = {op};
-  while (chain.back()->getNumResults() == 1 && chain.back()->hasOneUse()) {
-    Operation *user = *chain.back()->getUsers().begin();
-    if (user->getBlock() != op->getBlock())
-      return;
-    chain.push_back(user);
-    if (!isElementwise(user))
-      break;
-  }
-  auto store = dyn_cast<StoreOp>(chain.pop_back_val());
-  if (!store)
+  StoreOp store;
+  SmallVector<Operation *> chain = chainToStore(cast<OpResult>(op.getResult()), store);
+  if (chain.empty())
     return;
   for (Operation *next = op->getNextNode(); next != store; next = next->getNextNode())
     if (next->getNumRegions() > 0 || (!isMemoryEffectFree(next) && !isa<LoadOp>(next)))
@@ -86,10 +107,93 @@ static void sinkToStore(DotOp op) {
     link->moveBefore(store);
 }
 
+//===-- Products that loops add up ------------------------------------------------------------===//
+
+/// The product that a loop adds to a tile that it carries, which nothing else in the loop uses.
+static DotOp productOf(OpResult sum) {
+  auto loop = dyn_cast<scf::ForOp>(sum.getOwner());
+  if (!loop || loop.getUnsignedCmp())
+    return {};
+  unsigned position = sum.getResultNumber();
+  BlockArgument carried = loop.getRegionIterArg(position);
+  auto product = loop.getYieldedValues()[position].getDefiningOp<DotOp>();
+  bool isSum = product && product->getBlock() == loop.getBody() && product->hasOneUse() &&
+               product.getAcc() == carried && carried.hasOneUse();
+  return isSum ? product : DotOp();
+}
+
+/// Whether a loop only reads memory, and none that `store` may write; any memory if that is null.
+static bool onlyReads(scf::ForOp loop, StoreOp store) {
+  return llvm::all_of(loop.getBody()->without_terminator(), [&](Operation &op) {
+    auto load = dyn_cast<LoadOp>(op);
+    if (!load)
+      return isMemoryEffectFree(&op);
+    return !load.getIsVolatile() && !(store && mayAlias(store.getPtr(), load.getPtr()));
+  });
+}
+
+static bool isDefinedBefore(Value value, Operation *op) {
+  Operation *definition = value.getDefiningOp();
+  return !definition || definition->getBlock() != op->getBlock() || definition->isBeforeInBlock(op);
+}
+
+/// Moves what a store needs besides a loop's sum in front of the loop.
+static void liftOverLoop(OpResult sum) {
+  StoreOp store;
+  SmallVector<Operation *> chain;
+  Operation *loop = sum.getOwner();
+  if (productOf(sum) && onlyReads(cast<scf::ForOp>(loop), {}))
+    chain = chainToStore(sum, store);
+  if (chain.empty())
+    return;
+  for (Operation &op : llvm::make_early_inc_range(
+           llvm::make_range(std::next(Block::iterator(loop)), Block::iterator(store)))) {
+    if (llvm::is_contained(chain, &op))
+      continue;
+    auto load = dyn_cast<LoadOp>(op);
+    bool isMovable = load ? !load.getIsVolatile() : isMemoryEffectFree(&op);
+    if (!isMovable || op.getNumRegions() > 0)
+      return;
+    if (llvm::all_of(op.getOperands(), [&](Value v) { return isDefinedBefore(v, loop); }))
+      op.moveBefore(loop);
+  }
+}
+
 void tw::simd::sinkProducts(Operation *function) {
   SmallVector<DotOp> products;
+  SmallVector<OpResult> sums;
   function->walk([&](DotOp op) { products.push_back(op); });
+  function->walk([&](scf::ForOp op) { llvm::append_range(sums, op->getResults()); });
   llvm::for_each(products, sinkToStore);
+  if (!function->hasAttr(kChecksAccesses))
+    llvm::for_each(sums, liftOverLoop);
+}
+
+/// Whether a store, which only computations of the sum's elements stand in front of, needs nothing
+/// else that the loop leaves.
+static bool needsOnlySum(StoreOp store, OpResult sum) {
+  return llvm::all_of(sum.getOwner()->getResults(), [&](OpResult other) {
+    return other == sum || llvm::none_of(other.getUsers(), [&](Operation *user) {
+             return user->getBlock() == store->getBlock() && !store->isBeforeInBlock(user);
+           });
+  });
+}
+
+std::optional<ProductLoop> tw::simd::planProductLoop(SimdFunction &f, scf::ForOp loop) {
+  for (OpResult sum : loop->getResults()) {
+    DotOp product = productOf(sum);
+    if (!product)
+      continue;
+    StoreOp store = storeOfElements(f, sum, planDot(product, f));
+    if (!store || !needsOnlySum(store, sum) || !onlyReads(loop, store))
+      continue;
+    // What costs more to start from, or reads memory, is computed in front of the loop.
+    Value start = loop.getInitArgs()[sum.getResultNumber()];
+    if (f.plan.isKept(start) || f.plan.treeCost(start) > 1)
+      start = {};
+    return ProductLoop{product, sum, store, start, {}, {}};
+  }
+  return std::nullopt;
 }
 
 //===-- The micro-kernel ----------------------------------------------------------------------===//
@@ -102,16 +206,15 @@ struct MicroKernel {
   DotRows a;
   TileBuffer b;      // packed; of no use where B is used once
   TileBuffer sums;   // of B's columns, where A is shifted
-  TileBuffer result; // of no use where `store` takes what is summed up
+  TileBuffer result; // of no use where `store` takes what is summed up in one step
   StoreOp store;
+  const ProductLoop *loop; // null: summed up in one step
   SmallVector<Value> batch;
 
   /// One register tile of `rows` rows from row `firstRow`, columns of panel `panel`.
   void emit(int64_t rows, Value firstRow, Value panel) {
     Value firstColumn = scaleIndex(f, panel, plan.panel());
-    SmallVector<Value> tile;
-    forEachVector(rows, firstRow, firstColumn,
-                  [&](const Coordinates &at) { tile.push_back(startOf(at)); });
+    SmallVector<Value> tile = startTile(rows, firstRow, firstColumn);
     int64_t unroll = plan.steps() % 4 == 0 ? 4 : 1;
     tile = f.emitLoop(0, plan.steps(), unroll, tile, [&](Value index, ValueRange old) {
       Scope scope(f);
@@ -120,8 +223,37 @@ struct MicroKernel {
         emitStep(rows, firstRow, panel, addIndex(f, index, i), next);
       return next;
     });
-    if (store)
-      return storeTile(rows, firstRow, firstColumn, tile);
+    auto toUser = [&] { return storeTile(rows, firstRow, firstColumn, tile), Value(); };
+    auto toBuffer = [&] { return keepTile(rows, firstRow, firstColumn, tile), Value(); };
+    if (loop)
+      choose(f, loop->isLast, Type(), toUser, toBuffer);
+    else
+      store ? toUser() : toBuffer();
+  }
+
+  SmallVector<Value> startTile(int64_t rows, Value firstRow, Value firstColumn) {
+    auto startFrom = [&](Value tile) {
+      SmallVector<Value> vectors;
+      forEachVector(rows, firstRow, firstColumn,
+                    [&](const Coordinates &at) { vectors.push_back(startOf(tile, at)); });
+      return vectors;
+    };
+    if (!loop || !loop->start)
+      return startFrom(op.getAcc());
+    Type vector = plan.lanes > 1 ? Type(VectorType::get({plan.lanes}, plan.compute)) : plan.compute;
+    SmallVector<Type> types(rows * plan.vectors, vector);
+    auto choice = scf::IfOp::create(f.builder, f.loc, types, loop->isFirst, /*withElse=*/true);
+    for (auto [block, tile] : {std::pair(choice.thenBlock(), loop->start),
+                               std::pair(choice.elseBlock(), Value(op.getAcc()))}) {
+      OpBuilder::InsertionGuard guard(f.builder);
+      Scope scope(f);
+      f.builder.setInsertionPointToEnd(block);
+      scf::YieldOp::create(f.builder, f.loc, startFrom(tile));
+    }
+    return SmallVector<Value>(choice.getResults());
+  }
+
+  void keepTile(int64_t rows, Value firstRow, Value firstColumn, ArrayRef<Value> tile) {
     size_t position = 0;
     forEachVector(rows, firstRow, firstColumn, [&](const Coordinates &at) {
       f.storeBuffer(result, at, convertDotElements(f, tile[position++], result.element));
@@ -134,19 +266,40 @@ struct MicroKernel {
     Scope scope(f);
     SmallVector<Coordinates> places;
     Type element = elementTypeOf(op.getType());
+    Value elements = loop ? Value(loop->sum) : op.getResult();
     forEachVector(rows, firstRow, firstColumn, [&](const Coordinates &at) {
-      f.memo[memoKey(op.getResult(), at)] =
+      f.memo[memoKey(elements, at)] =
           f.asLowered(convertDotElements(f, tile[places.size()], element));
       places.push_back(at);
     });
     f.withFullMasks(treesOf(store), [&] {
-      for (const Coordinates &at : places)
-        f.storeToUser(store, at, f.evaluateVector(store.getValue(), at), /*isStreaming=*/false);
+      auto storeAll = [&](bool isStreaming) {
+        for (const Coordinates &at : places)
+          f.storeToUser(store, at, f.evaluateVector(store.getValue(), at), isStreaming);
+        return Value();
+      };
+      bool isMasked = store.getMask() && !isFullMask(f, store.getMask());
+      if (isMasked || !mayStream(f, store, places.front().vectorDim, plan.lanes))
+        return (void)storeAll(false);
+      Value isAligned = areAligned(f, rowAddresses(places), f.machine.vectorBytes);
+      choose(f, isAligned, Type(), [&] { return storeAll(true); }, [&] { return storeAll(false); });
     });
   }
 
-  Value startOf(const Coordinates &at) {
-    Value start = convertDotElements(f, f.evaluateVector(op.getAcc(), at), plan.compute);
+  /// Where the rows of a register tile begin in the user's memory.
+  SmallVector<Value> rowAddresses(ArrayRef<Coordinates> places) {
+    SmallVector<Value> addresses;
+    for (size_t i = 0; i < places.size(); i += plan.vectors) {
+      Coordinates first = places[i];
+      first.vectorDim = -1;
+      first.lanes = 1;
+      addresses.push_back(f.evaluate(store.getPtr(), first));
+    }
+    return addresses;
+  }
+
+  Value startOf(Value tile, const Coordinates &at) {
+    Value start = convertDotElements(f, f.evaluateVector(tile, at), plan.compute);
     if (!plan.shiftsA())
       return start;
     Coordinates column;
@@ -227,12 +380,12 @@ struct MicroKernel {
 } // namespace
 
 static void emitMatrix(SimdFunction &f, DotOp op, DotPlan plan, ArrayRef<Value> batch,
-                       const TileBuffer &result, StoreOp store) {
+                       const TileBuffer &result, StoreOp store, const ProductLoop *loop) {
   if (plan.matrix)
     return emitMatrixProduct(f, op, plan, batch, result);
   plan.usesBOnce = plan.canUseBOnce() && !readsBAlongK(f, plan, batch.size());
-  MicroKernel kernel = {f,  op,     plan,  placeA(f, plan, batch), {},
-                        {}, result, store, llvm::to_vector(batch)};
+  MicroKernel kernel = {f,      op,    plan, placeA(f, plan, batch), {}, {},
+                        result, store, loop, llvm::to_vector(batch)};
   if (plan.usesBOnce) {
     f.withFullMasks({plan.bSource.tile}, [&] { kernel.emitPanels(); });
     return;
@@ -246,21 +399,21 @@ static void emitMatrix(SimdFunction &f, DotOp op, DotPlan plan, ArrayRef<Value> 
 LogicalResult SimdFunction::lowerDot(DotOp op) {
   DotPlan dot = planDot(op, *this);
   remarkOnMatrices(*this, op, dot);
-  StoreOp store = storeOfElements(*this, op, dot);
-  if (store)
-    stored.insert(store);
-  TileBuffer result = store ? TileBuffer() : destinationOf(op.getResult());
+  auto found = productLoops.find(op);
+  const ProductLoop *loop = found == productLoops.end() ? nullptr : &found->second;
+  StoreOp store = loop ? loop->store : storeOfProduct(*this, op, dot);
+  TileBuffer result = store && !loop ? TileBuffer() : destinationOf(op.getResult());
   int64_t batches = op.getAcc().getType().getRank() == 3 ? op.getAcc().getType().getDimSize(0) : 0;
   Scope scope(*this); // packed operands end here
   if (batches == 0)
-    emitMatrix(*this, op, dot, {}, result, store);
+    emitMatrix(*this, op, dot, {}, result, store, loop);
   else
     emitLoop(0, batches, 1, {}, [&](Value index, ValueRange) {
       Scope batch(*this);
-      emitMatrix(*this, op, dot, {index}, result, store);
+      emitMatrix(*this, op, dot, {index}, result, store, loop);
       return SmallVector<Value>();
     });
-  if (!store)
+  if (!store || loop)
     buffers[op.getResult()] = result;
   return success();
 }

@@ -189,6 +189,21 @@ Value SimdFunction::evaluateLoad(LoadOp op, const Coordinates &at) {
 
 //===-- Stores --------------------------------------------------------------------------------===//
 
+Value tw::simd::areAligned(SimdFunction &f, ValueRange addresses, int64_t bytes) {
+  Value any = f.constantIndex(0);
+  for (Value address : addresses)
+    any = f.builder.createOrFold<arith::OrIOp>(
+        f.loc, any, LLVM::PtrToIntOp::create(f.builder, f.loc, f.builder.getI64Type(), address));
+  Value low = arith::AndIOp::create(f.builder, f.loc, any, f.constantIndex(bytes - 1));
+  return arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::eq, low, f.constantIndex(0));
+}
+
+bool tw::simd::mayStream(SimdFunction &f, StoreOp op, int vectorDim, int64_t lanes) {
+  int64_t bytes = lanes * elementBytes(elementTypeOf(op.getValue().getType()));
+  return bytes == int64_t(f.machine.vectorBytes) && isStreamingStore(op) &&
+         f.contiguity.along(op.getPtr(), vectorDim).isUnit();
+}
+
 void SimdFunction::storeToUser(StoreOp op, const Coordinates &at, Value value, bool isStreaming) {
   Type element = elementTypeOf(op.getValue().getType());
   unsigned alignment = elementBytes(element);
@@ -245,16 +260,14 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
   auto [writeDim, writeLanes] = chooseVector({op.getPtr()}, shape);
   if (op.getMask())
     trees.push_back(op.getMask());
-  int64_t vectorBytes = lanes * elementBytes(elementTypeOf(op.getValue().getType()));
-  bool mayStream = isStreamingStore(op) && contiguity.along(op.getPtr(), vectorDim).isUnit() &&
-                   vectorBytes == machine.vectorBytes;
+  bool streams = mayStream(*this, op, vectorDim, lanes);
   auto emitAll = [&, vectorDim = vectorDim, lanes = lanes, readDim = readDim, writeDim = writeDim] {
     auto storeVector = [&](const Coordinates &at, Value value) {
       storeToUser(op, at, value, false);
     };
     if (emitTransposed(op.getValue(), {}, readDim, writeDim, lanes, storeVector))
       return;
-    bool isUnmasked = !op.getMask() || assumedTrue.contains(op.getMask());
+    bool isUnmasked = !op.getMask() || isFullMask(*this, op.getMask());
     emitOuterLoops(shape, vectorDim, [&](const Coordinates &outer) {
       auto emit = [&](bool isStreaming) {
         auto store = [&](const Coordinates &at) {
@@ -263,21 +276,17 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
         emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, store,
                        /*splitsAtKnownMasks=*/true);
       };
-      if (!mayStream || !isUnmasked)
+      if (!streams || !isUnmasked)
         return emit(false);
       // Non-temporal stores trap on addresses that are not aligned to the whole vector.
-      Value address = LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(),
-                                               evaluate(op.getPtr(), outer));
-      Value low = arith::AndIOp::create(builder, loc, address, constantIndex(vectorBytes - 1));
-      Value isAligned =
-          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, low, constantIndex(0));
+      Value isAligned = areAligned(*this, evaluate(op.getPtr(), outer), machine.vectorBytes);
       choose(
           *this, isAligned, Type(), [&] { return emit(true), Value(); },
           [&] { return emit(false), Value(); });
     });
   };
   // Stores past the caches are chosen for a whole row without masks.
-  withFullMasks(trees, emitAll, /*rowStep=*/shape.size() == 1 && !mayStream ? lanes : 0);
+  withFullMasks(trees, emitAll, /*rowStep=*/shape.size() == 1 && !streams ? lanes : 0);
   return success();
 }
 

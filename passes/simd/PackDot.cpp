@@ -122,26 +122,13 @@ static Value asInteger(SimdFunction &f, Value pointer) {
   return LLVM::PtrToIntOp::create(f.builder, f.loc, f.builder.getI64Type(), pointer);
 }
 
-/// Whether a mask is true in the whole tile: not only at one position, where it may be a constant.
-static bool isFull(SimdFunction &f, Value mask) {
-  if (f.assumedTrue.contains(mask) || matchPattern(mask, m_One()))
-    return true;
-  Operation *op = mask.getDefiningOp();
-  if (!op || f.plan.isKept(mask))
-    return false;
-  if (isa<ShapeOp>(op))
-    return isFull(f, op->getOperand(0));
-  return isa<arith::AndIOp>(op) &&
-         llvm::all_of(op->getOperands(), [&](Value operand) { return isFull(f, operand); });
-}
-
 /// The first row of a load as it lies, and the bytes to the next; none where its mask is not known
 /// to be full here.
 static std::optional<std::pair<Value, Value>> readInPlace(SimdFunction &f, LoadOp load,
                                                           ArrayRef<Value> batch) {
   Value zero = f.constantIndex(0);
   Coordinates first = matrixAt(batch, zero, zero);
-  if (load.getMask() && !isFull(f, load.getMask()))
+  if (load.getMask() && !isFullMask(f, load.getMask()))
     return std::nullopt;
   Value base = f.evaluate(load.getPtr(), first);
   if (shapeOf(load.getType())[batch.size()] == 1)

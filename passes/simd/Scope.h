@@ -39,6 +39,15 @@ mlir::Value choose(SimdFunction &f, mlir::Value test, mlir::Type type,
                    llvm::function_ref<mlir::Value()> then,
                    llvm::function_ref<mlir::Value()> otherwise);
 
+/// Whether a mask is known to be true in the whole tile here: not only at one position, where it
+/// may be a constant.
+bool isFullMask(SimdFunction &f, mlir::Value mask);
+
+/// Whether vectors of a store bypass the caches, where they are aligned: the processor traps
+/// elsewhere.
+bool mayStream(SimdFunction &f, tile::StoreOp store, int vectorDim, int64_t lanes);
+mlir::Value areAligned(SimdFunction &f, mlir::ValueRange addresses, int64_t bytes);
+
 /// Whether a combining region can be applied to vectors: elementwise operations only.
 bool isVectorizable(mlir::Region &region);
 

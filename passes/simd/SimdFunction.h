@@ -10,6 +10,7 @@
 #include "passes/simd/KnownMasks.h"
 #include "passes/simd/MatrixRegisters.h"
 #include "passes/simd/Memo.h"
+#include "passes/simd/ProductLoop.h"
 #include "passes/simd/TilePlaces.h"
 #include "passes/simd/TilePlan.h"
 #include <map>
@@ -132,6 +133,7 @@ struct SimdFunction {
   std::optional<MatrixShape> matrices;      // where the kernel uses the machine's matrix registers
   mlir::Operation *current = nullptr;       // the operation that is being lowered
   llvm::DenseSet<mlir::Operation *> stored; // stores that products have done
+  llvm::DenseMap<mlir::Operation *, ProductLoop> productLoops; // by product
 
   // Of the block that is being written: what a Scope restores at its end.
   Memo memo;                               // values computed in it

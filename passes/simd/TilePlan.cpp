@@ -52,8 +52,7 @@ bool tw::simd::isStreamingStore(Operation *store) {
   return !result.wasInterrupted();
 }
 
-/// Whether a write through `lhs` can change what `rhs` reads, when both belong to one program.
-static bool mayAlias(Value lhs, Value rhs) {
+bool tw::simd::mayAlias(Value lhs, Value rhs) {
   BlockArgument a = pointerArgument(lhs), b = pointerArgument(rhs);
   if (!a || !b || a == b)
     return true;

@@ -63,6 +63,8 @@ int updatedDim(mlir::Operation *atomic, Contiguity &contiguity);
 bool isStreamingStore(mlir::Operation *store);
 /// About how many instructions an operation takes for a vector.
 int64_t operationCost(mlir::Operation *op);
+/// Whether a write through `lhs` can change what `rhs` reads, when both belong to one program.
+bool mayAlias(mlir::Value lhs, mlir::Value rhs);
 /// The kernel argument that a pointer is derived from; null when it cannot be told.
 mlir::BlockArgument pointerArgument(mlir::Value pointer);
 

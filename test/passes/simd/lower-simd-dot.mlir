@@ -1,10 +1,21 @@
 // RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 dots=f32::vectors:32,bf16:llvm.x86.avx512bf16.dpbf16ps.512:vectors:64,i8:llvm.x86.avx512.vpdpbusd.512:vectors:128" -cse | FileCheck %s
 
-// A loop-carried accumulator is updated in place by a register-tiled loop over k.
+// A loop-carried accumulator is updated in place by a register-tiled loop over k. The first step
+// begins with zeros in registers, and the last one stores its sums from there.
 // CHECK-LABEL: llvm.func @accumulate
-// CHECK: scf.for
-// CHECK:   scf.for {{.*}} -> (vector<16xf32>
+// CHECK: scf.for %[[I:.+]] = %c0_i32 to %[[UPPER:.+]] step %c1_i32
+// CHECK:   %[[FIRST:.+]] = arith.cmpi eq, %[[I]], %c0_i32
+// CHECK:   %[[LAST:.+]] = arith.cmpi ule
+// CHECK:   scf.if %[[FIRST]] -> (vector<16xf32>
+// CHECK:   %[[SUMS:.+]]:16 = scf.for {{.*}} -> (vector<16xf32>
 // CHECK-COUNT-16: math.fma {{.*}} : vector<16xf32>
+// CHECK:   scf.if %[[LAST]] {
+// CHECK:     llvm.store %[[SUMS]]#0, %{{.*}} {alignment = 4 : i64} : vector<16xf32>
+// CHECK:   } else {
+// CHECK:     llvm.store %[[SUMS]]#0, %{{.*}} {alignment = 4 : i64} : vector<16xf32>
+// A loop without a step stores zeros.
+// CHECK: %[[EMPTY:.+]] = arith.cmpi sle, %[[UPPER]], %c0_i32
+// CHECK: scf.if %[[EMPTY]]
 func.func @accumulate(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
   %c0 = arith.constant 0 : i32
   %c1 = arith.constant 1 : i32
@@ -250,6 +261,32 @@ func.func @along_m(%x: !tile.ptr<bf16> {tile.disjoint}, %y: !tile.ptr<bf16> {til
   %a = tile.load %xp : tensor<64x64x!tile.ptr<bf16>> -> tensor<64x64xbf16>
   %b = tile.load %yp : tensor<64x64x!tile.ptr<bf16>> -> tensor<64x64xbf16>
   %d = tile.dot %a, %b, %zero : tensor<64x64xbf16>, tensor<64x64xbf16> -> tensor<64x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}
+
+// -----
+
+// Sums that go to more memory than caches hold bypass them, where rows are aligned.
+// CHECK-LABEL: llvm.func @streamed
+// CHECK: %[[SUMS:.+]]:16 = scf.for {{.*}} -> (vector<16xf32>
+// CHECK: arith.ori
+// CHECK: %[[LOW:.+]] = arith.andi %{{.*}}, %c63
+// CHECK: %[[ALIGNED:.+]] = arith.cmpi eq, %[[LOW]]
+// CHECK: scf.if %[[ALIGNED]] {
+// CHECK-COUNT-16: llvm.store %[[SUMS]]#{{.*}} {alignment = 64 : i64, nontemporal}
+// CHECK: } else {
+// CHECK-COUNT-16: llvm.store %[[SUMS]]#{{.*}} {alignment = 4 : i64} : vector<16xf32>
+func.func @streamed(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint, tile.streaming}) {
+  %r = tile.arange 0 to 4096 : tensor<4096xi32>
+  %o = tile.reshape %r : tensor<4096xi32> -> tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %a = tile.load %xp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %d = tile.dot %a, %a, %zero : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
   %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
   %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
   tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>

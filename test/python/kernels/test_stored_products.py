@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import tilewright as tw
+from tilewright.native import native
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
@@ -132,3 +133,139 @@ def test_a_product_whose_columns_are_promised_to_be_equal() -> None:
     with tw.device("cpu"):
         of_equal_columns[(1,)](a, b, c, S=size)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-4, atol=1e-4)
+
+
+@tw.jit
+def summed(
+    a, b, c, bias, M, N, K, then: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
+):
+    rows = tw.program_id(0) * BM + tw.arange(0, BM)
+    columns = tw.program_id(1) * BN + tw.arange(0, BN)
+    kept = (rows[:, None] < M) & (columns[None, :] < N)
+    places = rows[:, None] * N + columns[None, :]
+    total = tw.zeros((BM, BN), c.dtype.element_ty)
+    if then == "from memory":
+        total = tw.load(c + places, mask=kept, other=0.0)
+    if then == "from ones":
+        total += 1
+    last = total
+    for start in range(0, K, BK):
+        depth = start + tw.arange(0, BK)
+        x_mask = (rows[:, None] < M) & (depth[None, :] < K)
+        y_mask = (depth[:, None] < K) & (columns[None, :] < N)
+        x = tw.load(a + rows[:, None] * K + depth[None, :], mask=x_mask, other=0)
+        y = tw.load(b + depth[:, None] * N + columns[None, :], mask=y_mask, other=0)
+        total = tw.dot(x, y, total, input_precision="ieee")
+        if then == "with the last":
+            last += start
+    if then == "columns":
+        total = total + tw.load(bias + columns, mask=columns < N, other=0.0)[None, :]
+    if then == "with the last":
+        total = total + last
+    if then == "twice":
+        tw.store(c + M * N + places, total, mask=kept)
+    tw.store(c + places, total, mask=kept)
+
+
+def of_sum(then: str, product: np.ndarray, bias: np.ndarray, k: int, step: int) -> np.ndarray:
+    """What `summed` leaves, where its output held 0.5 before."""
+    added: dict[str, float | np.ndarray] = {
+        "from memory": 0.5,
+        "from ones": 1.0,
+        "columns": bias[: product.shape[1]],
+        "with the last": float(sum(range(0, k, step))),
+    }
+    return product + added.get(then, 0.0)
+
+
+@pytest.mark.parametrize("then", ["", "from memory", "from ones", "columns", "with the last", "twice"])
+@pytest.mark.parametrize("device", ["cpu", "cpu:x86-64-v3", "cpu:x86-64-v2"])
+@pytest.mark.parametrize("k", [0, 5, 16, 40])
+def test_sums_of_a_loop(k: int, device: str, then: str) -> None:
+    (m, n), tiles = (40, 70), {"BM": 16, "BN": 64, "BK": 16}
+    rng = np.random.default_rng(k)
+    a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+    bias = rng.standard_normal(n, np.float32)
+    memory = np.full((4, m, n), np.float32(0.5))
+    with tw.device(device):
+        summed[(tw.cdiv(m, 16), tw.cdiv(n, 64))](a, b, memory[1:], bias, m, n, k, then=then, **tiles)
+    expected = of_sum(then, a.astype(np.float64) @ b.astype(np.float64), bias, k, 16)
+    np.testing.assert_allclose(memory[1], expected, rtol=1e-5, atol=1e-4)
+    if then == "twice":
+        np.testing.assert_allclose(memory[2], expected, rtol=1e-5, atol=1e-4)
+    assert (memory[0] == 0.5).all() and (memory[2 + (then == "twice") :] == 0.5).all()
+
+
+@pytest.mark.parametrize("k", [0, 32, 96])
+def test_sums_of_bytes_in_a_loop(k: int) -> None:
+    (m, n), tiles = (40, 70), {"BM": 16, "BN": 64, "BK": 32}
+    rng = np.random.default_rng(k)
+    a, b = (rng.integers(-128, 128, shape, np.int8) for shape in ((m, k), (k, n)))
+    c = np.full((m, n), 7, np.int32)
+    with tw.device("cpu"):
+        summed[(tw.cdiv(m, 16), tw.cdiv(n, 64))](a, b, c, c, m, n, k, then="from ones", **tiles)
+    np.testing.assert_array_equal(c, a.astype(np.int32) @ b.astype(np.int32) + 1)
+
+
+@tw.jit
+def add_up_in_place(a, b, c, n, S: tw.constexpr):
+    i = tw.arange(0, S)
+    at = i[:, None] * S + i[None, :]
+    total = tw.zeros((S, S), tw.float32)
+    for j in range(n):
+        x, y = tw.load(a + j * S * S + at), tw.load(b + j * S * S + at)
+        total = tw.dot(x, y, total, input_precision="ieee")
+    tw.store(c + at, total)
+
+
+@pytest.mark.parametrize("shared", ["a", "b", "all", "none"])
+def test_what_a_loop_reads_is_overwritten(shared: str) -> None:
+    size, n = 32, 3
+    memory = np.random.default_rng(2).standard_normal((3, n, size, size), np.float32)
+    a, b, c = memory
+    if shared != "none":
+        # The sum goes where the last step reads.
+        a, b = (c if shared in (name, "all") else array for name, array in (("a", a), ("b", b)))
+    out = c[n - 1]
+    expected = (a.astype(np.float64) @ b.astype(np.float64)).sum(0)
+    with tw.device("cpu"):
+        add_up_in_place[(1,)](a, b, out, n, S=size)
+    np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
+@tw.jit
+def downwards(a, b, c, first, S: tw.constexpr):
+    i = tw.arange(0, S)
+    at = i[:, None] * S + i[None, :]
+    total = tw.zeros((S, S), tw.float32)
+    for j in range(first, -1, -1):
+        x, y = tw.load(a + j * S * S + at), tw.load(b + j * S * S + at)
+        total = tw.dot(x, y, total, input_precision="ieee")
+    tw.store(c + at, total)
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3])
+def test_sums_of_a_loop_that_counts_down(steps: int) -> None:
+    size = 32
+    rng = np.random.default_rng(steps)
+    a, b = (rng.standard_normal((3, size, size), np.float32) for _ in range(2))
+    c = np.full((size, size), np.float32(777))
+    with tw.device("cpu"):
+        downwards[(1,)](a, b, c, steps - 1, S=size)
+    expected = (a[:steps].astype(np.float64) @ b[:steps]).sum(0)
+    np.testing.assert_allclose(c, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [1, 64])
+def test_sums_that_bypass_the_caches(columns: int) -> None:
+    """Rows that begin on vectors' boundaries, and others."""
+    m, k, tiles = 200, 40, {"BM": 32, "BN": 64, "BK": 16}
+    n = native().streaming_bytes() // (4 * m) // 64 * 64 + 64 + columns
+    rng = np.random.default_rng(columns)
+    a, b = rng.standard_normal((m, k), np.float32), rng.standard_normal((k, n), np.float32)
+    memory = np.full((m + 2, n), np.float32(777))
+    c = memory[1:-1]
+    with tw.device("cpu"):
+        summed[(tw.cdiv(m, 32), tw.cdiv(n, 64))](a, b, c, b, m, n, k, then="", **tiles)
+    np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-5, atol=1e-4)
+    assert (memory[[0, -1]] == 777).all()
