@@ -4,10 +4,27 @@
 #include "passes/simt/lowering/thread/AxisSteps.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "runtime/codes/Codes.h"
+#include <deque>
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
+
+/// Whether a combination is one operation whose result is the same in any order, grouping included.
+/// Sums and products of floats are rounded: theirs is not.
+static bool isAssociative(Region &region) {
+  Block &block = region.front();
+  Operation *yield = block.getTerminator(), *only = &block.front();
+  auto takesBoth = [&] {
+    return only->getNumOperands() == 2 && block.getNumArguments() == 2 &&
+           llvm::is_contained(only->getOperands(), block.getArgument(0)) &&
+           llvm::is_contained(only->getOperands(), block.getArgument(1));
+  };
+  return llvm::hasNItems(block, 2) && yield->getOperands() == only->getResults() && takesBoth() &&
+         isa<arith::MaxNumFOp, arith::MinNumFOp, arith::MaximumFOp, arith::MinimumFOp,
+             arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp, arith::AddIOp,
+             arith::AndIOp, arith::OrIOp, arith::XOrIOp>(only);
+}
 
 namespace {
 struct Reduction {
@@ -45,6 +62,38 @@ struct Reduction {
                                      halfOf(layout, step, flips, reg)));
   }
 
+  /// In threes: machines have minimum, maximum, sum and bitwise operations of three integers, many
+  /// those of three floats, and a pair of operations on three is what their compilers look for.
+  /// Each result waits behind the values that are left, so that chains stay as short as in a tree.
+  Registers combineInThrees(std::deque<Registers> values) {
+    while (values.size() > 1) {
+      unsigned numTaken = values.size() > 2 ? 3 : 2;
+      Registers combined = values.front();
+      for (unsigned index = 1; index < numTaken; ++index)
+        combined = f.combine(region, combined, values[index]);
+      values.erase(values.begin(), values.begin() + numTaken);
+      values.push_back(std::move(combined));
+    }
+    return values.front();
+  }
+
+  /// All steps that stay in the lane at once, for what any order suits.
+  void reduceInThrees(RegisterClasses &partial, ArrayRef<AxisStep> steps) {
+    RegisterClasses before = partial;
+    for (const AxisStep &step : steps)
+      partial.merge(step.reg);
+    for (uint32_t representative : partial.representatives()) {
+      SmallVector<uint32_t> members{representative};
+      for (const AxisStep &step : steps)
+        for (size_t index = 0, end = members.size(); index < end; ++index)
+          members.push_back(members[index] ^ step.reg);
+      std::deque<Registers> values;
+      for (uint32_t reg : members)
+        values.emplace_back(before.at(reg));
+      partial.set(representative, combineInThrees(std::move(values)));
+    }
+  }
+
   /// Lanes that differ by bits of `same` hold the same values: which of them a lane reads does not
   /// matter. Neighbours in a group of 16 are mirrored, which machines have patterns for.
   void reduceLanes(RegisterClasses &partial, const AxisStep &step, uint32_t same) {
@@ -66,15 +115,18 @@ struct Reduction {
   }
 
   RegisterClasses run(ArrayRef<Registers> sources, ArrayRef<AxisStep> steps) {
+    RegisterClasses partial(sources);
     SmallVector<AxisStep> ordered(steps);
     // In any order, what needs no shuffle goes first and leaves less to shuffle.
     if (isCommutative) {
-      ordered.clear();
-      for (bool isShuffled : {false, true})
-        llvm::copy_if(steps, std::back_inserter(ordered),
-                      [&](const AxisStep &step) { return (step.lane != 0) == isShuffled; });
+      SmallVector<AxisStep> inLane, shuffled;
+      for (const AxisStep &step : steps)
+        (step.lane == 0 ? inLane : shuffled).push_back(step);
+      if (isAssociative(region))
+        reduceInThrees(partial, std::exchange(inLane, {}));
+      ordered = std::move(inLane);
+      ordered.append(shuffled);
     }
-    RegisterClasses partial(sources);
     uint32_t same = 0;
     for (const AxisStep &step : ordered) {
       if (step.lane == 0)

@@ -76,3 +76,64 @@ func.func @scan(%x: f32) {
   return
 }
 }
+
+// -----
+
+#row = #simt.layout<[256] register = [[1], [2], [128]] lane = [[4], [8], [16], [32], [64]]>
+module attributes {simt.num_warps = 1 : i32} {
+// Eight elements of a thread, in threes where any order gives the same: ((0 1 2) 6 7), (3 4 5).
+// CHECK-LABEL: llvm.func @extremum
+// CHECK: %[[A:.*]] = arith.maxnumf
+// CHECK: %[[FIRST:.*]] = arith.maxnumf %[[A]],
+// CHECK: %[[B:.*]] = arith.maxnumf
+// CHECK: %[[SECOND:.*]] = arith.maxnumf %[[B]],
+// CHECK: %[[C:.*]] = arith.maxnumf
+// CHECK: %[[THIRD:.*]] = arith.maxnumf %[[C]], %[[FIRST]]
+// CHECK: arith.maxnumf %[[SECOND]], %[[THIRD]]
+// CHECK-COUNT-5: simt.shuffle xor
+// CHECK: arith.maxnumf
+// CHECK-NOT: arith.maxnumf
+// CHECK: llvm.return
+func.func @extremum(%x: f32) {
+  %t = tile.splat %x : f32 -> tensor<256xf32, #row>
+  %r = tile.reduce(%t) axis 0 commutative {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.maxnumf %a, %b : f32
+    tile.yield %s : f32
+  } : (tensor<256xf32, #row>) -> f32
+  return
+}
+
+// A sum of floats is rounded: in halves, as it was written.
+// CHECK-LABEL: llvm.func @rounded
+// CHECK: %[[A:.*]] = arith.addf
+// CHECK: %[[B:.*]] = arith.addf
+// CHECK: arith.addf
+// CHECK: arith.addf
+// CHECK: arith.addf %[[A]], %[[B]]
+// CHECK: llvm.return
+func.func @rounded(%x: f32) {
+  %t = tile.splat %x : f32 -> tensor<256xf32, #row>
+  %r = tile.reduce(%t) axis 0 commutative {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    tile.yield %s : f32
+  } : (tensor<256xf32, #row>) -> f32
+  return
+}
+
+// One operation that takes an element twice is in no order: the same as for sums of floats.
+// CHECK-LABEL: llvm.func @twice
+// CHECK-COUNT-12: arith.addi
+// CHECK-NOT: arith.addi
+// CHECK: llvm.return
+func.func @twice(%x: i32) {
+  %t = tile.splat %x : i32 -> tensor<256xi32, #row>
+  %r = tile.reduce(%t) axis 0 commutative {
+  ^bb0(%a: i32, %b: i32):
+    %s = arith.addi %b, %b : i32
+    tile.yield %s : i32
+  } : (tensor<256xi32, #row>) -> i32
+  return
+}
+}
