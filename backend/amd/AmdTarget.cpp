@@ -4,6 +4,7 @@
 #include "backend/amd/assemble/CodeObject.h"
 #include "backend/amd/assemble/DirectCopies.h"
 #include "backend/amd/assemble/EaseRegisters.h"
+#include "backend/amd/assemble/ExchangeHalves.h"
 #include "backend/amd/assemble/JoinLoopVectors.h"
 #include "backend/amd/assemble/MixHalves.h"
 #include "backend/amd/assemble/RegisterLimits.h"
@@ -79,14 +80,20 @@ static void finishModule(llvm::Module &module) {
   amd::mixHalves(module);
 }
 
+/// Of machines on which halves of registers are registers of their own.
+static void finishHalves(llvm::Module &module) {
+  finishModule(module);
+  amd::exchangeHalves(module);
+}
+
 /// Of code that spills: with shorter lives of values.
 static void finishEased(llvm::Module &module) {
-  finishModule(module);
+  finishHalves(module);
   amd::easeRegisters(module, /*insideLoops=*/false);
 }
 
 static void finishEasedInLoops(llvm::Module &module) {
-  finishModule(module);
+  finishHalves(module);
   amd::easeRegisters(module, /*insideLoops=*/true);
 }
 
@@ -152,10 +159,10 @@ public:
       : arch(arch), assembles(code != AmdCode::Ir), embedsIr(code == AmdCode::HsacoWithIr) {
     machine.triple = "amdgcn-amd-amdhsa";
     machine.initialize = initializeAmdgpu;
-    machine.finish = arch.hasAccumulationRegisters ? finishWithVectorRegisters : finishModule;
+    machine.finish = arch.hasAccumulationRegisters ? finishWithVectorRegisters : finishHalves;
     machine.cpu = arch.name.str();
-    // Halves of registers as registers of their own take a move for each pair that becomes a word.
-    machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,-real-true16";
+    // Halves of registers are registers of their own, which conversions write: no pair is packed.
+    machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,+real-true16";
     // Where code has 256 registers and no more, some of it spills with such vectors alone.
     machine.prepare = arch.hasAccumulationRegisters ? amd::joinLoopVectors : nullptr;
     machine.simplifications = kSimplifications;

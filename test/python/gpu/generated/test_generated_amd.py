@@ -177,7 +177,7 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     steps = steps_of(loop, 32)
     assert count(loop, "v_perm_b32") == steps * 128 * 32 * 2 // (128 * 4)
     assert count(loop, "v_mov") == 0
-    assert loop.total() <= steps * (122 if arch == "gfx1100" else 110), loop  # Triton: 174 and 164
+    assert loop.total() <= steps * (123 if arch == "gfx1100" else 110), loop  # Triton: 174 and 164
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == steps
 
@@ -199,7 +199,7 @@ def test_attention(arch: str, most: int, compiler: None) -> None:
     assert loop.total() <= most, loop  # Triton 3.9 has 423 and 388
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 643), ("gfx1201", 643)])
+@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 614), ("gfx1201", 603)])
 def test_attention_of_rdna(arch: str, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     # Triton 3.9 spills 284 and 81 registers.
@@ -210,6 +210,8 @@ def test_attention_of_rdna(arch: str, most: int, compiler: None) -> None:
     assert count(loop, "wmma") == 64
     # Probabilities become operands of 16 bits before they are exchanged.
     assert count(loop, "v_cvt_f16_f32") == 64
+    # They are written to halves of registers.
+    assert count(loop, "v_pack_b32_f16", "v_mov_b16") == 0
     # Of the 32 scores of a row in a thread, all but one pair are compared with a third at once.
     assert count(loop, "v_max3") == 2 * 15
     assert count(loop, "v_perm_b32") == 64 * 64 * 2 // (128 * 4)

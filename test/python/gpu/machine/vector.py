@@ -13,6 +13,7 @@ from .values import Value, floating, integer, mask_of, of_bits
 from .wave import EXEC, VCC, Place, Wave
 
 _CARRIES_OUT = re.compile(r"v_(add|sub|subrev|addc|subb|subbrev)_co|v_div_scale|v_mad_[ui]64_")
+_CHOICES = ("v_cndmask_b16", "v_cndmask_b32")
 _CARRIES_IN = re.compile(r"v_(addc|subb|subbrev)_co|v_\w+_co_ci_")
 _PACKED = re.compile(r"v_pk_\w+_[fuib]16$")
 _PACKED_PAIRS = re.compile(r"v_pk_(\w+_f32|mov_b32)$")
@@ -67,7 +68,7 @@ class Unit:
         texts = instruction.operands if is_exec else instruction.operands[1:]
         if _CARRIES_OUT.match(instruction.base):
             texts = texts[1:]
-        if (_CARRIES_IN.match(instruction.base) or instruction.base == "v_cndmask_b32") and len(texts) == 3:
+        if (_CARRIES_IN.match(instruction.base) or instruction.base in _CHOICES) and len(texts) == 3:
             texts = texts[:2]
         where = wave.active
         found: list[Value | Constant] = []
@@ -84,7 +85,8 @@ class Unit:
         raw = wave.read(plain[:-2] if half else plain)
         if half and isinstance(raw, np.ndarray):
             raw = raw >> np.uint64(16) if half[0] == ".h" else raw
-        raw = self.selected(instruction, raw, number, text.startswith("sext"))
+        else:  # a half that is named has its bit of `op_sel` as well
+            raw = self.selected(instruction, raw, number, text.startswith("sext"))
         raw = self.packed(instruction, raw, number)
         if isinstance(raw, Constant):
             return raw if text == plain else self.signed(instruction, raw.seen_as("f", 32).raw, text, plain)
@@ -136,7 +138,7 @@ class Unit:
         """VCC and EXEC, or the registers that stand for VCC."""
         count = wave.lanes // 32
         first = VCC
-        is_carry = _CARRIES_IN.match(instruction.base) or instruction.base == "v_cndmask_b32"
+        is_carry = _CARRIES_IN.match(instruction.base) or instruction.base in _CHOICES
         if is_carry and len(instruction.operands) > 3 + bool(_CARRIES_OUT.match(instruction.base)):
             first = Place(instruction.operands[-1]).first
         names["VCC"] = Lanes(wave.mask(first, count))
