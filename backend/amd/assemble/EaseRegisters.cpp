@@ -124,6 +124,32 @@ static void separateGroups(BasicBlock &block) {
   }
 }
 
+/// Whether an instruction is of the reads and operands of the products behind it, or orders reads.
+static bool belongsToProducts(const Instruction &instruction) {
+  return maySink(instruction) || isMatrixInstruction(instruction) || endsReads(instruction) ||
+         isa<PHINode, IntrinsicInst>(instruction) || instruction.getType()->isIntOrIntVectorTy();
+}
+
+/// Keeps products behind all arithmetic with floats that stands before them, as in an attention:
+/// the scheduler begins them as soon as the first rows are ready, and what is left of the
+/// arithmetic finds fewer instructions to be paired with (`v_dual_...`). Reads may go up.
+static void beginProductsBehindArithmetic(BasicBlock &block) {
+  constexpr unsigned kSharedReads = 0x100; // a mask of "llvm.amdgcn.sched.barrier"
+  bool isBehindProducts = false, isBehindArithmetic = false;
+  for (Instruction &instruction : block) {
+    if (isMatrixInstruction(instruction)) {
+      if (isBehindProducts && isBehindArithmetic) {
+        IRBuilder<> builder(&instruction);
+        builder.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {},
+                                {builder.getInt32(kSharedReads)});
+      }
+      isBehindProducts = true;
+      isBehindArithmetic = false;
+    }
+    isBehindArithmetic |= !belongsToProducts(instruction);
+  }
+}
+
 //===-- After loops --------------------------------------------------------------------------===//
 
 namespace {
@@ -272,6 +298,7 @@ void tw::amd::easeRegisters(Module &module, bool insideLoops) {
       if (hasMatrixInstruction(block)) {
         sinkReads(block);
         separateGroups(block);
+        beginProductsBehindArithmetic(block);
       }
   }
 }

@@ -9,9 +9,9 @@ class Module;
 namespace tw::amd {
 
 /// Rewrites optimized code such that fewer values are alive at once: operands of matrix
-/// instructions are read from shared memory a few instructions ahead of them and no earlier, and
-/// what follows loops with such instructions computes its addresses and masks again; `insideLoops`
-/// there in each iteration, and else before them.
+/// instructions are read from shared memory a few instructions ahead of them and no earlier, they
+/// begin behind the arithmetic before them, and what follows loops with such instructions computes
+/// its addresses and masks again; `insideLoops` there in each iteration, and else before them.
 void easeRegisters(llvm::Module &module, bool insideLoops);
 
 } // namespace tw::amd

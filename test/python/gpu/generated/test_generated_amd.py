@@ -199,7 +199,7 @@ def test_attention(arch: str, most: int, compiler: None) -> None:
     assert loop.total() <= most, loop  # Triton 3.9 has 423 and 388
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 614), ("gfx1201", 603)])
+@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 614), ("gfx1201", 567)])
 def test_attention_of_rdna(arch: str, most: int, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     # Triton 3.9 spills 284 and 81 registers.
