@@ -14,6 +14,14 @@ unsigned tw::gpu::numWarpsOf(const CompileOptions &options) {
   return unsigned(std::max(options.numWarps, 0));
 }
 
+/// "1, 2, 4, 8 or 16": the powers of two up to one of them.
+static std::string powersUpTo(unsigned most) {
+  std::string text = "1";
+  for (unsigned power = 2; power <= most; power *= 2)
+    text += (power * 2 <= most ? ", " : " or ") + std::to_string(power);
+  return text;
+}
+
 static LogicalResult describeTarget(ModuleOp module, const TargetDescription &description) {
   tile::TargetAttr target = description.describe(*module.getContext());
   module->setAttr(kTargetAttribute, target);
@@ -24,7 +32,7 @@ static LogicalResult describeTarget(ModuleOp module, const TargetDescription &de
   if (!llvm::isPowerOf2_32(numWarps) || numWarps > target.getMaxWarps())
     return emitCoded(place, Code::TooManyWarps)
            << "a program cannot have " << numWarps << " warps on " << description.machine
-           << ": num_warps is 1, 2, 4, 8, 16 or " << target.getMaxWarps();
+           << ": num_warps is " << powersUpTo(unsigned(target.getMaxWarps()));
   return description.checkOptions ? description.checkOptions(place) : success();
 }
 

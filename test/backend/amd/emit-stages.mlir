@@ -42,7 +42,7 @@
 // STAGE: hint: stages: tile, {{.*}} asm, object, hsaco, resources
 // UNKNOWN: there is no device `amd:gfx943`
 // UNKNOWN: did you mean amd:gfx942?
-// WARPS: error[TW0313]: a program cannot have 32 warps on gfx942
+// WARPS: error[TW0313]: a program cannot have 32 warps on gfx942: num_warps is 1, 2, 4, 8 or 16{{$}}
 func.func @copy(%x: !tile.ptr<f32> {tile.name = "x", tile.divisibility = 16 : i64}) {
   %r = tile.arange 0 to 2048 : tensor<2048xi32>
   %xs = tile.splat %x : !tile.ptr<f32> -> tensor<2048x!tile.ptr<f32>>
