@@ -48,8 +48,11 @@ void tw::amd::declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const Am
     std::string waves = std::to_string(limits.wavesPerSimd);
     add("amdgpu-waves-per-eu", waves + "," + waves);
   }
+  // Where there are as many accumulation registers, which count together with the others for how
+  // many waves a SIMD holds, LLVM takes twice this number for both.
   if (limits.maxRegisters > 0)
-    add("amdgpu-num-vgpr", std::to_string(limits.maxRegisters));
+    add("amdgpu-num-vgpr",
+        std::to_string(limits.maxRegisters / (arch.hasAccumulationRegisters ? 2 : 1)));
   kernel.setPassthroughAttr(b.getArrayAttr(attributes));
   gpu::describeArguments(kernel);
 }
