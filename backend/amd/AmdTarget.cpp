@@ -86,6 +86,12 @@ static void finishHalves(llvm::Module &module) {
   amd::exchangeHalves(module);
 }
 
+/// Where the sums of matrix instructions have no registers of their own.
+static void finishWithoutAccumulation(llvm::Module &module) {
+  finishHalves(module);
+  amd::recomputeBehindProducts(module);
+}
+
 /// Of code that spills: with shorter lives of values.
 static void finishEased(llvm::Module &module) {
   finishHalves(module);
@@ -159,7 +165,8 @@ public:
       : arch(arch), assembles(code != AmdCode::Ir), embedsIr(code == AmdCode::HsacoWithIr) {
     machine.triple = "amdgcn-amd-amdhsa";
     machine.initialize = initializeAmdgpu;
-    machine.finish = arch.hasAccumulationRegisters ? finishWithVectorRegisters : finishHalves;
+    machine.finish =
+        arch.hasAccumulationRegisters ? finishWithVectorRegisters : finishWithoutAccumulation;
     machine.cpu = arch.name.str();
     // Halves of registers are registers of their own, which conversions write: no pair is packed.
     machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,+real-true16";

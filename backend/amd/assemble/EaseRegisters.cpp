@@ -289,6 +289,53 @@ static void recomputeAfterLoops(Function &function, bool insideLoops) {
     }
 }
 
+//===-- How many registers -------------------------------------------------------------------===//
+
+static unsigned registersOf(const Value &value) {
+  constexpr unsigned registerBits = 32;
+  return value.getType()->getPrimitiveSizeInBits().getFixedValue() / registerBits;
+}
+
+/// Whether a matrix instruction adds to the result of another one of its block.
+static bool continuesSum(const Instruction &instruction) {
+  return any_of(instruction.operands(), [&](const Use &operand) {
+    const auto *from = dyn_cast<Instruction>(operand);
+    return from && from->getParent() == instruction.getParent() && isMatrixInstruction(*from) &&
+           from->getType() == instruction.getType();
+  });
+}
+
+/// Registers of a block's sums and of the operands that its matrix instructions have between two
+/// barriers: the scheduler reads these together.
+static unsigned registersOfProducts(const BasicBlock &block) {
+  unsigned sums = 0, operands = 0, mostOperands = 0;
+  SmallPtrSet<const Value *, 32> read;
+  for (const Instruction &instruction : block) {
+    if (endsReads(instruction) && !isMatrixInstruction(instruction)) {
+      read.clear();
+      operands = 0;
+    }
+    if (!isMatrixInstruction(instruction))
+      continue;
+    if (!continuesSum(instruction))
+      sums += registersOf(instruction);
+    for (const Value *operand : instruction.operand_values())
+      if (operand->getType()->isVectorTy() && operand->getType() != instruction.getType() &&
+          read.insert(operand).second)
+        operands += registersOf(*operand);
+    mostOperands = std::max(mostOperands, operands);
+  }
+  return sums + mostOperands;
+}
+
+void tw::amd::recomputeBehindProducts(Module &module) {
+  constexpr unsigned numRegisters = 256; // that vector instructions name
+  for (Function &function : module)
+    if (any_of(function,
+               [](const BasicBlock &block) { return registersOfProducts(block) >= numRegisters; }))
+      recomputeAfterLoops(function, /*insideLoops=*/false);
+}
+
 void tw::amd::easeRegisters(Module &module, bool insideLoops) {
   for (Function &function : module) {
     if (function.isDeclaration())

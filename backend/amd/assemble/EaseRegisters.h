@@ -14,5 +14,9 @@ namespace tw::amd {
 /// its addresses and masks again; `insideLoops` there in each iteration, and else before them.
 void easeRegisters(llvm::Module &module, bool insideLoops);
 
+/// Computes addresses and masks again behind loops whose sums and operands of matrix instructions
+/// leave no registers for them. The loops stay as they are.
+void recomputeBehindProducts(llvm::Module &module);
+
 } // namespace tw::amd
 #endif

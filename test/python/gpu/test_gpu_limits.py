@@ -369,6 +369,31 @@ def masked_product(a, b, c, K, step, BM: tw.constexpr, BN: tw.constexpr, BK: tw.
     tw.store(c + m[:, None] * BN + n[None, :], acc)
 
 
+@tw.jit
+def edged_product(a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr):
+    m, n = tw.arange(0, BM), tw.arange(0, BN)
+    acc = tw.zeros((BM, BN), tw.float32)
+    for start in range(0, K, BK):
+        k = start + tw.arange(0, BK)
+        x = tw.load(a + m[:, None] * K + k[None, :], (m < M)[:, None] & (k < K)[None, :], 0)
+        y = tw.load(b + k[:, None] * N + n[None, :], (k < K)[:, None] & (n < N)[None, :], 0)
+        acc = tw.dot(x, y, acc)
+    tw.store(c + m[:, None] * N + n[None, :], acc, mask=(m < M)[:, None] & (n < N)[None, :])
+
+
+def test_edges_of_a_product_that_fills_the_registers(rng: np.random.Generator) -> None:
+    """What follows the loop computes its addresses and masks again."""
+    for M, N, K in ((100, 121, 70), (128, 128, 64), (1, 128, 33)):
+        a, b = normal(rng, M, K, dtype=np.float16), normal(rng, K, N, dtype=np.float16)
+        c = poisoned(M + 1, N)
+        with tw.device("sim:gfx1100"):
+            kernel = edged_product[(1,)](a, b, c, M, N, K, BM=128, BN=128, BK=32, num_stages=2)
+            assert not tw.simulation.last_report("sim:gfx1100").findings
+        assert "@llvm.amdgcn.update.dpp.i32(" in kernel.asm["llvm"]
+        np.testing.assert_allclose(c[:M], a.astype(np.float64) @ b, atol=1e-3)
+        assert (c[M:].view(np.uint8) == 0xFF).all()
+
+
 # Machines without copies of their own, with memory for one slot of these tiles: with few products
 # the last iteration comes behind the loop, with many each iteration asks whether it is the last.
 @pytest.mark.parametrize(
