@@ -208,6 +208,8 @@ static OrReason<Shape> productShape(const TypedValue &a, const TypedValue &b,
   return shape;
 }
 
+static bool isByte(DType dtype) { return dtype.isInt() && dtype.bits() == 8; }
+
 /// Whether dot multiplies elements of these types.
 static std::optional<Reason> checkOperands(const TypedValue &a, const TypedValue &b,
                                            const std::optional<TypedValue> &acc) {
@@ -220,7 +222,9 @@ static std::optional<Reason> checkOperands(const TypedValue &a, const TypedValue
                           ": operands are int8, uint8, 8-bit floats, float16, bfloat16, float32 or "
                           "float64",
                       a, b, acc);
-  if (a.dtype == b.dtype || (a.dtype.isFloat8() && b.dtype.isFloat8()))
+  bool mayDiffer =
+      (a.dtype.isFloat8() && b.dtype.isFloat8()) || (isByte(a.dtype) && isByte(b.dtype));
+  if (a.dtype == b.dtype || mayDiffer)
     return std::nullopt;
   return dotError(pair, "both operands must have one type: convert one with .to(...)", a, b, acc);
 }
@@ -267,8 +271,9 @@ TileOr TileBuilder::dot(TypedValue a, TypedValue b, const DotOptions &options) {
     a = convert(a, findDType("float16"));
     b = convert(b, findDType("float16"));
   }
-  // Integer operands of tile.dot are signed: unsigned bytes widen to a type that holds them.
-  if (a.dtype == findDType("uint8")) {
+  // Integer operands of tile.dot are signed: unsigned bytes widen to a type that holds them, and
+  // what is beside them, too.
+  if (a.dtype == findDType("uint8") || b.dtype == findDType("uint8")) {
     a = convert(a, findDType("int16"));
     b = convert(b, findDType("int16"));
   }

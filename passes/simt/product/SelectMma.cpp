@@ -192,10 +192,12 @@ static std::string describe(Type tile, bool isUnsigned = false) {
   return text;
 }
 
-/// An operand as its user wrote it: unsigned bytes come widened.
+/// An operand as its user wrote it: unsigned bytes, and those that they meet, come widened.
 static std::string describeOperand(Value operand) {
   if (auto widened = operand.getDefiningOp<arith::ExtUIOp>())
     return describe(widened.getIn().getType(), /*isUnsigned=*/true);
+  if (auto widened = operand.getDefiningOp<arith::ExtSIOp>())
+    return describe(widened.getIn().getType());
   return describe(operand.getType());
 }
 

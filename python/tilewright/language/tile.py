@@ -517,8 +517,8 @@ def dot(
 
     `out_dtype` chooses between float32 (which None is) and float16 for float16 and 8-bit floats; for
     others it means nothing. `max_num_imprecise_acc` is taken, and sums are exact to the accumulator. Floats
-    accumulate in float32 (float64 for float64), int8 in int32; operands may be different 8-bit
-    floats. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
+    accumulate in float32 (float64 for float64), int8 and uint8 in int32; operands may be different
+    8-bit floats, or signed and unsigned bytes. `input_precision` is "ieee", "tf32", "tf32x3", "bf16x3" or "bf16x6" and
     concerns float32 operands.
     """
 

@@ -43,7 +43,8 @@ def check(out: np.ndarray, a: np.ndarray, b: np.ndarray) -> None:
     np.testing.assert_allclose(out, expected, rtol=1e-5, atol=1e-4 * np.abs(expected).max())
 
 
-PAIRS = [("bfloat16", "bfloat16"), ("float16", "float16"), ("int8", "int8"), ("uint8", "uint8")]
+BYTES = [("int8", "int8"), ("uint8", "uint8"), ("int8", "uint8"), ("uint8", "int8")]
+PAIRS = [("bfloat16", "bfloat16"), ("float16", "float16"), *BYTES]
 
 
 @pytest.mark.parametrize("device", ["cpu", "cpu:x86-64-v3", "cpu:x86-64-v4"])

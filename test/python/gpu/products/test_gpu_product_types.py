@@ -18,14 +18,15 @@ TYPES = (
     "int1", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float8e5",
     "float8e4nv", "float16", "bfloat16", "float32", "float64",
 )  # fmt: skip
-# The types of the sum by the type of both operands; floats of 8 bits mix.
+# The types of the sum by the type of both operands; floats of 8 bits mix, and bytes do.
 SUMS = {
     "int8": ("int32",), "uint8": ("int32",), "float8e5": ("float32", "float16"),
     "float8e4nv": ("float32", "float16"), "float16": ("float32", "float16"),
     "bfloat16": ("float32",), "float32": ("float32",), "float64": ("float64",),
 }  # fmt: skip
 FLOAT8 = ("float8e5", "float8e4nv")
-PAIRS = [*((name, name) for name in SUMS), FLOAT8, FLOAT8[::-1]]
+BYTES = ("int8", "uint8")
+PAIRS = [*((name, name) for name in SUMS), FLOAT8, FLOAT8[::-1], BYTES, BYTES[::-1]]
 PRECISIONS = ("tf32", "tf32x3", "ieee", "bf16x3", "bf16x6")
 
 
