@@ -90,13 +90,15 @@ static llvm::ArrayRef<SharedPhase> phasesOf(const AmdArch &arch) {
   return {};
 }
 
+static unsigned mostWarps(const AmdArch &arch) { return 1024 / arch.warpSize; }
+
 /// Registers that instructions can name, if the four SIMDs that share memory have as many for each
 /// warp of a program (CDNA3 ISA, "VGPRs"; RDNA3 ISA, "VGPR Allocation").
 static unsigned registersOf(const AmdArch &arch, unsigned numWarps) {
   constexpr unsigned simds = 4;
   unsigned named = arch.hasAccumulationRegisters ? 512 : 256;
   unsigned ofSimd = arch.generation == 9 ? 512 : 1536;
-  unsigned warpsOfSimd = std::max(1u, llvm::divideCeil(numWarps, simds));
+  unsigned warpsOfSimd = std::max(1u, llvm::divideCeil(std::min(numWarps, mostWarps(arch)), simds));
   return std::min(named, ofSimd / warpsOfSimd);
 }
 
@@ -114,7 +116,7 @@ tile::TargetAttr tw::describeAmd(mlir::MLIRContext &context, const AmdArch &arch
                                          tile::WaitKind::Counts));
   return tile::TargetAttr::get(
       &context, arch.warpSize, arch.sharedBytes, registersOf(arch, choices.numWarps),
-      /*spare_registers=*/64, /*max_warps=*/1024 / arch.warpSize,
+      /*spare_registers=*/64, /*max_warps=*/mostWarps(arch),
       /*vector_bits=*/128, /*line_bytes=*/128, /*sector_bytes=*/64,
       /*banks=*/32, /*bank_bytes=*/4, phasesOf(arch),
       amd::matrixInstructions(context, arch, choices.matrixExtent), copies, features);

@@ -6,6 +6,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "passes/Passes.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 namespace tw {
@@ -221,6 +222,12 @@ static bool haveSameLength(DenseI64ArrayAttr a, DenseI64ArrayAttr b) {
   return !a || !b || a.size() == b.size();
 }
 
+/// The least common multiple; the greater number, which says less, where 64 bits do not hold it.
+static int64_t commonMultiple(int64_t x, int64_t y) {
+  int64_t multiple;
+  return llvm::MulOverflow(x / std::gcd(x, y), y, multiple) ? std::max(x, y) : multiple;
+}
+
 static bool saysNothing(DenseI64ArrayAttr fact) {
   return !fact || llvm::all_of(fact.asArrayRef(), [](int64_t value) { return value == 1; });
 }
@@ -239,10 +246,9 @@ struct CombineHints : OpRewritePattern<HintOp> {
         !haveSameLength(op.getConstancyAttr(), inner.getConstancyAttr()))
       return rewriter.notifyMatchFailure(op, "no hint to combine with");
     auto larger = [](int64_t x, int64_t y) { return std::max(x, y); };
-    auto common = [](int64_t x, int64_t y) { return std::lcm(x, y); };
     rewriter.replaceOpWithNewOp<HintOp>(
         op, op.getType(), inner.getSource(),
-        merged(op.getDivisibilityAttr(), inner.getDivisibilityAttr(), common),
+        merged(op.getDivisibilityAttr(), inner.getDivisibilityAttr(), commonMultiple),
         merged(op.getContiguityAttr(), inner.getContiguityAttr(), larger),
         merged(op.getConstancyAttr(), inner.getConstancyAttr(), larger));
     return success();

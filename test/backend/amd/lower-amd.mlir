@@ -115,7 +115,7 @@ llvm.func @hands_over(%p: !llvm.ptr<1> {tile.disjoint, tile.name = "p"}, %q: !ll
   // CHECK-NEXT: llvm.fence syncscope("workgroup") acquire{{$}}
   simt.barrier
   // An atomic that releases waits, too.
-  // CHECK: llvm.fence syncscope("wavefront") release
+  // CHECK: llvm.fence syncscope("wavefront") acq_rel
   // CHECK-NEXT: llvm.mlir.constant(112 : i32)
   // CHECK-NEXT: "llvm.amdgcn.s.waitcnt"
   // CHECK-NEXT: llvm.atomicrmw xchg {{.*}} syncscope("agent-one-as") release

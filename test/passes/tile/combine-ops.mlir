@@ -101,3 +101,14 @@ func.func @hints(%x: tensor<64xi32>, %y: i32) -> (tensor<64xi32>, i32) {
   %c = tile.hint %y {divisibility = array<i64: 1>} : i32
   return %b, %c : tensor<64xi32>, i32
 }
+
+// -----
+
+// No number of 64 bits is a multiple of both.
+// CHECK-LABEL: @far_hints
+func.func @far_hints(%x: tensor<64xi32>) -> tensor<64xi32> {
+  // CHECK: tile.hint %{{.*}} {divisibility = array<i64: 9223372036854775807>}
+  %a = tile.hint %x {divisibility = array<i64: 8>} : tensor<64xi32>
+  %b = tile.hint %a {divisibility = array<i64: 9223372036854775807>} : tensor<64xi32>
+  return %b : tensor<64xi32>
+}
