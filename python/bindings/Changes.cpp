@@ -24,19 +24,23 @@ static bool isSameBody(PyObject *body) {
   return wrapped == function;
 }
 
-/// Whether a tuple (names, name, value, fingerprint) tells what is there now; false where only
-/// Python can tell: other namespaces than dictionaries, and values that can change within.
-static bool isSameName(PyObject *dependency) {
+/// Whether a tuple (names, name, value, fingerprint) tells what is there now, `missing` for a name
+/// that is not; false where only Python can tell: other namespaces than dictionaries, and values
+/// that can change within.
+static bool isSameName(PyObject *dependency, PyObject *missing) {
   if (!PyTuple_Check(dependency) || PyTuple_GET_SIZE(dependency) != 4)
     return false;
   PyObject *names = PyTuple_GET_ITEM(dependency, 0), *name = PyTuple_GET_ITEM(dependency, 1);
   if (!PyDict_CheckExact(names) || PyTuple_GET_ITEM(dependency, 3) != Py_None)
     return false;
-  return PyDict_GetItemWithError(names, name) == PyTuple_GET_ITEM(dependency, 2);
+  PyObject *value = PyDict_GetItemWithError(names, name);
+  if (!value && PyErr_Occurred())
+    return false;
+  return (value ? value : missing) == PyTuple_GET_ITEM(dependency, 2);
 }
 
 /// Whether all entries of a list pass, each kept alive meanwhile: comparing keys may run code.
-static bool isEach(PyObject *list, bool (*passes)(PyObject *)) {
+template <typename Test> static bool isEach(PyObject *list, Test passes) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     auto entry = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(list, i));
     if (!passes(entry.ptr()))
@@ -45,10 +49,11 @@ static bool isEach(PyObject *list, bool (*passes)(PyObject *)) {
   return true;
 }
 
-/// `state` is (bodies, dependencies, otherwise).
+/// `state` is (bodies, dependencies, otherwise, missing).
 static PyObject *isCurrent(PyObject *state, PyObject *) {
-  if (isEach(PyTuple_GET_ITEM(state, 0), isSameBody) &&
-      isEach(PyTuple_GET_ITEM(state, 1), isSameName))
+  PyObject *missing = PyTuple_GET_ITEM(state, 3);
+  auto isSame = [&](PyObject *dependency) { return isSameName(dependency, missing); };
+  if (isEach(PyTuple_GET_ITEM(state, 0), isSameBody) && isEach(PyTuple_GET_ITEM(state, 1), isSame))
     return Py_NewRef(Py_True);
   PyErr_Clear();
   return PyObject_CallNoArgs(PyTuple_GET_ITEM(state, 2));
@@ -56,15 +61,16 @@ static PyObject *isCurrent(PyObject *state, PyObject *) {
 
 /// A function that gives whether the bodies and dependencies that two lists have by then are as
 /// they were captured, and asks `otherwise` where they are not, or where that needs Python.
+/// `missing` is the value of dependencies that were not there.
 static py::object makeCheck(const py::list &bodies, const py::list &dependencies,
-                            const py::function &otherwise) {
+                            const py::function &otherwise, const py::object &missing) {
   static PyMethodDef method = {"is_current", &isCurrent, METH_NOARGS, nullptr};
   // A tuple, which the garbage collector looks into: the kernel is reachable from its capture.
-  py::tuple state = py::make_tuple(bodies, dependencies, otherwise);
+  py::tuple state = py::make_tuple(bodies, dependencies, otherwise, missing);
   return py::reinterpret_steal<py::object>(PyCFunction_New(&method, state.ptr()));
 }
 
 void tw::python::defineChanges(py::module_ &module) {
   module.def("make_check", &makeCheck, py::arg("bodies"), py::arg("dependencies"),
-             py::arg("otherwise"));
+             py::arg("otherwise"), py::arg("missing") = py::none());
 }

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from . import knobs
 from .launch.facts import Facts
-from .capture import Capture
+from .capture import MISSING, Capture
 from .errors import InternalError, Report, handle_reports, is_remark, render, warn_user
 from .launch.libraries import Library
 from .lazy import lazy_attribute
@@ -67,7 +67,9 @@ class Source:
     def is_current_now(self) -> Callable[[], bool]:
         """`is_current` for launches, which ask it every time."""
         capture = self.capture
-        return native().make_check(capture.bodies, capture.dependencies, capture.is_current)
+        return native().make_check(
+            capture.bodies, capture.dependencies, capture.is_current, MISSING
+        )
 
 
 _STAGE_FROM_FILE = "TW0502"

@@ -6,7 +6,7 @@
 A jit function is any object with `__tilewright_jit__ = True` and the plain function as `.fn`.
 """
 
-from .serialize import Capture, Dependency, capture
+from .serialize import MISSING, Capture, Dependency, capture
 from .source import (
     FunctionSource,
     SourceNotFound,
@@ -17,6 +17,7 @@ from .source import (
 from .values import ValueNotCaptured, decode_value, encode_value, is_jit, plain_function
 
 __all__ = [
+    "MISSING",
     "Capture",
     "Dependency",
     "FunctionSource",

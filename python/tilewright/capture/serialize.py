@@ -37,7 +37,7 @@ class _Missing(enum.Enum):
     MISSING = "missing"
 
 
-_MISSING: Any = _Missing.MISSING
+MISSING: Any = _Missing.MISSING
 _UNKNOWN = "unknown"
 _IMMUTABLE = (type(None), bool, int, float, str, types.ModuleType, types.FunctionType, type)
 
@@ -62,13 +62,13 @@ class Dependency(NamedTuple):
 
 def _look_up(container: Any, name: str) -> Any:
     if isinstance(container, dict):
-        return cast("dict[str, Any]", container).get(name, _MISSING)
+        return cast("dict[str, Any]", container).get(name, MISSING)
     if isinstance(container, types.CellType):
         try:
             return container.cell_contents
         except ValueError:  # not assigned yet
-            return _MISSING
-    return getattr(container, name, _MISSING)
+            return MISSING
+    return getattr(container, name, MISSING)
 
 
 def _equal(now: Any, then: Any) -> bool:
@@ -140,7 +140,7 @@ class Body(NamedTuple):
 def _have_same_items(now: dict[str, Any] | None, then: dict[str, Any] | None) -> bool:
     if not now or not then:
         return not now and not then
-    return len(now) == len(then) and all(now.get(k, _MISSING) is v for k, v in then.items())
+    return len(now) == len(then) and all(now.get(k, MISSING) is v for k, v in then.items())
 
 
 class Capture:
@@ -379,7 +379,7 @@ class Capture:
             attributes.update(dict.fromkeys(chain[len(links) :]))
             for index, (container, name, value) in enumerate(links):
                 self._depend(function, container, name, value, index + 1 == len(links))
-                if value is _MISSING:
+                if value is MISSING:
                     break
                 if chain in record.arguments and isinstance(value, types.FunctionType):
                     self._inlined.add(value)
@@ -399,8 +399,10 @@ class Capture:
         self, function: types.FunctionType, container: Any, name: str, value: Any, is_used: bool
     ) -> None:
         """Remember where a value came from; contents count only where the value itself is used."""
-        if _is_of_language(function) or _is_of_language(container) or container is vars(builtins):
+        if _is_of_language(function) or _is_of_language(container):
             return
+        if container is vars(builtins):  # until the module has a variable of that name
+            container, value = function.__globals__, MISSING
         fingerprint = _fingerprint_in(function, value) if is_used else None
         found = Dependency(container, name, value, fingerprint)
         for index, known in enumerate(self.dependencies):
@@ -457,10 +459,10 @@ def _resolve(function: types.FunctionType, chain: Chain) -> Iterable[tuple[Any, 
     yield container, chain[0], value
     for index, name in enumerate(chain[1:], 1):
         base = value
-        if value is _MISSING or not _has_plain_attribute(base, name):
+        if value is MISSING or not _has_plain_attribute(base, name):
             return
-        value = getattr(base, name, _MISSING)
-        if value is _MISSING:
+        value = getattr(base, name, MISSING)
+        if value is MISSING:
             yield from absent.links_of(base, chain[index:])
             return
         yield base, name, value
@@ -471,7 +473,7 @@ def _resolve_root(function: types.FunctionType, name: str) -> tuple[Any, Any]:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
         return cell, _look_up(cell, name)
     if name in function.__globals__ or not hasattr(builtins, name):
-        return function.__globals__, function.__globals__.get(name, _MISSING)
+        return function.__globals__, function.__globals__.get(name, MISSING)
     return vars(builtins), getattr(builtins, name)
 
 

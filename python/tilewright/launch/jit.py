@@ -87,7 +87,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         # Called with the arguments of each launch, before anything is read.
         self.pre_run_hooks: list[Callable[..., Any]] = []
         functools.update_wrapper(self, fn, updated=())
-        self._signature = _Signature(fn)
+        self._signature = _Signature(self)
         hide_launches_from_torch()
 
     @lazy_attribute
@@ -215,7 +215,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def _read_signature_again(self) -> None:
         """The function's code or defaults were replaced: its parameters may be others now."""
-        self._signature = _Signature(self.fn)
+        self._signature = _Signature(self)
         for name in _FROM_SIGNATURE:
             self.__dict__.pop(name, None)
 
@@ -476,17 +476,20 @@ def _read_entry(entry: Any, place: str) -> tuple[Any, Any]:
 
 
 class _Signature:
-    """What a function's parameters were read from; Python lets each part be replaced."""
+    """What a kernel's parameters were read from; Python lets each part be replaced."""
 
-    def __init__(self, fn: types.FunctionType) -> None:
-        self.fn = fn
+    def __init__(self, kernel: JITFunction) -> None:
+        self.kernel, self.fn = kernel, kernel.fn
+        fn = self.fn
         self.code, self.defaults, self.named = fn.__code__, fn.__defaults__, _named_defaults(fn)
         # As Body of a capture.
-        self.body = (None, fn, self.code, self.defaults, self.named or None)
+        self.body = (kernel, fn, self.code, self.defaults, self.named or None)
 
     def is_current(self) -> bool:
         fn = self.fn
-        if fn.__code__ is not self.code or fn.__defaults__ is not self.defaults:
+        if self.kernel.fn is not fn or fn.__code__ is not self.code:
+            return False
+        if fn.__defaults__ is not self.defaults:
             return False
         if not fn.__kwdefaults__ and not self.named:
             return True

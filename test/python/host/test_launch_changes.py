@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
-from tilewright.capture import capture
+from tilewright.capture import MISSING, capture
 from tilewright.native import native
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -49,7 +49,9 @@ class Check:
     def __init__(self, of: Any) -> None:
         self.capture, self.num_asked = capture(of), 0
         captured = self.capture
-        self.is_current = native().make_check(captured.bodies, captured.dependencies, self._ask)
+        self.is_current = native().make_check(
+            captured.bodies, captured.dependencies, self._ask, MISSING
+        )
 
     def _ask(self) -> bool:
         self.num_asked += 1
@@ -96,6 +98,44 @@ def test_an_equal_value_in_place_of_the_captured_one(monkeypatch: pytest.MonkeyP
     assert check.is_current() and check.num_asked == 1
     monkeypatch.setitem(globals(), "SCALE", float(1 << 20))
     assert not check.is_current()
+
+
+def test_a_module_that_names_a_variable_like_a_builtin(monkeypatch: pytest.MonkeyPatch) -> None:
+    @tw.jit
+    def smallest(x):
+        tw.store(x, min(3, 5))
+
+    check = Check(smallest)
+    assert check.is_current() and check.num_asked == 0
+    x = np.zeros(1, np.int32)
+    for expected in (3, 5, 3):
+        with monkeypatch.context() as patch:
+            if expected == 5:
+                patch.setitem(globals(), "min", max)
+                assert not check.is_current()
+            for _ in range(2):
+                x[0] = 0
+                smallest[1](x)
+                assert x[0] == expected
+    assert check.is_current() and check.num_asked == 1
+
+
+def test_warm_launches_see_a_function_with_other_parameters() -> None:
+    @tw.jit
+    def replaced(x):
+        tw.store(x, 1)
+
+    def with_number(x, n):
+        tw.store(x, n)
+
+    x = np.zeros(1, np.int32)
+    first = replaced.fn
+    for function, more, expected in ((first, (), 1), (with_number, (7,), 7), (first, (), 1)):
+        replaced.fn = function
+        for _ in range(2):
+            x[0] = 0
+            replaced[1](x, *more)
+            assert x[0] == expected
 
 
 @pytest.mark.parametrize("of", [kernel_of_table, kernel_with_named])

@@ -209,7 +209,7 @@ class FakeNative:
     def make_reader(self, modes: Any, converters: Any, numbers: Any) -> Any:
         return lambda values: None
 
-    def make_check(self, bodies: Any, dependencies: Any, otherwise: Any) -> Any:
+    def make_check(self, bodies: Any, dependencies: Any, otherwise: Any, missing: Any = None) -> Any:
         return otherwise
 
     def set_tensor_reading(self, *reading: Any) -> None:
