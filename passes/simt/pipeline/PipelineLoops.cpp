@@ -70,6 +70,14 @@ struct SlotRoom {
 };
 } // namespace
 
+/// Registers for tiles that wait beside sums. Instructions name 256; of more, as where sums have
+/// registers of their own, tiles would be moved to and fro, and spilled.
+static unsigned registersForWaiting(tile::TargetAttr target) {
+  constexpr unsigned named = 256;
+  unsigned available = registersForTiles(target), held = target.getRegisters() - available;
+  return std::min(available, named - std::min(held, named));
+}
+
 static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numStages) {
   uint64_t limit = target.getSharedBytes();
   // Half is left for other buffers, without a trial.
@@ -83,7 +91,7 @@ static SlotRoom findRoom(ModuleOp module, tile::TargetAttr target, unsigned numS
   for (LiveBuffer &buffer : use.buffers)
     slots = std::max<uint64_t>(slots, buffer.alloc.getSlots().value_or(1));
   return {slots > 1 && packedBytes(withSlots(use.buffers, slots - 1)) <= limit,
-          use.registers <= registersForTiles(target)};
+          use.registers <= registersForWaiting(target)};
 }
 
 /// Pipelines a loop of so many stages, or one fewer where shared memory is full. Where that leaves
