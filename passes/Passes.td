@@ -33,13 +33,16 @@ def ExpandDescriptors : Pass<"expand-descriptors", "::mlir::ModuleOp">, Takes<"t
 }
 
 def ExpandHistograms : Pass<"expand-histograms", "::mlir::ModuleOp">, Takes<"tile"> {
-  let summary = "histograms become sums of comparisons of every element with every bin";
+  let summary = "histograms become counts of bits in words, one for each 32 elements and each bin";
   let description = [{
     Before: `%h = tile.histogram %x : tensor<1024xi32> -> tensor<16xi32>`.
-    After: `%hits = arith.cmpi eq, %x as a column, (tile.arange 0 to 16) as a row`, and the sum of
-    its rows. For machines whose threads share no place to count in.
+    After: `%b0` to `%b3`, tensor<32xi32>, have bit e of word w set where element [w, e] of `%x` has that bit. Their
+    AND, complemented as a bin's number says, has a 1 for each element in the bin: `math.ctpop`, summed over words.
+    A loop over groups of bins keeps it in registers. For machines whose threads share no place to count in.
   }];
-  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect"];
+  let options = [Option<"numWarps", "num-warps", "unsigned", "4", "warps of a program">];
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 def RaisePointers : Pass<"raise-pointers", "::mlir::ModuleOp">, Takes<"tile"> {

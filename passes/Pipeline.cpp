@@ -76,7 +76,9 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
                                 "registers, lanes and warps");
   if (describeTarget)
     passes.addPass(std::move(describeTarget));
-  passes.addPass(createExpandHistograms());
+  ExpandHistogramsOptions histograms;
+  histograms.numWarps = numWarps;
+  passes.addPass(createExpandHistograms(histograms));
   addLoopSplitting(passes, /*ofProducts=*/true);
   passes.addPass(createGrowExtents());
   SelectMmaOptions matrices;

@@ -163,3 +163,10 @@ def matmul(a, b, c, M, N, K, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexp
         )  # fmt: skip
         acc = tw.dot(left, right, acc)
     tw.store(c + m[:, None] * N + n[None, :], acc, mask=(m[:, None] < M) & (n[None, :] < N))
+
+
+@tw.jit
+def histogram_in_tile(x, counts, n, BINS: tw.constexpr, BLOCK: tw.constexpr):
+    i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    counted = tw.histogram(tw.load(x + i, mask=i < n, other=0), BINS, mask=i < n)
+    tw.atomic_add(counts + tw.arange(0, BINS), counted, sem="relaxed")

@@ -315,8 +315,8 @@ def argmin(
 def histogram(input: tensor, num_bins: constexpr, mask: Value | None = None) -> tensor:
     """How many elements of an integer tile equal 0, 1, ..., num_bins - 1, as int32[num_bins].
 
-    Elements outside of the bins, and those whose `mask` is false, are not counted. GPUs compare
-    every element with every bin.
+    Elements outside of the bins, and those whose `mask` is false, are not counted. GPUs
+    count 32 elements at a time in each bin: the work grows with both numbers.
     """
     is_narrow: constexpr = input.dtype.primitive_bitwidth < 32 or input.dtype == int32
     values = input.to(int32 if is_narrow else int64)

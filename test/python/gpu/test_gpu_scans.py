@@ -104,6 +104,13 @@ def test_histogram_of_each_program_added_up(num_warps: int, rng: np.random.Gener
     np.testing.assert_array_equal(counts, np.bincount(x, minlength=16))
 
 
+def test_histogram_of_many_bins(num_warps: int, rng: np.random.Generator) -> None:
+    x, counts = rng.integers(0, 256, 1500).astype(np.int32), np.zeros(256, np.int32)
+    x[:200] = 255  # more than a word has bits
+    run(private_histogram, (1,), x, counts, 1500, BINS=256, BLOCK=1024, num_warps=num_warps)
+    np.testing.assert_array_equal(counts, np.bincount(x, minlength=256))
+
+
 @tw.jit
 def scan_blocks(x, out, totals, n, BLOCK: tw.constexpr):
     i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)

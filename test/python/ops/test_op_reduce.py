@@ -282,3 +282,35 @@ def test_histogram(device: str, dtype: str, rng: np.random.Generator) -> None:
     out = poisoned("int32", bins)
     histogram_kernel[(1,)](out, a, **extents(300), BINS=bins)
     np.testing.assert_array_equal(out, [np.sum(a == value) for value in range(bins)])
+
+
+@pytest.mark.parametrize("count, bins", [(1, 1), (7, 3), (33, 300), (128, 17), (1000, 256)])
+def test_histogram_of_any_extents(
+    device: str, count: int, bins: int, rng: np.random.Generator
+) -> None:
+    a = rng.integers(-3, bins + 3, count).astype(np.int32)
+    out = poisoned("int32", bins)
+    histogram_kernel[(1,)](out, a, **extents(count), BINS=bins)
+    inside = a[(a >= 0) & (a < bins)]
+    np.testing.assert_array_equal(out, np.bincount(inside, minlength=bins))
+
+
+@tw.jit
+def two_histograms(out, a, N: tw.constexpr, BINS: tw.constexpr, OTHER: tw.constexpr):
+    x = tw.load(a + tw.arange(0, N))
+    b, c = tw.arange(0, BINS), tw.arange(0, OTHER)
+    total = tw.zeros([BINS], tw.int32)
+    for shift in range(3):
+        total += tw.histogram(x + shift, BINS, mask=x % 5 != shift)
+    tw.store(out + b, total)
+    tw.store(out + BINS + c, tw.histogram(x.reshape(2, N // 2), OTHER))
+
+
+def test_several_histograms_in_one_kernel(device: str, rng: np.random.Generator) -> None:
+    a = rng.integers(0, 90, 512).astype(np.int64)
+    bins, other = 64, 12
+    out = poisoned("int32", bins + other)
+    two_histograms[(1,)](out, a, N=512, BINS=bins, OTHER=other)
+    shifted = np.concatenate([a[a % 5 != shift] + shift for shift in range(3)])
+    np.testing.assert_array_equal(out[:bins], np.bincount(shifted, minlength=200)[:bins])
+    np.testing.assert_array_equal(out[bins:], np.bincount(a, minlength=200)[:other])

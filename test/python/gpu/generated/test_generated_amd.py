@@ -11,6 +11,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
+import tile_kernels
 
 import tilewright as tw
 
@@ -102,6 +103,23 @@ def test_rows_take_few_instructions(arch: str, name: str, most: int, compiler: N
     assert name != "add" or not [line for line in code if "0xffff" in line]
     if name == "layer_norm":  # sums take halves
         assert not any(count(loop, "v_cvt_f32_f16") for loop in loops_of(text))
+
+
+@pytest.mark.parametrize("arch", (*CDNA, *RDNA))
+@pytest.mark.parametrize(
+    ("block", "bins", "most"),
+    # Comparisons of every element with every bin would be 256 of each thread, 2048, and 8192.
+    [(512, 64, 300), (1024, 256, 900), (4096, 256, 1400), (4000, 200, 1500), (1001, 200, 1000)],
+)
+def test_histograms_fit_in_registers(
+    arch: str, block: int, bins: int, most: int, compiler: None
+) -> None:
+    compiled = tile_kernels.histogram_in_tile.compile(
+        {"x": "*i32:16", "counts": "*i32:16", "n": "i32:16"}, {"BINS": bins, "BLOCK": block},
+        device=f"amd:{arch}", num_warps=4,
+    )  # fmt: skip
+    assert compiled.resources["spill_bytes"] == compiled.resources["scratch_bytes"] == 0
+    assert len(instructions_of(compiled.asm["asm"])) <= most
 
 
 def steps_of(loop: Counter[str], instructions: int) -> int:

@@ -66,6 +66,9 @@ CASES = {
     "prefix": Case(kernels.prefix, f"{FLOATS} {FLOATS} {FLOATS}", TILE, {16: 12}),
     "arg_extremes": Case(kernels.arg_extremes, f"{FLOATS} {INTS} {INTS} i32:16", ROW),
     "histogram": Case(kernels.histogram, f"{INTS} {INTS} i32:16", ROW),
+    "histogram_in_tile": Case(
+        kernels.histogram_in_tile, f"{INTS} {INTS} i32:16", {"BINS": 256, "BLOCK": 4096}
+    ),
     "gather_rows": Case(kernels.gather_rows, f"{FLOATS} {LONGS} {FLOATS} i32:16", ROW),
     "scatter": Case(kernels.scatter, f"{FLOATS} {INTS} {FLOATS} i32:16", ROW),
     "gather_in_tile": Case(kernels.gather_in_tile, f"{FLOATS} {INTS} {FLOATS}", TILE, {16: 12}),
