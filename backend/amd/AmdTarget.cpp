@@ -8,6 +8,7 @@
 #include "backend/amd/assemble/JoinLoopVectors.h"
 #include "backend/amd/assemble/MixHalves.h"
 #include "backend/amd/assemble/RegisterLimits.h"
+#include "backend/amd/assemble/ShareOffsets.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
@@ -95,11 +96,13 @@ static void finishWithoutAccumulation(llvm::Module &module) {
 /// Of code that spills: with shorter lives of values.
 static void finishEased(llvm::Module &module) {
   finishHalves(module);
+  amd::shareOffsets(module);
   amd::easeRegisters(module, /*insideLoops=*/false);
 }
 
 static void finishEasedInLoops(llvm::Module &module) {
   finishHalves(module);
+  amd::shareOffsets(module);
   amd::easeRegisters(module, /*insideLoops=*/true);
 }
 
@@ -156,7 +159,10 @@ static constexpr llvm::StringRef kUnusedPasses[] = {
     "Remove Loads Into Fake Uses",
     "Machine Sanitizer Binary Metadata",
     "Stack Frame Layout Analysis",
+    // Of code that spills only: offsets that accesses share are computed at each of them.
+    "Loop Invariant Code Motion",
 };
+static constexpr llvm::ArrayRef<llvm::StringRef> kUnusedWhereEased = kUnusedPasses;
 
 namespace {
 class AmdTarget final : public Target {
@@ -173,7 +179,7 @@ public:
     // Where code has 256 registers and no more, some of it spills with such vectors alone.
     machine.prepare = arch.hasAccumulationRegisters ? amd::joinLoopVectors : nullptr;
     machine.simplifications = kSimplifications;
-    machine.unusedPasses = kUnusedPasses;
+    machine.unusedPasses = kUnusedWhereEased.drop_back();
     machine.pairsFloats = arch.generation == 9; // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
   }
   std::string name() const override { return "amd:" + arch.name.str(); }
@@ -284,6 +290,8 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
       break;
     LlvmMachine other = first;
     other.finish = finish;
+    if (!arch.hasAccumulationRegisters)
+      other.unusedPasses = kUnusedWhereEased;
     Artifact candidate;
     std::string refusal; // of what is not needed
     if (!gpu::emitText(lowered, other, arch.warpSize, candidate, refusal))

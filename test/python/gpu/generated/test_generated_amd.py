@@ -397,3 +397,24 @@ def test_addresses_are_computed_again_behind_products_that_fill_the_registers(
     for device in ("amd", "sim"):
         ir = compile_for(arch, "matmul", device=device).asm["llvm"]
         assert ("@llvm.amdgcn.update.dpp.i32(" in ir) == expected
+
+
+@pytest.mark.parametrize(
+    ("arch", "tile", "num_stages"),
+    [
+        ("gfx1100", (64, 64, 64), 2), ("gfx1201", (64, 64, 64), 2),
+        ("gfx1201", (32, 64, 128), 2), ("gfx1201", (32, 64, 128), 4),
+    ],
+)  # fmt: skip
+def test_elements_that_are_read_one_by_one_share_offsets(
+    arch: str, tile: tuple[int, int, int], num_stages: int, compiler: None
+) -> None:
+    """No stride is known to be even, and the second operand's columns are neighbours in memory."""
+    constants = dict(zip(("BM", "BN", "BK"), tile, strict=True)) | {"GROUP": 8}
+    names = [p.name for p in kernels.matmul.parameters if p.name not in constants]
+    types = "*fp8e5:16 *fp8e5:16 *fp16:16 i32 i32 i32 i32 i32:1 i32:1 i32 i32 i32:1".split()
+    signature = dict(zip(names, types, strict=True))
+    compiled = kernels.matmul.compile(signature, constants, device=f"amd:{arch}", num_warps=4, num_stages=num_stages)
+    text = compiled.asm["asm"]
+    assert compiled.resources["scratch_bytes"] == 0
+    assert any("buffer_load_u8" in line and "offset:" in line for line in instructions_of(text))
