@@ -73,7 +73,8 @@ def test_benchmark_runs_and_writes_json(tmp_path: pathlib.Path) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     document = json.loads((tmp_path / "out.json").read_text())
     (speed,) = document["speed"]
-    assert set(speed["milliseconds"]) == {"tilewright", "torch", "NumPy"}
+    installed = {"numba", "JAX"}  # where `make bench` was run
+    assert set(speed["milliseconds"]) - installed == {"tilewright", "torch", "NumPy"}
     mine, theirs = speed["beside_torch"]
     assert len(mine) == len(theirs) >= 5
     (start,) = document["start"]
