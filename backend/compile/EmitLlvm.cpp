@@ -309,15 +309,32 @@ static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
   llvm::WriteBitcodeToFile(*emission.module, stream);
 }
 
-/// What code generation goes without. "Loop strength reduction" takes a third of the code
-/// generation of attention with the analysis that it asks for, grows faster than the function, and
-/// has no effect on its speed.
+/// Whether a block has so many memory accesses that scheduling it would take most of the
+/// compilation: LLVM 22 makes an edge for each pair that may be to one place, and compares each
+/// with all others of its access (1.8 s for 450 loads and as many stores).
+static bool hasCrowdedBlock(const llvm::Module &module) {
+  constexpr int64_t kCrowdedAccesses = 200;
+  auto isAccess = [](const llvm::Instruction &instruction) {
+    return instruction.mayReadOrWriteMemory();
+  };
+  return llvm::any_of(module, [&](const llvm::Function &function) {
+    return llvm::any_of(function, [&](const llvm::BasicBlock &block) {
+      return llvm::count_if(block, isAccess) > kCrowdedAccesses;
+    });
+  });
+}
+
+/// What code generation goes without. CPUs order instructions themselves as they run. "Loop
+/// strength reduction" takes a third of the code generation of attention with the analysis that it
+/// asks for, grows faster than the function, and has no effect on its speed.
 static llvm::SmallVector<llvm::StringRef> unusedPasses(const llvm::Module &module,
                                                        const LlvmMachine &machine) {
   llvm::SmallVector<llvm::StringRef> unused(machine.unusedPasses);
   if (machine.hasScaledAddresses && hasLongFunction(module))
     unused.append({"Loop Strength Reduction", "Induction Variable Users",
                    "Canonicalize Freeze Instructions in Loops"});
+  if (machine.mayCall && hasCrowdedBlock(module))
+    unused.append({"Machine Instruction Scheduler", "Post RA top-down list latency scheduler"});
   return unused;
 }
 

@@ -110,6 +110,29 @@ TEST(EmitLlvmTest, OnlyShortLoopsAreUnrolled) {
   EXPECT_NE(many.find("phi"), std::string::npos) << many;
 }
 
+/// The assembly of `count` quotients, each loaded and stored for itself.
+static std::string copiesInAssembly(int count) {
+  std::string text = "llvm.func @k(%from: !llvm.ptr, %to: !llvm.ptr) {\n";
+  for (int i = 0; i < count; ++i) {
+    std::string n = std::to_string(i), at = "[" + std::to_string(i * 16) + "]";
+    text += "%a" + n + " = llvm.getelementptr %from" + at + " : (!llvm.ptr) -> !llvm.ptr, f32\n";
+    text += "%v" + n + " = llvm.load %a" + n + " : !llvm.ptr -> vector<4xf32>\n";
+    text += "%w" + n + " = llvm.fdiv %v" + n + ", %v" + n + " : vector<4xf32>\n";
+    text += "%b" + n + " = llvm.getelementptr %to" + at + " : (!llvm.ptr) -> !llvm.ptr, f32\n";
+    text += "llvm.store %w" + n + ", %b" + n + " : vector<4xf32>, !llvm.ptr\n";
+  }
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  auto module = mlir::parseSourceString<mlir::ModuleOp>(text + "llvm.return\n}", context.get());
+  std::string error, code;
+  EXPECT_TRUE(module && makeCpuTarget()->print(*module, CodeForm::Assembly, code, error)) << error;
+  return code;
+}
+
+TEST(EmitLlvmTest, CrowdedBlocksCompile) {
+  for (int count : {4, 120})
+    EXPECT_EQ(llvm::StringRef(copiesInAssembly(count)).count("divps"), size_t(count));
+}
+
 TEST(ContainCrashTest, CrashesBecomeMessages) {
   std::string error;
   EXPECT_TRUE(containCrash([] {}, error));
