@@ -154,7 +154,10 @@ OPTIONS: dict[str, LaunchOption] = {
         _where_heeded("matrix_instr_nonkdim"), _OTHER_VENDOR, (0, None),
         lambda value: value in (16, 32), "16 or 32",
     ),
-    "kpack": _hint_of_speed(_OTHER_VENDOR),
+    "kpack": LaunchOption(
+        _everywhere(Effect.NONE), _OTHER_VENDOR, (None,),
+        lambda value: _is_count(value) and value in (1, 2), "1 or 2",
+    ),
     # Names of a device: refused unless it is the one that the launch goes to.
     "device": LaunchOption(_everywhere(Effect.DONE), ""),
     "device_type": LaunchOption(_everywhere(Effect.DONE), ""),

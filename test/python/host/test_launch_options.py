@@ -115,6 +115,7 @@ def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str
     [
         ("stream", "main"), ("stream", -1), ("stream", True), ("num_ctas", 0), ("num_ctas", "2"),
         ("launch_pdl", "yes"), ("launch_cooperative_grid", 2), ("enable_fp_fusion", "off"),
+        ("kpack", 3), ("kpack", 0), ("kpack", True),
     ],
 )  # fmt: skip
 def test_impossible_values_are_refused(module: Module, name: str, value: Any) -> None:
