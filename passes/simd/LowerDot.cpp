@@ -128,7 +128,7 @@ static bool onlyReads(scf::ForOp loop, StoreOp store) {
     auto load = dyn_cast<LoadOp>(op);
     if (!load)
       return isMemoryEffectFree(&op);
-    return !load.getIsVolatile() && !(store && mayAlias(store.getPtr(), load.getPtr()));
+    return !isFetchedAgain(load) && !(store && mayAlias(store.getPtr(), load.getPtr()));
   });
 }
 
@@ -151,7 +151,7 @@ static void liftOverLoop(OpResult sum) {
     if (llvm::is_contained(chain, &op))
       continue;
     auto load = dyn_cast<LoadOp>(op);
-    bool isMovable = load ? !load.getIsVolatile() : isMemoryEffectFree(&op);
+    bool isMovable = load ? !isFetchedAgain(load) : isMemoryEffectFree(&op);
     if (!isMovable || op.getNumRegions() > 0)
       return;
     if (llvm::all_of(op.getOperands(), [&](Value v) { return isDefinedBefore(v, loop); }))

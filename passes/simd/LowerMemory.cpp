@@ -145,11 +145,9 @@ static Value isConsecutive(SimdFunction &f, Value pointer, unsigned bytes, const
 
 static Value loadScalar(SimdFunction &f, LoadOp op, Type type, const Coordinates &at, Value mask) {
   unsigned alignment = elementBytes(elementTypeOf(op.getType()));
-  // A program that waits reads with "do not cache, fetch again", too.
-  bool isFetchedAgain = op.getIsVolatile() || op.getCache() == CacheModifier::CV;
   auto load = [&]() -> Value {
     return LLVM::LoadOp::create(f.builder, f.loc, type, f.evaluate(op.getPtr(), at), alignment,
-                                isFetchedAgain);
+                                isFetchedAgain(op));
   };
   if (!mask)
     return load();

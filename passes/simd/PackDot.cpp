@@ -110,7 +110,7 @@ static void copyAlongM(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> bat
 /// Whether memory has A row by row at equal distances, as far as can be told without its mask.
 static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
   auto load = plan.aSource.tile.getDefiningOp<LoadOp>();
-  if (!load || plan.shiftsA() || f.plan.isKept(load.getResult()) || load.getIsVolatile() ||
+  if (!load || plan.shiftsA() || f.plan.isKept(load.getResult()) || isFetchedAgain(load) ||
       elementTypeOf(load.getType()) != plan.operand || plan.n / plan.panel() > kMostPanelsInPlace)
     return {};
   AxisChange rows = f.contiguity.along(load.getPtr(), numBatch);

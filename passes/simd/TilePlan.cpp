@@ -39,6 +39,10 @@ bool tw::simd::writesUserMemory(Operation *op) {
   return access && access.isOrdered();
 }
 
+bool tw::simd::isFetchedAgain(LoadOp load) {
+  return load.getIsVolatile() || load.getCache() == CacheModifier::CV;
+}
+
 bool tw::simd::isStreamingStore(Operation *store) {
   BlockArgument argument = pointerArgument(store->getOperand(0));
   auto function = store->getParentOfType<func::FuncOp>();

@@ -61,6 +61,9 @@ int updatedDim(mlir::Operation *atomic, Contiguity &contiguity);
 /// Whether the kernel only ever writes through a store's pointer, and to more memory than caches
 /// hold: such stores bypass the caches.
 bool isStreamingStore(mlir::Operation *store);
+/// Whether a load asks memory each time: volatile ones, and those that a program waits with (".cv",
+/// "do not cache, fetch again").
+bool isFetchedAgain(tile::LoadOp load);
 /// About how many instructions an operation takes for a vector.
 int64_t operationCost(mlir::Operation *op);
 /// Whether a write through `lhs` can change what `rhs` reads, when both belong to one program.
