@@ -6,8 +6,10 @@
 #include "backend/amd/assemble/EaseRegisters.h"
 #include "backend/amd/assemble/ExchangeHalves.h"
 #include "backend/amd/assemble/JoinLoopVectors.h"
+#include "backend/amd/assemble/JoinScalarWords.h"
 #include "backend/amd/assemble/MixHalves.h"
 #include "backend/amd/assemble/RegisterLimits.h"
+#include "backend/amd/assemble/RepeatConditions.h"
 #include "backend/amd/assemble/ShareOffsets.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
@@ -164,6 +166,11 @@ static constexpr llvm::StringRef kUnusedPasses[] = {
 };
 static constexpr llvm::ArrayRef<llvm::StringRef> kUnusedWhereEased = kUnusedPasses;
 
+static constexpr PlacedPass kOwnPasses[] = {
+    {"AMDGPU DAG->DAG Pattern Instruction Selection", amd::createRepeatConditions},
+    {"Finalize ISel and expand pseudo-instructions", amd::createJoinScalarWords},
+};
+
 namespace {
 class AmdTarget final : public Target {
 public:
@@ -180,6 +187,7 @@ public:
     machine.prepare = arch.hasAccumulationRegisters ? amd::joinLoopVectors : nullptr;
     machine.simplifications = kSimplifications;
     machine.unusedPasses = kUnusedWhereEased.drop_back();
+    machine.ownPasses = kOwnPasses;
     machine.pairsFloats = arch.generation == 9; // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
   }
   std::string name() const override { return "amd:" + arch.name.str(); }

@@ -164,29 +164,35 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
 }
 
 namespace {
-/// The passes of a code generator but for some. Those that `CodegenGate` turns off still ask for
-/// their analyses, and each takes part in the planning.
+/// The passes of a code generator but for some, and with our own. Those that `CodegenGate` turns
+/// off still ask for their analyses, and each takes part in the planning.
 class ChosenPasses final : public llvm::legacy::PassManager {
 public:
-  explicit ChosenPasses(llvm::ArrayRef<llvm::StringRef> unused) : unused(unused) {}
+  ChosenPasses(llvm::ArrayRef<llvm::StringRef> unused, llvm::ArrayRef<PlacedPass> own)
+      : unused(unused), own(own) {}
   void add(llvm::Pass *pass) override {
-    if (llvm::is_contained(unused, pass->getPassName()))
+    if (llvm::is_contained(unused, pass->getPassName())) {
       delete pass;
-    else
-      llvm::legacy::PassManager::add(pass);
+      return;
+    }
+    for (const PlacedPass &placed : own)
+      if (placed.next == pass->getPassName())
+        llvm::legacy::PassManager::add(placed.make());
+    llvm::legacy::PassManager::add(pass);
   }
 
 private:
   llvm::ArrayRef<llvm::StringRef> unused;
+  llvm::ArrayRef<PlacedPass> own;
 };
 } // namespace
 
 static bool generateCode(llvm::Module &module, llvm::TargetMachine &machine,
                          llvm::CodeGenFileType type, llvm::ArrayRef<llvm::StringRef> unused,
-                         std::string &bytes) {
+                         llvm::ArrayRef<PlacedPass> own, std::string &bytes) {
   llvm::SmallString<0> buffer;
   llvm::raw_svector_ostream stream(buffer);
-  ChosenPasses passes(unused);
+  ChosenPasses passes(unused, own);
   if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
     return false;
   passes.run(module);
@@ -309,19 +315,28 @@ static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
   llvm::WriteBitcodeToFile(*emission.module, stream);
 }
 
-/// Whether a block has so many memory accesses that scheduling it would take most of the
+/// The most memory accesses that a block has.
+static int64_t mostAccesses(const llvm::Module &module) {
+  int64_t most = 0;
+  for (const llvm::Function &function : module)
+    for (const llvm::BasicBlock &block : function)
+      most = std::max(most, int64_t(llvm::count_if(block, [](const llvm::Instruction &instruction) {
+                        return instruction.mayReadOrWriteMemory();
+                      })));
+  return most;
+}
+
+/// Leaves out the scheduling of blocks with so many memory accesses that it would take most of the
 /// compilation: LLVM 22 makes an edge for each pair that may be to one place, and compares each
-/// with all others of its access (1.8 s for 450 loads and as many stores).
-static bool hasCrowdedBlock(const llvm::Module &module) {
-  constexpr int64_t kCrowdedAccesses = 200;
-  auto isAccess = [](const llvm::Instruction &instruction) {
-    return instruction.mayReadOrWriteMemory();
-  };
-  return llvm::any_of(module, [&](const llvm::Function &function) {
-    return llvm::any_of(function, [&](const llvm::BasicBlock &block) {
-      return llvm::count_if(block, isAccess) > kCrowdedAccesses;
-    });
-  });
+/// with all others of its access (1.8 s for 450 loads and as many stores). Three quarters of that
+/// is scheduling a second time, when registers have been chosen.
+static void leaveSchedulingOut(const llvm::Module &module,
+                               llvm::SmallVectorImpl<llvm::StringRef> &unused) {
+  int64_t accesses = mostAccesses(module);
+  if (accesses > 200)
+    unused.push_back("Post RA top-down list latency scheduler");
+  if (accesses > 1000)
+    unused.push_back("Machine Instruction Scheduler");
 }
 
 /// What code generation goes without. CPUs order instructions themselves as they run. "Loop
@@ -333,8 +348,8 @@ static llvm::SmallVector<llvm::StringRef> unusedPasses(const llvm::Module &modul
   if (machine.hasScaledAddresses && hasLongFunction(module))
     unused.append({"Loop Strength Reduction", "Induction Variable Users",
                    "Canonicalize Freeze Instructions in Loops"});
-  if (machine.mayCall && hasCrowdedBlock(module))
-    unused.append({"Machine Instruction Scheduler", "Post RA top-down list latency scheduler"});
+  if (machine.mayCall)
+    leaveSchedulingOut(module, unused);
   return unused;
 }
 
@@ -364,7 +379,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   auto type = form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
                                        : llvm::CodeGenFileType::AssemblyFile;
   if (!generateCode(*emission.module, *emission.machine, type,
-                    unusedPasses(*emission.module, machine), code.bytes))
+                    unusedPasses(*emission.module, machine), machine.ownPasses, code.bytes))
     error = "this machine cannot emit that form of code";
   code.generateMilliseconds = watch.lap();
   if (form == CodeForm::Object)

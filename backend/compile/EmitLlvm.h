@@ -8,12 +8,19 @@
 
 namespace llvm {
 class Module;
-}
+class Pass;
+} // namespace llvm
 namespace mlir {
 class DialectRegistry;
 }
 
 namespace tw {
+
+/// A pass of ours among those of a code generator: before each that LLVM has of this name.
+struct PlacedPass {
+  llvm::StringRef next;
+  llvm::Pass *(*make)();
+};
 
 /// The machine that LLVM generates code for.
 struct LlvmMachine {
@@ -38,6 +45,7 @@ struct LlvmMachine {
   std::string *optimized = nullptr;
   /// Passes of the code generator that no kernel has use for, by LLVM's names of them.
   llvm::ArrayRef<llvm::StringRef> unusedPasses;
+  llvm::ArrayRef<PlacedPass> ownPasses;
 };
 
 struct EmittedCode {
