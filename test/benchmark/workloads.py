@@ -126,7 +126,7 @@ def _matmul_int8(n: int, goal: float) -> Workload:
 
 def _attention(kind: str, flops: float) -> Workload:
     name, family = f"attention {kind} 8x1024x64 fp32", f"attention_{kind}"
-    return Workload(name, family, heads(1, 8, 1024, 64), 1e-4, flops, "GFLOP/s", 0.8)
+    return Workload(name, family, heads(1, 8, 1024, 64), 1e-4, flops, "GFLOP/s", 1.3)
 
 
 def workloads() -> list[Workload]:
