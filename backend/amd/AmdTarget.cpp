@@ -161,7 +161,7 @@ static constexpr llvm::StringRef kUnusedPasses[] = {
     "Remove Loads Into Fake Uses",
     "Machine Sanitizer Binary Metadata",
     "Stack Frame Layout Analysis",
-    // Of code that spills only: offsets that accesses share are computed at each of them.
+    // The last one of code that spills only: offsets that accesses share are computed at each.
     "Loop Invariant Code Motion",
 };
 static constexpr llvm::ArrayRef<llvm::StringRef> kUnusedWhereEased = kUnusedPasses;

@@ -326,17 +326,14 @@ static int64_t mostAccesses(const llvm::Module &module) {
   return most;
 }
 
-/// Leaves out the scheduling of blocks with so many memory accesses that it would take most of the
-/// compilation: LLVM 22 makes an edge for each pair that may be to one place, and compares each
-/// with all others of its access (1.8 s for 450 loads and as many stores). Three quarters of that
-/// is scheduling a second time, when registers have been chosen.
-static void leaveSchedulingOut(const llvm::Module &module,
-                               llvm::SmallVectorImpl<llvm::StringRef> &unused) {
+llvm::SmallVector<llvm::StringRef> tw::unusedSchedulers(const llvm::Module &module) {
+  llvm::SmallVector<llvm::StringRef> unused;
   int64_t accesses = mostAccesses(module);
   if (accesses > 200)
     unused.push_back("Post RA top-down list latency scheduler");
   if (accesses > 1000)
     unused.push_back("Machine Instruction Scheduler");
+  return unused;
 }
 
 /// What code generation goes without. CPUs order instructions themselves as they run. "Loop
@@ -349,7 +346,7 @@ static llvm::SmallVector<llvm::StringRef> unusedPasses(const llvm::Module &modul
     unused.append({"Loop Strength Reduction", "Induction Variable Users",
                    "Canonicalize Freeze Instructions in Loops"});
   if (machine.mayCall)
-    leaveSchedulingOut(module, unused);
+    llvm::append_range(unused, unusedSchedulers(module));
   return unused;
 }
 

@@ -62,6 +62,13 @@ void registerLlvmTranslations(mlir::DialectRegistry &registry);
 bool emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form, EmittedCode &code,
               std::string &error);
 
+/// LLVM's names of the scheduling that is left out where a machine orders instructions as it runs,
+/// and a block has so many memory accesses that it would take most of the compilation: LLVM 22
+/// makes an edge for each pair that may be to one place, and compares each with all others of its
+/// access (1.8 s for 450 loads and as many stores). Three quarters of that is scheduling a second
+/// time, when registers have been chosen.
+llvm::SmallVector<llvm::StringRef> unusedSchedulers(const llvm::Module &module);
+
 /// The executable bytes of an object file.
 uint64_t countCodeBytes(const std::string &object);
 

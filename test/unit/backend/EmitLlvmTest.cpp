@@ -1,6 +1,11 @@
 // Failures inside LLVM are messages; the process goes on and compiles the next kernel.
+#include "backend/compile/EmitLlvm.h"
 #include "backend/compile/ContainCrash.h"
 #include "test/unit/backend/LlvmDialectKernel.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/PassInfo.h"
+#include "llvm/PassRegistry.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <csignal>
 #include <gtest/gtest.h>
@@ -110,27 +115,30 @@ TEST(EmitLlvmTest, OnlyShortLoopsAreUnrolled) {
   EXPECT_NE(many.find("phi"), std::string::npos) << many;
 }
 
-/// The assembly of `count` quotients, each loaded and stored for itself.
-static std::string copiesInAssembly(int count) {
-  std::string text = "llvm.func @k(%from: !llvm.ptr, %to: !llvm.ptr) {\n";
-  for (int i = 0; i < count; ++i) {
-    std::string n = std::to_string(i), at = "[" + std::to_string(i * 16) + "]";
-    text += "%a" + n + " = llvm.getelementptr %from" + at + " : (!llvm.ptr) -> !llvm.ptr, f32\n";
-    text += "%v" + n + " = llvm.load %a" + n + " : !llvm.ptr -> vector<4xf32>\n";
-    text += "%w" + n + " = llvm.fdiv %v" + n + ", %v" + n + " : vector<4xf32>\n";
-    text += "%b" + n + " = llvm.getelementptr %to" + at + " : (!llvm.ptr) -> !llvm.ptr, f32\n";
-    text += "llvm.store %w" + n + ", %b" + n + " : vector<4xf32>, !llvm.ptr\n";
-  }
-  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
-  auto module = mlir::parseSourceString<mlir::ModuleOp>(text + "llvm.return\n}", context.get());
-  std::string error, code;
-  EXPECT_TRUE(module && makeCpuTarget()->print(*module, CodeForm::Assembly, code, error)) << error;
-  return code;
+/// What a function with one block of so many stores is not scheduled by.
+static llvm::SmallVector<llvm::StringRef> unusedFor(int stores) {
+  llvm::LLVMContext context;
+  llvm::Module module("stores", context);
+  llvm::IRBuilder<> builder(context);
+  auto type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
+  auto function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "k", module);
+  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
+  for (int i = 0; i < stores; ++i)
+    builder.CreateStore(builder.getInt32(i), function->getArg(0));
+  builder.CreateRetVoid();
+  return unusedSchedulers(module);
 }
 
-TEST(EmitLlvmTest, CrowdedBlocksCompile) {
-  for (int count : {4, 120})
-    EXPECT_EQ(llvm::StringRef(copiesInAssembly(count)).count("divps"), size_t(count));
+TEST(EmitLlvmTest, CrowdedBlocksAreNotScheduled) {
+  EXPECT_TRUE(unusedFor(200).empty());
+  ASSERT_EQ(unusedFor(201).size(), 1u);
+  ASSERT_EQ(unusedFor(1001).size(), 2u);
+  // The names are those of LLVM's passes.
+  expectNextKernelCompiles();
+  const llvm::PassRegistry &passes = *llvm::PassRegistry::getPassRegistry();
+  const char *arguments[] = {"post-RA-sched", "machine-scheduler"};
+  for (auto [name, argument] : llvm::zip(unusedFor(1001), arguments))
+    EXPECT_EQ(passes.getPassInfo(llvm::StringRef(argument))->getPassName(), name);
 }
 
 TEST(ContainCrashTest, CrashesBecomeMessages) {

@@ -206,7 +206,7 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     steps = steps_of(loop, 32)
     assert count(loop, "v_perm_b32") == steps * 128 * 32 * 2 // (128 * 4)
     assert count(loop, "v_mov") == 0
-    assert loop.total() <= steps * (123 if arch == "gfx1100" else 110), loop  # Triton: 174 and 164
+    assert loop.total() <= steps * (122.5 if arch == "gfx1100" else 108.5), loop  # Triton: 174 and 164
     # It was not compiled again: that would keep the reads of operands in groups.
     assert "sched_barrier" not in compiled.asm["asm"]
     assert count(loop, "gl0_inv", "global_inv") == 0
