@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import operation_kernels
 import tilewright as tw
 from tilewright.native import native
 
@@ -113,6 +114,25 @@ def layer_norm(t: Tensors) -> Launch:
     arguments = (x, t["weight"], t["bias"], *outputs, x.stride(0), n_cols, 1e-5)
     options = {"BLOCK": tw.next_power_of_2(n_cols)}
     return Launch(_layer_norm.layer_norm_kernel, (n_rows,), arguments, options)
+
+
+def rms_norm(t: Tensors) -> Launch:
+    x = t["x"]
+    arguments, options = (x, t["weight"], t["out"]), {"COLUMNS": x.shape[1]}
+    return Launch(operation_kernels.rms_norm, (x.shape[0],), arguments, options)
+
+
+def cross_entropy(t: Tensors) -> Launch:
+    x = t["x"]
+    arguments, options = (x, t["target"], t["out"]), {"COLUMNS": x.shape[1]}
+    return Launch(operation_kernels.cross_entropy, (x.shape[0],), arguments, options)
+
+
+def rotary(t: Tensors) -> Launch:
+    tokens, heads, head_size = t["x"].shape
+    arguments = (t["x"], t["cos"], t["sin"], t["out"], t["cos"].shape[0])
+    options = {"HEADS": heads, "HALF": head_size // 2}
+    return Launch(operation_kernels.rotary, (tokens,), arguments, options)
 
 
 def _fitting(extent: int, sizes: tuple[int, ...]) -> int:

@@ -204,3 +204,15 @@ def stencil(x, out, SIZE: tw.constexpr):
     near = tw.load(x + i - 1, mask=inside) + tw.load(x + i + 1, mask=inside)
     near += tw.load(x + i - SIZE, mask=inside) + tw.load(x + i + SIZE, mask=inside)
     tw.store(out + i, near - 4.0 * tw.load(x + i, mask=inside), mask=inside)
+
+
+@tw.jit
+def empty():
+    pass
+
+
+@tw.jit
+def many(a, b, c, d, e, f, g, h, i, out, n0, n1, n2, n3, n4, n5, n6, n7, n8):
+    total = tw.load(a) + tw.load(b) + tw.load(c) + tw.load(d) + tw.load(e) + tw.load(f)
+    total += tw.load(g) + tw.load(h) + tw.load(i)
+    tw.store(out, total + n0 + n1 + n2 + n3 + n4 + n5 + n6 + n7 + n8)

@@ -21,7 +21,6 @@ import torch
 
 functional = torch.nn.functional
 ROWS, COLUMNS, ELEMENTS = 4096, 1024, 1 << 24
-TOKENS, LENGTH, HEADS, HALF = 4096, 512, 16, 64
 
 # torch's functions of one float that are the same as ours, by our names.
 ELEMENTWISE: dict[str, Callable[..., Any]] = {
@@ -87,12 +86,6 @@ def along_rows() -> Iterator[Operation]:
     y, gradient = torch.softmax(x, 1), torch.randn(ROWS, COLUMNS)
     yield row("softmax backward", lambda: kernels.softmax_backward[grid](y, gradient, out, **size),
               lambda: torch._softmax_backward_data(gradient, y, 1, torch.float32), out)  # fmt: skip
-    weight = torch.randn(COLUMNS)
-    yield row("rms norm", lambda: kernels.rms_norm[grid](x, weight, out, **size),
-              lambda: functional.rms_norm(x, (COLUMNS,), weight, 1e-5), out)  # fmt: skip
-    target = torch.randint(0, COLUMNS, grid)
-    yield row("cross entropy", lambda: kernels.cross_entropy[grid](x, target, few, **size),
-              lambda: functional.cross_entropy(x, target, reduction="none"), few)  # fmt: skip
     index = torch.empty(ROWS, dtype=torch.int64)
     yield row("argmax", lambda: kernels.argmax[grid](x, index, **size),
               lambda: torch.argmax(x, 1), index)  # fmt: skip
@@ -154,19 +147,6 @@ def of_models() -> Iterator[Operation]:
     n = ROWS * COLUMNS
     x, gate, out = torch.randn(n), torch.randn(n), torch.empty(n)
     block, grid = {"BLOCK": kernels.BLOCK}, (n // kernels.BLOCK,)
-    q = torch.randn(TOKENS, HEADS, 2 * HALF)
-    turned, (cos, sin) = torch.empty_like(q), torch.randn(2, LENGTH, HALF)
-
-    def rotary() -> torch.Tensor:
-        (a, b), times = q.split(HALF, 2), TOKENS // LENGTH
-        c, s = cos.repeat(times, 1)[:, None], sin.repeat(times, 1)[:, None]
-        return torch.cat((a * c - b * s, b * c + a * s), 2)
-
-    yield Operation(
-        "rotary",
-        lambda: kernels.rotary[(TOKENS,)](q, cos, sin, turned, LENGTH, HEADS=HEADS, HALF=HALF),
-        rotary, turned, rotary, 1e-5,
-    )  # fmt: skip
     yield Operation("swiglu", lambda: kernels.swiglu[grid](gate, x, out, **block),
                     lambda: functional.silu(gate) * x, out,
                     lambda: functional.silu(gate) * x, 1e-5)  # fmt: skip

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy
 import torch
+import workloads
 from torch.nn import functional
 
 Tensors = dict[str, Any]
@@ -77,6 +78,18 @@ def _layer_norm(t: Tensors) -> None:
     t["out"].copy_(functional.layer_norm(x, (x.shape[1],), t["weight"], t["bias"]))
 
 
+def _rms_norm(t: Tensors) -> None:
+    t["out"].copy_(functional.rms_norm(t["x"], (t["x"].shape[1],), t["weight"], 1e-5))
+
+
+def _cross_entropy(t: Tensors) -> None:
+    t["out"].copy_(functional.cross_entropy(t["x"], t["target"], reduction="none"))
+
+
+def _rotary(t: Tensors) -> None:
+    t["out"].copy_(workloads.rotated(t))
+
+
 def _matmul(t: Tensors) -> None:
     torch.mm(t["a"], t["b"], out=t["out"])
 
@@ -101,6 +114,9 @@ COMPILED: dict[str, Callable[[Tensors], None]] = {
     "gelu_tanh": _gelu_tanh,
     "softmax": _softmax,
     "layer_norm": _layer_norm,
+    "rms_norm": _rms_norm,
+    "cross_entropy": _cross_entropy,
+    "rotary": _rotary,
     "matmul": _matmul,
     "matmul_int8": _matmul_int8,
     "attention_full": _attention_full,
@@ -128,6 +144,9 @@ def eager(family: str, t: Tensors) -> Call:
         "gelu_erf": lambda: aten.gelu.out(t["x"], out=out),
         "gelu_tanh": lambda: aten.gelu.out(t["x"], approximate="tanh", out=out),
         "softmax": lambda: torch.softmax(t["x"], 1, out=out),
+        "rms_norm": lambda: functional.rms_norm(t["x"], (out.shape[1],), t["weight"], 1e-5),
+        "cross_entropy": lambda: functional.cross_entropy(t["x"], t["target"], reduction="none"),
+        "rotary": lambda: workloads.rotated(t),
         "matmul": lambda: torch.mm(t["a"], t["b"], out=out),
         "matmul_int8": lambda: torch._int_mm(t["a"], t["b"], out=out),
     }
@@ -154,7 +173,13 @@ def by_numpy(family: str, t: Tensors) -> Call | None:
         return lambda: numpy.exp(a["x"], out=out)
     if family == "matmul":
         return lambda: numpy.matmul(a["a"], a["b"], out=out)
-    whole = {"gelu_tanh": _numpy_gelu, "softmax": _numpy_softmax, "layer_norm": _numpy_layer_norm}
+    whole = {
+        "gelu_tanh": _numpy_gelu,
+        "softmax": _numpy_softmax,
+        "layer_norm": _numpy_layer_norm,
+        "rms_norm": _numpy_rms_norm,
+        "rotary": _numpy_rotary,
+    }
     return (lambda: whole[family](a)) if family in whole else None
 
 
@@ -185,6 +210,21 @@ def _numpy_layer_norm(a: dict[str, numpy.ndarray]) -> None:
     out /= numpy.sqrt(variance + 1e-5)
     out *= a["weight"]
     out += a["bias"]
+
+
+def _numpy_rms_norm(a: dict[str, numpy.ndarray]) -> None:
+    x, out = a["x"], a["out"]
+    squares = numpy.einsum("ij,ij->i", x, x)[:, None] / x.shape[1]
+    numpy.multiply(x, 1 / numpy.sqrt(squares + 1e-5), out=out)
+    out *= a["weight"]
+
+
+def _numpy_rotary(a: dict[str, numpy.ndarray]) -> None:
+    half = a["cos"].shape[1]
+    first, second = a["x"][..., :half], a["x"][..., half:]
+    c, s = a["cos"][:, None], a["sin"][:, None]
+    numpy.subtract(first * c, second * s, out=a["out"][..., :half])
+    numpy.add(second * c, first * s, out=a["out"][..., half:])
 
 
 def by_numba(family: str, t: Tensors) -> Call | None:
@@ -220,6 +260,7 @@ def by_numba(family: str, t: Tensors) -> Call | None:
         ),
         "softmax": lambda: _numba_softmax(a),
         "layer_norm": lambda: _numba_layer_norm(a),
+        "rms_norm": lambda: _numba_rms_norm(a),
     }
     return _compiled_once(whole[family]()) if family in whole else None
 
@@ -264,6 +305,23 @@ def _numba_layer_norm(a: dict[str, numpy.ndarray]) -> Call:
     return lambda: run(a["x"], a["weight"], a["bias"], a["out"])
 
 
+def _numba_rms_norm(a: dict[str, numpy.ndarray]) -> Call:
+    import numba
+
+    @numba.njit(parallel=True, fastmath={"reassoc", "nsz", "contract"})
+    def run(x: Any, weight: Any, out: Any) -> None:
+        size = numpy.float32(x.shape[1])
+        for row in numba.prange(x.shape[0]):
+            squares = numpy.float32(0)
+            for i in range(x.shape[1]):
+                squares += x[row, i] * x[row, i]
+            scale = numpy.float32(1) / math.sqrt(squares / size + numpy.float32(1e-5))
+            for i in range(x.shape[1]):
+                out[row, i] = x[row, i] * scale * weight[i]
+
+    return lambda: run(a["x"], a["weight"], a["out"])
+
+
 def by_jax(family: str, t: Tensors) -> Call | None:
     """The workload by jax.jit, whose results are new arrays; None without a function or the dtype."""
     import jax
@@ -271,13 +329,23 @@ def by_jax(family: str, t: Tensors) -> Call | None:
 
     if len(os.sched_getaffinity(0)) != torch.get_num_threads():
         raise RuntimeError("it takes all processors, and so does not compare")
-    if any(tensor.dtype != torch.float32 for tensor in t.values()):
+    if any(tensor.dtype in (torch.bfloat16, torch.int8) for tensor in t.values()):
         return None
     a = {name: jnp.asarray(tensor.numpy()) for name, tensor in t.items() if name != "out"}
 
     def layer_norm(x: Any, weight: Any, bias: Any) -> Any:
         mean, variance = x.mean(1, keepdims=True), x.var(1, keepdims=True)
         return (x - mean) * jax.lax.rsqrt(variance + 1e-5) * weight + bias
+
+    def rms_norm(x: Any, weight: Any) -> Any:
+        return x * jax.lax.rsqrt((x * x).mean(1, keepdims=True) + 1e-5) * weight
+
+    def cross_entropy(x: Any, target: Any) -> Any:
+        return -jnp.take_along_axis(jax.nn.log_softmax(x, axis=1), target[:, None], 1)[:, 0]
+
+    def rotary(x: Any, cos: Any, sin: Any) -> Any:
+        (first, second), c, s = jnp.split(x, 2, 2), cos[:, None], sin[:, None]
+        return jnp.concatenate((first * c - second * s, second * c + first * s), 2)
 
     def attention(q: Any, k: Any, v: Any) -> Any:
         turned = (jnp.swapaxes(tensor, 1, 2) for tensor in (q, k, v))
@@ -290,6 +358,9 @@ def by_jax(family: str, t: Tensors) -> Call | None:
         "gelu_tanh": (lambda x: jax.nn.gelu(x, approximate=True), "x"),
         "softmax": (lambda x: jax.nn.softmax(x, axis=1), "x"),
         "layer_norm": (layer_norm, "x weight bias"),
+        "rms_norm": (rms_norm, "x weight"),
+        "cross_entropy": (cross_entropy, "x target"),
+        "rotary": (rotary, "x cos sin"),
         "matmul": (jnp.matmul, "a b"),
         "attention_full": (attention, "q k v"),
         "attention_causal": (attention, "q k v"),

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import pathlib
 import platform
+import re
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
+import peaks
 import workloads
+from peaks import Peak
+from workloads import Goal
 
 OURS = "tilewright"
 
@@ -21,8 +25,10 @@ class Row:
     name: str
     unit: str
     work: float
-    goal: float | None
+    goal: Goal
     code_bytes: int
+    peak: Peak | None = None
+    instruction: str = ""  # that multiplies, of a product
     milliseconds: dict[str, list[float]] = field(default_factory=dict)
     # Single calls in turn with torch's, without a pause: ours and torch's.
     beside_torch: tuple[list[float], list[float]] | None = None
@@ -39,7 +45,6 @@ class Start:
     first_pieces: dict[str, float]
     second_ms: float  # another process, from the disk cache
     second_origin: str
-    call_us: float | None  # one warm launch of next to no work; measured for one kernel
     code_bytes: int
 
 
@@ -61,13 +66,43 @@ def _verdict(is_met: bool) -> str:
     return "met" if is_met else "NOT MET"
 
 
-def _goal(row: Row) -> str:
-    """The goal holds beside torch, where that was measured: that is the speed that users see."""
-    if row.goal is None or "torch" not in row.milliseconds:
+def product_instruction(peak: str, text: str) -> str:
+    """The instruction by which the kernel's machine code multiplies; nothing for other kernels."""
+    if peak not in peaks.PRODUCTS:
         return ""
+    found = re.findall(r"\b(tdp[a-z0-9]+|vdpbf16ps|vpdp[a-z]+|vfmadd\d+ph|vfmadd\d+ps|fmla)\b", text)
+    kinds = [re.sub(r"(?<=^vfmadd)\d+", "", name) for name in found]
+    return max(sorted(set(kinds)), key=kinds.count, default="")
+
+
+def share(row: Row) -> float | None:
+    """Our rate beside torch, where that was measured, as a part of the row's peak."""
+    if row.peak is None:
+        return None
+    mine = row.beside_torch[0] if row.beside_torch else row.milliseconds[OURS]
+    return row.work / statistics.median(mine) * 1e3 / row.peak.rate
+
+
+def _goal(row: Row) -> str:
+    """Goals against torch hold beside it, where that was measured: that is the speed that users see."""
     beside = beside_ratio(row)
-    reached = statistics.median(ratios(row, "torch")) if beside is None else beside
-    return f"{row.goal:.2f} {_verdict(reached >= row.goal)}"
+    if beside is None and "torch" in row.milliseconds:
+        beside = statistics.median(ratios(row, "torch"))
+    has_compiled = "torch.compile" in row.milliseconds
+    compiled = statistics.median(ratios(row, "torch.compile")) if has_compiled else None
+    parts = (
+        ("torch", row.goal.torch, beside),
+        ("compile", row.goal.compiled, compiled),
+        ("peak", row.goal.share, share(row)),
+    )
+    known = [(name, goal, reached) for name, goal, reached in parts if goal and reached is not None]
+    if not known:
+        return ""
+    is_met = {name: reached >= goal for name, goal, reached in known}
+    enough = row.goal.is_share_enough and is_met.get("peak", False)
+    others = [met for name, met in is_met.items() if name != "peak" or not row.goal.is_share_enough]
+    text = " ".join(f"{name} {goal:g}" for name, goal, _ in known)
+    return f"{text} {_verdict(enough or (bool(others) and all(others)))}"
 
 
 def _ratio(row: Row, peer: str) -> str:
@@ -92,7 +127,7 @@ def _table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 def speed_table(rows: Sequence[Row], peers: Sequence[str]) -> str:
     """Our times and rates, and the ratio to each peer with the middle half of the rounds."""
     head = ["workload", "ms", "rate", *(f"vs {peer}" for peer in peers)]
-    head += ["ms beside torch", "vs it", "goal vs torch", "code B"]
+    head += ["ms beside torch", "vs it", "of peak", "by", "goals", "code B"]
     lines: list[list[str]] = []
     for row in rows:
         mine = statistics.median(row.milliseconds[OURS])
@@ -101,7 +136,9 @@ def speed_table(rows: Sequence[Row], peers: Sequence[str]) -> str:
         code = f"{row.code_bytes}{'' if row.code_bytes <= workloads.CODE_BYTES else ' NOT MET'}"
         beside = beside_ratio(row)
         mixed = f"{statistics.median(row.beside_torch[0]):.3f}" if row.beside_torch else "-"
-        turns = [mixed, "-" if beside is None else f"{beside:.2f}"]
+        part = share(row)
+        of_peak = "-" if part is None or row.peak is None else f"{part:.2f} {row.peak.loop}"
+        turns = [mixed, "-" if beside is None else f"{beside:.2f}", of_peak, row.instruction]
         lines.append([row.name, f"{mine:.3f}", rate, *against, *turns, _goal(row), code])
     notes = sorted({f"{who}: {why}" for row in rows for who, why in row.absent.items()})
     return "\n".join([_table(head, lines), *notes])
@@ -124,9 +161,16 @@ def start_table(starts: Sequence[Start]) -> str:
             + [f"{workloads.SECOND_PROCESS_MS:.0f} {second_goal}"]
             + [f"{start.import_ms:.0f}"]
         )
-    calls = [start for start in starts if start.call_us is not None]
-    notes = [f"warm launch of 16 elements by {s.family}: {s.call_us:.1f} us" for s in calls]
-    return "\n".join([_table(head, lines), *notes])
+    return _table(head, lines)
+
+
+def launch_lines(microseconds: Mapping[str, float]) -> str:
+    """Warm launches on the caller's thread, by kernel of `workloads.WARM_LAUNCH_US`."""
+    return "\n".join(
+        f"warm launch of {name}: {us:.2f} us, goal {workloads.WARM_LAUNCH_US[name]:g} "
+        + _verdict(us <= workloads.WARM_LAUNCH_US[name])
+        for name, us in microseconds.items()
+    )
 
 
 def machine(threads: int) -> Mapping[str, str]:
@@ -141,6 +185,7 @@ def machine(threads: int) -> Mapping[str, str]:
         model = names[0].split(":", 1)[1].strip() if names else model
     return {
         "cpu": model,
+        "features": " ".join(peaks.features()),
         "threads": str(threads),
         "torch": torch.__version__,
         "numpy": numpy.__version__,

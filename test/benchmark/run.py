@@ -4,7 +4,8 @@ All participants of a row run in one process, in turn, on the same tensors, with
 threads and with outputs that exist already. A ratio is a peer's time / our time in the same round;
 the table shows the median over the rounds and the middle half. Before each sample of `alone` the
 others' threads go to sleep; `beside torch` is single calls in turn with torch's, without a pause.
-Compile times come from fresh processes."""
+Peaks are those of loops in C on the same threads, right after the row. Compile times come from fresh
+processes."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from typing import Any
 THREADS = int(os.environ.get("TILEWRIGHT_NUM_THREADS", "2"))
 os.environ["TILEWRIGHT_NUM_THREADS"] = str(THREADS)
 
-import peers  # noqa: E402  the number of threads is read at the first use
+import peaks  # noqa: E402  the number of threads is read at the first use
+import peers  # noqa: E402
 import report  # noqa: E402
 import torch  # noqa: E402
 import workloads  # noqa: E402
@@ -121,10 +123,12 @@ def measure(workload: Workload, names: list[str], rounds: int) -> Row:
     row = Row(
         workload.name, workload.unit, workload.work, workload.goal, kernel.metadata.code_bytes
     )
+    row.instruction = report.product_instruction(workload.peak, kernel.asm["asm"])
     calls = {OURS: ours, **participants(row, workload, tensors, names)}
     row.milliseconds = interleave(calls, rounds)
     if "torch" in calls:
         row.beside_torch = alternate(ours, calls["torch"], rounds / 20)
+    row.peak = peaks.measure(workload.peak, THREADS)
     return row
 
 
@@ -156,19 +160,30 @@ def probe(family: str) -> None:
         "pieces": pieces,
         "origin": kernel.origin,
         "code_bytes": kernel.metadata.code_bytes,
-        "call_us": warm_call() if family == "add" else None,
     }
     print(json.dumps(result))
 
 
-def warm_call() -> float:
-    """Microseconds of a launch with three arrays and almost nothing to compute."""
-    import kernels
+def warm_launches() -> dict[str, float]:
+    """Microseconds of launches that find their kernel and run one program of almost nothing."""
+    import operation_kernels
 
-    tensors = workloads.vectors(16, "x", "y")(torch.Generator().manual_seed(0))
-    run = kernels.add(tensors).bound()
-    run()
-    return milliseconds(run, 2000) * 1e3
+    tensors, numbers = [torch.zeros(16) for _ in range(10)], [3, 5, 16, 7, 1, 100, 33, 64, 12]
+    calls: dict[str, Call] = {
+        "empty": lambda: operation_kernels.empty[(1,)](),
+        "many": lambda: operation_kernels.many[(1,)](*tensors, *numbers),
+    }
+    medians = {}
+    for name, call in calls.items():
+        call()
+        times = []
+        for _ in range(15):
+            start = time.perf_counter()
+            for _ in range(2000):
+                call()
+            times.append((time.perf_counter() - start) / 2000 * 1e6)
+        medians[name] = statistics.median(times)
+    return medians
 
 
 def run_probe(family: str, cache: str) -> dict[str, Any]:
@@ -200,7 +215,6 @@ def measure_start(family: str, processes: int) -> Start:
         first_pieces=first["pieces"],
         second_ms=statistics.median(pair[1]["first_ms"] for pair in pairs),
         second_origin=second["origin"],
-        call_us=second["call_us"],
         code_bytes=first["code_bytes"],
     )
 
@@ -252,6 +266,8 @@ def main() -> int:
         starts = [measure_start(family, 1 if arguments.quick else 5) for family in families]
         print("\ncompile time in fresh processes, milliseconds; imports apart\n")
         print(report.start_table(starts))
+        launches = warm_launches()
+        print("\n" + report.launch_lines(launches))
     if arguments.json:
         report.write_json(arguments.json, about, rows, starts)
     return 0

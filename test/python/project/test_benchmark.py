@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import platform
+import shutil
 import subprocess
 import sys
 
@@ -18,20 +20,23 @@ sys.path.append(str(FOLDER))  # behind the tests: `gpu` is a package of theirs
 import amdgcn  # noqa: E402
 import generated  # noqa: E402
 import generated_amd  # noqa: E402
+import peaks  # noqa: E402
 import report  # noqa: E402
 import sass  # noqa: E402
+from peaks import Peak  # noqa: E402
+from workloads import Goal  # noqa: E402
 
 
 def row(ours: list[float], theirs: list[float], goal: float | None) -> report.Row:
     times = {report.OURS: ours, "torch": theirs}
-    return report.Row("work", "GB/s", 2.0, goal, 100, times)
+    return report.Row("work", "GB/s", 2.0, Goal(goal), 100, milliseconds=times)
 
 
 def test_ratio_is_the_peers_time_over_ours_round_by_round() -> None:
     assert report.ratios(row([1.0, 2.0, 4.0], [2.0, 2.0, 2.0], None), "torch") == [2.0, 1.0, 0.5]
 
 
-@pytest.mark.parametrize(("goal", "verdict"), [(1.0, "1.00 met"), (1.01, "1.01 NOT MET")])
+@pytest.mark.parametrize(("goal", "verdict"), [(1.0, "torch 1 met"), (1.01, "torch 1.01 NOT MET")])
 def test_goal_is_met_by_the_median_ratio(goal: float, verdict: str) -> None:
     table = report.speed_table([row([1.0, 2.0, 4.0], [2.0, 2.0, 2.0], goal)], ["torch"])
     (line,) = table.splitlines()[2:]
@@ -49,16 +54,61 @@ def test_the_goal_counts_beside_torch() -> None:
     slower = row([1.0], [2.0], 1.5)
     slower.beside_torch = ([2.0, 2.0, 2.0], [2.0, 2.2, 9.0])
     line = report.speed_table([slower], ["torch"]).splitlines()[2]
-    assert line.split()[-6:-1] == ["2.000", "1.10", "1.50", "NOT", "MET"]
+    assert line.split()[-8:-1] == ["2.000", "1.10", "-", "torch", "1.5", "NOT", "MET"]
+
+
+def goals(goal: Goal, ours: float, **others: float) -> str:
+    """What the table says of goals, of a row of 100 GFLOP beside a peak of 100 TFLOP/s."""
+    times = {report.OURS: [ours], **{name.replace("_", "."): [ms] for name, ms in others.items()}}
+    one = report.Row("work", "GFLOP/s", 100.0, goal, 1, Peak(100e3, "fma"), milliseconds=times)
+    text: str = report._goal(one)
+    return text
+
+
+def test_a_product_reaches_torch_and_its_share_of_the_peak() -> None:
+    both = Goal(1.0, share=0.8)
+    assert goals(both, 1.2, torch=1.3) == "torch 1 peak 0.8 met"
+    assert goals(both, 1.3, torch=1.4) == "torch 1 peak 0.8 NOT MET"
+    assert goals(both, 1.2, torch=1.1) == "torch 1 peak 0.8 NOT MET"
+
+
+def test_what_memory_gives_is_enough_where_that_is_the_goal() -> None:
+    streamed = Goal(1.2, compiled=1.0, share=0.95, is_share_enough=True)
+    assert goals(streamed, 1.04, torch=1.1).endswith(" met")
+    assert goals(streamed, 1.1, torch=1.2) == "torch 1.2 peak 0.95 NOT MET"
+    assert goals(streamed, 2.0, torch=2.5, torch_compile=2.1).endswith(" met")
+    assert goals(streamed, 2.0, torch=2.5, torch_compile=1.9).endswith("peak 0.95 NOT MET")
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the loops are for x86-64")
+def test_peaks_are_measured_where_a_compiler_is() -> None:
+    if "fma" not in peaks.features() or not shutil.which("gcc"):
+        pytest.skip("no loop runs here")
+    product, copied = peaks.measure("fp32", 1), peaks.measure("copy", 1)
+    assert product is not None and product.rate > 1 and product.loop.startswith("fma")
+    assert copied is not None and 0.1 < copied.rate < 10_000
+
+
+@pytest.mark.parametrize(
+    ("peak", "text", "expected"),
+    [
+        ("fp32", "vfmadd231ps a\nvfmadd213ps b\nvmulps c", "vfmaddps"),
+        ("bf16", "vdpbf16ps a\nvfmadd231ps b\nvdpbf16ps c", "vdpbf16ps"),
+        ("int8", "vpdpbusd a", "vpdpbusd"),
+        ("copy", "vfmadd231ps a", ""),
+    ],
+)
+def test_the_instruction_that_multiplies_is_named(peak: str, text: str, expected: str) -> None:
+    assert report.product_instruction(peak, text) == expected
 
 
 def test_too_much_code_and_a_missed_cache_are_not_met() -> None:
     large = row([1.0], [1.0], None)
     large.code_bytes = 20_001
     assert "20001 NOT MET" in report.speed_table([large], ["torch"])
-    start = report.Start("add", 5.0, 49.0, {"llvm": 40.0}, 1.0, "compiled", None, 100)
+    start = report.Start("add", 5.0, 14.0, {"llvm": 10.0}, 1.0, "compiled", 100)
     line = report.start_table([start]).splitlines()[2]
-    assert "50 met" in line and "1.0 (compiled)" in line and "5 NOT MET" in line
+    assert "15 met" in line and "1.0 (compiled)" in line and "5 NOT MET" in line
 
 
 def test_benchmark_runs_and_writes_json(tmp_path: pathlib.Path) -> None:
