@@ -110,7 +110,8 @@ def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp">, Takes<"tile-passes"> {
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "64", "bytes of a vector register">,
     Option<"numRegisters", "num-registers", "unsigned", "32", "vector registers">,
-    ListOption<"dotInstructions", "dots", "std::string", "ELEMENT:INTRINSIC:(vectors|matrices):PRODUCTS_PER_CYCLE, as in SimdMachine">,
+    Option<"hasFma", "fma", "bool", "true", "one instruction multiplies and adds">,
+    ListOption<"dotInstructions", "dots", "std::string", "ELEMENT:INTRINSIC:(vectors|pairs|matrices):PRODUCTS_PER_CYCLE, as in SimdMachine">,
     ListOption<"matrixUnit", "matrix-unit", "std::string", "the five intrinsics of MatrixUnit, in its order">,
     Option<"matrixExtent", "matrix-extent", "unsigned", "0", "rows, and lanes of a row, of a matrix register">,
     Option<"matrixRefusal", "matrix-refusal", "std::string", "\"\"", "why the machine's matrix unit must not be used">];
@@ -154,6 +155,7 @@ def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp">, Takes<"lowered"> {
     "::mlir::math::MathDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let options = [
     Option<"vectorBytes", "vector-bytes", "unsigned", "64", "bytes of a vector register">,
+    Option<"hasFma", "fma", "bool", "true", "one instruction multiplies and adds, rounding once">,
     Option<"hasVectorLibrary", "vector-library", "bool", "true",
            "functions of glibc's libmvec may be called; else scalar ones of libm, lane by lane">];
 }

@@ -31,6 +31,19 @@ static void addLoopSplitting(StagedPasses &passes, bool ofProducts) {
   passes.addPass(createCSEPass());
 }
 
+/// As the option of lower-simd has it.
+static llvm::StringRef nameOf(DotInstruction::Form form) {
+  switch (form) {
+  case DotInstruction::Form::Vectors:
+    return "vectors";
+  case DotInstruction::Form::Pairs:
+    return "pairs";
+  case DotInstruction::Form::Matrices:
+    return "matrices";
+  }
+  llvm_unreachable("a form");
+}
+
 void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   RefuseAssemblyOptions refused;
   refused.linksBitcode = true;
@@ -42,10 +55,10 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   LowerSimdOptions simd;
   simd.vectorBytes = machine.vectorBytes;
   simd.numRegisters = machine.numRegisters;
+  simd.hasFma = machine.hasFma;
   for (const DotInstruction &dot : machine.dotInstructions)
     simd.dotInstructions.push_back(llvm::formatv("{0}:{1}:{2}:{3}", dot.element, dot.intrinsic,
-                                                 dot.ofMatrices ? "matrices" : "vectors",
-                                                 int64_t(dot.productsPerCycle)));
+                                                 nameOf(dot.form), int64_t(dot.productsPerCycle)));
   const MatrixUnit &unit = machine.matrixUnit;
   if (!unit.load.empty())
     simd.matrixUnit = {unit.configure, unit.release, unit.zero, unit.load, unit.store};
@@ -56,6 +69,7 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   passes.addPass(createCSEPass());
   ExpandMathOptions math;
   math.vectorBytes = machine.vectorBytes;
+  math.hasFma = machine.hasFma;
   passes.addPass(createExpandMath(math));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());

@@ -9,16 +9,19 @@ namespace tw {
 
 /// How a machine multiplies and adds elements of one type, and how fast.
 struct DotInstruction {
+  enum class Form { Vectors, Pairs, Matrices };
   /// "f32": a multiply-add, which other types are widened for; "bf16", "f16": for f32 accumulators;
   /// "i8": for i32 ones.
   std::string element;
-  /// Of LLVM; none for "f32". acc = f(acc, a, b) of whole registers adds, to each 32-bit lane of
-  /// `acc`, the products of the narrow elements in that lane of `a` and `b`; of bytes `a` is
-  /// unsigned and `b` signed. Or f(acc, a, b) of numbers of matrix registers, where a `##` in the
-  /// name stands for the signs of a and b (s or u).
+  /// Of LLVM; none for "f32". Of vectors acc = f(acc, a, b) adds, to each 32-bit lane of `acc`, the
+  /// products of the narrow elements in that lane of `a` and `b`; of bytes `a` is unsigned and `b`
+  /// signed. Pairs are of signed 16-bit integers, to which bytes are widened: f(a, b) is the sum of
+  /// their products, without `acc`. f(acc, a, b) of numbers of matrix registers has a `##` in its
+  /// name for the signs of a and b (s or u).
   std::string intrinsic;
   double productsPerCycle = 1; // measured, of a core that has its operands in registers
-  bool ofMatrices = false;
+  Form form = Form::Vectors;
+  bool ofMatrices() const { return form == Form::Matrices; }
 };
 
 /// Registers for matrices of rows of 32-bit lanes, as intrinsics of LLVM act on them: `load` and
@@ -32,6 +35,7 @@ struct MatrixUnit {
 struct SimdMachine {
   unsigned vectorBytes;  // 64 with 512-bit vectors, 32, 16
   unsigned numRegisters; // vector registers
+  bool hasFma = true;    // one instruction multiplies and adds
   /// Each product goes to the one that is estimated to take the fewest cycles.
   std::vector<DotInstruction> dotInstructions;
   MatrixUnit matrixUnit;

@@ -108,7 +108,8 @@ static ProcessorRates ratesOf(llvm::StringRef processor, unsigned vectorBytes) {
 
 static void addMatrixUnit(SimdMachine &machine, bool hasBf16, bool hasF16, bool hasBytes) {
   auto add = [&](const char *element, const char *intrinsic, int rate) {
-    machine.dotInstructions.push_back({element, intrinsic, double(rate), /*ofMatrices=*/true});
+    machine.dotInstructions.push_back(
+        {element, intrinsic, double(rate), DotInstruction::Form::Matrices});
   };
   machine.matrixUnit = {"llvm.x86.ldtilecfg",   "llvm.x86.tilerelease",  "llvm.x86.tilezero",
                         "llvm.x86.tileloadd64", "llvm.x86.tilestored64", /*extent=*/16};
@@ -127,19 +128,30 @@ static SimdMachine describeSimd(const LlvmMachine &host, const std::string &leve
     return llvm::all_of(names, [&](const char *name) { return present.contains(name); });
   };
   SimdMachine machine;
+  machine.hasFma = present.contains("fma");
   bool isWide = hasAll({"avx512f", "avx512bw", "avx512vl", "avx512dq"});
-  machine.vectorBytes = isWide ? 64 : hasAll({"avx2", "fma"}) ? 32 : 16;
+  bool isHalf = !isWide && hasAll({"avx2", "fma"});
+  machine.vectorBytes = isWide ? 64 : isHalf ? 32 : 16;
   machine.numRegisters = isWide ? 32 : 16;
   const bool isEmulated = level == kEmulatedMatrixUnit;
   ProcessorRates rates = ratesOf(isEmulated ? kRates[0].processor : host.cpu, machine.vectorBytes);
-  auto add = [&](const char *element, const char *intrinsic, int rate) {
-    machine.dotInstructions.push_back({element, intrinsic, double(rate)});
+  auto add = [&](const char *element, const char *intrinsic, int rate,
+                 DotInstruction::Form form = DotInstruction::Form::Vectors) {
+    machine.dotInstructions.push_back({element, intrinsic, double(rate), form});
   };
-  add("f32", "", rates.f32);
+  add("f32", "", machine.hasFma ? rates.f32 : rates.f32 / 2);
   if (isWide && present.contains("avx512bf16"))
     add("bf16", "llvm.x86.avx512bf16.dpbf16ps.512", rates.pairsOfBf16);
   if (isWide && present.contains("avx512vnni"))
     add("i8", "llvm.x86.avx512.vpdpbusd.512", rates.quadsOfBytes);
+  else if (isHalf && present.contains("avxvnni"))
+    add("i8", "llvm.x86.avx512.vpdpbusd.256", rates.quadsOfBytes);
+  // In the ports of the multiply-add, twice as many lanes; the sums go elsewhere.
+  add("i8",
+      isWide   ? "llvm.x86.avx512.pmaddw.d.512"
+      : isHalf ? "llvm.x86.avx2.pmadd.wd"
+               : "llvm.x86.sse2.pmadd.wd",
+      2 * rates.f32, DotInstruction::Form::Pairs);
   if (isEmulated)
     addMatrixUnit(machine, true, true, true);
   else if (present.contains("amx-tile"))

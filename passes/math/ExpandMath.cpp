@@ -71,6 +71,7 @@ private:
       operands.push_back(emitFloatCast(rewriter, location, flat, type));
     }
     Formula f(rewriter, location, operands.front().getType(), machine.hasScale());
+    f.hasFma = machine.hasFma;
     Value result = compute(op, f, operands);
     Type type = op->getResult(0).getType();
     Type narrowed = f.typeOf(getElementTypeOrSelf(type));
@@ -105,7 +106,7 @@ struct ExpandMath : tw::impl::ExpandMathBase<ExpandMath> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateExpandMathPatterns(patterns, {vectorBytes, hasVectorLibrary});
+    populateExpandMathPatterns(patterns, {vectorBytes, hasFma, hasVectorLibrary});
     populateDefinedArithPatterns(patterns);
     bool hasError = false;
     ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {

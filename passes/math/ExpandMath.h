@@ -13,6 +13,7 @@ namespace tw {
 /// What the machine offers to math functions.
 struct MathMachine {
   unsigned vectorBytes = 64;
+  bool hasFma = true;           // one instruction multiplies and adds
   bool hasVectorLibrary = true; // functions of libmvec may be called
   /// AVX-512 (the only machines with registers of 64 bytes so far) scales by a power of two in one
   /// instruction; elsewhere the operation would become a call for each lane.

@@ -42,7 +42,15 @@ Value Formula::mul(Value a, Value b) { return arith::MulFOp::create(builder, loc
 Value Formula::div(Value a, Value b) { return arith::DivFOp::create(builder, location, a, b); }
 Value Formula::negate(Value a) { return arith::NegFOp::create(builder, location, a); }
 Value Formula::fma(Value a, Value b, Value c) {
-  return math::FmaOp::create(builder, location, a, b, c);
+  if (hasFma || isDouble())
+    return math::FmaOp::create(builder, location, a, b, c);
+  Type wide = typeOf(builder.getF64Type());
+  auto widen = [&](Value value) {
+    return arith::ExtFOp::create(builder, location, wide, value).getResult();
+  };
+  Value product = arith::MulFOp::create(builder, location, widen(a), widen(b));
+  Value sum = arith::AddFOp::create(builder, location, product, widen(c));
+  return arith::TruncFOp::create(builder, location, floatType, sum);
 }
 
 template <typename T> static Value evaluateHorner(Formula &f, ArrayRef<T> coefficients, Value x) {

@@ -21,6 +21,8 @@ public:
   const bool hasScale;
   /// arith.minimumf and arith.maximumf, which yield NaN, are one instruction each.
   bool hasNanMinimum = false;
+  /// One instruction multiplies and adds.
+  bool hasFma = true;
 
   bool isDouble() const;
   unsigned mantissaBits() const { return isDouble() ? 52 : 23; }
@@ -40,7 +42,8 @@ public:
   Value mul(Value a, Value b);
   Value div(Value a, Value b);
   Value negate(Value a);
-  /// a * b + c, rounded once.
+  /// a * b + c, rounded once; without an instruction for that, float32 by way of float64, whose
+  /// rounding before the last may show once in 2^29 results.
   Value fma(Value a, Value b, Value c);
   /// coefficients[0] + x * (coefficients[1] + ...).
   Value polynomial(llvm::ArrayRef<float> coefficients, Value x);

@@ -64,6 +64,8 @@ static bool useInstruction(DotPlan &plan, const DotInstruction &instruction,
       instructionElement(element, plan.compute) != instruction.element)
     return false;
   plan.instruction = &instruction;
+  if (instruction.form == DotInstruction::Form::Pairs)
+    element = IntegerType::get(element.getContext(), 16);
   plan.group = 32 / element.getIntOrFloatBitWidth();
   plan.operand = element;
   plan.aSource = a;
@@ -148,9 +150,9 @@ DotPlan tw::simd::planDot(DotOp op, const SimdFunction &f) {
     DotPlan plan = uncut;
     if (!useInstruction(plan, row, f))
       continue;
-    row.ofMatrices ? cutForMatrices(plan, f) : cutForVectors(plan, f);
-    bool fits = row.ofMatrices ? !f.matrices || *f.matrices == *plan.matrix
-                               : plan.lanes * 4 == int64_t(f.machine.vectorBytes);
+    row.ofMatrices() ? cutForMatrices(plan, f) : cutForVectors(plan, f);
+    bool fits = row.ofMatrices() ? !f.matrices || *f.matrices == *plan.matrix
+                                 : plan.lanes * 4 == int64_t(f.machine.vectorBytes);
     double cycles = cyclesOf(plan, f, row.productsPerCycle);
     if (!fits || cycles >= fewest)
       continue;
@@ -185,12 +187,20 @@ Value tw::simd::multiplyAdd(SimdFunction &f, const DotPlan &plan, Value a, Value
     StringAttr name = f.builder.getStringAttr(plan.instruction->intrinsic);
     if (plan.isBFirst())
       std::swap(a, b);
-    return LLVM::CallIntrinsicOp::create(f.builder, f.loc, acc.getType(), name,
-                                         ValueRange{acc, a, b})
-        .getResult(0);
+    auto call = [&](ValueRange operands) {
+      return LLVM::CallIntrinsicOp::create(f.builder, f.loc, acc.getType(), name, operands)
+          .getResult(0);
+    };
+    if (plan.instruction->form == DotInstruction::Form::Pairs)
+      return arith::AddIOp::create(f.builder, f.loc, acc, call({a, b}));
+    return call({acc, a, b});
   }
-  if (isa<FloatType>(plan.compute))
+  if (isa<FloatType>(plan.compute) && f.machine.hasFma)
     return math::FmaOp::create(f.builder, f.loc, a, b, acc);
+  if (isa<FloatType>(plan.compute)) {
+    Value product = arith::MulFOp::create(f.builder, f.loc, a, b);
+    return arith::AddFOp::create(f.builder, f.loc, acc, product);
+  }
   Value product = arith::MulIOp::create(f.builder, f.loc, a, b);
   return arith::AddIOp::create(f.builder, f.loc, acc, product);
 }

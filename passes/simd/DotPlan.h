@@ -26,15 +26,14 @@ struct DotPlan {
   int64_t panel() const { return lanes * vectors; }
   int64_t steps() const { return k / group; }
   bool isInteger() const { return mlir::isa<mlir::IntegerType>(compute); }
+  bool isOfBytes() const { return instruction && !matrix && operand.isInteger(8); }
   /// Of matrix registers: `lanes` and `rows` are still the accumulators'.
   std::optional<MatrixShape> matrix;
   /// Operands of the same sign do not fit an instruction of an unsigned and a signed one: A is
   /// shifted by half its range, and the columns of B are summed up to take that back.
-  bool shiftsA() const {
-    return instruction && !matrix && isInteger() && aSource.isUnsigned == bSource.isUnsigned;
-  }
+  bool shiftsA() const { return isOfBytes() && aSource.isUnsigned == bSource.isUnsigned; }
   /// Which of the instruction's operands, unsigned and signed, is B.
-  bool isBFirst() const { return instruction && !matrix && isInteger() && bSource.isUnsigned; }
+  bool isBFirst() const { return isOfBytes() && bSource.isUnsigned; }
   /// One pass of the micro-kernel would read B: packing it would cost as much as using it.
   bool canUseBOnce() const { return m <= rows && !shiftsA() && !matrix; }
   bool usesBOnce = false; // and B lies along n

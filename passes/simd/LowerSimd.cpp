@@ -202,7 +202,9 @@ static DotInstruction parseDot(StringRef text) {
   text.split(parts, ':');
   parts.resize(4);
   DotInstruction dot = {parts[0].str(), parts[1].str()};
-  dot.ofMatrices = parts[2] == "matrices";
+  dot.form = parts[2] == "matrices" ? DotInstruction::Form::Matrices
+             : parts[2] == "pairs"  ? DotInstruction::Form::Pairs
+                                    : DotInstruction::Form::Vectors;
   parts[3].getAsDouble(dot.productsPerCycle);
   return dot;
 }
@@ -215,6 +217,7 @@ struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
     forbidReciprocals(getOperation());
     machine.vectorBytes = vectorBytes;
     machine.numRegisters = numRegisters;
+    machine.hasFma = hasFma;
     for (StringRef dot : dotInstructions)
       machine.dotInstructions.push_back(parseDot(dot));
     if (matrixUnit.size() == 5)

@@ -19,7 +19,13 @@ static constexpr int64_t kMostPanelsInPlace = 8;
 static Value convertOperand(SimdFunction &f, const DotPlan &plan, const DotOperand &source,
                             Value value) {
   Type element = elementTypeOf(source.tile.getType());
-  return convertDotElements(f, f.asElement(value, element), plan.operand);
+  value = f.asElement(value, element);
+  if (!source.isUnsigned || element == plan.operand)
+    return convertDotElements(f, value, plan.operand);
+  Type type = plan.operand;
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    type = vector.clone(type);
+  return arith::ExtUIOp::create(f.builder, f.loc, type, value);
 }
 
 /// Vectors of equally many lanes as one: lane 0 of each, then lane 1 of each ...

@@ -45,7 +45,7 @@ BUILT = tuple(ROOT / "test" / name for name in ("unit", "passes", "backend"))
 # What `xz --x86 -9e` does: with the targets of branches absolute, the library takes a tenth less.
 FILTERS = [
     {"id": lzma.FILTER_X86},
-    {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "pb": 0},
+    {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 4, "pb": 0},
 ]
 START = '''"""Checks Tilewright on this machine's GPU: see test/gpu_check.py."""
 

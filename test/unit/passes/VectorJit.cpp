@@ -106,6 +106,7 @@ static LogicalResult expandVectors(ModuleOp module, unsigned vectorBytes) {
   PassManager passes(module.getContext());
   tw::ExpandMathOptions options;
   options.vectorBytes = vectorBytes;
+  options.hasFma = vectorBytes > 16; // as processors with the narrow registers alone
   passes.addPass(tw::createExpandMath(options));
   return passes.run(module);
 }
