@@ -63,6 +63,12 @@ struct DotRows {
 };
 DotRows placeA(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
 
+/// Operand B: packed, or where the user has it.
+struct DotColumns {
+  mlir::Value base, panelBytes, stepBytes; // from a panel to the next, from a step along k
+};
+DotColumns placeB(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
+
 /// Operand B in panels of `panel()` columns: [n / panel, steps, panel * group], the neighbours
 /// along k interleaved.
 TileBuffer packB(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
@@ -71,8 +77,8 @@ bool readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatch);
 /// Columns of B as they lie in a panel, at a step along k.
 mlir::Value loadBRow(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch,
                      mlir::Value step, mlir::Value column, int64_t numColumns);
-/// What is to be added to each column for the shift of A: [n].
-TileBuffer sumColumns(SimdFunction &f, const DotPlan &plan, const TileBuffer &packedB);
+/// What is to be added to each column for the shift of A, for which B is packed: [n].
+TileBuffer sumColumns(SimdFunction &f, const DotPlan &plan, const DotColumns &b);
 
 /// acc + a * b.
 mlir::Value multiplyAdd(SimdFunction &f, const DotPlan &plan, mlir::Value a, mlir::Value b,

@@ -204,7 +204,7 @@ struct MicroKernel {
   DotOp op;
   const DotPlan &plan;
   DotRows a;
-  TileBuffer b;      // packed; of no use where B is used once
+  DotColumns b;      // of no use where B is used once
   TileBuffer sums;   // of B's columns, where A is shifted
   TileBuffer result; // of no use where `store` takes what is summed up in one step
   StoreOp store;
@@ -309,14 +309,17 @@ struct MicroKernel {
     return arith::AddIOp::create(f.builder, f.loc, start, f.loadBuffer(sums, column));
   }
 
+  Value addressAt(Value base, Value index, Value bytes) {
+    Value offset = f.builder.createOrFold<arith::MulIOp>(f.loc, index, bytes);
+    return LLVM::GEPOp::create(f.builder, f.loc, base.getType(), f.builder.getI8Type(), base,
+                               offset);
+  }
+
   /// The element of A at a row and step (the group of them), repeated over the lanes of B.
   Value broadcastA(Value row, Value step) {
     unsigned bytes = elementBytes(plan.operand);
-    Type i8 = f.builder.getI8Type();
-    Value offset = f.builder.createOrFold<arith::MulIOp>(f.loc, row, a.rowBytes);
-    Value rowBase = LLVM::GEPOp::create(f.builder, f.loc, a.base.getType(), i8, a.base, offset);
-    Value address = LLVM::GEPOp::create(f.builder, f.loc, a.base.getType(), i8, rowBase,
-                                        scaleIndex(f, step, a.stepBytes));
+    Value address =
+        addressAt(addressAt(a.base, row, a.rowBytes), step, f.constantIndex(a.stepBytes));
     Type type = plan.group > 1 ? Type(f.builder.getI32Type()) : plan.operand;
     Value element = LLVM::LoadOp::create(f.builder, f.loc, type, address, bytes);
     if (plan.lanes == 1)
@@ -333,11 +336,12 @@ struct MicroKernel {
       Value column = addIndex(f, scaleIndex(f, panel, plan.panel()), vector * plan.lanes);
       return loadBRow(f, plan, batch, step, column, plan.lanes);
     }
-    Coordinates at;
-    at.index = {panel, step, f.constantIndex(vector * plan.lanes * plan.group)};
-    at.vectorDim = plan.lanes > 1 ? 2 : -1;
-    at.lanes = plan.lanes * plan.group;
-    return f.loadBuffer(b, at);
+    unsigned bytes = elementBytes(plan.operand);
+    Value base = addressAt(addressAt(b.base, panel, b.panelBytes), step, b.stepBytes);
+    Value offset = f.constantIndex(vector * plan.lanes * plan.group * bytes);
+    Type type = VectorType::get({plan.lanes * plan.group}, plan.operand);
+    return LLVM::LoadOp::create(f.builder, f.loc, plan.lanes > 1 ? type : plan.operand,
+                                addressAt(base, offset, f.constantIndex(1)), bytes);
   }
 
   void emitStep(int64_t rows, Value firstRow, Value panel, Value step, SmallVector<Value> &tile) {
@@ -390,7 +394,7 @@ static void emitMatrix(SimdFunction &f, DotOp op, DotPlan plan, ArrayRef<Value> 
     f.withFullMasks({plan.bSource.tile}, [&] { kernel.emitPanels(); });
     return;
   }
-  kernel.b = packB(f, plan, batch);
+  kernel.b = placeB(f, plan, batch);
   if (plan.shiftsA())
     kernel.sums = sumColumns(f, plan, kernel.b);
   kernel.emitPanels();

@@ -15,6 +15,10 @@ using namespace tw::tile;
 /// A is read once for each panel of B: beyond so many, rows of a copy that lie side by side win.
 static constexpr int64_t kMostPanelsInPlace = 8;
 
+/// Of B as it lies in memory, from its first row to its last: half of a cache of 32 KiB, the
+/// smallest nearest to a core. Rows that lie farther apart may all want the same sets of it.
+static constexpr int64_t kMostBytesInPlace = 16 << 10;
+
 /// Elements of an operand in the type that the micro-kernel takes.
 static Value convertOperand(SimdFunction &f, const DotPlan &plan, const DotOperand &source,
                             Value value) {
@@ -113,11 +117,13 @@ static void copyAlongM(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> bat
   });
 }
 
-/// Whether memory has A row by row at equal distances, as far as can be told without its mask.
-static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
-  auto load = plan.aSource.tile.getDefiningOp<LoadOp>();
-  if (!load || plan.shiftsA() || f.plan.isKept(load.getResult()) || isFetchedAgain(load) ||
-      elementTypeOf(load.getType()) != plan.operand || plan.n / plan.panel() > kMostPanelsInPlace)
+/// Whether memory has an operand row by row at equal distances, as far as can be told without its
+/// mask.
+static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, const DotOperand &source,
+                           size_t numBatch) {
+  auto load = source.tile.getDefiningOp<LoadOp>();
+  if (!load || f.plan.isKept(load.getResult()) || isFetchedAgain(load) ||
+      elementTypeOf(load.getType()) != plan.operand)
     return {};
   AxisChange rows = f.contiguity.along(load.getPtr(), numBatch);
   bool isEqual = rows.kind == AxisChange::Constant || rows.kind == AxisChange::Affine;
@@ -157,7 +163,9 @@ DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
     f.withFullMasks({plan.aSource.tile}, [&] { copyAlongM(f, plan, batch, lanes, packed); });
     return {packed.base, f.constantIndex(groupBytes), plan.m * groupBytes};
   }
-  LoadOp load = rowsInMemory(f, plan, batch.size());
+  LoadOp load;
+  if (!plan.shiftsA() && plan.n / plan.panel() <= kMostPanelsInPlace)
+    load = rowsInMemory(f, plan, plan.aSource, batch.size());
   // In front of the branches: a buffer of one of them would be reused by what follows.
   TileBuffer packed = f.allocate({plan.m, plan.k}, plan.operand);
   if (!load) {
@@ -229,6 +237,8 @@ struct PackedB {
     });
   }
 
+  void pack() { readsBAlongK(f, plan, batch.size()) ? packColumns() : packRows(); }
+
   /// Reads B along k, in square blocks (of groups) that are transposed in registers.
   void packColumns() {
     int64_t step = plan.lanes * plan.group;
@@ -255,17 +265,62 @@ struct PackedB {
 };
 } // namespace
 
-TileBuffer tw::simd::packB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
-  PackedB packed = {f, plan, batch, {}};
-  packed.buffer =
+static PackedB allocateB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+  TileBuffer buffer =
       f.allocate({plan.n / plan.panel(), plan.steps(), plan.panel() * plan.group}, plan.operand);
-  bool isAlongK = readsBAlongK(f, plan, batch.size());
-  f.withFullMasks({plan.bSource.tile},
-                  [&] { isAlongK ? packed.packColumns() : packed.packRows(); });
+  return {f, plan, batch, buffer};
+}
+
+TileBuffer tw::simd::packB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+  PackedB packed = allocateB(f, plan, batch);
+  f.withFullMasks({plan.bSource.tile}, [&] { packed.pack(); });
   return packed.buffer;
 }
 
-TileBuffer tw::simd::sumColumns(SimdFunction &f, const DotPlan &plan, const TileBuffer &packedB) {
+/// Whether B may be used where its rows lie, as far as is known while compiling.
+static LoadOp columnsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
+  if (plan.k * plan.n * elementBytes(plan.operand) > kMostBytesInPlace)
+    return {};
+  return rowsInMemory(f, plan, plan.bSource, numBatch);
+}
+
+DotColumns tw::simd::placeB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+  int64_t bytes = elementBytes(plan.operand), laneBytes = plan.group * bytes;
+  int64_t panelBytes = plan.panel() * laneBytes;
+  auto home = f.buffers.find(plan.bSource.tile);
+  if (plan.group == 1 && home != f.buffers.end() && batch.empty() &&
+      home->second.element == plan.operand && plan.k * plan.n * bytes <= kMostBytesInPlace)
+    return {home->second.base, f.constantIndex(panelBytes), f.constantIndex(plan.n * bytes)};
+  LoadOp load = plan.group == 1 ? columnsInMemory(f, plan, batch.size()) : LoadOp();
+  PackedB packed = allocateB(f, plan, batch);
+  SmallVector<Value> ofPacked = {packed.buffer.base, f.constantIndex(plan.steps() * panelBytes),
+                                 f.constantIndex(panelBytes)};
+  if (!load) {
+    f.withFullMasks({plan.bSource.tile}, [&] { packed.pack(); });
+    return {ofPacked[0], ofPacked[1], ofPacked[2]};
+  }
+  TypeRange types = ValueRange(ofPacked).getTypes();
+  SmallVector<Value> place =
+      f.withFullMasks({plan.bSource.tile}, types, [&]() -> SmallVector<Value> {
+        auto rows = readInPlace(f, load, batch);
+        if (!rows)
+          return packed.pack(), ofPacked;
+        Value isFar =
+            arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::ugt, rows->second,
+                                  f.constantIndex(kMostBytesInPlace / plan.k));
+        choose(f, isFar, Type(), [&] { return packed.pack(), Value(); }, [] { return Value(); });
+        auto select = [&](Value far, Value near) {
+          return f.builder.createOrFold<arith::SelectOp>(f.loc, isFar, far, near);
+        };
+        return {select(ofPacked[0], rows->first), select(ofPacked[1], f.constantIndex(panelBytes)),
+                select(ofPacked[2], rows->second)};
+      });
+  return {place[0], place[1], place[2]};
+}
+
+TileBuffer tw::simd::sumColumns(SimdFunction &f, const DotPlan &plan, const DotColumns &b) {
+  TileBuffer packedB = {
+      b.base, {plan.n / plan.panel(), plan.steps(), plan.panel() * plan.group}, plan.operand};
   TileBuffer sums = f.allocate({plan.n}, plan.compute);
   Value ones = f.splat(f.constantOf(plan.operand, 1), plan.lanes * plan.group);
   Value zero = f.splat(f.constantOf(plan.compute, 0), plan.lanes);
@@ -280,8 +335,8 @@ TileBuffer tw::simd::sumColumns(SimdFunction &f, const DotPlan &plan, const Tile
       from.index = {at.index[0], step, first};
       from.vectorDim = 2;
       from.lanes = plan.lanes * plan.group;
-      Value b = f.loadBuffer(packedB, from);
-      return SmallVector<Value>{multiplyAdd(f, plan, ones, b, old[0])};
+      Value row = f.loadBuffer(packedB, from);
+      return SmallVector<Value>{multiplyAdd(f, plan, ones, row, old[0])};
     })[0];
     Coordinates to;
     to.index = {f.builder.createOrFold<arith::AddIOp>(

@@ -233,10 +233,21 @@ static bool isInsideLoopOf(Operation *site, Block *block) {
   return false;
 }
 
+/// Whether a product that a loop repeats takes its rows from the tile, which the loop does not
+/// change: each step would copy them.
+static bool isCopiedByLoop(Value tile) {
+  return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
+    return isa<DotOp>(use.getOwner()) && use.getOperandNumber() == 0 &&
+           isInsideLoopOf(use.getOwner(), tile.getDefiningOp()->getBlock());
+  });
+}
+
 bool TilePlan::isDearerThanBuffer(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (elementTypeOf(tile.getType()).isInteger(1) || isa<arith::ConstantOp>(op))
     return false;
+  if (isCopiedByLoop(tile))
+    return true;
   int64_t cost = treeCost(tile);
   if (cost * (numEvaluations(tile) - 1) >= kBufferCost)
     return true;

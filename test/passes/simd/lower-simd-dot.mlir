@@ -292,3 +292,45 @@ func.func @streamed(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {ti
   tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// -----
+
+// B is used where it lies if a launch brings its rows close together, and is packed otherwise. The
+// rows that a loop multiplies at each step are computed once, in front of it.
+// CHECK-LABEL: llvm.func @near_rows
+// CHECK: arith.mulf %{{.*}} : vector<16xf32>
+// CHECK: scf.for
+// CHECK-NOT: arith.mulf %{{.*}} : vector<16xf32>
+// CHECK: %[[FAR:.+]] = arith.cmpi ugt, %{{.*}}, %c256_i64 : i64
+// CHECK: scf.if %[[FAR]] {
+// CHECK: arith.select %[[FAR]], %{{.*}}, %{{.*}} : !llvm.ptr
+// CHECK-COUNT-16: math.fma {{.*}} : vector<16xf32>
+func.func @near_rows(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %row = tile.reshape %r : tensor<64xi32> -> tensor<64x1xi32>
+  %column = tile.reshape %r : tensor<64xi32> -> tensor<1x64xi32>
+  %rows = tile.broadcast %row : tensor<64x1xi32> -> tensor<64x64xi32>
+  %columns = tile.broadcast %column : tensor<1x64xi32> -> tensor<64x64xi32>
+  %ns = tile.splat %n : i32 -> tensor<64x64xi32>
+  %begin = arith.muli %rows, %ns : tensor<64x64xi32>
+  %o = arith.addi %begin, %columns : tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %two = arith.constant dense<2.0> : tensor<64x64xf32>
+  %q = tile.load %xp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %a = arith.mulf %q, %two : tensor<64x64xf32>
+  %res = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %zero) -> (tensor<64x64xf32>) : i32 {
+    %is = tile.splat %i : i32 -> tensor<64x64xi32>
+    %bp = tile.addptr %xp, %is : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+    %b = tile.load %bp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+    %d = tile.dot %a, %b, %acc : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+    scf.yield %d : tensor<64x64xf32>
+  }
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %res : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}

@@ -157,6 +157,31 @@ def test_dot_reads_rows_in_place_and_at_edges(
     check(out, decode(a, dtype)[:, :k], decode(b, dtype), result)
 
 
+@tw.jit
+def of_columns(out, a, b, distance, rows, M: tw.constexpr, K: tw.constexpr, N: tw.constexpr):
+    """B's rows are `distance` apart; those from `rows` on count as zeros."""
+    m, n, k = tw.arange(0, M)[:, None], tw.arange(0, N)[None, :], tw.arange(0, K)
+    y = tw.load(b + k[:, None] * distance + n, mask=k[:, None] < rows, other=0)
+    x = tw.load(a + m * K + k[None, :])
+    tw.store(out + m * N + n, tw.dot(x, y, input_precision="ieee"))
+
+
+@pytest.mark.parametrize("rows", [64, 63])
+@pytest.mark.parametrize("distance", [0, 32, 64, 65, 500, -64])
+def test_dot_reads_columns_in_place_where_rows_are_near(
+    distance: int, rows: int, device: str, rng: np.random.Generator
+) -> None:
+    M, K, N = 16, 64, 32
+    a, memory = (rng.standard_normal(size).astype(np.float32) for size in (M * K, 64 * 500))
+    begin = 63 * 64 if distance < 0 else 0
+    places = begin + np.arange(K)[:, None] * distance + np.arange(N)
+    b = memory[places] * (np.arange(K) < rows)[:, None]
+    out = np.full((M, N), np.nan, np.float32)
+    of_columns[(1,)](out, a, memory[begin:], distance, rows, M=M, K=K, N=N)
+    assert np.abs(out - a.reshape(M, K).astype(float) @ b).max() < 1e-4
+
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 def test_batched_dot(dtype: str, device: str, rng: np.random.Generator) -> None:
     batch = 3
