@@ -29,13 +29,13 @@ struct DotPlan {
   bool isOfBytes() const { return instruction && !matrix && operand.isInteger(8); }
   /// Of matrix registers: `lanes` and `rows` are still the accumulators'.
   std::optional<MatrixShape> matrix;
-  /// Operands of the same sign do not fit an instruction of an unsigned and a signed one: A is
-  /// shifted by half its range, and the columns of B are summed up to take that back.
-  bool shiftsA() const { return isOfBytes() && aSource.isUnsigned == bSource.isUnsigned; }
+  /// Operands of the same sign do not fit an instruction of an unsigned and a signed one: B is
+  /// shifted by half its range, and the rows of A are summed up to take that back.
+  bool shiftsB() const { return isOfBytes() && aSource.isUnsigned == bSource.isUnsigned; }
   /// Which of the instruction's operands, unsigned and signed, is B.
-  bool isBFirst() const { return isOfBytes() && bSource.isUnsigned; }
+  bool isBFirst() const { return isOfBytes() && !aSource.isUnsigned; }
   /// One pass of the micro-kernel would read B: packing it would cost as much as using it.
-  bool canUseBOnce() const { return m <= rows && !shiftsA() && !matrix; }
+  bool canUseBOnce() const { return m <= rows && !matrix; }
   bool usesBOnce = false; // and B lies along n
 };
 
@@ -77,8 +77,8 @@ bool readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatch);
 /// Columns of B as they lie in a panel, at a step along k.
 mlir::Value loadBRow(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch,
                      mlir::Value step, mlir::Value column, int64_t numColumns);
-/// What is to be added to each column for the shift of A, for which B is packed: [n].
-TileBuffer sumColumns(SimdFunction &f, const DotPlan &plan, const DotColumns &b);
+/// What is to be added to each row for the shift of B: [m].
+TileBuffer sumRows(SimdFunction &f, const DotPlan &plan, const DotRows &a);
 
 /// acc + a * b.
 mlir::Value multiplyAdd(SimdFunction &f, const DotPlan &plan, mlir::Value a, mlir::Value b,

@@ -205,7 +205,7 @@ struct MicroKernel {
   const DotPlan &plan;
   DotRows a;
   DotColumns b;      // of no use where B is used once
-  TileBuffer sums;   // of B's columns, where A is shifted
+  TileBuffer sums;   // of A's rows, where B is shifted
   TileBuffer result; // of no use where `store` takes what is summed up in one step
   StoreOp store;
   const ProductLoop *loop; // null: summed up in one step
@@ -300,13 +300,12 @@ struct MicroKernel {
 
   Value startOf(Value tile, const Coordinates &at) {
     Value start = convertDotElements(f, f.evaluateVector(tile, at), plan.compute);
-    if (!plan.shiftsA())
+    if (!plan.shiftsB())
       return start;
-    Coordinates column;
-    column.index = {at.index.back()};
-    column.vectorDim = 0;
-    column.lanes = plan.lanes;
-    return arith::AddIOp::create(f.builder, f.loc, start, f.loadBuffer(sums, column));
+    Coordinates row;
+    row.index = {at.index[batch.size()]};
+    Value sum = f.splat(f.loadBuffer(sums, row), plan.lanes);
+    return arith::AddIOp::create(f.builder, f.loc, start, sum);
   }
 
   Value addressAt(Value base, Value index, Value bytes) {
@@ -390,13 +389,13 @@ static void emitMatrix(SimdFunction &f, DotOp op, DotPlan plan, ArrayRef<Value> 
   plan.usesBOnce = plan.canUseBOnce() && !readsBAlongK(f, plan, batch.size());
   MicroKernel kernel = {f,      op,    plan, placeA(f, plan, batch), {}, {},
                         result, store, loop, llvm::to_vector(batch)};
+  if (plan.shiftsB())
+    kernel.sums = sumRows(f, plan, kernel.a);
   if (plan.usesBOnce) {
     f.withFullMasks({plan.bSource.tile}, [&] { kernel.emitPanels(); });
     return;
   }
   kernel.b = placeB(f, plan, batch);
-  if (plan.shiftsA())
-    kernel.sums = sumColumns(f, plan, kernel.b);
   kernel.emitPanels();
 }
 

@@ -52,14 +52,6 @@ static Value interleave(SimdFunction &f, ArrayRef<Value> vectors) {
 
 //===-- A -------------------------------------------------------------------------------------===//
 
-/// Half the range more or less: signed bytes become unsigned ones, and the other way round.
-static Value shiftByte(SimdFunction &f, Value value) {
-  Value half = f.constantOf(f.builder.getI8Type(), -128);
-  if (auto vector = dyn_cast<VectorType>(value.getType()))
-    half = f.splat(half, vector.getNumElements());
-  return arith::XOrIOp::create(f.builder, f.loc, value, half);
-}
-
 static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
                   const TileBuffer &packed) {
   Value tile = plan.aSource.tile;
@@ -74,8 +66,7 @@ static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
     Coordinates to = at;
     to.index.erase(to.index.begin(), to.index.begin() + numBatch);
     to.vectorDim = at.vectorDim < 0 ? -1 : at.vectorDim - numBatch;
-    Value operand = convertOperand(f, plan, plan.aSource, value);
-    f.storeBuffer(packed, to, plan.shiftsA() ? shiftByte(f, operand) : operand);
+    f.storeBuffer(packed, to, convertOperand(f, plan, plan.aSource, value));
   };
   if (f.emitTransposed(tile, batch, readDim, lastDim, lanes, store))
     return;
@@ -108,8 +99,7 @@ static void copyAlongM(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> bat
     for (int64_t i = 0; i < plan.group; ++i) {
       Coordinates from = matrixAt(batch, row, addIndex(f, k, i), 0, lanes);
       Value value = f.evaluateVector(plan.aSource.tile, from);
-      value = convertOperand(f, plan, plan.aSource, value);
-      columns.push_back(plan.shiftsA() ? shiftByte(f, value) : value);
+      columns.push_back(convertOperand(f, plan, plan.aSource, value));
     }
     Coordinates to =
         matrixAt({}, at.index[0], scaleIndex(f, row, plan.group), 1, lanes * plan.group);
@@ -155,8 +145,7 @@ DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
   int64_t groupBytes = plan.group * elementBytes(plan.operand);
   Value rowBytes = f.constantIndex(plan.steps() * groupBytes);
   auto home = f.buffers.find(plan.aSource.tile);
-  if (home != f.buffers.end() && !plan.shiftsA() && batch.empty() &&
-      home->second.element == plan.operand)
+  if (home != f.buffers.end() && batch.empty() && home->second.element == plan.operand)
     return {home->second.base, rowBytes, groupBytes};
   if (int64_t lanes = lanesAlongM(f, plan, batch.size())) {
     TileBuffer packed = f.allocate({plan.steps(), plan.m * plan.group}, plan.operand);
@@ -164,7 +153,7 @@ DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
     return {packed.base, f.constantIndex(groupBytes), plan.m * groupBytes};
   }
   LoadOp load;
-  if (!plan.shiftsA() && plan.n / plan.panel() <= kMostPanelsInPlace)
+  if (plan.n / plan.panel() <= kMostPanelsInPlace)
     load = rowsInMemory(f, plan, plan.aSource, batch.size());
   // In front of the branches: a buffer of one of them would be reused by what follows.
   TileBuffer packed = f.allocate({plan.m, plan.k}, plan.operand);
@@ -185,6 +174,17 @@ DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
 
 //===-- B -------------------------------------------------------------------------------------===//
 
+/// Elements of B, shifted where they are: half the range more or less makes unsigned bytes of
+/// signed ones, and the other way round.
+static Value shiftB(SimdFunction &f, const DotPlan &plan, Value value) {
+  if (!plan.shiftsB())
+    return value;
+  Value half = f.constantOf(plan.operand, -128);
+  if (auto vector = dyn_cast<VectorType>(value.getType()))
+    half = f.splat(half, vector.getNumElements());
+  return arith::XOrIOp::create(f.builder, f.loc, value, half);
+}
+
 Value tw::simd::loadBRow(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch, Value step,
                          Value column, int64_t numColumns) {
   Value k = scaleIndex(f, step, plan.group);
@@ -196,7 +196,7 @@ Value tw::simd::loadBRow(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
     // An odd number of columns is cut into single ones.
     rows.push_back(plan.group > 1 && numColumns == 1 ? f.splat(row, 1) : row);
   }
-  return interleave(f, rows);
+  return shiftB(f, plan, interleave(f, rows));
 }
 
 bool tw::simd::readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
@@ -255,7 +255,8 @@ struct PackedB {
           for (int64_t lane = 0; lane < plan.lanes; ++lane) {
             Coordinates from = matrixAt(batch, k, addIndex(f, firstColumn, lane), 0, step);
             Value value = f.evaluateVector(plan.bSource.tile, from);
-            columns.push_back(bitcast(wide, convertOperand(f, plan, plan.bSource, value)));
+            value = shiftB(f, plan, convertOperand(f, plan, plan.bSource, value));
+            columns.push_back(bitcast(wide, value));
           }
           Value firstRow = scaleIndex(f, at.index[2], plan.lanes);
           for (auto [i, value] : llvm::enumerate(f.transposeSquare(columns)))
@@ -318,32 +319,88 @@ DotColumns tw::simd::placeB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value
   return {place[0], place[1], place[2]};
 }
 
-TileBuffer tw::simd::sumColumns(SimdFunction &f, const DotPlan &plan, const DotColumns &b) {
-  TileBuffer packedB = {
-      b.base, {plan.n / plan.panel(), plan.steps(), plan.panel() * plan.group}, plan.operand};
-  TileBuffer sums = f.allocate({plan.n}, plan.compute);
-  Value ones = f.splat(f.constantOf(plan.operand, 1), plan.lanes * plan.group);
-  Value zero = f.splat(f.constantOf(plan.compute, 0), plan.lanes);
-  // A signed operand was made larger by 128, an unsigned one smaller.
-  Value factor =
-      f.splat(f.constantOf(plan.compute, plan.aSource.isUnsigned ? 128 : -128), plan.lanes);
-  f.emitNest({plan.n / plan.panel(), plan.vectors}, 1, 1, [&](const Coordinates &at) {
-    Value first = scaleIndex(f, at.index[1], plan.lanes * plan.group);
-    Value sum = f.emitLoop(0, plan.steps(), 1, {zero}, [&](Value step, ValueRange old) {
+//===-- Sums of A's rows ----------------------------------------------------------------------===//
+
+/// Neighbouring groups of A in memory; zeros behind the `count` that there are.
+static Value loadGroups(SimdFunction &f, const DotPlan &plan, Value address, int64_t count) {
+  auto type = VectorType::get({plan.lanes * plan.group}, plan.operand);
+  unsigned alignment = elementBytes(plan.operand);
+  if (count >= plan.lanes)
+    return LLVM::LoadOp::create(f.builder, f.loc, type, address, alignment);
+  SmallVector<bool> exists(type.getNumElements(), false);
+  std::fill_n(exists.begin(), count * plan.group, true);
+  auto maskType = VectorType::get(type.getShape(), f.builder.getI1Type());
+  Value mask =
+      arith::ConstantOp::create(f.builder, f.loc, DenseElementsAttr::get(maskType, exists));
+  Value zeros = f.splat(f.constantOf(plan.operand, 0), type.getNumElements());
+  return LLVM::MaskedLoadOp::create(f.builder, f.loc, type, address, mask, zeros, alignment);
+}
+
+namespace {
+struct RowSums {
+  SimdFunction &f;
+  const DotPlan &plan;
+  const DotRows &a;
+  TileBuffer sums;
+
+  /// Adds the elements of neighbouring groups to their lanes.
+  Value add(Value row, Value step, int64_t count, Value sum) {
+    Type i8 = f.builder.getI8Type();
+    Value offset = f.builder.createOrFold<arith::AddIOp>(
+        f.loc, f.builder.createOrFold<arith::MulIOp>(f.loc, row, a.rowBytes),
+        scaleIndex(f, step, a.stepBytes));
+    Value address = LLVM::GEPOp::create(f.builder, f.loc, a.base.getType(), i8, a.base, offset);
+    Value ones = f.splat(f.constantOf(plan.operand, 1), plan.lanes * plan.group);
+    return multiplyAdd(f, plan, loadGroups(f, plan, address, count), ones, sum);
+  }
+
+  /// A signed B was made larger by 128, an unsigned one smaller.
+  void store(Value row, Value sum) {
+    Value factor = f.constantOf(plan.compute, plan.bSource.isUnsigned ? 128 : -128);
+    auto type = dyn_cast<VectorType>(sum.getType());
+    if (type)
+      factor = f.splat(factor, type.getNumElements());
+    Coordinates at;
+    at.index = {row};
+    at.vectorDim = type ? 0 : -1;
+    at.lanes = type ? type.getNumElements() : 1;
+    f.storeBuffer(sums, at, arith::MulIOp::create(f.builder, f.loc, sum, factor));
+  }
+
+  /// Of a row whose groups are neighbours.
+  void sumAlongK(Value row) {
+    Value zeros = f.splat(f.constantOf(plan.compute, 0), plan.lanes);
+    int64_t whole = plan.steps() / plan.lanes * plan.lanes;
+    Value sum = f.emitLoop(0, whole, plan.lanes, {zeros}, [&](Value step, ValueRange old) {
       Scope scope(f);
-      Coordinates from;
-      from.index = {at.index[0], step, first};
-      from.vectorDim = 2;
-      from.lanes = plan.lanes * plan.group;
-      Value row = f.loadBuffer(packedB, from);
-      return SmallVector<Value>{multiplyAdd(f, plan, ones, row, old[0])};
+      return SmallVector<Value>{add(row, step, plan.lanes, old[0])};
     })[0];
-    Coordinates to;
-    to.index = {f.builder.createOrFold<arith::AddIOp>(
-        f.loc, scaleIndex(f, at.index[0], plan.panel()), scaleIndex(f, at.index[1], plan.lanes))};
-    to.vectorDim = 0;
-    to.lanes = plan.lanes;
-    f.storeBuffer(sums, to, arith::MulIOp::create(f.builder, f.loc, sum, factor));
+    if (whole < plan.steps())
+      sum = add(row, f.constantIndex(whole), plan.steps() - whole, sum);
+    store(row, vector::ReductionOp::create(f.builder, f.loc, vector::CombiningKind::ADD, sum));
+  }
+
+  /// Of `count` rows whose groups are neighbours at each step.
+  void sumAlongM(Value row, int64_t count) {
+    Value zeros = f.splat(f.constantOf(plan.compute, 0), plan.lanes);
+    store(row, f.emitLoop(0, plan.steps(), 1, {zeros}, [&](Value step, ValueRange old) {
+      Scope scope(f);
+      return SmallVector<Value>{add(row, step, count, old[0])};
+    })[0]);
+  }
+};
+} // namespace
+
+TileBuffer tw::simd::sumRows(SimdFunction &f, const DotPlan &plan, const DotRows &a) {
+  bool isAlongK = a.stepBytes == plan.group * elementBytes(plan.operand);
+  int64_t atOnce = isAlongK ? 1 : plan.lanes, whole = plan.m / atOnce * atOnce;
+  RowSums rows = {f, plan, a, f.allocate({int64_t(llvm::alignTo(plan.m, atOnce))}, plan.compute)};
+  f.emitLoop(0, whole, atOnce, {}, [&](Value row, ValueRange) {
+    Scope scope(f);
+    isAlongK ? rows.sumAlongK(row) : rows.sumAlongM(row, plan.lanes);
+    return SmallVector<Value>();
   });
-  return sums;
+  if (whole < plan.m)
+    rows.sumAlongM(f.constantIndex(whole), plan.m - whole);
+  return rows.sums;
 }

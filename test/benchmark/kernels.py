@@ -28,8 +28,11 @@ ELEMENTWISE_BLOCK = 8192
 # Of a matrix product: large tiles read less, and what they cover beyond the matrix is work for
 # nothing.
 MATMUL_TILES = {"BLOCK_M": (256, 128, 64), "BLOCK_N": (128, 64), "BLOCK_K": (512, 256, 128, 64)}
-# The same caches hold more bytes, and every program shifts its rows and packs its columns.
-BYTE_MATMUL_TILES = {**MATMUL_TILES, "BLOCK_M": (512, 256, 128, 64), "BLOCK_N": (256, 128, 64)}
+# The same caches hold more bytes, and every program sums up its rows and packs its columns. Sums are
+# as wide as ever: a longer BLOCK_K reads and writes them less often.
+BYTE_MATMUL_TILES = {
+    "BLOCK_M": (512, 256, 128, 64), "BLOCK_N": (256, 128, 64), "BLOCK_K": (1024, 512, 256, 128, 64)
+}  # fmt: skip
 MATMUL_WASTE = 1.1
 MATMUL_GROUP = 4
 ATTENTION_TILES = {"BLOCK_M": 64, "BLOCK_N": 64}

@@ -56,16 +56,20 @@ func.func @pairs(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<f32> {tile
 
 // -----
 
-// Bytes go through the instruction for an unsigned and a signed operand: A is shifted to unsigned,
-// and what that adds is taken back by sums over B's columns.
+// Bytes go through the instruction for an unsigned and a signed operand: sums over A's rows take
+// back what shifting B to unsigned adds, as it is packed. A is read where it lies.
 // CHECK-LABEL: llvm.func @bytes
-// CHECK: arith.xori {{.*}} : vector<64xi8>
-// CHECK: %[[SUM:.+]] = scf.for
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
-// CHECK: arith.muli %[[SUM]], %{{.*}} : vector<16xi32>
-// CHECK: arith.addi {{.*}} : vector<16xi32>
 // CHECK-NOT: arith.xori
-// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// CHECK: scf.for
+// CHECK: %[[SUM:.+]] = llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"
+// CHECK: %[[ROW:.+]] = vector.reduction <add>, %[[SUM]] : vector<16xi32> into i32
+// CHECK: arith.muli %[[ROW]], %{{.*}} : i32
+// CHECK: arith.xori {{.*}} : vector<128xi8>
+// CHECK-NOT: arith.xori
+// CHECK: arith.addi {{.*}} : vector<16xi32>
+// CHECK: %[[B:.+]] = llvm.load {{.*}} -> vector<64xi8>
+// CHECK: %[[A:.+]] = vector.bitcast {{.*}} to vector<64xi8>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%{{.*}}, %[[B]], %[[A]])
 func.func @bytes(%x: !tile.ptr<i8> {tile.disjoint}, %out: !tile.ptr<i32> {tile.disjoint}) {
   %r = tile.arange 0 to 4096 : tensor<4096xi32>
   %o = tile.reshape %r : tensor<4096xi32> -> tensor<64x64xi32>

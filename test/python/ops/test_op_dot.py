@@ -125,7 +125,9 @@ def cut_out(
     tw.store(out + m * N + n, total, mask=(m < rows) & (n < N))
 
 
-@pytest.mark.parametrize("shape", [(16, 16, 16), (5, 32, 16), (24, 12, 64), (33, 64, 48)])
+@pytest.mark.parametrize(
+    "shape", [(16, 16, 16), (5, 32, 16), (24, 12, 64), (33, 64, 48), (6, 84, 32)]
+)
 @pytest.mark.parametrize("dtype", ["int8", "uint8"])
 def test_dot_of_bytes_is_exact(
     shape: tuple[int, int, int], dtype: str, device: str, rng: np.random.Generator
