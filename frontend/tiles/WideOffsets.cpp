@@ -2,7 +2,9 @@
 //
 // First the values that loops and branches carry into such an offset change their type, with what
 // else uses them reading the low half; then each offset is computed again from where its numbers
-// begin. What is no longer used goes with the passes' clean-ups.
+// begin. So are the sums and products that are compared: a mask must hold for the element that is
+// reached, not for what 32 bits leave of its number. What is no longer used goes with the passes'
+// clean-ups.
 #include "frontend/tiles/WideOffsets.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "ir/tile/Tile.h"
@@ -28,6 +30,7 @@ public:
 private:
   bool mayBeLarge(Value pointer);
   void collect(Value value, SetVector<Value> &needed) const;
+  void widenComparisons();
   void changeType(const Carried &carried);
   Value widen(Value value);
   Value compute(Value value);
@@ -54,6 +57,11 @@ static bool isExact(Operation *op) {
   return isa<arith::AddIOp, arith::SubIOp, arith::MulIOp, arith::DivSIOp, arith::RemSIOp,
              arith::MinSIOp, arith::MaxSIOp, arith::SelectOp, tile::SplatOp, tile::BroadcastOp,
              tile::ExpandDimsOp, tile::ReshapeOp, tile::TransOp, tile::HintOp>(op);
+}
+
+static bool mayWrap(Value value) {
+  return widthOf(value) == 32 &&
+         isa_and_nonnull<arith::AddIOp, arith::SubIOp, arith::MulIOp>(value.getDefiningOp());
 }
 
 /// Arithmetic of fewer bits wraps on purpose.
@@ -176,6 +184,27 @@ Value OffsetWidening::compute(Value value) {
   return arith::ExtSIOp::create(builder, value.getLoc(), wideType(value.getType()), value);
 }
 
+/// Compares exact numbers. Whether two numbers of 32 bits are equal stays a question of 32 bits:
+/// they may be unsigned, and wrap.
+void OffsetWidening::widenComparisons() {
+  SmallVector<arith::CmpIOp> comparisons;
+  kernel.walk([&](arith::CmpIOp op) {
+    bool isSigned = llvm::is_contained({arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
+                                        arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge},
+                                       op.getPredicate());
+    if (!isSigned || widthOf(op.getLhs()) < 32)
+      return;
+    SetVector<Value> compared;
+    collect(op.getLhs(), compared);
+    collect(op.getRhs(), compared);
+    if (llvm::any_of(compared, [&](Value value) { return mayWrap(value) || wide.contains(value); }))
+      comparisons.push_back(op);
+  });
+  for (arith::CmpIOp op : comparisons)
+    for (OpOperand &operand : op->getOpOperands())
+      operand.set(widen(operand.get()));
+}
+
 void OffsetWidening::run() {
   SmallVector<tile::AddPtrOp> moves;
   SetVector<Value> needed;
@@ -197,6 +226,7 @@ void OffsetWidening::run() {
     operand->set(widen(operand->get()));
   for (tile::AddPtrOp move : moves)
     move.getOffsetMutable().assign(widen(move.getOffset()));
+  widenComparisons();
 }
 
 void tw::widenOffsets(func::FuncOp kernel) {

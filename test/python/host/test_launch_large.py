@@ -101,6 +101,21 @@ def test_other_numbers_of_the_kernel_still_wrap(device: str, huge: Any) -> None:
     assert huge.reshape(-1)[n * n] == 1 and int(out[0]) == n * n - 2**32
 
 
+@tw.jit
+def mark_all(x, n, first, B: tw.constexpr):
+    at = (first + tw.program_id(0)) * B + tw.arange(0, B)
+    tw.store(x + at, 1, mask=at < n)
+
+
+def test_masks_hold_for_the_offsets_of_a_large_array(device: str, huge: Any) -> None:
+    flat = huge.reshape(-1)
+    size = flat.size - 5000  # numbers that wrapped are negative, so less than it
+    first = size // 1024 - 1
+    mark_all[4](flat, size, first, 1024)
+    assert np.array_equal(flat[first * 1024 :], [1] * (size - first * 1024) + [0] * 5000)
+    assert not flat[first * 1024 - 1024 : first * 1024].any()
+
+
 def test_a_small_array_beside_a_large_one_keeps_its_code(huge: Any) -> None:
     pytest.importorskip("tilewright._native")
     small = np.zeros(4096, np.int8)
