@@ -452,6 +452,7 @@ struct LockedUpdate {
 
 private:
   void emitRow(const Coordinates &outer);
+  void prefetch(Value address);
   void emitBlock(Value address, Value number);
   void updateUnmasked(Value begin, Value end, Value address);
   void updateMasked(Value begin, Value end, Value address);
@@ -601,7 +602,27 @@ void LockedUpdate::emitBlock(Value address, Value block) {
                         LLVM::AtomicOrdering::release);
 }
 
+/// Taking a lock is a barrier: without this, the row's misses would begin behind it, and others
+/// would wait for them too. What a mask may leave out is not fetched, and of a long row no more
+/// than one block's size, so that the row's values stay in the first cache.
+void LockedUpdate::prefetch(Value address) {
+  OpBuilder &b = f.builder;
+  int64_t size = std::min(extent * int64_t(bytes()), int64_t(1) << kLockedBlockLog2);
+  auto fetch = [&](Value offset) {
+    Value place = LLVM::GEPOp::create(b, f.loc, address.getType(), b.getI8Type(), address,
+                                      ValueRange{offset});
+    LLVM::Prefetch::create(b, f.loc, place, /*rw=*/1, /*hint=*/3, /*cache=*/1);
+  };
+  int64_t step = int64_t(1) << kLockStrideLog2; // a line, as a lock has one to itself
+  forUpTo(number(0), number(size), step, llvm::divideCeil(size, step),
+          [&](const Coordinates &line) { fetch(line.index[0]); });
+  fetch(number(size - 1)); // in one line more where the row begins within a line
+}
+
 void LockedUpdate::emitRow(const Coordinates &outer) {
+  Value address = f.evaluate(op.getPtr(), outer);
+  if (!mask.base)
+    prefetch(address);
   f.emitVectorLoop(extent, outer, dim, lanes, [&](const Coordinates &place) {
     Coordinates inRow = place;
     inRow.index = {place.index[dim]};
@@ -610,7 +631,6 @@ void LockedUpdate::emitRow(const Coordinates &outer) {
     if (mask.base)
       f.storeBuffer(mask, inRow, f.evaluate(op.getMask(), place));
   });
-  Value address = f.evaluate(op.getPtr(), outer);
   Value first = LLVM::PtrToIntOp::create(f.builder, f.loc, f.builder.getI64Type(), address);
   Value last = make<arith::AddIOp>(first, number(extent * bytes() - 1));
   Value shift = number(kLockedBlockLog2);

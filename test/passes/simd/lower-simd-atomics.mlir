@@ -1,9 +1,15 @@
 // RUN: tile-opt %s -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
 
-// A row is updated by vectors, in each block of memory under its lock; without locks one by one.
+// A row is updated by vectors, in each block of memory under its lock; without locks one by one. Its lines are asked
+// for before the first lock is taken, since taking one waits for all that is under way.
 // CHECK-LABEL: llvm.func @row
 // CHECK: llvm.icmp "ne"
 // CHECK: scf.if
+// CHECK:   scf.for
+// CHECK:     "llvm.intr.prefetch"({{.*}}) <{cache = 1 : i32, hint = 3 : i32, rw = 1 : i32}>
+// CHECK:   } {simd.most_iterations = 16 : i64}
+// CHECK:   "llvm.intr.prefetch"
+// CHECK:   llvm.store {{.*}} vector<16xf32>
 // CHECK:   llvm.atomicrmw xchg {{.*}} acquire
 // CHECK:   scf.for
 // CHECK:     arith.addf {{.*}} : vector<16xf32>
