@@ -3,6 +3,7 @@
 #include "python/bindings/Bindings.h"
 #include "runtime/Specialization.h"
 #include <algorithm>
+#include <memory_resource>
 #include <vector>
 
 namespace py = pybind11;
@@ -79,14 +80,17 @@ struct Span {
   uint64_t begin, end;
 };
 
+/// Of one reading: Python that it calls may let another thread launch the same kernel.
+using Spans = std::pmr::vector<Span>;
+
 /// Reads the arguments of one kernel.
 struct ArgumentReader {
   std::vector<Mode> modes;
   py::tuple converters;
   NumberFacts numbers;
 
-  /// (facts, bits, values), or null without an error where Python has to read.
-  PyObject *read(PyObject *values);
+  /// The facts, or null without an error where Python has to read.
+  py::object read(std::span<PyObject *const> values, python::PassedArguments &passed);
 
 private:
   py::object remembered(py::object facts);
@@ -97,9 +101,8 @@ private:
   std::vector<py::object> known;
   size_t oldest = 0;
 
-  /// Of one reading: Python that it calls may let another thread launch the same kernel.
-  using Spans = std::vector<Span>;
-  bool readOne(size_t index, PyObject *value, PyObject *&fact, PyObject *&bits, Spans &spans);
+  bool readOne(size_t index, PyObject *value, PyObject *&fact, python::PassedArgument &passed,
+               Spans &spans);
   bool readNumber(PyObject *value, PyObject *&fact);
 };
 
@@ -238,8 +241,7 @@ static bool viewByAttributes(PyObject *tensor, TensorView &view) {
   return true;
 }
 
-static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
-                       std::vector<Span> &spans) {
+static bool readTensor(PyObject *tensor, PyObject *&fact, uint64_t &address, Spans &spans) {
   TensorView view;
   if (tensors().isNeg(tensor).ptr() != Py_False)
     return false;
@@ -247,14 +249,13 @@ static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
     return false;
   if (!view.begin || !view.bytes || view.bytes > kLargeBytes)
     return false;
-  py::object pointer = py::reinterpret_steal<py::object>(PyLong_FromUnsignedLongLong(view.begin));
   py::object offset = tensors().storageOffset(tensor);
-  if (!pointer || !offset)
+  if (!offset)
     return false;
   Span span = {view.begin, view.begin + view.bytes};
   if (!view.isContiguous || PyLong_AsLongLong(offset.ptr()) != 0) {
     // A part of its storage: only all of it meets every other part.
-    py::object whole = tensors().findSpan(py::handle(tensor), pointer);
+    py::object whole = tensors().findSpan(py::handle(tensor), view.begin);
     span = {py::cast<uint64_t>(whole[py::int_(0)]), py::cast<uint64_t>(whole[py::int_(1)])};
     if (span.end <= span.begin || span.end - span.begin > kLargeBytes)
       return false;
@@ -262,40 +263,40 @@ static bool readTensor(PyObject *tensor, PyObject *&fact, PyObject *&address,
   spans.push_back(span);
   PointerFacts found = pointerFacts(view.begin, view.bytes, streamingBytes());
   fact = factsOfTensor(view.elementType, found.divisibility > 1, found.isStreaming);
-  address = fact ? pointer.release().ptr() : nullptr;
+  address = view.begin;
   return fact != nullptr;
 }
 
-bool ArgumentReader::readOne(size_t index, PyObject *value, PyObject *&fact, PyObject *&bits,
-                             Spans &spans) {
+bool ArgumentReader::readOne(size_t index, PyObject *value, PyObject *&fact,
+                             python::PassedArgument &passed, Spans &spans) {
   PyTypeObject *type = Py_TYPE(value);
   bool isConstant = value == Py_None || PyUnicode_CheckExact(value);
   if (modes[index] == Mode::Constant)
     isConstant |= PyLong_CheckExact(value) || PyBool_Check(value);
   if (isConstant) { // as `constexpr_key` of Python
     fact = PyTuple_Pack(2, type, value);
-    bits = Py_NewRef(value);
+    passed.value = py::reinterpret_borrow<py::object>(value);
     return fact != nullptr;
   }
   if (modes[index] == Mode::Constant)
     return false;
   if (modes[index] == Mode::Plain && type == tensors().type)
-    return readTensor(value, fact, bits, spans);
+    return readTensor(value, fact, passed.address, spans);
   if (!readNumber(value, fact))
     return false;
   if (modes[index] == Mode::Plain) {
-    bits = Py_NewRef(value);
+    passed.value = py::reinterpret_borrow<py::object>(value);
     return true;
   }
   Py_DECREF(fact);
   fact = nullptr;
   py::tuple pair = py::reinterpret_borrow<py::object>(converters[index])(py::handle(value));
   fact = Py_NewRef(PyTuple_GET_ITEM(pair.ptr(), 0));
-  bits = Py_NewRef(PyTuple_GET_ITEM(pair.ptr(), 1));
+  passed.value = pair[1];
   return true;
 }
 
-static bool overlap(std::vector<Span> &spans) {
+static bool overlap(Spans &spans) {
   std::sort(spans.begin(), spans.end(),
             [](const Span &a, const Span &b) { return a.begin < b.begin; });
   for (size_t i = 1; i < spans.size(); ++i)
@@ -334,44 +335,73 @@ py::object ArgumentReader::remembered(py::object facts) {
   return facts;
 }
 
-PyObject *ArgumentReader::read(PyObject *values) {
+py::object ArgumentReader::read(std::span<PyObject *const> values,
+                                python::PassedArguments &passed) {
   size_t count = modes.size();
-  if (size_t(PyTuple_GET_SIZE(values)) != count)
-    return nullptr;
-  Spans spans;
+  if (values.size() != count)
+    return {};
+  Spans spans(passed.get_allocator());
   spans.reserve(count);
-  py::object facts = py::reinterpret_steal<py::object>(PyTuple_New(count));
-  py::object bits = py::reinterpret_steal<py::object>(PyList_New(count));
-  if (!facts || !bits)
-    return nullptr;
+  passed.resize(count);
+  py::object facts = py::reinterpret_steal<py::object>(PyTuple_New(Py_ssize_t(count)));
+  if (!facts)
+    return {};
   for (size_t i = 0; i < count; ++i) {
-    PyObject *fact = nullptr, *bit = nullptr;
-    if (!readOne(i, PyTuple_GET_ITEM(values, i), fact, bit, spans)) {
+    PyObject *fact = nullptr;
+    if (!readOne(i, values[i], fact, passed[i], spans)) {
       Py_XDECREF(fact);
-      return nullptr;
+      return {};
     }
-    PyTuple_SET_ITEM(facts.ptr(), i, fact);
-    PyList_SET_ITEM(bits.ptr(), i, bit);
+    PyTuple_SET_ITEM(facts.ptr(), Py_ssize_t(i), fact);
   }
   if (overlap(spans))
+    return {};
+  return remembered(std::move(facts));
+}
+
+py::object python::readArguments(PyObject *reader, std::span<PyObject *const> values,
+                                 PassedArguments &passed) {
+  void *found = PyCapsule_GetPointer(reader, nullptr);
+  py::object facts;
+  try {
+    facts = static_cast<ArgumentReader *>(found)->read(values, passed);
+  } catch (py::error_already_set &error) {
+    error.restore();
+  } catch (const py::builtin_exception &error) {
+    error.set_error();
+  }
+  if (facts || !PyErr_Occurred())
+    return facts;
+  if (!PyErr_ExceptionMatches(PyExc_Exception)) // an interrupt, which does not come again
+    throw py::error_already_set();
+  PyErr_Clear(); // Python meets the error again
+  return {};
+}
+
+/// (facts, bits, values) of the tuple `values`.
+static PyObject *readTuple(PyObject *reader, PyObject *values) {
+  std::byte memory[python::kPassedBytes];
+  std::pmr::monotonic_buffer_resource pool(memory, sizeof(memory));
+  python::PassedArguments passed(&pool);
+  size_t count = size_t(PyTuple_GET_SIZE(values));
+  PyObject *const *first = reinterpret_cast<PyTupleObject *>(values)->ob_item;
+  py::object facts = python::readArguments(reader, {first, count}, passed);
+  if (!facts)
     return nullptr;
-  facts = remembered(std::move(facts));
+  py::list bits(count);
+  for (size_t i = 0; i < count; ++i)
+    bits[i] = passed[i].value ? passed[i].value : py::int_(passed[i].address);
   return PyTuple_Pack(3, facts.ptr(), bits.ptr(), values);
 }
 
 /// None where Python has to read: with the same arguments it also says what is wrong with them.
-static PyObject *readWarm(PyObject *self, PyObject *values) {
-  auto *reader = static_cast<ArgumentReader *>(PyCapsule_GetPointer(self, nullptr));
-  PyObject *result = nullptr;
+static PyObject *readWarm(PyObject *reader, PyObject *values) {
   try {
-    result = PyTuple_CheckExact(values) ? reader->read(values) : nullptr;
-  } catch (py::error_already_set &) { // Python meets the error again
-  } catch (const py::builtin_exception &) {
+    PyObject *result = PyTuple_CheckExact(values) ? readTuple(reader, values) : nullptr;
+    return result || PyErr_Occurred() ? result : Py_NewRef(Py_None);
+  } catch (...) {
+    return python::raised();
   }
-  if (result)
-    return result;
-  PyErr_Clear();
-  return Py_NewRef(Py_None);
 }
 
 /// A function of the tuple of a kernel's arguments. `modes` are as Mode; `numbers` the facts in the
@@ -415,22 +445,33 @@ static void setTensorReading(const py::type &type, py::object findFacts, py::obj
   reading.exchange = exchangeOf(type.ptr());
 }
 
-void python::markWritten(PyObject *values, PyObject *stored, PyObject *mark) {
+void python::markWritten(std::span<PyObject *const> written, PyObject *mark) {
   const TensorReading &reading = tensors();
   py::handle markOther = mark;
-  py::list written;
+  py::list tensors;
+  for (PyObject *value : written) {
+    if (Py_TYPE(value) == reading.type && reading.markWritten)
+      tensors.append(py::handle(value));
+    else
+      markOther(py::handle(value));
+  }
+  if (tensors.empty() || reading.markWritten.is_none())
+    return;
+  PyObject *result = PyObject_CallOneArg(reading.markWritten.ptr(), tensors.ptr());
+  if (!result)
+    throw py::error_already_set();
+  Py_DECREF(result);
+}
+
+void python::markWritten(PyObject *values, PyObject *stored, PyObject *mark) {
+  std::vector<PyObject *> written;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(stored); ++i) {
     Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(stored, i));
     if (position < 0 || position >= PyTuple_GET_SIZE(values))
       throw py::index_error("no value at this position");
-    PyObject *value = PyTuple_GET_ITEM(values, position);
-    if (Py_TYPE(value) == reading.type && reading.markWritten)
-      written.append(py::handle(value));
-    else
-      markOther(py::handle(value));
+    written.push_back(PyTuple_GET_ITEM(values, position));
   }
-  if (!written.empty() && !reading.markWritten.is_none())
-    reading.markWritten(written);
+  markWritten(written, mark);
 }
 
 /// mark_written(values, stored, mark).

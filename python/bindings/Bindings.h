@@ -2,7 +2,10 @@
 #ifndef PYTHON_BINDINGS_BINDINGS_H
 #define PYTHON_BINDINGS_BINDINGS_H
 #include "backend/api/Compile.h"
+#include <memory_resource>
 #include <pybind11/pybind11.h>
+#include <span>
+#include <vector>
 
 namespace tw::python {
 
@@ -26,6 +29,31 @@ PyObject *raised();
 /// Tells the libraries of arrays that those at the positions `stored` are written: torch of all its
 /// tensors at once, `mark` of the others.
 void markWritten(PyObject *values, PyObject *stored, PyObject *mark);
+void markWritten(std::span<PyObject *const> written, PyObject *mark);
+
+/// An argument as it was read: the address of a tensor, else the number or constant.
+struct PassedArgument {
+  pybind11::object value;
+  uint64_t address = 0;
+};
+using PassedArguments = std::pmr::vector<PassedArgument>;
+/// Of memory on the stack that what a launch passes mostly fits into.
+constexpr size_t kPassedBytes = 3072;
+/// Reads arguments by the object behind the function that `make_reader` made: their facts, which
+/// are the same object when they came lately; null where Python has to read.
+pybind11::object readArguments(PyObject *reader, std::span<PyObject *const> values,
+                               PassedArguments &passed);
+/// Whether a tuple (kernel or None, function, code, defaults, named defaults) tells what is there
+/// now. False where only Python can tell: functions with defaults of named parameters.
+bool isSameBody(PyObject *body);
+
+/// The bits of one argument. Integers are taken modulo 2^64: the kernel reads the low bytes that
+/// its parameter's type has. `value` must be an int (or have __index__) or a number, or Python
+/// raises.
+uint64_t bitsOf(PyObject *value, Kernel::Encoding encoding);
+/// Runs the grid; the report of a failure, or None.
+pybind11::object runGrid(Kernel &kernel, const LaunchGrid &grid,
+                         std::span<const LaunchArgument> arguments);
 
 void defineCompiler(pybind11::module_ &module);
 void defineRuntime(pybind11::module_ &module);
@@ -33,6 +61,7 @@ void defineArrays(pybind11::module_ &module);
 void defineArguments(pybind11::module_ &module);
 void defineFacts(pybind11::module_ &module);
 void defineChanges(pybind11::module_ &module);
+void defineWarmLaunches(pybind11::module_ &module);
 
 /// Python's facts of an integer that is passed, new; null where it has more than 64 bits, or with
 /// an error.

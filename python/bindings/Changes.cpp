@@ -3,9 +3,7 @@
 
 namespace py = pybind11;
 
-/// Whether a tuple (kernel or None, function, code, defaults, named defaults) tells what is there
-/// now. False where only Python can tell: functions with defaults of named parameters.
-static bool isSameBody(PyObject *body) {
+bool tw::python::isSameBody(PyObject *body) {
   static PyObject *attribute = PyUnicode_InternFromString("fn");
   if (!PyTuple_Check(body) || PyTuple_GET_SIZE(body) != 5)
     return false;
@@ -53,7 +51,8 @@ template <typename Test> static bool isEach(PyObject *list, Test passes) {
 static PyObject *isCurrent(PyObject *state, PyObject *) {
   PyObject *missing = PyTuple_GET_ITEM(state, 3);
   auto isSame = [&](PyObject *dependency) { return isSameName(dependency, missing); };
-  if (isEach(PyTuple_GET_ITEM(state, 0), isSameBody) && isEach(PyTuple_GET_ITEM(state, 1), isSame))
+  if (isEach(PyTuple_GET_ITEM(state, 0), tw::python::isSameBody) &&
+      isEach(PyTuple_GET_ITEM(state, 1), isSame))
     return Py_NewRef(Py_True);
   PyErr_Clear();
   return PyObject_CallNoArgs(PyTuple_GET_ITEM(state, 2));

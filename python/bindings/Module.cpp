@@ -12,6 +12,7 @@ PYBIND11_MODULE(_bindings, module) {
   tw::python::defineArguments(module);
   tw::python::defineFacts(module);
   tw::python::defineChanges(module);
+  tw::python::defineWarmLaunches(module);
 }
 
 /// pybind11 takes the lock of the main interpreter before anything of the module runs, for which a

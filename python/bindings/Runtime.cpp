@@ -40,10 +40,7 @@ py::dict python::toDict(const RuntimeError &error) {
   return dict;
 }
 
-/// The bits of one argument. Integers are taken modulo 2^64: the kernel reads the low bytes that
-/// its parameter's type has. `value` must be an int (or have __index__) or a number, or Python
-/// raises.
-static uint64_t bitsOf(PyObject *value, Kernel::Encoding encoding) {
+uint64_t python::bitsOf(PyObject *value, Kernel::Encoding encoding) {
   if (encoding == Kernel::Encoding::Integer) {
     uint64_t bits = PyLong_AsUnsignedLongLongMask(value);
     if (bits == ~uint64_t(0) && PyErr_Occurred())
@@ -67,7 +64,7 @@ static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py:
                           std::to_string(values.size()) + " values were given");
   std::vector<LaunchArgument> arguments(count);
   for (size_t i = 0; i < count; ++i)
-    arguments[i].bits = bitsOf(PyTuple_GET_ITEM(values.ptr(), i), kernel.encodings[i]);
+    arguments[i].bits = python::bitsOf(PyTuple_GET_ITEM(values.ptr(), i), kernel.encodings[i]);
   if (memory.is_none())
     return arguments;
   py::sequence spans = py::reinterpret_borrow<py::sequence>(memory);
@@ -82,9 +79,8 @@ static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py:
   return arguments;
 }
 
-/// Runs the grid; the report of a failure, or None.
-static py::object runGrid(Kernel &kernel, const LaunchGrid &grid,
-                          std::span<const LaunchArgument> arguments) {
+py::object python::runGrid(Kernel &kernel, const LaunchGrid &grid,
+                           std::span<const LaunchArgument> arguments) {
   std::optional<RuntimeError> error;
   python::withoutLock([&] { error = api::launch(*kernel.compiled, grid, arguments); });
   if (PyErr_Occurred()) // what `raisesSignal` has left
@@ -122,7 +118,7 @@ static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
     if (!PyTuple_Check(given[4]))
       throw py::type_error("launch takes its values as a tuple");
     std::vector<LaunchArgument> arguments = readArguments(kernel, argument(4), argument(5));
-    return runGrid(kernel, grid, arguments).release().ptr();
+    return python::runGrid(kernel, grid, arguments).release().ptr();
   } catch (...) {
     return python::raised();
   }
@@ -139,7 +135,7 @@ static std::vector<LaunchArgument> pickArguments(const Kernel &kernel, PyObject 
     Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(positions, i));
     if (position < 0 || position >= PyList_GET_SIZE(bits))
       throw py::index_error("no argument at this position");
-    arguments[i].bits = bitsOf(PyList_GET_ITEM(bits, position), kernel.encodings[i]);
+    arguments[i].bits = python::bitsOf(PyList_GET_ITEM(bits, position), kernel.encodings[i]);
   }
   return arguments;
 }
@@ -160,7 +156,7 @@ static PyObject *launchOnHost(PyObject *, PyObject *const *given, Py_ssize_t cou
     if (PyTuple_GET_SIZE(given[5]) > 0)
       python::markWritten(given[4], given[5], given[6]);
     auto arguments = pickArguments(kernel, given[2], given[3]);
-    return runGrid(kernel, grid, arguments).release().ptr();
+    return python::runGrid(kernel, grid, arguments).release().ptr();
   } catch (...) {
     return python::raised();
   }

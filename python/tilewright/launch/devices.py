@@ -29,6 +29,17 @@ def chosen_device() -> str:
     return name
 
 
+# Where `device_choice` looks: the variable, and the variables of the module that holds the settings.
+CHOICE = (_chosen, vars(knobs))
+
+
+def device_choice() -> object:
+    """What decides `chosen_device`: the name that was chosen here, else the settings; while it is the
+    same, so is the device."""
+    chosen = _chosen.get()
+    return knobs.settings() if chosen is None else chosen
+
+
 def current_device() -> str:
     """The name of the device that a launch here would use, unless its arrays are on a GPU."""
     return chosen_device() or "cpu"

@@ -29,9 +29,9 @@ class HookChain:
     def replace(self, hook: Hook | HookChain | None) -> None:
         """Make a hook, another chain's hooks or nothing the content of this chain."""
         if isinstance(hook, HookChain):
-            self.calls = list(hook.calls)
+            self.calls[:] = hook.calls  # the same list, which warm launches look at
         else:
-            self.calls = [] if hook is None else [hook]
+            self.calls[:] = [] if hook is None else [hook]
 
     def __call__(self, *args: Any, **kwargs: Any) -> None:
         # A hook may take itself out of the chain.

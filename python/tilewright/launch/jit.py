@@ -10,7 +10,7 @@ from typing import Any, NoReturn, cast, overload
 
 from . import hooks
 from .. import knobs
-from .arguments import ArgumentProblem, Parts, make_reader, read_constant
+from .arguments import ArgumentProblem, Parts, make_reader, mark_written, read_constant
 from .facts import Facts, parse_facts
 from ..capture import (
     SourceNotFound,
@@ -20,8 +20,10 @@ from ..capture import (
     keep_imported_text,
 )
 from ..compile import CompiledKernel, Options, Request, Source, compile_request, find_request
-from .devices import check_device, chosen_device, current_device, device_of_launch, place_of
-from ..errors import CompileError, LaunchError
+from .devices import (
+    CHOICE, check_device, chosen_device, current_device, device_choice, device_of_launch, place_of
+)  # fmt: skip
+from ..errors import CompileError, LaunchError, raise_report
 from .inspection import Inspection
 from .interface import KernelInterface, hide_launches_from_torch, untraced
 from .run import check_stores, launch, resolve_grid
@@ -44,6 +46,7 @@ _NOTHING: dict[str, Any] = {}
 # Attributes of a kernel that follow from its parameters.
 _FROM_SIGNATURE = (
     "parameters", "_binder", "_readers", "_read_warm", "_num_plain_arguments", "_has_its_signature",
+    "_launch_again",
 )  # fmt: skip
 
 
@@ -147,7 +150,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel | None]:
         """The kernel over a grid: one to three integers, or a function of the arguments' dict."""
-        return functools.partial(self._launch, grid)
+        return functools.partial(self._launch_again, grid)
 
     @untraced
     def run(
@@ -157,6 +160,23 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         if warmup:
             return self.warmup(*args, grid=grid, **kwargs)
         return self._launch(grid, *args, **kwargs)
+
+    @lazy_attribute
+    def _launch_again(self) -> Callable[..., CompiledKernel | None]:
+        """`_launch`, without code of Python where a launch is like an earlier one."""
+        if not self._has_its_signature():
+            self._read_signature_again()
+        defaults = [p.default if p.steps is None else p.NO_DEFAULT for p in self.parameters]
+        return native().make_launcher(
+            self, _LAUNCH, None if self._tiers else self._signature.body, self._read_warm,
+            self._binder.names, tuple(defaults), Parameter.NO_DEFAULT, self._binder.num_positional,
+            self._loaded.again, (_ENTER.calls, _EXIT.calls), self._options, *CHOICE, self._resolve,
+            mark_written, raise_report,
+        )  # fmt: skip
+
+    @untraced
+    def _resolve(self, grid: Any, values: tuple[Any, ...]) -> tuple[int, int, int]:
+        return resolve_grid(grid, self._grid_arguments(values, self._options, _NOTHING))
 
     @untraced
     def _launch(self, grid: Any, /, *args: Any, **kwargs: Any) -> CompiledKernel | None:
@@ -178,14 +198,12 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             programs = resolve_grid(grid, None)
         if 0 in programs:
             return None
-        device = chosen_device()
-        kernel = self._loaded.get_again(device, options, facts)
+        choice, device = device_choice(), chosen_device()
+        kernel = self._get_loaded((device, options, facts), values)
         if kernel is None:
-            kernel = self._get_loaded((device, options, facts), values)
-            if kernel is None:
-                return None
-            if read:
-                self._loaded.remember(device, options, facts, kernel)
+            return None
+        if read and kernel.is_plain:
+            self._loaded.remember(choice, options, facts, kernel)
         if self._tiers:
             kernel = self._tiers.chosen(kernel, bits)
         chosen = self._checked(extra, kernel) if extra else None
@@ -473,6 +491,10 @@ def _read_entry(entry: Any, place: str) -> tuple[Any, Any]:
     parts = Parts()
     key, parts.constant = parts.add_entries(cast("Sequence[Any]", entry), "", place)
     return key, parts
+
+
+# What launchers were made for: a test or a program may replace the method.
+_LAUNCH = JITFunction.__dict__["_launch"]
 
 
 class _Signature:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compile import CompiledKernel
+from ..native import native
 
 # Of one function. Each holds about 22 KiB and two mappings of memory on a CPU.
 MOST_LOADED = 1024
@@ -23,27 +24,27 @@ class LoadedKernels:
         self.most = most
         self.recent: dict[tuple[Any, ...], CompiledKernel] = {}
         self.older: dict[tuple[Any, ...], CompiledKernel] = {}
-        # By the identity of facts, which an entry keeps alive.
-        self.last: dict[int, tuple[str, Any, tuple[Any, ...], CompiledKernel]] = {}
-
-    def get_again(
-        self, device: str, options: Any, facts: tuple[Any, ...]
-    ) -> CompiledKernel | None:
-        """The kernel that `remember` got for these very objects if its source is still the same."""
-        known = self.last.get(id(facts))
-        if known is None or known[0] != device or known[1] is not options:
-            return None
-        kernel = known[3]
-        return kernel if kernel.is_current() else None
+        # Entries of `native().make_entry`, which launches look through first.
+        self.again: list[Any] = []
 
     def remember(
-        self, device: str, options: Any, facts: tuple[Any, ...], kernel: CompiledKernel
+        self, choice: object, options: Any, facts: tuple[Any, ...], kernel: CompiledKernel
     ) -> None:
-        """Keep a kernel that is loaded for `get_again`, too: facts that come again as the same object
-        need not be hashed."""
-        if len(self.last) >= MOST_REMEMBERED:
-            self.last.clear()
-        self.last[id(facts)] = device, options, facts, kernel
+        """Keep a kernel that is loaded for launches that need no Python: while `choice` decides their
+        device and their facts are the same object."""
+        for index, known in enumerate(self.again):
+            if known[0] is facts and known[1] is options and known[2] == choice:
+                if known[2] is choice and known[3] is kernel:
+                    return
+                del self.again[index]
+                break
+        if len(self.again) >= MOST_REMEMBERED:
+            self.again.clear()
+        entry = native().make_entry(
+            facts, options, choice, kernel, kernel.is_current, kernel.native, kernel.positions,
+            kernel.stored,
+        )  # fmt: skip
+        self.again.append(entry)
 
     def get(self, key: tuple[Any, ...]) -> CompiledKernel | None:
         """The kernel of a key if it is loaded and its source is still the same."""
@@ -60,13 +61,13 @@ class LoadedKernels:
         recent = self.recent
         if len(recent) >= self.most // 2 and key not in recent:
             self.older, self.recent = recent, {}
-            self.last.clear()
+            self.again.clear()
         self.recent[key] = kernel
 
     def clear(self) -> None:
         """Forget all of them."""
         self.recent, self.older = {}, {}
-        self.last.clear()
+        self.again.clear()
 
     def __len__(self) -> int:
         return len(self.recent) + len(self.older)

@@ -19,6 +19,7 @@ from .arguments import (
     wrong_device,
 )
 from .facts import Facts, pointer_facts
+from .interface import untraced
 from ..language.dtypes import dtype
 from ..native import native
 from ..targets import gpu_of_torch
@@ -160,6 +161,7 @@ def _memory(tensor: torch.Tensor) -> Memory:
     return storage.data_ptr(), storage.nbytes(), False
 
 
+@untraced
 def _span(tensor: torch.Tensor, address: int) -> tuple[int, int]:
     # A prefix of its storage meets every other prefix, and whatever is none stands for all of it.
     if tensor.storage_offset() == 0 and tensor.is_contiguous():
@@ -183,7 +185,7 @@ def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     """Add torch's types to the readers."""
     readers[torch.Tensor] = _read_tensor
     native().set_tensor_reading(
-        torch.Tensor, lambda key: _facts.get(key) or _find_facts(key), _span,
+        torch.Tensor, untraced(lambda key: _facts.get(key) or _find_facts(key)), _span,
         _increment_version,
     )  # fmt: skip
     MEMORY_READERS[torch.Tensor] = _memory

@@ -209,6 +209,9 @@ class FakeNative:
     def make_reader(self, modes: Any, converters: Any, numbers: Any) -> Any:
         return lambda values: None
 
+    def make_launcher(self, kernel: Any, *parts: Any) -> Any:
+        return kernel._launch
+
     def make_check(self, bodies: Any, dependencies: Any, otherwise: Any, missing: Any = None) -> Any:
         return otherwise
 

@@ -1,0 +1,312 @@
+// `kernel[grid](...)` where an earlier launch was like it: from the arguments to the loaded kernel
+// and into it, with no code of Python between. Whatever is new, Python launches.
+#include "python/bindings/Bindings.h"
+
+namespace py = pybind11;
+using namespace tw;
+using python::Kernel;
+
+namespace {
+/// What a launcher is made of: a tuple, which the garbage collector looks into, as the kernel is
+/// reachable from it.
+enum Part : Py_ssize_t {
+  kFunction, // the kernel of Python, whose `_launch` does all of it
+  kLaunch,   // that method as a function: where it is another one, Python launches
+  kBody,     // of the signature, as `make_check` takes it; None: Python launches
+  kReader,
+  kNames,    // of the parameters
+  kDefaults, // of the parameters, or the launcher's part kMissing
+  kMissing,
+  kNumPositional,
+  kLaunched,  // the list of entries
+  kHooks,     // a tuple of lists: where one has an entry, Python launches
+  kOptions,   // of launches that name none
+  kChosen,    // the variable of the device that was chosen
+  kVariables, // of the module that has the settings, which decide where nothing was chosen
+  kResolve,   // (grid, values): the grid of a function
+  kMark,      // as of `mark_written`
+  kRaise,     // of a report
+  kNumParts,
+};
+
+/// An entry of the list: a kernel and what it was launched for.
+enum Member : Py_ssize_t { mFacts, mOptions, mChoice, mCompiled, mIsCurrent, mNative, mPlan };
+
+/// What is passed to a kernel, by the positions of the function's parameters.
+struct Plan {
+  Kernel *kernel; // the entry holds it
+  std::vector<size_t> positions, stored;
+};
+
+/// One call.
+struct Call {
+  PyObject *const *launcher;
+  PyObject *grid;
+  PyObject *programs = nullptr; // what a function gave for `grid`
+  std::pmr::vector<PyObject *> values;
+  python::PassedArguments passed;
+  LaunchGrid extents = {};
+
+  Call(PyObject *state, PyObject *grid, std::pmr::memory_resource *memory)
+      : launcher(reinterpret_cast<PyTupleObject *>(state)->ob_item), grid(grid), values(memory),
+        passed(memory) {}
+  Call(const Call &) = delete;
+  ~Call() { Py_XDECREF(programs); }
+
+  PyObject *launch(std::span<PyObject *const> given, PyObject *names);
+
+private:
+  bool hasHooks() const;
+  bool mayLaunch() const;
+  bool bind(std::span<PyObject *const> given, PyObject *names);
+  py::object find(PyObject *facts) const;
+  bool resolve();
+  void run(const Plan &plan);
+};
+} // namespace
+
+static PyObject *member(const py::object &entry, Member index) {
+  return PyTuple_GET_ITEM(entry.ptr(), index);
+}
+
+bool Call::hasHooks() const {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(launcher[kHooks]); ++i)
+    if (PyList_GET_SIZE(PyTuple_GET_ITEM(launcher[kHooks], i)) != 0)
+      return true;
+  return false;
+}
+
+/// `kernel._launch`, which programs may replace: in its class, a derived one or itself.
+static py::object methodOf(PyObject *kernel) {
+  static PyObject *name = PyUnicode_InternFromString("_launch");
+  return py::reinterpret_steal<py::object>(PyObject_GetAttr(kernel, name));
+}
+
+/// Nothing is to be told of this launch, and the method and the parameters are those that the
+/// launcher has.
+bool Call::mayLaunch() const {
+  static PyObject *ownHooks = PyUnicode_InternFromString("pre_run_hooks");
+  if (hasHooks())
+    return false;
+  py::object method = methodOf(launcher[kFunction]);
+  if (!method || !PyMethod_Check(method.ptr()) ||
+      PyMethod_GET_FUNCTION(method.ptr()) != launcher[kLaunch])
+    return false;
+  auto hooks = py::reinterpret_steal<py::object>(PyObject_GetAttr(launcher[kFunction], ownHooks));
+  return hooks && PyList_CheckExact(hooks.ptr()) && PyList_GET_SIZE(hooks.ptr()) == 0 &&
+         python::isSameBody(launcher[kBody]);
+}
+
+/// The value of each parameter; false where options are given or one lacks.
+bool Call::bind(std::span<PyObject *const> given, PyObject *names) {
+  PyObject *parameters = launcher[kNames];
+  const size_t count = size_t(PyTuple_GET_SIZE(parameters));
+  const size_t numNamed = names ? size_t(PyTuple_GET_SIZE(names)) : 0;
+  const size_t numPlain = given.size() - numNamed;
+  if (numPlain > PyLong_AsSize_t(launcher[kNumPositional]))
+    return false;
+  values.reserve(count);
+  values.assign(given.begin(), given.begin() + numPlain);
+  PyObject *const *defaults = reinterpret_cast<PyTupleObject *>(launcher[kDefaults])->ob_item;
+  values.insert(values.end(), defaults + numPlain, defaults + count);
+  for (size_t i = 0; i < numNamed; ++i) {
+    PyObject *name = PyTuple_GET_ITEM(names, i);
+    size_t at = numPlain;
+    while (at < count && PyTuple_GET_ITEM(parameters, at) != name) // both are interned
+      ++at;
+    if (at == count)
+      return false;
+    values[at] = given[numPlain + i];
+  }
+  for (size_t i = numPlain; i < count; ++i)
+    if (values[i] == launcher[kMissing])
+      return false;
+  return true;
+}
+
+/// Equal texts, or the same object.
+static bool isSameChoice(PyObject *a, PyObject *b) {
+  return a == b ||
+         (PyUnicode_CheckExact(a) && PyUnicode_CheckExact(b) && PyUnicode_Compare(a, b) == 0);
+}
+
+/// The entry of these facts, for the device that is chosen now.
+py::object Call::find(PyObject *facts) const {
+  static PyObject *settings = PyUnicode_InternFromString("_settings");
+  PyObject *chosen = nullptr;
+  if (PyContextVar_Get(launcher[kChosen], nullptr, &chosen) != 0)
+    throw py::error_already_set();
+  auto choice = py::reinterpret_steal<py::object>(chosen);
+  if (choice.is_none())
+    choice =
+        py::reinterpret_borrow<py::object>(PyDict_GetItemWithError(launcher[kVariables], settings));
+  for (Py_ssize_t i = 0; choice && i < PyList_GET_SIZE(launcher[kLaunched]); ++i) {
+    auto entry = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(launcher[kLaunched], i));
+    if (member(entry, mFacts) == facts && member(entry, mOptions) == launcher[kOptions] &&
+        isSameChoice(member(entry, mChoice), choice.ptr()))
+      return entry;
+  }
+  return {};
+}
+
+/// Reads numbers of programs that are plain integers in range.
+static bool readExtents(PyObject *grid, LaunchGrid &extents) {
+  extents.programs = {1, 1, 1};
+  bool isTuple = PyTuple_CheckExact(grid);
+  Py_ssize_t count = isTuple ? PyTuple_GET_SIZE(grid) : 1;
+  if (count < 1 || count > Py_ssize_t(extents.programs.size()))
+    return false;
+  for (Py_ssize_t axis = 0; axis < count; ++axis) {
+    PyObject *extent = isTuple ? PyTuple_GET_ITEM(grid, axis) : grid;
+    if (!PyLong_CheckExact(extent))
+      return false;
+    int overflow = 0;
+    long number = PyLong_AsLongAndOverflow(extent, &overflow);
+    if (overflow || number < 0 || number > INT32_MAX)
+      return false;
+    extents.programs[size_t(axis)] = int32_t(number);
+  }
+  return true;
+}
+
+/// The grid as numbers; false where Python has to say what is wrong with it.
+bool Call::resolve() {
+  if (readExtents(grid, extents))
+    return true;
+  if (!PyCallable_Check(grid))
+    return false;
+  py::tuple arguments(values.size());
+  for (size_t i = 0; i < values.size(); ++i)
+    arguments[i] = py::handle(values[i]);
+  programs = PyObject_CallFunctionObjArgs(launcher[kResolve], grid, arguments.ptr(), nullptr);
+  if (!programs)
+    throw py::error_already_set();
+  return readExtents(programs, extents);
+}
+
+void Call::run(const Plan &plan) {
+  if (!plan.stored.empty()) {
+    std::pmr::vector<PyObject *> written(values.get_allocator());
+    written.reserve(plan.stored.size());
+    for (size_t position : plan.stored)
+      written.push_back(values[position]);
+    python::markWritten(written, launcher[kMark]);
+  }
+  std::pmr::vector<LaunchArgument> arguments(plan.positions.size(), values.get_allocator());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const python::PassedArgument &argument = passed[plan.positions[i]];
+    arguments[i].bits = argument.value
+                            ? python::bitsOf(argument.value.ptr(), plan.kernel->encodings[i])
+                            : argument.address;
+  }
+  py::object report = python::runGrid(*plan.kernel, extents, arguments);
+  if (report.is_none())
+    return;
+  py::handle raise = launcher[kRaise];
+  raise(report);
+}
+
+/// The kernel that was launched, or None for a grid of no programs; null where Python has to
+/// launch.
+PyObject *Call::launch(std::span<PyObject *const> given, PyObject *names) {
+  if (PyList_GET_SIZE(launcher[kLaunched]) == 0 || !mayLaunch() || !bind(given, names))
+    return nullptr;
+  py::object facts = python::readArguments(PyCFunction_GET_SELF(launcher[kReader]), values, passed);
+  if (!facts || !resolve())
+    return nullptr;
+  for (int32_t extent : extents.programs)
+    if (extent == 0)
+      return Py_NewRef(Py_None);
+  // The grid's function may have chosen another device, or added hooks.
+  py::object entry = hasHooks() ? py::object() : find(facts.ptr());
+  if (!entry)
+    return nullptr;
+  auto isCurrent =
+      py::reinterpret_steal<py::object>(PyObject_CallNoArgs(member(entry, mIsCurrent)));
+  if (!isCurrent)
+    throw py::error_already_set();
+  if (isCurrent.ptr() != Py_True)
+    return nullptr;
+  run(*static_cast<Plan *>(PyCapsule_GetPointer(member(entry, mPlan), nullptr)));
+  return Py_NewRef(member(entry, mCompiled));
+}
+
+/// `kernel._launch(grid, ...)`.
+static PyObject *launchByPython(PyObject *function, PyObject *grid, PyObject *const *given,
+                                Py_ssize_t count, PyObject *names) {
+  py::object launch = methodOf(function);
+  if (!launch)
+    return nullptr;
+  std::vector<PyObject *> arguments(given, given + count + (names ? PyTuple_GET_SIZE(names) : 0));
+  arguments[0] = grid;
+  return PyObject_Vectorcall(launch.ptr(), arguments.data(), size_t(count), names);
+}
+
+/// (grid, *arguments, **named)
+static PyObject *launchWarm(PyObject *state, PyObject *const *given, Py_ssize_t count,
+                            PyObject *names) {
+  if (count < 1) {
+    PyErr_SetString(PyExc_TypeError, "a launch needs a grid");
+    return nullptr;
+  }
+  std::byte memory[python::kPassedBytes];
+  std::pmr::monotonic_buffer_resource pool(memory, sizeof(memory));
+  Call call(state, given[0], &pool);
+  try {
+    size_t numGiven = size_t(count) - 1 + (names ? size_t(PyTuple_GET_SIZE(names)) : 0);
+    PyObject *kernel =
+        call.launcher[kBody] == Py_None ? nullptr : call.launch({given + 1, numGiven}, names);
+    if (kernel)
+      return kernel;
+    PyErr_Clear();
+  } catch (...) {
+    return python::raised();
+  }
+  PyObject *grid = call.programs ? call.programs : given[0];
+  return launchByPython(call.launcher[kFunction], grid, given, count, names);
+}
+
+/// A function that launches a kernel: of the grid and what follows.
+static py::object makeLauncher(const py::args &parts) {
+  static PyMethodDef method = {"launch",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launchWarm)),
+                               METH_FASTCALL | METH_KEYWORDS, nullptr};
+  if (parts.size() != kNumParts)
+    throw py::type_error("a launcher has other parts");
+  return py::reinterpret_steal<py::object>(PyCFunction_New(&method, parts.ptr()));
+}
+
+static std::vector<size_t> positionsOf(const py::tuple &given, size_t count) {
+  std::vector<size_t> positions;
+  for (py::handle position : given)
+    positions.push_back(py::cast<size_t>(position));
+  for (size_t position : positions)
+    if (position >= count)
+      throw py::index_error("no argument at this position");
+  return positions;
+}
+
+/// An entry of a launcher's list: the kernel takes the arguments at `positions`, and writes those
+/// at `stored`.
+static py::tuple makeEntry(const py::tuple &facts, const py::object &options,
+                           const py::object &choice, const py::object &compiled,
+                           const py::object &isCurrent, const py::object &native,
+                           const py::tuple &positions, const py::tuple &stored) {
+  auto &kernel = py::cast<Kernel &>(native);
+  auto plan = std::make_unique<Plan>(
+      Plan{&kernel, positionsOf(positions, facts.size()), positionsOf(stored, facts.size())});
+  if (plan->positions.size() != kernel.encodings.size())
+    throw py::value_error("one position for each parameter is needed");
+  auto destroy = [](PyObject *capsule) {
+    delete static_cast<Plan *>(PyCapsule_GetPointer(capsule, nullptr));
+  };
+  auto held = py::reinterpret_steal<py::object>(PyCapsule_New(plan.release(), nullptr, destroy));
+  return py::make_tuple(facts, options, choice, compiled, isCurrent, native, held);
+}
+
+void python::defineWarmLaunches(py::module_ &module) {
+  module.def("make_launcher", &makeLauncher);
+  module.def("make_entry", &makeEntry, py::arg("facts"), py::arg("options"), py::arg("choice"),
+             py::arg("compiled"), py::arg("is_current"), py::arg("native"), py::arg("positions"),
+             py::arg("stored"));
+}
