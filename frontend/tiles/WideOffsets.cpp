@@ -2,9 +2,9 @@
 //
 // First the values that loops and branches carry into such an offset change their type, with what
 // else uses them reading the low half; then each offset is computed again from where its numbers
-// begin. So are the sums and products that are compared: a mask must hold for the element that is
-// reached, not for what 32 bits leave of its number. What is no longer used goes with the passes'
-// clean-ups.
+// begin. So are the sums and products of places that are compared: a mask must hold for the element
+// that is reached, not for what 32 bits leave of its number. Other numbers wrap as in any kernel.
+// What is no longer used goes with the passes' clean-ups.
 #include "frontend/tiles/WideOffsets.h"
 #include "ir/tile/ArgumentFacts.h"
 #include "ir/tile/Tile.h"
@@ -30,7 +30,8 @@ public:
 private:
   bool mayBeLarge(Value pointer);
   void collect(Value value, SetVector<Value> &needed) const;
-  void widenComparisons();
+  bool tellsPlace(Value value, const SetVector<Value> &offsets) const;
+  void widenComparisons(const SetVector<Value> &offsets);
   void changeType(const Carried &carried);
   Value widen(Value value);
   Value compute(Value value);
@@ -184,9 +185,18 @@ Value OffsetWidening::compute(Value value) {
   return arith::ExtSIOp::create(builder, value.getLoc(), wideType(value.getType()), value);
 }
 
-/// Compares exact numbers. Whether two numbers of 32 bits are equal stays a question of 32 bits:
-/// they may be unsigned, and wrap.
-void OffsetWidening::widenComparisons() {
+/// Whether a number says which element is meant: offsets are computed of it or of what it is.
+bool OffsetWidening::tellsPlace(Value value, const SetVector<Value> &offsets) const {
+  Operation *op = value.getDefiningOp();
+  if (op && op->hasTrait<OpTrait::ConstantLike>())
+    return false;
+  return offsets.contains(value) || wide.contains(value) ||
+         isa_and_nonnull<tile::ProgramIdOp, tile::ArangeOp>(op);
+}
+
+/// Compares exact numbers of places; what was loaded, for one, wraps. Whether two numbers of 32
+/// bits are equal stays a question of 32 bits: they may be unsigned, and wrap.
+void OffsetWidening::widenComparisons(const SetVector<Value> &offsets) {
   SmallVector<arith::CmpIOp> comparisons;
   kernel.walk([&](arith::CmpIOp op) {
     bool isSigned = llvm::is_contained({arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
@@ -197,7 +207,8 @@ void OffsetWidening::widenComparisons() {
     SetVector<Value> compared;
     collect(op.getLhs(), compared);
     collect(op.getRhs(), compared);
-    if (llvm::any_of(compared, [&](Value value) { return mayWrap(value) || wide.contains(value); }))
+    if (llvm::any_of(compared, [&](Value v) { return mayWrap(v) || wide.contains(v); }) &&
+        llvm::any_of(compared, [&](Value v) { return tellsPlace(v, offsets); }))
       comparisons.push_back(op);
   });
   for (arith::CmpIOp op : comparisons)
@@ -226,7 +237,7 @@ void OffsetWidening::run() {
     operand->set(widen(operand->get()));
   for (tile::AddPtrOp move : moves)
     move.getOffsetMutable().assign(widen(move.getOffset()));
-  widenComparisons();
+  widenComparisons(needed);
 }
 
 void tw::widenOffsets(func::FuncOp kernel) {

@@ -116,6 +116,30 @@ def test_masks_hold_for_the_offsets_of_a_large_array(device: str, huge: Any) -> 
     assert not flat[first * 1024 - 1024 : first * 1024].any()
 
 
+@tw.jit
+def mark_signs(x, data, out, seed, B: tw.constexpr):
+    at = tw.arange(0, B)
+    loaded = tw.load(data + at)
+    hashed = seed
+    for _ in range(3):
+        hashed = hashed * 1103515245 + 12345
+    first = tw.load(x + at).to(tw.int32)
+    below = (loaded + loaded + first < 0).to(tw.int32)
+    tw.store(out + at, below + 2 * (hashed < 0).to(tw.int32), mask=at < B)
+
+
+def test_comparisons_of_other_numbers_still_wrap(device: str, huge: Any) -> None:
+    data = np.arange(-4, 4, dtype=np.int32) * 450_000_000
+    out, seeds = np.zeros(8, np.int32), range(1, 6)
+    for seed in seeds:
+        mark_signs[1](huge, data, out, seed, 8)
+        hashed = np.int64(seed)
+        for _ in range(3):
+            hashed = (hashed * 1103515245 + 12345 + 2**31) % 2**32 - 2**31
+        expected = (data + data < 0) + 2 * int(hashed < 0)
+        assert np.array_equal(out, expected)
+
+
 def test_a_small_array_beside_a_large_one_keeps_its_code(huge: Any) -> None:
     pytest.importorskip("tilewright._native")
     small = np.zeros(4096, np.int8)
