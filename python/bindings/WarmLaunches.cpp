@@ -258,6 +258,8 @@ static PyObject *launchWarm(PyObject *state, PyObject *const *given, Py_ssize_t 
         call.launcher[kBody] == Py_None ? nullptr : call.launch({given + 1, numGiven}, names);
     if (kernel)
       return kernel;
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_Exception))
+      return nullptr; // an interrupt, which does not come again
     PyErr_Clear();
   } catch (...) {
     return python::raised();

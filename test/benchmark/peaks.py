@@ -74,16 +74,25 @@ def _flags() -> frozenset[str]:
 
 
 @functools.cache
-def _library() -> ctypes.CDLL | None:
+def _build() -> ctypes.CDLL | str:
+    """The loops, or why there are none."""
     compiler = shutil.which("gcc") or shutil.which("clang-22")
-    if not compiler or "fma" not in _flags():
-        return None
+    if "fma" not in _flags():
+        return "the loops are for x86-64 with FMA"
+    if not compiler:
+        return "there is no C compiler"
     with tempfile.TemporaryDirectory() as folder:
         library = os.path.join(folder, "peaks.so")
         command = [compiler, "-O3", "-shared", "-fPIC", str(SOURCE), "-o", library]
         if subprocess.run(command, capture_output=True).returncode:
-            return None  # an older compiler does not know the newest instructions
+            return f"{compiler} does not know every instruction of peaks.c"
         return ctypes.CDLL(library)
+
+
+def absence() -> str:
+    """Why no peak can be measured here; empty where one can."""
+    built = _build()
+    return built if isinstance(built, str) else ""
 
 
 def _rate(calls: list[Callable[[], object]], work: float) -> float:
@@ -126,8 +135,8 @@ def _rate_of_stream(library: ctypes.CDLL, name: str, moved: int, threads: int) -
 
 def measure(kind: str, threads: int) -> Peak | None:
     """The peak of a kind of PRODUCTS or STREAMS now; None where no loop runs here."""
-    library = _library()
-    if library is None:
+    library = _build()
+    if isinstance(library, str):
         return None
     if kind in STREAMS:
         name = f"{kind}_512" if "avx512f" in _flags() else f"{kind}_256"

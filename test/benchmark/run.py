@@ -267,6 +267,8 @@ def main() -> int:
         return 2
     about = report.machine(THREADS)
     print(", ".join(f"{key} {value}" for key, value in about.items()), flush=True)
+    if why := peaks.absence():
+        print(f"no peaks, nor goals that are a share of one: {why}", flush=True)
     rows: list[Row] = []
     for workload in chosen:
         print(f"measuring {workload.name}", file=sys.stderr, flush=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from test_launch_interrupts import iterate
 
 import tilewright as tw
 from tilewright.launch import hooks
@@ -463,13 +464,6 @@ def test_autograd_sees_what_is_written() -> None:
 
 
 def test_an_interrupt_ends_a_warm_launch() -> None:
-    @tw.jit
-    def iterate(out, n):
-        value = tw.full([], 0.0, tw.float32)
-        for _ in range(n):
-            value = tw.sin(value + 0.1)
-        tw.store(out + tw.program_id(0), value)
-
     class Stop(BaseException):
         pass
 

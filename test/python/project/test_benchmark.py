@@ -84,6 +84,7 @@ def test_what_memory_gives_is_enough_where_that_is_the_goal() -> None:
 def test_peaks_are_measured_where_a_compiler_is() -> None:
     if "fma" not in peaks.features() or not shutil.which("gcc"):
         pytest.skip("no loop runs here")
+    assert not peaks.absence()
     product, copied = peaks.measure("fp32", 1), peaks.measure("copy", 1)
     assert product is not None and product.rate > 1 and product.loop.startswith("fma")
     assert copied is not None and 0.1 < copied.rate < 10_000
