@@ -79,6 +79,34 @@ TEST(Buffer, BoundsBeyondTheArrayAreFound) {
   EXPECT_EQ(kindsIn(report), "out-of-bounds-global uninit-register");
 }
 
+/// Buffers are aligned to words: four of them may begin on one page of the simulator's records and
+/// end on the next. Who writes one of them without an order is found on either page.
+TEST(Buffer, AccessesOverTheEndOfAPage) {
+  constexpr uint32_t kPageWords = 1024, kLanes = 64;
+  for (uint32_t fromEnd : {4u, 3u, 2u, 1u}) // words of the first page
+    for (uint32_t other = 0; other < 5; ++other) {
+      IrSimulation simulation("gfx942", 2 * kLanes);
+      std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(3 * kPageWords));
+      auto base = uint32_t(reinterpret_cast<uint64_t>(out.data()) / 4 % kPageWords);
+      uint32_t first = 2 * kPageWords - base - fromEnd;
+      // The first lane writes words 0 to 3 from there, the first of the second wave word `other`.
+      SimulationReport report = simulation.run(
+          resource(12 * kPageWords) +
+          "  %isFirst = icmp eq i32 %tid, 0\n  %isOther = icmp eq i32 %tid, 64\n"
+          "  %four = select i1 %isFirst, i32 " +
+          std::to_string(first * 4) + ", i32 -2147483648\n  %one = select i1 %isOther, i32 " +
+          std::to_string((first + other) * 4) +
+          ", i32 -2147483648\n"
+          "  call void @llvm.amdgcn.raw.ptr.buffer.store.v4i32(<4 x i32> <i32 1, i32 2, i32 3, "
+          "i32 4>, ptr addrspace(8) %r, i32 %four, i32 0, i32 0)\n"
+          "  call void @llvm.amdgcn.raw.ptr.buffer.store.i32(i32 9, ptr addrspace(8) %r, i32 %one, "
+          "i32 0, i32 0)\n  ret void\n");
+      EXPECT_EQ(kindsIn(report), other < 4 ? "race-waw" : "") << fromEnd << " " << other;
+      for (uint32_t i = 0; i < 4; ++i)
+        EXPECT_TRUE(out[first + i] == i + 1 || (i == other && out[first + i] == 9)) << i;
+    }
+}
+
 static std::string copied(const char *wait) {
   return "  %src = getelementptr i32, ptr addrspace(1) %p0, i32 %tid\n"
          "  call void @llvm.amdgcn.global.load.lds(ptr addrspace(1) %src, ptr addrspace(3) @lds, "

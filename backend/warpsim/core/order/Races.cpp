@@ -96,10 +96,6 @@ bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Stren
   return isInPage && page->accessRow(accessor, offset, request.bytes);
 }
 
-static bool isSameValue(const Request &request, unsigned lane, const uint8_t *newValue) {
-  return newValue && memcmp(newValue, request.host[lane], request.bytes) == 0;
-}
-
 static void reportCached(const MemoryStep &step, const Request &request, unsigned lane,
                          int32_t other) {
   auto describe = [&](Finding &finding) {
@@ -118,11 +114,31 @@ static void reportCached(const MemoryStep &step, const Request &request, unsigne
                   other);
 }
 
-void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Strength strength,
-                            unsigned lane, const uint8_t *newValue) {
+namespace {
+/// Bytes of a lane's access, from `begin` on.
+struct Part {
+  unsigned begin, bytes;
+};
+} // namespace
+
+/// What a lane accesses is on one page of the shadow, or on two: buffers and copies of AMD's GPUs
+/// are aligned to words only.
+static std::array<Part, 2> partsByPage(const Request &request, unsigned lane) {
+  constexpr uint64_t kPageBytes = uint64_t(1) << PagedShadow::kPageShift;
+  uint64_t untilNextPage = kPageBytes - (request.at[lane] & (kPageBytes - 1));
+  if (request.space == Space::Shared || untilNextPage >= request.bytes)
+    return {{{0, request.bytes}, {}}};
+  unsigned before = unsigned(untilNextPage);
+  return {{{0, before}, {before, request.bytes - before}}};
+}
+
+static void checkPart(const MemoryStep &step, const Request &request, Strength strength,
+                      unsigned lane, const uint8_t *newValue, Part part) {
   uint32_t offset = 0;
-  bool isUnchecked = !isChecked(step, request);
-  ShadowPage *page = isUnchecked ? nullptr : pageOf(step, request, request.at[lane], offset);
+  uint8_t *bytes = newValue ? request.host[lane] + part.begin : nullptr;
+  ShadowPage *page = isChecked(step, request)
+                         ? pageOf(step, request, request.at[lane] + part.begin, offset)
+                         : nullptr;
   Conflict conflict;
   bool hasRace = false, isRedundant = false;
   int32_t cachedReader = -1;
@@ -131,18 +147,39 @@ void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Stre
     if (page && request.space != Space::Shared)
       held.emplace(*page);
     if (page)
-      hasRace = page->accessLane(accessorOf(step, request, strength), lane, offset, request.bytes,
-                                 conflict);
+      hasRace =
+          page->accessLane(accessorOf(step, request, strength), lane, offset, part.bytes, conflict);
     if (page && step.isWrite && request.space != Space::Shared)
-      cachedReader = page->cachedReader(offset, request.bytes);
-    isRedundant = hasRace && conflict.withWrite && isSameValue(request, lane, newValue);
-    if (newValue)
-      memcpy(request.host[lane], newValue, request.bytes);
+      cachedReader = page->cachedReader(offset, part.bytes);
+    if (newValue) {
+      isRedundant =
+          hasRace && conflict.withWrite && memcmp(newValue + part.begin, bytes, part.bytes) == 0;
+      memcpy(bytes, newValue + part.begin, part.bytes);
+    }
   }
   if (hasRace)
     reportRace(step, request, conflict, isRedundant);
   if (cachedReader >= 0)
     reportCached(step, request, lane, cachedReader);
+}
+
+void tw::warpsim::checkLane(const MemoryStep &step, const Request &request, Strength strength,
+                            unsigned lane, const uint8_t *newValue) {
+  for (Part part : partsByPage(request, lane))
+    if (part.bytes)
+      checkPart(step, request, strength, lane, newValue, part);
+}
+
+/// The instruction of this launch that wrote bytes which are read through the cache, or -1.
+static int32_t noteCachedPart(const MemoryStep &step, const Request &request, unsigned lane,
+                              Part part) {
+  uint32_t offset = 0;
+  ShadowPage *page = pageOf(step, request, request.at[lane] + part.begin, offset);
+  if (!page)
+    return -1;
+  PageLock lock(*page);
+  page->noteCachedRead(offset, part.bytes, step.pc);
+  return page->lastWriter(offset, part.bytes);
 }
 
 void tw::warpsim::checkReadOnlyCache(const MemoryStep &step, Request &request) {
@@ -151,17 +188,8 @@ void tw::warpsim::checkReadOnlyCache(const MemoryStep &step, Request &request) {
   request.expand();
   for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
-    uint32_t offset = 0;
-    ShadowPage *page = pageOf(step, request, request.at[lane], offset);
-    if (!page)
-      continue;
-    int32_t writer;
-    {
-      PageLock lock(*page);
-      writer = page->lastWriter(offset, request.bytes);
-      page->noteCachedRead(offset, request.bytes, step.pc);
-    }
-    if (writer >= 0)
-      reportCached(step, request, lane, writer);
+    for (Part part : partsByPage(request, lane))
+      if (int32_t writer = part.bytes ? noteCachedPart(step, request, lane, part) : -1; writer >= 0)
+        reportCached(step, request, lane, writer);
   }
 }
