@@ -15,6 +15,8 @@ endif()
 
 if(TARGET _native)
   install(TARGETS _native LIBRARY DESTINATION ${TW_PYTHON_DESTINATION} COMPONENT python)
+  install(FILES ${PROJECT_BINARY_DIR}/python/tilewright/_library.records
+          DESTINATION ${TW_PYTHON_DESTINATION} COMPONENT python)
   # The launcher that exports put into packages.
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/runtime/aot/ DESTINATION ${TW_PYTHON_DESTINATION}/export/runtime
           COMPONENT python FILES_MATCHING PATTERN "*.h" PATTERN "*.c")
@@ -25,7 +27,7 @@ endif()
 
 if(TARGET _native)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/python/tilewright/ DESTINATION ${TW_PYTHON_DESTINATION}
-          COMPONENT python PATTERN "__pycache__" EXCLUDE PATTERN "*.so" EXCLUDE)
+          COMPONENT python PATTERN "__pycache__" EXCLUDE PATTERN "*.so" EXCLUDE PATTERN "*.records" EXCLUDE)
 endif()
 configure_package_config_file(${package}/TilewrightConfig.cmake.in ${PROJECT_BINARY_DIR}/TilewrightConfig.cmake
   INSTALL_DESTINATION ${TW_CMAKE_DESTINATION} PATH_VARS TW_PYTHON_PATH)

@@ -16,7 +16,9 @@ from .digests import digest_bytes, digest_texts
 from .source import Place
 
 # The code that makes the facts. Read when it is loaded, so that it is the code that runs.
-_MAKERS = ("digests", "kept", "names", "nodes", "record", "source", "values")
+_MAKERS = (
+    "digests", "kept", "names", "nodes", "prebuild", "prebuilt", "record", "source", "values"
+)  # fmt: skip
 
 
 def _own_digest() -> str:
@@ -29,7 +31,7 @@ def _own_digest() -> str:
     return digest_texts(*(digest_bytes(text) for text in texts))
 
 
-_makers_digest = _own_digest()
+makers_digest = _own_digest()
 # File -> its lines and their digest. Lines that did not change are the same objects.
 _file_digests: dict[str, tuple[tuple[str, ...], str]] = {}
 
@@ -40,7 +42,7 @@ def key_of(place: Place) -> str:
     Where the function ends is known only when it has been parsed.
     """
     return digest_texts(
-        sys.version, _makers_digest, _digest_of_file(place), place.name, str(place.line)
+        sys.version, makers_digest, _digest_of_file(place), place.name, str(place.line)
     )
 
 
@@ -60,7 +62,7 @@ def write(key: str, text: str) -> None:
 
 def _store() -> tuple[ModuleType | None, bytes]:
     settings = knobs.settings()
-    if not (settings.is_cache_enabled and settings.cache_directory and _makers_digest):
+    if not (settings.is_cache_enabled and settings.cache_directory and makers_digest):
         return None, b""
     try:
         return native(), os.fsencode(settings.cache_directory)

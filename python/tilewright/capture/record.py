@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..language import dtypes, static
 from ..sizes import bucket
-from . import kept, values
+from . import kept, prebuilt, values
 from .digests import digest_texts
 from .names import Chain, find_free_names
 from .nodes import encode_function_node
@@ -79,7 +79,28 @@ def names_lines(text: str) -> bool:
     return '"Assert"' in text or '"device_assert"' in text
 
 
+def make(place: Place) -> tuple[bytes, bytes]:
+    """The facts of a function and what every function of its text shares, for `prebuilt`."""
+    source = read_source(place)
+    record = _make_record(place, place.name, source)
+    return json.dumps(record.facts).encode(), _shared_text(source, place.name)[0].encode()
+
+
 def _find_record(function: types.FunctionType) -> FunctionRecord:
+    return _find_prebuilt(function) or _find_or_make(function)
+
+
+def _find_prebuilt(function: types.FunctionType) -> FunctionRecord | None:
+    code = function.__code__
+    found = prebuilt.find(code) if code.co_name == function.__name__ else None
+    if found is None:
+        return None
+    facts = _decode_facts(found[0])
+    place = Place(code.co_filename, code.co_firstlineno, code.co_name, ())
+    return facts and FunctionRecord(place, facts, found[1])
+
+
+def _find_or_make(function: types.FunctionType) -> FunctionRecord:
     place = find_place(function)
     # What a lambda's source is depends on its code, and what else has two names on either.
     if place.name != function.__name__ or place.name == "<lambda>":
