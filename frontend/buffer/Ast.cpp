@@ -2,16 +2,8 @@
 #include "frontend/buffer/Ast.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <algorithm>
-#include <limits>
 
 using namespace tw;
-namespace json = llvm::json;
-
-// Bounds the recursion of the JSON reader and of everything that walks the tree.
-static constexpr int kMaxNesting = 800;
-
 static constexpr std::pair<llvm::StringLiteral, NodeKind> kKinds[] = {
     {"FunctionDef", NodeKind::FunctionDef},
     {"Lambda", NodeKind::Lambda},
@@ -70,39 +62,26 @@ llvm::StringRef Node::text(llvm::StringRef field) const {
   return json ? json->getString(field).value_or("") : "";
 }
 
-static bool isNestedTooDeeply(llvm::StringRef buffer) {
-  int depth = 0;
-  bool inString = false;
-  for (size_t i = 0; i < buffer.size(); ++i) {
-    char c = buffer[i];
-    if (inString) {
-      if (c == '\\')
-        ++i;
-      inString = c != '"' || buffer[std::min(i, buffer.size() - 1)] != '"';
-      continue;
-    }
-    inString = c == '"';
-    depth += (c == '[' || c == '{') - (c == ']' || c == '}');
-    if (depth > kMaxNesting)
-      return true;
-  }
-  return false;
-}
-
 /// A position of a span; out-of-range numbers become 0, "unknown".
-static int position(const json::Array &span, size_t index) {
+static int position(JsonArray span, size_t index) {
   std::optional<int64_t> value = span[index].getAsInteger();
   return value && *value > 0 && *value < (1 << 30) ? int(*value) : 0;
 }
 
+template <typename T> static llvm::ArrayRef<T> keep(llvm::ArrayRef<T> items, Program &program) {
+  return items.copy(program.document.memory);
+}
+
 /// The operators of a comparison; false when one of them is unknown.
-static bool readComparisons(const json::Array &names, std::vector<Comparison> &comparisons) {
-  for (const json::Value &name : names) {
+static bool readComparisons(JsonArray names, Node &node, Program &program) {
+  llvm::SmallVector<Comparison, 4> comparisons;
+  for (const JsonValue &name : names) {
     std::optional<Comparison> op = findOperator<Comparison>(name.getAsString().value_or(""));
     if (!op)
       return false;
     comparisons.push_back(*op);
   }
+  node.comparisons = keep<Comparison>(comparisons, program);
   return true;
 }
 
@@ -114,7 +93,7 @@ template <typename Operator> static bool readOperator(llvm::StringRef name, Oper
 }
 
 /// The operators of a node of a kind that has some; false when one of them is unknown.
-static bool readOperators(Node &node) {
+static bool readOperators(Node &node, Program &program) {
   switch (node.kind) {
   case NodeKind::BinOp:
   case NodeKind::AugAssign:
@@ -125,75 +104,101 @@ static bool readOperators(Node &node) {
     node.isAnd = node.text("op") == "And";
     return node.isAnd || node.text("op") == "Or";
   case NodeKind::Compare:
-    if (const json::Array *names = node.json->getArray("ops"))
-      return readComparisons(*names, node.comparisons);
+    if (const JsonArray *names = node.json->getArray("ops"))
+      return readComparisons(*names, node, program);
     return true;
   default:
     return true;
   }
 }
 
-static const Node *parseNode(const json::Object &object, Program &program);
+namespace {
+/// The fields of a node while they are read.
+struct Fields {
+  llvm::SmallVector<std::pair<llvm::StringRef, const Node *>, 4> children;
+  llvm::SmallVector<std::pair<llvm::StringRef, llvm::ArrayRef<const Node *>>, 4> lists;
 
-static void parseField(llvm::StringRef name, const json::Value &value, Node &node,
-                       Program &program) {
-  if (const json::Object *child = value.getAsObject()) {
+  void giveTo(Node &node, Program &program) const {
+    node.children = keep(llvm::ArrayRef(children), program);
+    node.lists = keep(llvm::ArrayRef(lists), program);
+  }
+};
+} // namespace
+
+static Node &makeNode(const Node &node, Program &program) {
+  return *new (program.document.memory.Allocate<Node>()) Node(node);
+}
+
+static const Node *parseNode(const JsonObject &object, Program &program);
+
+static const Node *parseItem(const JsonValue &item, Program &program) {
+  const JsonObject *object = item.getAsObject();
+  return object && object->get("_") ? parseNode(*object, program) : &kMissing;
+}
+
+static void parseField(const JsonField &field, Fields &fields, Program &program) {
+  if (const JsonObject *child = field.value.getAsObject()) {
     if (child->get("_"))
-      node.children.emplace_back(name, parseNode(*child, program));
+      fields.children.emplace_back(field.name, parseNode(*child, program));
     return;
   }
-  const json::Array *array = value.getAsArray();
-  if (!array || name == "@")
+  const JsonArray *array = field.value.getAsArray();
+  if (!array || field.name == "@")
     return;
-  std::vector<const Node *> items;
-  for (const json::Value &item : *array) {
-    const json::Object *child = item.getAsObject();
-    items.push_back(child && child->get("_") ? parseNode(*child, program) : &kMissing);
-  }
-  node.lists.emplace_back(name, std::move(items));
+  llvm::SmallVector<const Node *, 8> items;
+  for (const JsonValue &item : *array)
+    items.push_back(parseItem(item, program));
+  fields.lists.emplace_back(field.name, keep<const Node *>(items, program));
 }
 
 /// A long chain `a + b + c` or `if .. elif ..` comes as a list of the nodes that are nested in each
 /// other, the outermost first, and of what stands at the end: see FORMAT.md.
-static const Node *parseChain(const json::Object &object, Program &program) {
-  const json::Array *links = object.getArray("links");
+static const Node *parseChain(const JsonObject &object, Program &program) {
+  const JsonArray *links = object.getArray("links"), *end = object.getArray("end");
   llvm::StringRef field = object.getString("inner").value_or("");
-  Node end;
-  if (const json::Value *last = object.get("end"))
-    parseField(field, *last, end, program);
-  std::vector<const Node *> inner = end.list(field).vec();
+  llvm::SmallVector<const Node *> inner;
+  for (const JsonValue &item : end ? *end : JsonArray())
+    inner.push_back(parseItem(item, program));
   bool isExpression = field == "left";
   if (!links || links->empty() || (isExpression ? inner.size() != 1 : field != "orelse"))
     return &kMissing;
-  for (const json::Value &link : llvm::reverse(*links)) {
-    const json::Object *fields = link.getAsObject();
-    const Node *parsed = fields ? parseNode(*fields, program) : &kMissing;
+  for (const JsonValue &link : llvm::reverse(*links)) {
+    const Node *parsed = parseItem(link, program);
     if (parsed->kind != (isExpression ? NodeKind::BinOp : NodeKind::If))
       return &kMissing;
-    Node &outer = program.nodes.emplace_back(*parsed);
+    Node &outer = makeNode(*parsed, program);
+    Fields fields;
+    fields.children.assign(parsed->children.begin(), parsed->children.end());
+    fields.lists.assign(parsed->lists.begin(), parsed->lists.end());
     if (isExpression)
-      outer.children.emplace_back(field, inner.front());
+      fields.children.emplace_back(field, inner.front());
     else
-      outer.lists.emplace_back(field, std::move(inner));
+      fields.lists.emplace_back(field, keep<const Node *>(inner, program));
+    fields.giveTo(outer, program);
     inner = {&outer};
   }
   return inner.front();
 }
 
-static const Node *parseNode(const json::Object &object, Program &program) {
-  if (object.getString("_") == "Chain")
+static NodeKind kindOf(llvm::StringRef className) {
+  const auto *row = llvm::find_if(kKinds, [&](const auto &r) { return r.first == className; });
+  return row == std::end(kKinds) ? NodeKind::Other : row->second;
+}
+
+static const Node *parseNode(const JsonObject &object, Program &program) {
+  llvm::StringRef className = object.getString("_").value_or("");
+  if (className == "Chain")
     return parseChain(object, program);
-  Node &node = program.nodes.emplace_back();
+  Node &node = makeNode({}, program);
   node.json = &object;
-  node.className = object.getString("_").value_or("");
+  node.className = className;
   // Such names are the frontend's own: see Scopes.h.
   if (node.className == "Name" && (node.text("id").empty() || node.text("id").starts_with(".")))
     return &kMissing;
-  const auto *row = llvm::find_if(kKinds, [&](const auto &r) { return r.first == node.className; });
-  node.kind = row == std::end(kKinds) ? NodeKind::Other : row->second;
-  if (!readOperators(node))
+  node.kind = kindOf(className);
+  if (!readOperators(node, program))
     return &kMissing;
-  if (const json::Array *span = object.getArray("@"); span && span->size() == 4) {
+  if (const JsonArray *span = object.getArray("@"); span && span->size() == 4) {
     node.line = position(*span, 0);
     node.column = position(*span, 1);
     node.endLine = position(*span, 2);
@@ -201,13 +206,16 @@ static const Node *parseNode(const json::Object &object, Program &program) {
   }
   if (node.kind == NodeKind::Constant) // its value is a VALUE, read on demand
     return &node;
-  // Sorted, so that nothing downstream depends on the order of a hash table.
-  std::vector<const json::Object::value_type *> fields;
-  for (const json::Object::value_type &field : object)
-    fields.push_back(&field);
-  llvm::sort(fields, [](const auto *a, const auto *b) { return a->first < b->first; });
-  for (const json::Object::value_type *field : fields)
-    parseField(field->first, field->second, node, program);
+  // Sorted, so that nothing downstream depends on the order in which they are written.
+  llvm::SmallVector<const JsonField *, 8> sorted;
+  for (const JsonField &field : object)
+    if (field.value.getAsObject() || field.value.getAsArray())
+      sorted.push_back(&field);
+  llvm::sort(sorted, [](const auto *a, const auto *b) { return a->name < b->name; });
+  Fields fields;
+  for (const JsonField *field : sorted)
+    parseField(*field, fields, program);
+  fields.giveTo(node, program);
   return &node;
 }
 
@@ -220,9 +228,23 @@ static Parameter::Kind parameterKind(llvm::StringRef kind) {
       .Default(Parameter::Kind::Positional);
 }
 
-static bool parseFunction(llvm::StringRef id, const json::Value &value, Program &program) {
-  const json::Object *object = value.getAsObject();
-  const json::Object *ast = object ? object->getObject("ast") : nullptr;
+static std::optional<Parameter> parseParameter(const JsonValue &item) {
+  const JsonObject *param = item.getAsObject();
+  if (!param || !param->getString("name"))
+    return std::nullopt;
+  llvm::StringRef annotation = param->getString("annotation").value_or("");
+  const JsonObject *defaultValue = param->getObject("default");
+  return Parameter{.name = *param->getString("name"),
+                   .kind = parameterKind(param->getString("kind").value_or("")),
+                   .isConstexpr = param->getBoolean("constexpr").value_or(false),
+                   .hasDefault = defaultValue != nullptr,
+                   .isConst = annotation == "const" || annotation.starts_with("*k"),
+                   .defaultValue = defaultValue};
+}
+
+static bool parseFunction(llvm::StringRef id, const JsonValue &value, Program &program) {
+  const JsonObject *object = value.getAsObject();
+  const JsonObject *ast = object ? object->getObject("ast") : nullptr;
   if (!ast || !ast->get("_"))
     return false;
   FunctionSource function;
@@ -235,37 +257,27 @@ static bool parseFunction(llvm::StringRef id, const json::Value &value, Program 
   function.line = line > 0 && line < (1 << 30) ? int(line) : 1;
   function.names = object->getObject("names");
   function.ast = parseNode(*ast, program);
-  const json::Array *params = object->getArray("params");
+  const JsonArray *params = object->getArray("params");
   if (!params ||
       (function.ast->kind != NodeKind::FunctionDef && !function.ast->is(NodeKind::Lambda)))
     return false;
-  for (const json::Value &item : *params) {
-    const json::Object *param = item.getAsObject();
-    if (!param || !param->getString("name"))
+  for (const JsonValue &item : *params) {
+    std::optional<Parameter> param = parseParameter(item);
+    if (!param)
       return false;
-    llvm::StringRef annotation = param->getString("annotation").value_or("");
-    const json::Object *defaultValue = param->getObject("default");
-    function.params.push_back({.name = *param->getString("name"),
-                               .kind = parameterKind(param->getString("kind").value_or("")),
-                               .isConstexpr = param->getBoolean("constexpr").value_or(false),
-                               .hasDefault = defaultValue != nullptr,
-                               .isConst = annotation == "const" || annotation.starts_with("*k"),
-                               .defaultValue = defaultValue});
+    function.params.push_back(*param);
   }
   program.functions[function.id] = std::move(function);
   return true;
 }
 
 OrReason<std::unique_ptr<Program>> tw::parseBuffer(llvm::StringRef buffer) {
-  if (isNestedTooDeeply(buffer))
-    return refuse(llvm::formatv("it is nested more than {0} deep", kMaxNesting));
-  llvm::Expected<json::Value> root = json::parse(buffer);
-  if (!root)
-    return refuse("it is not JSON: " + llvm::toString(root.takeError()));
   auto program = std::make_unique<Program>();
-  program->root = std::move(*root);
-  const json::Object *top = program->root.getAsObject();
-  const json::Object *functions = top ? top->getObject("functions") : nullptr;
+  OrReason<JsonValue> root = program->document.read(buffer);
+  if (!root)
+    return root.reason();
+  const JsonObject *top = root->getAsObject();
+  const JsonObject *functions = top ? top->getObject("functions") : nullptr;
   if (!functions || top->getInteger("version") != 1)
     return refuse("it has no functions, or its version is not 1");
   for (const auto &[id, function] : *functions)

@@ -1,13 +1,12 @@
 // The kernel source buffer as C++ data: Python's syntax tree and the captured functions around it.
 #ifndef FRONTEND_AST_H
 #define FRONTEND_AST_H
+#include "frontend/values/Json.h"
 #include "frontend/values/OperatorTable.h"
 #include "frontend/values/OrReason.h"
 #include "frontend/values/Parameter.h"
 #include "ir/Diagnostic.h"
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/Support/JSON.h"
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -66,10 +65,10 @@ struct Node {
   BinaryOperator binary = BinaryOperator::Add; // of a BinOp or AugAssign
   UnaryOperator unary = UnaryOperator::UAdd;   // of a UnaryOp
   bool isAnd = false;                          // of a BoolOp: `and`, not `or`
-  std::vector<Comparison> comparisons;         // of a Compare
-  const llvm::json::Object *json = nullptr;
-  std::vector<std::pair<llvm::StringRef, const Node *>> children;
-  std::vector<std::pair<llvm::StringRef, std::vector<const Node *>>> lists;
+  llvm::ArrayRef<Comparison> comparisons;      // of a Compare
+  const JsonObject *json = nullptr;
+  llvm::ArrayRef<std::pair<llvm::StringRef, const Node *>> children;
+  llvm::ArrayRef<std::pair<llvm::StringRef, llvm::ArrayRef<const Node *>>> lists;
 
   bool is(NodeKind other) const { return kind == other; }
   bool has(llvm::StringRef field) const { return child(field).kind != NodeKind::Missing; }
@@ -84,19 +83,18 @@ struct FunctionSource {
   bool isLibrary = false; // of the language's own library, which no user can correct
   const Node *ast = nullptr;
   std::vector<Parameter> params;
-  const llvm::json::Object *names = nullptr; // null: none
+  const JsonObject *names = nullptr; // null: none
 };
 
-/// A parsed buffer. Owns what its nodes and functions point to.
+/// A parsed buffer. Owns what its nodes and functions point to, but not the buffer's text.
 struct Program {
-  llvm::json::Value root = nullptr;
-  std::deque<Node> nodes;
+  JsonDocument document; // with the nodes in its memory
   std::map<std::string, FunctionSource> functions;
   const FunctionSource *entry = nullptr;
-  const llvm::json::Object *methods = nullptr; // null: none
+  const JsonObject *methods = nullptr; // null: none
 };
 
-/// Reads a buffer, or says in what way it is malformed.
+/// Reads a buffer, which must live as long as the program, or says in what way it is malformed.
 OrReason<std::unique_ptr<Program>> parseBuffer(llvm::StringRef buffer);
 
 /// The parameters of a nested function or a lambda, from its `args` node; default values are

@@ -32,18 +32,18 @@ bool tw::isSameClass(const PyValue &a, const PyValue &b) {
 
 bool tw::isStaticField(const PyValue &value, size_t field) {
   const Aggregate *aggregate = value.as<Aggregate>();
-  const llvm::json::Array *names = aggregate ? aggregate->type->getArray("static") : nullptr;
-  return names && llvm::any_of(*names, [&](const llvm::json::Value &name) {
+  const JsonArray *names = aggregate ? aggregate->type->getArray("static") : nullptr;
+  return names && llvm::any_of(*names, [&](const JsonValue &name) {
            return name.getAsString() == llvm::StringRef(aggregate->contents->fields[field]);
          });
 }
 
 //===-- Making objects -----------------------------------------------------------------------===//
 
-PyValue tw::unmade(const llvm::json::Object &type) {
+PyValue tw::unmade(const JsonObject &type) {
   TupleContents contents;
-  if (const llvm::json::Array *names = type.getArray("fields"))
-    for (const llvm::json::Value &name : *names) {
+  if (const JsonArray *names = type.getArray("fields"))
+    for (const JsonValue &name : *names) {
       contents.fields.push_back(name.getAsString().value_or("").str());
       contents.items.emplace_back();
     }
@@ -82,13 +82,13 @@ FailureOr<PyValue> tw::checkMade(Emitter &emitter, const PyValue &object, const 
 }
 
 /// The value of a class's attribute as it was captured.
-static const llvm::json::Object *memberOf(const Aggregate &aggregate, llvm::StringRef name) {
-  const llvm::json::Object *members = aggregate.type->getObject("members");
+static const JsonObject *memberOf(const Aggregate &aggregate, llvm::StringRef name) {
+  const JsonObject *members = aggregate.type->getObject("members");
   return members ? members->getObject(name) : nullptr;
 }
 
-static std::optional<PyValue> memberValue(const llvm::json::Object &member) {
-  const llvm::json::Object *value = member.getObject("v");
+static std::optional<PyValue> memberValue(const JsonObject &member) {
+  const JsonObject *value = member.getObject("v");
   return value ? fromJson(*value) : std::nullopt;
 }
 
@@ -139,7 +139,7 @@ FailureOr<PyValue> tw::withFieldsOf(Emitter &emitter, const PyValue &object,
   for (auto [i, field] : llvm::enumerate(aggregate.contents->fields)) {
     if (!partsOf(*made)->items[i].is<Absent>())
       continue;
-    const llvm::json::Object *member = memberOf(aggregate, field);
+    const JsonObject *member = memberOf(aggregate, field);
     std::optional<PyValue> value = member ? memberValue(*member) : std::nullopt;
     if (!value)
       return wrongArguments(emitter, signature, site, "needs a value for `" + field + "`");
@@ -209,7 +209,7 @@ FailureOr<PyValue> tw::aggregateAttribute(Emitter &emitter, const PyValue &base,
     return value.is<Absent>() ? FailureOr<PyValue>(rejectUnset(emitter, aggregate, name, node))
                               : FailureOr<PyValue>(value);
   }
-  const llvm::json::Object *member = memberOf(aggregate, name);
+  const JsonObject *member = memberOf(aggregate, name);
   std::optional<PyValue> value = member ? memberValue(*member) : std::nullopt;
   llvm::StringRef kind = member ? member->getString("kind").value_or("") : "";
   Callable method;
@@ -223,7 +223,7 @@ FailureOr<PyValue> tw::aggregateAttribute(Emitter &emitter, const PyValue &base,
   if (value)
     return *value;
   std::vector<std::string> known = aggregate.contents->fields;
-  if (const llvm::json::Object *members = aggregate.type->getObject("members"))
+  if (const JsonObject *members = aggregate.type->getObject("members"))
     for (const auto &[other, ignored] : *members)
       known.push_back(other.str());
   llvm::sort(known);

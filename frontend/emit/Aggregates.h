@@ -13,7 +13,7 @@ bool isSameClass(const PyValue &a, const PyValue &b);
 bool isStaticField(const PyValue &value, size_t field);
 
 /// An object of a class before its constructor has run: every field is absent.
-PyValue unmade(const llvm::json::Object &type);
+PyValue unmade(const JsonObject &type);
 /// The object, or an error when the constructor left a field out.
 mlir::FailureOr<PyValue> checkMade(Emitter &emitter, const PyValue &object, const Node &site);
 /// The object with its fields from arguments in the order of their declaration, by name, or from

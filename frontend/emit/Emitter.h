@@ -33,10 +33,8 @@ public:
   /// Operations are built for this node from now on.
   void locate(const Node &node);
   mlir::Location location() const { return tiles.location(); }
-  /// Values point into JSON that is parsed on the way, which therefore lives as long as the walk.
-  const llvm::json::Value &keep(llvm::json::Value json) {
-    return kept.emplace_back(std::move(json));
-  }
+  /// Values point into JSON that is read on the way, which therefore lives as long as the walk.
+  JsonDocument texts;
 
   mlir::LogicalResult error(Code code, const Node &site, const llvm::Twine &message,
                             const llvm::Twine &hint, std::vector<SourceLabel> labels = {});
@@ -57,7 +55,6 @@ public:
   void dropReportsAfter(size_t count) { diagnostics.resize(count); }
 
 private:
-  std::deque<llvm::json::Value> kept;
   std::vector<Diagnostic> &diagnostics;
 };
 

@@ -16,12 +16,11 @@ static const Binding *findLocal(const Frame *frame, const std::string &name) {
   return nullptr;
 }
 
-static const llvm::json::Object *findCaptured(const Frame &frame, llvm::StringRef name) {
+static const JsonObject *findCaptured(const Frame &frame, llvm::StringRef name) {
   return frame.source->names ? frame.source->names->getObject(name) : nullptr;
 }
 
-static FailureOr<PyValue> readCaptured(Emitter &emitter, const llvm::json::Object &json,
-                                       const Node &node) {
+static FailureOr<PyValue> readCaptured(Emitter &emitter, const JsonObject &json, const Node &node) {
   std::optional<PyValue> value = fromJson(json);
   if (!value)
     return emitter.error(Code::MalformedBuffer, node, "a captured value is malformed",
@@ -36,7 +35,7 @@ FailureOr<PyValue> tw::readName(Emitter &emitter, const Node &node) {
       return emitter.reportAbsent(*reason, name, node);
     return binding->value;
   }
-  if (const llvm::json::Object *json = findCaptured(emitter.frame(), name))
+  if (const JsonObject *json = findCaptured(emitter.frame(), name))
     return readCaptured(emitter, *json, node);
   std::vector<std::string> known;
   for (const Frame *scope = &emitter.frame(); scope; scope = scope->enclosing.get())
@@ -59,6 +58,6 @@ std::optional<FailureOr<PyValue>> tw::readChain(Emitter &emitter, const Node &no
   // A chain from a captured name was resolved by the capture; local names hide captured ones.
   if (chain.empty() || findLocal(&emitter.frame(), root.str()))
     return std::nullopt;
-  const llvm::json::Object *json = findCaptured(emitter.frame(), chain);
+  const JsonObject *json = findCaptured(emitter.frame(), chain);
   return json ? std::optional(readCaptured(emitter, *json, node)) : std::nullopt;
 }

@@ -38,7 +38,7 @@ static std::optional<llvm::json::Object> namesFor(const Frame &frame, const Node
 }
 
 /// Why Python has no value; with code and hint where what it evaluates is refused by them.
-static Reason reasonOf(const llvm::json::Object &answer) {
+static Reason reasonOf(const JsonObject &answer) {
   Reason reason = refuse(answer.getString("error").value_or(""));
   if (const CodeRow *row = rowNamed(answer.getString("code").value_or("").str())) {
     reason.code = row->code;
@@ -54,12 +54,12 @@ static OrReason<PyValue> askPython(Emitter &emitter, llvm::json::Object expressi
   llvm::json::Value request(llvm::json::Object{{"function", emitter.frame().source->id},
                                                {"node", std::move(expression)},
                                                {"names", std::move(names)}});
-  llvm::Expected<llvm::json::Value> parsed =
-      llvm::json::parse(emitter.evaluator(llvm::formatv("{0}", request).str()));
+  OrReason<JsonValue> parsed =
+      emitter.texts.readCopy(emitter.evaluator(llvm::formatv("{0}", request).str()));
   if (!parsed)
-    return refuse(llvm::toString(parsed.takeError()));
-  const llvm::json::Object *answer = emitter.keep(std::move(*parsed)).getAsObject();
-  const llvm::json::Object *encoded = answer ? answer->getObject("value") : nullptr;
+    return parsed.reason();
+  const JsonObject *answer = parsed->getAsObject();
+  const JsonObject *encoded = answer ? answer->getObject("value") : nullptr;
   if (std::optional<PyValue> value = encoded ? fromJson(*encoded) : std::nullopt)
     return *value;
   return answer ? reasonOf(*answer) : refuse("");
@@ -69,7 +69,7 @@ static OrReason<PyValue> askPython(Emitter &emitter, const Node &node) {
   std::optional<llvm::json::Object> names = namesFor(emitter.frame(), node);
   if (!names || !node.json)
     return refuse(names ? kNoPython : kOnlyAtRunTime);
-  return askPython(emitter, llvm::json::Object(*node.json), std::move(*names));
+  return askPython(emitter, copyOf(*node.json), std::move(*names));
 }
 
 OrReason<PyValue> tw::tryEvaluateInPython(Emitter &emitter, const Node &node) {

@@ -208,7 +208,7 @@ static FailureOr<PyValue> inlineFunction(Emitter &emitter, const Callable &calle
 static FailureOr<PyValue> construct(Emitter &emitter, const Callable &type, Arguments arguments,
                                     const Node &site) {
   PyValue self = unmade(*type.json);
-  const llvm::json::Object *init = type.json->getObject("init");
+  const JsonObject *init = type.json->getObject("init");
   if (!init)
     return withFieldsOf(emitter, self, arguments, site);
   auto found = emitter.program.functions.find(init->getString("v").value_or("").str());
@@ -287,7 +287,7 @@ static FailureOr<PyValue> callMethod(Emitter &emitter, const Callable &method, A
   if (isOperatorMethod(method.name))
     return callOperatorMethod(emitter, method.name, arguments, site);
   if (emitter.program.methods)
-    if (const llvm::json::Object *json = emitter.program.methods->getObject(method.name))
+    if (const JsonObject *json = emitter.program.methods->getObject(method.name))
       if (std::optional<PyValue> function = fromJson(*json))
         return callValue(emitter, *function, std::move(arguments), site);
   Callable builtin;
@@ -303,11 +303,12 @@ static FailureOr<PyValue> callHost(Emitter &emitter, const PyValue &callee,
     return callInPython(emitter, callee, arguments, site);
   llvm::json::Value request(llvm::json::Object{
       {"_", "Attribute"},
-      {"value", llvm::json::Object(*site.child("func").json)},
+      {"value", copyOf(*site.child("func").json)},
       {"attr", "_fields"},
       {"@", llvm::json::Array{site.line, site.column, site.endLine, site.endColumn}}});
   Node question = site.child("func");
-  question.json = emitter.keep(std::move(request)).getAsObject();
+  OrReason<JsonValue> read = emitter.texts.readCopy(llvm::formatv("{0}", request).str());
+  question.json = read ? read->getAsObject() : nullptr;
   OrReason<PyValue> names = tryEvaluateInPython(emitter, question);
   const Tuple *fields = names ? names->as<Tuple>() : nullptr;
   if (!fields || (*fields)->items.size() != arguments.size())

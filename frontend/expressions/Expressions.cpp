@@ -235,7 +235,7 @@ static FailureOr<PyValue> evalCall(Emitter &emitter, const Node &node) {
 }
 
 static FailureOr<PyValue> evalConstant(Emitter &emitter, const Node &node) {
-  const llvm::json::Object *json = node.json->getObject("value");
+  const JsonObject *json = node.json->getObject("value");
   std::optional<PyValue> value = json ? fromJson(*json) : std::nullopt;
   if (!value)
     return emitter.error(Code::MalformedBuffer, node, "a constant is malformed",

@@ -16,29 +16,29 @@ namespace func = mlir::func;
 
 /// A value of a tuple or an object that a launch passes: constants, and arguments by their place
 /// behind the parameters.
-static std::optional<PyValue> withArguments(const llvm::json::Object &json,
+static std::optional<PyValue> withArguments(const JsonObject &json,
                                             llvm::ArrayRef<PyValue> arguments) {
   if (json.getString("k") == llvm::StringRef("argument")) {
     std::optional<int64_t> place = json.getInteger("v");
     bool isKnown = place && *place >= 0 && *place < int64_t(arguments.size());
     return isKnown ? std::optional(arguments[*place]) : std::nullopt;
   }
-  const llvm::json::Array *items = json.getArray("v");
-  const llvm::json::Object *type = json.getObject("type"); // of an object
+  const JsonArray *items = json.getArray("v");
+  const JsonObject *type = json.getObject("type"); // of an object
   bool isObject = json.getString("k") == llvm::StringRef("instance") && type;
   if ((json.getString("k") != llvm::StringRef("tuple") && !isObject) || !items)
     return fromJson(json);
   std::vector<PyValue> values;
-  for (const llvm::json::Value &item : *items) {
-    const llvm::json::Object *object = item.getAsObject();
+  for (const JsonValue &item : *items) {
+    const JsonObject *object = item.getAsObject();
     std::optional<PyValue> value = object ? withArguments(*object, arguments) : std::nullopt;
     if (!value)
       return std::nullopt;
     values.push_back(std::move(*value));
   }
   std::vector<std::string> fields;
-  if (const llvm::json::Array *names = json.getArray("fields"))
-    for (const llvm::json::Value &name : *names)
+  if (const JsonArray *names = json.getArray("fields"))
+    for (const JsonValue &name : *names)
       fields.push_back(name.getAsString().value_or("").str());
   if (!fields.empty() && fields.size() != values.size())
     return std::nullopt;
@@ -49,14 +49,10 @@ static std::optional<PyValue> withArguments(const llvm::json::Object &json,
 /// The value of a constexpr argument. The text is parsed into the emitter, which keeps it alive.
 static FailureOr<PyValue> constexprOf(Emitter &emitter, const KernelArgument &argument,
                                       llvm::ArrayRef<PyValue> parts) {
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(argument.constexprJson);
-  if (json) {
-    const llvm::json::Object *object = emitter.keep(std::move(*json)).getAsObject();
-    if (std::optional<PyValue> value = object ? withArguments(*object, parts) : std::nullopt)
-      return withDescriptors(emitter, *value);
-  } else {
-    llvm::consumeError(json.takeError());
-  }
+  OrReason<JsonValue> json = emitter.texts.readCopy(argument.constexprJson);
+  const JsonObject *object = json ? json->getAsObject() : nullptr;
+  if (std::optional<PyValue> value = object ? withArguments(*object, parts) : std::nullopt)
+    return withDescriptors(emitter, *value);
   return emitter.error(Code::BadSignature, *emitter.program.entry->ast,
                        "the value of constexpr `" + argument.name + "` is malformed",
                        "report this as a bug");

@@ -104,7 +104,7 @@ static LogicalResult emitAugmentedAssign(Emitter &emitter, const Node &node) {
 
 static bool isConstexprAnnotation(Emitter &emitter, const Node &annotation) {
   if (annotation.is(NodeKind::Constant)) {
-    const llvm::json::Object *json = annotation.json->getObject("value");
+    const JsonObject *json = annotation.json->getObject("value");
     return json && llvm::StringRef(json->getString("v").value_or("")).ends_with("constexpr");
   }
   llvm::StringRef name =

@@ -1,8 +1,7 @@
 // The parameters of functions: of kernels, of builtins, of nested functions.
 #ifndef FRONTEND_PARAMETER_H
 #define FRONTEND_PARAMETER_H
-#include "llvm/ADT/StringRef.h"
-#include "llvm/Support/JSON.h"
+#include "frontend/values/Json.h"
 
 namespace tw {
 
@@ -14,7 +13,7 @@ struct Parameter {
   bool hasDefault = false;
   bool isConst = false;    // a pointer that is only read through
   bool takesTuple = false; // VarPositional: a tuple of all may be given under the name
-  const llvm::json::Object *defaultValue = nullptr; // as captured; null: not captured
+  const JsonObject *defaultValue = nullptr; // as captured; null: not captured
 
   constexpr bool takesPosition() const {
     return kind == Kind::Positional || kind == Kind::PositionalOnly;

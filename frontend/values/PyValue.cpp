@@ -162,7 +162,7 @@ std::optional<std::vector<PyValue>> tw::elementsOf(const PyValue &value) {
 }
 
 /// Which of Python's objects a value stands for.
-static llvm::StringRef referenceOf(const llvm::json::Object *json) {
+static llvm::StringRef referenceOf(const JsonObject *json) {
   return json ? json->getString("ref").value_or("") : "";
 }
 

@@ -44,7 +44,7 @@ using Tuple = std::shared_ptr<const TupleContents>;
 /// (buffer/FORMAT.md).
 struct Aggregate {
   Tuple contents;
-  const llvm::json::Object *type = nullptr;
+  const JsonObject *type = nullptr;
 };
 /// A nested function or lambda with the names around it.
 struct Closure {
@@ -64,18 +64,18 @@ struct Callable {
     Method,
     Aggregate
   } kind = Kind::Builtin;
-  std::string name;                         // function id, builtin, method
-  std::string hint;                         // of a builtin that is not implemented
-  bool isPlain = false;                     // Jit: a function without the decorator
-  const llvm::json::Object *json = nullptr; // as captured
-  std::shared_ptr<const PyValue> self;      // Method
-  std::shared_ptr<const Closure> closure;   // Closure
+  std::string name;                       // function id, builtin, method
+  std::string hint;                       // of a builtin that is not implemented
+  bool isPlain = false;                   // Jit: a function without the decorator
+  const JsonObject *json = nullptr;       // as captured
+  std::shared_ptr<const PyValue> self;    // Method
+  std::shared_ptr<const Closure> closure; // Closure
 };
 /// A module or object that only the evaluator understands.
 struct Opaque {
   std::string text;
   bool isModule = false;
-  const llvm::json::Object *json = nullptr;
+  const JsonObject *json = nullptr;
 };
 struct SliceValue {
   std::shared_ptr<const PyValue> lower, upper, step; // None when left out

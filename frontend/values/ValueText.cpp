@@ -141,28 +141,28 @@ static std::optional<PyValue> floatFromText(llvm::StringRef text) {
   return PyValue{value.convertToDouble()};
 }
 
-static std::optional<PyValue> tupleFromJson(const json::Object &object) {
-  const json::Array *array = object.getArray("v");
+static std::optional<PyValue> tupleFromJson(const JsonObject &object) {
+  const JsonArray *array = object.getArray("v");
   if (!array)
     return std::nullopt;
   std::vector<PyValue> items;
-  for (const json::Value &item : *array) {
-    const json::Object *element = item.getAsObject();
+  for (const JsonValue &item : *array) {
+    const JsonObject *element = item.getAsObject();
     std::optional<PyValue> value = element ? fromJson(*element) : std::nullopt;
     if (!value)
       return std::nullopt;
     items.push_back(std::move(*value));
   }
   std::vector<std::string> fields;
-  if (const json::Array *names = object.getArray("fields"))
-    for (const json::Value &name : *names)
+  if (const JsonArray *names = object.getArray("fields"))
+    for (const JsonValue &name : *names)
       fields.push_back(name.getAsString().value_or("").str());
   if (!fields.empty() && fields.size() != items.size())
     return std::nullopt;
   return makeTuple(std::move(items), std::move(fields));
 }
 
-static std::optional<PyValue> typeFromJson(llvm::StringRef kind, const json::Object &object) {
+static std::optional<PyValue> typeFromJson(llvm::StringRef kind, const JsonObject &object) {
   if (kind == "dtype") {
     DType dtype = findDType(object.getString("v").value_or(""));
     // A type of the language that this compiler lacks is an error only where it is used.
@@ -170,7 +170,7 @@ static std::optional<PyValue> typeFromJson(llvm::StringRef kind, const json::Obj
       return PyValue{Opaque{"dtype " + object.getString("v").value_or("").str(), false, &object}};
     return PyValue{dtype};
   }
-  const json::Object *pointee = object.getObject("v");
+  const JsonObject *pointee = object.getObject("v");
   std::optional<PyValue> element = pointee ? fromJson(*pointee) : std::nullopt;
   if (!element || !element->is<DType>() || element->as<DType>()->isPointer)
     return std::nullopt;
@@ -179,15 +179,15 @@ static std::optional<PyValue> typeFromJson(llvm::StringRef kind, const json::Obj
 }
 
 /// An instance of a user's class that Python answered with.
-static std::optional<PyValue> aggregateFromJson(const json::Object &object) {
-  const json::Object *type = object.getObject("type");
+static std::optional<PyValue> aggregateFromJson(const JsonObject &object) {
+  const JsonObject *type = object.getObject("type");
   std::optional<PyValue> fields = tupleFromJson(object);
   if (!type || !fields)
     return std::nullopt;
   return PyValue{Aggregate{*fields->as<Tuple>(), type}};
 }
 
-static std::optional<PyValue> callableFromJson(llvm::StringRef kind, const json::Object &object) {
+static std::optional<PyValue> callableFromJson(llvm::StringRef kind, const JsonObject &object) {
   using Kind = Callable::Kind;
   std::optional<Kind> callableKind = llvm::StringSwitch<std::optional<Kind>>(kind)
                                          .Case("jit", Kind::Jit)
@@ -208,7 +208,7 @@ static std::optional<PyValue> callableFromJson(llvm::StringRef kind, const json:
   return PyValue{std::move(callable)};
 }
 
-std::optional<PyValue> tw::fromJson(const json::Object &object) {
+std::optional<PyValue> tw::fromJson(const JsonObject &object) {
   llvm::StringRef kind = object.getString("k").value_or("");
   if (kind == "none")
     return PyValue{None{}};
@@ -267,9 +267,9 @@ std::optional<json::Value> tw::toJson(const PyValue &value) {
     return pointer;
   }
   if (const Callable *callable = value.as<Callable>(); callable && callable->json)
-    return json::Value(json::Object(*callable->json));
+    return json::Value(copyOf(*callable->json));
   if (const Opaque *opaque = value.as<Opaque>(); opaque && opaque->json)
-    return json::Value(json::Object(*opaque->json));
+    return json::Value(copyOf(*opaque->json));
   const TupleContents *parts = partsOf(value);
   if (!parts)
     return std::nullopt;
@@ -287,6 +287,6 @@ std::optional<json::Value> tw::toJson(const PyValue &value) {
   if (!parts->fields.empty())
     result["fields"] = json::Array(parts->fields);
   if (aggregate)
-    result["type"] = json::Object(*aggregate->type);
+    result["type"] = copyOf(*aggregate->type);
   return json::Value(std::move(result));
 }

@@ -10,7 +10,7 @@ std::string toText(const PyValue &value, bool isRepr); // str() and repr()
 std::string floatText(double value);                   // repr() of a float
 
 /// Between values and their form in the buffer. Malformed values read as nullopt.
-std::optional<PyValue> fromJson(const llvm::json::Object &object);
+std::optional<PyValue> fromJson(const JsonObject &object);
 std::optional<llvm::json::Value> toJson(const PyValue &value);
 
 } // namespace tw

@@ -20,7 +20,8 @@ static std::string compare(const char *op, const PyValue &a, const PyValue &b) {
   return textOf(staticCompare(*findOperator<Comparison>(op), a, b));
 }
 static PyValue fromText(const char *text) {
-  llvm::Expected<llvm::json::Value> json = llvm::json::parse(text);
+  JsonDocument document;
+  OrReason<JsonValue> json = document.read(text);
   EXPECT_TRUE(bool(json));
   std::optional<PyValue> value = fromJson(*json->getAsObject());
   EXPECT_TRUE(value.has_value()) << text;
@@ -155,9 +156,10 @@ TEST(StaticValues, MalformedValuesAreRefused) {
   for (const char *text :
        {R"({})", R"({"k":"int","v":"12x"})", R"({"k":"int","v":""})", R"({"k":"int","v":3})",
         R"({"k":"float","v":"zz"})", R"({"k":"tuple","v":[1]})", R"({"k":"pointer_type","v":{}})",
-        R"({"k":"tuple","v":[],"fields":["a"]})", R"({"k":"what","v":"x"})"})
-    EXPECT_FALSE(fromJson(*llvm::cantFail(llvm::json::parse(text)).getAsObject()).has_value())
-        << text;
+        R"({"k":"tuple","v":[],"fields":["a"]})", R"({"k":"what","v":"x"})"}) {
+    JsonDocument document;
+    EXPECT_FALSE(fromJson(*document.read(text)->getAsObject()).has_value()) << text;
+  }
 }
 
 TEST(StaticValues, LeavesKeepTheirOrder) {
