@@ -1,6 +1,7 @@
 // Finds the OpenMP runtime among the libraries of this process, by its symbols.
 #include "runtime/threads/OpenMp.h"
 #include "runtime/Forks.h"
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <cstring>
@@ -19,12 +20,16 @@ struct Loaded {
   unsigned long long numLoads = 0;
 };
 
+/// torch's `at::get_num_threads`.
+using AskNumThreads = int (*)();
+
 /// What was found when `numLoads` libraries had been loaded. Entries are never freed: there are as
 /// many as the process has runtimes, and a launch may be using one.
 struct Search {
   std::mutex mutex; // guards `found`, and one search at a time
   std::atomic<unsigned long long> numLoads = 0;
   std::atomic<const OpenMp *> latest = nullptr;
+  std::atomic<AskNumThreads> askTorch = nullptr;
   std::map<void *, OpenMp> found; // by the address of `parallel`
 };
 } // namespace
@@ -100,6 +105,20 @@ static const OpenMp *choose(const Loaded &loaded, std::map<void *, OpenMp> &foun
   return best;
 }
 
+static AskNumThreads findTorch(const Loaded &loaded) {
+  for (const std::string &path : loaded.paths) {
+    if (path.find("libtorch_cpu.") == std::string::npos)
+      continue;
+    void *library = dlopen(path.c_str(), RTLD_LAZY | RTLD_NOLOAD);
+    AskNumThreads ask = nullptr;
+    if (library && resolve(library, "_ZN2at15get_num_threadsEv", ask))
+      return ask; // the handle is kept, so that it is not unloaded
+    if (library)
+      dlclose(library);
+  }
+  return nullptr;
+}
+
 static Search &search() {
   static Search *search = new Search; // threads may be inside when the process ends
   return *search;
@@ -125,11 +144,16 @@ static bool isForkedChild() {
   return !isRead || flags & kForkedNoExec;
 }
 
-const OpenMp *tw::findOpenMp() {
+bool tw::hasOpenMpTeams() {
   static const bool cameFromFork = isForkedChild();
-  if (cameFromFork || forkCount() != 0)
-    return nullptr;
+  return !cameFromFork && forkCount() == 0;
+}
+
+const OpenMp *tw::findOpenMp() {
   Search &state = search();
+  if (forkCount() != 0 && state.numLoads.load(std::memory_order_acquire) != 0)
+    return state.latest.load(std::memory_order_relaxed);
+  ForkShield shield; // no fork meanwhile: a child would find the loader's lock taken
   unsigned long long numLoads = 0;
   dl_iterate_phdr(readNumLoads, &numLoads);
   if (state.numLoads.load(std::memory_order_acquire) == numLoads)
@@ -137,7 +161,21 @@ const OpenMp *tw::findOpenMp() {
   std::lock_guard lock(state.mutex);
   Loaded loaded;
   dl_iterate_phdr(collectLoaded, &loaded);
+  if (!state.askTorch)
+    state.askTorch = findTorch(loaded);
   state.latest.store(choose(loaded, state.found), std::memory_order_relaxed);
   state.numLoads.store(loaded.numLoads, std::memory_order_release);
   return state.latest.load(std::memory_order_relaxed);
+}
+
+int tw::threadsOfTeam(const OpenMp &runtime) {
+  // torch.set_num_threads is for the runtime the number of one thread. torch hands it to another
+  // thread when that runs its first operator or asks for the number, so it is asked, once.
+  static thread_local AskNumThreads asked = nullptr;
+  AskNumThreads ask = search().askTorch.load(std::memory_order_relaxed);
+  if (ask != asked) {
+    asked = ask;
+    (void)ask();
+  }
+  return std::max(1, runtime.maxThreads());
 }

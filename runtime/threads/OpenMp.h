@@ -15,11 +15,18 @@ struct OpenMp {
   int (*isInParallel)(); // whether this thread is in a region that has several threads
 };
 
-/// The runtime, or null: where none is loaded, and in a process that was forked, where the threads
-/// that the runtime believes to have do not exist (libgomp waits for them for ever). What is found
-/// stays loaded. Where there are several, the one that most of the loaded libraries use. Looks
-/// again when a library has been loaded.
+/// The runtime, or null where none is loaded. What is found stays loaded. Where there are several,
+/// the one that most of the loaded libraries use. Looks again when a library has been loaded, but
+/// in a process that was forked not after its parent has looked: another thread of the parent may
+/// have held the loader's lock, which then stays taken.
 const OpenMp *findOpenMp();
+
+/// Whether `parallel` can be called: not in a process that was forked, where the threads that the
+/// runtime believes to have do not exist (libgomp waits for them for ever).
+bool hasOpenMpTeams();
+
+/// How many threads a team that this thread makes would have, at least 1.
+int threadsOfTeam(const OpenMp &runtime);
 
 } // namespace tw
 #endif

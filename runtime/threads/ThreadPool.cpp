@@ -106,7 +106,7 @@ void IndexRanges::take(const ChunkFunction &chunk, int worker) {
 struct ThreadPool::Team {
   explicit Team(int numThreads);
   ~Team();
-  bool run(uint64_t count, ChunkFunction chunk);
+  bool run(uint64_t count, ChunkFunction chunk, int wantedWorkers);
 
 private:
   bool startWorker(int worker);
@@ -121,6 +121,7 @@ private:
   std::atomic<uint32_t> isCallerAsleep = 0;
   // The job. Written by the caller while it is closed and empty.
   ChunkFunction chunk;
+  int numWorkers = 0; // those beyond these have nothing to do
   IndexRanges indices;
   std::vector<std::unique_ptr<WorkerThread>> workers;
   // Cores: workerCores[i] is where workers[i] is pinned, spareCore where nobody is. Empty when
@@ -212,7 +213,8 @@ void ThreadPool::Team::serve(int worker) {
     }
     if (!state.compare_exchange_weak(seen, seen + 1, std::memory_order_acquire))
       continue;
-    indices.take(chunk, worker);
+    if (worker < numWorkers)
+      indices.take(chunk, worker);
     served = generation;
     spins = 0;
     uint32_t left = state.fetch_sub(1) - 1;
@@ -238,11 +240,12 @@ void ThreadPool::Team::waitForWorkers() {
   }
 }
 
-bool ThreadPool::Team::run(uint64_t jobCount, ChunkFunction jobChunk) {
+bool ThreadPool::Team::run(uint64_t jobCount, ChunkFunction jobChunk, int wantedWorkers) {
   std::lock_guard lock(jobMutex);
   chunk = jobChunk;
-  indices.reset(jobCount, int(workers.size()) + 1);
-  if (jobCount <= 1 || workers.empty()) {
+  numWorkers = std::min(wantedWorkers, int(workers.size()) + 1);
+  indices.reset(jobCount, numWorkers);
+  if (jobCount <= 1 || numWorkers == 1) {
     indices.take(chunk, 0);
     return true;
   }
@@ -322,7 +325,8 @@ static bool runShared(const OpenMp &runtime, uint64_t count, const ChunkFunction
 
 ThreadPool::ThreadPool(int numThreads)
     : isFixed(numThreads > 0),
-      threads(isFixed ? std::min(numThreads, int(kInsideMask)) : numAvailableCores()) {}
+      threads(isFixed ? std::min(numThreads, int(kInsideMask)) : numAvailableCores()),
+      countedAt(forkCount()) {}
 
 ThreadPool::~ThreadPool() {
   Team *current = team.load();
@@ -331,11 +335,20 @@ ThreadPool::~ThreadPool() {
     delete current;
 }
 
+/// A forked child may have been moved to other cores.
+int ThreadPool::ownThreads() const {
+  if (!isFixed && countedAt != forkCount()) {
+    threads = numAvailableCores();
+    countedAt = forkCount();
+  }
+  return threads;
+}
+
 ThreadPool::Team &ThreadPool::acquireTeam() {
   Team *current = team.load(std::memory_order_acquire);
   if (current && current->forkedAt == forkCount())
     return *current;
-  auto fresh = std::make_unique<Team>(threads);
+  auto fresh = std::make_unique<Team>(ownThreads());
   if (team.compare_exchange_strong(current, fresh.get()))
     return *fresh.release();
   return *current; // another thread was first
@@ -344,10 +357,12 @@ ThreadPool::Team &ThreadPool::acquireTeam() {
 ThreadPool::Plan ThreadPool::plan() const {
   const OpenMp *runtime = findOpenMp();
   if (!runtime)
-    return {nullptr, threads};
+    return {nullptr, ownThreads()};
+  if (!hasOpenMpTeams()) // its number is heeded all the same: workers of a loader are set to one
+    return {nullptr, isFixed ? threads.load() : std::min(ownThreads(), threadsOfTeam(*runtime))};
   if (runtime->isInParallel())
     return {nullptr, 1}; // the cores are taken by the region that this is in
-  int teamThreads = std::max(1, runtime->maxThreads());
+  int teamThreads = threadsOfTeam(*runtime);
   if (!isFixed)
     return {teamThreads > 1 ? runtime : nullptr, teamThreads};
   // Asked for more than a team has: its threads leave cores to ours.
@@ -364,5 +379,5 @@ bool ThreadPool::run(const Plan &plan, uint64_t count, ChunkFunction chunk) {
   // A plan may have been made before a fork.
   if (plan.runtime && forkCount() == 0)
     return runShared(*plan.runtime, count, chunk, plan.numWorkers);
-  return acquireTeam().run(count, chunk);
+  return acquireTeam().run(count, chunk, plan.numWorkers);
 }

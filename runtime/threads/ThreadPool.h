@@ -26,7 +26,7 @@ struct OpenMp;
 class ThreadPool {
 public:
   /// 0 threads: as many as the OpenMP runtime would use on the calling thread, else one for each
-  /// core that the process may use.
+  /// core that the process may use; in a forked child the lesser of the two.
   explicit ThreadPool(int numThreads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool &) = delete;
@@ -51,8 +51,10 @@ public:
 private:
   struct Team;
   Team &acquireTeam();
+  int ownThreads() const;
   bool isFixed; // the number was asked for
-  int threads;
+  mutable std::atomic<int> threads;
+  mutable std::atomic<unsigned> countedAt; // the count of forks at which `threads` was found
   std::atomic<Team *> team = nullptr;
 };
 

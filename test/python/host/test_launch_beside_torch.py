@@ -51,6 +51,69 @@ def test_its_number_of_threads_is_heeded(tmp_path: Path) -> None:
     assert output == "1\n3\n2\n"
 
 
+def test_its_number_of_threads_is_heeded_by_threads_that_ran_no_operator(tmp_path: Path) -> None:
+    """torch tells its runtime at the first operator that a thread runs."""
+    output = run(
+        tmp_path,
+        script("""
+    from tilewright.native import native
+    def launch():
+        check_add()
+        add[64](np.zeros(64, np.float32), np.ones(64, np.float32), 64)
+        say(native().num_threads())
+    for threads in (1, 3):
+        torch.set_num_threads(threads)
+        thread = threading.Thread(target=launch)
+        thread.start()
+        thread.join()
+    """),
+        TILEWRIGHT_NUM_THREADS="0",
+    )
+    assert output == "1\n3\n"
+
+
+@pytest.mark.parametrize("context", ["fork", "forkserver", "spawn"])
+@pytest.mark.parametrize("has_launched", [False, True], ids=["first", "later"])
+def test_its_loaders_workers_take_one_thread_each(
+    tmp_path: Path, context: str, has_launched: bool
+) -> None:
+    file = tmp_path / "loader.py"
+    file.write_text(f"""
+import torch, numpy as np, tilewright as tw
+from tilewright.native import native
+
+@tw.jit
+def add(out, x):
+    i = tw.program_id(0)
+    tw.store(out + i, tw.load(x + i) + 1)
+
+class Items(torch.utils.data.Dataset):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        x, y = torch.full((64,), float(index)), torch.zeros(64)
+        add[64](y, x)
+        assert y.sum() == 64 * (index + 1)
+        return native().num_threads()
+
+if __name__ == "__main__":
+    torch.set_num_threads(2)
+    if {has_launched}:
+        add[64](torch.zeros(64), torch.zeros(64))
+    loader = torch.utils.data.DataLoader(
+        Items(), batch_size=2, num_workers=2, multiprocessing_context={context!r}
+    )
+    print(torch.cat(list(loader)).tolist())
+""")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONWARNINGS": "ignore"}
+    result = subprocess.run(
+        [sys.executable, str(file)],
+        env={**environment, "TILEWRIGHT_NUM_THREADS": "0"},
+        capture_output=True, text=True, timeout=200,
+    )  # fmt: skip
+    assert (result.returncode, result.stdout) == (0, "[1, 1, 1, 1]\n"), result.stderr
+
+
 def test_no_second_team_of_threads_is_started(tmp_path: Path) -> None:
     output = run(
         tmp_path,

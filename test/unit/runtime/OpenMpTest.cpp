@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <link.h>
 #include <set>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -19,6 +20,10 @@ using namespace tw;
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #define TW_THREAD_SANITIZER 1 // does not see how libgomp's threads wait for one another
+#endif
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer) ||                         \
+    __has_feature(memory_sanitizer)
+#define TW_REPLACED_LOADER 1 // their run-time libraries replace the loader's functions themselves
 #endif
 #endif
 
@@ -153,7 +158,7 @@ TEST_F(OpenMpTest, AForkedChildUsesItsOwnThreads) {
       alarm(20);
       Visits late(runtime, 1000);
       bool lateIsWhole = pool.run(before, 1000, {Visits::visit, &late});
-      _exit(!findOpenMp() && lateIsWhole && Visits(runtime, 1000).run(pool) ? 0 : 1);
+      _exit(!hasOpenMpTeams() && lateIsWhole && Visits(runtime, 1000).run(pool) ? 0 : 1);
     }
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
@@ -161,6 +166,75 @@ TEST_F(OpenMpTest, AForkedChildUsesItsOwnThreads) {
     EXPECT_TRUE(Visits(runtime, 100).run(pool)) << "the parent goes on";
   });
 }
+
+/// Workers of a loader of torch are processes whose number of threads is set to one.
+TEST_F(OpenMpTest, AForkedChildHeedsItsNumberOfThreads) {
+  ThreadPool pool, fixed(3);
+  int own = numAvailableCores();
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(20);
+    const OpenMp *runtime = findOpenMp();
+    bool isHeeded = runtime != nullptr;
+    for (int threads : {1, 2, 1000}) {
+      setNumThreads(threads);
+      Visits visits(*runtime, 1000);
+      isHeeded &= pool.numThreads() == std::min(own, threads) && visits.run(pool) &&
+                  visits.highestWorker < threads;
+    }
+    _exit(isHeeded && fixed.numThreads() == 3 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+#ifndef TW_REPLACED_LOADER
+/// Called under the loader's lock by each search.
+static std::atomic<void (*)()> underLoadersLock = nullptr;
+
+/// The loader's function, which this replaces for the whole program, with a call in between.
+extern "C" int dl_iterate_phdr(int (*call)(dl_phdr_info *, size_t, void *), void *data) {
+  using Iterate = decltype(&dl_iterate_phdr);
+  static const auto iterate = reinterpret_cast<Iterate>(dlsym(RTLD_NEXT, "dl_iterate_phdr"));
+  struct Wrapped {
+    decltype(call) inner;
+    void *data;
+  } wrapped{call, data};
+  auto wrapper = [](dl_phdr_info *object, size_t size, void *context) {
+    if (auto between = underLoadersLock.load())
+      between();
+    auto &wrapped = *static_cast<Wrapped *>(context);
+    return wrapped.inner(object, size, wrapped.data);
+  };
+  return iterate(wrapper, &wrapped);
+}
+
+/// In a child that was forked while another thread had the loader's lock, nobody can free it.
+TEST_F(OpenMpTest, NoForkWhileAnotherThreadSearches) {
+  static std::atomic<bool> isSearching;
+  isSearching = false;
+  underLoadersLock = [] {
+    isSearching = true;
+    usleep(100'000);
+  };
+  std::thread other([] { (void)findOpenMp(); });
+  while (!isSearching)
+    usleep(100);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(5);
+    underLoadersLock = nullptr;
+    (void)dl_iterate_phdr([](dl_phdr_info *, size_t, void *) { return 1; }, nullptr);
+    _exit(0);
+  }
+  underLoadersLock = nullptr;
+  other.join();
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << status;
+}
+#endif
 
 /// A signal's handler may fork while the thread that it interrupted waits inside of the region.
 TEST_F(OpenMpTest, ForkWithinAJobEndsTheJobOfTheChild) {
