@@ -56,18 +56,27 @@ void remarkOnMatrices(SimdFunction &f, tile::DotOp op, const DotPlan &plan);
 void emitMatrixProduct(SimdFunction &f, tile::DotOp op, const DotPlan &plan,
                        mlir::ArrayRef<mlir::Value> batch, const TileBuffer &result);
 
+/// How much of a product is computed: what lies behind adds nothing, or goes nowhere.
+struct DotExtent {
+  mlir::Value rows, panels, steps; // constants where it is all of them
+  MaskEnds a, b;                   // of the operands, where they are loads
+};
+DotExtent emitExtent(SimdFunction &f, const DotPlan &plan, size_t numBatch, tile::StoreOp store);
+
 /// Operand A [m, steps]: packed, or where the user has it.
 struct DotRows {
   mlir::Value base, rowBytes; // from a row to the next
   int64_t stepBytes;          // from a step along k to the next
 };
-DotRows placeA(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
+DotRows placeA(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch,
+               const DotExtent &needed);
 
 /// Operand B: packed, or where the user has it.
 struct DotColumns {
   mlir::Value base, panelBytes, stepBytes; // from a panel to the next, from a step along k
 };
-DotColumns placeB(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
+DotColumns placeB(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch,
+                  const DotExtent &needed);
 
 /// Operand B in panels of `panel()` columns: [n / panel, steps, panel * group], the neighbours
 /// along k interleaved.

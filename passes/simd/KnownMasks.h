@@ -23,6 +23,18 @@ struct RowEnd {
   mlir::Value length;
 };
 
+/// Of a mask along one dimension: elements in front of `holds` pass all of its tests that count
+/// along the dimension, those from `ends` on fail one. Null where no test counts along it.
+struct MaskEnd {
+  mlir::Value holds, ends;
+};
+
+/// The ends of a mask along every dimension. `areAll`: it has no other tests.
+struct MaskEnds {
+  llvm::SmallVector<MaskEnd> along;
+  bool areAll = true;
+};
+
 /// The comparison of two tiles that change by constants from a constant on along one dimension, and
 /// along no other; none where anything of it is known at run time only.
 std::optional<KnownPrefix> knownPrefix(Contiguity &contiguity, mlir::Value test);

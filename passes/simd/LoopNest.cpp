@@ -31,11 +31,13 @@ SimdFunction::emitLoop(int64_t lower, int64_t upper, int64_t step, ArrayRef<Valu
   return SmallVector<Value>(loop.getResults());
 }
 
-/// A loop over [lower, upper), of `most` steps at most.
-static SmallVector<Value>
-emitLoopUpTo(SimdFunction &f, Value lower, Value upper, int64_t step, int64_t most,
-             ArrayRef<Value> carried,
-             llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value>
+tw::simd::emitLoopUpTo(SimdFunction &f, Value lower, Value upper, int64_t step, int64_t most,
+                       ArrayRef<Value> carried,
+                       llvm::function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  APInt first, last;
+  if (matchPattern(lower, m_ConstantInt(&first)) && matchPattern(upper, m_ConstantInt(&last)))
+    return f.emitLoop(first.getSExtValue(), last.getSExtValue(), step, carried, body);
   OpBuilder &builder = f.builder;
   auto loop = scf::ForOp::create(builder, f.loc, lower, upper, f.constantIndex(step), carried);
   loop->setAttr(kMostIterations, builder.getI64IntegerAttr(most));
@@ -308,44 +310,108 @@ static Value emitTests(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
   return allHold;
 }
 
-/// Whether the tests are `element < limit` of a row that counts up by ones, read at their own
-/// places only.
-static bool areEndsOfRow(SimdFunction &f, ArrayRef<Value> trees, ArrayRef<MonotoneTest> tests) {
+/// The dimension of a test `element < limit` along which the elements count up by ones; they change
+/// along no other, and the limit along none.
+static std::optional<unsigned> countingDim(Contiguity &contiguity, arith::CmpIOp test) {
   using P = arith::CmpIPredicate;
+  unsigned bits = elementTypeOf(test.getLhs().getType()).getIntOrFloatBitWidth();
+  if (bits != 32 || !isa<RankedTensorType>(test.getType()) ||
+      !llvm::is_contained({P::slt, P::sle, P::ult, P::ule}, test.getPredicate()))
+    return std::nullopt;
+  std::optional<unsigned> found;
+  for (unsigned dim = 0; dim < shapeOf(test.getType()).size(); ++dim) {
+    AxisChange element = contiguity.along(test.getLhs(), dim);
+    if (!contiguity.along(test.getRhs(), dim).isInvariant())
+      return std::nullopt;
+    if (element.isInvariant())
+      continue;
+    if (found || !element.isUnit())
+      return std::nullopt;
+    found = dim;
+  }
+  return found;
+}
+
+/// Whether the tests are those of `countingDim` of a row, read at their own places only.
+static bool areEndsOfRow(SimdFunction &f, ArrayRef<Value> trees, ArrayRef<MonotoneTest> tests) {
   auto isKept = [&](Value value) { return f.buffers.contains(value); };
   llvm::DenseSet<Value> inPlace = tilesAtOwnPlaces(trees, isKept);
   return llvm::all_of(tests, [&](const MonotoneTest &test) {
-    auto compare = test.test.getDefiningOp<arith::CmpIOp>();
-    unsigned bits = elementTypeOf(compare.getLhs().getType()).getIntOrFloatBitWidth();
-    return shapeOf(test.test.getType()).size() == 1 && bits <= 32 && inPlace.contains(test.test) &&
-           llvm::is_contained({P::slt, P::sle, P::ult, P::ule}, compare.getPredicate()) &&
-           f.contiguity.along(compare.getLhs(), 0).step == 1 &&
-           f.contiguity.along(compare.getRhs(), 0).step == 0;
+    return shapeOf(test.test.getType()).size() == 1 && inPlace.contains(test.test) &&
+           countingDim(f.contiguity, test.test.getDefiningOp<arith::CmpIOp>());
   });
 }
 
-/// How many of the first elements a test of `areEndsOfRow` is true for. Where its sums wrap around,
-/// or unsigned numbers are too large for this, 0 is always right.
-static Value emitLength(SimdFunction &f, const MonotoneTest &test) {
+/// Where a test ends along its `countingDim`. Where its sums wrap around, or unsigned numbers are
+/// too large for this, it holds nowhere and ends nowhere, which is always right.
+static MaskEnd emitEnd(SimdFunction &f, arith::CmpIOp test, unsigned dim) {
   using P = arith::CmpIPredicate;
-  auto compare = test.test.getDefiningOp<arith::CmpIOp>();
-  P predicate = compare.getPredicate();
-  ArrayRef<int64_t> shape = shapeOf(test.test.getType());
-  Coordinates first = cornerOf(f, shape, {false});
+  P predicate = test.getPredicate();
+  ArrayRef<int64_t> shape = shapeOf(test.getType());
+  Coordinates first = cornerOf(f, shape, SmallVector<bool>(shape.size(), false));
+  Value none = f.constantIndex(0), all = f.constantIndex(shape[dim]);
   auto extended = [&](Value operand) {
     return f.builder.createOrFold<arith::ExtSIOp>(f.loc, f.builder.getI64Type(),
                                                   f.evaluate(operand, first));
   };
-  Value length = f.builder.createOrFold<arith::SubIOp>(f.loc, extended(compare.getRhs()),
-                                                       extended(compare.getLhs()));
+  Value length = f.builder.createOrFold<arith::SubIOp>(f.loc, extended(test.getRhs()),
+                                                       extended(test.getLhs()));
   if (predicate == P::sle || predicate == P::ule)
     length = f.builder.createOrFold<arith::AddIOp>(f.loc, length, f.constantIndex(1));
-  length = f.builder.createOrFold<arith::MaxSIOp>(f.loc, length, f.constantIndex(0));
-  length = f.builder.createOrFold<arith::MinSIOp>(f.loc, length, f.constantIndex(shape[0]));
-  for (Value operand : {compare.getLhs(), compare.getRhs()})
-    if (Value holds = emitIsMonotone(f, operand, predicate == P::ult || predicate == P::ule))
-      length = f.builder.createOrFold<arith::SelectOp>(f.loc, holds, length, f.constantIndex(0));
-  return length;
+  length = f.builder.createOrFold<arith::MaxSIOp>(f.loc, length, none);
+  length = f.builder.createOrFold<arith::MinSIOp>(f.loc, length, all);
+  MaskEnd end = {length, length};
+  for (Value operand : {test.getLhs(), test.getRhs()})
+    if (Value holds = emitIsMonotone(f, operand, predicate == P::ult || predicate == P::ule)) {
+      end.holds = f.builder.createOrFold<arith::SelectOp>(f.loc, holds, end.holds, none);
+      end.ends = f.builder.createOrFold<arith::SelectOp>(f.loc, holds, end.ends, all);
+    }
+  return end;
+}
+
+/// The tests that a mask is the conjunction of; `visit` gets each with the mask's dimension behind
+/// each of its own (-1: none).
+static void forEachTest(SimdFunction &f, Value mask, ArrayRef<int> dims,
+                        llvm::function_ref<void(Value, ArrayRef<int>)> visit) {
+  Operation *op = f.buffers.contains(mask) ? nullptr : mask.getDefiningOp();
+  if (isa_and_nonnull<arith::AndIOp>(op)) {
+    for (Value operand : op->getOperands())
+      forEachTest(f, operand, dims, visit);
+    return;
+  }
+  auto shape = dyn_cast_or_null<ShapeOp>(op);
+  std::optional<SmallVector<int>> behind;
+  if (shape && isa<RankedTensorType>(op->getOperand(0).getType()))
+    behind = shape.getSourceDims();
+  if (!behind)
+    return visit(mask, dims);
+  SmallVector<int> sourceDims(shapeOf(op->getOperand(0).getType()).size(), -1);
+  for (auto [position, dim] : llvm::enumerate(*behind))
+    if (dim >= 0)
+      sourceDims[dim] = dims[position];
+  forEachTest(f, op->getOperand(0), sourceDims, visit);
+}
+
+MaskEnds tw::simd::emitMaskEnds(SimdFunction &f, Value mask, ArrayRef<int64_t> shape) {
+  MaskEnds ends;
+  ends.along.resize(shape.size());
+  if (!mask)
+    return ends;
+  forEachTest(f, mask, identityDims(shape.size()), [&](Value value, ArrayRef<int> dims) {
+    auto test = f.buffers.contains(value) ? arith::CmpIOp() : value.getDefiningOp<arith::CmpIOp>();
+    std::optional<unsigned> own = test ? countingDim(f.contiguity, test) : std::nullopt;
+    int dim = own ? dims[*own] : -1;
+    if (dim < 0 || shapeOf(value.getType())[*own] != shape[dim]) {
+      ends.areAll &= matchPattern(value, m_One());
+      return;
+    }
+    MaskEnd next = emitEnd(f, test, *own), &end = ends.along[dim];
+    auto least = [&](Value x, Value y) {
+      return x ? f.builder.createOrFold<arith::MinSIOp>(f.loc, x, y) : y;
+    };
+    end = {least(end.holds, next.holds), least(end.ends, next.ends)};
+  });
+  return ends;
 }
 
 // Of a shorter row, two loops would mostly begin and end.
@@ -354,7 +420,7 @@ static constexpr int64_t kShortRowSteps = 4;
 static RowEnd emitRowEnd(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
   RowEnd end;
   for (const MonotoneTest &test : tests) {
-    Value length = emitLength(f, test);
+    Value length = emitEnd(f, test.test.getDefiningOp<arith::CmpIOp>(), 0).holds;
     end.length =
         end.length ? f.builder.createOrFold<arith::MinSIOp>(f.loc, end.length, length) : length;
     end.tests.push_back(test.test);

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/simd/DotPlan.h"
 #include "passes/simd/Scope.h"
 
@@ -203,6 +204,7 @@ struct MicroKernel {
   SimdFunction &f;
   DotOp op;
   const DotPlan &plan;
+  DotExtent needed;
   DotRows a;
   DotColumns b;      // of no use where B is used once
   TileBuffer sums;   // of A's rows, where B is shifted
@@ -215,20 +217,38 @@ struct MicroKernel {
   void emit(int64_t rows, Value firstRow, Value panel) {
     Value firstColumn = scaleIndex(f, panel, plan.panel());
     SmallVector<Value> tile = startTile(rows, firstRow, firstColumn);
-    int64_t unroll = plan.steps() % 4 == 0 ? 4 : 1;
-    tile = f.emitLoop(0, plan.steps(), unroll, tile, [&](Value index, ValueRange old) {
-      Scope scope(f);
-      SmallVector<Value> next(old);
-      for (int64_t i = 0; i < unroll; ++i)
-        emitStep(rows, firstRow, panel, addIndex(f, index, i), next);
-      return next;
-    });
+    tile = emitSteps(rows, firstRow, panel, tile);
     auto toUser = [&] { return storeTile(rows, firstRow, firstColumn, tile), Value(); };
     auto toBuffer = [&] { return keepTile(rows, firstRow, firstColumn, tile), Value(); };
     if (loop)
       choose(f, loop->isLast, Type(), toUser, toBuffer);
     else
       store ? toUser() : toBuffer();
+  }
+
+  /// Four steps in an iteration, and one by one those that are left, if they are not known.
+  SmallVector<Value> emitSteps(int64_t rows, Value firstRow, Value panel, SmallVector<Value> tile) {
+    APInt known;
+    const bool isKnown = matchPattern(needed.steps, m_ConstantInt(&known));
+    int64_t unroll = !isKnown || known.getSExtValue() % 4 == 0 ? 4 : 1;
+    auto emitUpTo = [&](Value from, Value to, int64_t atOnce) {
+      tile =
+          emitLoopUpTo(f, from, to, atOnce, plan.steps(), tile, [&](Value index, ValueRange old) {
+            Scope scope(f);
+            SmallVector<Value> next(old);
+            for (int64_t i = 0; i < atOnce; ++i)
+              emitStep(rows, firstRow, panel, addIndex(f, index, i), next);
+            return next;
+          });
+    };
+    Value begin = f.constantIndex(0);
+    if (isKnown)
+      return emitUpTo(begin, needed.steps, unroll), tile;
+    Value whole =
+        f.builder.createOrFold<arith::AndIOp>(f.loc, needed.steps, f.constantIndex(-unroll));
+    emitUpTo(begin, whole, unroll);
+    emitUpTo(whole, needed.steps, 1);
+    return tile;
   }
 
   SmallVector<Value> startTile(int64_t rows, Value firstRow, Value firstColumn) {
@@ -367,17 +387,33 @@ struct MicroKernel {
 
   void emitPanels() {
     int64_t whole = plan.m / plan.rows * plan.rows;
-    f.emitLoop(0, plan.n / plan.panel(), 1, {}, [&](Value panel, ValueRange) {
-      Scope panels(f);
-      f.emitLoop(0, whole, plan.rows, {}, [&](Value row, ValueRange) {
-        Scope rows(f);
-        emit(plan.rows, row, panel);
-        return SmallVector<Value>();
-      });
-      if (whole < plan.m)
-        emit(plan.m - whole, f.constantIndex(whole), panel);
-      return SmallVector<Value>();
-    });
+    Value zero = f.constantIndex(0), limit = f.constantIndex(whole);
+    Value wholeNeeded = f.builder.createOrFold<arith::MinSIOp>(f.loc, needed.rows, limit);
+    emitLoopUpTo(f, zero, needed.panels, 1, plan.n / plan.panel(), {},
+                 [&](Value panel, ValueRange) {
+                   Scope panels(f);
+                   emitLoopUpTo(f, zero, wholeNeeded, plan.rows, whole / plan.rows, {},
+                                [&](Value row, ValueRange) {
+                                  Scope rows(f);
+                                  emit(plan.rows, row, panel);
+                                  return SmallVector<Value>();
+                                });
+                   if (whole < plan.m)
+                     emitEdge(panel);
+                   return SmallVector<Value>();
+                 });
+  }
+
+  /// The rows behind the last whole register tile.
+  void emitEdge(Value panel) {
+    int64_t whole = plan.m / plan.rows * plan.rows;
+    auto edge = [&] { return emit(plan.m - whole, f.constantIndex(whole), panel), Value(); };
+    Value isNeeded = f.builder.createOrFold<arith::CmpIOp>(f.loc, arith::CmpIPredicate::sgt,
+                                                           needed.rows, f.constantIndex(whole));
+    if (matchPattern(isNeeded, m_One()))
+      edge();
+    else
+      choose(f, isNeeded, Type(), edge, [] { return Value(); });
   }
 };
 } // namespace
@@ -387,15 +423,16 @@ static void emitMatrix(SimdFunction &f, DotOp op, DotPlan plan, ArrayRef<Value> 
   if (plan.matrix)
     return emitMatrixProduct(f, op, plan, batch, result);
   plan.usesBOnce = plan.canUseBOnce() && !readsBAlongK(f, plan, batch.size());
-  MicroKernel kernel = {f,      op,    plan, placeA(f, plan, batch), {}, {},
-                        result, store, loop, llvm::to_vector(batch)};
+  DotExtent needed = emitExtent(f, plan, batch.size(), store);
+  MicroKernel kernel = {f,  op,     plan,  needed, placeA(f, plan, batch, needed), {},
+                        {}, result, store, loop,   llvm::to_vector(batch)};
   if (plan.shiftsB())
     kernel.sums = sumRows(f, plan, kernel.a);
   if (plan.usesBOnce) {
     f.withFullMasks({plan.bSource.tile}, [&] { kernel.emitPanels(); });
     return;
   }
-  kernel.b = placeB(f, plan, batch);
+  kernel.b = placeB(f, plan, batch, needed);
   kernel.emitPanels();
 }
 

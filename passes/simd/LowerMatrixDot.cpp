@@ -185,7 +185,7 @@ void tw::simd::emitMatrixProduct(SimdFunction &f, DotOp op, const DotPlan &plan,
                                  ArrayRef<Value> batch, const TileBuffer &result) {
   bool isWide = result.element == plan.compute;
   TileBuffer sums = isWide ? result : f.allocate(result.shape, plan.compute);
-  DotRows a = placeA(f, plan, batch);
+  DotRows a = placeA(f, plan, batch, emitExtent(f, plan, batch.size(), StoreOp()));
   TileBuffer b = packB(f, plan, batch);
   bool isZero = matchPattern(op.getAcc(), m_PosZeroFloat()) || matchPattern(op.getAcc(), m_Zero());
   auto home = f.buffers.find(op.getAcc());

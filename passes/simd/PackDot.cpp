@@ -50,6 +50,82 @@ static Value interleave(SimdFunction &f, ArrayRef<Value> vectors) {
   return vector::ShuffleOp::create(f.builder, f.loc, first, second, order);
 }
 
+//===-- What is needed of a product -----------------------------------------------------------===//
+
+/// The load of an operand that masks fill up with zeros; none where it is something else.
+static LoadOp zeroFilledLoad(SimdFunction &f, const DotOperand &source) {
+  auto load = source.tile.getDefiningOp<LoadOp>();
+  if (!load || f.plan.isKept(load.getResult()) || isFetchedAgain(load))
+    return {};
+  Value other = load.getOther();
+  bool isZero = !other || matchPattern(other, m_Zero()) || matchPattern(other, m_PosZeroFloat());
+  return isZero ? load : LoadOp();
+}
+
+/// Where the mask of an operand ends, if it decides about nothing but rows and columns.
+static MaskEnds endsOfOperand(SimdFunction &f, const DotOperand &source, size_t numBatch) {
+  LoadOp load = zeroFilledLoad(f, source);
+  if (!load || !load.getMask())
+    return {{}, false};
+  MaskEnds ends = emitMaskEnds(f, load.getMask(), shapeOf(load.getType()));
+  for (size_t dim = 0; dim < numBatch; ++dim)
+    ends.areAll &= !ends.along[dim].holds;
+  return ends;
+}
+
+/// Whole blocks of `size` up to `end`; `most` where that is null.
+static Value blocksUpTo(SimdFunction &f, Value end, int64_t size, int64_t most) {
+  if (!end)
+    return f.constantIndex(most);
+  Value filled = addIndex(f, end, size - 1);
+  Value blocks = f.builder.createOrFold<arith::DivUIOp>(f.loc, filled, f.constantIndex(size));
+  return f.builder.createOrFold<arith::MinSIOp>(f.loc, blocks, f.constantIndex(most));
+}
+
+/// Whether a mask holds for `count` elements along a dimension; null where nothing tests it.
+static Value holdsFor(SimdFunction &f, const MaskEnd &end, Value count) {
+  if (!end.holds)
+    return {};
+  return f.builder.createOrFold<arith::CmpIOp>(f.loc, arith::CmpIPredicate::sge, end.holds, count);
+}
+
+static Value both(SimdFunction &f, Value x, Value y) {
+  return x && y ? f.builder.createOrFold<arith::AndIOp>(f.loc, x, y) : x ? x : y;
+}
+
+DotExtent tw::simd::emitExtent(SimdFunction &f, const DotPlan &plan, size_t numBatch,
+                               StoreOp store) {
+  MaskEnd rows, columns, ofA, ofB;
+  DotExtent needed;
+  // Sums over A's rows read all of them.
+  const bool isFixed = plan.matrix || plan.usesBOnce || plan.shiftsB();
+  if (store && !isFixed) {
+    MaskEnds ends = emitMaskEnds(f, store.getMask(), shapeOf(store.getValue().getType()));
+    rows = ends.along[numBatch];
+    columns = ends.along[numBatch + 1];
+  }
+  needed.a.areAll = needed.b.areAll = false;
+  if (!isFixed) {
+    needed.a = endsOfOperand(f, plan.aSource, numBatch);
+    needed.b = endsOfOperand(f, plan.bSource, numBatch);
+  }
+  if (!needed.a.along.empty() && !needed.b.along.empty()) {
+    ofA = needed.a.along[numBatch + 1];
+    ofB = needed.b.along[numBatch];
+  }
+  Value blocks = blocksUpTo(f, rows.ends, plan.rows, llvm::divideCeil(plan.m, plan.rows));
+  needed.rows = f.builder.createOrFold<arith::MinSIOp>(f.loc, scaleIndex(f, blocks, plan.rows),
+                                                       f.constantIndex(plan.m));
+  needed.panels = blocksUpTo(f, columns.ends, plan.panel(), plan.n / plan.panel());
+  needed.steps = f.constantIndex(plan.steps());
+  if (!ofA.ends || !ofB.ends)
+    return needed;
+  // Behind the end of one operand the other's elements may be infinite: zero times that is NaN.
+  Value last = f.builder.createOrFold<arith::MaxSIOp>(f.loc, ofA.ends, ofB.ends);
+  needed.steps = blocksUpTo(f, last, plan.group, plan.steps());
+  return needed;
+}
+
 //===-- A -------------------------------------------------------------------------------------===//
 
 static void copyA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
@@ -124,14 +200,10 @@ static Value asInteger(SimdFunction &f, Value pointer) {
   return LLVM::PtrToIntOp::create(f.builder, f.loc, f.builder.getI64Type(), pointer);
 }
 
-/// The first row of a load as it lies, and the bytes to the next; none where its mask is not known
-/// to be full here.
-static std::optional<std::pair<Value, Value>> readInPlace(SimdFunction &f, LoadOp load,
-                                                          ArrayRef<Value> batch) {
+/// The first row of a load as it lies, and the bytes to the next.
+static std::pair<Value, Value> rowsOf(SimdFunction &f, LoadOp load, ArrayRef<Value> batch) {
   Value zero = f.constantIndex(0);
   Coordinates first = matrixAt(batch, zero, zero);
-  if (load.getMask() && !isFullMask(f, load.getMask()))
-    return std::nullopt;
   Value base = f.evaluate(load.getPtr(), first);
   if (shapeOf(load.getType())[batch.size()] == 1)
     return std::pair(base, zero);
@@ -141,7 +213,35 @@ static std::optional<std::pair<Value, Value>> readInPlace(SimdFunction &f, LoadO
   return std::pair(base, distance);
 }
 
-DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+/// The same; none where the mask is not known to be full here.
+static std::optional<std::pair<Value, Value>> readInPlace(SimdFunction &f, LoadOp load,
+                                                          ArrayRef<Value> batch) {
+  if (load.getMask() && !isFullMask(f, load.getMask()))
+    return std::nullopt;
+  return rowsOf(f, load, batch);
+}
+
+/// Operand A where it lies if its mask holds for what is needed of it, which its ends say.
+static DotRows placeNeededA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
+                            LoadOp load, const TileBuffer &packed, Value rowBytes,
+                            const DotExtent &needed) {
+  int64_t groupBytes = plan.group * elementBytes(plan.operand);
+  const MaskEnd &rows = needed.a.along[batch.size()], &steps = needed.a.along[batch.size() + 1];
+  Value inPlace = both(f, holdsFor(f, rows, needed.rows),
+                       holdsFor(f, steps, scaleIndex(f, needed.steps, plan.group)));
+  auto [base, distance] = rowsOf(f, load, batch);
+  if (!inPlace)
+    return {base, distance, groupBytes};
+  auto nothing = [] { return Value(); };
+  choose(f, inPlace, Type(), nothing, [&] { return copyA(f, plan, batch, packed), Value(); });
+  auto select = [&](Value near, Value copied) {
+    return f.builder.createOrFold<arith::SelectOp>(f.loc, inPlace, near, copied);
+  };
+  return {select(base, packed.base), select(distance, rowBytes), groupBytes};
+}
+
+DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
+                         const DotExtent &needed) {
   int64_t groupBytes = plan.group * elementBytes(plan.operand);
   Value rowBytes = f.constantIndex(plan.steps() * groupBytes);
   auto home = f.buffers.find(plan.aSource.tile);
@@ -161,6 +261,8 @@ DotRows tw::simd::placeA(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
     f.withFullMasks({plan.aSource.tile}, [&] { copyA(f, plan, batch, packed); });
     return {packed.base, rowBytes, groupBytes};
   }
+  if (needed.a.areAll)
+    return placeNeededA(f, plan, batch, load, packed, rowBytes, needed);
   SmallVector<Value> place =
       f.withFullMasks({plan.aSource.tile}, {packed.base.getType(), rowBytes.getType()},
                       [&]() -> SmallVector<Value> {
@@ -205,11 +307,18 @@ bool tw::simd::readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatc
   return vectorDim == int(numBatch) && plan.lanes > 1 && plan.k % (plan.group * plan.lanes) == 0;
 }
 
+/// Whether the mask of a load decides about the load's own elements and nothing else of it.
+static bool isMaskedInPlace(LoadOp load) {
+  auto isKept = [](Value) { return false; };
+  return tilesAtOwnPlaces({load.getResult()}, isKept).contains(load.getMask());
+}
+
 namespace {
 struct PackedB {
   SimdFunction &f;
   const DotPlan &plan;
   ArrayRef<Value> batch;
+  const DotExtent &needed;
   TileBuffer buffer;
 
   /// Stores part of row `row` of panel `panel`, from vector number `vector` on.
@@ -230,14 +339,40 @@ struct PackedB {
   /// Reads B along n, a whole row before the next: memory is fetched ahead so. Vectors of a panel
   /// go together, since narrow elements would fill a part of a register each.
   void packRows() {
-    f.emitNest({plan.steps(), plan.n / plan.panel()}, 1, 1, [&](const Coordinates &at) {
-      Value zero = f.constantIndex(0), column = scaleIndex(f, at.index[1], plan.panel());
-      store(at.index[1], at.index[0], zero,
-            loadBRow(f, plan, batch, at.index[0], column, plan.panel()));
+    Value zero = f.constantIndex(0);
+    emitLoopUpTo(f, zero, needed.steps, 1, plan.steps(), {}, [&](Value step, ValueRange) {
+      Scope rows(f);
+      emitLoopUpTo(f, zero, needed.panels, 1, plan.n / plan.panel(), {},
+                   [&](Value panel, ValueRange) {
+                     Scope panels(f, panel);
+                     Value column = scaleIndex(f, panel, plan.panel());
+                     store(panel, step, zero, loadBRow(f, plan, batch, step, column, plan.panel()));
+                     return SmallVector<Value>();
+                   });
+      return SmallVector<Value>();
     });
   }
 
   void pack() { readsBAlongK(f, plan, batch.size()) ? packColumns() : packRows(); }
+
+  /// Without B's mask where that holds for what is needed, which its ends say.
+  void packNeeded() {
+    auto load = plan.bSource.tile.getDefiningOp<LoadOp>();
+    if (!needed.b.areAll || readsBAlongK(f, plan, batch.size()) || !isMaskedInPlace(load))
+      return f.withFullMasks({plan.bSource.tile}, [&] { pack(); });
+    const MaskEnd &steps = needed.b.along[batch.size()],
+                  &columns = needed.b.along[batch.size() + 1];
+    Value isFull = both(f, holdsFor(f, steps, scaleIndex(f, needed.steps, plan.group)),
+                        holdsFor(f, columns, scaleIndex(f, needed.panels, plan.panel())));
+    auto packFull = [&] {
+      f.assumedTrue.insert(load.getMask());
+      return packRows(), Value();
+    };
+    if (isFull)
+      choose(f, isFull, Type(), packFull, [&] { return packRows(), Value(); });
+    else
+      packRows();
+  }
 
   /// Reads B along k, in square blocks (of groups) that are transposed in registers.
   void packColumns() {
@@ -266,14 +401,16 @@ struct PackedB {
 };
 } // namespace
 
-static PackedB allocateB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+static PackedB allocateB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
+                         const DotExtent &needed) {
   TileBuffer buffer =
       f.allocate({plan.n / plan.panel(), plan.steps(), plan.panel() * plan.group}, plan.operand);
-  return {f, plan, batch, buffer};
+  return {f, plan, batch, needed, buffer};
 }
 
 TileBuffer tw::simd::packB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
-  PackedB packed = allocateB(f, plan, batch);
+  DotExtent all = emitExtent(f, plan, batch.size(), StoreOp());
+  PackedB packed = allocateB(f, plan, batch, all);
   f.withFullMasks({plan.bSource.tile}, [&] { packed.pack(); });
   return packed.buffer;
 }
@@ -285,7 +422,8 @@ static LoadOp columnsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBa
   return rowsInMemory(f, plan, plan.bSource, numBatch);
 }
 
-DotColumns tw::simd::placeB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+DotColumns tw::simd::placeB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
+                            const DotExtent &needed) {
   int64_t bytes = elementBytes(plan.operand), laneBytes = plan.group * bytes;
   int64_t panelBytes = plan.panel() * laneBytes;
   auto home = f.buffers.find(plan.bSource.tile);
@@ -293,11 +431,11 @@ DotColumns tw::simd::placeB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value
       home->second.element == plan.operand && plan.k * plan.n * bytes <= kMostBytesInPlace)
     return {home->second.base, f.constantIndex(panelBytes), f.constantIndex(plan.n * bytes)};
   LoadOp load = plan.group == 1 ? columnsInMemory(f, plan, batch.size()) : LoadOp();
-  PackedB packed = allocateB(f, plan, batch);
+  PackedB packed = allocateB(f, plan, batch, needed);
   SmallVector<Value> ofPacked = {packed.buffer.base, f.constantIndex(plan.steps() * panelBytes),
                                  f.constantIndex(panelBytes)};
   if (!load) {
-    f.withFullMasks({plan.bSource.tile}, [&] { packed.pack(); });
+    packed.packNeeded();
     return {ofPacked[0], ofPacked[1], ofPacked[2]};
   }
   TypeRange types = ValueRange(ofPacked).getTypes();

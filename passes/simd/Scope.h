@@ -33,6 +33,15 @@ emitRowLoop(SimdFunction &f, int64_t lower, int64_t upper, int64_t step,
             llvm::ArrayRef<mlir::Value> carried,
             llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
 
+/// Emits a loop over [lower, upper), of `most` steps at most.
+llvm::SmallVector<mlir::Value> emitLoopUpTo(
+    SimdFunction &f, mlir::Value lower, mlir::Value upper, int64_t step, int64_t most,
+    llvm::ArrayRef<mlir::Value> carried,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value, mlir::ValueRange)> body);
+
+/// Where a mask over a tile of a shape ends, computed here; of no mask, nowhere.
+MaskEnds emitMaskEnds(SimdFunction &f, mlir::Value mask, llvm::ArrayRef<int64_t> shape);
+
 /// Emits `then` or `otherwise` in the branches of a test, each with its own scope; yields a value
 /// where there is a type.
 mlir::Value choose(SimdFunction &f, mlir::Value test, mlir::Type type,

@@ -338,3 +338,49 @@ func.func @near_rows(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {t
   tile.store %op, %res : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// -----
+
+// Where masks end along k, the steps behind the farther end are left out; rows and columns that the
+// store leaves out are not computed. A is read where it lies, and B packed without masks, if their
+// ends are those of what is computed.
+// CHECK-LABEL: llvm.func @ragged
+// CHECK: %[[LAST:.+]] = arith.maxsi %[[END:.+]], %[[END]] : i64
+// CHECK-NEXT: %[[STEPS:.+]] = arith.minsi %[[LAST]], %c64_i64
+// CHECK: scf.if %[[HOLDS:.+]] {
+// CHECK-NEXT: } else {
+// CHECK: llvm.intr.masked.load
+// CHECK: arith.select %[[HOLDS]]
+// CHECK: scf.for {{.*}} step %c8_i64
+// CHECK: %[[WHOLE:.+]] = arith.andi %[[STEPS]], %c-4_i64
+// CHECK-NEXT: %[[SUMS:.+]]:16 = scf.for {{.*}} to %[[WHOLE]] step %c4_i64
+// CHECK: scf.for {{.*}} = %[[WHOLE]] to %[[STEPS]] step %c1_i64
+func.func @ragged(%x: !tile.ptr<f32> {tile.disjoint}, %y: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %m: i32, %k: i32) {
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %down = tile.expand_dims %r axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %across = tile.expand_dims %r axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %ms = tile.splat %m : i32 -> tensor<64x1xi32>
+  %kd = tile.splat %k : i32 -> tensor<64x1xi32>
+  %ka = tile.splat %k : i32 -> tensor<1x64xi32>
+  %isRow = arith.cmpi slt, %down, %ms : tensor<64x1xi32>
+  %isStepOfB = arith.cmpi slt, %down, %kd : tensor<64x1xi32>
+  %isStepOfA = arith.cmpi slt, %across, %ka : tensor<1x64xi32>
+  %rows = tile.broadcast %isRow : tensor<64x1xi1> -> tensor<64x64xi1>
+  %stepsOfA = tile.broadcast %isStepOfA : tensor<1x64xi1> -> tensor<64x64xi1>
+  %stepsOfB = tile.broadcast %isStepOfB : tensor<64x1xi1> -> tensor<64x64xi1>
+  %ofA = arith.andi %rows, %stepsOfA : tensor<64x64xi1>
+  %all = tile.arange 0 to 4096 : tensor<4096xi32>
+  %o = tile.reshape %all : tensor<4096xi32> -> tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %ys = tile.splat %y : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %yp = tile.addptr %ys, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %a = tile.load %xp mask %ofA : tensor<64x64xi1> : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %b = tile.load %yp mask %stepsOfB : tensor<64x64xi1> : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %d = tile.dot %a, %b, %zero : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %d mask %rows : tensor<64x64xi1> : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import mmap
 from collections.abc import Callable
 
 import numpy as np
@@ -269,3 +271,73 @@ def test_sums_that_bypass_the_caches(columns: int) -> None:
         summed[(tw.cdiv(m, 32), tw.cdiv(n, 64))](a, b, c, b, m, n, k, then="", **tiles)
     np.testing.assert_allclose(c, a.astype(np.float64) @ b, rtol=1e-5, atol=1e-4)
     assert (memory[[0, -1]] == 777).all()
+
+
+@tw.jit
+def with_ends(
+    a, b, c, M, N, KA, KB, other: tw.constexpr, BM: tw.constexpr, BN: tw.constexpr, BK: tw.constexpr
+):
+    """A has KA columns and B has KB rows; what is behind them reads as `other`."""
+    rows, columns, depth = tw.arange(0, BM), tw.arange(0, BN), tw.arange(0, BK)
+    x_mask = (rows[:, None] < M) & (depth[None, :] < KA)
+    y_mask = (depth[:, None] < KB) & (columns[None, :] <= N - 1)
+    x = tw.load(a + rows[:, None] * KA + depth[None, :], mask=x_mask, other=other)
+    y = tw.load(b + depth[:, None] * N + columns[None, :], mask=y_mask, other=other)
+    total = tw.dot(x, y, input_precision="ieee")
+    kept = (rows[:, None] < M) & (columns[None, :] < N)
+    tw.store(c + rows[:, None] * N + columns[None, :], total.to(c.dtype.element_ty), mask=kept)
+
+
+def product_with_ends(a: np.ndarray, b: np.ndarray, other: float = 0.0) -> np.ndarray:
+    (m, ka), (kb, n) = a.shape, b.shape
+    c = np.full((m, n), np.float32(777))
+    with tw.device("cpu"):
+        with_ends[(1,)](a, b, c, m, n, ka, kb, other=other, BM=32, BN=64, BK=64)
+    return c
+
+
+def padded(values: np.ndarray, shape: tuple[int, int], other: float) -> np.ndarray:
+    whole = np.full(shape, other)
+    whole[: values.shape[0], : values.shape[1]] = values
+    return whole
+
+
+@pytest.mark.parametrize("ka, kb", [(40, 40), (37, 37), (40, 24), (24, 40), (64, 64), (0, 0), (0, 5)])
+@pytest.mark.parametrize("other", [0.0, 1.0])
+@pytest.mark.parametrize("m, n", [(32, 64), (24, 32), (19, 41), (1, 1)])
+def test_ends_of_both_operands(m: int, n: int, other: float, ka: int, kb: int) -> None:
+    rng = np.random.default_rng(ka + kb)
+    a, b = rng.standard_normal((m, ka), np.float32), rng.standard_normal((kb, n), np.float32)
+    expected = padded(a, (m, 64), other) @ padded(b, (64, n), other)
+    np.testing.assert_allclose(product_with_ends(a, b, other), expected, rtol=1e-5, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_the_longer_operand_is_infinite_behind_the_other(name: str) -> None:
+    a, b = np.ones((16, 40 if name == "a" else 24), np.float32), np.ones((64 - 24, 32), np.float32)
+    b = b[: 24 if name == "a" else 40].copy()
+    (a if name == "a" else b.T)[:, 30] = np.inf
+    assert np.isnan(product_with_ends(a, b)).all()
+
+
+def before_a_guard(values: np.ndarray) -> np.ndarray:
+    """A copy whose end is that of its memory: behind it nothing can be read."""
+    page = mmap.PAGESIZE
+    used = -(-values.nbytes // page) * page
+    memory = mmap.mmap(-1, used + page)
+    whole = np.frombuffer(memory, np.uint8)
+    libc = ctypes.CDLL(None, use_errno=True)
+    assert libc.mprotect(ctypes.c_void_p(whole.ctypes.data + used), page, 0) == 0
+    copy = whole[used - values.nbytes : used].view(values.dtype).reshape(values.shape)
+    copy[:] = values
+    return copy
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+@pytest.mark.parametrize("m, n, k", [(32, 64, 37), (24, 32, 40), (19, 41, 64), (17, 63, 13)])
+def test_nothing_behind_the_ends_is_read(m: int, n: int, k: int, dtype: type) -> None:
+    rng = np.random.default_rng(k)
+    a = before_a_guard(rng.standard_normal((m, k)).astype(dtype))
+    b = before_a_guard(rng.standard_normal((k, n)).astype(dtype))
+    expected = a.astype(np.float64) @ b.astype(np.float64)
+    np.testing.assert_allclose(product_with_ends(a, b), expected, rtol=1e-3, atol=1e-3)
