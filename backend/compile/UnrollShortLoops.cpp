@@ -49,7 +49,8 @@ static bool endsAtConstant(const llvm::Loop &loop) {
 
 /// How often a loop that is worth unrolling runs; 0 for the others.
 static unsigned unrolledIterations(llvm::Loop &loop, LoopAnalyses &analyses) {
-  if (!loop.isInnermost() || !endsAtConstant(loop))
+  if (!loop.isInnermost() || !endsAtConstant(loop) ||
+      llvm::hasUnrollTransformation(&loop) == llvm::TM_SuppressedByUser)
     return 0;
   llvm::SmallPtrSet<const llvm::Value *, 1> noAssumptions;
   llvm::UnrollCostEstimator estimate(&loop, analyses.costs, noAssumptions, kBranchInstructions);

@@ -377,7 +377,8 @@ struct PackedB {
   /// Reads B along k, in square blocks (of groups) that are transposed in registers.
   void packColumns() {
     int64_t step = plan.lanes * plan.group;
-    Type wide = VectorType::get({plan.lanes}, f.builder.getI32Type());
+    Type group = plan.group > 1 ? f.builder.getI32Type() : plan.operand;
+    Type wide = VectorType::get({plan.lanes}, group);
     Type narrow = VectorType::get({step}, plan.operand);
     auto bitcast = [&](Type type, Value value) -> Value {
       return plan.group > 1 ? vector::BitCastOp::create(f.builder, f.loc, type, value) : value;
@@ -386,16 +387,16 @@ struct PackedB {
         {plan.n / plan.panel(), plan.vectors, plan.k / step}, 2, 1, [&](const Coordinates &at) {
           Value k = scaleIndex(f, at.index[2], step);
           Value firstColumn = columnOf(at.index[0], at.index[1]);
-          SmallVector<Value> columns;
-          for (int64_t lane = 0; lane < plan.lanes; ++lane) {
-            Coordinates from = matrixAt(batch, k, addIndex(f, firstColumn, lane), 0, step);
-            Value value = f.evaluateVector(plan.bSource.tile, from);
-            value = shiftB(f, plan, convertOperand(f, plan, plan.bSource, value));
-            columns.push_back(bitcast(wide, value));
-          }
           Value firstRow = scaleIndex(f, at.index[2], plan.lanes);
-          for (auto [i, value] : llvm::enumerate(f.transposeSquare(columns)))
-            store(at.index[0], addIndex(f, firstRow, i), at.index[1], bitcast(narrow, value));
+          auto columnAt = [&](Value lane) {
+            Value column = f.builder.createOrFold<arith::AddIOp>(f.loc, firstColumn, lane);
+            Value value = f.evaluateVector(plan.bSource.tile, matrixAt(batch, k, column, 0, step));
+            return bitcast(wide, shiftB(f, plan, convertOperand(f, plan, plan.bSource, value)));
+          };
+          f.transposeSquare(plan.lanes, group, columnAt, [&](Value i, Value value) {
+            Value row = f.builder.createOrFold<arith::AddIOp>(f.loc, firstRow, i);
+            store(at.index[0], row, at.index[1], bitcast(narrow, value));
+          });
         });
   }
 };

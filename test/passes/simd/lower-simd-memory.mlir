@@ -68,11 +68,23 @@ func.func @lookup(%table: !tile.ptr<f32> {tile.disjoint}, %index: !tile.ptr<i32>
 
 // -----
 
-// A transposed copy reads and writes whole vectors: blocks are transposed in registers.
+// A transposed copy reads and writes whole vectors: blocks are transposed in registers, four rows
+// at a time within 16 bytes, and then the 16 bytes of four vectors. Neither loop is unrolled.
+// CHECK: #[[STAYS:.+]] = #llvm.loop_unroll<disable = true>
+// CHECK: #[[ROLLED:.+]] = #llvm.loop_annotation<unroll = #[[STAYS]]>
 // CHECK-LABEL: llvm.func @transpose
 // CHECK-NOT: gather
 // CHECK-NOT: scatter
-// CHECK-COUNT-64: vector.shuffle
+// CHECK-COUNT-2: vector.shuffle {{.*}} [2, 18, 3, 19, 6, 22, 7, 23,
+// CHECK-COUNT-2: vector.shuffle {{.*}} [2, 3, 18, 19, 6, 7, 22, 23,
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<16xf32>
+// CHECK: } {loop_annotation = #[[ROLLED]]}
+// CHECK: scf.for
+// CHECK-COUNT-4: llvm.load {{.*}} -> vector<16xf32>
+// CHECK-COUNT-8: vector.shuffle {{.*}} : vector<16xf32>, vector<16xf32>
+// CHECK-NOT: vector.shuffle
+// CHECK-COUNT-4: llvm.store {{.*}} : vector<16xf32>
+// CHECK: } {loop_annotation = #[[ROLLED]]}
 // CHECK-NOT: scatter
 // CHECK: llvm.return
 func.func @transpose(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}) {

@@ -181,6 +181,21 @@ def test_transpose_of_every_type(
     assert out.tobytes() == np.ascontiguousarray(a.T).tobytes()
 
 
+@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("dtype", ["int8", "int16", "float32", "float64"])
+def test_transpose_with_vectors_of_every_size(
+    dtype: str, level: str, rng: np.random.Generator
+) -> None:
+    if f"cpu:{level}" not in tw.list_devices():
+        pytest.skip(f"this processor is not an {level}")
+    a = draw(rng, dtype, (64, 128))
+    out = poisoned(dtype, (128, 64))
+    with tw.device(f"cpu:{level}"):
+        kernel = transpose_tile[(1,)](argument(out, dtype), argument(a, dtype), N=64, M=128)
+    assert out.tobytes() == np.ascontiguousarray(a.T).tobytes()
+    assert "unpck" in kernel.asm["asm"] and "gather" not in kernel.asm["asm"]
+
+
 @tw.jit
 def fill(out, zeros, ones, value, COUNT: tw.constexpr, N: tw.constexpr):
     i = tw.arange(0, N)
