@@ -64,7 +64,7 @@ public:
   }
 
 private:
-  /// Numbers that are no integers of 64 bits read as Null: nothing of a kernel has any.
+  /// Numbers beside integers of 64 bits read as Null: nothing of a kernel has any.
   enum class Kind : uint8_t { Null, Boolean, Integer, String, Array, Object } kind = Kind::Null;
   uint32_t size = 0; // of a string
   union {

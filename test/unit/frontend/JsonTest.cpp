@@ -1,5 +1,6 @@
 // JSON that is read in place means what LLVM's own reader says, for whatever bytes a text has.
 #include "frontend/values/Json.h"
+#include "llvm/Support/Regex.h"
 #include "gtest/gtest.h"
 #include <random>
 
@@ -25,6 +26,12 @@ static bool isSame(const JsonValue &mine, const llvm::json::Value &other) {
   return mine.getAsString() == other.getAsString() && mine.getAsBoolean() == other.getAsBoolean();
 }
 
+/// LLVM's reader joins two surrogates by `|`, which is wrong where both have bit 16 of the
+/// character.
+static bool hasMisreadSurrogates(llvm::StringRef text) {
+  return llvm::Regex("\\\\u[dD][89aAbB][4-7c-fC-F]").match(text);
+}
+
 /// What is wrong with the reading of a text; empty where both read the same, or nothing.
 static std::string difference(llvm::StringRef text) {
   JsonDocument document;
@@ -36,7 +43,7 @@ static std::string difference(llvm::StringRef text) {
   }
   if (!mine)
     return "only LLVM takes it: " + mine.reason().message;
-  return isSame(*mine, *other) ? "" : "the values differ";
+  return isSame(*mine, *other) || hasMisreadSurrogates(text) ? "" : "the values differ";
 }
 
 static std::string problemOf(llvm::StringRef text) {
@@ -64,6 +71,7 @@ TEST(Json, ReadsWhatIsWritten) {
   EXPECT_EQ((*object->getArray("k"))[0].getAsInteger(), 5);
   EXPECT_EQ(object->getObject("n")->getString("x"), llvm::StringRef("Ay"));
   EXPECT_EQ(object->getObject("n")->text(), R"({"x": "\u0041y"})");
+  EXPECT_EQ(document.read(R"("\ud84d\ude00")")->getAsString(), llvm::StringRef("\U00023600"));
   EXPECT_EQ(object->get("x"), nullptr);
   EXPECT_EQ(object->getString("k"), std::nullopt);
   EXPECT_EQ(llvm::json::Value(copyOf(*object)), llvm::cantFail(llvm::json::parse(object->text())));
