@@ -6,6 +6,7 @@
 #include "passes/StagedPasses.h"
 #include "runtime/Artifact.h"
 #include "runtime/Specialization.h"
+#include <functional>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -47,6 +48,8 @@ public:
   /// false with `error` saying why in the compiler's terms: such a failure is the compiler's own
   /// fault.
   virtual bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const = 0;
+  /// What can be made before the first `compile` in a process by another thread; null: nothing.
+  virtual std::function<void()> readying() const { return nullptr; }
   /// The stage whose text `compileText` takes; empty where there is none.
   virtual llvm::StringRef textStage() const { return ""; }
   /// Whether the artifact's binary is that text.

@@ -20,6 +20,7 @@ public:
     (void)pthread_rwlockattr_destroy(&attributes);
   }
   void lock() { (void)pthread_rwlock_wrlock(&lockable); }
+  bool try_lock_shared() { return pthread_rwlock_tryrdlock(&lockable) == 0; }
   void lock_shared() { (void)pthread_rwlock_rdlock(&lockable); }
   void unlock() { (void)pthread_rwlock_unlock(&lockable); }
   void unlock_shared() { unlock(); }
@@ -82,8 +83,13 @@ ForkShield::ForkShield() {
     forkState().gate.lock_shared();
 }
 
+ForkShield::ForkShield(std::try_to_lock_t) {
+  inside = shieldDepth() > 0 || forkState().gate.try_lock_shared();
+  shieldDepth() += inside;
+}
+
 ForkShield::~ForkShield() {
-  if (--shieldDepth() == 0)
+  if (inside && --shieldDepth() == 0)
     forkState().gate.unlock_shared();
 }
 

@@ -1,6 +1,7 @@
 // What has to hold across fork(): a child has one thread, and every lock as it was.
 #ifndef RUNTIME_FORKS_H
 #define RUNTIME_FORKS_H
+#include <mutex>
 
 namespace tw {
 
@@ -12,8 +13,14 @@ unsigned forkCount();
 class ForkShield {
 public:
   ForkShield();
+  /// For a thread that another one, which is inside, may wait for: enters only where no fork waits.
+  explicit ForkShield(std::try_to_lock_t);
   ~ForkShield();
   ForkShield(const ForkShield &) = delete;
+  bool isInside() const { return inside; }
+
+private:
+  bool inside = true;
 };
 
 /// Within shields: a stretch that holds no such lock and may last. Whoever asks the interpreter

@@ -2,6 +2,7 @@
 #include "backend/api/Compile.h"
 #include "backend/api/BuildId.h"
 #include "backend/api/CacheKey.h"
+#include "backend/api/Readying.h"
 #include "backend/api/Reports.h"
 #include "backend/api/Service.h"
 #include "backend/api/StoredKernel.h"
@@ -157,6 +158,7 @@ static void nameParameters(const Specialization &specialization, const std::vect
 
 /// Source to artifact.
 static bool build(const Request &request, Artifact &artifact, std::vector<Report> &reports) {
+  Readying readying(*request.entry.target);
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
   Stopwatch watch;
   FrontendResult frontend = runFrontend(*context, request);

@@ -2,6 +2,7 @@
 #include "backend/compile/EmitLlvm.h"
 #include "backend/compile/Bitcode.h"
 #include "backend/compile/ContainCrash.h"
+#include "backend/compile/SampleModule.h"
 #include "backend/compile/SinkOffsets.h"
 #include "backend/compile/SplitFunctions.h"
 #include "backend/compile/UnrollShortLoops.h"
@@ -408,6 +409,30 @@ bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm fo
   if (!isEmitted && code.numLinkedFunctions > 0 && !wasInterrupted())
     blameBitcode(module, machine, error);
   return isEmitted;
+}
+
+/// An emission of the sample; an early return leaves `error` set.
+static void runSample(Emission &emission, const LlvmMachine &machine, std::string &error) {
+  emission.machine = makeTargetMachine(machine, error);
+  if (!emission.machine)
+    return;
+  emission.module = makeSampleModule(emission.context);
+  placeOn(*emission.module, *emission.machine);
+  describeMachine(*emission.module, machine);
+  optimizeModule(emission, machine);
+  if (machine.finish)
+    machine.finish(*emission.module);
+  emission.context.setOptPassGate(emission.gate);
+  std::string bytes;
+  generateCode(*emission.module, *emission.machine, llvm::CodeGenFileType::ObjectFile,
+               unusedPasses(*emission.module, machine), machine.ownPasses, bytes);
+}
+
+void tw::readyEmission(const LlvmMachine &machine) {
+  std::string ignored; // a fault comes back when something is compiled
+  (void)contain(
+      [&](Emission &emission, std::string &failure) { runSample(emission, machine, failure); },
+      ignored);
 }
 
 void tw::addTimes(const EmittedCode &code, Artifact &artifact) {

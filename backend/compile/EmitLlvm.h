@@ -62,6 +62,10 @@ void registerLlvmTranslations(mlir::DialectRegistry &registry);
 bool emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form, EmittedCode &code,
               std::string &error);
 
+/// Has LLVM make what it makes once in a process, its tables and its registries of passes, by
+/// emitting a small function.
+void readyEmission(const LlvmMachine &machine);
+
 /// LLVM's names of the scheduling that is left out where a machine orders instructions as it runs,
 /// and a block has so many memory accesses that it would take most of the compilation: LLVM 22
 /// makes an edge for each pair that may be to one place, and compares each with all others of its

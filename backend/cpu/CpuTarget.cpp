@@ -227,6 +227,9 @@ public:
       artifact.scratchBytes = scratch.getInt();
     return true;
   }
+  std::function<void()> readying() const override {
+    return [this] { readyEmission(emitter()); };
+  }
   llvm::StringRef textStage() const override { return "asm"; }
   bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override {
     EmittedCode code;

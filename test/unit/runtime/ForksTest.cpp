@@ -136,6 +136,26 @@ TEST(ForksTest, APauseOutsideOfShieldsDoesNothing) {
   EXPECT_EQ(inChild(canShield), 0);
 }
 
+TEST(ForksTest, WhoIsWaitedForEntersOnlyWhereNoForkWaits) {
+  {
+    ForkShield tried(std::try_to_lock), nested(std::try_to_lock);
+    EXPECT_TRUE(tried.isInside() && nested.isInside());
+  }
+  // In a child, as a deadlock would be for ever.
+  int status = inChild([] {
+    ForkShield shield;
+    std::thread([] {
+      if (pid_t child = fork(); child == 0)
+        _exit(canShield());
+    }).detach();
+    usleep(30'000); // the fork waits for this thread
+    bool isInside = true;
+    std::thread([&] { isInside = ForkShield(std::try_to_lock).isInside(); }).join();
+    return int(isInside);
+  });
+  EXPECT_EQ(status, 0);
+}
+
 TEST(ForksTest, ClosedShieldsKeepOtherThreadsOut) {
   // In a child, as nothing opens them again.
   int status = inChild([] {
