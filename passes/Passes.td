@@ -139,6 +139,23 @@ def PollLoops : Pass<"poll-loops", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
+def ShareNests : Pass<"share-nests", "::mlir::ModuleOp"> {
+  let summary = "loop nests that do the same become one function";
+  let description = [{
+    Nests without results, which work on memory, are compared up to the values from outside that they use;
+    these become the function's parameters. Nests of little work stay where they are. What is known of buffers on
+    the stack holds for the parameters, too: their alignment, and that no other argument leads to them.
+    ```mlir
+    scf.for %i = %c0 to %c64 step %c1 : i64 { ... %a ... }
+    scf.for %i = %c0 to %c64 step %c1 : i64 { ... %b ... }
+    // becomes
+    llvm.call @kernel.nest0(%a) : (!llvm.ptr) -> ()
+    llvm.call @kernel.nest0(%b) : (!llvm.ptr) -> ()
+    ```
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp">, Takes<"lowered"> {
   let summary = "math functions of f32 vectors and scalars become polynomials; rare ones become calls of a vector math library";
   let description = [{

@@ -50,7 +50,7 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   passes.addPass(createRefuseAssembly(refused));
   passes.addPass(createMergeProducts());
   addLoopSplitting(passes, /*ofProducts=*/false);
-  passes.beginStage("lowered", "one function of scalars, vectors and loops: no tiles, and of math "
+  passes.beginStage("lowered", "functions of scalars, vectors and loops: no tiles, and of math "
                                "functions only calls of a library");
   LowerSimdOptions simd;
   simd.vectorBytes = machine.vectorBytes;
@@ -67,6 +67,7 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   passes.addPass(createLowerSimd(simd));
   passes.addPass(createPollLoops());
   passes.addPass(createCSEPass());
+  passes.addPass(createShareNests());
   ExpandMathOptions math;
   math.vectorBytes = machine.vectorBytes;
   math.hasFma = machine.hasFma;

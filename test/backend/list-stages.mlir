@@ -11,8 +11,9 @@
 // CHECK-NEXT: {{^}}  spread-hints                what is promised of a value holds
 //      CHECK: {{^}}  expand-descriptors
 //      CHECK: {{^}}  split-loops-by-mask         iterations in which masks are all true run in a loop of their own, without them{{$}}
-//      CHECK: {{^}}lowered: one function of scalars, vectors and loops
+//      CHECK: {{^}}lowered: functions of scalars, vectors and loops
 // CHECK-NEXT: {{^}}  lower-simd {{.*}} (dots={f32::vectors:16,i8:llvm.x86.avx2.pmadd.wd:pairs:32}, num-registers=16, vector-bytes=32)
+//      CHECK: {{^}}  share-nests                 loop nests that do the same become one function{{$}}
 //      CHECK: {{^}}llvm-dialect: the LLVM dialect only
 // CHECK-NEXT: {{^}}  lower-to-llvm
 // CHECK-NEXT: {{^}}then, as code: llvm-unoptimized, llvm, asm, object
