@@ -47,19 +47,33 @@ static bool endsAtConstant(const llvm::Loop &loop) {
   return test && llvm::isa<llvm::ConstantInt>(test->getOperand(1));
 }
 
+/// Instructions that are in the code of every iteration, unlike addresses: no estimate is lower.
+static uint64_t countInstructions(const llvm::Loop &loop) {
+  uint64_t count = 0;
+  for (const llvm::BasicBlock *block : loop.blocks())
+    for (const llvm::Instruction &instruction : *block)
+      count += instruction.mayReadOrWriteMemory() ||
+               llvm::isa<llvm::BinaryOperator, llvm::ShuffleVectorInst>(instruction);
+  return count;
+}
+
 /// How often a loop that is worth unrolling runs; 0 for the others.
 static unsigned unrolledIterations(llvm::Loop &loop, LoopAnalyses &analyses) {
   if (!loop.isInnermost() || !endsAtConstant(loop) ||
       llvm::hasUnrollTransformation(&loop) == llvm::TM_SuppressedByUser)
+    return 0;
+  // Few loops come as far as the estimate, which costs the most.
+  const uint64_t least = countInstructions(loop);
+  if (least >= kMostInstructions)
+    return 0;
+  const uint64_t count = analyses.evolution.getSmallConstantTripCount(&loop);
+  if (count == 0 || count * least >= kMostInstructions)
     return 0;
   llvm::SmallPtrSet<const llvm::Value *, 1> noAssumptions;
   llvm::UnrollCostEstimator estimate(&loop, analyses.costs, noAssumptions, kBranchInstructions);
   if (!estimate.canUnroll())
     return 0;
   const uint64_t body = estimate.getRolledLoopSize() - kBranchInstructions;
-  if (body >= kMostInstructions)
-    return 0;
-  const uint64_t count = analyses.evolution.getSmallConstantTripCount(&loop);
   return count * body + kBranchInstructions < kMostInstructions ? count : 0;
 }
 
