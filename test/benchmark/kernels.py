@@ -27,15 +27,21 @@ Tensors = dict[str, Any]
 ELEMENTWISE_BLOCK = 8192
 # Of a matrix product: large tiles read less, and what they cover beyond the matrix is work for
 # nothing.
-MATMUL_TILES = {"BLOCK_M": (256, 128, 64), "BLOCK_N": (128, 64), "BLOCK_K": (512, 256, 128, 64)}
-# The same caches hold more bytes, and every program sums up its rows and packs its columns. Sums are
-# as wide as ever: a longer BLOCK_K reads and writes them less often.
+MATMUL_TILES = {
+    "BLOCK_M": (256, 128, 64), "BLOCK_N": (128, 64), "BLOCK_K": (1024, 512, 256, 128, 64)
+}  # fmt: skip
+# The same caches hold more bytes, and every program sums up its rows and packs its columns.
 BYTE_MATMUL_TILES = {
     "BLOCK_M": (512, 256, 128, 64), "BLOCK_N": (256, 128, 64), "BLOCK_K": (1024, 512, 256, 128, 64)
 }  # fmt: skip
 MATMUL_WASTE = 1.1
 MATMUL_GROUP = 4
-ATTENTION_TILES = {"BLOCK_M": 64, "BLOCK_N": 64}
+# BLOCK_M and BLOCK_N, by kind and bytes of an element. Every program packs all keys: more queries at
+# once pack them less often, but of a causal kernel they also see more keys in vain.
+ATTENTION_TILES = {
+    ("full", 4): (256, 128), ("full", 2): (128, 128),
+    ("causal", 4): (64, 64), ("causal", 2): (128, 128),
+}  # fmt: skip
 
 
 class Launch(NamedTuple):
@@ -200,10 +206,11 @@ def matmul_int8(t: Tensors) -> Launch:
 def _attend(t: Tensors, causal: bool) -> Launch:
     q = t["q"]
     sequences, heads, n, head_size = q.shape
-    grid = (tw.cdiv(n, ATTENTION_TILES["BLOCK_M"]), sequences * heads)
+    rows, columns = ATTENTION_TILES["causal" if causal else "full", q.element_size()]
+    grid = (tw.cdiv(n, rows), sequences * heads)
     scale = _attention.LOG2_E / head_size**0.5
     arguments = (q, t["k"], t["v"], t["out"], q.stride(1), q.stride(2), n, scale)
-    options = {"HEAD": head_size, "CAUSAL": causal, **ATTENTION_TILES}
+    options = {"HEAD": head_size, "CAUSAL": causal, "BLOCK_M": rows, "BLOCK_N": columns}
     return Launch(_attention.attention_kernel, grid, arguments, options)
 
 

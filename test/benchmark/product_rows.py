@@ -104,8 +104,8 @@ def products() -> Iterator[Product]:
         yield _line(f"512 of 64 x 64 x 64 {short}", a, b, (64, 64, 64))
     for dtype, short in ((torch.float32, "f32"), (torch.bfloat16, "bf16")):
         a, b = _drawn(dtype, 1024, 1024), _drawn(dtype, 1024, 1024)
-        yield _line(f"1024 {short} a.T", a.T, b, (128, 128, 128))
-        yield _line(f"1024 {short} b.T", a, b.T, (128, 128, 128))
+        yield _line(f"1024 {short} a.T", a.T, b, (256, 256, 256))
+        yield _line(f"1024 {short} b.T", a, b.T, (256, 128, 512))
     a, b = _drawn(torch.float16, 1024, 1024), _drawn(torch.float16, 1024, 1024)
     yield _line("1024 f16", a, b, (128, 128, 128))
     yield _of_nibbles(1, 4096, 4096)
