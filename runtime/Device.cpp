@@ -9,8 +9,8 @@ std::string tw::describeElement(const LaunchArgument &argument, const std::strin
   int64_t distance = int64_t(address - argument.bits);
   int64_t index = distance / bytes - (distance % bytes < 0);
   std::string text = "element " + std::to_string(index) + " of argument '" + name + "'";
-  if (argument.bytes == 0)
-    return text;
+  if (argument.bits == 0 || argument.allocationBase == 0)
+    return text; // null, or of memory that is not known
   int64_t first = int64_t(argument.allocationBase - argument.bits) / bytes;
   int64_t end = int64_t(argument.allocationBase + argument.bytes - argument.bits) / bytes;
   if (first >= end)

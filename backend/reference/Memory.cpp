@@ -87,7 +87,8 @@ LogicalResult Access::check(size_t position) const {
   if (origin != kUnknownOrigin) {
     const LaunchArgument &argument = launch.arguments[origin];
     uint64_t offset = address - argument.allocationBase;
-    if (argument.bytes != 0 && (offset >= argument.bytes || argument.bytes - offset < bytes))
+    bool isKnown = argument.bytes != 0 || argument.allocationBase != 0; // an empty array has a base
+    if (isKnown && (offset >= argument.bytes || argument.bytes - offset < bytes))
       return fail(Code::OutOfBounds, ("out-of-bounds " + nameOf(kind)).str());
     if (argument.isReadOnly && kind != AccessKind::Load)
       return fail(Code::ReadOnlyStore, (nameOf(kind) + " to read-only memory").str());

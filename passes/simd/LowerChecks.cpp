@@ -168,9 +168,10 @@ static ElementPlaces placesOf(SimdFunction &f, unsigned argument, unsigned bytes
   Value arguments = read(pointer, f.programArgument, int32_t(offsetof(TwProgram, arguments)));
   Value base = read(i64, arguments, argument * kArgumentStride + kArgumentBase);
   Value size = read(i64, arguments, argument * kArgumentStride + kArgumentBytes);
-  // Of memory of unknown size it is known that no object lies in the first page.
+  // Of memory of unknown size it is known that no object lies in the first page. That of an empty
+  // array has a base.
   constexpr int64_t kFirstPage = 4096;
-  Value isUnknown = compare(Predicate::eq, size, 0);
+  Value isUnknown = compare(Predicate::eq, arith::OrIOp::create(b, f.loc, size, base), 0);
   Value count = arith::SubIOp::create(b, f.loc, size, f.constantIndex(bytes - 1));
   count = select(compare(Predicate::uge, size, bytes), count, f.constantIndex(0));
   places.first = select(isUnknown, f.constantIndex(kFirstPage), base);

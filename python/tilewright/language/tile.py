@@ -137,8 +137,9 @@ def cast(
     Floats to integers saturate and NaN gives 0; floats round to nearest even, or toward zero with
     `fp_downcast_rounding="rtz"`. To 8-bit floats, whatever is beyond the largest finite value (448
     of float8e4nv, 240 of float8e4b8, 57344 of float8e5 and float8e5b16), infinity too, becomes that
-    value; NaN stays NaN. float8e4b15 has no NaN, which becomes its largest value 1.75, and rounds
-    halves away from zero. `bitcast` keeps the bits; both types then have one width.
+    value, as by the instructions of GPUs (to float8_e5m2, torch makes it infinite); NaN stays NaN.
+    float8e4b15 has no NaN, which becomes its largest value 1.75, and rounds halves away from zero.
+    `bitcast` keeps the bits; both types then have one width.
     """
 
 

@@ -534,12 +534,17 @@ def test_programs_that_wait_for_a_failed_one_end(cpu: str) -> None:
         waits_for_a_failed_one[(64,)](np.zeros(1, np.int32), np.zeros(8, np.int32), 9)
 
 
-def test_empty_arrays_have_no_elements(cpu: str) -> None:
-    torch = pytest.importorskip("torch")
-    y = torch.zeros(16)
-    with tw.device(cpu), pytest.raises(DeviceError) as caught:
-        walks[(1,)](torch.zeros(0), y, 1, 0, N=16, debug=True)
-    assert caught.value.code == "TW0601" and "'x'" in caught.value.message
+@pytest.mark.parametrize("library", ["torch", "numpy"])
+def test_empty_arrays_have_no_elements(library: str, cpu: str) -> None:
+    """Those of torch have a null address, NumPy's one like any other."""
+    module = pytest.importorskip(library)
+    empty, y = module.zeros(0, dtype=module.float32), np.zeros(16, np.float32)
+    for device in (cpu, "reference"):
+        with tw.device(device), pytest.raises(DeviceError) as caught:
+            walks[(1,)](empty, y, 1, 0, N=16, debug=True)
+        assert caught.value.code == "TW0601"
+        assert "element 0 of argument 'x'" in caught.value.message
+        assert library == "torch" or "holds no element" in caught.value.message
 
 
 def test_numbers_that_fit_nowhere_are_overflow_errors(device: str) -> None:
