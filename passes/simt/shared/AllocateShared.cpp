@@ -221,6 +221,10 @@ struct AllocateShared : tw::impl::AllocateSharedBase<AllocateShared> {
     ModuleOp module = getOperation();
     uint64_t bytes = 0;
     SmallVector<Attribute> records;
+    module.walk([](SlotOp slot) {
+      if (slot->use_empty())
+        slot.erase();
+    });
     module.walk([](AllocSharedOp alloc) {
       if (alloc->use_empty())
         alloc.erase();

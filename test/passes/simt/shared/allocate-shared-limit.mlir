@@ -50,3 +50,15 @@ func.func @too_many_stages(%x: tensor<64x64xf16, #spread>, %number: i32) {
   return
 }
 }
+
+// -----
+
+// What nothing accesses takes no memory.
+#rows = #simt.layout<[64, 64] offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0], [8, 0], [16, 0], [32, 0]]>
+module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 20000, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
+func.func @unused_slot(%number: i32) {
+  %ring = simt.alloc_shared "load of line 7" slots 3 : !simt.shared<[64, 64], f16, #rows>
+  %slot = simt.slot %ring[%number] : !simt.shared<[64, 64], f16, #rows>
+  return
+}
+}
