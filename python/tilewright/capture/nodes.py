@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ast
 import functools
+import json
 from collections.abc import Callable
 from typing import Any, cast
 
-from .source import FunctionSource, SourceTooDeep
+from .source import FunctionNode, FunctionSource, SourceTooDeep
 
 Json = dict[str, Any]
 
@@ -16,23 +17,37 @@ _LEFT_OUT = frozenset({"ctx", "type_comment", "type_params", "kind"})
 _OPERATOR = (ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
-def encode_function_node(source: FunctionSource, constant: Callable[[object], Json]) -> Json:
-    """A FunctionDef or Lambda without docstring, decorators and annotations: see `params`."""
-    node = _Encoder(source, constant).encode(source.node, 0)
-    if isinstance(source.node, ast.FunctionDef):
-        node["decorator_list"] = []
-        node["returns"] = None
-        if len(node["body"]) > 1 and ast.get_docstring(source.node, clean=False) is not None:
-            del node["body"][0]
-    arguments = node["args"]
-    groups = [arguments["posonlyargs"], arguments["args"], arguments["kwonlyargs"]]
-    for argument in [a for group in groups for a in group]:
-        argument["annotation"] = None
-    for name in ("vararg", "kwarg"):
-        if arguments[name] is not None:
-            arguments[name]["annotation"] = None
-    arguments["defaults"], arguments["kw_defaults"] = [], []
-    return node
+to_json = json.JSONEncoder(separators=(",", ":")).encode
+
+
+def function_text(source: FunctionSource, constant: Callable[[object], Json]) -> str:
+    """The NODE of a FunctionDef or Lambda without docstring, decorators and annotations (see `params`),
+    as JSON text."""
+    return _Writer(source, constant).text(_bare(source.node), 0)
+
+
+def _bare(node: FunctionNode) -> FunctionNode:
+    """A function less what is not a part of its meaning, or not of its text's."""
+    given = node.args
+    arguments = ast.arguments(
+        posonlyargs=[_bare_argument(a) for a in given.posonlyargs],
+        args=[_bare_argument(a) for a in given.args],
+        vararg=given.vararg and _bare_argument(given.vararg),
+        kwonlyargs=[_bare_argument(a) for a in given.kwonlyargs],
+        kw_defaults=[],
+        kwarg=given.kwarg and _bare_argument(given.kwarg),
+        defaults=[],
+    )
+    if isinstance(node, ast.Lambda):
+        return ast.copy_location(ast.Lambda(args=arguments, body=node.body), node)
+    has_text = len(node.body) > 1 and ast.get_docstring(node, clean=False) is not None
+    body = node.body[1:] if has_text else node.body
+    bare = ast.FunctionDef(name=node.name, args=arguments, body=body, decorator_list=[])
+    return ast.copy_location(bare, node)
+
+
+def _bare_argument(argument: ast.arg) -> ast.arg:
+    return ast.copy_location(ast.arg(arg=argument.arg), argument)
 
 
 # Levels of a syntax tree, each of which is one or two of JSON: more are never meant.
@@ -55,74 +70,74 @@ def chain_links(node: ast.BinOp | ast.If) -> tuple[list[ast.BinOp] | list[ast.If
     return arms, arms[-1].orelse
 
 
-class _Encoder:
-    """Writes the nodes of one source."""
+class _Writer:
+    """Writes the nodes of one source. Text at once: trees of dicts would take as long again."""
 
     def __init__(self, source: FunctionSource, constant: Callable[[object], Json]) -> None:
         self._source = source
         self._constant = constant
-        self._is_ascii = all(line.isascii() for line in source.lines)
+        self._is_ascii = source.text.isascii()
 
-    def encode(self, value: Any, depth: int) -> Any:
+    def text(self, value: Any, depth: int) -> str:
         kind = type(value)
         if kind is list:
-            return [self.encode(item, depth) for item in value]
+            return "[" + ",".join([self.text(item, depth) for item in value]) + "]"
         if not isinstance(value, ast.AST):
-            return value
-        if depth > _MAX_DEPTH and _layout(kind)[1]:  # an error names a place
+            return "null" if value is None else to_json(value)
+        opening, has_place, fields = _layout(kind)
+        if fields is None:
+            return opening
+        if depth > _MAX_DEPTH and has_place:  # an error names a place
             raise SourceTooDeep(self._source, value)
         if kind is ast.BinOp or kind is ast.If:
-            chain = self._encode_chain(value, depth)
+            chain = self._chain(cast("ast.BinOp | ast.If", value), depth)
             if chain is not None:
                 return chain
-        return self._encode_node(value, kind, depth)
-
-    def _encode_node(self, value: ast.AST, kind: type[ast.AST], depth: int) -> Json | str:
-        name, has_place, fields = _layout(kind)
-        if fields is None:
-            return name
-        node: Json = {"_": name}
         if has_place:
-            node["@"] = self._span(value)
+            opening += self._span(value)
         if kind is ast.Constant:
-            node["value"] = self._constant(value.value)
-            return node
-        for field in fields:
-            node[field] = self.encode(getattr(value, field, None), depth + 1)
-        return node
+            return f'{opening},"value":{to_json(self._constant(cast(ast.Constant, value).value))}}}'
+        for name, key in fields:
+            opening += key + self.text(getattr(value, name, None), depth + 1)
+        return opening + "}"
 
-    def _encode_chain(self, node: ast.BinOp | ast.If, depth: int) -> Json | None:
+    def _chain(self, node: ast.BinOp | ast.If, depth: int) -> str | None:
         """A long chain as one node with a list of `links`, each without the next; else None."""
         links, end = chain_links(node)
         if len(links) <= _LONGEST_NESTED_CHAIN:
             return None
         inner = "left" if isinstance(node, ast.BinOp) else "orelse"
-        encoded: list[Json] = []
+        texts: list[str] = []
         for link in links:
-            fields = {name: getattr(link, name) for name in link._fields if name != inner}
-            parts = {name: self.encode(field, depth + 1) for name, field in fields.items()}
-            encoded.append({"_": type(link).__name__, "@": self._span(link), **parts, inner: None})
-        last = self.encode(end, depth)
-        return {"_": "Chain", "@": self._span(node), "inner": inner, "links": encoded, "end": last}
+            opening, _, fields = _layout(type(link))
+            opening += self._span(link)
+            for name, key in fields or ():
+                if name != inner:
+                    opening += key + self.text(getattr(link, name), depth + 1)
+            texts.append(f'{opening},"{inner}":null}}')
+        front = f'{{"_":"Chain","@":{self._span(node)},"inner":"{inner}","links":'
+        return f'{front}[{",".join(texts)}],"end":{self.text(end, depth)}}}'
 
-    def _span(self, node: Any) -> list[int]:
+    def _span(self, node: Any) -> str:
         line, column = node.lineno, node.col_offset
         end_line: int = node.end_lineno or line
         end_column: int = column if node.end_col_offset is None else node.end_col_offset
         if self._is_ascii:
-            return [line, column + 1, end_line, end_column + 1]
+            return f"[{line},{column + 1},{end_line},{end_column + 1}]"
         start = self._source.character_column(line, column)
-        return [line, start, end_line, self._source.character_column(end_line, end_column)]
+        return f"[{line},{start},{end_line},{self._source.character_column(end_line, end_column)}]"
 
 
 @functools.cache
-def _layout(kind: type[ast.AST]) -> tuple[str, bool, tuple[str, ...] | None]:
-    """A class's name, whether its nodes have a place, and the fields to write; None of operators,
-    which are written as their names."""
+def _layout(kind: type[ast.AST]) -> tuple[str, bool, tuple[tuple[str, str], ...] | None]:
+    """How the text of a class's nodes begins, whether they have a place, and the fields to write with
+    what stands before each; None of operators, whose text is their name."""
     if issubclass(kind, _OPERATOR):
-        return kind.__name__, False, None
+        return f'"{kind.__name__}"', False, None
     has_place = issubclass(kind, (ast.expr, ast.stmt, ast.arg, ast.keyword))
-    return kind.__name__, has_place, tuple(f for f in kind._fields if f not in _LEFT_OUT)
+    opening = f'{{"_":"{kind.__name__}"' + (',"@":' if has_place else "")
+    fields = tuple((f, f',"{f}":') for f in kind._fields if f not in _LEFT_OUT)
+    return opening, has_place, fields
 
 
 def decode_expression(node: Json, constant: Callable[[Json], object]) -> ast.expr:

@@ -14,7 +14,7 @@ from ..sizes import bucket
 from . import kept, prebuilt, values
 from .digests import digest_texts
 from .names import Chain, find_free_names
-from .nodes import encode_function_node
+from .nodes import function_text, to_json
 from .source import FunctionSource, Place, SourceTooDeep, find_place, find_source, read_source
 
 # By identity: code objects of equal functions on equal lines of different files compare equal.
@@ -134,13 +134,9 @@ def _make_record(place: Place, name: str, source: FunctionSource) -> FunctionRec
 
 def _shared_text(source: FunctionSource, name: str) -> tuple[str, str]:
     """The JSON text of what every function of one text shares, and the tree alone."""
-    tree = _to_json(encode_function_node(source, values.encode_value))
-    rest = _to_json({"name": name, "line": source.line, "source": source.text})
+    tree = function_text(source, values.encode_value)
+    rest = to_json({"name": name, "line": source.line, "source": source.text})
     return f'{rest[:-1]},"ast":{tree}}}', tree
-
-
-def _to_json(value: values.Json) -> str:
-    return json.dumps(value, separators=(",", ":"))
 
 
 def _decode_facts(text: str | None) -> SourceFacts | None:
