@@ -19,6 +19,11 @@ static constexpr int64_t kMostPanelsInPlace = 8;
 /// smallest nearest to a core. Rows that lie farther apart may all want the same sets of it.
 static constexpr int64_t kMostBytesInPlace = 16 << 10;
 
+/// So much of B is on its way while it is read row by row.
+static constexpr int64_t kBytesAhead = 4 << 10;
+/// Of a cache; where lines are longer, some are asked for twice.
+static constexpr int64_t kLineBytes = 1 << 6;
+
 /// Elements of an operand in the type that the micro-kernel takes.
 static Value convertOperand(SimdFunction &f, const DotPlan &plan, const DotOperand &source,
                             Value value) {
@@ -301,6 +306,57 @@ Value tw::simd::loadBRow(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> b
   return shiftB(f, plan, interleave(f, rows));
 }
 
+/// Loads behind operand B whose rows lie apart, with the bytes from a row to the next.
+using DistantRows = SmallVector<std::pair<LoadOp, Value>>;
+
+/// None where B is only read: then a processor has many rows under way by itself. What is computed
+/// of them leaves it room for few.
+static DistantRows distantRowsOfB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch) {
+  DistantRows rows;
+  if (plan.bSource.tile.getDefiningOp<LoadOp>())
+    return rows;
+  ArrayRef<int64_t> shape = shapeOf(plan.bSource.tile.getType());
+  auto isKept = [&](Value value) { return f.buffers.contains(value) || f.plan.isKept(value); };
+  llvm::DenseSet<Value> inPlace = tilesAtOwnPlaces({plan.bSource.tile}, isKept);
+  llvm::SmallSetVector<Value, 8> tiles;
+  tiles.insert(plan.bSource.tile);
+  for (size_t i = 0; i < tiles.size(); ++i) {
+    Value tile = tiles[i];
+    if (!inPlace.contains(tile) || isKept(tile) || !tile.getDefiningOp())
+      continue;
+    tiles.insert_range(tile.getDefiningOp()->getOperands());
+    auto load = tile.getDefiningOp<LoadOp>();
+    if (!load || isFetchedAgain(load))
+      continue;
+    AxisChange change = f.contiguity.along(load.getPtr(), batch.size());
+    bool isApart = change.kind == AxisChange::Affine ||
+                   (change.kind == AxisChange::Constant && std::abs(change.step) > shape.back());
+    if (isApart && shape[batch.size()] > 1 &&
+        f.contiguity.along(load.getPtr(), batch.size() + 1).isUnit())
+      rows.push_back({load, rowsOf(f, load, batch).second});
+  }
+  return rows;
+}
+
+/// Asks for columns of rows that will be read some steps later: processors foresee no row behind
+/// the end of a page.
+static void fetchAhead(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> batch,
+                       const DistantRows &rows, Value step, Value column, int64_t numColumns) {
+  for (auto [load, distance] : rows) {
+    unsigned bytes = elementBytes(elementTypeOf(load.getType()));
+    int64_t ahead = std::max<int64_t>(kBytesAhead / (plan.n * bytes), plan.group);
+    Value first =
+        f.evaluate(load.getPtr(), matrixAt(batch, scaleIndex(f, step, plan.group), column));
+    for (int64_t row = ahead; row < ahead + plan.group; ++row)
+      for (int64_t line = 0; line < numColumns * bytes; line += kLineBytes) {
+        Value offset = addIndex(f, scaleIndex(f, distance, row), line);
+        Value place = LLVM::GEPOp::create(f.builder, f.loc, first.getType(), f.builder.getI8Type(),
+                                          first, ValueRange{offset});
+        LLVM::Prefetch::create(f.builder, f.loc, place, /*rw=*/0, /*hint=*/3, /*cache=*/1);
+      }
+  }
+}
+
 bool tw::simd::readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
   Value tile = plan.bSource.tile;
   auto [vectorDim, lanes] = f.chooseVector({tile}, shapeOf(tile.getType()));
@@ -340,12 +396,14 @@ struct PackedB {
   /// go together, since narrow elements would fill a part of a register each.
   void packRows() {
     Value zero = f.constantIndex(0);
+    DistantRows distant = distantRowsOfB(f, plan, batch);
     emitLoopUpTo(f, zero, needed.steps, 1, plan.steps(), {}, [&](Value step, ValueRange) {
       Scope rows(f);
       emitLoopUpTo(f, zero, needed.panels, 1, plan.n / plan.panel(), {},
                    [&](Value panel, ValueRange) {
                      Scope panels(f, panel);
                      Value column = scaleIndex(f, panel, plan.panel());
+                     fetchAhead(f, plan, batch, distant, step, column, plan.panel());
                      store(panel, step, zero, loadBRow(f, plan, batch, step, column, plan.panel()));
                      return SmallVector<Value>();
                    });

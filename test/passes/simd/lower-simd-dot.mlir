@@ -384,3 +384,39 @@ func.func @ragged(%x: !tile.ptr<f32> {tile.disjoint}, %y: !tile.ptr<f32> {tile.d
   tile.store %op, %d mask %rows : tensor<64x64xi1> : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
   return
 }
+
+// -----
+
+// What B's elements are computed of is asked for some rows ahead, where its rows lie apart: 4096
+// bytes of it, here 64 rows.
+// CHECK-LABEL: llvm.func @computed
+// CHECK: scf.for %[[STEP:.+]] = %c0_i64 to %c64_i64
+// CHECK: %[[AHEAD:.+]] = arith.muli %{{.*}}, %c64_i64
+// CHECK: "llvm.intr.prefetch"
+// CHECK: arith.sitofp
+// CHECK-NOT: "llvm.intr.prefetch"
+func.func @computed(%x: !tile.ptr<f32> {tile.disjoint}, %y: !tile.ptr<i8> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %distance: i32) {
+  %all = tile.arange 0 to 4096 : tensor<4096xi32>
+  %o = tile.reshape %all : tensor<4096xi32> -> tensor<64x64xi32>
+  %r = tile.arange 0 to 64 : tensor<64xi32>
+  %down = tile.expand_dims %r axis 1 : tensor<64xi32> -> tensor<64x1xi32>
+  %across = tile.expand_dims %r axis 0 : tensor<64xi32> -> tensor<1x64xi32>
+  %ds = tile.splat %distance : i32 -> tensor<64x1xi32>
+  %starts = arith.muli %down, %ds : tensor<64x1xi32>
+  %startsWide = tile.broadcast %starts : tensor<64x1xi32> -> tensor<64x64xi32>
+  %columns = tile.broadcast %across : tensor<1x64xi32> -> tensor<64x64xi32>
+  %places = arith.addi %startsWide, %columns : tensor<64x64xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  %ys = tile.splat %y : !tile.ptr<i8> -> tensor<64x64x!tile.ptr<i8>>
+  %yp = tile.addptr %ys, %places : tensor<64x64x!tile.ptr<i8>>, tensor<64x64xi32>
+  %a = tile.load %xp : tensor<64x64x!tile.ptr<f32>> -> tensor<64x64xf32>
+  %bytes = tile.load %yp : tensor<64x64x!tile.ptr<i8>> -> tensor<64x64xi8>
+  %b = arith.sitofp %bytes : tensor<64x64xi8> to tensor<64x64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64x64xf32>
+  %d = tile.dot %a, %b, %zero : tensor<64x64xf32>, tensor<64x64xf32> -> tensor<64x64xf32>
+  %os = tile.splat %out : !tile.ptr<f32> -> tensor<64x64x!tile.ptr<f32>>
+  %op = tile.addptr %os, %o : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xi32>
+  tile.store %op, %d : tensor<64x64x!tile.ptr<f32>>, tensor<64x64xf32>
+  return
+}
