@@ -73,8 +73,16 @@ static std::string placeOf(const std::string &root, const std::string &key) {
   return root + "/" + key.substr(0, 2) + "/" + key;
 }
 
+/// Some number below `count`. Most processes write a few entries: if each measured the directory at
+/// its first one, the first call of a kernel would wait for thousands of files to be looked at.
+static int anyBelow(int count) {
+  auto now = std::chrono::steady_clock::now().time_since_epoch().count();
+  return int((uint64_t(now) ^ uint64_t(::getpid()) << 20) * 0x9E3779B97F4A7C15 >> 33) % count;
+}
+
 DiskCache::DiskCache(DiskCacheSettings settings)
-    : settings(std::move(settings)), root(rootOf(this->settings.directory)) {}
+    : settings(std::move(settings)), root(rootOf(this->settings.directory)),
+      writesUntilSizeCheck(anyBelow(this->settings.writesPerSizeCheck)) {}
 
 DiskCache::~DiskCache() = default;
 

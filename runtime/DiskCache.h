@@ -18,7 +18,7 @@ struct DiskCacheSettings {
   std::string directory; // entries go to directory/v<schema>/<2 hex>/<64 hex>
   ContentHash hash = nullptr;
   uint64_t maxBytes = 2ull << 30; // beyond it, the least recently used go until 70 % is left
-  int writesPerSizeCheck = 64;    // the directory is measured at the first write, then this often
+  int writesPerSizeCheck = 64;    // of all processes together, on average
   int lockMilliseconds = 10'000;  // longest wait for another process that compiles the same kernel
 };
 
@@ -92,7 +92,7 @@ private:
   std::mutex mutex; // guards what follows
   enum class Access { Unknown, Usable, Unusable } access = Access::Unknown;
   std::string warning;
-  int writesUntilSizeCheck = 0;
+  int writesUntilSizeCheck;
 };
 
 } // namespace tw

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
+import keyword
 import re
 import types
 import weakref
@@ -22,6 +24,8 @@ _records: dict[int, tuple[weakref.ref[types.CodeType], FunctionRecord]] = {}
 
 # A node's place in the text of a tree. In a string the quotation marks would be escaped.
 _SPAN = re.compile(r'"@":\[[\d,-]*\],?')
+
+_NOT_FOUND = object()
 
 
 class ParameterText(NamedTuple):
@@ -161,6 +165,18 @@ def namespace_of(function: types.FunctionType) -> dict[str, Any]:
     return namespace
 
 
+def _look_up(function: types.FunctionType, name: str) -> object:
+    """What a name means in a function's body; in a namespace of its own it takes as long as all names."""
+    if name in function.__code__.co_freevars:
+        cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
+        if cell != types.CellType():  # assigned by now
+            return cell.cell_contents
+        return getattr(builtins, name, _NOT_FOUND)
+    if name in function.__globals__:
+        return function.__globals__[name]
+    return getattr(builtins, name, _NOT_FOUND)
+
+
 def encode_parameters(
     function: types.FunctionType, record: FunctionRecord, objects: values.Objects
 ) -> list[values.Json]:
@@ -213,6 +229,9 @@ def _annotation_value(function: types.FunctionType, parameter: ParameterText) ->
     except NameError:  # evaluated on first use since Python 3.14
         return parameter.annotation
     if isinstance(value, str):
+        if value.isidentifier() and not keyword.iskeyword(value):
+            found = _look_up(function, value)
+            return value if found is _NOT_FOUND else found
         try:
             return eval(value, namespace_of(function))
         except Exception:  # an annotation may name anything

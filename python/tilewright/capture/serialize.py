@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import enum
-import json
 import os
 import threading
 import types
@@ -17,6 +16,7 @@ from . import values
 from .contents import digest_of
 from .digests import digest_texts
 from .names import Chain
+from .nodes import to_json
 from .record import FunctionRecord, encode_parameters, names_lines, record_of
 from .source import SourceNotFound
 from .values import Json
@@ -317,7 +317,7 @@ class Capture:
             self._parts.append(self._encode_function(self._functions[len(self._parts)], attributes))
             if len(self._parts) == len(self._functions):
                 self._add_methods(attributes, methods)
-        self._rest = json.dumps({"methods": methods}, separators=(",", ":"))[1:]
+        self._rest = to_json({"methods": methods})[1:]
         self._make_digests()
 
     def _make_digests(self) -> None:
@@ -368,7 +368,7 @@ class Capture:
         rest: Json = {"params": encode_parameters(function, record, self), "names": names}
         if isinstance(value, marks.LibraryFunction):
             rest["library"] = True
-        return record, json.dumps(rest, separators=(",", ":"))[1:]
+        return record, to_json(rest)[1:]
 
     def _encode_names(
         self, function: types.FunctionType, record: FunctionRecord, attributes: dict[str, None]

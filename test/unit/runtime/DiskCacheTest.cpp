@@ -146,6 +146,27 @@ TEST(DiskCacheTest, KeepsTheRecentlyUsedBelowTheCap) {
   EXPECT_EQ(cache.read(keyOf(99)), content);
 }
 
+TEST(DiskCacheTest, ProcessesOfOneWriteMeasureTheDirectoryNowAndThen) {
+  TemporaryDirectory directory;
+  DiskCacheSettings settings = settingsFor(directory.path);
+  settings.maxBytes = 20'000;
+  settings.writesPerSizeCheck = 4;
+  constexpr unsigned kWrites = 300, kMostBetween = 80; // that many in vain: once in 10^10
+  unsigned numChecks = 0;
+  size_t numBefore = 0;
+  for (unsigned i = 0; i < kWrites; ++i) {
+    DiskCache cache(settings); // as another process has it
+    ASSERT_TRUE(cache.write(keyOf(i), std::string(1000, 'c')));
+    size_t numFiles = 0;
+    for (const auto &file : fs::recursive_directory_iterator(directory.path))
+      numFiles += file.is_regular_file();
+    numChecks += numFiles <= numBefore;
+    numBefore = numFiles;
+    ASSERT_LE(numFiles, settings.maxBytes / 1000 + kMostBetween);
+  }
+  EXPECT_LT(numChecks, kWrites / 2);
+}
+
 TEST(DiskCacheTest, LockIsHeldByOneAtATime) {
   TemporaryDirectory directory;
   DiskCache cache(settingsFor(directory.path));
