@@ -93,6 +93,11 @@ def plain_function(value: Any) -> types.FunctionType:
 def encode_value(value: object, objects: Objects | None = None) -> Json:
     """The VALUE of a Python object. Functions need the `objects` of their capture."""
     table = objects or NoObjects()
+    kind = type(value)
+    if kind is types.ModuleType:
+        return _encode_other(value, table)
+    if kind is types.FunctionType and (encoded := _encode_callable(value, table)):
+        return encoded
     return (
         _encode_plain(value, table)
         or _encode_type(value)
