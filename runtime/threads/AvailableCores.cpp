@@ -79,10 +79,16 @@ static std::string textOf(const char *path) {
   return text.str();
 }
 
+int tw::coresOfQuota() { return coresOfQuota(textOf("/proc/self/cgroup"), "/sys/fs/cgroup"); }
+
 int tw::numAvailableCores() {
   int cores = int(coresOfAffinity().size());
   if (cores == 0)
     cores = int(std::thread::hardware_concurrency());
-  int quota = coresOfQuota(textOf("/proc/self/cgroup"), "/sys/fs/cgroup");
+  int quota = coresOfQuota();
   return std::max(1, quota ? std::min(cores, quota) : cores);
+}
+
+int tw::threadsWithinQuota(int teamThreads, int cores, int quota) {
+  return quota && teamThreads <= cores ? std::min(teamThreads, quota) : teamThreads;
 }

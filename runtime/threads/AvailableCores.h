@@ -13,8 +13,15 @@ std::vector<int> coresOfAffinity();
 /// `groups` is the text of /proc/self/cgroup, `root` where control groups are mounted.
 int coresOfQuota(const std::string &groups, const std::string &root);
 
+/// The same of this process.
+int coresOfQuota();
+
 /// Threads that can run at once in this process: at least 1.
 int numAvailableCores();
+
+/// Of a team of `teamThreads`, how many get cores under `quota`. A team that is larger than the
+/// process has cores was asked for: it is left as it is.
+int threadsWithinQuota(int teamThreads, int cores, int quota);
 
 } // namespace tw
 #endif

@@ -326,6 +326,7 @@ static bool runShared(const OpenMp &runtime, uint64_t count, const ChunkFunction
 ThreadPool::ThreadPool(int numThreads)
     : isFixed(numThreads > 0),
       threads(isFixed ? std::min(numThreads, int(kInsideMask)) : numAvailableCores()),
+      cores(int(coresOfAffinity().size())), quota(isFixed ? 0 : coresOfQuota()),
       countedAt(forkCount()) {}
 
 ThreadPool::~ThreadPool() {
@@ -362,7 +363,8 @@ ThreadPool::Plan ThreadPool::plan() const {
     return {nullptr, isFixed ? threads.load() : std::min(ownThreads(), threadsOfTeam(*runtime))};
   if (runtime->isInParallel())
     return {nullptr, 1}; // the cores are taken by the region that this is in
-  int teamThreads = threadsOfTeam(*runtime);
+  // The runtime knows of no quota: its threads would take turns, each waiting for the others.
+  int teamThreads = threadsWithinQuota(threadsOfTeam(*runtime), cores, quota);
   if (!isFixed)
     return {teamThreads > 1 ? runtime : nullptr, teamThreads};
   // Asked for more than a team has: its threads leave cores to ours.

@@ -54,6 +54,7 @@ private:
   int ownThreads() const;
   bool isFixed; // the number was asked for
   mutable std::atomic<int> threads;
+  const int cores, quota;                  // of the process; no quota: 0
   mutable std::atomic<unsigned> countedAt; // the count of forks at which `threads` was found
   std::atomic<Team *> team = nullptr;
 };

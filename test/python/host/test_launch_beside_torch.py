@@ -72,6 +72,33 @@ def test_its_number_of_threads_is_heeded_by_threads_that_ran_no_operator(tmp_pat
     assert output == "1\n3\n"
 
 
+def test_the_quota_of_its_control_group_is_heeded(tmp_path: Path) -> None:
+    group = Path("/sys/fs/cgroup/cpu") / f"tilewright-{os.getpid()}"
+    try:
+        group.mkdir()
+    except OSError as error:
+        pytest.skip(f"no control group can be made: {error}")
+    try:
+        (group / "cpu.cfs_period_us").write_text("100000")
+        (group / "cpu.cfs_quota_us").write_text("90000")
+        join = f"open({str(group / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))"
+        output = run(
+            tmp_path,
+            f"{join}\n"
+            + script("""
+    from tilewright.native import native
+    for threads in (2, os.cpu_count() + 1):
+        torch.set_num_threads(threads)
+        say(native().num_threads() == (1 if threads == 2 else threads))
+        check_beside()
+    """),
+            TILEWRIGHT_NUM_THREADS="0",
+        )
+    finally:
+        group.rmdir()
+    assert output == ("True\nTrue\n" if (os.cpu_count() or 1) > 1 else "False\nTrue\n")
+
+
 @pytest.mark.parametrize("context", ["fork", "forkserver", "spawn"])
 @pytest.mark.parametrize("has_launched", [False, True], ids=["first", "later"])
 def test_its_loaders_workers_take_one_thread_each(

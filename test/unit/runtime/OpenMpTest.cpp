@@ -302,3 +302,10 @@ TEST(AvailableCoresTest, QuotasOfVersion1) {
   EXPECT_EQ(coresOfQuota("4:cpu,cpuacct:/free\n", groups.root.path), 0);
   EXPECT_EQ(coresOfQuota("4:cpuset:/app\n", groups.root.path), 0);
 }
+
+TEST(AvailableCoresTest, ATeamIsHeldWithinTheQuota) {
+  EXPECT_EQ(threadsWithinQuota(32, 64, 4), 4);
+  EXPECT_EQ(threadsWithinQuota(2, 64, 4), 2);
+  EXPECT_EQ(threadsWithinQuota(32, 64, 0), 32) << "no quota";
+  EXPECT_EQ(threadsWithinQuota(100, 64, 4), 100) << "asked for";
+}
