@@ -124,7 +124,7 @@ static bool canPass(Value value) {
          (isa<IntegerType>(type) && type.getIntOrFloatBitWidth() <= 64);
 }
 
-/// The values from outside that a nest uses and that are no constants, in the order of use; nothing
+/// The values from outside that a nest uses, without constants, in the order of use; nothing
 /// where a call cannot pass them.
 static std::optional<SmallVector<Value>> capturedBy(scf::ForOp loop) {
   llvm::SetVector<Value> captured;
@@ -143,7 +143,7 @@ static std::optional<SmallVector<Value>> capturedBy(scf::ForOp loop) {
   return captured.takeVector();
 }
 
-/// Whether two nests do the same, but for values from outside that are no constants.
+/// Whether two nests do the same, but for values from outside other than constants.
 static bool haveSameOperations(scf::ForOp first, scf::ForOp other) {
   DenseMap<Value, Value> matching; // of what they define
   auto isInside = [](scf::ForOp loop, Value value) {

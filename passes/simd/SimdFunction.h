@@ -103,7 +103,7 @@ struct SimdFunction {
   /// nothing is emitted then. `batch` fixes the leading indices.
   bool emitTransposed(mlir::Value tile, llvm::ArrayRef<mlir::Value> batch, int readDim,
                       int writeDim, int64_t lanes, StoreVector store);
-  /// Transposes as many vectors as they have lanes (`size`, a power of two), by their numbers.
+  /// Transposes as many vectors as they have lanes (`size`, a power of two), in loops over a few.
   void transposeSquare(int64_t size, mlir::Type element,
                        llvm::function_ref<mlir::Value(mlir::Value)> rowAt,
                        llvm::function_ref<void(mlir::Value, mlir::Value)> storeColumn);

@@ -2,7 +2,7 @@
 // RUN: tile-opt --share-nests --split-input-file %s | FileCheck %s
 
 // What differs between them are the pointers, which become parameters; constants are made anew. The
-// buffers are no part of each other's memory, the user's memory may be.
+// buffers are apart from all other memory, the user's pointers may lead to the same.
 // CHECK-LABEL: llvm.func @twice(
 // CHECK-SAME: %[[USER:[^:]+]]: !llvm.ptr)
 // CHECK: %[[A:.+]] = llvm.alloca
