@@ -177,6 +177,19 @@ def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp">, Takes<"lowered"> {
            "functions of glibc's libmvec may be called; else scalar ones of libm, lane by lane">];
 }
 
+def CleanLowered : Pass<"clean-lowered", "::mlir::ModuleOp">, Takes<"lowered"> {
+  let summary = "lowered code is canonicalized, in one sweep of folds and one of patterns";
+  let description = [{
+    ```mlir
+    %v = vector.broadcast %c1 : i32 to vector<16xi32>
+    %y = arith.addi %v, %x : vector<16xi32>
+    // becomes
+    %v = arith.constant dense<1> : vector<16xi32>
+    %y = arith.addi %x, %v : vector<16xi32>
+    ```
+  }];
+}
+
 def LowerToLlvm : Pass<"lower-to-llvm", "::mlir::ModuleOp">, Takes<"lowered"> {
   let summary = "loops, scalars and vectors become the LLVM dialect";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];

@@ -72,10 +72,7 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   math.vectorBytes = machine.vectorBytes;
   math.hasFma = machine.hasFma;
   passes.addPass(createExpandMath(math));
-  // Every branch of these loops may be taken, so that searching for blocks that are not is in vain.
-  mlir::GreedyRewriteConfig inBlocks;
-  inBlocks.setRegionSimplificationLevel(mlir::GreedySimplifyRegionLevel::Disabled);
-  passes.addPass(createCanonicalizerPass(inBlocks));
+  passes.addPass(createCleanLowered());
   passes.addPass(createCSEPass());
   passes.beginStage("llvm-dialect", "the LLVM dialect only");
   passes.addPass(createLowerToLlvm());

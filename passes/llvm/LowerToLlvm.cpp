@@ -41,7 +41,10 @@ struct LowerToLlvm : tw::impl::LowerToLlvmBase<LowerToLlvm> {
     target.addLegalOp<ModuleOp>();
     RewritePatternSet patterns(&getContext());
     populateAll(converter, patterns);
-    if (failed(applyFullConversion(getOperation(), target, std::move(patterns))))
+    ConversionConfig config;
+    // LLVM folds as it builds its own IR.
+    config.foldingMode = DialectConversionFoldingMode::Never;
+    if (failed(applyFullConversion(getOperation(), target, std::move(patterns), config)))
       signalPassFailure();
   }
 };
