@@ -1,6 +1,7 @@
 // `kernel[grid](...)` where an earlier launch was like it: from the arguments to the loaded kernel
 // and into it, with no code of Python between. Whatever is new, Python launches.
 #include "python/bindings/Bindings.h"
+#include "python/bindings/Interpreter.h"
 
 namespace py = pybind11;
 using namespace tw;
@@ -239,7 +240,9 @@ static PyObject *launchByPython(PyObject *function, PyObject *grid, PyObject *co
     return nullptr;
   std::vector<PyObject *> arguments(given, given + count + (names ? PyTuple_GET_SIZE(names) : 0));
   arguments[0] = grid;
-  return PyObject_Vectorcall(launch.ptr(), arguments.data(), size_t(count), names);
+  // What this frame and its caller hold must not be let go without the lock.
+  return python::takeLockOrSleep(
+      [&] { return PyObject_Vectorcall(launch.ptr(), arguments.data(), size_t(count), names); });
 }
 
 /// (grid, *arguments, **named)
