@@ -1,5 +1,5 @@
 // A counter that might pass the largest integer is compared before the step is added.
-// RUN: tile-opt --lower-to-llvm --split-input-file %s | FileCheck %s
+// RUN: tile-opt --lower-to-llvm --canonicalize --split-input-file %s | FileCheck %s
 
 // CHECK-LABEL: @signed
 // CHECK-SAME: %arg0: i32, %[[UPPER:.*]]: i32, %[[STEP:.*]]: i32
@@ -60,7 +60,9 @@ llvm.func @use(i32)
 // -----
 
 // CHECK-LABEL: @no_room
-// CHECK: %[[LAST:.*]] = llvm.mlir.constant(2147483617 : i32)
+// CHECK-DAG: %[[FAR:.*]] = llvm.mlir.constant(2147483633 : i32)
+// CHECK-DAG: %[[STEP:.*]] = llvm.mlir.constant(16 : i32)
+// CHECK: %[[LAST:.*]] = llvm.sub %[[FAR]], %[[STEP]]
 // CHECK: llvm.select %{{.*}}, %{{.*}}, %[[LAST]]
 llvm.func @no_room(%lower: i32) {
   %far = arith.constant 2147483633 : i32
