@@ -1,6 +1,7 @@
 // Reads the arguments of a warm launch: numbers, constants and torch tensors on the host, whose
 // facts are objects that Python has made before. Whatever else there is, Python reads.
 #include "python/bindings/Bindings.h"
+#include "python/bindings/Interpreter.h"
 #include "runtime/Specialization.h"
 #include <algorithm>
 #include <memory_resource>
@@ -445,22 +446,28 @@ static void setTensorReading(const py::type &type, py::object findFacts, py::obj
   reading.exchange = exchangeOf(type.ptr());
 }
 
+/// Calls a function of Python. Where the interpreter stops this thread meanwhile, it sleeps: what
+/// the frames around hold must not be let go without the lock.
+static void callOrThrow(PyObject *function, PyObject *argument) {
+  PyObject *result =
+      python::takeLockOrSleep([&] { return PyObject_CallOneArg(function, argument); });
+  if (!result)
+    throw py::error_already_set();
+  Py_DECREF(result);
+}
+
 void python::markWritten(std::span<PyObject *const> written, PyObject *mark) {
   const TensorReading &reading = tensors();
-  py::handle markOther = mark;
   py::list tensors;
   for (PyObject *value : written) {
     if (Py_TYPE(value) == reading.type && reading.markWritten)
       tensors.append(py::handle(value));
     else
-      markOther(py::handle(value));
+      callOrThrow(mark, value);
   }
   if (tensors.empty() || reading.markWritten.is_none())
     return;
-  PyObject *result = PyObject_CallOneArg(reading.markWritten.ptr(), tensors.ptr());
-  if (!result)
-    throw py::error_already_set();
-  Py_DECREF(result);
+  callOrThrow(reading.markWritten.ptr(), tensors.ptr());
 }
 
 void python::markWritten(PyObject *values, PyObject *stored, PyObject *mark) {
