@@ -95,6 +95,7 @@ private:
   bool readEscapes(const char *start, llvm::StringRef &string);
   bool readEscape(llvm::SmallVectorImpl<char> &characters);
   bool readCodeUnit(unsigned &unit);
+  bool enter(); // one level deeper, unless that is too deep
   bool readArray(JsonValue &value);
   bool readObject(JsonValue &value);
   bool readField(JsonField &field);
@@ -239,11 +240,16 @@ bool Reader::readEscape(llvm::SmallVectorImpl<char> &characters) {
   return true;
 }
 
+bool Reader::enter() {
+  if (++depth <= kMaxNesting)
+    return true;
+  problem = llvm::formatv("it is nested more than {0} deep", kMaxNesting);
+  return false;
+}
+
 bool Reader::readArray(JsonValue &value) {
-  if (++depth > kMaxNesting) {
-    problem = llvm::formatv("it is nested more than {0} deep", kMaxNesting);
+  if (!enter())
     return false;
-  }
   ++at;
   size_t first = items.size();
   if (!accept(']')) {
@@ -288,10 +294,8 @@ llvm::ArrayRef<JsonField> Reader::keepFields(llvm::ArrayRef<JsonField> written) 
 }
 
 bool Reader::readObject(JsonValue &value) {
-  if (++depth > kMaxNesting) {
-    problem = llvm::formatv("it is nested more than {0} deep", kMaxNesting);
+  if (!enter())
     return false;
-  }
   const char *start = at++;
   size_t first = fields.size();
   if (!accept('}')) {
