@@ -11,7 +11,9 @@ namespace tw::test {
 
 /// The build puts the doubles beside the test program.
 inline std::string doublePath(const std::string &name) {
-  return (std::filesystem::canonical("/proc/self/exe").parent_path() / name).string();
+  // Found once: a test that becomes another user may no longer look into the folder.
+  static const auto folder = std::filesystem::canonical("/proc/self/exe").parent_path();
+  return (folder / name).string();
 }
 
 /// The arguments that the doubles write down as the address's bytes, 07000000 and 003c.
