@@ -64,6 +64,15 @@ $(VENV)/.installed: test/requirements.txt | packages
 	$(VENV_PYTHON) -m pip install -q -r test/requirements.txt
 	@touch $@
 
+# Releases of one package, each in a folder of its own. pip's `--target` would leave an old one in place.
+$(VENV)/.assemblers: test/assemblers.txt $(VENV)/.installed
+	@rm -rf $(VENV)/assemblers
+	@for release in $$(grep -v '^#' $<); do \
+	  $(VENV_PYTHON) -m pip install -q --no-deps --target $(VENV)/assemblers/$$release \
+	    nvidia-cuda-nvcc==$$release || exit 1; \
+	done
+	@touch $@
+
 # A path file and a two-line command make the source tree itself the package of .venv: an edited .py or
 # a rebuilt _native.so counts at once, with no second build and no network, unlike `pip install -e`.
 $(VENV)/.linked: $(VENV)/.installed Makefile
@@ -81,7 +90,7 @@ $(BUILD)/.configured: $(VENV)/.installed Makefile | packages
 	  -DPYTHON_EXECUTABLE=$(CURDIR)/$(VENV_PYTHON) -DPython_EXECUTABLE=$(CURDIR)/$(VENV_PYTHON)
 	@touch $@
 
-build: packages $(BUILD)/.configured $(VENV)/.linked
+build: packages $(BUILD)/.configured $(VENV)/.linked $(VENV)/.assemblers
 	@cmake --build $(BUILD)
 
 demo: setup

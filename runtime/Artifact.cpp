@@ -7,7 +7,7 @@ using namespace tw;
 
 namespace {
 constexpr std::string_view kMagic = "TWARTIFACT";
-constexpr uint32_t kVersion = 2;
+constexpr uint32_t kVersion = 3;
 
 /// Appends values in the machine's byte order: artifacts do not travel between kinds of machine.
 class Encoder {
@@ -85,6 +85,7 @@ std::string tw::encodeArtifact(const Artifact &artifact) {
     encoder.addNumber<int32_t>(parameter.sourceIndex);
   }
   encoder.addText(artifact.assembled);
+  encoder.addText(artifact.assembler);
   encoder.addNumber<uint64_t>(artifact.resources.size());
   for (const auto &[name, amount] : artifact.resources) {
     encoder.addText(name);
@@ -126,6 +127,7 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
     result.parameters.push_back(std::move(parameter));
   }
   result.assembled = decoder.takeText();
+  result.assembler = decoder.takeText();
   uint64_t numResources = decoder.takeCount(2 * sizeof(uint64_t));
   for (uint64_t i = 0; i < numResources; ++i) {
     std::string name = decoder.takeText();

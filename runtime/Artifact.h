@@ -32,6 +32,7 @@ struct Artifact {
   uint64_t scratchBytes = 0; // private memory that each running program needs, 64-byte aligned
   uint64_t codeBytes = 0;    // machine code, for reports
   std::string assembled;     // GPUs: machine code made of `binary` (CUBIN); empty: at load
+  std::string assembler;     // what made `assembled`: "ptxas 13.0.88"
   std::map<std::string, int64_t> resources; // GPUs: num_warps, shared_bytes, registers, ...
   std::vector<ArtifactBuffer> sharedBuffers;
   std::map<std::string, double> milliseconds; // compile time by piece: frontend, passes, llvm, ...

@@ -76,6 +76,13 @@ std::string api::targetOfDevice(const std::string &device, RuntimeError &error) 
   return entry ? entry->target->name() : "";
 }
 
+std::string api::assemblerOf(const std::string &target) {
+  ForkShield shield;
+  RuntimeError unused;
+  const TargetEntry *entry = service().findTarget(target, unused);
+  return entry ? entry->target->describeAssembler() : "";
+}
+
 static SimulatedDevice *findSimulated(const std::string &device) {
   RuntimeError unused;
   const TargetEntry *entry = service().findTarget(device, unused);

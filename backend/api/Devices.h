@@ -49,6 +49,10 @@ std::optional<RuntimeError> checkTarget(const std::string &target);
 /// its driver. Empty with `error` where there is no such device.
 std::string targetOfDevice(const std::string &device, RuntimeError &error);
 
+/// Returns the assembler that makes a target's machine code of text, with version and file: "ptxas
+/// 13.0.88, /path/ptxas". Empty for targets that need none, and where none is found.
+std::string assemblerOf(const std::string &target);
+
 /// What the simulator found in the last launch on a device (JSON: findings and statistics, see
 /// backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
 /// nothing.

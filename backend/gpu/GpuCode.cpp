@@ -67,6 +67,8 @@ std::string tw::gpu::printResources(const Artifact &artifact) {
   llvm::json::Object object;
   for (const auto &[name, value] : artifact.resources)
     object[name] = value;
+  if (!artifact.assembler.empty())
+    object["assembler"] = artifact.assembler;
   llvm::json::Array buffers;
   for (const ArtifactBuffer &buffer : artifact.sharedBuffers)
     buffers.push_back(llvm::json::Object{{"name", llvm::json::fixUTF8(buffer.name)},

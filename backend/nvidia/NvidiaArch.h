@@ -1,6 +1,7 @@
 // The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
 #ifndef BACKEND_NVIDIA_NVIDIAARCH_H
 #define BACKEND_NVIDIA_NVIDIAARCH_H
+#include "backend/nvidia/assemble/Assemblers.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -34,9 +35,9 @@ struct NvidiaArch {
   /// The name under which the same GPU also has instructions that no later one need have; "" where
   /// `name` is that name, or there is none. Code for it runs on this GPU only.
   llvm::StringLiteral specificName = "";
-  /// The release of the assembler from which on its code for the GPU is better, 1304 for 13.4; 0
-  /// where none is known to be. Where several are found, one from there on is taken.
-  unsigned preferredAssembler = 0;
+  /// Releases of ptxas whose code for the GPU is best. Where several are found, one of them is
+  /// taken.
+  nvidia::ReleaseRange bestAssemblers = {};
 };
 
 /// All of them, the oldest first.

@@ -11,13 +11,17 @@
 
 using namespace tw;
 
-// What a process sets: the path of libcuda, and where libnvJitLink may be.
-static constexpr const char *kLibrary = "cuda-library", *kAssemblers = "assembler-directories";
+// Names of a process's settings: the path of libcuda, files of assemblers that come before those of
+// the machine, or files in place of those.
+static constexpr const char *kLibrary = "cuda-library", *kAssemblers = "assemblers",
+                            *kOnlyAssemblers = "only-assemblers";
 
 static AssemblerSettings assemblersIn(const TargetSettings &settings) {
-  AssemblerSettings assemblers;
-  if (auto found = settings.find(kAssemblers); found != settings.end())
-    assemblers.libraryDirectories = found->second;
+  AssemblerSettings assemblers{{}, /*searchesMachine=*/true};
+  if (auto first = settings.find(kAssemblers); first != settings.end())
+    assemblers.paths = first->second;
+  if (auto only = settings.find(kOnlyAssemblers); only != settings.end())
+    assemblers = {only->second, /*searchesMachine=*/false};
   return assemblers;
 }
 
@@ -49,8 +53,9 @@ static TargetKind simulatedKind() {
   TargetKind kind = kindOfArchs("sim");
   kind.facts.isSimulated = true;
   kind.facts.checksAccesses = AccessChecks::Always;
-  kind.make = [](const std::string &arch, const TargetSettings &, RuntimeError &) {
-    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/false), makeWarpsimDevice(arch)};
+  kind.make = [](const std::string &arch, const TargetSettings &settings, RuntimeError &) {
+    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/false, assemblersIn(settings)),
+                       makeWarpsimDevice(arch)};
   };
   return kind;
 }

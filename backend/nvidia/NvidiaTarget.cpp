@@ -5,6 +5,7 @@
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
 #include "backend/nvidia/LowerNvidia.h"
+#include "backend/nvidia/assemble/AssemblePtx.h"
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/FileStamps.h"
 #include "backend/nvidia/assemble/RegisterLimit.h"
@@ -39,9 +40,8 @@ static void initializeNvptx() {
 namespace {
 class NvidiaTarget final : public Target {
 public:
-  NvidiaTarget(const NvidiaArch &arch, bool assembles, AssemblerSettings settings)
-      : arch(arch), assembles(assembles), settings(std::move(settings)) {
-    assemblers = assembles ? identifyAssemblers(this->settings) : "ptx only";
+  NvidiaTarget(const NvidiaArch &arch, bool assembles, const AssemblerSettings &settings)
+      : arch(arch), assembles(assembles), found(nvidia::findAssemblers(settings)) {
     machine.triple = "nvptx64-nvidia-cuda";
     machine.initialize = initializeNvptx;
     machine.cpu = arch.name.str();
@@ -49,7 +49,8 @@ public:
   }
   std::string name() const override { return "nvidia:" + arch.name.str(); }
   std::string describe() const override {
-    return machine.triple + ";" + machine.cpu + ";" + machine.features + ";" + assemblers;
+    return machine.triple + ";" + machine.cpu + ";" + machine.features + ";" +
+           (assembles ? nvidia::identifyAssemblers(found) : "ptx only");
   }
   std::string symbolOf(StringRef kernelName) const override;
   bool keepsLocations() const override { return true; }
@@ -61,8 +62,11 @@ public:
   bool hasTextBinary() const override { return true; }
   bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override;
   bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
+  std::string describeAssembler() const override;
 
 private:
+  /// Returns the assemblers, the best one for the architecture first.
+  ArrayRef<nvidia::Assembler> assemblers() const;
   bool emitPtx(ModuleOp lowered, Artifact &artifact, std::string &error) const;
   bool assemble(Artifact &artifact, std::string &error) const;
   /// ptxas by itself may keep to a few registers, so that many CTAs fit a multiprocessor, and spill
@@ -72,9 +76,10 @@ private:
 
   const NvidiaArch &arch;
   bool assembles;
-  AssemblerSettings settings;
-  std::string assemblers; // which of them there are: part of the key of what they make
+  std::vector<nvidia::Assembler> found;
   LlvmMachine machine;
+  mutable std::once_flag isRanked;
+  mutable std::vector<nvidia::Assembler> ranked; // written once, by the first use
 };
 } // namespace
 
@@ -130,22 +135,43 @@ static std::string forSpecificArch(const NvidiaArch &arch, const std::string &pt
   return text.replace(place, target.size(), ".target " + arch.specificName.str());
 }
 
+ArrayRef<nvidia::Assembler> NvidiaTarget::assemblers() const {
+  std::call_once(isRanked, [&] { ranked = nvidia::rankAssemblers(found, arch.bestAssemblers); });
+  return ranked;
+}
+
+/// Asks for the code of an empty kernel: an assembler may be too old for the architecture.
+std::string NvidiaTarget::describeAssembler() const {
+  std::string version = arch.ptxVersion.str(), error;
+  std::string ptx = ".version " + version.insert(1, ".") + "\n.target " + arch.name.str() +
+                    "\n.address_size 64\n.visible .entry k() { ret; }\n";
+  nvidia::AssembledPtx assembled;
+  if (!assembles || !nvidia::assemblePtx(ptx, arch.name.str(), assemblers(), assembled, error) ||
+      assembled.cubin.empty())
+    return "";
+  bool isProgram = StringRef(assembled.assembler).starts_with("ptxas");
+  return assembled.assembler + ", " + assembled.assemblerPath +
+         (isProgram ? ""
+                    : "; its code calls functions in place of some instructions, which that "
+                      "of ptxas does not (pip install nvidia-cuda-nvcc)");
+}
+
 bool NvidiaTarget::assemble(Artifact &artifact, std::string &error) const {
   auto start = std::chrono::steady_clock::now();
-  AssembledPtx assembled;
-  if (!assemblePtx(artifact.binary, arch.name.str(), settings, assembled, error)) {
+  nvidia::AssembledPtx assembled;
+  if (!nvidia::assemblePtx(artifact.binary, arch.name.str(), assemblers(), assembled, error)) {
     std::string specific = forSpecificArch(arch, artifact.binary, error);
     if (specific.empty() ||
-        !assemblePtx(specific, arch.specificName.str(), settings, assembled, error))
+        !nvidia::assemblePtx(specific, arch.specificName.str(), assemblers(), assembled, error))
       return false;
     artifact.binary = std::move(specific);
   }
   std::chrono::duration<double, std::milli> elapsed = std::chrono::steady_clock::now() - start;
   artifact.milliseconds["assemble"] = elapsed.count();
   artifact.assembled = std::move(assembled.cubin);
+  artifact.assembler = std::move(assembled.assembler);
   if (!artifact.assembled.empty())
-    artifact.codeBytes =
-        readCubinResources(artifact.assembled, assembled.log, artifact.symbol, artifact.resources);
+    nvidia::readCubin(assembled.log, artifact);
   return true;
 }
 
@@ -187,7 +213,7 @@ bool NvidiaTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &er
     nvidia::blameInlineAsm(lowered, artifact.binary, error);
     return false;
   }
-  nvidia::reportSpills(lowered, artifact);
+  nvidia::reportMachineCode(lowered, artifact);
   return true;
 }
 
@@ -195,6 +221,10 @@ bool NvidiaTarget::compileText(const std::string &text, Artifact &artifact,
                                std::string &error) const {
   artifact.binary = text;
   artifact.assembled.clear();
+  artifact.assembler.clear();
+  artifact.codeBytes = 0;
+  for (const char *name : {"registers", "stack_bytes", "static_shared_bytes", "spill_bytes"})
+    artifact.resources.erase(name);
   return !assembles || assemble(artifact, error);
 }
 
@@ -218,21 +248,21 @@ bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
     nvidia::blameInlineAsm(lowered, artifact.binary, error);
     return false;
   }
-  nvidia::reportSpills(lowered, artifact);
+  nvidia::reportMachineCode(lowered, artifact);
   if (form == CodeForm::Resources)
     text = gpu::printResources(artifact);
   else
     text = std::move(artifact.assembled);
   if (!text.empty())
     return true;
-  error = "this machine has no assembler of PTX: install nvidia-nvjitlink or ptxas";
+  error = "this machine has no assembler of PTX: install ptxas (pip install nvidia-cuda-nvcc)";
   return false;
 }
 
 std::unique_ptr<Target> tw::makeNvidiaTarget(const std::string &arch, bool assembles,
-                                             AssemblerSettings settings) {
+                                             const AssemblerSettings &settings) {
   const NvidiaArch *row = findNvidiaArch(arch);
   if (!row)
     return nullptr;
-  return std::make_unique<NvidiaTarget>(*row, assembles, std::move(settings));
+  return std::make_unique<NvidiaTarget>(*row, assembles, settings);
 }

@@ -3,7 +3,7 @@
 #define BACKEND_NVIDIA_NVIDIATARGET_H
 #include "backend/Target.h"
 #include "backend/nvidia/NvidiaArch.h"
-#include "backend/nvidia/assemble/AssemblePtx.h"
+#include "backend/nvidia/assemble/Assemblers.h"
 #include <memory>
 
 namespace tw {
@@ -12,7 +12,7 @@ namespace tw {
 /// With `assembles`, artifacts get machine code too where this machine has an assembler; a
 /// simulator needs none.
 std::unique_ptr<Target> makeNvidiaTarget(const std::string &arch, bool assembles = true,
-                                         AssemblerSettings settings = {});
+                                         const AssemblerSettings &settings = {});
 
 } // namespace tw
 #endif

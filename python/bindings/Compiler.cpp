@@ -215,6 +215,8 @@ static void defineKernel(py::module_ &module) {
           "binary",
           [](const Kernel &kernel) { return py::bytes(kernel.compiled->artifact.binary); })
       .def_property_readonly(
+          "assembler", [](const Kernel &kernel) { return kernel.compiled->artifact.assembler; })
+      .def_property_readonly(
           "assembled",
           [](const Kernel &kernel) { return py::bytes(kernel.compiled->artifact.assembled); })
       .def_property_readonly(

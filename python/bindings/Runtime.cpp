@@ -223,6 +223,12 @@ static py::object targetFacts(const std::string &name) {
   return dict;
 }
 
+static std::string assemblerOf(const std::string &target) {
+  std::string assembler;
+  python::withoutLock([&] { assembler = api::assemblerOf(target); });
+  return assembler;
+}
+
 /// (name, whether it is the binary) of each stage.
 static py::list stagesOf(const std::string &target) {
   std::vector<api::StageName> stages;
@@ -355,6 +361,7 @@ void python::defineRuntime(py::module_ &module) {
   module.def("first_gpus", &api::firstGpus);
   module.def("target_facts", &targetFacts, py::arg("name"));
   module.def("target_of_device", &targetOfDevice, py::arg("device"));
+  module.def("assembler_of", &assemblerOf, py::arg("target"));
   module.def("stages_of", &stagesOf, py::arg("target"));
   module.def("set_target_setting", &api::setTargetSetting, py::arg("name"), py::arg("values"));
   module.def("simulation_report", &api::simulationReport, py::arg("device"));

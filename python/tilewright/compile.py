@@ -260,6 +260,12 @@ class CompiledKernel:
         return dict(self.native.resources)
 
     @property
+    def assembler(self) -> str:
+        """The assembler of machine code for NVIDIA's GPUs, "ptxas 13.0.88". Empty where the driver assembles
+        when it loads the kernel, and on other devices."""
+        return self.native.assembler
+
+    @property
     def n_regs(self) -> int:
         """Registers of a thread. Where nothing was assembled, the most that one may have, and on
         devices without registers for each thread a nominal number, so that callers may divide by it."""

@@ -21,6 +21,8 @@ KNOBS: dict[str, str] = {
     "CACHE": "0: neither read nor write the kernel cache on disk",
     "CUDA_LIBRARY": "path of the CUDA driver's library; unset: libcuda.so.1 of the system",
     "HIP_LIBRARY": "path of the HIP runtime's library; unset: torch's own, or libamdhip64 of the system",
+    "ASSEMBLERS": "paths of ptxas programs and libnvJitLink libraries, with ':' between, that assemble PTX; "
+    "unset: those of installed packages, of PATH and of CUDA toolkits",
     "NUM_THREADS": "worker threads of the cpu device; all cores when unset or 0",
     "DUMP": "directory into which the stages of every compiled kernel, its IR after each pass and the "
     "reproducers of internal errors are written",
@@ -38,6 +40,7 @@ class Settings:
     device: str  # empty: none was chosen
     cuda_library: str
     hip_library: str
+    assemblers: tuple[str, ...]  # empty: those that are found
     cache_directory: str  # empty: no directory could be determined
     is_cache_enabled: bool
     num_threads: int
@@ -139,6 +142,7 @@ def read_settings() -> Settings:
         device=_value("DEVICE") or ("reference" if triton_flag("INTERPRET") else ""),
         cuda_library=_value("CUDA_LIBRARY"),
         hip_library=_value("HIP_LIBRARY"),
+        assemblers=_files("ASSEMBLERS"),
         cache_directory=cache_directory(),
         is_cache_enabled=_flag("CACHE", default=True),
         num_threads=_number("NUM_THREADS"),
@@ -171,6 +175,17 @@ def cache_directory() -> str:
 
 def _value(name: str) -> str:
     return os.environ.get(PREFIX + name, "").strip()
+
+
+def _files(name: str) -> tuple[str, ...]:
+    """The paths in a list with ':' between; a warning for each that is neither program nor library."""
+    paths = [os.path.abspath(path) for path in _value(name).split(":") if path]
+    for path in paths:
+        if not os.path.isfile(path):
+            _warn(f"{PREFIX}{name} names {path}, which is not a file")
+        elif ".so" not in os.path.basename(path) and not os.access(path, os.X_OK):
+            _warn(f"{PREFIX}{name} names {path}, which is not executable")
+    return tuple(paths)
 
 
 def _flag(name: str, default: bool) -> bool:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import os
 import threading
 from collections.abc import Callable
+from importlib.machinery import PathFinder
 from types import ModuleType
 
 _module: ModuleType | None = None
@@ -80,7 +80,10 @@ def _load() -> ModuleType:
     for name, path in (("cuda-library", settings.cuda_library), ("hip-library", settings.hip_library)):
         if path:
             _native.set_target_setting(name, [path])
-    _native.set_target_setting("assembler-directories", assembler_directories())
+    if settings.assemblers:
+        _native.set_target_setting("only-assemblers", list(settings.assemblers))
+    else:
+        _native.set_target_setting("assemblers", assemblers_of_packages())
     return _native
 
 
@@ -102,14 +105,32 @@ def warn_of_damage() -> None:
         warn_user(render("TW0806", problem, severity="warning").rstrip())
 
 
-def assembler_directories() -> list[str]:
-    """Where this interpreter's packages have libnvJitLink: those of CUDA 13 (nvidia-nvjitlink), then of
-    CUDA 12 (nvidia-nvjitlink-cu12)."""
-    package = importlib.util.find_spec("nvidia")
-    roots = package.submodule_search_locations if package else None
+# Where packages have assemblers of PTX, the better ones first: ptxas in nvidia-cuda-nvcc (CUDA 13, then
+# 12) and in Triton, which torch's builds for CUDA bring, then libnvJitLink, which they bring as well.
+_ASSEMBLERS = (
+    ("nvidia", "cu13/bin/ptxas"),
+    ("nvidia", "cuda_nvcc/bin/ptxas"),
+    ("triton", "backends/nvidia/bin/ptxas"),
+    ("triton", "backends/nvidia/bin/ptxas-blackwell"),
+    ("nvidia", "cu13/lib/libnvJitLink.so.13"),
+    ("nvidia", "nvjitlink/lib/libnvJitLink.so.12"),
+)
+
+
+def assemblers_of_packages() -> list[str]:
+    """The files of assemblers that this interpreter's packages have. Nothing is imported."""
     found = (
-        os.path.join(root, *below)
-        for below in (("cu13", "lib"), ("nvjitlink", "lib"))
-        for root in roots or ()
+        os.path.join(root, *below.split("/"))
+        for package, below in _ASSEMBLERS
+        for root in _folders_of(package)
     )
-    return [directory for directory in found if os.path.isdir(directory)]
+    return [path for path in found if os.path.isfile(path)]
+
+
+def _folders_of(package: str) -> list[str]:
+    """The folders of a package on sys.path; none where it cannot be looked for, which fails no launch."""
+    try:
+        spec = PathFinder.find_spec(package)
+    except (ImportError, OSError, ValueError):
+        return []
+    return list(spec.submodule_search_locations or ()) if spec else []

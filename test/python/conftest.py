@@ -20,9 +20,14 @@ if not any((Path(entry) / "tilewright").is_dir() for entry in others if entry):
 TESTS = Path(__file__).resolve().parent
 sys.path[:0] = [str(TESTS), str(TESTS / "support"), str(TESTS / "cuda"), str(TESTS / "export"), str(ROOT / "test" / "kernels")]
 
+sys.path.append(str(ROOT / "test"))
+
+import assemblers  # noqa: E402
 from fake_native import FakeNative  # noqa: E402
 from gpus import GPUS, prepare_gpu  # noqa: E402
 from sampled import SAMPLED, is_sampled  # noqa: E402
+
+assemblers.pin()
 
 
 @pytest.fixture(autouse=True)

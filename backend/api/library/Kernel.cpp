@@ -247,4 +247,8 @@ std::vector<std::string> tilewright::devices() {
 
 bool tilewright::setNumThreads(int count) { return api::setNumThreads(count); }
 
+void tilewright::setAssemblers(const std::vector<std::string> &paths) {
+  api::setTargetSetting("only-assemblers", paths);
+}
+
 const char *tilewright::version() { return TILEWRIGHT_VERSION; }

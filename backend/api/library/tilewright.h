@@ -1,5 +1,5 @@
-// Tilewright as a library: kernels compiled while a program runs, without Python. C++17, no exceptions
-// thrown, no type of LLVM's. `tilewright compile FILE.py:NAME --emit source` writes a kernel's source.
+// Tilewright as a library: kernels compiled while a program runs, without Python. C++17, no
+// exceptions, no type of LLVM's. `tilewright compile FILE.py:NAME --emit source` writes a kernel's source.
 #ifndef TILEWRIGHT_TILEWRIGHT_H
 #define TILEWRIGHT_TILEWRIGHT_H
 #include <cstddef>
@@ -48,8 +48,7 @@ template <typename T> constexpr Type typeOf() {
     return Type(int(std::is_signed_v<Value> ? Type::Int8 : Type::UInt8) + log);
 }
 
-/// One argument of a launch, in the order of the kernel's parameters: a number, an array, or the value
-/// of a compile-time constant.
+/// One argument of a launch: a number, an array, or the value of a compile-time constant.
 class Argument {
 public:
   enum class Kind : uint8_t { Number, Array, Text };
@@ -143,6 +142,8 @@ TILEWRIGHT_API Status synchronize(const std::string &device);
 TILEWRIGHT_API std::vector<std::string> devices();
 /// Worker threads of the device `cpu`; 0: one for each core.
 TILEWRIGHT_API bool setNumThreads(int count);
+/// Names the only assemblers of PTX (ptxas, libnvJitLink), for devices that are not used yet.
+TILEWRIGHT_API void setAssemblers(const std::vector<std::string> &paths);
 TILEWRIGHT_API const char *version();
 
 } // namespace tilewright

@@ -1,5 +1,7 @@
-// What a kernel uses of a GPU, read from its machine code.
+// Reads machine code: what a kernel uses of a GPU, and what made the code.
 #include "backend/nvidia/assemble/CubinResources.h"
+#include "backend/nvidia/assemble/Assemblers.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Regex.h"
@@ -55,41 +57,85 @@ static void readSpills(llvm::StringRef log, std::map<std::string, int64_t> &reso
   }
 }
 
-uint64_t tw::readCubinResources(const std::string &cubin, const std::string &log,
-                                const std::string &symbol,
-                                std::map<std::string, int64_t> &resources) {
-  readSpills(log, resources);
+/// Reads what the attributes of the kernel's symbol say.
+static void readAttributes(llvm::StringRef attributes, uint32_t symbol,
+                           std::map<std::string, int64_t> &resources) {
+  forEachFunctionAttribute(attributes, [&](uint8_t attribute, uint32_t of, uint32_t value) {
+    if (of == symbol && attribute == kRegisterCount)
+      resources["registers"] = value;
+    else if (of == symbol && attribute == kFrameBytes)
+      resources["stack_bytes"] = value;
+  });
+}
+
+/// Calls `visit(name, contents, bytes)` for the sections of machine code that can be read. Sections
+/// of bytes that are not in the file have no contents.
+static void
+forEachSection(const llvm::object::ELF64LEObjectFile &file,
+               llvm::function_ref<void(llvm::StringRef, llvm::StringRef, uint64_t)> visit) {
+  for (const llvm::object::ELFSectionRef section : file.sections()) {
+    llvm::Expected<llvm::StringRef> name = section.getName();
+    llvm::Expected<llvm::StringRef> contents = section.getContents();
+    if (name && contents) {
+      visit(*name, *contents, section.getSize());
+      continue;
+    }
+    llvm::consumeError(name.takeError());
+    llvm::consumeError(contents.takeError());
+  }
+}
+
+void nvidia::readCubin(const std::string &log, Artifact &artifact) {
+  artifact.codeBytes = 0;
+  readSpills(log, artifact.resources);
+  auto file =
+      llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(artifact.assembled, "kernel"));
+  if (!file) {
+    llvm::consumeError(file.takeError());
+    return;
+  }
+  uint32_t symbol = findSymbol(*file, artifact.symbol);
+  forEachSection(*file, [&](llvm::StringRef name, llvm::StringRef contents, uint64_t bytes) {
+    if (name == ".text." + artifact.symbol)
+      artifact.codeBytes = bytes;
+    else if (name == ".nv.shared." + artifact.symbol)
+      artifact.resources["static_shared_bytes"] = int64_t(bytes);
+    else if (name == ".nv.info")
+      readAttributes(contents, symbol, artifact.resources);
+  });
+}
+
+std::string nvidia::readAssembler(const std::string &cubin) {
   auto file = llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(cubin, "kernel"));
   if (!file) {
     llvm::consumeError(file.takeError());
-    return 0;
+    return "";
   }
-  uint64_t codeBytes = 0;
-  uint32_t number = findSymbol(*file, symbol);
-  for (const llvm::object::ELFSectionRef section : file->sections()) {
-    llvm::Expected<llvm::StringRef> name = section.getName();
-    llvm::Expected<llvm::StringRef> contents = section.getContents();
-    if (!name || !contents) {
-      llvm::consumeError(name.takeError());
-      llvm::consumeError(contents.takeError());
-      continue;
-    }
-    if (*name == ".text." + symbol)
-      codeBytes = section.getSize();
-    else if (*name == ".nv.shared." + symbol)
-      resources["static_shared_bytes"] = int64_t(section.getSize());
-    else if (*name == ".nv.info")
-      forEachFunctionAttribute(*contents, [&](uint8_t attribute, uint32_t of, uint32_t value) {
-        if (of == number && attribute == kRegisterCount)
-          resources["registers"] = value;
-        else if (of == number && attribute == kFrameBytes)
-          resources["stack_bytes"] = value;
-      });
-  }
-  return codeBytes;
+  std::string result;
+  forEachSection(*file, [&](llvm::StringRef name, llvm::StringRef note, uint64_t) {
+    // Strings "ptxas" and "Cuda compilation tools, release 13.0, V13.0.88"; the library's own come
+    // before those of the ptxas in it.
+    std::string version = name == ".note.nv.tkinfo" ? findToolsVersion(note) : "";
+    if (!version.empty())
+      result = (note.contains("nvJIT API") ? "nvJitLink " : "ptxas ") + version;
+  });
+  return result;
 }
 
-bool tw::holdsMachineCode(const std::string &cubin) {
+std::vector<std::string> nvidia::findRoutines(const std::string &cubin) {
+  auto file = llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(cubin, "kernel"));
+  std::vector<std::string> names;
+  if (file)
+    forEachSection(*file, [&](llvm::StringRef name, llvm::StringRef, uint64_t) {
+      if (name.consume_front(".text.") && name.starts_with("__cuda_sm"))
+        names.push_back(name.str());
+    });
+  else
+    llvm::consumeError(file.takeError());
+  return names;
+}
+
+bool nvidia::holdsMachineCode(const std::string &cubin) {
   auto file = llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(cubin, "kernel"));
   if (!file) {
     llvm::consumeError(file.takeError());

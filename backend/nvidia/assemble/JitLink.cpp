@@ -1,9 +1,7 @@
-// NVIDIA's linker library, opened when the machine has it.
+// NVIDIA's linker library, opened when it is asked for.
 #include "backend/nvidia/assemble/JitLink.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/Support/FileSystem.h"
 #include <dlfcn.h>
 
 using namespace tw;
@@ -58,33 +56,11 @@ static bool bindAll(void *library, JitLinkFunctions &f) {
   return false;
 }
 
-/// Where the library may be, in the order of trying; names without a folder last.
-static std::vector<std::string> candidatePaths(const std::vector<std::string> &directories) {
-  std::vector<std::string> places = directories, paths;
-  places.insert(places.end(), {"/usr/local/cuda/lib64", "/usr/local/cuda/targets/x86_64-linux/lib",
-                               "/opt/cuda/lib64", ""});
-  for (const std::string &place : places)
-    for (const char *name : {"libnvJitLink.so.13", "libnvJitLink.so.12", "libnvJitLink.so"})
-      paths.push_back(place.empty() ? name : place + "/" + name);
-  return paths;
-}
-
 /// Opens the library. It stays open until the process ends: opening it takes 0.1 s, and a second
 /// time nothing.
-static bool openJitLink(const std::vector<std::string> &directories, JitLinkFunctions &functions) {
-  for (const std::string &path : candidatePaths(directories)) {
-    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library && bindAll(library, functions))
-      return true;
-  }
-  return false;
-}
-
-std::string tw::nvidia::findJitLink(const std::vector<std::string> &directories) {
-  for (const std::string &path : candidatePaths(directories))
-    if (llvm::StringRef(path).contains('/') && llvm::sys::fs::exists(path))
-      return path;
-  return "";
+static bool openJitLink(const std::string &path, JitLinkFunctions &functions) {
+  void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  return library && bindAll(library, functions);
 }
 
 /// Reads one of the library's logs, which end in zeros.
@@ -100,11 +76,11 @@ static std::string readLog(Handle handle, int (*bytes)(Handle, size_t *),
 }
 
 bool tw::nvidia::assembleWithJitLink(const std::string &ptx, const std::string &arch,
-                                     const std::vector<std::string> &directories,
-                                     AssembledPtx &result, std::string &error) {
+                                     const std::string &path, AssembledPtx &result,
+                                     std::string &error) {
   error.clear();
   JitLinkFunctions link;
-  if (!openJitLink(directories, link))
+  if (!openJitLink(path, link))
     return false;
   std::string archOption = "-arch=" + arch;
   const char *options[] = {archOption.c_str(), "-O3", "-verbose"};
@@ -123,15 +99,12 @@ bool tw::nvidia::assembleWithJitLink(const std::string &ptx, const std::string &
   size_t bytes = 0;
   if (status != kSuccess || link.cubinBytes(handle, &bytes) != kSuccess || bytes == 0) {
     error = readLog(handle, link.errorBytes, link.errors);
-    if (isTooOld(error))
-      error.clear();
-    else if (error.empty())
+    if (error.empty())
       error = "nvJitLink failed (code " + std::to_string(status) + ")";
     return false;
   }
   result.cubin.resize(bytes);
   link.cubin(handle, result.cubin.data());
   result.log = readLog(handle, link.infoBytes, link.infos);
-  result.assembler = "nvJitLink";
   return true;
 }

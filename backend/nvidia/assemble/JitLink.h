@@ -1,18 +1,14 @@
-// NVIDIA's linker library, opened when the machine has it.
+// NVIDIA's linker library, opened when it is asked for.
 #ifndef BACKEND_NVIDIA_JITLINK_H
 #define BACKEND_NVIDIA_JITLINK_H
 #include "backend/nvidia/assemble/AssemblePtx.h"
 
 namespace tw::nvidia {
 
-/// The file that would be opened, as far as that can be told without the loader's search path.
-std::string findJitLink(const std::vector<std::string> &directories);
-
-/// Assembles with libnvJitLink. False with an empty `error` when the library cannot be found or is
-/// too old for the architecture.
-bool assembleWithJitLink(const std::string &ptx, const std::string &arch,
-                         const std::vector<std::string> &directories, AssembledPtx &result,
-                         std::string &error);
+/// Assembles with the library `path`. Returns false with `error`, which is empty where the library
+/// cannot be opened or does not know the architecture.
+bool assembleWithJitLink(const std::string &ptx, const std::string &arch, const std::string &path,
+                         AssembledPtx &result, std::string &error);
 
 } // namespace tw::nvidia
 #endif

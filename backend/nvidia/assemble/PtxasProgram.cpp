@@ -1,9 +1,7 @@
 // The assembler as a program, run without a shell.
 #include "backend/nvidia/assemble/PtxasProgram.h"
 #include "backend/compile/ContainCrash.h"
-#include "backend/nvidia/NvidiaArch.h"
 #include "backend/nvidia/assemble/CubinResources.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -17,35 +15,6 @@
 #include <thread>
 
 using namespace tw;
-
-std::string tw::nvidia::findPtxas(const std::string &path) {
-  if (!path.empty())
-    return llvm::sys::fs::can_execute(path) ? path : "";
-  if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
-    return *found;
-  for (const char *usual : {"/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas"})
-    if (llvm::sys::fs::can_execute(usual))
-      return usual;
-  return "";
-}
-
-std::vector<std::string> tw::nvidia::findEveryPtxas() {
-  std::vector<std::string> programs;
-  auto add = [&](const std::string &program) {
-    if (!program.empty() && llvm::sys::fs::can_execute(program) &&
-        !llvm::is_contained(programs, program))
-      programs.push_back(program);
-  };
-  add(findPtxas(""));
-  std::error_code code;
-  llvm::sys::fs::directory_iterator entry("/usr/local", code), end;
-  for (; !code && entry != end; entry.increment(code))
-    if (llvm::sys::path::filename(entry->path()).starts_with("cuda"))
-      add(entry->path() + "/bin/ptxas");
-  if (!programs.empty())
-    llvm::sort(programs.begin() + 1, programs.end());
-  return programs;
-}
 
 namespace {
 /// A directory that only this user may look into, removed with what is in it: kernels may be
@@ -118,52 +87,9 @@ static int runProgram(llvm::StringRef program, llvm::ArrayRef<llvm::StringRef> a
   }
 }
 
-/// 1304 of "Cuda compilation tools, release 13.4, V13.4.10"; 0 where a program says no such thing.
-static unsigned releaseOf(const std::string &program) {
-  PrivateDirectory directory;
-  if (directory.path.empty())
-    return 0;
-  const std::string log = directory.file("log");
-  std::optional<llvm::StringRef> redirects[] = {"", llvm::StringRef(log), llvm::StringRef(log)};
-  std::string error;
-  if (runProgram(program, {program, "--version"}, redirects, error) != 0)
-    return 0;
-  std::string text = readFile(log);
-  llvm::StringRef rest = llvm::StringRef(text).split("release ").second;
-  unsigned major = 0, minor = 0;
-  bool isMalformed =
-      rest.consumeInteger(10, major) || !rest.consume_front(".") || rest.consumeInteger(10, minor);
-  return isMalformed ? 0 : major * 100 + minor;
-}
-
-std::string tw::nvidia::choosePtxas(llvm::ArrayRef<std::string> programs, unsigned preferred) {
-  if (programs.empty())
-    return "";
-  if (preferred != 0 && programs.size() > 1)
-    for (const std::string &program : programs)
-      if (releaseOf(program) >= preferred)
-        return program;
-  return programs.front();
-}
-
-/// Where no path is given, the program whose code for the architecture is best.
-static std::string ptxasFor(const std::string &path, llvm::StringRef archName) {
-  const NvidiaArch *arch = findNvidiaArch(archName);
-  for (const NvidiaArch &row : nvidiaArchTable())
-    if (row.specificName == archName)
-      arch = &row;
-  if (!path.empty() || !arch || arch->preferredAssembler == 0)
-    return nvidia::findPtxas(path);
-  return nvidia::choosePtxas(nvidia::findEveryPtxas(), arch->preferredAssembler);
-}
-
-bool tw::nvidia::assembleWithProgram(const std::string &ptx, const std::string &arch,
-                                     const std::string &path, AssembledPtx &result,
-                                     std::string &error) {
+bool nvidia::assembleWithPtxas(const std::string &ptx, const std::string &arch,
+                               const std::string &path, AssembledPtx &result, std::string &error) {
   error.clear();
-  std::string program = ptxasFor(path, arch);
-  if (program.empty())
-    return false;
   PrivateDirectory directory;
   if (directory.path.empty()) {
     error = "no temporary directory for ptxas: " + std::string(strerror(errno));
@@ -174,13 +100,12 @@ bool tw::nvidia::assembleWithProgram(const std::string &ptx, const std::string &
   if (!writeFile(input, ptx, error))
     return false;
   std::string archOption = "-arch=" + arch;
-  llvm::StringRef arguments[] = {program, archOption, "-v", input, "-o", output};
+  llvm::StringRef arguments[] = {path, archOption, "-v", input, "-o", output};
   std::optional<llvm::StringRef> redirects[] = {"", llvm::StringRef(log), llvm::StringRef(log)};
-  int status = runProgram(program, arguments, redirects, error);
+  int status = runProgram(path, arguments, redirects, error);
   result.log = readFile(log);
   result.cubin = status == 0 ? readFile(output) : "";
   if (holdsMachineCode(result.cubin)) {
-    result.assembler = "ptxas";
     return true;
   }
   result.cubin.clear();

@@ -2,6 +2,7 @@
 #include "backend/nvidia/assemble/RegisterLimit.h"
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/GpuCode.h"
+#include "backend/nvidia/assemble/CubinResources.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "runtime/codes/Codes.h"
@@ -83,19 +84,37 @@ static RegisterBound boundOf(const Artifact &artifact, int64_t limit) {
   return bound;
 }
 
-void nvidia::reportSpills(ModuleOp lowered, const Artifact &artifact) {
+static void reportSpills(LLVM::LLVMFuncOp kernel, const Artifact &artifact) {
   int64_t bytes = gpu::resourceOf(artifact, "spill_bytes", 0);
   if (bytes == 0)
     return;
+  RegisterBound bound = boundOf(artifact, limitOf(kernel));
+  InFlightDiagnostic remark = emitCodedRemark(kernel, Code::SpilledRegisters)
+                              << "too few registers: each thread stores and loads " << bytes
+                              << " bytes of them in memory; it uses "
+                              << gpu::resourceOf(artifact, "registers", 0) << " of the "
+                              << bound.registers << " registers that " << bound.reason;
+  remark.attachNote(kernel.getLoc()) << bound.remedy;
+}
+
+static void reportCalls(LLVM::LLVMFuncOp kernel, const Artifact &artifact) {
+  std::vector<std::string> routines = nvidia::findRoutines(artifact.assembled);
+  if (routines.empty())
+    return;
+  InFlightDiagnostic remark = emitCodedRemark(kernel, Code::CalledRoutines)
+                              << "the machine code calls functions of its assembler, "
+                              << artifact.assembler
+                              << ", in place of instructions: " << llvm::join(routines, ", ");
+  remark.attachNote(kernel.getLoc())
+      << "install ptxas (pip install nvidia-cuda-nvcc), whose code has the instructions in "
+         "place, and restart the process";
+}
+
+void nvidia::reportMachineCode(ModuleOp lowered, const Artifact &artifact) {
   for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
     if (function.getName() != artifact.symbol)
       continue;
-    RegisterBound bound = boundOf(artifact, limitOf(function));
-    InFlightDiagnostic remark = emitCodedRemark(function, Code::SpilledRegisters)
-                                << "too few registers: each thread stores and loads " << bytes
-                                << " bytes of them in memory; it uses "
-                                << gpu::resourceOf(artifact, "registers", 0) << " of the "
-                                << bound.registers << " registers that " << bound.reason;
-    remark.attachNote(function.getLoc()) << bound.remedy;
+    reportSpills(function, artifact);
+    reportCalls(function, artifact);
   }
 }

@@ -14,8 +14,9 @@ std::optional<unsigned> maxRegistersOf(const CompileOptions &options);
 /// Reports that option on `place` if it cannot be kept.
 mlir::LogicalResult checkMaxRegisters(const CompileOptions &options, mlir::Operation *place);
 
-/// A remark on the kernel where `artifact.resources` says that registers were spilled.
-void reportSpills(mlir::ModuleOp lowered, const Artifact &artifact);
+/// Emits remarks on the kernel about its machine code: registers that were spilled, and functions
+/// of the assembler that it calls.
+void reportMachineCode(mlir::ModuleOp lowered, const Artifact &artifact);
 
 } // namespace tw::nvidia
 #endif

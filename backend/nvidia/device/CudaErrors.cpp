@@ -12,7 +12,7 @@ static constexpr const char
                  "this process has to be restarted before it can use the GPU again",
     *kRestart = "restart the process; if it happens again, look at the GPU with nvidia-smi -q and "
                 "at the kernel's log for Xid messages",
-    *kUpdate = "update the driver, or install nvidia-nvjitlink or ptxas, which assemble the code "
+    *kUpdate = "update the driver, or install nvidia-cuda-nvcc, whose ptxas assembles the code "
                "without it",
     *kReport = "please report it with the kernel",
     *kMps = "look at the log of nvidia-cuda-mps-control, and restart the process",
@@ -50,7 +50,7 @@ static constexpr FailureRow kFailures[] = {
     {222, Code::DriverCannotAssemble, kDevice, Blame::Call,
      "the driver is older than the code's PTX version", kUpdate},
     {223, Code::DriverCannotAssemble, kDevice, Blame::Call, "the driver may not assemble PTX",
-     "unset CUDA_DISABLE_PTX_JIT, or install nvidia-nvjitlink or ptxas"},
+     "unset CUDA_DISABLE_PTX_JIT, or install ptxas (pip install nvidia-cuda-nvcc)"},
     {226, Code::GpuHardwareError, kDevice, Blame::Call,
      "the GPU had an error that ended this process's work", kRestart},
     {500, Code::DriverRefusesCode, kInternal, Blame::Call, "the code has no kernel of that name",

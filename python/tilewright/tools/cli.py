@@ -16,6 +16,7 @@ from .._version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
 from ..launch.devices import check_device
 from ..errors import TilewrightError
+from ..targets import device_named
 from .entries import assignments, load_object, read_constants, read_signature, suggestion
 
 if TYPE_CHECKING:
@@ -100,6 +101,9 @@ def _explain(options: argparse.Namespace) -> int:
     return 0
 
 
+_NO_ASSEMBLER = "none, a GPU's driver assembles at load (pip install nvidia-cuda-nvcc)"
+
+
 def _info(options: argparse.Namespace) -> int:
     del options
     from ..native import native
@@ -111,6 +115,9 @@ def _info(options: argparse.Namespace) -> int:
         print(f"build     {module.build_id()}")
         print(f"devices   {', '.join(module.targets())}")
         print(f"threads   {module.num_threads()}")
+        for target in module.targets():
+            if binary_stage_of(target) == "cubin" and not device_named(target).is_simulated:
+                print(f"assembler {target}: {module.assembler_of(target) or _NO_ASSEMBLER}")
     except ImportError as error:
         print(f"build     {error}")
     print(f"cache     {settings.cache_directory if settings.is_cache_enabled else 'off'}")

@@ -22,7 +22,7 @@ from .absent import names_of
 _IR = "it looks into Triton's compiler; TILEWRIGHT_DUMP and TILEWRIGHT_OVERRIDE do that here"
 _BUILD = "nothing is compiled by the system's C compiler here"
 _CACHE = "the kernel cache has no managers to replace; TILEWRIGHT_CACHE_DIR names its directory"
-_TOOL = "assemblers are found by themselves: ptxas on PATH, or libnvJitLink"
+_TOOL = "TILEWRIGHT_ASSEMBLERS names assemblers; `tilewright info` says which are found"
 _AMD = "it belongs to AMD's GPUs"
 _PROTON = "the profiler here counts and times launches, without tools of the GPU's maker"
 _ARITHMETIC = "say it at the operation or the launch: tl.dot(input_precision=), enable_fp_fusion="

@@ -1,5 +1,5 @@
-// A program that compiles kernels while it runs: `library_consumer DIRECTORY [TEST]`, where the
-// directory has their source buffers. Prints "passed", or what is wrong.
+// A program that compiles kernels while it runs: `library_consumer DIRECTORY [TEST ASSEMBLER...]`,
+// where the directory has their source buffers. Prints "passed", or what is wrong.
 #include "driver.h"
 #include <cstdio>
 #include <cstdlib>
@@ -180,6 +180,7 @@ int main(int count, char **words) {
   folder = words[1];
   if (count > 2) {
     std::string test = words[2];
+    tilewright::setAssemblers({words + 3, words + count});
     test == "gpu" ? testGpu() : test == "hip" ? testHip() : testFacts();
     puts("passed");
     return 0;

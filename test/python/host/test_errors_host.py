@@ -156,13 +156,14 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
     for name, value in {
         "DEVICE": "reference", "CACHE": "off", "NUM_THREADS": "3", "DUMP": "/d", "DEBUG": "1",
         "JIT": "DENY", "CACHE_DIR": "/c", "CUDA_LIBRARY": "/l", "HIP_LIBRARY": "/h", "OVERRIDE": "/o", "REMARKS": "1",
-        "CACHE_RO": "/r:/s:",
+        "CACHE_RO": "/r:/s:", "ASSEMBLERS": f"{sys.executable}:",
     }.items():  # fmt: skip
         monkeypatch.setenv(f"TILEWRIGHT_{name}", value)
     expected = knobs.Settings(
         device="reference", cuda_library="/l", hip_library="/h", cache_directory="/c",
         is_cache_enabled=False, num_threads=3, dump_directory="/d", override_directory="/o", shows_remarks=True,
         is_debug=True, is_jit_denied=True, cache_layers=("/r", "/s"),
+        assemblers=(sys.executable,),
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -3,6 +3,7 @@
 #include "backend/api/Devices.h"
 #include "backend/cpu/CpuTarget.h"
 #include "runtime/codes/Codes.h"
+#include "test/unit/backend/InstalledAssemblers.h"
 #include "test/unit/runtime/TemporaryDirectory.h"
 #include <atomic>
 #include <fstream>
@@ -88,6 +89,7 @@ TEST(CompileTest, CompiledKernelsRunOnEveryTarget) {
 }
 
 TEST(CompileTest, TargetsWithoutADeviceSayWhereToLaunch) {
+  setTargetSetting("only-assemblers", test::installedAssemblers().paths);
   CompileResult result = compileFor("nvidia:sm_80", storeKernel("runs"));
   ASSERT_TRUE(result.kernel) << textOf(result);
   std::optional<RuntimeError> error = launch(*result.kernel, {}, {});

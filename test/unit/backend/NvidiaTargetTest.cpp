@@ -2,14 +2,8 @@
 #include "backend/TargetKind.h"
 #include "backend/inspect/Inspection.h"
 #include "backend/nvidia/assemble/CubinResources.h"
-#include "backend/nvidia/assemble/JitLink.h"
-#include "backend/nvidia/assemble/PtxasProgram.h"
 #include "runtime/codes/Codes.h"
 #include "test/unit/backend/NvidiaKernel.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/raw_ostream.h"
-#include <filesystem>
 
 using namespace tw;
 using namespace tw::test;
@@ -94,8 +88,6 @@ TEST(NvidiaCompile, IsDeterministic) {
 TEST(NvidiaCompile, RejectedCodeIsAnError) {
   std::string bad = R"(llvm.inline_asm has_side_effects "no_such_instruction;", "" : () -> ())";
   NvidiaResult result = compileNvidia(bad, "sm_80", /*assembles=*/true);
-  if (result.error.empty())
-    GTEST_SKIP() << "no assembler of PTX on this machine";
   EXPECT_NE(result.error.find("no_such_instruction"), std::string::npos) << result.error;
 }
 
@@ -105,135 +97,13 @@ TEST(NvidiaCompile, UnselectableCodeIsAnError) {
   EXPECT_EQ(compileNvidia("simt.barrier").error, "");
 }
 
-/// Directories of libnvJitLink in the project's Python environment, where `make setup` puts it.
-static std::vector<std::string> jitLinkDirectories() {
-  namespace fs = std::filesystem;
-  std::vector<std::string> found;
-  std::error_code error;
-  fs::path root = fs::path(__FILE__).parent_path() / "../../../.venv/lib";
-  for (const fs::directory_entry &python : fs::directory_iterator(root, error))
-    found.push_back((python.path() / "site-packages/nvidia/cu13/lib").string());
-  return found;
-}
-
-static void expectBareKernel(const AssembledPtx &assembled, const std::string &assembler) {
-  EXPECT_EQ(assembled.assembler, assembler);
-  std::map<std::string, int64_t> resources;
-  EXPECT_GT(readCubinResources(assembled.cubin, assembled.log, "k", resources), 0u);
-  EXPECT_GT(resources["registers"], 0);
-  EXPECT_EQ(resources.count("spill_bytes"), 1u) << assembled.log;
-  EXPECT_EQ(resources["spill_bytes"], 0);
-  EXPECT_EQ(resources["stack_bytes"], 0);
-}
-
-TEST(NvidiaAssembler, TheLibraryAssembles) {
-  AssembledPtx assembled;
-  std::string error;
-  bool isDone = nvidia::assembleWithJitLink(compileNvidia("simt.barrier").ptx(), "sm_80",
-                                            jitLinkDirectories(), assembled, error);
-  ASSERT_EQ(error, "");
-  if (!isDone)
-    GTEST_SKIP() << "no libnvJitLink on this machine";
-  expectBareKernel(assembled, "nvJitLink");
-  EXPECT_FALSE(nvidia::assembleWithJitLink(".version 8.0\n.target sm_80\njunk", "sm_80",
-                                           jitLinkDirectories(), assembled, error));
-  EXPECT_NE(error.find("junk"), std::string::npos) << error;
-}
-
-TEST(NvidiaAssembler, TheProgramAssembles) {
-  AssembledPtx assembled;
-  std::string error;
-  bool isDone = nvidia::assembleWithProgram(compileNvidia("simt.barrier").ptx(), "sm_80", "",
-                                            assembled, error);
-  ASSERT_EQ(error, "");
-  if (!isDone)
-    GTEST_SKIP() << "no ptxas on this machine";
-  expectBareKernel(assembled, "ptxas");
-  EXPECT_FALSE(nvidia::assembleWithProgram(".version 8.0\n.target sm_80\njunk", "sm_80", "",
-                                           assembled, error));
-  EXPECT_NE(error.find("junk"), std::string::npos) << error;
-}
-
-TEST(NvidiaAssembler, AnotherAssemblerIsAnotherKey) {
-  AssemblerSettings settings;
-  std::string usual = identifyAssemblers(settings);
-  EXPECT_EQ(usual, identifyAssemblers(settings));
-  settings.ptxas = "/bin/sh"; // any file that is there
-  std::string other = identifyAssemblers(settings);
-  EXPECT_NE(usual, other);
-  EXPECT_NE(other.find("ptxas "), std::string::npos) << other;
-  EXPECT_NE(makeNvidiaTarget("sm_80", /*assembles=*/true)->describe(),
-            makeNvidiaTarget("sm_80", /*assembles=*/true, settings)->describe());
-}
-
-TEST(NvidiaAssembler, ABrokenProgramLeavesTheWorkToTheLibrary) {
-  AssemblerSettings settings{jitLinkDirectories(), "/bin/false"};
-  AssembledPtx assembled;
-  std::string error;
-  std::string ptx = compileNvidia("simt.barrier").ptx();
-  bool isDone = assemblePtx(ptx, "sm_80", settings, assembled, error);
-  EXPECT_EQ(isDone, !assembled.cubin.empty())
-      << error; // the program's failure counts where it is alone
-}
-
-TEST(NvidiaAssembler, OutputThatIsNotMachineCodeIsAFailure) {
-  llvm::SmallString<128> program;
-  int file = -1;
-  ASSERT_FALSE(llvm::sys::fs::createTemporaryFile("assembler", "sh", file, program));
-  llvm::FileRemover removeProgram(program);
-  llvm::raw_fd_ostream(file, /*shouldClose=*/true)
-      << "#!/bin/sh\nwhile [ \"$1\" != -o ]; do shift; done\n"
-         "stat -c %a \"$2\" \"$(dirname \"$2\")\"; printf half > \"$2\"\n";
-  llvm::sys::fs::setPermissions(program, llvm::sys::fs::owner_all);
-  AssembledPtx assembled;
-  std::string error;
-  EXPECT_FALSE(nvidia::assembleWithProgram("junk", "sm_80", program.str().str(), assembled, error));
-  EXPECT_EQ(assembled.cubin, "");
-  EXPECT_NE(error.find("not machine code"), std::string::npos) << error;
-  EXPECT_NE(error.find("700"), std::string::npos) << "its directory is private: " << error;
-}
-
-/// A program that says it is some release of the assembler, for as long as it lives.
-struct Release {
-  explicit Release(const std::string &number) {
-    int file = -1;
-    EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("release", "sh", file, path));
-    llvm::raw_fd_ostream(file, /*shouldClose=*/true)
-        << "#!/bin/sh\necho Cuda compilation tools, release " << number << ", V" << number
-        << ".1\n";
-    llvm::sys::fs::setPermissions(path, llvm::sys::fs::owner_all);
-  }
-  ~Release() { llvm::sys::fs::remove(path); }
-  std::string str() const { return path.str().str(); }
-
-  llvm::SmallString<128> path;
-};
-
-TEST(NvidiaAssembler, TheReleaseThatAnArchitecturePrefersIsChosen) {
-  Release old("12.9"), almost("13.3"), preferred("13.4"), next("14.0");
-  std::string programs[] = {old.str(), "/bin/false", almost.str(), preferred.str(), next.str()};
-  EXPECT_EQ(nvidia::choosePtxas(programs, 1304), preferred.str());
-  EXPECT_EQ(nvidia::choosePtxas(programs, 1400), next.str());
-  EXPECT_EQ(nvidia::choosePtxas(programs, 1401), old.str()); // none: the usual one
-  EXPECT_EQ(nvidia::choosePtxas(programs, 0), old.str());
-  EXPECT_EQ(nvidia::choosePtxas({}, 1304), "");
-  EXPECT_EQ(findNvidiaArch("sm_120")->preferredAssembler, 1304u);
-  EXPECT_EQ(findNvidiaArch("sm_80")->preferredAssembler, 0u);
-}
-
-TEST(NvidiaAssembler, AMissingProgramIsNoFailure) {
-  AssembledPtx assembled;
-  std::string error;
-  EXPECT_FALSE(nvidia::assembleWithProgram("junk", "sm_80", "/no/such/ptxas", assembled, error));
-  EXPECT_EQ(error, "");
-}
-
 TEST(NvidiaResources, GarbageIsNotRead) {
-  std::map<std::string, int64_t> resources;
-  EXPECT_EQ(
-      readCubinResources("garbage", "8 bytes spill stores, 12 bytes spill loads", "k", resources),
-      0u);
-  EXPECT_EQ(resources["spill_bytes"], 20);
+  Artifact artifact;
+  artifact.assembled = "garbage";
+  nvidia::readCubin("8 bytes spill stores, 12 bytes spill loads", artifact);
+  EXPECT_EQ(artifact.codeBytes, 0u);
+  EXPECT_EQ(artifact.resources["spill_bytes"], 20);
+  EXPECT_TRUE(nvidia::findRoutines("garbage").empty());
 }
 
 TEST(NvidiaStages, AMissingStageListsThoseOfTheTarget) {
