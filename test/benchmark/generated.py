@@ -2,10 +2,11 @@
 
 For the kernels of generated_kernels.py: milliseconds from a Python function to PTX, machine
 instructions in all and in each loop, registers and spills. Each side compiles in processes of its
-own, which take turns; times are medians over all of their fresh compiles. One assembler, the ptxas in
-Triton's package, turns both sides' PTX into machine code, so that the compilers are compared and not
-the assemblers. Where Triton is not installed its figures are those of FIGURES, taken on another machine,
-and the output says so."""
+own, which take turns; times are medians over all of their fresh compiles. One assembler, the release of
+test/assemblers.txt that Tilewright takes for the architecture, turns both sides' PTX into machine code,
+so that the compilers are compared and not the assemblers. Where Triton is not installed its figures are
+those of results/generated_code.json, taken on another machine; the output says so, and nothing is
+written."""
 
 from __future__ import annotations
 
@@ -24,8 +25,10 @@ from typing import Any
 import sass
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+sys.path.append(str(FOLDER.parent))
+import assemblers  # noqa: E402
+
 TRITON = FOLDER.parents[1] / ".venv" / "peers" / "triton"  # `make bench` installs it there
-PTXAS = TRITON / "triton" / "backends" / "nvidia" / "bin" / "ptxas"
 RESULTS = FOLDER / "results" / "generated_code.json"
 COMPILE_GOAL, INSTRUCTIONS_GOAL, REGISTERS_GOAL = 0.4, 1.0, 1.1
 # Kernels whose instructions in all have a goal; of the others, each loop has.
@@ -44,15 +47,11 @@ class Code:
     local_accesses: int
 
 
-# Triton 3.9.0 at sm_80 on two Zen 4 cores, its ptxas 12.9. Kernels that are not here have a row
-# only where Triton is installed.
-FIGURES = {
-    "add": Code(24.0, {}, 48, [], 26, 0),
-    "softmax": Code(33.0, {}, 176, [], 23, 0),
-    "layer_norm": Code(102.0, {}, 680, [95, 159, 72], 40, 0),
-    "matmul": Code(164.0, {}, 0, [186], 0, 0),
-    "attention": Code(233.0, {}, 0, [968], 0, 0),
-}
+def figures(arch: int) -> dict[str, Code]:
+    """Triton's side of the results that were kept; none of another architecture."""
+    document = json.loads(RESULTS.read_text())
+    kernels = document["kernels"] if document["arch"] == f"sm_{arch}" else {}
+    return {name: Code(**sides["triton"]) for name, sides in kernels.items()}
 
 
 def run_side(language: str, arch: int | str, repetitions: int, folder: str) -> dict[str, Any]:
@@ -72,19 +71,11 @@ def run_side(language: str, arch: int | str, repetitions: int, folder: str) -> d
     return json.loads(result.stdout.splitlines()[-1])
 
 
-def assemble_like_triton(cubin: pathlib.Path, arch: int) -> None:
-    """Replaces a CUBIN by what Triton's own ptxas makes of the PTX beside it, where that is there."""
-    if PTXAS.exists():
-        ptx = cubin.with_suffix(".ptx")
-        subprocess.run([PTXAS, f"-arch=sm_{arch}", ptx, "-o", cubin], check=True)
-
-
-def assembler() -> str:
-    """What made the machine code that is compared."""
-    if not PTXAS.exists():
-        return "tilewright's own choice"
-    text = subprocess.run([PTXAS, "--version"], capture_output=True, text=True, check=True).stdout
-    return "ptxas " + text.split(", V")[-1].split()[0]
+def assemble(cubin: pathlib.Path, arch: int, assembler: str) -> None:
+    """Replaces a CUBIN by what an assembler, "ptxas 13.0.88", makes of the PTX beside it."""
+    program = assemblers.path_of(assembler.split()[-1])
+    ptx = cubin.with_suffix(".ptx")
+    subprocess.run([program, f"-arch=sm_{arch}", ptx, "-o", cubin], check=True)
 
 
 def median_of(runs: Iterable[dict[str, Any]], piece: str) -> float:
@@ -94,7 +85,7 @@ def median_of(runs: Iterable[dict[str, Any]], piece: str) -> float:
 def measure(
     languages: list[str], arch: int, turns: int, repetitions: int
 ) -> tuple[dict[str, dict[str, Code]], dict[str, str]]:
-    """The code of each kernel by language, and the versions of the compilers."""
+    """The code of each kernel by language, and the versions of the compilers and of their assembler."""
     runs: dict[str, dict[str, list[Any]]] = {language: {} for language in languages}
     versions: dict[str, str] = {}
     codes: dict[str, dict[str, Code]] = {}
@@ -104,12 +95,17 @@ def measure(
             os.makedirs(folder, exist_ok=True)
             result = run_side(language, arch, repetitions, folder)
             versions[language] = result["version"]
+            if language == "tilewright":
+                (versions["assembler"],) = {
+                    run["assembler"] for runs in result["kernels"].values() for run in runs
+                }
             for name, more in result["kernels"].items():
                 runs[language].setdefault(name, []).extend(more)
         for language, kernels in runs.items():
             for name, compiles in kernels.items():
                 cubin = pathlib.Path(root, language, f"{name}.cubin")
-                assemble_like_triton(cubin, arch)
+                if language == "triton":
+                    assemble(cubin, arch, versions["assembler"])
                 stages = [run["stages"] for run in compiles]
                 codes.setdefault(name, {})[language] = Code(
                     to_ptx_ms=median_of(compiles, "to_ptx"),
@@ -155,15 +151,15 @@ def rows_of(name: str, ours: Code, theirs: Code) -> list[tuple[str, str, str, st
     return rows
 
 
-def table(codes: dict[str, dict[str, Code]], peer: str) -> str:
-    """The comparison as Markdown."""
+def table(codes: dict[str, dict[str, Code]], peer: str, known: dict[str, Code]) -> str:
+    """The comparison as Markdown; `known` are the peer's figures where it was not measured."""
     lines = [
         f"| kernel | measure | tilewright | {peer} | ratio (goals: ms {COMPILE_GOAL}, "
         f"instructions {INSTRUCTIONS_GOAL}, registers {REGISTERS_GOAL}) |",
         "|---|---|---|---|---|",
     ]
     for name, sides in codes.items():
-        theirs = sides.get("triton") or FIGURES.get(name)
+        theirs = sides.get("triton") or known.get(name)
         for row in rows_of(name, sides["tilewright"], theirs) if theirs else ():
             lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
@@ -185,19 +181,16 @@ def report(arch: int, turns: int, repetitions: int, write: bool) -> str:
         languages.append("triton")
     codes, versions = measure(languages, arch, turns, repetitions)
     is_measured = "triton" in languages
-    peer = f"Triton {versions['triton']}" if is_measured else "Triton 3.9.0 (figures)"
+    peer = f"Triton {versions['triton']}" if is_measured else "Triton (figures)"
     head = f"GPU code for sm_{arch}, compiled without a GPU; " + ", ".join(
         f"{language} {version}" for language, version in versions.items()
     )
     if not is_measured:
         head += "\nTriton is not installed: its column holds figures taken on another machine"
-    if write:
+    if write and is_measured:
         document = {
             "arch": f"sm_{arch}",
             "versions": versions,
-            "assembler": assembler(),
-            "packages": sass.versions(),
-            "triton_measured_in_this_run": is_measured,
             "kernels": {
                 name: {language: asdict(code) for language, code in sides.items()}
                 for name, sides in codes.items()
@@ -205,8 +198,8 @@ def report(arch: int, turns: int, repetitions: int, write: bool) -> str:
         }
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(document, indent=1) + "\n")
-        RESULTS.with_suffix(".md").write_text(f"{head}\n\n{table(codes, peer)}\n")
-    return "\n\n".join((head, table(codes, peer), stage_lines(codes)))
+        RESULTS.with_suffix(".md").write_text(f"{head}\n\n{table(codes, peer, {})}\n")
+    return "\n\n".join((head, table(codes, peer, figures(arch)), stage_lines(codes)))
 
 
 def main() -> None:
@@ -218,6 +211,7 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=5, help="fresh compiles in each")
     parser.add_argument("--no-write", action="store_true", help="leave results/ as it is")
     options = parser.parse_args()
+    assemblers.pin()
     print(report(options.arch, options.turns, options.repetitions, not options.no_write))
 
 

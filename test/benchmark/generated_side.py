@@ -40,9 +40,9 @@ def num_stages(kernels: ModuleType, name: str, arch: str) -> int:
     return 2 if is_amd(arch) else kernels.NUM_STAGES.get(name, 3)
 
 
-def result_of(compiled: Any, forms: dict[str, str], **numbers: Any) -> dict[str, Any]:
-    """The texts and binaries of `forms` (ending of the file to its name here), and what was measured."""
-    return {"files": {ending: compiled.asm[form] for ending, form in forms.items()}, **numbers}
+def result_of(compiled: Any, forms: dict[str, str], **found: Any) -> dict[str, Any]:
+    """The texts and binaries of `forms` (ending of the file to its name here), and what was found."""
+    return {"files": {ending: compiled.asm[form] for ending, form in forms.items()}, **found}
 
 
 def compile_tilewright(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:
@@ -69,7 +69,7 @@ def compile_tilewright(kernels: ModuleType, name: str, arch: str) -> dict[str, A
     to_ptx = total - compiled.milliseconds.get("assemble", 0.0)
     stages["rest"] = to_ptx - sum(stages.values())
     forms = {"s": "asm"} if is_amd(arch) else {"ptx": "ptx", "cubin": "cubin"}
-    return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages)
+    return result_of(compiled, forms, to_ptx=to_ptx, total=total, cpu=cpu, stages=stages, assembler=compiled.assembler)
 
 
 def compile_triton(kernels: ModuleType, name: str, arch: str) -> dict[str, Any]:

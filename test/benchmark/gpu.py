@@ -23,8 +23,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1] / "python")]
+sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1] / "python"), str(FOLDER.parent)]
 
+import assemblers  # noqa: E402
 import gpu_profile  # noqa: E402
 import gpu_table  # noqa: E402
 from gpu_languages import RESTRICTED  # noqa: E402
@@ -207,6 +208,7 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help="keep rows that were measured")
     parser.add_argument("--no-measure", action="store_true", help="only profile, with --resume")
     given = parser.parse_args()
+    assemblers.pin()
     settings = Settings(
         *(given.device, given.size, given.out, given.only, given.row_seconds, given.seconds),
         *(given.profile_seconds, given.resume),

@@ -63,12 +63,14 @@ def driver_cuda() -> str:
     return f"{version.value // 1000}.{version.value % 1000 // 10}"
 
 
-def ptxas_version() -> str:
-    """Of the one that Tilewright takes; see PtxasProgram.cpp."""
-    for path in ("ptxas", "/usr/local/cuda/bin/ptxas", "/opt/cuda/bin/ptxas"):
-        if text := first_words([path, "--version"]):
-            return text.split("tools, ")[-1]
-    return "none"
+def assembler_for(device: str) -> str:
+    """The assembler of the device's machine code, with its version."""
+    from tilewright.native import native
+
+    target, problem = native().target_of_device(device)
+    if problem is not None:
+        raise RuntimeError(problem["message"])
+    return native().assembler_of(target).split(", ")[0] or "none"
 
 
 def known(read: Callable[[], str]) -> str:
@@ -91,7 +93,7 @@ def about(device: str, triton: str) -> dict[str, str]:
         ),
         "triton": triton,
         "tilewright": tilewright.__version__,
-        "ptxas": known(ptxas_version),
+        "assembler": known(lambda: assembler_for(device)),
     }
     if device.startswith("cuda"):
         found["gpu"] = known(lambda: torch.cuda.get_device_name(0))

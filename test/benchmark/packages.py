@@ -18,8 +18,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test/python/export")]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test/python/export"), str(ROOT / "test")]
 
+import assemblers  # noqa: E402
 import numpy as np  # noqa: E402
 import tilewright as tw  # noqa: E402
 from export_kernels import matmul, scale  # noqa: E402
@@ -288,6 +289,7 @@ def _scale(library: ctypes.CDLL) -> tuple[Callable[[], object], Callable[[], obj
 
 
 def main() -> None:
+    assemblers.pin()
     parts = {
         "export": measure_export,
         "launch": measure_launch,

@@ -4,11 +4,9 @@ The numbers are static: one pass through the body of each loop."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import importlib.util
 import pathlib
 import re
-import shutil
 import subprocess
 from collections import Counter
 from dataclasses import dataclass
@@ -30,23 +28,12 @@ class Loop:
 
 
 def find_nvdisasm() -> str | None:
-    """The disassembler of the package nvidia-cuda-nvdisasm, else of the search path."""
+    """The disassembler of the package nvidia-cuda-nvdisasm."""
     package = importlib.util.find_spec("nvidia")
     for root in (package.submodule_search_locations or ()) if package else ():
         for path in sorted(pathlib.Path(root).glob("*/bin/nvdisasm")):
             return str(path)
-    return shutil.which("nvdisasm")
-
-
-def versions() -> dict[str, str]:
-    """Versions of the packages that assemble and disassemble."""
-    found = {}
-    for package in ("nvidia-nvjitlink", "nvidia-cuda-nvdisasm"):
-        try:
-            found[package] = importlib.metadata.version(package)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
+    return None
 
 
 def run_nvdisasm(*arguments: str) -> str:

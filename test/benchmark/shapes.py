@@ -6,7 +6,6 @@ turns on the same arrays.
 
 from __future__ import annotations
 
-import shutil
 import statistics
 import sys
 import time
@@ -14,8 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test")]
 
+import assemblers  # noqa: E402
 import numpy as np  # noqa: E402
 import tilewright as tw  # noqa: E402
 
@@ -87,11 +88,14 @@ def machine_code(fn: Any, types: dict[str, str], shapes: dict[str, int], **const
     kernel = tw.jit(fn)
     auto = kernel.compile({**types, **general}, constants, "nvidia:sm_80").metadata.code_bytes
     exact = {name: f"i32:={value}" for name, value in shapes.items()}
-    shape = kernel.compile({**types, **exact}, constants, "nvidia:sm_80").metadata.code_bytes
-    print(f"{fn.__name__} for sm_80: auto {auto} bytes, shape {shape}, ratio {auto / shape:.2f}")
+    exact_kernel = kernel.compile({**types, **exact}, constants, "nvidia:sm_80")
+    shape = exact_kernel.metadata.code_bytes
+    title = f"{fn.__name__} for sm_80 by {exact_kernel.assembler}"
+    print(f"{title}: auto {auto} bytes, shape {shape}, ratio {auto / shape:.2f}")
 
 
 def main() -> None:
+    assemblers.pin()
     rng = np.random.default_rng(0)
 
     def array(*shape: int) -> np.ndarray:
@@ -110,8 +114,6 @@ def main() -> None:
     out = array(patches * columns)
     arguments = (array(channels, height, width), out, channels, height, width, size, columns)
     compare("unfolding 3 x 66 x 66 by 3 x 3", unfold, (patches * columns // 512,), arguments, out, BLOCK=512)
-    if not shutil.which("ptxas"):
-        return
     pair, three = {"out": "*fp32:16", "x": "*fp32:16"}, {name: "*fp32:16" for name in "abc"}
     machine_code(softmax, pair, {"stride": 1000, "columns": 1000}, BLOCK=1024)
     machine_code(matmul, three, {"M": m, "N": n, "K": k}, BM=64, BN=64, BK=8)

@@ -300,6 +300,9 @@ languages, told = gpu_worker.triton_side(False)
 assert languages == [] and told == "of no use here: ZeroDivisionError: division by zero", told
 found = gpu_worker.about("cuda:0", told)
 assert found["gpu"].startswith("unknown (") and found["driver's CUDA"], found
+assert found["assembler"].startswith("unknown (")
+assert gpu_worker.assembler_for("cpu") == "none"
+assert gpu_worker.assembler_for("nvidia:sm_90a").startswith(("ptxas 1", "nvJitLink 1"))
 print(found["triton"])
 """
     command = [sys.executable, "-c", script]

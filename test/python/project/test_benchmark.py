@@ -18,9 +18,11 @@ FOLDER = pathlib.Path(__file__).resolve().parents[2] / "benchmark"
 sys.path.append(str(FOLDER))  # behind the tests: `gpu` is a package of theirs
 
 import amdgcn  # noqa: E402
+import assemblers  # noqa: E402
 import generated  # noqa: E402
 import generated_amd  # noqa: E402
 import peaks  # noqa: E402
+import releases  # noqa: E402
 import report  # noqa: E402
 import sass  # noqa: E402
 from peaks import Peak  # noqa: E402
@@ -148,8 +150,11 @@ def test_generated_code_meets_each_goal_by_itself() -> None:
 
 
 def test_absent_triton_is_replaced_by_labelled_figures() -> None:
-    table = generated.table({"add": {"tilewright": code(1.0, [], 26)}}, "Triton 3.9.0 (figures)")
-    assert "Triton 3.9.0 (figures)" in table and "| 26 | 26 | 1.00 met |" in table
+    known = generated.figures(80)
+    registers = known["add"].registers
+    table = generated.table({"add": {"tilewright": code(1.0, [], registers)}}, "Triton (figures)", known)
+    assert "Triton (figures)" in table and f"| {registers} | {registers} | 1.00 met |" in table
+    assert generated.figures(75) == {}
 
 
 def test_sass_is_counted_by_loop_without_the_padding() -> None:
@@ -171,12 +176,29 @@ def test_sass_is_counted_by_loop_without_the_padding() -> None:
 
 def test_generated_code_is_compiled_and_read(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("tilewright._native", reason="the native module is not built")
-    if sass.find_nvdisasm() is None:
-        pytest.skip("there is no nvdisasm: install nvidia-cuda-nvdisasm")
+    if not assemblers.pin() or sass.find_nvdisasm() is None:
+        pytest.skip("the assemblers and the disassembler of the tests are not installed")
     result = generated.run_side("tilewright", 80, 1, str(tmp_path))
-    assert set(result["kernels"]) == {*generated.FIGURES, "unrolled"}
+    assert set(result["kernels"]) == {*generated.figures(80)}
+    assert {run["assembler"] for runs in result["kernels"].values() for run in runs} == {
+        f"ptxas {assemblers.releases()[0]}"
+    }
     found = sass.read(tmp_path / "layer_norm.cubin", "layer_norm")
     assert len(found.loops) == 3 and found.registers > 0 and found.local_accesses == 0
+
+
+def test_releases_of_assemblers_are_compared(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    if not assemblers.pin() or sass.find_nvdisasm() is None:
+        pytest.skip("the assemblers and the disassembler of the tests are not installed")
+    shift = ".version 8.0\n.target sm_80\n.visible .entry k() { .reg .b32 %r; mov.b32 %r, %tid.x; ret; }"
+    (tmp_path / "01-ptx.ptx").write_text(shift)
+    (tmp_path / "02.ptx").write_text(shift.replace(".visible", "junk"))
+    releases.main(str(tmp_path), *map(str, map(assemblers.path_of, assemblers.releases())))
+    out = capsys.readouterr().out
+    assert "1 kernels, and 1 that some assembler refused" in out
+    assert out.count("| 1.000 | 1.000 | 1.000 | 0 |") == 2
 
 
 AMD_TEXT = """

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import index_kernels as kernels
 from gpu.generated.test_generated_matrix import kernels as sass_kernels
-from gpu.generated.test_generated_matrix import sass
+from machine_code import sass, write_cubin
 
 import tilewright as tw
 
@@ -45,10 +45,7 @@ def copies(kernel: Any) -> Counter[int]:
 
 def loops_of(kernel: Any, tmp_path: Path) -> list[Any]:
     """The opcodes of each loop of the machine's code."""
-    if not kernel.native.assembled or not sass.find_nvdisasm():
-        pytest.skip("there is no assembler or no disassembler: install nvidia-nvjitlink and -nvdisasm")
-    cubin = tmp_path / "kernel.cubin"
-    cubin.write_bytes(kernel.asm["cubin"])
+    cubin = write_cubin(kernel, tmp_path)
     assert kernel.n_spills == 0
     return [loop.opcodes for loop in sass.parse(sass.run_nvdisasm("-c", str(cubin)))[1]]
 

@@ -154,8 +154,8 @@ def widths(ptx: str) -> Counter[int]:
 def test_assembles_without_spills(name: str, arch: str, compiler: None) -> None:
     for num_warps in (4, 8):
         kernel = compiled(name, arch, num_warps)
-        if not kernel.native.assembled:
-            pytest.skip("there is no assembler of PTX: install nvidia-nvjitlink or ptxas")
+        if not kernel.assembler:
+            pytest.skip("there is no assembler of PTX: install nvidia-cuda-nvcc")
         assert 0 < kernel.n_regs <= 255
         assert kernel.n_spills == 0 and kernel.resources["stack_bytes"] == 0, kernel.resources
 

@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from machine_code import sass, write_cubin
 
 BENCHMARK = Path(__file__).resolve().parents[3] / "benchmark"
 
@@ -29,7 +30,7 @@ def load(name: str) -> ModuleType:
     return module
 
 
-sass, kernels = load("sass"), load("generated_kernels")
+kernels = load("generated_kernels")
 
 
 def loop_of(name: str, tmp_path: Path, num_stages: int = 0, **changes: Any) -> tuple[Any, list[str]]:
@@ -45,10 +46,7 @@ def loop_of(name: str, tmp_path: Path, num_stages: int = 0, **changes: Any) -> t
         num_warps=kernels.NUM_WARPS,
         num_stages=num_stages or kernels.NUM_STAGES.get(name, 3),
     )
-    if not compiled.native.assembled or not sass.find_nvdisasm():
-        pytest.skip("there is no assembler or no disassembler: install nvidia-nvjitlink and -nvdisasm")
-    cubin = tmp_path / f"{name}.cubin"
-    cubin.write_bytes(compiled.asm["cubin"])
+    cubin = write_cubin(compiled, tmp_path)
     code, (loop, last) = sass.parse(sass.run_nvdisasm("-c", str(cubin)))
     assert loop.opcodes["HMMA"] == last.opcodes["HMMA"]  # the last iteration has the masks
     assert compiled.n_spills == 0
