@@ -11,7 +11,7 @@ namespace tw {
 struct AssemblerSettings {
   /// Files that are tried first: the program ptxas, or the library libnvJitLink.
   std::vector<std::string> paths;
-  /// Whether the search path and the directories of CUDA toolkits are searched after them.
+  /// Adds those on the search path and in CUDA toolkits behind them.
   bool searchesMachine = false;
 };
 

@@ -37,7 +37,7 @@ def test_a_package_brings_what_it_depends_on() -> None:
         "debugger": tools.Package(False, [], tools.names_in("lib")),
     }
     assert tools.closure(["app", "missing"], packages) == {"app", "lib", "other", "vim"}
-    # Of two that would do, the one that is needed anyway.
+    # The one that is needed anyway comes before another that would do.
     packages["shell"] = tools.Package(False, [], [])
     assert tools.closure(["other", "app"], packages) == {"app", "lib", "other", "vim"}
     assert tools.closure(["app"], packages) == {"app", "lib", "shell", "vim"}
