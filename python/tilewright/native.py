@@ -119,10 +119,11 @@ _ASSEMBLERS = (
 
 def assemblers_of_packages() -> list[str]:
     """The files of assemblers that this interpreter's packages have. Nothing is imported."""
+    folders = {package: _folders_of(package) for package in ("nvidia", "triton")}
     found = (
         os.path.join(root, *below.split("/"))
         for package, below in _ASSEMBLERS
-        for root in _folders_of(package)
+        for root in folders[package]
     )
     return [path for path in found if os.path.isfile(path)]
 
