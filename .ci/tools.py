@@ -73,7 +73,7 @@ def closure(names: list[str], packages: dict[str, Package]) -> set[str]:
 
 def programs_of(packages: set[str]) -> list[pathlib.Path]:
     """Files of the packages in the folders of programs, and names that update-alternatives gives them."""
-    owned = {path for path in output_of("dpkg-query", "-L", *sorted(packages)).splitlines()}
+    owned = set(output_of("dpkg-query", "-L", *sorted(packages)).splitlines())
     found = [pathlib.Path(p) for p in sorted(owned) if p.startswith(FOLDERS) and p.count("/") <= 3]
     for folder in map(pathlib.Path, FOLDERS):
         for path in sorted(folder.iterdir()):

@@ -48,8 +48,8 @@ public:
   /// false with `error` saying why in the compiler's terms: such a failure is the compiler's own
   /// fault.
   virtual bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const = 0;
-  /// Returns the assembler of the target's text with its version and its file; empty where there is
-  /// none, or none is needed.
+  /// Returns the assembler of the target's text with its version and its file, or why none works;
+  /// empty where there is none, or none is needed.
   virtual std::string describeAssembler() const { return ""; }
   /// What can be made before the first `compile` in a process by another thread; null: nothing.
   virtual std::function<void()> readying() const { return nullptr; }

@@ -45,12 +45,13 @@ std::vector<StageName> stagesOf(const std::string &target);
 /// Why no kernel can be compiled for a name, or nothing.
 std::optional<RuntimeError> checkTarget(const std::string &target);
 
-/// The target that kernels are compiled for to run on a device: "amd:gfx942" of "hip:0", which opens
-/// its driver. Empty with `error` where there is no such device.
+/// The target that kernels are compiled for to run on a device: "amd:gfx942" of "hip:0", which
+/// opens its driver. Empty with `error` where there is no such device.
 std::string targetOfDevice(const std::string &device, RuntimeError &error);
 
 /// Returns the assembler that makes a target's machine code of text, with version and file: "ptxas
-/// 13.0.88, /path/ptxas". Empty for targets that need none, and where none is found.
+/// 13.0.88, /path/ptxas". Or why none works. Empty for targets that need none, and where
+/// none is found.
 std::string assemblerOf(const std::string &target);
 
 /// What the simulator found in the last launch on a device (JSON: findings and statistics, see

@@ -146,8 +146,11 @@ std::string NvidiaTarget::describeAssembler() const {
   std::string ptx = ".version " + version.insert(1, ".") + "\n.target " + arch.name.str() +
                     "\n.address_size 64\n.visible .entry k() { ret; }\n";
   nvidia::AssembledPtx assembled;
-  if (!assembles || !nvidia::assemblePtx(ptx, arch.name.str(), assemblers(), assembled, error) ||
-      assembled.cubin.empty())
+  if (!assembles)
+    return "";
+  if (!nvidia::assemblePtx(ptx, arch.name.str(), assemblers(), assembled, error))
+    return "none that works: " + error;
+  if (assembled.cubin.empty())
     return "";
   bool isProgram = StringRef(assembled.assembler).starts_with("ptxas");
   return assembled.assembler + ", " + assembled.assemblerPath +

@@ -71,7 +71,9 @@ def by_library(path: str, ptx: bytes, arch: str, cubin: pathlib.Path) -> str:
     call("AddData", handle, PTX_INPUT, ptx, ctypes.c_size_t(len(ptx)), b"kernel")
     call("Complete", handle)
     cubin.write_bytes(read("LinkedCubin"))
-    return read("InfoLog").decode()
+    log = read("InfoLog").decode()
+    call("Destroy", ctypes.byref(handle))
+    return log
 
 
 def count(assemblers: list[str], ptx: bytes) -> tuple[str, list[Counts | None]]:
@@ -90,7 +92,7 @@ def count(assemblers: list[str], ptx: bytes) -> tuple[str, list[Counts | None]]:
                 continue
             code, loops = sass.parse(sass.run_nvdisasm("-c", str(cubin)))
         largest = max((loop.last - loop.first + 1 for loop in loops), default=0)
-        registers = max(map(int, re.findall(r"Used (\d+) registers", log)))
+        registers = max(map(int, re.findall(r"Used (\d+) registers", log)), default=0)
         spilled = sum(int(number) for pair in SPILLS.findall(log) for number in pair)
         counts.append(Counts(len(code), largest, registers, spilled))
     return arch, counts

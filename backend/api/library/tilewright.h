@@ -1,5 +1,5 @@
-// Tilewright as a library: kernels compiled while a program runs, without Python. C++17, no
-// exceptions, no type of LLVM's. `tilewright compile FILE.py:NAME --emit source` writes a kernel's source.
+// Tilewright as a library: kernels compiled while a program runs, without Python. C++17, no exceptions
+// thrown, no type of LLVM's. `tilewright compile FILE.py:NAME --emit source` writes a kernel's source.
 #ifndef TILEWRIGHT_TILEWRIGHT_H
 #define TILEWRIGHT_TILEWRIGHT_H
 #include <cstddef>
@@ -48,7 +48,7 @@ template <typename T> constexpr Type typeOf() {
     return Type(int(std::is_signed_v<Value> ? Type::Int8 : Type::UInt8) + log);
 }
 
-/// One argument of a launch: a number, an array, or the value of a compile-time constant.
+/// One argument of a launch, in the kernel's order: a number, an array or a compile-time constant.
 class Argument {
 public:
   enum class Kind : uint8_t { Number, Array, Text };

@@ -111,6 +111,6 @@ bool nvidia::assembleWithPtxas(const std::string &ptx, const std::string &arch,
   result.cubin.clear();
   if (status == 0)
     error = "its output is not machine code. ";
-  error = "ptxas failed (status " + std::to_string(status) + "): " + error + result.log;
+  error = path + " failed (status " + std::to_string(status) + "): " + error + result.log;
   return false;
 }

@@ -120,6 +120,8 @@ def test_the_command_names_the_assembler_of_each_architecture(tmp_path: Path) ->
     )
     nothing = command_lines({assemblers.KNOB: "/no/such/ptxas"})
     assert all(text.startswith("none, ") for text in nothing.values()), nothing
+    broken = command_lines({assemblers.KNOB: "/bin/false"})["nvidia:sm_80"]
+    assert broken.startswith("none that works: /bin/false failed (status 1)")
     if LIBRARY:
         library = command_lines({assemblers.KNOB: LIBRARY})["nvidia:sm_90a"]
         assert library.startswith("nvJitLink 13.") and "calls functions" in library
