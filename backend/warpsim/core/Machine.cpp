@@ -103,9 +103,9 @@ void Cta::start(uint64_t linear, uint64_t index) {
     startWarp(warps[i], i, launch);
   barriers = {};
   shared.reset(launch.sharedBytes);
-  clocks.reset(slot, launch.numWarps);
+  clocks.reset(slot, launch.numWarps, launch.program.waveSize);
   if (launch.program.isAmdgcn) {
-    globalClocks.reset(slot, launch.numWarps);
+    globalClocks.reset(slot, launch.numWarps, launch.program.waveSize);
     coverage.reset(launch.numWarps);
   }
   async.reset(launch.numWarps, launch.sharedBytes,

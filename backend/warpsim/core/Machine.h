@@ -19,7 +19,7 @@ struct Barrier {
   std::vector<LaneMask> arrived, receivers, parked; // by warp
   unsigned numTrue = 0, numLanes = 0;
   std::vector<int32_t> reducePc; // by warp: where the result goes
-  Knowledge arrivals;            // of those that arrive and go on
+  SharedKnowledge arrivals;      // of those that arrive and go on
 };
 
 /// Decided once per instruction and launch.

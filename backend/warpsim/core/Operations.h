@@ -23,6 +23,11 @@ void orderBefore(Cta &cta, Warp &warp, const Instruction &instruction, unsigned 
                  const SyncPlace &place);
 void orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
                 const SyncPlace &place);
+/// The effect of the read of an atomic operation whose result nobody uses. Another order of the
+/// operations would not be noticed, so that it teaches nothing, unless its lane has read the place
+/// before: then it comes after what that read has seen.
+void orderUnobserved(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
+                     const SyncPlace &place);
 /// Tells a spinning warp: `value` follows from all that it has read.
 void notePoll(Warp &warp, int32_t pc, uint64_t value);
 /// Reports the lanes of `active` in which a register that decides something has no value.

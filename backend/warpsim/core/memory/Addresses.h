@@ -82,6 +82,10 @@ void checkLane(const MemoryStep &step, const Request &request, Strength strength
 void checkReadOnlyCache(const MemoryStep &step, Request &request);
 Strength strengthOf(const Instruction &instruction);
 
+/// Before reads that may teach what others have done (Ordering.cpp): takes back what the same
+/// reads, repeated, have taught before.
+void beginReads(const MemoryStep &step, const Request &request);
+
 /// Tells what fences cover of an access, and whether one is missing before it.
 void noteCoverage(const MemoryStep &step, Request &request);
 

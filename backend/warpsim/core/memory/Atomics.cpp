@@ -153,15 +153,20 @@ static uint64_t applyLane(const MemoryStep &step, const Request &request, unsign
     cta.shared.markWritten(request.at[lane], request.bytes, true);
   if (isWritten)
     orderBefore(cta, step.warp, instruction, lane, place);
-  if (instruction.op == Op::Atom)
+  if (instruction.op == Op::Atom && cta.launch.sync.steps[step.pc] == SyncStep::Observe)
     orderAfter(cta, step.warp, instruction, lane, place);
+  else if (instruction.op == Op::Atom)
+    orderUnobserved(cta, step.warp, instruction, lane, place);
   return seen;
 }
 
 /// One lane after the other: several may update the same element.
 static void applyLanes(const MemoryStep &step, Request &request) {
   request.expand();
-  uint64_t seen = 0;
+  bool isObserved = step.cta.launch.sync.steps[step.pc] == SyncStep::Observe;
+  if (isObserved)
+    beginReads(step, request);
+  uint64_t seen = 0, changesBefore = step.cta.numChanges;
   bool mayBeUnset = request.space == Space::Shared && step.instruction.atomOp != AtomOp::Exch &&
                     step.cta.launch.launch.options.checksInitialized;
   for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
@@ -173,6 +178,9 @@ static void applyLanes(const MemoryStep &step, Request &request) {
   }
   if (step.instruction.op == Op::Atom)
     notePoll(step.warp, step.pc, seen);
+  bool isShared = request.space == Space::Shared;
+  if (!isObserved || step.cta.numChanges != changesBefore)
+    step.cta.clocksOf(isShared).use(step.warp.index, isShared);
 }
 
 void tw::warpsim::executeAtomic(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,

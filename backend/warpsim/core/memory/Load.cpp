@@ -246,6 +246,10 @@ void tw::warpsim::executeLoad(Cta &cta, Warp &warp, const Instruction &instructi
   MemoryStep step = {cta, warp, instruction, pc, false, accessBytes(instruction)};
   bool isOrdered = instruction.order != Order::Weak;
   LaneMask performed = forEachMemory(step, active, [&](Request &request) {
+    if (isOrdered) {
+      request.expand();
+      beginReads(step, request);
+    }
     loadRequest(step, request);
     if (isOrdered)
       orderLoaded(step, request);

@@ -157,7 +157,7 @@ static void complete(Cta &cta, unsigned id) {
     }
   barrier.expectedWarps = barrier.arrivedWarps = 0;
   barrier.numTrue = barrier.numLanes = 0;
-  barrier.arrivals.clear();
+  barrier.arrivals = nullptr;
   ++cta.statistics.barriers;
 }
 
@@ -196,7 +196,8 @@ static void addPredicate(Barrier &barrier, Warp &warp, const Instruction &instru
 /// What the lanes have done so far is before the barrier; what they do while others wait is not.
 static void leaveKnowledge(Cta &cta, Barrier &barrier, Warp &warp, LaneMask active) {
   for (LaneMask rest = active; rest; rest &= rest - 1)
-    join(barrier.arrivals, cta.clocks.snapshot(warp.index, unsigned(__builtin_ctz(rest))));
+    barrier.arrivals = joined(
+        barrier.arrivals, cta.clocks.snapshot(warp.index, unsigned(__builtin_ctz(rest))).publish());
   cta.clocks.advance(warp.index);
 }
 

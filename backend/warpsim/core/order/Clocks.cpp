@@ -4,63 +4,42 @@
 
 using namespace tw::warpsim;
 
-static void joinVectors(std::vector<uint32_t> &into, const std::vector<uint32_t> &from) {
-  if (into.size() < from.size())
-    into.resize(from.size());
+static void joinVectors(ClockVector &into, const ClockVector &from) {
   for (size_t i = 0; i < from.size(); ++i)
     into[i] = std::max(into[i], from[i]);
 }
 
-uint32_t CtaKnowledge::clockOf(uint32_t thread) const {
-  auto found = std::lower_bound(clocks.begin(), clocks.end(), std::pair(thread, 0u));
-  return found != clocks.end() && found->first == thread ? found->second : 0;
+SharedKnowledge Snapshot::publish() const {
+  auto own = std::make_shared<CtaKnowledge>();
+  own->epoch = epoch;
+  own->base = known;
+  own->raised.emplace_back(thread, clock);
+  auto result = std::make_shared<Knowledge>();
+  result->reserve(foreign ? foreign->size() + 1 : 1);
+  auto next = foreign ? foreign->begin() : result->end(), end = foreign ? foreign->end() : next;
+  for (; next != end && next->first < cta; ++next)
+    result->push_back(*next);
+  result->emplace_back(cta, std::move(own));
+  for (; next != end; ++next)
+    if (next->first != cta)
+      result->push_back(*next);
+  return result;
 }
 
-void CtaKnowledge::join(const CtaKnowledge &other) {
-  if (other.epoch < epoch)
-    return;
-  if (other.epoch > epoch) {
-    *this = other;
-    return;
-  }
-  if (other.clocks == clocks)
-    return;
-  for (auto [thread, clock] : other.clocks) {
-    auto found = std::lower_bound(clocks.begin(), clocks.end(), std::pair(thread, 0u));
-    if (found != clocks.end() && found->first == thread)
-      found->second = std::max(found->second, clock);
-    else
-      clocks.insert(found, {thread, clock});
-  }
-}
-
-void tw::warpsim::join(Knowledge &into, const Knowledge &from) {
-  // Whoever waits in a loop knows nearly all of what it learns: both are walked side by side,
-  // unless one is much shorter.
-  bool isShort = from.size() < into.size() / 8;
-  auto place = into.begin();
-  for (const auto &[cta, known] : from) {
-    if (isShort)
-      place = into.lower_bound(cta);
-    while (place != into.end() && place->first < cta)
-      ++place;
-    if (place == into.end() || place->first != cta)
-      place = into.emplace_hint(place, cta, known);
-    else
-      place->second.join(known);
-  }
-}
-
-void Clocks::reset(uint64_t number, unsigned numWarps) {
-  cta = number;
+void Clocks::reset(uint64_t number, unsigned numWarps, unsigned waveSize) {
+  cta = uint32_t(number);
   // Epochs go on from CTA to CTA, so that records of the last one are stale without being cleared.
   ++currentEpoch;
+  warpsPerWave = waveSize / kWarpSize;
   warpClocks.assign(numWarps, 1);
-  if (hasVectors || hasForeign || lanes.size() != numWarps * kWarpSize) {
+  if (hasVectors || hasForeign || hasSeen || lanes.size() != numWarps * kWarpSize) {
     lanes.clear();
     lanes.resize(numWarps * kWarpSize);
   }
-  hasVectors = hasForeign = false;
+  waves.assign((numWarps + warpsPerWave - 1) / warpsPerWave, {});
+  hasVectors = hasForeign = hasSeen = false;
+  joinForeign = {};
+  joinOwn = {};
 }
 
 bool Clocks::knows(unsigned warp, unsigned number, unsigned otherWarp, unsigned otherLane,
@@ -73,32 +52,10 @@ bool Clocks::knows(unsigned warp, unsigned number, unsigned otherWarp, unsigned 
 
 bool Clocks::knowsForeign(unsigned warp, unsigned number, uint32_t other, uint32_t epoch,
                           unsigned otherWarp, unsigned otherLane, uint32_t clock) const {
-  const Lane &self = lane(warp, number);
-  if (!self.foreign)
+  const CtaKnowledge *part = partOf(lane(warp, number).foreign, other);
+  if (!part || part->epoch < epoch)
     return false;
-  auto found = self.foreign->find(other);
-  if (found == self.foreign->end() || found->second.epoch < epoch)
-    return false;
-  return found->second.epoch > epoch ||
-         found->second.clockOf(otherWarp * kWarpSize + otherLane) >= clock;
-}
-
-Clocks::Vector &Clocks::ownVector(Lane &lane) {
-  hasVectors = true;
-  if (!lane.known)
-    lane.known = std::make_shared<Vector>(lanes.size());
-  else if (lane.known.use_count() > 1)
-    lane.known = std::make_shared<Vector>(*lane.known);
-  return *lane.known;
-}
-
-Knowledge &Clocks::ownForeign(Lane &lane) {
-  hasForeign = true;
-  if (!lane.foreign)
-    lane.foreign = std::make_shared<Knowledge>();
-  else if (lane.foreign.use_count() > 1)
-    lane.foreign = std::make_shared<Knowledge>(*lane.foreign);
-  return *lane.foreign;
+  return part->epoch > epoch || part->clockOf(otherWarp * kWarpSize + otherLane) >= clock;
 }
 
 template <typename Function>
@@ -108,11 +65,11 @@ static void forEachLane(const std::vector<LaneMask> &lanes, Function function) {
       function(warp, unsigned(__builtin_ctz(rest)));
 }
 
-std::shared_ptr<Clocks::Vector> Clocks::unionOf(const std::vector<LaneMask> &participants) const {
-  auto result = std::make_shared<Vector>(lanes.size());
-  const Vector *last = nullptr;
+std::shared_ptr<ClockVector> Clocks::unionOf(const std::vector<LaneMask> &participants) const {
+  auto result = std::make_shared<ClockVector>(lanes.size());
+  const ClockVector *last = nullptr;
   forEachLane(participants, [&](unsigned warp, unsigned number) {
-    const Vector *known = lane(warp, number).known.get();
+    const ClockVector *known = lane(warp, number).known.get();
     if (known && known != last)
       joinVectors(*result, *known);
     last = known;
@@ -123,19 +80,34 @@ std::shared_ptr<Clocks::Vector> Clocks::unionOf(const std::vector<LaneMask> &par
   return result;
 }
 
-std::shared_ptr<Knowledge> Clocks::foreignUnion(const std::vector<LaneMask> &participants) const {
-  std::shared_ptr<Knowledge> result;
+template <typename Pick>
+SharedKnowledge Clocks::foreignUnion(const std::vector<LaneMask> &participants, Pick pick) const {
+  SharedKnowledge result;
   const Knowledge *last = nullptr;
   forEachLane(participants, [&](unsigned warp, unsigned number) {
-    const Knowledge *foreign = lane(warp, number).foreign.get();
-    if (!foreign || foreign == last)
-      return;
-    if (!result)
-      result = std::make_shared<Knowledge>();
-    join(*result, *foreign);
-    last = foreign;
+    const SharedKnowledge &each = pick(warp, lane(warp, number));
+    if (each.get() != last)
+      result = joined(result, each);
+    last = each.get();
   });
   return result;
+}
+
+SharedKnowledge Clocks::allOf(const std::vector<LaneMask> &participants) const {
+  return foreignUnion(participants,
+                      [](unsigned, const Lane &each) -> auto & { return each.foreign; });
+}
+
+SharedKnowledge Clocks::sureOf(const std::vector<LaneMask> &participants) const {
+  return foreignUnion(participants, [](unsigned, const Lane &each) -> auto & { return each.sure; });
+}
+
+/// What a barrier that lets all lanes on teaches: a wave that has learned by barriers only hands on
+/// what is sure, since whoever read the rest takes part and may have forgotten it.
+SharedKnowledge Clocks::handedOn(const std::vector<LaneMask> &participants) const {
+  return foreignUnion(participants, [this](unsigned warp, const Lane &each) -> auto & {
+    return waves[warp / warpsPerWave].hasAcquired ? each.foreign : each.sure;
+  });
 }
 
 void Clocks::joinAll() {
@@ -145,36 +117,55 @@ void Clocks::joinAll() {
     for (Lane &each : lanes)
       each.known = nullptr;
   hasVectors = false;
-  if (!hasForeign)
-    return;
-  std::shared_ptr<Knowledge> all =
-      foreignUnion(std::vector<LaneMask>(warpClocks.size(), ~LaneMask(0)));
-  for (Lane &each : lanes)
-    each.foreign = all;
-}
-
-void Clocks::joinLanes(const std::vector<LaneMask> &participants, const Knowledge &arrivals) {
-  hasVectors = true;
-  std::shared_ptr<Vector> known = unionOf(participants);
-  std::shared_ptr<Knowledge> foreign = hasForeign ? foreignUnion(participants) : nullptr;
-  for (const auto &[otherCta, other] : arrivals) {
-    if (otherCta != cta) {
-      hasForeign = true;
-      foreign = foreign ? foreign : std::make_shared<Knowledge>();
-      (*foreign)[otherCta].join(other);
-    } else if (other.epoch == currentEpoch) {
-      for (auto [thread, clock] : other.clocks)
-        (*known)[thread] = std::max((*known)[thread], clock);
+  bool isOnTrial = isAnyOnTrial();
+  SharedKnowledge all, sure;
+  if (hasForeign) {
+    std::vector<LaneMask> everyone(warpClocks.size(), ~LaneMask(0));
+    all = handedOn(everyone);
+    sure = isOnTrial ? sureOf(everyone) : all;
+    for (Lane &each : lanes) {
+      each.foreign = all;
+      each.sure = sure;
     }
   }
-  forEachLane(participants, [&](unsigned warp, unsigned number) {
-    lane(warp, number).known = known;
-    if (foreign)
-      lane(warp, number).foreign = foreign;
-  });
+  for (Wave &wave : waves) {
+    wave.isOnTrial = isOnTrial;
+    teachTrials(wave, sure);
+  }
+}
+
+void Clocks::joinLanes(const std::vector<LaneMask> &participants, const SharedKnowledge &arrivals) {
+  // Others than these may have taught them what is on trial: it counts from here on.
   for (unsigned warp = 0; warp < participants.size(); ++warp)
     if (participants[warp])
+      use(warp, false);
+  joinWave(participants);
+  if (!arrivals)
+    return;
+  hasForeign = true;
+  forEachLane(participants, [&](unsigned warp, unsigned number) {
+    Lane &each = lane(warp, number);
+    learnOwn(each, arrivals);
+    each.sure = each.foreign = joinForeign(each.foreign, arrivals, joined);
+  });
+}
+
+void Clocks::joinWave(const std::vector<LaneMask> &participants) {
+  hasVectors = true;
+  std::shared_ptr<ClockVector> known = unionOf(participants);
+  SharedKnowledge all = hasForeign ? allOf(participants) : nullptr;
+  SharedKnowledge sure = hasForeign && isAnyOnTrial() ? sureOf(participants) : all;
+  forEachLane(participants, [&](unsigned warp, unsigned number) {
+    Lane &each = lane(warp, number);
+    each.known = known;
+    each.foreign = all;
+    each.sure = sure;
+  });
+  for (unsigned warp = 0; warp < participants.size(); ++warp)
+    if (participants[warp]) {
+      teachTrials(waves[warp / warpsPerWave], sure);
       ++warpClocks[warp];
+    }
 }
 
 void Clocks::joinWarp(unsigned warp, LaneMask mask) {
@@ -186,42 +177,80 @@ void Clocks::joinWarp(unsigned warp, LaneMask mask) {
   if (!isShared) {
     std::vector<LaneMask> lanesByWarp(warpClocks.size());
     lanesByWarp[warp] = mask;
-    return joinLanes(lanesByWarp, {});
+    return joinWave(lanesByWarp);
   }
   // All 32 references are this warp's: the lanes know the same, and it can change in place.
   std::fill_n(first.known->begin() + warp * kWarpSize, kWarpSize, warpClocks[warp]);
   ++warpClocks[warp];
 }
 
-Knowledge Clocks::snapshot(unsigned warp, unsigned number) const {
+void Clocks::joinReleased(const std::vector<uint32_t> &released, const std::vector<LaneMask> &clean,
+                          const std::vector<LaneMask> &everyone) {
+  auto clocks = std::make_shared<ClockVector>(lanes.size());
+  for (size_t i = 0; i < lanes.size(); ++i)
+    (*clocks)[i] = released[i / kWarpSize];
+  auto own = std::make_shared<CtaKnowledge>(CtaKnowledge{currentEpoch, std::move(clocks), {}});
+  auto object = std::make_shared<Knowledge>(Knowledge{{cta, std::move(own)}});
+  bool isOnTrial = isAnyOnTrial();
+  SharedKnowledge all = hasForeign ? handedOn(clean) : nullptr;
+  SharedKnowledge sure = isOnTrial ? sureOf(clean) : all;
+  forEachLane(everyone, [&](unsigned warp, unsigned number) {
+    Lane &each = lane(warp, number);
+    learnOwn(each, object);
+    bool isSure = each.sure == each.foreign && sure == all;
+    each.foreign = joinForeign(each.foreign, all, joined);
+    each.sure = isSure ? each.foreign : joined(each.sure, sure);
+  });
+  for (unsigned warp = 0; warp < warpClocks.size(); ++warp)
+    advance(warp);
+  for (Wave &wave : waves) {
+    wave.isOnTrial = isOnTrial;
+    teachTrials(wave, sure);
+  }
+}
+
+Snapshot Clocks::snapshot(unsigned warp, unsigned number) const {
   const Lane &self = lane(warp, number);
-  Knowledge result = self.foreign ? *self.foreign : Knowledge();
-  CtaKnowledge &own = result[cta];
-  own.epoch = currentEpoch;
-  own.clocks.clear();
-  unsigned thread = warp * kWarpSize + number;
-  for (unsigned other = 0; other < lanes.size(); ++other) {
-    uint32_t clock = other == thread ? warpClocks[warp] : self.known ? (*self.known)[other] : 0;
-    if (clock)
-      own.clocks.emplace_back(other, clock);
-  }
-  return result;
+  return {self.foreign, self.known, cta, currentEpoch, warp * kWarpSize + number, warpClocks[warp]};
 }
 
-void Clocks::release(unsigned warp, unsigned number, Knowledge &object) {
-  join(object, snapshot(warp, number));
-  advance(warp);
+/// Learns what is said of the lane's own CTA.
+void Clocks::learnOwn(Lane &self, const SharedKnowledge &object) {
+  const CtaKnowledge *part = partOf(object, cta);
+  if (!part || part->epoch != currentEpoch)
+    return;
+  hasVectors = true;
+  self.known = joinOwn(self.known, object, [&](const std::shared_ptr<ClockVector> &known, auto &) {
+    auto result =
+        known ? std::make_shared<ClockVector>(*known) : std::make_shared<ClockVector>(lanes.size());
+    joinInto(*result, *part);
+    return known && *result == *known ? known : result;
+  });
 }
 
-void Clocks::acquire(unsigned warp, unsigned number, const Knowledge &object) {
+void Clocks::acquire(unsigned warp, unsigned number, const SharedKnowledge &object) {
+  if (!object)
+    return;
+  hasForeign = true;
   Lane &self = lane(warp, number);
-  for (const auto &[otherCta, known] : object) {
-    if (otherCta != cta)
-      ownForeign(self)[otherCta].join(known);
-    else if (known.epoch == currentEpoch)
-      for (auto [thread, clock] : known.clocks) {
-        uint32_t &mine = ownVector(self)[thread];
-        mine = std::max(mine, clock);
-      }
-  }
+  learnOwn(self, object);
+  self.foreign = joinForeign(self.foreign, object, joined);
+  Wave &wave = waves[warp / warpsPerWave];
+  wave.isOnTrial = wave.hasAcquired = true;
+}
+
+void Clocks::see(unsigned warp, unsigned number, const SharedKnowledge &object, bool isOfCta) {
+  Lane &self = lane(warp, number);
+  SharedKnowledge &seen = isOfCta ? self.seenOfCta : self.seen;
+  seen = joined(seen, object);
+  hasSeen |= object != nullptr;
+}
+
+void Clocks::acquireSeen(unsigned warp, unsigned number, bool reachesGpu) {
+  if (!hasSeen)
+    return;
+  Lane &self = lane(warp, number);
+  acquire(warp, number, std::exchange(self.seenOfCta, nullptr));
+  if (reachesGpu)
+    acquire(warp, number, std::exchange(self.seen, nullptr));
 }

@@ -2,31 +2,32 @@
 // others.
 #ifndef BACKEND_WARPSIM_CORE_CLOCKS_H
 #define BACKEND_WARPSIM_CORE_CLOCKS_H
+#include "backend/warpsim/core/order/Knowledge.h"
 #include "backend/warpsim/exec/Execute.h"
-#include <memory>
 
 namespace tw::warpsim {
 
-/// Latest clock of each thread of a CTA that somebody knows of, valid in one epoch of that CTA;
-/// everything in the epochs before is known too. Sparse: mostly one thread releases for its CTA.
-struct CtaKnowledge {
-  uint32_t epoch = 0;
-  std::vector<std::pair<uint32_t, uint32_t>> clocks; // thread and clock, threads ascending
-  uint32_t clockOf(uint32_t thread) const;
-  void join(const CtaKnowledge &other);
+/// What a lane knows, itself included, at one moment: all that it takes to publish it later.
+struct Snapshot {
+  SharedKnowledge foreign;
+  std::shared_ptr<const ClockVector> known;
+  uint32_t cta = 0, epoch = 0, thread = 0, clock = 0;
+  SharedKnowledge publish() const;
 };
-/// By CTA (Accessor::cta). Also what a released address carries.
-using Knowledge = std::map<uint64_t, CtaKnowledge>;
-void join(Knowledge &into, const Knowledge &from);
 
 /// The vector clocks of a CTA. A barrier of the whole CTA begins an epoch: what happened before is
 /// known to all, and kernels that use nothing else never allocate a vector. Inside an epoch each
 /// warp has a clock that advances when one of its lanes releases; a lane's knowledge is a vector
 /// that the lanes of a warp share as long as they know the same.
+///
+/// A read that leads to nothing but the same read again has told its thread nothing: another
+/// execution may not see that value. What reads and fences teach is therefore on trial until the
+/// wave accesses other memory (`use`), and is forgotten when the read is repeated before
+/// that (`repeatRead`). A lane's `sure` knowledge is what it knows without it.
 class Clocks {
 public:
   Clocks() = default;
-  void reset(uint64_t cta, unsigned numWarps);
+  void reset(uint64_t cta, unsigned numWarps, unsigned waveSize);
 
   uint32_t epoch() const { return currentEpoch; }
   uint32_t clock(unsigned warp) const { return warpClocks[warp]; }
@@ -41,35 +42,90 @@ public:
   void joinAll();
   /// A barrier of some lanes, given by warp. `arrivals` is what others knew when they arrived at it
   /// without waiting.
-  void joinLanes(const std::vector<LaneMask> &lanes, const Knowledge &arrivals);
+  void joinLanes(const std::vector<LaneMask> &lanes, const SharedKnowledge &arrivals);
+  /// The lanes of one wave meet: `lanes` are those of one warp, or of both halves of a wave.
+  void joinWave(const std::vector<LaneMask> &lanes);
   void joinWarp(unsigned warp, LaneMask lanes);
+  /// A barrier that hands on what was released before it: `released` clocks of this CTA's warps,
+  /// and what the lanes of `clean`, which have accessed nothing since, know of others.
+  void joinReleased(const std::vector<uint32_t> &released, const std::vector<LaneMask> &clean,
+                    const std::vector<LaneMask> &all);
 
-  void release(unsigned warp, unsigned lane, Knowledge &object);
-  void acquire(unsigned warp, unsigned lane, const Knowledge &object);
-  /// What the lane knows, itself included, as a release publishes it. Advances no clock.
-  Knowledge snapshot(unsigned warp, unsigned lane) const;
+  void acquire(unsigned warp, unsigned lane, const SharedKnowledge &object);
+  /// A read without order has seen `object`; a fence after it acquires that, as far as it reaches.
+  void see(unsigned warp, unsigned lane, const SharedKnowledge &object, bool isOfCta);
+  void acquireSeen(unsigned warp, unsigned lane, bool reachesGpu);
+  Snapshot snapshot(unsigned warp, unsigned lane) const;
   void advance(unsigned warp) { ++warpClocks[warp]; }
 
+  /// Lanes of a warp are about to read what others write with order, one address each.
+  struct Read {
+    unsigned warp;
+    int32_t pc;
+    LaneMask lanes;
+    std::array<uint64_t, kWarpSize> addresses;
+    bool operator==(const Read &) const = default;
+  };
+  /// Forgets what was learned since the warp has executed this very read, if nothing but reads came
+  /// in between, and returns true then.
+  bool repeatRead(const Read &read);
+  /// Returns true if the lane has read this address, and the wave has accessed nothing else since.
+  bool hasRead(unsigned warp, unsigned lane, uint64_t address) const;
+  /// The warp accesses data: what its wave has learned of that memory counts from here on.
+  void use(unsigned warp, bool isShared) {
+    Wave &wave = waves[warp / warpsPerWave];
+    if (!wave.isOnTrial)
+      return;
+    if (!isShared)
+      return confirm(warp / warpsPerWave);
+    for (Trial &trial : wave.trials)
+      trial.keepsOwn = true;
+  }
+
 private:
-  using Vector = std::vector<uint32_t>;
   struct Lane {
-    std::shared_ptr<Vector> known;      // of this CTA in this epoch; null: only itself
-    std::shared_ptr<Knowledge> foreign; // of other CTAs; null: nothing
+    std::shared_ptr<ClockVector> known; // of this CTA in this epoch; null: only itself
+    SharedKnowledge foreign;            // of other CTAs; a part about this one counts for nothing
+    SharedKnowledge sure;               // of that, what is not on trial
+    SharedKnowledge seen, seenOfCta; // what a fence acquires; one that reaches its CTA, the second
+  };
+  struct Trial {
+    Read read;
+    std::array<Lane, kWarpSize> before;
+    bool isJoined = false; // a barrier has passed: it has taught more than the read
+    bool keepsOwn = false; // what was learned of its own CTA counts
+  };
+  struct Wave {
+    bool isOnTrial = false;   // some lane knows more than is sure
+    bool hasAcquired = false; // from an address, not only from barriers
+    std::vector<Trial> trials;
   };
   Lane &lane(unsigned warp, unsigned number) { return lanes[warp * kWarpSize + number]; }
   const Lane &lane(unsigned warp, unsigned number) const {
     return lanes[warp * kWarpSize + number];
   }
-  Vector &ownVector(Lane &lane);
-  Knowledge &ownForeign(Lane &lane);
-  std::shared_ptr<Vector> unionOf(const std::vector<LaneMask> &participants) const;
-  std::shared_ptr<Knowledge> foreignUnion(const std::vector<LaneMask> &participants) const;
+  void learnOwn(Lane &lane, const SharedKnowledge &object);
+  std::shared_ptr<ClockVector> unionOf(const std::vector<LaneMask> &participants) const;
+  template <typename Pick>
+  SharedKnowledge foreignUnion(const std::vector<LaneMask> &participants, Pick pick) const;
+  SharedKnowledge allOf(const std::vector<LaneMask> &participants) const;
+  SharedKnowledge sureOf(const std::vector<LaneMask> &participants) const;
+  SharedKnowledge handedOn(const std::vector<LaneMask> &participants) const;
+  bool isAnyOnTrial() const;
+  void teachTrials(Wave &wave, const SharedKnowledge &sure);
+  void forget(unsigned wave, const Trial &trial);
+  void confirm(unsigned wave);
 
-  uint64_t cta = 0;
+  uint32_t cta = 0;
   uint32_t currentEpoch = 0;
+  unsigned warpsPerWave = 1;
   std::vector<uint32_t> warpClocks;
   std::vector<Lane> lanes;
+  std::vector<Wave> waves;
   bool hasVectors = false, hasForeign = false; // somebody has one: else there is nothing to clear
+  bool hasSeen = false;
+  LastJoin<SharedKnowledge, SharedKnowledge> joinForeign;
+  LastJoin<std::shared_ptr<ClockVector>, SharedKnowledge> joinOwn;
 };
 
 } // namespace tw::warpsim

@@ -1,5 +1,5 @@
 // Releases, acquires and fences: whose accesses are known to whom.
-#include "backend/warpsim/core/Operations.h"
+#include "backend/warpsim/core/memory/Addresses.h"
 
 using namespace tw::warpsim;
 
@@ -41,9 +41,9 @@ static void endPatterns(SyncObject &object, uint64_t cta, uint64_t thread) {
     own = std::move(found->second);
   object = SyncObject();
   object.gpu = own.gpu;
-  if (!own.cta.empty())
+  if (own.cta)
     object.byCta[cta] = own.cta;
-  if (!own.gpu.empty() || !own.cta.empty())
+  if (own.gpu || own.cta)
     object.byThread[thread] = std::move(own);
 }
 
@@ -56,82 +56,95 @@ void tw::warpsim::orderBefore(Cta &cta, Warp &warp, const Instruction &instructi
   bool isRelease = isReleasing(instruction.order), isStore = instruction.op == Op::St;
   bool releases = isRelease || (fence && fence->hasReleased);
   uint64_t thread = cta.slot << 10 | (warp.index * kWarpSize + lane);
-  auto add = [&](SyncObject &object, const Knowledge &known, Reach knownReach) {
+  auto add = [&](SyncObject &object, const SharedKnowledge &known, Reach knownReach) {
     Reach least = std::min(reach, knownReach);
     bool isToAll = least == Reach::Gpu, isToCta = cta.launch.sync.hasCtaScope && !place.isShared;
+    auto addTo = [&](SharedKnowledge &old) { old = joined(old, known); };
     if (isToAll)
-      join(object.gpu, known);
+      addTo(object.gpu);
     if (isToCta)
-      join(object.byCta[cta.slot], known);
+      addTo(object.byCta[cta.slot]);
     if (!cta.launch.sync.hasRelaxedStores)
       return;
     ScopedKnowledge &own = object.byThread[thread];
     if (isToAll)
-      join(own.gpu, known);
+      addTo(own.gpu);
     if (isToCta)
-      join(own.cta, known);
+      addTo(own.cta);
   };
   withObject(cta, place, releases, [&](SyncObject &object) {
     if (isStore)
       endPatterns(object, cta.slot, thread);
     if (isRelease) {
-      add(object, cta.clocksOf(place.isShared).snapshot(warp.index, lane), Reach::Gpu);
+      const Clocks &clocks = cta.clocksOf(place.isShared);
+      add(object, clocks.snapshot(warp.index, lane).publish(), Reach::Gpu);
     } else if (releases) {
-      add(object, fence->released.cta, place.isShared ? Reach::Gpu : Reach::Cta);
+      add(object, fence->released.publish(), place.isShared ? Reach::Gpu : Reach::Cta);
       if (fence->hasReleasedToGpu)
-        add(object, fence->released.gpu, Reach::Gpu);
+        add(object, fence->releasedToGpu.publish(), Reach::Gpu);
     }
   });
   if (isRelease)
     cta.clocksOf(place.isShared).advance(warp.index); // what follows is not released
 }
 
+void tw::warpsim::beginReads(const MemoryStep &step, const Request &request) {
+  bool isShared = request.space == Space::Shared;
+  if (!isShared && step.cta.launch.sync.interaction != Interaction::Ctas)
+    return; // nobody can have released anything there
+  Clocks::Read read = {step.warp.index, step.pc, request.lanes, {}};
+  for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    read.addresses[lane] = request.at[lane];
+  }
+  step.cta.clocksOf(isShared).repeatRead(read);
+}
+
 void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
                              const SyncPlace &place) {
   bool reachesAll = place.isShared || reachOf(instruction.scope) == Reach::Gpu;
+  Clocks &clocks = cta.clocksOf(place.isShared);
   withObject(cta, place, false, [&](SyncObject &object) {
     auto ofCta = object.byCta.find(cta.slot);
     bool hasOfCta = ofCta != object.byCta.end();
     if (isAcquiring(instruction.order)) {
       if (reachesAll)
-        cta.clocksOf(place.isShared).acquire(warp.index, lane, object.gpu);
+        clocks.acquire(warp.index, lane, object.gpu);
       if (hasOfCta)
-        cta.clocksOf(place.isShared).acquire(warp.index, lane, ofCta->second);
+        clocks.acquire(warp.index, lane, ofCta->second);
       return;
     }
     // A fence after a relaxed read makes it an acquire (PTX ISA, release and acquire patterns).
-    if (warp.fences.empty())
-      warp.fences.resize(kWarpSize);
-    FenceState &fence = warp.fences[lane];
     if (reachesAll)
-      join(place.isShared ? fence.seen.cta : fence.seen.gpu, object.gpu);
+      clocks.see(warp.index, lane, object.gpu, place.isShared);
     if (hasOfCta)
-      join(fence.seen.cta, ofCta->second);
-    fence.hasSeen = true;
+      clocks.see(warp.index, lane, ofCta->second, true);
   });
+}
+
+void tw::warpsim::orderUnobserved(Cta &cta, Warp &warp, const Instruction &instruction,
+                                  unsigned lane, const SyncPlace &place) {
+  if (cta.clocksOf(place.isShared).hasRead(warp.index, lane, place.address))
+    orderAfter(cta, warp, instruction, lane, place);
 }
 
 /// PTX's fences go both ways; LLVM's may only acquire or only release.
 static void fenceLane(Cta &cta, Warp &warp, unsigned lane, const Instruction &instruction) {
   FenceState &fence = warp.fences[lane];
   Clocks &clocks = cta.clocksOf(false);
-  Reach reach = reachOf(instruction.scope);
-  if (fence.hasSeen && instruction.order != Order::Release) {
-    clocks.acquire(warp.index, lane, fence.seen.cta);
-    fence.seen.cta.clear();
-    if (reach == Reach::Gpu) {
-      clocks.acquire(warp.index, lane, fence.seen.gpu);
-      fence.seen.gpu.clear();
-    }
-    fence.hasSeen = !fence.seen.gpu.empty();
+  bool reachesGpu = reachOf(instruction.scope) == Reach::Gpu;
+  if (instruction.order != Order::Release) {
+    clocks.acquireSeen(warp.index, lane, reachesGpu);
+    if (Clocks &ofShared = cta.clocksOf(true); &ofShared != &clocks)
+      ofShared.acquireSeen(warp.index, lane, reachesGpu);
   }
   if (instruction.order == Order::Acquire)
     return;
-  fence.released.cta = clocks.snapshot(warp.index, lane);
+  fence.released = clocks.snapshot(warp.index, lane);
   fence.hasReleased = true;
-  if (reach != Reach::Gpu)
+  if (!reachesGpu)
     return;
-  fence.released.gpu = fence.released.cta;
+  fence.releasedToGpu = fence.released;
   fence.hasReleasedToGpu = true;
 }
 

@@ -3,6 +3,8 @@
 #ifndef BACKEND_WARPSIM_CORE_ORDERING_H
 #define BACKEND_WARPSIM_CORE_ORDERING_H
 #include "backend/warpsim/core/order/Clocks.h"
+#include <atomic>
+#include <map>
 #include <mutex>
 
 namespace tw::warpsim {
@@ -13,14 +15,14 @@ Reach reachOf(Scope scope);
 
 /// What is known at one reach each: what is known to all, and to the threads of one CTA.
 struct ScopedKnowledge {
-  Knowledge gpu, cta;
+  SharedKnowledge gpu, cta;
 };
 
 /// What the patterns released at an address that its last value ends. Atomic operations continue
 /// them; a store ends them, but for those of its own thread (release patterns on one location).
 struct SyncObject {
-  Knowledge gpu;
-  std::map<uint64_t, Knowledge> byCta;          // filled where a scope is a CTA
+  SharedKnowledge gpu;
+  std::map<uint64_t, SharedKnowledge> byCta;    // filled where a scope is a CTA
   std::map<uint64_t, ScopedKnowledge> byThread; // filled where stores are relaxed
 };
 
@@ -32,10 +34,10 @@ struct SyncTable {
   std::atomic<bool> isUsed = false;
 };
 
-/// What a relaxed access publishes or learns once a fence stands on the right side of it.
+/// What a relaxed write publishes that a fence stands before.
 struct FenceState {
-  ScopedKnowledge released, seen;
-  bool hasReleased = false, hasReleasedToGpu = false, hasSeen = false;
+  Snapshot released, releasedToGpu;
+  bool hasReleased = false, hasReleasedToGpu = false;
 };
 
 } // namespace tw::warpsim

@@ -78,6 +78,9 @@ bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Stren
                            std::optional<PageLock> &held) {
   if (!isChecked(step, request))
     return true;
+  bool isShared = request.space == Space::Shared;
+  if (step.isWrite || strength == Strength::Weak)
+    step.cta.clocksOf(isShared).use(step.warp.index, isShared);
   bool isWholeRow = request.isRow || (request.isUniform && !step.isWrite);
   if (!isWholeRow || strength != Strength::Weak || request.isStale)
     return false;
@@ -86,7 +89,6 @@ bool tw::warpsim::checkRow(const MemoryStep &step, const Request &request, Stren
   ShadowPage *page = pageOf(step, request, request.at[first], offset);
   if (!page)
     return true;
-  bool isShared = request.space == Space::Shared;
   Accessor accessor = accessorOf(step, request, strength);
   if (!isShared)
     held.emplace(*page);

@@ -95,7 +95,7 @@ static void joinWave(Cta &cta, const Warp &warp, bool isShared) {
   if (isOnlyWave)
     clocks.joinAll();
   else
-    clocks.joinLanes(lanes, {});
+    clocks.joinWave(lanes);
 }
 
 bool tw::warpsim::noteAccess(Cta &cta, const Warp &warp, bool isShared) {
@@ -108,20 +108,15 @@ bool tw::warpsim::noteAccess(Cta &cta, const Warp &warp, bool isShared) {
 
 /// Hands on what each warp has released, where some have done more than that.
 static void joinReleased(Cta &cta, Clocks &clocks, const std::vector<WarpCoverage> &warps) {
-  CtaKnowledge known;
-  known.epoch = clocks.epoch();
+  std::vector<uint32_t> released(warps.size());
+  std::vector<LaneMask> clean(warps.size()), everyone(warps.size());
   for (unsigned index = 0; index < warps.size(); ++index) {
     const WarpCoverage &warp = warps[index];
-    uint32_t clock = warp.isDirty ? warp.releasedClock : clocks.clock(index);
-    for (unsigned lane = 0; lane < kWarpSize && clock; ++lane)
-      known.clocks.emplace_back(index * kWarpSize + lane, clock);
+    released[index] = warp.isDirty ? warp.releasedClock : clocks.clock(index);
+    everyone[index] = cta.warps[index].lanes;
+    clean[index] = warp.isDirty ? 0 : everyone[index];
   }
-  Knowledge all = {{cta.slot, known}};
-  for (const Warp &warp : cta.warps)
-    for (LaneMask rest = warp.lanes; rest; rest &= rest - 1)
-      clocks.acquire(warp.index, unsigned(__builtin_ctz(rest)), all);
-  for (unsigned index = 0; index < warps.size(); ++index)
-    clocks.advance(index);
+  clocks.joinReleased(released, clean, everyone);
 }
 
 void tw::warpsim::coverBarrier(Cta &cta) {
