@@ -17,6 +17,16 @@ static uint32_t packWho(const Accessor &accessor) {
   uint32_t clock = std::min(accessor.clocks->clock(accessor.warp), kMaxClock);
   return accessor.warp << 5 | uint32_t(accessor.strength) << 10 | clock << 12;
 }
+// Fields of `pc`: the instruction in bits 0-27; of strong accesses, log2 of an element's bytes
+// above.
+constexpr uint32_t kPcMask = (1u << 28) - 1;
+
+static uint32_t packPc(const Accessor &accessor) {
+  uint32_t size = accessor.strength == Strength::Weak ? 0 : accessor.logElementBytes;
+  return (uint32_t(accessor.pc) & kPcMask) | size << 28;
+}
+static int32_t pcOf(uint32_t packed) { return int32_t(packed & kPcMask); }
+static uint32_t sizeOf(uint32_t packed) { return packed >> 28; }
 static unsigned warpOf(uint32_t who) { return who >> 5 & 31; }
 static Strength strengthOf(uint32_t who) { return Strength(who >> 10 & 3); }
 static uint32_t clockOf(uint32_t who) { return who >> 12; }
@@ -65,7 +75,8 @@ void ShadowPage::split(unsigned finerShift) {
 
 ShadowPage::Where ShadowPage::whereOf(const Accessor &accessor) const {
   uint32_t epoch = accessor.clocks->epoch();
-  return {isShared ? epoch : accessor.cta, epoch, isShared ? 0u : 1u, packWho(accessor)};
+  return {isShared ? epoch : accessor.cta, epoch, isShared ? 0u : 1u, packWho(accessor),
+          packPc(accessor)};
 }
 
 /// Whether some cell's write is by another thread, not known to be ordered.
@@ -169,7 +180,7 @@ bool ShadowPage::isRowClear(const Accessor &accessor, const Where &where, const 
 
 void ShadowPage::recordRow(const Accessor &accessor, const Where &where, const Row &row) {
   unsigned count = kWarpSize << row.logCellsPerLane;
-  uint32_t who = where.who, pc = uint32_t(accessor.pc), first = row.first;
+  uint32_t who = where.who, pc = where.pc, first = row.first;
   if (accessor.isWrite) {
     writes.create(numCells(), false, isShared);
     setRow(&writes.place[first], &writes.who[first], &writes.pc[first], count, row.logCellsPerLane,
@@ -235,7 +246,8 @@ bool ShadowPage::isKnown(const Accessor &accessor, unsigned lane, const Where &w
 bool ShadowPage::isRace(const Accessor &accessor, unsigned lane, const Where &where,
                         const Records &records, uint32_t cell, unsigned otherLane) const {
   Strength needed = records.place[cell] == where.place ? Strength::Cta : Strength::Gpu;
-  bool areStrong = accessor.strength >= needed && strengthOf(records.who[cell]) >= needed;
+  bool areStrong = accessor.strength >= needed && strengthOf(records.who[cell]) >= needed &&
+                   sizeOf(records.pc[cell]) == sizeOf(where.pc);
   return !areStrong && !isKnown(accessor, lane, where, records, cell, otherLane);
 }
 
@@ -247,7 +259,13 @@ bool ShadowPage::findWriteRace(const Records &records, const Accessor &accessor,
   if (!isRace(accessor, lane, where, records, cell, who & 31))
     return false;
   uint32_t cta = isShared ? accessor.cta : records.place[cell];
-  conflict = {true, lane, cta, warpOf(who), who & 31, int32_t(records.pc[cell])};
+  conflict = {true,
+              strengthOf(who) == Strength::Weak,
+              lane,
+              cta,
+              warpOf(who),
+              who & 31,
+              pcOf(records.pc[cell])};
   return true;
 }
 
@@ -260,7 +278,7 @@ bool ShadowPage::findReadRace(const Records &records, const Accessor &accessor, 
     if (!isRace(accessor, lane, where, records, cell, other))
       continue;
     uint32_t cta = isShared ? accessor.cta : records.place[cell];
-    conflict = {false, lane, cta, warpOf(records.who[cell]), other, int32_t(records.pc[cell])};
+    conflict = {false, false, lane, cta, warpOf(records.who[cell]), other, pcOf(records.pc[cell])};
     return true;
   }
   return false;
@@ -281,11 +299,29 @@ bool ShadowPage::findRace(const Accessor &accessor, unsigned lane, const Where &
   return false;
 }
 
-/// Whether everything about some reads of a cell follows from a new read: whoever knows of that
-/// knows of them, and whatever may race with them may race with it.
-bool ShadowPage::mayReplaceReads(const Records &records, const Accessor &accessor, LaneMask lanes,
-                                 const Where &where, uint32_t cell) const {
-  if (strengthOf(records.who[cell]) < accessor.strength)
+/// Returns true if whatever may race with a record may race with a new access at `where`, too: it
+/// is at most as strong, and of the same bytes where it is strong.
+static bool isAtMostAsStrong(uint32_t newWho, uint32_t newPc, uint32_t oldWho, uint32_t oldPc) {
+  Strength strength = strengthOf(newWho);
+  return strength == Strength::Weak ||
+         (strength <= strengthOf(oldWho) && sizeOf(newPc) == sizeOf(oldPc));
+}
+
+/// Returns true if a new access at `where`, of the same kind, stands for a record that it does not
+/// race with: there is none, or it is of an earlier epoch of the CTA, so that whoever knows of the
+/// new one knows of it, and whoever may race with it may race with the new one.
+bool ShadowPage::isStoodFor(const Records &records, const Where &where, uint32_t cell) const {
+  if (isCurrent(records, cell, where))
+    return false;
+  return isShared || records.place[cell] == 0 ||
+         isAtMostAsStrong(where.who, where.pc, records.who[cell], records.pc[cell]);
+}
+
+/// The same of current reads, by what is known.
+bool ShadowPage::mayReplaceRead(const Records &records, const Accessor &accessor, LaneMask lanes,
+                                const Where &where, uint32_t cell) const {
+  if (!isCurrent(records, cell, where) ||
+      !isAtMostAsStrong(where.who, where.pc, records.who[cell], records.pc[cell]))
     return false;
   unsigned lane = unsigned(__builtin_ctz(lanes));
   for (LaneMask rest = records.lanes[cell]; rest; rest &= rest - 1)
@@ -298,7 +334,7 @@ bool ShadowPage::mayReplaceReads(const Records &records, const Accessor &accesso
 ShadowPage::Records &ShadowPage::findReplaced(const Accessor &accessor, LaneMask lanes,
                                               const Where &where, uint32_t cell) {
   for (Records &level : reads)
-    if (mayReplaceReads(level, accessor, lanes, where, cell))
+    if (mayReplaceRead(level, accessor, lanes, where, cell))
       return level;
   // With more readers than are kept, the newest replace each other.
   if (reads.size() == kMaxReadLevels)
@@ -324,11 +360,12 @@ void ShadowPage::recordRead(const Accessor &accessor, LaneMask lanes, const Wher
                             uint32_t cell) {
   Records *free = nullptr;
   for (Records &level : reads) {
-    if (!isCurrent(level, cell, where)) {
+    if (isStoodFor(level, where, cell)) {
       free = free ? free : &level;
-    } else if (level.place[cell] == where.place && level.who[cell] == where.who) {
+    } else if (isCurrent(level, cell, where) && level.place[cell] == where.place &&
+               level.who[cell] == where.who && sizeOf(level.pc[cell]) == sizeOf(where.pc)) {
       level.lanes[cell] |= lanes;
-      level.pc[cell] = uint32_t(accessor.pc);
+      level.pc[cell] = where.pc;
       return;
     }
   }
@@ -337,7 +374,7 @@ void ShadowPage::recordRead(const Accessor &accessor, LaneMask lanes, const Wher
     return;
   if (!free)
     free = &findReplaced(accessor, lanes, where, cell);
-  put(*free, accessor, where, cell, where.who);
+  put(*free, where, cell, where.who);
   free->lanes[cell] = lanes;
 }
 
@@ -345,20 +382,26 @@ void ShadowPage::recordRead(const Accessor &accessor, LaneMask lanes, const Wher
 /// one does not stand for it. It may race with what the new one does not race with.
 void ShadowPage::keepWrite(const Accessor &accessor, unsigned lane, const Where &where,
                            uint32_t cell) {
-  if (!isCurrent(writes, cell, where))
-    return;
   auto standsFor = [&](const Records &records) {
-    return strengthOf(records.who[cell]) >= accessor.strength &&
+    if (!isCurrent(records, cell, where))
+      return isStoodFor(records, where, cell);
+    return isAtMostAsStrong(where.who, where.pc, records.who[cell], records.pc[cell]) &&
            isKnown(accessor, lane, where, records, cell, records.who[cell] & 31);
   };
   if (standsFor(writes))
     return;
   for (Records &level : olderWrites)
-    if (!isCurrent(level, cell, where) || standsFor(level))
+    if (standsFor(level))
       return level.set(cell, writes, cell);
-  if (olderWrites.size() < kMaxWriteLevels)
+  if (olderWrites.size() < kMaxWriteLevels) {
     olderWrites.emplace_back().create(numCells(), false, isShared);
-  olderWrites.back().set(cell, writes, cell);
+    return olderWrites.back().set(cell, writes, cell);
+  }
+  // The strongest race with least.
+  auto strength = [cell](const Records &records) { return strengthOf(records.who[cell]); };
+  Records &strongest = *std::ranges::max_element(olderWrites, {}, strength);
+  if (strength(strongest) >= strength(writes))
+    strongest.set(cell, writes, cell);
 }
 
 void ShadowPage::recordWrite(const Accessor &accessor, unsigned lane, const Where &where,
@@ -373,7 +416,7 @@ void ShadowPage::recordWrite(const Accessor &accessor, unsigned lane, const Wher
     for (Records &level : reads)
       level.place[cell] = 0;
   }
-  put(writes, accessor, where, cell, where.who | lane);
+  put(writes, where, cell, where.who | lane);
 }
 
 bool ShadowPage::accessLane(const Accessor &accessor, unsigned lane, uint32_t offset,
@@ -410,7 +453,7 @@ void ShadowPage::recordWrites(const Accessor &accessor, LaneMask lanes,
     unsigned lane = unsigned(__builtin_ctz(rest));
     uint32_t begin = offsets[lane] >> shift, end = (offsets[lane] + laneBytes) >> shift;
     for (uint32_t cell = begin; cell < end; ++cell)
-      put(writes, accessor, where, cell, where.who | lane);
+      put(writes, where, cell, where.who | lane);
   }
 }
 
@@ -419,7 +462,7 @@ int32_t ShadowPage::lastWriter(uint32_t offset, unsigned count) const {
     return -1;
   for (uint32_t cell = offset >> shift; cell <= (offset + count - 1) >> shift; ++cell)
     if (writes.place[cell] != 0)
-      return int32_t(writes.pc[cell]);
+      return pcOf(writes.pc[cell]);
   return -1;
 }
 

@@ -6,8 +6,8 @@
 
 namespace tw::warpsim {
 
-/// Who is ordered with whom without a barrier: strong accesses of a scope that includes both
-/// (PTX ISA, "morally strong").
+/// Who is ordered with whom without a barrier: strong accesses of a scope that includes both, of
+/// exactly the same bytes (PTX ISA, "morally strong").
 enum class Strength : uint8_t { Weak, Cta, Gpu };
 
 /// The side of an access that all its lanes have in common.
@@ -18,6 +18,7 @@ struct Accessor {
   int32_t pc = 0;
   bool isWrite = false;
   Strength strength = Strength::Weak;
+  uint8_t logElementBytes = 0;  // a vector's elements are accesses of their own (PTX ISA)
   bool isProbe = false;         // only checked, not recorded
   bool maySeeOtherCtas = false; // what other CTAs did may be known to it
   bool isStale = false; // the last barrier orders nothing for it: it counts as before that, too
@@ -25,7 +26,8 @@ struct Accessor {
 
 /// A race found: the lane that accesses now and the thread that did before.
 struct Conflict {
-  bool withWrite = false; // the access before was a write
+  bool withWrite = false;     // the access before was a write
+  bool withWeakWrite = false; // and not an atomic one
   unsigned lane = 0;
   uint32_t otherCta = 0; // as Accessor::cta
   unsigned otherWarp = 0, otherLane = 0;
@@ -75,7 +77,7 @@ private:
   };
   /// Where an accessor is: what records of its own CTA and epoch have, and its own.
   struct Where {
-    uint32_t place, epoch, isGlobal, who;
+    uint32_t place, epoch, isGlobal, who, pc;
   };
   struct Row {
     uint32_t first;
@@ -93,7 +95,7 @@ private:
     return isShared ? records.place.get() : records.epoch.get();
   }
   /// Could a record race with an access at `where`, threads aside? Other epochs of the same CTA are
-  /// ordered before; other CTAs never are without a look at what is known.
+  /// ordered before, though only for that CTA; others never are without a look at what is known.
   bool isCurrent(const Records &records, uint32_t cell, const Where &where) const {
     uint32_t there = records.place[cell];
     if (isShared)
@@ -115,20 +117,20 @@ private:
                     const Where &where, uint32_t cell, Conflict &conflict) const;
   bool findRace(const Accessor &accessor, unsigned lane, const Where &where, uint32_t cell,
                 Conflict &conflict) const;
-  void put(Records &records, const Accessor &accessor, const Where &where, uint32_t cell,
-           uint32_t who) const {
+  void put(Records &records, const Where &where, uint32_t cell, uint32_t who) const {
     records.place[cell] = where.place;
     if (!isShared)
       records.epoch[cell] = where.epoch;
     records.who[cell] = who;
-    records.pc[cell] = uint32_t(accessor.pc);
+    records.pc[cell] = where.pc;
   }
   void recordRead(const Accessor &accessor, LaneMask lanes, const Where &where, uint32_t cell);
   void recordWrite(const Accessor &accessor, unsigned lane, const Where &where, uint32_t cell,
                    bool hasRace);
   void keepWrite(const Accessor &accessor, unsigned lane, const Where &where, uint32_t cell);
-  bool mayReplaceReads(const Records &records, const Accessor &accessor, LaneMask lanes,
-                       const Where &where, uint32_t cell) const;
+  bool isStoodFor(const Records &records, const Where &where, uint32_t cell) const;
+  bool mayReplaceRead(const Records &records, const Accessor &accessor, LaneMask lanes,
+                      const Where &where, uint32_t cell) const;
   Records &findReplaced(const Accessor &accessor, LaneMask lanes, const Where &where,
                         uint32_t cell);
   bool hasTwoOtherCtas(const Where &where, uint32_t cell) const;

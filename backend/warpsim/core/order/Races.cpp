@@ -69,6 +69,7 @@ static Accessor accessorOf(const MemoryStep &step, const Request &request, Stren
           step.pc,
           step.isWrite,
           strength,
+          uint8_t(__builtin_ctz(bytesOf(step.instruction.type))),
           step.isProbe,
           step.cta.launch.sync.interaction == Interaction::Ctas,
           request.isStale};
@@ -154,8 +155,8 @@ static void checkPart(const MemoryStep &step, const Request &request, Strength s
     if (page && step.isWrite && request.space != Space::Shared)
       cachedReader = page->cachedReader(offset, part.bytes);
     if (newValue) {
-      isRedundant =
-          hasRace && conflict.withWrite && memcmp(newValue + part.begin, bytes, part.bytes) == 0;
+      isRedundant = hasRace && conflict.withWeakWrite &&
+                    memcmp(newValue + part.begin, bytes, part.bytes) == 0;
       memcpy(bytes, newValue + part.begin, part.bytes);
     }
   }
