@@ -65,10 +65,10 @@ static std::optional<int64_t> firstOf(Contiguity &contiguity, Value value) {
 /// The elements along a dimension, at index 0 of the others; none where they may wrap.
 static std::optional<Progression> progressionOf(Contiguity &contiguity, Value value, unsigned dim) {
   constexpr int64_t kLargest = int64_t(1) << 40; // products of steps and extents fit 64 bits
+  auto isSmall = [](int64_t number) { return -kLargest <= number && number <= kLargest; };
   std::optional<int64_t> first = firstOf(contiguity, value);
   AxisChange change = contiguity.along(value, dim);
-  if (!first || change.kind != AxisChange::Constant || std::abs(change.step) > kLargest ||
-      std::abs(*first) > kLargest)
+  if (!first || change.kind != AxisChange::Constant || !isSmall(change.step) || !isSmall(*first))
     return std::nullopt;
   Progression found{*first, change.step, shapeOf(value.getType())[dim]};
   return found.count < kLargest >> 18 && found.fits(bitsOf(value)) ? std::optional(found)
