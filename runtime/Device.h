@@ -25,6 +25,7 @@ struct LaunchArgument {
   uint64_t allocationBase = 0; // address of the first byte of the tensor's memory
   uint64_t bytes = 0;          // size of that memory from `allocationBase`
   bool isReadOnly = false;
+  uint8_t skippedBytes = 0; // modulo 256, of the allocation before `allocationBase`
 };
 
 /// "element 12 of argument 'x', which holds elements -4 to 7", counted from its pointer; `address`

@@ -107,7 +107,7 @@ static size_t nearestParameter(const CpuLaunch &launch, uint64_t address) {
   size_t nearest = 0;
   uint64_t least = ~uint64_t(0);
   for (size_t i = 0; i < launch.arguments.size(); ++i) {
-    const auto &[bits, base, bytes, isReadOnly] = launch.arguments[i];
+    uint64_t base = launch.arguments[i].allocationBase, bytes = launch.arguments[i].bytes;
     uint64_t distance = address < base ? base - address : address - base;
     if (bytes > 0 && distance < least)
       std::tie(nearest, least) = std::pair(i, distance);

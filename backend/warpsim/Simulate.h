@@ -63,6 +63,7 @@ struct Allocation {
   bool isReadOnly = false;
   /// A bit per byte, 1 where the byte has a value; empty: all bytes have one.
   std::vector<uint64_t> *initialized = nullptr;
+  uint8_t skippedBytes = 0; // modulo 256, of a GPU's allocation before `base`
 };
 
 struct SharedBuffer {

@@ -243,7 +243,8 @@ static void addArguments(Launch &launch, const SimulatedKernel &kernel,
       continue;
     launch.allocationOfParameter[i] = int(launch.allocations.size());
     launch.allocations.push_back({kernel.parameters[i].name, argument.allocationBase,
-                                  argument.bytes, argument.isReadOnly, nullptr});
+                                  argument.bytes, argument.isReadOnly, nullptr,
+                                  argument.skippedBytes});
   }
   if (storesAnywhere(kernel, launch))
     return;

@@ -55,7 +55,8 @@ uint64_t python::bitsOf(PyObject *value, Kernel::Encoding encoding) {
   return std::bit_cast<uint64_t>(number);
 }
 
-/// `memory` is None or one (base address, bytes, is read-only) for each parameter.
+/// `memory` is None or one (base address, bytes, is read-only, bytes of the allocation before that)
+/// for each parameter.
 static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py::tuple &values,
                                                  const py::object &memory) {
   size_t count = kernel.encodings.size();
@@ -75,6 +76,7 @@ static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py:
     arguments[i].allocationBase = py::cast<uint64_t>(span[0]);
     arguments[i].bytes = py::cast<uint64_t>(span[1]);
     arguments[i].isReadOnly = py::cast<bool>(span[2]);
+    arguments[i].skippedBytes = uint8_t(py::cast<uint64_t>(span[3]));
   }
   return arguments;
 }

@@ -29,6 +29,8 @@ KNOBS: dict[str, str] = {
     "OVERRIDE": "directory of files NAME.STAGE that are taken instead of that stage of a kernel",
     "REMARKS": "1: print to stderr what the compiler's passes say of their decisions",
     "DEBUG": "1: compile every kernel with its device assertions, overflow and bounds checks",
+    "BOUNDS": "allocations: devices that check accesses let a view reach as far as the memory that it is a "
+    "view of; unset or views: as far as its own elements",
     "JIT": "deny: a launch never compiles; what was neither prepared nor is on disk is a LaunchError",
 }
 
@@ -48,6 +50,7 @@ class Settings:
     override_directory: str
     shows_remarks: bool
     is_debug: bool
+    bounds: str  # "views" or "allocations"
     is_jit_denied: bool
     cache_layers: tuple[str, ...]  # directories of caches that are only read
 
@@ -150,6 +153,7 @@ def read_settings() -> Settings:
         override_directory=_value("OVERRIDE"),
         shows_remarks=_flag("REMARKS", default=False),
         is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
+        bounds=_choice("BOUNDS", ("views", "allocations")) or "views",
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
         cache_layers=tuple(os.path.abspath(d) for d in _value("CACHE_RO").split(":") if d),
     )

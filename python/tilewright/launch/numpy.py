@@ -17,6 +17,7 @@ from .arguments import (
     read_argument,
     unknown_element_type,
 )
+from .bounds import SHAPE_READERS, ShapedArray, reach
 from .facts import facts_of_memory
 
 _POINTEES = {
@@ -68,13 +69,13 @@ def _memory(array: Any) -> Memory:
     while (part := getattr(part, "base", None)) is not None:
         if isinstance(part, numpy.ndarray):
             owner = part
-    low = high = owner.__array_interface__["data"][0]
-    if owner.size:
-        for extent, stride in zip(owner.shape, owner.strides):
-            reach = (extent - 1) * stride
-            low, high = low + min(reach, 0), high + max(reach, 0)
-        high += owner.itemsize
+    address, shape, strides, size = _shape(owner)
+    low, high = reach(address, shape, strides, size) if owner.size else (address, address)
     return low, high - low, is_read_only
+
+
+def _shape(array: Any) -> ShapedArray:
+    return array.__array_interface__["data"][0], array.shape, array.strides, array.itemsize
 
 
 def _span(array: Any, address: int) -> tuple[int, int]:
@@ -102,3 +103,4 @@ def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     readers[numpy.float64] = _read_scalar
     MEMORY_READERS[numpy.ndarray] = _memory
     SPAN_READERS[numpy.ndarray] = _span
+    SHAPE_READERS[numpy.ndarray] = _shape

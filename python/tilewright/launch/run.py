@@ -6,7 +6,8 @@ import operator
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .arguments import current_stream, mark_written, memory_of
+from .arguments import current_stream, mark_written
+from .bounds import memories_of
 from .facts import Facts
 from .options import Chosen
 from ..compile import CompiledKernel
@@ -82,7 +83,7 @@ def launch(
         if stream is None:
             stream = current_stream(device)
     elif kernel.checks_accesses:
-        memory = kernel.pick([memory_of(value, bit) for value, bit in zip(values, bits)])
+        memory = kernel.pick(memories_of(kernel.request.device, values, bits))
     if kernel.stored:
         module.mark_written(values, kernel.stored, mark_written)
     x, y, z = programs

@@ -18,6 +18,7 @@ from .arguments import (
     without_memory,
     wrong_device,
 )
+from .bounds import SHAPE_READERS, ShapedArray
 from .facts import Facts, pointer_facts
 from .interface import untraced
 from ..language.dtypes import dtype
@@ -161,6 +162,12 @@ def _memory(tensor: torch.Tensor) -> Memory:
     return storage.data_ptr(), storage.nbytes(), False
 
 
+def _shape(tensor: torch.Tensor) -> ShapedArray:
+    size = tensor.element_size()
+    strides = [stride * size for stride in tensor.stride()]
+    return tensor.data_ptr(), tensor.shape, strides, size
+
+
 @untraced
 def _span(tensor: torch.Tensor, address: int) -> tuple[int, int]:
     # A prefix of its storage meets every other prefix, and whatever is none stands for all of it.
@@ -190,4 +197,5 @@ def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     )  # fmt: skip
     MEMORY_READERS[torch.Tensor] = _memory
     SPAN_READERS[torch.Tensor] = _span
+    SHAPE_READERS[torch.Tensor] = _shape
     WRITE_MARKERS[torch.Tensor] = _mark_written if _increment_version else None

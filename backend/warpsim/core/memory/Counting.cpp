@@ -10,7 +10,8 @@ constexpr unsigned kSectorShift = 5, kNumBanks = 32, kMaxBanks = 64, kBankBytes 
 /// Sectors are counted from the allocation's first byte: a GPU's allocator gives multiples of 256
 /// bytes, whatever the host array's address is.
 static uint64_t sectorOf(const Request &request, uint64_t address) {
-  return (address - (request.region ? request.region->base : 0)) >> kSectorShift;
+  const Region *region = request.region;
+  return (address - (region ? region->base - region->skippedBytes : 0)) >> kSectorShift;
 }
 
 static uint64_t countSectors(const Request &request) {

@@ -14,6 +14,7 @@ GlobalMemory::GlobalMemory(const Program &program, const Launch &launch) {
     region.end = allocation.base + allocation.bytes;
     region.host = reinterpret_cast<uint8_t *>(allocation.base);
     region.isReadOnly = allocation.isReadOnly;
+    region.skippedBytes = allocation.skippedBytes;
     region.initialized = allocation.initialized;
     regions.push_back(std::move(region));
   }

@@ -19,6 +19,7 @@ struct Region {
   uint64_t base = 0, end = 0;
   uint8_t *host = nullptr; // of the byte at `base`
   bool isReadOnly = false;
+  uint8_t skippedBytes = 0; // as in Allocation
   std::vector<uint64_t> *initialized = nullptr;
   std::unique_ptr<PagedShadow> shadow;
 };

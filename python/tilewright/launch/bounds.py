@@ -1,0 +1,77 @@
+"""How far each argument's memory reaches, for devices that check accesses.
+
+An array that is a view of a larger one reaches from its first element to its last, in memory: what
+lies beyond belongs to others. With bounds of "allocations" it reaches as far as the memory that it
+is a view of, which suits kernels that step out of a view on purpose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .. import knobs
+from .arguments import Memory, Reinterpreted, memory_of
+
+BOUNDS = ("views", "allocations")
+
+# (address of the first element, extents, strides in bytes, bytes of an element), by an array's type.
+ShapedArray = tuple[int, Sequence[int], Iterable[int], int]
+SHAPE_READERS: dict[type, Callable[[Any], ShapedArray]] = {}
+
+# By device; the knob BOUNDS decides for all others.
+_chosen: dict[str, str] = {}
+
+
+def reach(address: int, shape: Sequence[int], strides: Iterable[int], size: int) -> tuple[int, int]:
+    """The first byte of an array of at least one element and the one behind its last; strides in bytes."""
+    low = high = address
+    for extent, stride in zip(shape, strides):
+        distance = (extent - 1) * stride
+        low, high = low + min(distance, 0), high + max(distance, 0)
+    return low, high + size
+
+
+def _view_of(value: Any, memory: Memory) -> tuple[int, int, bool, int]:
+    """An argument's memory and the bytes of the allocation before it."""
+    base, size, is_read_only = memory
+    while isinstance(value, Reinterpreted):
+        value = value.base
+    for cls in type(value).__mro__:
+        if reader := SHAPE_READERS.get(cls):
+            address, shape, strides, item_size = reader(value)
+            # One element is how kernels are given a pointer into an array; none has no place.
+            if sum(extent != 1 for extent in shape) and 0 not in shape:
+                low, high = reach(address, shape, strides, item_size)
+                low, high = max(low, base), min(high, base + size)
+                return low, max(high - low, 0), is_read_only, (low - base) % 256
+    return base, size, is_read_only, 0
+
+
+def memories_of(
+    device: str, values: Sequence[Any], bits: Sequence[Any]
+) -> list[tuple[int, int, bool, int]]:
+    """(address, bytes, is read-only, bytes of the allocation before) of each argument."""
+    bounds = _chosen.get(device) or knobs.settings().bounds
+    memories = [memory_of(value, bit) for value, bit in zip(values, bits)]
+    if bounds == "allocations":
+        return [(*memory, 0) for memory in memories]
+    return [_view_of(value, memory) for value, memory in zip(values, memories)]
+
+
+@contextmanager
+def bounded_by(device: str, bounds: str | None) -> Iterator[None]:
+    """Set the bounds of launches on a device within a `with` block; None leaves them as they are."""
+    if bounds is not None and bounds not in BOUNDS:
+        raise ValueError(f"no bounds {bounds!r}; there are {', '.join(BOUNDS)}")
+    before = _chosen.get(device)
+    if bounds is not None:
+        _chosen[device] = bounds
+    try:
+        yield
+    finally:
+        if bounds is not None and before is None:
+            _chosen.pop(device, None)
+        elif bounds is not None and before is not None:
+            _chosen[device] = before

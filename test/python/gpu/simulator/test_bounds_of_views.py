@@ -1,0 +1,114 @@
+"""Devices that check accesses hold a view to its own elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import tilewright as tw
+from tilewright import knobs
+
+DEVICES = ("sim:sm_80", "sim:gfx942", "reference", "cpu")
+
+pytestmark = pytest.mark.parametrize("device", DEVICES)
+
+
+@tw.jit
+def copy(x, out, first, n, step, B: tw.constexpr):
+    i = tw.arange(0, B)
+    value = tw.load(x + first + i * step, mask=i < n, other=0)
+    tw.store(out + i, value, mask=i < n)
+
+
+def run(device: str, x: Any, n: int, first: int = 0, step: int = 1) -> Any:
+    out = np.zeros(128, np.float32)
+    with tw.device(device):
+        copy[(1,)](x, out, first, n, step, B=128, debug=True)
+    return out[:n]
+
+
+MAKERS: dict[str, Callable[[], Any]] = {
+    "torch": lambda: torch.arange(4096, dtype=torch.float32),
+    "numpy": lambda: np.arange(4096, dtype=np.float32),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("begin", [0, 3, 1000])
+def test_an_element_beyond_a_view_is_out_of_bounds(device: str, maker: str, begin: int) -> None:
+    view = MAKERS[maker]()[begin : begin + 100]
+    np.testing.assert_array_equal(run(device, view, 100), np.arange(begin, begin + 100))
+    with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+        run(device, view, 101)
+    if begin:
+        with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+            run(device, view, 1, first=-1)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_a_view_with_strides_reaches_from_its_first_to_its_last_element(
+    device: str, maker: str
+) -> None:
+    view = MAKERS[maker]().reshape(64, 64)[2:10, 5]
+    np.testing.assert_array_equal(run(device, view, 8, step=64), np.arange(2, 10) * 64 + 5)
+    with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+        run(device, view, 9, step=64)
+
+
+def test_a_reversed_view_reaches_backwards(device: str) -> None:
+    view = np.arange(64, dtype=np.float32)[20:10:-1]
+    np.testing.assert_array_equal(run(device, view, 10, step=-1), np.arange(20, 10, -1))
+    with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+        run(device, view, 11, step=-1)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_one_element_stands_for_a_pointer_into_its_array(device: str, maker: str) -> None:
+    x = MAKERS[maker]()
+    np.testing.assert_array_equal(run(device, x[7:8], 50), np.arange(7, 57))
+
+
+def test_views_of_one_array_are_held_to_their_own_elements(device: str) -> None:
+    both = np.arange(256, dtype=np.float32)
+    x, out = both[:100], both[100:228]
+    with tw.device(device):
+        copy[(1,)](x, out, 0, 100, 1, B=128, debug=True)
+        np.testing.assert_array_equal(out[:100], np.arange(100))
+        with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+            copy[(1,)](x, out, 0, 101, 1, B=128, debug=True)
+
+
+def test_the_bounds_of_allocations_can_be_chosen(
+    device: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = np.arange(4096, dtype=np.float32)[:100]
+    monkeypatch.setenv("TILEWRIGHT_BOUNDS", "allocations")
+    knobs.reset()
+    np.testing.assert_array_equal(run(device, view, 101), np.arange(101))
+    monkeypatch.undo()
+    knobs.reset()
+    with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+        run(device, view, 101)
+    if device.startswith("sim:"):
+        with tw.simulation.simulate(device, bounds="allocations"):
+            np.testing.assert_array_equal(run(device, view, 101), np.arange(101))
+        with pytest.raises(ValueError, match="no bounds 'none'"):
+            with tw.simulation.simulate(device, bounds="none"):
+                pass
+        with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+            run(device, view, 101)
+
+
+def test_sectors_of_a_view_count_from_its_array(device: str) -> None:
+    if not device.startswith("sim:"):
+        pytest.skip("counts belong to the simulators")
+    x = np.arange(4096, dtype=np.float32)
+    sectors: list[int] = []
+    for begin in (0, 4):
+        run(device, x[begin : begin + 128], 128)
+        sectors.append(tw.simulation.last_report(device).statistics["global_load_sectors"])
+    assert sectors[1] == sectors[0] + 1 if device == "sim:sm_80" else sectors[1] > sectors[0]
