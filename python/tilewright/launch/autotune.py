@@ -125,7 +125,7 @@ class Autotuner(Wrapper):
 
     def prune_configs(self, kwargs: Arguments) -> list[Config]:
         """The configurations to measure, for the positional arguments in `nargs` and these."""
-        return self._pruned({**(self.nargs or {}), **kwargs})
+        return self._pruned(self.nargs or {}, kwargs)
 
     def _bench(self, *args: Any, config: Config, grid: Any, **kwargs: Any) -> list[float]:
         """For a `run` of a derived class: milliseconds as the median, the 20th and the 80th of a
@@ -146,7 +146,8 @@ class Autotuner(Wrapper):
     def run(self, *args: Any, grid: Any, warmup: bool = False, **kwargs: Any) -> Any:
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}
         if warmup:
-            return [self._call(c, args, kwargs, grid, True) for c in self._pruned(arguments)][-1]
+            candidates = self._pruned(dict(zip(self.arg_names, args)), kwargs)
+            return [self._call(c, args, kwargs, grid, True) for c in candidates][-1]
         config = self._choose(arguments, args, kwargs, grid)
         self.best_config = config
         if config.pre_hook:
@@ -173,7 +174,7 @@ class Autotuner(Wrapper):
         key = self._key(arguments)
         config = self.cache.get(key)
         if config is None:
-            candidates = self._pruned(arguments)
+            candidates = self._pruned(dict(zip(self.arg_names, args)), kwargs)
             start = time.perf_counter()
             config = candidates[0] if len(candidates) == 1 else self._recall(candidates, key)
             if config is None:
@@ -215,10 +216,11 @@ class Autotuner(Wrapper):
         chosen = chosen_device()
         return (*values, *types, *([f"on {chosen}"] if chosen else []))
 
-    def _pruned(self, arguments: Arguments) -> list[Config]:
+    def _pruned(self, positional: Arguments, keywords: Arguments) -> list[Config]:
         configs = self.configs or [Config({})]
         if self.early_config_prune:
-            configs = list(self.early_config_prune(configs, arguments, **arguments))
+            configs = list(self.early_config_prune(configs, positional, **keywords))
+        arguments = {**positional, **keywords}
         model, top_k = self.perf_model, self.configs_top_k
         if model and top_k:
             count = int(len(configs) * top_k) if isinstance(top_k, float) else top_k
@@ -402,7 +404,7 @@ def autotune(
 ) -> Callable[[Any], Autotuner]:
     """Time a kernel's configurations once for each value of the arguments named by `key`.
 
-    `prune_configs_by` may hold `early_config_prune(configs, arguments, **arguments)`,
+    `prune_configs_by` may hold `early_config_prune(configs, positional, **keywords)`,
     `perf_model(**arguments)` and `top_k`; arrays in `reset_to_zero` are zeroed and those in
     `restore_value` restored before each run of a measurement, and so are arrays that the kernel both
     reads and writes, unless a `pre_hook` is there to see to it; `pre_hook(arguments, reset_only)`

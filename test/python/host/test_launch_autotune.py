@@ -124,6 +124,22 @@ def test_pruning(fake: FakeNative) -> None:
         kernel[1](numpy.zeros(4), 3)
 
 
+def test_pruning_tells_positional_arguments_from_keywords(fake: FakeNative) -> None:
+    seen: list[tuple[list[str], list[str]]] = []
+
+    def prune(configs: Any, named: Any, **rest: Any) -> Any:
+        seen.append((sorted(named), sorted(rest)))
+        return configs
+
+    bench = Bench(fake, {16: 1.0, 32: 2.0})
+    rules = {"early_config_prune": prune}
+    kernel = tw.autotune(configs(16, 32), ["n"], prune_configs_by=rules, do_bench=bench)(tw.jit(body))
+    kernel[1](numpy.zeros(4), n=60)
+    kernel[1](numpy.zeros(4), 61)
+    kernel.warmup(numpy.zeros(4), n=62, grid=(1,))
+    assert seen == [(["out"], ["n"]), (["n", "out"], []), (["out"], ["n"])]
+
+
 def test_hooks(fake: FakeNative) -> None:
     events: list[str] = []
     config = tw.Config(
