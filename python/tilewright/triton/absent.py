@@ -86,9 +86,10 @@ class _AbsentModules(MetaPathFinder):
         module = sys.modules.get(fullname.rpartition(".")[0])
         message, parts = _parts(name, dir(module) if module else ())
         error: Any = AbsentModuleError(message, **parts)
-        # The import system takes an error that names the very module for "no such attribute", and
-        # drops its text.
-        error.name = name if fullname != name else f"{name} (of {_PACKAGE})"
+        # Triton's name, for those that compare it. `from tilewright.triton import x`, and with it
+        # `from triton import x`, keeps the text of an error only where it names another module than
+        # `tilewright.triton.x`.
+        error.name = name
         raise error
 
 

@@ -79,6 +79,30 @@ def test_imports_of_absent_names_say_why(statement: str, code: str, words: str) 
     assert words in error.value.rendered and "triton" in error.value.message
 
 
+MISSING_MODULES = """
+import importlib
+for name in ("triton.language.extra.nothing", "triton.nothing", "triton.runtime.build"):
+    try:
+        importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        assert error.name == name and "[TW043" in str(error), (error.name, error)
+try:
+    from triton import nothing
+except ImportError as error:
+    assert "[TW0431]" in str(error), error
+"""
+
+
+def test_an_absent_module_is_named_as_it_was_imported(tmp_path: Path) -> None:
+    """Libraries compare `error.name` to tell a missing module from one that fails."""
+    script = tmp_path / "missing.py"
+    script.write_text(MISSING_MODULES)
+    result = subprocess.run(
+        [sys.executable, "-m", "tilewright.triton", str(script)], capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stderr
+
+
 def test_probing_for_absent_names_works() -> None:
     triton: Any = tilewright.triton
     import importlib.util
