@@ -11,6 +11,8 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
+from weakref import WeakSet
 
 PREFIX = "TILEWRIGHT_"
 
@@ -35,6 +37,14 @@ KNOBS: dict[str, str] = {
 }
 
 
+class Listener(Protocol):
+    """Keeps something that it computed from settings."""
+
+    def forget_settings(self) -> None:
+        """Forget it."""
+        ...
+
+
 @dataclass(frozen=True)
 class Settings:
     """The knobs' values, read once at the first compilation or launch."""
@@ -53,12 +63,15 @@ class Settings:
     bounds: str  # "views" or "allocations"
     is_jit_denied: bool
     cache_layers: tuple[str, ...]  # directories of caches that are only read
+    fuses_products: bool = True  # a * b + c may round once where a launch says nothing
 
 
 _settings: Settings | None = None
 # Counts the resets: what a thread read before one is not kept after it.
 _num_resets = 0
 _lock = threading.Lock()
+# Told of each reset, while they live: those that keep what they computed from settings.
+_listeners: WeakSet[Listener] = WeakSet()
 
 
 def settings() -> Settings:
@@ -83,6 +96,15 @@ def reset() -> None:
     with _lock:
         _settings = None
         _num_resets += 1
+        listeners = list(_listeners)
+    for listener in listeners:
+        listener.forget_settings()
+
+
+def tell_of_resets(listener: Listener) -> None:
+    """Have an object told whenever settings may have changed."""
+    with _lock:
+        _listeners.add(listener)
 
 
 def _renew_lock() -> None:
@@ -114,12 +136,21 @@ def restore(environment: Mapping[str, str | None]) -> None:
         change(name, value or "")
 
 
-def triton_flag(name: str) -> bool:
+def triton_flag(name: str, default: bool = False) -> bool:
     """Whether a switch of Triton's is on, where Triton's names are in use: TRITON_INTERPRET sends
-    launches to the device `reference`, TRITON_DEBUG compiles device assertions, and
-    TRITON_PRINT_AUTOTUNING prints what autotuning chooses."""
-    is_asked = os.environ.get(f"TRITON_{name}", "").lower() in ("1", "on", "true", "yes", "y")
-    return is_asked and "tilewright.triton" in sys.modules
+    launches to the device `reference`, TRITON_DEBUG compiles device assertions,
+    TRITON_DEFAULT_FP_FUSION lets products and sums round once, and TRITON_PRINT_AUTOTUNING prints what
+    autotuning chooses."""
+    value = os.environ.get(f"TRITON_{name}", "").lower()
+    if not value or "tilewright.triton" not in sys.modules:
+        return default
+    return value in ("1", "on", "true", "yes", "y")
+
+
+def change_triton_flag(name: str, is_on: bool) -> None:
+    """Set a switch of Triton's for the rest of the process and for its children."""
+    os.environ[f"TRITON_{name}"] = "1" if is_on else "0"
+    reset()
 
 
 def named_class(name: str) -> type | None:
@@ -154,6 +185,7 @@ def read_settings() -> Settings:
         shows_remarks=_flag("REMARKS", default=False),
         is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
         bounds=_choice("BOUNDS", ("views", "allocations")) or "views",
+        fuses_products=triton_flag("DEFAULT_FP_FUSION", default=True),
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
         cache_layers=tuple(os.path.abspath(d) for d in _value("CACHE_RO").split(":") if d),
     )

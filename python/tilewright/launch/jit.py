@@ -136,7 +136,15 @@ class JITFunction(Inspection, KernelInterface, ByReference):
 
     @lazy_attribute
     def _options(self) -> Options:
-        return Options(debug=bool(self.debug) or knobs.settings().is_debug)
+        knobs.tell_of_resets(self)
+        settings = knobs.settings()
+        is_debug = bool(self.debug) or settings.is_debug
+        return Options(debug=is_debug, enable_fp_fusion=settings.fuses_products)
+
+    def forget_settings(self) -> None:
+        """Read the settings anew at the next launch."""
+        for name in ("_options", "_launch_again"):
+            self.__dict__.pop(name, None)
 
     def __repr__(self) -> str:
         return f"<kernel {self.fn.__module__}.{self.fn.__qualname__}>"

@@ -385,7 +385,7 @@ def checked_options(options: Options, kernel: str) -> Options:
     debug = bool(options.debug) or knobs.settings().is_debug
     return options._replace(
         num_warps=warps, num_stages=stages, debug=debug, maxnreg=registers,
-        enable_fp_fusion=fusion is None or bool(fusion),
+        enable_fp_fusion=knobs.settings().fuses_products if fusion is None else bool(fusion),
         sanitize_overflow=not debug or sanitizes is None or bool(sanitizes),
         extern_libs=libraries_of(options.extern_libs, kernel),
     )  # fmt: skip

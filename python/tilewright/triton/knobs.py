@@ -226,8 +226,8 @@ class autotuning_knobs(base_knobs):  # noqa: N801
 class runtime_knobs(base_knobs):  # noqa: N801
     """How kernels are run, and the hooks around that.
 
-    `interpret` sends launches to the device `reference`; `debug` compiles device assertions into
-    kernels that are made from then on.
+    `interpret` sends launches to the device `reference`; `debug` compiles device assertions into the
+    kernels that are launched from then on.
     """
 
     interpret = Knob(
@@ -249,7 +249,10 @@ class language_knobs(base_knobs):  # noqa: N801
     """Defaults of the language."""
 
     fp32_default = Fixed(None, _ARITHMETIC)
-    default_fp_fusion = Fixed(True, _ARITHMETIC)
+    default_fp_fusion = Knob(
+        lambda: own.settings().fuses_products,
+        lambda value: own.change_triton_flag("DEFAULT_FP_FUSION", bool(value)),
+    )
     force_disable_fp_fusion = Fixed(False, _ARITHMETIC)
 
 

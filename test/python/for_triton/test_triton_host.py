@@ -245,6 +245,38 @@ def test_compilation_hooks_see_and_forbid_compilations(kernel: Any) -> None:
     assert x.eq(27).all() and len(finished) == 2
 
 
+def test_hooks_around_loading_get_the_hash_of_the_kernel(kernel: Any) -> None:
+    seen: list[tuple[Any, ...]] = []
+    triton.knobs.runtime.kernel_load_start_hook = lambda *facts: seen.append(("start", *facts))
+    triton.knobs.runtime.kernel_load_end_hook = lambda *facts: seen.append(("end", *facts))
+    compiled = kernel[(1,)](torch.ones(64), 64, BLOCK=64)
+    assert [(event, hash) for event, *_, hash in seen] == [("start", compiled.hash), ("end", compiled.hash)]
+    assert len(compiled.hash) == 64 and seen[0][3] == "scale"
+
+
+@tw.jit
+def multiply_add(out, a, b, c):
+    i = tl.arange(0, 32)
+    tl.store(out + i, tl.load(a + i) * tl.load(b + i) + tl.load(c + i))
+
+
+def test_the_default_of_fusion_counts_for_kernels_that_were_launched() -> None:
+    arrays = [torch.zeros(32) for _ in range(4)]
+
+    def fuses(**options: Any) -> bool:
+        compiled = multiply_add[(1,)](*arrays, **options)
+        assert compiled is not None
+        return "fma" in compiled.asm["ptx"]
+
+    with tw.device("sim:sm_80"):
+        assert fuses() and fuses() and triton.knobs.language.default_fp_fusion is True
+        with triton.knobs.language.scope():
+            triton.knobs.language.default_fp_fusion = False
+            assert not fuses() and not fuses(num_warps=2) and not fuses(enable_fp_fusion=None)
+            assert fuses(enable_fp_fusion=True)
+        assert fuses() and not fuses(enable_fp_fusion=False)
+
+
 def test_preload_compiles_what_a_hook_wrote_down(kernel: Any) -> None:
     seen: list[str] = []
     triton.knobs.runtime.jit_cache_hook = lambda **facts: bool(
