@@ -327,10 +327,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         request = self._request(key, values)
         if not self._may_compile(request, is_warmup):
             return None
-        hooks.load_start(None, None, request.name, {}, "")
         kernel = compile_request(request)
         kernel.kernel_function = self
         kernel.name = self._name_of(request)
+        hooks.load_start(None, None, kernel.name, {}, kernel.key)
         check_stores(kernel, key[2])
         hooks.load_end(None, None, kernel.name, {}, kernel.key)
         self._compiled(kernel, is_warmup)
