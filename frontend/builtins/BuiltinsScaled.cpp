@@ -85,22 +85,27 @@ static std::optional<Reason> checkScale(const ScaledSide &side) {
   if (!isE4M3 && dtype != "uint8" && dtype != "int8")
     return problem(Code::ScaledScales, side, scale,
                    "a scale is uint8, of which s means 2 to the power s - 127 for 32 elements "
-                   "along K, or float8e4nv for 16 elements, or None");
+                   "along K, or float8e4nv for 16 or 32 elements, or None");
   int64_t group = isE4M3 ? 16 : 32, depth = side.extent(/*k=*/true);
   if (depth % group != 0)
     return problem(Code::ScaledScales, side,
                    " has K = " + std::to_string(depth) + ", not a multiple of " +
                        std::to_string(group),
                    "one " + dtype + " scales " + std::to_string(group) + " elements along K");
+  auto isInGroupsOf = [&](int64_t size) {
+    llvm::SmallVector<int64_t> wanted(side.elements.shape().drop_back(2));
+    wanted.append({side.extent(/*k=*/false), depth / size});
+    return depth % size == 0 && side.scale->shape() == llvm::ArrayRef<int64_t>(wanted);
+  };
+  if (isInGroupsOf(group) || isInGroupsOf(32))
+    return std::nullopt;
   llvm::SmallVector<int64_t> wanted(side.elements.shape().drop_back(2));
   wanted.append({side.extent(/*k=*/false), depth / group});
-  if (side.scale->shape() == llvm::ArrayRef<int64_t>(wanted))
-    return std::nullopt;
   return problem(Code::ScaledScales, side,
                  scale + ", but must be " + shapeText(wanted) + " for " + side.elements.str(),
                  std::string(side.isLeft ? "lhs_scale is [M, K / " : "rhs_scale is [N, K / ") +
                      std::to_string(group) + "]: one number for " + std::to_string(group) +
-                     " elements along K");
+                     (isE4M3 ? " or 32" : "") + " elements along K");
 }
 
 static std::optional<Reason> checkPair(const ScaledSide &lhs, const ScaledSide &rhs,

@@ -201,7 +201,8 @@ def _with_sure_scale(x, scale, is_checked: constexpr, is_left: constexpr, fast_m
     if scale is None or is_checked:
         return x
     if scale.dtype == float8e4nv:
-        return x.to(float32) * _spread(scale.to(float32), 16, is_left)
+        depth: constexpr = x.shape[-1] if is_left else x.shape[-2]
+        return x.to(float32) * _spread(scale.to(float32), depth // scale.shape[-1], is_left)
     if fast_math:
         factor = (scale.to(int32) << 23).to(float32, bitcast=True)
     else:
@@ -322,7 +323,7 @@ def dot_scaled(
     neighbours along K, or along M or N with `lhs_k_pack=False` or `rhs_k_pack=False`.
     `lhs_scale` is [M, K / 32] and `rhs_scale` [N, K / 32] of uint8: s scales 32 elements along K
     by 2 ** (s - 127), and 255 makes them NaN. Scales of float8e4nv are numbers for 16 elements
-    each; None is 1. Rank 3 is a batch of products.
+    each, or for 32, as their shape says; None is 1. Rank 3 is a batch of products.
 
     Elements times scales are not rounded (those of "bf16" with a scale: within the range of
     float32), whatever the scales; their products are summed in float32 as by `dot`.

@@ -228,6 +228,19 @@ def test_scales_of_e4m3_for_sixteen_elements(
         assert_product(multiplied(lhs, other), lhs, other)
 
 
+@pytest.mark.parametrize("pack", [True, False])
+@pytest.mark.parametrize("right", ["e2m1", "e4m3", "bf16"])
+def test_scales_of_e4m3_for_thirty_two_elements(
+    right: str, pack: bool, device: str, rng: np.random.Generator
+) -> None:
+    lhs = side_of(rng, "e2m1", 32, 64, (1, 0x7E))
+    lhs = replace(lhs, has_e4m3_scale=True, is_packed_along_k=pack)
+    sixteen = side_of(rng, right, 16, 64, (1, 0x7E), group=16)
+    exponents = side_of(rng, right, 16, 64, (120, 135))
+    for rhs in (replace(exponents, has_e4m3_scale=True), sixteen, exponents):
+        assert_product(multiplied(lhs, rhs), lhs, rhs)
+
+
 # Scales at the ends of their range.
 
 
@@ -494,7 +507,7 @@ MISUSES = {
     "scale shape": (dict(lhs_scale=(tw.uint8, [32, 4])), "TW0239", r"must be \[32, 2\]"),
     "rhs scale shape": (
         dict(rhs_scale=(tw.uint8, [2, 16])), "TW0239", r"must be \[16, 2\].*\n?(.*\n)*.*\[N, K"),
-    "e4m3 scale": (dict(lhs_scale=(tw.float8e4nv, [32, 2])), "TW0239", r"must be \[32, 4\]"),
+    "e4m3 scale": (dict(lhs_scale=(tw.float8e4nv, [32, 8])), "TW0239", r"must be \[32, 4\].*\n?(.*\n)*.*16 or 32"),
     "small k": (
         dict(lhs=(tw.uint8, [32, 8]), rhs=(tw.float8e4nv, [16, 16])), "TW0239", "multiple of 32"),
     "different k": (dict(rhs=(tw.float8e4nv, [32, 16])), "TW0240", "K = 64.*K = 32"),
