@@ -77,7 +77,7 @@ extern "C" int64_t tw_device_clock() {
 extern "C" void tw_device_assert(const TwProgram *program, const char *message, const char *where,
                                  const char *shape, int64_t index) {
   keepFailure(*program, Code::DeviceAssert,
-              llvm::formatv("device_assert failed at {0}: {1} ({2})", where, message,
+              llvm::formatv("device-side assert failed at {0}: {1} ({2})", where, message,
                             formatPlace(program, shape, index))
                   .str());
   leaveKernel(*program);
@@ -95,7 +95,7 @@ extern "C" void tw_device_assert_of(const TwProgram *program, const char *messag
     std::string text =
         std::string(message) + ": " + shown(first) + " " + joint + " " + shown(second);
     keepFailure(*program, Code::DeviceAssert,
-                llvm::formatv("device_assert failed at {0}: {1} ({2})", where, text,
+                llvm::formatv("device-side assert failed at {0}: {1} ({2})", where, text,
                               formatPlace(program, shape, index))
                     .str());
   }

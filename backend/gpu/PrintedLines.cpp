@@ -165,8 +165,8 @@ static PrintedLine lineOfAssert(ThreadLowering &lowering, simt::AssertOp op,
                                 ProgramIdEmitter programId) {
   SourceSpan span = spanOf(lowering.loc);
   PrintedLine line;
-  line.format = "device_assert failed at " + escaped(span.file) + ":" + std::to_string(span.line) +
-                ": " + escaped(op.getMessage());
+  line.format = "device-side assert failed at " + escaped(span.file) + ":" +
+                std::to_string(span.line) + ": " + escaped(op.getMessage());
   for (auto [position, value] : llvm::enumerate(op.getValues())) {
     line.format += position == 0 ? ": " : " " + escaped(*op.getJoint()) + " ";
     addValue(lowering, value, /*asBits=*/false, op.getIsSigned(), line);

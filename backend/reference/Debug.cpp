@@ -79,7 +79,7 @@ static LogicalResult runAssert(Program &program, Operation &op) {
     bool isActive = !mask || (*mask)[position].bits != 0;
     if (isActive && !element.bits)
       return failAt(program, op, Code::DeviceAssert,
-                    "device_assert failed: " + assertion.getMessage().str() +
+                    "device-side assert failed: " + assertion.getMessage().str() +
                         shownValues(program, assertion, position),
                     position, tile::shapeOf(assertion.getCondition().getType()));
   }

@@ -61,7 +61,8 @@ static constexpr FailureRow kFailures[] = {
      "run it with tw.device(\"$sim\") to see whether it ends; this process has to be restarted"},
     {709, Code::GpuContextLost, kDevice, Blame::Call, "the GPU's context was destroyed",
      "do not reset the device (hipDeviceReset) while kernels are loaded; restart the process"},
-    {710, Code::DeviceAssert, kDevice, Blame::Kernel, "failed an assertion (tw.device_assert)",
+    {710, Code::DeviceAssert, kDevice, Blame::Kernel,
+     "failed an assertion: device-side assert triggered (tw.device_assert)",
      "run it with tw.device(\"$sim\"), which has the assertion's text and program; this process "
      "has to be restarted before it can use the GPU again"},
     {719, Code::GpuKernelFailed, kDevice, Blame::Kernel, "failed; the GPU does not say why",

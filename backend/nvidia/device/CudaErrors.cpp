@@ -65,7 +65,8 @@ static constexpr FailureRow kFailures[] = {
      "whether it ends; this process has to be restarted"},
     {709, Code::GpuContextLost, kDevice, Blame::Call, "the GPU's context was destroyed",
      "do not reset the device (cudaDeviceReset) while kernels are loaded; restart the process"},
-    {710, Code::DeviceAssert, kDevice, Blame::Kernel, "failed an assertion (tw.device_assert)",
+    {710, Code::DeviceAssert, kDevice, Blame::Kernel,
+     "failed an assertion: device-side assert triggered (tw.device_assert)",
      "standard output has the assertion's text, program and index; this process has to be "
      "restarted before it can use the GPU again"},
     {714, Code::GpuKernelFailed, kDevice, Blame::Kernel, "damaged its call stack", kSimulate},

@@ -162,7 +162,7 @@ static std::string takeAnnouncement(std::string &printed, const std::string &pre
 }
 
 std::string tw::warpsim::takeFailedAssertion(std::string &printed) {
-  return takeAnnouncement(printed, "device_assert failed at ");
+  return takeAnnouncement(printed, "device-side assert failed at ");
 }
 
 /// Ends the CTA, as a failed assertion ends a kernel.
@@ -174,7 +174,7 @@ static void failAssertion(Cta &cta, Warp &warp, const Instruction &call, int32_t
     return i < call.sources.size() ? readLane(call.sources[i], warp.registers(), lane) : 0;
   };
   std::string line = std::to_string(uint32_t(argument(2)));
-  std::string failure = "device_assert failed at " + memory.readText(argument(1)) +
+  std::string failure = "device-side assert failed at " + memory.readText(argument(1)) +
                         (line == "0" ? "" : ":" + line) + ": " + memory.readText(argument(0));
   std::string announced = takeAnnouncement(cta.printed, failure);
   cta.report(Kind::Assertion, warp, lane, pc, [&](Finding &finding) {

@@ -146,7 +146,7 @@ TEST_F(CpuDeviceTest, FirstFailedAssertionIsReported) {
     ASSERT_TRUE(error);
     EXPECT_EQ(error->code, Code::DeviceAssert);
     EXPECT_EQ(error->message,
-              "device_assert failed at k.py:12: n is positive (pid (0, 0, 0) idx (1, 5))");
+              "device-side assert failed at k.py:12: n is positive (pid (0, 0, 0) idx (1, 5))");
   }
 }
 

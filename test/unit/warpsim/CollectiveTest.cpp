@@ -187,6 +187,6 @@ FINE:
 )");
   EXPECT_EQ(kindsIn(report), "assertion");
   EXPECT_EQ(findingOf(report, Kind::Assertion).message,
-            "device_assert failed at bad:12: bad (pid (1, 0, 0))");
+            "device-side assert failed at bad:12: bad (pid (1, 0, 0))");
   EXPECT_EQ(out, (std::vector<uint32_t>{1, 9}));
 }
