@@ -26,6 +26,7 @@ struct KernelArgument {
   bool isStreaming = false;           // Pointer: argument attribute tile.streaming
   bool isDisjoint = false;            // Pointer: argument attribute tile.disjoint
   bool isLarge = false;               // Pointer: offsets from it are computed in 64 bits
+  bool isZeroDim = false;             // Pointer: to a 0-d array, which has no truth value
 };
 
 struct FrontendOptions {

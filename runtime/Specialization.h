@@ -24,6 +24,7 @@ struct ArgumentSpec {
   bool isStreaming = false; // a pointer to more bytes than the last-level cache holds
   bool isDisjoint = false;  // a pointer whose memory overlaps that of no other argument
   bool isLarge = false;     // a pointer to memory that 32-bit offsets do not reach all of
+  bool isZeroDim = false;   // a pointer to a 0-d array, which may be meant as a number
 };
 
 /// The memory behind a pointer; where its size is not known, its address twice.

@@ -126,6 +126,7 @@ static void addArgument(FieldHasher &hasher, const ArgumentSpec &argument) {
   hasher.add(uint64_t(argument.isStreaming));
   hasher.add(uint64_t(argument.isDisjoint));
   hasher.add(uint64_t(argument.isLarge));
+  hasher.add(uint64_t(argument.isZeroDim));
 }
 
 std::string api::makeKey(const std::string &sourceDigest, const Specialization &specialization,

@@ -67,6 +67,7 @@ static std::vector<KernelArgument> argumentsOf(const Specialization &specializat
     argument.isStreaming = spec.isStreaming;
     argument.isDisjoint = spec.isDisjoint;
     argument.isLarge = spec.isLarge;
+    argument.isZeroDim = spec.isZeroDim;
     arguments.push_back(std::move(argument));
   }
   return arguments;

@@ -37,6 +37,8 @@ static std::string describeArgument(const ArgumentSpec &spec) {
     text += ":overlap";
   if (spec.isLarge)
     text += ":large";
+  if (spec.isZeroDim)
+    text += ":0d";
   return spec.isStreaming ? text + ":stream" : text;
 }
 

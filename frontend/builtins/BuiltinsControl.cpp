@@ -111,8 +111,7 @@ static FailureOr<PyValue> emitDevicePrint(BuiltinCall &call) {
 static FailureOr<PyValue> emitDeviceAssert(BuiltinCall &call) {
   TypedValue condition;
   std::optional<TypedValue> mask;
-  if (failed(call.read(condition)) ||
-      failed(refusePointer(call.emitter, condition, call.node(0))) ||
+  if (failed(call.read(condition)) || failed(checkTruth(call.emitter, condition, call.node(0))) ||
       failed(call.readFrom(2, mask)))
     return failure();
   if (!call.emitter.options.debug)

@@ -136,17 +136,17 @@ static FailureOr<PyValue> emitAbs(PythonCall &call) {
 /// A number or pointer on a device that int, float or bool is asked of.
 static FailureOr<PyValue> convertAtRunTime(PythonCall &call, const TypedValue &typed) {
   Emitter &emitter = call.emitter;
-  emitter.locate(call.site);
-  if (typed.dtype.isPointer)
-    return emitter.error(
-        pointerAsNumber("`" + call.name.str() + "` takes a number, not a pointer", typed),
-        call.site, {&call.node(0)});
   if (call.name == "bool") {
     FailureOr<mlir::Value> truth = toCondition(emitter, {typed}, call.node(0));
     if (failed(truth))
       return failure();
     return PyValue{TypedValue{*truth, findDType("int1")}};
   }
+  emitter.locate(call.site);
+  if (typed.dtype.isPointer)
+    return emitter.error(
+        pointerAsNumber("`" + call.name.str() + "` takes a number, not a pointer", typed),
+        call.site, {&call.node(0)});
   bool isInt = call.name == "int";
   if (isInt ? typed.dtype.isInt() && !typed.dtype.isBool() : typed.dtype.isFloat())
     return PyValue{typed};

@@ -2,6 +2,7 @@
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/emit/PythonEvaluation.h"
+#include "frontend/tiles/Operands.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
@@ -52,14 +53,20 @@ FailureOr<std::pair<TypedValue, TypedValue>> tw::toRuntime(Emitter &emitter, con
   return std::pair(*left, *right);
 }
 
-mlir::LogicalResult tw::refusePointer(Emitter &emitter, const TypedValue &condition,
-                                      const Node &node) {
-  if (!condition.dtype.isPointer)
-    return mlir::success();
-  return emitter.error(emitter.tiles.truth(condition).reason(), node, {&node});
+mlir::LogicalResult tw::checkTruth(Emitter &emitter, const TypedValue &condition,
+                                   const Node &node) {
+  if (std::optional<Reason> problem = whyNoTruth(condition))
+    return emitter.error(*problem, node, {&node});
+  return mlir::success();
 }
 
 FailureOr<mlir::Value> tw::toCondition(Emitter &emitter, const PyValue &value, const Node &node) {
+  if (isStatic(value)) {
+    FailureOr<bool> truth = staticTruth(emitter, value, node);
+    emitter.locate(node);
+    return failed(truth) ? FailureOr<mlir::Value>(failure())
+                         : emitter.tiles.boolLiteral(*truth).value;
+  }
   FailureOr<TypedValue> typed = toRuntime(emitter, value, node);
   if (failed(typed))
     return failure();

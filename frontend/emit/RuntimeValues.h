@@ -12,8 +12,8 @@ mlir::FailureOr<std::pair<TypedValue, TypedValue>> toRuntime(Emitter &emitter, c
                                                              const Node &rhsNode);
 /// The value as one truth value at run time.
 mlir::FailureOr<mlir::Value> toCondition(Emitter &emitter, const PyValue &value, const Node &node);
-/// An error for a pointer in the place of a condition that may never be evaluated.
-mlir::LogicalResult refusePointer(Emitter &emitter, const TypedValue &condition, const Node &node);
+/// Reports a condition that has no truth value, where it may never be evaluated.
+mlir::LogicalResult checkTruth(Emitter &emitter, const TypedValue &condition, const Node &node);
 /// The elements for iteration or unpacking, else an error.
 mlir::FailureOr<std::vector<PyValue>> elementsOf(Emitter &emitter, const PyValue &value,
                                                  const Node &node);

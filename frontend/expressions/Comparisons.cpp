@@ -13,10 +13,27 @@ using llvm::failed;
 using llvm::failure;
 using mlir::FailureOr;
 
+/// `a and b`, `a or b` where the first is a run-time value and the second, as None, neither one nor
+/// a number. It may decide at compile time, so that a branch is not emitted which needs another
+/// value.
+static FailureOr<PyValue> combineWithObject(Emitter &emitter, bool isAnd, const PyValue &lhs,
+                                            const PyValue &rhs, const Node &lhsNode,
+                                            const Node &rhsNode) {
+  FailureOr<mlir::Value> left = toCondition(emitter, lhs, lhsNode);
+  if (failed(left))
+    return failure();
+  FailureOr<bool> right = staticTruth(emitter, rhs, rhsNode);
+  if (failed(right))
+    return failure();
+  return *right == isAnd ? PyValue{TypedValue{*left, findDType("int1")}} : PyValue{!isAnd};
+}
+
 /// `a and b`, `a or b` on values of which one is run-time: both are evaluated.
 static FailureOr<PyValue> combineTruth(Emitter &emitter, bool isAnd, const PyValue &lhs,
                                        const PyValue &rhs, const Node &site, const Node &lhsNode,
                                        const Node &rhsNode) {
+  if (isStatic(rhs) && !rhs.isNumber())
+    return combineWithObject(emitter, isAnd, lhs, rhs, lhsNode, rhsNode);
   FailureOr<std::pair<TypedValue, TypedValue>> operands =
       toRuntime(emitter, lhs, lhsNode, rhs, rhsNode);
   if (failed(operands))

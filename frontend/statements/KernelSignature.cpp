@@ -72,6 +72,8 @@ static mlir::DictionaryAttr factsOf(mlir::OpBuilder &builder, const KernelArgume
     facts.push_back(builder.getNamedAttr(tile::kArgDisjoint, builder.getUnitAttr()));
   if (argument.isLarge)
     facts.push_back(builder.getNamedAttr(tile::kArgLarge, builder.getUnitAttr()));
+  if (argument.isZeroDim)
+    facts.push_back(builder.getNamedAttr(tile::kArgZeroDim, builder.getUnitAttr()));
   return builder.getDictionaryAttr(facts);
 }
 

@@ -40,8 +40,8 @@ struct LoopDraft {
   bool hasExit = false;                      // the body may break or return
   bool hasReturn = false;
   bool mustRepeat = false;
-  LoopFacts facts = {};   // of the loops inside, from the attempt before
-  bool isEndless = false; // the test of a `while` is true at compile time
+  LoopFacts facts = {};               // of the loops inside, from the attempt before
+  std::optional<bool> knownTest = {}; // of a `while`, at compile time
   Names before = {};
   std::vector<Carried> carried = {};
   PyValue broke = {false};        // whether a break or a return ended the finished loop

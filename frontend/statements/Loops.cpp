@@ -1,6 +1,7 @@
 // Loops: unrolled at compile time, or scf.for and scf.while with the names that their bodies
 // change.
 #include "frontend/statements/Loops.h"
+#include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/expressions/Expressions.h"
 #include "frontend/statements/ControlFlow.h"
@@ -176,14 +177,21 @@ static FailureOr<mlir::Operation *> emitCountedWithExit(LoopDraft &loop, const B
 }
 
 /// Emits the test of a `while`, which is not evaluated any more once the loop was left.
-static FailureOr<mlir::Value> emitTest(Emitter &emitter, const Node &node, bool &isEndless) {
-  const Node &test = node.child("test");
+static FailureOr<mlir::Value> emitTest(LoopDraft &loop) {
+  Emitter &emitter = loop.emitter;
+  const Node &node = loop.node, &test = node.child("test");
   bool isInBody = bindsInTest(node);
   auto evaluate = [&]() -> FailureOr<mlir::Value> {
     FailureOr<PyValue> value = isInBody ? FailureOr<PyValue>(PyValue{true}) : eval(emitter, test);
-    isEndless = llvm::succeeded(value) && !isInBody && isStatic(*value) && truthOf(*value);
     if (failed(value))
       return failure();
+    loop.knownTest.reset();
+    if (!isInBody && isStatic(*value)) {
+      FailureOr<bool> truth = staticTruth(emitter, *value, test);
+      if (failed(truth))
+        return failure();
+      loop.knownTest = *truth;
+    }
     return toCondition(emitter, *value, test);
   };
   PyValue broke = emitter.frame().flag(kBroke);
@@ -212,12 +220,17 @@ static FailureOr<mlir::Operation *> emitTested(LoopDraft &loop) {
   scf::WhileOp op = createWhile(loop, nullptr);
   builder.setInsertionPointToEnd(op.getBeforeBody());
   loop.bindLeaves(op.getBeforeBody()->getArguments());
-  FailureOr<mlir::Value> condition = emitTest(emitter, loop.node, loop.isEndless);
+  FailureOr<mlir::Value> condition = emitTest(loop);
   if (failed(condition))
     return failure();
   scf::ConditionOp::create(builder, here, *condition, op.getBeforeBody()->getArguments());
   builder.setInsertionPointToEnd(op.getAfterBody());
   loop.bindLeaves(op.getAfterBody()->getArguments());
+  if (loop.knownTest == false) { // the body need not mean anything
+    loop.mustRepeat = false;
+    scf::YieldOp::create(builder, here, op.getAfterBody()->getArguments());
+    return op.getOperation();
+  }
   FailureOr<std::vector<mlir::Value>> ends = emitIteration(loop, nullptr, mlir::Value());
   if (failed(ends))
     return failure();
@@ -292,7 +305,7 @@ LogicalResult tw::emitWhile(Emitter &emitter, const Node &node) {
   loop.before = emitter.frame().names;
   if (failed(emitUntilStable(loop, emitTested)))
     return failure();
-  bool isLeftByReturn = loop.isEndless && !mayBreak(node.list("body")) && loop.hasReturn;
+  bool isLeftByReturn = loop.knownTest == true && !mayBreak(node.list("body")) && loop.hasReturn;
   if (!isLeftByReturn)
     return emitElse(emitter, node, loop.broke);
   // Nothing but a return ends `while True` without a break, so the code after it never runs.

@@ -172,7 +172,7 @@ static LogicalResult emitAssert(Emitter &emitter, const Node &node) {
     return emitter.error(Code::StaticAssert, test, text, "this condition is false at compile time");
   }
   FailureOr<TypedValue> typed = toRuntime(emitter, *condition, test);
-  if (failed(typed) || failed(refusePointer(emitter, *typed, test)))
+  if (failed(typed) || failed(checkTruth(emitter, *typed, test)))
     return failure();
   if (!emitter.options.debug)
     return success();

@@ -1,5 +1,7 @@
 // Makes operand errors and converts the numbers of literals at compile time.
 #include "frontend/tiles/Operands.h"
+#include "ir/tile/ArgumentFacts.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Matchers.h"
 #include "runtime/codes/Codes.h"
@@ -22,6 +24,24 @@ Reason tw::operandError(Code code, std::string message, std::string hint,
 
 Reason tw::pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands) {
   return operandError(Code::PointerAsNumber, std::move(message), kPointerHint, operands);
+}
+
+/// Whether a value is the kernel's argument that a 0-d array was given for.
+static bool isZeroDimArgument(mlir::Value value) {
+  auto argument = mlir::dyn_cast<mlir::BlockArgument>(value);
+  auto kernel = argument
+                    ? mlir::dyn_cast_or_null<mlir::func::FuncOp>(argument.getOwner()->getParentOp())
+                    : nullptr;
+  return kernel && argument.getArgNumber() < kernel.getNumArguments() &&
+         kernel.getArgAttr(argument.getArgNumber(), tile::kArgZeroDim);
+}
+
+std::optional<Reason> tw::whyNoTruth(const TypedValue &operand) {
+  if (!isZeroDimArgument(operand.value))
+    return std::nullopt;
+  return pointerAsNumber("a pointer is true unless it is null, and this one is a 0-d array, which "
+                         "may be meant as a number",
+                         operand);
 }
 
 std::optional<Reason> tw::checkTileShape(llvm::ArrayRef<int64_t> shape) {

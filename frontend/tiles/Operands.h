@@ -18,6 +18,9 @@ inline constexpr const char *kPointerHint =
     "the value with tw.load; the address as a number is pointer.to(tw.int64)";
 Reason pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> operands);
 
+/// Why a value has no truth value, if it has none: a 0-d array may be meant as a number.
+std::optional<Reason> whyNoTruth(const TypedValue &operand);
+
 /// An error when a tile of this shape cannot exist: an extent below 1, or too many elements.
 std::optional<Reason> checkTileShape(llvm::ArrayRef<int64_t> shape);
 /// The axis counted from the start; negative axes count from the end of `rank` dimensions.

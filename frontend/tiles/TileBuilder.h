@@ -1,8 +1,8 @@
 // Builds Tile IR from typed operands: promotion, broadcasting, checks, and the operation itself.
 //
 // Knows no AST and no names. Every method inserts at the MLIR builder's insertion point with the
-// location set last, and answers a Reason (operand indices in argument order) when types or shapes do
-// not fit; then nothing is inserted but operations without effect.
+// location set last, and answers a Reason (operand indices in argument order) when types or shapes
+// do not fit; then nothing is inserted but operations without effect.
 #ifndef FRONTEND_TILEBUILDER_H
 #define FRONTEND_TILEBUILDER_H
 #include "frontend/tiles/OperandBuilder.h"
@@ -41,7 +41,7 @@ public:
   TileOr unary(UnaryOperator op, TypedValue operand);
   TileOr logicalAnd(TypedValue lhs, TypedValue rhs); // of truth values
   TileOr logicalOr(TypedValue lhs, TypedValue rhs);
-  TileOr truth(TypedValue operand); // != 0, as i1
+  TileOr truth(TypedValue operand); // != 0, as i1; a pointer is not null
   TileOr where(TypedValue condition, TypedValue lhs, TypedValue rhs);
   TileOr minimum(TypedValue lhs, TypedValue rhs, bool propagateNan);
   TileOr maximum(TypedValue lhs, TypedValue rhs, bool propagateNan);

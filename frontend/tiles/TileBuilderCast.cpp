@@ -36,11 +36,10 @@ TileOr TileBuilder::cast(TypedValue operand, DType dtype, const CastOptions &opt
 }
 
 TileOr TileBuilder::truth(TypedValue operand) {
-  if (operand.dtype.isPointer)
-    return pointerAsNumber("a pointer has no truth value; `pointer is not None` tells whether an "
-                           "argument is given",
-                           operand);
-  return convert(operand, findDType("int1"));
+  if (std::optional<Reason> problem = whyNoTruth(operand))
+    return *problem;
+  return operand.dtype.isPointer ? isNonzero(addresses(operand))
+                                 : convert(operand, findDType("int1"));
 }
 
 //===-- Pointers and bits --------------------------------------------------------------------===//

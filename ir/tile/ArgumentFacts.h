@@ -9,6 +9,8 @@ namespace tw::tile {
 inline constexpr llvm::StringLiteral kArgNonNegative = "tile.non_negative";
 /// Unit: offsets of 32 bits do not reach all of the memory behind this pointer.
 inline constexpr llvm::StringLiteral kArgLarge = "tile.large";
+/// Unit: this pointer is to a 0-d array, which its user may mean as a number.
+inline constexpr llvm::StringLiteral kArgZeroDim = "tile.zero_dim";
 /// Unit, on the kernel itself: machines that can look whether each access stays inside of the
 /// memory of its argument do so.
 inline constexpr llvm::StringLiteral kChecksAccesses = "tile.checks_accesses";

@@ -58,7 +58,7 @@ struct TensorReading {
   const dlpack::Exchange *exchange = nullptr; // where this torch has it
   struct Known {
     PyObject *elementType;
-    bool isAligned, isStreaming;
+    bool isAligned, isStreaming, isZeroDim;
     PyObject *facts;
   };
   std::vector<Known> known; // element types live as long as torch does
@@ -69,7 +69,7 @@ struct TensorReading {
 struct TensorView {
   PyObject *elementType = nullptr;
   uint64_t begin = 0, bytes = 0;
-  bool isContiguous = false;
+  bool isContiguous = false, isZeroDim = false;
 };
 
 /// Facts of truth values and floats.
@@ -114,6 +114,7 @@ struct Names {
   PyObject *nbytes = PyUnicode_InternFromString("nbytes");
   PyObject *isCpu = PyUnicode_InternFromString("is_cpu");
   PyObject *isContiguous = PyUnicode_InternFromString("is_contiguous");
+  PyObject *numDims = PyUnicode_InternFromString("ndim");
 };
 } // namespace
 
@@ -171,17 +172,21 @@ bool ArgumentReader::readNumber(PyObject *value, PyObject *&fact) {
 }
 
 /// The facts of a tensor, new or known; null with or without an error where they cannot be told.
-static PyObject *factsOfTensor(PyObject *elementType, bool isAligned, bool isStreaming) {
+static PyObject *factsOfTensor(const TensorView &view) {
   TensorReading &reading = tensors();
+  PyObject *elementType = view.elementType;
+  PointerFacts found = pointerFacts(view.begin, view.bytes, streamingBytes());
+  bool isAligned = found.divisibility > 1, isStreaming = found.isStreaming;
   for (const TensorReading::Known &known : reading.known)
     if (known.elementType == elementType && known.isAligned == isAligned &&
-        known.isStreaming == isStreaming)
+        known.isStreaming == isStreaming && known.isZeroDim == view.isZeroDim)
       return Py_NewRef(known.facts);
-  py::tuple key =
-      py::make_tuple(py::reinterpret_borrow<py::object>(elementType), isAligned, isStreaming);
+  py::tuple key = py::make_tuple(py::reinterpret_borrow<py::object>(elementType), isAligned,
+                                 isStreaming, view.isZeroDim);
   PyObject *facts = PyObject_CallOneArg(reading.findFacts.ptr(), key.ptr());
   if (facts)
-    reading.known.push_back({Py_NewRef(elementType), isAligned, isStreaming, Py_NewRef(facts)});
+    reading.known.push_back(
+        {Py_NewRef(elementType), isAligned, isStreaming, view.isZeroDim, Py_NewRef(facts)});
   return facts;
 }
 
@@ -222,6 +227,7 @@ static bool viewLent(PyObject *tensor, TensorView &view) {
   for (int32_t dim = 0; dim < lent.numDims; ++dim)
     view.bytes *= uint64_t(lent.shape[dim]);
   view.isContiguous = isContiguous(lent);
+  view.isZeroDim = lent.numDims == 0;
   view.elementType = elementTypeOf(lent.element, tensor);
   return view.elementType != nullptr;
 }
@@ -232,12 +238,13 @@ static bool viewByAttributes(PyObject *tensor, TensorView &view) {
   if (get(tensor, name.isCpu).ptr() != Py_True)
     return false;
   py::object pointer = call(tensor, name.dataPtr), type = get(tensor, name.dtype);
-  py::object size = get(tensor, name.nbytes);
-  if (!pointer || !type || !size)
+  py::object size = get(tensor, name.nbytes), numDims = get(tensor, name.numDims);
+  if (!pointer || !type || !size || !numDims)
     return false;
   view.begin = PyLong_AsUnsignedLongLong(pointer.ptr());
   view.bytes = PyLong_AsUnsignedLongLong(size.ptr());
   view.isContiguous = call(tensor, name.isContiguous).ptr() == Py_True;
+  view.isZeroDim = PyLong_AsLong(numDims.ptr()) == 0;
   view.elementType = type.ptr(); // torch keeps it
   return true;
 }
@@ -262,8 +269,7 @@ static bool readTensor(PyObject *tensor, PyObject *&fact, uint64_t &address, Spa
       return false;
   }
   spans.push_back(span);
-  PointerFacts found = pointerFacts(view.begin, view.bytes, streamingBytes());
-  fact = factsOfTensor(view.elementType, found.divisibility > 1, found.isStreaming);
+  fact = factsOfTensor(view);
   address = view.begin;
   return fact != nullptr;
 }

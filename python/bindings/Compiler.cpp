@@ -79,7 +79,7 @@ static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divis
 }
 
 static ArgumentSpec makePointer(std::string name, std::string pointee, int64_t divisibility,
-                                bool isStreaming, bool isDisjoint, bool isLarge) {
+                                bool isStreaming, bool isDisjoint, bool isLarge, bool isZeroDim) {
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::Pointer;
   spec.name = std::move(name);
@@ -88,6 +88,7 @@ static ArgumentSpec makePointer(std::string name, std::string pointee, int64_t d
   spec.isStreaming = isStreaming;
   spec.isDisjoint = isDisjoint;
   spec.isLarge = isLarge;
+  spec.isZeroDim = isZeroDim;
   return spec;
 }
 
@@ -248,7 +249,7 @@ void python::defineCompiler(py::module_ &module) {
                   py::arg("is_one"), py::arg("is_non_negative"), py::arg("equals") = py::none())
       .def_static("pointer", &makePointer, py::arg("name"), py::arg("pointee"),
                   py::arg("divisibility"), py::arg("is_streaming"), py::arg("is_disjoint"),
-                  py::arg("is_large") = false);
+                  py::arg("is_large") = false, py::arg("is_zero_dim") = false);
   py::class_<Specialization>(module, "Specialization")
       .def(py::init(&makeSpecialization), py::arg("arguments"), py::arg("num_warps"),
            py::arg("num_stages"), py::arg("debug"), py::arg("extra"));

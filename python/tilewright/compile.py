@@ -130,8 +130,8 @@ def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: An
 
         return spec.constexpr(name, json.dumps(capture.encode(value), separators=(",", ":")))
     if facts.is_pointer:
-        assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint, facts.is_large
-        return spec.pointer(name, facts.type, *assumed)
+        assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint
+        return spec.pointer(name, facts.type, *assumed, facts.is_large, facts.is_zero_dim)
     if facts.equals is not None:  # of 64 bits as a signed number
         return spec.scalar(name, facts.type, 1, False, False, _signed(facts.equals))
     assumed = facts.divisibility, facts.is_one, facts.is_non_negative

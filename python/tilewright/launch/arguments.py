@@ -14,7 +14,7 @@ from ..language.dtypes import dtype
 from ..language.static import constexpr
 from ..native import native, without_handlers
 from ..targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
-from .facts import Facts, facts_of_memory, made_exact, parse_facts, pointer_facts, scalar_facts
+from .facts import Facts, facts_of_memory, made_exact, parse_facts, scalar_facts
 
 # (address of the first byte, bytes, is read-only) of the memory behind a pointer.
 Memory = tuple[int, int, bool]
@@ -177,13 +177,19 @@ _BUFFER_TYPES = {
 }  # fmt: skip
 
 
-def _owned(description: tuple[int, int, int, Any, bool], pointee: str, owner: object) -> Reading:
+def _is_zero_dim(array: Any) -> bool:
+    return tuple(getattr(array, "shape", (1,))) == ()
+
+
+def _owned(
+    description: tuple[int, int, int, Any, bool], pointee: str, owner: object, is_zero_dim: bool
+) -> Reading:
     address, base, size, _, is_read_only = description
     if not address and size:
         raise without_memory("its address is null")
     value = OwnedAddress(address)
     value.owner, value.memory = owner, (base, size, is_read_only)
-    return facts_of_memory(pointee, address, size, is_read_only), value
+    return facts_of_memory(pointee, address, size, is_read_only, is_zero_dim), value
 
 
 def _read_buffer(value: Any) -> Reading:
@@ -194,7 +200,7 @@ def _read_buffer(value: Any) -> Reading:
     pointee = _BUFFER_TYPES.get(description[3].lstrip("@=<"))
     if pointee is None:
         raise unknown_element_type(f"buffer format {description[3]!r}")
-    return _owned(description, pointee, view)
+    return _owned(description, pointee, view, _is_zero_dim(view))
 
 
 _DLPACK_TYPES = {
@@ -224,7 +230,7 @@ def _read_dlpack(value: Any) -> Reading:
     pointee = _DLPACK_TYPES.get((code, bits))
     if pointee is None or lanes != 1:
         raise unknown_element_type(f"DLPack type (code {code}, {bits} bits, {lanes} lanes)")
-    facts, bits = _owned(description, pointee, capsule)
+    facts, bits = _owned(description, pointee, capsule, _is_zero_dim(value))
     return facts.on(gpu), bits
 
 
@@ -366,9 +372,7 @@ def _read_reinterpreted(value: Reinterpreted) -> Reading:
         raise ArgumentProblem(
             "TW0406", f"elements of {facts.type} cannot be taken for {value.dtype}: sizes differ"
         )
-    pointee = value.dtype.short_name
-    taken = pointer_facts(pointee, facts.divisibility, facts.is_streaming, facts.is_read_only)
-    return taken.on(facts.place), bits
+    return facts.as_type(value.dtype.short_name), bits
 
 
 # How arguments of exactly a type are read; read_argument fills it for subclasses and libraries.
@@ -457,7 +461,8 @@ def _read_addressed(value: Any) -> Reading:
     low = sum(min(step, 0) for step in steps)
     count = sum(map(abs, steps)) + 1 if all(shape) else 0
     memory = address + low * element_type.itemsize, count * element_type.itemsize
-    facts, bits = _owned((address, *memory, None, False), element_type.short_name, value)
+    description = (address, *memory, None, False)
+    facts, bits = _owned(description, element_type.short_name, value, _is_zero_dim(value))
     type, _, index = str(getattr(value, "device", "cpu")).partition(":")
     return facts.on(gpu_of_torch(type, int(index or 0)) if type != "cpu" else ""), bits
 

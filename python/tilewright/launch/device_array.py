@@ -26,7 +26,8 @@ class DeviceArray:
         if report is not None:
             raise_report(report)
         # The driver's allocations begin at multiples of 256 bytes.
-        self._facts = pointer_facts(read_argument(host)[0].type, 16).on(device)
+        facts = pointer_facts(read_argument(host)[0].type, 16).on(device)
+        self._facts = facts if host.ndim else facts.zero_dim
         self.assign(host)
 
     @property

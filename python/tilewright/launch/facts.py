@@ -19,7 +19,8 @@ class Facts:
     def __init__(
         self, is_pointer: bool, type: str, divisibility: int, is_one: bool,
         is_streaming: bool, is_read_only: bool, is_disjoint: bool = True, place: str = "",
-        is_non_negative: bool = False, is_large: bool = False, equals: int | None = None,
+        is_non_negative: bool = False, is_large: bool = False, is_zero_dim: bool = False,
+        equals: int | None = None,
     ) -> None:  # fmt: skip
         self.is_pointer = is_pointer
         self.type = type  # "i32", "fp32", ...; of a pointer the pointee
@@ -30,47 +31,52 @@ class Facts:
         self.is_read_only = is_read_only  # no part of the specialization: checked before the launch
         self.is_non_negative = is_non_negative  # an integer's, as a signed number
         self.is_large = is_large  # 32-bit offsets do not reach all of a pointer's memory
+        self.is_zero_dim = is_zero_dim  # a pointer's array is 0-d, which may be meant as a number
         self.equals = equals  # an integer's very value: the binary computes with it as with an argument
         self.place = place  # the GPU that a pointer's memory is on, by name; empty: the host
+
+    def _pointer(self, **changes: Any) -> Facts:
+        """The same pointer with some facts changed."""
+        given = {name: changes.get(name, getattr(self, name)) for name in _OF_POINTERS}
+        return _facts(*given.values())
 
     @lazy_attribute
     def overlapping(self) -> Facts:
         """The same pointer where another argument's memory may overlap its own."""
-        return _facts(
-            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only, False,
-            self.place, False, self.is_large,
-        )  # fmt: skip
+        return self._pointer(is_disjoint=False)
 
     @lazy_attribute
     def large(self) -> Facts:
         """The same pointer to memory that 32-bit offsets do not reach all of."""
-        return _facts(
-            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only,
-            self.is_disjoint, self.place, False, True,
-        )  # fmt: skip
+        return self._pointer(is_large=True)
+
+    @lazy_attribute
+    def zero_dim(self) -> Facts:
+        """The same pointer to a 0-d array."""
+        return self._pointer(is_zero_dim=True)
+
+    def as_type(self, pointee: str) -> Facts:
+        """The same pointer to elements of another type."""
+        return self._pointer(type=pointee)
 
     def on(self, place: str) -> Facts:
         """The same with a pointer's memory on a GPU, by its name; an empty one is the host."""
         if not self.is_pointer or not place:
             return self
-        return _facts(
-            True, self.type, self.divisibility, False, self.is_streaming, self.is_read_only,
-            self.is_disjoint, place, False, self.is_large,
-        )  # fmt: skip
+        return self._pointer(place=place)
 
     @lazy_attribute
     def unaligned(self) -> Facts:
         """The same without divisibility."""
         if self.is_pointer:
-            facts = pointer_facts(self.type, 1, self.is_streaming, self.is_read_only)
-            return facts.on(self.place)
+            return self._pointer(divisibility=1)
         return scalar_facts(self.type, 1, self.is_one, self.is_non_negative)
 
     @lazy_attribute
     def general(self) -> Facts:
-        """Only the type."""
+        """Only the type, and whether a pointer's array is 0-d, which kernels may refuse."""
         if self.is_pointer:
-            return pointer_facts(self.type, 1, False, self.is_read_only).on(self.place)
+            return self._pointer(divisibility=1, is_streaming=False)
         return scalar_facts(self.type)
 
     @property
@@ -86,9 +92,15 @@ class Facts:
         text += ":nonneg" if self.is_non_negative and not self.is_one else ""
         text += ":overlap" if not self.is_disjoint else ""
         text += ":large" if self.is_large else ""
+        text += ":0d" if self.is_zero_dim else ""
         return text + (":stream" if self.is_streaming else "")
 
 
+# The fields of pointers in the order of the constructor.
+_OF_POINTERS = (
+    "is_pointer", "type", "divisibility", "is_one", "is_streaming", "is_read_only", "is_disjoint",
+    "place", "is_non_negative", "is_large", "is_zero_dim",
+)  # fmt: skip
 _known_facts: dict[tuple[Any, ...], Facts] = {}
 
 
@@ -158,17 +170,23 @@ def pointer_facts(
     pointee: str, divisibility: int = 1, is_streaming: bool = False, is_read_only: bool = False
 ) -> Facts:
     """The facts of an array."""
-    return _facts(True, pointee, divisibility, False, is_streaming, is_read_only)
+    return _facts(
+        True, pointee, divisibility, False, is_streaming, is_read_only, True, "", False, False, False
+    )
 
 
-def facts_of_memory(pointee: str, address: int, size: int, is_read_only: bool = False) -> Facts:
+def facts_of_memory(
+    pointee: str, address: int, size: int, is_read_only: bool = False, is_zero_dim: bool = False
+) -> Facts:
     """The facts of an array of so many bytes."""
-    return pointer_facts(pointee, *native().pointer_facts(address, size), is_read_only)
+    divisibility, is_streaming = native().pointer_facts(address, size)
+    facts = pointer_facts(pointee, divisibility, is_streaming, is_read_only)
+    return facts.zero_dim if is_zero_dim else facts
 
 
 def parse_facts(text: str) -> Facts:
     """The facts that a signature entry names: `i32`, `i32:16`, `i32:1`, `i32:16:nonneg`, `i32:=48`,
-    `*fp32:16:stream:overlap:large`.
+    `*fp32:16:stream:overlap:large`, `*fp32:0d`.
 
     Raises ValueError for anything else.
     """
@@ -178,18 +196,18 @@ def parse_facts(text: str) -> Facts:
     is_pointer, is_const = type_name.startswith("*"), type_name.startswith("*k")
     element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
     element = f"k{element}" if is_const else element  # nothing is stored through the pointer
-    is_streaming, overlaps, is_large = "stream" in rest, "overlap" in rest, "large" in rest
     is_non_negative = "nonneg" in rest
-    numbers = [part for part in rest if part not in ("stream", "overlap", "large", "nonneg")]
+    of_arrays = {*rest} & {"stream", "overlap", "large", "0d"}
+    numbers = [part for part in rest if part != "nonneg" and part not in of_arrays]
     is_integer = not is_pointer and element[0] in "iu"
     is_valid = len(numbers) <= 1 and {*numbers} <= {"1", "16"} and not type_name.startswith("**")
-    is_of_arrays = is_streaming or overlaps or is_large
-    is_fitting = (is_pointer or not is_of_arrays) and (is_pointer or is_integer or not numbers)
+    is_fitting = is_pointer or not (of_arrays or (numbers and not is_integer))
     if not is_valid or not is_fitting or (is_non_negative and not is_integer):
         raise ValueError(f"{text!r} is not a signature entry such as i32, i32:16 or *fp32:16")
     divisibility = int(numbers[0]) if numbers else 1
     if is_pointer:
-        facts = pointer_facts(element, divisibility, is_streaming)
-        facts = facts.large if is_large else facts
-        return facts.overlapping if overlaps else facts
+        facts = pointer_facts(element, divisibility, "stream" in of_arrays)
+        facts = facts.large if "large" in of_arrays else facts
+        facts = facts.zero_dim if "0d" in of_arrays else facts
+        return facts.overlapping if "overlap" in of_arrays else facts
     return scalar_facts(element, divisibility, numbers == ["1"], is_non_negative)

@@ -37,7 +37,8 @@ def _read_array(array: Any) -> Reading:
     interface = array.__array_interface__
     address, is_read_only = interface["data"]
     pointee = _POINTEES.get(interface["typestr"]) or _extension_type(array)
-    return facts_of_memory(pointee, address, array.nbytes, is_read_only), address
+    is_zero_dim = not array.ndim
+    return facts_of_memory(pointee, address, array.nbytes, is_read_only, is_zero_dim), address
 
 
 def _extension_type(array: Any) -> str:

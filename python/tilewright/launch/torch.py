@@ -33,10 +33,10 @@ _POINTEES: dict[torch.dtype, str] = {
     torch.float8_e4m3fnuz: "fp8e4b8", torch.float8_e5m2fnuz: "fp8e5b16",
 }  # fmt: skip
 
-# (dtype, is aligned, is streaming) -> facts: one probe on a warm launch.
-_facts: dict[tuple[torch.dtype, bool, bool], Facts] = {}
+# (dtype, is aligned, is streaming, is 0-d) -> facts: one probe on a warm launch.
+_facts: dict[tuple[torch.dtype, bool, bool, bool], Facts] = {}
 # The same of tensors on GPUs, whose last-level cache does not matter to a kernel's code.
-_gpu_facts: dict[tuple[torch.dtype, bool, torch.device], Facts] = {}
+_gpu_facts: dict[tuple[torch.dtype, bool, bool, torch.device], Facts] = {}
 
 
 def from_torch(element_type: torch.dtype) -> dtype:
@@ -52,7 +52,7 @@ def _read_tensor(tensor: torch.Tensor) -> Reading:
     try:
         address = tensor.data_ptr()
         divisibility, is_streaming = native().pointer_facts(address, tensor.nbytes)
-        key = (tensor.dtype, divisibility > 1, is_streaming)
+        key = (tensor.dtype, divisibility > 1, is_streaming, not tensor.ndim)
     except RuntimeError as error:
         raise _without_memory(tensor, str(error)) from None
     if not address and _has_elements(tensor):
@@ -136,25 +136,26 @@ def _read_gpu_tensor(tensor: torch.Tensor) -> Reading:
         raise _without_memory(tensor)
     if tensor.is_neg():
         raise _negated()
-    key = (tensor.dtype, native().pointer_facts(address, 0)[0] > 1, tensor.device)
+    is_aligned = native().pointer_facts(address, 0)[0] > 1
+    key = (tensor.dtype, is_aligned, not tensor.ndim, tensor.device)
     return _gpu_facts.get(key) or _find_gpu_facts(key), address
 
 
-def _find_gpu_facts(key: tuple[torch.dtype, bool, torch.device]) -> Facts:
-    element_type, is_aligned, device = key
+def _find_gpu_facts(key: tuple[torch.dtype, bool, bool, torch.device]) -> Facts:
+    element_type, is_aligned, is_zero_dim, device = key
     place = gpu_of_torch(device.type, device.index)
     if not place:
         raise wrong_device(f"device {device}")
-    facts = _find_facts((element_type, is_aligned, False)).on(place)
+    facts = _find_facts((element_type, is_aligned, False, is_zero_dim)).on(place)
     return _gpu_facts.setdefault(key, facts)
 
 
-def _find_facts(key: tuple[torch.dtype, bool, bool]) -> Facts:
-    element_type, is_aligned, is_streaming = key
+def _find_facts(key: tuple[torch.dtype, bool, bool, bool]) -> Facts:
+    element_type, is_aligned, is_streaming, is_zero_dim = key
     if element_type not in _POINTEES:
         raise unknown_element_type(str(element_type))
     facts = pointer_facts(_POINTEES[element_type], 16 if is_aligned else 1, is_streaming)
-    return _facts.setdefault(key, facts)
+    return _facts.setdefault(key, facts.zero_dim if is_zero_dim else facts)
 
 
 def _memory(tensor: torch.Tensor) -> Memory:

@@ -1,11 +1,14 @@
-"""An array argument is an address, that of a 0-d tensor too: nothing takes it for a number."""
+"""An array argument is an address, that of a 0-d tensor too: nothing takes it for a number. As a condition
+it is whether it is null."""
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import tilewright as tw
 
@@ -65,6 +68,94 @@ def test_arithmetic_takes_no_pointer(expression: str) -> None:
 @pytest.mark.parametrize("statement", STATEMENTS)
 def test_a_statement_takes_no_pointer_for_a_number(statement: str) -> None:
     assert code_of(statement)[0] == STATEMENTS[statement]
+
+
+@tw.jit
+def loaded_or_zero(p, i):
+    if not p:
+        return tw.zeros((4,), tw.float32)
+    return tw.load(p + i)
+
+
+@tw.jit
+def optional(out, p, q):
+    i = tw.arange(0, 4)
+    total = loaded_or_zero(p, i)
+    if p and q:
+        total += 10 * tw.load(q + i)
+    total += 100 if p or q else 200
+    count = 0
+    while p and count < 3:
+        total += tw.load(p + i)
+        count += 1
+    if bool(q) and p is None and q is not None:
+        total += 1000
+    tw.store(out + i, total)
+
+
+def expected_of(p: Any, q: Any) -> Any:
+    total = 4 * p if p is not None else np.zeros(4)
+    total = total + (10 * q if p is not None and q is not None else 0)
+    total = total + (200 if p is None and q is None else 100)
+    return total + (1000 if p is None and q is not None else 0)
+
+
+def test_a_pointer_is_true_where_an_array_is_given(device: str) -> None:
+    p, q = np.arange(4, dtype=np.float32), np.full(4, 3, np.float32)
+    for first in (None, p):
+        for second in (None, q):
+            out = np.full(4, np.nan, np.float32)
+            optional[(1,)](out, first, second)
+            np.testing.assert_array_equal(out, expected_of(first, second))
+
+
+def test_a_null_pointer_is_false(compiler: None) -> None:
+    """A tensor without elements has no memory, a pointer that is read may be null."""
+
+    @tw.jit
+    def kernel(out, addresses, empty):
+        pointer = tw.load(addresses + tw.program_id(0)).to(tw.pointer_type(tw.int32))
+        if empty:
+            tw.store(out + tw.program_id(0), -1)
+        elif pointer:
+            tw.store(out + tw.program_id(0), tw.load(pointer))
+
+    value = np.full(1, 42, np.int32)
+    addresses = np.array([0, value.ctypes.data, 0], np.int64)
+    out = np.zeros(3, np.int32)
+    with tw.device("cpu"):
+        kernel[(3,)](out, addresses, torch.empty(0))
+    assert out.tolist() == [0, 42, 0]
+
+
+ZERO_DIM = [
+    np.array(5, np.int32), torch.tensor(5.0), torch.ones(3)[1], ctypes.c_int(5),
+    tw.reinterpret(np.array(5, np.int32), tw.float32),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("flag", ZERO_DIM, ids=["numpy", "torch", "view", "ctypes", "reinterpreted"])
+def test_a_0d_array_has_no_truth_value_also_after_other_arrays(flag: Any, compiler: None) -> None:
+    @tw.jit
+    def kernel(x, flag, ASKS: tw.constexpr):
+        if ASKS and flag:
+            tw.store(x, 1.0)
+        tw.store(x + 1, tw.load(flag).to(tw.float32))
+
+    x = np.zeros(2, np.float32)
+    for given in (np.full(1, 5, np.int32), np.full(1, 5, np.float32), torch.ones(1)):
+        launched = kernel[(1,)](x, given, True)
+        assert x[0] == 1 and launched is not None and ":0d" not in launched.request.describe()
+    for _ in range(2):
+        with pytest.raises(tw.CompileError, match="may be meant as a number") as caught:
+            kernel[(1,)](x, flag, True)
+        assert caught.value.code == "TW0222"
+    launched = kernel[(1,)](x, flag, False)
+    assert launched is not None and "0d" in launched.request.describe()
+    signature = {"x": "*fp32:16", "flag": "*fp32:0d"}
+    with pytest.raises(tw.CompileError, match="may be meant as a number"):
+        kernel.compile(signature, {"ASKS": True})
+    assert kernel.compile({**signature, "flag": "*fp32"}, {"ASKS": True})
 
 
 def test_pointers_of_one_type_and_none_are_compared() -> None:

@@ -342,7 +342,7 @@ def test_compiling_from_a_signature(fake: FakeNative, kernel: Any) -> None:
     assert compiled.native.target == "reference"
     assert fake.last["x"].facts == {
         "type": "*fp32", "divisibility": 1, "is_streaming": False, "is_disjoint": True,
-        "is_large": False,
+        "is_large": False, "is_zero_dim": False,
     }  # fmt: skip
     with pytest.raises(tw.LaunchError, match="`x`"):
         kernel.compile({"out": "*fp32", "n": "i32"})

@@ -38,11 +38,11 @@ class ArgumentSpec:
     @classmethod
     def pointer(
         cls, name: str, pointee: str, divisibility: int, is_streaming: bool, is_disjoint: bool,
-        is_large: bool,
+        is_large: bool, is_zero_dim: bool,
     ) -> ArgumentSpec:  # fmt: skip
         facts = {
             "type": "*" + pointee, "divisibility": divisibility, "is_streaming": is_streaming,
-            "is_disjoint": is_disjoint, "is_large": is_large,
+            "is_disjoint": is_disjoint, "is_large": is_large, "is_zero_dim": is_zero_dim,
         }  # fmt: skip
         return cls("pointer", name, **facts)
 
