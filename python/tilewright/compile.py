@@ -291,9 +291,10 @@ class CompiledKernel:
         """The key, as Triton calls it."""
         return self.key
 
-    def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel]:
+    def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel | None]:
         """This very specialization over a grid: `compiled[grid](*arguments)`, with or without the
-        compile-time constants. Raises LaunchError TW0435 for arguments that it was not compiled for."""
+        compile-time constants; for arrays that overlap or are larger, the one that does not assume they
+        do not. Raises LaunchError TW0435 for other arguments that it was not compiled for."""
         from .launch.relaunch import runner
 
         return runner(self, grid)

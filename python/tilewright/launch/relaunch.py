@@ -8,26 +8,29 @@ from typing import TYPE_CHECKING, Any
 from .facts import Facts
 from .parts import part_names
 from ..errors import LaunchError
-from .run import launch, resolve_grid
+from .run import resolve_grid
 from .options import check_option, chosen_of
 
 if TYPE_CHECKING:
     from ..compile import CompiledKernel
 
 
-def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
+def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | None]:
     """`kernel[grid]`: takes the arguments in the order of the signature, with or without the
-    compile-time constants."""
+    compile-time constants. Gives the kernel that ran: one that assumes less where arrays overlap or are
+    larger than those that this one was compiled for."""
 
     def run(
         *args: Any, stream: Any = None, launch_cooperative_grid: Any = None
-    ) -> CompiledKernel:
+    ) -> CompiledKernel | None:
         arguments = _all_values(kernel, args)
         function = kernel.kernel_function
         facts, bits, values = function._read(arguments)
+        needed: list[Any] = []
         every = zip(kernel.request.parameters, kernel.request.facts, facts, bits)
         for name, compiled, given, value in every:
-            if not fits(compiled, given, value):
+            needed.append(compiled if kernel.request.stage_files else _as_memory_lies(compiled, given))
+            if not fits(needed[-1], given, value):
                 raise _misfit(kernel, name, compiled, given)
         device = kernel.request.device
         if launch_cooperative_grid is None:
@@ -38,9 +41,13 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel]:
         chosen = chosen_of(extra, device, kernel.name)
         names = kernel.request.parameters
         programs = resolve_grid(grid, dict(zip(names, arguments)) if callable(grid) else None)
+        suited: CompiledKernel | None = kernel
         if all(programs):
-            function._launch_compiled(kernel, programs, values, bits, chosen)
-        return kernel
+            if tuple(needed) != kernel.request.facts:
+                suited = function._get_loaded((device, kernel.request.options, tuple(needed)), values)
+            if suited is not None:
+                function._launch_compiled(suited, programs, values, bits, chosen)
+        return suited
 
     return run
 
@@ -53,18 +60,32 @@ def _all_values(kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...
         return args
     pairs = list(zip(facts, constants))
     known = [fact.equals if isinstance(fact, Facts) else value for fact, value in pairs]
-    is_given = [
+    is_run_time = [
         fact.equals is None if isinstance(fact, Facts) else any(part_names([value]))
         for fact, value in pairs
     ]
-    if len(args) == sum(is_given):
-        given = iter(args)
-        return tuple(next(given) if is_run_time else value for is_run_time, value in zip(is_given, known))
+    # An optional array that is None is a constant, too, and may be given with the others.
+    is_undeclared = [not parameter.is_constant for parameter in kernel.kernel_function.parameters]
+    for is_given in (is_run_time, is_undeclared):
+        if len(args) == sum(is_given):
+            given = iter(args)
+            return tuple(next(given) if is_next else value for is_next, value in zip(is_given, known))
     raise LaunchError(
         f"the compiled kernel {kernel.name} takes {len(names)} arguments, {len(args)} given",
         code="TW0404",
         hint=f"its parameters are {', '.join(names)}",
     )
+
+
+def _as_memory_lies(compiled: Any, given: Any) -> Any:
+    """What a kernel for the given argument's memory may assume of what was assumed of an argument."""
+    if not (isinstance(compiled, Facts) and isinstance(given, Facts) and given.is_pointer):
+        return compiled
+    if not given.is_disjoint:
+        compiled = compiled.overlapping
+    if given.is_zero_dim:
+        compiled = compiled.zero_dim
+    return compiled.large if given.is_large else compiled
 
 
 def fits(compiled: Any, given: Any, value: Any) -> bool:

@@ -92,6 +92,45 @@ def test_a_compiled_kernel_refuses_what_it_was_not_compiled_for(kernel: Any) -> 
     assert x[:64].eq(3).all()
 
 
+@tw.jit
+def shifted_sum(out, x, bias, n, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    total = tl.load(x + i) + tl.load(x + i + 1)
+    if bias is not None:
+        total += tl.load(bias + i)
+    tl.store(out + i, total, mask=i < n)
+
+
+@pytest.mark.parametrize("name", ["cpu", "reference", "sim:sm_80"])
+def test_a_compiled_kernel_is_launched_again_on_overlapping_arrays(name: str) -> None:
+    x, out, bias = torch.arange(65.0), torch.zeros(65), torch.ones(65)
+    with tw.device(name):
+        compiled = shifted_sum[(1,)](out, x, bias, 64, BLOCK=64)
+        assert compiled is not None
+        expected = x[:64] + x[1:]
+        for again in (compiled, compiled[(1,)](x, x, x, 64)):
+            assert again is not None
+            y = torch.arange(65.0)
+            last = again[(1,)](y, y, out, 64, 64)
+            assert torch.equal(y[:64], expected + out[:64]) and y[64] == 64
+        assert last is not compiled and ":overlap" in last.request.describe()
+        assert compiled[(1,)](out, torch.arange(65.0), bias, 64) is compiled
+        assert torch.equal(out[:64], expected + 1)
+
+
+def test_a_compiled_kernel_is_launched_again_without_its_constants() -> None:
+    x, out = torch.arange(65.0), torch.zeros(65)
+    compiled = shifted_sum[(1,)](out, x, None, 64, BLOCK=64)
+    assert compiled is not None
+    for arguments in ((out, x, None, 64, 64), (out, x, None, 64), (out, x, 64)):
+        out.fill_(-1)
+        assert compiled[(1,)](*arguments) is compiled
+        assert torch.equal(out[:64], x[:64] + x[1:])
+    with pytest.raises(tw.LaunchError) as error:
+        compiled[(1,)](out, x, x, 64)  # the code for an array is not there
+    assert error.value.code == "TW0435"
+
+
 @pytest.mark.parametrize("name", ["cpu", "reference", "sim:sm_80"])
 def test_numbers_that_scripts_divide_by_are_there(kernel: Any, name: str) -> None:
     with tw.device(name):
