@@ -7,6 +7,7 @@ import itertools
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +15,14 @@ from typing import Any, NamedTuple
 
 from . import knobs
 from .launch.facts import Facts
-from .capture import MISSING, Capture
+from .capture import (
+    MISSING,
+    Attribute,
+    Capture,
+    SourceNotFound,
+    SourceTooDeep,
+    ValueNotCaptured,
+)
 from .errors import InternalError, Report, handle_reports, is_remark, render, warn_user
 from .launch.libraries import Library
 from .lazy import lazy_attribute
@@ -341,7 +349,14 @@ def find_request(request: Request) -> CompiledKernel | None:
     capture = request.source.capture
     target = request.specialization(), request.device
     kernel = native().find(capture.meaning, capture.exact, *target, *_cache_of(capture))
-    return None if kernel is None else CompiledKernel(request, kernel)
+    if kernel is not None:
+        return CompiledKernel(request, kernel)
+    found: list[Attribute] = []  # by the frontend, which knows what the kernel asks for
+    evaluate = partial(capture.evaluate, found=found)
+    settings = request.debug_settings(knobs.settings(), "", False)
+    native().inspect(request.source.native, *target, "tile", evaluate, settings)
+    fuller = _including(request, found)
+    return fuller and find_request(fuller)
 
 
 def _cache_of(capture: Capture) -> tuple[bytes, bool]:
@@ -363,9 +378,11 @@ def compile_request(request: Request) -> CompiledKernel:
     if not (request.stage_files or settings.dump_directory or settings.override_directory or settings.shows_remarks):
         kernel = native().find(capture.meaning, capture.exact, *target, *cache)
     if kernel is None:
-        kernel, reports = native().compile(
-            request.source.native, *target, capture.evaluate, *cache, debug
-        )
+        found: list[Attribute] = []
+        evaluate = partial(capture.evaluate, found=found)
+        kernel, reports = native().compile(request.source.native, *target, evaluate, *cache, debug)
+        if kernel is None and (fuller := _including(request, found)):
+            return compile_request(fuller)
         handle_reports(request.told(reports), shows_remarks=settings.shows_remarks)
     if kernel is None:
         raise InternalError(f"compiling {request.name} gave neither a kernel nor a report")
@@ -388,14 +405,29 @@ def inspect(
 def _inspect(
     request: Request, stage: str, dump_directory: str = "", remarks: bool = False
 ) -> tuple[Any, list[Report]]:
-    return native().inspect(
+    found: list[Attribute] = []
+    text, reports = native().inspect(
         request.source.native,
         request.specialization(),
         request.device,
         stage,
-        request.source.capture.evaluate,
+        partial(request.source.capture.evaluate, found=found),
         request.debug_settings(knobs.settings(), dump_directory, remarks),
     )
+    if any(r["severity"] == "error" for r in reports) and (fuller := _including(request, found)):
+        return _inspect(fuller, stage, dump_directory, remarks)
+    return text, reports
+
+
+def _including(request: Request, found: list[Attribute]) -> Request | None:
+    """The request with the attributes of modules that its compilation has asked for, as `getattr(module,
+    NAME)` does; None where there are none, or some that cannot be captured."""
+    if not found:
+        return None
+    try:
+        return request._replace(source=Source(request.source.capture.including_attributes(found)))
+    except (SourceNotFound, SourceTooDeep, ValueNotCaptured):
+        return None
 
 
 def dump(kernel: CompiledKernel, directory: Path) -> None:

@@ -6,7 +6,7 @@
 A jit function is any object with `__tilewright_jit__ = True` and the plain function as `.fn`.
 """
 
-from .serialize import MISSING, Capture, Dependency, capture
+from .serialize import MISSING, Attribute, Capture, Dependency, capture
 from .source import (
     FunctionSource,
     SourceNotFound,
@@ -18,6 +18,7 @@ from .values import ValueNotCaptured, decode_value, encode_value, is_jit, plain_
 
 __all__ = [
     "MISSING",
+    "Attribute",
     "Capture",
     "Dependency",
     "FunctionSource",

@@ -143,6 +143,10 @@ def _have_same_items(now: dict[str, Any] | None, then: dict[str, Any] | None) ->
     return len(now) == len(then) and all(now.get(k, MISSING) is v for k, v in then.items())
 
 
+# A module, and the name of something in it.
+Attribute = tuple[types.ModuleType, str]
+
+
 class Capture:
     """A kernel's source buffer, the values it depends on, and the evaluator's view of both.
 
@@ -156,7 +160,11 @@ class Capture:
     dependencies: list[Dependency]
     is_opaque: bool  # refers to objects whose contents are not covered by the buffer
 
-    def __init__(self, kernel: Any, reachable: Iterable[Any] = ()) -> None:
+    def __init__(
+        self, kernel: Any, reachable: Iterable[Any] = (), attributes: Iterable[Attribute] = ()
+    ) -> None:
+        self.reachable = list(reachable)
+        self.attributes = list(attributes)
         self.dependencies = []
         self.is_opaque = False
         self._functions: list[Any] = []
@@ -168,8 +176,8 @@ class Capture:
         self._module: str | None = None
         self._is_base = False  # the value being encoded only leads to an attribute
         self._kernel = kernel
-        self._variants: dict[tuple[int, ...], Capture] = {}
-        self._build(kernel, list(reachable))
+        self._variants: dict[tuple[Any, ...], Capture] = {}
+        self._build(kernel)
 
     @property
     def entry(self) -> types.FunctionType:
@@ -188,12 +196,27 @@ class Capture:
         missing = [v for v in found if values.plain_function(v) not in self._ids]
         if not missing:
             return self
-        key = tuple(id(v) for v in missing)
+        return self._variant(missing, [])
+
+    def including_attributes(self, found: Iterable[Attribute]) -> Capture:
+        """A capture that also holds attributes of modules, which the kernel's compilation has asked for."""
+        return self._variant([], list(found))
+
+    def _variant(self, functions: list[Any], attributes: list[Attribute]) -> Capture:
+        key = tuple(map(id, functions)), tuple((id(owner), name) for owner, name in attributes)
         with _lock:
             variant = self._variants.get(key)
             if variant is None or not variant.is_current():
-                variant = self._variants[key] = Capture(self._kernel, missing)
+                functions, attributes = self.reachable + functions, self.attributes + attributes
+                variant = self._variants[key] = Capture(self._kernel, functions, attributes)
             return variant
+
+    def lacks(self, owner: types.ModuleType, name: str) -> bool:
+        """Whether an attribute of a module is something that a capture has to hold, and is not in this."""
+        value = getattr(owner, name, MISSING)
+        if _is_of_language(owner):
+            return values.is_jit(value) and values.plain_function(value) not in self._ids
+        return (owner, name) not in self.attributes
 
     def encode_answer(self, value: object) -> Json:
         """The VALUE of what an expression of the kernel gave. Raises ValueError for a jit function that
@@ -221,11 +244,12 @@ class Capture:
         with _lock:
             return values.encode_value(value, self)
 
-    def evaluate(self, request: str) -> str:
-        """Answer the frontend's request to evaluate a static expression."""
+    def evaluate(self, request: str, found: list[Attribute] | None = None) -> str:
+        """Answer the frontend's request to evaluate a static expression. Attributes that the capture
+        lacks are put into `found` and are an error: it may be asked again `including_attributes`."""
         from .evaluate import evaluate
 
-        return evaluate(self, request)
+        return evaluate(self, request, [] if found is None else found)
 
     # The protocol `values.Objects`.
 
@@ -306,18 +330,19 @@ class Capture:
 
     # Building the buffer.
 
-    def _build(self, kernel: Any, reachable: list[Any]) -> None:
+    def _build(self, kernel: Any) -> None:
         record_of(self.entry)  # an error here is the user's to see: the kernel has no source
-        for root in (kernel, *reachable):
+        for root in (kernel, *self.reachable):
             self._inlined.add(values.plain_function(root))
             self.function(root)
+        encoded = {f"{owner.__name__}.{name}": v for owner, name, v in self._encode_attributes()}
         attributes: dict[str, None] = {}
         methods: dict[str, Json] = {}
         while len(self._parts) < len(self._functions):
             self._parts.append(self._encode_function(self._functions[len(self._parts)], attributes))
             if len(self._parts) == len(self._functions):
                 self._add_methods(attributes, methods)
-        self._rest = to_json({"methods": methods})[1:]
+        self._rest = to_json({"methods": methods, **({"attributes": encoded} if encoded else {})})[1:]
         self._make_digests()
 
     def _make_digests(self) -> None:
@@ -350,6 +375,12 @@ class Capture:
                 encoded = self.function(METHODS[name])
                 assert encoded is not None  # a library function can always be inlined
                 methods[name] = encoded
+
+    def _encode_attributes(self) -> Iterable[tuple[types.ModuleType, str, Json]]:
+        for owner, name in self.attributes:
+            value = getattr(owner, name, MISSING)
+            self._depend(self.entry, owner, name, value, True)
+            yield owner, name, {"k": "missing"} if value is MISSING else self._encode_named(name, value)
 
     def _encode_function(
         self, value: Any, attributes: dict[str, None]

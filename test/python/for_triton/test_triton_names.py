@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import sys
+import types
 from typing import Any
 
 import ml_dtypes
@@ -11,6 +13,7 @@ import pytest
 
 import tilewright as tw
 import tilewright.triton.language as tl
+from tilewright import knobs
 from tilewright.errors import CompileError
 
 
@@ -229,9 +232,41 @@ def named_by_a_text(x, out, NAME: tw.constexpr):
     tl.store(out, getattr(tl.extra.libdevice, NAME)(tl.load(x)))
 
 
-def test_a_library_function_named_by_a_text_says_how_to_name_it(compiler: None) -> None:
+def test_functions_of_the_library_are_found_by_constant_names(device: str) -> None:
+    """`acos` is the compiler's own, `erfinv` and `j0` are written in the language."""
     x, out = np.full(1, 0.5, np.float32), np.zeros(1, np.float32)
-    named_by_a_text[(1,)](x, out, NAME="acos")  # of the compiler, not of the library
-    np.testing.assert_allclose(out, np.arccos(x), rtol=1e-6)
-    with pytest.raises(CompileError, match="name the function in the kernel"):
-        named_by_a_text[(1,)](x, out, NAME="erfinv")
+    for name, expected in (("acos", 1.0471976), ("erfinv", 0.47693628), ("j0", 0.93846981)):
+        compiled = named_by_a_text[(1,)](x, out, NAME=name)
+        np.testing.assert_allclose(out, expected, rtol=1e-6)
+        assert compiled is not None and "tile" in compiled.asm and compiled.asm["tile"]
+
+
+@tw.jit
+def named_by_texts(x, out, OF: tw.constexpr, NAME: tw.constexpr):
+    function = getattr(tl.extra.libdevice, f"erf{NAME}")
+    tl.store(out, getattr(tl.extra.libdevice, "j0")(function(tl.load(x))) * getattr(OF, "FACTOR"))
+
+
+def test_what_constant_names_lead_to_is_part_of_the_kernel(
+    compiler: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A function or number of a module that is replaced is not answered from before, and the kernel is
+    found where nothing may be compiled."""
+    module: Any = types.ModuleType("factors")
+    sys.modules["factors"] = module
+    x, out = np.full(1, 0.5, np.float32), np.zeros(1, np.float32)
+    for factor in (1.0, 2.0, 1.0):
+        module.FACTOR = factor
+        named_by_texts[(1,)](x, out, OF=module, NAME="inv")
+        np.testing.assert_allclose(out, factor * 0.94393796, rtol=1e-5)
+    with pytest.raises(CompileError, match="nothing"):
+        named_by_a_text[(1,)](x, out, NAME="nothing")
+    monkeypatch.setenv("TILEWRIGHT_JIT", "deny")
+    knobs.reset()
+    module.FACTOR = 2.0
+    tw.jit(named_by_texts.fn)[(1,)](x, out, OF=module, NAME="inv")
+    np.testing.assert_allclose(out, 2 * 0.94393796, rtol=1e-5)
+    module.FACTOR = 3.0
+    with pytest.raises(tw.LaunchError) as caught:
+        tw.jit(named_by_texts.fn)[(1,)](x, out, OF=module, NAME="inv")
+    assert caught.value.code == "TW0408"
