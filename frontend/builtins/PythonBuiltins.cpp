@@ -216,6 +216,10 @@ static FailureOr<PyValue> emitStr(PythonCall &call) {
 static FailureOr<PyValue> emitIsInstance(PythonCall &call) {
   if (std::optional<bool> answer = isInstance(call.value(0), call.value(1)))
     return PyValue{*answer};
+  // Of values, as numbers have attributes here that Python's have not: `isinstance(x.type, ...)`.
+  if (OrReason<PyValue> answer =
+          pythonCall(call.emitter, "isinstance", {call.value(0), call.value(1)}))
+    return *answer;
   return call.inPython();
 }
 

@@ -125,20 +125,31 @@ static std::optional<llvm::json::Object> operandNames(llvm::ArrayRef<PyValue> op
   return names;
 }
 
-OrReason<PyValue> tw::pythonCall(Emitter &emitter, llvm::StringRef function,
-                                 llvm::ArrayRef<PyValue> operands) {
+/// Calls a function of a kind of names: `pybuiltin` or `builtin`.
+static OrReason<PyValue> callNamed(Emitter &emitter, llvm::StringRef kind, llvm::StringRef function,
+                                   llvm::ArrayRef<PyValue> operands) {
   llvm::json::Array nodes;
   std::optional<llvm::json::Object> names = operandNames(operands, nodes);
   if (!names)
     return refuse(kOnlyAtRunTime);
   // Under a name of its own: the kernel's module may define the builtin's name anew.
-  (*names)["_function"] = llvm::json::Object{{"k", "pybuiltin"}, {"v", function.str()}};
+  (*names)["_function"] = llvm::json::Object{{"k", kind.str()}, {"v", function.str()}};
   return askPython(emitter,
                    llvm::json::Object{{"_", "Call"},
                                       {"func", nameNode("_function")},
                                       {"args", std::move(nodes)},
                                       {"keywords", llvm::json::Array{}}},
                    std::move(*names));
+}
+
+OrReason<PyValue> tw::pythonCall(Emitter &emitter, llvm::StringRef function,
+                                 llvm::ArrayRef<PyValue> operands) {
+  return callNamed(emitter, "pybuiltin", function, operands);
+}
+
+OrReason<PyValue> tw::languageCall(Emitter &emitter, llvm::StringRef function,
+                                   llvm::ArrayRef<PyValue> operands) {
+  return callNamed(emitter, "builtin", function, operands);
 }
 
 /// Arguments in the order of a call, as names of operands and as keywords.

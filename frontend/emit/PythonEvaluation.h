@@ -22,6 +22,9 @@ OrReason<PyValue> tryCallInPython(Emitter &emitter, const PyValue &callee,
 /// A builtin of Python on compile-time values, among them objects that only Python knows.
 OrReason<PyValue> pythonCall(Emitter &emitter, llvm::StringRef function,
                              llvm::ArrayRef<PyValue> operands);
+/// The same of a name of the language, as `constexpr_type`.
+OrReason<PyValue> languageCall(Emitter &emitter, llvm::StringRef function,
+                               llvm::ArrayRef<PyValue> operands);
 mlir::FailureOr<PyValue> pythonFunction(Emitter &emitter, llvm::StringRef function,
                                         llvm::ArrayRef<PyValue> operands, const Node &site);
 

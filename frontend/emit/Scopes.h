@@ -37,6 +37,7 @@ struct Frame {
   const Node *callNode = nullptr;   // in the caller; null for the kernel
   const FunctionSource *callSource = nullptr;
   mlir::LocationAttr callSite;
+  std::set<std::string> declaredConstexprs; // by `name: tw.constexpr` without a value
   int loopDepth = 0;
   std::string constructed; // in a constructor: the name of the object that is made
 

@@ -12,6 +12,8 @@
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
+using llvm::failed;
+using llvm::failure;
 using mlir::FailureOr;
 
 static PyValue methodOf(const PyValue &self, llvm::StringRef name) {
@@ -138,10 +140,37 @@ static bool hasMethod(const Emitter &emitter, llvm::StringRef name) {
          (emitter.program.methods && emitter.program.methods->get(name));
 }
 
+/// `x.type`: a dtype of what has one at run time, also of the number of a variable; of other
+/// compile-time values a `constexpr_type`, and of a tuple the types of its items.
+static FailureOr<PyValue> typeOf(Emitter &emitter, const PyValue &value, const Node &node) {
+  if (const TypedValue *typed = value.as<TypedValue>())
+    return *shapeAttribute(typed->dtype, typed->shape(), "type");
+  if (value.isNumber() && value.isNamed)
+    return PyValue{leafTypeOf(value).dtype};
+  const Tuple *tuple = value.as<Tuple>();
+  std::vector<PyValue> types, fields;
+  for (const PyValue &item : tuple ? (*tuple)->items : std::vector<PyValue>()) {
+    FailureOr<PyValue> type = typeOf(emitter, item, node);
+    if (failed(type))
+      return failure();
+    types.push_back(*type);
+  }
+  for (const std::string &field : tuple ? (*tuple)->fields : std::vector<std::string>())
+    fields.push_back({field});
+  if (!tuple)
+    return orReport(emitter, languageCall(emitter, "constexpr_type", {value}), node);
+  PyValue names = fields.empty() ? PyValue{None{}} : makeTuple(std::move(fields));
+  PyValue items = makeTuple(std::move(types), (*tuple)->fields);
+  OrReason<PyValue> type = languageCall(emitter, "tuple_type", {items, names});
+  return type ? *type : items; // Python has no types of tiles
+}
+
 /// Attributes of a run-time value, and of a Python number (which may have been specialized from
 /// one).
 static FailureOr<PyValue> numericAttribute(Emitter &emitter, const PyValue &base,
                                            llvm::StringRef name, const Node &node) {
+  if (name == "type")
+    return typeOf(emitter, base, node);
   const TypedValue *typed = base.as<TypedValue>();
   DType dtype = typed ? typed->dtype : leafTypeOf(base).dtype;
   llvm::ArrayRef<int64_t> shape = typed ? typed->shape() : llvm::ArrayRef<int64_t>();
@@ -224,6 +253,8 @@ FailureOr<PyValue> tw::readAttribute(Emitter &emitter, const PyValue &base, llvm
     return emitter.rejectAbsent(base, node);
   if (name == "value" && !base.is<Opaque>()) // of a constexpr
     return base;
+  if (name == "type" && (base.is<Tuple>() || base.is<std::string>() || base.is<None>()))
+    return typeOf(emitter, base, node);
   if (base.is<std::string>() || base.is<Opaque>() || base.is<Tuple>()) {
     OrReason<PyValue> answer = attributeInPython(emitter, base, name);
     if (answer)

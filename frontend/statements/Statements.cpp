@@ -59,7 +59,10 @@ static LogicalResult unpack(Emitter &emitter, const Node &target, const PyValue 
 
 LogicalResult tw::assign(Emitter &emitter, const Node &target, const PyValue &value) {
   if (target.is(NodeKind::Name)) {
-    emitter.frame().bind(target.text("id"), value, target);
+    llvm::StringRef name = target.text("id");
+    bool isConstexpr = isStatic(value) && emitter.frame().declaredConstexprs.contains(name.str());
+    emitter.frame().bind(name, isConstexpr ? named(value, /*isNamed=*/false) : value, target,
+                         isConstexpr);
     return success();
   }
   if (target.is(NodeKind::Tuple) || target.is(NodeKind::List))
@@ -113,18 +116,18 @@ static bool isConstexprAnnotation(Emitter &emitter, const Node &annotation) {
 }
 
 static LogicalResult emitAnnotatedAssign(Emitter &emitter, const Node &node) {
-  if (!node.has("value"))
+  if (!node.has("value")) {
+    if (isConstexprAnnotation(emitter, node.child("annotation")))
+      emitter.frame().declaredConstexprs.insert(node.child("target").text("id").str());
     return success();
+  }
   FailureOr<PyValue> value = eval(emitter, node.child("value"));
   if (failed(value))
     return failure();
   // A run-time value is an error only where a constant is needed, as for a function's parameter.
   bool isConstexpr = isStatic(*value) && isConstexprAnnotation(emitter, node.child("annotation"));
   const Node &target = node.child("target");
-  if (isConstexpr)
-    value->isNamed = false;
-  else
-    value = named(*value);
+  value = named(*value, !isConstexpr);
   if (!target.is(NodeKind::Name))
     return assign(emitter, target, *value);
   emitter.frame().bind(target.text("id"), *value, target, isConstexpr);

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import sys
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy as np
@@ -270,3 +270,33 @@ def test_what_constant_names_lead_to_is_part_of_the_kernel(
     with pytest.raises(tw.LaunchError) as caught:
         tw.jit(named_by_texts.fn)[(1,)](x, out, OF=module, NAME="inv")
     assert caught.value.code == "TW0408"
+
+
+@tw.jit
+def typed(strides, pair, NAME: tw.constexpr, N: tw.constexpr):
+    tl.static_assert(isinstance(strides[1].type, tl.constexpr_type) and strides[0].type == tl.int32)
+    tl.static_assert(strides.type == tl.tuple_type([tl.int32, tl.constexpr_type(1)]))
+    tl.static_assert(NAME.type == tl.constexpr_type("a") and N.type == tl.constexpr_type(None))
+    y: tl.constexpr
+    x, y = 0, 0
+    tl.static_assert(x.dtype == tl.int32 and x.type == tl.int32 and y.type == tl.constexpr_type(0))
+    a: tl.constexpr
+    a, b = (0, 1), 2
+    assigned: tl.constexpr = (0, 1)
+    tl.static_assert(a == assigned and a.type == ((0, 1)).type and assigned.type == ((0, 1)).type)
+    tl.static_assert(b.dtype == tl.int32 and isinstance(a.type, tl.tuple_type))
+    tl.static_assert(isinstance(pair.second.type, tl.constexpr_type))
+    z: tl.constexpr
+    if (z := len(pair)) == 2:
+        tl.static_assert(isinstance(z.type, tl.constexpr_type))
+    tiles = (tl.arange(0, 4), y)
+    tl.static_assert(tiles.type[0] == tl.arange(0, 4).type)
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+def test_constants_in_tuples_have_types(compiler: None) -> None:
+    typed[(1,)]((8, 1), Pair(3, tl.constexpr(1)), NAME="a", N=None)
