@@ -202,7 +202,12 @@ static FailureOr<PyValue> inlineFunction(Emitter &emitter, const Callable &calle
   if (failed(countCall(emitter, site)) ||
       failed(bindParameters(emitter, *inner, source.params, {}, arguments, site)))
     return failure();
-  return emitFunctionBody(emitter, inner, site);
+  // What follows from the number of a variable is one, too, whichever literal is returned for it.
+  bool isOfVariables = llvm::any_of(inner->names, [](const auto &name) {
+    return name.second.value.isNamed && !name.second.isConstexpr;
+  });
+  FailureOr<PyValue> result = emitFunctionBody(emitter, inner, site);
+  return succeeded(result) && isOfVariables ? named(*result) : result;
 }
 
 static FailureOr<PyValue> construct(Emitter &emitter, const Callable &type, Arguments arguments,

@@ -293,6 +293,29 @@ def typed(strides, pair, NAME: tw.constexpr, N: tw.constexpr):
     tl.static_assert(tiles.type[0] == tl.arange(0, 4).type)
 
 
+@tw.jit
+def sign_of(x):
+    if x < 0:
+        return 1, x
+    else:
+        return 0, x
+
+
+@tw.jit
+def typed_results(out):
+    tl.static_assert(isinstance(sign_of(-1)[0].type, tl.constexpr_type))
+    a: tl.constexpr = sign_of(-1)
+    tl.static_assert(a[0] == 1 and a[1] == -1 and isinstance(a[0].type, tl.constexpr_type))
+    variable = -1
+    results = sign_of(variable)
+    tl.static_assert(sign_of(variable)[0].type == tl.int32)
+    tl.static_assert(results.type == tl.tuple_type([tl.int32, tl.int32]))
+
+
+def test_results_for_variables_have_types_of_run_time(compiler: None) -> None:
+    typed_results[(1,)](np.zeros(1, np.float32))
+
+
 class Pair(NamedTuple):
     first: Any
     second: Any
