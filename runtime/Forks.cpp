@@ -1,8 +1,12 @@
 // What has to hold across fork(): a child has one thread, and every lock as it was.
 #include "runtime/Forks.h"
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <new>
 #include <pthread.h>
+#include <unistd.h>
 
 using namespace tw;
 
@@ -20,6 +24,15 @@ public:
     (void)pthread_rwlockattr_destroy(&attributes);
   }
   void lock() { (void)pthread_rwlock_wrlock(&lockable); }
+  /// Gives up after some milliseconds.
+  bool lockWithin(int milliseconds) {
+    timespec limit;
+    (void)clock_gettime(CLOCK_REALTIME, &limit);
+    limit.tv_nsec += milliseconds * 1'000'000L;
+    limit.tv_sec += limit.tv_nsec / 1'000'000'000;
+    limit.tv_nsec %= 1'000'000'000;
+    return pthread_rwlock_timedwrlock(&lockable, &limit) == 0;
+  }
   bool try_lock_shared() { return pthread_rwlock_tryrdlock(&lockable) == 0; }
   void lock_shared() { (void)pthread_rwlock_rdlock(&lockable); }
   void unlock() { (void)pthread_rwlock_unlock(&lockable); }
@@ -38,6 +51,10 @@ struct ForkState {
 
 /// The depth of the thread that has closed the shields: it is inside for good.
 static constexpr int kClosed = 1 << 20;
+
+/// Milliseconds that the end of a process waits for others to leave: they do between two passes of
+/// a compiler, and a pass over a large kernel may last for a minute.
+static constexpr int kLongestWaitAtEnd = 100;
 
 /// How deep this thread is in shields.
 static int &shieldDepth() {
@@ -107,11 +124,21 @@ ForkShieldPause::~ForkShieldPause() {
   shieldDepth() = depth;
 }
 
+/// Ends the process without its destructors where another thread is still inside: it works with
+/// what they would destroy.
+static void endBesideOthers(int status, void *) {
+  if (forkState().gate.lockWithin(0))
+    return;
+  (void)fflush(stdout);
+  (void)fflush(stderr);
+  _exit(status);
+}
+
 void tw::closeForkShields() {
   // This thread goes on: handlers of the process's end may launch kernels.
   if (shieldDepth() >= kClosed)
     return;
-  if (shieldDepth() == 0)
-    forkState().gate.lock();
+  if (shieldDepth() == 0 && !forkState().gate.lockWithin(kLongestWaitAtEnd))
+    (void)on_exit(endBesideOthers, nullptr);
   shieldDepth() += kClosed;
 }

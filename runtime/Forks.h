@@ -35,8 +35,8 @@ private:
   int depth;
 };
 
-/// Keeps every other thread out of shields for good, and waits until they have left: at the end of
-/// the process, before what they work with is destroyed.
+/// Keeps every other thread out of shields for good, at the end of the process. Waits for a moment
+/// until they have left; where one stays, the process ends without destroying what it works with.
 void closeForkShields();
 
 } // namespace tw

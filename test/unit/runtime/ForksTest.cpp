@@ -156,6 +156,28 @@ TEST(ForksTest, WhoIsWaitedForEntersOnlyWhereNoForkWaits) {
   EXPECT_EQ(status, 0);
 }
 
+TEST(ForksTest, TheProcessEndsBesideAThreadThatStaysInside) {
+  int status = inChild([] {
+    static std::atomic<bool> isInside = false;
+    struct Global {
+      ~Global() { _exit(1); } // works with what the thread uses
+    };
+    static Global global;
+    std::thread([] {
+      ForkShield shield;
+      isInside = true;
+      while (true)
+        pause();
+    }).detach();
+    while (!isInside)
+      usleep(100);
+    closeForkShields();
+    exit(5);
+    return 2;
+  });
+  EXPECT_EQ(status, 5);
+}
+
 TEST(ForksTest, ClosedShieldsKeepOtherThreadsOut) {
   // In a child, as nothing opens them again.
   int status = inChild([] {
