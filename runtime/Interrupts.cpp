@@ -3,6 +3,8 @@
 #include "runtime/Forks.h"
 #include "runtime/codes/Codes.h"
 #include <atomic>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace tw;
 
@@ -25,11 +27,27 @@ void tw::closeLaunches() {
 
 bool tw::isClosed() { return isClosing && !isCloser(); }
 
+bool tw::receivesInterrupts() {
+  return interruptCheck && !isClosing && ::syscall(SYS_gettid) == ::getpid();
+}
+
+/// What this thread asks for another one; null where it asks for itself.
+static const std::atomic<bool> *&givenUp() {
+  static thread_local const std::atomic<bool> *flag = nullptr;
+  return flag;
+}
+
+InterruptsOf::InterruptsOf(const std::atomic<bool> &isGivenUp) { givenUp() = &isGivenUp; }
+
+InterruptsOf::~InterruptsOf() { givenUp() = nullptr; }
+
 bool tw::isInterrupted() {
   if (isClosed())
     return true;
   bool (*check)() = interruptCheck;
-  ForkShieldPause pause; // the check may wait for the interpreter
+  ForkShieldPause pause; // the check may wait for the interpreter, and a fork for this thread
+  if (const std::atomic<bool> *flag = givenUp())
+    return *flag;
   return check && check();
 }
 

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_INTERRUPTS_H
 #define RUNTIME_INTERRUPTS_H
 #include "runtime/Device.h"
+#include <atomic>
 #include <chrono>
 
 namespace tw {
@@ -20,6 +21,18 @@ bool isClosed();
 #pragma GCC visibility pop
 
 bool isInterrupted();
+/// Whether interrupts reach this thread: those of Python's go to the first one of the process.
+bool receivesInterrupts();
+
+/// While it lives, `isInterrupted` on this thread asks for another one, on whose behalf it works:
+/// it is interrupted when `isGivenUp` is set.
+class InterruptsOf {
+public:
+  explicit InterruptsOf(const std::atomic<bool> &isGivenUp);
+  ~InterruptsOf();
+  InterruptsOf(const InterruptsOf &) = delete;
+};
+
 /// What such a launch returns.
 RuntimeError interruptError(const std::string &kernel);
 

@@ -14,6 +14,7 @@
 #include "frontend/Frontend.h"
 #include "runtime/Forks.h"
 #include "runtime/codes/Codes.h"
+#include "runtime/threads/InterruptibleWork.h"
 #include <chrono>
 
 using namespace tw;
@@ -21,15 +22,24 @@ using namespace tw::api;
 
 namespace {
 
-/// What one call of `compile` works with.
+/// What a compilation works with. It owns that: an interrupted caller returns before it has ended.
 struct Request {
-  const KernelSource &source;
-  const Specialization &specialization;
-  const TargetEntry &entry;
-  const StaticEvaluator &evaluator;
+  KernelSource source;
+  Specialization specialization;
+  const TargetEntry &entry; // lives as long as the process
   std::string key;
   DebugSettings debug;
 };
+
+/// What a compilation leaves: an artifact, or one stage's text.
+struct Product {
+  bool isWhole = false;
+  Artifact artifact;
+  std::string text;
+  std::vector<Report> reports;
+};
+
+using Step = std::function<void(const Request &, const StaticEvaluator &, Product &)>;
 
 class Stopwatch {
 public:
@@ -73,17 +83,10 @@ static std::vector<KernelArgument> argumentsOf(const Specialization &specializat
   return arguments;
 }
 
-/// Evaluates without the shield: Python runs there, and whoever forks holds its lock.
-static StaticEvaluator unshielded(const StaticEvaluator &evaluator) {
-  return [&evaluator](const std::string &request) {
-    ForkShieldPause pause;
-    return evaluator(request);
-  };
-}
-
 /// The frontend, contained: whatever happens in it, the result has a module or an error.
-static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &request) {
-  const auto &[source, specialization, entry, evaluator, key, debug] = request;
+static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &request,
+                                  const StaticEvaluator &evaluator) {
+  const auto &[source, specialization, entry, key, debug] = request;
   FrontendOptions options;
   options.debug = specialization.options.debug;
   options.checksOverflow = options.debug && !hasExtraOption(specialization.options, "wraps");
@@ -95,8 +98,8 @@ static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &req
   std::string crash;
   bool finished = containCrash(
       [&] {
-        *result = buildTileIr(context, source.json(), argumentsOf(specialization), options,
-                              unshielded(evaluator));
+        *result =
+            buildTileIr(context, source.json(), argumentsOf(specialization), options, evaluator);
       },
       crash);
   if (!finished) {
@@ -158,22 +161,52 @@ static void nameParameters(const Specialization &specialization, const std::vect
 }
 
 /// Source to artifact.
-static bool build(const Request &request, Artifact &artifact, std::vector<Report> &reports) {
+static void build(const Request &request, const StaticEvaluator &evaluator, Product &product) {
   Readying readying(*request.entry.target);
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
   Stopwatch watch;
-  FrontendResult frontend = runFrontend(*context, request);
-  artifact.milliseconds["frontend"] = watch.milliseconds();
-  bool built = frontend.module && compileModule(*frontend.module, *request.entry.target,
-                                                request.specialization.options, artifact,
-                                                frontend.diagnostics, request.debug);
-  if (!built && isThreadContextAbandoned())
+  FrontendResult frontend = runFrontend(*context, request, evaluator);
+  product.artifact.milliseconds["frontend"] = watch.milliseconds();
+  product.isWhole =
+      frontend.module &&
+      compileModule(*frontend.module, *request.entry.target, request.specialization.options,
+                    product.artifact, frontend.diagnostics, request.debug);
+  if (!product.isWhole && isThreadContextAbandoned())
     (void)frontend.module.release(); // its context is gone from this thread
-  if (built)
-    nameParameters(request.specialization, frontend.parameterSources, artifact);
+  if (product.isWhole)
+    nameParameters(request.specialization, frontend.parameterSources, product.artifact);
   addReproduction(request, frontend.diagnostics);
-  addReports(frontend.diagnostics, frontend.sources, reports);
-  return built;
+  addReports(frontend.diagnostics, frontend.sources, product.reports);
+}
+
+/// One stage of a kernel as text.
+static void print(const Request &request, const StaticEvaluator &evaluator,
+                  const std::string &stage, Product &product) {
+  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
+  FrontendResult frontend = runFrontend(*context, request, evaluator);
+  product.isWhole =
+      frontend.module &&
+      inspectModule(*frontend.module, *request.entry.target, request.specialization.options, stage,
+                    product.text, frontend.diagnostics, request.debug);
+  if (!product.isWhole && isThreadContextAbandoned())
+    (void)frontend.module.release();
+  addReproduction(request, frontend.diagnostics);
+  addReports(frontend.diagnostics, frontend.sources, product.reports);
+}
+
+/// Makes a product by `step`, for which an interrupt of this thread does not wait.
+static Product makeInterruptibly(std::shared_ptr<const Request> request,
+                                 const StaticEvaluator &evaluator, Step step) {
+  auto product = std::make_shared<Product>();
+  auto work = [product, request = std::move(request), step = std::move(step)](const Answer &ask) {
+    step(*request, ask, *product);
+    return product->isWhole;
+  };
+  if (runInterruptibly(work, evaluator, R"({"error": "the evaluation was interrupted"})"))
+    return std::move(*product);
+  Product none;
+  none.reports.push_back(makeReport(interruptedDiagnostic(), {}));
+  return none;
 }
 
 static std::shared_ptr<CompiledKernel> load(const std::string &key,
@@ -232,12 +265,28 @@ static std::shared_ptr<CompiledKernel> loadFromLayers(const std::string &key,
   return nullptr;
 }
 
+/// Compiles a kernel and loads it, and stores it in between unless `cache` is null.
+static std::shared_ptr<CompiledKernel> compileAnew(std::shared_ptr<const Request> request,
+                                                   const StaticEvaluator &evaluator,
+                                                   DiskCache *cache, std::vector<Report> &reports) {
+  Product product = makeInterruptibly(request, evaluator, build);
+  llvm::append_range(reports, product.reports);
+  if (!product.isWhole)
+    return nullptr;
+  if (cache)
+    cache->write(request->key, encodeStored(product.artifact, request->specialization,
+                                            request->entry.target->name(), identifyBuild()));
+  return load(request->key, request->entry.device, std::move(product.artifact), Origin::Compiled,
+              reports);
+}
+
 /// The kernel from the disk store, or compiled and stored there. Within another compilation of the
 /// same kernel by the same thread, which holds the lock, it is only compiled.
-static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache *cache,
+static std::shared_ptr<CompiledKernel> obtain(std::shared_ptr<const Request> request,
+                                              const StaticEvaluator &evaluator, DiskCache *cache,
                                               std::vector<Report> &reports) {
-  const std::string &key = request.key;
-  const std::shared_ptr<Device> &device = request.entry.device;
+  const std::string &key = request->key;
+  const std::shared_ptr<Device> &device = request->entry.device;
   std::optional<DiskCache::Lock> lock;
   if (cache) {
     if (auto kernel = loadFromDisk(key, device, *cache, /*isSecondLook=*/false))
@@ -253,13 +302,7 @@ static std::shared_ptr<CompiledKernel> obtain(const Request &request, DiskCache 
     if (auto kernel = loadFromDisk(key, device, *cache, /*isSecondLook=*/true))
       return kernel;
   }
-  Artifact artifact;
-  if (!build(request, artifact, reports))
-    return nullptr;
-  if (cache)
-    cache->write(key, encodeStored(artifact, request.specialization, request.entry.target->name(),
-                                   identifyBuild()));
-  return load(key, device, std::move(artifact), Origin::Compiled, reports);
+  return compileAnew(std::move(request), evaluator, cache, reports);
 }
 
 static std::shared_ptr<CompiledKernel> fromMemory(const CompiledKernel &stored) {
@@ -274,15 +317,6 @@ static DebugSettings identified(DebugSettings debug, const std::string &key) {
   return debug;
 }
 
-/// Compiles a kernel that is looked into.
-static std::shared_ptr<CompiledKernel> compileAnew(const Request &request,
-                                                   std::vector<Report> &reports) {
-  Artifact artifact;
-  if (!build(request, artifact, reports))
-    return nullptr;
-  return load(request.key, request.entry.device, std::move(artifact), Origin::Compiled, reports);
-}
-
 static std::string keyOf(const SourceDigests &source, const Specialization &specialization,
                          const std::string &name, const Target &target) {
   // Code that names places in the source depends on the whole buffer: that of some targets, and the
@@ -292,19 +326,18 @@ static std::string keyOf(const SourceDigests &source, const Specialization &spec
   return makeKey(digest, specialization, name + ";" + target.describe(), identifyBuild());
 }
 
-/// What a call asks for; none where there is no such target, which `reports` then says.
-static std::optional<Request>
+/// What a call asks for; null where there is no such target, which `reports` then says.
+static std::shared_ptr<const Request>
 makeRequest(const KernelSource &source, const Specialization &specialization,
-            const std::string &target, const StaticEvaluator &evaluator, const DebugSettings &debug,
-            std::vector<Report> &reports) {
+            const std::string &target, const DebugSettings &debug, std::vector<Report> &reports) {
   RuntimeError error;
   const TargetEntry *entry = service().findTarget(target, error);
   if (!entry) {
     reports.push_back(makeReport(diagnosticOf(error), {}));
-    return std::nullopt;
+    return nullptr;
   }
   const std::string key = keyOf(source.digests(), specialization, target, *entry->target);
-  return Request{source, specialization, *entry, evaluator, key, identified(debug, key)};
+  return std::make_shared<Request>(source, specialization, *entry, key, identified(debug, key));
 }
 
 CompileResult api::compile(const KernelSource &source, const Specialization &specialization,
@@ -312,12 +345,12 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
                            const CacheSettings &cacheSettings, const DebugSettings &debug) {
   ForkShield shield;
   CompileResult result;
-  const std::optional<Request> request =
-      makeRequest(source, specialization, target, evaluator, debug, result.reports);
+  const std::shared_ptr<const Request> request =
+      makeRequest(source, specialization, target, debug, result.reports);
   if (!request)
     return result;
   if (needsCompilation(debug)) {
-    result.kernel = compileAnew(*request, result.reports);
+    result.kernel = compileAnew(request, evaluator, /*cache=*/nullptr, result.reports);
     return result;
   }
   KernelStore::Turn turn = service().store.findOrBegin(request->key);
@@ -328,7 +361,7 @@ CompileResult api::compile(const KernelSource &source, const Specialization &spe
   if (turn.kernel || turn.isInterrupted)
     return result;
   DiskCache *cache = service().acquireCache(cacheSettings);
-  result.kernel = obtain(*request, turn.isOwner ? cache : nullptr, result.reports);
+  result.kernel = obtain(request, evaluator, turn.isOwner ? cache : nullptr, result.reports);
   if (turn.isOwner)
     service().store.finish(request->key, result.kernel);
   if (std::string warning = cache ? cache->takeWarning() : ""; !warning.empty())
@@ -374,19 +407,16 @@ CompileResult api::inspect(const KernelSource &source, const Specialization &spe
                            const DebugSettings &debug) {
   ForkShield shield;
   CompileResult result;
-  const std::optional<Request> request =
-      makeRequest(source, specialization, target, evaluator, debug, result.reports);
+  const std::shared_ptr<const Request> request =
+      makeRequest(source, specialization, target, debug, result.reports);
   if (!request)
     return result;
-  std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
-  FrontendResult frontend = runFrontend(*context, *request);
-  bool printed = frontend.module &&
-                 inspectModule(*frontend.module, *request->entry.target, specialization.options,
-                               stage, text, frontend.diagnostics, request->debug);
-  if (!printed && isThreadContextAbandoned())
-    (void)frontend.module.release();
-  addReproduction(*request, frontend.diagnostics);
-  addReports(frontend.diagnostics, frontend.sources, result.reports);
+  Product product =
+      makeInterruptibly(request, evaluator,
+                        [stage](const Request &request, const StaticEvaluator &ask,
+                                Product &product) { print(request, ask, stage, product); });
+  text = std::move(product.text);
+  result.reports = std::move(product.reports);
   return result;
 }
 

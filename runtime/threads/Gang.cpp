@@ -27,7 +27,7 @@ struct Gang {
 struct Member {
   Gang &gang;
   int number;
-  WorkerThread thread = {};
+  WorkerThread thread;
 
   Member(Gang &gang, int number) : gang(gang), number(number) {}
   void serve();

@@ -1,5 +1,6 @@
 // Threads with stacks of their own.
 #include "runtime/threads/WorkerThread.h"
+#include <algorithm>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -8,11 +9,12 @@ using namespace tw;
 
 static size_t guardBytes() { return size_t(sysconf(_SC_PAGESIZE)); }
 
-WorkerThread::WorkerThread() {
+WorkerThread::WorkerThread(size_t leastBytes) {
   pthread_attr_t usual;
   (void)pthread_attr_init(&usual);
   (void)pthread_attr_getstacksize(&usual, &bytes);
   (void)pthread_attr_destroy(&usual);
+  bytes = std::max(bytes, leastBytes);
   memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
   if (memory != MAP_FAILED)

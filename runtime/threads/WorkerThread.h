@@ -12,7 +12,8 @@ namespace tw {
 /// pthreadpool does.
 class WorkerThread {
 public:
-  WorkerThread();
+  /// The stack is as large as the system's for threads, and at least of `leastBytes`.
+  explicit WorkerThread(size_t leastBytes = 0);
   ~WorkerThread(); // after `join`, where it was started
   WorkerThread(const WorkerThread &) = delete;
   /// Runs `body(argument)`; false where there is no memory or no thread to be had. It takes no
