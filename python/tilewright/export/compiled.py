@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from queue import SimpleQueue
+from typing import Any, NamedTuple, TypeVar
 
+from .. import knobs
 from ..compile import CompiledKernel
 from ..errors import LaunchError, TilewrightError, UnsupportedError
 from ..launch.devices import check_device
@@ -17,6 +22,8 @@ from .specializations import Specialization, undecided
 
 _LEVEL = re.compile(r"cpu:x86-64-v(\d)")
 _GPU_TARGETS = ("nvidia", "amd")
+_MOST_THREADS = 8
+_Result = TypeVar("_Result")
 
 
 class Code(NamedTuple):
@@ -87,6 +94,44 @@ def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> 
             raise
         raise undecided(function.fn.__name__, str(error)) from error
     return compiled
+
+
+def side_by_side(action: Callable[[str], _Result], targets: Sequence[str]) -> list[_Result]:
+    """The action's results for the targets, in their order. Raises what it raises for the first of them.
+
+    The compiler lets Python's lock go, so several threads compile. An interrupt of this one waits for none
+    of them, and neither does the end of the process.
+    """
+    count = min(len(targets), os.cpu_count() or 1, _MOST_THREADS)
+    if count == 1 or knobs.settings().shows_remarks:  # remarks have an order
+        return [action(target) for target in targets]
+    waiting = deque(range(len(targets)))
+    ended: SimpleQueue[None] = SimpleQueue()  # of each thread
+    results: dict[int, _Result] = {}
+    failures: dict[int, BaseException] = {}
+
+    def work() -> None:
+        while not failures and waiting:
+            try:
+                index = waiting.popleft()
+            except IndexError:  # another thread was first
+                break
+            try:
+                results[index] = action(targets[index])
+            except BaseException as error:
+                failures[index] = error
+        ended.put(None)
+
+    for _ in range(count):
+        threading.Thread(target=work, name="tilewright-export", daemon=True).start()
+    try:
+        for _ in range(count):
+            ended.get()
+    finally:
+        waiting.clear()
+    if failures:
+        raise failures[min(failures)]
+    return [results[index] for index in range(len(targets))]
 
 
 def code_of(compiled: CompiledKernel, target: str) -> Code:

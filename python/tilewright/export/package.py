@@ -7,13 +7,11 @@ import inspect
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .. import knobs
 from .._version import __version__
 from ..errors import UnsupportedError
 from ..launch.facts import parse_facts
@@ -23,7 +21,7 @@ from ..native import native
 from ..tools.entries import read_signature
 from .archive import build_archive
 from .code import launcher_file, write_code
-from .compiled import Code, checked_targets, code_of, compiled_for, describe_code
+from .compiled import Code, checked_targets, code_of, compiled_for, describe_code, side_by_side
 from .grid import split_grid
 from .header import ABI, interface_of, write_header
 from .names import check_name, check_parameters
@@ -41,7 +39,6 @@ from .specializations import (
 from .wrapped import refuse_choices, unwrapped
 
 _FORMS = ("a", "c", "torch")
-_MOST_THREADS = 8
 _MOST_ARGUMENTS = 64  # TW_MAX_ARGUMENTS of runtime/aot/Tables.h
 
 
@@ -276,13 +273,10 @@ class Package:
         specializations = [s.made_exact(arguments, declared) for s in asked.specializations]
         codes: dict[int, list[Code]] = {}
         stored: set[str] = set()
-        # The compiler lets Python's lock go: targets are compiled side by side.
-        with ThreadPoolExecutor(_num_threads(targets)) as threads:
-            for specialization in specializations:
-                compile_ = partial(_code_and_stores, function, specialization)
-                made = list(threads.map(compile_, targets))
-                codes[id(specialization)] = [code for code, _ in made]
-                stored.update(*(names for _, names in made))
+        for specialization in specializations:
+            made = side_by_side(partial(_code_and_stores, function, specialization), targets)
+            codes[id(specialization)] = [code for code, _ in made]
+            stored.update(*(names for _, names in made))
         arguments = tuple(a_with_stores(argument, stored) for argument in arguments)
         for specialization in specializations:
             assume(specialization, asked.name, arguments)
@@ -305,13 +299,6 @@ class Package:
             "kernels": [_manifest_of(kernel) for kernel in kernels],
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         }
-
-
-def _num_threads(targets: Sequence[str]) -> int:
-    """How many targets are compiled at once: one where remarks are printed, which have an order."""
-    if knobs.settings().shows_remarks:
-        return 1
-    return min(len(targets), os.cpu_count() or 1, _MOST_THREADS)
 
 
 def _code_and_stores(

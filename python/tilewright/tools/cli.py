@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; gives the exit status: 0, 1 for a failure, 2 for wrong usage."""
+    """Run the command; gives the exit status: 0, 1 for a failure, 2 for wrong usage, 130 for Ctrl-C."""
     options = _parser().parse_args(arguments)
     if arguments is None:  # as a command: whose line of Python warns is of no interest
         warnings.formatwarning = lambda message, *_, **__: f"{message}\n"
@@ -36,6 +36,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader, `head` for example, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except KeyboardInterrupt:
+        print("tilewright: interrupted", file=sys.stderr)
+        return 130  # as shells have it
     except (OSError, ValueError, KeyError, ImportError) as error:
         text = error.args[0] if isinstance(error, KeyError) else error
         print(f"tilewright: {text}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -121,3 +122,114 @@ def test_a_handler_that_launches_while_the_first_launch_imports(
     command = [sys.executable, str(script), str(seconds)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert run.returncode == 0, run.stderr
+
+
+LONG_COMPILATION = """
+import os, signal, sys, time
+import numpy as np
+import tilewright as tw
+
+@tw.jit
+def unrolled(out, x, BLOCK: tw.constexpr):
+    offsets = tw.arange(0, BLOCK)
+    value = tw.load(x + offsets)
+    for k in tw.static_range(2000):  # half a minute to two minutes in the compiler
+        value = tw.sin(value + tw.load(x + offsets + k * BLOCK) * k)
+    tw.store(out + offsets, value)
+
+@tw.jit
+def add(out, x, BLOCK: tw.constexpr):
+    offsets = tw.arange(0, BLOCK)
+    tw.store(out + offsets, tw.load(x + offsets) + 1)
+
+class Stop(Exception):
+    pass
+
+def stop(number, frame):
+    raise Stop
+
+def compile_unrolled():
+    if target.startswith(("nvidia:", "amd:")):
+        unrolled.compile({"out": "*fp32", "x": "*fp32"}, {"BLOCK": 256}, target)
+    else:
+        unrolled[(1,)](out, np.zeros(1, np.float32), BLOCK=256)
+
+target, out = sys.argv[1], np.zeros(256, np.float32)
+signal.signal(signal.SIGALRM, stop)
+with tw.device(target if target.startswith("sim:") else "cpu"):
+    for seconds in (0.2, 3):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+        start = time.monotonic()
+        try:
+            compile_unrolled()
+        except Stop:
+            print(time.monotonic() - start - seconds, flush=True)
+        add[(1,)](out, np.ones(256, np.float32), BLOCK=256 if seconds < 1 else 128)
+        assert np.all(out[:128] == 2)
+sys.exit(7)
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", SIM, "sim:gfx942", "nvidia:sm_90a"])
+def test_a_long_compilation_ends_at_once(target: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(LONG_COMPILATION)
+    environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
+    start = time.monotonic()
+    run = subprocess.run(
+        [sys.executable, str(script), target],
+        capture_output=True, text=True, timeout=120, env=environment,
+    )  # fmt: skip
+    assert run.returncode == 7, run.stderr
+    latencies = [float(line) for line in run.stdout.split()]
+    assert len(latencies) == 2 and max(latencies) < 3
+    assert time.monotonic() - start < 15  # nor does the end of the process wait for it
+    entries = [file for file in (tmp_path / "cache").glob("v*/??/*") if file.is_file()]
+    assert len(entries) == 2  # those of `add`
+
+
+@pytest.mark.parametrize("targets", ["cpu:x86-64-v3", "nvidia:sm_80,amd:gfx942,cpu:x86-64-v3"])
+def test_an_export_of_a_long_kernel_ends_at_once(targets: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(LONG_COMPILATION.partition("@tw.jit\ndef add")[0])
+    command = [
+        sys.executable, "-m", "tilewright", "export", f"{script}:unrolled", "--signature", "*fp32, *fp32",
+        "--constexpr", "BLOCK=256", "--grid", "1", "--targets", targets, "-o", str(tmp_path / "out"),
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(4)  # it compiles
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=10)
+    assert (process.returncode, told) == (130, "tilewright: interrupted\n")
+    assert not (tmp_path / "out").exists()
+
+
+ASSEMBLER_THAT_STAYS = """#!/bin/sh
+echo $$ > "$0.started"
+exec sleep 1000
+"""
+
+
+def test_an_assembler_that_runs_is_stopped(tmp_path: Path) -> None:
+    assembler = tmp_path / "ptxas"
+    assembler.write_text(ASSEMBLER_THAT_STAYS)
+    assembler.chmod(0o755)
+    script = tmp_path / "script.py"
+    script.write_text(LONG_COMPILATION.partition("class Stop")[0])
+    environment = {
+        **os.environ, "TILEWRIGHT_CACHE": "0", "TILEWRIGHT_ASSEMBLERS": str(assembler),
+    }  # fmt: skip
+    command = [
+        sys.executable, "-m", "tilewright", "compile", f"{script}:add", "--signature", "*fp32, *fp32",
+        "--constexpr", "BLOCK=256", "--target", "nvidia:sm_80", "--emit", "cubin",
+    ]  # fmt: skip
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment)
+    started = tmp_path / "ptxas.started"
+    while not (started.exists() and started.read_text().endswith("\n")):
+        assert process.poll() is None, process.stderr
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=20)
+    assert (process.returncode, told) == (130, "tilewright: interrupted\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(started.read_text()), 0)
