@@ -33,12 +33,16 @@ struct LaunchArgument {
 std::string describeElement(const LaunchArgument &argument, const std::string &name,
                             uint64_t address, int64_t bytes);
 
+struct SimulationOptions;
+
 struct LaunchGrid {
   std::array<int32_t, 3> programs = {1, 1, 1};
   uint64_t stream = 0; // of GPUs: the driver's handle of the stream to launch on; 0: its default
   /// All programs run at the same time, so that they may wait for each other; refused where the
   /// device does not hold so many.
   bool isCooperative = false;
+  /// Of simulated devices: how the launch runs; null: as is usual (runtime/Simulation.h).
+  const SimulationOptions *simulation = nullptr;
   uint64_t numPrograms() const {
     return uint64_t(programs[0]) * uint64_t(programs[1]) * uint64_t(programs[2]);
   }

@@ -12,7 +12,7 @@ struct ReachableMemory {
   bool isReadOnly = false;
 };
 
-/// How launches on a simulated device run.
+/// How a launch on a simulated device runs.
 struct SimulationOptions {
   std::string schedule = "round-robin"; // or greedy, reverse, random
   uint64_t seed = 0;
@@ -28,8 +28,6 @@ public:
   SimulatedDevice *asSimulated() final { return this; }
   /// What was found in the last launch, as JSON; empty before the first one.
   virtual std::string lastReport() = 0;
-  /// Options of launches from now on. False, and nothing changes, when a word is unknown.
-  virtual bool setOptions(const SimulationOptions &options) = 0;
 };
 
 } // namespace tw

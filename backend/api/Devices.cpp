@@ -94,11 +94,6 @@ std::string api::simulationReport(const std::string &device) {
   return simulated ? simulated->lastReport() : "";
 }
 
-bool api::setSimulationOptions(const std::string &device, const SimulationOptions &options) {
-  SimulatedDevice *simulated = findSimulated(device);
-  return simulated && simulated->setOptions(options);
-}
-
 bool api::setNumThreads(int count) { return service().host().setNumThreads(count); }
 
 int api::numThreads() { return service().host().numThreads(); }

@@ -58,9 +58,6 @@ std::string assemblerOf(const std::string &target);
 /// backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
 /// nothing.
 std::string simulationReport(const std::string &device);
-/// Options of launches on a simulated device from now on. False when the device simulates nothing
-/// or a word is unknown.
-bool setSimulationOptions(const std::string &device, const SimulationOptions &options);
 
 /// Number of worker threads of the CPU device (0: all cores). Setting it waits for a running grid;
 /// false, and nothing changes, when that is a grid of this very thread or the wait is interrupted.

@@ -37,14 +37,11 @@ public:
     std::lock_guard lock(mutex);
     return report;
   }
-  bool setOptions(const SimulationOptions &chosen) override;
 
 private:
   std::string arch;
   ProgramReader reader;
-  std::mutex mutex; // guards what is below; simulations themselves may run side by side
-  LaunchOptions options;
-  std::vector<Allocation> reachable;
+  std::mutex mutex; // guards the report; simulations themselves may run side by side
   std::string report;
 };
 } // namespace
@@ -287,53 +284,6 @@ static std::optional<RuntimeError> errorOf(const SimulatedKernel &kernel,
                       "the report of the simulation has all findings with their counts"};
 }
 
-std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
-                                                  std::span<const LaunchArgument> arguments) {
-  auto &kernel = static_cast<SimulatedKernel &>(loaded);
-  if (std::optional<RuntimeError> error = checkGrid(grid))
-    return error;
-  if (grid.isCooperative && grid.numPrograms() > kMostTogether)
-    return tooManyTogether(grid, kernel.symbol, kMostTogether, "the simulator keeps them all");
-  if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
-    return error;
-  Launch launch;
-  launch.kernel = kernel.symbol;
-  launch.isCooperative = grid.isCooperative;
-  for (unsigned axis = 0; axis < 3; ++axis)
-    launch.grid[axis] = uint32_t(grid.programs[axis]);
-  launch.block = {uint32_t(kernel.numWarps) * kernel.program.waveSize, 1, 1};
-  if (kernel.program.hasDynamicShared)
-    launch.dynamicSharedBytes = uint32_t(
-        std::max<int64_t>(0, kernel.sharedBytes - int64_t(kernel.program.staticSharedBytes)));
-  addArguments(launch, kernel, arguments);
-  addImplicitParameters(kernel.program, launch);
-  launch.sharedBuffers = kernel.sharedBuffers;
-  {
-    std::lock_guard lock(mutex);
-    launch.options = options;
-    launch.allocations.insert(launch.allocations.end(), reachable.begin(), reachable.end());
-  }
-  uint64_t numCtas = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
-  if (numCtas == 0)
-    return std::nullopt;
-  if (std::optional<RuntimeError> error = checkChoice(launch.options.ctas, numCtas))
-    return error;
-  if (std::string obstacle = findObstacle(kernel.program, launch); !obstacle.empty())
-    return RuntimeError{RuntimeError::Kind::Launch, Code::SimulatedLaunch,
-                        "kernel " + kernel.symbol + " cannot be launched on " + name() + ": " +
-                            obstacle,
-                        "choose smaller tiles, fewer stages or another number of warps"};
-  launch.isInterrupted = isInterrupted;
-  SimulationReport found = simulate(kernel.program, launch);
-  if (found.isInterrupted)
-    return interruptError(kernel.symbol);
-  {
-    std::lock_guard lock(mutex);
-    report = found.json(kernel.program);
-  }
-  return errorOf(kernel, found);
-}
-
 template <typename Value> using NamedRow = std::pair<const char *, Value>;
 
 /// The value of a word; false where no row has it.
@@ -365,24 +315,70 @@ static bool readWords(const SimulationOptions &chosen, LaunchOptions &launch) {
          choose(arithmetics, chosen.arithmetic, launch.arithmetic);
 }
 
-bool WarpsimDevice::setOptions(const SimulationOptions &chosen) {
-  LaunchOptions launch;
-  if (!readWords(chosen, launch))
-    return false;
-  launch.seed = launch.completionSeed = chosen.seed;
-  launch.ctas = chosen.ctas;
-  for (auto [limit, asked] : {std::pair(&launch.maxStepsPerWarp, chosen.maxSteps),
-                              std::pair(&launch.maxStepsPerCta, chosen.maxStepsPerCta),
-                              std::pair(&launch.maxStepsPerLaunch, chosen.maxStepsPerLaunch)})
+/// Takes a launch's options over; an error where a word of them is unknown.
+static std::optional<RuntimeError> addOptions(const SimulationOptions &chosen, Launch &launch) {
+  LaunchOptions &options = launch.options;
+  if (!readWords(chosen, options))
+    return RuntimeError{RuntimeError::Kind::Launch, Code::SimulatedLaunch,
+                        "a word of the simulation's options is unknown: " + chosen.schedule + ", " +
+                            chosen.completion + " or " + chosen.arithmetic,
+                        ""};
+  options.seed = options.completionSeed = chosen.seed;
+  options.ctas = chosen.ctas;
+  for (auto [limit, asked] : {std::pair(&options.maxStepsPerWarp, chosen.maxSteps),
+                              std::pair(&options.maxStepsPerCta, chosen.maxStepsPerCta),
+                              std::pair(&options.maxStepsPerLaunch, chosen.maxStepsPerLaunch)})
     if (asked)
       *limit = asked;
-  std::vector<Allocation> allocations;
   for (const ReachableMemory &memory : chosen.reachable)
-    allocations.push_back({memory.name, memory.base, memory.bytes, memory.isReadOnly, nullptr});
-  std::lock_guard lock(mutex);
-  options = launch;
-  reachable = std::move(allocations);
-  return true;
+    launch.allocations.push_back(
+        {memory.name, memory.base, memory.bytes, memory.isReadOnly, nullptr});
+  return std::nullopt;
+}
+
+std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
+                                                  std::span<const LaunchArgument> arguments) {
+  auto &kernel = static_cast<SimulatedKernel &>(loaded);
+  if (std::optional<RuntimeError> error = checkGrid(grid))
+    return error;
+  if (grid.isCooperative && grid.numPrograms() > kMostTogether)
+    return tooManyTogether(grid, kernel.symbol, kMostTogether, "the simulator keeps them all");
+  if (std::optional<RuntimeError> error = checkArguments(kernel, arguments))
+    return error;
+  Launch launch;
+  launch.kernel = kernel.symbol;
+  launch.isCooperative = grid.isCooperative;
+  for (unsigned axis = 0; axis < 3; ++axis)
+    launch.grid[axis] = uint32_t(grid.programs[axis]);
+  launch.block = {uint32_t(kernel.numWarps) * kernel.program.waveSize, 1, 1};
+  if (kernel.program.hasDynamicShared)
+    launch.dynamicSharedBytes = uint32_t(
+        std::max<int64_t>(0, kernel.sharedBytes - int64_t(kernel.program.staticSharedBytes)));
+  addArguments(launch, kernel, arguments);
+  addImplicitParameters(kernel.program, launch);
+  launch.sharedBuffers = kernel.sharedBuffers;
+  if (grid.simulation)
+    if (std::optional<RuntimeError> error = addOptions(*grid.simulation, launch))
+      return error;
+  uint64_t numCtas = uint64_t(launch.grid[0]) * launch.grid[1] * launch.grid[2];
+  if (numCtas == 0)
+    return std::nullopt;
+  if (std::optional<RuntimeError> error = checkChoice(launch.options.ctas, numCtas))
+    return error;
+  if (std::string obstacle = findObstacle(kernel.program, launch); !obstacle.empty())
+    return RuntimeError{RuntimeError::Kind::Launch, Code::SimulatedLaunch,
+                        "kernel " + kernel.symbol + " cannot be launched on " + name() + ": " +
+                            obstacle,
+                        "choose smaller tiles, fewer stages or another number of warps"};
+  launch.isInterrupted = isInterrupted;
+  SimulationReport found = simulate(kernel.program, launch);
+  if (found.isInterrupted)
+    return interruptError(kernel.symbol);
+  {
+    std::lock_guard lock(mutex);
+    report = found.json(kernel.program);
+  }
+  return errorOf(kernel, found);
 }
 
 std::shared_ptr<SimulatedDevice> tw::makeWarpsimDevice(const std::string &arch,

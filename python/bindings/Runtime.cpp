@@ -105,18 +105,21 @@ PyObject *python::raised() {
   return nullptr;
 }
 
-/// launch(kernel, x, y, z, values, memory, stream, is_cooperative=False): by Python's own protocol,
-/// since finding the overload of a bound function takes as long as a small launch.
+/// launch(kernel, x, y, z, values, memory, stream, is_cooperative=False, simulation=None): by
+/// Python's own protocol, since finding the overload of a bound function takes as long as a small
+/// launch.
 static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
   try {
-    if (count != 7 && count != 8)
+    if (count < 7 || count > 9)
       throw py::type_error("launch takes a kernel, three extents, values, memory and a stream");
     auto argument = [&](int i) { return py::reinterpret_borrow<py::object>(given[i]); };
     auto &kernel = py::cast<Kernel &>(py::handle(given[0]));
     LaunchGrid grid = {{py::cast<int32_t>(argument(1)), py::cast<int32_t>(argument(2)),
                         py::cast<int32_t>(argument(3))},
                        py::cast<uint64_t>(argument(6)),
-                       count == 8 && py::cast<bool>(argument(7))};
+                       count > 7 && py::cast<bool>(argument(7))};
+    if (count > 8)
+      grid.simulation = py::cast<const SimulationOptions *>(argument(8)); // null: None
     if (!PyTuple_Check(given[4]))
       throw py::type_error("launch takes its values as a tuple");
     std::vector<LaunchArgument> arguments = readArguments(kernel, argument(4), argument(5));
@@ -322,18 +325,18 @@ static void defineMemory(py::module_ &module) {
 /// Name, address, bytes, whether it is read-only.
 using MemoryOfArray = std::tuple<std::string, uint64_t, uint64_t, bool>;
 
-static bool setSimulationOptions(const std::string &device, const std::string &schedule,
-                                 uint64_t seed, std::vector<uint64_t> programs,
-                                 const std::string &completion, const std::string &arithmetic,
-                                 uint64_t maxSteps, uint64_t maxStepsPerCta,
-                                 uint64_t maxStepsPerLaunch,
-                                 const std::vector<MemoryOfArray> &arrays) {
+static SimulationOptions makeSimulationOptions(const std::string &schedule, uint64_t seed,
+                                               std::vector<uint64_t> programs,
+                                               const std::string &completion,
+                                               const std::string &arithmetic, uint64_t maxSteps,
+                                               uint64_t maxStepsPerCta, uint64_t maxStepsPerLaunch,
+                                               const std::vector<MemoryOfArray> &arrays) {
   SimulationOptions options = {schedule,   seed,     std::move(programs), completion,
                                arithmetic, maxSteps, maxStepsPerCta,      maxStepsPerLaunch,
                                {}};
   for (const auto &[name, base, bytes, isReadOnly] : arrays)
     options.reachable.push_back({name, base, bytes, isReadOnly});
-  return api::setSimulationOptions(device, options);
+  return options;
 }
 
 /// (code, title, meaning, example, fix) of every code, by their numbers.
@@ -367,11 +370,10 @@ void python::defineRuntime(py::module_ &module) {
   module.def("stages_of", &stagesOf, py::arg("target"));
   module.def("set_target_setting", &api::setTargetSetting, py::arg("name"), py::arg("values"));
   module.def("simulation_report", &api::simulationReport, py::arg("device"));
-  module.def("set_simulation_options", &setSimulationOptions, py::arg("device"),
-             py::arg("schedule"), py::arg("seed"), py::arg("programs"),
-             py::arg("completion") = "late", py::arg("arithmetic") = "fast",
-             py::arg("max_steps") = 0, py::arg("max_steps_per_program") = 0,
-             py::arg("max_steps_per_launch") = 0, py::arg("arrays") = std::vector<MemoryOfArray>());
+  py::class_<SimulationOptions>(module, "SimulationOptions")
+      .def(py::init(&makeSimulationOptions), py::arg("schedule"), py::arg("seed"),
+           py::arg("programs"), py::arg("completion"), py::arg("arithmetic"), py::arg("max_steps"),
+           py::arg("max_steps_per_program"), py::arg("max_steps_per_launch"), py::arg("arrays"));
   module.def("report_pages", &reportPages);
   module.def("close", &closeRuntime);
   module.def("build_id", &api::buildId);

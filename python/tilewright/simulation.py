@@ -7,25 +7,30 @@ DeviceError when that code does something wrong. Its counters are there after ev
         kernel[grid](x, y, n, BLOCK=1024)
     report = tw.simulation.last_report()
     assert report.statistics["global_load_efficiency"] == 1.0
+
+`tw.simulation.simulate` chooses the device in the same way, and how it runs.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from .launch.arguments import ArgumentProblem, memory_of, read_argument
-from .launch.devices import check_device, current_device
+from .launch import simulated
+from .launch.devices import check_device, current_device, device as launches_on
 from .launch.facts import Facts
 from .native import native
+from .targets import device_named
 
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")
 COMPLETIONS = ("late", "early", "random")
 ARITHMETICS = ("fast", "exact")
+_WORDS = {"schedule": SCHEDULES, "completion": COMPLETIONS, "arithmetic": ARITHMETICS}
 # Of a warp, a program (a CTA) and a launch.
 MAX_STEPS, MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH = 5_000_000, 100_000_000, 20_000_000_000
 
@@ -44,14 +49,15 @@ class SimulationReport:
 
 
 def last_report(device: str | None = None) -> SimulationReport:
-    """The report of the last launch on a simulated device; by default on the current device.
-
-    Raises ValueError where nothing was simulated yet.
+    """The report of the last launch on a simulated device: on the current device where that is one, else on
+    the one that was launched on last. Raises ValueError where nothing was simulated yet.
     """
     name = device or current_device()
-    text = native().simulation_report(name)
+    if not device and not device_named(name).is_simulated:
+        name = simulated.last_device()
+    text = native().simulation_report(name) if name else ""
     if not text:
-        raise ValueError(f"nothing was simulated on {name!r} yet")
+        raise ValueError(f"nothing was simulated on {name!r} yet" if name else "nothing was simulated yet")
     parts = json.loads(text)
     findings = [_snake_case(finding) for finding in parts["findings"]]
     return SimulationReport(findings, _snake_case(parts["statistics"]))
@@ -72,6 +78,22 @@ def _reachable(name: str, array: Any) -> tuple[str, int, int, bool]:
     return (name, *memory_of(array, bits))
 
 
+def _check_numbers(programs: Sequence[int], seed: int, limits: Mapping[str, int]) -> None:
+    if outside := [program for program in programs if not 0 <= program < 1 << 63]:
+        raise ValueError(f"programs are numbered from 0; {outside[0]} is not one")
+    if not 0 <= seed < 1 << 64:
+        raise ValueError(f"seed is a number of 64 bits without sign, not {seed}")
+    for name, limit in limits.items():
+        if not 1 <= limit < 1 << 63:
+            raise ValueError(f"{name} is 1 or more, not {limit}")
+
+
+def _check_words(words: Mapping[str, str]) -> None:
+    for name, word in words.items():
+        if word not in _WORDS[name]:
+            raise ValueError(f"no {name} {word!r}; there are {', '.join(_WORDS[name])}")
+
+
 @contextmanager
 def simulate(
     device: str,
@@ -86,7 +108,9 @@ def simulate(
     max_steps_per_launch: int = MAX_STEPS_PER_LAUNCH,
     arrays: Sequence[Any] = (),
 ) -> Iterator[None]:
-    """Choose how the launches of a `with` block on a simulated device run.
+    """Send the launches of a `with` block to a simulated device, as `tw.device` does, and choose how it runs
+    them. Of blocks within blocks, for one device or several, the innermost is heeded; threads that begin in
+    the block choose for themselves.
 
     `schedule` is the order in which warps advance: "round-robin", "greedy", "reverse", or "random"
     with its `seed`. `programs` are the linear numbers of the only programs of a large grid to run;
@@ -98,35 +122,26 @@ def simulate(
     together, and a launch whose programs have run `max_steps_per_launch`: no further program begins then.
     `arrays` are those on the host that kernels reach by addresses which they load, as from a table of
     `data_ptr()`s: all memory but theirs and that of a launch's arguments is out of bounds.
-    Raises LaunchError for an unknown device, ValueError for an unknown word or a number out of range,
-    TypeError for what is not an array on the host.
+    Raises LaunchError for an unknown device, ValueError for one that is not simulated, an unknown word or a
+    number out of range, TypeError for what is not an array on the host.
     """
     check_device(device)
-    if outside := [program for program in programs if not 0 <= program < 1 << 63]:
-        raise ValueError(f"programs are numbered from 0; {outside[0]} is not one")
+    if not device_named(device).is_simulated:
+        raise ValueError(f"{device!r} is not a simulated device: they are called sim:sm_80 and the like")
     limits = {
         "max_steps": max_steps,
         "max_steps_per_program": max_steps_per_program,
         "max_steps_per_launch": max_steps_per_launch,
     }
-    for name, limit in limits.items():
-        if not 1 <= limit < 1 << 63:
-            raise ValueError(f"{name} is 1 or more, not {limit}")
-    for name, value, known in (
-        ("completion", completion, COMPLETIONS),
-        ("arithmetic", arithmetic, ARITHMETICS),
-    ):
-        if value not in known:
-            raise ValueError(f"no {name} {value!r}; there are {', '.join(known)}")
+    _check_numbers(programs, seed, limits)
+    _check_words({"schedule": schedule, "completion": completion, "arithmetic": arithmetic})
     reachable = [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
-    words = completion, arithmetic
-    if not native().set_simulation_options(
-        device, schedule, seed, list(programs), *words, *limits.values(), reachable
-    ):
-        raise ValueError(
-            f"no schedule {schedule!r} on {device!r}; there are {', '.join(SCHEDULES)} on sim:..."
-        )
+    options = native().SimulationOptions(
+        schedule, seed, list(programs), completion, arithmetic, *limits.values(), reachable
+    )
+    token = simulated.chosen_options.set({**simulated.chosen_options.get(), device: options})
     try:
-        yield
+        with launches_on(device):
+            yield
     finally:
-        native().set_simulation_options(device, SCHEDULES[0], 0, [])
+        simulated.chosen_options.reset(token)

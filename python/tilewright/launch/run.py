@@ -10,6 +10,7 @@ from .arguments import current_stream, mark_written
 from .bounds import memories_of
 from .facts import Facts
 from .options import Chosen
+from .simulated import begin_launch
 from ..compile import CompiledKernel
 from ..errors import LaunchError, raise_report
 from ..native import native
@@ -88,8 +89,12 @@ def launch(
         module.mark_written(values, kernel.stored, mark_written)
     x, y, z = programs
     taken = kernel.pick(bits)
-    if chosen and chosen.is_cooperative:
-        report = module.launch(kernel.native, x, y, z, taken, memory, stream, True)
+    is_cooperative = bool(chosen and chosen.is_cooperative)
+    simulation = begin_launch(kernel.request.device) if device.is_simulated else None
+    if is_cooperative or simulation:
+        report = module.launch(
+            kernel.native, x, y, z, taken, memory, stream, is_cooperative, simulation
+        )
     else:
         report = module.launch(kernel.native, x, y, z, taken, memory, stream)
     if report is not None:

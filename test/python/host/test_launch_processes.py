@@ -393,7 +393,7 @@ def test_a_signal_handler_that_launches(tmp_path: Path, device: str) -> None:
                 signal.setitimer(signal.ITIMER_REAL, 0.1)
 
         flag = np.zeros(1, np.int32)
-        with tw.device({device!r}), tw.simulation.simulate("sim:sm_80", max_steps=10**9):
+        with tw.simulation.simulate("sim:sm_80", max_steps=10**9), tw.device({device!r}):
             wait[1](one, out)
             signal.signal(signal.SIGALRM, handle)
             signal.setitimer(signal.ITIMER_REAL, 0.2)

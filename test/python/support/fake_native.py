@@ -156,7 +156,7 @@ class FakeNative:
 
     def launch(
         self, kernel: Kernel, x: int, y: int, z: int, values: tuple[Any, ...], memory: Any,
-        stream: int = 0, is_cooperative: bool = False,
+        stream: int = 0, is_cooperative: bool = False, simulation: Any = None,
     ) -> dict[str, Any] | None:  # fmt: skip
         assert len(values) == len(kernel.parameters)
         self.launches.append((kernel, (x, y, z), values, memory))

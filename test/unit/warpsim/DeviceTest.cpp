@@ -126,17 +126,17 @@ TEST_F(WarpsimDevice, ArtifactsThatCannotBeLoadedSayWhy) {
 
 TEST_F(WarpsimDevice, OptionsChooseCtas) {
   SimulationOptions options;
+  LaunchGrid grid{{2, 1, 1}};
+  grid.simulation = &options;
   options.schedule = "backwards";
-  EXPECT_FALSE(device->setOptions(options));
+  EXPECT_EQ(launch(artifactOf(kScale), grid)->code, Code::SimulatedLaunch);
   options.schedule = "random";
   options.ctas = {1};
-  EXPECT_TRUE(device->setOptions(options));
-  EXPECT_FALSE(launch(artifactOf(kScale)));
+  EXPECT_FALSE(launch(artifactOf(kScale), grid));
   EXPECT_EQ(out[0], 0u);
   EXPECT_EQ(out[70], 210u);
   options.ctas = {1, 99};
-  EXPECT_TRUE(device->setOptions(options));
-  std::optional<RuntimeError> error = launch(artifactOf(kScale));
+  std::optional<RuntimeError> error = launch(artifactOf(kScale), grid);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, Code::BadGrid);
   EXPECT_NE(error->message.find("program 99"), std::string::npos) << error->message;

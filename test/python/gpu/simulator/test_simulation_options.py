@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -30,10 +33,69 @@ def test_kernels_run_with_every_option(completion: str, arithmetic: str) -> None
     assert tw.simulation.last_report(SIM).statistics["async_copies"] == 0
 
 
-@pytest.mark.parametrize("option", ["completion", "arithmetic"])
+@pytest.mark.parametrize("option", ["schedule", "completion", "arithmetic"])
 def test_an_unknown_word_is_refused(option: str) -> None:
     with pytest.raises(ValueError, match=f"no {option} 'quick'"):
         with tw.simulation.simulate(SIM, **{option: "quick"}):
+            pass
+
+
+def test_a_block_of_options_chooses_the_device() -> None:
+    x, out = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+    with tw.device("sim:gfx942"):
+        double[(1,)](out, x, BLOCK=64)
+    with tw.simulation.simulate(SIM, schedule="reverse"):
+        assert double[(1,)](out, x, BLOCK=64).request.device == SIM
+        with tw.device("cpu"):
+            assert double[(1,)](out, x, BLOCK=64).request.device == "cpu"
+        with tw.simulation.simulate("sim:gfx942"):
+            assert double[(1,)](out, x, BLOCK=64).request.device == "sim:gfx942"
+        assert double[(1,)](out, x, BLOCK=64).request.device == SIM
+    assert double[(1,)](out, x, BLOCK=64).request.device == "cpu"
+    report = tw.simulation.last_report()  # outside of every block: that of the last simulated launch
+    assert report == tw.simulation.last_report(SIM)
+    assert report.statistics != tw.simulation.last_report("sim:gfx942").statistics
+
+
+def test_the_options_of_a_block_come_back_behind_one_within_it() -> None:
+    out = np.full(4, -1, np.int32)
+    with tw.simulation.simulate(SIM, programs=[1]):
+        with pytest.raises(KeyError), tw.simulation.simulate(SIM, programs=[2]):
+            number[(4,)](out)
+            raise KeyError
+        np.testing.assert_array_equal(out, [-1, -1, 2, -1])
+        number[(4,)](out)
+    np.testing.assert_array_equal(out, [-1, 1, 2, -1])
+
+
+def test_options_are_those_of_a_task_or_thread() -> None:
+    def launch(program: int | None) -> list[int]:
+        out = np.full(4, -1, np.int32)
+        if program is None:
+            with tw.device(SIM):
+                number[(4,)](out)
+        else:
+            number[(4,)](out)
+        return out.tolist()
+
+    async def simulate(program: int) -> list[int]:
+        with tw.simulation.simulate(SIM, programs=[program]):
+            await asyncio.sleep(0)  # the others enter their blocks
+            return launch(program)
+
+    async def simulate_all() -> list[list[int]]:
+        return await asyncio.gather(*map(simulate, range(4)))
+
+    for program, out in enumerate(asyncio.run(simulate_all())):
+        assert out == [program if i == program else -1 for i in range(4)]
+    with tw.simulation.simulate(SIM, programs=[3]), ThreadPoolExecutor(1) as threads:
+        assert threads.submit(launch, None).result() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("device", ["cpu", "reference", "nvidia:sm_80"])
+def test_what_is_not_simulated_is_refused(device: str) -> None:
+    with pytest.raises(ValueError, match=f"'{device}' is not a simulated device"):
+        with tw.simulation.simulate(device):
             pass
 
 
