@@ -289,7 +289,7 @@ class Package:
         self, kernels: Sequence[ExportedKernel], targets: Sequence[str], form: str,
         files: Mapping[str, bytes],
     ) -> dict[str, Any]:  # fmt: skip
-        return {
+        fields: dict[str, Any] = {
             "package": self.name,
             "abi": ABI,
             "tilewright": __version__,
@@ -299,6 +299,7 @@ class Package:
             "kernels": [_manifest_of(kernel) for kernel in kernels],
             "files": {name: hashlib.sha256(data).hexdigest() for name, data in files.items()},
         }
+        return {**fields, "digest": digest_of_manifest(fields)}
 
 
 def _code_and_stores(
@@ -312,6 +313,12 @@ def _code_and_stores(
 def a_with_stores(argument: Argument, stored: set[str]) -> Argument:
     """The argument, and whether any specialization writes through it."""
     return Argument(argument.name, argument.type, argument.is_pointer, argument.name in stored)
+
+
+def digest_of_manifest(fields: Mapping[str, Any]) -> str:
+    """What the manifest says of itself: the digest of its other fields, however they are laid out."""
+    others = {key: value for key, value in fields.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(others, sort_keys=True).encode()).hexdigest()
 
 
 def _manifest_of(kernel: ExportedKernel) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from ..errors import LaunchError
 from ..export.header import ABI
+from ..export.package import digest_of_manifest
 
 _FILE = re.compile(r"[A-Za-z0-9_]+\.(?:h|a|c|cpp)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -32,14 +33,16 @@ def _verify(options: argparse.Namespace) -> int:
 
 def verify_package(manifest: Path) -> list[str]:
     """The names of the files of a package, all of which have the digests of its manifest. Raises LaunchError
-    TW0806 where one has not, and TW0821 where the package is for another version of the launcher."""
-    files, abi = _read(manifest)
-    if abi != ABI:
+    TW0806 where one has not or the manifest was edited, and TW0821 where the package is for another version of the launcher."""
+    fields, files = _read(manifest)
+    if fields.get("abi") != ABI:
         raise LaunchError(
-            f"{manifest} is of a package for version {abi} of the launcher, and this is {ABI}",
+            f"{manifest} is of a package for version {fields.get('abi')} of the launcher, and this is {ABI}",
             code="TW0821",
             hint="export it again",
         )
+    if fields.get("digest") != digest_of_manifest(fields):
+        raise _damaged(manifest, "the manifest was changed since")
     for name, digest in files.items():
         try:
             found = hashlib.sha256((manifest.parent / name).read_bytes()).hexdigest()
@@ -50,7 +53,8 @@ def verify_package(manifest: Path) -> list[str]:
     return sorted(files)
 
 
-def _read(manifest: Path) -> tuple[dict[str, str], Any]:
+def _read(manifest: Path) -> tuple[dict[str, Any], dict[str, str]]:
+    """All fields, and the digests of the files by their names."""
     try:
         content: Any = json.loads(manifest.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
@@ -65,7 +69,7 @@ def _read(manifest: Path) -> tuple[dict[str, str], Any]:
     for name, digest in entries.items():
         if not _FILE.fullmatch(name) or not isinstance(digest, str) or not _DIGEST.fullmatch(digest):
             raise _damaged(manifest, f"{name!r} with {digest!r} is not the name and digest of a file")
-    return entries, fields.get("abi")
+    return fields, entries
 
 
 def _damaged(manifest: Path, why: str) -> LaunchError:
