@@ -31,6 +31,11 @@ ROWS: tuple[tuple[str, str, str, int, int, int], ...] = (
     ("float64", "fp64", "float", 64, 52, 1023),
 )
 _BY_NAME = {name: row for row in ROWS for name in row[:2]}
+# What other languages call them, for hints alone: Python's float has 64 bits, and torch's 32.
+_MEANT = {
+    "bool": "int1", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
+    "half": "float16", "float": "float32", "double": "float64",
+}  # fmt: skip
 
 
 class dtype:  # noqa: N801 (the language's name)
@@ -54,7 +59,7 @@ class dtype:  # noqa: N801 (the language's name)
 
     def __init__(self, name: str) -> None:
         if name not in _BY_NAME:
-            close = difflib.get_close_matches(name, _BY_NAME, n=1)
+            close = [_MEANT[name]] if name in _MEANT else difflib.get_close_matches(name, _BY_NAME, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
             known = ", ".join(row[0] for row in ROWS)
             raise ValueError(f"unknown dtype {name!r}{hint}; known are {known}")

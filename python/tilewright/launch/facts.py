@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import threading
 from typing import Any
 from weakref import WeakValueDictionary
@@ -192,7 +193,9 @@ def parse_facts(text: str) -> Facts:
     """
     type_name, *rest = text.replace(" ", "").split(":")
     if rest and rest[0][:1] == "=":
-        return exact_facts(dtype(type_name).short_name, int(":".join(rest)[1:]))
+        if not re.fullmatch(r"=-?[0-9]{1,20}", ":".join(rest)):
+            raise ValueError(f"{text!r} is not a signature entry such as i32:=48")
+        return exact_facts(dtype(type_name).short_name, int(rest[0][1:]))
     is_pointer, is_const = type_name.startswith("*"), type_name.startswith("*k")
     element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
     element = f"k{element}" if is_const else element  # nothing is stored through the pointer
