@@ -86,7 +86,7 @@ def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> 
     try:
         compiled = function.compile(wanted.types, wanted.constants, target, **wanted.options)
     except LaunchError as error:
-        if error.code != "TW0404":
+        if error.code not in ("TW0404", "TW0405"):
             raise
         raise undecided(function.fn.__name__, error.message, error.hint) from error
     except ValueError as error:

@@ -33,9 +33,9 @@ def split_grid(grid: str | int | Sequence[str | int]) -> tuple[str, ...]:
     if isinstance(grid, str):
         try:
             parsed = ast.parse(f"({grid},)", mode="eval").body
-        except SyntaxError:
-            raise _problem(f"`{grid}` is not an expression of Python") from None
-        parts = [ast.unparse(item) for item in parsed.elts] if isinstance(parsed, ast.Tuple) else []
+            parts = [ast.unparse(item) for item in parsed.elts] if isinstance(parsed, ast.Tuple) else []
+        except _UNREADABLE as error:
+            raise _unreadable(grid, error) from None
     else:
         several: Any = grid if isinstance(grid, Sequence) else [grid]
         if not all(type(part) in (str, int) for part in several):
@@ -50,10 +50,9 @@ def c_expression(text: str, arguments: Mapping[str, str], constants: Mapping[str
     """The expression in C: `arguments` has what stands for run-time parameters, `constants` the values
     of the others."""
     try:
-        tree = ast.parse(text, mode="eval").body
-    except SyntaxError:
-        raise _problem(f"`{text}` is not an expression of Python") from None
-    return _write(tree, arguments, constants)
+        return _write(ast.parse(text, mode="eval").body, arguments, constants)
+    except _UNREADABLE as error:
+        raise _unreadable(text, error) from None
 
 
 def _write(node: ast.expr, arguments: Mapping[str, str], constants: Mapping[str, Any]) -> str:
@@ -78,15 +77,29 @@ def _write(node: ast.expr, arguments: Mapping[str, str], constants: Mapping[str,
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ast.unparse(node.func)
         if name in _FUNCTIONS:
             return f"{_FUNCTIONS[name]}({', '.join(map(inner, node.args))})"
-    raise _problem(f"`{ast.unparse(node)}` cannot be written in C")
+    raise _problem(f"`{_shortened(ast.unparse(node))}` cannot be written in C")
 
 
 def _literal(value: Any, text: str) -> str:
     if not isinstance(value, int):
-        raise _problem(f"`{text}` is not an integer")
+        raise _problem(f"`{_shortened(text)}` is not an integer")
     if not -(1 << 63) < value < 1 << 63:
-        raise _problem(f"`{text}` is {value}, which does not fit a signed number of 64 bits")
+        raise _problem(f"`{_shortened(text)}` is an integer that does not fit a signed number of 64 bits")
     return f"INT64_C({int(value)})" if value >= 0 else f"(-INT64_C({-value}))"
+
+
+# What Python's parser raises; it gives up on what is nested deeply.
+_UNREADABLE = (SyntaxError, ValueError, RecursionError, MemoryError)
+
+
+def _unreadable(text: str, error: BaseException) -> UnsupportedError:
+    too_deep = isinstance(error, (RecursionError, MemoryError))
+    what = "has too many terms or brackets" if too_deep else "is not an expression of Python"
+    return _problem(f"`{_shortened(text)}` {what}")
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def _problem(message: str) -> UnsupportedError:

@@ -417,7 +417,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         `:=48` an integer of that value, which computes as one that is passed.
         A tuple has an entry for each of its parts. A parameter whose value is given is a compile-time
         constant, whether declared so or not. Raises
-        LaunchError TW0404 when a parameter has neither, ValueError for an entry that is not a type.
+        LaunchError TW0404 when a parameter has neither, TW0405 for a value that is no constant, ValueError for an entry that is not a type.
         """
         key, values = self._of_signature(signature, constants, device, options)
         kernel = self._prepare(key, values, is_warmup=True)
@@ -463,7 +463,9 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         for name, value in extra.items():
             check_option(name, value, device or current_device(), self.fn.__name__)
         place = place_of(device or current_device())
-        entries = {name: _read_entry(entry, place) for name, entry in signature.items()}
+        entries = {
+            name: self._reading(name, _read_entry, entry, place) for name, entry in signature.items()
+        }
         self._binder.check_complete({*signature, *given})
         for parameter in self.parameters:
             if parameter.name in signature:
@@ -489,7 +491,15 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             (), {k: v for k, v in given.items() if k == parameter.name}, self._options
         )
         reader = read_constant if parameter.name in given else parameter.reader()
-        return *reader(value), value
+        fact, bit = self._reading(parameter.name, reader, value)
+        return fact, bit, value
+
+    def _reading(self, name: str, read: Callable[..., tuple[Any, Any]], *given: Any) -> tuple[Any, Any]:
+        """What is read of something given for a parameter, which a refusal names."""
+        try:
+            return read(*given)
+        except ArgumentProblem as problem:
+            raise problem.of_parameter(name, self.fn.__name__) from None
 
 
 def _read_entry(entry: Any, place: str) -> tuple[Any, Any]:

@@ -408,5 +408,45 @@ def test_the_files_of_a_package_are_verified(tmp_path: Path, capsys: pytest.Capt
     for text in ("", "[]", "{", "{}", whole.replace("scale.h", "../scale.h"), whole.replace("scale.h", "other.h")):
         manifest.write_text(text)
         assert "TW0806" in refusal()
+    targets = whole.replace('"cpu:x86-64-v3"', '"cpu:x86-64-v4"', 1)
+    lines = whole.splitlines(keepends=True)
+    without_digest = "".join(line for line in lines if '"digest"' not in line).replace("},\n}", "}\n}")
+    for text in (targets, whole.replace('"written": true', '"written": false', 1), without_digest):
+        assert json.loads(text) != json.loads(whole)
+        manifest.write_text(text)
+        assert "TW0806" in refusal()
+    manifest.write_text(json.dumps(json.loads(whole)))  # laid out in another way
+    assert main(["verify", str(manifest)]) == 0
     manifest.write_text(whole.replace('"abi": 2', '"abi": 1'))
     assert "TW0821" in refusal()
+
+
+@pytest.mark.parametrize("entry", ["{}", "{1: 2}", "{1}", "({}, 1)"])
+def test_a_signature_entry_that_is_no_constant(entry: str, capsys: pytest.CaptureFixture[str]) -> None:
+    kernel = f"{exported.KERNELS}:scale"
+    words = ["--signature", f"*fp32, *fp32, {entry}", "--constexpr", "BLOCK=64, factor=2.0"]
+    assert main(["export", kernel, *words, "--grid", "1", "--targets", CPU[0], "-o", "out"]) == 1
+    assert "TW0801" in (text := capsys.readouterr().err) and "argument `n`" in text
+    assert main(["compile", kernel, *words]) == 1
+    assert "TW0405" in (text := capsys.readouterr().err) and "not hashable" in text
+
+
+@pytest.mark.parametrize(
+    "grid", [" + ".join(["n"] * 5000), " + ".join(["n"] * 700), "(" * 300 + "n" + ")" * 300, "1" * 5000]
+)
+def test_a_grid_of_many_terms(grid: str, tmp_path: Path) -> None:
+    for given in (grid, [grid]):
+        error = refusal(
+            lambda: tw.export(
+                export_kernels.scale, tmp_path, SCALE, {"BLOCK": 64}, targets=CPU, grid=given
+            )
+        )
+        assert error.code == "TW0804" and len(str(error)) < 400
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"), [("float", "float32"), ("*double", "float64"), ("int", "int32"), ("half", "float16")]
+)
+def test_a_type_by_the_name_of_another_language(name: str, meant: str) -> None:
+    error = refusal(lambda: package().add(export_kernels.scale, f"*fp32, *fp32, {name}"))
+    assert error.code == "TW0801" and f"did you mean {meant}?" in str(error)
