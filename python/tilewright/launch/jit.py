@@ -416,8 +416,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         `:16` says divisible by 16 (of an array: its address), `:1` equal to 1, `:nonneg` not negative,
         `:=48` an integer of that value, which computes as one that is passed.
         A tuple has an entry for each of its parts. A parameter whose value is given is a compile-time
-        constant, whether declared so or not. Raises
-        LaunchError TW0404 when a parameter has neither, TW0405 for a value that is no constant, ValueError for an entry that is not a type.
+        constant, whether declared so or not. Raises LaunchError TW0404 when a parameter has neither, TW0405
+        for a value that cannot be a constant, ValueError for an entry that is not a type.
         """
         key, values = self._of_signature(signature, constants, device, options)
         kernel = self._prepare(key, values, is_warmup=True)
