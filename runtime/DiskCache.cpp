@@ -165,13 +165,29 @@ bool DiskCache::write(const std::string &key, std::string_view content) {
   // Someone may have removed the directory since it was prepared: every write makes what is
   // missing.
   const std::string shard = root + "/" + key.substr(0, 2);
-  bool written = makePrivateDirectory(settings.directory).empty() &&
-                 makePrivateDirectory(root).empty() && makePrivateDirectory(shard).empty() &&
-                 publishFile(pathOf(key), front, content);
-  ++(written ? counters.writes : counters.writeFailures);
-  if (written)
-    maintainSize();
-  return written;
+  std::string reason;
+  for (const std::string &needed : {settings.directory, root, shard})
+    if (reason.empty())
+      reason = makePrivateDirectory(needed);
+  if (reason.empty())
+    reason = publishFile(pathOf(key), front, content);
+  if (!reason.empty()) {
+    ++counters.writeFailures;
+    noteUnwritten(reason);
+    return false;
+  }
+  ++counters.writes;
+  maintainSize();
+  return true;
+}
+
+/// Warns of the first entry that cannot be written: a disk that is full stays so.
+void DiskCache::noteUnwritten(const std::string &reason) {
+  std::lock_guard guard(mutex);
+  if (std::exchange(hasFailedToWrite, true))
+    return;
+  warning = "the kernel cache " + settings.directory + " does not take a kernel: " + reason +
+            "; it is kept in memory only, and so are others that cannot be written";
 }
 
 void DiskCache::remove(const std::string &key) {

@@ -76,13 +76,15 @@ public:
 
   /// Whether entries can be read and written at all.
   bool isUsable() { return prepare(); }
-  /// Why the directory cannot be used, the first time this is asked; empty otherwise and later.
+  /// Why the directory cannot be used, or an entry was not written for the first time; each is said
+  /// once, and the text is empty otherwise.
   std::string takeWarning();
   const DiskCacheCounts &counts() const { return counters; }
 
 private:
   bool prepare();
   bool openRoot();
+  void noteUnwritten(const std::string &reason);
   std::string pathOf(const std::string &key) const;
   void maintainSize();
 
@@ -92,6 +94,7 @@ private:
   std::mutex mutex; // guards what follows
   enum class Access { Unknown, Usable, Unusable } access = Access::Unknown;
   std::string warning;
+  bool hasFailedToWrite = false;
   int writesUntilSizeCheck;
 };
 

@@ -127,6 +127,8 @@ static bool writeAll(int descriptor, std::string_view bytes) {
     ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR)
       continue;
+    if (written == 0)
+      errno = ENOSPC;
     if (written <= 0)
       return false;
     bytes.remove_prefix(size_t(written));
@@ -143,18 +145,24 @@ static std::string temporaryName(const std::string &path) {
          std::to_string(now.tv_nsec) + "." + std::to_string(++serial);
 }
 
-bool disk::publishFile(const std::string &path, std::string_view front, std::string_view content) {
+static std::string unwritten(int error) {
+  return "an entry cannot be written (" + std::string(strerror(error)) + ")";
+}
+
+std::string disk::publishFile(const std::string &path, std::string_view front,
+                              std::string_view content) {
   const std::string temporary = temporaryName(path);
   int descriptor = openRetrying(temporary, O_WRONLY | O_CREAT | O_EXCL, 0600);
   if (descriptor < 0)
-    return false;
-  bool written = writeAll(descriptor, front) && writeAll(descriptor, content);
+    return unwritten(errno);
+  int error = writeAll(descriptor, front) && writeAll(descriptor, content) ? 0 : errno;
   // Some file systems report a full disk only here.
-  written = ::close(descriptor) == 0 && written;
-  if (written && ::rename(temporary.c_str(), path.c_str()) == 0)
-    return true;
+  bool isWritten = ::close(descriptor) == 0 && !error;
+  if (isWritten && ::rename(temporary.c_str(), path.c_str()) == 0)
+    return {};
+  error = error ? error : errno;
   ::unlink(temporary.c_str());
-  return false;
+  return unwritten(error);
 }
 
 void disk::removeEntry(const std::string &path) {

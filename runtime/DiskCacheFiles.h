@@ -25,9 +25,9 @@ ReadOutcome readLayerFile(const std::string &path, std::string &bytes);
 /// Removes what stands in an entry's place, even a directory.
 void removeEntry(const std::string &path);
 
-/// Writes `front` and `content` to a new file of mode 0600 and renames it to `path`. On failure
-/// nothing is left behind.
-bool publishFile(const std::string &path, std::string_view front, std::string_view content);
+/// Writes `front` and `content` to a new file of mode 0600 and renames it to `path`. Returns why that
+/// failed, and nothing is left behind then; else an empty text.
+std::string publishFile(const std::string &path, std::string_view front, std::string_view content);
 
 /// Notes that the file was used, at most once an hour.
 void touchIfStale(const std::string &path);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import resource
 import subprocess
 import sys
 import time
@@ -42,7 +43,8 @@ class Process:
     """What a new process found when it ran the kernel."""
 
     def __init__(self, folder: Path, cache: Path, scale: float = 2.0, comment: str = "",
-                 name: str = "script.py", **environment: str) -> None:  # fmt: skip
+                 name: str = "script.py", most_bytes: int = resource.RLIM_INFINITY,
+                 **environment: str) -> None:  # fmt: skip
         import json
 
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,6 +54,7 @@ class Process:
             [sys.executable, str(script)], capture_output=True, text=True, check=False, timeout=120,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
                  "TILEWRIGHT_CACHE_DIR": str(cache), **environment},
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes)),
         )  # fmt: skip
         assert process.returncode == 0, process.stderr
         found = json.loads(process.stdout)
@@ -136,6 +139,14 @@ def test_an_unusable_directory_gives_one_warning(cache: Path, tmp_path: Path, ki
         assert process.origin == "compiled"
         (warning,) = process.warnings
         assert "TW0501" in warning and str(cache) in warning
+
+
+def test_a_disk_that_takes_no_entries_gives_one_warning(cache: Path, tmp_path: Path) -> None:
+    process = Process(tmp_path, cache, most_bytes=500)
+    assert process.origin == "compiled" and process.statistics["write_failures"] > 1
+    (warning,) = process.warnings
+    assert "TW0501" in warning and str(cache) in warning and "File too large" in warning
+    assert Process(tmp_path, cache).warnings == []
 
 
 def test_the_cache_can_be_switched_off(cache: Path, tmp_path: Path) -> None:
