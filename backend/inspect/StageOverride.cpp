@@ -19,6 +19,14 @@ Diagnostic tw::overrideError(const StageOverride &file, const std::string &messa
   return diagnostic;
 }
 
+static Diagnostic missingDirectory(const std::string &path) {
+  Diagnostic diagnostic;
+  diagnostic.code = Code::UnfitStageFile;
+  diagnostic.message = "there is no directory " + path + ", from which stages are to be taken";
+  diagnostic.hint = "name one that has files NAME.STAGE in TILEWRIGHT_OVERRIDE, or unset it";
+  return diagnostic;
+}
+
 static Diagnostic overrideWarning(const StageOverride &file, llvm::StringRef kernel) {
   Diagnostic diagnostic;
   diagnostic.severity = Severity::Warning;
@@ -38,6 +46,10 @@ bool tw::findOverrides(const DebugSettings &debug, llvm::StringRef kernel, const
                        std::vector<Diagnostic> &diagnostics) {
   if (debug.overrideDirectory.empty())
     return true;
+  if (!llvm::sys::fs::is_directory(debug.overrideDirectory)) {
+    diagnostics.push_back(missingDirectory(debug.overrideDirectory));
+    return false;
+  }
   for (llvm::StringRef stage : stagesOf(target)) {
     StageOverride file;
     file.stage = stage.str();

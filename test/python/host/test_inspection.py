@@ -148,6 +148,16 @@ def test_a_file_that_is_no_ir_is_named_with_its_line(choose: Choose, tmp_path: P
     assert error.value.code == "TW0503"
 
 
+@pytest.mark.parametrize("device", ["cpu", "reference", "sim:sm_80"])
+def test_a_directory_of_stages_that_is_not_there(choose: Choose, tmp_path: Path, device: str) -> None:
+    (tmp_path / "file").write_text("")
+    for missing in (tmp_path / "overides", tmp_path / "file"):
+        choose(OVERRIDE=missing)
+        with pytest.raises(tw.CompileError, match=f"there is no directory {missing}") as error:
+            filled(device)
+        assert error.value.code == "TW0503"
+
+
 def test_an_internal_error_names_a_file_that_repeats_it(choose: Choose, tmp_path: Path) -> None:
     own = stage_of_fill("cpu", "lowered")
     # Lowered kernels may have this operation, but on CPUs nothing lowers it: the pass after the
