@@ -81,6 +81,34 @@ llvm::StringRef tw::nameOf(Severity severity) {
   return "error";
 }
 
+/// Writes out the control characters of a text but tabs and line ends, as \x1b: names of files and
+/// texts of kernels may have some, and a terminal would obey them. Also those of Unicode, which
+/// UTF-8 has as c2 80 to c2 9f, and its signs for the direction of writing (e2 80 aa to e2 80 ae,
+/// e2 81 a6 to e2 81 a9), which hide what stands where.
+static std::string withVisibleControls(llvm::StringRef text) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  while (!text.empty()) {
+    unsigned char first = text[0];
+    bool isControl = (first < 0x20 && first != '\t' && first != '\n') || first == 0x7f;
+    size_t length = 1;
+    if (text.starts_with("\xc2") && text.size() > 1 && (text[1] & 0xe0) == 0x80)
+      length = 2;
+    else if (text.size() > 2 &&
+             ((text.starts_with("\xe2\x80") && text[2] >= '\xaa' && text[2] <= '\xae') ||
+              (text.starts_with("\xe2\x81") && text[2] >= '\xa6' && text[2] <= '\xa9')))
+      length = 3;
+    if (!isControl && length == 1)
+      os << text[0];
+    else if (length == 3)
+      os << llvm::formatv("\\u20{0:x-2}", (text[1] & 1) << 6 | (text[2] & 0x3f));
+    else
+      os << llvm::formatv("\\x{0:x-2}", length == 2 ? text[1] & 0xff : first);
+    text = text.drop_front(length);
+  }
+  return result;
+}
+
 std::string tw::renderDiagnostic(const Diagnostic &diagnostic,
                                  const std::vector<SourceText> &sources) {
   std::string text;
@@ -107,7 +135,7 @@ std::string tw::renderDiagnostic(const Diagnostic &diagnostic,
   }
   if (!diagnostic.hint.empty())
     os << std::string(margin, ' ') << " = hint: " << diagnostic.hint << "\n";
-  return text;
+  return withVisibleControls(text);
 }
 
 /// MLIR's metadata of a diagnostic: nobody else gives any.

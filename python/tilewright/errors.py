@@ -142,10 +142,19 @@ class TilewrightWarning(UserWarning):
     """A warning of the compiler, the cache or the settings."""
 
 
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def with_visible_controls(text: str) -> str:
+    """The text with its control characters but tabs and line ends written out, as \\x1b: names of files may
+    have some, and a terminal would obey them. Also the signs for the direction of writing."""
+    return _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+
+
 def render(code: str, message: str, hint: str = "", severity: str = "error") -> str:
     """A report without source lines in the form that the compiler gives all reports."""
     text = f"{severity}[{code}]: {message}\n"
-    return f"{text}  = hint: {hint}\n" if hint else text
+    return with_visible_controls(f"{text}  = hint: {hint}\n" if hint else text)
 
 
 def _rebuild(

@@ -13,6 +13,7 @@ from . import cache_files
 from .. import knobs
 from ..native import native
 from .cache_exchange import export_entries, import_entries
+from .entries import say
 
 _ACTIONS = ("path", "list", "show", "verify", "prune", "clear", "export", "import")
 
@@ -46,7 +47,7 @@ def _run(options: argparse.Namespace) -> int:
     if options.kernel is not None and action in ("path", "show", "verify", "import"):
         raise ValueError(f"cache {action} takes no --kernel")
     if action == "path":
-        print(root)
+        say(root)
     elif action == "list":
         _list(root, options.kernel)
     elif action == "show":
@@ -94,7 +95,7 @@ def _list(root: Path, kernel: str | None) -> None:
             if described
             else "not whole"
         )
-        print(f"{entry.key}  {entry.num_bytes:>9}  {_age(now, entry.used):>4}  {what}")
+        say(f"{entry.key}  {entry.num_bytes:>9}  {_age(now, entry.used):>4}  {what}")
 
 
 def _age(now: datetime, used: datetime) -> str:
@@ -115,7 +116,7 @@ def _show(root: Path, prefix: str) -> None:
     rows |= _described(entry) or {"content": "not whole"}
     width = max(map(len, rows))
     for name, value in rows.items():
-        print(f"{name:<{width}}  {value}")
+        say(f"{name:<{width}}  {value}")
 
 
 def _verify(root: Path) -> int:
@@ -142,7 +143,7 @@ def _exchange(root: Path, options: argparse.Namespace) -> None:
         ]
         chosen = _choices(root, options.kernel, build)
         export_entries(root, [*ours, *chosen], build, file)
-        print(f"wrote {_counted(len(ours), len(chosen))} to {file}")
+        say(f"wrote {_counted(len(ours), len(chosen))} to {file}")
         return
     paths = import_entries(root, build, file)
     kernels = [path for path in paths if path.parents[2] == root]
@@ -152,7 +153,7 @@ def _exchange(root: Path, options: argparse.Namespace) -> None:
         for path in paths
         if path not in kernels
     )
-    print(f"took {_counted(whole, choices)} from {file}")
+    say(f"took {_counted(whole, choices)} from {file}")
 
 
 def _counted(kernels: int, choices: int) -> str:

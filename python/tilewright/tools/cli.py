@@ -15,9 +15,9 @@ from .. import knobs
 from .._version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
 from ..launch.devices import check_device
-from ..errors import TilewrightError
+from ..errors import TilewrightError, with_visible_controls
 from ..targets import device_named
-from .entries import assignments, load_object, read_constants, read_signature, suggestion
+from .entries import assignments, load_object, read_constants, read_signature, say, suggestion
 
 if TYPE_CHECKING:
     from ..launch.jit import JITFunction
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130  # as shells have it
     except (OSError, ValueError, KeyError, ImportError) as error:
         text = error.args[0] if isinstance(error, KeyError) else error
-        print(f"tilewright: {text}", file=sys.stderr)
+        print(with_visible_controls(f"tilewright: {text}"), file=sys.stderr)
         return 1
 
 
@@ -120,10 +120,10 @@ def _info(options: argparse.Namespace) -> int:
         print(f"threads   {module.num_threads()}")
         for target in module.targets():
             if binary_stage_of(target) == "cubin" and not device_named(target).is_simulated:
-                print(f"assembler {target}: {module.assembler_of(target) or _NO_ASSEMBLER}")
+                say(f"assembler {target}: {module.assembler_of(target) or _NO_ASSEMBLER}")
     except ImportError as error:
         print(f"build     {error}")
-    print(f"cache     {settings.cache_directory if settings.is_cache_enabled else 'off'}")
+    say(f"cache     {settings.cache_directory if settings.is_cache_enabled else 'off'}")
     print("\nenvironment:")
     for name, meaning in knobs.KNOBS.items():
         print(f"  {knobs.PREFIX}{name:<12} {meaning}")

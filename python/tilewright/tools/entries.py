@@ -13,11 +13,17 @@ from importlib.abc import Loader
 from pathlib import Path
 from typing import Any
 
-from ..errors import TilewrightError
+from ..errors import TilewrightError, with_visible_controls
 
 
 # What ast.literal_eval raises: of texts that spell nothing, or something too deep or too large.
 _NO_VALUE = (ValueError, SyntaxError, TypeError, MemoryError, RecursionError)
+
+
+def say(text: object) -> None:
+    """Print a line that has names: as they are into files and pipes, and without the control characters that
+    a terminal would obey."""
+    print(with_visible_controls(str(text)) if sys.stdout.isatty() else text)
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

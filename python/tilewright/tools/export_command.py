@@ -12,7 +12,7 @@ from typing import Any
 from ..export import Package
 from ..export.source import write_source
 from ..launch.jit import JITFunction
-from .entries import load_object, read_constants
+from .entries import load_object, read_constants, say
 
 
 def add_command(commands: Any) -> None:
@@ -86,7 +86,7 @@ def _refuse_given(options: argparse.Namespace, names: Iterable[str], why: str) -
 
 def _report(options: argparse.Namespace, paths: dict[str, Path]) -> int:
     for path in paths.values():
-        print(path)
+        say(path)
     if options.depfile:
         _write_depfile(options, next(iter(paths.values())))
     return 0

@@ -12,6 +12,7 @@ from typing import Any, cast
 from ..errors import LaunchError
 from ..export.header import ABI
 from ..export.package import digest_of_manifest
+from .entries import say
 
 _FILE = re.compile(r"[A-Za-z0-9_]+\.(?:h|a|c|cpp)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -27,7 +28,7 @@ def add_command(commands: Any) -> None:
 def _verify(options: argparse.Namespace) -> int:
     manifest = Path(options.manifest)
     names = verify_package(manifest)
-    print(f"{manifest}: {', '.join(names)} are as they were exported")
+    say(f"{manifest}: {', '.join(names)} are as they were exported")
     return 0
 
 

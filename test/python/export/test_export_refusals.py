@@ -6,6 +6,7 @@ import json
 import os
 import random
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -450,3 +451,27 @@ def test_a_grid_of_many_terms(grid: str, tmp_path: Path) -> None:
 def test_a_type_by_the_name_of_another_language(name: str, meant: str) -> None:
     error = refusal(lambda: package().add(export_kernels.scale, f"*fp32, *fp32, {name}"))
     assert error.code == "TW0801" and f"did you mean {meant}?" in str(error)
+
+
+@pytest.mark.parametrize(("control", "visible"), [("\x1b[31m", r"\x1b[31m"), ("\x9b1m", r"\x9b1m"), ("\u202e", r"\u202e")])
+@pytest.mark.parametrize("mistake", ["unknown", "x +", "1"])
+def test_control_characters_of_names_are_written_out(
+    control: str, visible: str, mistake: str, tmp_path: Path, capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    folder = tmp_path / control
+    folder.mkdir()
+    kernel = folder / "k.py"
+    kernel.write_text(f"import tilewright as tw\n@tw.jit\ndef k(x):\n    tw.store(x, {mistake})  # {control}\n")
+    command = ["export", f"{kernel}:k", "--signature", "*fp32", "--targets", CPU[0], "-o", str(folder)]
+    assert main(command) == (mistake != "1")
+    found = capsys.readouterr()
+    if mistake != "1":
+        assert visible in found.err and control not in found.err
+        return
+    assert control in found.out  # a pipe gets the very names
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for words in (command, ["verify", str(folder / "k.json")]):
+        assert main(words) == 0
+        out = capsys.readouterr().out
+        assert visible in out and control not in out
