@@ -59,6 +59,7 @@ static int tw_dispatch(const struct tw_gpu_launch *job, int device,
   return failure;
 }
 
+/* `values` is null where the caller gave no arguments of a kernel that takes some. */
 static int tw_launch(const struct tw_package *package, unsigned number, uint64_t interface,
                      const uint64_t *values, const struct tilewright_launch *launch,
                      struct tilewright_error *error) {
@@ -71,6 +72,9 @@ static int tw_launch(const struct tw_package *package, unsigned number, uint64_t
     return tw_fail(error, TILEWRIGHT_INTERFACE,
                    "the program was compiled with the header of another export of %s",
                    kernel->name);
+  if (!values)
+    return tw_fail(error, TILEWRIGHT_NULL_POINTER,
+                   "the structure of arguments of %s is a null pointer", kernel->name);
   launch = launch ? launch : &anywhere;
   const struct tw_variant *variant = tw_choose(kernel, values);
   if (!variant)

@@ -179,7 +179,7 @@ static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
 static bool exceedsBytes(const Argument *arguments, size_t count, const std::string &device) {
   constexpr uint64_t kAlwaysReached = 0x7FFFFFE0;
   auto isBig = [](const Argument &argument) { return argument.bytes > kAlwaysReached; };
-  if (std::none_of(arguments, arguments + count, isBig))
+  if (!arguments || std::none_of(arguments, arguments + count, isBig))
     return false;
   std::optional<TargetFacts> facts = api::targetFacts(device);
   return facts && facts->countsBytes;
@@ -223,11 +223,15 @@ Status Kernel::launch(Grid grid, const Argument *arguments, size_t count,
               arguments, count, bound, status);
   if (!ready)
     return status;
-  llvm::SmallVector<LaunchArgument, 16> taken;
-  for (unsigned index : ready->taken)
-    taken.push_back(bound.launched[index]);
   LaunchGrid programs{{grid.x, grid.y, grid.z},
                       uint64_t(reinterpret_cast<uintptr_t>(options.stream))};
+  llvm::SmallVector<LaunchArgument, 16> taken;
+  for (unsigned index : ready->taken) {
+    taken.push_back(bound.launched[index]);
+    bool isArray = bound.specs[index].kind == ArgumentSpec::Kind::Pointer;
+    if (isArray && taken.back().bits == 0 && programs.numPrograms() != 0)
+      return failed(library::refuseNull(state->signature, index));
+  }
   if (std::optional<RuntimeError> error = api::launch(*ready->kernel, programs, taken))
     return failed(*error);
   return status;

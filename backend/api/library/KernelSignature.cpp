@@ -161,6 +161,13 @@ static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
   return std::nullopt;
 }
 
+RuntimeError library::refuseNull(const KernelSignature &signature, size_t index) {
+  RuntimeError error = refuse(Code::WrongDevice, signature, signature.parameters[index],
+                              "it has no memory for a kernel: its address is null");
+  error.hint = "pass the address of the array; launch nothing where there is none";
+  return error;
+}
+
 static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
                                            const SignatureParameter &parameter,
                                            BoundArguments &bound, size_t i) {
@@ -173,6 +180,9 @@ static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
     if (isArray)
       return refuse(Code::UnpassableArgument, signature, parameter,
                     "an array cannot be a compile-time constant");
+    if (argument && argument->kind == Argument::Kind::Text && !argument->text)
+      return refuse(Code::UnpassableArgument, signature, parameter,
+                    "the text of a compile-time constant is a null pointer");
     return std::nullopt;
   }
   if (!isArray)
@@ -193,6 +203,10 @@ std::optional<RuntimeError> library::bind(const KernelSignature &signature,
     return RuntimeError{RuntimeError::Kind::Launch, Code::LaunchArguments,
                         "the kernel " + signature.name + " takes " + std::to_string(expected) +
                             " arguments, " + std::to_string(count) + " were given",
+                        ""};
+  if (count > 0 && !arguments)
+    return RuntimeError{RuntimeError::Kind::Launch, Code::LaunchArguments,
+                        "the arguments of the kernel " + signature.name + " are a null pointer",
                         ""};
   bound.specs.resize(expected);
   bound.launched.resize(expected);

@@ -39,6 +39,8 @@ struct BoundArguments {
 std::optional<RuntimeError> bind(const KernelSignature &signature,
                                  const tilewright::Argument *arguments, size_t count,
                                  bool countsBytes, BoundArguments &bound);
+/// The refusal of an array that a launch would read or write and whose address is null.
+RuntimeError refuseNull(const KernelSignature &signature, size_t index);
 /// The specialization of bound arguments, complete.
 std::vector<ArgumentSpec> specsOf(const KernelSignature &signature, const BoundArguments &bound);
 

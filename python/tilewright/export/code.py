@@ -175,10 +175,12 @@ def _functions(package: str, kernels: Sequence[ExportedKernel]) -> Iterator[str]
             "tilewright_launch *launch,\n    struct tilewright_error *error, uint64_t interface_) {"
         )
         yield f"  uint64_t values[{count}] = {{0}};"
-        yield from (_packed(argument, i) for i, argument in enumerate(kernel.arguments))
-        yield "  (void)arguments;" if not kernel.arguments else ""
+        values = "arguments ? values : NULL" if kernel.arguments else "values"
+        yield "  if (arguments) {"
+        yield from (f"  {_packed(argument, i)}" for i, argument in enumerate(kernel.arguments))
+        yield "  }"
         yield (
-            f"  return tw_launch(&tw_this_package, {number}, interface_, values, launch, error);\n}}"
+            f"  return tw_launch(&tw_this_package, {number}, interface_, {values}, launch, error);\n}}"
         )
     yield f"""\
 int {package}_load(const struct tilewright_launch *launch, struct tilewright_error *error) {{

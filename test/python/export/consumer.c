@@ -256,6 +256,9 @@ static void test_refusals(void) {
   check_refusal(scale(input, output, 8, 1, &here, &error), &error, TILEWRIGHT_NO_DRIVER, "driver");
   struct scale_arguments arguments = {input, output, 8, 1};
   check_refusal(scale_run(&arguments, &here, &error, 1), &error, TILEWRIGHT_INTERFACE, "header");
+  check_refusal(scale_launch(NULL, &here, &error), &error, TILEWRIGHT_NULL_POINTER,
+                "arguments of scale");
+  check(scale_launch(NULL, NULL, NULL) == TILEWRIGHT_NULL_POINTER, "no place for the error");
   /* Where there is no GPU, anywhere is the processor. */
   check_success(scale(input, output, 60, 2.0f, NULL, &error), &error);
   check_scaled(input, output, 60, 2.0f);

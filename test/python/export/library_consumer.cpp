@@ -108,6 +108,24 @@ static void testErrors() {
   checkError(outside, "TW0601", "out");
 }
 
+static void testNull() {
+  Kernel kernel = load("scale");
+  float x[4] = {}, *none = nullptr;
+  Argument nothing = Argument::array(nullptr, tilewright::Type::Float32);
+  for (const char *device : {"cpu", "reference", "sim:sm_80"}) {
+    checkError(kernel.launch({1}, {{none, 4}, {x, 4}, 4, 1.0f}, {device}), "TW0409", "`x`");
+    checkError(kernel.launch({1}, {{x, 4}, nothing, 4, 1.0f}, {device}), "TW0409", "`out`");
+    // No program reads them.
+    Status done = kernel.launch({0}, {{none, 4}, nothing, 4, 1.0f}, {device});
+    check(bool(done), done.text());
+    done = kernel.launch({1}, {{none, 0}, {none, 0}, 0, 1.0f}, {device});
+    check(bool(done), done.text());
+  }
+  checkError(kernel.launch({1}, nullptr, 4), "TW0404", "null pointer");
+  const char *text = nullptr;
+  checkError(kernel.launch({1}, {{x, 4}, {x, 4}, 4, 1.0f, text}), "TW0405", "`BLOCK`");
+}
+
 /// With a context and memory of the program's own, as beside another library.
 static void testGpu() {
   driver cuda = open_driver();
@@ -188,5 +206,6 @@ int main(int count, char **words) {
   testScale();
   testThreads();
   testErrors();
+  testNull();
   puts("passed");
 }
