@@ -113,6 +113,7 @@ struct Names {
   PyObject *dtype = PyUnicode_InternFromString("dtype");
   PyObject *nbytes = PyUnicode_InternFromString("nbytes");
   PyObject *isCpu = PyUnicode_InternFromString("is_cpu");
+  PyObject *isNested = PyUnicode_InternFromString("is_nested");
   PyObject *isContiguous = PyUnicode_InternFromString("is_contiguous");
   PyObject *numDims = PyUnicode_InternFromString("ndim");
 };
@@ -235,7 +236,7 @@ static bool viewLent(PyObject *tensor, TensorView &view) {
 /// The same by the tensor's attributes.
 static bool viewByAttributes(PyObject *tensor, TensorView &view) {
   const Names &name = names();
-  if (get(tensor, name.isCpu).ptr() != Py_True)
+  if (get(tensor, name.isCpu).ptr() != Py_True || get(tensor, name.isNested).ptr() != Py_False)
     return false;
   py::object pointer = call(tensor, name.dataPtr), type = get(tensor, name.dtype);
   py::object size = get(tensor, name.nbytes), numDims = get(tensor, name.numDims);

@@ -59,6 +59,8 @@ def _read_tensor(tensor: torch.Tensor) -> Reading:
         raise _without_memory(tensor)
     if tensor.is_neg():
         raise _negated()
+    if tensor.is_nested:
+        raise _without_memory(tensor)
     _check_reach(tensor)
     return _facts.get(key) or _find_facts(key), address
 
@@ -109,7 +111,7 @@ def _absence(tensor: torch.Tensor, error: str) -> tuple[str, str]:
     if torch._is_functional_tensor(tensor):  # pyright: ignore[reportPrivateUsage]
         return "a functional tensor is traced, not computed", "launch kernels outside of tracing"
     if tensor.is_nested:
-        return "a jagged tensor holds its values in another one", "pass tensor.values()"
+        return "a nested tensor holds tensors of several shapes", "pass tensor.values()"
     if tensor.layout is not torch.strided:
         return f"its layout is {tensor.layout}", (
             "pass its parts (indices, values), or tensor.to_dense()"
@@ -136,6 +138,8 @@ def _read_gpu_tensor(tensor: torch.Tensor) -> Reading:
         raise _without_memory(tensor)
     if tensor.is_neg():
         raise _negated()
+    if tensor.is_nested:
+        raise _without_memory(tensor)
     is_aligned = native().pointer_facts(address, 0)[0] > 1
     key = (tensor.dtype, is_aligned, not tensor.ndim, tensor.device)
     return _gpu_facts.get(key) or _find_gpu_facts(key), address

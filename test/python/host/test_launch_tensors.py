@@ -63,8 +63,10 @@ def wrapper() -> Any:
     return Wrapper()
 
 
-def jagged() -> Any:
-    return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=torch.jagged)
+def nested(layout: torch.layout) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch warns of its prototype
+        return torch.nested.nested_tensor([torch.ones(2), torch.ones(3)], layout=layout)
 
 
 WITHOUT_MEMORY: list[tuple[str, Callable[[], Any], str]] = [
@@ -73,7 +75,8 @@ WITHOUT_MEMORY: list[tuple[str, Callable[[], Any], str]] = [
     ("meta", lambda: torch.ones(4, device="meta"), "meta"),
     ("functional", lambda: torch._to_functional_tensor(torch.ones(4)), "functional"),
     ("zerotensor", lambda: torch._efficientzerotensor(4), "zeros are not stored"),
-    ("jagged", jagged, r"tensor.values\(\)"),
+    ("jagged", lambda: nested(torch.jagged), r"tensor.values\(\)"),
+    ("nested and strided", lambda: nested(torch.strided), r"tensor.values\(\)"),
     ("sparse", lambda: torch.ones(4).to_sparse(), "to_dense"),
     ("compressed", lambda: torch.ones(4, 4).to_sparse_csr(), "to_dense"),
     ("mkldnn", lambda: torch.ones(4).to_mkldnn(), "to_dense"),
