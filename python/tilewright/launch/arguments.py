@@ -27,6 +27,7 @@ class ArgumentProblem(Exception):
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
         self.code, self.message, self.hint = code, message, hint
+        self.index = -1  # of the argument, where it was not being read
 
     def of_parameter(self, name: str, kernel: str) -> LaunchError:
         """The error of a launch that passed it."""
@@ -524,6 +525,13 @@ SPAN_READERS: dict[type, Callable[[Any, int], tuple[int, int]]] = {}
 def _read_span(value: Any, address: int) -> tuple[int, int]:
     base, size, _ = memory_of(value, address)
     return base, base + size
+
+
+def _span_of_base(value: Reinterpreted, address: int) -> tuple[int, int]:
+    return span_of(value.base, address)
+
+
+SPAN_READERS[Reinterpreted] = _span_of_base
 
 
 def span_of(value: Any, address: int) -> tuple[int, int]:

@@ -282,12 +282,12 @@ class JITFunction(Inspection, KernelInterface, ByReference):
                 fact, bit = read(value)
                 facts.append(fact)
                 bits.append(bit)
+            if Parts in map(type, bits):
+                values = spread_parts(self._binder.names, values, facts, bits)
+            mark_overlaps(facts, values, bits)
         except ArgumentProblem as problem:
-            name = self._binder.names[len(facts)]
-            raise problem.of_parameter(name, self.fn.__name__) from None
-        if Parts in map(type, bits):
-            values = spread_parts(self._binder.names, values, facts, bits)
-        mark_overlaps(facts, values, bits)
+            index = len(bits) if problem.index < 0 else problem.index
+            raise problem.of_parameter(self._names(values)[index], self.fn.__name__) from None
         return tuple(facts), bits, values
 
     def _names(self, values: tuple[Any, ...]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ from .arguments import (
 )
 from .bounds import SHAPE_READERS, ShapedArray, reach
 from .facts import facts_of_memory
+from ..native import native
 
 _POINTEES = {
     "|b1": "i1", "|i1": "i8", "<i2": "i16", "<i4": "i32", "<i8": "i64",
@@ -33,8 +34,12 @@ _EXTENSION_POINTEES = {
 }  # fmt: skip
 
 
+# What NumPy has, whatever a subclass says of itself.
+_interface_of: Callable[[Any], dict[str, Any]] = numpy.ndarray.__array_interface__.__get__
+
+
 def _read_array(array: Any) -> Reading:
-    interface = array.__array_interface__
+    interface = _interface_of(array)
     address, is_read_only = interface["data"]
     pointee = _POINTEES.get(interface["typestr"]) or _extension_type(array)
     is_zero_dim = not array.ndim
@@ -64,26 +69,66 @@ def _refuse_masked(array: Any) -> Reading:
 
 def _memory(array: Any) -> Memory:
     """The memory of the array that owns what this one is a view of."""
-    is_read_only = not array.flags.writeable
+    low, high, _ = _owned(array)
+    return low, high - low, not array.flags.writeable
+
+
+def _owned(array: Any) -> tuple[int, int, Any]:
+    """The begin and end of that memory, and what the owner was made from if that is no array."""
     owner: Any = array
     part: Any = array
+    origin: Any = None
     while (part := getattr(part, "base", None)) is not None:
         if isinstance(part, numpy.ndarray):
-            owner = part
-    address, shape, strides, size = _shape(owner)
-    low, high = reach(address, shape, strides, size) if owner.size else (address, address)
-    return low, high - low, is_read_only
+            owner, origin = part, None
+        else:
+            origin = part
+    return *_bounds(owner, _interface_of(owner)["data"][0]), origin
+
+
+def _bounds(array: Any, address: int) -> tuple[int, int]:
+    """The addresses from the lowest to behind the highest element."""
+    if array.flags.c_contiguous:
+        return address, address + array.nbytes
+    return reach(address, array.shape, array.strides, array.itemsize)
 
 
 def _shape(array: Any) -> ShapedArray:
-    return array.__array_interface__["data"][0], array.shape, array.strides, array.itemsize
+    return _interface_of(array)["data"][0], array.shape, array.strides, array.itemsize
 
 
 def _span(array: Any, address: int) -> tuple[int, int]:
     if array.base is None:  # the owner of its memory, which is contiguous
         return address, address + array.nbytes
-    base, size, _ = _memory(array)
+    low, high, origin = _owned(array)
+    _check_reach(_bounds(array, address), (low, high))
+    if origin is not None:
+        _check_reach((low, high), _exported(origin))
+    return low, high
+
+
+def _exported(part: Any) -> tuple[int, int]:
+    """The memory of what an array was made from, empty where it does not tell."""
+    try:
+        view = memoryview(part)
+    except (TypeError, ValueError, BufferError):
+        return 0, 0
+    _, base, size, _, _ = native().describe_buffer(view)
     return base, base + size
+
+
+def _check_reach(reach: tuple[int, int], memory: tuple[int, int]) -> None:
+    """Refuse an array of which only a part is in the memory of what it was made from: NumPy believes
+    `__array_interface__` and as_strided. One that is elsewhere altogether may only keep that alive."""
+    (low, high), (begin, end) = reach, memory
+    if low < end and begin < high and not begin <= low <= high <= end:
+        raise ArgumentProblem(
+            "TW0405",
+            f"the array has elements from byte {low - begin} to byte {high - begin} of memory that has "
+            f"{end - begin} bytes",
+            "give as_strided, or the __array_interface__ that it was made from, the shape and strides of "
+            "what is there",
+        )
 
 
 def _read_scalar(value: Any) -> Reading:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .arguments import span_of
+from .arguments import ArgumentProblem, span_of
 from .facts import Facts
 from .devices import current_device
 from ..native import native
@@ -18,13 +18,17 @@ from ..targets import device_named
 
 def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) -> None:
     """Replace the facts of overlapping and of large pointers, in place. Unknown memory overlaps
-    everything."""
+    everything. Raises ArgumentProblem for arrays that reach beyond their memory."""
     indices: list[int] = []
     pointers: list[tuple[str, int, int]] = []
     for index, fact in enumerate(facts):
         if type(fact) is Facts and fact.is_pointer:
             address = int(bits[index])
-            begin, end = span_of(values[index], address)
+            try:
+                begin, end = span_of(values[index], address)
+            except ArgumentProblem as problem:
+                problem.index = index
+                raise
             indices.append(index)
             pointers.append((fact.type, begin, end) if begin < end else (fact.type, address, address))
     found = native().find_overlaps(pointers, True) if pointers else None

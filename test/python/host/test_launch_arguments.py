@@ -6,6 +6,7 @@ import array
 import ctypes
 import enum
 from collections import namedtuple
+from collections.abc import Callable
 from typing import Any
 
 import numpy
@@ -226,6 +227,63 @@ def test_memory_of_views_is_that_of_their_owner() -> None:
     assert memory_of(frozen, 0) == (*span[:2], True)
     assert memory_of(numpy.zeros(0), 0)[1] == 0
     assert memory_of(3, 3) == (0, 0, False)
+
+
+class Described:
+    """An object that NumPy makes arrays of by what it says of itself."""
+
+    def __init__(self, **said: Any) -> None:
+        self.__array_interface__ = {"typestr": "<f4", "version": 3, **said}
+
+
+@pytest.mark.parametrize("kind", ["shape", "type", "offset", "of bytes", "strides", "backwards"])
+def test_arrays_that_reach_beyond_what_they_were_made_from_are_refused(
+    kind: str, module: Module
+) -> None:
+    owner = numpy.arange(16, dtype=numpy.float32)
+    strided = numpy.lib.stride_tricks.as_strided
+    made: dict[str, Callable[[], Any]] = {
+        "shape": lambda: numpy.asarray(Described(shape=(1000,), data=owner)),
+        "type": lambda: numpy.asarray(Described(shape=(16,), data=owner, typestr="<f8")),
+        "offset": lambda: numpy.asarray(Described(shape=(8,), data=owner, offset=40)),
+        "of bytes": lambda: numpy.asarray(Described(shape=(17,), data=bytearray(64))),
+        "strides": lambda: strided(owner[4:], (4,), (32,)),
+        "backwards": lambda: strided(owner[4:], (8,), (-4,)),
+    }
+    array = made[kind]()
+    with pytest.raises(tw.LaunchError, match="argument `out` of write.* of memory that has 64") as error:
+        write[1](array, 3)
+    assert error.value.code == "TW0405"
+    with pytest.raises(tw.LaunchError, match=r"argument `out` of write.* of memory that has 64"):
+        write[1](tw.reinterpret(array, tw.uint64 if kind == "type" else tw.int32), 3)
+    with pytest.raises(tw.LaunchError, match=r"argument `x\[0\]` of write.* of memory that has 64"):
+        write[1](owner, (array,))
+
+
+def test_arrays_within_what_they_were_made_from_are_taken(module: Module) -> None:
+    owner, bytes_ = numpy.arange(16, dtype=numpy.float32), bytearray(64)
+    strided = numpy.lib.stride_tricks.as_strided
+    for array in (
+        numpy.asarray(Described(shape=(16,), data=owner)),
+        numpy.asarray(Described(shape=(8,), data=bytes_, offset=32)),
+        numpy.frombuffer(bytes_, numpy.float32)[3:],
+        numpy.ndarray((2, 4), numpy.float32, bytes_, offset=16)[::-1],
+        strided(owner[4:], (3,), (16,)),
+        strided(owner[4:], (5,), (-4,)),
+        torch.zeros(4).numpy()[2:],
+        owner[16:],
+    ):
+        write[1](array, 3)
+    write[1](owner, (numpy.broadcast_to(owner[15:], (8,)),))
+
+
+def test_what_a_subclass_says_of_its_memory_is_not_believed() -> None:
+    class Liar(numpy.ndarray):
+        __array_interface__ = property(lambda self: {"data": (64, False), "typestr": "<f8"})
+
+    owner = numpy.arange(4, dtype=numpy.float32)
+    assert read_argument(owner.view(Liar))[1] == owner.ctypes.data
+    assert facts_of(owner.view(Liar)) is facts_of(owner)
 
 
 def test_arrays_of_negative_strides_begin_at_their_lowest_byte() -> None:
