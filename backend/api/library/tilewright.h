@@ -60,15 +60,13 @@ public:
     else
       bits = uint64_t(int64_t(value));
   }
-  /// `count` elements from `data` on. A const array may not be stored to. An array without elements may
-  /// be null, as an empty vector's is: it is passed as an address where nothing is.
+  /// `count` elements from `data` on (null where there are none). A const array may not be stored to.
   template <typename T>
   Argument(T *data, size_t count)
       : kind(Kind::Array), type(typeOf<T>()), isReadOnly(std::is_const_v<T>),
-        bits(data || count ? uint64_t(reinterpret_cast<uintptr_t>(data)) : kNowhere),
+        bits(data || count ? uint64_t(reinterpret_cast<uintptr_t>(data)) : 64), // nothing is there
         bytes(count * sizeof(T)) {}
-  /// An array by its address, on a GPU for example. `bytes` 0: its size is not known, and it may overlap
-  /// any other.
+  /// An array by its address; `bytes` 0: its size is not known, and it may overlap any other.
   static Argument array(const void *address, Type type, size_t bytes = 0, bool isReadOnly = false) {
     Argument argument(0);
     argument.kind = Kind::Array;
@@ -90,9 +88,6 @@ public:
     const char *text;
   };
   uint64_t bytes = 0; // of an array
-
-private:
-  static constexpr uint64_t kNowhere = 64;
 };
 
 struct Grid {

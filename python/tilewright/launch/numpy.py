@@ -74,7 +74,7 @@ def _memory(array: Any) -> Memory:
 
 
 def _owned(array: Any) -> tuple[int, int, Any]:
-    """The begin and end of that memory, and what the owner was made from if that is no array."""
+    """The begin and end of that memory, and what the owner was made from if that is not an array."""
     owner: Any = array
     part: Any = array
     origin: Any = None
