@@ -129,7 +129,9 @@ Value SimdFunction::evaluateUniform(Value tile, const Coordinates &at) {
     return evaluate(tile, scalarAt);
   }
   std::swap(memo, levels.back().uniform);
+  Value known = std::exchange(someTaken, Value()); // by a branch in the loop
   Value value = evaluate(tile, hoistedAt);
+  someTaken = known;
   std::swap(memo, levels.back().uniform);
   builder.restoreInsertionPoint(inside);
   return value;

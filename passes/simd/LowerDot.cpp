@@ -295,7 +295,8 @@ struct MicroKernel {
     f.withFullMasks(treesOf(store), [&] {
       auto storeAll = [&](bool isStreaming) {
         for (const Coordinates &at : places)
-          f.storeToUser(store, at, f.evaluateVector(store.getValue(), at), isStreaming);
+          storeToUser(f, store, at, isStreaming,
+                      [&] { return f.evaluateVector(store.getValue(), at); });
         return Value();
       };
       bool isMasked = store.getMask() && !isFullMask(f, store.getMask());

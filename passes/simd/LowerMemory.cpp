@@ -1,26 +1,52 @@
-// Loads, stores and atomics: addresses become vector accesses where the pointers are contiguous,
-// gathers and scatters otherwise.
+// Loads and stores: addresses become vector accesses where the pointers are contiguous, gathers and
+// scatters otherwise.
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/Scope.h"
-#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace tw;
 using namespace tw::simd;
 using namespace tw::tile;
 
-/// The mask at the coordinates: null when it is known to be full.
-static Value evaluateMask(SimdFunction &f, Value mask, const Coordinates &at) {
-  if (!mask)
-    return {};
-  Value value = f.evaluate(mask, at);
-  if (matchPattern(value, m_One()))
-    return {};
-  return at.vectorDim < 0 ? value : f.splat(value, at.lanes);
+/// Whether some lane of `value` is true wherever some lane of `known` is.
+static bool isImplied(Value known, Value value) {
+  if (known == value)
+    return true;
+  Operation *op = known ? known.getDefiningOp() : nullptr;
+  return isa_and_nonnull<arith::AndIOp, vector::BroadcastOp>(op) &&
+         llvm::any_of(op->getOperands(), [&](Value part) { return isImplied(part, value); });
+}
+
+Value simd::evaluateMask(SimdFunction &f, Value mask, const Coordinates &at) {
+  Value value = mask ? f.evaluate(mask, at) : Value();
+  bool isFull = value && (matchPattern(value, m_One()) ||
+                          (!isa<VectorType>(value.getType()) && isImplied(f.someTaken, value)));
+  return isFull ? Value() : value;
+}
+
+Value simd::ifTaken(SimdFunction &f, Value mask, Type type, llvm::function_ref<Value()> access,
+                    llvm::function_ref<Value()> otherwise) {
+  if (!mask || isImplied(f.someTaken, mask))
+    return access();
+  Value test = mask;
+  if (isa<VectorType>(mask.getType()))
+    test = vector::ReductionOp::create(f.builder, f.loc, vector::CombiningKind::OR, mask);
+  auto accessTaken = [&] {
+    Value known = std::exchange(f.someTaken, mask);
+    Value value = access();
+    f.someTaken = known;
+    return value;
+  };
+  return choose(f, test, type, accessTaken, otherwise);
+}
+
+/// The lanes of a mask that an access within `ifTaken` takes: null for all.
+static Value lanesOf(Value mask) {
+  return mask && isa<VectorType>(mask.getType()) ? mask : Value();
 }
 
 static Coordinates laneOf(SimdFunction &f, const Coordinates &at, int64_t lane) {
@@ -143,46 +169,63 @@ static Value isConsecutive(SimdFunction &f, Value pointer, unsigned bytes, const
                                f.constantIndex((at.lanes - 1) * int64_t(bytes)));
 }
 
-static Value loadScalar(SimdFunction &f, LoadOp op, Type type, const Coordinates &at, Value mask) {
+static Value loadScalar(SimdFunction &f, LoadOp op, Type type, const Coordinates &at) {
   unsigned alignment = elementBytes(elementTypeOf(op.getType()));
-  auto load = [&]() -> Value {
-    return LLVM::LoadOp::create(f.builder, f.loc, type, f.evaluate(op.getPtr(), at), alignment,
-                                isFetchedAgain(op));
-  };
-  if (!mask)
-    return load();
-  return choose(f, mask, type, load, [&]() -> Value {
-    if (op.getOther())
-      return f.evaluate(op.getOther(), at);
-    return LLVM::ZeroOp::create(f.builder, f.loc, type);
-  });
+  return LLVM::LoadOp::create(f.builder, f.loc, type, f.evaluate(op.getPtr(), at), alignment,
+                              isFetchedAgain(op));
 }
 
-Value SimdFunction::evaluateLoad(LoadOp op, const Coordinates &at) {
-  Type element = lowered(elementTypeOf(op.getType()));
-  Value mask = evaluateMask(*this, op.getMask(), at);
-  if (at.vectorDim < 0)
-    return loadScalar(*this, op, element, at, mask);
-  auto type = VectorType::get({at.lanes}, element);
-  AxisChange change = contiguity.along(op.getPtr(), at.vectorDim);
-  Value other = op.getOther() && mask ? evaluateVector(op.getOther(), at)
-                                      : Value(LLVM::ZeroOp::create(builder, loc, type));
+/// Whether an access of no lane may touch memory. The processor looks up the page of a contiguous
+/// vector whatever its mask is, and takes 140 ns (Zen 5) for one that is not mapped.
+static bool touchesMaskedOff(SimdFunction &f, Value pointer, const Coordinates &at) {
+  AxisChange change = f.contiguity.along(pointer, at.vectorDim);
+  return change.isUnit() || change.kind == AxisChange::WrappedUnit;
+}
+
+/// The lanes of a vector that a mask takes, null for all.
+static Value loadLanes(SimdFunction &f, LoadOp op, VectorType type, const Coordinates &at,
+                       Value mask, Value other) {
+  AxisChange change = f.contiguity.along(op.getPtr(), at.vectorDim);
   if (change.isUnit())
-    return loadContiguous(*this, contiguousAddress(*this, op.getPtr(), element, at), type, mask,
-                          other);
+    return loadContiguous(f, contiguousAddress(f, op.getPtr(), type.getElementType(), at), type,
+                          mask, other);
   auto gatherLanes = [&] {
-    return gather(*this, laneAddresses(*this, op.getPtr(), at), type, mask, other);
+    return gather(f, laneAddresses(f, op.getPtr(), at), type, mask, other);
   };
   if (change.kind != AxisChange::WrappedUnit)
     return gatherLanes();
-  Value test = isConsecutive(*this, op.getPtr(), elementBytes(element), at);
-  return choose(
-      *this, test, type,
-      [&] {
-        Value address = evaluate(op.getPtr(), laneOf(*this, at, 0));
-        return loadContiguous(*this, address, type, mask, other);
-      },
-      gatherLanes);
+  unsigned bytes = elementBytes(elementTypeOf(op.getType()));
+  auto loadRow = [&] {
+    Value address = f.evaluate(op.getPtr(), laneOf(f, at, 0));
+    return loadContiguous(f, address, type, mask, other);
+  };
+  return choose(f, isConsecutive(f, op.getPtr(), bytes, at), type, loadRow, gatherLanes);
+}
+
+Value SimdFunction::evaluateLoad(LoadOp op, const Coordinates &at) {
+  Type type = lowered(elementTypeOf(op.getType()));
+  if (at.vectorDim >= 0)
+    type = VectorType::get({at.lanes}, type);
+  Value mask = evaluateMask(*this, op.getMask(), at);
+  auto other = [&]() -> Value {
+    if (op.getOther() && mask)
+      return evaluateVector(op.getOther(), at);
+    return LLVM::ZeroOp::create(builder, loc, type);
+  };
+  if (at.vectorDim < 0)
+    return ifTaken(*this, mask, type, [&] { return loadScalar(*this, op, type, at); }, other);
+  auto lanes = cast<VectorType>(type);
+  if (!lanesOf(mask)) {
+    auto load = [&] {
+      return loadLanes(*this, op, lanes, at, {}, LLVM::ZeroOp::create(builder, loc, lanes));
+    };
+    return ifTaken(*this, mask, type, load, other);
+  }
+  Value rest = other();
+  auto load = [&] { return loadLanes(*this, op, lanes, at, mask, rest); };
+  return touchesMaskedOff(*this, op.getPtr(), at)
+             ? ifTaken(*this, mask, type, load, [&] { return rest; })
+             : load();
 }
 
 //===-- Stores --------------------------------------------------------------------------------===//
@@ -202,54 +245,58 @@ bool tw::simd::mayStream(SimdFunction &f, StoreOp op, int vectorDim, int64_t lan
          f.contiguity.along(op.getPtr(), vectorDim).isUnit();
 }
 
-void SimdFunction::storeToUser(StoreOp op, const Coordinates &at, Value value, bool isStreaming) {
+/// The lanes of a vector that a mask takes, null for all.
+static void storeLanes(SimdFunction &f, StoreOp op, const Coordinates &at, Value value, Value mask,
+                       bool isStreaming) {
   Type element = elementTypeOf(op.getValue().getType());
   unsigned alignment = elementBytes(element);
-  element = lowered(element);
-  Value mask = evaluateMask(*this, op.getMask(), at);
-  if (at.vectorDim < 0) {
-    auto store = [&]() -> Value {
-      LLVM::StoreOp::create(builder, loc, value, evaluate(op.getPtr(), at), alignment);
-      return {};
-    };
-    if (!mask)
-      store();
-    else
-      choose(*this, mask, Type(), store, [] { return Value(); });
-    return;
-  }
   auto storeAt = [&](Value address) {
     if (mask)
-      LLVM::MaskedStoreOp::create(builder, loc, asMovable(*this, value), address, mask, alignment);
+      LLVM::MaskedStoreOp::create(f.builder, f.loc, asMovable(f, value), address, mask, alignment);
     else
-      LLVM::StoreOp::create(builder, loc, value, address,
+      LLVM::StoreOp::create(f.builder, f.loc, value, address,
                             isStreaming ? at.lanes * alignment : alignment, false, isStreaming);
   };
   auto scatter = [&]() -> Value {
-    LLVM::masked_scatter::create(builder, loc, asMovable(*this, value),
-                                 laneAddresses(*this, op.getPtr(), at),
-                                 fullMask(*this, mask, at.lanes), alignment);
+    LLVM::masked_scatter::create(f.builder, f.loc, asMovable(f, value),
+                                 laneAddresses(f, op.getPtr(), at), fullMask(f, mask, at.lanes),
+                                 alignment);
     return {};
   };
-  AxisChange change = contiguity.along(op.getPtr(), at.vectorDim);
+  AxisChange change = f.contiguity.along(op.getPtr(), at.vectorDim);
   if (change.isUnit())
-    return storeAt(contiguousAddress(*this, op.getPtr(), element, at));
+    return storeAt(contiguousAddress(f, op.getPtr(), f.lowered(element), at));
   if (change.kind != AxisChange::WrappedUnit)
     return (void)scatter();
-  Value test = isConsecutive(*this, op.getPtr(), alignment, at);
-  choose(
-      *this, test, Type(),
-      [&]() -> Value {
-        storeAt(evaluate(op.getPtr(), laneOf(*this, at, 0)));
-        return {};
-      },
-      scatter);
+  auto storeRow = [&]() -> Value {
+    storeAt(f.evaluate(op.getPtr(), laneOf(f, at, 0)));
+    return {};
+  };
+  choose(f, isConsecutive(f, op.getPtr(), alignment, at), Type(), storeRow, scatter);
+}
+
+void simd::storeToUser(SimdFunction &f, StoreOp op, const Coordinates &at, bool isStreaming,
+                       llvm::function_ref<Value()> value) {
+  Value mask = evaluateMask(f, op.getMask(), at);
+  auto store = [&]() -> Value {
+    if (at.vectorDim >= 0)
+      storeLanes(f, op, at, value(), lanesOf(mask), isStreaming);
+    else
+      LLVM::StoreOp::create(f.builder, f.loc, value(), f.evaluate(op.getPtr(), at),
+                            elementBytes(elementTypeOf(op.getValue().getType())));
+    return {};
+  };
+  if (at.vectorDim >= 0 && lanesOf(mask) && !touchesMaskedOff(f, op.getPtr(), at))
+    store();
+  else
+    ifTaken(f, mask, Type(), store, [] { return Value(); });
 }
 
 LogicalResult SimdFunction::lowerStore(StoreOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getPtr().getType());
   if (shape.empty()) {
-    storeToUser(op, Coordinates(), evaluate(op.getValue(), Coordinates()), false);
+    storeToUser(*this, op, Coordinates(), false,
+                [&] { return evaluate(op.getValue(), Coordinates()); });
     return success();
   }
   SmallVector<Value> trees = {op.getValue(), op.getPtr()};
@@ -261,7 +308,7 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
   bool streams = mayStream(*this, op, vectorDim, lanes);
   auto emitAll = [&, vectorDim = vectorDim, lanes = lanes, readDim = readDim, writeDim = writeDim] {
     auto storeVector = [&](const Coordinates &at, Value value) {
-      storeToUser(op, at, value, false);
+      storeToUser(*this, op, at, false, [&] { return value; });
     };
     if (emitTransposed(op.getValue(), {}, readDim, writeDim, lanes, storeVector))
       return;
@@ -269,7 +316,8 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
     emitOuterLoops(shape, vectorDim, [&](const Coordinates &outer) {
       auto emit = [&](bool isStreaming) {
         auto store = [&](const Coordinates &at) {
-          storeToUser(op, at, evaluateVector(op.getValue(), at), isStreaming && at.vectorDim >= 0);
+          storeToUser(*this, op, at, isStreaming && at.vectorDim >= 0,
+                      [&] { return evaluateVector(op.getValue(), at); });
         };
         emitVectorLoop(shape[vectorDim], outer, vectorDim, lanes, store,
                        /*splitsAtKnownMasks=*/true);
@@ -360,338 +408,4 @@ void SimdFunction::storeBuffer(const TileBuffer &buffer, const Coordinates &at, 
     LLVM::masked_scatter::create(builder, loc, asMovable(*this, value),
                                  bufferLaneAddresses(*this, buffer, at),
                                  fullMask(*this, {}, at.lanes), bytes);
-}
-
-//===-- Atomics -------------------------------------------------------------------------------===//
-
-static LLVM::AtomicOrdering orderingOf(MemoryOrder order) {
-  switch (order) {
-  case MemoryOrder::Relaxed:
-    return LLVM::AtomicOrdering::monotonic;
-  case MemoryOrder::Acquire:
-    return LLVM::AtomicOrdering::acquire;
-  case MemoryOrder::Release:
-    return LLVM::AtomicOrdering::release;
-  case MemoryOrder::AcqRel:
-    return LLVM::AtomicOrdering::acq_rel;
-  }
-  return LLVM::AtomicOrdering::seq_cst;
-}
-
-static LLVM::AtomicBinOp binaryOf(AtomicKind kind) {
-  using B = LLVM::AtomicBinOp;
-  static constexpr B kinds[] = {B::add,  B::fadd, B::max,  B::min, B::umax, B::umin,
-                                B::fmax, B::fmin, B::_and, B::_or, B::_xor, B::xchg};
-  return kinds[unsigned(kind)];
-}
-
-static Value emitCompareExchange(SimdFunction &f, MemoryAccess access, Value pointer, Value compare,
-                                 Value value) {
-  Type type = value.getType();
-  // The instruction compares bits.
-  Type bits = f.builder.getIntegerType(elementBytes(type) * 8);
-  auto toBits = [&](Value v) -> Value {
-    return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, bits, v) : v;
-  };
-  LLVM::AtomicOrdering order = orderingOf(*access.getAtomicOrder());
-  bool releases =
-      order == LLVM::AtomicOrdering::release || order == LLVM::AtomicOrdering::monotonic;
-  Value pair = LLVM::AtomicCmpXchgOp::create(
-      f.builder, f.loc, pointer, toBits(compare), toBits(value), order,
-      releases ? LLVM::AtomicOrdering::monotonic : LLVM::AtomicOrdering::acquire);
-  Value old = LLVM::ExtractValueOp::create(f.builder, f.loc, pair, 0);
-  return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, type, old) : old;
-}
-
-static Value emitUpdate(SimdFunction &f, MemoryAccess access, Value pointer, Value value) {
-  LLVM::AtomicOrdering order = orderingOf(*access.getAtomicOrder());
-  if (access.getAtomicKind() == AtomicKind::Load)
-    return LLVM::LoadOp::create(f.builder, f.loc, value.getType(), pointer,
-                                elementBytes(value.getType()), /*isVolatile=*/false,
-                                /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                /*isInvariantGroup=*/false, order);
-  return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(access.getAtomicKind()), pointer,
-                                   value, order);
-}
-
-/// One element of an atomic; yields the old value.
-static Value emitAtomic(SimdFunction &f, MemoryAccess access, const Coordinates &at) {
-  Value expected = access.getExpectedValue();
-  Value pointer = f.evaluate(access.getPointers(), at);
-  Value compare = expected ? f.evaluate(expected, at) : Value();
-  Value value = f.evaluate(access.getWrittenValue(), at);
-  auto emit = [&] {
-    return compare ? emitCompareExchange(f, access, pointer, compare, value)
-                   : emitUpdate(f, access, pointer, value);
-  };
-  Value mask = evaluateMask(f, access.getAccessMask(), at);
-  if (!mask)
-    return emit();
-  Type type = value.getType();
-  return choose(f, mask, type, emit,
-                [&]() -> Value { return LLVM::ZeroOp::create(f.builder, f.loc, type); });
-}
-
-//===-- Atomics under locks -------------------------------------------------------------------===//
-
-// A vector has no atomic update, and a locked instruction an element takes some 20 cycles. Under a
-// lock for each block of memory that a row touches, updates are vectors: 20 times the speed for
-// rows of 256 f32, measured with two threads.
-
-namespace {
-struct LockedUpdate {
-  SimdFunction &f;
-  AtomicRmwOp op;
-  Value locks;
-  int dim;
-  int64_t extent, lanes;
-  TileBuffer values, mask; // a row; the mask's base is null where it is known to be full
-  Type element = {};       // in memory
-
-  void emit();
-
-private:
-  void emitRow(const Coordinates &outer);
-  void prefetch(Value address);
-  void emitBlock(Value address, Value number);
-  void updateUnmasked(Value begin, Value end, Value address);
-  void updateMasked(Value begin, Value end, Value address);
-  Value combine(Value old, Value value);
-  void forUpTo(Value begin, Value end, int64_t step, int64_t most, SimdFunction::Body body);
-  void take(Value lock);
-
-  template <typename Op> Value make(Value lhs, Value rhs) {
-    return f.builder.createOrFold<Op>(f.loc, lhs, rhs);
-  }
-  Value number(int64_t value) { return f.constantIndex(value); }
-  unsigned bytes() const { return elementBytes(values.element); }
-  Value at(Value address, Value index) {
-    return LLVM::GEPOp::create(f.builder, f.loc, address.getType(), element, address,
-                               ValueRange{index});
-  }
-};
-} // namespace
-
-Value LockedUpdate::combine(Value old, Value value) {
-  switch (op.getKind()) {
-  case AtomicKind::Add:
-    return make<arith::AddIOp>(old, value);
-  case AtomicKind::FAdd:
-    return make<arith::AddFOp>(old, value);
-  case AtomicKind::Max:
-    return make<arith::MaxSIOp>(old, value);
-  case AtomicKind::Min:
-    return make<arith::MinSIOp>(old, value);
-  case AtomicKind::UMax:
-    return make<arith::MaxUIOp>(old, value);
-  case AtomicKind::UMin:
-    return make<arith::MinUIOp>(old, value);
-  case AtomicKind::FMax:
-    return make<arith::MaxNumFOp>(old, value);
-  case AtomicKind::FMin:
-    return make<arith::MinNumFOp>(old, value);
-  case AtomicKind::And:
-    return make<arith::AndIOp>(old, value);
-  case AtomicKind::Or:
-    return make<arith::OrIOp>(old, value);
-  case AtomicKind::Xor:
-    return make<arith::XOrIOp>(old, value);
-  case AtomicKind::Xchg:
-  case AtomicKind::Load:
-    break;
-  }
-  llvm_unreachable("updatedDim takes no others");
-}
-
-/// A loop that nothing leaves early.
-void LockedUpdate::forUpTo(Value begin, Value end, int64_t step, int64_t most,
-                           SimdFunction::Body body) {
-  auto loop = scf::ForOp::create(f.builder, f.loc, begin, end, number(step));
-  loop->setAttr(kMostIterations, f.builder.getI64IntegerAttr(most));
-  OpBuilder::InsertionGuard guard(f.builder);
-  f.builder.setInsertionPointToStart(loop.getBody());
-  Scope scope(f);
-  Coordinates one;
-  one.index = {loop.getInductionVar()};
-  one.vectorDim = step > 1 ? 0 : -1;
-  one.lanes = step;
-  body(one);
-}
-
-/// Waits by reading, so that others keep the line.
-void LockedUpdate::take(Value lock) {
-  OpBuilder &b = f.builder;
-  Type i32 = b.getI32Type();
-  auto untilZero = [&](llvm::function_ref<Value()> read, llvm::function_ref<void()> between) {
-    auto loop = scf::WhileOp::create(b, f.loc, TypeRange(), ValueRange());
-    OpBuilder::InsertionGuard guard(b);
-    b.createBlock(&loop.getBefore());
-    Value isTaken =
-        arith::CmpIOp::create(b, f.loc, arith::CmpIPredicate::ne, read(), f.constantOf(i32, 0));
-    scf::ConditionOp::create(b, f.loc, isTaken, ValueRange());
-    b.createBlock(&loop.getAfter());
-    between();
-    scf::YieldOp::create(b, f.loc);
-  };
-  auto exchange = [&]() -> Value {
-    return LLVM::AtomicRMWOp::create(b, f.loc, LLVM::AtomicBinOp::xchg, lock, f.constantOf(i32, 1),
-                                     LLVM::AtomicOrdering::acquire);
-  };
-  auto look = [&]() -> Value {
-    return LLVM::LoadOp::create(b, f.loc, i32, lock, 4, /*isVolatile=*/false,
-                                /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
-  };
-  untilZero(exchange, [&] { untilZero(look, [] {}); });
-}
-
-void LockedUpdate::updateUnmasked(Value begin, Value end, Value address) {
-  Value count = make<arith::SubIOp>(end, begin);
-  Value rest = make<arith::AndIOp>(count, number(lanes - 1));
-  Value main = make<arith::SubIOp>(end, rest);
-  auto update = [&](const Coordinates &place) {
-    Value value = f.loadBuffer(values, place), target = at(address, place.index[0]);
-    Value old = LLVM::LoadOp::create(f.builder, f.loc, value.getType(), target, bytes());
-    LLVM::StoreOp::create(f.builder, f.loc, combine(old, value), target, bytes());
-  };
-  forUpTo(begin, main, lanes, extent / lanes + 1, update);
-  forUpTo(main, end, 1, lanes, update);
-}
-
-/// Elements that the mask or the block leaves out are not touched.
-void LockedUpdate::updateMasked(Value begin, Value end, Value address) {
-  Type i64 = f.builder.getI64Type();
-  forUpTo(begin, end, lanes, extent / lanes + 1, [&](const Coordinates &place) {
-    Value value = f.loadBuffer(values, place), target = at(address, place.index[0]);
-    Value left = make<arith::SubIOp>(end, place.index[0]);
-    Value isInside = arith::CmpIOp::create(f.builder, f.loc, arith::CmpIPredicate::slt,
-                                           f.iota(i64, lanes), f.splat(left, lanes));
-    isInside = make<arith::AndIOp>(isInside, f.loadBuffer(mask, place));
-    Value none = LLVM::ZeroOp::create(f.builder, f.loc, value.getType());
-    Value old = LLVM::MaskedLoadOp::create(f.builder, f.loc, value.getType(), target, isInside,
-                                           none, f.builder.getI32IntegerAttr(bytes()), UnitAttr());
-    LLVM::MaskedStoreOp::create(f.builder, f.loc, combine(old, value), target, isInside, bytes());
-  });
-}
-
-/// The part of the row in one block of memory: the elements that begin in it.
-void LockedUpdate::emitBlock(Value address, Value block) {
-  Value size = number(int64_t(1) << kLockedBlockLog2);
-  Value start = LLVM::PtrToIntOp::create(f.builder, f.loc, f.builder.getI64Type(), address);
-  auto indexOf = [&](Value place) {
-    Value distance = make<arith::SubIOp>(place, start);
-    distance = make<arith::AddIOp>(distance, number(bytes() - 1));
-    return make<arith::ShRSIOp>(distance, number(llvm::Log2_32(bytes())));
-  };
-  Value blockStart = make<arith::MulIOp>(block, size);
-  Value begin = make<arith::MaxSIOp>(indexOf(blockStart), number(0));
-  Value end = make<arith::MinSIOp>(indexOf(make<arith::AddIOp>(blockStart, size)), number(extent));
-  // Fibonacci hashing (Knuth, The Art of Computer Programming 3, 6.4): the top bits of a product
-  // with 2^64 over the golden ratio.
-  Value hash = make<arith::MulIOp>(block, number(int64_t(0x9E3779B97F4A7C15)));
-  hash = make<arith::ShRUIOp>(hash, number(64 - kNumLocksLog2));
-  Value lock = LLVM::GEPOp::create(f.builder, f.loc, locks.getType(), f.builder.getI8Type(), locks,
-                                   ValueRange{make<arith::ShLIOp>(hash, number(kLockStrideLog2))});
-  take(lock);
-  if (mask.base)
-    updateMasked(begin, end, address);
-  else
-    updateUnmasked(begin, end, address);
-  LLVM::StoreOp::create(f.builder, f.loc, f.constantOf(f.builder.getI32Type(), 0), lock, 4,
-                        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariantGroup=*/false,
-                        LLVM::AtomicOrdering::release);
-}
-
-/// Taking a lock is a barrier: without this, the row's misses would begin behind it, and others
-/// would wait for them too. What a mask may leave out is not fetched, and of a long row no more
-/// than one block's size, so that the row's values stay in the first cache.
-void LockedUpdate::prefetch(Value address) {
-  OpBuilder &b = f.builder;
-  int64_t size = std::min(extent * int64_t(bytes()), int64_t(1) << kLockedBlockLog2);
-  auto fetch = [&](Value offset) {
-    Value place = LLVM::GEPOp::create(b, f.loc, address.getType(), b.getI8Type(), address,
-                                      ValueRange{offset});
-    LLVM::Prefetch::create(b, f.loc, place, /*rw=*/1, /*hint=*/3, /*cache=*/1);
-  };
-  int64_t step = int64_t(1) << kLockStrideLog2; // a line, as a lock has one to itself
-  forUpTo(number(0), number(size), step, llvm::divideCeil(size, step),
-          [&](const Coordinates &line) { fetch(line.index[0]); });
-  fetch(number(size - 1)); // in one line more where the row begins within a line
-}
-
-void LockedUpdate::emitRow(const Coordinates &outer) {
-  Value address = f.evaluate(op.getPtr(), outer);
-  if (!mask.base)
-    prefetch(address);
-  f.emitVectorLoop(extent, outer, dim, lanes, [&](const Coordinates &place) {
-    Coordinates inRow = place;
-    inRow.index = {place.index[dim]};
-    inRow.vectorDim = place.vectorDim < 0 ? -1 : 0;
-    f.storeBuffer(values, inRow, f.evaluate(op.getValue(), place));
-    if (mask.base)
-      f.storeBuffer(mask, inRow, f.evaluate(op.getMask(), place));
-  });
-  Value first = LLVM::PtrToIntOp::create(f.builder, f.loc, f.builder.getI64Type(), address);
-  Value last = make<arith::AddIOp>(first, number(extent * bytes() - 1));
-  Value shift = number(kLockedBlockLog2);
-  Value end = make<arith::AddIOp>(make<arith::ShRUIOp>(last, shift), number(1));
-  int64_t most = (extent * bytes() >> kLockedBlockLog2) + 2;
-  forUpTo(make<arith::ShRUIOp>(first, shift), end, 1, most,
-          [&](const Coordinates &block) { emitBlock(address, block.index[0]); });
-}
-
-void LockedUpdate::emit() {
-  Type type = elementTypeOf(op.getValue().getType());
-  element = f.lowered(type);
-  lanes = std::min<int64_t>(f.machine.vectorBytes / elementBytes(type),
-                            llvm::bit_floor(uint64_t(extent)));
-  // The last vector of a masked row may reach behind it.
-  values = f.allocate({extent + lanes}, type);
-  TileBuffer flags;
-  if (op.getMask())
-    flags = f.allocate({extent + lanes}, f.builder.getI1Type());
-  SmallVector<Value> trees = {op.getValue(), op.getPtr()};
-  if (op.getMask())
-    trees.push_back(op.getMask());
-  f.withFullMasks(trees, [&] {
-    bool isFull = !op.getMask() || f.assumedTrue.contains(op.getMask());
-    mask = isFull ? TileBuffer() : flags;
-    f.emitOuterLoops(shapeOf(op.getPtr().getType()), dim,
-                     [&](const Coordinates &outer) { emitRow(outer); });
-  });
-}
-
-LogicalResult SimdFunction::lowerAtomic(Operation *op) {
-  auto access = cast<MemoryAccess>(op);
-  Value result = op->getResult(0);
-  ArrayRef<int64_t> shape = shapeOf(result.getType());
-  if (shape.empty()) {
-    scalars[result] = emitAtomic(*this, access, Coordinates());
-    return success();
-  }
-  auto emitElements = [&] {
-    TileBuffer buffer;
-    if (!result.use_empty())
-      buffers[result] = buffer = allocate(result);
-    emitNest(shape, int(shape.size()) - 1, 1, [&](const Coordinates &at) {
-      Value old = emitAtomic(*this, access, at);
-      if (!result.use_empty())
-        storeBuffer(buffer, at, old);
-    });
-    return Value();
-  };
-  if (!plan.takesLocks(op)) {
-    emitElements();
-    return success();
-  }
-  Value locks =
-      LLVM::GEPOp::create(builder, loc, scratch.getType(), builder.getI8Type(), programArgument,
-                          ArrayRef<LLVM::GEPArg>{int32_t(offsetof(TwProgram, locks))});
-  locks = LLVM::LoadOp::create(builder, loc, scratch.getType(), locks);
-  Value none = LLVM::ZeroOp::create(builder, loc, locks.getType());
-  Value hasLocks = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, locks, none);
-  int dim = updatedDim(op, contiguity);
-  LockedUpdate update = {*this, cast<AtomicRmwOp>(op), locks, dim, shape[dim], 1, {}, {}};
-  choose(*this, hasLocks, Type(), [&] { return update.emit(), Value(); }, emitElements);
-  return success();
 }

@@ -48,6 +48,18 @@ mlir::Value choose(SimdFunction &f, mlir::Value test, mlir::Type type,
                    llvm::function_ref<mlir::Value()> then,
                    llvm::function_ref<mlir::Value()> otherwise);
 
+/// The mask of an access at coordinates: a vector, or a scalar for all lanes; null where it is
+/// known to take all.
+mlir::Value evaluateMask(SimdFunction &f, mlir::Value mask, const Coordinates &at);
+/// Emits `access` where such a mask takes any lane, as `choose`; without a test where that is
+/// known.
+mlir::Value ifTaken(SimdFunction &f, mlir::Value mask, mlir::Type type,
+                    llvm::function_ref<mlir::Value()> access,
+                    llvm::function_ref<mlir::Value()> otherwise);
+/// Stores `value`, which is emitted where the mask takes an element only.
+void storeToUser(SimdFunction &f, tile::StoreOp op, const Coordinates &at, bool isStreaming,
+                 llvm::function_ref<mlir::Value()> value);
+
 /// Whether a mask is known to be true in the whole tile here: not only at one position, where it
 /// may be a constant.
 bool isFullMask(SimdFunction &f, mlir::Value mask);

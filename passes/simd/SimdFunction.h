@@ -68,7 +68,6 @@ struct SimdFunction {
   mlir::Value loadBuffer(const TileBuffer &buffer, const Coordinates &at);
   void storeBuffer(const TileBuffer &buffer, const Coordinates &at, mlir::Value value);
   mlir::Value bufferAddress(const TileBuffer &buffer, llvm::ArrayRef<mlir::Value> index);
-  void storeToUser(tile::StoreOp op, const Coordinates &at, mlir::Value value, bool isStreaming);
 
   // Buffers live to their last reader, at most to the end of the region that they are made in.
   TileBuffer allocate(llvm::ArrayRef<int64_t> shape, mlir::Type element); // for this operation only
@@ -140,6 +139,7 @@ struct SimdFunction {
   // Of the block that is being written: what a Scope restores at its end.
   Memo memo;                               // values computed in it
   llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true
+  mlir::Value someTaken;                   // an evaluated mask of which some lane is true
   llvm::SmallVector<KnownPrefix> prefixes; // of the trees of withFullMasks
   RowEnd rowEnd;                           // of the same trees
   llvm::SmallVector<Level> levels;

@@ -1,7 +1,7 @@
 // RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
 
 // An elementwise kernel is one loop over vectors: without masks as far as all elements are there,
-// with them behind that.
+// with them behind that, where a vector with no element is left out as a whole.
 // CHECK-LABEL: llvm.func @double_elements
 // CHECK: scf.for {{.*}} to %[[END:[^ ]*]] step
 // CHECK-NOT: masked
@@ -9,8 +9,12 @@
 // CHECK:   arith.addf {{.*}} : vector<16xf32>
 // CHECK:   llvm.store {{.*}} : vector<16xf32>
 // CHECK: scf.for {{.*}} = %[[END]] to
-// CHECK:   llvm.intr.masked.load
-// CHECK:   llvm.intr.masked.store
+// CHECK:   %[[SOME:.+]] = vector.reduction <or>, %[[MASK:[^ ]+]]
+// CHECK:   scf.if %[[SOME]] {
+// CHECK-NOT: scf.if
+// CHECK:     llvm.intr.masked.load {{.*}}, %[[MASK]]
+// CHECK:     arith.addf
+// CHECK:     llvm.intr.masked.store {{.*}}, %[[MASK]]
 func.func @double_elements(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %n: i32) {
   %r = tile.arange 0 to 1024 : tensor<1024xi32>
   %nn = tile.splat %n : i32 -> tensor<1024xi32>
@@ -137,5 +141,40 @@ func.func @masked_bf16(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<bf16
   %os = tile.splat %out : !tile.ptr<bf16> -> tensor<64x!tile.ptr<bf16>>
   %op = tile.addptr %os, %r : tensor<64x!tile.ptr<bf16>>, tensor<64xi32>
   tile.store %op, %v mask %m : tensor<64xi1> : tensor<64x!tile.ptr<bf16>>, tensor<64xbf16>
+  return
+}
+
+// -----
+
+// Masked-off vectors of a sum are not read, and gathers, which touch nothing then, are not asked.
+// CHECK-LABEL: llvm.func @sums
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: %[[SOME:.+]] = vector.reduction <or>, %[[MASK:[^ ]+]]
+// CHECK: scf.if %[[SOME]] -> (vector<16xf32>) {
+// CHECK:   llvm.intr.masked.load {{.*}}, %[[MASK]]
+// CHECK: } else {
+// CHECK:   scf.yield %{{.*}} : vector<16xf32>
+// CHECK: }
+// CHECK-NOT: scf.if
+// CHECK: llvm.intr.masked.gather
+func.func @sums(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {tile.disjoint}, %n: i32, %step: i32) {
+  %r = tile.arange 0 to 1024 : tensor<1024xi32>
+  %nn = tile.splat %n : i32 -> tensor<1024xi32>
+  %m = arith.cmpi slt, %r, %nn : tensor<1024xi32>
+  %xs = tile.splat %x : !tile.ptr<f32> -> tensor<1024x!tile.ptr<f32>>
+  %xp = tile.addptr %xs, %r : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %v = tile.load %xp mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %s = tile.splat %step : i32 -> tensor<1024xi32>
+  %o = arith.muli %r, %s : tensor<1024xi32>
+  %gp = tile.addptr %xs, %o : tensor<1024x!tile.ptr<f32>>, tensor<1024xi32>
+  %g = tile.load %gp mask %m : tensor<1024xi1> : tensor<1024x!tile.ptr<f32>> -> tensor<1024xf32>
+  %both = arith.addf %v, %g : tensor<1024xf32>
+  %sum = tile.reduce(%both) axis 0 commutative {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.addf %a, %b : f32
+    tile.yield %c : f32
+  } : (tensor<1024xf32>) -> f32
+  tile.store %out, %sum : !tile.ptr<f32>, f32
   return
 }

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
+from guarded import before_a_guard
 
 
 @pytest.fixture(params=["cpu", "reference"])
@@ -163,3 +164,47 @@ def test_comparisons_of_bfloat16(device: str) -> None:
     larger_than_one[(1,)](out.reshape(-1), a, torch.tensor([5.0], dtype=torch.bfloat16), N=17, M=17)
     expected = a.float().numpy().reshape(17, 18)[::-1, :17] > 5
     np.testing.assert_array_equal(out, expected.astype(np.uint16))
+
+
+@tw.jit
+def add_bias_of_rows(out, a, bias, scale, rows, columns, R: tw.constexpr, C: tw.constexpr):
+    i, j = tw.arange(0, R)[:, None], tw.arange(0, C)[None, :]
+    inside = (i < rows) & (j < columns)
+    x = tw.load(a + i * columns + j, mask=inside, other=5.0)
+    x = x * tw.load(scale + j, mask=j < columns) + tw.load(bias + i, mask=i < rows)
+    tw.store(out + i * columns + j, x, mask=inside)
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 1), (3, 17), (8, 64), (5, 40), (8, 1), (0, 9), (4, 0)])
+def test_nothing_behind_the_masks_of_rows_and_columns_is_touched(
+    rows: int, columns: int, device: str
+) -> None:
+    rng = np.random.default_rng(rows)
+    a, bias, scale = (
+        rng.standard_normal(shape).astype(np.float32) for shape in [(rows, columns), rows, columns]
+    )
+    out = before_a_guard(np.full_like(a, -1))
+    arrays = [before_a_guard(array) for array in (a, bias, scale)]
+    add_bias_of_rows[(1,)](out, *arrays, rows, columns, R=8, C=64)
+    np.testing.assert_allclose(out, a * scale + bias[:, None], rtol=1e-5, atol=1e-6)
+
+
+@tw.jit
+def copy_flagged(out, total, a, flags, B: tw.constexpr):
+    i = tw.arange(0, B)
+    taken = tw.load(flags + i) != 0
+    x = tw.load(a + i, mask=taken, other=0)
+    tw.store(out + i, x, mask=taken & (x > 10))
+    tw.store(total, tw.sum(x, axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.int64])
+def test_vectors_of_which_some_have_no_element(dtype: type, device: str) -> None:
+    a = np.arange(256).astype(dtype) % 100
+    for share in (0, 0.01, 0.3, 1):
+        flags = (np.random.default_rng(1).random(256) < share).astype(np.int32)
+        out, total = np.full(256, -1, dtype), np.zeros(1, dtype)
+        copy_flagged[(1,)](out, total, a, flags, B=256)
+        np.testing.assert_array_equal(out, np.where((flags != 0) & (a > 10), a, -1))
+        if share < 0.1 or dtype in (np.float32, np.int64):
+            assert total[0] == a[flags != 0].sum(dtype=dtype)

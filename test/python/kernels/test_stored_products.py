@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 import tilewright as tw
+from guarded import before_a_guard
 from tilewright.native import native
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -318,19 +317,6 @@ def test_the_longer_operand_is_infinite_behind_the_other(name: str) -> None:
     b = b[: 24 if name == "a" else 40].copy()
     (a if name == "a" else b.T)[:, 30] = np.inf
     assert np.isnan(product_with_ends(a, b)).all()
-
-
-def before_a_guard(values: np.ndarray) -> np.ndarray:
-    """A copy whose end is that of its memory: behind it nothing can be read."""
-    page = mmap.PAGESIZE
-    used = -(-values.nbytes // page) * page
-    memory = mmap.mmap(-1, used + page)
-    whole = np.frombuffer(memory, np.uint8)
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.mprotect(ctypes.c_void_p(whole.ctypes.data + used), page, 0) == 0
-    copy = whole[used - values.nbytes : used].view(values.dtype).reshape(values.shape)
-    copy[:] = values
-    return copy
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16])
