@@ -31,33 +31,74 @@ static LLVM::AtomicBinOp binaryOf(AtomicKind kind) {
   return kinds[unsigned(kind)];
 }
 
-static Value emitCompareExchange(SimdFunction &f, MemoryAccess access, Value pointer, Value compare,
-                                 Value value) {
-  Type type = value.getType();
-  // The instruction compares bits.
-  Type bits = f.builder.getIntegerType(elementBytes(type) * 8);
-  auto toBits = [&](Value v) -> Value {
-    return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, bits, v) : v;
-  };
-  LLVM::AtomicOrdering order = orderingOf(*access.getAtomicOrder());
+/// Whether memory had the bits that were expected, and those that it had. The instruction compares
+/// bits.
+static std::pair<Value, Value> emitSwap(SimdFunction &f, LLVM::AtomicOrdering order, Value pointer,
+                                        Value expected, Value bits) {
   bool releases =
       order == LLVM::AtomicOrdering::release || order == LLVM::AtomicOrdering::monotonic;
-  Value pair = LLVM::AtomicCmpXchgOp::create(
-      f.builder, f.loc, pointer, toBits(compare), toBits(value), order,
-      releases ? LLVM::AtomicOrdering::monotonic : LLVM::AtomicOrdering::acquire);
-  Value old = LLVM::ExtractValueOp::create(f.builder, f.loc, pair, 0);
-  return isa<FloatType>(type) ? arith::BitcastOp::create(f.builder, f.loc, type, old) : old;
+  Value pair = LLVM::AtomicCmpXchgOp::create(f.builder, f.loc, pointer, expected, bits, order,
+                                             releases ? LLVM::AtomicOrdering::monotonic
+                                                      : LLVM::AtomicOrdering::acquire);
+  return {LLVM::ExtractValueOp::create(f.builder, f.loc, pair, 1),
+          LLVM::ExtractValueOp::create(f.builder, f.loc, pair, 0)};
+}
+
+static Value withType(SimdFunction &f, Value value, Type type) {
+  return value.getType() == type ? value
+                                 : Value(arith::BitcastOp::create(f.builder, f.loc, type, value));
+}
+
+static Value emitCompareExchange(SimdFunction &f, MemoryAccess access, Value pointer, Value compare,
+                                 Value value) {
+  Type type = value.getType(), bits = f.builder.getIntegerType(elementBytes(type) * 8);
+  return withType(f,
+                  emitSwap(f, orderingOf(*access.getAtomicOrder()), pointer,
+                           withType(f, compare, bits), withType(f, value, bits))
+                      .second,
+                  type);
+}
+
+static Value emitLoad(SimdFunction &f, Type type, Value pointer, LLVM::AtomicOrdering order) {
+  return LLVM::LoadOp::create(f.builder, f.loc, type, pointer, elementBytes(type),
+                              /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
+                              /*isInvariantGroup=*/false, order);
+}
+
+/// The maximum or minimum of floats: LLVM's own loop leaves the order of zeros open.
+static Value emitExtremum(SimdFunction &f, MemoryAccess access, Value pointer, Value value) {
+  OpBuilder &b = f.builder;
+  Type type = value.getType(), bits = b.getIntegerType(elementBytes(type) * 8);
+  bool isMax = access.getAtomicKind() == AtomicKind::FMax;
+  Value first = emitLoad(f, bits, pointer, LLVM::AtomicOrdering::monotonic);
+  auto loop = scf::WhileOp::create(b, f.loc, TypeRange(bits), ValueRange(first));
+  OpBuilder::InsertionGuard guard(b);
+  Value expected = b.createBlock(&loop.getBefore(), {}, bits, f.loc)->getArgument(0);
+  Value old = withType(f, expected, type);
+  Value chosen = isMax ? Value(arith::MaxNumFOp::create(b, f.loc, old, value))
+                       : Value(arith::MinNumFOp::create(b, f.loc, old, value));
+  auto [isSwapped, found] = emitSwap(f, orderingOf(*access.getAtomicOrder()), pointer, expected,
+                                     withType(f, chosen, bits));
+  Value isMissed = arith::XOrIOp::create(b, f.loc, isSwapped, f.constantOf(b.getI1Type(), 1));
+  scf::ConditionOp::create(b, f.loc, isMissed, found);
+  Value next = b.createBlock(&loop.getAfter(), {}, bits, f.loc)->getArgument(0);
+  scf::YieldOp::create(b, f.loc, next);
+  b.setInsertionPointAfter(loop);
+  return withType(f, loop.getResult(0), type);
 }
 
 static Value emitUpdate(SimdFunction &f, MemoryAccess access, Value pointer, Value value) {
   LLVM::AtomicOrdering order = orderingOf(*access.getAtomicOrder());
-  if (access.getAtomicKind() == AtomicKind::Load)
-    return LLVM::LoadOp::create(f.builder, f.loc, value.getType(), pointer,
-                                elementBytes(value.getType()), /*isVolatile=*/false,
-                                /*isNonTemporal=*/false, /*isInvariant=*/false,
-                                /*isInvariantGroup=*/false, order);
-  return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(access.getAtomicKind()), pointer,
-                                   value, order);
+  switch (access.getAtomicKind()) {
+  case AtomicKind::Load:
+    return emitLoad(f, value.getType(), pointer, order);
+  case AtomicKind::FMax:
+  case AtomicKind::FMin:
+    return emitExtremum(f, access, pointer, value);
+  default:
+    return LLVM::AtomicRMWOp::create(f.builder, f.loc, binaryOf(access.getAtomicKind()), pointer,
+                                     value, order);
+  }
 }
 
 /// One element of an atomic; yields the old value.

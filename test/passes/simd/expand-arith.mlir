@@ -170,11 +170,43 @@ func.func @reverse_pairs(%a: vector<4xbf16>, %b: vector<4xbf16>) -> vector<4xbf1
 // The maximum of float16 numbers is one of float32, which LLVM cannot narrow again.
 // CHECK-LABEL: @larger_half
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.arithmetic.fence"(%{{.*}}) : (vector<16xf32>) -> vector<16xf32>
-// CHECK: %[[MAX:.*]] = arith.maxnumf %{{.*}} : vector<16xf32>
-// CHECK: arith.truncf %[[MAX]] : vector<16xf32> to vector<16xf16>
+// CHECK: arith.maxnumf %{{.*}} : vector<16xf32>
+// CHECK: %[[MAX:.*]] = arith.select %{{.*}} : vector<16xi1>, vector<16xf32>
+// CHECK: %[[FENCED:.*]] = llvm.call_intrinsic "llvm.arithmetic.fence"(%[[MAX]])
+// CHECK: arith.truncf %[[FENCED]] : vector<16xf32> to vector<16xf16>
 func.func @larger_half(%a: vector<16xf16>, %b: vector<16xf16>) -> vector<16xf16> {
   %r = arith.maxnumf %a, %b : vector<16xf16>
   return %r : vector<16xf16>
+}
+
+// -----
+
+// -0 is less than +0: where the operands are equal, the bits of both decide.
+// CHECK-LABEL: @smaller
+// CHECK: %[[LESS:.*]] = arith.minnumf %arg1, %arg0
+// CHECK: %[[BITS:.*]] = arith.ori %{{.*}}, %{{.*}} : vector<8xi64>
+// CHECK: %[[BOTH:.*]] = arith.bitcast %[[BITS]] : vector<8xi64> to vector<8xf64>
+// CHECK: %[[EQUAL:.*]] = arith.cmpf oeq, %arg0, %arg1
+// CHECK: arith.select %[[EQUAL]], %[[BOTH]], %[[LESS]]
+func.func @smaller(%a: vector<8xf64>, %b: vector<8xf64>) -> vector<8xf64> {
+  %r = arith.minnumf %a, %b : vector<8xf64>
+  return %r : vector<8xf64>
+}
+
+// -----
+
+// Beside a constant one comparison does, which takes the constant where the operand is NaN, and the
+// operand where the constant is the zero that loses.
+// CHECK-LABEL: @at_least_zero
+// CHECK-NOT: maxnumf
+// CHECK: arith.cmpf ogt, %arg0, %[[ZERO:[^ ]+]]
+// CHECK: arith.cmpf ole, %arg0, %[[ZERO]]
+// CHECK-NOT: minnumf
+func.func @at_least_zero(%a: vector<16xf32>) -> (vector<16xf32>, vector<16xf32>) {
+  %zero = arith.constant dense<0.0> : vector<16xf32>
+  %r = arith.maxnumf %a, %zero : vector<16xf32>
+  %s = arith.minnumf %zero, %a : vector<16xf32>
+  return %r, %s : vector<16xf32>, vector<16xf32>
 }
 
 // -----

@@ -289,3 +289,27 @@ def test_rows_and_single_elements_of_the_same_memory(start: int, device: str) ->
     expected[start - 64 : start] += rows
     expected[start - 1] += rows
     np.testing.assert_array_equal(memory, expected)
+
+
+@tw.jit
+def extrema_of_zeros(largest, smallest, x, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.atomic_max(largest + i, tw.load(x + i))
+    tw.atomic_min(smallest + i, tw.load(x + i))
+
+
+@tw.jit
+def old_extrema_of_zeros(largest, smallest, x, N: tw.constexpr):
+    i = tw.arange(0, N)
+    tw.store(x + i, tw.atomic_max(largest + i, tw.load(x + i)) + tw.atomic_min(smallest + i, tw.load(x + i)))
+
+
+@pytest.mark.parametrize("kernel", [extrema_of_zeros, old_extrema_of_zeros], ids=["row", "elements"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_atomic_extrema_order_zeros(dtype: str, kernel: Any, device: str) -> None:
+    memory = np.repeat([0.0, -0.0], 32).astype(dtype)
+    largest, smallest, x = memory.copy(), memory.copy(), np.tile([0.0, -0.0], 32).astype(dtype)
+    signs, others = np.signbit(memory), np.signbit(x)
+    kernel[(1,)](largest, smallest, x, N=64)
+    np.testing.assert_array_equal(np.signbit(largest), signs & others)
+    np.testing.assert_array_equal(np.signbit(smallest), signs | others)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from op_values import (
     FLOATS, SIGNED, UNSIGNED, argument, assert_close, assert_equal, bits_of, decode, draw,
-    draw_wide, edges, extents, is_float, poisoned, spacing, wrap,
+    draw_wide, edges, encode, extents, is_float, poisoned, spacing, wrap,
 )  # fmt: skip
 from table_rows import records
 
@@ -136,3 +136,42 @@ def test_sign_operations_keep_the_other_bits(dtype: str, device: str) -> None:
     np.testing.assert_array_equal(result[0], raw ^ top)
     np.testing.assert_array_equal(result[1], raw & ~top)
     np.testing.assert_array_equal(result[2], (raw & ~top) | sign)
+
+
+@tw.jit
+def extrema(out, a, b, COUNT: tw.constexpr, N: tw.constexpr, NAN: tw.constexpr):
+    i = tw.arange(0, N)
+    x = tw.load(a + i, i < COUNT, other=0.0)
+    y = tw.load(b + i, i < COUNT, other=0.0)
+    how: tw.constexpr = tw.PropagateNan.ALL if NAN else tw.PropagateNan.NONE
+    tw.store(out + i, tw.maximum(x, y, propagate_nan=how), i < COUNT)
+    tw.store(out + COUNT + i, tw.minimum(x, y, propagate_nan=how), i < COUNT)
+    tw.store(out + 2 * COUNT + i, tw.maximum(x, 0.0, propagate_nan=how), i < COUNT)
+    tw.store(out + 3 * COUNT + i, tw.minimum(0.0, x, propagate_nan=how), i < COUNT)
+    tw.store(out + 4 * COUNT + i, tw.maximum(x, -0.0, propagate_nan=how), i < COUNT)
+    tw.store(out + 5 * COUNT + i, tw.minimum(x, -0.0, propagate_nan=how), i < COUNT)
+
+
+@pytest.mark.parametrize("propagates", [False, True])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_negative_zero_is_the_lesser_zero(dtype: str, propagates: bool, device: str) -> None:
+    numbers = [0.0, -0.0, 1.0, -1.0, math.inf, math.nan]
+    pairs = [(x, y) for x in numbers for y in numbers]
+
+    def chosen(choose: Any, x: float, y: float) -> float:
+        if math.isnan(x) or math.isnan(y):
+            return math.nan if propagates or math.isnan(x) == math.isnan(y) else y if math.isnan(x) else x
+        return choose(x, y, key=lambda value: (value, math.copysign(1.0, value)))
+
+    def each(choose: Any, other: float | None = None) -> list[float]:
+        return [chosen(choose, x, y if other is None else other) for x, y in pairs]
+
+    expected = np.array([each(max), each(min), each(max, 0.0), each(min, 0.0), each(max, -0.0), each(min, -0.0)])
+    out = poisoned(dtype, (6, len(pairs)))
+    operands = [encode(np.array(column), dtype) for column in zip(*pairs)]
+    arguments = [argument(x, dtype) for x in (out, *operands)]
+    extrema[(1,)](*arguments, **extents(len(pairs)), NAN=propagates)
+    actual = decode(out, dtype)
+    np.testing.assert_array_equal(actual, expected)
+    known = ~np.isnan(expected)
+    np.testing.assert_array_equal(np.signbit(actual)[known], np.signbit(expected)[known])

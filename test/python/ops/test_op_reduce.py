@@ -314,3 +314,18 @@ def test_several_histograms_in_one_kernel(device: str, rng: np.random.Generator)
     shifted = np.concatenate([a[a % 5 != shift] + shift for shift in range(3)])
     np.testing.assert_array_equal(out[:bins], np.bincount(shifted, minlength=200)[:bins])
     np.testing.assert_array_equal(out[bins:], np.bincount(a, minlength=200)[:other])
+
+
+@pytest.mark.parametrize("shape, axis", [((100,), 0), ((1000,), 0), ((6, 70), 0), ((6, 70), 1)])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_extrema_of_zeros_have_a_sign(
+    dtype: str, shape: tuple[int, ...], axis: int, device: str, rng: np.random.Generator
+) -> None:
+    some = np.full(shape, 0.0)
+    some.reshape(-1)[rng.integers(some.size)] = -0.0
+    for values in (some, -some, np.zeros(shape), -np.zeros(shape), rng.choice([0.0, -0.0], shape)):
+        signs = np.signbit(values)
+        for function, expected in ((tw.max, signs.all(axis)), (tw.min, signs.any(axis))):
+            out = decode(run(function, encode(values, dtype), dtype, axis, dtype), dtype)
+            assert not out.any()
+            np.testing.assert_array_equal(np.signbit(out), expected)

@@ -19,6 +19,8 @@ static float flush(float value) {
 static double pick(AtomOp op, double a, double b) {
   if (op == AtomOp::Add)
     return a + b;
+  if (a == b) // zeros, of which -0 is the lesser
+    return std::signbit(a) == (op == AtomOp::Min) ? a : b;
   return op == AtomOp::Min ? std::fmin(a, b) : std::fmax(a, b);
 }
 
