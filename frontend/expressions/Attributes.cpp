@@ -260,7 +260,9 @@ FailureOr<PyValue> tw::readAttribute(Emitter &emitter, const PyValue &base, llvm
     if (answer)
       return *answer;
     // There it is, but cannot be had.
-    if (llvm::StringRef why = answer.reason().message; why.consume_front("ValueError: "))
+    llvm::StringRef why = answer.reason().message;
+    if (why.consume_front("ValueError: ") ||
+        (why.contains(": ") && !why.starts_with("AttributeError")))
       return emitter.error(Code::StaticEvaluation, node, "`" + name + "` cannot be used: " + why,
                            "only what the capture of the kernel can follow is part of it");
   }

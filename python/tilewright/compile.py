@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -83,6 +84,8 @@ class Source:
 _STAGE_FROM_FILE = "TW0502"
 # Numbers the compilations whose source refers to objects that no key can cover.
 _opaque_compilations = itertools.count()
+# What a constant's text has where its contents cannot be known; within a string it would be escaped.
+_UNKNOWN_CONTENTS = '"digest":""'
 
 
 class Request(NamedTuple):
@@ -100,19 +103,34 @@ class Request(NamedTuple):
     def specialization(self) -> Any:
         """The native module's form of the facts and options."""
         module = native()
+        texts = self.constant_texts()
         arguments = [
-            _argument_spec(module.ArgumentSpec, name, facts, self.source.capture, value)
-            for name, facts, value in zip(self.parameters, self.facts, self.constants)
+            _argument_spec(module.ArgumentSpec, name, facts, text)
+            for name, facts, text in zip(self.parameters, self.facts, texts)
         ]
         options = self.options
         # The number of warps changes nothing where a program is one thread.
         num_warps = options.num_warps if device_named(self.device).is_gpu else min(options.num_warps, 32)
         extra = options.extra(self.device)
-        if self.source.capture.is_opaque:
+        if self.is_opaque:
             extra.append(f"opaque {next(_opaque_compilations)}")
         return module.Specialization(
             arguments, num_warps, options.num_stages, options.debug, ",".join(extra)
         )
+
+    def constant_texts(self) -> tuple[str, ...]:
+        """The constants as the compiler reads them, with their contents of this moment; empty for the rest."""
+        encode = self.source.capture.encode
+        return tuple(
+            "" if isinstance(facts, Facts) else json.dumps(encode(value), separators=(",", ":"))
+            for facts, value in zip(self.facts, self.constants)
+        )
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether the compiled code depends on what no key can cover."""
+        texts = self.constant_texts()
+        return self.source.capture.is_opaque or any(_UNKNOWN_CONTENTS in text for text in texts)
 
     def debug_settings(self, settings: knobs.Settings, dump_directory: str, collects_remarks: bool) -> Any:
         """How the native module is to look into a compilation, and what replaces its stages."""
@@ -132,11 +150,9 @@ class Request(NamedTuple):
         return f"{', '.join(parts) or 'no arguments'} on {self.device}"
 
 
-def _argument_spec(spec: Any, name: str, facts: Any, capture: Capture, value: Any) -> Any:
+def _argument_spec(spec: Any, name: str, facts: Any, constant: str) -> Any:
     if not isinstance(facts, Facts):
-        import json
-
-        return spec.constexpr(name, json.dumps(capture.encode(value), separators=(",", ":")))
+        return spec.constexpr(name, constant)
     if facts.is_pointer:
         assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint
         return spec.pointer(name, facts.type, *assumed, facts.is_large, facts.is_zero_dim)
@@ -224,6 +240,7 @@ class CompiledKernel:
         self.pick = _picker(self.positions)
         self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
         self.is_current = request.source.is_current_now
+        self.is_opaque = request.is_opaque
         self.device = device_named(request.device)
         self.checks_accesses = self.device.checks_accesses(request.options.debug)
         # A launch needs the arguments only: no stream, no bounds of their memory.
@@ -348,7 +365,7 @@ def find_request(request: Request) -> CompiledKernel | None:
     """The result of an earlier compilation, in memory or on disk; nothing is compiled."""
     capture = request.source.capture
     target = request.specialization(), request.device
-    kernel = native().find(capture.meaning, capture.exact, *target, *_cache_of(capture))
+    kernel = native().find(capture.meaning, capture.exact, *target, *_cache_of(request))
     if kernel is not None:
         return CompiledKernel(request, kernel)
     found: list[Attribute] = []  # by the frontend, which knows what the kernel asks for
@@ -359,10 +376,10 @@ def find_request(request: Request) -> CompiledKernel | None:
     return fuller and find_request(fuller)
 
 
-def _cache_of(capture: Capture) -> tuple[bytes, bool]:
+def _cache_of(request: Request) -> tuple[bytes, bool]:
     """The directory of the kernel cache, and whether a kernel of this source is kept there."""
     settings = knobs.settings()
-    is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not capture.is_opaque)
+    is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not request.is_opaque)
     # Bytes: a directory's name need not be text.
     return os.fsencode(settings.cache_directory), is_kept
 
@@ -371,7 +388,7 @@ def compile_request(request: Request) -> CompiledKernel:
     """Compile, or find the result in memory or on disk. Raises the first error that is reported."""
     settings = knobs.settings()
     capture = request.source.capture
-    cache = _cache_of(capture)
+    cache = _cache_of(request)
     target = request.specialization(), request.device
     debug = request.debug_settings(settings, settings.dump_directory, settings.shows_remarks)
     kernel = None

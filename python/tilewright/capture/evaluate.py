@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import json
 import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 from ..errors import TilewrightError
 from ..language import static
 from . import values
+from .host_code import MISSING
 from .nodes import decode_expression
-from .purity import refuse_impure
+from .purity import refuse_impure_reference
 from .record import namespace_of
 
 if TYPE_CHECKING:
@@ -34,20 +36,20 @@ def evaluate(capture: Capture, request: str, found: list[Attribute]) -> str:
 
 
 def _refuse_impure_calls(node: ast.expr, namespace: dict[str, Any]) -> None:
-    """Judge every function that the expression names."""
-    for part in ast.walk(node):
-        if _is_dotted_name(part):
-            try:
-                value = eval(compile(ast.Expression(body=part), "<name>", "eval"), namespace)
-            except Exception:  # evaluating the whole expression reports it
-                continue
-            refuse_impure(value)
-
-
-def _is_dotted_name(node: ast.AST) -> TypeGuard[ast.expr]:
-    while isinstance(node, ast.Attribute):
-        node = node.value
-    return isinstance(node, ast.Name)
+    """Judge every function and object that the expression names."""
+    parts = [*ast.walk(node)]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
+    names = {text for text in texts if isinstance(text, str)}
+    names.update(part.attr for part in parts if isinstance(part, ast.Attribute))
+    for part in parts:
+        attributes: list[str] = []
+        root = part
+        while isinstance(root, ast.Attribute):
+            attributes.append(root.attr)
+            root = root.value
+        if isinstance(root, ast.Name):
+            found = namespace.get(root.id, getattr(builtins, root.id, MISSING))
+            refuse_impure_reference(found, reversed(attributes), names)
 
 
 def _note_attributes(capture: Capture, found: list[Attribute]) -> dict[Any, Callable[..., Any]]:

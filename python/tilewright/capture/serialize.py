@@ -13,10 +13,12 @@ from typing import Any, NamedTuple, cast
 from ..language import absent, aggregates, marks
 from ..lazy import lazy_attribute
 from . import values
-from .contents import digest_of
+from .classes import attributes_of_function, is_bare, is_settled
+from .contents import digest_of, look_into
 from .digests import digest_texts
 from .names import Chain
 from .nodes import to_json
+from .purity import is_pure_module
 from .record import FunctionRecord, encode_parameters, names_lines, record_of
 from .source import SourceNotFound
 from .values import Json
@@ -39,7 +41,7 @@ class _Missing(enum.Enum):
 
 MISSING: Any = _Missing.MISSING
 _UNKNOWN = "unknown"
-_IMMUTABLE = (type(None), bool, int, float, str, types.ModuleType, types.FunctionType, type)
+_PLAIN = (int, float, str, bool, type(None))
 
 
 class Dependency(NamedTuple):
@@ -83,30 +85,8 @@ def _equal(now: Any, then: Any) -> bool:
     return isinstance(now, (int, str)) and now == then
 
 
-def _is_immutable(value: Any) -> bool:
-    if isinstance(value, tuple):
-        return all(_is_immutable(item) for item in cast("tuple[Any, ...]", value))
-    return isinstance(value, (*_IMMUTABLE, enum.Enum)) or values.is_jit(value)
-
-
-class _ByIdentity(values.NoObjects):
-    """Functions inside of a container that may change: within a process identity tells enough."""
-
-    def function(self, value: Any) -> Json | None:
-        return {"k": "jit", "v": id(value)}
-
-
 def _fingerprint(value: Any) -> str | None:
-    return digest_of(value, _ByIdentity())
-
-
-def _fingerprint_in(function: types.FunctionType, value: Any) -> str | None:
-    """What tells of a change of a value that `function` uses; None where nothing can change."""
-    if isinstance(value, types.FunctionType):
-        # What Python runs has no dependencies of its own here.
-        is_run = hasattr(value, marks.CONSTEXPR_FUNCTION) or value.__module__ != function.__module__
-        return _fingerprint(value) if is_run else None
-    return None if _is_immutable(value) else _fingerprint(value) or _UNKNOWN
+    return look_into(value).digest
 
 
 class Body(NamedTuple):
@@ -192,7 +172,8 @@ class Capture:
 
     def including(self, arguments: Iterable[object]) -> Capture:
         """This capture, or one that also holds the functions among constexpr arguments."""
-        found = [v for v in _flat(arguments) if self._is_function(v)]
+        seen = [look_into(value).functions for value in arguments if type(value) not in _PLAIN]
+        found = [v for functions in seen for v in functions if self._is_function(v)]
         missing = [v for v in found if values.plain_function(v) not in self._ids]
         if not missing:
             return self
@@ -226,7 +207,7 @@ class Capture:
 
     def _encode_named_only(self, value: object) -> Json:
         num_known = len(self._functions)
-        encoded = values.encode_value(value, self)
+        encoded = values.encode_value(value, _Given(self, has_digest=False))
         unnamed = [f for f in self._functions[num_known:] if values.is_jit(f)]
         if not unnamed:
             return encoded
@@ -240,9 +221,10 @@ class Capture:
         )
 
     def encode(self, value: object) -> Json:
-        """The VALUE of a constexpr argument; its functions must be in this capture."""
+        """The VALUE of a constexpr argument as it is now; its functions must be in this capture. It has
+        `"digest": ""` where the contents of an object cannot be known."""
         with _lock:
-            return values.encode_value(value, self)
+            return values.encode_value(value, _Given(self, has_digest=True))
 
     def evaluate(self, request: str, found: list[Attribute] | None = None) -> str:
         """Answer the frontend's request to evaluate a static expression. Attributes that the capture
@@ -265,17 +247,28 @@ class Capture:
         return encoded | {"plain": True} if is_plain else encoded
 
     def opaque(self, value: object, kind: str, name: str) -> Json:
+        encoded = self.reference(value, kind, name)
+        if not self._is_base and "digest" not in encoded:
+            encoded["digest"] = self.contents(value)
+        return encoded
+
+    def reference(self, value: object, kind: str, name: str) -> Json:
+        """How the buffer refers to an object, with a digest where it is a part of the kernel."""
         for known, encoded in self._objects:
             if known is value:
-                break
-        else:
-            encoded: Json = {"k": kind, "v": name, "ref": f"o{len(self._objects)}"}
-            self._objects.append((value, encoded))
-        if not self._is_base and "digest" not in encoded:
-            digest = digest_of(value, self)
-            self.is_opaque |= digest is None
-            encoded["digest"] = digest or ""
-        return encoded
+                return encoded
+        self._objects.append((value, {"k": kind, "v": name, "ref": f"o{len(self._objects)}"}))
+        return self._objects[-1][1]
+
+    def contents(self, value: object) -> str:
+        digest = digest_of(value, self)
+        self.is_opaque |= digest is None and not self._is_base
+        return digest or ""
+
+    def module(self, value: types.ModuleType) -> Json:
+        # Of others the kernel may read any name, and nothing tells which.
+        self.is_opaque |= not self._is_base and not is_pure_module(value.__name__)
+        return {"k": "module", "v": value.__name__}
 
     def aggregate(self, value: type) -> Json:
         for known, encoded in self._objects:
@@ -289,19 +282,29 @@ class Capture:
         if initialize is not None:
             encoded["init"] = self._own_function(initialize)
         members = aggregates.members_of(value)
+        self._depend_on_members(value, members)
         encoded["members"] = {
             name: {"kind": member.kind, "v": self._member(value, name, member)}
             for name, member in members.items()
         }
         return encoded
 
+    def _depend_on_members(self, owner: type, members: Iterable[str]) -> None:
+        """Notice methods and properties that are replaced."""
+        for name in members:
+            found = getattr(owner, name, MISSING)
+            if found is getattr(owner, name, MISSING):
+                self.dependencies.append(Dependency(owner, name, found, None))
+
     def _member(self, owner: type, name: str, member: aggregates.Member) -> Json:
         value = member.value
         if isinstance(value, types.FunctionType) and not hasattr(value, marks.CONSTEXPR_FUNCTION):
             return self._own_function(value)
         if member.kind == "value":
-            fingerprint = None if _is_immutable(value) else _fingerprint(value) or _UNKNOWN
+            encoded = values.encode_value(value, self)
+            fingerprint = None if self._is_fixed(value) else _fingerprint(value) or _UNKNOWN
             self.dependencies.append(Dependency(owner, name, value, fingerprint))
+            return encoded
         return values.encode_value(value, self)
 
     def _own_function(self, function: types.FunctionType) -> Json:
@@ -389,14 +392,14 @@ class Capture:
         self._module = function.__module__
         if not _is_of_language(function):
             self.bodies.append(Body.of(value))
-            for name in ("__defaults__", "__kwdefaults__"):
-                if not _is_immutable(tuple(_values_of(getattr(function, name)))):
-                    self._depend(function, function, name, getattr(function, name), True)
         record = record_of(function)
         for name in record.facts.attributes:
             attributes.setdefault(name)
         names = self._encode_names(function, record, attributes)
         rest: Json = {"params": encode_parameters(function, record, self), "names": names}
+        for name in ("__defaults__", "__kwdefaults__"):
+            if not self._is_fixed(tuple(_values_of(getattr(function, name)))):
+                self._depend(function, function, name, getattr(function, name), True)
         if isinstance(value, marks.LibraryFunction):
             rest["library"] = True
         return record, to_json(rest)[1:]
@@ -409,13 +412,15 @@ class Capture:
             links = list(_resolve(function, chain))
             attributes.update(dict.fromkeys(chain[len(links) :]))
             for index, (container, name, value) in enumerate(links):
-                self._depend(function, container, name, value, index + 1 == len(links))
-                if value is MISSING:
-                    break
                 if chain in record.arguments and isinstance(value, types.FunctionType):
                     self._inlined.add(value)
                 self._is_base = index + 1 < len(links)
-                names[".".join(chain[: index + 1])] = self._encode_named(name, value)
+                if value is not MISSING:
+                    names[".".join(chain[: index + 1])] = self._encode_named(name, value)
+                # By now it is known whether a function is a part of the kernel.
+                self._depend(function, container, name, value, index + 1 == len(links))
+                if value is MISSING:
+                    break
         return names
 
     def _encode_named(self, name: str, value: Any) -> Json:
@@ -434,7 +439,9 @@ class Capture:
             return
         if container is vars(builtins):  # until the module has a variable of that name
             container, value = function.__globals__, MISSING
-        fingerprint = _fingerprint_in(function, value) if is_used else None
+        fingerprint = None
+        if is_used and not (value is MISSING or self._is_fixed(value)):
+            fingerprint = _fingerprint(value) or _UNKNOWN
         found = Dependency(container, name, value, fingerprint)
         for index, known in enumerate(self.dependencies):
             if known.container is container and known.name == name:
@@ -442,6 +449,22 @@ class Capture:
                     self.dependencies[index] = found
                 return
         self.dependencies.append(found)
+
+    def _is_fixed(self, value: Any) -> bool:
+        """Whether nothing that Python can see of a value changes, or what changes has dependencies."""
+        if isinstance(value, types.FunctionType):
+            is_known = value in self._ids or marks.BUILTIN in vars(value) or _is_of_language(value)
+            return is_known and not attributes_of_function(value)
+        if isinstance(value, types.ModuleType):
+            return is_pure_module(value.__name__)
+        if isinstance(value, type):
+            return is_settled(value.__module__) or values.is_aggregate(value)
+        if values.is_jit(value) or values.encode_type(value):
+            return True
+        if isinstance(value, (tuple, enum.Enum)) and is_bare(value):
+            items: Any = value if isinstance(value, tuple) else (value.value,)
+            return all(map(self._is_fixed, items))
+        return isinstance(value, _PLAIN) and is_bare(value)
 
     def _can_inline(self, function: types.FunctionType) -> bool:
         """A plain function is inlined when it is the kernel's neighbour, a lambda or passed on."""
@@ -464,17 +487,27 @@ class Capture:
         )
 
 
+class _Given:
+    """Writes down what comes from outside of the kernel's source, as its objects are now."""
+
+    def __init__(self, capture: Capture, has_digest: bool) -> None:
+        self.capture = capture
+        self.has_digest = has_digest
+        self.function, self.aggregate, self.find = capture.function, capture.aggregate, capture.find
+
+    def contents(self, value: object) -> str:
+        return digest_of(value, self.capture) or "" if self.has_digest else ""
+
+    def opaque(self, value: object, kind: str, name: str) -> Json:
+        return {**self.capture.reference(value, kind, name), "digest": self.contents(value)}
+
+    def module(self, value: types.ModuleType) -> Json:
+        is_known = is_pure_module(value.__name__)
+        return {"k": "module", "v": value.__name__} | ({} if is_known else {"digest": ""})
+
+
 def _values_of(defaults: Any) -> Iterable[Any]:
     return defaults.values() if isinstance(defaults, dict) else defaults or ()
-
-
-def _flat(items: Iterable[object]) -> Iterable[object]:
-    """The items, and those of tuples and lists among them."""
-    for item in items:
-        if isinstance(item, (tuple, list)):
-            yield from _flat(cast("list[object]", item))
-        else:
-            yield item
 
 
 def _is_of_language(value: Any) -> bool:
@@ -514,7 +547,9 @@ def _has_plain_attribute(base: Any, name: str) -> bool:
         return marks.BUILTIN not in vars(base) if isinstance(base, type) else True
     if isinstance(base, (tuple, str, int, float)) or values.is_jit(base):
         return False
-    return name in getattr(base, "__dict__", {}) and not isinstance(base, types.FunctionType)
+    if isinstance(base, types.FunctionType):
+        return name in attributes_of_function(base)
+    return name in getattr(base, "__dict__", {})
 
 
 def capture(kernel: Any) -> Capture:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from ..language import aggregates, dtypes, marks, static
+from .classes import attributes_of_function, computes_otherwise, is_bare
 from ..language.unsupported import UNSUPPORTED
 
 Json = dict[str, Any]
@@ -22,6 +23,7 @@ _FRAMEWORK_DTYPES = {
     "float8_e4m3fnuz": "float8e4b8",
     "float8_e5m2fnuz": "float8e5b16",
 }
+_BUILTIN = (int, float, str, tuple, list)
 
 
 class ValueNotCaptured(Exception):
@@ -50,6 +52,14 @@ class Objects(Protocol):
         """The VALUE of an object whose meaning stays in Python."""
         ...
 
+    def contents(self, value: object) -> str:
+        """A digest of all that Python can see in an object; empty where that cannot be known."""
+        ...
+
+    def module(self, value: types.ModuleType) -> Json:
+        """The VALUE of a module."""
+        ...
+
     def aggregate(self, value: type) -> Json:
         """The VALUE of a class that is decorated with `@tw.aggregate`."""
         ...
@@ -62,12 +72,18 @@ class Objects(Protocol):
 class NoObjects:
     """For values that stand by themselves."""
 
+    def contents(self, value: object) -> str:
+        raise ValueError(f"{value!r} has more to it than a value, which was not captured")
+
     def function(self, value: Any) -> Json | None:
         raise ValueError(f"{value!r} is a function that was not captured with the kernel")
 
     def opaque(self, value: object, kind: str, name: str) -> Json:
         del value
         return {"k": kind, "v": name}
+
+    def module(self, value: types.ModuleType) -> Json:
+        return {"k": "module", "v": value.__name__}
 
     def aggregate(self, value: type) -> Json:
         return {"k": "aggregate", "v": value.__name__}
@@ -100,7 +116,7 @@ def encode_value(value: object, objects: Objects | None = None) -> Json:
         return encoded
     return (
         _encode_plain(value, table)
-        or _encode_type(value)
+        or encode_type(value)
         or _encode_aggregate(value, table)
         or _encode_callable(value, table)
         or _encode_other(value, table)
@@ -114,21 +130,35 @@ def _encode_plain(value: object, objects: Objects) -> Json | None:
         return {"k": "none"}
     if isinstance(value, bool):
         return {"k": "bool", "v": value}
-    if isinstance(value, enum.Enum):
-        return encode_value(value.value, objects)
-    if isinstance(value, int):
-        return {"k": "int", "v": str(int(value))}
-    if isinstance(value, float):
-        return {"k": "float", "v": float.hex(value)}
-    if isinstance(value, str):
-        return {"k": "str", "v": str(value)}
-    if isinstance(value, (tuple, list)):
-        return _encode_sequence(cast("Sequence[object]", value), objects)
+    if isinstance(value, (enum.Enum, int, float, str, tuple, list)):
+        return _encode_derived(value, objects)
     if isinstance(value, Part):
         return {"k": "argument", "v": value.index}
     if value is Ellipsis:
         return dict(ELLIPSIS)
     return None
+
+
+def _encode_derived(value: Any, objects: Objects) -> Json | None:
+    """A number, text or sequence, also of a class that derives from those: as what it derives from where
+    Python computes with it alike. What else the class has is a part of the meaning."""
+    if type(value) in _BUILTIN:
+        return _encode_builtin(value, objects)
+    if computes_otherwise(type(value)):
+        return None
+    plain = value.value if isinstance(value, enum.Enum) else value
+    encoded = encode_value(plain, objects) if plain is not value else _encode_builtin(value, objects)
+    return encoded if is_bare(value) else encoded | {"digest": objects.contents(value)}
+
+
+def _encode_builtin(value: Any, objects: Objects) -> Json:
+    if isinstance(value, int):
+        return {"k": "int", "v": int.__repr__(value)}
+    if isinstance(value, float):
+        return {"k": "float", "v": float.hex(value)}
+    if isinstance(value, str):
+        return {"k": "str", "v": str.__str__(value)}
+    return _encode_sequence(cast("Sequence[object]", value), objects)
 
 
 def _encode_sequence(value: Sequence[object], objects: Objects) -> Json:
@@ -154,9 +184,10 @@ def is_aggregate(kind: type) -> bool:
     return marks.AGGREGATE in vars(kind)
 
 
-def _encode_type(value: object) -> Json | None:
+def encode_type(value: object) -> Json | None:
+    """The VALUE of a dtype, ours or a framework's."""
     if isinstance(value, dtypes.pointer_type):
-        encoded: Json = {"k": "pointer_type", "v": _encode_type(value.element_ty)}
+        encoded: Json = {"k": "pointer_type", "v": encode_type(value.element_ty)}
         return encoded | {"const": True} if value.is_const() else encoded
     if isinstance(value, dtypes.dtype):
         return {"k": "dtype", "v": value.name}
@@ -186,7 +217,9 @@ def _encode_callable(value: object, objects: Objects) -> Json | None:
     if isinstance(value, types.FunctionType):
         if not hasattr(value, marks.CONSTEXPR_FUNCTION):
             if encoded_function := objects.function(value):
-                return encoded_function
+                attributes = attributes_of_function(value)
+                has_more = {"digest": objects.contents(attributes)} if attributes else {}
+                return encoded_function | has_more
     elif not isinstance(value, (types.BuiltinFunctionType, types.MethodType)):
         return None
     return objects.opaque(value, "constexpr_function", f"{value.__module__}.{value.__qualname__}")
@@ -194,7 +227,7 @@ def _encode_callable(value: object, objects: Objects) -> Json | None:
 
 def _encode_other(value: object, objects: Objects) -> Json:
     if isinstance(value, types.ModuleType):
-        return {"k": "module", "v": value.__name__}
+        return objects.module(value)
     kind = type(value)
     if any(base.__module__ == "numpy" and base.__name__ == "generic" for base in kind.__mro__):
         return encode_value(getattr(value, "item")(), objects)

@@ -9,6 +9,8 @@ from typing import Any, NoReturn, ParamSpec, TypeVar, cast
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# Of all names that this package gives to attributes of functions and classes.
+PREFIX = "__tilewright_"
 BUILTIN = "__tilewright_builtin__"
 HINT = "__tilewright_hint__"
 CONSTEXPR_FUNCTION = "__tilewright_constexpr_function__"

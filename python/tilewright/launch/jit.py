@@ -228,7 +228,8 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         kernel = self._loaded.get(key)
         if kernel is None:
             kernel = self._find(key, values)
-            if kernel is not None:
+            # No later launch has the key of one whose objects cannot be compared.
+            if kernel is not None and not kernel.is_opaque:
                 self._loaded.add(key, kernel)
         return kernel
 

@@ -23,15 +23,16 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | 
     def run(
         *args: Any, stream: Any = None, launch_cooperative_grid: Any = None
     ) -> CompiledKernel | None:
-        arguments = _all_values(kernel, args)
+        arguments, left_out = _all_values(kernel, args)
         function = kernel.kernel_function
         facts, bits, values = function._read(arguments)
         needed: list[Any] = []
-        every = zip(kernel.request.parameters, kernel.request.facts, facts, bits)
-        for name, compiled, given, value in every:
+        every = zip(kernel.request.facts, facts, bits)
+        for index, (compiled, given, bit) in enumerate(every):
             needed.append(compiled if kernel.request.stage_files else _as_memory_lies(compiled, given))
-            if not fits(needed[-1], given, value):
-                raise _misfit(kernel, name, compiled, given)
+            # A constant that is left out is the one compiled in, whatever its object holds by now.
+            if index not in left_out and not fits(needed[-1], given, bit):
+                raise _misfit(kernel, index, given, values[index])
         device = kernel.request.device
         if launch_cooperative_grid is None:
             launch_cooperative_grid = kernel.is_cooperative
@@ -52,13 +53,15 @@ def runner(kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | 
     return run
 
 
-def _all_values(kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _all_values(
+    kernel: CompiledKernel, args: tuple[Any, ...]
+) -> tuple[tuple[Any, ...], set[int]]:
+    """The values of all parameters, and which of them are left out."""
     # Behind the parameters come the parts of tuples, which are given with their tuple.
     names = kernel.kernel_function.arg_names
-    facts, constants = kernel.request.facts[: len(names)], kernel.request.constants
     if len(args) == len(names):
-        return args
-    pairs = list(zip(facts, constants))
+        return args, set()
+    pairs = list(zip(kernel.request.facts[: len(names)], kernel.request.constants))
     known = [fact.equals if isinstance(fact, Facts) else value for fact, value in pairs]
     is_run_time = [
         fact.equals is None if isinstance(fact, Facts) else any(part_names([value]))
@@ -69,7 +72,8 @@ def _all_values(kernel: CompiledKernel, args: tuple[Any, ...]) -> tuple[Any, ...
     for is_given in (is_run_time, is_undeclared):
         if len(args) == sum(is_given):
             given = iter(args)
-            return tuple(next(given) if is_next else value for is_next, value in zip(is_given, known))
+            values = [next(given) if is_next else value for is_next, value in zip(is_given, known)]
+            return tuple(values), {i for i, is_next in enumerate(is_given) if not is_next}
     raise LaunchError(
         f"the compiled kernel {kernel.name} takes {len(names)} arguments, {len(args)} given",
         code="TW0404",
@@ -106,8 +110,15 @@ def fits(compiled: Any, given: Any, value: Any) -> bool:
     )
 
 
-def _misfit(kernel: CompiledKernel, name: str, compiled: Any, given: Any) -> LaunchError:
-    expected, found = (fact if isinstance(fact, Facts) else fact[-1] for fact in (compiled, given))
+def _misfit(
+    kernel: CompiledKernel, index: int, given: Any, value: Any
+) -> LaunchError:
+    request = kernel.request
+    name, compiled = request.parameters[index], request.facts[index]
+    expected = compiled if isinstance(compiled, Facts) else request.constants[index]
+    found = given if isinstance(given, Facts) else value
+    if found is expected:
+        found = f"{found} with other contents"
     return LaunchError(
         f"`{name}` of the compiled kernel {kernel.name} is {found}, and it was compiled for {expected}",
         code="TW0435",

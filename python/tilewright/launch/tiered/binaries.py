@@ -106,6 +106,7 @@ class Tier:
     def __init__(self, tiers: Tiers, general: Request) -> None:
         self.tiers = tiers
         self.general = general
+        self._constants = general.constant_texts()
         self.positions = _positions(tiers.function, general)
         self.pick: Callable[[Sequence[Any]], Numbers] = (
             itemgetter(*self.positions) if self.positions else lambda bits: ()
@@ -147,8 +148,10 @@ class Tier:
             return
         if kernel is None:  # a hook forbids it
             return
-        capture = kernel.request.source.capture
-        if capture.is_opaque or capture.meaning != self.general.source.capture.meaning:
+        is_same = kernel.request.source.capture.meaning == self.general.source.capture.meaning
+        # Objects among the constants may have changed until the compilation read them, or while it did.
+        is_same = is_same and self.general.constant_texts() == self._constants
+        if kernel.is_opaque or not is_same:
             self.forget(numbers)  # the kernel has changed since: what follows is another tier
             return
         self.ready[numbers] = kernel
