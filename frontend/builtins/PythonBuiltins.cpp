@@ -99,12 +99,19 @@ static FailureOr<PyValue> chooseExtremum(PythonCall &call, const PyValue &best,
   return truthOf(*isBetter) ? item : best;
 }
 
+/// Whether Python computes: with operators of an object's class.
+static bool hasOwnOperators(llvm::ArrayRef<PyValue> operands) {
+  return llvm::any_of(operands, isObject) && llvm::all_of(operands, isStatic);
+}
+
 static FailureOr<PyValue> emitExtremum(PythonCall &call) {
   if (call.has(1) && !call.value(1).is<None>()) // key
     return call.inPython();
   FailureOr<std::vector<PyValue>> items = candidatesOf(call);
   if (failed(items))
     return failure();
+  if (hasOwnOperators(*items))
+    return call.inPython();
   if (items->empty() && call.has(2))
     return call.value(2);
   if (items->empty())
@@ -214,6 +221,12 @@ static FailureOr<PyValue> emitStr(PythonCall &call) {
 //===-- Questions about types ----------------------------------------------------------------===//
 
 static FailureOr<PyValue> emitIsInstance(PythonCall &call) {
+  // An object may be of a class that derives from a builtin type.
+  if (call.value(0).is<Opaque>())
+    if (OrReason<PyValue> answer =
+            pythonCall(call.emitter, "isinstance", {call.value(0), call.value(1)});
+        answer && truthOf(*answer))
+      return *answer;
   if (std::optional<bool> answer = isInstance(call.value(0), call.value(1)))
     return PyValue{*answer};
   // Of values, as numbers have attributes here that Python's have not: `isinstance(x.type, ...)`.
@@ -378,7 +391,7 @@ static FailureOr<PyValue> emitArithmetic(PythonCall &call) {
   if (call.name == "pow" && (!call.has(2) || call.value(2).is<None>()))
     return emitBinary(call.emitter, BinaryOperator::Pow, call.value(0), call.value(1), call.site,
                       call.node(0), call.node(1));
-  if (call.name == "pow")
+  if (call.name == "pow" || hasOwnOperators({call.value(0), call.value(1)}))
     return call.inPython();
   std::vector<PyValue> parts;
   for (BinaryOperator op : {BinaryOperator::FloorDiv, BinaryOperator::Mod}) {

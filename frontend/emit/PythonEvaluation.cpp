@@ -279,6 +279,18 @@ FailureOr<PyValue> tw::textOf(Emitter &emitter, const PyValue &value, bool isRep
   return PyValue{toText(value, isRepr)};
 }
 
+OrReason<PyValue> tw::pythonUnary(Emitter &emitter, UnaryOperator op, const PyValue &operand) {
+  llvm::json::Array nodes;
+  std::optional<llvm::json::Object> names = operandNames({operand}, nodes);
+  if (!names)
+    return refuse(kOnlyAtRunTime);
+  return askPython(emitter,
+                   llvm::json::Object{{"_", "UnaryOp"},
+                                      {"op", rowOf(op).name.str()},
+                                      {"operand", std::move(nodes[0])}},
+                   std::move(*names));
+}
+
 OrReason<PyValue> tw::pythonBinary(Emitter &emitter, BinaryOperator op, const PyValue &lhs,
                                    const PyValue &rhs) {
   llvm::json::Array nodes;

@@ -31,6 +31,7 @@ mlir::FailureOr<PyValue> pythonFunction(Emitter &emitter, llvm::StringRef functi
 /// base[index] of compile-time values.
 mlir::FailureOr<PyValue> pythonSubscript(Emitter &emitter, const PyValue &base,
                                          const PyValue &index, const Node &node);
+OrReason<PyValue> pythonUnary(Emitter &emitter, UnaryOperator op, const PyValue &operand);
 OrReason<PyValue> pythonBinary(Emitter &emitter, BinaryOperator op, const PyValue &lhs,
                                const PyValue &rhs);
 OrReason<PyValue> pythonComparison(Emitter &emitter, Comparison op, const PyValue &lhs,

@@ -4,6 +4,7 @@
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/expressions/Expressions.h"
 #include "frontend/expressions/Operators.h"
+#include "frontend/values/Parts.h"
 #include "frontend/values/StaticOperators.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
@@ -205,6 +206,13 @@ static bool asksAboutObjects(Comparison op) {
          op == Comparison::NotIn;
 }
 
+/// Whether an object is compared, by itself or in a tuple: as its class says.
+static bool holdsObject(const PyValue &value) {
+  bool isFound = false;
+  forEachLeaf(value, [&](const PyValue &leaf) { isFound = isFound || isObject(leaf); });
+  return isFound;
+}
+
 /// Where not both values are numbers or run-time values.
 static FailureOr<PyValue> compareObjects(Emitter &emitter, Comparison op, const PyValue &lhs,
                                          const PyValue &rhs, const Node &site, const Node &lhsNode,
@@ -212,7 +220,7 @@ static FailureOr<PyValue> compareObjects(Emitter &emitter, Comparison op, const 
   if (op == Comparison::Is || op == Comparison::IsNot)
     return compareIdentity(emitter, op, lhs, rhs, site);
   bool areStatic = isStatic(lhs) && isStatic(rhs);
-  if (areStatic && (isObject(lhs) || isObject(rhs)))
+  if (areStatic && (holdsObject(lhs) || holdsObject(rhs)))
     return orReport(emitter, pythonComparison(emitter, op, lhs, rhs), site);
   if (areStatic)
     return orReport(emitter, staticCompare(op, lhs, rhs), site);

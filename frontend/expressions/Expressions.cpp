@@ -88,6 +88,8 @@ static FailureOr<PyValue> evalReplacement(Emitter &emitter, const Node &part) {
   int64_t conversion = part.json ? part.json->getInteger("conversion").value_or(-1) : -1;
   if (conversion == 'a')
     value = pythonFunction(emitter, "ascii", {*value}, inner);
+  else if (conversion == -1 && !part.has("format_spec") && value->is<Opaque>())
+    value = pythonFunction(emitter, "format", {*value}, inner);
   else if (conversion != -1 || !part.has("format_spec"))
     value = textOf(emitter, *value, conversion == 'r', inner);
   if (failed(value) || !part.has("format_spec"))

@@ -93,7 +93,9 @@ FailureOr<PyValue> tw::emitUnary(Emitter &emitter, UnaryOperator op, const PyVal
     return PyValue{!*truth};
   }
   if (!operand.isRuntime() && !operand.is<Absent>() && !operand.is<Descriptor>()) {
-    FailureOr<PyValue> result = orReport(emitter, staticUnary(op, operand), site);
+    OrReason<PyValue> known =
+        isObject(operand) ? pythonUnary(emitter, op, operand) : staticUnary(op, operand);
+    FailureOr<PyValue> result = orReport(emitter, known, site);
     if (succeeded(result))
       result->isNamed = operand.isNamed && result->isNumber();
     return result;

@@ -31,7 +31,7 @@ OPERATORS = frozenset(
     """__eq__ __ne__ __lt__ __le__ __gt__ __ge__ __bool__ __len__ __getitem__ __contains__ __iter__
     __reversed__ __next__ __neg__ __pos__ __abs__ __invert__ __int__ __float__ __complex__ __index__
     __round__ __trunc__ __floor__ __ceil__ __call__ __getattr__ __getattribute__ __missing__
-    __instancecheck__ __subclasscheck__ __format__ __str__ __repr__ __bytes__ __hash__""".split()
+    __instancecheck__ __subclasscheck__ __get__ __format__ __str__ __repr__ __bytes__ __hash__""".split()
 )
 # Those that change no number, truth, length or item.
 _TEXTS = frozenset("__format__ __str__ __repr__ __bytes__ __hash__".split())

@@ -123,6 +123,8 @@ class _Walk:
         return write()
 
     def of_function(self, function: types.FunctionType, depth: int) -> str:
+        if is_environment(function):
+            return self.contents(os.environ, depth)  # nothing tells which variable is read
         if is_settled_function(function):
             return f"{function.__module__}.{function.__qualname__}"
         if not self.hidden:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import json
 import types
 from collections.abc import Callable
@@ -12,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 from ..errors import TilewrightError
 from ..language import static
 from . import values
-from .host_code import MISSING
 from .nodes import decode_expression
-from .purity import refuse_impure_reference
+from .purity import refuse_impure_expression
 from .record import namespace_of
 
 if TYPE_CHECKING:
@@ -33,23 +31,6 @@ def evaluate(capture: Capture, request: str, found: list[Attribute]) -> str:
     except Exception as error:  # user code may raise anything; the frontend reports it
         answer = {"error": f"{type(error).__name__}: {error}"}
     return json.dumps(answer, separators=(",", ":"))
-
-
-def _refuse_impure_calls(node: ast.expr, namespace: dict[str, Any]) -> None:
-    """Judge every function and object that the expression names."""
-    parts = [*ast.walk(node)]
-    texts = [part.value for part in parts if isinstance(part, ast.Constant)]
-    names = {text for text in texts if isinstance(text, str)}
-    names.update(part.attr for part in parts if isinstance(part, ast.Attribute))
-    for part in parts:
-        attributes: list[str] = []
-        root = part
-        while isinstance(root, ast.Attribute):
-            attributes.append(root.attr)
-            root = root.value
-        if isinstance(root, ast.Name):
-            found = namespace.get(root.id, getattr(builtins, root.id, MISSING))
-            refuse_impure_reference(found, reversed(attributes), names)
 
 
 def _note_attributes(capture: Capture, found: list[Attribute]) -> dict[Any, Callable[..., Any]]:
@@ -79,7 +60,7 @@ def _value_of(capture: Capture, request: dict[str, Any], found: list[Attribute])
         if "." not in name:
             namespace[name] = static.unwrap(values.decode_value(encoded, capture))
     node = decode_expression(request["node"], lambda v: values.decode_value(v, capture))
-    _refuse_impure_calls(node, namespace)
+    refuse_impure_expression(node, namespace)
     for known, noting in _note_attributes(capture, found).items():
         namespace.setdefault(known.__name__, known)
         for name in (known.__name__, "_function"):

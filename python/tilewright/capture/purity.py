@@ -6,13 +6,16 @@ give another answer the next time, and nothing would tell: calling them is refus
 
 from __future__ import annotations
 
+import ast
+import builtins
 import dataclasses
 import functools
+import operator
 import os
 import pathlib
 import sys
 import types
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from .classes import FRAMEWORKS, OPERATORS, attributes_of, is_made_by_dataclass, is_settled, is_settled_function, own_classes
@@ -68,11 +71,33 @@ def refuse_impure(*values: Any, names: Iterable[str] = ()) -> None:
     judge.finish()
 
 
-def refuse_impure_reference(root: Any, attributes: Iterable[str], names: Collection[str]) -> None:
-    """The same of an expression's name with its attributes; `names` are those of all the expression."""
-    judge = _Judge(set(names))
-    judge.follow(root, attributes)
+def refuse_impure_expression(node: ast.expr, namespace: Mapping[str, Any]) -> None:
+    """The same of an expression, whose names are those of a namespace and of Python."""
+    judge = _Judge(set())
+    for part in ast.walk(node):
+        attributes: list[str] = []
+        root = part
+        while isinstance(root, ast.Attribute):
+            attributes.append(root.attr)
+            root = root.value
+        judge.names.update(attributes)
+        if isinstance(root, ast.Name):
+            judge.follow(_named(root, namespace), reversed(attributes))
+        elif isinstance(part, ast.Constant):
+            judge.reach(part.value)
+        elif isinstance(part, ast.Call) and getattr(_named(part.func, namespace), "__name__", "") in _COMPUTED:
+            texts = [_named(argument, namespace) for argument in part.args[1:]]
+            judge.names.update(() if texts and all(isinstance(text, str) for text in texts) else _COMPUTED)
     judge.finish()
+
+
+def _named(node: ast.expr, namespace: Mapping[str, Any]) -> Any:
+    """The value of a name or a constant."""
+    if isinstance(node, ast.Constant):
+        return node.value
+    if not isinstance(node, ast.Name):
+        return MISSING
+    return namespace.get(node.id, getattr(builtins, node.id, MISSING))
 
 
 def is_environment(value: object) -> bool:
@@ -111,6 +136,8 @@ class _Judge:
 
     def reach(self, value: Any) -> None:
         """Judge what can be done with a value but reading attributes of it."""
+        if type(value) is str:
+            self.names.add(value)  # it may be given to `getattr`
         if type(value) in _DATA or id(value) in self.seen or is_jit(value) or value is MISSING:
             return
         if len(self.seen) > _MOST or isinstance(value, types.ModuleType):
@@ -134,6 +161,8 @@ class _Judge:
             self._reach_all(getattr(value, part, None) for part in parts)
         elif isinstance(value, functools.partial):
             self._reach_all((value.func, value.args, value.keywords))
+        elif isinstance(value, (operator.attrgetter, operator.methodcaller)):
+            self.names |= _COMPUTED
         elif isinstance(getattr(value, "__wrapped__", None), types.FunctionType):
             self.reach(value.__wrapped__)
         elif isinstance(value, type):

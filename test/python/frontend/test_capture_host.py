@@ -69,6 +69,10 @@ READERS = {
     "partial": (
         "def g(n): return settings.V\nf = functools.partial(g, 1)", "f()"),
     "cached": ("@functools.lru_cache\ndef f(): return settings.V", "f()"),
+    "imported under another name": (
+        "@tw.constexpr_function\ndef f():\n    import settings as s\n    def g(): return s.V\n    return g()", "f()"),
+    "a module that is loaded later": (
+        "del sys.modules['settings']\n@tw.constexpr_function\ndef f():\n    from settings import V\n    return V", "f()"),
     "a default": ("@tw.constexpr_function\ndef f(n=settings.V): return n", "f()"),
 }  # fmt: skip
 
@@ -83,6 +87,9 @@ def test_a_kernel_from_disk_is_never_stale(compiler: None, tmp_path: Path, name:
 
 
 def test_an_environment_variable_is_part_of_the_key(compiler: None, tmp_path: Path):
+    for value in "56":
+        answer = run(tmp_path, "", "int(os.getenv('TW_T'))", "", TW_T=value)
+        assert answer == ["compiled", value]
     for read in ("os.environ.get('TW_T', '1')", "os.getenv('TW_T')", "os.environ['TW_T']"):
         host = f"@tw.constexpr_function\ndef f(): return int({read})"
         assert run(tmp_path, host, "f()", "", TW_T="5") == ["compiled", "5"]
@@ -195,11 +202,38 @@ IMPURE = {
     "imports_inside()": "time",
     "made().value": "random.random",
     "numpy_random()": "random",
+    "sys.modules[__name__].calls": "sys.modules",
+    "of_module()": "sys.modules",
+    "of_imported_module()": "sys.modules",
+    "function_globals()": "__globals__",
+    "threads()": "get_num_threads",
+    "torch.get_num_threads()": "get_num_threads",
+    "imported_threads()": "get_num_threads",
+    "default_type()": "get_default_dtype",
+    "by_default()": "time_ns",
+    "from_table()": "time_ns",
+    "around()": "time_ns",
+    "uses.now": "time_ns",
+    "uses.described": "time_ns",
+    "uses.method()": "time_ns",
+    "uses.held()": "time_ns",
+    "uses + 1": "time_ns",
+    "-uses": "time_ns",
+    "number + 1": "time_ns",
+    "1.5 * real": "time_ns",
+    "member + 1": "time_ns",
+    "through_object()": "time_ns",
+    "through_made()": "time_ns",
+    "getattr(uses, 'now')": "time_ns",
+    "operator.attrgetter('now')(uses)": "time_ns",
+    "path.read_text()": "read_text",
+    "held_weakly().method()": "weakref",
 }
 
 HOST = """
-import datetime, os, random, time
+import datetime, enum, functools, operator, os, pathlib, random, sys, time, weakref
 import numpy as np
+import torch
 import tilewright as tw
 
 calls = 0
@@ -223,6 +257,66 @@ class made:
     def __init__(self): self.value = random.random()
 @tw.constexpr_function
 def numpy_random(): return int(np.random.rand() < 2)
+@tw.constexpr_function
+def of_module(): return getattr(sys.modules[__name__], "calls")
+@tw.constexpr_function
+def of_imported_module():
+    import sys as system
+    return system.modules[__name__].calls
+@tw.constexpr_function
+def function_globals(): return HOST_FUNCTION.__globals__["calls"]
+def HOST_FUNCTION(): pass
+@tw.constexpr_function
+def threads(): return torch.get_num_threads()
+@tw.constexpr_function
+def imported_threads():
+    import torch as t
+    return t.get_num_threads()
+@tw.constexpr_function
+def default_type(): return 1 if torch.get_default_dtype() == torch.float32 else 2
+@tw.constexpr_function
+def by_default(now=time.time_ns): return now()
+TABLE = {"now": time.time_ns}
+@tw.constexpr_function
+def from_table(): return TABLE["now"]()
+def wrapping(function):
+    @functools.wraps(function)
+    def wrapper(): return time.time_ns() + function()
+    return wrapper
+@tw.constexpr_function
+@wrapping
+def around(): return 1
+class Descriptor:
+    def __get__(self, owner, kind): return time.time_ns()
+class Uses:
+    described = Descriptor()
+    def __init__(self): self.held = time.time_ns
+    @property
+    def now(self): return time.time_ns()
+    def method(self): return time.time_ns()
+    def __add__(self, other): return time.time_ns()
+    def __neg__(self): return time.time_ns()
+uses = Uses()
+class Quiet:
+    def save(self): open("file", "w")
+    steady = 3
+quiet = Quiet()
+class Number(int):
+    def __add__(self, other): return time.time_ns()
+number = Number(1)
+class Real(float):
+    def __rmul__(self, other): return time.time_ns()
+real = Real(1)
+class Member(enum.IntEnum):
+    ONE = 1
+    def __add__(self, other): return time.time_ns()
+member = Member.ONE
+@tw.constexpr_function
+def through_object(): return uses.now
+@tw.constexpr_function
+def through_made(): return Uses().method()
+path = pathlib.Path("/etc/hostname")
+held_weakly = weakref.ref(uses)
 
 @tw.jit
 def kernel(out):
@@ -244,6 +338,14 @@ def test_a_call_that_may_answer_otherwise_is_refused(
     message = str(caught.value)
     assert IMPURE[expression] in message and "ImpureCall" in message
     assert f"impure.py:{text.count(chr(10))}" in message
+
+
+def test_what_is_not_called_is_not_judged(compiler: None, tmp_path: Path):
+    path = tmp_path / "unused.py"
+    path.write_text(HOST.replace("EXPRESSION", "quiet.steady + len(path.name) + Member.ONE.value"))
+    namespace: dict[str, Any] = {"__name__": "unused"}
+    exec(compile(path.read_text(), str(path), "exec"), namespace)
+    assert launched(namespace["kernel"]) == 3 + len("hostname") + 1
 
 
 def test_functions_that_only_compute_are_pure():

@@ -19,7 +19,7 @@ import tilewright as tw
 pytestmark = pytest.mark.usefixtures("compiler")
 
 MODULE = """
-import collections, dataclasses, enum, fractions, functools, math, sys, types
+import collections, dataclasses, enum, functools, math, operator, sys, types
 import numpy as np
 import tilewright as tw
 
@@ -173,6 +173,35 @@ KINDS: dict[str, tuple[str, str, str]] = {
     "list or tuple": (
         "class C: pass\nc = C(); c.n = ([1], (1,))[V - 3]", "c.n = ([1], (1,))[V - 3]",
         "(3 if type(c.n) is list else 4)"),
+    # What is captured counts alike.
+    "captured module": (
+        "c = me = sys.modules[__name__]\n@tw.constexpr_function\ndef f(m): return m.V", "", "f(me)"),
+    "captured module by getattr": ("c = me = sys.modules[__name__]", "", "getattr(me, 'V')"),
+    "captured module by attrgetter": (
+        "c = me = sys.modules[__name__]; f = operator.attrgetter('V')", "", "f(me)"),
+    "captured class": (
+        "class C: n = V\nc = None\n@tw.constexpr_function\ndef f(k): return getattr(k, 'n')", "C.n = V", "f(C)"),
+    "captured number with an attribute": (
+        "class C(int): pass\nc = None; g = C(1); g.n = V\n@tw.constexpr_function\ndef f(o): return o.n", "g.n = V",
+        "f(g)"),
+    "captured function with an attribute": ("c = None\ndef g(): pass\ng.n = V", "g.n = V", "g.n"),
+    "captured enum with a property": (
+        "class E(enum.Enum):\n    A = 1\n    @property\n    def n(self): return V\nc = None\n"
+        "@tw.constexpr_function\ndef f(e): return e.n", "", "f(E.A)"),
+    "captured number with an operator": (
+        "class C(int):\n    def __add__(self, other): return V\nc = None; g = C(1)", "", "g + 1"),
+    "captured number with an operator in a tuple": (
+        "class C(float):\n    def __radd__(self, other): return V\nc = None; g = (C(1),)", "", "1 + g[0]"),
+    "default with an operator": (
+        "class C(int):\n    def __mul__(self, other): return V\nc = None\n"
+        "@tw.constexpr_function\ndef f(g=C(1)): return g * 1", "", "f()"),
+    "method of an aggregate": (
+        "@tw.aggregate\nclass A:\n    x: tw.constexpr\n    def get(self): return 3\n"
+        "def three(self): return 3\ndef four(self): return 4\nc = None\nA.get = (three, four)[V - 3]",
+        "A.get = (three, four)[V - 3]", "A(1).get()"),
+    "factory of a field": (
+        "@dataclasses.dataclass\nclass C:\n    n: int = dataclasses.field(default_factory=lambda: V)\nc = None\n"
+        "@tw.constexpr_function\ndef f(): return C().n", "", "f()"),
 }  # fmt: skip
 # To kernels these are numbers, texts, tuples and functions: what else they have is refused.
 REFUSED = {
@@ -180,7 +209,10 @@ REFUSED = {
     "str with an attribute", "enum with a property", "enum with an attribute", "attribute of a function",
 }  # fmt: skip
 # Nobody can tell what these hold, so that no kernel of theirs is kept.
-UNKNOWN = {"module", "module in an object", "array of objects"}
+UNKNOWN = {
+    "module", "module in an object", "array of objects", "captured module", "captured module by getattr",
+    "captured module by attrgetter",
+}  # fmt: skip
 
 SCRIPT = """
 import json, sys
@@ -260,3 +292,79 @@ def test_a_later_process_does_not_run_the_kernel_of_an_earlier_one(
     is_kept = on == "cpu" and name not in UNKNOWN
     assert first == [3, "compiled"] and other == [4, "compiled"]
     assert again == [3, "disk" if is_kept else "compiled"]
+
+
+DERIVED = """
+class I(int):
+    def __add__(self, other): return 40
+    __radd__ = __sub__ = __rsub__ = __neg__ = __invert__ = __abs__ = __lshift__ = lambda self, *other: 41
+    def __divmod__(self, other): return 42, 43
+    def __lt__(self, other): return True
+    __gt__ = __eq__ = __lt__
+    def __hash__(self): return 1
+    def __bool__(self): return False
+    def __int__(self): return 45
+    def __pow__(self, other): return 47
+    def __format__(self, spec): return "x"
+class S(str):
+    def __len__(self): return 7
+    def __contains__(self, other): return True
+class T(tuple):
+    def __len__(self): return 9
+    def __getitem__(self, index): return 8
+    def __iter__(self): return iter((5, 6, 7))
+class Bare(int): pass
+i, s, t, b = I(3), S("a"), T((1, 2)), Bare(8)
+"""
+EXPRESSIONS = [
+    "i + 1", "1 + i", "i - 1", "1 - i", "-i", "~i", "abs(i)", "i << 1", "i * 2", "divmod(i, 1)[0]", "i ** 2",
+    "min(i, 1) + 0", "max(1, i) + 0", "int(i < 0)", "int(0 > i)", "int(i == 99)", "int(1 in (i,))", "int(bool(i))",
+    "1 if i else 2", "int(not i)", "int(i)", "len(f'{i}')", "sum([i, i])", "int(any([i]))", "int(isinstance(i, int))",
+    "len(s)", "int('z' in s)", "len(t)", "t[0]", "sum(t)", "sum([x for x in t])", "b + 1", "len([0] * b)", "1 << b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("read", EXPRESSIONS)
+def test_operators_of_derived_numbers_texts_and_tuples_are_those_of_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, read: str
+) -> None:
+    monkeypatch.setitem(KINDS, "derived", (f"{DERIVED}\nc = i, s, t, b", "", read))
+    module = write_module(tmp_path, "derived", 3)
+    assert launched(module, "cpu")[0] == eval(read, vars(module)), read
+
+
+def test_a_compiled_kernel_keeps_the_constants_that_are_left_out(tmp_path: Path) -> None:
+    module: Any = write_module(tmp_path, "plain", 3)
+    out = np.zeros(1, np.int64)
+    compiled = module.kernel[1](out, module.c)
+    module.c.n = 4
+    compiled[1](out)
+    assert out[0] == 3
+    with pytest.raises(tw.LaunchError, match="with other contents") as caught:
+        compiled[1](out, module.c)
+    assert caught.value.code == "TW0435"
+
+
+def test_objects_that_cannot_be_compared_do_not_pile_up(tmp_path: Path) -> None:
+    module = write_module(tmp_path, "module", 3)
+    for _ in range(3):
+        assert launched(module, "cpu") == [3, "compiled"]
+    assert len(module.kernel._loaded) == 0
+
+
+def test_binaries_for_integers_do_not_follow_a_changed_object() -> None:
+    @tw.jit(specialize="tiered", hot_launches=1)
+    def kernel(out: Any, n: Any, c: tw.constexpr):
+        tw.store(out, n + c.n)
+
+    class C:
+        n = 3
+
+    c, out, values = C(), np.zeros(1, np.int64), list[int]()
+    for n in (3, 4, 3):
+        c.n = n
+        for _ in range(3):
+            kernel[1](out, 10, c)
+            kernel.settle()
+            values.append(int(out[0]))
+    assert values == [13] * 3 + [14] * 3 + [13] * 3
