@@ -23,13 +23,20 @@ bool tw::python::isSameBody(PyObject *body) {
 }
 
 /// Whether a tuple (names, name, value, fingerprint) tells what is there now, `missing` for a name
-/// that is not; false where only Python can tell: other namespaces than dictionaries, and values
-/// that can change within.
+/// that is not; false where only Python can tell: other namespaces than dictionaries and classes,
+/// and values that can change within.
 static bool isSameName(PyObject *dependency, PyObject *missing) {
   if (!PyTuple_Check(dependency) || PyTuple_GET_SIZE(dependency) != 4)
     return false;
   PyObject *names = PyTuple_GET_ITEM(dependency, 0), *name = PyTuple_GET_ITEM(dependency, 1);
-  if (!PyDict_CheckExact(names) || PyTuple_GET_ITEM(dependency, 3) != Py_None)
+  if (PyTuple_GET_ITEM(dependency, 3) != Py_None)
+    return false;
+  if (PyType_Check(names)) {
+    PyObject *found = PyObject_GetAttr(names, name);
+    Py_XDECREF(found); // the dependency holds what it is compared with
+    return found && found == PyTuple_GET_ITEM(dependency, 2);
+  }
+  if (!PyDict_CheckExact(names))
     return false;
   PyObject *value = PyDict_GetItemWithError(names, name);
   if (!value && PyErr_Occurred())

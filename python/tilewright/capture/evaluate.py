@@ -12,7 +12,7 @@ from ..errors import TilewrightError
 from ..language import static
 from . import values
 from .nodes import decode_expression
-from .purity import refuse_impure_expression
+from .purity import refuse_impure
 from .record import namespace_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _value_of(capture: Capture, request: dict[str, Any], found: list[Attribute])
         if "." not in name:
             namespace[name] = static.unwrap(values.decode_value(encoded, capture))
     node = decode_expression(request["node"], lambda v: values.decode_value(v, capture))
-    refuse_impure_expression(node, namespace)
+    refuse_impure(node, namespace)
     for known, noting in _note_attributes(capture, found).items():
         namespace.setdefault(known.__name__, known)
         for name in (known.__name__, "_function"):

@@ -62,18 +62,10 @@ class ImpureCall(Exception):
     """A call whose answer may change without notice."""
 
 
-def refuse_impure(*values: Any, names: Iterable[str] = ()) -> None:
-    """Raise ImpureCall where code that computes with `values`, and reads attributes `names` of them or of
-    what they lead to, runs something that is not known to be pure."""
-    judge = _Judge(set(names))
-    for value in values:
-        judge.reach(value)
-    judge.finish()
-
-
-def refuse_impure_expression(node: ast.expr, namespace: Mapping[str, Any]) -> None:
-    """The same of an expression, whose names are those of a namespace and of Python."""
-    judge = _Judge(set())
+def refuse_impure(node: ast.expr, namespace: Mapping[str, Any]) -> None:
+    """Raise ImpureCall where an expression, whose names are those of a namespace and of Python, runs
+    something that is not known to be pure."""
+    judge = _Judge()
     for part in ast.walk(node):
         attributes: list[str] = []
         root = part
@@ -109,8 +101,8 @@ class _Judge:
     """Goes through what code can reach. Which methods of an object are called is known only by their
     names, so that objects are looked at again for each new name."""
 
-    def __init__(self, names: set[str]) -> None:
-        self.names = names
+    def __init__(self) -> None:
+        self.names: set[str] = set()
         self.seen: dict[int, Any] = {}  # held, so that no other has the number
         self.objects: list[Any] = []  # classes, and objects of classes
 

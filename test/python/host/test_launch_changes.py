@@ -38,6 +38,15 @@ def kernel_of_table(x):
     tw.store(x, tw.load(x) * TABLE["scale"])
 
 
+class Sizes:
+    scale = 4
+
+
+@tw.jit
+def kernel_of_class(x):
+    tw.store(x, tw.load(x) * Sizes.scale)
+
+
 @tw.jit
 def kernel_with_named(x, *, n=1):
     tw.store(x, n)
@@ -88,6 +97,17 @@ def test_a_change_of_what_was_captured(
     # Defaults that are back are equal, not the same object.
     assert check.is_current()
     monkeypatch.delitem(globals(), "SCALE")
+    assert not check.is_current()
+
+
+def test_a_changed_attribute_of_a_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = Check(kernel_of_class)
+    assert check.is_current() and check.num_asked == 0
+    with monkeypatch.context() as patch:
+        patch.setattr(Sizes, "scale", 5)
+        assert not check.is_current()
+    assert check.is_current()
+    monkeypatch.delattr(Sizes, "scale")
     assert not check.is_current()
 
 
