@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import mmap
 import os
 import shlex
 import sys
@@ -221,7 +222,18 @@ def _files(name: str) -> tuple[str, ...]:
             _warn(f"{PREFIX}{name} names {path}, which is not a file")
         elif ".so" not in os.path.basename(path) and not os.access(path, os.X_OK):
             _warn(f"{PREFIX}{name} names {path}, which is not executable")
+        elif ".so" in os.path.basename(path) and not _is_linker(path):
+            _warn(f"{PREFIX}{name} names {path}, which is not libnvJitLink")
     return tuple(paths)
+
+
+def _is_linker(path: str) -> bool:
+    """Whether a file has the names of NVIDIA's linker library; it is not opened as a library."""
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return content.find(b"__nvJitLinkCreate_") >= 0
+    except (OSError, ValueError):  # ValueError: the file is empty
+        return False
 
 
 def _flag(name: str, default: bool) -> bool:
