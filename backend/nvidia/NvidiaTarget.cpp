@@ -1,6 +1,7 @@
 // NVIDIA GPUs as targets of the compiler.
 #include "backend/nvidia/NvidiaTarget.h"
 #include "backend/compile/Compiler.h"
+#include "backend/compile/ContainCrash.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
@@ -73,6 +74,8 @@ private:
   /// (13.0: 40 registers and 8 bytes for a product of 32x32, 32 registers and 20 kB for one of
   /// 128x256 by 4 warps): where it does, it is asked again without that aim.
   bool assembleWithFewSpills(Artifact &artifact, std::string &error) const;
+  /// Assembles a kernel's text and reports what a user is told of it, on the kernel.
+  bool makeMachineCode(ModuleOp lowered, Artifact &artifact, std::string &error) const;
 
   const NvidiaArch &arch;
   bool assembles;
@@ -207,17 +210,26 @@ bool NvidiaTarget::assembleWithFewSpills(Artifact &artifact, std::string &error)
   return true;
 }
 
+bool NvidiaTarget::makeMachineCode(ModuleOp lowered, Artifact &artifact, std::string &error) const {
+  if (assembleWithFewSpills(artifact, error)) {
+    nvidia::reportMachineCode(lowered, artifact);
+    return true;
+  }
+  if (wasInterrupted())
+    return false;
+  if (nvidia::isComplaint(error))
+    nvidia::blameInlineAsm(lowered, artifact.binary, error);
+  else
+    nvidia::reportBrokenAssembler(lowered, artifact.symbol, error);
+  return false;
+}
+
 bool NvidiaTarget::compile(ModuleOp lowered, Artifact &artifact, std::string &error) const {
   if (!emitPtx(lowered, artifact, error))
     return false;
   if (!assembles)
     return true;
-  if (!assembleWithFewSpills(artifact, error)) {
-    nvidia::blameInlineAsm(lowered, artifact.binary, error);
-    return false;
-  }
-  nvidia::reportMachineCode(lowered, artifact);
-  return true;
+  return makeMachineCode(lowered, artifact, error);
 }
 
 bool NvidiaTarget::compileText(const std::string &text, Artifact &artifact,
@@ -247,11 +259,8 @@ bool NvidiaTarget::print(ModuleOp lowered, CodeForm form, std::string &text,
     text = std::move(artifact.binary);
     return true;
   }
-  if (!assembleWithFewSpills(artifact, error)) {
-    nvidia::blameInlineAsm(lowered, artifact.binary, error);
+  if (!makeMachineCode(lowered, artifact, error))
     return false;
-  }
-  nvidia::reportMachineCode(lowered, artifact);
   if (form == CodeForm::Resources)
     text = gpu::printResources(artifact);
   else

@@ -12,9 +12,7 @@ bool nvidia::isTooOld(llvm::StringRef log) {
          log.contains("is not defined for option") || log.contains("Unsupported .target");
 }
 
-/// Returns whether an assembler's log complains of the text; else the assembler did not run to its
-/// end.
-static bool isComplaint(llvm::StringRef log) {
+bool nvidia::isComplaint(llvm::StringRef log) {
   return log.contains("error   :") || log.contains("fatal   :");
 }
 

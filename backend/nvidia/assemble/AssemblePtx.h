@@ -20,6 +20,9 @@ bool assemblePtx(const std::string &ptx, const std::string &arch,
 
 /// Returns whether an assembler's log only says that it is older than the PTX or the GPU.
 bool isTooOld(llvm::StringRef log);
+/// Returns whether an assembler's log complains of the text; else the assembler did not run to its
+/// end, or is none.
+bool isComplaint(llvm::StringRef log);
 
 } // namespace tw::nvidia
 #endif

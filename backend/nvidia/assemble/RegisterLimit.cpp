@@ -110,11 +110,24 @@ static void reportCalls(LLVM::LLVMFuncOp kernel, const Artifact &artifact) {
          "place, and restart the process";
 }
 
+/// The kernel of a module at the last stage; null where it has another name.
+static LLVM::LLVMFuncOp kernelOf(ModuleOp lowered, StringRef symbol) {
+  return lowered.lookupSymbol<LLVM::LLVMFuncOp>(symbol);
+}
+
 void nvidia::reportMachineCode(ModuleOp lowered, const Artifact &artifact) {
-  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
-    if (function.getName() != artifact.symbol)
-      continue;
-    reportSpills(function, artifact);
-    reportCalls(function, artifact);
+  if (LLVM::LLVMFuncOp kernel = kernelOf(lowered, artifact.symbol)) {
+    reportSpills(kernel, artifact);
+    reportCalls(kernel, artifact);
   }
+}
+
+void nvidia::reportBrokenAssembler(ModuleOp lowered, StringRef symbol, StringRef log) {
+  LLVM::LLVMFuncOp kernel = kernelOf(lowered, symbol);
+  Operation *place = kernel ? kernel.getOperation() : lowered.getOperation();
+  InFlightDiagnostic error = emitCoded(place, Code::BrokenAssembler)
+                             << "no assembler of PTX works here: " << log.trim();
+  error.attachNote(place->getLoc())
+      << "name ptxas in TILEWRIGHT_ASSEMBLERS, or unset it to take what packages, PATH and CUDA "
+         "toolkits have; `tilewright info` says which assembler is taken";
 }

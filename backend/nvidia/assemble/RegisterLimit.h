@@ -1,4 +1,4 @@
-// How many registers a thread may have, and what the assembler spilled to keep within that.
+// How many registers a thread may have, and what is said of the assembler and its code.
 #ifndef BACKEND_NVIDIA_REGISTERLIMIT_H
 #define BACKEND_NVIDIA_REGISTERLIMIT_H
 #include "mlir/IR/BuiltinOps.h"
@@ -17,6 +17,9 @@ mlir::LogicalResult checkMaxRegisters(const CompileOptions &options, mlir::Opera
 /// Emits remarks on the kernel about its machine code: registers that were spilled, and functions
 /// of the assembler that it calls.
 void reportMachineCode(mlir::ModuleOp lowered, const Artifact &artifact);
+
+/// Reports on the kernel that no assembler which was asked works, with what it printed.
+void reportBrokenAssembler(mlir::ModuleOp lowered, llvm::StringRef symbol, llvm::StringRef log);
 
 } // namespace tw::nvidia
 #endif

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import warnings
 from importlib.machinery import PathFinder
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,50 @@ def test_a_missing_file_is_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(UserWarning, match="TILEWRIGHT_ASSEMBLERS names /no/such/ptxas, which is not a file"):
         assert tw.knobs.settings().assemblers == ("/no/such/ptxas",)
     tw.knobs.reset()
+
+
+@pytest.mark.parametrize("content", [b"", b"not a library", Path("/proc/self/exe").read_bytes()])
+def test_a_library_that_is_another_one_is_warned_of(
+    content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = tmp_path / "libother.so.1"
+    library.write_bytes(content)
+    monkeypatch.setenv(assemblers.KNOB, str(library))
+    tw.knobs.reset()
+    with pytest.warns(UserWarning, match=f"names {library}, which is not libnvJitLink"):
+        tw.knobs.settings()
+    tw.knobs.reset()
+
+
+def test_the_library_itself_is_not_warned_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    if not LIBRARY:
+        pytest.skip("nvidia-nvjitlink is not installed")
+    monkeypatch.setenv(assemblers.KNOB, LIBRARY)
+    tw.knobs.reset()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert tw.knobs.settings().assemblers == (LIBRARY,)
+    tw.knobs.reset()
+
+
+@pytest.mark.parametrize("program", ["exit 0", "echo usage; exit 2", "kill -9 $$", 'echo text > "$6"'])
+@pytest.mark.parametrize("stage", ["cubin", "resources"])
+def test_a_program_that_is_another_one_is_named(program: str, stage: str, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    other.write_text(f"#!/bin/sh\n{program}\n")
+    other.chmod(0o700)
+    kernel = tmp_path / "kernel.py"
+    kernel.write_text("import tilewright as tw\n@tw.jit\ndef put(x):\n    tw.store(x, 1.0)\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright", "compile", f"{kernel}:put", "--signature", "*fp32",
+         "--target", "nvidia:sm_80", "--emit", stage, "-o", str(tmp_path / "out")],
+        env={**os.environ, assemblers.KNOB: str(other), "TILEWRIGHT_CACHE": "0"},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and not (tmp_path / "out").exists()
+    assert done.stderr.startswith("error[TW0365]: no assembler of PTX works here: "), done.stderr
+    assert f"{other} failed (status" in done.stderr and "kernel.py:3" in done.stderr
+    assert "TILEWRIGHT_ASSEMBLERS" in done.stderr
 
 
 def test_packages_bring_assemblers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
