@@ -22,6 +22,7 @@ from typing import Any
 
 from .launch.arguments import ArgumentProblem, memory_of, read_argument
 from .launch import simulated
+from .launch.bounds import BOUNDS, chosen_bounds
 from .launch.devices import check_device, current_device, device as launches_on
 from .launch.facts import Facts
 from .native import native
@@ -30,7 +31,9 @@ from .targets import device_named
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")
 COMPLETIONS = ("late", "early", "random")
 ARITHMETICS = ("fast", "exact")
-_WORDS = {"schedule": SCHEDULES, "completion": COMPLETIONS, "arithmetic": ARITHMETICS}
+_WORDS = {
+    "schedule": SCHEDULES, "completion": COMPLETIONS, "arithmetic": ARITHMETICS, "bounds": BOUNDS,
+}  # fmt: skip
 # Of a warp, a program (a CTA) and a launch.
 MAX_STEPS, MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH = 5_000_000, 100_000_000, 20_000_000_000
 
@@ -107,6 +110,7 @@ def simulate(
     max_steps_per_program: int = MAX_STEPS_PER_PROGRAM,
     max_steps_per_launch: int = MAX_STEPS_PER_LAUNCH,
     arrays: Sequence[Any] = (),
+    bounds: str | None = None,
 ) -> Iterator[None]:
     """Send the launches of a `with` block to a simulated device, as `tw.device` does, and choose how it runs
     them. Of blocks within blocks, for one device or several, the innermost is heeded; threads that begin in
@@ -121,7 +125,9 @@ def simulate(
     instructions counts as in an endless loop, and so does a program whose warps have run `max_steps_per_program`
     together, and a launch whose programs have run `max_steps_per_launch`: no further program begins then.
     `arrays` are those on the host that kernels reach by addresses which they load, as from a table of
-    `data_ptr()`s: all memory but theirs and that of a launch's arguments is out of bounds.
+    `data_ptr()`s: all memory but theirs and that of a launch's arguments is out of bounds. With `bounds` of
+    "views" an argument that is a view of a larger array reaches as far as its own elements, with "allocations"
+    as far as that array; the knob TILEWRIGHT_BOUNDS says which where it is not given.
     Raises LaunchError for an unknown device, ValueError for one that is not simulated, an unknown word or a
     number out of range, TypeError for what is not an array on the host.
     """
@@ -134,14 +140,17 @@ def simulate(
         "max_steps_per_launch": max_steps_per_launch,
     }
     _check_numbers(programs, seed, limits)
-    _check_words({"schedule": schedule, "completion": completion, "arithmetic": arithmetic})
+    words = {"schedule": schedule, "completion": completion, "arithmetic": arithmetic}
+    _check_words({**words, "bounds": bounds} if bounds else words)
     reachable = [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
     options = native().SimulationOptions(
         schedule, seed, list(programs), completion, arithmetic, *limits.values(), reachable
     )
     token = simulated.chosen_options.set({**simulated.chosen_options.get(), device: options})
+    of_bounds = chosen_bounds.set({**chosen_bounds.get(), device: bounds or ""})
     try:
         with launches_on(device):
             yield
     finally:
+        chosen_bounds.reset(of_bounds)
         simulated.chosen_options.reset(token)

@@ -7,8 +7,8 @@ is a view of, which suits kernels that step out of a view on purpose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from .. import knobs
@@ -20,8 +20,8 @@ BOUNDS = ("views", "allocations")
 ShapedArray = tuple[int, Sequence[int], Iterable[int], int]
 SHAPE_READERS: dict[type, Callable[[Any], ShapedArray]] = {}
 
-# By device; the knob BOUNDS decides for all others.
-_chosen: dict[str, str] = {}
+# By device, from `tw.simulation.simulate`; the knob BOUNDS decides for all others.
+chosen_bounds: ContextVar[Mapping[str, str]] = ContextVar("tilewright_bounds", default={})
 
 
 def reach(address: int, shape: Sequence[int], strides: Iterable[int], size: int) -> tuple[int, int]:
@@ -53,25 +53,8 @@ def memories_of(
     device: str, values: Sequence[Any], bits: Sequence[Any]
 ) -> list[tuple[int, int, bool, int]]:
     """(address, bytes, is read-only, bytes of the allocation before) of each argument."""
-    bounds = _chosen.get(device) or knobs.settings().bounds
+    bounds = chosen_bounds.get().get(device) or knobs.settings().bounds
     memories = [memory_of(value, bit) for value, bit in zip(values, bits)]
     if bounds == "allocations":
         return [(*memory, 0) for memory in memories]
     return [_view_of(value, memory) for value, memory in zip(values, memories)]
-
-
-@contextmanager
-def bounded_by(device: str, bounds: str | None) -> Iterator[None]:
-    """Set the bounds of launches on a device within a `with` block; None leaves them as they are."""
-    if bounds is not None and bounds not in BOUNDS:
-        raise ValueError(f"no bounds {bounds!r}; there are {', '.join(BOUNDS)}")
-    before = _chosen.get(device)
-    if bounds is not None:
-        _chosen[device] = bounds
-    try:
-        yield
-    finally:
-        if bounds is not None and before is None:
-            _chosen.pop(device, None)
-        elif bounds is not None and before is not None:
-            _chosen[device] = before
