@@ -61,8 +61,7 @@ struct Allocation {
   std::string name;
   uint64_t base = 0, bytes = 0;
   bool isReadOnly = false;
-  /// A bit per byte, 1 where the byte has a value; empty: all bytes have one.
-  std::vector<uint64_t> *initialized = nullptr;
+  std::vector<uint64_t> *initialized = nullptr; // a bit per byte with a value; null: all have one
   uint8_t skippedBytes = 0; // modulo 256, of a GPU's allocation before `base`
 };
 
