@@ -41,7 +41,8 @@ struct LaunchGrid {
   /// All programs run at the same time, so that they may wait for each other; refused where the
   /// device does not hold so many.
   bool isCooperative = false;
-  /// Of simulated devices: how the launch runs; null: as is usual (runtime/Simulation.h).
+  /// Of simulated devices and `reference`: how the launch runs; null: as is usual
+  /// (runtime/Simulation.h).
   const SimulationOptions *simulation = nullptr;
   uint64_t numPrograms() const {
     return uint64_t(programs[0]) * uint64_t(programs[1]) * uint64_t(programs[2]);

@@ -86,7 +86,10 @@ static LogicalResult combineElements(const Access &access, tile::AtomicKind kind
       continue;
     uint64_t updated = combine(kind, access.pointee, result[position].bits, value[position].bits);
     access.write(position, {updated});
+    if (updated != result[position].bits)
+      access.program.launch.loops->noteEffect();
   }
+  access.noteRead(result);
   return success();
 }
 
@@ -123,9 +126,13 @@ static LogicalResult runAtomicCas(Program &program, Operation &op) {
     if (failed(access.check(position)))
       return failure();
     result[position] = access.read(position);
-    if (result[position].bits == compare[position].bits)
-      access.write(position, value[position]);
+    if (result[position].bits != compare[position].bits)
+      continue;
+    access.write(position, value[position]);
+    if (value[position].bits != compare[position].bits)
+      program.launch.loops->noteEffect();
   }
+  access.noteRead(result);
   program.set(atomic, std::move(result));
   return success();
 }

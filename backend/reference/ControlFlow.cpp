@@ -12,6 +12,16 @@ using namespace tw::reference;
 // Kernels are not recursive; text that is must not exhaust the host's stack.
 static constexpr int kLargestCallDepth = 64;
 
+/// Before another iteration.
+static LogicalResult countIteration(Program &program, Operation &loop) {
+  LoopLimit &loops = *program.launch.loops;
+  if (++loops.idle <= loops.most)
+    return success();
+  return failAt(program, loop, Code::EndlessLoop,
+                "loops have run " + std::to_string(loops.most) +
+                    " iterations without effect, and this one goes on");
+}
+
 static LogicalResult runFor(Program &program, Operation &op) {
   auto loop = cast<scf::ForOp>(op);
   Block &body = *loop.getBody();
@@ -27,6 +37,8 @@ static LogicalResult runFor(Program &program, Operation &op) {
   };
   assignValues(program, loop.getRegionIterArgs(), loop.getInitArgs());
   while (isBelow(counter, bound)) {
+    if (failed(countIteration(program, op)))
+      return failure();
     program.set(loop.getInductionVar(), {Element{counter}});
     if (failed(runBlock(program, body)))
       return failure();
@@ -50,7 +62,7 @@ static LogicalResult runWhile(Program &program, Operation &op) {
     assignValues(program, loop.getAfterArguments(), condition.getArgs());
     if (!program.isTrue(condition.getCondition()))
       break;
-    if (failed(runBlock(program, *loop.getAfterBody())))
+    if (failed(countIteration(program, op)) || failed(runBlock(program, *loop.getAfterBody())))
       return failure();
     assignValues(program, loop.getBeforeArguments(), loop.getYieldOp().getOperands());
   }

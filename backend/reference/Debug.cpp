@@ -55,6 +55,7 @@ static LogicalResult runPrint(Program &program, Operation &op) {
                                            print.getIsSigned()[operand])));
   }
   std::fflush(stdout);
+  program.launch.loops->noteEffect();
   return success();
 }
 

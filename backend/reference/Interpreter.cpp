@@ -41,6 +41,12 @@ bool Launch::isStopped(const Program &program) const {
   return turns ? !turns->step(program.number) : poll->isDue();
 }
 
+void LoopLimit::noteRead(Operation *op, uint64_t program, uint64_t digest) {
+  auto [place, isNew] = lastRead.try_emplace({op, program}, digest);
+  if (isNew || std::exchange(place->second, digest) != digest)
+    noteEffect();
+}
+
 uint64_t tw::reference::numberOf(std::array<int32_t, 3> id, const LaunchGrid &grid) {
   return id[0] + uint64_t(grid.programs[0]) * (id[1] + uint64_t(grid.programs[1]) * id[2]);
 }

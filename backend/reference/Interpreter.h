@@ -55,13 +55,30 @@ private:
   std::chrono::steady_clock::time_point lastLook = {};
 };
 
+/// Counts the iterations of loops since a program last did anything that another iteration could
+/// differ by: wrote memory, printed, asked for the time, or read what the same operation did not
+/// read there before. Programs that wait for each other in vain count together.
+struct LoopLimit {
+  uint64_t most, idle = 0;
+
+  explicit LoopLimit(uint64_t most) : most(most) {}
+  void noteEffect() { idle = 0; }
+  /// `digest` is of the addresses and of what is there.
+  void noteRead(mlir::Operation *op, uint64_t program, uint64_t digest);
+
+private:
+  llvm::DenseMap<std::pair<mlir::Operation *, uint64_t>, uint64_t> lastRead;
+};
+
 /// What all programs of a launch share.
 struct Launch {
   LaunchGrid grid;
-  std::span<const LaunchArgument> arguments;
+  std::span<const LaunchArgument> arguments; // and the memory that is reached by addresses
   std::vector<std::string> argumentNames;
-  std::string name;       // of the kernel
-  InterruptPoll *poll;    // asked where there are no turns
+  std::string name;    // of the kernel
+  InterruptPoll *poll; // asked where there are no turns
+  LoopLimit *loops;
+  bool isMemoryKnown;     // behind every pointer
   Turns *turns = nullptr; // of a cooperative grid
   /// Before each operation of a program; true where the launch is to stop.
   bool isStopped(const Program &program) const;

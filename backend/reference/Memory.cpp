@@ -3,6 +3,7 @@
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Box.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/ADT/Hashing.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
@@ -77,11 +78,14 @@ LogicalResult Access::check(size_t position) const {
   const Launch &launch = program.launch;
   uint64_t address = pointers[position].bits, bytes = tile::elementBytes(pointee);
   int32_t origin = pointers[position].origin;
+  if (origin == kUnknownOrigin) // arithmetic on numbers may have led into memory since
+    origin = findOrigin(launch, address);
   auto fail = [&](Code code, const std::string &what) {
-    std::string where = origin == kUnknownOrigin
-                            ? llvm::formatv("address {0:x}", address).str()
-                            : describeElement(launch.arguments[origin],
-                                              launch.argumentNames[origin], address, bytes);
+    std::string where =
+        origin == kUnknownOrigin
+            ? llvm::formatv("address {0:x} is in no argument's memory", address).str()
+            : describeElement(launch.arguments[origin], launch.argumentNames[origin], address,
+                              bytes);
     return failAt(program, op, code, what + ": " + where, position, shape);
   };
   if (origin != kUnknownOrigin) {
@@ -95,6 +99,8 @@ LogicalResult Access::check(size_t position) const {
   }
   if (address < kFirstValidAddress)
     return fail(Code::OutOfBounds, (nameOf(kind) + " through a null pointer").str());
+  if (origin == kUnknownOrigin && launch.isMemoryKnown)
+    return fail(Code::OutOfBounds, ("out-of-bounds " + nameOf(kind)).str());
   if (address % bytes != 0)
     return fail(Code::MisalignedAccess,
                 ("misaligned " + nameOf(kind) + " of " + std::to_string(bytes) + " bytes").str());
@@ -117,6 +123,14 @@ void Access::write(size_t position, Element value) const {
               tile::elementBytes(pointee));
 }
 
+void Access::noteRead(const TileValue &found) const {
+  llvm::hash_code digest = 0;
+  for (size_t position = 0; position < found.size(); ++position)
+    if (isActive(position))
+      digest = llvm::hash_combine(digest, pointers[position].bits, found[position].bits);
+  program.launch.loops->noteRead(&op, program.number, digest);
+}
+
 static LogicalResult runLoad(Program &program, Operation &op) {
   auto load = cast<tile::LoadOp>(op);
   Access access(program, op, AccessKind::Load, load.getPtr(), load.getMask());
@@ -131,6 +145,7 @@ static LogicalResult runLoad(Program &program, Operation &op) {
       return failure();
     result[position] = access.read(position);
   }
+  access.noteRead(result);
   program.set(load, std::move(result));
   return success();
 }
@@ -145,6 +160,7 @@ static LogicalResult runStore(Program &program, Operation &op) {
     if (failed(access.check(position)))
       return failure();
     access.write(position, value[position]);
+    program.launch.loops->noteEffect();
   }
   return success();
 }
@@ -163,6 +179,7 @@ static LogicalResult runDescriptorLoad(Program &program, Operation &op) {
       return failure();
     result[position] = access.isActive(position) ? access.read(position) : padding;
   }
+  access.noteRead(result);
   program.set(load, std::move(result));
   return success();
 }
@@ -178,6 +195,7 @@ static LogicalResult runDescriptorStore(Program &program, Operation &op) {
     if (failed(access.check(position)))
       return failure();
     access.write(position, value[position]);
+    program.launch.loops->noteEffect();
   }
   return success();
 }

@@ -35,6 +35,8 @@ struct Access {
   llvm::LogicalResult check(size_t position) const;
   Element read(size_t position) const;
   void write(size_t position, Element value) const;
+  /// Tells the limit of loops what the operation has read.
+  void noteRead(const TileValue &found) const;
 };
 
 /// The argument whose allocation holds the address, or kUnknownOrigin.

@@ -11,6 +11,7 @@
 #include "mlir/Parser/Parser.h"
 #include "runtime/Forks.h"
 #include "runtime/LaunchLock.h"
+#include "runtime/Simulation.h"
 #include "runtime/codes/Codes.h"
 #include "runtime/threads/Gang.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -183,6 +184,14 @@ static std::optional<RuntimeError> runTogether(ReferenceKernel &kernel, const La
   }
 }
 
+/// Whether all pointers are to memory of a known size.
+static bool isMemoryKnown(func::FuncOp entry, std::span<const LaunchArgument> arguments) {
+  for (auto [parameter, argument] : llvm::zip(entry.getArguments(), arguments))
+    if (isa<tile::PtrType>(parameter.getType()) && argument.bits && !argument.allocationBase)
+      return false;
+  return true;
+}
+
 std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
                                                     std::span<const LaunchArgument> arguments) {
   auto &kernel = static_cast<ReferenceKernel &>(loaded);
@@ -192,8 +201,23 @@ std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const 
     return interruptError(kernel.entry.getName().str());
   if (auto error = checkLaunch(kernel, grid, arguments.size()))
     return error;
+  constexpr uint64_t kUsualIterations = 5'000'000;
+  const SimulationOptions usual, &chosen = grid.simulation ? *grid.simulation : usual;
   InterruptPoll poll;
-  Launch launch{grid, arguments, kernel.argumentNames, kernel.entry.getName().str(), &poll};
+  LoopLimit loops(chosen.maxSteps ? chosen.maxSteps : kUsualIterations);
+  std::vector<LaunchArgument> memory(arguments.begin(), arguments.end());
+  std::vector<std::string> names = kernel.argumentNames;
+  for (const ReachableMemory &reachable : chosen.reachable) {
+    memory.push_back({reachable.base, reachable.base, reachable.bytes, reachable.isReadOnly});
+    names.push_back(reachable.name);
+  }
+  Launch launch{grid,
+                memory,
+                std::move(names),
+                kernel.entry.getName().str(),
+                &poll,
+                &loops,
+                isMemoryKnown(kernel.entry, arguments)};
   if (grid.isCooperative)
     return runTogether(kernel, launch);
   for (int32_t z = 0; z < grid.programs[2]; ++z)

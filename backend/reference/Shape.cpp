@@ -24,6 +24,8 @@ static LogicalResult runNumPrograms(Program &program, Operation &op) {
 /// One processor runs all programs.
 static LogicalResult runMachine(Program &program, Operation &op) {
   bool isClock = cast<tile::MachineOp>(op).getFact() == tile::MachineFact::Clock;
+  if (isClock)
+    program.launch.loops->noteEffect();
   auto now = std::chrono::steady_clock::now().time_since_epoch();
   uint64_t nanoseconds = std::chrono::nanoseconds(now).count();
   program.set(op.getResult(0), {Element{isClock ? nanoseconds : 0}});

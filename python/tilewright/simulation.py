@@ -91,6 +91,12 @@ def _check_numbers(programs: Sequence[int], seed: int, limits: Mapping[str, int]
             raise ValueError(f"{name} is 1 or more, not {limit}")
 
 
+# What the device `reference` has no use for.
+_USUAL_OTHERS = (
+    0, SCHEDULES[0], COMPLETIONS[0], ARITHMETICS[0], MAX_STEPS_PER_PROGRAM, MAX_STEPS_PER_LAUNCH
+)  # fmt: skip
+
+
 def _check_words(words: Mapping[str, str]) -> None:
     for name, word in words.items():
         if word not in _WORDS[name]:
@@ -128,11 +134,14 @@ def simulate(
     `data_ptr()`s: all memory but theirs and that of a launch's arguments is out of bounds. With `bounds` of
     "views" an argument that is a view of a larger array reaches as far as its own elements, with "allocations"
     as far as that array; the knob TILEWRIGHT_BOUNDS says which where it is not given.
+
+    The device `reference` takes `arrays`, `bounds` and `max_steps`, which is how many iterations loops may
+    run in a row without effect there: without a write, a print, or a read of anything new.
     Raises LaunchError for an unknown device, ValueError for one that is not simulated, an unknown word or a
     number out of range, TypeError for what is not an array on the host.
     """
     check_device(device)
-    if not device_named(device).is_simulated:
+    if device != "reference" and not device_named(device).is_simulated:
         raise ValueError(f"{device!r} is not a simulated device: they are called sim:sm_80 and the like")
     limits = {
         "max_steps": max_steps,
@@ -142,6 +151,9 @@ def simulate(
     _check_numbers(programs, seed, limits)
     words = {"schedule": schedule, "completion": completion, "arithmetic": arithmetic}
     _check_words({**words, "bounds": bounds} if bounds else words)
+    others = seed, *programs, *words.values(), max_steps_per_program, max_steps_per_launch
+    if device == "reference" and others != _USUAL_OTHERS:
+        raise ValueError('simulate("reference", ...) takes max_steps, arrays and bounds only')
     reachable = [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
     options = native().SimulationOptions(
         schedule, seed, list(programs), completion, arithmetic, *limits.values(), reachable

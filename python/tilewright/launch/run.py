@@ -10,7 +10,7 @@ from .arguments import current_stream, mark_written
 from .bounds import memories_of
 from .facts import Facts
 from .options import Chosen
-from .simulated import begin_launch
+from .simulated import options_of_launch
 from ..compile import CompiledKernel
 from ..errors import LaunchError, raise_report
 from ..native import native
@@ -90,7 +90,7 @@ def launch(
     x, y, z = programs
     taken = kernel.pick(bits)
     is_cooperative = bool(chosen and chosen.is_cooperative)
-    simulation = begin_launch(kernel.request.device) if device.is_simulated else None
+    simulation = options_of_launch(kernel.request.device, device)
     if is_cooperative or simulation:
         report = module.launch(
             kernel.native, x, y, z, taken, memory, stream, is_cooperative, simulation

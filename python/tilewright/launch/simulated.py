@@ -1,4 +1,5 @@
-"""Which options launches on simulated devices have here, and which of these devices launched last."""
+"""Which options launches on simulated devices and on `reference` have here, and which simulated device
+launched last."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
+from ..targets import Device
+
 # By device the native module's SimulationOptions.
 chosen_options: ContextVar[Mapping[str, Any]] = ContextVar(
     "tilewright_simulation", default=MappingProxyType({})
@@ -14,11 +17,14 @@ chosen_options: ContextVar[Mapping[str, Any]] = ContextVar(
 _last = ""
 
 
-def begin_launch(device: str) -> Any:
-    """The options of a launch on a simulated device that begins now; None: as is usual."""
+def options_of_launch(name: str, device: Device) -> Any:
+    """The options of a launch on a device that begins now; None: as is usual."""
     global _last
-    _last = device
-    return chosen_options.get().get(device)
+    if device.checks != "always":
+        return None
+    if device.is_simulated:
+        _last = name
+    return chosen_options.get().get(name)
 
 
 def last_device() -> str:

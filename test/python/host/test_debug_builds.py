@@ -575,3 +575,35 @@ def test_a_moved_kernel_is_blamed_at_its_new_line(tmp_path: Path) -> None:
         with pytest.raises(DeviceError) as failure:
             scope["kernel"][(1,)](np.zeros(4, np.int32), 4, debug=True)
         assert f"{path}:{5 + len(above)}:" in str(failure.value)
+
+
+@tw.jit
+def add_row_of_table(out, table, row, N: tw.constexpr):
+    first = tw.load(table + row).to(tw.pointer_type(tw.float32))
+    i = tw.arange(0, N)
+    tw.store(out + i, tw.load(first + i))
+
+
+def test_addresses_in_no_array_are_out_of_bounds_on_the_reference_device(compiler: None) -> None:
+    rows = [np.arange(8, dtype=np.float32), np.ones(8, np.float32)]
+    table = np.array([*(row.ctypes.data for row in rows), 1 << 40], np.int64)
+    out = np.zeros(8, np.float32)
+    with tw.device("reference"):
+        with tw.simulation.simulate("reference", arrays=rows):
+            add_row_of_table[(1,)](out, table, 0, N=8)
+            np.testing.assert_array_equal(out, rows[0])
+            for row, count in ((2, 8), (1, 16)):
+                with pytest.raises(DeviceError, match="out-of-bounds load.*\n.*test_debug_builds.py:") as error:
+                    add_row_of_table[(1,)](out, table, row, N=count)
+                assert error.value.code == "TW0601"
+        with pytest.raises(DeviceError, match="is in no argument's memory"):
+            add_row_of_table[(1,)](out, table, 0, N=8)
+
+
+def test_the_reference_device_has_two_options_of_simulations(compiler: None) -> None:
+    others: list[dict[str, Any]] = [{"seed": 1}, {"schedule": "reverse"}, {"programs": [0]},
+                                    {"completion": "early"}, {"max_steps_per_launch": 7}]  # fmt: skip
+    for options in others:
+        with pytest.raises(ValueError, match="max_steps and arrays only"):
+            with tw.simulation.simulate("reference", **options):
+                pass

@@ -233,3 +233,56 @@ def test_an_assembler_that_runs_is_stopped(tmp_path: Path) -> None:
     assert (process.returncode, told) == (130, "tilewright: interrupted\n")
     with pytest.raises(ProcessLookupError):
         os.kill(int(started.read_text()), 0)
+@tw.jit
+def loop_without_effect(out, n, start):
+    x = start
+    for _ in range(n):
+        x = x * 3 + 1
+    tw.store(out, x)
+
+
+@tw.jit
+def wait_for_value(flag, out):
+    while tw.atomic_cas(flag, 7, 7) != 7:
+        pass
+    tw.store(out, 1)
+
+
+@tw.jit
+def wait_for_next(flags, out):
+    i = tw.program_id(0)
+    while tw.load(flags + i, volatile=True) == 0:
+        pass
+    tw.store(flags + i - 1, 1)
+
+
+@tw.jit
+def count_by_loads(out, x, n):
+    total = 0
+    for i in range(n):
+        total += tw.load(x + i)
+    tw.store(out, total)
+
+
+@pytest.mark.parametrize("device", ["reference", SIM])
+def test_a_loop_without_effect_ends_at_its_limit(device: str) -> None:
+    out, flag = np.zeros(1, np.int32), np.zeros(1, np.int32)
+    with tw.device(device), tw.simulation.simulate(device, max_steps=4000):
+        loop_without_effect[(1,)](out, 100, 1)
+        for kernel, arguments in ((loop_without_effect, (out, 1 << 30, 1)), (wait_for_value, (flag, out))):
+            with pytest.raises(tw.DeviceError, match=r"4000 i.*|deadlock") as error:
+                kernel[(1,)](*arguments)
+            assert error.value.code == ("TW0660" if device == "reference" else "TW0612")
+            assert "test_launch_interrupts.py:" in str(error.value)
+
+
+def test_loops_that_read_what_is_new_have_no_limit() -> None:
+    out, x = np.zeros(1, np.int32), np.ones(500, np.int32)
+    with tw.device("reference"), tw.simulation.simulate("reference", max_steps=100):
+        count_by_loads[(1,)](out, x, 500)
+        assert out[0] == 500
+        flags = np.array([0, 0, 0, 1], np.int32)
+        wait_for_next[(3,)](flags[1:], out, launch_cooperative_grid=True)
+        flags[:] = 0
+        with pytest.raises(tw.DeviceError, match="100 iterations without effect"):
+            wait_for_next[(3,)](flags[1:], out, launch_cooperative_grid=True)
