@@ -47,7 +47,7 @@ static LogicalResult runSplat(Program &program, Operation &op) {
   return success();
 }
 
-/// expand_dims, reshape, hint: the same elements in the same order.
+/// expand_dims, reshape: the same elements in the same order.
 static LogicalResult runCopy(Program &program, Operation &op) {
   assignValues(program, op.getResults(), op.getOperands());
   return success();
@@ -160,7 +160,7 @@ void tw::reference::addShapeMeanings(Meanings &meanings) {
   meanings["tile.machine"].structured = runMachine;
   meanings["tile.arange"].structured = runArange;
   meanings["tile.splat"].structured = runSplat;
-  for (const char *name : {"tile.expand_dims", "tile.reshape", "tile.hint"})
+  for (const char *name : {"tile.expand_dims", "tile.reshape"})
     meanings[name].structured = runCopy;
   meanings["tile.broadcast"].structured = runRearranged;
   meanings["tile.trans"].structured = runRearranged;

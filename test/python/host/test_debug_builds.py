@@ -607,3 +607,27 @@ def test_the_reference_device_has_two_options_of_simulations(compiler: None) -> 
         with pytest.raises(ValueError, match="max_steps and arrays only"):
             with tw.simulation.simulate("reference", **options):
                 pass
+
+
+@tw.jit
+def load_at_multiple(out, x, n, N: tw.constexpr):
+    i = tw.arange(0, N)
+    scalar = tw.multiple_of(n, 16)
+    tile = tw.multiple_of(n + i, 16)
+    both = tw.multiple_of(n + i[:, None] * 16 + tw.arange(0, 4)[None, :], (1, 16))
+    pointers = tw.multiple_of(x + n + i, 16)
+    tw.store(out + i, tw.load(x + scalar + i) + tw.load(x + tile) + tw.load(pointers) + tw.sum(both, axis=1))
+
+
+@pytest.mark.parametrize("n", [0, 16, 48, 8, -8, 1, 20])
+def test_a_false_multiple_is_a_false_assumption(n: int, compiler: None) -> None:
+    x = np.zeros(128, np.float32)
+    x = x[(-x.ctypes.data // 4) % 16 :]
+    with tw.device("reference"):
+        if n % 16 == 0:
+            load_at_multiple[(1,)](np.zeros(16, np.float32), x, n, N=16)
+            return
+        message = f"a multiple_of does not hold: {n} is not a multiple of 16.*\n.*test_debug_builds.py:"
+        with pytest.raises(DeviceError, match=message) as error:
+            load_at_multiple[(1,)](np.zeros(16, np.float32), x, n, N=16)
+    assert error.value.code == "TW0603"
