@@ -23,10 +23,13 @@ static bool isWidenedF16(Value value) {
   return extension && getElementTypeOrSelf(extension.getIn().getType()).isF16();
 }
 
-/// The number that all lanes have, if a constant says so.
+/// The number that all lanes have, widened or not, if a constant says so.
 static std::optional<APFloat> constantOf(Value value) {
-  if (auto broadcast = value.getDefiningOp<vector::BroadcastOp>())
-    value = broadcast.getSource();
+  while (Operation *op = value.getDefiningOp())
+    if (isa<vector::BroadcastOp, arith::ExtFOp>(op))
+      value = op->getOperand(0);
+    else
+      break;
   APFloat number(0.0);
   return matchPattern(value, m_ConstantFloat(&number)) ? std::optional(number) : std::nullopt;
 }
