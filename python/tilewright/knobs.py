@@ -61,9 +61,9 @@ class Settings:
     override_directory: str
     shows_remarks: bool
     is_debug: bool
-    bounds: str  # "views" or "allocations"
     is_jit_denied: bool
     cache_layers: tuple[str, ...]  # directories of caches that are only read
+    bounds: str = "views"  # or "allocations"
     fuses_products: bool = True  # a * b + c may round once where a launch says nothing
 
 

@@ -604,7 +604,7 @@ def test_the_reference_device_has_two_options_of_simulations(compiler: None) -> 
     others: list[dict[str, Any]] = [{"seed": 1}, {"schedule": "reverse"}, {"programs": [0]},
                                     {"completion": "early"}, {"max_steps_per_launch": 7}]  # fmt: skip
     for options in others:
-        with pytest.raises(ValueError, match="max_steps and arrays only"):
+        with pytest.raises(ValueError, match="max_steps, arrays and bounds only"):
             with tw.simulation.simulate("reference", **options):
                 pass
 

@@ -251,9 +251,9 @@ def wait_for_value(flag, out):
 @tw.jit
 def wait_for_next(flags, out):
     i = tw.program_id(0)
-    while tw.load(flags + i, volatile=True) == 0:
+    while tw.load(flags + i + 1, volatile=True) == 0:
         pass
-    tw.store(flags + i - 1, 1)
+    tw.store(flags + i, 1)
 
 
 @tw.jit
@@ -282,7 +282,7 @@ def test_loops_that_read_what_is_new_have_no_limit() -> None:
         count_by_loads[(1,)](out, x, 500)
         assert out[0] == 500
         flags = np.array([0, 0, 0, 1], np.int32)
-        wait_for_next[(3,)](flags[1:], out, launch_cooperative_grid=True)
+        wait_for_next[(3,)](flags, out, launch_cooperative_grid=True)
         flags[:] = 0
         with pytest.raises(tw.DeviceError, match="100 iterations without effect"):
-            wait_for_next[(3,)](flags[1:], out, launch_cooperative_grid=True)
+            wait_for_next[(3,)](flags, out, launch_cooperative_grid=True)

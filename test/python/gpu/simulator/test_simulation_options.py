@@ -92,7 +92,7 @@ def test_options_are_those_of_a_task_or_thread() -> None:
         assert threads.submit(launch, None).result() == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("device", ["cpu", "reference", "nvidia:sm_80"])
+@pytest.mark.parametrize("device", ["cpu", "nvidia:sm_80"])
 def test_what_is_not_simulated_is_refused(device: str) -> None:
     with pytest.raises(ValueError, match=f"'{device}' is not a simulated device"):
         with tw.simulation.simulate(device):
