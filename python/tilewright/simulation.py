@@ -97,6 +97,16 @@ _USUAL_OTHERS = (
 )  # fmt: skip
 
 
+def _check_simulated(device: str, others: tuple[Any, ...]) -> None:
+    """Refuse devices that are not simulated, and of `reference` options that mean nothing there."""
+    check_device(device)
+    if device == "reference":
+        if others != _USUAL_OTHERS:
+            raise ValueError('simulate("reference", ...) takes max_steps, arrays and bounds only')
+    elif not device_named(device).is_simulated:
+        raise ValueError(f"{device!r} is not a simulated device: they are called sim:sm_80 and the like")
+
+
 def _check_words(words: Mapping[str, str]) -> None:
     for name, word in words.items():
         if word not in _WORDS[name]:
@@ -140,20 +150,16 @@ def simulate(
     Raises LaunchError for an unknown device, ValueError for one that is not simulated, an unknown word or a
     number out of range, TypeError for what is not an array on the host.
     """
-    check_device(device)
-    if device != "reference" and not device_named(device).is_simulated:
-        raise ValueError(f"{device!r} is not a simulated device: they are called sim:sm_80 and the like")
+    words = {"schedule": schedule, "completion": completion, "arithmetic": arithmetic}
+    others = seed, *programs, *words.values(), max_steps_per_program, max_steps_per_launch
+    _check_simulated(device, others)
     limits = {
         "max_steps": max_steps,
         "max_steps_per_program": max_steps_per_program,
         "max_steps_per_launch": max_steps_per_launch,
     }
     _check_numbers(programs, seed, limits)
-    words = {"schedule": schedule, "completion": completion, "arithmetic": arithmetic}
     _check_words({**words, "bounds": bounds} if bounds else words)
-    others = seed, *programs, *words.values(), max_steps_per_program, max_steps_per_launch
-    if device == "reference" and others != _USUAL_OTHERS:
-        raise ValueError('simulate("reference", ...) takes max_steps, arrays and bounds only')
     reachable = [_reachable(f"arrays[{i}]", array) for i, array in enumerate(arrays)]
     options = native().SimulationOptions(
         schedule, seed, list(programs), completion, arithmetic, *limits.values(), reachable
