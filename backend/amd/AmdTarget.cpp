@@ -14,6 +14,7 @@
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
+#include "backend/compile/LlvmRegistry.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
@@ -32,15 +33,17 @@
 using namespace mlir;
 using namespace tw;
 
+static void registerAmdgpu() {
+  LLVMInitializeAMDGPUTargetInfo();
+  LLVMInitializeAMDGPUTarget();
+  LLVMInitializeAMDGPUTargetMC();
+  LLVMInitializeAMDGPUAsmPrinter();
+  LLVMInitializeAMDGPUAsmParser();
+}
+
 static void initializeAmdgpu() {
   static std::once_flag isRegistered;
-  std::call_once(isRegistered, [] {
-    LLVMInitializeAMDGPUTargetInfo();
-    LLVMInitializeAMDGPUTarget();
-    LLVMInitializeAMDGPUTargetMC();
-    LLVMInitializeAMDGPUAsmPrinter();
-    LLVMInitializeAMDGPUAsmParser();
-  });
+  std::call_once(isRegistered, registerWithLlvm, registerAmdgpu);
 }
 
 /// Memory of kernels' arguments lies on the GPU and is cached: then adding floats to it is one

@@ -1,6 +1,7 @@
 // An object file of a text in a machine's assembly language, by LLVM's assembler.
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/ContainCrash.h"
+#include "backend/compile/LlvmRegistry.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/MC/MCAsmBackend.h"
 #include "llvm/MC/MCAsmInfo.h"
@@ -15,7 +16,7 @@
 #include "llvm/MC/MCStreamer.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/MCTargetOptions.h"
-#include "llvm/MC/TargetRegistry.h"
+
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
@@ -98,7 +99,7 @@ bool tw::assembleText(const std::string &text, const LlvmMachine &machine, Emitt
                       std::string &error) {
   machine.initialize();
   auto assembly = std::make_unique<Assembly>(machine);
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(assembly->triple, error);
+  const llvm::Target *target = findLlvmTarget(assembly->triple, error);
   if (!target)
     return false;
   std::string refusal;

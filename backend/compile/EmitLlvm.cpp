@@ -2,6 +2,7 @@
 #include "backend/compile/EmitLlvm.h"
 #include "backend/compile/Bitcode.h"
 #include "backend/compile/ContainCrash.h"
+#include "backend/compile/LlvmRegistry.h"
 #include "backend/compile/SampleModule.h"
 #include "backend/compile/SinkOffsets.h"
 #include "backend/compile/SplitFunctions.h"
@@ -17,7 +18,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
-#include "llvm/MC/TargetRegistry.h"
+
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -39,7 +40,7 @@ static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const LlvmMachine 
                                                               std::string &error) {
   machine.initialize();
   llvm::Triple triple(machine.triple);
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target = findLlvmTarget(triple, error);
   if (!target)
     return nullptr;
   llvm::TargetOptions options;

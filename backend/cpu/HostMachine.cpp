@@ -1,5 +1,6 @@
 // The machine that this process runs on, as LLVM's code generator knows it.
 #include "backend/cpu/HostMachine.h"
+#include "backend/compile/LlvmRegistry.h"
 #include "backend/cpu/MatrixUnit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -7,7 +8,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
+
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include <mutex>
@@ -24,7 +25,7 @@ static void registerX86() {
 
 static void initializeX86() {
   static std::once_flag isRegistered;
-  std::call_once(isRegistered, registerX86);
+  std::call_once(isRegistered, registerWithLlvm, registerX86);
 }
 
 /// Stores under a constant mask with one true lane become scalar stores. LLVM 22's code generation
@@ -90,7 +91,7 @@ std::string tw::featuresBesideName(const LlvmMachine &machine) {
   machine.initialize();
   llvm::Triple triple(machine.triple);
   std::string error;
-  const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
+  const llvm::Target *target = findLlvmTarget(triple, error);
   if (!target)
     return machine.features;
   auto describe = [&](llvm::StringRef features) {

@@ -2,6 +2,7 @@
 #include "backend/nvidia/NvidiaTarget.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
+#include "backend/compile/LlvmRegistry.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
@@ -35,7 +36,7 @@ static void registerNvptx() {
 
 static void initializeNvptx() {
   static std::once_flag isRegistered;
-  std::call_once(isRegistered, registerNvptx);
+  std::call_once(isRegistered, registerWithLlvm, registerNvptx);
 }
 
 namespace {
