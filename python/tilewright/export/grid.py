@@ -32,7 +32,7 @@ def split_grid(grid: str | int | Sequence[str | int]) -> tuple[str, ...]:
     """The expressions of a grid, one for each axis. Raises UnsupportedError TW0804."""
     if isinstance(grid, str):
         try:
-            parsed = ast.parse(f"({grid},)", mode="eval").body
+            parsed = _parse(f"({grid},)")
             parts = [ast.unparse(item) for item in parsed.elts] if isinstance(parsed, ast.Tuple) else []
         except _UNREADABLE as error:
             raise _unreadable(grid, error) from None
@@ -46,11 +46,22 @@ def split_grid(grid: str | int | Sequence[str | int]) -> tuple[str, ...]:
     return tuple(parts)
 
 
+# Terms, operators and calls of an expression; Python's own limit depends on who calls.
+_MAX_NODES = 1000
+
+
+def _parse(text: str) -> ast.expr:
+    parsed = ast.parse(text, mode="eval").body
+    if sum(isinstance(node, ast.expr) for node in ast.walk(parsed)) > _MAX_NODES:
+        raise RecursionError
+    return parsed
+
+
 def c_expression(text: str, arguments: Mapping[str, str], constants: Mapping[str, Any]) -> str:
     """The expression in C: `arguments` has what stands for run-time parameters, `constants` the values
     of the others."""
     try:
-        return _write(ast.parse(text, mode="eval").body, arguments, constants)
+        return _write(_parse(text), arguments, constants)
     except _UNREADABLE as error:
         raise _unreadable(text, error) from None
 
