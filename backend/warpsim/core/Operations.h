@@ -24,7 +24,7 @@ void orderBefore(Cta &cta, Warp &warp, const Instruction &instruction, unsigned 
 void orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
                 const SyncPlace &place);
 /// The effect of the read of an atomic operation whose result nobody uses. Another order of the
-/// operations would not be noticed, so that it teaches nothing, unless its lane has read the place
+/// operations would not be noticed, so that it teaches nothing, unless its CTA has read the place
 /// before: then it comes after what that read has seen.
 void orderUnobserved(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
                      const SyncPlace &place);

@@ -317,4 +317,10 @@ MUTANTS = [
     Mutant("copy", "st.release.gpu", "st.release.cta", "race-raw", "ld.acquire.gpu.global.u32 %r3"),
     Mutant("copy", "bar.sync 1;\n", "", "race-war", "st.global.u32 [%rd11]"),
     Mutant("copy", "ld.acquire.gpu", "ld.relaxed.gpu", "race-war", "st.global.u32 [%rd11]"),
-]  # fmt: skip
+    Mutant("again", "and.b32 %r3, %r2, 1;", "and.b32 %r3, %r2, 0;", "race-raw", "ld.global.u32 %r6"),
+    Mutant("again", "ld.acquire.gpu", "ld.relaxed.gpu", "race-raw", "ld.global.u32 %r5"),
+    Mutant("reset", "atom.acq_rel.gpu", "atom.relaxed.gpu",
+           "race-raw", "ld.global.u32 %r5|ld.global.u32 %r6"),
+    Mutant("reset", "exch.b32 %r4, [%rd0], 0;", "exch.b32 %r4, [%rd0+4], 0;",
+           "race-raw", "ld.global.u32 %r5|ld.global.u32 %r6"),
+]

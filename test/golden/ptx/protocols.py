@@ -258,6 +258,63 @@ bar.sync 1;
 st.global.u32 [%rd11], 9;
 """
 
+# Programs 0 and 1 each set a flag; program 2 waits for the first, the second and the first again.
+AGAIN = """
+setp.eq.u32 %p1, %r1, 2;
+@%p1 bra READER;
+setp.eq.u32 %p2, %r1, 1;
+mul.wide.u32 %rd6, %r1, 4;
+add.s64 %rd7, %rd0, %rd6;
+@%p2 bra SECOND;
+st.global.u32 [%rd11], 5;
+bra WRITTEN;
+SECOND:
+st.global.u32 [%rd12], 7;
+WRITTEN:
+bar.sync 0;
+@%p0 bra END;
+st.release.gpu.global.u32 [%rd7], 1;
+bra END;
+READER:
+@%p0 bra WAITED;
+mov.u32 %r2, 0;
+NEXT:
+and.b32 %r3, %r2, 1;
+mul.wide.u32 %rd6, %r3, 4;
+add.s64 %rd7, %rd0, %rd6;
+WAIT:
+ld.acquire.gpu.global.u32 %r4, [%rd7];
+setp.eq.u32 %p3, %r4, 0;
+@%p3 bra WAIT;
+add.s32 %r2, %r2, 1;
+setp.lt.u32 %p3, %r2, 3;
+@%p3 bra NEXT;
+WAITED:
+bar.sync 1;
+ld.global.u32 %r5, [%rd11];
+ld.global.u32 %r6, [%rd12];
+add.s32 %r5, %r5, %r6;
+st.global.u32 [%rd12], %r5;
+"""
+
+# Who counts last sets the count back, which acquires although nobody reads its result: it comes after
+# what the count has read.
+RESET = """
+@%p0 bra END;
+mul.wide.u32 %rd6, %r1, 4;
+add.s64 %rd7, %rd1, %rd6;
+add.s32 %r2, %r1, 5;
+st.global.u32 [%rd7], %r2;
+atom.release.gpu.global.add.u32 %r3, [%rd0], 1;
+setp.ne.u32 %p1, %r3, 7;
+@%p1 bra END;
+atom.acq_rel.gpu.global.exch.b32 %r4, [%rd0], 0;
+ld.global.u32 %r5, [%rd1];
+ld.global.u32 %r6, [%rd1+28];
+add.s32 %r5, %r5, %r6;
+st.global.u32 [%rd2], %r5;
+"""
+
 
 def semaphore_sum(grid: int) -> int:
     total = 0
@@ -276,6 +333,8 @@ PROTOCOLS = {
                      tuple(300 + 3 * i for i in range(64))),
     "ticket": Protocol(TICKET, 7, (7,) * 64),
     "copy": Protocol(COPY, 2, (9,) * 64, (0,) * 64),
+    "again": Protocol(AGAIN, 3, (5,) * 64, (12,) * 64),
+    "reset": Protocol(RESET, 8, tuple(range(5, 13)), (17,)),
 }  # fmt: skip
 
 

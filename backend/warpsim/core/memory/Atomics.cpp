@@ -155,9 +155,9 @@ static uint64_t applyLane(const MemoryStep &step, const Request &request, unsign
     cta.shared.markWritten(request.at[lane], request.bytes, true);
   if (isWritten)
     orderBefore(cta, step.warp, instruction, lane, place);
-  if (instruction.op == Op::Atom && cta.launch.sync.steps[step.pc] == SyncStep::Observe)
+  if (cta.launch.sync.steps[step.pc] == SyncStep::Observe)
     orderAfter(cta, step.warp, instruction, lane, place);
-  else if (instruction.op == Op::Atom)
+  else
     orderUnobserved(cta, step.warp, instruction, lane, place);
   return seen;
 }

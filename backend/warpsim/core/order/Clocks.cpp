@@ -38,6 +38,7 @@ void Clocks::reset(uint64_t number, unsigned numWarps, unsigned waveSize) {
   }
   waves.assign((numWarps + warpsPerWave - 1) / warpsPerWave, {});
   hasVectors = hasForeign = hasSeen = false;
+  observed.clear();
   joinForeign = {};
   joinOwn = {};
 }
@@ -237,20 +238,47 @@ void Clocks::acquire(unsigned warp, unsigned number, const SharedKnowledge &obje
   self.foreign = joinForeign(self.foreign, object, joined);
   Wave &wave = waves[warp / warpsPerWave];
   wave.isOnTrial = wave.hasAcquired = true;
+  if (Trial *trial = trialOf(warp, number))
+    trial->taught[number].foreign = joined(trial->taught[number].foreign, object);
 }
 
 void Clocks::see(unsigned warp, unsigned number, const SharedKnowledge &object, bool isOfCta) {
-  Lane &self = lane(warp, number);
-  SharedKnowledge &seen = isOfCta ? self.seenOfCta : self.seen;
-  seen = joined(seen, object);
-  hasSeen |= object != nullptr;
+  if (!object)
+    return;
+  hasSeen = true;
+  auto add = [&](Lane &to) {
+    SharedKnowledge &seen = isOfCta ? to.seenOfCta : to.seen;
+    seen = joined(seen, object);
+  };
+  add(lane(warp, number));
+  if (Trial *trial = trialOf(warp, number))
+    add(trial->taught[number]);
+}
+
+/// Turns what a fence acquires into what is known.
+static SharedKnowledge takeSeen(SharedKnowledge &seen, SharedKnowledge &seenOfCta,
+                                bool reachesGpu) {
+  SharedKnowledge taken = std::exchange(seenOfCta, nullptr);
+  return reachesGpu ? joined(taken, std::exchange(seen, nullptr)) : taken;
 }
 
 void Clocks::acquireSeen(unsigned warp, unsigned number, bool reachesGpu) {
   if (!hasSeen)
     return;
+  auto acquireOf = [&](Lane &each) {
+    each.foreign = joined(each.foreign, takeSeen(each.seen, each.seenOfCta, reachesGpu));
+  };
+  Wave &wave = waves[warp / warpsPerWave];
+  for (Trial &trial : wave.trials)
+    if (trial.read.warp == warp)
+      acquireOf(trial.taught[number]);
+  if (!wave.before.empty())
+    acquireOf(wave.before[warp % warpsPerWave * kWarpSize + number]);
   Lane &self = lane(warp, number);
-  acquire(warp, number, std::exchange(self.seenOfCta, nullptr));
-  if (reachesGpu)
-    acquire(warp, number, std::exchange(self.seen, nullptr));
+  SharedKnowledge taken = takeSeen(self.seen, self.seenOfCta, reachesGpu);
+  if (!taken)
+    return;
+  hasForeign = wave.isOnTrial = wave.hasAcquired = true;
+  learnOwn(self, taken);
+  self.foreign = joined(self.foreign, taken);
 }

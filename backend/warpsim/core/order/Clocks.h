@@ -4,6 +4,7 @@
 #define BACKEND_WARPSIM_CORE_CLOCKS_H
 #include "backend/warpsim/core/order/Knowledge.h"
 #include "backend/warpsim/exec/Execute.h"
+#include <map>
 
 namespace tw::warpsim {
 
@@ -21,9 +22,9 @@ struct Snapshot {
 /// that the lanes of a warp share as long as they know the same.
 ///
 /// A read that leads to nothing but the same read again has told its thread nothing: another
-/// execution may not see that value. What reads and fences teach is therefore on trial until the
-/// wave accesses other memory (`use`), and is forgotten when the read is repeated before
-/// that (`repeatRead`). A lane's `sure` knowledge is what it knows without it.
+/// execution may not see that value. What a read teaches is therefore on trial until the wave
+/// accesses other memory (`use`), and is forgotten when the read is repeated before that
+/// (`beginRead`). A lane's `sure` knowledge is what it knows without it.
 class Clocks {
 public:
   Clocks() = default;
@@ -66,11 +67,16 @@ public:
     std::array<uint64_t, kWarpSize> addresses;
     bool operator==(const Read &) const = default;
   };
-  /// Forgets what was learned since the warp has executed this very read, if nothing but reads came
-  /// in between, and returns true then.
-  bool repeatRead(const Read &read);
-  /// Returns true if the lane has read this address, and the wave has accessed nothing else since.
-  bool hasRead(unsigned warp, unsigned lane, uint64_t address) const;
+  /// Puts what the read will teach on trial. Forgets what it taught when the warp executed it
+  /// before, if nothing but reads came in between.
+  void beginRead(const Read &read);
+  /// What the thread, or another of its CTA, has read of what was released at an address: whatever
+  /// it does there later comes after that.
+  void noteObserved(uint64_t address, const SharedKnowledge &object) { observed[address] = object; }
+  SharedKnowledge observedAt(uint64_t address) const {
+    auto found = observed.find(address);
+    return found == observed.end() ? nullptr : found->second;
+  }
   /// The warp accesses data: what its wave has learned of that memory counts from here on.
   void use(unsigned warp, bool isShared) {
     Wave &wave = waves[warp / warpsPerWave];
@@ -78,8 +84,7 @@ public:
       return;
     if (!isShared)
       return confirm(warp / warpsPerWave);
-    for (Trial &trial : wave.trials)
-      trial.keepsOwn = true;
+    wave.keepsOwn = true;
   }
 
 private:
@@ -89,16 +94,18 @@ private:
     SharedKnowledge sure;               // of that, what is not on trial
     SharedKnowledge seen, seenOfCta; // what a fence acquires; one that reaches its CTA, the second
   };
+  /// A read on trial and what it has taught, by lane.
   struct Trial {
     Read read;
-    std::array<Lane, kWarpSize> before;
-    bool isJoined = false; // a barrier has passed: it has taught more than the read
-    bool keepsOwn = false; // what was learned of its own CTA counts
+    std::array<Lane, kWarpSize> taught;
   };
   struct Wave {
     bool isOnTrial = false;   // some lane knows more than is sure
     bool hasAcquired = false; // from an address, not only from barriers
+    bool keepsOwn = false;    // what was learned of its own CTA counts
+    bool isJoined = false;    // a barrier has taught its lanes since the first read on trial
     std::vector<Trial> trials;
+    std::vector<Lane> before; // the first read, by lane of the wave, and what barriers taught since
   };
   Lane &lane(unsigned warp, unsigned number) { return lanes[warp * kWarpSize + number]; }
   const Lane &lane(unsigned warp, unsigned number) const {
@@ -113,7 +120,9 @@ private:
   SharedKnowledge handedOn(const std::vector<LaneMask> &participants) const;
   bool isAnyOnTrial() const;
   void teachTrials(Wave &wave, const SharedKnowledge &sure);
-  void forget(unsigned wave, const Trial &trial);
+  Trial *trialOf(unsigned warp, unsigned lane);
+  void learnTaught(unsigned warp, unsigned lane);
+  void recall(unsigned wave);
   void confirm(unsigned wave);
 
   uint32_t cta = 0;
@@ -124,6 +133,7 @@ private:
   std::vector<Wave> waves;
   bool hasVectors = false, hasForeign = false; // somebody has one: else there is nothing to clear
   bool hasSeen = false;
+  std::map<uint64_t, SharedKnowledge> observed; // by address
   LastJoin<SharedKnowledge, SharedKnowledge> joinForeign;
   LastJoin<std::shared_ptr<ClockVector>, SharedKnowledge> joinOwn;
 };

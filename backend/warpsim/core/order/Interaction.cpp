@@ -1,7 +1,7 @@
 // Which instructions are seen by other threads, and by whom.
 #include "backend/warpsim/core/order/Interaction.h"
 #include <algorithm>
-#include <set>
+#include <map>
 
 using namespace tw::warpsim;
 
@@ -10,33 +10,42 @@ namespace {
 class Uses {
 public:
   Uses(const Program &program, const Function &function);
-  bool isRead(const Instruction &instruction) const {
+  /// An instruction that writes its result over its own source does not read it.
+  bool isRead(const Instruction &instruction, int32_t pc) const {
     return std::any_of(instruction.results.begin(), instruction.results.end(),
-                       [this](const Operand &result) {
-                         return result.kind == Operand::Kind::Register &&
-                                read.count({result.reg.file, result.reg.number});
+                       [this, pc](const Operand &result) {
+                         if (result.kind != Operand::Kind::Register)
+                           return false;
+                         auto found = readers.find({result.reg.file, result.reg.number});
+                         return found != readers.end() && found->second != pc;
                        });
   }
 
 private:
-  void add(const Operand &operand) {
+  void add(const Operand &operand, int32_t pc) {
     if (operand.kind == Operand::Kind::Register)
-      read.insert({operand.reg.file, operand.reg.number});
+      add(operand.reg, pc);
   }
-  std::set<std::pair<RegisterFile, uint32_t>> read;
+  void add(Register reg, int32_t pc) {
+    auto [place, isFirst] = readers.emplace(std::pair(reg.file, reg.number), pc);
+    if (!isFirst && place->second != pc)
+      place->second = kMany;
+  }
+  static constexpr int32_t kMany = -1;
+  std::map<std::pair<RegisterFile, uint32_t>, int32_t> readers; // the only one, or kMany
 };
 } // namespace
 
 Uses::Uses(const Program &program, const Function &function) {
   for (Register reg : function.results)
-    read.insert({reg.file, reg.number});
+    add(reg, kMany);
   for (int32_t pc = function.begin; pc < function.end; ++pc) {
     const Instruction &instruction = program.code[pc];
-    add(instruction.guard);
-    add(instruction.address.base);
-    add(instruction.sourceAddress.base);
+    add(instruction.guard, pc);
+    add(instruction.address.base, pc);
+    add(instruction.sourceAddress.base, pc);
     for (const Operand &source : instruction.sources)
-      add(source);
+      add(source, pc);
   }
 }
 
@@ -77,11 +86,11 @@ static bool commutes(const Instruction &instruction) {
   }
 }
 
-static SyncStep stepOf(const Instruction &instruction, const Uses &uses) {
+static SyncStep stepOf(const Instruction &instruction, int32_t pc, const Uses &uses) {
   if (!isStrong(instruction))
     return SyncStep::None;
   bool isObserved =
-      instruction.op == Op::Ld || (instruction.op == Op::Atom && uses.isRead(instruction));
+      instruction.op == Op::Ld || (instruction.op == Op::Atom && uses.isRead(instruction, pc));
   return isObserved ? SyncStep::Observe : SyncStep::Publish;
 }
 
@@ -100,13 +109,16 @@ static void lookAt(const Program &program, const Function &function, Synchroniza
   Uses uses(program, function);
   for (int32_t pc = function.begin; pc < function.end; ++pc) {
     const Instruction &instruction = program.code[pc];
-    SyncStep step = stepOf(instruction, uses);
+    SyncStep step = stepOf(instruction, pc, uses);
     found.steps[pc] = step;
     found.interaction = std::max(found.interaction, interactionOf(instruction, step));
     bool isOfCta = instruction.scope == Scope::Cta || instruction.scope == Scope::Cluster;
     found.hasCtaScope |= isOfCta && (step != SyncStep::None || instruction.op == Op::Membar);
     bool isOfShared = instruction.space == Space::Shared || instruction.space == Space::Generic;
     found.ordersWithinCta |= found.hasCtaScope || (isOfShared && step != SyncStep::None);
+    found.hasUnreadAcquires |= isAtomic(instruction) && step == SyncStep::Publish &&
+                               instruction.order != Order::Relaxed &&
+                               instruction.order != Order::Release;
     found.hasRelaxedStores |=
         instruction.op == Op::St && step != SyncStep::None && instruction.order != Order::Release;
   }

@@ -17,7 +17,8 @@ struct Synchronization {
   std::vector<SyncStep> steps; // by instruction; all None where nobody can see an order
   bool hasCtaScope = false;    // fences or accesses that order the threads of one CTA only
   bool hasRelaxedStores = false;
-  bool ordersWithinCta = false; // whether a fence that reaches its CTA only may order accesses
+  bool hasUnreadAcquires = false; // atomic operations that acquire and whose results nobody reads
+  bool ordersWithinCta = false;   // whether a fence that reaches its CTA only may order accesses
 };
 
 /// Looks at the kernel and at all functions that are not kernels: it may call them. Atomic

@@ -97,7 +97,7 @@ void tw::warpsim::beginReads(const MemoryStep &step, const Request &request) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     read.addresses[lane] = request.at[lane];
   }
-  step.cta.clocksOf(isShared).repeatRead(read);
+  step.cta.clocksOf(isShared).beginRead(read);
 }
 
 void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
@@ -107,6 +107,8 @@ void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instructio
   withObject(cta, place, false, [&](SyncObject &object) {
     auto ofCta = object.byCta.find(cta.slot);
     bool hasOfCta = ofCta != object.byCta.end();
+    if (cta.launch.sync.hasUnreadAcquires)
+      clocks.noteObserved(place.address, hasOfCta ? ofCta->second : object.gpu);
     if (isAcquiring(instruction.order)) {
       if (reachesAll)
         clocks.acquire(warp.index, lane, object.gpu);
@@ -124,8 +126,9 @@ void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instructio
 
 void tw::warpsim::orderUnobserved(Cta &cta, Warp &warp, const Instruction &instruction,
                                   unsigned lane, const SyncPlace &place) {
-  if (cta.clocksOf(place.isShared).hasRead(warp.index, lane, place.address))
-    orderAfter(cta, warp, instruction, lane, place);
+  Clocks &clocks = cta.clocksOf(place.isShared);
+  if (isAcquiring(instruction.order))
+    clocks.acquire(warp.index, lane, clocks.observedAt(place.address));
 }
 
 /// PTX's fences go both ways; LLVM's may only acquire or only release.

@@ -1,5 +1,7 @@
 // Race and initialization checks of memory requests, and how races are told.
 #include "backend/warpsim/core/memory/Addresses.h"
+#include <algorithm>
+#include <bit>
 #include <cstring>
 
 using namespace tw::warpsim;
@@ -69,7 +71,7 @@ static Accessor accessorOf(const MemoryStep &step, const Request &request, Stren
           step.pc,
           step.isWrite,
           strength,
-          uint8_t(__builtin_ctz(bytesOf(step.instruction.type))),
+          uint8_t(std::countr_zero(std::max(bytesOf(step.instruction.type), 1u))),
           step.isProbe,
           step.cta.launch.sync.interaction == Interaction::Ctas,
           request.isStale};

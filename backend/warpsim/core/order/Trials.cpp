@@ -12,79 +12,101 @@ bool Clocks::isAnyOnTrial() const { return std::ranges::any_of(waves, &Wave::isO
 
 /// What a barrier teaches has nothing to do with the reads before it.
 void Clocks::teachTrials(Wave &wave, const SharedKnowledge &sure) {
-  for (Trial &trial : wave.trials) {
-    trial.isJoined = true;
-    for (LaneMask rest = trial.read.lanes; rest; rest &= rest - 1) {
-      SharedKnowledge &foreign = trial.before[__builtin_ctz(rest)].foreign;
-      foreign = joined(foreign, sure);
-    }
-  }
+  wave.isJoined |= !wave.trials.empty();
+  for (Lane &before : wave.before)
+    before.foreign = joined(before.foreign, sure);
 }
 
 void Clocks::confirm(unsigned number) {
-  Wave &wave = waves[number];
   size_t begin = number * warpsPerWave * kWarpSize;
   size_t end = std::min<size_t>(begin + warpsPerWave * kWarpSize, lanes.size());
   for (size_t i = begin; i < end; ++i)
     lanes[i].sure = lanes[i].foreign;
-  wave.isOnTrial = wave.hasAcquired = false;
-  wave.trials.clear();
+  waves[number] = {};
 }
 
-/// Takes lanes back to what they knew before a read. Others of the wave may have learned the same
-/// by a barrier; those that have read something themselves are left alone.
-void Clocks::forget(unsigned number, const Trial &trial) {
-  std::vector<LaneMask> readers(warpClocks.size());
-  for (const Trial &each : waves[number].trials)
-    readers[each.read.warp] |= each.read.lanes;
-  for (LaneMask rest = trial.read.lanes; rest; rest &= rest - 1) {
-    unsigned i = unsigned(__builtin_ctz(rest));
-    Lane &self = lane(trial.read.warp, i);
-    const Lane &before = trial.before[i];
+/// The lane's latest read on trial, or null.
+Clocks::Trial *Clocks::trialOf(unsigned warp, unsigned number) {
+  std::vector<Trial> &trials = waves[warp / warpsPerWave].trials;
+  auto found = std::find_if(trials.rbegin(), trials.rend(), [&](const Trial &each) {
+    return each.read.warp == warp && (each.read.lanes >> number & 1);
+  });
+  return found == trials.rend() ? nullptr : &*found;
+}
+
+/// Gives a lane what its reads on trial have taught.
+void Clocks::learnTaught(unsigned warp, unsigned number) {
+  Lane &self = lane(warp, number);
+  for (const Trial &trial : waves[warp / warpsPerWave].trials) {
+    if (trial.read.warp != warp || !(trial.read.lanes >> number & 1))
+      continue;
+    const Lane &taught = trial.taught[number];
+    if (taught.foreign)
+      learnOwn(self, taught.foreign);
+    self.foreign = joined(self.foreign, taught.foreign);
+    self.seen = joined(self.seen, taught.seen);
+    self.seenOfCta = joined(self.seenOfCta, taught.seenOfCta);
+  }
+}
+
+/// Has the lanes of a wave know what they knew before its first read on trial, and what the reads
+/// have taught. Lanes that have read nothing may have learned the same by a barrier.
+void Clocks::recall(unsigned number) {
+  Wave &wave = waves[number];
+  unsigned first = number * warpsPerWave;
+  unsigned end = std::min<unsigned>(first + warpsPerWave, unsigned(warpClocks.size()));
+  SharedKnowledge ofReaders;
+  for (unsigned i = 0; i < (end - first) * kWarpSize; ++i) {
+    unsigned warp = first + i / kWarpSize, each = i % kWarpSize;
+    if (!trialOf(warp, each))
+      continue;
+    Lane &self = lane(warp, each);
+    const Lane &before = wave.before[i];
     self.foreign = before.foreign;
     self.seen = before.seen;
     self.seenOfCta = before.seenOfCta;
-    if (!trial.isJoined && !trial.keepsOwn)
+    if (!wave.isJoined && !wave.keepsOwn)
       self.known = before.known;
+    learnTaught(warp, each);
+    ofReaders = joined(ofReaders, self.foreign);
   }
-  const SharedKnowledge &before = trial.before[__builtin_ctz(trial.read.lanes)].foreign;
-  unsigned end = std::min<unsigned>((number + 1) * warpsPerWave, unsigned(warpClocks.size()));
-  for (unsigned warp = number * warpsPerWave; trial.isJoined && warp < end; ++warp)
-    for (LaneMask rest = ~readers[warp]; rest; rest &= rest - 1) {
-      Lane &other = lane(warp, unsigned(__builtin_ctz(rest)));
-      other.foreign = joined(other.sure, before);
-    }
+  for (unsigned i = 0; wave.isJoined && i < (end - first) * kWarpSize; ++i)
+    if (Lane &self = lane(first + i / kWarpSize, i % kWarpSize);
+        !trialOf(first + i / kWarpSize, i % kWarpSize))
+      self.foreign = joined(self.sure, ofReaders);
 }
 
-bool Clocks::repeatRead(const Read &read) {
+/// Returns true if all that `other` reads is read by `read`, too.
+static bool repeats(const Clocks::Read &read, const Clocks::Read &other) {
+  if (other.warp != read.warp || (other.lanes & ~read.lanes))
+    return false;
+  for (LaneMask rest = other.lanes; rest; rest &= rest - 1)
+    if (unsigned i = unsigned(__builtin_ctz(rest)); other.addresses[i] != read.addresses[i])
+      return false;
+  return true;
+}
+
+void Clocks::beginRead(const Read &read) {
   unsigned number = read.warp / warpsPerWave;
   std::vector<Trial> &trials = waves[number].trials;
-  auto found = std::ranges::find(trials, read, &Trial::read);
-  if (found != trials.end()) {
-    forget(number, *found);
-    // The reads after it belong to the round that is repeated.
-    trials.erase(std::remove_if(found + 1, trials.end(),
-                                [&](const Trial &each) {
-                                  return each.read.warp == read.warp &&
-                                         !(each.read.lanes & ~read.lanes);
-                                }),
+  if (auto found = std::ranges::find(trials, read, &Trial::read); found != trials.end()) {
+    // Those after it at the same addresses belong to the round that is repeated, as in a loop that
+    // the compiler has unrolled.
+    trials.erase(std::remove_if(found, trials.end(),
+                                [&](const Trial &each) { return repeats(read, each.read); }),
                  trials.end());
-    return true;
+    trials.push_back({read, {}});
+    return recall(number);
   }
   if (trials.size() == kMaxTrials)
     confirm(number);
-  waves[number].isOnTrial = true;
-  Trial &trial = trials.emplace_back(Trial{read, {}});
+  Wave &wave = waves[number];
+  wave.isOnTrial = true;
+  wave.before.resize(warpsPerWave * kWarpSize);
   for (LaneMask rest = read.lanes; rest; rest &= rest - 1) {
     unsigned i = unsigned(__builtin_ctz(rest));
-    trial.before[i] = lane(read.warp, i);
+    if (!trialOf(read.warp, i))
+      wave.before[read.warp % warpsPerWave * kWarpSize + i] = lane(read.warp, i);
   }
-  return false;
-}
-
-bool Clocks::hasRead(unsigned warp, unsigned number, uint64_t address) const {
-  return std::ranges::any_of(waves[warp / warpsPerWave].trials, [&](const Trial &each) {
-    return each.read.warp == warp && (each.read.lanes >> number & 1) &&
-           each.read.addresses[number] == address;
-  });
+  wave.trials.push_back({read, {}});
 }
