@@ -32,8 +32,8 @@ KNOBS: dict[str, str] = {
     "OVERRIDE": "directory of files NAME.STAGE that are taken instead of that stage of a kernel",
     "REMARKS": "1: print to stderr what the compiler's passes say of their decisions",
     "DEBUG": "1: compile every kernel with its device assertions, overflow and bounds checks",
-    "BOUNDS": "allocations: devices that check accesses let a view reach as far as the memory that it is a "
-    "view of; unset or views: as far as its own elements",
+    "BOUNDS": "views: devices that check accesses hold every view to its own elements; allocations: none; "
+    "unset: those that begin where their array begins",
     "JIT": "deny: a launch never compiles; what was neither prepared nor is on disk is a LaunchError",
 }
 
@@ -63,7 +63,7 @@ class Settings:
     is_debug: bool
     is_jit_denied: bool
     cache_layers: tuple[str, ...]  # directories of caches that are only read
-    bounds: str = "views"  # or "allocations"
+    bounds: str = ""  # "views" or "allocations"
     fuses_products: bool = True  # a * b + c may round once where a launch says nothing
 
 
@@ -185,7 +185,7 @@ def read_settings() -> Settings:
         override_directory=_value("OVERRIDE"),
         shows_remarks=_flag("REMARKS", default=False),
         is_debug=_flag("DEBUG", default=triton_flag("DEBUG")),
-        bounds=_choice("BOUNDS", ("views", "allocations")) or "views",
+        bounds=_choice("BOUNDS", ("views", "allocations")),
         fuses_products=triton_flag("DEFAULT_FP_FUSION", default=True),
         is_jit_denied=_choice("JIT", ("allow", "deny")) == "deny",
         cache_layers=tuple(os.path.abspath(d) for d in _value("CACHE_RO").split(":") if d),

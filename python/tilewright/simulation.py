@@ -143,7 +143,8 @@ def simulate(
     `arrays` are those on the host that kernels reach by addresses which they load, as from a table of
     `data_ptr()`s: all memory but theirs and that of a launch's arguments is out of bounds. With `bounds` of
     "views" an argument that is a view of a larger array reaches as far as its own elements, with "allocations"
-    as far as that array; the knob TILEWRIGHT_BOUNDS says which where it is not given.
+    as far as that array; where neither it nor the knob TILEWRIGHT_BOUNDS says which, views that begin where
+    their array begins are held to their elements.
 
     The device `reference` takes `arrays`, `bounds` and `max_steps`, which is how many iterations loops may
     run in a row without effect there: without a write, a print, or a read of anything new.

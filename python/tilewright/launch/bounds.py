@@ -1,8 +1,9 @@
 """How far each argument's memory reaches, for devices that check accesses.
 
-An array that is a view of a larger one reaches from its first element to its last, in memory: what
-lies beyond belongs to others. With bounds of "allocations" it reaches as far as the memory that it
-is a view of, which suits kernels that step out of a view on purpose.
+A view that begins where its array begins, as x[:1000] does, reaches to its last element: what lies
+beyond belongs to others. A view from somewhere within is also how a kernel is given a pointer to
+step from in both directions, and reaches as far as its array. Bounds of "views" hold all views to
+their own elements, bounds of "allocations" none.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def reach(address: int, shape: Sequence[int], strides: Iterable[int], size: int)
     return low, high + size
 
 
-def _view_of(value: Any, memory: Memory) -> tuple[int, int, bool, int]:
+def _view_of(value: Any, memory: Memory, holds_all: bool) -> tuple[int, int, bool, int]:
     """An argument's memory and the bytes of the allocation before it."""
     base, size, is_read_only = memory
     while isinstance(value, Reinterpreted):
@@ -41,11 +42,14 @@ def _view_of(value: Any, memory: Memory) -> tuple[int, int, bool, int]:
     for cls in type(value).__mro__:
         if reader := SHAPE_READERS.get(cls):
             address, shape, strides, item_size = reader(value)
-            # One element is how kernels are given a pointer into an array; none has no place.
-            if sum(extent != 1 for extent in shape) and 0 not in shape:
+            if all(extent == 1 for extent in shape):
+                break  # one element stands for a pointer into its array
+            low, high = address, address
+            if 0 not in shape:
                 low, high = reach(address, shape, strides, item_size)
-                low, high = max(low, base), min(high, base + size)
-                return low, max(high - low, 0), is_read_only, (low - base) % 256
+            if base <= low <= high <= base + size and (holds_all or low == base):
+                return low, high - low, is_read_only, (low - base) % 256
+            break
     return base, size, is_read_only, 0
 
 
@@ -57,4 +61,5 @@ def memories_of(
     memories = [memory_of(value, bit) for value, bit in zip(values, bits)]
     if bounds == "allocations":
         return [(*memory, 0) for memory in memories]
-    return [_view_of(value, memory) for value, memory in zip(values, memories)]
+    holds_all = bounds == "views"
+    return [_view_of(value, memory, holds_all) for value, memory in zip(values, memories)]

@@ -457,7 +457,7 @@ def test_the_report_names_kernel_argument_element_and_line(cpu: str) -> None:
         walks[(1,)](x[10:], y, 2, 20, N=32, debug=True)
     line = walks.fn.__code__.co_firstlineno + 5
     text = caught.value.message
-    assert "out-of-bounds load: element 50 of argument 'x', which holds elements 0 to 49" in text
+    assert "out-of-bounds load: element 50 of argument 'x', which holds elements -10 to 49" in text
     assert "[kernel walks, program (0, 0, 0), tile index (30)]" in text
     assert re.search(rf"\n  at .*test_debug_builds\.py:{line}:", text), text
     with tw.device(cpu), pytest.raises(DeviceError, match="out-of-bounds store: element 31"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -31,12 +31,22 @@ def run(device: str, x: Any, n: int, first: int = 0, step: int = 1) -> Any:
     return out[:n]
 
 
+@pytest.fixture
+def all_views(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setenv("TILEWRIGHT_BOUNDS", "views")
+    knobs.reset()
+    yield
+    monkeypatch.undo()
+    knobs.reset()
+
+
 MAKERS: dict[str, Callable[[], Any]] = {
     "torch": lambda: torch.arange(4096, dtype=torch.float32),
     "numpy": lambda: np.arange(4096, dtype=np.float32),
 }
 
 
+@pytest.mark.usefixtures("all_views")
 @everywhere
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("begin", [0, 3, 1000])
@@ -50,6 +60,7 @@ def test_an_element_beyond_a_view_is_out_of_bounds(device: str, maker: str, begi
             run(device, view, 1, first=-1)
 
 
+@pytest.mark.usefixtures("all_views")
 @everywhere
 @pytest.mark.parametrize("maker", MAKERS)
 def test_a_view_with_strides_reaches_from_its_first_to_its_last_element(
@@ -61,6 +72,7 @@ def test_a_view_with_strides_reaches_from_its_first_to_its_last_element(
         run(device, view, 9, step=64)
 
 
+@pytest.mark.usefixtures("all_views")
 @everywhere
 def test_a_reversed_view_reaches_backwards(device: str) -> None:
     view = np.arange(64, dtype=np.float32)[20:10:-1]
@@ -71,11 +83,29 @@ def test_a_reversed_view_reaches_backwards(device: str) -> None:
 
 @everywhere
 @pytest.mark.parametrize("maker", MAKERS)
+def test_a_view_from_its_arrays_begin_is_held_to_its_end(device: str, maker: str) -> None:
+    x = MAKERS[maker]()
+    np.testing.assert_array_equal(run(device, x[:100], 100), np.arange(100))
+    with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+        run(device, x[:100], 101)
+    # From within, a view is a pointer to step from in both directions.
+    np.testing.assert_array_equal(run(device, x[50:60], 20, first=-10), np.arange(40, 60))
+
+
+@everywhere
+def test_an_empty_view_holds_no_element(device: str) -> None:
+    with pytest.raises(tw.DeviceError, match="out-of-bounds"):
+        run(device, np.arange(64, dtype=np.float32)[:0], 1)
+
+
+@everywhere
+@pytest.mark.parametrize("maker", MAKERS)
 def test_one_element_stands_for_a_pointer_into_its_array(device: str, maker: str) -> None:
     x = MAKERS[maker]()
     np.testing.assert_array_equal(run(device, x[7:8], 50), np.arange(7, 57))
 
 
+@pytest.mark.usefixtures("all_views")
 @everywhere
 def test_views_of_one_array_are_held_to_their_own_elements(device: str) -> None:
     both = np.arange(256, dtype=np.float32)
