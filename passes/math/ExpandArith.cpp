@@ -118,15 +118,17 @@ template <typename Op> struct ChooseInBf16 : OpRewritePattern<Op> {
     Value nan = yieldsNan ? compare(P::UNO, lhs, lhs) : compare(P::UNO, rhs, rhs);
     Value takesLhs =
         arith::OrIOp::create(rewriter, location, nan, compare(isMax ? P::OGT : P::OLT, lhs, rhs));
-    Value chosen = arith::SelectOp::create(rewriter, location, takesLhs, op.getLhs(), op.getRhs());
-    // Equal operands have equal bits, except zeros: of those the sign decides.
+    // Chosen as integers: LLVM chooses single bf16 in f32 and narrows the result.
     Type bits = withElement(op.getType(), rewriter.getI16Type());
     Value lhsBits = arith::BitcastOp::create(rewriter, location, bits, op.getLhs());
     Value rhsBits = arith::BitcastOp::create(rewriter, location, bits, op.getRhs());
+    Value chosen = arith::SelectOp::create(rewriter, location, takesLhs, lhsBits, rhsBits);
+    // Equal operands have equal bits, except zeros: of those the sign decides.
     Value both = isMax ? Value(arith::AndIOp::create(rewriter, location, lhsBits, rhsBits))
                        : Value(arith::OrIOp::create(rewriter, location, lhsBits, rhsBits));
-    Value equal = arith::BitcastOp::create(rewriter, location, op.getType(), both);
-    rewriter.replaceOpWithNewOp<arith::SelectOp>(op, compare(P::OEQ, lhs, rhs), equal, chosen);
+    Value result =
+        arith::SelectOp::create(rewriter, location, compare(P::OEQ, lhs, rhs), both, chosen);
+    rewriter.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), result);
     return success();
   }
 };

@@ -218,3 +218,16 @@ func.func @less(%a: vector<16xbf16>, %b: vector<16xbf16>) -> vector<16xi1> {
   %r = arith.cmpf olt, %a, %b : vector<16xbf16>
   return %r : vector<16xi1>
 }
+
+// -----
+
+// The larger of two bf16 is chosen as an integer: LLVM would choose single ones in f32, and narrow
+// them with an instruction that flushes subnormals.
+// CHECK-LABEL: @larger
+// CHECK-NOT: arith.select {{.*}} : bf16
+// CHECK: arith.select {{.*}} : i16
+// CHECK-NOT: arith.select {{.*}} : bf16
+func.func @larger(%a: bf16, %b: bf16) -> bf16 {
+  %r = arith.maximumf %a, %b : bf16
+  return %r : bf16
+}
