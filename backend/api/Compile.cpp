@@ -22,7 +22,7 @@ using namespace tw::api;
 
 namespace {
 
-/// What a compilation works with. It owns that: an interrupted caller returns before it has ended.
+/// Owns all that a compilation works with: an interrupted caller returns before it has ended.
 struct Request {
   KernelSource source;
   Specialization specialization;
@@ -31,7 +31,7 @@ struct Request {
   DebugSettings debug;
 };
 
-/// What a compilation leaves: an artifact, or one stage's text.
+/// Holds the result of a compilation: an artifact, or one stage's text.
 struct Product {
   bool isWhole = false;
   Artifact artifact;
@@ -326,7 +326,7 @@ static std::string keyOf(const SourceDigests &source, const Specialization &spec
   return makeKey(digest, specialization, name + ";" + target.describe(), identifyBuild());
 }
 
-/// What a call asks for; null where there is no such target, which `reports` then says.
+/// Reads what a call asks for; null where there is no such target, which `reports` then says.
 static std::shared_ptr<const Request>
 makeRequest(const KernelSource &source, const Specialization &specialization,
             const std::string &target, const DebugSettings &debug, std::vector<Report> &reports) {

@@ -93,7 +93,7 @@ static LogicalResult runAssume(Program &program, Operation &op) {
   return failAt(program, op, Code::FalseAssumption, "an assumption does not hold");
 }
 
-/// Whether an element follows its neighbour in front along a dimension.
+/// Returns true if an element follows its neighbour in front along a dimension.
 static bool isContinued(const TileValue &values, int64_t position, int64_t stride, int64_t index,
                         uint64_t step) {
   return index > 0 && values[position].bits == values[position - stride].bits + step;

@@ -184,7 +184,7 @@ static std::optional<RuntimeError> runTogether(ReferenceKernel &kernel, const La
   }
 }
 
-/// Whether all pointers are to memory of a known size.
+/// Returns true if all pointers are to memory of a known size.
 static bool isMemoryKnown(func::FuncOp entry, std::span<const LaunchArgument> arguments) {
   for (auto [parameter, argument] : llvm::zip(entry.getArguments(), arguments))
     if (isa<tile::PtrType>(parameter.getType()) && argument.bits && !argument.allocationBase)

@@ -8,7 +8,7 @@
 
 namespace tw::warpsim {
 
-/// What a lane knows, itself included, at one moment: all that it takes to publish it later.
+/// Keeps what a lane knows, itself included, at one moment, to publish it later.
 struct Snapshot {
   SharedKnowledge foreign;
   std::shared_ptr<const ClockVector> known;

@@ -31,7 +31,7 @@ using Knowledge = std::vector<std::pair<uint32_t, std::shared_ptr<const CtaKnowl
 /// Null: nothing is known.
 using SharedKnowledge = std::shared_ptr<const Knowledge>;
 
-/// What somebody knows who knows both. Returns one of the two where it includes the other.
+/// Returns what somebody knows who knows both: one of the two where it includes the other.
 SharedKnowledge joined(const SharedKnowledge &a, const SharedKnowledge &b);
 /// The part about one CTA, or null.
 const CtaKnowledge *partOf(const SharedKnowledge &knowledge, uint32_t cta);

@@ -34,7 +34,7 @@ struct SyncTable {
   std::atomic<bool> isUsed = false;
 };
 
-/// What a relaxed write publishes that a fence stands before.
+/// Keeps what a fence has released, which relaxed writes after it publish.
 struct FenceState {
   Snapshot released, releasedToGpu;
   bool hasReleased = false, hasReleasedToGpu = false;

@@ -10,7 +10,7 @@ constexpr size_t kMaxTrials = 16;
 
 bool Clocks::isAnyOnTrial() const { return std::ranges::any_of(waves, &Wave::isOnTrial); }
 
-/// What a barrier teaches has nothing to do with the reads before it.
+/// Adds what a barrier teaches to what lanes knew before their reads.
 void Clocks::teachTrials(Wave &wave, const SharedKnowledge &sure) {
   wave.isJoined |= !wave.trials.empty();
   for (Lane &before : wave.before)
