@@ -195,6 +195,19 @@ def LowerToLlvm : Pass<"lower-to-llvm", "::mlir::ModuleOp">, Takes<"lowered"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::cf::ControlFlowDialect"];
 }
 
+def CarryBf16AsBits : Pass<"carry-bf16-as-bits", "::mlir::ModuleOp">, Takes<"llvm-dialect"> {
+  let summary = "bf16 are held, moved and chosen as integers of 16 bits";
+  let description = [{
+    ```mlir
+    %r = llvm.select %c, %a, %b : i1, bf16
+    // becomes
+    %r = llvm.select %c, %a, %b : i1, i16
+    ```
+    Operations that count with them get them back by `llvm.bitcast`.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def SpreadHints : Pass<"spread-hints", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "what is promised of a value holds for every later use of it";
   let description = [{

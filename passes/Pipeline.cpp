@@ -76,6 +76,7 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   passes.addPass(createCSEPass());
   passes.beginStage("llvm-dialect", "the LLVM dialect only");
   passes.addPass(createLowerToLlvm());
+  passes.addPass(createCarryBf16AsBits());
 }
 
 void tw::addStagingPasses(OpPassManager &passes) {

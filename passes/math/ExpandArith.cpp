@@ -95,6 +95,21 @@ template <typename Op> struct ComputeInF32 : OpRewritePattern<Op> {
   }
 };
 
+/// LLVM 22 cannot select comparisons of bf16 vectors for x86 ("v16f32 = X86ISD::CMPP").
+struct CompareInF32 : OpRewritePattern<arith::CmpFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::CmpFOp op, PatternRewriter &rewriter) const override {
+    Type type = op.getLhs().getType();
+    if (!getElementTypeOrSelf(type).isBF16())
+      return rewriter.notifyMatchFailure(op, "not bf16");
+    Type wide = withElement(type, rewriter.getF32Type());
+    Value lhs = emitFloatCast(rewriter, op.getLoc(), op.getLhs(), wide);
+    Value rhs = emitFloatCast(rewriter, op.getLoc(), op.getRhs(), wide);
+    rewriter.replaceOpWithNewOp<arith::CmpFOp>(op, op.getPredicate(), lhs, rhs, op.getFastmath());
+    return success();
+  }
+};
+
 /// The larger or smaller of two bf16: compared in f32, but chosen among the operands. Nothing is
 /// rounded, where LLVM would narrow with an instruction that flushes subnormals.
 template <typename Op> struct ChooseInBf16 : OpRewritePattern<Op> {
@@ -143,8 +158,8 @@ void tw::populateDefinedArithPatterns(RewritePatternSet &patterns) {
   MLIRContext *context = patterns.getContext();
   populateShiftPatterns(patterns);
   patterns
-      .add<ComputeInF32<arith::AddFOp>, ComputeInF32<arith::SubFOp>, ComputeInF32<arith::MulFOp>,
-           ComputeInF32<arith::DivFOp>, ComputeInF32<arith::RemFOp>,
+      .add<CompareInF32, ComputeInF32<arith::AddFOp>, ComputeInF32<arith::SubFOp>,
+           ComputeInF32<arith::MulFOp>, ComputeInF32<arith::DivFOp>, ComputeInF32<arith::RemFOp>,
            ChooseInBf16<arith::MaximumFOp>, ChooseInBf16<arith::MinimumFOp>,
            ChooseInBf16<arith::MaxNumFOp>, ChooseInBf16<arith::MinNumFOp>>(context);
   populateDivisionPatterns(patterns);

@@ -11,8 +11,6 @@ namespace tw {
 
 /// Integer division that never traps: x / 0 is 0, x % 0 is 0, and MIN / -1 wraps.
 void populateDivisionPatterns(mlir::RewritePatternSet &patterns);
-/// bf16 vectors are shuffled as integers and compared as f32.
-void populateBf16Patterns(mlir::RewritePatternSet &patterns);
 /// Maxima and minima of float16 become those of float32.
 void populateMinMaxPatterns(mlir::RewritePatternSet &patterns);
 /// Float to integer saturates and turns NaN into 0; rounding to 16-bit floats needs no library.

@@ -184,7 +184,6 @@ template <typename Op> struct IntegerToNarrow : OpRewritePattern<Op> {
 } // namespace
 
 void tw::populateConversionPatterns(RewritePatternSet &patterns) {
-  populateBf16Patterns(patterns);
   populateMinMaxPatterns(patterns);
   patterns.add<SaturateConversion<arith::FPToSIOp, true>,
                SaturateConversion<arith::FPToUIOp, false>, RoundNarrow, ExtendNarrow,

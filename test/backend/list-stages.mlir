@@ -16,4 +16,5 @@
 //      CHECK: {{^}}  share-nests                 loop nests that do the same become one function{{$}}
 //      CHECK: {{^}}llvm-dialect: the LLVM dialect only
 // CHECK-NEXT: {{^}}  lower-to-llvm
+// CHECK-NEXT: {{^}}  carry-bf16-as-bits
 // CHECK-NEXT: {{^}}then, as code: llvm-unoptimized, llvm, asm, object

@@ -154,19 +154,6 @@ func.func @bf16_arithmetic(%x: vector<16xbf16>, %y: vector<16xbf16>) -> vector<1
 
 // -----
 
-// bf16 vectors are shuffled as integers.
-// CHECK-LABEL: @reverse_pairs
-// CHECK-DAG: %[[A:.*]] = arith.bitcast %arg0 : vector<4xbf16> to vector<4xi16>
-// CHECK-DAG: %[[B:.*]] = arith.bitcast %arg1 : vector<4xbf16> to vector<4xi16>
-// CHECK: %[[BITS:.*]] = vector.shuffle %[[A]], %[[B]] [5, 4, 1, 0] : vector<4xi16>, vector<4xi16>
-// CHECK: arith.bitcast %[[BITS]] : vector<4xi16> to vector<4xbf16>
-func.func @reverse_pairs(%a: vector<4xbf16>, %b: vector<4xbf16>) -> vector<4xbf16> {
-  %r = vector.shuffle %a, %b [5, 4, 1, 0] : vector<4xbf16>, vector<4xbf16>
-  return %r : vector<4xbf16>
-}
-
-// -----
-
 // The maximum of float16 numbers is one of float32, which LLVM cannot narrow again.
 // CHECK-LABEL: @larger_half
 // CHECK-COUNT-2: llvm.call_intrinsic "llvm.arithmetic.fence"(%{{.*}}) : (vector<16xf32>) -> vector<16xf32>

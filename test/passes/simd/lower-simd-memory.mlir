@@ -106,41 +106,41 @@ func.func @transpose(%x: !tile.ptr<f32> {tile.disjoint}, %out: !tile.ptr<f32> {t
 
 // -----
 
-// 16-bit floats are gathered and scattered as integers, which LLVM can select for x86.
+// f16 are gathered and scattered as integers, which LLVM can select for x86.
 // CHECK-LABEL: llvm.func @gather_halves
 // CHECK: %[[BITS:.*]] = llvm.intr.masked.gather {{.*}} -> vector<16xi16>
-// CHECK: arith.bitcast %[[BITS]] : vector<16xi16> to vector<16xbf16>
+// CHECK: arith.bitcast %[[BITS]] : vector<16xi16> to vector<16xf16>
 // CHECK: llvm.intr.masked.scatter {{.*}} : vector<16xi16>
-func.func @gather_halves(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<bf16> {tile.disjoint}, %step: i32) {
+func.func @gather_halves(%x: !tile.ptr<f16> {tile.disjoint}, %out: !tile.ptr<f16> {tile.disjoint}, %step: i32) {
   %r = tile.arange 0 to 16 : tensor<16xi32>
   %s = tile.splat %step : i32 -> tensor<16xi32>
   %o = arith.muli %r, %s : tensor<16xi32>
-  %xs = tile.splat %x : !tile.ptr<bf16> -> tensor<16x!tile.ptr<bf16>>
-  %xp = tile.addptr %xs, %o : tensor<16x!tile.ptr<bf16>>, tensor<16xi32>
-  %v = tile.load %xp : tensor<16x!tile.ptr<bf16>> -> tensor<16xbf16>
-  %os = tile.splat %out : !tile.ptr<bf16> -> tensor<16x!tile.ptr<bf16>>
-  %op = tile.addptr %os, %o : tensor<16x!tile.ptr<bf16>>, tensor<16xi32>
-  tile.store %op, %v : tensor<16x!tile.ptr<bf16>>, tensor<16xbf16>
+  %xs = tile.splat %x : !tile.ptr<f16> -> tensor<16x!tile.ptr<f16>>
+  %xp = tile.addptr %xs, %o : tensor<16x!tile.ptr<f16>>, tensor<16xi32>
+  %v = tile.load %xp : tensor<16x!tile.ptr<f16>> -> tensor<16xf16>
+  %os = tile.splat %out : !tile.ptr<f16> -> tensor<16x!tile.ptr<f16>>
+  %op = tile.addptr %os, %o : tensor<16x!tile.ptr<f16>>, tensor<16xi32>
+  tile.store %op, %v : tensor<16x!tile.ptr<f16>>, tensor<16xf16>
   return
 }
 
 // -----
 
-// What a mask keeps of bf16 is stored as integers of its bits, which LLVM takes apart well.
-// CHECK-LABEL: llvm.func @masked_bf16
-// CHECK: llvm.store %{{.+}} : vector<[[LANES:[0-9]+]]xbf16>
-// CHECK: %[[BITS:.+]] = arith.bitcast %{{.+}} : vector<[[LANES]]xbf16> to vector<[[LANES]]xi16>
+// What a mask keeps of f16 is stored as integers of its bits, which LLVM takes apart well.
+// CHECK-LABEL: llvm.func @masked_halves
+// CHECK: llvm.store %{{.+}} : vector<[[LANES:[0-9]+]]xf16>
+// CHECK: %[[BITS:.+]] = arith.bitcast %{{.+}} : vector<[[LANES]]xf16> to vector<[[LANES]]xi16>
 // CHECK: llvm.intr.masked.store %[[BITS]]
-func.func @masked_bf16(%x: !tile.ptr<bf16> {tile.disjoint}, %out: !tile.ptr<bf16> {tile.disjoint}, %n: i32) {
+func.func @masked_halves(%x: !tile.ptr<f16> {tile.disjoint}, %out: !tile.ptr<f16> {tile.disjoint}, %n: i32) {
   %r = tile.arange 0 to 64 : tensor<64xi32>
   %ns = tile.splat %n : i32 -> tensor<64xi32>
   %m = arith.cmpi slt, %r, %ns : tensor<64xi32>
-  %xs = tile.splat %x : !tile.ptr<bf16> -> tensor<64x!tile.ptr<bf16>>
-  %xp = tile.addptr %xs, %r : tensor<64x!tile.ptr<bf16>>, tensor<64xi32>
-  %v = tile.load %xp : tensor<64x!tile.ptr<bf16>> -> tensor<64xbf16>
-  %os = tile.splat %out : !tile.ptr<bf16> -> tensor<64x!tile.ptr<bf16>>
-  %op = tile.addptr %os, %r : tensor<64x!tile.ptr<bf16>>, tensor<64xi32>
-  tile.store %op, %v mask %m : tensor<64xi1> : tensor<64x!tile.ptr<bf16>>, tensor<64xbf16>
+  %xs = tile.splat %x : !tile.ptr<f16> -> tensor<64x!tile.ptr<f16>>
+  %xp = tile.addptr %xs, %r : tensor<64x!tile.ptr<f16>>, tensor<64xi32>
+  %v = tile.load %xp : tensor<64x!tile.ptr<f16>> -> tensor<64xf16>
+  %os = tile.splat %out : !tile.ptr<f16> -> tensor<64x!tile.ptr<f16>>
+  %op = tile.addptr %os, %r : tensor<64x!tile.ptr<f16>>, tensor<64xi32>
+  tile.store %op, %v mask %m : tensor<64xi1> : tensor<64x!tile.ptr<f16>>, tensor<64xf16>
   return
 }
 

@@ -175,3 +175,25 @@ def test_negative_zero_is_the_lesser_zero(dtype: str, propagates: bool, device: 
     np.testing.assert_array_equal(actual, expected)
     known = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(actual)[known], np.signbit(expected)[known])
+
+
+@tw.jit
+def last_chosen(out, a, chosen, count):
+    kept = tw.load(a)
+    for i in range(count):
+        kept = tw.where(tw.load(chosen + i) != 0, tw.load(a + i), kept)
+        tw.store(out + i, kept)
+    tw.store(out + count, -kept)
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_scalars_keep_their_bits_through_loops(dtype: str, device: str) -> None:
+    """The smallest subnormals too, of which processors make zeros where they round bfloat16."""
+    unsigned = f"u{bits_of(dtype) // 8}"
+    a = np.arange(1, 9, dtype=unsigned)
+    out = np.zeros(9, unsigned)
+    chosen = np.array([0, 1, 0, 0, 1, 1, 0, 0], np.int32)
+    storage = poisoned(dtype, 0).dtype
+    last_chosen[(1,)](argument(out.view(storage), dtype), argument(a.view(storage), dtype), chosen, 8)
+    top = 1 << (bits_of(dtype) - 1)
+    np.testing.assert_array_equal(out, [1, 2, 2, 2, 5, 6, 6, 6, 6 | top])
