@@ -132,9 +132,6 @@ OPTIONS: dict[str, LaunchOption] = {
     "ir_override": LaunchOption(
         _everywhere(Effect.REFUSED), "TILEWRIGHT_OVERRIDE names a directory of stages to replace"
     ),
-    "warp_size": LaunchOption(
-        _everywhere(Effect.REFUSED), "leave it out: a warp has 32 lanes", (32, None)
-    ),
     "launch_metadata": LaunchOption(
         _everywhere(Effect.REFUSED), "it is an option of jit, for tools: @tw.jit(launch_metadata=...)"
     ),
@@ -158,9 +155,10 @@ OPTIONS: dict[str, LaunchOption] = {
         _everywhere(Effect.NONE), _OTHER_VENDOR, (None,),
         lambda value: _is_count(value) and value in (1, 2), "1 or 2",
     ),
-    # Names of a device: refused unless it is the one that the launch goes to.
+    # What a device is, or has: refused unless the launch goes to such a one.
     "device": LaunchOption(_everywhere(Effect.DONE), ""),
     "device_type": LaunchOption(_everywhere(Effect.DONE), ""),
+    "warp_size": LaunchOption(_on_gpus(Effect.DONE), "a program runs on one core there"),
 }  # fmt: skip
 
 # Options that the code of a kernel depends on: `tilewright.compile.Options`.
@@ -201,8 +199,8 @@ def check_option(name: str, value: Any, device: str, kernel: str) -> None:
             code="TW0416",
             hint=option.why or f"write {option.values}, or leave it out",
         )
-    if name in ("device", "device_type"):
-        _check_name(name, value, device, kernel)
+    if name in ("device", "device_type", "warp_size"):
+        _check_device(name, value, device, kernel)
     elif option.effects(device_named(device)) is Effect.REFUSED:
         raise LaunchError(
             f"the launch of {kernel} asks for {name}={value!r}, which {device} does not do",
@@ -211,18 +209,21 @@ def check_option(name: str, value: Any, device: str, kernel: str) -> None:
         )
 
 
-def _check_name(name: str, value: Any, device: str, kernel: str) -> None:
-    said = str(value)
+def _check_device(name: str, value: Any, device: str, kernel: str) -> None:
+    facts = device_named(device)
+    hint = "the arrays decide where a kernel runs, or `with tw.device(...)`"
     if name == "device":
-        index = device_named(device).index if device_named(device).has_memory else device
-        is_same = said in (device, str(index))
+        is_so = str(value) in (device, str(facts.index if facts.has_memory else device))
+    elif name == "device_type":
+        is_so = str(value) == facts.kind
     else:
-        is_same = said == device_named(device).kind
-    if not is_same:
+        is_so = not facts.is_gpu or value == facts.warp_size
+        hint = f"leave it out: a warp of {device} has {facts.warp_size} lanes"
+    if not is_so:
         raise LaunchError(
-            f"the launch of {kernel} goes to {device}, and {name}={value!r} names another",
+            f"the launch of {kernel} goes to {device}, and {name}={value!r} asks for another",
             code="TW0416",
-            hint="the arrays decide where a kernel runs, or `with tw.device(...)`",
+            hint=hint,
         )
 
 

@@ -24,7 +24,7 @@ ASKING: dict[str, Any] = {
     "num_warps": 2, "num_stages": 4, "maxnreg": 64, "debug": True, "enable_fp_fusion": False,
     "stream": 0x51, "num_ctas": 2, "cluster_dims": (2, 1, 1), "launch_cooperative_grid": True,
     "launch_pdl": True, "extern_libs": {"mine": __file__},
-    "ir_override": "k.ttgir", "warp_size": 64, "launch_metadata": print,
+    "ir_override": "k.ttgir", "warp_size": 16, "launch_metadata": print,
     "sanitize_overflow": False, "allow_fp8e4nv": True, "num_buffers_warp_spec": 2,
     "num_consumer_groups": 2, "reg_dec_producer": 40, "reg_inc_consumer": 232, "minRegAutoWS": 24,
     "maxRegAutoWS": 152, "pingpongAutoWS": True, "waves_per_eu": 2, "matrix_instr_nonkdim": 16,
@@ -88,6 +88,13 @@ def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str
                 copy[1](*arrays(kind), 64, **{name: ASKING[name]})
             assert error.value.code == "TW0416"
             copy[1](*arrays(kind), 64, **{name: device if name == "device" else kind})
+            return
+        if name == "warp_size" and effect is Effect.DONE:
+            lanes = device_named(device).warp_size
+            with pytest.raises(tw.LaunchError) as error:
+                copy[1](*arrays(kind), 64, warp_size=96 - lanes)
+            assert error.value.code == "TW0416" and f"has {lanes} lanes" in str(error.value)
+            copy[1](*arrays(kind), 64, warp_size=lanes)
             return
         if effect is Effect.REFUSED:
             with pytest.raises(tw.LaunchError, match=name) as error:
