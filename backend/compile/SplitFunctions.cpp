@@ -1,3 +1,4 @@
+// Cuts very large functions at the blocks that every pass through them goes by.
 #include "backend/compile/SplitFunctions.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/PostOrderIterator.h"

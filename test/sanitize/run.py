@@ -1,7 +1,7 @@
-"""Builds the compiler under sanitizers and runs the tests, for `make sanitize`.
+"""Builds the compiler under sanitizers and runs the tests in parts, for `make sanitize`.
 
-Two builds: `address` (AddressSanitizer and UndefinedBehaviorSanitizer: every test) and `thread`
-(ThreadSanitizer: the tests of what threads share). LLVM, MLIR, Python and torch are not instrumented."""
+Two builds: `address` (AddressSanitizer and UndefinedBehaviorSanitizer) and `thread` (ThreadSanitizer).
+LLVM, MLIR, Python and torch are not instrumented."""
 
 from __future__ import annotations
 
@@ -11,15 +11,22 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 from typing import NamedTuple
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 CHECKS = {"address": "address,undefined", "thread": "thread"}
 RUNTIMES = {"address": "asan", "thread": "tsan"}
-# ThreadSanitizer follows the locks of instrumented code only, and LLVM is none: of the tests that need
-# it, those of threads that launch.
-LAUNCHES_OF_THREADS = "CpuDeviceTest.*:CompileTest.*Thread*:CompileTest.LookingForAKernelHoldsUpNoCompile"
+# Folders of test/python, so divided that each part ends within an hour on two cores; `rest` has the
+# others.
+PYTEST = {"ops": ["ops"], "gpu": ["gpu"], "kernels": ["kernels", "frontend"]}
+# What `make test` of a bare machine runs: some minutes of what launches, prints, waits and simulates.
+SHORT = [
+    "host/test_device_print.py", "host/test_launch_native.py", "host/test_launch_arguments.py",
+    "host/test_launch_interrupts.py", "kernels/test_kernels_rows.py", "kernels/test_tensor_descriptors.py",
+    "ops/test_op_order.py", "ops/test_op_shape.py", "fuzz/test_fuzz.py", "export",
+]  # fmt: skip
 
 
 class Part(NamedTuple):
@@ -30,35 +37,35 @@ class Part(NamedTuple):
     preloads: bool = False
 
 
-def parts(check: str, build: pathlib.Path, pytest: list[str]) -> dict[str, Part]:
-    """The runs under a check, cheapest first."""
-    unit, warpsim, runtime = (
-        str(build / "test" / f"{name}-unit") for name in ("tilewright", "warpsim", "runtime")
-    )
+def pytest_part(*paths: str) -> Part:
+    paths = tuple(f"test/python/{path}" for path in paths)
     python = [sys.executable, "-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider"]
-    if check == "thread":
-        return {
-            "runtime": Part([runtime]),
-            "warpsim": Part([warpsim]),
-            "unit": Part([unit, f"--gtest_filter={LAUNCHES_OF_THREADS}"]),
-        }
+    return Part([*python, *paths], preloads=True)
+
+
+def parts(check: str, build: pathlib.Path) -> dict[str, Part]:
+    """The runs under a check, cheapest first."""
+    leaks = check == "address"
+    programs = {name: str(build / "test" / f"{name}-unit") for name in ("runtime", "warpsim", "llvmir")}
+    unit = str(build / "test" / "tilewright-unit")
+    ctest = ["ctest", "--test-dir", str(build), "--output-on-failure", "-R"]
+    named = {folder for folders in PYTEST.values() for folder in folders}
+    tests = (ROOT / "test/python").glob("*/**/test_*.py")
+    others = {path.relative_to(ROOT / "test/python").parts[0] for path in tests} - named
     return {
-        "runtime": Part([runtime], finds_leaks=True),
-        "warpsim": Part([warpsim], finds_leaks=True),
-        "unit": Part([unit], finds_leaks=True),
-        "lit": Part(["ctest", "--test-dir", str(build), "-R", "^lit$", "--output-on-failure"]),
-        "pytest": Part([*python, *(pytest or ["test/python"])], preloads=True),
+        **{name: Part([program], leaks) for name, program in programs.items()},
+        # What works on memory when a pass crashes is leaked on purpose.
+        "unit": Part([unit, "--gtest_filter=-*Crash*"], leaks),
+        "crashes": Part([unit, "--gtest_filter=*Crash*"]),
+        "lit": Part([*ctest, "^lit$"]),
+        "fuzz": Part([*ctest, "^fuzz$"]),
+        "short": pytest_part(*SHORT),
+        **{name: pytest_part(*folders) for name, folders in PYTEST.items()},
+        "rest": pytest_part(*sorted(others)),
     }
 
 
-# What a part needs, as targets of the build.
-TARGETS = {
-    "runtime": "runtime-unit", "warpsim": "warpsim-unit", "unit": "tilewright-unit",
-    "lit": "all", "pytest": "all",
-}  # fmt: skip
-
-
-def configure_and_build(check: str, build: pathlib.Path, names: list[str]) -> None:
+def configure_and_build(check: str, build: pathlib.Path) -> None:
     python = f"{ROOT}/.venv/bin/python"
     if not (build / "build.ninja").exists():
         subprocess.run(
@@ -66,8 +73,7 @@ def configure_and_build(check: str, build: pathlib.Path, names: list[str]) -> No
              "-DCMAKE_CXX_COMPILER=clang++-22", f"-DTILEWRIGHT_SANITIZE={CHECKS[check]}",
              f"-DPYTHON_EXECUTABLE={python}", f"-DPython_EXECUTABLE={python}"], check=True,
         )  # fmt: skip
-    targets = sorted({TARGETS[name] for name in names})
-    subprocess.run(["cmake", "--build", build, "--target", *targets], check=True)
+    subprocess.run(["cmake", "--build", build], check=True)
 
 
 def environment(check: str, build: pathlib.Path, part: Part, reports: pathlib.Path) -> dict[str, str]:
@@ -100,36 +106,51 @@ def findings(report: pathlib.Path) -> str:
     return f"-- {report.relative_to(ROOT)}\n{text}" if text.strip() else ""
 
 
-def run(check: str, name: str, part: Part, build: pathlib.Path) -> bool:
-    """Whether a part passed and no process of it left a report."""
+def run(check: str, name: str, part: Part, build: pathlib.Path) -> tuple[bool, str]:
+    """Whether a part passed and no process of it left a report, and a line that says so."""
     reports = build / "reports" / name
     reports.mkdir(parents=True, exist_ok=True)
     for old in reports.iterdir():
         old.unlink()
     print(f"== {check} {name}", flush=True)
+    start = time.monotonic()
     code = subprocess.call(part.command, cwd=ROOT, env=environment(check, build, part, reports))
     found = [report for path in sorted(reports.iterdir()) if (report := findings(path))]
     for report in found:
         print(report[:6000])
-    print(f"{'ok' if code == 0 and not found else 'FAILED'} {check} {name}: {len(found)} reports")
-    return code == 0 and not found
+    passed = code == 0 and not found
+    verdict = "ok    " if passed else "FAILED"
+    minutes = (time.monotonic() - start) / 60
+    return passed, f"{verdict} {check:7} {name:8} {minutes:5.1f} min  {len(found)} reports"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", choices=CHECKS, help="one of the two builds")
-    parser.add_argument("--part", action="append", choices=TARGETS, help="may be repeated")
+    parser.add_argument("--part", action="append", help="may be repeated; all but `short` otherwise")
+    parser.add_argument("--list", action="store_true", help="print the parts")
     parser.add_argument("--build", default="build", help="the folder of the build folders")
-    parser.add_argument("pytest", nargs="*", help="what pytest gets in place of test/python")
     options = parser.parse_args()
-    passed: list[bool] = []
+    closing: list[str] = []
+    succeeded = True
     for check in [options.only] if options.only else CHECKS:
         build = ROOT / options.build / f"sanitize-{check}"
-        every = parts(check, build, options.pytest)
-        names = [name for name in every if not options.part or name in options.part]
-        configure_and_build(check, build, names)
-        passed += [run(check, name, every[name], build) for name in names]
-    return 0 if all(passed) else 1
+        every = parts(check, build)
+        unknown = set(options.part or ()) - set(every)
+        if unknown:
+            parser.error(f"no such part: {', '.join(sorted(unknown))}; --list prints them")
+        names = options.part or [name for name in every if name != "short"]
+        if options.list:
+            closing += [f"{check:7} {name:8} {' '.join(every[name].command)}" for name in every]
+            continue
+        configure_and_build(check, build)
+        for name in names:
+            passed, line = run(check, name, every[name], build)
+            succeeded &= passed
+            closing.append(line)
+            print(line, flush=True)
+    print("\n".join(["== sanitizers", *closing]))
+    return 0 if succeeded else 1
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import functools
 import json
 import linecache
 import math
+import os
 import subprocess
 import sys
 import textwrap
@@ -404,7 +405,7 @@ def test_buffer_is_the_same_in_every_process():
     outputs = {
         subprocess.run(
             [sys.executable, "-c", program],
-            env={"PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": seed},
             capture_output=True,
             text=True,
             check=True,

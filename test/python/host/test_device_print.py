@@ -67,7 +67,7 @@ def lines_of(program: str, device: str, tmp_path: Path) -> str:
     script.write_text(program.replace("DEVICE", repr(device)))
     run = subprocess.run(
         [sys.executable, script], capture_output=True, text=True, check=True, timeout=60,
-        env={"PYTHONPATH": os.pathsep.join(sys.path), "TILEWRIGHT_CACHE": "0"},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TILEWRIGHT_CACHE": "0"},
     )  # fmt: skip
     return run.stdout
 
