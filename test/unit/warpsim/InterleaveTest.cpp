@@ -288,6 +288,44 @@ TEST(WarpsimInterleave, AStoreOfAThirdThreadEndsAReleaseAndAnAtomicContinuesIt) 
       "", 3);
 }
 
+// Thread 32 of CTA 1 releases to its CTA at a flag; CTA 0, which knows of that, writes data and
+// releases to all there. Thread 0 of CTA 1 sees both with a relaxed read, acquires by an atomic
+// whose result it does not use, and reads the data.
+static const char *const kMixedScopes = R"(
+  setp.eq.u32 %p0, %r0, 0;
+  setp.eq.u32 %p1, %r0, 32;
+  setp.eq.u32 %p2, %r1, 1;
+  @%p2 bra SECOND;
+  @!%p0 bra END;
+WAIT:
+  ld.acquire.gpu.global.u32 %r3, [%rd2];
+  setp.eq.u32 %p3, %r3, 0;
+  @%p3 bra WAIT;
+  st.global.u32 [%rd1], 7;
+  red.release.gpu.global.add.u32 [%rd0], 1;
+  bra END;
+SECOND:
+  @%p0 bra READER;
+  @!%p1 bra END;
+  red.release.cta.global.add.u32 [%rd0], 2;
+  red.release.gpu.global.add.u32 [%rd2], 1;
+  bra END;
+READER:
+  ld.relaxed.gpu.global.u32 %r3, [%rd0];
+  setp.ne.u32 %p3, %r3, 3;
+  @%p3 bra READER;
+  atom.acquire.gpu.global.add.u32 %r5, [%rd0], 4;
+  ld.global.u32 %r4, [%rd1];
+END:)";
+
+TEST(WarpsimInterleave, AnUnreadAcquireLearnsWhatWasReleasedAtEveryScopeThatItReaches) {
+  expectKind(kMixedScopes, "", 2);
+  expectKind(replaced(kMixedScopes, "red.release.gpu.global.add.u32 [%rd0]",
+                      "red.relaxed.gpu.global.add.u32 [%rd0]"),
+             "race-raw", 2);
+  expectKind(replaced(kMixedScopes, "atom.acquire.gpu", "atom.acquire.cta"), "race-raw", 2);
+}
+
 TEST(WarpsimInterleave, TheSameSeedDoesTheSameOnAnyNumberOfThreads) {
   // Who takes the lock when is seen in the data.
   const std::string order = R"(

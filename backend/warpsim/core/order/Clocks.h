@@ -72,10 +72,10 @@ public:
   void beginRead(const Read &read);
   /// What the thread, or another of its CTA, has read of what was released at an address: whatever
   /// it does there later comes after that.
-  void noteObserved(uint64_t address, const SharedKnowledge &object) { observed[address] = object; }
-  SharedKnowledge observedAt(uint64_t address) const {
+  void noteObserved(uint64_t address, const ScopedKnowledge &object) { observed[address] = object; }
+  ScopedKnowledge observedAt(uint64_t address) const {
     auto found = observed.find(address);
-    return found == observed.end() ? nullptr : found->second;
+    return found == observed.end() ? ScopedKnowledge() : found->second;
   }
   /// The warp accesses data: what its wave has learned of that memory counts from here on.
   void use(unsigned warp, bool isShared) {
@@ -133,7 +133,7 @@ private:
   std::vector<Wave> waves;
   bool hasVectors = false, hasForeign = false; // somebody has one: else there is nothing to clear
   bool hasSeen = false;
-  std::map<uint64_t, SharedKnowledge> observed; // by address
+  std::map<uint64_t, ScopedKnowledge> observed; // by address
   LastJoin<SharedKnowledge, SharedKnowledge> joinForeign;
   LastJoin<std::shared_ptr<ClockVector>, SharedKnowledge> joinOwn;
 };

@@ -100,35 +100,41 @@ void tw::warpsim::beginReads(const MemoryStep &step, const Request &request) {
   step.cta.clocksOf(isShared).beginRead(read);
 }
 
+static bool reachesAll(const Instruction &instruction, const SyncPlace &place) {
+  return place.isShared || reachOf(instruction.scope) == Reach::Gpu;
+}
+
+/// Learns of a release what an acquire of this scope may.
+static void acquireFrom(Cta &cta, const Warp &warp, const Instruction &instruction, unsigned lane,
+                        const SyncPlace &place, const ScopedKnowledge &released) {
+  Clocks &clocks = cta.clocksOf(place.isShared);
+  if (reachesAll(instruction, place))
+    clocks.acquire(warp.index, lane, released.gpu);
+  clocks.acquire(warp.index, lane, released.cta);
+}
+
 void tw::warpsim::orderAfter(Cta &cta, Warp &warp, const Instruction &instruction, unsigned lane,
                              const SyncPlace &place) {
-  bool reachesAll = place.isShared || reachOf(instruction.scope) == Reach::Gpu;
   Clocks &clocks = cta.clocksOf(place.isShared);
   withObject(cta, place, false, [&](SyncObject &object) {
     auto ofCta = object.byCta.find(cta.slot);
-    bool hasOfCta = ofCta != object.byCta.end();
+    ScopedKnowledge released = {object.gpu, ofCta == object.byCta.end() ? nullptr : ofCta->second};
     if (cta.launch.sync.hasUnreadAcquires)
-      clocks.noteObserved(place.address, hasOfCta ? ofCta->second : object.gpu);
-    if (isAcquiring(instruction.order)) {
-      if (reachesAll)
-        clocks.acquire(warp.index, lane, object.gpu);
-      if (hasOfCta)
-        clocks.acquire(warp.index, lane, ofCta->second);
-      return;
-    }
+      clocks.noteObserved(place.address, released);
+    if (isAcquiring(instruction.order))
+      return acquireFrom(cta, warp, instruction, lane, place, released);
     // A fence after a relaxed read makes it an acquire (PTX ISA, release and acquire patterns).
-    if (reachesAll)
-      clocks.see(warp.index, lane, object.gpu, place.isShared);
-    if (hasOfCta)
-      clocks.see(warp.index, lane, ofCta->second, true);
+    if (reachesAll(instruction, place))
+      clocks.see(warp.index, lane, released.gpu, place.isShared);
+    clocks.see(warp.index, lane, released.cta, true);
   });
 }
 
 void tw::warpsim::orderUnobserved(Cta &cta, Warp &warp, const Instruction &instruction,
                                   unsigned lane, const SyncPlace &place) {
-  Clocks &clocks = cta.clocksOf(place.isShared);
   if (isAcquiring(instruction.order))
-    clocks.acquire(warp.index, lane, clocks.observedAt(place.address));
+    acquireFrom(cta, warp, instruction, lane, place,
+                cta.clocksOf(place.isShared).observedAt(place.address));
 }
 
 /// PTX's fences go both ways; LLVM's may only acquire or only release.

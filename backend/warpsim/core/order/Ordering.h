@@ -13,11 +13,6 @@ namespace tw::warpsim {
 enum class Reach : uint8_t { None, Cta, Gpu };
 Reach reachOf(Scope scope);
 
-/// What is known at one reach each: what is known to all, and to the threads of one CTA.
-struct ScopedKnowledge {
-  SharedKnowledge gpu, cta;
-};
-
 /// What the patterns released at an address that its last value ends. Atomic operations continue
 /// them; a store ends them, but for those of its own thread (release patterns on one location).
 struct SyncObject {
