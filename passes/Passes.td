@@ -410,7 +410,7 @@ def AllocateShared : Pass<"allocate-shared", "::mlir::ModuleOp">, Takes<"laid-ou
 }
 
 def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp">, Takes<"laid-out"> {
-  let summary = "the fewest barriers that order all accesses of shared memory";
+  let summary = "the fewest barriers that order all accesses of shared memory, and those of global memory that may meet";
   let description = [{
     ```mlir
     simt.store_shared %x, %buffer
@@ -427,8 +427,10 @@ def InsertBarriers : Pass<"insert-barriers", "::mlir::ModuleOp">, Takes<"laid-ou
       simt.barrier
       %y = simt.load_shared %buffer
     ```
-    Slots of one buffer whose `phase` differs are different memory within an iteration. Atomics of one scalar that release or
-    acquire are ordered with the other threads' accesses of global memory.
+    Slots of one buffer whose `phase` differs are different memory within an iteration. Accesses of global memory that
+    different threads make and that may meet happen in the program's order, those of atomics too: but for updates of one
+    kind whose results nobody uses. Atomics of one scalar that release or acquire are ordered with the other threads'
+    accesses of global memory.
   }];
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }

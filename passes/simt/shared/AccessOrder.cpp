@@ -152,22 +152,47 @@ static bool mayHaveMoved(const PendingAccesses::Access &earlier) {
   return !earlier.loops.empty();
 }
 
+/// Whether an access overwrites elements whatever they were: an exchange does, where nobody uses
+/// the old ones.
+static bool overwrites(MemoryAccess access) {
+  bool isExchange = access.getAtomicKind() == tile::AtomicKind::Xchg && !access.getExpectedValue();
+  return access.writesMemory() && (!access.isAtomic() || (isExchange && access->use_empty()));
+}
+
+/// Whether two atomics leave the same in memory in either order, and nobody sees which it was:
+/// reads, or updates of one kind. Sums of floats may round differently, as those of the elements
+/// of one atomic do that meet.
+static bool commute(MemoryAccess first, MemoryAccess second) {
+  if (!first.isAtomic() || !second.isAtomic())
+    return false;
+  if (!first.writesMemory() && !second.writesMemory())
+    return true;
+  tile::AtomicKind kind = first.getAtomicKind();
+  auto elementOf = [](MemoryAccess access) {
+    return tile::elementTypeOf(access.getWrittenValue().getType());
+  };
+  return kind != tile::AtomicKind::Xchg && kind == second.getAtomicKind() &&
+         elementOf(first) == elementOf(second) && first->use_empty() && second->use_empty();
+}
+
 /// Whether each element is accessed by the same thread both times. Writes are done by the owner of
 /// an element, reads by every thread that holds it.
 static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess later) {
   auto before = cast<MemoryAccess>(earlier.op);
   Value pointers = later.getPointers();
+  bool areByOwners = before.isOrdered() && later.isOrdered();
+  if (!isTile(pointers) && !isTile(before.getPointers()))
+    return areByOwners; // one thread accesses all scalars for the program, or all threads read one
   if (before.getPointers() != pointers)
     return false;
-  bool areWrites = before.isOrdered() && later.isOrdered();
-  if (!hasLayout(pointers.getType()))
-    return areWrites; // one thread writes a scalar, all read it
-  // Where elements point to the same memory, each of their threads writes it, before or after
-  // another one has read it; and other masks choose other elements of them.
-  bool maySwap = !areWrites || before.getAccessMask() != later.getAccessMask();
+  // Where elements point to the same memory, each of their threads accesses it, before or after
+  // another one has: that only leaves one of the values that are written. And other masks choose
+  // other elements of them.
+  bool maySwap =
+      !overwrites(before) || !overwrites(later) || before.getAccessMask() != later.getAccessMask();
   if (mayHaveMoved(earlier) || (maySwap && !areDistinct(pointers)))
     return false;
-  if (areWrites)
+  if (areByOwners)
     return true;
   const LinearLayout &layout = layoutOf(pointers.getType());
   return layout.freeBits(Place::Lane) == 0 && layout.freeBits(Place::Warp) == 0;
@@ -179,8 +204,7 @@ static Ordering orderingOfAliases(const PendingAccesses::Access &earlier, Memory
   auto before = cast<MemoryAccess>(earlier.op);
   if (!before.isOrdered() && !later.isOrdered())
     return Ordering::None;
-  bool areAtomic = before.isAtomic() && later.isAtomic();
-  if (areAtomic || isBySameThreads(earlier, later))
+  if (commute(before, later) || isBySameThreads(earlier, later))
     return Ordering::None;
   return mayAlias(before.getPointers(), later.getPointers()) ? Ordering::Cta : Ordering::None;
 }

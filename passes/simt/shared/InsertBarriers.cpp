@@ -1,5 +1,6 @@
-// The pass `insert-barriers`: the fewest barriers that order all accesses of shared memory, and of
-// global memory around atomics of one thread that acquire or release it for the program.
+// The pass `insert-barriers`: the fewest barriers that order all accesses of shared memory, those
+// of global memory that may meet, and those around atomics of one thread that acquire or release it
+// for the program.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

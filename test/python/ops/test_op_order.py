@@ -262,3 +262,64 @@ def test_elements_that_meet_are_read_before_any_is_written(
         doubled_in_rows_that_meet[(1,)](y, stride, M=16, N=16, num_warps=num_warps)
         touched = {i * stride + j for i in range(16) for j in range(16)}
         np.testing.assert_array_equal(y, [3 if i in touched else 1 for i in range(512)])
+
+
+@tw.jit
+def stored_then_added_by_a_descriptor(x, old, steps, N: tw.constexpr):
+    i = tw.arange(0, N)
+    for step in range(steps):
+        tw.atomic_store(x + (i + 3 * step) % N, i + step)
+    box = tw.make_tensor_descriptor(x, (N,), (1,), (N,))
+    box.atomic_add((-1,), tw.full((N,), 100, tw.int32))
+
+
+@tw.jit
+def every_kind_in_two_orders(x, old, steps, N: tw.constexpr):
+    i = tw.arange(0, N)
+    for step in range(steps):
+        tw.atomic_xchg(x + i, i * 2 + step)
+        tw.atomic_max(x + N - 1 - i, i + step)
+        tw.store(old + i, tw.atomic_load(x + i))
+        tw.atomic_cas(x + N - 1 - i, i + step, i - 5)
+        tw.atomic_store(x + i, tw.atomic_add(x + N - 1 - i, 3))
+
+
+@tw.jit
+def old_elements_of_a_walk(x, old, steps, N: tw.constexpr):
+    i = tw.arange(0, N)
+    for step in range(steps):
+        tw.store(old + step * N + i, tw.atomic_add(x + step + i, i))
+
+
+@tw.jit
+def added_after_all_are_stored(x, old, steps, N: tw.constexpr):
+    p = x + tw.arange(0, N) // 2
+    for step in range(steps):
+        tw.store(p, step)
+        tw.atomic_add(p, 5)
+
+
+@pytest.mark.parametrize("num_warps", [1, 4, 8])
+@pytest.mark.parametrize("machine", ["sim:sm_80", "sim:gfx942"])
+@pytest.mark.parametrize(
+    "kernel",
+    [
+        stored_then_added_by_a_descriptor, every_kind_in_two_orders, old_elements_of_a_walk,
+        added_after_all_are_stored,
+    ],
+    ids=lambda k: k.fn.__name__,
+)  # fmt: skip
+def test_atomics_of_different_threads_happen_in_order(
+    kernel: Any, machine: str, num_warps: int, rng: np.random.Generator
+) -> None:
+    for n in (64, 512):
+        start = rng.integers(-50, 50, 2 * n).astype(np.int32)
+        expected, told = start.copy(), np.zeros(3 * n, np.int32)
+        with tw.device("reference"):
+            kernel[(1,)](expected, told, 3, N=n)
+        for schedule in tw.simulation.SCHEDULES:
+            x, old = start.copy(), np.zeros(3 * n, np.int32)
+            with tw.simulation.simulate(machine, schedule=schedule):
+                kernel[(1,)](x, old, 3, N=n, num_warps=num_warps)
+            np.testing.assert_array_equal(x, expected)
+            np.testing.assert_array_equal(old, told)

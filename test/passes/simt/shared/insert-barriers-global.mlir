@@ -111,4 +111,97 @@ func.func @moves_by_any_step(%p: !tile.ptr<f32> {tile.disjoint}, %n: i32, %by: i
   }
   return
 }
+
+// A thread exchanges elements that another one updates next.
+// CHECK-LABEL: @atomics_in_two_layouts
+// CHECK: tile.atomic_rmw xchg
+// CHECK-NEXT: simt.barrier{{$}}
+// CHECK-NEXT: tile.atomic_rmw add
+// CHECK-NEXT: simt.barrier{{$}}
+// CHECK-NEXT: tile.atomic_cas
+// CHECK: return
+func.func @atomics_in_two_layouts(%p: !tile.ptr<i32> {tile.disjoint}, %x: tensor<256xi32, #row>, %y: tensor<256xi32, #other>) {
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #row>
+  %qs = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #other>
+  %i = tile.arange 0 to 256 : tensor<256xi32, #row>
+  %j = tile.arange 0 to 256 : tensor<256xi32, #other>
+  %a = tile.addptr %ps, %i : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+  %b = tile.addptr %qs, %j : tensor<256x!tile.ptr<i32>, #other>, tensor<256xi32, #other>
+  %0 = tile.atomic_rmw xchg, %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row> -> tensor<256xi32, #row>
+  %1 = tile.atomic_rmw add, %b, %y : tensor<256x!tile.ptr<i32>, #other>, tensor<256xi32, #other> -> tensor<256xi32, #other>
+  %2 = tile.atomic_cas %a, %x, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+  return
+}
+
+// Updates of one kind leave the same in either order, until somebody uses an old element.
+// CHECK-LABEL: @updates_commute
+// CHECK: tile.atomic_rmw add
+// CHECK-NEXT: tile.atomic_rmw add
+// CHECK-NEXT: simt.barrier{{$}}
+// CHECK-NEXT: tile.atomic_rmw add
+// CHECK: return
+func.func @updates_commute(%p: !tile.ptr<i32> {tile.disjoint}, %x: tensor<256xi32, #row>, %y: tensor<256xi32, #other>) -> tensor<256xi32, #row> {
+  %a = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #row>
+  %b = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #other>
+  %0 = tile.atomic_rmw add, %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row> -> tensor<256xi32, #row>
+  %1 = tile.atomic_rmw add, %b, %y : tensor<256x!tile.ptr<i32>, #other>, tensor<256xi32, #other> -> tensor<256xi32, #other>
+  %2 = tile.atomic_rmw add, %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row> -> tensor<256xi32, #row>
+  return %2 : tensor<256xi32, #row>
+}
+
+// The owner of an element does all that happens to it, and one thread all that happens to scalars.
+// CHECK-LABEL: @one_thread_does_all
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @one_thread_does_all(%p: !tile.ptr<i32> {tile.disjoint}, %q: !tile.ptr<i32> {tile.disjoint}, %x: tensor<256xi32, #row>, %n: i32) -> tensor<256xi32, #row> {
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #row>
+  %i = tile.arange 0 to 256 : tensor<256xi32, #row>
+  %a = tile.addptr %ps, %i : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+  tile.store %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+  %0 = tile.atomic_rmw add, %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row> -> tensor<256xi32, #row>
+  %1 = tile.atomic_cas %a, %x, %0 : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+  %next = tile.addptr %q, %n : !tile.ptr<i32>, i32
+  tile.store %q, %n : !tile.ptr<i32>, i32
+  %2 = tile.atomic_rmw max, %next, %n {order = 0 : i32} : !tile.ptr<i32>, i32 -> i32
+  %3 = tile.atomic_rmw xchg, %q, %n {order = 0 : i32} : !tile.ptr<i32>, i32 -> i32
+  return %1 : tensor<256xi32, #row>
+}
+
+// Several threads update one element: all of them store before any adds.
+// CHECK-LABEL: @updated_elements_meet
+// CHECK: tile.store
+// CHECK-NEXT: simt.barrier{{$}}
+// CHECK-NEXT: tile.atomic_rmw add
+// CHECK: return
+func.func @updated_elements_meet(%p: !tile.ptr<i32> {tile.disjoint}, %x: tensor<256xi32, #row>) {
+  %a = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #row>
+  tile.store %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+  %0 = tile.atomic_rmw add, %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row> -> tensor<256xi32, #row>
+  return
+}
+
+// The next iteration exchanges elements that other threads exchanged in this one; adding them up
+// needs no order.
+// CHECK-LABEL: @exchanges_move_into_themselves
+// CHECK: scf.for
+// CHECK: simt.barrier{{$}}
+// CHECK-NEXT: tile.atomic_rmw xchg
+// CHECK-NOT: simt.barrier
+// CHECK: return
+func.func @exchanges_move_into_themselves(%p: !tile.ptr<i32> {tile.disjoint}, %q: !tile.ptr<i32> {tile.disjoint}, %x: tensor<256xi32, #row>, %n: i32) {
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %ps = tile.splat %p : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #row>
+  %qs = tile.splat %q : !tile.ptr<i32> -> tensor<256x!tile.ptr<i32>, #row>
+  %columns = tile.arange 0 to 256 : tensor<256xi32, #row>
+  scf.for %i = %c0 to %n step %c1 : i32 {
+    %start = tile.splat %i : i32 -> tensor<256xi32, #row>
+    %offsets = arith.addi %start, %columns : tensor<256xi32, #row>
+    %a = tile.addptr %ps, %offsets : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+    %b = tile.addptr %qs, %offsets : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row>
+    %0 = tile.atomic_rmw xchg, %a, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row> -> tensor<256xi32, #row>
+    %1 = tile.atomic_rmw add, %b, %x : tensor<256x!tile.ptr<i32>, #row>, tensor<256xi32, #row> -> tensor<256xi32, #row>
+  }
+  return
+}
 }
