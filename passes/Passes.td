@@ -399,6 +399,29 @@ def ReloadOperands : Pass<"reload-operands", "::mlir::ModuleOp">, Takes<"laid-ou
   let dependentDialects = ["::tw::simt::SimtDialect"];
 }
 
+def DivideBuffers : Pass<"divide-buffers", "::mlir::ModuleOp">, Takes<"laid-out"> {
+  let summary = "what does not fit in shared memory as a whole goes through it in rounds";
+  let description = [{
+    ```mlir
+    %buffer = simt.alloc_shared "conversion at line 12" : !simt.shared<[64, 128], i64, #layout>
+    simt.store_shared %x, %buffer
+    %y = simt.load_shared %buffer
+    // becomes, where the kernel's buffers need more than the target has
+    %low, %high = tile.split %pairs         // of %x, by registers
+    %first = simt.alloc_shared "conversion at line 12" : !simt.shared<[1, 32, 128], i64, #half>
+    simt.store_shared %low, %first
+    %y0 = simt.load_shared %first
+    %second = simt.alloc_shared "conversion at line 12" : !simt.shared<[1, 32, 128], i64, #half>
+    simt.store_shared %high, %second
+    %y1 = simt.load_shared %second
+    %joined = tile.join %y0, %y1
+    ```
+    Halves that registers of both layouts tell apart cost no instruction. Where different threads want them, each reads
+    both and keeps one. Kernels that fit, and those that would not fit in rounds either, stay as they are.
+  }];
+  let dependentDialects = ["::tw::simt::SimtDialect", "::tw::tile::TileDialect"];
+}
+
 def AllocateShared : Pass<"allocate-shared", "::mlir::ModuleOp">, Takes<"laid-out"> {
   let summary = "shared buffers get offsets; those that do not live at the same time share memory";
   let description = [{

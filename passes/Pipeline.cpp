@@ -115,6 +115,7 @@ void tw::addSimtPasses(StagedPasses &passes, std::unique_ptr<Pass> describeTarge
   pipeline.oneFewerWhereFull = true;
   passes.addPass(createPipelineLoops(pipeline));
   addStagingPasses(passes.passes());
+  passes.addPass(createDivideBuffers());
   passes.addPass(createAllocateShared());
   passes.addPass(createInsertBarriers());
   passes.beginStage("lowered", "the code of one thread: registers in place of tiles, formulas in "

@@ -15,14 +15,15 @@ static std::string bufferName(Location loc, StringRef purpose) {
   return span.isKnown() ? (purpose + " at line " + Twine(span.line)).str() : purpose.str();
 }
 
-Value Staging::store(Value value, const LinearLayout &layout, StringRef purpose,
-                     SmallPtrSetImpl<Operation *> *stores) {
-  Type element = elementTypeOf(value.getType());
+Value Staging::allocate(Type element, const LinearLayout &layout, StringRef name) {
   auto type = SharedType::get(builder.getContext(), layout.shape(), element,
                               LayoutAttr::get(builder.getContext(), layout));
-  Value buffer =
-      AllocSharedOp::create(builder, loc, type, bufferName(loc, purpose), /*offset=*/nullptr,
-                            /*slots=*/nullptr);
+  return AllocSharedOp::create(builder, loc, type, name, /*offset=*/nullptr, /*slots=*/nullptr);
+}
+
+Value Staging::store(Value value, const LinearLayout &layout, StringRef purpose,
+                     SmallPtrSetImpl<Operation *> *stores) {
+  Value buffer = allocate(elementTypeOf(value.getType()), layout, bufferName(loc, purpose));
   Operation *store = StoreSharedOp::create(builder, loc, value, buffer);
   if (stores)
     stores->insert(store);

@@ -17,6 +17,8 @@ struct Staging {
   BufferChoice buffers;
   uint64_t mostBytesOfPart = 0; // of a tile on its way through shared memory
 
+  /// A new buffer.
+  mlir::Value allocate(mlir::Type element, const LinearLayout &layout, llvm::StringRef name);
   /// A new buffer with the value in it. `purpose` names it in reports, with the line.
   mlir::Value store(mlir::Value value, const LinearLayout &layout, llvm::StringRef purpose,
                     llvm::SmallPtrSetImpl<mlir::Operation *> *stores = nullptr);

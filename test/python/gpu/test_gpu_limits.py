@@ -329,6 +329,28 @@ def test_a_tile_goes_through_shared_memory_in_parts(rng: np.random.Generator) ->
     assert kernel.shared == 3 * 2 * 256 * 32 * 2 < LIMITS["sm_86"] < c.nbytes
 
 
+@tw.jit
+def transposed(x, y, M: tw.constexpr, N: tw.constexpr):
+    i, j = tw.arange(0, M)[:, None], tw.arange(0, N)[None, :]
+    tw.store(y + j * M + i, tw.load(x + i * N + j))
+
+
+@pytest.mark.parametrize(("machine", "limit"), [("sim:sm_86", 101376), ("sim:gfx942", 65536)])
+@pytest.mark.parametrize(
+    ("dtype", "warps"), [(np.int64, 1), (np.int64, 4), (np.float64, 8), (np.float16, 8)]
+)
+def test_a_tile_that_does_not_fit_goes_through_shared_memory_in_rounds(
+    dtype: Any, machine: str, limit: int, warps: int, rng: np.random.Generator
+) -> None:
+    m, n = 128, 1024 // np.dtype(dtype).itemsize
+    x = rng.integers(-(2**14), 2**14, (m, n)).astype(dtype)
+    y = np.full((n, m), -1, dtype)
+    with tw.device(machine):
+        kernel = transposed[(1,)](x, y, M=m, N=n, num_warps=warps)
+    np.testing.assert_array_equal(y, x.T)
+    assert 0 < kernel.shared <= limit < x.nbytes
+
+
 # (tile, warps, num_stages, the architecture whose memory holds num_stages - 1 slots, but no more).
 SHORT_BY_ONE_SLOT = [
     ((128, 256, 64), 8, 3, "sm_120"), ((128, 128, 64), 4, 4, "sm_86"), ((16, 256, 128), 4, 3, "sm_80"),

@@ -1,0 +1,102 @@
+// The pass `divide-buffers`: what does not fit in shared memory as a whole goes through it in
+// rounds.
+#include "ir/target/TargetDesc.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "passes/Passes.h"
+#include "passes/analysis/SharedLiveness.h"
+#include "passes/simt/shared/Halves.h"
+
+namespace tw {
+#define GEN_PASS_DEF_DIVIDEBUFFERS
+#include "passes/Passes.h.inc"
+} // namespace tw
+
+using namespace mlir;
+using namespace tw;
+using namespace tw::simt;
+using namespace tw::tile;
+
+namespace {
+/// A tile's way through a buffer of its own: one store, and one load behind it.
+struct Passage {
+  AllocSharedOp buffer;
+  StoreSharedOp store;
+  LoadSharedOp load;
+  Halves halves;
+};
+} // namespace
+
+static std::optional<Passage> findPassage(AllocSharedOp buffer) {
+  if (buffer.getSlots() || !llvm::hasNItems(buffer->getUsers(), 2))
+    return std::nullopt;
+  StoreSharedOp store;
+  LoadSharedOp load;
+  for (Operation *user : buffer->getUsers()) {
+    store = isa<StoreSharedOp>(user) ? cast<StoreSharedOp>(user) : store;
+    load = isa<LoadSharedOp>(user) ? cast<LoadSharedOp>(user) : load;
+  }
+  bool isPassage = store && load && store->getBlock() == load->getBlock() &&
+                   store->isBeforeInBlock(load) && hasLayout(store.getValue().getType());
+  if (!isPassage)
+    return std::nullopt;
+  std::optional<Halves> halves =
+      halvesBySource(layoutOf(store.getValue().getType()), layoutOf(load.getType()));
+  return halves ? std::optional(Passage{buffer, store, load, *halves}) : std::nullopt;
+}
+
+/// The tile goes in two rounds, where it was stored: through two buffers that take the same place.
+static void divide(Staging &staging, Passage passage) {
+  staging.builder.setInsertionPoint(passage.store);
+  staging.loc = passage.buffer.getLoc();
+  Type type = passage.load.getType(), half = passage.halves.halfType(type);
+  auto move = [&](Value part) {
+    Value buffer =
+        staging.allocate(elementTypeOf(type), staging.buffers.ofConversion(part.getType(), half),
+                         passage.buffer.getName());
+    StoreSharedOp::create(staging.builder, staging.loc, part, buffer);
+    return LoadSharedOp::create(staging.builder, staging.loc, half, buffer);
+  };
+  auto [first, second] = passage.halves.split(staging, passage.store.getValue());
+  Value firstMoved = move(first), secondMoved = move(second);
+  passage.load.replaceAllUsesWith(passage.halves.join(staging, firstMoved, secondMoved, type));
+  passage.load.erase();
+  passage.store.erase();
+  passage.buffer.erase();
+}
+
+/// Divides the largest of the buffers that hold data when most do, until all fit. False where they
+/// never do.
+static bool fitInRounds(Staging &staging, Operation *kernel, uint64_t limit) {
+  while (true) {
+    std::vector<LiveBuffer> buffers = findLiveBuffers(kernel);
+    if (packedBytes(buffers) <= limit)
+      return true;
+    std::optional<Passage> largest;
+    for (size_t i : findPeak(buffers).buffers)
+      if (!largest || bytesOf(buffers[i].alloc) > bytesOf(largest->buffer))
+        if (std::optional<Passage> passage = findPassage(buffers[i].alloc))
+          largest = passage;
+    if (!largest)
+      return false;
+    divide(staging, *largest);
+  }
+}
+
+namespace {
+struct DivideBuffers : tw::impl::DivideBuffersBase<DivideBuffers> {
+  void runOnOperation() override {
+    TargetAttr target = targetOf(getOperation());
+    if (!target)
+      return;
+    Staging staging(getOperation());
+    for (auto kernel : getOperation().getOps<func::FuncOp>()) {
+      if (packedBytes(findLiveBuffers(kernel)) <= target.getSharedBytes())
+        continue;
+      // What never fits stays whole: the error names the tiles that the user wrote.
+      OwningOpRef<func::FuncOp> divided = kernel.clone();
+      if (fitInRounds(staging, *divided, target.getSharedBytes()))
+        kernel.getBody().takeBody(divided->getBody());
+    }
+  }
+};
+} // namespace
