@@ -6,6 +6,7 @@
 #include "passes/StagedPasses.h"
 #include "runtime/Artifact.h"
 #include "runtime/Specialization.h"
+#include "runtime/TargetFacts.h"
 #include <functional>
 #include <mutex>
 #include <string>
@@ -24,6 +25,10 @@ struct CodeStage {
 
 class Target {
 public:
+  /// Which artifacts have what checks the promises of their kernels (compile/Promises.h): those for
+  /// a device that does so before its launches.
+  AccessChecks checksPromises = AccessChecks::Never;
+
   virtual ~Target() = default;
   virtual std::string name() const = 0;
   /// Every fact of the machine that the generated code depends on, as text: part of the cache key.

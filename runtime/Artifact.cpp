@@ -7,7 +7,7 @@ using namespace tw;
 
 namespace {
 constexpr std::string_view kMagic = "TWARTIFACT";
-constexpr uint32_t kVersion = 3;
+constexpr uint32_t kVersion = 4;
 
 /// Appends values in the machine's byte order: artifacts do not travel between kinds of machine.
 class Encoder {
@@ -97,6 +97,9 @@ std::string tw::encodeArtifact(const Artifact &artifact) {
     encoder.addNumber(buffer.offset);
     encoder.addNumber(buffer.bytes);
   }
+  encoder.addNumber<uint64_t>(artifact.promises.size());
+  for (const std::string &form : artifact.promises)
+    encoder.addText(form);
   encoder.addNumber<uint64_t>(artifact.milliseconds.size());
   for (const auto &[piece, milliseconds] : artifact.milliseconds) {
     encoder.addText(piece);
@@ -141,6 +144,9 @@ bool tw::decodeArtifact(const std::string &bytes, Artifact &artifact) {
     buffer.bytes = decoder.takeNumber<uint64_t>();
     result.sharedBuffers.push_back(std::move(buffer));
   }
+  uint64_t numForms = decoder.takeCount(sizeof(uint64_t));
+  for (uint64_t i = 0; i < numForms; ++i)
+    result.promises.push_back(decoder.takeText());
   uint64_t numPieces = decoder.takeCount(2 * sizeof(uint64_t));
   for (uint64_t i = 0; i < numPieces; ++i) {
     std::string piece = decoder.takeText();

@@ -7,8 +7,8 @@
 
 namespace tw {
 
-/// When a device compares accesses with the memory behind their pointers, which launches then
-/// describe.
+/// When a device checks what a kernel does or promises, such as its accesses, for which launches
+/// then describe the memory behind their pointers.
 enum class AccessChecks { Never, DebugBuilds, Always };
 
 /// How frameworks name the memory that a kind of devices has for itself.

@@ -3,6 +3,7 @@
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/EmitLlvm.h"
 #include "backend/compile/PassRun.h"
+#include "backend/compile/Promises.h"
 #include "backend/compile/StageRun.h"
 #include "backend/compile/StoredParameters.h"
 #include "backend/inspect/Reproducer.h"
@@ -166,6 +167,9 @@ bool tw::compileModule(mlir::ModuleOp module, const Target &target, const Compil
   artifact.target = target.name();
   artifact.symbol = target.symbolOf(kernel.getName());
   artifact.parameters = describeParameters(kernel);
+  if (target.checksPromises == AccessChecks::Always ||
+      (target.checksPromises == AccessChecks::DebugBuilds && options.debug))
+    artifact.promises = promisesOf(module, artifact.symbol);
 
   auto start = std::chrono::steady_clock::now();
   bool passed = runStages(module, run, stages, diagnostics);

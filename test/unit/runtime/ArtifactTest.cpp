@@ -14,6 +14,7 @@ static Artifact makeArtifact() {
   artifact.parameters = {{"x", "*fp32", true, false, 0}, {"n", "i64", false, false, 2}};
   artifact.scratchBytes = 4096;
   artifact.codeBytes = 9;
+  artifact.promises = {"first", "second"};
   artifact.milliseconds = {{"frontend", 1.5}, {"llvm", 7.25}};
   return artifact;
 }
@@ -28,6 +29,7 @@ TEST(ArtifactTest, RoundTrips) {
   EXPECT_EQ(decoded.parameters[1].name, "n");
   EXPECT_EQ(decoded.parameters[1].sourceIndex, 2);
   EXPECT_EQ(decoded.scratchBytes, 4096u);
+  EXPECT_EQ(decoded.promises, makeArtifact().promises);
   EXPECT_EQ(decoded.milliseconds.at("llvm"), 7.25);
   EXPECT_EQ(encodeArtifact(decoded), encodeArtifact(makeArtifact()));
 }
