@@ -7,6 +7,7 @@
 #include "backend/amd/device/HipGpu.h"
 #include "backend/gpu/device/GpuDevice.h"
 #include "backend/gpu/device/InstalledGpus.h"
+#include "backend/reference/ReferenceDevice.h"
 #include "backend/warpsim/WarpsimDevice.h"
 #include "backend/warpsim/llvmir/Import.h"
 #include "runtime/codes/Codes.h"
@@ -78,7 +79,10 @@ static TargetKind simulatedKind() {
     auto reader = [arch](const Artifact &artifact, RuntimeError &error) {
       return readIr(arch, artifact, error);
     };
-    return TargetEntry{makeAmdTarget(arch, AmdCode::Ir), makeWarpsimDevice(arch, reader)};
+    TargetEntry entry{makeAmdTarget(arch, AmdCode::Ir),
+                      makeWarpsimDevice(arch, reader, makePromiseDevice())};
+    entry.target->checksPromises = AccessChecks::Always;
+    return entry;
   };
   return kind;
 }

@@ -7,6 +7,7 @@
 #include "backend/nvidia/NvidiaTarget.h"
 #include "backend/nvidia/device/CudaDriver.h"
 #include "backend/nvidia/device/CudaGpu.h"
+#include "backend/reference/ReferenceDevice.h"
 #include "backend/warpsim/WarpsimDevice.h"
 
 using namespace tw;
@@ -54,8 +55,10 @@ static TargetKind simulatedKind() {
   kind.facts.isSimulated = true;
   kind.facts.checksAccesses = AccessChecks::Always;
   kind.make = [](const std::string &arch, const TargetSettings &settings, RuntimeError &) {
-    return TargetEntry{makeNvidiaTarget(arch, /*assembles=*/false, assemblersIn(settings)),
-                       makeWarpsimDevice(arch)};
+    TargetEntry entry{makeNvidiaTarget(arch, /*assembles=*/false, assemblersIn(settings)),
+                      makeWarpsimDevice(arch, readPtx, makePromiseDevice())};
+    entry.target->checksPromises = AccessChecks::Always;
+    return entry;
   };
   return kind;
 }

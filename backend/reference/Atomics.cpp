@@ -126,7 +126,7 @@ static LogicalResult runAtomicCas(Program &program, Operation &op) {
     if (failed(access.check(position)))
       return failure();
     result[position] = access.read(position);
-    if (result[position].bits != compare[position].bits)
+    if (!access.isUnknown && result[position].bits != compare[position].bits)
       continue;
     access.write(position, value[position]);
     if (value[position].bits != compare[position].bits)

@@ -2,6 +2,7 @@
 #include "backend/reference/Interpreter.h"
 #include "backend/reference/Elementwise.h"
 #include "backend/reference/Meanings.h"
+#include "backend/reference/Memory.h"
 #include "backend/reference/Turns.h"
 #include "ir/Diagnostic.h"
 #include "ir/tile/Tile.h"
@@ -38,6 +39,8 @@ bool InterruptPoll::look() {
 }
 
 bool Launch::isStopped(const Program &program) const {
+  if (overlay && overlay->isUndecided())
+    return true;
   return turns ? !turns->step(program.number) : poll->isDue();
 }
 

@@ -15,6 +15,7 @@ namespace tw::reference {
 
 struct Program;
 struct ElementwiseCall;
+class Overlay;
 class Turns;
 
 /// Runs one operation: reads operand values, writes result values. On failure the program's error
@@ -78,8 +79,9 @@ struct Launch {
   std::string name;    // of the kernel
   InterruptPoll *poll; // asked where there are no turns
   LoopLimit *loops;
-  bool isMemoryKnown;     // behind every pointer
-  Turns *turns = nullptr; // of a cooperative grid
+  bool isMemoryKnown;         // behind every pointer
+  Turns *turns = nullptr;     // of a cooperative grid
+  Overlay *overlay = nullptr; // takes what programs write; null: memory does
   /// Before each operation of a program; true where the launch is to stop.
   bool isStopped(const Program &program) const;
 };

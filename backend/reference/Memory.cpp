@@ -2,6 +2,7 @@
 #include "backend/reference/Memory.h"
 #include "backend/reference/Meanings.h"
 #include "ir/tile/Box.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/Hashing.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -21,15 +22,51 @@ int32_t tw::reference::findOrigin(const Launch &launch, uint64_t address) {
   return kUnknownOrigin;
 }
 
+/// Returns a bit for each byte of an access in its word.
+static unsigned bytesAt(uint64_t address, size_t bytes) {
+  return ((1u << bytes) - 1) << address % 8;
+}
+
+void Overlay::cover(uint64_t address, size_t bytes, uint64_t &bits) {
+  auto found = words.find(address / 8);
+  if (found == words.end())
+    return;
+  const Word &word = found->second;
+  hasReadUnknown |= (word.unknown & bytesAt(address, bytes)) != 0;
+  for (size_t i = 0, first = address % 8; i < bytes; ++i)
+    if (word.written >> (first + i) & 1)
+      std::memcpy(reinterpret_cast<char *>(&bits) + i, &word.bytes[first + i], 1);
+}
+
+void Overlay::write(uint64_t address, size_t bytes, uint64_t bits) {
+  Word &word = words[address / 8];
+  std::memcpy(&word.bytes[address % 8], &bits, bytes);
+  word.written |= bytesAt(address, bytes);
+  word.unknown &= ~bytesAt(address, bytes);
+}
+
+void Overlay::writeUnknown(uint64_t address, size_t bytes) {
+  words[address / 8].unknown |= bytesAt(address, bytes);
+}
+
+/// Returns true if the part of a kernel that a trial runs leaves out what the operation writes.
+static bool writesUnknown(Operation &op) {
+  auto access = cast<tile::MemoryAccess>(op);
+  auto isLeftOut = [](Value value) { return value && value.getDefiningOp<ub::PoisonOp>(); };
+  return isLeftOut(access.getWrittenValue()) || isLeftOut(access.getExpectedValue());
+}
+
 Access::Access(Program &program, Operation &op, AccessKind kind, Value pointer, Value maskValue)
     : program(program), op(op), kind(kind),
       pointee(cast<tile::PtrType>(tile::elementTypeOf(pointer.getType())).getPointee()),
       pointers(program.valueOf(pointer)), mask(maskValue ? &program.valueOf(maskValue) : nullptr),
-      shape(tile::shapeOf(pointer.getType())) {}
+      shape(tile::shapeOf(pointer.getType())),
+      isUnknown(program.launch.overlay && writesUnknown(op)) {}
 
 Access::Access(Program &program, Operation &op, AccessKind kind, const BoxElements &box)
     : program(program), op(op), kind(kind), pointee(box.type.getElementType()),
-      pointers(box.pointers), mask(&box.isInside), shape(box.type.getShape()) {}
+      pointers(box.pointers), mask(&box.isInside), shape(box.type.getShape()),
+      isUnknown(program.launch.overlay && writesUnknown(op)) {}
 
 /// The indices of the array that a box covers along one dimension.
 static SmallVector<int64_t> indicesAlong(Program &program, const tile::Box &box, int64_t dim) {
@@ -94,6 +131,8 @@ LogicalResult Access::check(size_t position) const {
     bool isKnown = argument.bytes != 0 || argument.allocationBase != 0; // an empty array has a base
     if (isKnown && (offset >= argument.bytes || argument.bytes - offset < bytes))
       return fail(Code::OutOfBounds, ("out-of-bounds " + nameOf(kind)).str());
+    if (!isKnown && launch.overlay) // a trial must not fault
+      return fail(Code::OutOfBounds, (nameOf(kind) + " of unknown memory").str());
     if (argument.isReadOnly && kind != AccessKind::Load)
       return fail(Code::ReadOnlyStore, (nameOf(kind) + " to read-only memory").str());
   }
@@ -109,8 +148,11 @@ LogicalResult Access::check(size_t position) const {
 
 Element Access::read(size_t position) const {
   Element element;
-  std::memcpy(&element.bits, reinterpret_cast<const void *>(pointers[position].bits),
-              tile::elementBytes(pointee));
+  uint64_t address = pointers[position].bits;
+  size_t bytes = tile::elementBytes(pointee);
+  std::memcpy(&element.bits, reinterpret_cast<const void *>(address), bytes);
+  if (Overlay *overlay = program.launch.overlay; overlay && !isUnknown)
+    overlay->cover(address, bytes, element.bits);
   if (elementWidth(pointee) == 1)
     element.bits = element.bits != 0;
   if (isa<tile::PtrType>(pointee))
@@ -119,8 +161,15 @@ Element Access::read(size_t position) const {
 }
 
 void Access::write(size_t position, Element value) const {
-  std::memcpy(reinterpret_cast<void *>(pointers[position].bits), &value.bits,
-              tile::elementBytes(pointee));
+  uint64_t address = pointers[position].bits;
+  size_t bytes = tile::elementBytes(pointee);
+  Overlay *overlay = program.launch.overlay;
+  if (!overlay)
+    std::memcpy(reinterpret_cast<void *>(address), &value.bits, bytes);
+  else if (isUnknown)
+    overlay->writeUnknown(address, bytes);
+  else
+    overlay->write(address, bytes, value.bits);
 }
 
 void Access::noteRead(const TileValue &found) const {

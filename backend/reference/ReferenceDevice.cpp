@@ -1,6 +1,7 @@
 // Loads Tile IR and runs its programs in order under the reference interpreter.
 #include "backend/reference/ReferenceDevice.h"
 #include "backend/reference/Interpreter.h"
+#include "backend/reference/Memory.h"
 #include "backend/reference/Turns.h"
 #include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
@@ -27,10 +28,24 @@ struct ReferenceKernel final : LoadedKernel {
   func::FuncOp entry;
   MeaningTable meanings;
   std::vector<std::string> argumentNames;
+  bool readsMemory = false, differsByProgram = false;
   LaunchLock running; // a context without threading serves one thread at a time
 };
 
 class ReferenceDevice final : public Device {
+public:
+  std::string name() const override { return "reference"; }
+  std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
+  std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
+                                     std::span<const LaunchArgument> arguments) override;
+};
+
+/// What decides a kernel's promises: the first that can.
+struct PromiseKernel final : LoadedKernel {
+  std::vector<std::shared_ptr<ReferenceKernel>> forms;
+};
+
+class PromiseDevice final : public Device {
 public:
   std::string name() const override { return "reference"; }
   std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
@@ -69,22 +84,42 @@ static std::string findObstacle(const MeaningTable &meanings, ModuleOp module, f
   return findUnknown(meanings, module);
 }
 
-std::shared_ptr<LoadedKernel> ReferenceDevice::load(const Artifact &artifact, RuntimeError &error) {
+static std::shared_ptr<ReferenceKernel> loadKernel(const std::string &binary,
+                                                   const std::string &symbol, RuntimeError &error) {
   auto kernel = std::make_shared<ReferenceKernel>();
   std::string reason;
-  kernel->module = parseModule(kernel->context, artifact.binary, reason);
+  kernel->module = parseModule(kernel->context, binary, reason);
   if (!kernel->module) {
     error = {RuntimeError::Kind::Internal, Code::MalformedArtifact, "malformed Tile IR: " + reason,
              ""};
     return nullptr;
   }
-  kernel->entry = kernel->module->lookupSymbol<func::FuncOp>(artifact.symbol);
-  reason = findObstacle(kernel->meanings, *kernel->module, kernel->entry, artifact.symbol);
+  kernel->entry = kernel->module->lookupSymbol<func::FuncOp>(symbol);
+  reason = findObstacle(kernel->meanings, *kernel->module, kernel->entry, symbol);
   if (!reason.empty()) {
     error = {RuntimeError::Kind::Internal, Code::UnknownMeaning, reason, ""};
     return nullptr;
   }
   kernel->argumentNames = argumentNamesOf(kernel->entry);
+  kernel->module->walk([&](Operation *op) {
+    auto access = dyn_cast<tile::MemoryAccess>(op);
+    kernel->readsMemory |= access && access.readsMemory();
+    kernel->differsByProgram |= isa<tile::ProgramIdOp>(op) || (access && access.writesMemory());
+  });
+  return kernel;
+}
+
+std::shared_ptr<LoadedKernel> ReferenceDevice::load(const Artifact &artifact, RuntimeError &error) {
+  return loadKernel(artifact.binary, artifact.symbol, error);
+}
+
+std::shared_ptr<LoadedKernel> PromiseDevice::load(const Artifact &artifact, RuntimeError &error) {
+  auto kernel = std::make_shared<PromiseKernel>();
+  for (const std::string &form : artifact.promises) {
+    kernel->forms.push_back(loadKernel(form, artifact.symbol, error));
+    if (!kernel->forms.back())
+      return nullptr;
+  }
   return kernel;
 }
 
@@ -96,8 +131,10 @@ static Element bindArgument(Type type, const LaunchArgument &argument, int32_t i
 }
 
 static std::optional<RuntimeError> runProgram(ReferenceKernel &kernel, const Launch &launch,
-                                              std::array<int32_t, 3> id) {
-  Program program(kernel.meanings, launch, id);
+                                              uint64_t number) {
+  uint64_t x = uint64_t(launch.grid.programs[0]), y = uint64_t(launch.grid.programs[1]);
+  Program program(kernel.meanings, launch,
+                  {int32_t(number % x), int32_t(number / x % y), int32_t(number / x / y)});
   for (BlockArgument parameter : kernel.entry.getArguments()) {
     unsigned index = parameter.getArgNumber();
     program.set(parameter, {bindArgument(parameter.getType(), launch.arguments[index], index)});
@@ -147,10 +184,7 @@ struct TogetherRun {
 void TogetherRun::run(uint64_t number) {
   if (!turns.begin(number))
     return;
-  uint64_t x = uint64_t(launch.grid.programs[0]), y = uint64_t(launch.grid.programs[1]);
-  std::array<int32_t, 3> id = {int32_t(number % x), int32_t(number / x % y),
-                               int32_t(number / x / y)};
-  std::optional<RuntimeError> error = runProgram(kernel, launch, id);
+  std::optional<RuntimeError> error = runProgram(kernel, launch, number);
   if (turns.isStopped())
     return; // its failure is that it was stopped
   if (error)
@@ -192,9 +226,11 @@ static bool isMemoryKnown(func::FuncOp entry, std::span<const LaunchArgument> ar
   return true;
 }
 
-std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const LaunchGrid &grid,
-                                                    std::span<const LaunchArgument> arguments) {
-  auto &kernel = static_cast<ReferenceKernel &>(loaded);
+/// Runs the programs of a grid, or those that are chosen, with what they write in memory or in an
+/// overlay.
+static std::optional<RuntimeError> runGrid(ReferenceKernel &kernel, const LaunchGrid &grid,
+                                           std::span<const LaunchArgument> arguments,
+                                           Overlay *overlay = nullptr) {
   // A launch within a launch, by a signal's handler, has values of its own: it may run.
   LaunchScope scope(kernel.running);
   if (scope.isInterrupted())
@@ -217,15 +253,62 @@ std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &loaded, const 
                 kernel.entry.getName().str(),
                 &poll,
                 &loops,
-                isMemoryKnown(kernel.entry, arguments)};
+                overlay || isMemoryKnown(kernel.entry, arguments),
+                /*turns=*/nullptr,
+                overlay};
   if (grid.isCooperative)
     return runTogether(kernel, launch);
-  for (int32_t z = 0; z < grid.programs[2]; ++z)
-    for (int32_t y = 0; y < grid.programs[1]; ++y)
-      for (int32_t x = 0; x < grid.programs[0]; ++x)
-        if (std::optional<RuntimeError> error = runProgram(kernel, launch, {x, y, z}))
-          return error;
+  uint64_t count = chosen.ctas.empty() ? grid.numPrograms() : chosen.ctas.size();
+  for (uint64_t i = 0; i < count; ++i) {
+    loops.noteEffect(); // the program before has ended
+    if (auto error = runProgram(kernel, launch, chosen.ctas.empty() ? i : chosen.ctas[i]))
+      return error;
+  }
+  return std::nullopt;
+}
+
+std::optional<RuntimeError> ReferenceDevice::launch(LoadedKernel &kernel, const LaunchGrid &grid,
+                                                    std::span<const LaunchArgument> arguments) {
+  return runGrid(static_cast<ReferenceKernel &>(kernel), grid, arguments);
+}
+
+/// Runs what decides promises, with its writes in an overlay. Programs that wait for later ones
+/// find nothing new for long and are run together then.
+static std::optional<RuntimeError> runTrial(ReferenceKernel &kernel, LaunchGrid grid,
+                                            std::span<const LaunchArgument> arguments,
+                                            Overlay &overlay) {
+  constexpr uint64_t kShortWait = 20'000; // iterations: some milliseconds
+  SimulationOptions options;
+  if (grid.simulation)
+    options = *grid.simulation;
+  grid.simulation = &options;
+  if (!kernel.differsByProgram)
+    options.ctas = {options.ctas.empty() ? 0 : options.ctas.front()};
+  bool mayWait = kernel.readsMemory && options.ctas.empty() && grid.numPrograms() <= kMostInGang;
+  uint64_t most = std::exchange(options.maxSteps, mayWait ? kShortWait : options.maxSteps);
+  grid.isCooperative = false;
+  std::optional<RuntimeError> error = runGrid(kernel, grid, arguments, &overlay);
+  if (!mayWait || !error || error->code != Code::EndlessLoop)
+    return error;
+  options.maxSteps = most;
+  grid.isCooperative = true;
+  overlay = Overlay();
+  return runGrid(kernel, grid, arguments, &overlay);
+}
+
+std::optional<RuntimeError> PromiseDevice::launch(LoadedKernel &kernel, const LaunchGrid &grid,
+                                                  std::span<const LaunchArgument> arguments) {
+  for (const auto &form : static_cast<PromiseKernel &>(kernel).forms) {
+    Overlay overlay;
+    std::optional<RuntimeError> error = runTrial(*form, grid, arguments, overlay);
+    if (overlay.isUndecided())
+      continue;
+    bool isReported =
+        error && (error->code == Code::FalseAssumption || error->code == Code::InterruptedLaunch);
+    return isReported ? error : std::nullopt;
+  }
   return std::nullopt;
 }
 
 std::shared_ptr<Device> tw::makeReferenceDevice() { return std::make_shared<ReferenceDevice>(); }
+std::shared_ptr<Device> tw::makePromiseDevice() { return std::make_shared<PromiseDevice>(); }

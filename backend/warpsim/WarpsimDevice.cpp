@@ -20,14 +20,15 @@ public:
   std::string symbol;
   std::vector<ArtifactParameter> parameters;
   std::vector<SharedBuffer> sharedBuffers;
+  std::shared_ptr<LoadedKernel> promises; // null: there are none to check
   int64_t numWarps = 0, sharedBytes = 0;
   const Function &entry() const { return *program.findKernel(symbol); }
 };
 
 class WarpsimDevice final : public SimulatedDevice {
 public:
-  WarpsimDevice(const std::string &arch, ProgramReader reader)
-      : arch(arch), reader(std::move(reader)) {}
+  WarpsimDevice(const std::string &arch, ProgramReader reader, std::shared_ptr<Device> promises)
+      : arch(arch), reader(std::move(reader)), promises(std::move(promises)) {}
   std::string name() const override { return "sim:" + arch; }
   std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
@@ -41,6 +42,7 @@ public:
 private:
   std::string arch;
   ProgramReader reader;
+  std::shared_ptr<Device> promises;
   std::mutex mutex; // guards the report; simulations themselves may run side by side
   std::string report;
 };
@@ -136,6 +138,9 @@ std::shared_ptr<LoadedKernel> WarpsimDevice::load(const Artifact &artifact, Runt
     error = unloadable(artifact, misfit);
     return nullptr;
   }
+  if (promises && !artifact.promises.empty() &&
+      !(kernel->promises = promises->load(artifact, error)))
+    return nullptr;
   return kernel;
 }
 
@@ -370,6 +375,9 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
                         "kernel " + kernel.symbol + " cannot be launched on " + name() + ": " +
                             obstacle,
                         "choose smaller tiles, fewer stages or another number of warps"};
+  if (kernel.promises)
+    if (std::optional<RuntimeError> error = promises->launch(*kernel.promises, grid, arguments))
+      return error;
   launch.isInterrupted = isInterrupted;
   SimulationReport found = simulate(kernel.program, launch);
   if (found.isInterrupted)
@@ -382,6 +390,7 @@ std::optional<RuntimeError> WarpsimDevice::launch(LoadedKernel &loaded, const La
 }
 
 std::shared_ptr<SimulatedDevice> tw::makeWarpsimDevice(const std::string &arch,
-                                                       ProgramReader reader) {
-  return std::make_shared<WarpsimDevice>(arch, std::move(reader));
+                                                       ProgramReader reader,
+                                                       std::shared_ptr<Device> promises) {
+  return std::make_shared<WarpsimDevice>(arch, std::move(reader), std::move(promises));
 }

@@ -13,9 +13,11 @@ using ProgramReader =
     std::function<std::optional<warpsim::Program>(const Artifact &artifact, RuntimeError &error)>;
 std::optional<warpsim::Program> readPtx(const Artifact &artifact, RuntimeError &error);
 
-/// The device "sim:<arch>".
+/// The device "sim:<arch>". Before a launch of a kernel with promises, `promises` runs what decides
+/// them (`Artifact::promises`); where it reports something, nothing is simulated.
 std::shared_ptr<SimulatedDevice> makeWarpsimDevice(const std::string &arch,
-                                                   ProgramReader reader = readPtx);
+                                                   ProgramReader reader = readPtx,
+                                                   std::shared_ptr<Device> promises = nullptr);
 
 } // namespace tw
 #endif
