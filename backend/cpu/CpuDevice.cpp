@@ -97,6 +97,7 @@ public:
   std::string name;
   std::vector<ArtifactParameter> parameters;
   uint64_t scratchBytes = 0;
+  std::shared_ptr<LoadedKernel> promises; // null: there are none to check
   /// Nanoseconds that a program took in the last launch, on one thread; 0 before the first.
   std::atomic<uint32_t> programNanoseconds = 0;
 };
@@ -158,8 +159,9 @@ static_assert(offsetof(LaunchArgument, allocationBase) == simd::kArgumentBase &&
 
 class CpuDevice final : public Device {
 public:
-  explicit CpuDevice(int numThreads)
-      : pool(std::make_unique<ThreadPool>(numThreads)), threads(numThreads) {}
+  CpuDevice(int numThreads, std::shared_ptr<Device> promises)
+      : pool(std::make_unique<ThreadPool>(numThreads)), threads(numThreads),
+        promises(std::move(promises)) {}
   std::string name() const override { return "cpu"; }
   std::shared_ptr<LoadedKernel> load(const Artifact &artifact, RuntimeError &error) override;
   std::optional<RuntimeError> launch(LoadedKernel &kernel, const LaunchGrid &grid,
@@ -192,6 +194,7 @@ private:
   UpdateLocks locks;
   unsigned forkedAt = forkCount();
   std::atomic<int> threads; // as asked for; 0: not
+  const std::shared_ptr<Device> promises;
 };
 } // namespace
 
@@ -215,6 +218,9 @@ std::shared_ptr<LoadedKernel> CpuDevice::load(const Artifact &artifact, RuntimeE
   kernel->name = artifact.symbol.substr(0, artifact.symbol.find(kKernelSuffix));
   kernel->parameters = artifact.parameters;
   kernel->scratchBytes = artifact.scratchBytes;
+  if (promises && !artifact.promises.empty() &&
+      !(kernel->promises = promises->load(artifact, error)))
+    return nullptr;
   return kernel;
 }
 
@@ -478,6 +484,9 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
     return std::nullopt;
   if (grid.isCooperative && count > kMostInGang)
     return tooManyTogether(grid, kernel.name, kMostInGang, "each needs a thread");
+  if (kernel.promises)
+    if (auto error = promises->launch(*kernel.promises, grid, arguments))
+      return error;
   LaunchScope scope(launchLock);
   if (scope.isInterrupted())
     return interruptError(kernel.name);
@@ -489,6 +498,6 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
   return run(kernel, grid, count, arguments, scratch, /*isNested=*/false);
 }
 
-std::shared_ptr<Device> tw::makeCpuDevice(int numThreads) {
-  return std::make_shared<CpuDevice>(numThreads);
+std::shared_ptr<Device> tw::makeCpuDevice(int numThreads, std::shared_ptr<Device> promises) {
+  return std::make_shared<CpuDevice>(numThreads, std::move(promises));
 }

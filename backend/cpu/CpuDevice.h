@@ -5,8 +5,10 @@
 
 namespace tw {
 
-/// 0 threads: one for each core that the process may use.
-std::shared_ptr<Device> makeCpuDevice(int numThreads = 0);
+/// 0 threads: one for each core that the process may use. Before a launch of a kernel with
+/// `Artifact::promises`, `promises` runs them; where it reports something, nothing is launched.
+std::shared_ptr<Device> makeCpuDevice(int numThreads = 0,
+                                      std::shared_ptr<Device> promises = nullptr);
 
 } // namespace tw
 #endif

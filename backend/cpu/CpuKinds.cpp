@@ -3,6 +3,7 @@
 #include "backend/TargetKind.h"
 #include "backend/cpu/CpuDevice.h"
 #include "backend/cpu/CpuTarget.h"
+#include "backend/reference/ReferenceDevice.h"
 #include <mutex>
 
 using namespace tw;
@@ -16,7 +17,7 @@ struct SharedDevice {
   std::shared_ptr<Device> get() {
     std::lock_guard lock(mutex);
     if (!device)
-      device = makeCpuDevice();
+      device = makeCpuDevice(/*numThreads=*/0, makePromiseDevice());
     return device;
   }
 };
@@ -42,7 +43,9 @@ std::vector<TargetKind> cpu() {
       return TargetEntry{
           makeCpuTarget(level),
           makeCompileOnlyDevice("cpu:" + level, "this processor lacks instructions of the level")};
-    return TargetEntry{makeCpuTarget(level), shared->get()};
+    TargetEntry entry{makeCpuTarget(level), shared->get()};
+    entry.target->checksPromises = AccessChecks::DebugBuilds;
+    return entry;
   };
   return {std::move(kind)};
 }

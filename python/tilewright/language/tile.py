@@ -529,7 +529,11 @@ def dot(
 
 @builtin
 def multiple_of(input: tensor, values: Any) -> tensor:
-    """`input`, promising that along dimension d the first value is a multiple of values[d]."""
+    """`input`, promising that along dimension d the first value is a multiple of values[d].
+
+    A promise that does not hold is a DeviceError (TW0603) on "reference", on simulators and in debug
+    builds for the CPU.
+    """
 
 
 @builtin
@@ -544,7 +548,7 @@ def max_constancy(input: tensor, values: Any) -> tensor:
 
 @builtin
 def assume(cond: Value) -> None:
-    """Promise that a scalar condition holds."""
+    """Promise that a scalar condition holds; checked where `multiple_of` is."""
 
 
 @builtin

@@ -13,11 +13,11 @@ from tilewright import DeviceError
 SIMULATORS = ["sim:sm_80", "sim:gfx942"]
 
 
-@pytest.fixture(params=["reference", *SIMULATORS])
+@pytest.fixture(params=["reference", *SIMULATORS, "cpu"])
 def checked(request: pytest.FixtureRequest) -> Iterator[dict[str, Any]]:
     """Sends launches to a device that checks promises; gives the options that they need for it."""
     with tw.device(request.param):
-        yield {}
+        yield {"debug": True} if request.param == "cpu" else {}
 
 
 @pytest.fixture(params=SIMULATORS)
