@@ -77,5 +77,5 @@ bool FunctionImporter::importIntrinsic(llvm::IntrinsicInst &call) {
     return true;
   }
   return importFloatIntrinsic(call) || importSaturatingCast(call) || importFold(call) ||
-         importIntegerIntrinsic(call) || importOverflow(call);
+         importIntegerIntrinsic(call) || importOrder(call) || importOverflow(call);
 }

@@ -89,6 +89,7 @@ private:
   bool importIntrinsic(llvm::IntrinsicInst &call);
   bool importFloatIntrinsic(llvm::IntrinsicInst &call);
   bool importIntegerIntrinsic(llvm::IntrinsicInst &call);
+  bool importOrder(llvm::IntrinsicInst &call);
   bool importOverflow(llvm::IntrinsicInst &call);
   bool importSaturatingCast(llvm::IntrinsicInst &call);
   bool importFold(llvm::IntrinsicInst &call);

@@ -164,6 +164,32 @@ bool FunctionImporter::importIntegerIntrinsic(llvm::IntrinsicInst &call) {
   return true;
 }
 
+/// Three-way comparisons: -1, 0 or 1.
+bool FunctionImporter::importOrder(llvm::IntrinsicInst &call) {
+  llvm::Intrinsic::ID id = call.getIntrinsicID();
+  if (id != llvm::Intrinsic::scmp && id != llvm::Intrinsic::ucmp)
+    return false;
+  llvm::Type *type = call.getType()->getScalarType();
+  llvm::Type *compared = call.getArgOperand(0)->getType()->getScalarType();
+  if (isWide(type) || isWide(compared))
+    return false;
+  bool isSigned = id == llvm::Intrinsic::scmp;
+  unsigned less = isSigned ? llvm::CmpInst::ICMP_SLT : llvm::CmpInst::ICMP_ULT;
+  unsigned greater = isSigned ? llvm::CmpInst::ICMP_SGT : llvm::CmpInst::ICMP_UGT;
+  unsigned bits = compared->getIntegerBitWidth(), resultBits = type->getIntegerBitWidth();
+  uint64_t minusOne = ~uint64_t(0) >> (64 - resultBits);
+  Operands results;
+  for (unsigned i = 0; i < numRegistersOf(call.getType()); ++i) {
+    Operand a = read(call.getArgOperand(0))[i], b = read(call.getArgOperand(1))[i];
+    Operand above =
+        select(compareIntegers(greater, bits, a, b), immediate(1), immediate(0), fileOf(type));
+    results.push_back(
+        select(compareIntegers(less, bits, a, b), immediate(minusOne), above, fileOf(type)));
+  }
+  define(call, results);
+  return true;
+}
+
 bool FunctionImporter::importOverflow(llvm::IntrinsicInst &call) {
   auto *overflow = llvm::dyn_cast<llvm::WithOverflowInst>(&call);
   unsigned bits = overflow ? call.getArgOperand(0)->getType()->getScalarSizeInBits() : 0;

@@ -120,6 +120,41 @@ TEST(Integers, ConversionsSaturate) {
   checkCast("fptoui", 64, 0, 0x1p64);
 }
 
+static void checkOrder(bool isSigned, unsigned bits, unsigned resultBits) {
+  IrSimulation simulation;
+  std::vector<uint32_t> &in = simulation.array({});
+  std::vector<uint32_t> &out = simulation.array(std::vector<uint32_t>(64, 7));
+  for (uint32_t lane = 0; lane < 64; ++lane)
+    in.push_back(lane % 3 ? lane * 0x9e3779b9 : 0x80808080);
+  std::string from = "i" + std::to_string(bits), to = "i" + std::to_string(resultBits);
+  std::string narrow = bits == 64   ? "  %w = zext i32 %x to i64\n  %n = shl i64 %w, 32\n"
+                       : bits == 32 ? "  %n = add i32 %x, 0\n"
+                                    : "  %n = trunc i32 %x to " + from + "\n";
+  std::string asWord = resultBits == 64   ? "  %r = trunc i64 %o to i32\n"
+                       : resultBits == 32 ? "  %r = add i32 %o, 0\n"
+                                          : "  %r = sext " + to + " %o to i32\n";
+  uint64_t least = uint64_t(1) << (bits - 1); // as a signed number; else half of the largest
+  std::string body = "  %x = load i32, ptr addrspace(1) %at0\n" + narrow + "  %o = call " + to +
+                     " @llvm." + (isSigned ? "scmp." : "ucmp.") + to + "." + from + "(" + from +
+                     " %n, " + from + " " + std::to_string(int64_t(isSigned ? 0 : least)) + ")\n" +
+                     asWord + "  store i32 %r, ptr addrspace(1) %at1\n  ret void\n";
+  EXPECT_EQ(kindsIn(simulation.run(body)), "");
+  for (size_t lane = 0; lane < 64; ++lane) {
+    uint64_t n = bits == 64 ? uint64_t(in[lane]) << 32 : in[lane] & ((uint64_t(1) << bits) - 1);
+    int expected = isSigned ? (n >= least ? -1 : n > 0) : (n < least ? -1 : n > least);
+    EXPECT_EQ(int32_t(out[lane]), expected) << from << " of lane " << lane;
+  }
+}
+
+TEST(Integers, ThreeWayComparisons) {
+  for (bool isSigned : {false, true}) {
+    checkOrder(isSigned, 8, 8);
+    checkOrder(isSigned, 32, 8);
+    checkOrder(isSigned, 64, 32);
+    checkOrder(isSigned, 32, 64);
+  }
+}
+
 TEST(Integers, FoldsOfVectors) {
   struct Fold {
     const char *name;
