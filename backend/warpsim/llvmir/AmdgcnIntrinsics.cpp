@@ -63,6 +63,23 @@ bool FunctionImporter::importIdentity(llvm::IntrinsicInst &call, llvm::StringRef
 /// One exchange for each 32 bits of the value.
 Operands FunctionImporter::exchangeWords(llvm::Type *type, const Operands &exchanged, WaveOp op,
                                          Operands before, Operands after) {
+  if (type->getScalarType()->isIntegerTy(1)) { // predicates go as words that are 1 or 0
+    auto asWords = [&](const Operands &operands) {
+      Operands words;
+      for (const Operand &operand : operands) {
+        bool isBit =
+            operand.kind == Operand::Kind::Register && operand.reg.file == RegisterFile::Predicate;
+        words.push_back(isBit ? select(operand, immediate(1), immediate(0), RegisterFile::Word)
+                              : operand);
+      }
+      return words;
+    };
+    llvm::Type *word = type->getWithNewType(llvm::Type::getInt32Ty(type->getContext()));
+    Operands bits;
+    for (const Operand &moved : exchangeWords(word, asWords(exchanged), op, asWords(before), after))
+      bits.push_back(compare(Compare::Ne, Type::U32, moved, immediate(0)));
+    return bits;
+  }
   unsigned bits = type->getScalarType()->isPointerTy()
                       ? unsigned(layout.getTypeSizeInBits(type->getScalarType()))
                       : scalarBits(layout, type->getScalarType());

@@ -86,6 +86,14 @@ TEST(Lanes, PermutationsReachTheWholeWave) {
   check("gfx942", "  %y = call i32 @llvm.amdgcn.readlane.i32(i32 %x, i32 37)\n",
         [](int) { return 37; });
   check("gfx942",
+        "  %c = icmp ult i32 %tid, 40\n"
+        "  %one = call i1 @llvm.amdgcn.readlane.i1(i1 %c, i32 37)\n"
+        "  %other = call i1 @llvm.amdgcn.readlane.i1(i1 %c, i32 50)\n"
+        "  %first = call i1 @llvm.amdgcn.readfirstlane.i1(i1 %c)\n"
+        "  %both = and i1 %one, %first\n  %z = select i1 %other, i32 0, i32 %x\n"
+        "  %y = select i1 %both, i32 %z, i32 0\n",
+        [](int i) { return i; });
+  check("gfx942",
         "  %l = call i32 @llvm.amdgcn.mbcnt.lo(i32 -1, i32 0)\n"
         "  %h = call i32 @llvm.amdgcn.mbcnt.hi(i32 -1, i32 %l)\n"
         "  %m = xor i32 %h, 63\n  %a = shl i32 %m, 2\n"
