@@ -214,6 +214,8 @@ def test_softmax_sigmoid_histogram(rng: np.random.Generator):
         expected = e / e.sum(dim or 0, keepdims=True)
         assert np.allclose(call(tw.softmax, tile(x), dim), expected, atol=1e-6)
     assert np.allclose(call(tw.sigmoid, tile(x)), 1 / (1 + np.exp(-x)), atol=1e-6)
+    low = np.array([-11.5, -15.0, 3.0], np.float16)  # exp(-low) is beyond float16
+    assert np.allclose(call(tw.sigmoid, tile(low)), 1 / (1 + np.exp(-low.astype(float))), 1e-6, 0)
     values, mask = rng.integers(-3, 12, (4, 8)), rng.random((4, 8)) < 0.5
     inside = values[mask & (values >= 0) & (values < 10)]
     got = call(tw.histogram, tile(values), 10, tile(mask))
