@@ -6,6 +6,7 @@
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
+#include "backend/nvidia/BoundShifts.h"
 #include "backend/nvidia/LowerNvidia.h"
 #include "backend/nvidia/assemble/AssemblePtx.h"
 #include "backend/nvidia/assemble/CubinResources.h"
@@ -48,6 +49,7 @@ public:
     machine.initialize = initializeNvptx;
     machine.cpu = arch.name.str();
     machine.features = "+ptx" + arch.ptxVersion.str();
+    machine.finish = nvidia::boundShifts;
   }
   std::string name() const override { return "nvidia:" + arch.name.str(); }
   std::string describe() const override {
