@@ -5,6 +5,7 @@
 #include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/HostMachine.h"
 #include "backend/cpu/MatrixUnit.h"
+#include "backend/cpu/StoreSingleLanes.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -203,6 +204,7 @@ public:
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
     host.unusedPasses = kUnusedPasses;
+    host.finish = storeSingleLanes;
     host.mayCall = true;
     host.hasScaledAddresses = true;
   }

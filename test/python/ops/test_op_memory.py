@@ -57,6 +57,57 @@ def test_other_where_masked(dtype: str, device: str, rng: np.random.Generator) -
 
 
 @tw.jit
+def moved_by_branches(out, a, n, N: tw.constexpr):
+    first, tile = tw.load(a), tw.load(a + tw.arange(0, N))
+    i = 0
+    while i < n:
+        if i % 2 == 1:
+            tw.store(out + i, first)
+        tw.store(out + n + i * N + tw.arange(0, N), tw.where(tw.arange(0, N) < i, first, tile))
+        first, tile = tw.load(a + i), tw.load(a + i + tw.arange(0, N))
+        i += 1
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("extent", [3, 16, 32])
+def test_subnormal_numbers_that_branches_and_loops_move_stay(
+    extent: int, dtype: str, device: str
+) -> None:
+    count = 6
+    numbers = np.arange(1, count + extent + 1).astype(np.uint16)  # as bits: the smallest ones
+    values = numbers.view(encode(np.zeros(1), dtype).dtype)
+    out = np.zeros(count * (extent + 1), values.dtype)
+    moved_by_branches[(1,)](argument(out, dtype), argument(values, dtype), count, N=extent)
+    firsts = np.maximum(np.arange(count), 1)  # of each iteration, as bits
+    tiles = numbers[(firsts - 1)[:, None] + np.arange(extent)]
+    tiles = np.where(np.arange(extent) < np.arange(count)[:, None], firsts[:, None], tiles)
+    bits = out.view(np.uint16)
+    np.testing.assert_array_equal(bits[:count], np.where(np.arange(count) % 2, firsts, 0))
+    np.testing.assert_array_equal(bits[count:].reshape(count, extent), tiles)
+
+
+@tw.jit
+def narrowed_lane(out, a, N: tw.constexpr, LANE: tw.constexpr):
+    i = tw.arange(0, N)
+    wide = tw.where(i < 3, tw.load(a + i), 127)
+    tw.store(out + i, (wide + wide // 3).to(out.dtype.element_ty), mask=i == LANE)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32"])
+@pytest.mark.parametrize(("extent", "lane"), [(4, 0), (4, 2), (16, 0), (16, 5), (32, 31)])
+def test_one_narrowed_lane_is_all_that_is_written(
+    extent: int, lane: int, dtype: str, device: str
+) -> None:
+    values = np.arange(1, extent + 1, dtype=np.int64 if dtype == "int32" else np.int32)
+    out = np.full(extent + 16, 77, dtype)
+    expected = out.copy()
+    wide = values[lane] if lane < 3 else 127
+    expected[lane] = (wide + wide // 3).astype(dtype) if lane < 3 else np.int64(169).astype(dtype)
+    narrowed_lane[(1,)](out, values, N=extent, LANE=lane)
+    np.testing.assert_array_equal(out, expected)
+
+
+@tw.jit
 def strided_copy(
     out, a, rows, columns, row_stride, column_stride, N: tw.constexpr, M: tw.constexpr
 ):
