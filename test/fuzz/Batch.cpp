@@ -60,7 +60,8 @@ static void startClock(const Limits &limits) {
 }
 
 static void limitProcess(const Limits &limits) {
-  rlimit none{0, 0}, memory{limits.megabytes << 20ull, limits.megabytes << 20ull};
+  uint64_t bytes = uint64_t(limits.megabytes) << 20;
+  rlimit none{0, 0}, memory{bytes, bytes};
   setrlimit(RLIMIT_CORE, &none);
   setrlimit(RLIMIT_AS, &memory);
 }

@@ -48,7 +48,8 @@ def parts(check: str, build: pathlib.Path) -> dict[str, Part]:
     leaks = check == "address"
     programs = {name: str(build / "test" / f"{name}-unit") for name in ("runtime", "warpsim", "llvmir")}
     unit = str(build / "test" / "tilewright-unit")
-    ctest = ["ctest", "--test-dir", str(build), "--output-on-failure", "-R"]
+    fuzz = str(build / "backend" / "tools" / "tile-fuzz")
+    lit = ["ctest", "--test-dir", str(build), "--output-on-failure", "-R", "^lit$"]
     named = {folder for folders in PYTEST.values() for folder in folders}
     tests = (ROOT / "test/python").glob("*/**/test_*.py")
     others = {path.relative_to(ROOT / "test/python").parts[0] for path in tests} - named
@@ -57,8 +58,9 @@ def parts(check: str, build: pathlib.Path) -> dict[str, Part]:
         # What works on memory when a pass crashes is leaked on purpose.
         "unit": Part([unit, "--gtest_filter=-*Crash*"], leaks),
         "crashes": Part([unit, "--gtest_filter=*Crash*"]),
-        "lit": Part([*ctest, "^lit$"]),
-        "fuzz": Part([*ctest, "^fuzz$"]),
+        "lit": Part(lit),
+        # The memory of a process under a sanitizer has no bound.
+        "fuzz": Part([fuzz, "test", "--count=2000", "--seconds=60", f"--megabytes={2**32 - 1}"]),
         "short": pytest_part(*SHORT),
         **{name: pytest_part(*folders) for name, folders in PYTEST.items()},
         "rest": pytest_part(*sorted(others)),
@@ -86,8 +88,9 @@ def environment(check: str, build: pathlib.Path, part: Part, reports: pathlib.Pa
         "LSAN_OPTIONS": f"suppressions={FOLDER}/leaks.txt:print_suppressions=0",
         "UBSAN_OPTIONS": f"{common}:print_stacktrace=1",
         "TSAN_OPTIONS": f"{common}:suppressions={FOLDER}/races.txt:second_deadlock_stack=1"
-        # Children of a fork may start threads, and cannot join those that they do not have.
-        ":die_after_fork=0:report_thread_leaks=0",
+        # Children of a fork may start threads, and cannot join those that they do not have. Handlers of
+        # crashes do what a signal's handler should not.
+        ":die_after_fork=0:report_thread_leaks=0:report_signal_unsafe=0:allocator_may_return_null=1",
     }
     if part.preloads:
         name = f"libclang_rt.{RUNTIMES[check]}-x86_64.so"
@@ -102,7 +105,7 @@ def environment(check: str, build: pathlib.Path, part: Part, reports: pathlib.Pa
 def findings(report: pathlib.Path) -> str:
     """What a process reported, but for memory that it could not get: tests ask for too much on purpose."""
     text = report.read_text(errors="replace")
-    text = re.sub(r"==\d+==WARNING: AddressSanitizer failed to allocate .*\n", "", text)
+    text = re.sub(r"==\d+==WARNING: \w+Sanitizer failed to allocate .*\n", "", text)
     return f"-- {report.relative_to(ROOT)}\n{text}" if text.strip() else ""
 
 
