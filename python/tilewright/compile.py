@@ -86,6 +86,8 @@ _STAGE_FROM_FILE = "TW0502"
 _opaque_compilations = itertools.count()
 # What a constant's text has where its contents cannot be known; within a string it would be escaped.
 _UNKNOWN_CONTENTS = '"digest":""'
+# The function of the language that gives the launch option `num_warps`.
+_NUM_WARPS = "compiled_num_warps"
 
 
 class Request(NamedTuple):
@@ -109,14 +111,21 @@ class Request(NamedTuple):
             for name, facts, text in zip(self.parameters, self.facts, texts)
         ]
         options = self.options
-        # The number of warps changes nothing where a program is one thread.
-        num_warps = options.num_warps if device_named(self.device).is_gpu else min(options.num_warps, 32)
         extra = options.extra(self.device)
         if self.is_opaque:
             extra.append(f"opaque {next(_opaque_compilations)}")
-        return module.Specialization(
-            arguments, num_warps, options.num_stages, options.debug, ",".join(extra)
-        )
+        warps, stages = self._warps_and_stages(texts)
+        return module.Specialization(arguments, warps, stages, options.debug, ",".join(extra))
+
+    def _warps_and_stages(self, constants: Sequence[str]) -> tuple[int, int]:
+        """The options that a GPU's code depends on. Where a program is one thread they are the default,
+        so that all share a binary; only the number of warps can be read by a kernel."""
+        options, default = self.options, Options()
+        if device_named(self.device).is_gpu:
+            return options.num_warps, options.num_stages
+        reads = self.source.capture.names_builtin
+        is_read = reads(_NUM_WARPS) or any(f'"{_NUM_WARPS}"' in text for text in constants)
+        return min(options.num_warps, 32) if is_read else default.num_warps, default.num_stages
 
     def constant_texts(self) -> tuple[str, ...]:
         """The constants as the compiler reads them, with their contents of this moment; empty for the rest."""

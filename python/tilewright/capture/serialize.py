@@ -370,6 +370,11 @@ class Capture:
         entries = ",".join(f'"f{index}":{text}' for index, text in enumerate(functions))
         return f'{{"version":{VERSION},"entry":"f0","functions":{{{entries}}},{self._rest}'
 
+    def names_builtin(self, name: str) -> bool:
+        """Returns true if some function of the capture may call a builtin of the language."""
+        texts = (self._rest, *(end for _, end in self._parts))
+        return any(f'"{name}"' in text for text in texts)
+
     def _add_methods(self, attributes: dict[str, None], methods: dict[str, Json]) -> None:
         from ..language.library import METHODS
 

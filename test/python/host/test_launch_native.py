@@ -15,6 +15,7 @@ from typing import Any
 import numpy
 import pytest
 import tilewright as tw
+import tilewright.triton.language as tl
 
 pytestmark = pytest.mark.usefixtures("compiler")
 ROOT = Path(__file__).resolve().parents[3]
@@ -284,6 +285,24 @@ def test_autotuning_measures_and_gives_the_right_result() -> None:
     tuned[lambda named: (tw.cdiv(1000, named["BLOCK"]),)](out, x, x, 1000)
     assert (out == x + x).all() and tuned.best_config in configs
     assert all(0 < ms < 1e4 for ms in tuned.configs_timings.values())
+
+
+@tw.jit
+def add_warps(out, x, y, n, BLOCK: tw.constexpr):
+    i = tw.program_id(0) * BLOCK + tw.arange(0, BLOCK)
+    tw.store(out + i, tw.load(x + i, mask=i < n) + tl.extra.cuda.num_warps(), mask=i < n)
+
+
+@pytest.mark.parametrize(("kernel", "count"), [(add, 1), (add_warps, 3)])
+def test_cpu_kernels_that_differ_in_warps_are_compiled_once(kernel: Any, count: int) -> None:
+    out, x = numpy.zeros(64, numpy.float32), numpy.ones(64, numpy.float32)
+    keys: set[str] = set()
+    for warps, stages in ((1, 1), (2, 3), (8, 3)):
+        compiled = kernel[(1,)](out, x, x, 64, BLOCK=64, num_warps=warps, num_stages=stages)
+        assert compiled.metadata.num_warps == warps
+        assert (out == (1 + warps if kernel is add_warps else 2)).all()
+        keys.add(compiled.key)
+    assert len(keys) == count
 
 
 def test_stages_of_the_reference_device_end_where_it_interprets(tmp_path: Path) -> None:
