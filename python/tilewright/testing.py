@@ -33,22 +33,51 @@ def do_bench(
 
     Gives the mean ("mean"), "min", "max", "median" or all times ("all"); with `quantiles` the list
     of these quantiles (a number for one). The gradients of `grad_to_none` are dropped between. Each
-    time on a GPU is that of the launch and the wait for its end.
+    time on a GPU is that of the launch and the wait for its end. A call that takes longer than `rep`
+    is made twice, and the second one counts.
     """
+    return summarize(sample_times(fn, warmup, rep, grad_to_none or ()), quantiles, return_mode)
+
+
+def sample_times(
+    fn: Callable[[], Any],
+    warmup: float,
+    rep: float,
+    grad_to_none: Iterable[Any] = (),
+    limit: float = math.inf,
+) -> list[float]:
+    """The milliseconds of calls of `fn`, as `do_bench` makes them. The times of the warm-up are all if
+    each is above `limit`, and the first call is the only one if it takes twice that and longer than `rep`.
+
+    Calls end when the milliseconds are over, not after a number that some of them suggest: on a busy
+    machine single calls take a hundred times as long as others.
+    """
+    start = time.perf_counter_ns()
     fn()
     wait = _wait_for_gpus()
     wait()
-    estimate = max(_time_once(fn, wait), 1e-6)
-    for _ in range(int(warmup / estimate)):
-        fn()
-    wait()
-    cleared = list(grad_to_none or ())
+    first = (time.perf_counter_ns() - start) / 1e6
+    if first >= max(rep, 2 * limit):
+        return [first]
+    cleared = list(grad_to_none)
+    warm = _times_until(warmup, fn, wait, cleared) if warmup > 0 else []
+    if warm and min(warm) > limit:
+        return warm
+    return warm[-1:] if warm and warm[-1] >= rep else _times_until(rep, fn, wait, cleared)
+
+
+def _times_until(
+    total: float, fn: Callable[[], Any], wait: Callable[[], Any], cleared: Sequence[Any]
+) -> list[float]:
+    """The times of calls, at least one, that together take `total` milliseconds."""
     times: list[float] = []
-    for _ in range(max(1, int(rep / estimate))):
+    spent = 0.0
+    while not times or spent < total:
         for tensor in cleared:
             tensor.grad = None
         times.append(_time_once(fn, wait))
-    return summarize(times, quantiles, return_mode)
+        spent += max(times[-1], 1e-6)
+    return times
 
 
 def _wait_for_gpus() -> Callable[[], Any]:

@@ -209,7 +209,41 @@ def test_summaries_of_times() -> None:
 def test_do_bench_calls_the_function() -> None:
     calls: list[None] = []
     assert testing.do_bench(lambda: calls.append(None), warmup=0, rep=0.01) > 0
-    assert len(calls) >= 3
+    assert len(calls) >= 2
+
+
+class Clock:
+    """A clock that only calls of itself move on, by as many milliseconds as the next cost says."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *costs: float) -> None:
+        self.costs, self.calls, self.now = costs, 0, 0
+        monkeypatch.setattr(testing.time, "perf_counter_ns", lambda: self.now)
+
+    def __call__(self) -> None:
+        self.now += round(self.costs[min(self.calls, len(self.costs) - 1)] * 1e6)
+        self.calls += 1
+
+
+def test_do_bench_ends_in_time_where_calls_become_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, 0.01, 0.01, 8.0)
+    assert testing.do_bench(clock, warmup=25, rep=100, return_mode="median") == 8.0
+    assert clock.calls == 1 + 1 + 4 + 13
+
+
+def test_calls_longer_than_the_measurement_are_made_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock(monkeypatch, 900.0, 500.0)
+    assert testing.do_bench(clock, warmup=25, rep=100) == 500.0 and clock.calls == 2
+    clock = Clock(monkeypatch, 40.0)
+    assert testing.do_bench(clock, warmup=25, rep=100) == 40.0 and clock.calls == 5
+
+
+@pytest.mark.parametrize(("cost", "calls"), [(300.0, 1), (4.0, 8), (3.0, 44), (1.0, 126)])
+def test_calls_above_a_limit_are_not_repeated(
+    monkeypatch: pytest.MonkeyPatch, cost: float, calls: int
+) -> None:
+    clock = Clock(monkeypatch, cost)
+    times = testing.sample_times(clock, 25, 100, limit=3.0)
+    assert set(times) == {cost} and clock.calls == calls
 
 
 def test_assert_close() -> None:
