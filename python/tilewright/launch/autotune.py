@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from . import hooks
@@ -19,6 +20,7 @@ from .interface import KernelInterface, untraced
 from ..references import ByReference
 from .tiered import general_binaries
 from .timings import read_timings, write_timings
+from .trials import Trials, launch_of
 
 Hook = Callable[..., None]
 
@@ -122,6 +124,7 @@ class Autotuner(Wrapper):
         self.best_config: Config | None = None
         self.configs_timings: dict[Config, float] = {}
         self.nargs: Arguments | None = None  # set by a `run` of a derived class
+        self._trials = Trials(())  # what `_bench` measured of the last key
 
     def prune_configs(self, kwargs: Arguments) -> list[Config]:
         """The configurations to measure, for the positional arguments in `nargs` and these."""
@@ -133,9 +136,13 @@ class Autotuner(Wrapper):
         kwargs.pop("warmup", None)
         arguments = {**dict(zip(self.arg_names, args)), **kwargs}
         saved = {n: _copy(arguments[n], n, self.__name__) for n in self.restore_value}
+        if self._trials.key != (key := self._key(arguments)):
+            self._trials = Trials(key)
         try:
             launch = self._launcher(config, arguments, saved, args, kwargs, grid)
-            return [self._time(launch)] * 3
+            kernels = self._compiled([config], args, kwargs, grid, {})
+            launched = launch_of(kernels.get(config), config, arguments, grid)
+            return [self._trials.time(config, launched, partial(self._time, launch))] * 3
         except TilewrightError as error:
             self._after(config, arguments, error)
             return [math.inf] * 3
@@ -252,19 +259,22 @@ class Autotuner(Wrapper):
         kwargs: Arguments, grid: Any,
     ) -> Config:  # fmt: skip
         failures: dict[Config, TilewrightError] = {}
-        updated = self._updated(candidates, args, kwargs, grid, failures)
+        kernels = self._compiled(candidates, args, kwargs, grid, failures)
+        updated = _updated_by(kernels.values())
         names = dict.fromkeys([*self.restore_value, *(n for n in updated if self._is_ours(n))])
         saved = {name: _copy(arguments[name], name, self.__name__) for name in names}
         self.configs_timings = dict.fromkeys(candidates, math.inf)
+        trials = Trials(self._key(arguments))
         try:
-            for config in candidates:
+            for config in self.configs_timings:
                 if config in failures:
                     self._after(config, arguments, failures[config])
                     continue
+                launch = self._launcher(config, arguments, saved, args, kwargs, grid)
                 try:
-                    self.configs_timings[config] = self._time(
-                        self._launcher(config, arguments, saved, args, kwargs, grid)
-                    )
+                    launched = launch_of(kernels.get(config), config, arguments, grid)
+                    taken = trials.time(config, launched, partial(self._time, launch))
+                    self.configs_timings[config] = taken
                 except TilewrightError as error:
                     failures[config] = error
                     self._after(config, arguments, error)
@@ -291,22 +301,18 @@ class Autotuner(Wrapper):
     def _after(self, config: Config, arguments: Arguments, error: TilewrightError) -> None:
         self.post_hook({**arguments, **config.all_kwargs()}, exception=error)
 
-    def _updated(
+    def _compiled(
         self, candidates: Sequence[Config], args: tuple[Any, ...], kwargs: Arguments, grid: Any,
         failures: dict[Config, TilewrightError],
-    ) -> list[str]:  # fmt: skip
-        """The arrays that some candidate reads and writes: a second run of it would read what the
-        first has left. Fills in the candidates that do not compile."""
-        names: dict[str, None] = {}
+    ) -> dict[Config, Any]:  # fmt: skip
+        """The candidates' kernels, where nothing forbids them. Fills in those that do not compile."""
+        kernels: dict[Config, Any] = {}
         for config in candidates:
             try:
-                kernel = self._call(config, args, kwargs, grid, True)
+                kernels[config] = self._call(config, args, kwargs, grid, True)
             except TilewrightError as error:
                 failures[config] = error
-                continue
-            if isinstance(kernel, CompiledKernel):
-                names.update(dict.fromkeys(kernel.updated_arguments()))
-        return list(names)
+        return kernels
 
     def _is_ours(self, name: str) -> bool:
         """Whether nothing that the person said brings an array back between runs."""
@@ -323,16 +329,16 @@ class Autotuner(Wrapper):
         error.__cause__ = first
         return error
 
-    def _time(self, launch: Callable[[], None]) -> float:
-        from ..testing import do_bench
+    def _time(self, launch: Callable[[], None], limit: float = math.inf) -> float:
+        """The median of a launch's milliseconds, from few launches if each takes longer than `limit`."""
+        from ..testing import sample_times, summarize
 
         with general_binaries():
             if self.do_bench:
                 result = self.do_bench(launch, quantiles=(0.5, 0.2, 0.8))
             else:
-                result = do_bench(
-                    launch, warmup=self.warmup_ms, rep=self.rep_ms, quantiles=(0.5, 0.2, 0.8)
-                )
+                times = sample_times(launch, self.warmup_ms, self.rep_ms, limit=limit)
+                result = summarize(times, None, "median")
         return float(result[0]) if isinstance(result, Sequence) else float(result)
 
     def _prepare(self, config: Config, full: Arguments, saved: Arguments) -> None:
@@ -353,6 +359,13 @@ class Autotuner(Wrapper):
         for name, value in saved.items():
             if value is not None:
                 _target(arguments[name])[...] = value
+
+
+def _updated_by(kernels: Iterable[Any]) -> list[str]:
+    """The arrays that some kernel reads and writes: a second run of it would read what the first has
+    left."""
+    compiled = (kernel for kernel in kernels if isinstance(kernel, CompiledKernel))
+    return list(dict.fromkeys(name for kernel in compiled for name in kernel.updated_arguments()))
 
 
 def _place_of(array: Any) -> str:
@@ -406,14 +419,17 @@ def autotune(
 
     `prune_configs_by` may hold `early_config_prune(configs, positional, **keywords)`,
     `perf_model(**arguments)` and `top_k`; arrays in `reset_to_zero` are zeroed and those in
-    `restore_value` restored before each run of a measurement, and so are arrays that the kernel both
-    reads and writes, unless a `pre_hook` is there to see to it; `pre_hook(arguments, reset_only)`
-    and `post_hook(arguments, exception)` run around it; `warmup` and `rep` are milliseconds. A
-    configuration that fails, for whatever reason, is left out; without configurations the kernel runs
-    as it is launched. Results are kept in memory, with
-    `cache_results` on disk, too. `use_cuda_graph` changes nothing
-    (`tilewright.launch.options.DECORATOR_OPTIONS`). Raises LaunchError TW0418 for what is not a list of
-    configurations or names parameters that the kernel lacks; a name of `key` that it lacks is a warning.
+    `restore_value` restored before each run of a measurement, and so are arrays that the kernel
+    both reads and writes, unless a `pre_hook` is there to see to it; `pre_hook(arguments,
+    reset_only)` and `post_hook(arguments, exception)` run around it; `warmup` and `rep` are
+    milliseconds of a measurement, which ends early where each launch takes twice as long as the
+    best configuration's. Configurations that lead to the same binary and grid are measured once, as
+    on CPUs those that differ in `num_warps`. A configuration that fails, for whatever reason, is
+    left out; without configurations the kernel runs as it is launched. Results are kept in memory,
+    with `cache_results` on disk, too. `use_cuda_graph` changes nothing
+    (`tilewright.launch.options.DECORATOR_OPTIONS`). Raises LaunchError TW0418 for what is not a
+    list of configurations or names parameters that the kernel lacks; a name of `key` that it lacks
+    is a warning.
     """
     return lambda fn: Autotuner(
         fn,

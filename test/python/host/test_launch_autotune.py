@@ -364,3 +364,21 @@ def test_each_device_is_measured(fake: FakeNative) -> None:
         with tw.device(device):
             kernel[(4,)](out, 60)
     assert bench.calls == 4
+
+
+def test_configurations_far_slower_than_the_best_are_launched_once(
+    fake: FakeNative, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cost = {16: 1.0, 32: 500.0, 64: 1.5}
+    clock = Clock(monkeypatch, 0.0)
+    launched: list[int] = []
+
+    def launch(arguments: dict[str, Any], exception: Any) -> None:
+        if exception is None:
+            launched.append(arguments["BLOCK"])
+            clock.now += round(cost[arguments["BLOCK"]] * 1e6)
+
+    kernel = tw.autotune(configs(16, 32, 64), key=[], post_hook=launch)(tw.jit(body))
+    kernel[1](numpy.zeros(4), 60)
+    assert list(kernel.configs_timings.values()) == [1.0, 500.0, 1.5] and chosen_block(fake) == 16
+    assert [launched.count(block) for block in cost] == [126, 1, 85]

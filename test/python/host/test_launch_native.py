@@ -16,6 +16,7 @@ import numpy
 import pytest
 import tilewright as tw
 import tilewright.triton.language as tl
+from tilewright.launch.autotune import Autotuner
 
 pytestmark = pytest.mark.usefixtures("compiler")
 ROOT = Path(__file__).resolve().parents[3]
@@ -303,6 +304,51 @@ def test_cpu_kernels_that_differ_in_warps_are_compiled_once(kernel: Any, count: 
         assert (out == (1 + warps if kernel is add_warps else 2)).all()
         keys.add(compiled.key)
     assert len(keys) == count
+
+
+class BenchOnce:
+    """Measures by one launch, and counts."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, launch: Any, quantiles: Any) -> float:
+        self.calls += 1
+        launch()
+        return float(self.calls)
+
+
+class Derived(Autotuner):
+    """A tuner of a library, with a loop over the configurations of its own."""
+
+    def run(self, *args: Any, **kwargs: Any) -> Any:
+        timings = {c: self._bench(*args, config=c, **kwargs)[0] for c in self.configs}
+        self.best_config = min(timings, key=lambda c: timings[c])
+        return self.fn.run(*args, **kwargs, **self.best_config.all_kwargs())
+
+
+def blocks_and_warps(named: Any) -> tuple[int, ...]:
+    return (tw.cdiv(named["n"], named["BLOCK"]), named["num_warps"])
+
+
+@pytest.mark.parametrize("tuner", [Autotuner, Derived])
+@pytest.mark.parametrize(
+    ("kernel", "grid", "count"),
+    [(add, (16,), 2), (add, blocks_and_warps, 6), (add_warps, (16,), 6)],
+)
+def test_configurations_of_one_launch_are_compiled_and_measured_once(
+    tuner: Any, kernel: Any, grid: Any, count: int
+) -> None:
+    bench, fresh = BenchOnce(), tw.jit(kernel.fn)
+    many = [
+        tw.Config({"BLOCK": block}, num_warps=warps, num_stages=stages)
+        for block in (64, 256) for warps in (1, 2, 4) for stages in (2, 3)
+    ]  # fmt: skip
+    tuned = tuner(fresh, fresh.arg_names, many, ["n"], None, None, do_bench=bench)
+    out, x = numpy.zeros(1000, numpy.float32), numpy.ones(1000, numpy.float32)
+    tuned[grid](out, x, x, 1000)
+    assert bench.calls == count and tuned.best_config == many[0]
+    assert (out == 2).all()
 
 
 def test_stages_of_the_reference_device_end_where_it_interprets(tmp_path: Path) -> None:
