@@ -24,8 +24,8 @@ PYTEST = {"ops": ["ops"], "gpu": ["gpu"], "kernels": ["kernels", "frontend"]}
 # What `make test` of a bare machine runs: some minutes of what launches, prints, waits and simulates.
 SHORT = [
     "host/test_device_print.py", "host/test_launch_native.py", "host/test_launch_arguments.py",
-    "host/test_launch_interrupts.py", "kernels/test_kernels_rows.py", "kernels/test_tensor_descriptors.py",
-    "ops/test_op_order.py", "ops/test_op_shape.py", "fuzz/test_fuzz.py", "export",
+    "host/test_promises.py", "kernels/test_kernels_rows.py", "kernels/test_tensor_descriptors.py",
+    "ops/test_op_order.py", "ops/test_op_shape.py", "fuzz/test_fuzz.py",
 ]  # fmt: skip
 
 
@@ -84,7 +84,9 @@ def environment(check: str, build: pathlib.Path, part: Part, reports: pathlib.Pa
     result = {
         **os.environ,
         "ASAN_OPTIONS": f"{common}:allow_user_poisoning=0:detect_container_overflow=0"
-        f":allocator_may_return_null=1:detect_odr_violation=0:detect_leaks={int(part.finds_leaks)}",
+        # At the end of a thread it would unmap a stack for signals that others have put in place of its own.
+        ":allocator_may_return_null=1:detect_odr_violation=0:use_sigaltstack=0"
+        f":detect_leaks={int(part.finds_leaks)}",
         "LSAN_OPTIONS": f"suppressions={FOLDER}/leaks.txt:print_suppressions=0",
         "UBSAN_OPTIONS": f"{common}:print_stacktrace=1",
         "TSAN_OPTIONS": f"{common}:suppressions={FOLDER}/races.txt:second_deadlock_stack=1"

@@ -36,7 +36,8 @@ _MAKERS = {"cuda": "TW_CUDA", "hip": "TW_HIP"}  # by `Code.backend`
 
 def launcher_file(name: str) -> str:
     """A file of the launcher, which lies beside the package or, in a source tree, in runtime/."""
-    places = (Path(__file__).parent / "runtime", Path(__file__).parents[3] / "runtime" / "aot")
+    here = Path(__file__).resolve()  # a build for sanitizers links to the source tree
+    places = (here.parent / "runtime", here.parents[3] / "runtime" / "aot")
     for place in places:
         if (place / name).is_file():
             return (place / name).read_text(encoding="utf-8")
