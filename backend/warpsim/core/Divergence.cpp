@@ -131,6 +131,8 @@ static void copyLanes(const Operand &from, WarpRegisters &source, const Operand 
     unsigned lane = unsigned(__builtin_ctz(rest));
     writeLane(to, target, lane, readLane(from, source, lane), set >> lane & 1);
   }
+  if (wholeLanes(from, source) != set)
+    markBytes(to, target, lanes, missingBytes(from, source), 8);
 }
 
 void tw::warpsim::callFunction(Warp &warp, const Program &program, int32_t pc, LaneMask active) {

@@ -71,6 +71,7 @@ static void forgetValues(WarpRegisters &registers) {
   std::fill(registers.wordsSet.begin(), registers.wordsSet.end(), 0);
   std::fill(registers.wordsPartial.begin(), registers.wordsPartial.end(), 0);
   std::fill(registers.doublesSet.begin(), registers.doublesSet.end(), 0);
+  std::fill(registers.doublesPartial.begin(), registers.doublesPartial.end(), 0);
   registers.carrySet = 0;
 }
 

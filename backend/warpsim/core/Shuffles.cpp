@@ -93,7 +93,7 @@ static void shuffleWords(const Exchange &x, const std::array<unsigned, kWarpSize
     return;
   for (unsigned byte = 0; byte < 4; ++byte)
     missing[byte] = shuffledBits(given[byte], from);
-  markBytes(x.instruction.results[0], registers, ~LaneMask(0), missing);
+  markBytes(x.instruction.results[0], registers, ~LaneMask(0), missing, 4);
 }
 
 static bool isWord(const Operand &operand) {
@@ -163,7 +163,7 @@ static void match(const Exchange &x) {
   WarpRegisters &registers = x.warp.registers();
   LaneMask members = x.members;
   const Operand &source = x.instruction.sources[0];
-  bool isSet = (members & ~setLanes(source, registers)) == 0;
+  bool isSet = (members & ~knownLanes(source, registers)) == 0;
   std::array<LaneMask, kWarpSize> equals = {};
   forEachLane(members, [&](unsigned lane) {
     uint64_t value = readLane(source, registers, lane);

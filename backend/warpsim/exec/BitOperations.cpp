@@ -240,46 +240,20 @@ static Handler findPredicateLogic(const Instruction &instruction) {
   return runPredicateLogic;
 }
 
-/// A function of bits, of whose result's bytes it is known in words what they follow from.
-template <auto function, auto missingOf>
-static Handler findBitwise(const Instruction &instruction) {
-  return bytesOf(instruction.type) == 4 ? bytewiseLanes<function, missingOf>(instruction)
-                                        : lanes<function>(instruction);
-}
-
-/// `and` and `or` of other widths than 32 bits.
-template <auto function>
-static void runAbsorbing(const Instruction &instruction, WarpRegisters &registers,
-                         LaneMask active) {
-  bool isWhole = wholeOfSources(instruction, registers) == kAllLanes;
-  LaneMask absorbed = isWhole ? 0 : absorbedLanes(instruction, registers) & active;
-  runLanes<function, Cost::Light>(instruction, registers, active);
-  const Operand &result = instruction.results[0];
-  if (absorbed && result.kind == Operand::Kind::Register)
-    (result.reg.file == RegisterFile::Double ? registers.doublesSet
-                                             : registers.wordsSet)[result.reg.number] |= absorbed;
-}
-
-template <auto function> static Handler findAbsorbing(const Instruction &instruction) {
-  if (bytesOf(instruction.type) == 4)
-    return findBitwise<function, missingOfLogic>(instruction);
-  return lanes<function>(instruction) ? runAbsorbing<function> : nullptr;
-}
-
 template <typename T> static Handler findLogic(const Instruction &instruction) {
   switch (instruction.op) {
   case Op::And:
-    return findAbsorbing<bitAnd<T>>(instruction);
+    return bytewiseLanes<bitAnd<T>, missingOfLogic>(instruction);
   case Op::Or:
-    return findAbsorbing<bitOr<T>>(instruction);
+    return bytewiseLanes<bitOr<T>, missingOfLogic>(instruction);
   case Op::Xor:
-    return findBitwise<bitXor<T>, missingOfLogic>(instruction);
+    return bytewiseLanes<bitXor<T>, missingOfLogic>(instruction);
   case Op::Not:
-    return findBitwise<bitNot<T>, missingOfLogic>(instruction);
+    return bytewiseLanes<bitNot<T>, missingOfLogic>(instruction);
   case Op::Cnot:
     return lanes<logicalNot<T>>(instruction);
   case Op::Shl:
-    return findBitwise<shiftLeft<T>, missingOfShift>(instruction);
+    return bytewiseLanes<shiftLeft<T>, missingOfShift>(instruction);
   default:
     return nullptr;
   }
@@ -289,7 +263,7 @@ template <typename T> static Handler findLogic(const Instruction &instruction) {
 template <typename T> static Handler findWord(const Instruction &instruction) {
   switch (instruction.op) {
   case Op::Bfi:
-    return findBitwise<insertField<T>, missingOfInserted>(instruction);
+    return bytewiseLanes<insertField<T>, missingOfInserted>(instruction);
   case Op::Brev:
     return lanes<reverseBits<T>>(instruction);
   case Op::Clz:
@@ -305,7 +279,7 @@ template <typename T> static Handler findField(const Instruction &instruction) {
   if constexpr (sizeof(T) < 4)
     return nullptr;
   else if (instruction.op == Op::Bfe)
-    return findBitwise<extractField<T>, missingOfExtracted>(instruction);
+    return bytewiseLanes<extractField<T>, missingOfExtracted>(instruction);
   else
     return instruction.isShiftAmount ? lanes<findHighest<T, true>>(instruction)
                                      : lanes<findHighest<T, false>>(instruction);
@@ -353,7 +327,7 @@ Handler tw::warpsim::findBitOperation(const Instruction &instruction) {
     return findLop3(instruction);
   case Op::Shr:
     return forInteger(instruction.type, [&]<typename T>() -> Handler {
-      return findBitwise<shiftRight<T>, missingOfShift>(instruction);
+      return bytewiseLanes<shiftRight<T>, missingOfShift>(instruction);
     });
   case Op::Bfe:
   case Op::Bfind:

@@ -342,12 +342,12 @@ template <typename S>
   if (partial) {
     MissingBytes ofFirst = missingBytes(first, registers);
     MissingBytes ofSecond = missingBytes(second, registers);
-    for (unsigned byte = 0; byte < 4; ++byte)
+    for (unsigned byte = 0; byte < sizeof(S); ++byte)
       missing[byte] = (takesFirst & ofFirst[byte]) | (~takesFirst & ofSecond[byte]) | ~chosen;
   }
   writeLanes(instruction.results[0], registers, active, values, set);
   if (partial)
-    markBytes(instruction.results[0], registers, active, missing);
+    markBytes(instruction.results[0], registers, active, missing, sizeof(S));
 }
 
 static Handler findSelect(const Instruction &instruction) {
@@ -382,8 +382,8 @@ runSelectBySign(const Instruction &instruction, WarpRegisters &registers, LaneMa
   }
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     values.lanes[lane] = blend(takesFirst, lane, a[lane], b[lane]);
-  LaneMask set = (takesFirst & setOfSource<S>(first, registers)) |
-                 (~takesFirst & setOfSource<S>(second, registers));
+  LaneMask set = (takesFirst & setOfArgument<S>(first, registers)) |
+                 (~takesFirst & setOfArgument<S>(second, registers));
   set &= setLanes(instruction.sources[2], registers);
   writeLanes(instruction.results[0], registers, active, values, set);
 }

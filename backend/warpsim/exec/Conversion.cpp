@@ -88,7 +88,7 @@ template <typename Select> static Handler forConvertible(Type type, Select selec
 static Handler findTruncation(const Instruction &instruction) {
   return forConvertible(instruction.type, [&]<typename To>() {
     return forConvertible(instruction.sourceType, [&]<typename From>() -> Handler {
-      if constexpr (sizeof(To) <= 2 && sizeof(From) == 4)
+      if constexpr (sizeof(From) >= 4 && sizeof(To) < sizeof(From))
         return bytewiseLanes<truncate<To, From>, missingOfTruncated>(instruction);
       return lanes<truncate<To, From>>(instruction);
     });

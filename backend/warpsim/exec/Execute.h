@@ -8,12 +8,12 @@ namespace tw::warpsim {
 constexpr unsigned kWarpSize = 32;
 using LaneMask = uint32_t;
 
-/// By byte of a word register: the lanes whose byte has no value.
-using MissingBytes = std::array<LaneMask, 4>;
+/// By byte of a register, of which words have four: the lanes whose byte has no value.
+using MissingBytes = std::array<LaneMask, 8>;
 
 /// The virtual registers of one warp, by lane. A bit of `...Set` says that the lane's value was
 /// computed from initialized values only; an instruction's result is set where all that it used is.
-/// Words that are packed from parts may be partial: set, and some of their bytes have no value.
+/// Registers that are packed from parts may be partial: set, and some of their bytes have no value.
 struct WarpRegisters {
   explicit WarpRegisters(const std::array<uint32_t, 3> &numRegisters);
   std::vector<LaneMask> predicates, predicatesSet;
@@ -21,8 +21,9 @@ struct WarpRegisters {
   std::vector<LaneMask> wordsSet, wordsPartial;
   std::vector<MissingBytes> wordsMissing; // of partial lanes
   std::vector<std::array<uint64_t, kWarpSize>> doubles;
-  std::vector<LaneMask> doublesSet;
-  LaneMask carry = 0; // the condition code of .cc
+  std::vector<LaneMask> doublesSet, doublesPartial;
+  std::vector<MissingBytes> doublesMissing; // of partial lanes
+  LaneMask carry = 0;                       // the condition code of .cc
   LaneMask carrySet = 0;
 };
 
@@ -39,10 +40,14 @@ LaneMask readPredicate(const Operand &operand,
                        const WarpRegisters &registers); // by lane, negation applied
 LaneMask setLanes(const Operand &operand, const WarpRegisters &registers);   // immediates: all
 LaneMask wholeLanes(const Operand &operand, const WarpRegisters &registers); // set, not partial
+/// Lanes that count as set to operations that do not follow bytes: partial words do, since
+/// compilers compute with them and drop the rest later; partial registers of 64 bits do not.
+LaneMask knownLanes(const Operand &operand, const WarpRegisters &registers);
 MissingBytes missingBytes(const Operand &operand, const WarpRegisters &registers);
-/// Says of the active lanes of a word which of its bytes, `numBytes`, have no value.
+/// Says of the active lanes of a value of `numBytes` which of them have no value. The bytes of the
+/// register above the value have one where any of its bytes has.
 void markBytes(const Operand &operand, WarpRegisters &registers, LaneMask active,
-               const MissingBytes &missing, unsigned numBytes = 4);
+               const MissingBytes &missing, unsigned numBytes);
 void writeLane(const Operand &operand, WarpRegisters &registers, unsigned lane, uint64_t bits,
                bool isSet);
 void writePredicate(const Operand &operand, WarpRegisters &registers, LaneMask active,

@@ -126,7 +126,7 @@ static void runTest(const Instruction &instruction, WarpRegisters &registers, La
     holds |= LaneMask(testClass(instruction.testp, value)) << lane;
   }
   writePredicate(instruction.results[0], registers, active, holds,
-                 setLanes(instruction.sources[0], registers));
+                 knownLanes(instruction.sources[0], registers));
 }
 
 static Handler findTest(const Instruction &instruction) {

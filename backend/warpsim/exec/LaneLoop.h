@@ -76,7 +76,7 @@ template <auto function, auto missingOf>
     missing = missingOf(instruction, registers);
   runLanes<function, Cost::Light>(instruction, registers, active);
   if (!isWhole)
-    markBytes(instruction.results[0], registers, active, missing);
+    markBytes(instruction.results[0], registers, active, missing, bytesOf(instruction.type));
 }
 
 /// Whether this machine has the vector unit that `runOnVectorUnit` is compiled for.
@@ -115,7 +115,7 @@ template <auto function, Cost cost = Cost::Light> Handler lanes(const Instructio
   return handlerOf<runLanes<function, cost>>();
 }
 
-/// The handler of a function of bytes with a 32-bit result, or null.
+/// The handler of a function of bytes, or null.
 template <auto function, auto missingOf> Handler bytewiseLanes(const Instruction &instruction) {
   return lanes<function>(instruction) ? handlerOf<runBytewise<function, missingOf>>() : nullptr;
 }

@@ -84,11 +84,14 @@ template <typename S>
   return setLanes(operand, registers);
 }
 
-/// The same of a source of type T: of a partial word its bytes count.
+/// The known lanes of a source of type T; of T's of 8 or 16 bits those bytes count.
 template <typename T>
 [[gnu::always_inline]] inline LaneMask setOfArgument(const Operand &operand,
                                                      const WarpRegisters &registers) {
   LaneMask set = setOfSource<Storage<T>>(operand, registers);
+  if constexpr (sizeof(T) == 8)
+    if (operand.kind == Operand::Kind::Register && operand.reg.file == RegisterFile::Double)
+      set &= ~registers.doublesPartial[operand.reg.number];
   if constexpr (sizeof(T) <= 2)
     if (wholeLanes(operand, registers) != set) {
       MissingBytes missing = missingBytes(operand, registers);
@@ -119,6 +122,7 @@ template <typename S>
   if constexpr (sizeof(S) == 8) {
     lanes = registers.doubles[operand.reg.number].data();
     setLanes = &registers.doublesSet[operand.reg.number];
+    registers.doublesPartial[operand.reg.number] &= ~active;
   } else {
     lanes = registers.words[operand.reg.number].data();
     setLanes = &registers.wordsSet[operand.reg.number];
@@ -133,7 +137,7 @@ template <typename S>
     lanes[lane] = blend(active, lane, values.lanes[lane], lanes[lane]);
 }
 
-/// Lanes where all sources are set, and where each of their bytes is.
+/// Lanes where all sources are known, and where each of their bytes is set.
 LaneMask setOfSources(const Instruction &instruction, const WarpRegisters &registers);
 LaneMask wholeOfSources(const Instruction &instruction, const WarpRegisters &registers);
 

@@ -1,28 +1,34 @@
-// Which bytes of a result have no value, for operations whose results follow from parts of words.
+// Which bytes of a result have no value, for operations whose results follow from parts of
+// registers.
 #include "backend/warpsim/exec/MissingBytes.h"
 #include "backend/warpsim/exec/Handlers.h"
 #include <algorithm>
 
 using namespace tw::warpsim;
 
-static MissingBytes allMissing(LaneMask lanes) { return {lanes, lanes, lanes, lanes}; }
+static MissingBytes allMissing(LaneMask lanes) {
+  MissingBytes missing;
+  missing.fill(lanes);
+  return missing;
+}
 
 static void add(MissingBytes &missing, const MissingBytes &more) {
-  for (unsigned byte = 0; byte < 4; ++byte)
+  for (unsigned byte = 0; byte < missing.size(); ++byte)
     missing[byte] |= more[byte];
 }
 
-/// Lanes in which some of the bits [begin, end) have no value; the sign goes on above the word.
-static LaneMask missingBits(const MissingBytes &missing, int begin, int end) {
+/// Lanes in which some of the bits [begin, end) of `numBytes` have no value; the sign goes on above
+/// them.
+static LaneMask missingBits(const MissingBytes &missing, int numBytes, int begin, int end) {
   LaneMask lanes = 0;
   for (int byte = std::max(begin, 0) / 8; byte * 8 < end; ++byte)
-    lanes |= missing[size_t(std::min(byte, 3))];
+    lanes |= missing[size_t(std::min(byte, numBytes - 1))];
   return lanes;
 }
 
 MissingBytes tw::warpsim::missingOfBytes(const Instruction &instruction,
                                          const WarpRegisters &registers) {
-  MissingBytes missing = allMissing(~setOfSources(instruction, registers));
+  MissingBytes missing = {};
   for (const Operand &source : instruction.sources)
     add(missing, missingBytes(source, registers));
   return missing;
@@ -31,8 +37,13 @@ MissingBytes tw::warpsim::missingOfBytes(const Instruction &instruction,
 MissingBytes tw::warpsim::missingOfPairs(const Instruction &instruction,
                                          const WarpRegisters &registers) {
   MissingBytes missing = missingOfBytes(instruction, registers);
-  LaneMask low = missing[0] | missing[1], high = missing[2] | missing[3];
-  return {low, low, high, high};
+  unsigned halfBytes = bytesOf(instruction.type) / 2;
+  LaneMask halves[2] = {};
+  for (unsigned byte = 0; byte < 2 * halfBytes; ++byte)
+    halves[byte / halfBytes] |= missing[byte];
+  for (unsigned byte = 0; byte < 2 * halfBytes; ++byte)
+    missing[byte] = halves[byte / halfBytes];
+  return missing;
 }
 
 MissingBytes tw::warpsim::missingOfLogic(const Instruction &instruction,
@@ -45,7 +56,7 @@ MissingBytes tw::warpsim::missingOfLogic(const Instruction &instruction,
     MissingBytes unknown = missingBytes(source, registers);
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       uint64_t value = readLane(source, registers, lane);
-      for (unsigned byte = 0; byte < 4; ++byte)
+      for (unsigned byte = 0; byte < bytesOf(instruction.type); ++byte)
         if ((value >> 8 * byte & 0xff) == fixing && !(unknown[byte] >> lane & 1))
           missing[byte] &= ~(LaneMask(1) << lane);
     }
@@ -53,50 +64,49 @@ MissingBytes tw::warpsim::missingOfLogic(const Instruction &instruction,
   return missing;
 }
 
-LaneMask tw::warpsim::absorbedLanes(const Instruction &instruction,
-                                    const WarpRegisters &registers) {
-  unsigned bits = 8 * bytesOf(instruction.type);
-  uint64_t all = bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1;
-  uint64_t fixing = instruction.op == Op::And ? 0 : all;
-  LaneMask absorbed = 0;
-  for (const Operand &source : instruction.sources) {
-    LaneMask known = wholeLanes(source, registers);
-    for (unsigned lane = 0; lane < kWarpSize; ++lane)
-      if ((readLane(source, registers, lane) & all) == fixing)
-        absorbed |= known & LaneMask(1) << lane;
-  }
-  return absorbed;
+/// Lanes where a result has no value whatever its bytes follow from: by amounts in registers that
+/// may be any of the source's.
+static LaneMask unknownLanes(const Instruction &instruction, const WarpRegisters &registers,
+                             bool isByRegister) {
+  if (isByRegister)
+    return ~setOfSources(instruction, registers);
+  LaneMask set = kAllLanes;
+  for (const Operand &source : instruction.sources)
+    set &= setLanes(source, registers);
+  return ~set;
 }
 
-/// An amount up to 32, or -1 for one in a register.
+/// An amount up to 64, or -1 for one in a register.
 static int amountOf(const Operand &operand) {
-  return operand.kind == Operand::Kind::Immediate ? int(std::min<uint64_t>(operand.bits, 32)) : -1;
+  return operand.kind == Operand::Kind::Immediate ? int(std::min<uint64_t>(operand.bits, 64)) : -1;
 }
 
 MissingBytes tw::warpsim::missingOfShift(const Instruction &instruction,
                                          const WarpRegisters &registers) {
-  MissingBytes missing = allMissing(~setOfSources(instruction, registers));
   int amount = amountOf(instruction.sources[1]);
+  MissingBytes missing = allMissing(unknownLanes(instruction, registers, amount < 0));
   if (amount < 0)
     return missing;
   MissingBytes source = missingBytes(instruction.sources[0], registers);
-  for (int byte = 0; byte < 4; ++byte) {
+  int numBytes = int(bytesOf(instruction.type));
+  for (int byte = 0; byte < numBytes; ++byte) {
     int begin = 8 * byte + (instruction.op == Op::Shl ? -amount : amount), end = begin + 8;
     if (instruction.op != Op::Shl && !isSigned(instruction.type))
-      end = std::min(end, 32);
+      end = std::min(end, 8 * numBytes);
     if (begin < end)
-      missing[size_t(byte)] |= missingBits(source, begin, end);
+      missing[size_t(byte)] |= missingBits(source, numBytes, begin, end);
   }
   return missing;
 }
 
 MissingBytes tw::warpsim::missingOfExtracted(const Instruction &instruction,
                                              const WarpRegisters &registers) {
-  LaneMask unknown = ~setOfSources(instruction, registers);
   int begin = amountOf(instruction.sources[1]), count = amountOf(instruction.sources[2]);
+  LaneMask unknown = unknownLanes(instruction, registers, begin < 0 || count < 0);
+  int numBytes = int(bytesOf(instruction.type));
   if (begin >= 0 && count > 0)
-    unknown |= missingBits(missingBytes(instruction.sources[0], registers), begin,
-                           std::min(begin + count, 32));
+    unknown |= missingBits(missingBytes(instruction.sources[0], registers), numBytes, begin,
+                           std::min(begin + count, 8 * numBytes));
   return allMissing(unknown);
 }
 
@@ -105,12 +115,13 @@ MissingBytes tw::warpsim::missingOfInserted(const Instruction &instruction,
   const auto &sources = instruction.sources;
   MissingBytes field = missingBytes(sources[0], registers),
                base = missingBytes(sources[1], registers);
-  MissingBytes missing = allMissing(~setOfSources(instruction, registers));
   int begin = amountOf(sources[2]), count = amountOf(sources[3]);
-  for (int byte = 0; byte < 4 && begin >= 0 && count >= 0; ++byte) {
+  MissingBytes missing = allMissing(unknownLanes(instruction, registers, begin < 0 || count < 0));
+  int numBytes = int(bytesOf(instruction.type));
+  for (int byte = 0; byte < numBytes && begin >= 0 && count >= 0; ++byte) {
     int from = std::max(8 * byte, begin), to = std::min(8 * byte + 8, begin + count);
     if (from < to)
-      missing[size_t(byte)] |= missingBits(field, from - begin, to - begin);
+      missing[size_t(byte)] |= missingBits(field, numBytes, from - begin, to - begin);
     if (to - from < 8)
       missing[size_t(byte)] |= base[size_t(byte)];
   }
@@ -135,16 +146,14 @@ MissingBytes tw::warpsim::missingOfPermuted(const Instruction &instruction,
 
 MissingBytes tw::warpsim::missingOfHalves(const Instruction &instruction,
                                           const WarpRegisters &registers) {
-  MissingBytes low = missingBytes(instruction.sources[0], registers);
+  MissingBytes missing = missingBytes(instruction.sources[0], registers);
   MissingBytes high = missingBytes(instruction.sources[1], registers);
-  return {low[0], low[1], high[0], high[1]};
+  unsigned halfBytes = bytesOf(instruction.type) / 2;
+  std::copy_n(high.begin(), halfBytes, missing.begin() + halfBytes);
+  return missing;
 }
 
 MissingBytes tw::warpsim::missingOfTruncated(const Instruction &instruction,
                                              const WarpRegisters &registers) {
-  MissingBytes source = missingBytes(instruction.sources[0], registers);
-  if (bytesOf(instruction.type) == 1)
-    return allMissing(source[0]);
-  LaneMask above = source[0] & source[1]; // a register of 16 bits has nothing there
-  return {source[0], source[1], above, above};
+  return missingBytes(instruction.sources[0], registers);
 }

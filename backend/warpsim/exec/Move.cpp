@@ -1,6 +1,7 @@
 // Moves, packing and unpacking of registers, and conversion of addresses between spaces.
 #include "backend/warpsim/exec/Handlers.h"
 #include "backend/warpsim/exec/MissingBytes.h"
+#include <algorithm>
 #include <span>
 
 using namespace tw::warpsim;
@@ -15,13 +16,13 @@ template <typename S>
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     values.lanes[lane] = source[lane];
   const Operand &operand = instruction.sources[0];
-  bool isPartial = wholeLanes(operand, registers) != setLanes(operand, registers); // words only
+  bool isPartial = wholeLanes(operand, registers) != setLanes(operand, registers);
   MissingBytes missing = {};
   if (isPartial)
     missing = missingBytes(operand, registers);
   writeLanes(instruction.results[0], registers, active, values, setOfSource<S>(operand, registers));
   if (isPartial)
-    markBytes(instruction.results[0], registers, active, missing);
+    markBytes(instruction.results[0], registers, active, missing, sizeof(S));
 }
 
 static void runPredicateCopy(const Instruction &instruction, WarpRegisters &registers,
@@ -53,14 +54,30 @@ struct Parts {
 };
 } // namespace
 
-/// Compilers leave a half without a value that nothing reads. Registers are tracked as a whole, so
-/// one source with a value has to do.
-static LaneMask setOfAny(const Parts &sources, const WarpRegisters &registers) {
-  LaneMask set = 0;
+/// By byte of all parts: the lanes whose byte has no value. Compilers leave such parts where
+/// nothing reads them.
+using MissingOfParts = std::array<LaneMask, 16>;
+
+static MissingOfParts missingOfParts(const Parts &sources, const WarpRegisters &registers) {
+  MissingOfParts missing = {};
+  auto *next = missing.begin();
   for (const Operand &source : sources.operands)
     for (unsigned half = 0; half < sources.halves; ++half)
-      set |= setLanes(partOf(source, half), registers);
-  return set;
+      next = std::copy_n(missingBytes(partOf(source, half), registers).begin(), sources.bits / 8,
+                         next);
+  return missing;
+}
+
+static void markParts(const Parts &results, WarpRegisters &registers, LaneMask active,
+                      const MissingOfParts &missing) {
+  const auto *next = missing.begin();
+  unsigned bytes = results.bits / 8;
+  for (const Operand &result : results.operands)
+    for (unsigned half = 0; half < results.halves; ++half, next += bytes) {
+      MissingBytes ofPart = {};
+      std::copy_n(next, bytes, ofPart.begin());
+      markBytes(partOf(result, half), registers, active, ofPart, bytes);
+    }
 }
 
 static Wide packed(const Parts &sources, const WarpRegisters &registers, unsigned lane) {
@@ -74,13 +91,12 @@ static Wide packed(const Parts &sources, const WarpRegisters &registers, unsigne
   return value;
 }
 
-static void unpack(Wide value, const Parts &results, WarpRegisters &registers, unsigned lane,
-                   bool isSet) {
+static void unpack(Wide value, const Parts &results, WarpRegisters &registers, unsigned lane) {
   unsigned position = 0;
   for (const Operand &result : results.operands)
     for (unsigned half = 0; half < results.halves; ++half, position += results.bits) {
       Wide part = (value >> position) & ((Wide(1) << results.bits) - 1);
-      writeLane(partOf(result, half), registers, lane, static_cast<uint64_t>(part), isSet);
+      writeLane(partOf(result, half), registers, lane, static_cast<uint64_t>(part), true);
     }
 }
 
@@ -93,10 +109,11 @@ static Parts partsIn(std::span<const Operand> operands, Type type) {
 static void runRepack(const Instruction &instruction, WarpRegisters &registers, LaneMask active) {
   Parts sources = partsIn(instruction.sources, instruction.type);
   Parts results = partsIn(instruction.results, instruction.type);
-  LaneMask set = setOfAny(sources, registers);
+  MissingOfParts missing = missingOfParts(sources, registers);
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     if ((active >> lane) & 1)
-      unpack(packed(sources, registers, lane), results, registers, lane, (set >> lane) & 1);
+      unpack(packed(sources, registers, lane), results, registers, lane);
+  markParts(results, registers, active, missing);
 }
 
 static uint64_t packWords(uint32_t low, uint32_t high) { return (uint64_t(high) << 32) | low; }
@@ -114,14 +131,14 @@ template <typename S>
     low.lanes[lane] = static_cast<uint32_t>(source[lane] & ((S(1) << bits) - 1));
     high.lanes[lane] = static_cast<uint32_t>(source[lane] >> bits);
   }
-  LaneMask set = setOfSource<S>(instruction.sources[0], registers);
-  MissingBytes missing = missingBytes(instruction.sources[0], registers);
-  writeLanes(instruction.results[0], registers, active, low, set);
-  writeLanes(instruction.results[1], registers, active, high, set);
-  if constexpr (sizeof(S) == 4) {
-    markBytes(instruction.results[0], registers, active, {missing[0], missing[1]}, 2);
-    markBytes(instruction.results[1], registers, active, {missing[2], missing[3]}, 2);
-  }
+  bool isWhole = wholeOfSources(instruction, registers) == kAllLanes;
+  MissingOfParts missing = {};
+  if (!isWhole)
+    missing = missingOfParts(partsIn(instruction.sources, instruction.type), registers);
+  writeLanes(instruction.results[0], registers, active, low, kAllLanes);
+  writeLanes(instruction.results[1], registers, active, high, kAllLanes);
+  if (!isWhole)
+    markParts(partsIn(instruction.results, instruction.type), registers, active, missing);
 }
 
 /// Whether a vector of `count` parts fills `bytes` with parts of 8 to 64 bits.
@@ -142,7 +159,7 @@ static Handler findMov(const Instruction &instruction) {
       (numSources > 1 && numResults > 1))
     return nullptr;
   if (numSources == 2 && bytes == 8)
-    return lanes<packWords>(instruction);
+    return bytewiseLanes<packWords, missingOfHalves>(instruction);
   if (numSources == 2 && bytes == 4)
     return bytewiseLanes<packHalves, missingOfHalves>(instruction);
   if (numResults == 2 && bytes == 8)
@@ -193,7 +210,7 @@ static void runIsInSpace(const Instruction &instruction, WarpRegisters &register
     inSpace |= LaneMask(isInside) << lane;
   }
   writePredicate(instruction.results[0], registers, active, inSpace,
-                 setLanes(instruction.sources[0], registers));
+                 knownLanes(instruction.sources[0], registers));
 }
 
 /// Constants have no window of their own, so isspacep.const cannot be answered.

@@ -1,12 +1,14 @@
 // The register file of a warp: reading and writing operands of any kind and width.
 #include "backend/warpsim/exec/LaneOperands.h"
+#include <algorithm>
 
 using namespace tw::warpsim;
 
 WarpRegisters::WarpRegisters(const std::array<uint32_t, 3> &numRegisters)
     : predicates(numRegisters[0]), predicatesSet(numRegisters[0]), words(numRegisters[1]),
       wordsSet(numRegisters[1]), wordsPartial(numRegisters[1]), wordsMissing(numRegisters[1]),
-      doubles(numRegisters[2]), doublesSet(numRegisters[2]) {}
+      doubles(numRegisters[2]), doublesSet(numRegisters[2]), doublesPartial(numRegisters[2]),
+      doublesMissing(numRegisters[2]) {}
 
 uint64_t tw::warpsim::readLane(const Operand &operand, const WarpRegisters &registers,
                                unsigned lane) {
@@ -46,30 +48,48 @@ LaneMask tw::warpsim::setLanes(const Operand &operand, const WarpRegisters &regi
   return 0;
 }
 
-static bool isWord(const Operand &operand) {
-  return operand.kind == Operand::Kind::Register && operand.reg.file == RegisterFile::Word;
+/// Whether the bytes of an operand may differ in having a value.
+static bool hasBytes(const Operand &operand) {
+  return operand.kind == Operand::Kind::Register && operand.reg.file != RegisterFile::Predicate;
+}
+
+static LaneMask partialLanes(const Operand &operand, const WarpRegisters &registers) {
+  if (!hasBytes(operand))
+    return 0;
+  return operand.reg.file == RegisterFile::Word ? registers.wordsPartial[operand.reg.number]
+                                                : registers.doublesPartial[operand.reg.number];
 }
 
 LaneMask tw::warpsim::wholeLanes(const Operand &operand, const WarpRegisters &registers) {
-  LaneMask set = setLanes(operand, registers);
-  return isWord(operand) ? set & ~registers.wordsPartial[operand.reg.number] : set;
+  return setLanes(operand, registers) & ~partialLanes(operand, registers);
+}
+
+LaneMask tw::warpsim::knownLanes(const Operand &operand, const WarpRegisters &registers) {
+  bool isDouble =
+      operand.kind == Operand::Kind::Register && operand.reg.file == RegisterFile::Double;
+  return isDouble ? wholeLanes(operand, registers) : setLanes(operand, registers);
 }
 
 MissingBytes tw::warpsim::missingBytes(const Operand &operand, const WarpRegisters &registers) {
   MissingBytes missing;
   missing.fill(~setLanes(operand, registers));
-  if (!isWord(operand))
+  LaneMask partial = partialLanes(operand, registers);
+  if (!partial)
     return missing;
-  LaneMask partial = registers.wordsPartial[operand.reg.number];
-  for (unsigned byte = 0; byte < 4; ++byte)
-    missing[byte] |= partial & registers.wordsMissing[operand.reg.number][byte];
+  bool isWord = operand.reg.file == RegisterFile::Word;
+  const auto &ofRegister = isWord ? registers.wordsMissing : registers.doublesMissing;
+  for (unsigned byte = 0; byte < (isWord ? 4 : 8); ++byte)
+    missing[byte] |= partial & ofRegister[operand.reg.number][byte];
   return missing;
 }
 
 void tw::warpsim::markBytes(const Operand &operand, WarpRegisters &registers, LaneMask active,
                             const MissingBytes &missing, unsigned numBytes) {
-  if (!isWord(operand))
+  if (!hasBytes(operand))
     return;
+  bool isWord = operand.reg.file == RegisterFile::Word;
+  unsigned registerBytes = isWord ? 4 : 8;
+  numBytes = std::min(numBytes, registerBytes);
   LaneMask all = kAllLanes, some = 0;
   for (unsigned byte = 0; byte < numBytes; ++byte) {
     all &= missing[byte];
@@ -77,10 +97,11 @@ void tw::warpsim::markBytes(const Operand &operand, WarpRegisters &registers, La
   }
   uint32_t number = operand.reg.number;
   auto update = [&](LaneMask &lanes, LaneMask now) { lanes = (lanes & ~active) | (now & active); };
-  update(registers.wordsSet[number], ~all);
-  update(registers.wordsPartial[number], some & ~all);
-  for (unsigned byte = 0; byte < 4; ++byte)
-    update(registers.wordsMissing[number][byte], byte < numBytes ? missing[byte] : all);
+  update((isWord ? registers.wordsSet : registers.doublesSet)[number], ~all);
+  update((isWord ? registers.wordsPartial : registers.doublesPartial)[number], some & ~all);
+  MissingBytes &ofRegister = (isWord ? registers.wordsMissing : registers.doublesMissing)[number];
+  for (unsigned byte = 0; byte < registerBytes; ++byte)
+    update(ofRegister[byte], byte < numBytes ? missing[byte] : all);
 }
 
 void tw::warpsim::writeLane(const Operand &operand, WarpRegisters &registers, unsigned lane,
@@ -100,6 +121,7 @@ void tw::warpsim::writeLane(const Operand &operand, WarpRegisters &registers, un
   case RegisterFile::Double:
     registers.doubles[number][lane] = bits;
     registers.doublesSet[number] = (registers.doublesSet[number] & ~bit) | set;
+    registers.doublesPartial[number] &= ~bit;
     return;
   }
 }
@@ -117,7 +139,7 @@ void tw::warpsim::writePredicate(const Operand &operand, WarpRegisters &register
 LaneMask tw::warpsim::setOfSources(const Instruction &instruction, const WarpRegisters &registers) {
   LaneMask set = kAllLanes;
   for (const Operand &source : instruction.sources)
-    set &= setLanes(source, registers);
+    set &= knownLanes(source, registers);
   return set;
 }
 

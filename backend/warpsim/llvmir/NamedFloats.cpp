@@ -83,7 +83,7 @@ void runClass(const Instruction &instruction, WarpRegisters &registers, LaneMask
     holds |= LaneMask((classOf(value) & instruction.sources[1].bits) != 0) << lane;
   }
   writePredicate(instruction.results[0], registers, active, holds,
-                 setLanes(instruction.sources[0], registers));
+                 knownLanes(instruction.sources[0], registers));
 }
 
 /// A float of 8 bits. The formats of gfx942 (fnuz) have exponents biased by one more, no

@@ -157,9 +157,9 @@ void runTest(const Instruction &instruction, WarpRegisters &registers, LaneMask 
     T b = T(readLane(instruction.sources[1], registers, lane));
     holds |= LaneMask(function(a, b)) << lane;
   }
-  LaneMask set = setLanes(instruction.sources[0], registers);
+  LaneMask set = knownLanes(instruction.sources[0], registers);
   writePredicate(instruction.results[0], registers, active, holds,
-                 set & setLanes(instruction.sources[1], registers));
+                 set & knownLanes(instruction.sources[1], registers));
 }
 template <auto function> Handler make() { return handlerOf<runLanes<function, Cost::Light>>(); }
 } // namespace

@@ -165,3 +165,21 @@ def test_matmul_with_ragged_edges(num_warps: int, dtype: type, rng: np.random.Ge
     c = poisoned(70, 90)
     kernels.matmul[(2, 2)](a, b, c, 70, 90, 50, BM=64, BN=64, BK=16, num_warps=num_warps)
     np.testing.assert_array_equal(c, a.astype(np.float32) @ b.astype(np.float32))
+
+
+@tw.jit
+def one_of_a_pair(out, counts, n):
+    i = tw.arange(0, 2)
+    less = i[:, None] * n + (1 - i[None, :]) < 65535
+    value = tw.where(less, tw.full((2, 2), 1.0, tw.float8e4b8), float("inf"))
+    tw.atomic_max(counts + tw.full((2, 2), 1, tw.int32), value.to(tw.uint32))
+    tw.store(out + i[:, None] + i[None, :] * 2, value.to(tw.float16))
+
+
+@pytest.mark.parametrize("device", ["sim:sm_100a", "sim:sm_120"])
+def test_halves_of_64_bits_beside_ones_without_a_value_have_one(device: str) -> None:
+    out, counts = np.zeros(4, np.float16), np.zeros(2, np.uint32)
+    with tw.device(device):
+        one_of_a_pair[1](out, counts, 2, num_warps=4)
+    assert out.tolist() == [1.0] * 4
+    assert counts.tolist() == [0, 1]

@@ -358,6 +358,39 @@ TEST(WarpsimMachine, BytesPackedBesideBytesWithoutAValueHaveOne) {
   }
 }
 
+TEST(WarpsimMachine, HalvesOf64BitsPackedBesideHalvesWithoutAValueHaveOne) {
+  Simulation simulation;
+  simulation.array("out", std::vector<uint32_t>(32));
+  simulation.launch.block = {1, 1, 1};
+  // The upper half of %rd20 has no value.
+  auto kindsAfter = [&](const std::string &text) {
+    std::string packed = std::string(kOwn) + "  .reg .b128 %q<2>;\n  mov.b64 %rd20, {%r0, %r9};\n";
+    std::string kernel = kernelText(packed + "  " + text, 1);
+    return kindsIn(simulation.runText(kernel.replace(kernel.find("sm_80"), 5, "sm_100")));
+  };
+  for (std::string move :
+       {"mov.b64 %rd21, %rd20", "selp.b64 %rd21, %rd20, 0, 1", "xor.b64 %rd21, %rd20, %rd20",
+        "and.b64 %rd21, %rd20, -1", "shr.u64 %rd21, %rd20, 0", "shl.b64 %rd21, %rd20, 0",
+        "bfi.b64 %rd21, %rd20, 0, 0, 64",
+
+        "cvt.u32.u64 %r10, %rd20;\n  mov.b64 %rd21, {%r10, %r9}",
+        "st.shared.b64 [buffer], %rd20;\n  ld.shared.b64 %rd21, [buffer]",
+        "mov.b128 %q0, {%rd9, %rd20};\n  st.shared.b128 [buffer], %q0;\n"
+        "  ld.shared.b128 %q1, [buffer];\n  mov.b128 {_, %rd21}, %q1"}) {
+    move += ";\n  ";
+    EXPECT_EQ(kindsAfter(move + "mov.b64 {%r11, _}, %rd21;\n  st.global.u32 [%rd31], %r11;"), "")
+        << move;
+    EXPECT_EQ(kindsAfter(move + "st.global.b32 [%rd31], %rd21;"), "") << move;
+    EXPECT_EQ(kindsAfter(move + "mov.b64 {_, %r11}, %rd21;\n  st.global.u32 [%rd31], %r11;"),
+              "uninit-register")
+        << move;
+    EXPECT_EQ(kindsAfter(move + "ld.global.u32 %r11, [%rd21];"), "uninit-register") << move;
+  }
+  // Each bit of a sum may follow from any below it.
+  EXPECT_EQ(kindsAfter("add.s64 %rd21, %rd20, 1;\n  st.global.b64 [%rd31], %rd21;"),
+            "uninit-register");
+}
+
 TEST(WarpsimMachine, BytesWithoutAValueTravelThroughSharedMemory) {
   Simulation simulation;
   simulation.array("out", std::vector<uint32_t>(32));

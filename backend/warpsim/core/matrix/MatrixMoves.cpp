@@ -135,7 +135,7 @@ void tw::warpsim::executeLdmatrix(Cta &cta, Warp &warp, const Instruction &instr
     writeLanes(instruction.results[matrix], warp.registers(), active, values,
                isWhole ? ~LaneMask(0) : 0);
     if (isWhole && (low | high))
-      markBytes(instruction.results[matrix], warp.registers(), active, {low, low, high, high});
+      markBytes(instruction.results[matrix], warp.registers(), active, {low, low, high, high}, 4);
   }
 }
 
@@ -204,5 +204,5 @@ void tw::warpsim::executeMovmatrix(Cta &cta, Warp &warp, const Instruction &inst
     }
   memcpy(values.lanes, to, sizeof(to));
   writeLanes(instruction.results[0], warp.registers(), active, values, ~LaneMask(0));
-  markBytes(instruction.results[0], warp.registers(), active, missing);
+  markBytes(instruction.results[0], warp.registers(), active, missing, 4);
 }

@@ -157,9 +157,11 @@ static void addUnset(const Fragment &fragment, const WarpRegisters &registers, b
   unsigned perRegister = fragment.map.elementsPerRegister();
   for (unsigned i = 0; i < fragment.map.numRegisters(); ++i) {
     MissingBytes missing = missingBytes(fragment.registers[i], registers);
+    unsigned bytes = fragment.registers[i].reg.file == RegisterFile::Double ? 8 : 4;
     for (unsigned e = 0; e < perRegister; ++e) {
       LaneMask unknown = 0;
-      for (unsigned byte = 4 * e / perRegister; byte <= (4 * e + 3) / perRegister; ++byte)
+      for (unsigned byte = bytes * e / perRegister; byte <= (bytes * e + bytes - 1) / perRegister;
+           ++byte)
         unknown |= missing[byte];
       for (LaneMask rest = unknown; rest; rest &= rest - 1) {
         unsigned lane = unsigned(__builtin_ctz(rest));

@@ -73,6 +73,7 @@ static void loadRegister(Type type, Destination to, const Request &request, unsi
   } else {
     loadAs(type, to.registers.doubles[to.reg.number], request, offset);
     mark(to.registers.doublesSet[to.reg.number]);
+    to.registers.doublesPartial[to.reg.number] &= ~request.lanes;
   }
 }
 
@@ -118,7 +119,8 @@ static LaneMask definedLanes(const MemoryStep &step, const Request &request, uns
   return defined;
 }
 
-/// Marks, of a word of which `set` lanes are wholly defined, the bytes of the others that are not.
+/// Marks, of a register of which `set` lanes are wholly defined, the bytes of the others that are
+/// not.
 static void markPartial(const MemoryStep &step, const Request &request, const Operand &result,
                         unsigned offset, unsigned bytes, LaneMask set) {
   bool isShared = request.space == Space::Shared;
@@ -189,6 +191,17 @@ static void copyStrong(const MemoryStep &step, Request &request, StrongCopies &c
   }
 }
 
+/// Loads the register `result` from what lies at `offset` in the request.
+static void loadResult(const MemoryStep &step, const Request &request, const Operand &result,
+                       unsigned offset, bool isDefined) {
+  unsigned bytes = std::min(bytesOf(step.instruction.type), 8u);
+  LaneMask set = isDefined ? request.lanes : definedLanes(step, request, offset, bytes);
+  loadRegister(step.instruction.type, {step.warp.registers(), result.reg}, request, offset, set);
+  bool isTracked = request.space == Space::Shared || request.space == Space::Local;
+  if (isTracked && (request.lanes & ~set))
+    markPartial(step, request, result, offset, bytes, set);
+}
+
 static void loadRequest(const MemoryStep &step, Request &request) {
   Strength strength = strengthOf(step.instruction);
   std::optional<PageLock> held;
@@ -211,20 +224,11 @@ static void loadRequest(const MemoryStep &step, Request &request) {
   const Instruction &instruction = step.instruction;
   unsigned bytes = bytesOf(instruction.type);
   for (size_t i = 0; i < instruction.results.size(); ++i) {
-    const Operand &result = instruction.results[i];
-    if (result.kind != Operand::Kind::Register)
+    if (instruction.results[i].kind != Operand::Kind::Register)
       continue;
-    unsigned offset = unsigned(i) * bytes;
-    LaneMask set = isDefined ? request.lanes : definedLanes(step, request, offset, bytes);
-    Destination to = {step.warp.registers(), result.reg};
-    loadRegister(instruction.type, to, request, offset, set);
-    bool isTracked = request.space == Space::Shared || request.space == Space::Local;
-    if (isTracked && bytes <= 4 && (request.lanes & ~set))
-      markPartial(step, request, result, offset, bytes, set);
-    if (bytes == 16) { // a .b128 register is two
-      ++to.reg.number;
-      loadRegister(Type::B64, to, request, offset + 8, set);
-    }
+    Operand result = instruction.results[i];
+    for (unsigned part = 0; part < bytes; part += 8, ++result.reg.number) // two of a .b128
+      loadResult(step, request, result, unsigned(i) * bytes + part, isDefined);
   }
 }
 

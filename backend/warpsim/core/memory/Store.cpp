@@ -9,6 +9,7 @@ namespace {
 /// What a store writes, lane by lane, and which lanes' elements have a value.
 struct StoredValues {
   alignas(64) uint8_t bytes[kWarpSize][kMaxAccessBytes];
+  unsigned numElements, elementBytes; // a .b128 is two of 8 bytes
   LaneMask set[8];
   LaneMask partial[8] = {}; // of those, lanes of which some stored bytes have no value: `missing`
   MissingBytes missing[8];
@@ -49,31 +50,34 @@ static void gatherOperand(const Operand &operand, const WarpRegisters &registers
   gatherAs(bytes, values, all, offset);
 }
 
+/// The operand that holds an element.
+static const Operand &sourceOf(const Instruction &instruction, unsigned element) {
+  return instruction.sources[bytesOf(instruction.type) == 16 ? element / 2 : element];
+}
+
 static void gatherValues(const Instruction &instruction, const WarpRegisters &registers,
                          StoredValues &values) {
-  unsigned bytes = bytesOf(instruction.type);
-  for (size_t i = 0; i < instruction.sources.size() && i < 8; ++i) {
-    const Operand &source = instruction.sources[i];
+  bool isWide = bytesOf(instruction.type) == 16; // a .b128 register is two
+  unsigned numSources = unsigned(instruction.sources.size());
+  values.numElements = std::min(isWide ? 2 * numSources : numSources, 8u);
+  values.elementBytes = std::min(bytesOf(instruction.type), 8u);
+  for (unsigned i = 0; i < values.numElements; ++i) {
+    Operand source = sourceOf(instruction, i);
+    source.reg.number += isWide ? i % 2 : 0;
     values.set[i] = setLanes(source, registers);
-    gatherOperand(source, registers, std::min(bytes, 8u), values, unsigned(i) * bytes);
-    if (bytes <= 4 && wholeLanes(source, registers) != values.set[i]) {
+    gatherOperand(source, registers, values.elementBytes, values, i * values.elementBytes);
+    if (wholeLanes(source, registers) != values.set[i]) {
       values.missing[i] = missingBytes(source, registers);
-      for (unsigned byte = 0; byte < bytes; ++byte)
+      for (unsigned byte = 0; byte < values.elementBytes; ++byte)
         values.partial[i] |= values.set[i] & values.missing[i][byte];
-    }
-    if (bytes == 16 && source.kind == Operand::Kind::Register) {
-      Operand upper = source;
-      ++upper.reg.number;
-      values.set[i] &= setLanes(upper, registers);
-      gatherOperand(upper, registers, 8, values, 8);
     }
   }
 }
 
 /// Bytes of a register that have no value leave those of memory without one.
-static void markLane(TrackedBytes &memory, uint64_t at, unsigned bytes, const StoredValues &values,
-                     size_t count, unsigned lane) {
-  for (size_t i = 0; i < count; ++i) {
+static void markLane(TrackedBytes &memory, uint64_t at, const StoredValues &values, unsigned lane) {
+  unsigned bytes = values.elementBytes;
+  for (unsigned i = 0; i < values.numElements; ++i) {
     memory.markWritten(at + i * bytes, bytes, values.set[i] >> lane & 1);
     for (unsigned byte = 0; byte < bytes && values.partial[i] >> lane & 1; ++byte)
       memory.markWritten(at + i * bytes + byte, 1, !(values.missing[i][byte] >> lane & 1));
@@ -84,9 +88,8 @@ static void markShared(const MemoryStep &step, const Request &request, const Sto
   bool isShared = request.space == Space::Shared;
   TrackedBytes &memory = isShared ? step.cta.shared : step.warp.local;
   uint64_t stride = isShared ? 0 : step.cta.launch.localBytes;
-  unsigned bytes = bytesOf(step.instruction.type);
   LaneMask allSet = request.lanes;
-  for (size_t i = 0; i < step.instruction.sources.size(); ++i)
+  for (unsigned i = 0; i < values.numElements; ++i)
     allSet &= values.set[i] & ~values.partial[i];
   for (LaneMask rest = request.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(__builtin_ctz(rest));
@@ -94,7 +97,7 @@ static void markShared(const MemoryStep &step, const Request &request, const Sto
     if (allSet >> lane & 1)
       memory.markWritten(at, request.bytes, true);
     else
-      markLane(memory, at, bytes, values, step.instruction.sources.size(), lane);
+      markLane(memory, at, values, lane);
   }
 }
 
@@ -112,9 +115,9 @@ static void markRow(TrackedBytes &memory, uint64_t begin, uint64_t count) {
 static void reportUnsetSource(const MemoryStep &step, const Request &request,
                               const StoredValues &values, unsigned lane) {
   const Operand *unset = nullptr;
-  for (size_t i = 0; i < step.instruction.sources.size() && !unset; ++i)
+  for (unsigned i = 0; i < values.numElements && !unset; ++i)
     if ((~values.set[i] | values.partial[i]) >> lane & 1)
-      unset = &step.instruction.sources[i];
+      unset = &sourceOf(step.instruction, i);
   reportAccess(step, Kind::UninitRegister, request, lane, "stores a register that has no value",
                unset);
 }
@@ -132,7 +135,7 @@ static void markInitialized(const Request &request) {
 
 static void noteValues(const MemoryStep &step, Request &request, const StoredValues &values) {
   LaneMask unset = 0;
-  for (size_t i = 0; i < step.instruction.sources.size(); ++i)
+  for (unsigned i = 0; i < values.numElements; ++i)
     unset |= request.lanes & (~values.set[i] | values.partial[i]);
   if (unset || (request.region && request.region->initialized))
     request.expand();

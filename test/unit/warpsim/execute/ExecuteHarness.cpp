@@ -242,18 +242,14 @@ static std::string describe(const Row &row, const uint64_t *sources, size_t coun
   return result;
 }
 
-/// Whether a source of an `and` or `or` that has a value decides the result, or a byte of a word,
-/// whatever the other one is.
+/// Whether a source of an `and` or `or` that has a value decides a byte of the result, or a
+/// predicate, whatever the other one is.
 static bool isDecidedBy(const Instruction &instruction, uint64_t value) {
   if (instruction.op != Op::And && instruction.op != Op::Or)
     return false;
-  bool isWord = instruction.type != Type::Pred && bytesOf(instruction.type) == 4;
-  unsigned numBits = instruction.type == Type::Pred ? 1
-                     : isWord                       ? 8
-                                                    : 8 * bytesOf(instruction.type);
-  uint64_t all = numBits == 64 ? ~uint64_t(0) : (uint64_t(1) << numBits) - 1;
-  uint64_t deciding = instruction.op == Op::And ? 0 : all;
-  for (unsigned part = 0; part < (isWord ? 4u : 1u); ++part)
+  bool isPredicate = instruction.type == Type::Pred;
+  uint64_t all = isPredicate ? 1 : 0xff, deciding = instruction.op == Op::And ? 0 : all;
+  for (unsigned part = 0; part < (isPredicate ? 1 : bytesOf(instruction.type)); ++part)
     if ((value >> (8 * part) & all) == deciding)
       return true;
   return false;

@@ -34,7 +34,7 @@ static std::vector<Row> moveRows() {
                          return whole;
                        },
                        0,
-                       pack.part != Type::B32, // narrow parts may be without a value
+                       true, // parts may be without a value
                        {}});
   }
   for (Space space : {Space::Global, Space::Const, Space::Shared, Space::Local, Space::Param}) {
@@ -95,6 +95,34 @@ TEST(Unpack, CutsIntoPartsAndSkipsSinks) {
   EXPECT_EQ(registers.words[3][3], 0x3344u);
   EXPECT_EQ(registers.words[4][3], 0x1122u);
   EXPECT_EQ(registers.wordsSet[4], 1u << 3);
+}
+
+TEST(Pack, PartsWithoutAValueLeaveTheOthersTheirs) {
+  Operand sink;
+  sink.kind = Operand::Kind::Sink;
+  WarpRegisters registers({0, 6, 4});
+  auto run = [&](Type type, std::vector<Operand> results, std::vector<Operand> sources) {
+    Instruction instruction = makeInstruction(Op::Mov, type);
+    instruction.results = std::move(results);
+    instruction.sources = std::move(sources);
+    executeScalar(instruction, registers, 1);
+  };
+  writeLane(word(0), registers, 0, 7, true);
+  run(Type::B64, {wide(0)}, {word(0), word(1)});
+  EXPECT_EQ(missingBytes(wide(0), registers)[3] & 1, 0u);
+  EXPECT_EQ(missingBytes(wide(0), registers)[4] & 1, 1u);
+  run(Type::B64, {wide(1)}, {wide(0)}); // a copy
+  run(Type::B64, {word(2), word(3)}, {wide(1)});
+  EXPECT_EQ(wholeLanes(word(2), registers) & 1, 1u);
+  EXPECT_EQ(setLanes(word(3), registers) & 1, 0u);
+  run(Type::B64, {sink, sink, word(4), sink}, {wide(1)}); // of 16 bits each
+  EXPECT_EQ(setLanes(word(4), registers) & 1, 0u);
+  run(Type::B128, {wide(2)}, {wide(1), wide(3)});
+  run(Type::B128, {word(2), word(3), sink, word(4)}, {wide(2)});
+  EXPECT_EQ(wholeLanes(word(2), registers) & 1, 1u);
+  EXPECT_EQ((setLanes(word(3), registers) | setLanes(word(4), registers)) & 1, 0u);
+  writeLane(wide(2), registers, 0, 7, true); // whole again
+  EXPECT_EQ(wholeLanes(wide(2), registers) & 1, 1u);
 }
 
 TEST(Move128, IsTwoRegistersOf64) {
