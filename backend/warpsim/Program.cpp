@@ -32,6 +32,7 @@ unsigned tw::warpsim::bytesOf(Type type) {
   case Type::U64:
   case Type::S64:
   case Type::F64:
+  case Type::F32x2:
     return 8;
   case Type::B128:
     return 16;

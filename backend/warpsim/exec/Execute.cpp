@@ -26,7 +26,7 @@ bool tw::warpsim::isInteger(Type type) {
 bool tw::warpsim::isSigned(Type type) { return type >= Type::S8 && type <= Type::S64; }
 
 static Handler findArithmetic(const Instruction &instruction) {
-  if (isFloat(instruction.type))
+  if (isFloat(instruction.type) || instruction.type == Type::F32x2)
     return findFloatArithmetic(instruction);
   if (isHalf(instruction.type))
     return findHalfArithmetic(instruction);

@@ -1,6 +1,8 @@
-// Arithmetic of f32 and f64 with every rounding, without changing the host's rounding mode for f32.
+// Arithmetic of f32, its pairs and f64 with every rounding, without changing the host's rounding
+// mode for f32.
 #include "backend/warpsim/exec/FloatOperations.h"
 #include "backend/warpsim/exec/Handlers.h"
+#include "backend/warpsim/exec/MissingBytes.h"
 #include <cfenv>
 
 using namespace tw::warpsim;
@@ -213,6 +215,46 @@ static Handler findSingle(const Instruction &instruction) {
   });
 }
 
+/// Applies a function of f32 to the low and the high halves of pairs.
+template <auto compute, typename... Pair> static uint64_t onHalves(Pair... pairs) {
+  uint32_t low = std::bit_cast<uint32_t>(compute(decode<float>(static_cast<uint32_t>(pairs))...));
+  uint32_t high =
+      std::bit_cast<uint32_t>(compute(decode<float>(static_cast<uint32_t>(pairs >> 32))...));
+  return (uint64_t(high) << 32) | low;
+}
+template <auto compute> static Handler findBinaryPair(const Instruction &instruction) {
+  return bytewiseLanes<onHalves<compute, uint64_t, uint64_t>, missingOfPairs>(instruction);
+}
+template <auto compute> static Handler findTernaryPair(const Instruction &instruction) {
+  return bytewiseLanes<onHalves<compute, uint64_t, uint64_t, uint64_t>, missingOfPairs>(
+      instruction);
+}
+
+template <Rounding rounding, bool isFtz>
+static Handler findRoundedPair(const Instruction &instruction) {
+  switch (instruction.op) {
+  case Op::Add:
+    return findBinaryPair<add<rounding, isFtz, false>>(instruction);
+  case Op::Sub:
+    return findBinaryPair<subtract<rounding, isFtz, false>>(instruction);
+  case Op::Mul:
+    return findBinaryPair<multiply<rounding, isFtz, false>>(instruction);
+  case Op::Fma:
+    return findTernaryPair<multiplyAdd<rounding, isFtz, false>>(instruction);
+  default:
+    return nullptr;
+  }
+}
+
+static Handler findPair(const Instruction &instruction) {
+  if (instruction.isSaturating || instruction.isNanMode || instruction.isXorsignAbs)
+    return nullptr;
+  return forRounding(instruction.rounding, [&]<Rounding rounding>() {
+    return forFlag(instruction.isFtz,
+                   [&]<bool isFtz>() { return findRoundedPair<rounding, isFtz>(instruction); });
+  });
+}
+
 static float widen(Half value) { return floatFromHalf(value.bits); }
 static float widen(Brain value) { return floatFromBrain(value.bits); }
 
@@ -297,5 +339,7 @@ Handler tw::warpsim::findFloatArithmetic(const Instruction &instruction) {
     return findMixed<Half>(instruction);
   if (instruction.sourceType == Type::BF16)
     return findMixed<Brain>(instruction);
+  if (instruction.type == Type::F32x2)
+    return findPair(instruction);
   return instruction.type == Type::F32 ? findSingle(instruction) : findDouble(instruction);
 }

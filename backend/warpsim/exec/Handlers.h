@@ -11,7 +11,7 @@ Handler findIntegerArithmetic(const Instruction &instruction); // add .. max, sa
 Handler findIntegerMultiply(const Instruction &instruction);   // mul and mad, dp4a, dp2a
 Handler findCarryArithmetic(const Instruction &instruction);   // add.cc .. madc.hi
 Handler findBitOperation(const Instruction &instruction);      // and .. szext
-Handler findFloatArithmetic(const Instruction &instruction);   // f32, f64: add .. fma, min, max
+Handler findFloatArithmetic(const Instruction &instruction);   // f32, f64, f32x2: add .. max
 Handler findHalfArithmetic(const Instruction &instruction);    // f16, bf16 and their pairs
 Handler findFloatFunction(const Instruction &instruction);     // rcp .. tanh, copysign, testp
 Handler findComparison(const Instruction &instruction);        // set, setp, selp, slct

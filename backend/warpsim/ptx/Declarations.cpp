@@ -29,6 +29,7 @@ static bool isRegisterType(Type type) {
   case Type::BF16:
   case Type::BF16x2:
   case Type::TF32:
+  case Type::F32x2:
   case Type::E4M3x2:
   case Type::E5M2x2:
   case Type::E2M1x2:

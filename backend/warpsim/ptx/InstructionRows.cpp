@@ -24,6 +24,7 @@ static constexpr RowText kRows[] = {
     {"add", Op::Add, "f:sat t:s32", "D A A"},
     {"add", Op::Add, "f:cc t:$wide", "D A A"},
     {"add", Op::Add, "?r:$rnd ?f:ftz ?f:sat t:f32", "D A A"},
+    {"add", Op::Add, "?r:$rnd ?f:ftz t:f32x2", "D A A", 100},
     {"add", Op::Add, "?r:$rnd t:f64", "D A A"},
     {"add", Op::Add, "?r:rn ?f:ftz ?f:sat t:f16|f16x2", "D A A"},
     {"add", Op::Add, "?r:rn t:bf16|bf16x2", "D A A", 90},
@@ -33,6 +34,7 @@ static constexpr RowText kRows[] = {
     {"sub", Op::Sub, "f:sat t:s32", "D A A"},
     {"sub", Op::Sub, "f:cc t:$wide", "D A A"},
     {"sub", Op::Sub, "?r:$rnd ?f:ftz ?f:sat t:f32", "D A A"},
+    {"sub", Op::Sub, "?r:$rnd ?f:ftz t:f32x2", "D A A", 100},
     {"sub", Op::Sub, "?r:$rnd t:f64", "D A A"},
     {"sub", Op::Sub, "?r:rn ?f:ftz ?f:sat t:f16|f16x2", "D A A"},
     {"sub", Op::Sub, "?r:rn t:bf16|bf16x2", "D A A", 90},
@@ -42,6 +44,7 @@ static constexpr RowText kRows[] = {
     {"mul", Op::MulHi, "hi t:$int", "D A A"},
     {"mul", Op::MulWide, "wide t:u16|u32|s16|s32", "D:2 A A"},
     {"mul", Op::Mul, "?r:$rnd ?f:ftz ?f:sat t:f32", "D A A"},
+    {"mul", Op::Mul, "?r:$rnd ?f:ftz t:f32x2", "D A A", 100},
     {"mul", Op::Mul, "?r:$rnd t:f64", "D A A"},
     {"mul", Op::Mul, "?r:rn ?f:ftz ?f:sat t:f16|f16x2", "D A A"},
     {"mul", Op::Mul, "?r:rn t:bf16|bf16x2", "D A A", 90},
@@ -150,6 +153,7 @@ static constexpr RowText kRows[] = {
 
     // Floating point.
     {"fma", Op::Fma, "r:$rnd ?f:ftz ?f:sat t:f32", "D A A A"},
+    {"fma", Op::Fma, "r:$rnd ?f:ftz t:f32x2", "D A A A", 100},
     {"fma", Op::Fma, "r:$rnd t:f64", "D A A A"},
     {"fma", Op::Fma, "r:rn ?f:ftz ?f:sat t:f16|f16x2", "D A A A"},
     {"fma", Op::Fma, "r:rn ?f:ftz f:relu t:f16|f16x2", "D A A A"},

@@ -18,17 +18,18 @@ template <typename Enum> static constexpr Named named(std::string_view text, Enu
 }
 
 static constexpr Named kTypes[] = {
-    named("pred", Type::Pred),     named("b8", Type::B8),         named("b16", Type::B16),
-    named("b32", Type::B32),       named("b64", Type::B64),       named("b128", Type::B128),
-    named("u8", Type::U8),         named("u16", Type::U16),       named("u32", Type::U32),
-    named("u64", Type::U64),       named("s8", Type::S8),         named("s16", Type::S16),
-    named("s32", Type::S32),       named("s64", Type::S64),       named("f16", Type::F16),
-    named("f16x2", Type::F16x2),   named("bf16", Type::BF16),     named("bf16x2", Type::BF16x2),
-    named("tf32", Type::TF32),     named("f32", Type::F32),       named("f64", Type::F64),
-    named("e4m3x2", Type::E4M3x2), named("e5m2x2", Type::E5M2x2), named("ue8m0x2", Type::UE8M0x2),
-    named("e2m1x2", Type::E2M1x2), named("e2m3x2", Type::E2M3x2), named("e3m2x2", Type::E3M2x2),
-    named("u16x2", Type::U16x2),   named("s16x2", Type::S16x2),   named("s4", Type::S4),
-    named("u4", Type::U4),         named("e4m3", Type::E4M3),     named("e5m2", Type::E5M2)};
+    named("pred", Type::Pred),       named("b8", Type::B8),         named("b16", Type::B16),
+    named("b32", Type::B32),         named("b64", Type::B64),       named("b128", Type::B128),
+    named("u8", Type::U8),           named("u16", Type::U16),       named("u32", Type::U32),
+    named("u64", Type::U64),         named("s8", Type::S8),         named("s16", Type::S16),
+    named("s32", Type::S32),         named("s64", Type::S64),       named("f16", Type::F16),
+    named("f16x2", Type::F16x2),     named("bf16", Type::BF16),     named("bf16x2", Type::BF16x2),
+    named("tf32", Type::TF32),       named("f32", Type::F32),       named("f32x2", Type::F32x2),
+    named("f64", Type::F64),         named("e4m3x2", Type::E4M3x2), named("e5m2x2", Type::E5M2x2),
+    named("ue8m0x2", Type::UE8M0x2), named("e2m1x2", Type::E2M1x2), named("e2m3x2", Type::E2M3x2),
+    named("e3m2x2", Type::E3M2x2),   named("u16x2", Type::U16x2),   named("s16x2", Type::S16x2),
+    named("s4", Type::S4),           named("u4", Type::U4),         named("e4m3", Type::E4M3),
+    named("e5m2", Type::E5M2)};
 static constexpr Named kFlags[] = {named("ftz", Flag::Ftz),
                                    named("sat", Flag::Saturating),
                                    named("satfinite", Flag::SatFinite),

@@ -168,6 +168,27 @@ def test_matmul_with_ragged_edges(num_warps: int, dtype: type, rng: np.random.Ge
 
 
 @tw.jit
+def through_float8(x, out, SIZE: tw.constexpr):
+    i = tw.arange(0, SIZE)
+    tw.store(out + i, tw.load(x + i).to(tw.float8e4b8).to(tw.float32))
+
+
+@pytest.mark.parametrize("size", [128, 512])
+@pytest.mark.parametrize("device", ["sim:sm_100a", "sim:sm_120"])
+def test_sums_of_float32_pairs_are_those_of_single_ones(
+    device: str, size: int, rng: np.random.Generator
+) -> None:
+    x = (rng.standard_normal(size) * 2.0 ** rng.integers(-14, 9, size)).astype(np.float32)
+    out, expected = poisoned(size), poisoned(size)
+    with tw.device(device):
+        compiled = through_float8[1](x, out, SIZE=size, num_warps=4)
+    assert "add.rn.f32x2" in compiled.asm["ptx"]
+    with tw.device("reference"):
+        through_float8[1](x, expected, SIZE=size, num_warps=4)
+    np.testing.assert_array_equal(out, expected)
+
+
+@tw.jit
 def one_of_a_pair(out, counts, n):
     i = tw.arange(0, 2)
     less = i[:, None] * n + (1 - i[None, :]) < 65535

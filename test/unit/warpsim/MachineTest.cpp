@@ -371,8 +371,8 @@ TEST(WarpsimMachine, HalvesOf64BitsPackedBesideHalvesWithoutAValueHaveOne) {
   for (std::string move :
        {"mov.b64 %rd21, %rd20", "selp.b64 %rd21, %rd20, 0, 1", "xor.b64 %rd21, %rd20, %rd20",
         "and.b64 %rd21, %rd20, -1", "shr.u64 %rd21, %rd20, 0", "shl.b64 %rd21, %rd20, 0",
-        "bfi.b64 %rd21, %rd20, 0, 0, 64",
-
+        "bfi.b64 %rd21, %rd20, 0, 0, 64", "add.rn.f32x2 %rd21, %rd20, %rd20",
+        "fma.rz.ftz.f32x2 %rd21, %rd20, %rd20, %rd20",
         "cvt.u32.u64 %r10, %rd20;\n  mov.b64 %rd21, {%r10, %r9}",
         "st.shared.b64 [buffer], %rd20;\n  ld.shared.b64 %rd21, [buffer]",
         "mov.b128 %q0, {%rd9, %rd20};\n  st.shared.b128 [buffer], %q0;\n"

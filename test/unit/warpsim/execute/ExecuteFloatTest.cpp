@@ -20,7 +20,9 @@ static Layout layoutOf(Type type) {
     return kF32;
   }
 }
-static bool isPair(Type type) { return type == Type::F16x2 || type == Type::BF16x2; }
+static bool isPair(Type type) {
+  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::F32x2;
+}
 
 /// One value of the type; of a pair, applied to both halves.
 using ValueFormula = std::function<uint64_t(const uint64_t *)>;
@@ -29,10 +31,11 @@ static Formula onEach(Type type, ValueFormula formula) {
     return formula;
   return [=](const uint64_t *sources) {
     uint64_t result = 0;
-    for (unsigned shift : {0, 16}) {
+    unsigned halfBits = bytesOf(type) * 4;
+    for (unsigned shift : {0u, halfBits}) {
       uint64_t halves[3] = {};
       for (unsigned index = 0; index < 3; ++index)
-        halves[index] = (sources[index] >> shift) & 0xffff;
+        halves[index] = (sources[index] >> shift) & ((uint64_t(1) << halfBits) - 1);
       result |= formula(halves) << shift;
     }
     return result;
@@ -126,6 +129,12 @@ static std::vector<Row> arithmeticRows() {
       addSums(rows, form);
       if (!form.isSaturating)
         addQuotients(rows, form);
+    }
+    for (bool isFtz : {false, true}) {
+      Instruction form = makeInstruction(Op::Add, Type::F32x2);
+      form.rounding = rounding;
+      form.isFtz = isFtz;
+      addSums(rows, form);
     }
     Instruction form = makeInstruction(Op::Add, Type::F64);
     form.rounding = rounding;

@@ -35,10 +35,10 @@ uint64_t tw::warpsim::test::maskOf(Type type) {
 
 const char *tw::warpsim::test::suffixOf(Type type) {
   static const char *const names[] = {
-      "none",    "pred",  "b8",    "b16", "b32",    "b64",    "b128",   "u8",     "u16",
-      "u32",     "u64",   "s8",    "s16", "s32",    "s64",    "f16",    "f16x2",  "bf16",
-      "bf16x2",  "tf32",  "f32",   "f64", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2", "e3m2x2",
-      "ue8m0x2", "u16x2", "s16x2", "s4",  "u4",     "e4m3",   "e5m2"};
+      "none",   "pred",    "b8",    "b16",   "b32", "b64",    "b128",   "u8",     "u16",
+      "u32",    "u64",     "s8",    "s16",   "s32", "s64",    "f16",    "f16x2",  "bf16",
+      "bf16x2", "tf32",    "f32",   "f32x2", "f64", "e4m3x2", "e5m2x2", "e2m1x2", "e2m3x2",
+      "e3m2x2", "ue8m0x2", "u16x2", "s16x2", "s4",  "u4",     "e4m3",   "e5m2"};
   static_assert(std::size(names) == static_cast<size_t>(Type::E5M2) + 1);
   return names[static_cast<size_t>(type)];
 }
@@ -122,13 +122,23 @@ const std::vector<uint64_t> &tw::warpsim::test::edgesOf(Type type) {
   return bytes == 1 ? i8 : bytes == 2 ? i16 : bytes == 4 ? i32 : i64;
 }
 
-static bool isPairType(Type type) { return type == Type::F16x2 || type == Type::BF16x2; }
+/// The type of the halves of a pair, None for other types.
+static Type halfOf(Type type) {
+  switch (type) {
+  case Type::F16x2:
+    return Type::F16;
+  case Type::BF16x2:
+    return Type::BF16;
+  case Type::F32x2:
+    return Type::F32;
+  default:
+    return Type::None;
+  }
+}
 
 uint64_t tw::warpsim::test::drawValue(Type type, const std::vector<uint64_t> &extra) {
-  if (isPairType(type)) {
-    Type half = type == Type::F16x2 ? Type::F16 : Type::BF16;
-    return drawValue(half) | (drawValue(half) << 16);
-  }
+  if (Type half = halfOf(type); half != Type::None)
+    return drawValue(half) | (drawValue(half) << 8 * bytesOf(half));
   auto &random = randomBits();
   const std::vector<uint64_t> &edges = edgesOf(type);
   uint64_t bits = random();

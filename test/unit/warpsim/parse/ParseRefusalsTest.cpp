@@ -172,6 +172,8 @@ static constexpr struct {
     {"cvt.rn.bf16.s32 %h1, %r1;", 90},
     {"cvt.rz.relu.satfinite.tf32.f32 %r1, %f1;", 100},
     {"cvt.rs.relu.satfinite.bf16x2.f32 %r1, %f1, %f2, %r2;", 100},
+    {"add.rz.f32x2 %rd1, %rd2, %rd3;", 100},
+    {"fma.rn.ftz.f32x2 %rd1, %rd2, %rd3, %rd4;", 100},
     {"atom.global.add.noftz.bf16x2 %r1, [%rd1], %r2;", 90},
     {"red.global.add.v2.f32 [%rd1], {%f1, %f2};", 90},
 };
