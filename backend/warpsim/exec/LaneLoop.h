@@ -1,7 +1,7 @@
 // Turns a function of scalars into a handler that applies it to the lanes of a warp.
 #ifndef BACKEND_WARPSIM_EXEC_LANELOOP_H
 #define BACKEND_WARPSIM_EXEC_LANELOOP_H
-#include "backend/warpsim/exec/LaneOperands.h"
+#include "backend/warpsim/exec/KnownLanes.h"
 #include <tuple>
 #include <utility>
 
@@ -64,13 +64,25 @@ template <auto function, Cost cost>
   applyToLanes<Loop, cost>(instruction, registers, active, std::make_index_sequence<Loop::arity>());
 }
 
+/// Whether each byte of all sources is set in all lanes.
+template <typename Arguments, size_t... I>
+[[gnu::always_inline]] inline bool areWhole(const Instruction &instruction,
+                                            const WarpRegisters &registers,
+                                            std::index_sequence<I...>) {
+  return (kAllLanes & ... &
+          wholeOfSource<Storage<std::tuple_element_t<I, Arguments>>>(instruction.sources[I],
+                                                                     registers)) == kAllLanes;
+}
+
 /// Applies a function whose result's bytes follow from single bytes of its sources: `missingOf`
 /// says which of them have no value. Compilers pack values beside parts that have none, which
 /// nothing reads or a later instruction replaces.
 template <auto function, auto missingOf>
 [[gnu::always_inline]] inline void runBytewise(const Instruction &instruction,
                                                WarpRegisters &registers, LaneMask active) {
-  bool isWhole = wholeOfSources(instruction, registers) == kAllLanes;
+  using Loop = LaneLoop<function, Cost::Light>;
+  bool isWhole = areWhole<typename Loop::Arguments>(instruction, registers,
+                                                    std::make_index_sequence<Loop::arity>());
   MissingBytes missing = {};
   if (!isWhole)
     missing = missingOf(instruction, registers);

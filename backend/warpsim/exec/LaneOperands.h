@@ -70,36 +70,6 @@ readLanes(const Operand &operand, const WarpRegisters &registers, LaneValues<S> 
   return buffer.lanes;
 }
 
-/// Lanes where a source is set.
-template <typename S>
-[[gnu::always_inline]] inline LaneMask setOfSource(const Operand &operand,
-                                                   const WarpRegisters &registers) {
-  constexpr RegisterFile file = sizeof(S) == 8 ? RegisterFile::Double : RegisterFile::Word;
-  if (operand.kind == Operand::Kind::Register && operand.reg.file == file) {
-    if constexpr (sizeof(S) == 8)
-      return registers.doublesSet[operand.reg.number];
-    else
-      return registers.wordsSet[operand.reg.number];
-  }
-  return setLanes(operand, registers);
-}
-
-/// The known lanes of a source of type T; of T's of 8 or 16 bits those bytes count.
-template <typename T>
-[[gnu::always_inline]] inline LaneMask setOfArgument(const Operand &operand,
-                                                     const WarpRegisters &registers) {
-  LaneMask set = setOfSource<Storage<T>>(operand, registers);
-  if constexpr (sizeof(T) == 8)
-    if (operand.kind == Operand::Kind::Register && operand.reg.file == RegisterFile::Double)
-      set &= ~registers.doublesPartial[operand.reg.number];
-  if constexpr (sizeof(T) <= 2)
-    if (wholeLanes(operand, registers) != set) {
-      MissingBytes missing = missingBytes(operand, registers);
-      set &= ~(sizeof(T) == 2 ? missing[0] | missing[1] : missing[0]);
-    }
-  return set;
-}
-
 /// `first` in the lanes of `mask`, else `second`; arithmetic, so that loops of it become vectors.
 template <typename S>
 [[gnu::always_inline]] inline S blend(LaneMask mask, unsigned lane, S first, S second) {

@@ -16,7 +16,7 @@ template <typename S>
   for (unsigned lane = 0; lane < kWarpSize; ++lane)
     values.lanes[lane] = source[lane];
   const Operand &operand = instruction.sources[0];
-  bool isPartial = wholeLanes(operand, registers) != setLanes(operand, registers);
+  bool isPartial = wholeOfSource<S>(operand, registers) != setOfSource<S>(operand, registers);
   MissingBytes missing = {};
   if (isPartial)
     missing = missingBytes(operand, registers);
@@ -131,7 +131,7 @@ template <typename S>
     low.lanes[lane] = static_cast<uint32_t>(source[lane] & ((S(1) << bits) - 1));
     high.lanes[lane] = static_cast<uint32_t>(source[lane] >> bits);
   }
-  bool isWhole = wholeOfSources(instruction, registers) == kAllLanes;
+  bool isWhole = wholeOfSource<S>(instruction.sources[0], registers) == kAllLanes;
   MissingOfParts missing = {};
   if (!isWhole)
     missing = missingOfParts(partsIn(instruction.sources, instruction.type), registers);
