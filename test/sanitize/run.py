@@ -21,7 +21,7 @@ RUNTIMES = {"address": "asan", "thread": "tsan"}
 # Folders of test/python, so divided that each part ends within an hour on two cores; `rest` has the
 # others.
 PYTEST = {"ops": ["ops"], "gpu": ["gpu"], "kernels": ["kernels", "frontend"]}
-# What `make test` of a bare machine runs: some minutes of what launches, prints, waits and simulates.
+# What `.ci/run` runs: some minutes of what launches, prints, waits and simulates.
 SHORT = [
     "host/test_device_print.py", "host/test_launch_native.py", "host/test_launch_arguments.py",
     "host/test_promises.py", "kernels/test_kernels_rows.py", "kernels/test_tensor_descriptors.py",
