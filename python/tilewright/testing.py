@@ -44,10 +44,12 @@ def sample_times(
     warmup: float,
     rep: float,
     grad_to_none: Iterable[Any] = (),
-    limit: float = math.inf,
+    limit: float | None = None,
 ) -> list[float]:
-    """The milliseconds of calls of `fn`, as `do_bench` makes them. The times of the warm-up are all if
-    each is above `limit`, and the first call is the only one if it takes twice that and longer than `rep`.
+    """The milliseconds of calls of `fn`, as `do_bench` makes them. With a `limit`, which says that the
+    first call compiles nothing, they are fewer: the times of the warm-up are all if each is above it,
+    and the first call is the only one if it takes longer than twice the limit and than `warmup + rep`, or
+    than ten times these.
 
     Calls end when the milliseconds are over, not after a number that some of them suggest: on a busy
     machine single calls take a hundred times as long as others.
@@ -57,11 +59,12 @@ def sample_times(
     wait = _wait_for_gpus()
     wait()
     first = (time.perf_counter_ns() - start) / 1e6
-    if first >= max(rep, 2 * limit):
+    planned = warmup + rep
+    if limit is not None and first >= min(10 * planned, max(planned, 2 * limit)):
         return [first]
     cleared = list(grad_to_none)
     warm = _times_until(warmup, fn, wait, cleared) if warmup > 0 else []
-    if warm and min(warm) > limit:
+    if limit is not None and warm and min(warm) > limit:
         return warm
     return warm[-1:] if warm and warm[-1] >= rep else _times_until(rep, fn, wait, cleared)
 

@@ -423,10 +423,11 @@ def autotune(
     both reads and writes, unless a `pre_hook` is there to see to it; `pre_hook(arguments,
     reset_only)` and `post_hook(arguments, exception)` run around it; `warmup` and `rep` are
     milliseconds of a measurement, which ends early where each launch takes twice as long as the
-    best configuration's. Configurations that lead to the same binary and grid are measured once, as
-    on CPUs those that differ in `num_warps`. A configuration that fails, for whatever reason, is
-    left out; without configurations the kernel runs as it is launched. Results are kept in memory,
-    with `cache_results` on disk, too. `use_cuda_graph` changes nothing
+    best configuration's, and with the first launch if that takes ten times both. Configurations
+    that lead to the same binary and grid are measured once, as on CPUs those that differ in
+    `num_warps`. A configuration that fails, for whatever reason, is left out; without
+    configurations the kernel runs as it is launched. Results are kept in memory, with
+    `cache_results` on disk, too. `use_cuda_graph` changes nothing
     (`tilewright.launch.options.DECORATOR_OPTIONS`). Raises LaunchError TW0418 for what is not a
     list of configurations or names parameters that the kernel lacks; a name of `key` that it lacks
     is a warning.

@@ -237,12 +237,15 @@ def test_calls_longer_than_the_measurement_are_made_twice(monkeypatch: pytest.Mo
     assert testing.do_bench(clock, warmup=25, rep=100) == 40.0 and clock.calls == 5
 
 
-@pytest.mark.parametrize(("cost", "calls"), [(300.0, 1), (4.0, 8), (3.0, 44), (1.0, 126)])
+@pytest.mark.parametrize(
+    ("cost", "limit", "calls"),
+    [(300.0, 3.0, 1), (4.0, 3.0, 8), (3.0, 3.0, 44), (1250.0, math.inf, 1), (1249.0, math.inf, 2)],
+)
 def test_calls_above_a_limit_are_not_repeated(
-    monkeypatch: pytest.MonkeyPatch, cost: float, calls: int
+    monkeypatch: pytest.MonkeyPatch, cost: float, limit: float, calls: int
 ) -> None:
     clock = Clock(monkeypatch, cost)
-    times = testing.sample_times(clock, 25, 100, limit=3.0)
+    times = testing.sample_times(clock, 25, 100, limit=limit)
     assert set(times) == {cost} and clock.calls == calls
 
 
