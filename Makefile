@@ -30,7 +30,7 @@ help:
 	  'make test     run every test: ctest, pytest, lints' \
 	  'make surface  run a program for every feature that kernels elsewhere use (SURFACE="--only dot" narrows it)' \
 	  'make sanitize build and run the tests under Address-, UndefinedBehavior- and ThreadSanitizer' \
-	  '              (SANITIZE="--only address --part pytest test/python/ops" narrows it)' \
+	  '              (SANITIZE="--only address --part ops" narrows it, SANITIZE=--list tells the parts)' \
 	  'make bench    print the full ratio tables (BENCH="--quick --only matmul" narrows them)' \
 	  'make portable pack an archive for other Linux machines (x86-64, glibc 2.35, Python 3.10 to 3.13)' \
   'make gpu-check  run the tests and a benchmark on this machine'"'"'s GPU' \

@@ -35,8 +35,8 @@ struct Artifact {
   std::string assembler;     // what made `assembled`: "ptxas 13.0.88"
   std::map<std::string, int64_t> resources; // GPUs: num_warps, shared_bytes, registers, ...
   std::vector<ArtifactBuffer> sharedBuffers;
-  /// Simulators: Tile IR that checks the kernel's promises. The first that can decide them does;
-  /// empty: there are none to check.
+  /// Simulators, and debug builds for the CPU: Tile IR that checks the kernel's promises. The first
+  /// that can decide them does; empty: there are none to check.
   std::vector<std::string> promises;
   std::map<std::string, double> milliseconds; // compile time by piece: frontend, passes, llvm, ...
 };

@@ -3,6 +3,8 @@
 #include "backend/compile/Compiler.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "passes/analysis/Alignment.h"
@@ -29,7 +31,7 @@ struct Slice {
   llvm::SetVector<Operation *> ops = {};
   llvm::SetVector<Value> values = {};
   bool readsMemory = false;
-  bool isOpaque = false; // depends on what only the machine itself knows
+  bool isOpaque = false; // depends on results that differ between machines
 
   void add(Operation *op);
   /// Adds what the operations added so far depend on.
@@ -44,6 +46,21 @@ private:
 /// Returns true for operations whose effects and results the interpreter does not know.
 static bool isOpaque(Operation *op) {
   return isa<tile::InlineAsmOp, tile::ExternCallOp, tile::MachineOp, func::CallOp>(op);
+}
+
+/// Returns true for operations on floats whose results differ between machines in their last bits:
+/// by the order of sums, by functions of their own, and by products that sums may take in.
+static bool isInexact(Operation *op) {
+  if (llvm::none_of(op->getResultTypes(),
+                    [](Type type) { return isa<FloatType>(getElementTypeOrSelf(type)); }))
+    return false;
+  if (isa<arith::AddFOp, arith::SubFOp>(op))
+    return isa<tile::CombiningRegion>(op->getParentOp());
+  if (isa<math::MathDialect>(op->getDialect()))
+    return !isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp, math::RoundEvenOp,
+                math::TruncOp>(op);
+  return isa<arith::MulFOp, arith::DivFOp, tile::DotOp, tile::AtomicRmwOp,
+             tile::DescriptorAtomicOp>(op);
 }
 
 Flow::Flow(func::FuncOp kernel) {
@@ -79,7 +96,7 @@ void Slice::add(Operation *op) {
       values.insert(operand.get());
   }
   readsMemory |= access && access.readsMemory();
-  isOpaque |= ::isOpaque(op);
+  isOpaque |= ::isOpaque(op) || isInexact(op);
 }
 
 void Slice::addSourcesOf(Value value) {

@@ -484,12 +484,13 @@ std::optional<RuntimeError> CpuDevice::launch(LoadedKernel &loaded, const Launch
     return std::nullopt;
   if (grid.isCooperative && count > kMostInGang)
     return tooManyTogether(grid, kernel.name, kMostInGang, "each needs a thread");
-  if (kernel.promises)
-    if (auto error = promises->launch(*kernel.promises, grid, arguments))
-      return error;
   LaunchScope scope(launchLock);
   if (scope.isInterrupted())
     return interruptError(kernel.name);
+  // Under the lock, since no launch of another thread may be half done when promises read memory.
+  if (kernel.promises)
+    if (auto error = promises->launch(*kernel.promises, grid, arguments))
+      return error;
   if (scope.isNested()) {
     ScratchMemory own;
     return run(kernel, grid, count, arguments, own, /*isNested=*/true);

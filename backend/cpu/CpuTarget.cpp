@@ -5,7 +5,6 @@
 #include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/HostMachine.h"
 #include "backend/cpu/MatrixUnit.h"
-#include "backend/cpu/StoreSingleLanes.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -204,7 +203,6 @@ public:
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
     host.unusedPasses = kUnusedPasses;
-    host.finish = storeSingleLanes;
     host.mayCall = true;
     host.hasScaledAddresses = true;
   }

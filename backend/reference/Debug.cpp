@@ -93,38 +93,41 @@ static LogicalResult runAssume(Program &program, Operation &op) {
   return failAt(program, op, Code::FalseAssumption, "an assumption does not hold");
 }
 
-/// Returns true if an element follows its neighbour in front along a dimension.
-static bool isContinued(const TileValue &values, int64_t position, int64_t stride, int64_t index,
+/// Returns true if an element follows its neighbour in front along some dimension.
+static bool isContinued(const TileValue &values, ArrayRef<int64_t> shape, int64_t position,
                         uint64_t step) {
-  return index > 0 && values[position].bits == values[position - stride].bits + step;
+  int64_t stride = 1;
+  for (int64_t extent : llvm::reverse(shape)) {
+    if (position / stride % extent > 0 &&
+        values[position].bits == values[position - stride].bits + step)
+      return true;
+    stride *= extent;
+  }
+  return false;
 }
 
-/// Every element that begins a run of consecutive ones along a dimension is a multiple of what was
-/// promised there; of addresses, in bytes.
+/// Every element that begins a run of consecutive ones is a multiple of what was promised along
+/// each dimension; of addresses, in bytes.
 static LogicalResult runHint(Program &program, Operation &op) {
   auto hint = cast<tile::HintOp>(op);
   const TileValue values = program.valueOf(hint.getSource());
   program.set(hint, values);
+  std::optional<ArrayRef<int64_t>> promises = hint.getDivisibility();
+  if (!promises)
+    return success();
   Type type = hint.getType(), element = tile::elementTypeOf(type);
   auto pointer = dyn_cast<tile::PtrType>(element);
   uint64_t step = pointer ? tile::elementBytes(pointer.getPointee()) : 1;
-  ArrayRef<int64_t> shape = tile::shapeOf(type), promised;
-  if (hint.getDivisibility())
-    promised = *hint.getDivisibility();
-  int64_t stride = 1;
-  for (int64_t dim = int64_t(promised.size()) - 1; dim >= 0; --dim) {
-    int64_t extent = shape.empty() ? 1 : shape[dim];
-    for (int64_t position = 0; position < int64_t(values.size()); ++position) {
-      uint64_t bits = values[position].bits;
-      int64_t number = pointer ? int64_t(bits) : signExtend(bits, elementWidth(element));
-      if (number % promised[dim] != 0 &&
-          !isContinued(values, position, stride, position / stride % extent, step))
+  ArrayRef<int64_t> shape = tile::shapeOf(type);
+  for (int64_t position = 0; position < int64_t(values.size()); ++position) {
+    uint64_t bits = values[position].bits;
+    int64_t number = pointer ? int64_t(bits) : signExtend(bits, elementWidth(element));
+    for (int64_t promised : *promises)
+      if (number % promised != 0 && !isContinued(values, shape, position, step))
         return failAt(program, op, Code::FalseAssumption,
                       "a multiple_of does not hold: " + std::to_string(number) +
-                          " is not a multiple of " + std::to_string(promised[dim]),
+                          " is not a multiple of " + std::to_string(promised),
                       position, shape);
-    }
-    stride *= extent;
   }
   return success();
 }

@@ -26,11 +26,14 @@ static bool hasBf16(Operation &op) {
 
 /// Whether an operation moves its operands, chooses one, or flips its sign: what integers do, too.
 static bool movesBits(Operation &op) {
+  if (auto constant = dyn_cast<LLVM::ConstantOp>(op))
+    return isa<FloatAttr, DenseElementsAttr>(constant.getValue());
   return isa<LLVM::LoadOp, LLVM::StoreOp, LLVM::SelectOp, LLVM::FreezeOp, LLVM::BitcastOp,
              LLVM::FNegOp, LLVM::UndefOp, LLVM::PoisonOp, LLVM::ZeroOp, LLVM::ConstantOp,
-             LLVM::BrOp, LLVM::CondBrOp, LLVM::ExtractElementOp, LLVM::InsertElementOp,
-             LLVM::ShuffleVectorOp, LLVM::MaskedLoadOp, LLVM::MaskedStoreOp, LLVM::masked_gather,
-             LLVM::masked_scatter, LLVM::masked_expandload, LLVM::masked_compressstore>(op);
+             LLVM::BrOp, LLVM::CondBrOp, LLVM::SwitchOp, LLVM::ExtractElementOp,
+             LLVM::InsertElementOp, LLVM::ShuffleVectorOp, LLVM::MaskedLoadOp, LLVM::MaskedStoreOp,
+             LLVM::masked_gather, LLVM::masked_scatter, LLVM::masked_expandload,
+             LLVM::masked_compressstore>(op);
 }
 
 static Attribute bitsOf(Attribute value) {

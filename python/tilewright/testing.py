@@ -33,8 +33,8 @@ def do_bench(
 
     Gives the mean ("mean"), "min", "max", "median" or all times ("all"); with `quantiles` the list
     of these quantiles (a number for one). The gradients of `grad_to_none` are dropped between. Each
-    time on a GPU is that of the launch and the wait for its end. A call that takes longer than `rep`
-    is made twice, and the second one counts.
+    time on a GPU is that of the launch and the wait for its end. Calls end when their milliseconds are
+    over; where the last of the warm-up takes longer than `rep`, it is the only time.
     """
     return summarize(sample_times(fn, warmup, rep, grad_to_none or ()), quantiles, return_mode)
 

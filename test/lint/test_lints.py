@@ -33,8 +33,8 @@ def write(root: pathlib.Path, path: str, text: str) -> None:
         ("backend/A.cpp", "backend/api/Compile.h", "backend/ may not include backend/api/"),
         (
             "backend/cpu/A.cpp",
-            "backend/reference/B.h",
-            "backend/cpu/ may not include backend/reference/",
+            "backend/nvidia/B.h",
+            "backend/cpu/ may not include backend/nvidia/",
         ),
         ("backend/api/A.h", "llvm/ADT/StringRef.h", "the public headers hold no LLVM type"),
         ("backend/api/A.cpp", "passes/Pipeline.h", "backend/api/ may not include passes/"),

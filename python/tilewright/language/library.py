@@ -391,7 +391,7 @@ def atomic_poll(
 
 @library_method
 def sigmoid(x: tensor) -> tensor:
-    """1 / (1 + exp(-x)), computed in float32 for smaller floats; the result has that type."""
+    """1 / (1 + exp(-x)), computed in float32 for smaller floats, and given so."""
     if x.dtype.is_floating() and x.dtype.primitive_bitwidth < 32:
         x = x.to(float32)
     return 1 / (1 + exp(-x))

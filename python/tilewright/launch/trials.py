@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from .arguments import constexpr_key
+from .arguments import ArgumentProblem, constexpr_key
 from .configurations import Arguments, Config
 from ..compile import CompiledKernel
 from .facts import Facts
@@ -56,7 +56,7 @@ def launch_of(kernel: Any, config: Config, arguments: Arguments, grid: Any) -> H
     named = {**request.options._asdict(), **arguments, **constants, **config.all_kwargs()}
     try:
         programs = resolve_grid(grid, named)
-    except KeyError:  # the grid asks for what only the launch knows, as a default
+        chosen = constexpr_key(tuple(sorted(config.kwargs.items())))
+    except (KeyError, ArgumentProblem):  # what only the launch knows, or an option that is no constant
         return None
-    chosen = constexpr_key(tuple(sorted(config.kwargs.items())))
     return kernel.key, programs, chosen, config.pre_hook

@@ -4,18 +4,10 @@
 #include "backend/cpu/HostMachine.h"
 #include "backend/cpu/MatrixUnit.h"
 #include "backend/cpu/NarrowFloats.h"
-#include "backend/cpu/StoreSingleLanes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringRef.h"
-#include "llvm/AsmParser/Parser.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/Instructions.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/IR/Verifier.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/SourceMgr.h"
 #include <bit>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -96,39 +88,6 @@ TEST(NarrowFloats, DoublesAreNotRoundedTwice) {
   // Through float this would be a tie; in double it lies above it.
   double above = 1.0 + 0x1p-11 + 0x1p-40;
   EXPECT_EQ(std::bit_cast<uint16_t>(toHalf(above)), 0x3C01);
-}
-
-/// How many masked stores of four bytes by a mask are left.
-static int numMaskedStores(const std::string &mask) {
-  llvm::LLVMContext context;
-  llvm::SMDiagnostic error;
-  std::unique_ptr<llvm::Module> module = llvm::parseAssemblyString(
-      "define void @f(<4 x i8> %v, ptr %p, <4 x i1> %m) {\n"
-      "  call void @llvm.masked.store.v4i8.p0(<4 x i8> %v, ptr align 4 %p, <4 x i1> " +
-          mask +
-          ")\n"
-          "  ret void\n}\n"
-          "declare void @llvm.masked.store.v4i8.p0(<4 x i8>, ptr, <4 x i1>)\n",
-      error, context);
-  EXPECT_TRUE(module) << error.getMessage().str();
-  storeSingleLanes(*module);
-  EXPECT_FALSE(llvm::verifyModule(*module, &llvm::errs()));
-  int masked = 0;
-  for (const llvm::Instruction &instruction : llvm::instructions(*module->getFunction("f"))) {
-    masked += llvm::isa<llvm::CallInst>(instruction);
-    if (auto *store = llvm::dyn_cast<llvm::StoreInst>(&instruction)) {
-      EXPECT_TRUE(store->getValueOperand()->getType()->isIntegerTy(8));
-      EXPECT_EQ(store->getAlign().value(), 2u); // of lane 2
-    }
-  }
-  return masked;
-}
-
-TEST(StoreSingleLanes, OnlyKnownSingleLanesAreElements) {
-  EXPECT_EQ(numMaskedStores("<i1 false, i1 false, i1 true, i1 false>"), 0);
-  EXPECT_EQ(numMaskedStores("<i1 true, i1 false, i1 true, i1 false>"), 1);
-  EXPECT_EQ(numMaskedStores("zeroinitializer"), 1);
-  EXPECT_EQ(numMaskedStores("%m"), 1);
 }
 
 namespace {
