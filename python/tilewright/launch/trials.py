@@ -57,6 +57,6 @@ def launch_of(kernel: Any, config: Config, arguments: Arguments, grid: Any) -> H
     try:
         programs = resolve_grid(grid, named)
         chosen = constexpr_key(tuple(sorted(config.kwargs.items())))
-    except (KeyError, ArgumentProblem):  # what only the launch knows, or an option that is no constant
+    except (KeyError, ArgumentProblem):  # what only the launch knows, or an option without a key
         return None
     return kernel.key, programs, chosen, config.pre_hook
