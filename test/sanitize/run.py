@@ -18,8 +18,8 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 ROOT = FOLDER.parents[1]
 CHECKS = {"address": "address,undefined", "thread": "thread"}
 RUNTIMES = {"address": "asan", "thread": "tsan"}
-# Folders of test/python, so divided that each part ends within an hour on two cores; `rest` has the
-# others.
+# Folders of test/python, so divided that each part ends within an hour on two cores under
+# AddressSanitizer; `rest` has the others.
 PYTEST = {"ops": ["ops"], "gpu": ["gpu"], "kernels": ["kernels", "frontend"]}
 # What `.ci/run` runs: some minutes of what launches, prints, waits and simulates.
 SHORT = [
