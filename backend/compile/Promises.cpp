@@ -23,8 +23,8 @@ struct Flow {
   explicit Flow(func::FuncOp kernel);
 };
 
-/// What some operations depend on, themselves included. Loops and branches are among it with their
-/// terminators, but not with every value that they carry.
+/// Holds what some operations depend on, with themselves. Loops and branches are among it with
+/// their terminators, but not with every value that they carry.
 struct Slice {
   const Flow &flow;
   bool hasWrittenValues; // even of writes that matter to nothing but reads of memory
@@ -114,7 +114,7 @@ void Slice::addSourcesOf(Value value) {
 void Slice::close() {
   for (size_t i = 0; i < values.size(); ++i) {
     addSourcesOf(values[i]);
-    // What is read depends on all that may have written it, this program or another.
+    // A read depends on all that may have written there, this program or another.
     if (readsMemory && i + 1 == values.size())
       for (Operation *writer : flow.writers)
         add(writer);

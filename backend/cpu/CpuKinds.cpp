@@ -39,11 +39,13 @@ std::vector<TargetKind> cpu() {
   kind.addFacts = [](const std::string &level, TargetFacts &facts) { facts.arch = level; };
   kind.make = [reached, shared = std::make_shared<SharedDevice>()](
                   const std::string &level, const TargetSettings &, RuntimeError &) {
-    if (!level.empty() && !llvm::is_contained(reached, level))
-      return TargetEntry{
-          makeCpuTarget(level),
-          makeCompileOnlyDevice("cpu:" + level, "this processor lacks instructions of the level")};
-    TargetEntry entry{makeCpuTarget(level), shared->get()};
+    bool isReached = level.empty() || llvm::is_contained(reached, level);
+    TargetEntry entry{makeCpuTarget(level),
+                      isReached
+                          ? shared->get()
+                          : makeCompileOnlyDevice(
+                                "cpu:" + level, "this processor lacks instructions of the level")};
+    // Wherever the code is compiled: machines may share a cache.
     entry.target->checksPromises = AccessChecks::DebugBuilds;
     return entry;
   };

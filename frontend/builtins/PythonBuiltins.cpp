@@ -99,7 +99,7 @@ static FailureOr<PyValue> chooseExtremum(PythonCall &call, const PyValue &best,
   return truthOf(*isBetter) ? item : best;
 }
 
-/// Whether Python computes: with operators of an object's class.
+/// Returns true if Python computes: with operators of an object's class.
 static bool hasOwnOperators(llvm::ArrayRef<PyValue> operands) {
   return llvm::any_of(operands, isObject) && llvm::all_of(operands, isStatic);
 }

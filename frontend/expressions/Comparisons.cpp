@@ -206,7 +206,7 @@ static bool asksAboutObjects(Comparison op) {
          op == Comparison::NotIn;
 }
 
-/// Whether an object is compared, by itself or in a tuple: as its class says.
+/// Returns true if an object is compared, by itself or in a tuple: as its class says.
 static bool holdsObject(const PyValue &value) {
   bool isFound = false;
   forEachLeaf(value, [&](const PyValue &leaf) { isFound = isFound || isObject(leaf); });

@@ -64,7 +64,7 @@ template <auto function, Cost cost>
   applyToLanes<Loop, cost>(instruction, registers, active, std::make_index_sequence<Loop::arity>());
 }
 
-/// Whether each byte of all sources is set in all lanes.
+/// Returns true if each byte of all sources is set in all lanes.
 template <typename Arguments, size_t... I>
 [[gnu::always_inline]] inline bool areWhole(const Instruction &instruction,
                                             const WarpRegisters &registers,

@@ -48,7 +48,7 @@ LaneMask tw::warpsim::setLanes(const Operand &operand, const WarpRegisters &regi
   return 0;
 }
 
-/// Whether the bytes of an operand may differ in having a value.
+/// Returns true if the bytes of an operand may differ in having a value.
 static bool hasBytes(const Operand &operand) {
   return operand.kind == Operand::Kind::Register && operand.reg.file != RegisterFile::Predicate;
 }

@@ -12,7 +12,7 @@ struct Halves {
   /// The type of one half. Where the bit selects threads and not registers of `type`, each of them
   /// holds a copy of either half.
   mlir::Type halfType(mlir::Type type) const;
-  /// Of a tile of which the bit selects registers.
+  /// Takes a tile of which the bit selects registers.
   std::pair<mlir::Value, mlir::Value> split(Staging &staging, mlir::Value tile) const;
   mlir::Value join(Staging &staging, mlir::Value first, mlir::Value second, mlir::Type type) const;
 

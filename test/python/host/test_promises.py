@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,45 @@ def test_false_promises_are_reported(kernel: Any, checked: dict[str, Any]) -> No
             assert out[0] != -7
         elif tw.current_device() != "reference":
             assert (out == -7).all()
+
+
+@tw.jit
+def of_rows(out, x, ROW: tw.constexpr, COLUMN: tw.constexpr, n):
+    offsets = tw.arange(0, 8)[:, None] * ROW + tw.arange(0, 8)[None, :] * COLUMN + n
+    offsets = tw.multiple_of(offsets, [8, 8])
+    tw.store(out, tw.sum(tw.load(x + offsets)))
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "n", "is_kept"),
+    [
+        (8, 1, 0, True), (1, 8, 0, True), (8, 16, 8, True), (8, 1, 4, False), (1, 8, 4, False),
+        (4, 1, 0, False), (8, 2, 0, False), (1, 1, 0, False),
+    ],
+)  # fmt: skip
+def test_promises_of_both_dimensions(
+    row: int, column: int, n: int, is_kept: bool, checked: dict[str, Any]
+) -> None:
+    """Rows of a row-major matrix begin at multiples; where runs go both ways, every run must."""
+    out, x = np.zeros(1, np.int32), aligned(range(256))
+    assert is_reported(lambda: of_rows[(1,)](out, x, row, column, n, **checked)) != is_kept
+
+
+@tw.jit
+def of_float_sum(out, x, expected):
+    total = tw.sum(tw.load(x + tw.arange(0, 256)), axis=0)
+    tw.assume(total == expected)
+    tw.store(out, total)
+
+
+def test_promises_of_what_differs_between_machines_are_not_judged(simulated: str) -> None:
+    x = aligned(np.linspace(0.1, 0.7, 256) ** 3, np.float32)
+    first, again = np.zeros(1, np.float32), np.zeros(1, np.float32)
+    with tw.device("cpu"):
+        of_float_sum[(1,)](first, x, 0.0)
+    for expected in (float(first[0]), float(np.nextafter(first[0], np.float32(9)))):
+        of_float_sum[(1,)](again, x, expected)
+    assert again[0] == pytest.approx(first[0])
 
 
 def test_no_device_but_those_looks_at_promises() -> None:
@@ -328,3 +368,27 @@ def test_promises_beside_assembly_are_checked_unless_they_depend_on_it() -> None
         assert not is_reported(lambda: beside_assembly[(1,)](out, x, 64, N=64))
         assert is_reported(lambda: beside_assembly[(1,)](out, x, 65, N=64), "multiple_of")
     assert (out == 1).all()
+
+
+@tw.jit
+def even_between_launches(x, n):
+    tw.assume(tw.load(x) % 2 == 0)
+    tw.store(x, tw.load(x) + 1)
+    total = 0
+    for k in range(n):
+        total += tw.load(x + 1 + k % 8, volatile=True)
+    tw.store(x + 9, total)
+    tw.store(x, tw.load(x) + 1)
+
+
+def test_other_launches_of_the_device_wait_while_promises_are_checked() -> None:
+    x = np.zeros(16, np.int32)
+
+    def launch(_: int) -> None:
+        with tw.device("cpu"):
+            even_between_launches[(1,)](x, 300_000, debug=True)
+
+    launch(0)
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(launch, range(40)))
+    assert x[0] == 82

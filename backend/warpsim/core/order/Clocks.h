@@ -70,7 +70,7 @@ public:
   /// Puts what the read will teach on trial. Forgets what it taught when the warp executed it
   /// before, if nothing but reads came in between.
   void beginRead(const Read &read);
-  /// What the thread, or another of its CTA, has read of what was released at an address: whatever
+  /// Holds what the thread, or another of its CTA, has read of releases at an address: whatever
   /// it does there later comes after that.
   void noteObserved(uint64_t address, const ScopedKnowledge &object) { observed[address] = object; }
   ScopedKnowledge observedAt(uint64_t address) const {

@@ -30,7 +30,7 @@ void joinInto(ClockVector &clocks, const CtaKnowledge &knowledge);
 using Knowledge = std::vector<std::pair<uint32_t, std::shared_ptr<const CtaKnowledge>>>;
 /// Null: nothing is known.
 using SharedKnowledge = std::shared_ptr<const Knowledge>;
-/// What is known at one reach each: what is known to all, and to the threads of one CTA.
+/// Holds what is known at one reach each: to all, and to the threads of one CTA.
 struct ScopedKnowledge {
   SharedKnowledge gpu, cta;
 };
