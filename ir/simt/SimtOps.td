@@ -14,7 +14,7 @@ class Simt_PureOp<string mnemonic, list<Trait> traits = []> : Simt_Op<mnemonic, 
 
 //===-- Stages laid-out and scheduled: whole tiles ------------------------------------------------===//
 
-def Simt_ConvertLayoutOp : Simt_PureOp<"convert_layout"> {
+def Simt_ConvertLayoutOp : Simt_PureOp<"convert_layout", [Tile_InferRange]> {
   let summary = "the same tile in another layout";
   let arguments = (ins Tile_Tile:$source);
   let results = (outs Tile_Tile:$result);
@@ -22,6 +22,7 @@ def Simt_ConvertLayoutOp : Simt_PureOp<"convert_layout"> {
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
 def Simt_PartialReduceOp : Simt_PureOp<"partial_reduce", [SingleBlock, Tile_CombiningRegion]> {

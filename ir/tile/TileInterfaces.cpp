@@ -101,3 +101,27 @@ Dims ReshapeOp::getSourceDims() {
       llvm::all_of(source.drop_front(next), [](int64_t extent) { return extent == 1; });
   return isRestUnit ? Dims(dims) : std::nullopt;
 }
+
+//===-- Ranges -------------------------------------------------------------------------------===//
+
+/// Programs of a grid are counted by non-negative numbers of 32 bits.
+static ConstantIntRanges rangeOfPrograms() {
+  return ConstantIntRanges::fromSigned(APInt(32, 0), APInt::getSignedMaxValue(32));
+}
+
+void ProgramIdOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setRange) {
+  setRange(getResult(), rangeOfPrograms());
+}
+
+void NumProgramsOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setRange) {
+  setRange(getResult(), rangeOfPrograms());
+}
+
+void ArangeOp::inferResultRanges(ArrayRef<ConstantIntRanges>, SetIntRangeFn setRange) {
+  APInt start(32, getStart()), last(32, getEnd() - 1);
+  setRange(getResult(), ConstantIntRanges::fromSigned(start, last));
+}
+
+void JoinOp::inferResultRanges(ArrayRef<ConstantIntRanges> operands, SetIntRangeFn setRange) {
+  setRange(getResult(), operands[0].rangeUnion(operands[1]));
+}

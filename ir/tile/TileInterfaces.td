@@ -3,6 +3,7 @@
 #ifndef IR_TILE_TILEINTERFACES_TD
 #define IR_TILE_TILEINTERFACES_TD
 include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/InferIntRangeInterface.td"
 
 def Tile_MemoryAccess : OpInterface<"MemoryAccess"> {
   let cppNamespace = "::tw::tile";
@@ -71,4 +72,13 @@ def Tile_ShapeOp : OpInterface<"ShapeOp"> {
     }], "::std::optional<::llvm::SmallVector<int>>", "getSourceDims", (ins)>,
   ];
 }
+
+// The ranges of integers, for operations whose results have no elements but those of operand 0.
+def Tile_InferRange : DeclareOpInterfaceMethods<InferIntRangeInterface, ["inferResultRanges"]>;
+defvar Tile_rangeOfSource = [{
+  void $cppClass::inferResultRanges(ArrayRef<ConstantIntRanges> operands, SetIntRangeFn setRange) {
+    for (Value result : getOperation()->getResults())
+      setRange(result, operands[0]);
+  }
+}];
 #endif

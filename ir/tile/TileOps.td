@@ -12,14 +12,14 @@ class Tile_PureOp<string mnemonic, list<Trait> traits = []> : Tile_Op<mnemonic, 
 
 //===-- The grid ---------------------------------------------------------------------------------===//
 
-def Tile_ProgramIdOp : Tile_PureOp<"program_id"> {
+def Tile_ProgramIdOp : Tile_PureOp<"program_id", [Tile_InferRange]> {
   let summary = "index of this program along a grid axis (0, 1 or 2)";
   let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
   let results = (outs I32:$result);
   let assemblyFormat = "$axis attr-dict";
 }
 
-def Tile_NumProgramsOp : Tile_PureOp<"num_programs"> {
+def Tile_NumProgramsOp : Tile_PureOp<"num_programs", [Tile_InferRange]> {
   let summary = "number of programs along a grid axis (0, 1 or 2)";
   let arguments = (ins ConfinedAttr<I32Attr, [IntNonNegative, IntMaxValue<2>]>:$axis);
   let results = (outs I32:$result);
@@ -36,7 +36,7 @@ def Tile_MachineOp : Tile_Op<"machine", [MemoryEffects<[MemRead, MemWrite]>]> {
 
 //===-- Making tiles and changing shapes ---------------------------------------------------------===//
 
-def Tile_ArangeOp : Tile_PureOp<"arange"> {
+def Tile_ArangeOp : Tile_PureOp<"arange", [Tile_InferRange]> {
   let summary = "the integers start, start + 1, ..., end - 1";
   let arguments = (ins I32Attr:$start, I32Attr:$end);
   let results = (outs Tile_TileOf<[I32]>:$result);
@@ -44,16 +44,17 @@ def Tile_ArangeOp : Tile_PureOp<"arange"> {
   let hasVerifier = 1;
 }
 
-def Tile_SplatOp : Tile_PureOp<"splat", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
+def Tile_SplatOp : Tile_PureOp<"splat", [DeclareOpInterfaceMethods<Tile_ShapeOp>, Tile_InferRange]> {
   let summary = "a tile whose elements all equal one scalar";
   let arguments = (ins Tile_Scalar:$source);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
-def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
+def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [DeclareOpInterfaceMethods<Tile_ShapeOp>, Tile_InferRange]> {
   let summary = "insert a dimension of extent 1 before dimension `axis`";
   let arguments = (ins Tile_Tile:$source, I32Attr:$axis);
   let results = (outs Tile_Tile:$result);
@@ -61,9 +62,10 @@ def Tile_ExpandDimsOp : Tile_PureOp<"expand_dims", [DeclareOpInterfaceMethods<Ti
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
-def Tile_BroadcastOp : Tile_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
+def Tile_BroadcastOp : Tile_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tile_ShapeOp>, Tile_InferRange]> {
   let summary = "repeat a tile along its dimensions of extent 1; the rank stays";
   let arguments = (ins Tile_Tile:$source);
   let results = (outs Tile_Tile:$result);
@@ -71,9 +73,10 @@ def Tile_BroadcastOp : Tile_PureOp<"broadcast", [DeclareOpInterfaceMethods<Tile_
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
-def Tile_ReshapeOp : Tile_PureOp<"reshape", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
+def Tile_ReshapeOp : Tile_PureOp<"reshape", [DeclareOpInterfaceMethods<Tile_ShapeOp>, Tile_InferRange]> {
   let summary = "the same elements in row-major order under another shape";
   let arguments = (ins Tile_Tile:$source, UnitAttr:$allow_reorder);
   let results = (outs Tile_Tile:$result);
@@ -81,9 +84,10 @@ def Tile_ReshapeOp : Tile_PureOp<"reshape", [DeclareOpInterfaceMethods<Tile_Shap
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
-def Tile_TransOp : Tile_PureOp<"trans", [DeclareOpInterfaceMethods<Tile_ShapeOp>]> {
+def Tile_TransOp : Tile_PureOp<"trans", [DeclareOpInterfaceMethods<Tile_ShapeOp>, Tile_InferRange]> {
   let summary = "permute dimensions: dimension i of the result is dimension order[i] of the source";
   let arguments = (ins Tile_Tile:$source, DenseI32ArrayAttr:$order);
   let results = (outs Tile_Tile:$result);
@@ -91,9 +95,10 @@ def Tile_TransOp : Tile_PureOp<"trans", [DeclareOpInterfaceMethods<Tile_ShapeOp>
   let hasVerifier = 1;
   let hasFolder = 1;
   let hasCanonicalizeMethod = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
-def Tile_JoinOp : Tile_PureOp<"join", [AllTypesMatch<["lhs", "rhs"]>]> {
+def Tile_JoinOp : Tile_PureOp<"join", [AllTypesMatch<["lhs", "rhs"]>, Tile_InferRange]> {
   let summary = "two tiles side by side along a new last dimension of extent 2";
   let arguments = (ins Tile_Tile:$lhs, Tile_Tile:$rhs);
   let results = (outs Tile_Tile:$result);
@@ -101,21 +106,23 @@ def Tile_JoinOp : Tile_PureOp<"join", [AllTypesMatch<["lhs", "rhs"]>]> {
   let hasVerifier = 1;
 }
 
-def Tile_SplitOp : Tile_PureOp<"split", [AllTypesMatch<["lhs", "rhs"]>]> {
+def Tile_SplitOp : Tile_PureOp<"split", [AllTypesMatch<["lhs", "rhs"]>, Tile_InferRange]> {
   let summary = "the two tiles that `join` would put together: the halves of a last dimension of extent 2";
   let arguments = (ins Tile_Tile:$source);
   let results = (outs Tile_Tile:$lhs, Tile_Tile:$rhs);
   let assemblyFormat = "$source attr-dict `:` type($source) `->` type($lhs)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
-def Tile_GatherOp : Tile_PureOp<"gather"> {
+def Tile_GatherOp : Tile_PureOp<"gather", [Tile_InferRange]> {
   let summary = "result[.., i, ..] = source[.., indices[.., i, ..], ..] along `axis`";
   let arguments = (ins Tile_Tile:$source, Tile_TileOf<[AnySignlessInteger]>:$indices, I32Attr:$axis);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$source `[` $indices `]` `axis` $axis attr-dict `:` type($source) `,` type($indices) `->` type($result)";
   let hasVerifier = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
 def Tile_HistogramOp : Tile_PureOp<"histogram"> {
@@ -332,13 +339,14 @@ def Tile_ExternCallOp : Tile_Op<"extern_call", [Elementwise, DeclareOpInterfaceM
 
 //===-- Facts and debugging ----------------------------------------------------------------------===//
 
-def Tile_HintOp : Tile_PureOp<"hint", [AllTypesMatch<["source", "result"]>]> {
+def Tile_HintOp : Tile_PureOp<"hint", [AllTypesMatch<["source", "result"]>, Tile_InferRange]> {
   let summary = "promise facts about a tile's values: divisibility, contiguity, constancy per dimension";
   let arguments = (ins Tile_Value:$source, OptionalAttr<DenseI64ArrayAttr>:$divisibility,
     OptionalAttr<DenseI64ArrayAttr>:$contiguity, OptionalAttr<DenseI64ArrayAttr>:$constancy);
   let results = (outs Tile_Value:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
   let hasVerifier = 1;
+  let extraClassDefinition = Tile_rangeOfSource;
 }
 
 def Tile_AssumeOp : Tile_Op<"assume", [MemoryEffects<[MemWrite]>]> {
