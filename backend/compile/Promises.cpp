@@ -7,7 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "passes/analysis/Alignment.h"
+#include "passes/analysis/IndexFacts.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -129,9 +129,8 @@ void Slice::merge(const Slice &other) {
 
 /// Returns true if the facts that the compiler finds make a hint true. They may rest on hints,
 /// which are checked themselves.
-static bool isProven(tile::HintOp hint, const Alignment &alignment) {
-  for (auto [axis, promised] :
-       llvm::zip(alignment.of(hint.getSource()).axes, *hint.getDivisibility()))
+static bool isProven(tile::HintOp hint, const IndexFacts &facts) {
+  for (auto [axis, promised] : llvm::zip(facts.of(hint.getSource()).axes, *hint.getDivisibility()))
     if (axis.divisibility % promised != 0)
       return false;
   return true;
@@ -148,9 +147,8 @@ static SmallVector<Operation *> promisesIn(func::FuncOp kernel) {
   // Facts that rest on an assumption may concern a hint in front of it.
   if (promises.empty() || llvm::any_of(promises, llvm::IsaPred<tile::AssumeOp>))
     return promises;
-  Alignment alignment(kernel);
-  llvm::erase_if(promises,
-                 [&](Operation *op) { return isProven(cast<tile::HintOp>(op), alignment); });
+  IndexFacts facts(kernel);
+  llvm::erase_if(promises, [&](Operation *op) { return isProven(cast<tile::HintOp>(op), facts); });
   return promises;
 }
 

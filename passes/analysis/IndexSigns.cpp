@@ -12,10 +12,10 @@ bool tw::isIndexWide(Type type) {
   return element.isIndex() || element.getIntOrFloatBitWidth() >= 32;
 }
 
-bool tw::isProductNonNegative(Operation *product, const Alignment &alignment) {
+bool tw::isProductNonNegative(Operation *product, FactOf of) {
   return isIndexWide(product->getResult(0).getType()) &&
          llvm::all_of(product->getOperands(), [&](Value operand) {
-           const TileAlignment &facts = alignment.of(operand);
+           const IndexFact &facts = of(operand);
            return facts.isNonNegative && facts.constant.value_or(0) <= kLargestIndexFactor;
          });
 }
@@ -27,58 +27,58 @@ static bool isQuotient(Value value) {
 
 /// What `value` is a product of with `factor`. Products with powers of two may be shifts, and those
 /// with 1 are gone.
-static Value factorBeside(Value value, Value factor, const Alignment &alignment) {
-  std::optional<int64_t> number = alignment.of(factor).constant;
+static Value factorBeside(Value value, Value factor, FactOf of) {
+  std::optional<int64_t> number = of(factor).constant;
   if (number == 1)
     return value;
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::ShLIOp>(op)) {
-    std::optional<int64_t> amount = alignment.of(op->getOperand(1)).constant;
+    std::optional<int64_t> amount = of(op->getOperand(1)).constant;
     bool isSame = amount && *amount >= 0 && *amount < 31 && number == int64_t(1) << *amount;
     return isSame ? op->getOperand(0) : Value();
   }
   for (unsigned side = 0; side < 2 && isa_and_nonnull<arith::MulIOp>(op); ++side) {
     Value other = op->getOperand(side);
-    if (other == factor || (number && alignment.of(other).constant == number))
+    if (other == factor || (number && of(other).constant == number))
       return op->getOperand(1 - side);
   }
   return {};
 }
 
-static bool isOneLess(Value value, Value than, const Alignment &alignment) {
+static bool isOneLess(Value value, Value than, FactOf of) {
   Operation *op = value.getDefiningOp();
   bool isSum = isa_and_nonnull<arith::AddIOp>(op);
   return (isSum || isa_and_nonnull<arith::SubIOp>(op)) && op->getOperand(0) == than &&
-         alignment.of(op->getOperand(1)).constant == (isSum ? -1 : 1);
+         of(op->getOperand(1)).constant == (isSum ? -1 : 1);
 }
 
-bool tw::isRoundedUpQuotient(Operation *quotient, const Alignment &alignment) {
+bool tw::isRoundedUpQuotient(Operation *quotient, FactOf of) {
   Value divisor = quotient->getOperand(1);
   auto sum = quotient->getOperand(0).getDefiningOp<arith::AddIOp>();
-  if (!sum || !alignment.of(divisor).isNonNegative || !isIndexWide(divisor.getType()))
+  if (!sum || !of(divisor).isNonNegative || !isIndexWide(divisor.getType()))
     return false;
   auto isSumOf = [&](Value number, Value rest) {
-    return alignment.of(number).isNonNegative && isOneLess(rest, divisor, alignment);
+    return of(number).isNonNegative && isOneLess(rest, divisor, of);
   };
   return isSumOf(sum.getLhs(), sum.getRhs()) || isSumOf(sum.getRhs(), sum.getLhs());
 }
 
 /// The number of programs along an axis, less 1, and a program's number.
-static bool countsFromLast(Value from, Value taken, const Alignment &alignment) {
+static bool countsFromLast(Value from, Value taken, FactOf of) {
   auto program = taken.getDefiningOp<ProgramIdOp>();
   Operation *last = from.getDefiningOp();
   auto count = last && last->getNumOperands() > 0 ? last->getOperand(0) : Value();
   auto programs = count ? count.getDefiningOp<NumProgramsOp>() : nullptr;
   return program && programs && programs.getAxis() == program.getAxis() &&
-         isOneLess(from, count, alignment);
+         isOneLess(from, count, of);
 }
 
-bool tw::isDifferenceNonNegative(Operation *difference, const Alignment &alignment) {
+bool tw::isDifferenceNonNegative(Operation *difference, FactOf of) {
   Value from = difference->getOperand(0), taken = difference->getOperand(1);
-  if (countsFromLast(from, taken, alignment))
+  if (countsFromLast(from, taken, of))
     return true;
   Operation *op = taken.getDefiningOp();
-  if (!op || !alignment.of(from).isNonNegative)
+  if (!op || !of(from).isNonNegative)
     return false;
   if (isa<arith::RemSIOp, arith::RemUIOp>(op))
     return op->getOperand(0) == from;
@@ -86,21 +86,21 @@ bool tw::isDifferenceNonNegative(Operation *difference, const Alignment &alignme
     Operation *quotient = op->getOperand(side).getDefiningOp();
     if (isa_and_nonnull<arith::DivSIOp, arith::DivUIOp>(quotient) &&
         quotient->getOperand(0) == from &&
-        factorBeside(taken, quotient->getOperand(1), alignment) == quotient->getResult(0))
+        factorBeside(taken, quotient->getOperand(1), of) == quotient->getResult(0))
       return true;
   }
   return false;
 }
 
-bool tw::isGroupSize(Operation *minimum, const Alignment &alignment) {
+bool tw::isGroupSize(Operation *minimum, FactOf of) {
   if (!isa<arith::MinSIOp>(minimum) || !shapeOf(minimum->getResult(0).getType()).empty())
     return false;
   for (unsigned side : {0u, 1u}) {
     Value size = minimum->getOperand(side);
     auto rest = minimum->getOperand(1 - side).getDefiningOp<arith::SubIOp>();
-    if (!rest || !alignment.of(size).isNonNegative)
+    if (!rest || !of(size).isNonNegative)
       continue;
-    Value group = factorBeside(rest.getRhs(), size, alignment);
+    Value group = factorBeside(rest.getRhs(), size, of);
     if (group && isQuotient(group))
       return true;
   }

@@ -1,22 +1,22 @@
 // Which results of index arithmetic are non-negative, beyond what the operands' signs say.
 #ifndef PASSES_ANALYSIS_INDEXSIGNS_H
 #define PASSES_ANALYSIS_INDEXSIGNS_H
-#include "passes/analysis/Alignment.h"
+#include "passes/analysis/IndexTransfer.h"
 
 namespace tw {
 
-/// Whether sums and products of such integers are indices, which are taken not to overflow.
+/// Returns true if sums and products of such integers are indices, which are taken not to overflow.
 bool isIndexWide(mlir::Type type);
 /// The product of two numbers from 0, where it is not a hash or a random number.
-bool isProductNonNegative(mlir::Operation *product, const Alignment &alignment);
+bool isProductNonNegative(mlir::Operation *product, FactOf of);
 /// (x + (n - 1)) / n of numbers from 0: by an n of 0 it is 0.
-bool isRoundedUpQuotient(mlir::Operation *quotient, const Alignment &alignment);
+bool isRoundedUpQuotient(mlir::Operation *quotient, FactOf of);
 /// Of numbers from 0: x - x % n and x - x / n * n; and programs counted from the last one.
-bool isDifferenceNonNegative(mlir::Operation *difference, const Alignment &alignment);
+bool isDifferenceNonNegative(mlir::Operation *difference, FactOf of);
 /// Whether a minimum is the size of a group of rows of programs: min(rows - group * size, size),
 /// where group is a quotient. It is negative only in programs behind the last row, which no grid
 /// has: like a sum that overflows, that is taken not to happen.
-bool isGroupSize(mlir::Operation *minimum, const Alignment &alignment);
+bool isGroupSize(mlir::Operation *minimum, FactOf of);
 
 /// Constants up to this are sizes of tiles and distances between rows; products with larger ones
 /// are hashes and random numbers, which are meant to wrap.

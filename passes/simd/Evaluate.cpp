@@ -5,7 +5,6 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "passes/analysis/IndexBounds.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/Scope.h"
@@ -83,7 +82,7 @@ Value SimdFunction::evaluate(Value tile, const Coordinates &at) {
     return scalarOf(tile);
   if (assumedTrue.contains(tile))
     return constantOf(builder.getI1Type(), 1);
-  if (at.vectorDim >= 0 && contiguity.along(tile, at.vectorDim).isInvariant())
+  if (at.vectorDim >= 0 && facts.along(tile, at.vectorDim).isInvariant())
     return evaluateUniform(tile, at);
   MemoKey key = memoKey(tile, at);
   auto found = memo.find(key);
@@ -213,7 +212,7 @@ static Value evaluateArange(SimdFunction &f, ArangeOp op, const Coordinates &at)
 static Value evaluateGather(SimdFunction &f, GatherOp op, const Coordinates &at) {
   const TileBuffer &buffer = f.buffers.find(op.getSource())->second;
   int64_t extent = shapeOf(op.getSource().getType())[op.getAxis()];
-  bool isWithin = isIndexWithin(op.getIndices(), extent);
+  bool isWithin = f.facts.isWithin(op.getIndices(), extent);
   Value positions = f.evaluateVector(op.getIndices(), at);
   auto loadOne = [&](Value position, int64_t lane) {
     Coordinates one = at;

@@ -18,61 +18,17 @@ struct Progression {
 
   int64_t at(int64_t index) const { return first + step * index; }
   int64_t least() const { return std::min(first, at(count - 1)); }
-  bool fits(unsigned bits) const {
-    return llvm::isIntN(bits, first) && llvm::isIntN(bits, at(count - 1));
-  }
 };
 } // namespace
 
-static unsigned bitsOf(Value value) {
-  Type element = elementTypeOf(value.getType());
-  return element.isInteger() ? element.getIntOrFloatBitWidth() : 64;
-}
-
-static std::optional<Progression> progressionOf(Contiguity &contiguity, Value value, unsigned dim);
-
-/// The first element of a tile of integers. Sums of so many bits wrap, here as there.
-static std::optional<int64_t> firstOf(Contiguity &contiguity, Value value) {
-  APInt number;
-  if (matchPattern(value, m_ConstantInt(&number)))
-    return number.getSExtValue();
-  Operation *op = value.getDefiningOp();
-  if (!op)
+/// The elements along a dimension, at index 0 of the others; none where they are not known.
+static std::optional<Progression> progressionOf(const IndexFacts &facts, Value value,
+                                                unsigned dim) {
+  const IndexFact &fact = facts.of(value);
+  bool isKnown = llvm::all_of(fact.axes, [](auto &axis) { return axis.change.isConstant(); });
+  if (!isKnown || !fact.form.terms.empty())
     return std::nullopt;
-  auto combined = [&](auto combine) -> std::optional<int64_t> {
-    std::optional<int64_t> lhs = firstOf(contiguity, op->getOperand(0));
-    std::optional<int64_t> rhs = firstOf(contiguity, op->getOperand(1));
-    if (!lhs || !rhs)
-      return std::nullopt;
-    return llvm::SignExtend64(uint64_t(combine(uint64_t(*lhs), uint64_t(*rhs))), bitsOf(value));
-  };
-  return llvm::TypeSwitch<Operation *, std::optional<int64_t>>(op)
-      .Case([&](ArangeOp arange) { return int64_t(arange.getStart()); })
-      .Case<ShapeOp, HintOp>([&](Operation *) { return firstOf(contiguity, op->getOperand(0)); })
-      .Case([&](arith::ExtSIOp ext) -> std::optional<int64_t> {
-        // What wraps before it is widened is in no order.
-        for (unsigned dim = 0; dim < shapeOf(ext.getIn().getType()).size(); ++dim)
-          if (!progressionOf(contiguity, ext.getIn(), dim))
-            return std::nullopt;
-        return firstOf(contiguity, ext.getIn());
-      })
-      .Case([&](arith::AddIOp) { return combined([](uint64_t x, uint64_t y) { return x + y; }); })
-      .Case([&](arith::SubIOp) { return combined([](uint64_t x, uint64_t y) { return x - y; }); })
-      .Case([&](arith::MulIOp) { return combined([](uint64_t x, uint64_t y) { return x * y; }); })
-      .Default([](Operation *) { return std::nullopt; });
-}
-
-/// The elements along a dimension, at index 0 of the others; none where they may wrap.
-static std::optional<Progression> progressionOf(Contiguity &contiguity, Value value, unsigned dim) {
-  constexpr int64_t kLargest = int64_t(1) << 40; // products of steps and extents fit 64 bits
-  auto isSmall = [](int64_t number) { return -kLargest <= number && number <= kLargest; };
-  std::optional<int64_t> first = firstOf(contiguity, value);
-  AxisChange change = contiguity.along(value, dim);
-  if (!first || change.kind != AxisChange::Constant || !isSmall(change.step) || !isSmall(*first))
-    return std::nullopt;
-  Progression found{*first, change.step, shapeOf(value.getType())[dim]};
-  return found.count < kLargest >> 18 && found.fits(bitsOf(value)) ? std::optional(found)
-                                                                   : std::nullopt;
+  return Progression{fact.form.first, fact.axes[dim].change.step, shapeOf(value.getType())[dim]};
 }
 
 static bool isUnsignedTest(arith::CmpIPredicate predicate) {
@@ -80,15 +36,15 @@ static bool isUnsignedTest(arith::CmpIPredicate predicate) {
   return llvm::is_contained({P::ult, P::ule, P::ugt, P::uge}, predicate);
 }
 
-std::optional<KnownPrefix> simd::knownPrefix(Contiguity &contiguity, Value test) {
+std::optional<KnownPrefix> simd::knownPrefix(const IndexFacts &facts, Value test) {
   auto compare = test.getDefiningOp<arith::CmpIOp>();
   if (!compare || !isa<RankedTensorType>(test.getType()))
     return std::nullopt;
   KnownPrefix prefix{test};
   std::optional<Progression> lhs, rhs;
   for (unsigned dim = 0; dim < shapeOf(test.getType()).size(); ++dim) {
-    std::optional<Progression> left = progressionOf(contiguity, compare.getLhs(), dim),
-                               right = progressionOf(contiguity, compare.getRhs(), dim);
+    std::optional<Progression> left = progressionOf(facts, compare.getLhs(), dim),
+                               right = progressionOf(facts, compare.getRhs(), dim);
     if (!left || !right)
       return std::nullopt;
     if (left->step == 0 && right->step == 0)

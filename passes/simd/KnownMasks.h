@@ -1,7 +1,7 @@
 // Masks that constants decide: how far along a dimension every element is known to be taken.
 #ifndef PASSES_SIMD_KNOWNMASKS_H
 #define PASSES_SIMD_KNOWNMASKS_H
-#include "passes/analysis/Contiguity.h"
+#include "passes/analysis/IndexFacts.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
@@ -37,7 +37,7 @@ struct MaskEnds {
 
 /// The comparison of two tiles that change by constants from a constant on along one dimension, and
 /// along no other; none where anything of it is known at run time only.
-std::optional<KnownPrefix> knownPrefix(Contiguity &contiguity, mlir::Value test);
+std::optional<KnownPrefix> knownPrefix(const IndexFacts &facts, mlir::Value test);
 
 /// The length of the part, in whole steps, where the tests along a dimension are true.
 int64_t knownLength(llvm::ArrayRef<KnownPrefix> prefixes, int dim, int64_t extent, int64_t step);

@@ -187,14 +187,14 @@ struct MonotoneTest {
 
 /// The corner at which `lhs - rhs` is largest (or smallest); none when the signs of steps are
 /// unknown.
-static std::optional<SmallVector<bool>> extremeCorner(Contiguity &contiguity, arith::CmpIOp test,
+static std::optional<SmallVector<bool>> extremeCorner(const IndexFacts &facts, arith::CmpIOp test,
                                                       bool largest) {
   SmallVector<bool> atEnd;
   ArrayRef<int64_t> shape = shapeOf(test.getType());
   int64_t lhsSpan = 0, rhsSpan = 0;
   for (unsigned dim = 0; dim < shape.size(); ++dim) {
-    AxisChange lhs = contiguity.along(test.getLhs(), dim);
-    AxisChange rhs = contiguity.along(test.getRhs(), dim);
+    AxisChange lhs = facts.along(test.getLhs(), dim);
+    AxisChange rhs = facts.along(test.getRhs(), dim);
     if (lhs.kind != AxisChange::Constant || rhs.kind != AxisChange::Constant)
       return std::nullopt;
     lhsSpan += std::abs(lhs.step) * (shape[dim] - 1);
@@ -207,7 +207,7 @@ static std::optional<SmallVector<bool>> extremeCorner(Contiguity &contiguity, ar
   return atEnd;
 }
 
-static std::optional<MonotoneTest> monotoneTest(Contiguity &contiguity, Value value) {
+static std::optional<MonotoneTest> monotoneTest(const IndexFacts &facts, Value value) {
   auto test = value.getDefiningOp<arith::CmpIOp>();
   if (!test)
     return std::nullopt;
@@ -216,7 +216,7 @@ static std::optional<MonotoneTest> monotoneTest(Contiguity &contiguity, Value va
   bool isLowerBound = llvm::is_contained({P::sgt, P::sge, P::ugt, P::uge}, test.getPredicate());
   if (!isUpperBound && !isLowerBound)
     return std::nullopt;
-  std::optional<SmallVector<bool>> corner = extremeCorner(contiguity, test, isUpperBound);
+  std::optional<SmallVector<bool>> corner = extremeCorner(facts, test, isUpperBound);
   if (!corner)
     return std::nullopt;
   return MonotoneTest{value, *corner};
@@ -224,7 +224,7 @@ static std::optional<MonotoneTest> monotoneTest(Contiguity &contiguity, Value va
 
 /// Whether constants decide a comparison; notes it where it is always true.
 static bool isKnownTest(SimdFunction &f, Value test) {
-  std::optional<KnownPrefix> prefix = knownPrefix(f.contiguity, test);
+  std::optional<KnownPrefix> prefix = knownPrefix(f.facts, test);
   if (prefix && prefix->count == shapeOf(test.getType())[prefix->dim])
     f.assumedTrue.insert(test);
   return prefix.has_value();
@@ -239,7 +239,7 @@ static bool isAtHand(SimdFunction &f, Value value) {
 static SmallVector<KnownPrefix> collectPrefixes(SimdFunction &f, ArrayRef<Value> trees) {
   SmallVector<KnownPrefix> prefixes;
   for (Value value : tilesAtOwnPlaces(trees, [&](Value tile) { return isAtHand(f, tile); }))
-    if (std::optional<KnownPrefix> prefix = knownPrefix(f.contiguity, value))
+    if (std::optional<KnownPrefix> prefix = knownPrefix(f.facts, value))
       if (prefix->count > 0 && !f.assumedTrue.contains(value))
         prefixes.push_back(*prefix);
   return prefixes;
@@ -254,7 +254,7 @@ static SmallVector<MonotoneTest> collectTests(SimdFunction &f, ArrayRef<Value> t
              [&](Value value, ArrayRef<int>) {
                if (f.assumedTrue.contains(value) || isLeaf(value) || isKnownTest(f, value))
                  return;
-               if (auto test = monotoneTest(f.contiguity, value))
+               if (auto test = monotoneTest(f.facts, value))
                  tests.push_back(*test);
              });
   return tests;
@@ -274,7 +274,7 @@ static Value emitIsMonotone(SimdFunction &f, Value operand, bool isUnsigned) {
   SmallVector<bool> falls, rises;
   bool varies = false;
   for (unsigned dim = 0; dim < shape.size(); ++dim) {
-    int64_t step = f.contiguity.along(operand, dim).step;
+    int64_t step = f.facts.along(operand, dim).step;
     falls.push_back(step < 0);
     rises.push_back(step >= 0);
     varies |= step != 0;
@@ -312,7 +312,7 @@ static Value emitTests(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
 
 /// The dimension of a test `element < limit` along which the elements count up by ones; they change
 /// along no other, and the limit along none.
-static std::optional<unsigned> countingDim(Contiguity &contiguity, arith::CmpIOp test) {
+static std::optional<unsigned> countingDim(const IndexFacts &facts, arith::CmpIOp test) {
   using P = arith::CmpIPredicate;
   unsigned bits = elementTypeOf(test.getLhs().getType()).getIntOrFloatBitWidth();
   if (bits != 32 || !isa<RankedTensorType>(test.getType()) ||
@@ -320,8 +320,8 @@ static std::optional<unsigned> countingDim(Contiguity &contiguity, arith::CmpIOp
     return std::nullopt;
   std::optional<unsigned> found;
   for (unsigned dim = 0; dim < shapeOf(test.getType()).size(); ++dim) {
-    AxisChange element = contiguity.along(test.getLhs(), dim);
-    if (!contiguity.along(test.getRhs(), dim).isInvariant())
+    AxisChange element = facts.along(test.getLhs(), dim);
+    if (!facts.along(test.getRhs(), dim).isInvariant())
       return std::nullopt;
     if (element.isInvariant())
       continue;
@@ -338,7 +338,7 @@ static bool areEndsOfRow(SimdFunction &f, ArrayRef<Value> trees, ArrayRef<Monoto
   llvm::DenseSet<Value> inPlace = tilesAtOwnPlaces(trees, isKept);
   return llvm::all_of(tests, [&](const MonotoneTest &test) {
     return shapeOf(test.test.getType()).size() == 1 && inPlace.contains(test.test) &&
-           countingDim(f.contiguity, test.test.getDefiningOp<arith::CmpIOp>());
+           countingDim(f.facts, test.test.getDefiningOp<arith::CmpIOp>());
   });
 }
 
@@ -399,7 +399,7 @@ MaskEnds tw::simd::emitMaskEnds(SimdFunction &f, Value mask, ArrayRef<int64_t> s
     return ends;
   forEachTest(f, mask, identityDims(shape.size()), [&](Value value, ArrayRef<int> dims) {
     auto test = f.buffers.contains(value) ? arith::CmpIOp() : value.getDefiningOp<arith::CmpIOp>();
-    std::optional<unsigned> own = test ? countingDim(f.contiguity, test) : std::nullopt;
+    std::optional<unsigned> own = test ? countingDim(f.facts, test) : std::nullopt;
     int dim = own ? dims[*own] : -1;
     if (dim < 0 || shapeOf(value.getType())[*own] != shape[dim]) {
       ends.areAll &= matchPattern(value, m_One());
@@ -521,7 +521,7 @@ std::pair<int, int64_t> SimdFunction::chooseVector(ArrayRef<Value> trees, ArrayR
       Value pointer = load ? load.getPtr() : value;
       for (auto [dim, outer] : llvm::enumerate(dims))
         if (outer >= 0)
-          scores[outer] += scoreOf(contiguity.along(pointer, dim));
+          scores[outer] += scoreOf(facts.along(pointer, dim));
     });
   int best = shape.size() - 1;
   for (int dim = best - 1; dim >= 0; --dim)

@@ -374,7 +374,7 @@ LogicalResult SimdFunction::lowerAtomic(Operation *op) {
   locks = LLVM::LoadOp::create(builder, loc, scratch.getType(), locks);
   Value none = LLVM::ZeroOp::create(builder, loc, locks.getType());
   Value hasLocks = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, locks, none);
-  int dim = updatedDim(op, contiguity);
+  int dim = updatedDim(op, facts);
   LockedUpdate update = {*this, cast<AtomicRmwOp>(op), locks, dim, shape[dim], 1, {}, {}};
   choose(*this, hasLocks, Type(), [&] { return update.emit(), Value(); }, emitElements);
   return success();

@@ -2,7 +2,6 @@
 // What fails is told to the host (backend/cpu/KernelAbi.h), which leaves the program.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "passes/analysis/IndexBounds.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/Scope.h"
@@ -213,7 +212,7 @@ static Value isWholeTileInside(SimdFunction &f, Value pointer, ArrayRef<unsigned
   Coordinates low, high;
   int64_t distance = 0;
   for (auto [dim, extent] : llvm::enumerate(shapeOf(pointer.getType()))) {
-    AxisChange change = f.contiguity.along(pointer, dim);
+    AxisChange change = f.facts.along(pointer, dim);
     if (change.kind != AxisChange::Constant)
       return {};
     int64_t first = change.step < 0 ? extent - 1 : 0;
@@ -268,7 +267,7 @@ static void checkElements(SimdFunction &f, const Access &access, ArrayRef<unsign
 static void checkGather(SimdFunction &f, GatherOp op) {
   OpBuilder &b = f.builder;
   int64_t extent = shapeOf(op.getSource().getType())[op.getAxis()];
-  if (isIndexWithin(op.getIndices(), extent))
+  if (f.facts.isWithin(op.getIndices(), extent))
     return;
   ArrayRef<int64_t> shape = shapeOf(op.getIndices().getType());
   Value where = f.stringAddress(describePlace(f.loc)), extents = f.shapeAddress(shape);

@@ -43,12 +43,12 @@ static bool hasVectorsOf(SimdFunction &f, StoreOp store, Value product) {
   ArrayRef<int64_t> shape = shapeOf(product.getType());
   int last = int(shape.size()) - 1;
   auto [vectorDim, lanes] = f.chooseVector({store.getValue(), store.getPtr()}, shape);
-  if (vectorDim != last || !f.contiguity.along(store.getPtr(), last).isUnit())
+  if (vectorDim != last || !f.facts.along(store.getPtr(), last).isUnit())
     return false;
   // Where constants decide a part of a mask, a loop of its own stores that part without one.
   auto isKept = [&](Value value) { return f.plan.isKept(value); };
   for (Value tile : tilesAtOwnPlaces(treesOf(store), isKept))
-    if (auto prefix = knownPrefix(f.contiguity, tile); prefix && prefix->count > 0)
+    if (auto prefix = knownPrefix(f.facts, tile); prefix && prefix->count > 0)
       return false;
   return readsOnlyOwnElement(store, product, f.plan);
 }

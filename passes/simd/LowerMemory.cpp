@@ -86,7 +86,7 @@ static Value stridedAddresses(SimdFunction &f, Value pointer, const Coordinates 
 }
 
 static Value laneAddresses(SimdFunction &f, Value pointer, const Coordinates &at) {
-  AxisChange change = f.contiguity.along(pointer, at.vectorDim);
+  AxisChange change = f.facts.along(pointer, at.vectorDim);
   if (change.kind == AxisChange::Constant || change.kind == AxisChange::Affine)
     return stridedAddresses(f, pointer, at);
   return f.splat(f.evaluate(pointer, at), at.lanes);
@@ -176,14 +176,14 @@ static Value loadScalar(SimdFunction &f, LoadOp op, Type type, const Coordinates
 /// Whether an access of no lane may touch memory. The processor looks up the page of a contiguous
 /// vector whatever its mask is, and takes 140 ns (Zen 5) for one that is not mapped.
 static bool touchesMaskedOff(SimdFunction &f, Value pointer, const Coordinates &at) {
-  AxisChange change = f.contiguity.along(pointer, at.vectorDim);
+  AxisChange change = f.facts.along(pointer, at.vectorDim);
   return change.isUnit() || change.kind == AxisChange::WrappedUnit;
 }
 
 /// The lanes of a vector that a mask takes, null for all.
 static Value loadLanes(SimdFunction &f, LoadOp op, VectorType type, const Coordinates &at,
                        Value mask, Value other) {
-  AxisChange change = f.contiguity.along(op.getPtr(), at.vectorDim);
+  AxisChange change = f.facts.along(op.getPtr(), at.vectorDim);
   if (change.isUnit())
     return loadContiguous(f, contiguousAddress(f, op.getPtr(), type.getElementType(), at), type,
                           mask, other);
@@ -240,7 +240,7 @@ Value tw::simd::areAligned(SimdFunction &f, ValueRange addresses, int64_t bytes)
 bool tw::simd::mayStream(SimdFunction &f, StoreOp op, int vectorDim, int64_t lanes) {
   int64_t bytes = lanes * elementBytes(elementTypeOf(op.getValue().getType()));
   return bytes == int64_t(f.machine.vectorBytes) && isStreamingStore(op) &&
-         f.contiguity.along(op.getPtr(), vectorDim).isUnit();
+         f.facts.along(op.getPtr(), vectorDim).isUnit();
 }
 
 /// The lanes of a vector that a mask takes, null for all.
@@ -261,7 +261,7 @@ static void storeLanes(SimdFunction &f, StoreOp op, const Coordinates &at, Value
                                  alignment);
     return {};
   };
-  AxisChange change = f.contiguity.along(op.getPtr(), at.vectorDim);
+  AxisChange change = f.facts.along(op.getPtr(), at.vectorDim);
   if (change.isUnit())
     return storeAt(contiguousAddress(f, op.getPtr(), f.lowered(element), at));
   if (change.kind != AxisChange::WrappedUnit)

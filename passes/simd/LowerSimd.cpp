@@ -28,7 +28,7 @@ static constexpr uint64_t kBufferAlignment = 64;
 
 SimdFunction::SimdFunction(func::FuncOp source, const SimdMachine &machine)
     : source(source), machine(machine), builder(source.getContext()), loc(source.getLoc()),
-      plan(source, contiguity) {}
+      facts(source), plan(source, facts) {}
 
 TileBuffer SimdFunction::allocate(ArrayRef<int64_t> shape, Type element, Operation *lastReader) {
   uint64_t bytes = elementBytes(element);

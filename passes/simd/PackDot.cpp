@@ -196,9 +196,9 @@ static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, const DotOperan
   if (!load || f.plan.isKept(load.getResult()) || isFetchedAgain(load) ||
       elementTypeOf(load.getType()) != plan.operand)
     return {};
-  AxisChange rows = f.contiguity.along(load.getPtr(), numBatch);
+  AxisChange rows = f.facts.along(load.getPtr(), numBatch);
   bool isEqual = rows.kind == AxisChange::Constant || rows.kind == AxisChange::Affine;
-  return isEqual && f.contiguity.along(load.getPtr(), numBatch + 1).isUnit() ? load : LoadOp();
+  return isEqual && f.facts.along(load.getPtr(), numBatch + 1).isUnit() ? load : LoadOp();
 }
 
 static Value asInteger(SimdFunction &f, Value pointer) {
@@ -328,11 +328,11 @@ static DistantRows distantRowsOfB(SimdFunction &f, const DotPlan &plan, ArrayRef
     auto load = tile.getDefiningOp<LoadOp>();
     if (!load || isFetchedAgain(load))
       continue;
-    AxisChange change = f.contiguity.along(load.getPtr(), batch.size());
+    AxisChange change = f.facts.along(load.getPtr(), batch.size());
     bool isApart = change.kind == AxisChange::Affine ||
                    (change.kind == AxisChange::Constant && std::abs(change.step) > shape.back());
     if (isApart && shape[batch.size()] > 1 &&
-        f.contiguity.along(load.getPtr(), batch.size() + 1).isUnit())
+        f.facts.along(load.getPtr(), batch.size() + 1).isUnit())
       rows.push_back({load, rowsOf(f, load, batch).second});
   }
   return rows;

@@ -123,7 +123,7 @@ struct SimdFunction {
   SimdMachine machine;
   mlir::OpBuilder builder;
   mlir::Location loc;
-  Contiguity contiguity;
+  IndexFacts facts;
   TilePlan plan;
   mlir::Operation *function = nullptr; // the llvm.func being written
   mlir::Value programArgument, scratch;

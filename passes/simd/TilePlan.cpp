@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/analysis/LoopStep.h"
+#include "passes/analysis/LoopForms.h"
 
 using namespace mlir;
 using namespace tw;
@@ -78,7 +78,7 @@ static bool containsAliasingWrite(Operation *op, Value pointer) {
 // Fewer neighbours are not worth a lock.
 static constexpr int64_t kFewestLocked = 4;
 
-int tw::simd::updatedDim(Operation *atomic, Contiguity &contiguity) {
+int tw::simd::updatedDim(Operation *atomic, const IndexFacts &facts) {
   auto rmw = dyn_cast<AtomicRmwOp>(atomic);
   if (!rmw || !rmw.use_empty() || rmw.getScope() == MemoryScope::System ||
       llvm::is_contained({AtomicKind::Xchg, AtomicKind::Load}, rmw.getKind()))
@@ -88,7 +88,7 @@ int tw::simd::updatedDim(Operation *atomic, Contiguity &contiguity) {
     return -1;
   ArrayRef<int64_t> shape = shapeOf(type);
   for (int dim = int(shape.size()) - 1; dim >= 0; --dim)
-    if (shape[dim] >= kFewestLocked && contiguity.along(rmw.getPtr(), dim).isUnit())
+    if (shape[dim] >= kFewestLocked && facts.along(rmw.getPtr(), dim).isUnit())
       return dim;
   return -1;
 }
@@ -97,7 +97,7 @@ int tw::simd::updatedDim(Operation *atomic, Contiguity &contiguity) {
 void TilePlan::chooseLocked(ArrayRef<Operation *> atomics) {
   SmallVector<Operation *> open, plain;
   for (Operation *atomic : atomics)
-    (updatedDim(atomic, contiguity) >= 0 ? open : plain).push_back(atomic);
+    (updatedDim(atomic, facts) >= 0 ? open : plain).push_back(atomic);
   while (!plain.empty()) {
     Value pointer = plain.pop_back_val()->getOperand(0);
     auto meets = llvm::partition(
@@ -108,7 +108,7 @@ void TilePlan::chooseLocked(ArrayRef<Operation *> atomics) {
   locked.insert_range(open);
 }
 
-TilePlan::TilePlan(Operation *function, Contiguity &contiguity) : contiguity(contiguity) {
+TilePlan::TilePlan(Operation *function, const IndexFacts &facts) : facts(facts) {
   SmallVector<Operation *> order;
   function->walk<WalkOrder::PreOrder>([&](Operation *op) { order.push_back(op); });
   SmallVector<Operation *> atomics;
@@ -139,7 +139,7 @@ bool TilePlan::isUnitAddress(OpOperand &use) {
   if (!isa<LoadOp, StoreOp>(user) || use.getOperandNumber() != 0)
     return false;
   unsigned rank = shapeOf(use.get().getType()).size();
-  return rank > 0 && contiguity.along(use.get(), rank - 1).kind != AxisChange::Unknown;
+  return rank > 0 && facts.along(use.get(), rank - 1).kind != AxisChange::Unknown;
 }
 
 /// Adds the evaluations that a use causes. Paths that meet again at the same element of the same
@@ -204,7 +204,8 @@ bool TilePlan::isOvertakenByWrite(Operation *load) {
         return true;
     // Elements that share an address are read before any of them is written.
     bool isInPlace = site == ancestor && isa<StoreOp>(site) && site->getOperand(0) == pointer &&
-                     readsOnlyOwnElement(site, load->getResult(0), *this) && areDistinct(pointer);
+                     readsOnlyOwnElement(site, load->getResult(0), *this) &&
+                     areDistinct(facts, pointer);
     if (!isInPlace && containsAliasingWrite(ancestor, pointer))
       return true;
   }

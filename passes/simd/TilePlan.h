@@ -1,12 +1,12 @@
 // Decides for every tile value whether it is computed where it is used or kept in a buffer.
 //
-// A deferred value produces no code at its definition: each root (a store, reduction, dot, kept
-// value
-// ...) that needs it evaluates its whole elementwise tree, one register tile at a time.
+// A deferred value produces no code at its definition: each root (a store, reduction, dot, a kept
+// value ...) that needs it evaluates its whole elementwise tree, one register tile at a time.
 #ifndef PASSES_SIMD_TILEPLAN_H
 #define PASSES_SIMD_TILEPLAN_H
+#include "ir/tile/Tile.h"
 #include "mlir/IR/Operation.h"
-#include "passes/analysis/Contiguity.h"
+#include "passes/analysis/IndexFacts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -14,7 +14,7 @@ namespace tw::simd {
 
 class TilePlan {
 public:
-  TilePlan(mlir::Operation *function, Contiguity &contiguity);
+  TilePlan(mlir::Operation *function, const IndexFacts &facts);
 
   /// Whether the value lives in a buffer from its definition on.
   bool isKept(mlir::Value tile) const { return kept.contains(tile); }
@@ -42,7 +42,7 @@ private:
   bool isDearerThanBuffer(mlir::Value tile);
   void chooseLocked(llvm::ArrayRef<mlir::Operation *> atomics);
 
-  Contiguity &contiguity;
+  const IndexFacts &facts;
   llvm::DenseSet<mlir::Value> kept;
   llvm::DenseSet<mlir::Operation *> locked;
   llvm::DenseMap<mlir::Value, llvm::SmallSetVector<mlir::Operation *, 4>> sites;
@@ -57,7 +57,7 @@ bool readsOnlyOwnElement(mlir::Operation *root, mlir::Value leaf, const TilePlan
 bool writesUserMemory(mlir::Operation *op);
 /// The dimension along which neighbours of an atomic's tile are neighbours in memory, if they can
 /// be updated together; -1 if not.
-int updatedDim(mlir::Operation *atomic, Contiguity &contiguity);
+int updatedDim(mlir::Operation *atomic, const IndexFacts &facts);
 /// Whether the kernel only ever writes through a store's pointer, and to more memory than caches
 /// hold: such stores bypass the caches.
 bool isStreamingStore(mlir::Operation *store);

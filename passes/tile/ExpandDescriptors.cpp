@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/Passes.h"
-#include "passes/analysis/Alignment.h"
+#include "passes/analysis/IndexFacts.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tw {
@@ -21,8 +21,8 @@ namespace {
 /// Emits the pointers and the mask of one box, before the operation that accesses it.
 class BoxAccess {
 public:
-  BoxAccess(Operation *op, const Box &box, const Alignment &alignment)
-      : builder(op), loc(op->getLoc()), box(box), alignment(alignment) {}
+  BoxAccess(Operation *op, const Box &box, const IndexFacts &facts)
+      : builder(op), loc(op->getLoc()), box(box), facts(facts) {}
 
   Value pointers();
   Value mask(); // null: everything is accessed
@@ -48,7 +48,7 @@ private:
   OpBuilder builder;
   Location loc;
   const Box &box;
-  const Alignment &alignment;
+  const IndexFacts &facts;
 };
 } // namespace
 
@@ -81,7 +81,7 @@ Value BoxAccess::pointers() {
   for (int64_t dim = 0; dim < box.type.getRank(); ++dim) {
     Value line = box.isListed(dim) ? box.offsets[dim] : steps(dim);
     // Small numbers times 1 need no 64 bits; other strides are known at run time only.
-    if (box.isListed(dim) || alignment.of(box.strides[dim]).constant != 1)
+    if (box.isListed(dim) || facts.of(box.strides[dim]).constant != 1)
       line = arith::MulIOp::create(builder, loc, wide(line),
                                    splat(wide(box.strides[dim]), shapeOf(line.getType())));
     pointers = AddPtrOp::create(builder, loc, pointers, alongDim(line, dim));
@@ -108,15 +108,15 @@ static Value narrowed(OpBuilder &builder, Value integer) {
 
 /// Whether an extent is from 0 beyond doubt. That of a sum is not: where the kernel's own
 /// arithmetic wraps around, there must be no access.
-static bool isSize(Value extent, const Alignment &alignment) {
+static bool isSize(Value extent, const IndexFacts &facts) {
   bool isGiven = isa<BlockArgument>(extent) || matchPattern(extent, m_Constant());
-  return isGiven && alignment.of(extent).isNonNegative;
+  return isGiven && facts.of(extent).isNonNegative;
 }
 
 /// Whether an index is from 0 and below the extent: one unsigned comparison. In as many bits as
 /// offset and extent have it is exact even where the sum wraps around, as it then is at least 2^31.
 Value BoxAccess::inside(int64_t dim) {
-  bool isKnownSize = isSize(behindWidening(box.shape[dim]), alignment);
+  bool isKnownSize = isSize(behindWidening(box.shape[dim]), facts);
   Value extent = narrowed(builder, box.shape[dim]), offset = narrowed(builder, box.offsets[dim]);
   bool isWide = !extent.getType().isInteger(32) || !elementTypeOf(offset.getType()).isInteger(32);
   if (isWide) {
@@ -153,10 +153,10 @@ static Value nanTile(OpBuilder &builder, Location loc, RankedTensorType type) {
                                    SplatElementsAttr::get(type, ArrayRef<Attribute>{nan}));
 }
 
-static void expand(Operation *op, const Box &box, const Alignment &alignment) {
+static void expand(Operation *op, const Box &box, const IndexFacts &facts) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  BoxAccess access(op, box, alignment);
+  BoxAccess access(op, box, facts);
   Value mask = access.mask(), pointers = access.pointers();
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](DescriptorLoadOp load) {
@@ -188,9 +188,9 @@ struct ExpandDescriptors : tw::impl::ExpandDescriptorsBase<ExpandDescriptors> {
       });
       if (accesses.empty())
         return;
-      Alignment alignment(function);
+      IndexFacts facts(function);
       for (Operation *op : accesses)
-        expand(op, *boxOf(op), alignment);
+        expand(op, *boxOf(op), facts);
     });
   }
 };

@@ -6,7 +6,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/analysis/AffineRange.h"
+#include "passes/analysis/LoopForms.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/SetVector.h"
 #include <limits>
@@ -32,18 +32,26 @@ namespace {
 /// A comparison that is true for all elements where `distance`, at its low end, is at least 0.
 struct SplitMask {
   arith::CmpIOp comparison;
-  AffineRange distance;
+  LoopForm distance;
 
   /// True in the first iterations, else in the last.
   bool isPrefix() const { return distance.slope < 0; }
   /// Iterations in which the comparison is true for some elements only, where tiles are aligned to
   /// each other.
-  int64_t numMixed() const { return (distance.high - distance.low + 1) / std::abs(distance.slope); }
+  int64_t numMixed() const {
+    return (distance.start.high - distance.start.low + 1) / std::abs(distance.slope);
+  }
 };
 
 struct LoopSplit {
   SmallVector<SplitMask> masks;
-  SmallVector<RangeGuard> guards;
+  SmallVector<FormGuard> guards;
+
+  void require(const LoopForms &forms) {
+    for (const FormGuard &guard : forms.getGuards())
+      if (!llvm::is_contained(guards, guard))
+        guards.push_back(guard);
+  }
 };
 } // namespace
 
@@ -68,7 +76,8 @@ static bool isUsedAsMask(Value mask) {
 }
 
 /// How far a comparison is from being false; nothing for equality.
-static std::optional<AffineRange> distanceOf(arith::CmpIOp comparison, AffineRanges &ranges) {
+static std::optional<LoopForm> distanceOf(arith::CmpIOp comparison, const IndexFacts &facts,
+                                          LoopForms &forms) {
   CmpIPredicate predicate = comparison.getPredicate();
   if (predicate == CmpIPredicate::eq || predicate == CmpIPredicate::ne)
     return std::nullopt;
@@ -78,36 +87,31 @@ static std::optional<AffineRange> distanceOf(arith::CmpIOp comparison, AffineRan
   bool isStrict =
       is(CmpIPredicate::slt, CmpIPredicate::ult) || is(CmpIPredicate::sgt, CmpIPredicate::ugt);
   bool isUnsigned = predicate >= CmpIPredicate::ult;
-  std::optional<AffineRange> lhs = ranges.of(comparison.getLhs());
-  std::optional<AffineRange> rhs = lhs ? ranges.of(comparison.getRhs()) : std::nullopt;
-  if (!lhs || !rhs)
-    return std::nullopt;
-  if (isUnsigned) {
-    ranges.requireNonNegative(*lhs);
-    ranges.requireNonNegative(*rhs);
-  }
-  std::optional<AffineRange> distance = isLess ? combine(*rhs, *lhs, -1) : combine(*lhs, *rhs, -1);
-  if (distance && isStrict) {
-    distance->low -= 1;
-    distance->high -= 1;
-  }
-  return distance;
+  Value lhs = comparison.getLhs(), rhs = comparison.getRhs();
+  for (Value side : {lhs, rhs})
+    if (!forms.requireExact(side) || (isUnsigned && !forms.requireNonNegative(side)))
+      return std::nullopt;
+  std::optional<LinearForm> distance =
+      combine(facts.of(isLess ? rhs : lhs).form, facts.of(isLess ? lhs : rhs).form, -1);
+  if (distance && isStrict)
+    distance = combine(*distance, LinearForm::ofConstant(1), -1);
+  return distance ? forms.of(*distance) : std::nullopt;
 }
 
 /// Whether the range in which a mask is all true is known to be empty.
 static bool isNeverFull(const SplitMask &mask) {
-  return mask.distance.terms.empty() && mask.isPrefix() && mask.distance.low < 0;
+  return mask.distance.start.terms.empty() && mask.isPrefix() && mask.distance.start.low < 0;
 }
 
-static LoopSplit planSplit(scf::ForOp loop) {
+static LoopSplit planSplit(scf::ForOp loop, const IndexFacts &facts) {
   LoopSplit split;
   loop.getBody()->walk([&](arith::CmpIOp comparison) {
     bool changes = !loop.isDefinedOutsideOfLoop(comparison.getLhs()) ||
                    !loop.isDefinedOutsideOfLoop(comparison.getRhs());
     if (!changes || !isa<RankedTensorType>(comparison.getType()) || !isUsedAsMask(comparison))
       return;
-    AffineRanges ranges(loop);
-    std::optional<AffineRange> distance = distanceOf(comparison, ranges);
+    LoopForms forms(loop, facts);
+    std::optional<LoopForm> distance = distanceOf(comparison, facts, forms);
     if (!distance) {
       emitCodedRemark(comparison, Code::SplitLoop)
           << "this mask is computed in every iteration of its loop: it is not a comparison of sums "
@@ -118,7 +122,7 @@ static LoopSplit planSplit(scf::ForOp loop) {
     if (distance->slope == 0 || isNeverFull(mask))
       return;
     split.masks.push_back(std::move(mask));
-    llvm::append_range(split.guards, ranges.getGuards());
+    split.require(forms);
   });
   return split;
 }
@@ -127,7 +131,7 @@ static LoopSplit planSplit(scf::ForOp loop) {
 
 namespace {
 /// Emits, before a loop, the bounds of its iterations without masks. Everything is computed in 64
-/// bits, of which AffineRange leaves enough.
+/// bits, of which LoopForm leaves enough.
 class SplitBounds {
 public:
   SplitBounds(scf::ForOp loop, int64_t step)
@@ -143,7 +147,7 @@ public:
   /// The first iteration that is not in the range of `mask`, or, where it is a suffix, that is.
   Value iterationOf(const SplitMask &mask) {
     int64_t slope = mask.distance.slope;
-    Value distance = sumOf(mask.distance, mask.distance.low);
+    Value distance = sumOf(mask.distance.start, mask.distance.start.low);
     if (mask.isPrefix()) {
       Value reach = arith::MaxSIOp::create(builder, loc, plus(distance, -slope), constant(0));
       return dividedBy(reach, -slope);
@@ -163,14 +167,13 @@ public:
   }
 
   /// Whether a value stays where its guard wants it, in all iterations.
-  void require(const RangeGuard &guard) {
-    const AffineRange &range = guard.range;
-    Value growth = range.slope ? times(last, range.slope) : Value();
+  void require(const FormGuard &guard) {
+    const auto &[start, slope] = guard.form;
+    Value growth = slope ? times(last, slope) : Value();
     if (guard.max != std::numeric_limits<int64_t>::max())
-      require(CmpIPredicate::sle, sumOf(range, range.high), range.slope > 0 ? growth : Value(),
+      require(CmpIPredicate::sle, sumOf(start, start.high), slope > 0 ? growth : Value(),
               guard.max);
-    require(CmpIPredicate::sge, sumOf(range, range.low), range.slope < 0 ? growth : Value(),
-            guard.min);
+    require(CmpIPredicate::sge, sumOf(start, start.low), slope < 0 ? growth : Value(), guard.min);
   }
 
   /// What the loop counts at an iteration, or at its end; `otherwise` where a guard fails.
@@ -211,10 +214,10 @@ private:
       return arith::IndexCastOp::create(builder, loc, type, scalar);
     return arith::ExtSIOp::create(builder, loc, type, scalar);
   }
-  Value sumOf(const AffineRange &range, int64_t offset) {
+  Value sumOf(const LinearForm &form, int64_t offset) {
     Value sum;
-    for (const AffineRange::Term &term : range.terms)
-      sum = choose<arith::AddIOp>(sum, times(wide(term.scalar), term.factor));
+    for (const LinearForm::Term &term : form.terms)
+      sum = choose<arith::AddIOp>(sum, times(wide(term.leaf), term.factor));
     return sum ? plus(sum, offset) : constant(offset);
   }
   void require(CmpIPredicate predicate, Value value, Value growth, int64_t limit) {
@@ -255,7 +258,7 @@ static void markShort(scf::ForOp loop, int64_t numMixed) {
 static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
   SplitBounds bounds(loop, step);
   bounds.requireEnd();
-  for (const RangeGuard &guard : split.guards)
+  for (const FormGuard &guard : split.guards)
     bounds.require(guard);
   Value first, end; // iterations of the loop without masks
   int64_t mixedBefore = 0, mixedAfter = 0;
@@ -321,30 +324,33 @@ static std::optional<int64_t> sizeOf(scf::ForOp loop) {
   return hasLoops ? std::nullopt : std::optional(size);
 }
 
-static void splitLoop(scf::ForOp loop) {
+/// Returns true if the loop was split.
+static bool splitLoop(scf::ForOp loop, const IndexFacts &facts) {
   APInt step;
   constexpr unsigned largestStepBits = 32;
   if (loop.getUnsignedCmp() || !matchPattern(loop.getStep(), m_ConstantInt(&step)) ||
       !step.isStrictlyPositive() || step.getSignificantBits() > largestStepBits)
-    return;
+    return false;
   std::optional<int64_t> size = sizeOf(loop);
   if (!size)
-    return;
-  LoopSplit split = planSplit(loop);
+    return false;
+  LoopSplit split = planSplit(loop, facts);
   // Bounds of 64 bits are guarded as the masks' scalars are.
-  AffineRanges bounds(loop);
-  if (split.masks.empty() || !bounds.of(loop.getLowerBound()) || !bounds.of(loop.getUpperBound()))
-    return;
+  LoopForms bounds(loop, facts);
+  if (split.masks.empty() || !bounds.ofInvariant(loop.getLowerBound()) ||
+      !bounds.ofInvariant(loop.getUpperBound()))
+    return false;
   if (*size > kLargestBody) {
     emitCodedRemark(loop, Code::SplitLoop)
         << "this loop computes its masks in every iteration: it is too large to be written out "
            "more than once";
-    return;
+    return false;
   }
-  llvm::append_range(split.guards, bounds.getGuards());
+  split.require(bounds);
   emitCodedRemark(loop, Code::SplitLoop)
       << "masks that this loop computes only where they are not all true: " << split.masks.size();
   apply(loop, split, step.getSExtValue());
+  return true;
 }
 
 namespace {
@@ -354,9 +360,10 @@ struct SplitLoopsByMask : tw::impl::SplitLoopsByMaskBase<SplitLoopsByMask> {
   void runOnOperation() override {
     SmallVector<scf::ForOp> loops;
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    IndexFacts facts(getOperation());
     for (scf::ForOp loop : loops)
-      if (hasProducts(loop) == products)
-        splitLoop(loop);
+      if (hasProducts(loop) == products && splitLoop(loop, facts))
+        facts = IndexFacts(getOperation());
   }
 };
 } // namespace

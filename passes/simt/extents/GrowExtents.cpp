@@ -7,7 +7,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
-#include "passes/analysis/IndexBounds.h"
+#include "passes/analysis/IndexFacts.h"
 #include "passes/analysis/SourcePlace.h"
 #include "passes/simt/extents/GrownTiles.h"
 #include "runtime/codes/Codes.h"
@@ -241,6 +241,7 @@ private:
 } // namespace
 
 void Grower::collect() {
+  IndexFacts facts(function);
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto reduce = dyn_cast<ReduceOp>(op))
       reductions.push_back(reduce);
@@ -248,7 +249,7 @@ void Grower::collect() {
       operations.push_back(op);
     if (auto gather = dyn_cast<GatherOp>(op)) {
       int64_t extent = shapeOf(gather.getSource().getType())[gather.getAxis()];
-      if (isIndexWithin(gather.getIndices(), extent))
+      if (facts.isWithin(gather.getIndices(), extent))
         gathersWithin.insert(op);
     }
   });

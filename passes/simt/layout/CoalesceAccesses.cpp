@@ -53,7 +53,7 @@ struct GroupSpread {
 } // namespace
 
 static std::vector<Access> accessesOf(FunctionOpInterface function, int64_t vectorBytes) {
-  Alignment alignment(function);
+  IndexFacts facts(function);
   std::vector<Access> accesses;
   function->walk([&](tile::MemoryAccess op) {
     Value ptr = op.getPointers(), mask = op.getAccessMask();
@@ -62,7 +62,7 @@ static std::vector<Access> accessesOf(FunctionOpInterface function, int64_t vect
     Access access{op,
                   ptr,
                   mask,
-                  accessShape(alignment, ptr, mask),
+                  accessShape(facts, ptr, mask),
                   pointeeBytes(ptr.getType()),
                   1,
                   isa<tile::LoadOp>(op) && feedsMma(op->getResult(0))};

@@ -16,26 +16,26 @@ unsigned tw::simt::pointeeBytes(Type pointers) {
 }
 
 /// What pointers and masks allow along one dimension.
-static AccessShape shapeAlong(const Alignment &alignment, Value ptr, Value mask, unsigned dim) {
-  const AxisAlignment &axis = alignment.of(ptr).axes[dim];
+static AccessShape shapeAlong(const IndexFacts &facts, Value ptr, Value mask, unsigned dim) {
+  const AxisFacts &axis = facts.of(ptr).axes[dim];
   AccessShape shape;
   shape.run = axis.run;
   shape.aligned = std::max<int64_t>(1, axis.divisibility / pointeeBytes(ptr.getType()));
-  shape.masked = mask ? alignment.of(mask).axes[dim].constancy : axis.run;
+  shape.masked = mask ? facts.of(mask).axes[dim].constancy : axis.run;
   return shape;
 }
 
-AccessShape tw::simt::accessShape(const Alignment &alignment, Value ptr, Value mask) {
+AccessShape tw::simt::accessShape(const IndexFacts &facts, Value ptr, Value mask) {
   unsigned rank = tile::shapeOf(ptr.getType()).size();
   SmallVector<int32_t, 4> order = llvm::to_vector<4>(llvm::seq<int32_t>(0, rank));
-  const TileAlignment &facts = alignment.of(ptr);
+  const IndexFact &pointers = facts.of(ptr);
   llvm::sort(order, [&](int32_t left, int32_t right) {
-    int64_t leftRun = facts.axes[left].run, rightRun = facts.axes[right].run;
+    int64_t leftRun = pointers.axes[left].run, rightRun = pointers.axes[right].run;
     return leftRun != rightRun ? leftRun > rightRun : left > right;
   });
   AccessShape shape;
   if (rank != 0)
-    shape = shapeAlong(alignment, ptr, mask, order.front());
+    shape = shapeAlong(facts, ptr, mask, order.front());
   shape.order = std::move(order);
   return shape;
 }
@@ -80,14 +80,14 @@ SmallVector<uint32_t, 16> tw::simt::neighbourGroups(const LinearLayout &layout, 
   return registersInOrder(layout.numBits(Place::Register), bits);
 }
 
-VectorAccess tw::simt::vectorAccess(const Alignment &alignment, Value ptr, Value mask,
+VectorAccess tw::simt::vectorAccess(const IndexFacts &facts, Value ptr, Value mask,
                                     const LinearLayout &layout, unsigned maxBits) {
   VectorAccess best;
   SmallVector<unsigned> bestBits;
   int64_t limit = std::max<int64_t>(1, maxBits / (8 * pointeeBytes(ptr.getType())));
   for (unsigned dim = 0; dim < layout.rank(); ++dim) {
     SmallVector<unsigned> bits = neighbourBits(layout, dim);
-    int64_t vector = shapeAlong(alignment, ptr, mask, dim).vector();
+    int64_t vector = shapeAlong(facts, ptr, mask, dim).vector();
     vector = std::min({vector, limit, int64_t(1) << bits.size()});
     if (vector <= best.vector)
       continue;

@@ -4,7 +4,7 @@
 #define PASSES_SIMT_COALESCING_H
 #include "ir/layout/LinearLayout.h"
 #include "mlir/IR/Value.h"
-#include "passes/analysis/Alignment.h"
+#include "passes/analysis/IndexFacts.h"
 
 namespace tw::simt {
 
@@ -17,7 +17,7 @@ struct VectorAccess {
 
 /// The widest groups: consecutive addresses, the first of each group aligned to the group's bytes,
 /// one mask for all (`mask` may be null), at most `maxBits`.
-VectorAccess vectorAccess(const Alignment &alignment, mlir::Value ptr, mlir::Value mask,
+VectorAccess vectorAccess(const IndexFacts &facts, mlir::Value ptr, mlir::Value mask,
                           const LinearLayout &layout, unsigned maxBits);
 /// The groups of `vector` neighbours along `dim`, where a layout has them.
 llvm::SmallVector<uint32_t, 16> neighbourGroups(const LinearLayout &layout, unsigned dim,
@@ -31,7 +31,7 @@ struct AccessShape {
   int64_t masked = 1;                  // ... that share a mask
   int64_t vector() const { return std::min({run, aligned, masked}); }
 };
-AccessShape accessShape(const Alignment &alignment, mlir::Value ptr, mlir::Value mask);
+AccessShape accessShape(const IndexFacts &facts, mlir::Value ptr, mlir::Value mask);
 
 /// Bytes of an element of the memory behind pointers.
 unsigned pointeeBytes(mlir::Type pointers);

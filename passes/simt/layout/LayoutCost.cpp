@@ -97,8 +97,8 @@ double LayoutCost::recomputationCost(Value tile, LayoutAttr layout) {
   double cost = 0;
   double instructions =
       loopWeightOf(tile) * instructionsOf(op) * layout.getValue().size(Place::Register);
-  // With one user, the tile is computed there instead and not also in its own layout: then only what
-  // else is equal decides by it.
+  // With one user, the tile is computed there instead and not also in its own layout: then only
+  // what else is equal decides by it.
   LayoutAttr own = choice.ownOf(tile);
   if (!own || numUses.lookup(tile) > 1)
     cost = instructions;
@@ -115,7 +115,7 @@ double LayoutCost::recomputationCost(Value tile, LayoutAttr layout) {
 
 /// Lines that the lanes of a warp touch in one access, when those that are not neighbours in memory
 /// touch one each.
-static double linesOf(const TileAlignment &pointers, const LinearLayout &layout) {
+static double linesOf(const IndexFact &pointers, const LinearLayout &layout) {
   double lines = 1;
   for (uint32_t basis : layout.bases(Place::Lane)) {
     SmallVector<int64_t> steps = layout.coordinatesOf(basis);
@@ -133,9 +133,8 @@ double LayoutCost::accessCost(Value ptr, Value mask, LayoutAttr layout) {
   double linesAtOnce = double(machine.lineBytes) / machine.sectorBytes;
   const LinearLayout &value = layout.getValue();
   Value pointers = choice.identify(ptr), condition = mask ? choice.identify(mask) : Value();
-  unsigned vector =
-      vectorAccess(alignment, pointers, condition, value, 8 * machine.vectorBytes).vector;
-  double lines = std::max(1.0, linesOf(alignment.of(pointers), value) / linesAtOnce);
+  unsigned vector = vectorAccess(facts, pointers, condition, value, 8 * machine.vectorBytes).vector;
+  double lines = std::max(1.0, linesOf(facts.of(pointers), value) / linesAtOnce);
   return kAccess * lines * value.size(Place::Register) / vector;
 }
 

@@ -12,7 +12,7 @@ namespace tw::simt {
 class LayoutCost {
 public:
   LayoutCost(mlir::FunctionOpInterface function, const LayoutChoice &choice)
-      : choice(choice), alignment(function), machine(machineOf(function)) {}
+      : choice(choice), facts(function), machine(machineOf(function)) {}
 
   /// The least of all ways; 0 for a tile without a layout of its own that is not computed.
   double costOf(mlir::Value tile, LayoutAttr layout);
@@ -36,7 +36,7 @@ private:
   bool isCopied(mlir::Value tile);
 
   const LayoutChoice &choice;
-  Alignment alignment;
+  IndexFacts facts;
   Machine machine;
   llvm::DenseMap<mlir::Value, unsigned> numUses;
   llvm::DenseMap<std::pair<mlir::Value, LayoutAttr>, double> knownCosts;

@@ -59,7 +59,7 @@ static Value lowerElement(SimtFunction &f, Operation *op, ArrayRef<Value> operan
 /// that are known to be equal, such as the masks of a vector that a bound never divides.
 static uint32_t irrelevantBits(SimtFunction &f, Value result) {
   const LinearLayout &layout = layoutOf(result.getType());
-  const TileAlignment &facts = f.alignmentFacts().of(result);
+  const IndexFact &facts = f.facts.of(result);
   uint32_t bits = 0;
   for (unsigned dim = 0; dim < layout.rank(); ++dim)
     bits |=

@@ -14,8 +14,7 @@ using namespace tw::tile;
 /// One group of the registers of a scalar or tile.
 static VectorAccess groupsOf(SimtFunction &f, Value ptr, Value mask) {
   if (hasLayout(ptr.getType()))
-    return vectorAccess(f.alignmentFacts(), ptr, mask, layoutOf(ptr.getType()),
-                        8 * f.machine.vectorBytes);
+    return vectorAccess(f.facts, ptr, mask, layoutOf(ptr.getType()), 8 * f.machine.vectorBytes);
   VectorAccess scalar;
   scalar.registers.push_back(0);
   return scalar;

@@ -4,7 +4,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/analysis/IndexBounds.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
 #include "passes/simt/lowering/thread/Storage.h"
@@ -158,7 +157,7 @@ LogicalResult SimtFunction::lowerGatherShared(GatherSharedOp op) {
   BitMatrix byteOffsets = byteOffsetsIn(buffer);
   Registers indices = registersOf(op.getIndices()), result;
   int64_t extent = buffer.getShape()[op.getAxis()];
-  bool isWithin = isIndexWithin(op.getIndices(), extent);
+  bool isWithin = facts.isWithin(op.getIndices(), extent);
   for (auto [reg, index] : llvm::enumerate(indices)) {
     Value offset = gatherOffset(*this, layout, reg, toI32(*this, index),
                                 buffer.getLayout().getValue(), byteOffsets, op.getAxis());

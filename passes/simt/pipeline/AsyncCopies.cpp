@@ -31,7 +31,7 @@ static bool areNeighboursIn(const LinearLayout &buffer, const LinearLayout &layo
   return true;
 }
 
-std::optional<VectorAccess> tw::simt::asyncPieces(const Alignment &alignment, Value ptr, Value mask,
+std::optional<VectorAccess> tw::simt::asyncPieces(const IndexFacts &facts, Value ptr, Value mask,
                                                   SharedType buffer, tile::TargetAttr target) {
   tile::CopyAttr copy = laneCopyOf(target);
   if (!copy)
@@ -39,7 +39,7 @@ std::optional<VectorAccess> tw::simt::asyncPieces(const Alignment &alignment, Va
   const LinearLayout &layout = layoutOf(ptr.getType());
   unsigned bytes = pointeeBytes(ptr.getType());
   unsigned widest = *llvm::max_element(copy.getBytes());
-  VectorAccess access = vectorAccess(alignment, ptr, mask, layout, 8 * widest);
+  VectorAccess access = vectorAccess(facts, ptr, mask, layout, 8 * widest);
   for (; access.vector >= 1; access.vector /= 2)
     if (llvm::is_contained(copy.getBytes(), access.vector * bytes) &&
         areNeighboursIn(buffer.getLayout().getValue(), layout, access.registers, access.vector))
@@ -56,13 +56,13 @@ tile::CopyAttr tw::simt::packedCopyOf(tile::TargetAttr target) {
   return nullptr;
 }
 
-std::optional<VectorAccess> tw::simt::packedPieces(const Alignment &alignment, Value ptr,
-                                                   Value mask, tile::TargetAttr target) {
+std::optional<VectorAccess> tw::simt::packedPieces(const IndexFacts &facts, Value ptr, Value mask,
+                                                   tile::TargetAttr target) {
   tile::CopyAttr copy = packedCopyOf(target);
   if (!copy)
     return std::nullopt;
   unsigned widest = *llvm::max_element(copy.getBytes());
-  VectorAccess access = vectorAccess(alignment, ptr, mask, layoutOf(ptr.getType()), 8 * widest);
+  VectorAccess access = vectorAccess(facts, ptr, mask, layoutOf(ptr.getType()), 8 * widest);
   if (!llvm::is_contained(copy.getBytes(), access.vector * pointeeBytes(ptr.getType())))
     return std::nullopt;
   return access;

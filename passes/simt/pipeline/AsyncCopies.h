@@ -8,17 +8,16 @@ namespace tw::simt {
 
 /// The pieces in which a tile is copied: groups of registers that are consecutive in global memory
 /// and in the buffer, aligned in both, of one of the target's sizes. None where there are none.
-std::optional<VectorAccess> asyncPieces(const Alignment &alignment, mlir::Value ptr,
-                                        mlir::Value mask, SharedType buffer,
-                                        tile::TargetAttr target);
+std::optional<VectorAccess> asyncPieces(const IndexFacts &facts, mlir::Value ptr, mlir::Value mask,
+                                        SharedType buffer, tile::TargetAttr target);
 
 /// The way to copy that puts what the lanes of a warp copy one after the other; null where the
 /// machine has none.
 tile::CopyAttr packedCopyOf(tile::TargetAttr target);
 /// The pieces in which the machine copies a tile so: neighbours in global memory, aligned, under
 /// one condition of the mask. None where there are none.
-std::optional<VectorAccess> packedPieces(const Alignment &alignment, mlir::Value ptr,
-                                         mlir::Value mask, tile::TargetAttr target);
+std::optional<VectorAccess> packedPieces(const IndexFacts &facts, mlir::Value ptr, mlir::Value mask,
+                                         tile::TargetAttr target);
 /// The buffer that a tile is copied to so, if threads hold it in `layout`: after the elements of a
 /// piece (`vector` neighbours along `dim`) the lanes, the warps and the other registers. None where
 /// lanes hold copies.

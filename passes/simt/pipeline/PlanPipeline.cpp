@@ -21,7 +21,8 @@ using tile::LoadOp;
 namespace {
 struct Planner {
   Planner(scf::ForOp loop, tile::TargetAttr target)
-      : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()) {}
+      : loop(loop), target(target), buffers(loop->getParentOfType<ModuleOp>()),
+        facts(loop->getParentOfType<FunctionOpInterface>()) {}
 
   void collectProducts(bool isAsked);
   bool addAhead(Value value);
@@ -33,17 +34,11 @@ struct Planner {
   bool findPieces(PipelinedLoad &pipelined);
   std::optional<PipelinedLoad> tryLoad(LoadOp load);
   bool isOverwritten(LoadOp load);
-  /// Of the whole function: for loops that have something to copy.
-  const Alignment &alignment() {
-    if (!known)
-      known.emplace(loop->getParentOfType<FunctionOpInterface>());
-    return *known;
-  }
 
   scf::ForOp loop;
   tile::TargetAttr target;
   BufferChoice buffers;
-  std::optional<Alignment> known;
+  IndexFacts facts;
   llvm::SetVector<Operation *> wanted; // loads that feed products
   llvm::SetVector<Operation *> ahead;  // what computes their addresses and masks
   llvm::SetVector<unsigned> carried;   // numbers of the carried values that this needs
@@ -195,8 +190,7 @@ static bool isZero(Value other) {
 std::optional<LinearLayout> Planner::packedSlot(LoadOp load) {
   if (!isZero(load.getOther()))
     return std::nullopt;
-  std::optional<VectorAccess> pieces =
-      packedPieces(alignment(), load.getPtr(), load.getMask(), target);
+  std::optional<VectorAccess> pieces = packedPieces(facts, load.getPtr(), load.getMask(), target);
   if (!pieces)
     return std::nullopt;
   std::optional<LinearLayout> slot =
@@ -218,8 +212,8 @@ bool Planner::findPieces(PipelinedLoad &pipelined) {
     return false;
   }
   std::optional<VectorAccess> pieces =
-      packs ? packedPieces(alignment(), load.getPtr(), load.getMask(), target)
-            : asyncPieces(alignment(), load.getPtr(), load.getMask(), pipelined.slot, target);
+      packs ? packedPieces(facts, load.getPtr(), load.getMask(), target)
+            : asyncPieces(facts, load.getPtr(), load.getMask(), pipelined.slot, target);
   if (!pieces) {
     obstacle =
         "no 4 bytes are known to be consecutive, aligned and under one condition of its mask";

@@ -42,19 +42,19 @@ static tile::JoinOp joinOf(tile::ReshapeOp reshape) {
 }
 
 /// Follows a tile through operations on its elements to a load.
-static std::optional<Source> sourceOf(const Alignment &alignment, Value tile,
+static std::optional<Source> sourceOf(const IndexFacts &facts, Value tile,
                                       SmallPtrSetImpl<Operation *> &seen) {
   Operation *op = tile.getDefiningOp();
   // What was seen before led nowhere.
   if (!op || !seen.insert(op).second)
     return std::nullopt;
   if (auto load = dyn_cast<tile::LoadOp>(op)) {
-    AccessShape shape = accessShape(alignment, load.getPtr(), load.getMask());
+    AccessShape shape = accessShape(facts, load.getPtr(), load.getMask());
     unsigned fastest = unsigned(shape.order.front());
     return Source{fastest, shape.run, pointeeBytes(load.getPtr().getType()), fastest, 1};
   }
   if (auto transpose = dyn_cast<tile::TransOp>(op)) {
-    std::optional<Source> source = sourceOf(alignment, transpose.getSource(), seen);
+    std::optional<Source> source = sourceOf(facts, transpose.getSource(), seen);
     if (source)
       for (unsigned *dim : {&source->fastest, &source->joinedDim})
         *dim = unsigned(llvm::find(transpose.getOrder(), int32_t(*dim)) -
@@ -63,7 +63,7 @@ static std::optional<Source> sourceOf(const Alignment &alignment, Value tile,
   }
   if (auto reshape = dyn_cast<tile::ReshapeOp>(op)) {
     tile::JoinOp join = joinOf(reshape);
-    std::optional<Source> source = join ? sourceOf(alignment, join.getLhs(), seen) : std::nullopt;
+    std::optional<Source> source = join ? sourceOf(facts, join.getLhs(), seen) : std::nullopt;
     unsigned last = tile::shapeOf(reshape.getType()).size() - 1;
     if (!source || (source->joined != 1 && source->joinedDim != last))
       return std::nullopt;
@@ -75,7 +75,7 @@ static std::optional<Source> sourceOf(const Alignment &alignment, Value tile,
     return std::nullopt;
   for (Value operand : op->getOperands())
     if (isa<RankedTensorType>(operand.getType()))
-      if (std::optional<Source> source = sourceOf(alignment, operand, seen))
+      if (std::optional<Source> source = sourceOf(facts, operand, seen))
         return source;
   return std::nullopt;
 }
@@ -119,13 +119,13 @@ struct OperandReads {
 };
 } // namespace
 
-static Wish wishOf(const OperandReads &reads, const Alignment &alignment,
+static Wish wishOf(const OperandReads &reads, const IndexFacts &facts,
                    const SelectedProduct &product, MmaOperand operand) {
   bool isA = operand == MmaOperand::A;
   tile::DotOp dot = product.dot;
   Value tile = isA ? dot.getA() : dot.getB();
   SmallPtrSet<Operation *, 16> seen;
-  std::optional<Source> source = sourceOf(alignment, tile, seen);
+  std::optional<Source> source = sourceOf(facts, tile, seen);
   if (!source || (isA && product.isFedByProduct))
     return {.refuses = true, .refusesDepth = true};
   unsigned rank = tile::shapeOf(tile.getType()).size();
@@ -190,13 +190,13 @@ void tw::simt::interleaveProducts(FunctionOpInterface function,
                                   std::vector<SelectedProduct> &products) {
   if (products.empty())
     return;
-  Alignment alignment(function);
+  IndexFacts facts(function);
   MatrixReads matrices = matrixReadsOf(targetOf(function));
   OperandReads reads{matrices == MatrixReads::Words, matrices != MatrixReads::None,
                      machineOf(function).banks.accessBytes};
   auto wishes = llvm::map_to_vector(products, [&](const SelectedProduct &product) {
-    return Wishes{wishOf(reads, alignment, product, MmaOperand::A),
-                  wishOf(reads, alignment, product, MmaOperand::B)};
+    return Wishes{wishOf(reads, facts, product, MmaOperand::A),
+                  wishOf(reads, facts, product, MmaOperand::B)};
   });
   if (matrices == MatrixReads::Columns)
     chooseWarpsForColumns(products, wishes);

@@ -1,7 +1,7 @@
 // Decides which accesses conflict and which barrier orders them.
 #include "passes/simt/shared/AccessOrder.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
-#include "passes/analysis/LoopStep.h"
+#include "passes/analysis/LoopForms.h"
 #include "passes/analysis/PointerRoots.h"
 #include "passes/analysis/SharedLiveness.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -145,10 +145,10 @@ static std::optional<tile::MemoryOrder> orderOfProgramAtomic(MemoryAccess access
 
 /// Whether the access's pointers may have led to other places in the iterations that are over, and
 /// may now lead from other elements to the same ones.
-static bool mayHaveMoved(const PendingAccesses::Access &earlier) {
+static bool mayHaveMoved(const PendingAccesses::Access &earlier, const IndexFacts &facts) {
   Value pointer = cast<MemoryAccess>(earlier.op).getPointers();
   if (earlier.loops.size() == 1)
-    return mayMeetLaterIterations(pointer, *earlier.loops.begin());
+    return mayMeetLaterIterations(facts, pointer, *earlier.loops.begin());
   return !earlier.loops.empty();
 }
 
@@ -177,7 +177,8 @@ static bool commute(MemoryAccess first, MemoryAccess second) {
 
 /// Whether each element is accessed by the same thread both times. Writes are done by the owner of
 /// an element, reads by every thread that holds it.
-static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess later) {
+static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess later,
+                            const IndexFacts &facts) {
   auto before = cast<MemoryAccess>(earlier.op);
   Value pointers = later.getPointers();
   bool areByOwners = before.isOrdered() && later.isOrdered();
@@ -190,7 +191,7 @@ static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess
   // other elements of them.
   bool maySwap =
       !overwrites(before) || !overwrites(later) || before.getAccessMask() != later.getAccessMask();
-  if (mayHaveMoved(earlier) || (maySwap && !areDistinct(pointers)))
+  if (mayHaveMoved(earlier, facts) || (maySwap && !areDistinct(facts, pointers)))
     return false;
   if (areByOwners)
     return true;
@@ -200,21 +201,23 @@ static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess
 
 /// Two accesses of one program happen in its order, also where different threads do them: a store
 /// and a later load of the same memory in another layout, or the same store in the next iteration.
-static Ordering orderingOfAliases(const PendingAccesses::Access &earlier, MemoryAccess later) {
+static Ordering orderingOfAliases(const PendingAccesses::Access &earlier, MemoryAccess later,
+                                  const IndexFacts &facts) {
   auto before = cast<MemoryAccess>(earlier.op);
   if (!before.isOrdered() && !later.isOrdered())
     return Ordering::None;
-  if (commute(before, later) || isBySameThreads(earlier, later))
+  if (commute(before, later) || isBySameThreads(earlier, later, facts))
     return Ordering::None;
   return mayAlias(before.getPointers(), later.getPointers()) ? Ordering::Cta : Ordering::None;
 }
 
-static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, MemoryAccess later) {
+static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, MemoryAccess later,
+                                 const IndexFacts &facts) {
   using tile::MemoryOrder;
   auto access = dyn_cast<MemoryAccess>(earlier.op);
   if (!access || !later)
     return Ordering::None;
-  if (Ordering needed = orderingOfAliases(earlier, later); needed != Ordering::None)
+  if (Ordering needed = orderingOfAliases(earlier, later, facts); needed != Ordering::None)
     return needed;
   // What a program only read, others cannot tell: a release need not wait for it.
   if (!access.isOrdered())
@@ -231,10 +234,11 @@ static Ordering orderingOfGlobal(const PendingAccesses::Access &earlier, MemoryA
 
 //===-- The state ----------------------------------------------------------------------------===//
 
-static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *later) {
+static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *later,
+                           const IndexFacts &facts) {
   Ordering needed = earlier.isPastBarrier
                         ? Ordering::None
-                        : orderingOfGlobal(earlier, dyn_cast<MemoryAccess>(later));
+                        : orderingOfGlobal(earlier, dyn_cast<MemoryAccess>(later), facts);
   for (const SharedAccessOf &a : sharedAccessesOf(earlier.op))
     for (const SharedAccessOf &b : sharedAccessesOf(later))
       if (!areInDifferentSlots(a, b, earlier) && !(earlier.isPastBarrier && a.buffer == b.buffer))
@@ -242,10 +246,11 @@ static Ordering orderingOf(const PendingAccesses::Access &earlier, Operation *la
   return needed;
 }
 
-Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps) const {
+Ordering PendingAccesses::neededBefore(Operation *op, unsigned numWarps,
+                                       const IndexFacts &facts) const {
   Ordering needed = Ordering::None;
   for (const Access &access : accesses) {
-    Ordering ordering = orderingOf(access, op);
+    Ordering ordering = orderingOf(access, op, facts);
     if (numWarps == 1)
       ordering = std::min(ordering, Ordering::Warp);
     if (ordering == Ordering::Warp && access.isOrderedInWarp && !access.isInFlight)

@@ -3,6 +3,7 @@
 #ifndef PASSES_SIMT_ACCESSORDER_H
 #define PASSES_SIMT_ACCESSORDER_H
 #include "ir/simt/Simt.h"
+#include "passes/analysis/IndexFacts.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace tw::simt {
@@ -14,7 +15,7 @@ enum class Ordering { None, Warp, Cta };
 class PendingAccesses {
 public:
   /// The barrier that `op` needs in front of it.
-  Ordering neededBefore(mlir::Operation *op, unsigned numWarps) const;
+  Ordering neededBefore(mlir::Operation *op, unsigned numWarps, const IndexFacts &facts) const;
   /// What was done in an iteration of the loop lies in an earlier one from now on.
   void beginNextIteration(mlir::Operation *loop);
   /// `op` was done.

@@ -23,7 +23,7 @@ namespace {
 /// the access that needs it: there it orders the most of what came before, and one barrier serves
 /// all.
 struct BarrierPlan {
-  explicit BarrierPlan(unsigned numWarps) : numWarps(numWarps) {}
+  BarrierPlan(Operation *function, unsigned numWarps) : facts(function), numWarps(numWarps) {}
 
   PendingAccesses walk(Block &block, PendingAccesses pending);
   PendingAccesses visit(Operation *op, PendingAccesses pending);
@@ -34,6 +34,7 @@ struct BarrierPlan {
   uint64_t cost() const;
   Ordering strongest() const { return numWarps == 1 ? Ordering::Warp : Ordering::Cta; }
 
+  IndexFacts facts;
   unsigned numWarps;
   llvm::SmallPtrSet<Operation *, 4> chosen;      // branches with a barrier in front of them
   llvm::DenseMap<Operation *, Ordering> planned; // barrier before the operation
@@ -110,7 +111,7 @@ PendingAccesses BarrierPlan::visit(Operation *op, PendingAccesses pending) {
     pending.order(barrier.getWarp() ? Ordering::Warp : Ordering::Cta);
     return pending;
   }
-  Ordering needed = pending.neededBefore(op, numWarps);
+  Ordering needed = pending.neededBefore(op, numWarps, facts);
   if (needed != Ordering::None) {
     planned[op] = needed;
     pending.order(needed);
@@ -155,7 +156,7 @@ static void improveBranches(BarrierPlan &plan, Block &body) {
 }
 
 static void insertBarriers(func::FuncOp kernel, unsigned numWarps) {
-  BarrierPlan plan(numWarps);
+  BarrierPlan plan(kernel, numWarps);
   plan.walk(kernel.getBody().front(), {});
   improveBranches(plan, kernel.getBody().front());
   unsigned numCta = 0, numWarp = 0;

@@ -41,7 +41,7 @@ VectorAccess accessWith(const LinearLayout &layout, int64_t stride, int64_t addr
   auto module = parseSourceString<ModuleOp>(text, &context);
   auto function = *module->getOps<func::FuncOp>().begin();
   Value ptr = function.getBody().front().getTerminator()->getOperand(0);
-  return vectorAccess(Alignment(function), ptr, {}, layout, 128);
+  return vectorAccess(IndexFacts(function), ptr, {}, layout, 128);
 }
 
 LinearLayout rows(unsigned vector, llvm::ArrayRef<int32_t> order) {

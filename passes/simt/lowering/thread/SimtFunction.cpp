@@ -16,7 +16,7 @@ static constexpr unsigned kGlobalSpace = 1, kSharedSpace = 3;
 
 SimtFunction::SimtFunction(func::FuncOp source)
     : builder(source.getContext()), loc(source.getLoc()), source(source), target(targetOf(source)),
-      machine(machineOf(source)) {
+      machine(machineOf(source)), facts(source) {
   auto module = source->getParentOfType<ModuleOp>();
   if (auto warps = module->getAttrOfType<IntegerAttr>(kNumWarps))
     numWarps = warps.getInt();
@@ -45,12 +45,6 @@ void SimtFunction::setRegisters(Value value, Registers registers) {
           registers.size() == layoutOf(value.getType()).size(Place::Register)) &&
          "a tile has one value per register of its layout");
   known[value] = std::move(registers);
-}
-
-const Alignment &SimtFunction::alignmentFacts() {
-  if (!alignment)
-    alignment.emplace(source);
-  return *alignment;
 }
 
 //===-- Where this thread is ------------------------------------------------------------------===//

@@ -8,7 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/IRMapping.h"
-#include "passes/analysis/Alignment.h"
+#include "passes/analysis/IndexFacts.h"
 #include <map>
 
 namespace mlir::func {
@@ -103,11 +103,9 @@ struct SimtFunction {
   mlir::Operation *function = nullptr; // the llvm.func
   tile::TargetAttr target;             // may be null in tests
   Machine machine;
-  /// What is known of the source's index and pointer tiles; found at the first question.
-  const Alignment &alignmentFacts();
+  IndexFacts facts; // of the source
 
 private:
-  std::optional<Alignment> alignment;
   /// Runs `emit` at the end of the kernel's prologue, where all later code can use what it makes.
   mlir::Value emitInPrologue(llvm::function_ref<mlir::Value()> emit);
   mlir::LogicalResult emitPrologue();

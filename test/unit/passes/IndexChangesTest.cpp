@@ -1,11 +1,11 @@
 // Facts of index and pointer tiles: each case states what a line of Tile IR must be known to do.
-#include "passes/analysis/Contiguity.h"
 #include "ir/RegisterDialects.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "passes/analysis/IndexFacts.h"
 #include <gtest/gtest.h>
 
 using namespace tw;
@@ -25,49 +25,48 @@ AxisChange changeOf(const std::string &body, const std::string &type, unsigned d
     return {};
   }
   auto function = *module->getOps<mlir::func::FuncOp>().begin();
-  Contiguity contiguity;
-  return contiguity.along(function.getBody().front().getTerminator()->getOperand(0), dim);
+  return IndexFacts(function).along(function.getBody().front().getTerminator()->getOperand(0), dim);
 }
 
 const std::string kRange = "%r = tile.arange 0 to 16 : tensor<16xi32>\n"
                            "%ns = tile.splat %n : i32 -> tensor<16xi32>\n";
 } // namespace
 
-TEST(Contiguity, SumOfRangeAndScalarStepsByOne) {
+TEST(IndexChanges, SumOfRangeAndScalarStepsByOne) {
   EXPECT_TRUE(
       changeOf(kRange + "%x = arith.addi %r, %ns : tensor<16xi32>", "tensor<16xi32>", 0).isUnit());
 }
 
-TEST(Contiguity, DifferenceOfRangesDoesNotVary) {
+TEST(IndexChanges, DifferenceOfRangesDoesNotVary) {
   EXPECT_TRUE(changeOf(kRange + "%x = arith.subi %r, %r : tensor<16xi32>", "tensor<16xi32>", 0)
                   .isInvariant());
 }
 
-TEST(Contiguity, ProductWithConstantScalesTheStep) {
+TEST(IndexChanges, ProductWithConstantScalesTheStep) {
   AxisChange change = changeOf(kRange + "%c = arith.constant dense<3> : tensor<16xi32>\n"
                                         "%x = arith.muli %c, %r : tensor<16xi32>",
                                "tensor<16xi32>", 0);
   EXPECT_EQ(change, AxisChange::constant(3));
 }
 
-TEST(Contiguity, ProductWithScalarIsAffine) {
+TEST(IndexChanges, ProductWithScalarIsAffine) {
   AxisChange change =
       changeOf(kRange + "%x = arith.muli %r, %ns : tensor<16xi32>", "tensor<16xi32>", 0);
   EXPECT_EQ(change.kind, AxisChange::Affine);
 }
 
-TEST(Contiguity, SquareIsUnknown) {
+TEST(IndexChanges, SquareIsUnknown) {
   EXPECT_EQ(changeOf(kRange + "%x = arith.muli %r, %r : tensor<16xi32>", "tensor<16xi32>", 0).kind,
             AxisChange::Unknown);
 }
 
-TEST(Contiguity, RemainderWraps) {
+TEST(IndexChanges, RemainderWraps) {
   EXPECT_EQ(
       changeOf(kRange + "%x = arith.remsi %r, %ns : tensor<16xi32>", "tensor<16xi32>", 0).kind,
       AxisChange::WrappedUnit);
 }
 
-TEST(Contiguity, DoubledWrapIsUnknown) {
+TEST(IndexChanges, DoubledWrapIsUnknown) {
   EXPECT_EQ(changeOf(kRange + "%w = arith.remsi %r, %ns : tensor<16xi32>\n"
                               "%x = arith.addi %w, %w : tensor<16xi32>",
                      "tensor<16xi32>", 0)
@@ -75,7 +74,7 @@ TEST(Contiguity, DoubledWrapIsUnknown) {
             AxisChange::Unknown);
 }
 
-TEST(Contiguity, TwoDimensionalPointersKeepEachDimensionsStep) {
+TEST(IndexChanges, TwoDimensionalPointersKeepEachDimensionsStep) {
   std::string body = kRange + R"(
     %row = tile.expand_dims %r axis 1 : tensor<16xi32> -> tensor<16x1xi32>
     %n1 = tile.splat %n : i32 -> tensor<16x1xi32>
@@ -92,7 +91,7 @@ TEST(Contiguity, TwoDimensionalPointersKeepEachDimensionsStep) {
   EXPECT_EQ(changeOf(body, type, 1).kind, AxisChange::Affine);
 }
 
-TEST(Contiguity, PromisedContiguityCounts) {
+TEST(IndexChanges, PromisedContiguityCounts) {
   EXPECT_TRUE(changeOf(kRange + "%w = arith.remsi %r, %ns : tensor<16xi32>\n"
                                 "%x = tile.hint %w {contiguity = array<i64: 16>} : tensor<16xi32>",
                        "tensor<16xi32>", 0)
