@@ -3,7 +3,6 @@
 #define BACKEND_AMD_LOWERAMD_H
 #include "backend/amd/AmdArch.h"
 #include "backend/amd/GlobalOrder.h"
-#include "backend/amd/addresses/ForwardArguments.h"
 #include "backend/amd/addresses/SteadyAccesses.h"
 #include "backend/gpu/ThreadLowering.h"
 #include "backend/gpu/UniformValues.h"
@@ -44,8 +43,7 @@ void noteRows(Lowering &lowering);
 /// The state of lowering one kernel.
 struct Lowering : gpu::ThreadLowering {
   Lowering(mlir::Operation *kernel, unsigned numWarps, tile::TargetAttr target, const AmdArch &arch)
-      : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel),
-        forward(kernel) {
+      : ThreadLowering(kernel, numWarps, target), arch(arch), uniform(kernel), steady(kernel) {
     stackSpace = 5;
     ordersGlobal = barriersOfGlobalMemory(kernel);
     noteCopies(*this);
@@ -54,7 +52,6 @@ struct Lowering : gpu::ThreadLowering {
   const AmdArch &arch;
   gpu::UniformValues uniform;
   SteadyAccesses steady;
-  ForwardArguments forward;
   /// The barriers that do, with the scope to which waves release before them.
   llvm::DenseMap<mlir::Operation *, tile::MemoryScope> ordersGlobal;
   bool hasPrint = false, keepsFarOffsets = false;

@@ -95,9 +95,10 @@ static std::optional<BufferPlace> placeOf(Lowering &lowering, Value pointer, Val
   return place;
 }
 
-/// How far before an argument its resource begins.
+/// Returns how far before an argument its resource begins.
 static int64_t biasOf(Lowering &lowering, BlockArgument argument) {
-  return lowering.forward.contains(argument) ? 0 : kBias;
+  auto kernel = cast<LLVM::LLVMFuncOp>(lowering.kernel);
+  return kernel.getArgAttr(argument.getArgNumber(), tile::kArgForward) ? 0 : kBias;
 }
 
 /// A resource that begins before its argument. The difference may be below 0, as an empty array has

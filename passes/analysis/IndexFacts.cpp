@@ -72,7 +72,8 @@ static Promises promisesIn(Operation *function) {
     Promise &promise = promises[kernel.getArgument(i)];
     if (auto fact = kernel.getArgAttrOfType<IntegerAttr>(i, kArgDivisibility))
       promise.divisibility = powerOfTwoIn(uint64_t(fact.getInt()));
-    promise.isNonNegative = bool(kernel.getArgAttr(i, kArgNonNegative));
+    promise.isNonNegative =
+        isa<PtrType>(kernel.getArgument(i).getType()) || kernel.getArgAttr(i, kArgNonNegative);
   }
   // What a branch or loop assumes holds in there only, and may never be reached.
   for (Region &region : function->getRegions())

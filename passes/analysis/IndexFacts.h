@@ -13,7 +13,9 @@ namespace tw {
 struct IndexFact {
   llvm::SmallVector<AxisFacts, 3> axes; // one per dimension; a scalar has one
   std::optional<int64_t> constant;      // every element, when known
-  bool isNonNegative = false;           // as a signed number, by convention (IndexSigns.h)
+  // As a signed number, by convention (IndexSigns.h); of a pointer, how far it is from the argument
+  // that it comes from.
+  bool isNonNegative = false;
   LinearForm form;
   bool operator==(const IndexFact &) const = default;
 };

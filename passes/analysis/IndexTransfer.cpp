@@ -156,7 +156,7 @@ struct Transfer {
   IndexFact constant(arith::ConstantOp op) const;
   IndexFact arange(ArangeOp op) const;
   IndexFact multiply() const;
-  IndexFact divide(bool isUnsigned) const;
+  IndexFact divide() const;
   IndexFact takeRemainder(bool isUnsigned) const;
   IndexFact shift() const;
   IndexFact bitAnd() const;
@@ -205,18 +205,18 @@ IndexFact Transfer::multiply() const {
   return folded(result, [](int64_t lhs, int64_t rhs) { return lhs * rhs; });
 }
 
-IndexFact Transfer::divide(bool isUnsigned) const {
+IndexFact Transfer::divide() const {
   std::optional<int64_t> divisor = operand(1).constant;
   if (!divisor || *divisor <= 0)
     return withSign(equalWhere(type(), {&operand(0), &operand(1)}),
-                    areNonNegative() || (!isUnsigned && isRoundedUpQuotient(op, of)));
+                    areNonNegative() || (!isa<arith::DivUIOp>(op) && isRoundedUpQuotient(op, of)));
   if (*divisor == 1)
     return operand(0);
-  bool roundsDown = isUnsigned || operand(0).isNonNegative;
+  bool roundsDown = !isa<arith::DivSIOp>(op) || operand(0).isNonNegative;
   IndexFact result = unknown();
   for (auto [from, to] : llvm::zip(operand(0).axes, result.axes))
     to = quotient(from, *divisor, roundsDown);
-  return withSign(result, roundsDown);
+  return withSign(result, isa<arith::DivUIOp>(op) || operand(0).isNonNegative);
 }
 
 /// An unsigned divisor of 2^31 or more has remainders on both sides of 0 as signed numbers:
@@ -323,12 +323,12 @@ AxisChange Transfer::castChange(AxisChange change) const {
 /// Casts keep the low bits, and with them runs up to the first multiple of 2^bits.
 IndexFact Transfer::cast() const {
   Type from = op->getOperand(0).getType();
-  if (isa<PtrCastOp, PtrToIntOp, IntToPtrOp>(op) && bytesBetween(from) != bytesBetween(type()))
-    return single(operand(0));
-  IndexFact result = operand(0);
+  bool isSameSize = bytesBetween(from) == bytesBetween(type());
+  IndexFact result = isSameSize ? operand(0) : single(operand(0));
   for (AxisFacts &axis : result.axes)
     axis.change = castChange(axis.change);
-  if (isa<arith::TruncIOp>(op)) {
+  // An address is not how far a pointer is from its argument.
+  if (isa<arith::TruncIOp, PtrToIntOp, IntToPtrOp>(op)) {
     result.isNonNegative = false;
     if (result.constant && !(*result.constant >= 0 && *result.constant < 128))
       result.constant.reset();
@@ -422,21 +422,21 @@ IndexFact Transfer::arithmetic() const {
             [](int64_t lhs, int64_t rhs) { return lhs - rhs; });
       })
       .Case<arith::MulIOp>([&](auto) { return multiply(); })
-      .Case<arith::DivSIOp>([&](auto) { return divide(false); })
-      .Case<arith::FloorDivSIOp, arith::DivUIOp>([&](auto) { return divide(true); })
+      .Case<arith::DivSIOp, arith::FloorDivSIOp, arith::DivUIOp>([&](auto) { return divide(); })
       .Case<arith::RemSIOp>([&](auto) { return takeRemainder(false); })
       .Case<arith::RemUIOp>([&](auto) { return takeRemainder(true); })
       .Case<arith::ShLIOp, arith::ShRSIOp, arith::ShRUIOp>([&](auto) { return shift(); })
       .Case<arith::AndIOp>([&](auto) { return bitAnd(); })
       .Case<arith::MinSIOp, arith::MaxSIOp, arith::MinUIOp, arith::MaxUIOp>([&](auto) {
         IndexFact result = single(meet(operand(0), operand(1), value()));
-        bool isMax = isa<arith::MaxSIOp>(op);
         result.constant.reset();
         result.isNonNegative = areNonNegative() || isGroupSize(op, of) ||
-                               (isMax && (operand(0).isNonNegative || operand(1).isNonNegative));
+                               (isa<arith::MaxSIOp, arith::MinUIOp>(op) &&
+                                (operand(0).isNonNegative || operand(1).isNonNegative));
         return result;
       })
-      .Case<arith::OrIOp>([&](auto) { return withSign(elementwise(), areNonNegative()); })
+      .Case<arith::OrIOp, arith::XOrIOp>(
+          [&](auto) { return withSign(elementwise(), areNonNegative()); })
       .Case([&](arith::CmpIOp op) { return compare(op); })
       .Case<arith::SelectOp>([&](auto) { return select(); })
       .Case<arith::ExtSIOp, arith::ExtUIOp, arith::TruncIOp, arith::IndexCastOp, PtrCastOp,
@@ -454,8 +454,10 @@ IndexFact Transfer::result() const {
       .Case([&](ShapeOp op) { return rearranged(op); })
       .Case([&](AddPtrOp op) {
         int64_t bytes = bytesBetween(op.getType());
-        return zipAxes(operand(0), operand(1),
-                       [&](const auto &lhs, const auto &rhs) { return sum(lhs, rhs, bytes); });
+        return withSign(
+            zipAxes(operand(0), operand(1),
+                    [&](const auto &lhs, const auto &rhs) { return sum(lhs, rhs, bytes); }),
+            areNonNegative());
       })
       .Case([&](HintOp op) { return hint(op); })
       .Case([&](LoadOp op) { return op.getIsVolatile() ? unknown() : elementwise(); })

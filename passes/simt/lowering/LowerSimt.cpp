@@ -13,6 +13,7 @@
 #include "passes/simt/lowering/thread/SimtFunction.h"
 #include "passes/simt/pipeline/AsyncCopies.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace tw {
@@ -130,14 +131,35 @@ static bool isReadAndWritten(func::FuncOp kernel, Value argument) {
   return isRead && isWritten;
 }
 
-/// What LLVM may know of the kernel's pointers, and which of them 32-bit offsets do not reach all
-/// of.
-static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered) {
+/// Returns for each argument of a kernel whether an access may be below it.
+static BitVector findAccessesBelow(func::FuncOp kernel, const IndexFacts &facts) {
+  BitVector below(kernel.getNumArguments());
+  kernel.walk([&](MemoryAccess access) {
+    Value pointers = access.getPointers();
+    if (facts.of(pointers).isNonNegative)
+      return;
+    if (std::optional<SmallVector<unsigned>> arguments = argumentsBehind(pointers))
+      for (unsigned argument : *arguments)
+        below.set(argument);
+    else
+      below.set();
+  });
+  return below;
+}
+
+/// Tells what LLVM and machines may know of the kernel's arguments.
+static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered,
+                             const IndexFacts &facts) {
   Builder builder(source.getContext());
+  BitVector below = findAccessesBelow(source, facts);
   for (BlockArgument argument : source.getArguments()) {
     unsigned number = argument.getArgNumber();
+    if (Attribute isNonNegative = source.getArgAttr(number, kArgNonNegative))
+      lowered.setArgAttr(number, kArgNonNegative, isNonNegative);
     if (!isa<PtrType>(argument.getType()))
       continue;
+    if (!below[number])
+      lowered.setArgAttr(number, kArgForward, builder.getUnitAttr());
     if (source.getArgAttr(number, kArgDisjoint) && !isReadAndWritten(source, argument))
       lowered.setArgAttr(number, "llvm.noalias", builder.getUnitAttr());
     auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, kArgDivisibility);
@@ -189,7 +211,7 @@ LogicalResult SimtFunction::lower() {
   builder.setInsertionPoint(source);
   auto lowered = create<LLVM::LLVMFuncOp>(source.getName(), type);
   lowered->setAttr(kKernel, builder.getUnitAttr());
-  addArgumentFacts(source, lowered);
+  addArgumentFacts(source, lowered, facts);
   function = lowered;
   Block *entry = lowered.addEntryBlock(builder);
   builder.setInsertionPointToStart(entry);

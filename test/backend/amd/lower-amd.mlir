@@ -9,7 +9,7 @@ module attributes {simt.num_warps = 2 : i32} {
 // CHECK: llvm.func amdgpu_kernelcc @k(%[[P:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %[[M:.*]]: i1)
 // CHECK-SAME: "amdgpu-flat-work-group-size", "128,128"
 // CHECK-SAME: "amdgpu-no-implicitarg-ptr"
-llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
+llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile.forward, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
   // All accesses through a buffer are from its own address on, so that it begins there.
   // CHECK: %[[START:.*]] = llvm.ptrtoint %[[P]] : !llvm.ptr<1> to i64
   // CHECK: %[[WIDE:.*]] = llvm.zext %[[START]] : i64 to i128
@@ -199,47 +199,18 @@ llvm.func @walks(%p: !llvm.ptr<1> {tile.name = "p"}, %step: i64, %stride: i32, %
 
 // -----
 
-// A buffer begins 2^31 bytes before an argument that may be accessed below its own address: by an index of
-// either sign, by one from a loop that counts from there, by a product that only hashes have, or by a
-// difference.
+// A buffer begins 2^31 bytes before an argument that may be accessed below its own address.
 module attributes {simt.num_warps = 2 : i32} {
-// CHECK-LABEL: llvm.func amdgpu_kernelcc @signs
-llvm.func @signs(%p: !llvm.ptr<1>, %q: !llvm.ptr<1>, %r: !llvm.ptr<1>, %s: !llvm.ptr<1>, %f: !llvm.ptr<1>, %i: i32, %n: i32 {tile.non_negative}) attributes {simt.kernel} {
-  // CHECK-SAME: (%[[P:.*]]: !llvm.ptr<1>, %[[Q:[^ ]*]]: !llvm.ptr<1>, %[[R:[^ ]*]]: !llvm.ptr<1>, %[[S:[^ ]*]]: !llvm.ptr<1>, %[[F:[^ ]*]]: !llvm.ptr<1>,
+// CHECK-LABEL: llvm.func amdgpu_kernelcc @below
+llvm.func @below(%p: !llvm.ptr<1>, %q: !llvm.ptr<1> {tile.forward}) attributes {simt.kernel} {
+  // CHECK-SAME: (%[[P:.*]]: !llvm.ptr<1>, %[[Q:[^ ]*]]: !llvm.ptr<1>)
   // CHECK-DAG: llvm.getelementptr %[[P]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-  // CHECK-DAG: llvm.getelementptr %[[Q]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-  // CHECK-DAG: llvm.getelementptr %[[R]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-  // CHECK-DAG: llvm.getelementptr %[[S]][%{{.*}}] : (!llvm.ptr<1>, i64) -> !llvm.ptr<1>, i8
-  // CHECK-DAG: llvm.ptrtoint %[[F]] : !llvm.ptr<1> to i64
+  // CHECK-DAG: llvm.ptrtoint %[[Q]] : !llvm.ptr<1> to i64
   %t = simt.thread_id
-  %zero = arith.constant 0 : i32
-  %one = arith.constant 1 : i32
-  %hash = arith.constant 1664525000 : i32
-  %least = arith.constant 7 : i32
-  %a = llvm.getelementptr %p[%i] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-  %at = llvm.getelementptr %a[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-  %v = simt.global_load %at : !llvm.ptr<1> -> f32
-  %h = arith.muli %t, %hash : i32
-  %b = llvm.getelementptr %r[%h] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  %a = llvm.getelementptr %p[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
+  %v = simt.global_load %a : !llvm.ptr<1> -> f32
+  %b = llvm.getelementptr %q[%t] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
   simt.global_store %b, %v : !llvm.ptr<1>, f32
-  %d = arith.subi %t, %n : i32
-  %c = llvm.getelementptr %s[%d] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-  simt.global_store %c, %v : !llvm.ptr<1>, f32
-  scf.for %j = %i to %n step %one : i32 {
-    %k = arith.addi %j, %t : i32
-    %e = llvm.getelementptr %q[%k] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    simt.global_store %e, %v : !llvm.ptr<1>, f32
-  }
-  scf.for %j = %zero to %n step %one iter_args(%carried = %n) -> (i32) : i32 {
-    %most = arith.maxsi %i, %least : i32
-    %next = arith.addi %carried, %most : i32
-    %k = arith.muli %j, %n : i32
-    %l = arith.addi %k, %carried : i32
-    %m = arith.addi %l, %t : i32
-    %e = llvm.getelementptr %f[%m] : (!llvm.ptr<1>, i32) -> !llvm.ptr<1>, f32
-    simt.global_store %e, %v : !llvm.ptr<1>, f32
-    scf.yield %next : i32
-  }
   llvm.return
 }
 }

@@ -44,7 +44,7 @@ class Execution {
 public:
   Execution(func::FuncOp function, ArrayRef<int64_t> arguments, int64_t program,
             int64_t numPrograms)
-      : facts(function), program(program), numPrograms(numPrograms) {
+      : facts(function), program(program), numPrograms(numPrograms), base(arguments.back()) {
     for (auto [argument, value] : llvm::zip(function.getArguments(), arguments))
       define(argument, {{value}});
     run(function.getBody().front());
@@ -73,7 +73,7 @@ private:
   IndexFacts facts;
   DenseMap<Value, Number> values;
   llvm::DenseSet<Value> checked;
-  int64_t program, numPrograms;
+  int64_t program, numPrograms, base;
 };
 
 bool isPointer(Type type) { return isa<tile::PtrType>(tile::elementTypeOf(type)); }
@@ -87,6 +87,7 @@ int64_t Execution::divided(Operation *op, int64_t lhs, int64_t rhs, Number &resu
   uint64_t left = asUnsigned(lhs, bits), right = asUnsigned(rhs, bits);
   return llvm::TypeSwitch<Operation *, int64_t>(op)
       .Case<arith::DivSIOp>([&](auto) { return lhs / rhs; })
+      .Case<arith::FloorDivSIOp>([&](auto) { return llvm::divideFloorSigned(lhs, rhs); })
       .Case<arith::RemSIOp>([&](auto) { return lhs % rhs; })
       .Case<arith::DivUIOp>([&](auto) { return fitted(left / right, bits); })
       .Case<arith::RemUIOp>([&](auto) { return fitted(left % right, bits); });
@@ -292,7 +293,7 @@ void Execution::check(Value value, const Number &number) {
   if (number.hasWrapped)
     return;
   if (fact.isNonNegative)
-    EXPECT_GE(*least, 0);
+    EXPECT_GE(*least, isPointer(value.getType()) ? base : 0);
   if (fact.constant)
     EXPECT_TRUE(*least == *fact.constant && *greatest == *fact.constant);
   int64_t unit = isPointer(value.getType()) ? kPointeeBytes : 1;
@@ -506,7 +507,7 @@ Value Expressions::arithmetic() {
   // A minimum of scalars and a difference may be the size of a group, which is taken to be
   // positive.
   bool isScalar = !isa<RankedTensorType>(type);
-  switch (pick(24)) {
+  switch (pick(25)) {
   case 0:
     return make<arith::SubIOp>(lhs, beside(type));
   case 1:
@@ -551,6 +552,8 @@ Value Expressions::arithmetic() {
     return resized(lhs);
   case 21:
     return advanced(lhs);
+  case 22:
+    return make<arith::FloorDivSIOp>(lhs, positive(type));
   default:
     return make<arith::AddIOp>(lhs, beside(type));
   }
