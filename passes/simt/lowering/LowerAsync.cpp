@@ -1,5 +1,6 @@
 // Lowers copies from global to shared memory that run beside the program, and the waiting for them.
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "passes/analysis/CopiesInFlight.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
 #include "passes/simt/pipeline/AsyncCopies.h"
@@ -8,31 +9,16 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// The copies that each warp starts between two commits of a block: those in branches may be made
-/// by some warps only.
-static unsigned copiesBefore(AsyncCommitOp commit) {
-  unsigned count = 0;
-  for (Operation *op = commit->getPrevNode(); op && !isa<AsyncCommitOp>(op); op = op->getPrevNode())
-    count += isa<GlobalToSharedOp>(op);
-  return count;
-}
-
 void tw::simt::awaitByCounts(Operation *function) {
-  std::optional<unsigned> fewest;
-  SmallVector<Operation *> replaced;
-  function->walk([&](AsyncCommitOp commit) {
-    unsigned count = copiesBefore(commit);
-    fewest = std::min(fewest.value_or(count), count);
-    replaced.push_back(commit);
+  CopiesInFlight copies(function);
+  function->walk([&](Operation *op) {
+    if (auto wait = dyn_cast<AsyncWaitOp>(op)) {
+      OpBuilder builder(wait);
+      CopiesWaitOp::create(builder, wait.getLoc(), copies.startedAfter(wait));
+    }
+    if (isa<AsyncWaitOp, AsyncCommitOp>(op))
+      op->erase();
   });
-  // Groups that may stay incomplete have at least that many copies each.
-  function->walk([&](AsyncWaitOp wait) {
-    OpBuilder builder(wait);
-    CopiesWaitOp::create(builder, wait.getLoc(), wait.getPending() * fewest.value_or(0));
-    replaced.push_back(wait);
-  });
-  for (Operation *op : replaced)
-    op->erase();
 }
 
 LogicalResult SimtFunction::lowerAsyncCopy(AsyncCopyOp op) {

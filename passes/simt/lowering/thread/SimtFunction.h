@@ -122,8 +122,8 @@ private:
   std::map<PlaceIndexKey, mlir::Value> placeIndices;
 };
 
-/// For machines whose copies are awaited by counts: waits of a lowered function for groups become
-/// waits for all but as many copies as these have at least.
+/// Turns waits of a lowered function for groups into waits for all but the copies that were started
+/// after these groups, for machines that count copies.
 void awaitByCounts(mlir::Operation *function); // LowerAsync.cpp
 
 } // namespace tw::simt

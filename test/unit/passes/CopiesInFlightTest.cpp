@@ -1,0 +1,164 @@
+// Copies in flight: random kernels are executed beside the counts, which never let a wait leave a
+// copy incomplete that it is for; and loops beside each other do not share their counts.
+#include "passes/analysis/CopiesInFlight.h"
+#include "ir/RegisterDialects.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+using namespace tw;
+using namespace tw::simt;
+using namespace mlir;
+
+namespace {
+std::unique_ptr<MLIRContext> makeContext() {
+  DialectRegistry registry;
+  registerTileDialects(registry);
+  registry.insert<LLVM::LLVMDialect>();
+  auto context = std::make_unique<MLIRContext>(registry, MLIRContext::Threading::DISABLED);
+  context->loadAllAvailableDialects();
+  return context;
+}
+
+/// A kernel as text: copies, commits and waits in random loops and branches.
+class Programs {
+public:
+  explicit Programs(unsigned seed) : random(seed) {}
+  std::string make() { return header() + block(3) + "return\n}\n"; }
+  unsigned pick(unsigned count) { return random() % count; }
+  static std::string header() {
+    return "func.func @f(%from: !llvm.ptr<1>, %to: !llvm.ptr<3>, %c: i1, %n: index) {\n"
+           "%zero = arith.constant 0 : index\n%one = arith.constant 1 : index\n";
+  }
+  static std::string copies(unsigned count) {
+    std::string text;
+    for (unsigned i = 0; i < count; ++i)
+      text += "simt.global_to_shared %from, %to, 16 : !llvm.ptr<1>, !llvm.ptr<3>\n";
+    return text;
+  }
+  static std::string loop(const std::string &body) {
+    static unsigned number = 0;
+    return "scf.for %i" + std::to_string(number++) + " = %zero to %n step %one {\n" + body + "}\n";
+  }
+
+private:
+  std::string block(unsigned depth) {
+    std::string text;
+    for (unsigned i = 0, count = 1 + pick(5); i < count; ++i)
+      text += statement(depth);
+    return text;
+  }
+  std::string statement(unsigned depth) {
+    switch (pick(depth ? 6 : 4)) {
+    case 0:
+      return copies(1 + pick(3));
+    case 1:
+      return copies(pick(3)) + "simt.async_commit\n";
+    case 2:
+      return "simt.async_wait " + std::to_string(pick(4)) + "\n";
+    case 3:
+      return "simt.async_commit\n";
+    case 4:
+      return loop(block(depth - 1));
+    default:
+      return "scf.if %c {\n" + block(depth - 1) + (pick(2) ? "} else {\n" + block(depth - 1) : "") +
+             "}\n";
+    }
+  }
+  std::mt19937 random;
+};
+
+/// Executes a kernel whose loops and branches go where chance says.
+struct Execution {
+  const CopiesInFlight &copies;
+  std::mt19937 &random;
+  unsigned open = 0;
+  std::vector<unsigned> groups; // the copies of each, newest first
+
+  void run(Block &block) {
+    for (Operation &op : block)
+      run(&op);
+  }
+  void run(Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](GlobalToSharedOp) { ++open; })
+        .Case([&](AsyncCommitOp) { groups.insert(groups.begin(), std::exchange(open, 0)); })
+        .Case([&](AsyncWaitOp wait) { check(wait); })
+        .Case([&](scf::ForOp loop) {
+          for (unsigned i = random() % 4; i > 0; --i)
+            run(*loop.getBody());
+        })
+        .Case([&](scf::IfOp branch) {
+          if (random() % 2)
+            run(*branch.thenBlock());
+          else if (branch.elseBlock())
+            run(*branch.elseBlock());
+        });
+  }
+  void check(AsyncWaitOp wait) {
+    if (groups.size() <= wait.getPending())
+      return; // for no group
+    unsigned started = std::accumulate(groups.begin(), groups.begin() + wait.getPending(), open);
+    EXPECT_LE(copies.startedAfter(wait), started);
+  }
+};
+
+SmallVector<unsigned> countsOf(const std::string &body) {
+  auto context = makeContext();
+  auto module =
+      parseSourceString<ModuleOp>(Programs::header() + body + "return\n}\n", context.get());
+  SmallVector<unsigned> counts;
+  CopiesInFlight copies(*module->getOps<func::FuncOp>().begin());
+  module->walk([&](AsyncWaitOp wait) { counts.push_back(copies.startedAfter(wait)); });
+  return counts;
+}
+} // namespace
+
+TEST(CopiesInFlight, NeverLeavesAnAwaitedCopyIncomplete) {
+  unsigned seed = std::random_device()();
+  auto context = makeContext();
+  for (unsigned round = 0; round < 1000 && !testing::Test::HasFailure(); ++round) {
+    SCOPED_TRACE("seed " + std::to_string(seed + round));
+    Programs programs(seed + round);
+    std::string text = programs.make();
+    auto module = parseSourceString<ModuleOp>(text, context.get());
+    ASSERT_TRUE(module) << text;
+    func::FuncOp kernel = *module->getOps<func::FuncOp>().begin();
+    CopiesInFlight copies(kernel);
+    std::mt19937 random(seed + round);
+    for (unsigned execution = 0; execution < 20; ++execution)
+      Execution{copies, random, 0, {}}.run(kernel.getBody().front());
+    if (testing::Test::HasFailure())
+      ADD_FAILURE() << text;
+  }
+}
+
+TEST(CopiesInFlight, LoopsDoNotShareTheWorseCount) {
+  auto pipeline = [](unsigned count) {
+    std::string group = Programs::copies(count) + "simt.async_commit\n";
+    return group + group + Programs::loop("simt.async_wait 1\n" + group) + "simt.async_wait 0\n";
+  };
+  EXPECT_EQ(countsOf(pipeline(4) + pipeline(1)), (SmallVector<unsigned>{4, 0, 1, 0}));
+}
+
+TEST(CopiesInFlight, CopiesOfOneSideOfABranchDoNotCount) {
+  std::string commit = "simt.async_commit\n";
+  EXPECT_EQ(countsOf(Programs::copies(1) + commit + "scf.if %c {\n" + Programs::copies(2) + "}\n" +
+                     Programs::copies(1) + commit + "simt.async_wait 1\n"),
+            (SmallVector<unsigned>{1}));
+}
+
+TEST(CopiesInFlight, CopiesSinceTheLastCommitCount) {
+  EXPECT_EQ(countsOf(Programs::copies(3) + "simt.async_commit\n" + Programs::copies(2) +
+                     "simt.async_wait 0\n"),
+            (SmallVector<unsigned>{2}));
+}
