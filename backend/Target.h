@@ -36,10 +36,10 @@ public:
   /// The symbol of a kernel in the binary. Where code is linked by name, it must not be a Python
   /// identifier: a kernel may be called `memcpy`, and its own code calls that.
   virtual std::string symbolOf(llvm::StringRef kernelName) const { return kernelName.str(); }
-  /// Whether the binary names places in the user's source: then moving a kernel changes it.
+  /// Returns true if the binary names places in the user's source: then moving a kernel changes it.
   virtual bool keepsLocations() const { return false; }
-  /// Whether the shared tile passes come first. An interpreter takes what the frontend wrote, so
-  /// that it can judge those passes.
+  /// Returns true if the shared tile passes come first. An interpreter takes the frontend's own IR,
+  /// so that it can judge those passes.
   virtual bool runsTilePasses() const { return true; }
   /// The names of the stages that a kernel goes through as MLIR, in order: those its passes begin.
   llvm::ArrayRef<llvm::StringLiteral> irStages() const;
@@ -47,7 +47,7 @@ public:
   virtual llvm::ArrayRef<CodeStage> codeStages() const;
   /// From Tile IR, after the shared tile passes, to what `compile` takes.
   virtual void addPasses(StagedPasses &passes, const CompileOptions &options) const = 0;
-  /// What the target's own passes take.
+  /// Returns the inputs of the target's own passes.
   virtual llvm::ArrayRef<PassInput> passInputs() const { return {}; }
   /// Fills the artifact's binary, codeBytes, scratchBytes and milliseconds. On failure returns
   /// false with `error` saying why in the compiler's terms: such a failure is the compiler's own
@@ -56,11 +56,12 @@ public:
   /// Returns the assembler of the target's text with its version and its file, or why none works;
   /// empty where there is none, or none is needed.
   virtual std::string describeAssembler() const { return ""; }
-  /// What can be made before the first `compile` in a process by another thread; null: nothing.
+  /// Returns the work that another thread can do before the first `compile` in a process; null if
+  /// there is none.
   virtual std::function<void()> readying() const { return nullptr; }
   /// The stage whose text `compileText` takes; empty where there is none.
   virtual llvm::StringRef textStage() const { return ""; }
-  /// Whether the artifact's binary is that text.
+  /// Returns true if the artifact's binary is that text.
   virtual bool hasTextBinary() const { return false; }
   /// Goes on from a text of that stage in an artifact that `compile` filled. On failure returns
   /// false with `error`.

@@ -17,7 +17,8 @@ struct TargetEntry {
   std::shared_ptr<Device> device;
 };
 
-/// What a process sets for some of its targets, by names that these read: the places of libraries.
+/// The settings of a process for some of its targets, by the names that these read: the places of
+/// libraries.
 using TargetSettings = std::map<std::string, std::vector<std::string>>;
 
 /// Targets whose names differ only after the colon. A name is `facts.kind` alone, or with ":" and a
@@ -33,12 +34,12 @@ struct TargetKind {
       make;
   /// Adds what is true of one variant only.
   std::function<void(const std::string &variant, TargetFacts &facts)> addFacts;
-  /// Of kinds whose variants are numbers: how many devices the driver has; with `opens` it is
-  /// opened if it was not yet. 0 where there are none, for whatever reason.
+  /// Counts the devices of the driver, for kinds whose variants are numbers; with `opens` the
+  /// driver is opened if it was not yet. 0 where there are none, for whatever reason.
   std::function<int(const TargetSettings &settings, bool opens)> countDevices;
   /// Registers the passes of its folder by name, for tools. One kind of a folder does.
   void (*registerPasses)() = nullptr;
-  /// What those passes take.
+  /// The inputs of those passes.
   llvm::ArrayRef<PassInput> passInputs = {};
 };
 
@@ -50,7 +51,7 @@ const TargetKind *findKind(llvm::ArrayRef<TargetKind> kinds, llvm::StringRef nam
 /// Makes what a name stands for; null with a reason in `error`.
 std::optional<TargetEntry> makeTarget(llvm::ArrayRef<TargetKind> kinds, const std::string &name,
                                       const TargetSettings &settings, RuntimeError &error);
-/// What is true of a name; null when no kind has it.
+/// Returns the facts about a name; null when no kind has it.
 std::optional<TargetFacts> findFacts(llvm::ArrayRef<TargetKind> kinds, const std::string &name);
 /// All names that exist without asking a driver.
 std::vector<std::string> namesOf(llvm::ArrayRef<TargetKind> kinds);

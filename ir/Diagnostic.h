@@ -56,7 +56,7 @@ std::string renderDiagnostic(const Diagnostic &diagnostic, const std::vector<Sou
 
 /// A place in the language's own library, which call stacks tell apart from the user's lines.
 mlir::Location markLibrary(mlir::Location location);
-/// What is said of such a place.
+/// The label of such a place in a report.
 inline constexpr llvm::StringLiteral kInLibrary = "in this line of the library";
 /// The innermost span of an MLIR location, and the calls around it (innermost first).
 SourceSpan spanOf(mlir::Location location);

@@ -13,11 +13,11 @@ struct DotInstruction {
   /// "f32": a multiply-add, which other types are widened for; "bf16", "f16": for f32 accumulators;
   /// "i8": for i32 ones.
   std::string element;
-  /// Of LLVM; none for "f32". Of vectors acc = f(acc, a, b) adds, to each 32-bit lane of `acc`, the
-  /// products of the narrow elements in that lane of `a` and `b`; of bytes `a` is unsigned and `b`
-  /// signed. Pairs are of signed 16-bit integers, to which bytes are widened: f(a, b) is the sum of
-  /// their products, without `acc`. f(acc, a, b) of numbers of matrix registers has a `##` in its
-  /// name for the signs of a and b (s or u).
+  /// The name of LLVM's intrinsic; empty for "f32". For vectors, acc = f(acc, a, b) adds to each
+  /// 32-bit lane of `acc` the products of the narrow elements in that lane of `a` and `b`; of
+  /// bytes, `a` is unsigned and `b` signed. Pairs are of signed 16-bit integers, to which bytes are
+  /// widened: f(a, b) is the sum of their products, without `acc`. For matrix registers, f(acc, a,
+  /// b) takes their numbers and has a `##` in its name for the signs of a and b (s or u).
   std::string intrinsic;
   double productsPerCycle = 1; // measured, of a core that has its operands in registers
   Form form = Form::Vectors;
@@ -57,7 +57,8 @@ void addSimdPasses(StagedPasses &passes, const SimdMachine &machine);
 void addSimtPasses(StagedPasses &passes, std::unique_ptr<mlir::Pass> describeTarget,
                    unsigned numWarps, unsigned numStages);
 
-/// Of these, what makes the buffers in shared memory that pipelined loops have beside their slots.
+/// Adds the part of those passes that makes the buffers in shared memory which pipelined loops have
+/// beside their slots.
 void addStagingPasses(mlir::OpPassManager &passes);
 
 /// Registers all passes by name for tile-opt.

@@ -28,7 +28,7 @@ static constexpr StringLiteral kLlvmDialects[] = {"llvm", "builtin"};
 
 namespace {
 enum class Tiles { Plain, Grown, AnyLayout, WithLayout, None };
-/// What a stage allows.
+/// The operations and types that a stage allows.
 struct Stage {
   StringLiteral name;
   ArrayRef<StringLiteral> dialects;
@@ -42,7 +42,7 @@ struct Stage {
 
 static StringRef allow(Operation *) { return ""; }
 
-/// What machines with threads do not count with.
+/// Refuses operations that passes for machines with threads do not handle.
 static StringRef refuseGrown(Operation *op) {
   return isa<tile::HistogramOp>(op) ? "is an earlier stage's" : "";
 }
@@ -209,7 +209,7 @@ static StringRef refuseNarrowFloats(Operation *op) {
   return refuseLowered(op);
 }
 
-/// What passes take. `name` is that of Passes.td, the stage's own name the one that users see.
+/// The IR that a pass takes. `name` is the one of Passes.td; users see the stage's own name.
 struct Input {
   StringLiteral name;
   Stage stage;
@@ -254,7 +254,7 @@ static int64_t numElementsUpTo(ShapedType type, int64_t limit) {
   return count;
 }
 
-/// Whether every stage knows what to do with values of the type.
+/// Returns true if every stage knows what to do with values of the type.
 static bool isElement(Type type) {
   if (auto pointer = dyn_cast<tile::PtrType>(type))
     return isElement(pointer.getPointee());
@@ -265,7 +265,7 @@ static bool isElement(Type type) {
   });
 }
 
-/// Whether floats of 8 bits take part in more than moves, choices and conversions.
+/// Returns true if floats of 8 bits take part in more than moves, choices and conversions.
 static bool isNarrowArithmetic(Operation *op) {
   StringRef dialect = op->getName().getDialectNamespace();
   if ((dialect != "arith" && dialect != "math") ||
@@ -279,7 +279,7 @@ static bool isNarrowArithmetic(Operation *op) {
          llvm::any_of(op->getResultTypes(), isNarrow);
 }
 
-/// Whether the operation is the part of a reduction or scan that combines two elements.
+/// Returns true if the operation is the part of a reduction or scan that combines two elements.
 static bool isInCombine(Operation *op) {
   return bool(op->getParentOfType<tile::CombiningRegion>());
 }
@@ -404,7 +404,7 @@ LogicalResult InputCheck::run() {
   return failure(result.wasInterrupted());
 }
 
-/// Whether an argument of a launch can be of the type.
+/// Returns true if an argument of a launch can be of the type.
 static bool isParameter(Type type) {
   if (isa<tile::PtrType>(type))
     return true;

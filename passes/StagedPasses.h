@@ -12,7 +12,7 @@ struct PipelineStage {
   unsigned begin, end;
 };
 
-/// What a pass takes: the name of an input of StageChecks.cpp.
+/// The IR that a pass takes: the name of an input of StageChecks.cpp.
 struct PassInput {
   llvm::StringLiteral pass, input;
 };

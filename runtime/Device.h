@@ -41,7 +41,7 @@ struct LaunchGrid {
   /// All programs run at the same time, so that they may wait for each other; refused where the
   /// device does not hold so many.
   bool isCooperative = false;
-  /// Of simulated devices and `reference`: how the launch runs; null: as is usual
+  /// How the launch runs on simulated devices and `reference`; null: as is usual
   /// (runtime/Simulation.h).
   const SimulationOptions *simulation = nullptr;
   uint64_t numPrograms() const {
@@ -53,7 +53,7 @@ struct LaunchGrid {
 /// says.
 RuntimeError tooManyTogether(const LaunchGrid &grid, const std::string &kernel, uint64_t most,
                              const std::string &reason);
-/// Of one for whose programs the system has not threads enough.
+/// The refusal of a cooperative grid for whose programs the system has too few threads.
 RuntimeError tooFewThreads(const LaunchGrid &grid, const std::string &kernel);
 
 /// A kernel that a device has loaded; destroying it unloads the code.

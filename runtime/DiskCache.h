@@ -63,9 +63,9 @@ public:
     }
     Lock &operator=(Lock &&) = delete;
     ~Lock();
-    /// Whether another process held it before: the entry may exist by now.
+    /// True if another process held it before: the entry may exist by now.
     bool hadToWait = false;
-    /// Whether the wait was given up (Ctrl-C): then so is what it was for.
+    /// True if the wait was given up (Ctrl-C): then so is the work that it was for.
     bool isInterrupted = false;
 
   private:
@@ -74,7 +74,7 @@ public:
   };
   Lock lock(const std::string &key);
 
-  /// Whether entries can be read and written at all.
+  /// Returns true if entries can be read and written at all.
   bool isUsable() { return prepare(); }
   /// Why the directory cannot be used, or an entry was not written for the first time; each is said
   /// once, and the text is empty otherwise.

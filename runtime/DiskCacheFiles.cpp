@@ -73,7 +73,7 @@ static int openRetrying(const std::string &path, int flags, mode_t mode = 0) {
   return descriptor;
 }
 
-/// Whether nobody but root and us can have written what is there, or can change it.
+/// Returns who else than root and us may have written the file, or can change it; empty for nobody.
 static std::string whoseElse(const struct stat &status) {
   if (status.st_uid != ::geteuid() && status.st_uid != 0)
     return "it belongs to another user";

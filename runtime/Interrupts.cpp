@@ -11,7 +11,7 @@ using namespace tw;
 static std::atomic<bool (*)()> interruptCheck = nullptr;
 static std::atomic<bool> isClosing = false;
 
-/// Whether this is the thread that has closed the launches: it may still launch.
+/// Returns the flag that is true in the thread that has closed the launches: it may still launch.
 static bool &isCloser() {
   static thread_local bool closer = false;
   return closer;
@@ -31,7 +31,7 @@ bool tw::receivesInterrupts() {
   return interruptCheck && !isClosing && ::syscall(SYS_gettid) == ::getpid();
 }
 
-/// What this thread asks for another one; null where it asks for itself.
+/// Returns the flag that this thread asks on behalf of another one; null where it asks for itself.
 static const std::atomic<bool> *&givenUp() {
   static thread_local const std::atomic<bool> *flag = nullptr;
   return flag;

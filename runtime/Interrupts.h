@@ -16,12 +16,13 @@ void setInterruptCheck(bool (*check)());
 /// From now on every launch and compilation of another thread is interrupted, and those that began
 /// no longer are inside the compiler: the process ends.
 void closeLaunches();
-/// Whether `closeLaunches` was called, by another thread than this one.
+/// Returns true if `closeLaunches` was called, by another thread than this one.
 bool isClosed();
 #pragma GCC visibility pop
 
 bool isInterrupted();
-/// Whether interrupts reach this thread: those of Python's go to the first one of the process.
+/// Returns true if interrupts reach this thread: those of Python's go to the first one of the
+/// process.
 bool receivesInterrupts();
 
 /// While it lives, `isInterrupted` on this thread asks for another one, on whose behalf it works:
@@ -33,7 +34,7 @@ public:
   InterruptsOf(const InterruptsOf &) = delete;
 };
 
-/// What such a launch returns.
+/// Returns the error of such a launch.
 RuntimeError interruptError(const std::string &kernel);
 
 /// Asks `isInterrupted` no more often than every 50 milliseconds: the answer needs the

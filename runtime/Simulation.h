@@ -26,7 +26,7 @@ struct SimulationOptions {
 class SimulatedDevice : public Device {
 public:
   SimulatedDevice *asSimulated() final { return this; }
-  /// What was found in the last launch, as JSON; empty before the first one.
+  /// Returns the findings of the last launch, as JSON; empty before the first one.
   virtual std::string lastReport() = 0;
 };
 

@@ -7,8 +7,8 @@
 
 using namespace tw;
 
-/// What signed offsets of 32 bits reach, in elements; and in bytes where they count those, of which
-/// buffers need a few for themselves.
+/// The reach of signed offsets of 32 bits, in elements; and in bytes where they count those, of
+/// which buffers need a few for themselves.
 static constexpr uint64_t kReachableElements = 0x7FFFFFFF, kReachableBytes = 0x7FFFFFE0;
 
 void tw::assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width) {

@@ -32,10 +32,10 @@ struct MemorySpan {
   uint64_t begin = 0, end = 0;
 };
 
-/// What facts about alignment and divisibility are about.
+/// The number that facts about alignment and divisibility are about.
 inline constexpr uint64_t kFactDivisor = 16;
 
-/// What is assumed of an integer.
+/// The assumptions about an integer.
 struct IntegerFacts {
   int64_t divisibility;
   bool isOne, isNonNegative;
@@ -45,7 +45,7 @@ struct IntegerFacts {
 constexpr IntegerFacts integerFacts(uint64_t bits, unsigned width) {
   return {bits % kFactDivisor ? 1 : int64_t(kFactDivisor), bits == 1, bits >> (width - 1) == 0};
 }
-/// What is assumed of a pointer's address and of the size of its memory, where `streamingBytes` and
+/// The assumptions about a pointer's address and the size of its memory, where `streamingBytes` and
 /// more are too much for the caches.
 struct PointerFacts {
   int64_t divisibility;

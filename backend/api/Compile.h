@@ -23,9 +23,9 @@ struct Report {
 /// Evaluates static expressions that the frontend does not know: frontend/Frontend.h.
 using StaticEvaluator = std::function<std::string(const std::string &)>;
 
-/// What identifies a kernel's source in keys. Whoever makes them answers for it that sources with
-/// equal digests are equal: `meaning` covers what a binary depends on, which is all of the buffer
-/// but its places in files (those too where assertions name them), `exact` the whole buffer.
+/// Digests that identify a kernel's source in keys. Their maker guarantees that sources with equal
+/// digests are equal: `meaning` covers what a binary depends on, which is all of the buffer except
+/// its places in files (those too where assertions name them), `exact` the whole buffer.
 struct SourceDigests {
   std::string meaning, exact;
 };
@@ -104,8 +104,8 @@ std::vector<std::string> setCacheLayers(std::vector<std::string> directories);
 /// Files of such directories that were found damaged by `find` and not yet told: `compile` reports
 /// them as warnings.
 std::vector<std::string> takeDamagedEntries();
-/// What the file of an entry says of its kernel, as JSON: kernel, target, arguments, options,
-/// build. Nothing where the file is not as it was written under `key`.
+/// Returns what the file of an entry says of its kernel, as JSON: kernel, target, arguments,
+/// options, build. Nothing where the file is not as it was written under `key`.
 std::optional<std::string> describeStored(const std::string &key, const std::string &file);
 /// Drops this process's loaded kernels, other than those that a caller holds: the next compile
 /// looks on disk again.

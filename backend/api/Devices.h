@@ -32,7 +32,7 @@ std::vector<std::string> gpus(bool opens);
 /// The first name of each kind of them, be there one or not.
 std::vector<std::string> firstGpus();
 
-/// What is true of a target or device by its name; null where there is no such kind.
+/// Returns the facts about a target or device by its name; null where there is no such kind.
 std::optional<TargetFacts> targetFacts(const std::string &name);
 /// A stage, and whether it is the binary or a text that `inspect` gives.
 struct StageName {
@@ -54,8 +54,8 @@ std::string targetOfDevice(const std::string &device, RuntimeError &error);
 /// none is found.
 std::string assemblerOf(const std::string &target);
 
-/// What the simulator found in the last launch on a device (JSON: findings and statistics, see
-/// backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
+/// Returns what the simulator found in the last launch on a device (JSON: findings and statistics,
+/// see backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
 /// nothing.
 std::string simulationReport(const std::string &device);
 

@@ -8,7 +8,7 @@ namespace tw::api {
 // Seen from outside: the portable build keeps the bindings and the compiler in files of their own.
 #pragma GCC visibility push(default)
 
-/// What a code means and what to do: a row of runtime/codes/Codes.def.
+/// The meaning of a code and the way to fix its cause: a row of runtime/codes/Codes.def.
 struct ReportPage {
   std::string code, title, meaning, example, fix;
 };

@@ -8,7 +8,7 @@
 using namespace tw;
 using namespace tw::api;
 
-/// What is to be made, by the first who asks.
+/// Returns the work to be done, to the first caller only.
 static std::function<void()> takeAction(const Target &target) {
   static std::atomic<bool> isTaken = false;
   if (isTaken)

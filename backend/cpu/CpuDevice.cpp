@@ -70,7 +70,7 @@ private:
   uint64_t capacity = 0, pieceBytes = 0;
 };
 
-/// What workers hold while they update memory under locks; free between two launches.
+/// The locks that workers hold while they update memory; free between two launches.
 class UpdateLocks {
 public:
   /// Where no lock of the caller's is taken. In a forked child, which may have begun in the middle
@@ -118,10 +118,11 @@ private:
   uint64_t untilLook = 2; // a grid of one program never looks
 };
 
-/// What loops may do between two polls, in steps of about a nanosecond: how many follows from how
-/// long the last ones took.
+/// The bounds of the work of loops between two polls, in steps of about a nanosecond: how many
+/// follows from how long the last ones took.
 constexpr int32_t kFirstSteps = 1 << 10, kMostSteps = 1 << 16;
-/// Of a program that others may wait for, on fewer cores than there are programs: then it yields.
+/// The steps of a program that others may wait for, on fewer cores than there are programs: then it
+/// yields.
 constexpr int32_t kStepsBeforeYield = 1 << 6;
 
 /// One launch as its workers see it.
@@ -359,7 +360,7 @@ static void pollForInterrupt(void *context) {
 
 /// Work below this is done before another thread has begun; measured beside a team that is awake.
 static constexpr uint64_t kAloneNanoseconds = 4000;
-/// What was thought to be short is handed out when it has taken this long.
+/// Work that was expected to be short is handed out when it has taken this long.
 static constexpr uint64_t kPatienceNanoseconds = 4 * kAloneNanoseconds;
 
 /// Programs are handed out for at least so long at once: so much is lost at the end at most, and

@@ -29,7 +29,7 @@ public:
                                            std::string &error) = 0;
 };
 
-/// Whether it finds a function of C that an object asks for.
+/// Returns true if the linker finds a function of C that an object asks for.
 bool linksFunction(std::string_view name);
 
 } // namespace tw

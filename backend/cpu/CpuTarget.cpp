@@ -50,8 +50,8 @@ static LlvmMachine machineOfLevel(const std::string &level) {
   return machine;
 }
 
-/// Whether code that uses a feature must not run without it; the others are of operating systems,
-/// or properties of the architecture, which hosts do not list.
+/// Returns true if code that uses a feature must not run without it; the other features are of
+/// operating systems, or properties of the architecture, which hosts do not list.
 static bool isUsedByCode(llvm::StringRef feature) {
   static const llvm::StringSet<> names = {
       "adx",   "aes", "bmi",   "bmi2",   "cmov",   "cx16", "f16c", "fma",  "gfni",
@@ -81,7 +81,7 @@ std::vector<std::string> tw::cpuLevels() {
 }
 
 namespace {
-/// What a core multiplies and adds in a cycle, by LLVM's name of the processor.
+/// The multiply-adds that a core does in a cycle, by LLVM's name of the processor.
 struct ProcessorRates {
   llvm::StringRef processor;
   int f32, pairsOfBf16, quadsOfBytes;

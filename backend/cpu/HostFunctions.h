@@ -9,8 +9,8 @@
 
 namespace tw {
 
-/// What the host functions keep while a grid runs; `TwProgram::launch` points to it. Programs count
-/// from 0 in the grid, x fastest.
+/// The state that the host functions keep while a grid runs; `TwProgram::launch` points to it.
+/// Programs count from 0 in the grid, x fastest.
 struct CpuLaunch {
   const std::string &kernel;
   const std::vector<ArtifactParameter> &parameters;

@@ -6,8 +6,9 @@
 
 namespace tw {
 
-/// What the processor and its operating system have, by LLVM's names. Asked once: the hypervisor of
-/// a virtual machine answers for the processor, and may take 20 us for each of a dozen questions.
+/// Returns the features of the processor and its operating system, by LLVM's names. They are asked
+/// for once: the hypervisor of a virtual machine answers for the processor, and may take 20 us for
+/// each of a dozen questions.
 const llvm::StringMap<bool> &hostFeatures();
 
 /// Asks the operating system once, for all threads. True where the processor has a unit and this

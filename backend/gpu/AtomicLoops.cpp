@@ -18,8 +18,8 @@ struct CasWord {
 };
 } // namespace
 
-/// What `kind` stores, as Tile IR defines it (ir/README.md): floats of 16 bits by way of f32, which
-/// rounds once, and fmax and fmin prefer numbers to NaN.
+/// Emits the value that `kind` stores, as Tile IR defines it (ir/README.md): floats of 16 bits by
+/// way of f32, which rounds once, and fmax and fmin prefer numbers to NaN.
 static Value combine(OpBuilder &b, Location loc, tile::AtomicKind kind, Value old, Value value) {
   switch (kind) {
   case tile::AtomicKind::Add:

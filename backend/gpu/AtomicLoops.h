@@ -14,7 +14,8 @@ using SwapEmitter =
 mlir::Value emitAtomicLoop(ThreadLowering &lowering, simt::AtomicOp op, mlir::Value mask,
                            SwapEmitter swap);
 
-/// What `emit` gives, by threads whose mask is true; the others get 0. The mask may be null.
+/// Emits code in which only threads whose mask is true execute what `emit` builds; the others get
+/// 0. The mask may be null.
 mlir::Value emitMasked(ThreadLowering &lowering, mlir::Value mask, mlir::Type type,
                        llvm::function_ref<mlir::Value()> emit);
 

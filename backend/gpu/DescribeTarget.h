@@ -8,7 +8,7 @@
 
 namespace tw::gpu {
 
-/// What the pass needs to know of a machine and of what is asked of it.
+/// The facts about a machine, and about the options of a launch, that the pass needs.
 struct TargetDescription {
   std::string machine; // as reports call it
   std::function<tile::TargetAttr(mlir::MLIRContext &)> describe;

@@ -22,7 +22,7 @@ std::string symbolOf(llvm::StringRef kernelName, llvm::ArrayRef<llvm::StringRef>
 /// The symbol of the one kernel in a module of the LLVM dialect, which is told by how it is called.
 std::string kernelSymbol(mlir::ModuleOp lowered, mlir::LLVM::cconv::CConv convention);
 
-/// What a program takes, as JSON.
+/// Prints the resources of a program as JSON.
 std::string printResources(const Artifact &artifact);
 /// One of them by name.
 int64_t resourceOf(const Artifact &artifact, llvm::StringRef name, int64_t absent);

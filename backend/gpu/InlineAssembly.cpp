@@ -13,7 +13,8 @@ using namespace tw::gpu;
 
 //===-- Registers ----------------------------------------------------------------------------===//
 
-/// Whether a register holds a value: of as many bits, or fewer than 32 in a wider integer one.
+/// Returns true if a register holds a value: one of as many bits, or one of fewer than 32 in a
+/// wider integer register.
 static bool holds(Type reg, Type value) {
   unsigned bits = bitsOf(value), room = bitsOf(reg);
   if (isa<LLVM::LLVMPointerType>(value))
@@ -78,8 +79,8 @@ static FailureOr<SmallVector<Type>> registersOf(simt::InlineAsmOp op,
 // What an assembler says of the lines between these two comments is about text of the user's.
 static constexpr StringLiteral kBegin = "inline assembly ", kEnd = "inline assembly ends";
 
-/// What the assembler gets: the text between comments, the first of which has a number for each
-/// place in the source.
+/// Returns the text that the assembler gets: the user's text between comments, the first of which
+/// has a number for each place in the source.
 static std::string markedText(ThreadLowering &lowering, simt::InlineAsmOp op,
                               const AssemblyLanguage &language) {
   unsigned number =

@@ -6,9 +6,10 @@
 
 namespace tw::gpu {
 
-/// What assembly text of one maker's GPUs looks like.
+/// The syntax of assembly text for one maker's GPUs.
 struct AssemblyLanguage {
-  /// What text is put between, and what begins a comment that ends with its line.
+  /// The marks that text is put between, and the one that begins a comment up to the end of its
+  /// line.
   llvm::StringRef opening, closing, comment;
   /// The type of the register that a constraint's letter names for a value; null: the machine has
   /// no such register.

@@ -75,7 +75,8 @@ Location ScopeTable::placeOf(const SourceSpan &span, LLVM::DISubprogramAttr scop
   return FusedLoc::get(context, {place}, scope);
 }
 
-/// Whether a file is of the language's own library, which is written in the language too.
+/// Returns true if a file is part of the language's own library, which is written in the language
+/// too.
 static bool isOfLibrary(StringRef path) {
   return llvm::sys::path::parent_path(path).ends_with("tilewright/language");
 }

@@ -6,7 +6,7 @@
 
 namespace tw::gpu {
 
-/// What comes of it: line directives in the text of the code only, or sections that tools read too.
+/// The result: line directives in the text of the code only, or sections that tools read too.
 enum class LineDetail { Directives, Tables };
 
 /// The pass `attach-line-tables`, on the LLVM dialect: locations of kernels become positions within

@@ -6,7 +6,8 @@
 
 namespace tw::gpu {
 
-/// Of a kernel at the stage lowered. Values that are made later count as different.
+/// The uniform values of a kernel at the stage lowered. Values that are made later count as
+/// different.
 class UniformValues {
 public:
   explicit UniformValues(mlir::Operation *kernel);

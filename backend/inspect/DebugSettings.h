@@ -15,8 +15,8 @@ struct DebugSettings {
   std::string buildId;      // written into reproducers
 };
 
-/// Whether a compilation must really take place: a result from a cache would show nothing, or would
-/// not be what the overrides make of it.
+/// Returns true if a compilation must really take place: a result from a cache would show nothing,
+/// or would ignore the overrides.
 inline bool needsCompilation(const DebugSettings &debug) {
   return !debug.dumpDirectory.empty() || !debug.overrideDirectory.empty() || debug.collectsRemarks;
 }

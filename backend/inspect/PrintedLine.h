@@ -12,9 +12,9 @@ namespace tw {
 /// Places that an index below `extent` is padded to: as Triton 3.9, ceil(log10(extent)).
 unsigned printedIndexWidth(int64_t extent);
 
-/// What is printed of an element: `type` is a character of i (signed), u (unsigned), f (the bits of
-/// a double), p (address) and n (nothing: the prefix alone). With `hexDigits`, the bits in as many
-/// digits instead.
+/// The printed form of an element: `type` is a character of i (signed), u (unsigned), f (the bits
+/// of a double), p (address) and n (nothing: the prefix alone). With `hexDigits`, the bits in as
+/// many digits instead.
 struct PrintedValue {
   char type = 'n';
   unsigned hexDigits = 0;

@@ -6,7 +6,7 @@
 
 namespace tw {
 
-/// What was going on when a fault occurred.
+/// The compilation that was going on when a fault occurred.
 struct FaultScene {
   const Target &target;
   const CompileOptions &options;

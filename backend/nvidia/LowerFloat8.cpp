@@ -16,7 +16,7 @@ bool tw::nvidia::isFloat8Cast(Operation *op) {
           isFloat8(getElementTypeOrSelf(op->getResult(0).getType())));
 }
 
-/// What PTX calls a pair of the type.
+/// Returns PTX's name for a pair of the type.
 static const char *pairName(Type element) {
   return isa<Float8E5M2Type>(element) ? "e5m2x2" : "e4m3x2";
 }

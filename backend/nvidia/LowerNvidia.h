@@ -16,7 +16,7 @@ namespace tw {
 std::unique_ptr<mlir::Pass> createLowerNvidia(unsigned maxRegisters = 0);
 /// Registers the passes of this folder by name for tile-opt.
 void registerNvidiaPasses();
-/// What the passes of this folder take.
+/// Returns the inputs of the passes of this folder.
 llvm::ArrayRef<PassInput> nvidiaPassInputs();
 
 namespace nvidia {

@@ -18,7 +18,7 @@ enum class Feature : uint32_t;
 
 namespace tw {
 
-/// What differs between the GPUs.
+/// The facts that differ between the GPUs.
 struct NvidiaArch {
   llvm::StringLiteral name; // "sm_80", as LLVM, ptxas and users say
   unsigned number;          // 80: the compute capability times ten
@@ -27,10 +27,10 @@ struct NvidiaArch {
   llvm::StringLiteral ptxVersion;
   unsigned sharedBytes; // of one CTA, with the opt-in that the driver asks for above 48 KiB
   llvm::ArrayRef<tile::Feature> features;
-  /// Whether mma.sync of 8-bit floats is an instruction of the machine (QMMA). GPUs of 90 to 110
-  /// take it too, but ptxas 13.0 makes two products of f16 of each, converts the operands again for
-  /// every one and adds their sums apart: a product of 64x64x64 by 4 warps has 850 instructions and
-  /// 129 registers so on sm_90a, and 762 and 96 where its operands are widened once.
+  /// True if mma.sync of 8-bit floats is an instruction of the machine (QMMA). GPUs of 90 to 110
+  /// take it too, but ptxas 13.0 makes two f16 products of each, converts the operands again for
+  /// every one and adds their sums apart: on sm_90a a product of 64x64x64 by 4 warps then has 850
+  /// instructions and 129 registers, and 762 and 96 where its operands are widened once.
   bool multipliesFloat8 = false;
   /// The name under which the same GPU also has instructions that no later one need have; "" where
   /// `name` is that name, or there is none. Code for it runs on this GPU only.

@@ -26,7 +26,7 @@ static AssemblerSettings assemblersIn(const TargetSettings &settings) {
   return assemblers;
 }
 
-/// What all of them share.
+/// Makes the part that all of them share.
 static TargetKind nvidiaKind(const char *name) {
   TargetKind kind;
   kind.facts.kind = name;

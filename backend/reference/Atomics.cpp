@@ -54,7 +54,8 @@ static uint64_t combine(tile::AtomicKind kind, Type type, uint64_t old, uint64_t
   }
 }
 
-/// Whether the kind acts on elements of the type: integer kinds on integers, float kinds on floats.
+/// Returns true if the kind acts on elements of the type: integer kinds on integers, float kinds on
+/// floats.
 static bool isKindOf(tile::AtomicKind kind, Type type) {
   switch (kind) {
   case tile::AtomicKind::Xchg:

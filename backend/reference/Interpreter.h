@@ -24,7 +24,7 @@ using StructuredMeaning = llvm::LogicalResult (*)(Program &, mlir::Operation &);
 /// Computes one element of an elementwise operation from the operands' elements.
 using ElementwiseMeaning = uint64_t (*)(const ElementwiseCall &);
 
-/// What an operation means; exactly one of the two is set, neither for an unknown operation.
+/// The meaning of an operation; exactly one of the two is set, neither for an unknown operation.
 struct Meaning {
   StructuredMeaning structured = nullptr;
   ElementwiseMeaning elementwise = nullptr;
@@ -71,7 +71,7 @@ private:
   llvm::DenseMap<std::pair<mlir::Operation *, uint64_t>, uint64_t> lastRead;
 };
 
-/// What all programs of a launch share.
+/// The state that all programs of a launch share.
 struct Launch {
   LaunchGrid grid;
   std::span<const LaunchArgument> arguments; // and the memory that is reached by addresses

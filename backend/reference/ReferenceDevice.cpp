@@ -40,7 +40,7 @@ public:
                                      std::span<const LaunchArgument> arguments) override;
 };
 
-/// What decides a kernel's promises: the first that can.
+/// The forms of a kernel with promises; the first that can decides them.
 struct PromiseKernel final : LoadedKernel {
   std::vector<std::shared_ptr<ReferenceKernel>> forms;
 };

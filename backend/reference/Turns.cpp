@@ -3,7 +3,7 @@
 
 using namespace tw::reference;
 
-/// Of a turn: some iterations of a loop that waits, which has about four operations.
+/// The operations of a turn: some iterations of a loop that waits, which has about four of them.
 static constexpr int kOperationsPerTurn = 64;
 
 Turns::Turns(uint64_t count) : wakes(count), hasEnded(count), stepsLeft(kOperationsPerTurn) {}

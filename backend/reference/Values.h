@@ -22,7 +22,8 @@ struct Element {
 /// A scalar (one element) or a tile (row-major); the IR value says the type and the shape.
 using TileValue = llvm::SmallVector<Element, 1>;
 
-/// Whether values of the element type can be held: integers up to 64 bits, floats, pointers, index.
+/// Returns true if values of the element type can be held: integers up to 64 bits, floats,
+/// pointers, index.
 bool isSupportedElement(mlir::Type element);
 /// Bits of a value of the element type: 64 for index and pointers.
 unsigned elementWidth(mlir::Type element);

@@ -36,7 +36,7 @@ static void showCodes(mlir::MLIRContext *context, std::optional<tw::Code> other 
   });
 }
 
-/// What the passes of targets take.
+/// Returns the inputs of the passes of all targets.
 static std::vector<tw::PassInput> inputsOfTargets() {
   std::vector<tw::PassInput> inputs;
   for (const tw::TargetKind &kind : tw::targetKinds())
@@ -58,8 +58,8 @@ static mlir::MlirOptMainConfig checkedConfig() {
   return checked;
 }
 
-/// Whether the parser and the operations' verifiers take the input; says with a code what they
-/// refuse. MlirOptMain reads for itself, but says it without one.
+/// Returns true if the parser and the operations' verifiers take the input; reports with a code
+/// what they refuse. MlirOptMain reads for itself, but reports without a code.
 static bool isReadable(llvm::MemoryBufferRef input, mlir::DialectRegistry &registry,
                        const mlir::MlirOptMainConfig &config) {
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
@@ -77,8 +77,8 @@ static bool isReadable(llvm::MemoryBufferRef input, mlir::DialectRegistry &regis
       source, &block, mlir::ParserConfig(&context, config.shouldVerifyOnParsing())));
 }
 
-/// Whether tile-opt looks at the input before MlirOptMain does. Tests of messages, several texts in
-/// a file and reproducers have a form of their own.
+/// Returns true if tile-opt looks at the input before MlirOptMain does. Tests of messages, several
+/// texts in a file and reproducers have a form of their own.
 static bool isPlain(const mlir::MlirOptMainConfig &config) {
   return !config.shouldVerifyDiagnostics() && config.inputSplitMarker().empty() &&
          !config.shouldRunReproducer();

@@ -166,7 +166,7 @@ enum class Op : uint16_t {
   WaveSignal, // the first half of a barrier in two parts
 };
 
-/// What the lanes of a wave do together.
+/// The operations that the lanes of a wave execute together.
 enum class WaveOp : uint8_t {
   Fence,
   Barrier, // the instruction alone, of all lanes: orders nothing
@@ -216,7 +216,7 @@ enum class Scope : uint8_t { None, Cta, Cluster, Gpu, Sys };
 enum class ShflMode : uint8_t { Up, Down, Bfly, Idx };
 enum class VoteMode : uint8_t { All, Any, Uni, Ballot, MatchAny, MatchAll };
 enum class TestpKind : uint8_t { Finite, Infinite, Number, NotANumber, Normal, Subnormal };
-/// Of a matrix instruction: rows and columns of what ldmatrix moves, m x n x k of mma.
+/// The shape of a matrix instruction: rows and columns of what ldmatrix moves, m x n x k of mma.
 enum class MatrixShape : uint8_t {
   None,
   M8n8,

@@ -76,8 +76,9 @@ struct Program {
   std::vector<Instruction> code;
   std::vector<Variable> variables;
   std::string globalImage, constImage; // initial bytes of .global and .const variables
-  /// What the parser has added to the offset of every variable that an instruction names: the first
-  /// addresses of the spaces (kSharedBase, ...), or 0. `Variable::offset` itself is without it.
+  /// The addresses that the parser has added to the offset of every variable that an instruction
+  /// names: the first ones of the spaces (kSharedBase, ...), or 0. `Variable::offset` itself is
+  /// without them.
   uint64_t sharedBase = 0, globalBase = 0, constBase = 0;
   uint32_t staticSharedBytes = 0;
   bool hasDynamicShared = false; // `.extern .shared`: begins at staticSharedBytes, aligned to 16

@@ -8,7 +8,7 @@
 
 namespace tw::warpsim {
 
-/// What a report is about; `nameOf` gives the stable text: "race-raw", "uninit-shared", ...
+/// The subject of a report; `nameOf` gives the stable text: "race-raw", "uninit-shared", ...
 enum class Kind : uint8_t {
   RaceRaw,
   RaceWar,

@@ -208,8 +208,8 @@ static std::optional<RuntimeError> checkArguments(const SimulatedKernel &kernel,
   return std::nullopt;
 }
 
-/// Whether the kernel may write through an address that it computed from no argument, such as one
-/// that it loaded from an array of addresses.
+/// Returns true if the kernel may write through an address that it computed from no argument, such
+/// as one that it loaded from an array of addresses.
 static bool storesAnywhere(const SimulatedKernel &kernel, const Launch &launch) {
   const Program &program = kernel.program;
   std::vector<int32_t> provenance = findProvenance(program, kernel.entry(), launch);

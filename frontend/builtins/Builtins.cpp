@@ -63,7 +63,7 @@ FailureOr<PyValue> tw::callBuiltin(Emitter &emitter, const Callable &callee, Arg
                        callee.hint.empty() ? "use other functions of the language" : callee.hint);
 }
 
-/// Whether a call reads or writes memory, or is seen outside of the kernel.
+/// Returns true if a call reads or writes memory, or is seen outside of the kernel.
 static bool hasEffect(llvm::StringRef name, const FrontendOptions &options) {
   return name.starts_with("atomic_") || name == "load" || name == "store" ||
          name == "device_print" || name == "debug_barrier" ||

@@ -38,7 +38,7 @@ struct BuiltinCall {
   template <typename T> mlir::LogicalResult readInto(size_t i, std::optional<T> &place) {
     return has(i) ? readInto(i, place.emplace()) : mlir::success();
   }
-  /// What max and min do with NaN: a PropagateNan, its name in small letters, or a bool.
+  /// Reads how max and min treat NaN: a PropagateNan, its name in small letters, or a bool.
   mlir::FailureOr<bool> propagatesNan(size_t i);
   /// The items of a tuple at run time, or the one value that is given without one; none of what is
   /// left out.
@@ -87,7 +87,7 @@ mlir::FailureOr<PyValue> callPythonBuiltin(Emitter &emitter, const Callable &cal
 /// The cache modifier and eviction policy at these positions.
 mlir::LogicalResult readCacheHints(BuiltinCall &call, size_t cache, size_t evict, bool isStore,
                                    LoadOptions &options);
-/// Of results one value, or a tuple where `isTuple`.
+/// Returns the one value of the results, or a tuple of them where `isTuple`.
 PyValue packed(llvm::ArrayRef<TypedValue> results, bool isTuple);
 
 /// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
@@ -97,7 +97,7 @@ std::string builtinOfMethod(llvm::StringRef name);
 /// `x.type.get_block_shapes()`, `x.dtype.get_int_max_value()`, ... of a type that has the method.
 mlir::FailureOr<PyValue> callTypeMethod(Emitter &emitter, const PyValue &type, llvm::StringRef name,
                                         const Arguments &arguments, const Node &site);
-/// Whether a value has an attribute, without reporting that it has not.
+/// Returns true if a value has an attribute; reports nothing if it has none.
 bool hasAttribute(const PyValue &base, llvm::StringRef name, Emitter &emitter);
 /// isinstance(value, type) for a class of Python or of the language.
 std::optional<bool> isInstance(const PyValue &value, const PyValue &type);

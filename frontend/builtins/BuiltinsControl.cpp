@@ -193,7 +193,7 @@ static FailureOr<PyValue> emitDType(BuiltinCall &call) {
   return PyValue{dtype};
 }
 
-/// What the kernel is compiled for, as compile-time values.
+/// Returns the target that the kernel is compiled for, as compile-time values.
 static FailureOr<PyValue> emitCompiledFor(BuiltinCall &call) {
   const FrontendOptions &options = call.emitter.options;
   if (call.name == "compiled_for")

@@ -68,8 +68,8 @@ static bool isNan(const PyValue &number) {
   return real && std::isnan(*real);
 }
 
-/// Of two numbers that are known, by the rules of the run time's: a NaN counts only where it
-/// propagates.
+/// Returns the index of the extremum of two known numbers, by the rules of the run time: a NaN
+/// counts only where it propagates.
 static size_t placeOfExtremum(const PyValue &a, const PyValue &b, bool isMinimum, bool propagates) {
   if (isNan(a) || isNan(b))
     return isNan(a) == propagates ? 0 : 1;

@@ -6,7 +6,7 @@
 
 namespace tw {
 
-/// What an argument for a parameter of the method is read into.
+/// The type that an argument for a parameter of the method is read into.
 template <typename Operand> struct PlaceOf {
   using Type = Operand;
 };

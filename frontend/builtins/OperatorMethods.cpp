@@ -7,7 +7,7 @@ using namespace tw;
 using mlir::FailureOr;
 
 namespace {
-/// What a method stands for: one of the three kinds of operators.
+/// The operator that a method stands for: one of the three kinds.
 struct OperatorMethod {
   std::variant<BinaryOperator, UnaryOperator, Comparison> op;
   bool isReflected = false; // `__radd__`, whose operands stand the other way around

@@ -5,7 +5,7 @@
 
 namespace tw {
 
-/// Whether a name is that of a method that means an operator of run-time values.
+/// Returns true if a name is that of a method that means an operator of run-time values.
 bool isOperatorMethod(llvm::StringRef name);
 /// The arguments begin with the object whose method is called.
 mlir::FailureOr<PyValue> callOperatorMethod(Emitter &emitter, llvm::StringRef name,

@@ -10,7 +10,7 @@ struct PrintForm {
   std::vector<PyValue> values;
   std::string separator, end;
 };
-/// Of the arguments "*values, sep, end, file, flush".
+/// Reads the form from the arguments "*values, sep, end, file, flush".
 mlir::FailureOr<PrintForm> printFormOf(Emitter &emitter,
                                        llvm::ArrayRef<std::optional<Argument>> bound);
 /// The text in front of printed values, set apart from what stands before and behind it, as Triton

@@ -32,7 +32,7 @@ struct PythonCall {
   bool has(size_t i) const { return bound[i].has_value(); }
   const PyValue &value(size_t i) const { return bound[i]->value; }
   const Node &node(size_t i) const { return bound[i] ? *bound[i]->node : site; }
-  /// What "*rest" takes, at index 0.
+  /// The arguments that "*rest" takes, at index 0.
   std::vector<PyValue> rest() const {
     return has(0) ? (*value(0).as<Tuple>())->items : std::vector<PyValue>{};
   }

@@ -9,7 +9,7 @@ namespace tw {
 
 /// False when one of them is an aggregate and the other one is not of its class.
 bool isSameClass(const PyValue &a, const PyValue &b);
-/// Whether a field of an aggregate is declared to be known at compile time.
+/// Returns true if a field of an aggregate is declared to be known at compile time.
 bool isStaticField(const PyValue &value, size_t field);
 
 /// An object of a class before its constructor has run: every field is absent.

@@ -24,7 +24,8 @@ LeafType tw::leafTypeOf(const PyValue &number) {
   return {findDType(integer.isSignedIntN(64) ? "int64" : "uint64"), {}};
 }
 
-/// Whether a float type holds an integer without rounding: else it would be another number.
+/// Returns true if a float type holds an integer without rounding; otherwise it would be another
+/// number.
 static bool isExact(const llvm::APSInt &integer, DType dtype) {
   const auto &semantics =
       *llvm::StringSwitch<const llvm::fltSemantics *>(dtype.row->Name)

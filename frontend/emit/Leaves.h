@@ -5,7 +5,7 @@
 
 namespace tw {
 
-/// What a leaf of a carried or joined value is at run time.
+/// The type that a leaf of a carried or joined value has at run time.
 struct LeafType {
   DType dtype;
   std::vector<int64_t> shape;

@@ -245,8 +245,8 @@ FailureOr<PyValue> tw::pythonSubscript(Emitter &emitter, const PyValue &base, co
                        "this subscript fails: " + element.reason().message, "check the index");
 }
 
-/// Whether only Python knows how a value is written: which characters of a text can be printed, and
-/// what an object says of itself.
+/// Returns true if only Python knows how a value is written: which characters of a text can be
+/// printed, and what an object says of itself.
 static bool isWrittenByPython(const PyValue &value, bool isRepr) {
   if (const Tuple *tuple = value.as<Tuple>())
     return llvm::any_of((*tuple)->items,
@@ -257,7 +257,7 @@ static bool isWrittenByPython(const PyValue &value, bool isRepr) {
          value.is<DType>() || value.is<TileType>();
 }
 
-/// What `str(dtype)` is in Python, where kernels compare it: `fp16`, `*ki8`.
+/// Returns `str(dtype)` as Python gives it, where kernels compare it: `fp16`, `*ki8`.
 static std::string shortText(const DType &dtype) {
   const char *pointer = !dtype.isPointer ? "" : dtype.isConst ? "*k" : "*";
   return (llvm::Twine(pointer) + dtype.row->ShortName).str();

@@ -7,7 +7,7 @@
 
 namespace tw {
 
-/// Whether a value is an object that Python alone understands.
+/// Returns true if a value is an object that Python alone understands.
 bool isObject(const PyValue &value);
 
 /// The value of an expression of compile-time values.

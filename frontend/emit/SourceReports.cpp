@@ -22,7 +22,7 @@ bool Emitter::hasFailed() const {
   });
 }
 
-/// What is said of the place of an error in the library.
+/// Returns the label for the place of an error in the library.
 static SourceLabel labelInLibrary(const Diagnostic &diagnostic) {
   SourceLabel inside = diagnostic.labels.front();
   for (const SourceLabel &label : diagnostic.labels)
@@ -157,8 +157,9 @@ static mlir::Location rangeOf(mlir::OpBuilder &builder, const Node &node,
                                      node.endLine, node.endColumn);
 }
 
-/// What a pass says of operations of the language's library concerns the call that leads there:
-/// the call is the innermost place, and the place in the library, marked as such, its first caller.
+/// Sets the location of the operations that follow. Reports of passes about operations of the
+/// language's library concern the call that leads there: the call is the innermost place, and the
+/// place in the library, marked as such, its first caller.
 void Emitter::locate(const Node &node) {
   Frame &current = frame();
   mlir::Location range = rangeOf(builder, node, *current.source);

@@ -193,8 +193,8 @@ static FailureOr<PyValue> numericAttribute(Emitter &emitter, const PyValue &base
       nearest.empty() ? "see the documentation of tiles" : "did you mean `" + nearest + "`?");
 }
 
-/// What Python says of an attribute of a text, tuple or object that it may see. Methods of texts
-/// and tuples stay methods, so that their calls are evaluated as they are written.
+/// Asks Python for an attribute of a text, tuple or object that it may see. Methods of texts and
+/// tuples stay methods, so that their calls are evaluated as they are written.
 static OrReason<PyValue> attributeInPython(Emitter &emitter, const PyValue &base,
                                            llvm::StringRef name) {
   OrReason<PyValue> answer = pythonCall(emitter, "getattr", {base, PyValue{name.str()}});

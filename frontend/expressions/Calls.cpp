@@ -37,7 +37,7 @@ static std::string parametersText(llvm::ArrayRef<Parameter> params) {
   return text;
 }
 
-/// What a parameter takes where the call gives it nothing.
+/// Returns the value of a parameter that the call gives no argument for.
 static std::optional<PyValue> defaultOf(const Parameter &param, const PyValue *evaluated) {
   if (param.kind == Parameter::Kind::VarPositional)
     return makeTuple({});
@@ -86,7 +86,7 @@ static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
 
 //===-- Inlining -----------------------------------------------------------------------------===//
 
-/// What a function returns on the paths that its body took.
+/// Returns the result of a function on the paths that its body took.
 static PyValue resultOf(Emitter &emitter) {
   PyValue returned = emitter.frame().flag(kReturned), result = emitter.frame().flag(kResult);
   if (returned.isRuntime())

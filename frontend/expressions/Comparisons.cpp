@@ -56,8 +56,8 @@ struct SequenceComparison {
   Emitter &emitter;
   const Node &site, &lhsNode, &rhsNode;
 
-  /// Whether two elements are equal: a compile-time answer, or one truth value at run time. What is
-  /// one and the same value is equal to itself, NaN too.
+  /// Compares two elements: gives a compile-time answer, or one truth value at run time. A value is
+  /// equal to itself, NaN too.
   FailureOr<PyValue> areEqual(const PyValue &lhs, const PyValue &rhs) {
     if (areIdentical(lhs, rhs))
       return PyValue{true};
@@ -200,7 +200,7 @@ static FailureOr<PyValue> compareIdentity(Emitter &emitter, Comparison op, const
   return PyValue{isSame == (op == Comparison::Is)};
 }
 
-/// Whether a comparison is about objects, not about their numbers.
+/// Returns true if a comparison is about objects, not about their numbers.
 static bool asksAboutObjects(Comparison op) {
   return op == Comparison::Is || op == Comparison::IsNot || op == Comparison::In ||
          op == Comparison::NotIn;

@@ -13,7 +13,8 @@ using llvm::failed;
 using llvm::failure;
 using mlir::FailureOr;
 
-/// Whether a double cannot hold an integer: Python divides such integers without rounding them.
+/// Returns true if a double cannot hold an integer: Python divides such integers without rounding
+/// them.
 static bool isLargeInteger(const PyValue &value) {
   return value.is<llvm::APSInt>() && value.as<llvm::APSInt>()->getSignificantBits() > 54;
 }

@@ -14,7 +14,7 @@ mlir::FailureOr<PyValue> emitUnary(Emitter &emitter, UnaryOperator op, const PyV
 mlir::FailureOr<PyValue> emitComparison(Emitter &emitter, Comparison op, const PyValue &lhs,
                                         const PyValue &rhs, const Node &site, const Node &lhsNode,
                                         const Node &rhsNode);
-/// Whether sums, differences and products of integers are checked at the current place.
+/// Returns true if sums, differences and products of integers are checked at the current place.
 bool checksOverflowHere(Emitter &emitter);
 
 /// `a and b or c`, `a < b <= c`.

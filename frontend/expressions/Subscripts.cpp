@@ -73,8 +73,8 @@ static bool isFullSlice(const PyValue &value) {
   return slice && slice->lower->is<None>() && slice->upper->is<None>() && slice->step->is<None>();
 }
 
-/// What a constant index or slice takes of `extent` elements, by Python's rules; nullopt when a
-/// part of it is not a compile-time integer.
+/// The elements that a constant index or slice takes of `extent` elements, by Python's rules;
+/// nullopt when a part of it is not a compile-time integer.
 struct Taken {
   int64_t start, step, count;
 };

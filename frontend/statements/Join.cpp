@@ -56,7 +56,8 @@ static std::optional<LeafType> commonType(const PyValue &a, const PyValue &b) {
   return fits(a, wide) && fits(b, wide) ? std::optional(wide) : std::nullopt;
 }
 
-/// What an arm yields for a result of a type. Nobody reads it where the arm has no value.
+/// Returns the value that an arm yields for a result of a type. Nobody reads it where the arm has
+/// no value.
 mlir::Value Join::yieldOf(const PyValue &side, const LeafType &type) {
   if (const TypedValue *typed = side.as<TypedValue>())
     return typed->value;
@@ -102,7 +103,7 @@ PyValue Join::joinItems(const PyValue &a, const PyValue &b) {
   return withParts(a, std::move(items));
 }
 
-/// What is returned at the end of one arm only: a flag tells whether it is.
+/// Joins a value that is returned at the end of one arm only: a flag tells whether it is.
 PyValue Join::joinReturned(const PyValue &present, bool isFirst) {
   const PyValue none;
   if (const TupleContents *parts = partsOf(present)) {
@@ -120,7 +121,8 @@ PyValue Join::joinReturned(const PyValue &present, bool isFirst) {
   return isFirst ? addResult(present, none, type) : addResult(none, present, type);
 }
 
-/// What has a value at the end of one arm only. A reason that is known already is kept.
+/// Joins names that have a value at the end of one arm only. A reason that is known already is
+/// kept.
 PyValue Join::joinOneSided(const PyValue &a, const PyValue &b) {
   const PyValue &absent = a.is<Absent>() ? a : b;
   if (isReturned)

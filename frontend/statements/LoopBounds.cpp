@@ -77,8 +77,8 @@ static mlir::Value tripCount(Emitter &emitter, mlir::Value start, mlir::Value st
 
 using Folded = llvm::DenseMap<mlir::Operation *, mlir::Attribute>;
 
-/// What passes will find a value to be: a constant, or one that operations make of constants. Null
-/// for others.
+/// Returns the constant that passes will fold a value to: a constant itself, or the result of
+/// operations on constants. Null for others.
 static mlir::Attribute foldedValue(mlir::Value value, Folded &known, unsigned depth = 0) {
   constexpr unsigned most = 256; // of operations in a chain
   mlir::Operation *op = value.getDefiningOp();
@@ -103,8 +103,8 @@ static mlir::Attribute foldedValue(mlir::Value value, Folded &known, unsigned de
   return known[op] = constant;
 }
 
-/// Whether the distance between constant bounds does not fit a signed number of their type: MLIR
-/// takes such a loop for one without iterations.
+/// Returns true if the distance between constant bounds does not fit a signed number of their type:
+/// MLIR takes such a loop for one without iterations.
 static bool areFarApart(const Bounds &bounds) {
   Folded known;
   auto start = llvm::dyn_cast_or_null<mlir::IntegerAttr>(foldedValue(bounds.start, known));

@@ -119,7 +119,7 @@ void LoopDraft::bindLeaves(mlir::ValueRange values) {
 
 //===-- The end of an iteration --------------------------------------------------------------===//
 
-/// Whether the loop may still choose the type that a name has at its entry.
+/// Returns true if the loop may still choose the type that a name has at its entry.
 static bool mayChooseType(const PyValue &original) {
   return original.isNumber() || original.is<Absent>();
 }
@@ -130,8 +130,9 @@ struct IterationEnd {
   LoopDraft &loop;
   std::vector<mlir::Value> leaves = {}; // brought to the types of the entry
 
-  /// Whether a value at the end has the form of the entry. Where it has not, but the entry could
-  /// have the form of the end, `form` is that one. `original` is the value before the loop.
+  /// Returns true if a value at the end has the form of the entry. If it has not, but the entry
+  /// could have the form of the end, `form` is set to that form. `original` is the value before the
+  /// loop.
   bool add(const PyValue &original, const PyValue &entry, const PyValue &end,
            std::optional<PyValue> &form);
 

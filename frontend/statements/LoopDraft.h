@@ -17,8 +17,8 @@ struct Carried {
   SourceSpan where;
 };
 
-/// What the attempts at a loop found out, kept for the next time that the same loop is emitted:
-/// an attempt at the loop around it would else begin anew with all that are inside.
+/// The findings of the attempts at a loop, kept for the next time that the same loop is emitted: an
+/// attempt at the loop around it would else begin anew with all loops inside.
 struct LoopFacts {
   struct Form {
     PyValue shape; // whose leaves have lost their IR values
@@ -54,7 +54,8 @@ struct LoopDraft {
   std::vector<mlir::Value> entryValues() const;
   /// Gives the carried names these values.
   void bindLeaves(mlir::ValueRange values);
-  /// What the carried names go on with. Sets `mustRepeat` where the entry has to be another one.
+  /// Returns the values that the carried names go on with. Sets `mustRepeat` where the entry has to
+  /// be another one.
   mlir::FailureOr<std::vector<mlir::Value>> endValues();
   /// The names behind the finished loop.
   void bindResults(mlir::ValueRange results);

@@ -243,7 +243,7 @@ static LogicalResult emitWith(Emitter &emitter, const Node &node) {
   return emitBlock(emitter, node.list("body"));
 }
 
-/// What to write in place of a statement that has no meaning on a device.
+/// Returns what to write in place of a statement that has no meaning on a device.
 static llvm::StringRef alternativeTo(llvm::StringRef className) {
   if (className == "Global" || className == "Nonlocal")
     return "return the value and assign it in the caller";

@@ -22,7 +22,7 @@ static constexpr llvm::StringLiteral kConstraintHint =
     "constraints are separated by commas, results first, as in \"=r,r,r\"; a letter says which "
     "registers hold the value";
 
-/// What is written between two commas, with one letter or the number of a result.
+/// Reads the text between two commas: one letter, or the number of a result.
 static std::optional<Reason> readConstraint(llvm::StringRef word, AsmConstraints &read) {
   if (word.starts_with("~{") && word.ends_with("}"))
     return std::nullopt; // text with effects is kept in order with all accesses of memory
@@ -105,7 +105,7 @@ static std::string plural(size_t count, const char *noun) {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// Whether there is one constraint for every register.
+/// Checks that there is one constraint for every register.
 static std::optional<Reason> checkCount(const char *what, size_t given, size_t needed, int64_t pack,
                                         size_t numValues) {
   if (given == needed)
@@ -185,7 +185,7 @@ TilesOr AssemblyBuilder::inlineAsm(const AssemblyText &assembly, llvm::ArrayRef<
   return results;
 }
 
-/// Whether functions of bitcode take and give values of a type: those that C has, too.
+/// Returns true if functions of bitcode take and give values of a type: the types that C has, too.
 static bool isPassed(DType dtype) {
   return !dtype.isPointer && (dtype.isInt() || (dtype.isFloat() && dtype.bits() >= 16));
 }

@@ -8,7 +8,7 @@ namespace arith = mlir::arith;
 
 //===-- Towards zero -------------------------------------------------------------------------===//
 
-/// Whether the format has no -0, whose code is its NaN.
+/// Returns true if the format has no -0; its NaN has that code.
 static bool lacksNegativeZero(mlir::Type element) {
   return llvm::isa<mlir::Float8E4M3FNUZType, mlir::Float8E5M2FNUZType>(element);
 }

@@ -26,7 +26,7 @@ Reason tw::pointerAsNumber(std::string message, llvm::ArrayRef<TypedValue> opera
   return operandError(Code::PointerAsNumber, std::move(message), kPointerHint, operands);
 }
 
-/// Whether a value is the kernel's argument that a 0-d array was given for.
+/// Returns true if a value is the kernel's argument that a 0-d array was given for.
 static bool isZeroDimArgument(mlir::Value value) {
   auto argument = mlir::dyn_cast<mlir::BlockArgument>(value);
   auto kernel = argument

@@ -11,8 +11,8 @@ Reason operandError(Code code, std::string message, std::string hint);
 Reason operandError(Code code, std::string message, std::string hint,
                     llvm::ArrayRef<TypedValue> operands, int firstIndex = 0);
 
-/// What to do where a pointer stands in the place of a number: most often the argument was an array
-/// of no dimensions, which looks like a number on the host.
+/// The hint for a pointer in the place of a number: most often the argument was an array of no
+/// dimensions, which looks like a number on the host.
 inline constexpr const char *kPointerHint =
     "an array argument is an address, that of a 0-d tensor too: pass a number (x.item()), or read "
     "the value with tw.load; the address as a number is pointer.to(tw.int64)";

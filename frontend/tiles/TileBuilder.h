@@ -21,7 +21,7 @@ class TileBuilder : public OperandBuilder {
 public:
   explicit TileBuilder(mlir::OpBuilder &builder) : OperandBuilder(builder) {}
 
-  /// Whether integers' + - * and unary - of at most 32 bits assert that the result fits its type.
+  /// True if integers' + - * and unary - of at most 32 bits assert that the result fits its type.
   bool checksOverflow = false;
 
   // Scalars from compile-time numbers: the smallest of int32, uint32, int64, uint64; float is fp32.
@@ -105,7 +105,7 @@ private:
   TileOr pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   TileOr arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs);
   void checkOverflow(BinaryOperator op, TypedValue lhs, TypedValue rhs, mlir::Value result);
-  /// What `fold` makes of sources and a combining function, whose checks are folded, too.
+  /// Folds sources by a combining function, whose checks are folded, too.
   using Fold = std::function<TilesOr(const std::vector<TypedValue> &, const CombineBody &)>;
   TilesOr checkedFold(const std::vector<TypedValue> &sources, const CombineBody &combine,
                       const Fold &fold);

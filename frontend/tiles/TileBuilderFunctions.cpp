@@ -18,8 +18,8 @@ static std::string acceptedKinds(const tile::ElementwiseRow &row) {
   return hasFloats && hasIntegers ? "floats and integers" : hasFloats ? "floats" : "integers";
 }
 
-/// Whether the first bit of a type's codes is only a sign: of float8e4b8 and float8e5b16, one is
-/// NaN.
+/// Returns true if the first bit of a type's codes is only a sign: for float8e4b8 and float8e5b16,
+/// the code of -0 is a NaN.
 static bool hasSignBit(DType dtype) {
   llvm::StringRef name = dtype.row->Name;
   return name != "float8e4b8" && name != "float8e5b16";

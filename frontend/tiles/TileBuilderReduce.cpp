@@ -210,7 +210,7 @@ static OrReason<Shape> productShape(const TypedValue &a, const TypedValue &b,
 
 static bool isByte(DType dtype) { return dtype.isInt() && dtype.bits() == 8; }
 
-/// Whether dot multiplies elements of these types.
+/// Checks that dot multiplies elements of these types.
 static std::optional<Reason> checkOperands(const TypedValue &a, const TypedValue &b,
                                            const std::optional<TypedValue> &acc) {
   std::string pair = "dot of " + a.dtype.str() + " and " + b.dtype.str();

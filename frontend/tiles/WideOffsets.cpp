@@ -106,7 +106,7 @@ static Carried carriedOf(Value value) {
   return carried;
 }
 
-/// Whether a pointer's memory may be that of a large argument.
+/// Returns true if a pointer's memory may be that of a large argument.
 bool OffsetWidening::mayBeLarge(Value pointer) {
   while (Operation *op = pointer.getDefiningOp()) {
     if (!isa<tile::AddPtrOp, tile::PtrCastOp>(op) && !isExact(op))
@@ -185,7 +185,8 @@ Value OffsetWidening::compute(Value value) {
   return arith::ExtSIOp::create(builder, value.getLoc(), wideType(value.getType()), value);
 }
 
-/// Whether a number says which element is meant: offsets are computed of it or of what it is.
+/// Returns true if a number says which element is meant: offsets are computed from it, or it is the
+/// number of a program or of an element.
 bool OffsetWidening::tellsPlace(Value value, const SetVector<Value> &offsets) const {
   Operation *op = value.getDefiningOp();
   if (op && op->hasTrait<OpTrait::ConstantLike>())

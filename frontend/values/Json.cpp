@@ -12,7 +12,7 @@ static constexpr int kMaxNesting = 800;
 
 //===-- Objects ------------------------------------------------------------------------------===//
 
-/// Of members of one name the last one counts, as for other readers.
+/// Returns the last of the members with a name, as other readers do.
 const JsonValue *JsonObject::get(llvm::StringRef name) const {
   const JsonField *at = fields.end();
   if (fields.size() < kSortedFrom)
@@ -204,7 +204,7 @@ bool Reader::readCodeUnit(unsigned &unit) {
   return true;
 }
 
-/// What stands behind a backslash.
+/// Reads the characters behind a backslash.
 bool Reader::readEscape(llvm::SmallVectorImpl<char> &characters) {
   static constexpr llvm::StringLiteral kWritten = "\"\\/bfnrt", kMeant = "\"\\/\b\f\n\r\t";
   if (at == end)

@@ -89,7 +89,7 @@ class JsonDocument {
 public:
   /// The value of a text, which must live as long as the value is used, or why it is not JSON.
   OrReason<JsonValue> read(llvm::StringRef text);
-  /// Of a text that need not live on.
+  /// Reads a text that need not live on.
   OrReason<JsonValue> readCopy(llvm::StringRef text);
 
   llvm::BumpPtrAllocator memory;

@@ -56,13 +56,13 @@ static OrReason<PyValue> integerShift(bool isLeft, const APSInt &a, const APSInt
 static OrReason<PyValue> floatPower(double base, double exponent);
 static constexpr llvm::StringLiteral kTooLargeForFloat = "an integer is too large for a float";
 
-/// Whether an integer is a double without rounding.
+/// Returns true if a double holds an integer without rounding.
 static bool isExactDouble(const PyValue &integer) {
   APSInt number = toInteger(integer);
   return number.getSignificantBits() <= 54; // with the sign
 }
 
-/// Whether Python converts a number to a float, which it refuses beyond the largest one.
+/// Returns true if Python converts a number to a float; it refuses numbers beyond the largest one.
 static bool isFiniteDouble(const PyValue &number) {
   return !number.isInteger() || std::isfinite(toDouble(number));
 }
@@ -210,7 +210,7 @@ static OrReason<PyValue> joinedTuples(const Tuple &left, const Tuple &right) {
   return makeTuple(std::move(items));
 }
 
-/// What the operator means on texts and tuples; nullopt where it has no meaning on them.
+/// Applies the operator to texts and tuples; nullopt where it has no meaning for them.
 static std::optional<OrReason<PyValue>> sequenceBinary(BinaryOperator op, const PyValue &a,
                                                        const PyValue &b) {
   if (op == BinaryOperator::Add) {

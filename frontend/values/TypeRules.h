@@ -27,11 +27,12 @@ struct PromotionOperand {
 /// The dtype both operands are converted to. With `isDivision` (`/`, and `%` of floats) 16-bit
 /// floats are computed, and answered, in float32.
 DType promoteDTypes(PromotionOperand lhs, PromotionOperand rhs, bool isDivision = false);
-/// Whether an 8-bit float meets integers, none of them a literal: there is no type for both.
+/// Returns true if an 8-bit float meets integers, none of them a literal: there is no type for
+/// both.
 bool isFloat8WithInteger(PromotionOperand lhs, PromotionOperand rhs);
 /// The wider of two integer dtypes; the unsigned one of two equally wide.
 DType promoteIntegerDTypes(DType lhs, DType rhs);
-/// Whether `//` or `%` would mix a signed and an unsigned integer. Bools have no sign.
+/// Returns true if `//` or `%` would mix a signed and an unsigned integer. Bools have no sign.
 bool haveMixedSigns(DType lhs, DType rhs);
 /// The dtype that math functions are computed in: float32 for floats of at most 16 bits.
 DType computeDTypeOf(DType dtype);

@@ -39,7 +39,7 @@ static unsigned transfersOf(ArrayRef<uint64_t> addresses, const SharedPhase &pha
 }
 
 namespace {
-/// What one access of all lanes of a warp costs.
+/// The cost of one access by all lanes of a warp.
 struct AccessCost {
   unsigned vector = 1;
   unsigned numAccesses = 1; // to move all registers
@@ -134,7 +134,7 @@ struct Reach {
 };
 } // namespace
 
-/// Of lanes that access `inAccess` each.
+/// Returns what the lanes of one transfer reach, where each lane accesses `inAccess`.
 static Reach reachedAtOnce(const LinearLayout &layout, SharedUse use, ArrayRef<uint64_t> inWord,
                            ArrayRef<uint64_t> inAccess, unsigned elementBytes, SharedBanks banks) {
   SharedPhase phase = banks.phaseOf(use, elementBytes << inAccess.size(), layout.size(Place::Lane));
@@ -215,7 +215,8 @@ static LinearLayout layoutWithLowBits(const LinearLayout &from, const LinearLayo
       .withPlace(Place::Offset, LinearLayout::Bases(offsets.begin(), offsets.end()));
 }
 
-/// What it costs to write a buffer and to read it: an access costs its transfers and its issue.
+/// Returns the cost of writing a buffer and reading it: an access costs its transfers and its
+/// issue.
 static unsigned bufferCost(const LinearLayout &from, const LinearLayout &to,
                            const LinearLayout &buffer, unsigned elementBytes, SharedBanks banks) {
   unsigned cost = 0;

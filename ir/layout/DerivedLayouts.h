@@ -8,17 +8,17 @@ namespace tw {
 
 /// The dimensions, last first.
 llvm::SmallVector<int32_t> rowMajorOrder(unsigned rank);
-/// Of two tiles of this layout side by side along a last dimension of extent 2: each thread has
-/// both elements of its pairs.
+/// Returns the layout of two tiles of layout `half` side by side along a last dimension of extent
+/// 2: each thread has both elements of its pairs.
 LinearLayout pairOf(const LinearLayout &half);
 /// Which elements of an operand [.., M, K] or [.., K, N] (the right one) each thread reads for its
 /// elements of the product: registers along the dimension of neighbours first.
 LinearLayout dotOperandReads(const LinearLayout &product, llvm::ArrayRef<int64_t> operandShape,
                              bool isRight);
-/// Whether the warp's bases along the axis are its highest bits: pieces in order are of warps in
-/// order.
+/// Returns true if the warp's bases along the axis are its highest bits: pieces in order are of
+/// warps in order.
 bool warpsHoldHighestBits(const LinearLayout &layout, unsigned axis);
-/// Whether several lanes or warps hold the same element.
+/// Returns true if several lanes or warps hold the same element.
 bool hasCopies(const LinearLayout &layout);
 
 /// A layout in which neighbours along `axis` are in registers first, then in lanes, then in warps

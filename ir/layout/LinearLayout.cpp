@@ -183,13 +183,13 @@ LinearLayout LinearLayout::withPlace(Place place, Bases bases) const {
 
 //===-- Relations ----------------------------------------------------------------------------===//
 
-/// What flipping bit `bit` of a place adds; a bit that the place has not leads to a copy.
+/// Returns what flipping bit `bit` of a place adds; a bit that the place lacks leads to a copy.
 static uint32_t basisAt(const LinearLayout &layout, Place place, unsigned bit) {
   return bit < layout.numBits(place) ? layout.bases(place)[bit] : 0;
 }
 
-/// Whether the parts that `place` adds to elements in both layouts differ by vectors of `space`
-/// only.
+/// Returns true if the parts that `place` adds to elements in the two layouts differ by vectors of
+/// `space` only.
 static bool differsWithin(const XorBasis &space, const LinearLayout &left,
                           const LinearLayout &right, Place place) {
   unsigned numBits = std::max(left.numBits(place), right.numBits(place));

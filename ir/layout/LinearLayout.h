@@ -69,7 +69,7 @@ public:
   /// For each register of this layout, the register of `source` in the same lane, warp and CTA that
   /// holds the same element; none when some element is elsewhere: then data has to move.
   std::optional<llvm::SmallVector<uint32_t>> registersFrom(const LinearLayout &source) const;
-  /// Whether a conversion from `source` moves data between lanes of one warp at most.
+  /// Returns true if a conversion from `source` moves data between lanes of one warp at most.
   bool isWithinWarpOf(const LinearLayout &source) const;
 
   // Composition and inversion as maps of all coordinate bits (register bits lowest, then lane,

@@ -120,7 +120,7 @@ std::optional<MatrixAccess> tw::columnAccess(const LinearLayout &registers, unsi
   return access;
 }
 
-/// Whether the rows that an access addresses are consecutive in a buffer.
+/// Returns true if the rows that an access addresses are consecutive in a buffer.
 static bool hasRowsIn(const MatrixAccess &access, const BitMatrix &offsets, unsigned elementBytes) {
   unsigned rowElements = access.rowBytes / elementBytes, inRowBits = llvm::Log2_32(rowElements);
   ArrayRef<uint32_t> held = access.rows.bases(Place::Register);

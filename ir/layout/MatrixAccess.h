@@ -6,7 +6,7 @@
 
 namespace tw {
 
-/// What the warps of a machine read as matrices.
+/// The instructions by which a machine's warps read matrices.
 enum class MatrixReads : uint8_t {
   None,
   Words,   // 8 rows of 16 bytes; each lane gets a 32-bit word, of one row or of two

@@ -14,7 +14,8 @@ public:
     uint64_t vector = 0;
     uint64_t combination = 0;
   };
-  /// What of `vector` lies outside the space, and the combination that gives the part inside.
+  /// Returns the part of `vector` outside the space, and the combination that gives the part
+  /// inside.
   Entry reduce(uint64_t vector) const;
   bool contains(uint64_t vector) const { return reduce(vector).vector == 0; }
   /// Adds a vector under the name `combination`; false if it was in the space already.

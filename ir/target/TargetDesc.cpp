@@ -18,7 +18,7 @@ tw::tile::CopyAttr tw::laneCopyOf(tile::TargetAttr target) {
   return nullptr;
 }
 
-/// What IR that describes no machine is compiled for.
+/// The machine that IR without a description is compiled for.
 static constexpr tw::Machine kPlainMachine = {
     .warpSize = 32, .vectorBytes = 16, .lineBytes = 128, .sectorBytes = 32, .banks = {32, 4, 16}};
 

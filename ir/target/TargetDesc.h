@@ -11,7 +11,7 @@ inline constexpr llvm::StringLiteral kTargetAttribute = "tile.target";
 
 /// The description of the machine that a module is compiled for; null when it has none.
 tile::TargetAttr targetOf(mlir::Operation *op);
-/// Whether the machine has a feature. A null description has none.
+/// Returns true if the machine has a feature. A null description has none.
 bool hasFeature(tile::TargetAttr target, tile::Feature feature);
 
 /// The way to copy to shared memory beside the program that passes use: each lane says where its

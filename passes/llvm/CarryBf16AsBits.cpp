@@ -24,7 +24,7 @@ static bool hasBf16(Operation &op) {
   return llvm::any_of(op.getOperandTypes(), isBf16) || llvm::any_of(op.getResultTypes(), isBf16);
 }
 
-/// Whether an operation moves its operands, chooses one, or flips its sign: what integers do, too.
+/// Returns true if an operation moves its operands, chooses one, or flips its sign, as integers do.
 static bool movesBits(Operation &op) {
   if (auto constant = dyn_cast<LLVM::ConstantOp>(op))
     return isa<FloatAttr, DenseElementsAttr>(constant.getValue());

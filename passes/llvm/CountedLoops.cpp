@@ -17,7 +17,7 @@ static std::pair<APInt, APInt> limitsOf(scf::ForOp loop) {
   return {APInt::getSignedMinValue(bits), APInt::getSignedMaxValue(bits)};
 }
 
-/// Whether counter + step, for a counter below the upper bound, may be outside of the type.
+/// Returns true if counter + step, for a counter below the upper bound, may lie outside the type.
 static bool mayWrap(scf::ForOp loop) {
   if (!loop.getStep().getType().isInteger() || matchPattern(loop.getStep(), m_One()))
     return false;
@@ -29,7 +29,8 @@ static bool mayWrap(scf::ForOp loop) {
   return loop.getUnsignedCmp() ? upper.ugt(highest) : upper.sgt(highest);
 }
 
-/// Whether the next counter less the upper bound is an integer of the type, for a counter below it.
+/// Returns true if the next counter minus the upper bound is an integer of the type, for a counter
+/// below that bound.
 static bool distanceFits(scf::ForOp loop) {
   APInt lower;
   return !loop.getUnsignedCmp() && matchPattern(loop.getLowerBound(), m_ConstantInt(&lower)) &&
@@ -49,9 +50,10 @@ static Value lastOf(scf::ForOp loop, CmpIPredicate isLess, OpBuilder &b) {
   return arith::SelectOp::create(b, loc, isNear, lowest, last);
 }
 
-/// Whether there is an iteration with the counter `next`. From a constant on that is not negative,
-/// by the sign of next - upper: assemblers of GPUs unroll loops that test the next counter, and not
-/// those that test the present one; it is as many instructions as a comparison with upper.
+/// Emits the test whether an iteration has the counter `next`. For loops from a constant that is
+/// not negative, it tests the sign of next - upper: assemblers of GPUs unroll loops that test the
+/// next counter, but not loops that test the present one. It takes as many instructions as a
+/// comparison with upper.
 static Value hasNext(scf::ForOp loop, Value counter, Value next, Value last, OpBuilder &b) {
   Location loc = loop.getLoc();
   CmpIPredicate isLess = loop.getUnsignedCmp() ? CmpIPredicate::ult : CmpIPredicate::slt;

@@ -21,7 +21,7 @@ using namespace tw;
 static constexpr uint64_t kFewestOperations = 16;
 /// Operations that a nest executes, of which a call takes the time of some ten.
 static constexpr uint64_t kLeastWork = 400;
-/// What a loop of unknown count is counted as.
+/// The number of iterations assumed for a loop of unknown count.
 static constexpr uint64_t kUnknownLoop = 16;
 /// More arguments than these travel by the stack, and fill it.
 static constexpr size_t kMostArguments = 16;
@@ -35,7 +35,7 @@ struct Nest {
   bool namesRegisters;
 };
 
-/// What is known of an operation with all that is in it.
+/// A summary of an operation with its regions.
 struct Contents {
   llvm::hash_code hash;
   uint64_t numOperations, work;
@@ -66,8 +66,8 @@ static uint64_t countOf(scf::ForOp loop) {
   return count ? count->getLimitedValue() : kUnknownLoop;
 }
 
-/// Whether an operation works on a register that its number stands for, and not on values: what is
-/// in there does not live over a call.
+/// Returns true if an operation works on a register that its number stands for, and not on values:
+/// the contents of that register do not survive a call.
 static bool namesRegister(Operation &op) {
   return isa<LLVM::CallIntrinsicOp>(op) && op.getNumResults() == 0 &&
          llvm::any_of(op.getOperandTypes(), [](Type type) { return type.isInteger(8); });
@@ -110,14 +110,14 @@ Contents Nests::visit(Operation &op) {
 
 //===-- Which of them do the same ------------------------------------------------------------===//
 
-/// Whether both are constants of one value.
+/// Returns true if both are constants of one value.
 static bool areSameConstant(Value a, Value b) {
   Attribute ofA, ofB;
   return matchPattern(a, m_Constant(&ofA)) && matchPattern(b, m_Constant(&ofB)) && ofA == ofB &&
          a.getType() == b.getType();
 }
 
-/// Whether calls can pass a value: of vectors there is no convention for all.
+/// Returns true if calls can pass a value: there is no calling convention for all vectors.
 static bool canPass(Value value) {
   Type type = value.getType();
   return isa<LLVM::LLVMPointerType, Float32Type, Float64Type>(type) ||
@@ -143,7 +143,7 @@ static std::optional<SmallVector<Value>> capturedBy(scf::ForOp loop) {
   return captured.takeVector();
 }
 
-/// Whether two nests do the same, but for values from outside other than constants.
+/// Returns true if two nests do the same, except for values from outside other than constants.
 static bool haveSameOperations(scf::ForOp first, scf::ForOp other) {
   DenseMap<Value, Value> matching; // of what they define
   auto isInside = [](scf::ForOp loop, Value value) {
@@ -161,8 +161,8 @@ static bool haveSameOperations(scf::ForOp first, scf::ForOp other) {
                                               OperationEquivalence::IgnoreLocations);
 }
 
-/// What stands in `other` in place of the values that `first` captured; nothing where the two do
-/// different things.
+/// Returns the values of `other` that correspond to the values captured by `first`; nothing where
+/// the two do different things.
 static std::optional<SmallVector<Value>> matchNest(scf::ForOp first, ArrayRef<Value> captured,
                                                    scf::ForOp other) {
   if (!haveSameOperations(first, other))
@@ -212,8 +212,8 @@ static void collectRoots(Value pointer, llvm::SmallSetVector<Value, 4> &roots) {
   }
 }
 
-/// Whether a root is a buffer on the stack, or cannot lead to one: no address of such a buffer is
-/// ever written to memory.
+/// Returns true if a root is a buffer on the stack, or cannot lead to one: no address of such a
+/// buffer is ever written to memory.
 static bool isKnownRoot(Value root) {
   if (isa_and_present<LLVM::AllocaOp, LLVM::LoadOp>(root.getDefiningOp()))
     return true;
@@ -221,7 +221,7 @@ static bool isKnownRoot(Value root) {
   return argument && isa<LLVM::LLVMFuncOp>(argument.getOwner()->getParentOp());
 }
 
-/// What a function may take for granted of a parameter.
+/// The facts that a function may assume of a parameter.
 struct ParameterFacts {
   bool isAlone = true; // no other argument leads to its memory
   uint64_t alignment = 1u << 31;

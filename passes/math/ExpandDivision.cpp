@@ -42,8 +42,8 @@ struct Division {
   Value truncate(Value a, Type element);
 };
 
-/// What is special about a divisor. `safe` is 1 in the special cases, so that dividing by it gives
-/// the right remainder, 0, in all of them.
+/// The special cases of a divisor. `safe` is 1 in all of them, so that dividing by it gives the
+/// right remainder, 0.
 struct Guarded {
   Value isZero, isMinusOne; // isMinusOne is null where -1 needs no care
   Value safe;

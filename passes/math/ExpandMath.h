@@ -10,7 +10,7 @@ class RewritePatternSet;
 
 namespace tw {
 
-/// What the machine offers to math functions.
+/// The instructions that the machine offers to math functions.
 struct MathMachine {
   unsigned vectorBytes = 64;
   bool hasFma = true;           // one instruction multiplies and adds
@@ -26,7 +26,7 @@ void populateExpandMathPatterns(mlir::RewritePatternSet &patterns, const MathMac
 /// Operations of arith that are undefined upstream for some operands and defined on tiles: shifts,
 /// integer division, float to integer; and conversions to 16-bit floats without library calls.
 void populateDefinedArithPatterns(mlir::RewritePatternSet &patterns);
-/// Of these, the shifts.
+/// Adds the patterns of those for shifts.
 void populateShiftPatterns(mlir::RewritePatternSet &patterns);
 
 /// An integral float n, and the float that carries n and a bias in its low bits.

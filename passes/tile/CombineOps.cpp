@@ -68,7 +68,7 @@ static Operation *enlarging(Value value) {
   return isa_and_nonnull<ExpandDimsOp, BroadcastOp>(op) ? op : nullptr;
 }
 
-/// Whether two operations enlarge tiles of one shape in the same way.
+/// Returns true if two operations enlarge tiles of one shape in the same way.
 static bool enlargeAlike(Operation *a, Operation *b) {
   auto expandA = dyn_cast<ExpandDimsOp>(a), expandB = dyn_cast<ExpandDimsOp>(b);
   if (a->getName() != b->getName() || (expandA && expandA.getAxis() != expandB.getAxis()))

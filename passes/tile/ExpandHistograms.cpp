@@ -145,7 +145,7 @@ static ElementWords packWords(Integers &make, Value rows, int64_t numBins) {
   return words;
 }
 
-/// Of each word, the elements that have the lower bits of each number from 0 to `width`.
+/// Returns, for each word, the elements that have the lower bits of each number from 0 to `width`.
 static Value matchLow(Integers &make, const ElementWords &words, int64_t width) {
   SmallVector<int64_t> shape = {shapeOf(words.inside.getType()).front(), width};
   Value matches = make.spread(words.inside, 1, shape), number = make.arange(width);

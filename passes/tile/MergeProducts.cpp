@@ -154,7 +154,7 @@ Value Widening::makeIndices(arith::AddIOp op) {
   return {};
 }
 
-/// What is repeated along the columns, or has them itself.
+/// Widens a tile that is repeated along the columns, or one whose source has the columns itself.
 Value Widening::makeBroadcast(BroadcastOp op, int64_t axis) {
   Value source = op.getSource();
   bool isRepeated = cast<RankedTensorType>(source.getType()).getDimSize(axis) == 1;
@@ -227,7 +227,7 @@ Value Widening::make(Value tile, int64_t axis) {
   return isElementwise && isPure(op) ? makeElementwise(op, axis) : Value();
 }
 
-/// Whether a body does nothing that has to be done once for each iteration.
+/// Returns true if a body does nothing that has to be done once for each iteration.
 static bool onlyReads(Block &body) {
   return llvm::all_of(body.without_terminator(), [](Operation &op) {
     auto load = dyn_cast<LoadOp>(&op);

@@ -46,11 +46,12 @@ struct Method {
 
   Method() = default;
   Method(PyTypeObject *type, const char *method);
-  /// Of an object of the very type.
+  /// Calls the method of an object of the very type.
   py::object operator()(PyObject *object) const;
 };
 
-/// What Python says once of torch: how a tensor's facts are found, and the memory of a view.
+/// The answers of Python about torch, asked for once: how a tensor's facts are found, and the
+/// memory of a view.
 struct TensorReading {
   PyTypeObject *type = nullptr;
   Method isNeg, storageOffset;
@@ -65,7 +66,7 @@ struct TensorReading {
   std::vector<std::pair<uint16_t, PyObject *>> elementTypes; // by DLPack's code and bits
 };
 
-/// What a launch has to know of a tensor.
+/// The facts about a tensor that a launch needs.
 struct TensorView {
   PyObject *elementType = nullptr;
   uint64_t begin = 0, bytes = 0;
@@ -81,7 +82,8 @@ struct Span {
   uint64_t begin, end;
 };
 
-/// Of one reading: Python that it calls may let another thread launch the same kernel.
+/// The memory spans of one reading: Python that it calls may let another thread launch the same
+/// kernel.
 using Spans = std::pmr::vector<Span>;
 
 /// Reads the arguments of one kernel.
@@ -214,7 +216,8 @@ static bool isContiguous(const dlpack::Tensor &lent) {
   return true;
 }
 
-/// What the tensor's library lends; false without an error where that does not tell all.
+/// Reads the view that the tensor's library lends; false without an error where that does not tell
+/// all.
 static bool viewLent(PyObject *tensor, TensorView &view) {
   dlpack::Tensor lent = {};
   if (tensors().exchange->lend(tensor, &lent) != 0) {

@@ -37,14 +37,14 @@ struct PassedArgument {
   uint64_t address = 0;
 };
 using PassedArguments = std::pmr::vector<PassedArgument>;
-/// Of memory on the stack that what a launch passes mostly fits into.
+/// The size of memory on the stack that the arguments of most launches fit into.
 constexpr size_t kPassedBytes = 3072;
 /// Reads arguments by the object behind the function that `make_reader` made: their facts, which
 /// are the same object when they came lately; null where Python has to read.
 pybind11::object readArguments(PyObject *reader, std::span<PyObject *const> values,
                                PassedArguments &passed);
-/// Whether a tuple (kernel or None, function, code, defaults, named defaults) tells what is there
-/// now. False where only Python can tell: functions with defaults of named parameters.
+/// Returns true if a tuple (kernel or None, function, code, defaults, named defaults) tells what is
+/// there now. False where only Python can tell: functions with defaults of named parameters.
 bool isSameBody(PyObject *body);
 
 /// The bits of one argument. Integers are taken modulo 2^64: the kernel reads the low bytes that

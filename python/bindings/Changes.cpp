@@ -22,9 +22,9 @@ bool tw::python::isSameBody(PyObject *body) {
   return wrapped == function;
 }
 
-/// Whether a tuple (names, name, value, fingerprint) tells what is there now, `missing` for a name
-/// that is not; false where only Python can tell: other namespaces than dictionaries and classes,
-/// and values that can change within.
+/// Returns true if a tuple (names, name, value, fingerprint) tells what is there now, `missing` for
+/// a name that is not; false where only Python can tell: other namespaces than dictionaries and
+/// classes, and values that can change within.
 static bool isSameName(PyObject *dependency, PyObject *missing) {
   if (!PyTuple_Check(dependency) || PyTuple_GET_SIZE(dependency) != 4)
     return false;
@@ -44,7 +44,8 @@ static bool isSameName(PyObject *dependency, PyObject *missing) {
   return (value ? value : missing) == PyTuple_GET_ITEM(dependency, 2);
 }
 
-/// Whether all entries of a list pass, each kept alive meanwhile: comparing keys may run code.
+/// Returns true if all entries of a list pass, each kept alive meanwhile: comparing keys may run
+/// code.
 template <typename Test> static bool isEach(PyObject *list, Test passes) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     auto entry = py::reinterpret_borrow<py::object>(PyList_GET_ITEM(list, i));

@@ -146,7 +146,7 @@ static py::object readRecord(const std::string &cacheDirectory, const std::strin
   return content ? py::object(py::bytes(*content)) : py::none();
 }
 
-/// What an entry of the cache says of its kernel (JSON), or None where it is not whole.
+/// Returns what an entry of the cache says of its kernel (JSON), or None where it is not whole.
 static py::object describeStored(const std::string &key, const py::bytes &file) {
   std::optional<std::string> text = api::describeStored(key, file);
   return text ? py::object(py::str(*text)) : py::none();

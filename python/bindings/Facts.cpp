@@ -14,7 +14,7 @@ struct KnownIntegers {
   PyObject *make = nullptr; // (type, divisibility, is one, is not negative) -> the object
   std::array<PyObject *, 3 * 8> known = {};
 };
-/// What an integer of Python is passed as, by its value.
+/// The type that an integer of Python is passed as, by its value.
 enum class Passed { I32, I64, U64 };
 } // namespace
 
@@ -90,7 +90,8 @@ static PyObject *factsOfAddress(PyObject *, PyObject *const *arguments, Py_ssize
   return Py_XNewRef(pair);
 }
 
-/// What is assumed of a pointer and its memory, from (pointee, begin, end); false with an error.
+/// Reads the assumptions about a pointer and its memory from (pointee, begin, end); false with an
+/// error.
 static bool readPointer(PyObject *entry, ArgumentSpec &spec, MemorySpan &memory) {
   if (!PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) != 3) {
     PyErr_SetString(PyExc_TypeError, "a pointer is (pointee, begin, end)");

@@ -270,7 +270,7 @@ static py::tuple allocate(const std::string &device, uint64_t bytes) {
   return py::make_tuple(memory, py::none());
 }
 
-/// Whether a buffer is row-major without gaps.
+/// Returns true if a buffer is row-major without gaps.
 static bool isContiguous(const py::buffer_info &view) {
   py::ssize_t bytes = view.itemsize;
   for (py::ssize_t axis = view.ndim - 1; axis >= 0; --axis) {

@@ -8,7 +8,7 @@ using namespace tw;
 using python::Kernel;
 
 namespace {
-/// What a launcher is made of: a tuple, which the garbage collector looks into, as the kernel is
+/// The parts of a launcher: a tuple, which the garbage collector looks into, as the kernel is
 /// reachable from it.
 enum Part : Py_ssize_t {
   kFunction, // the kernel of Python, whose `_launch` does all of it
@@ -33,7 +33,7 @@ enum Part : Py_ssize_t {
 /// An entry of the list: a kernel and what it was launched for.
 enum Member : Py_ssize_t { mFacts, mOptions, mChoice, mCompiled, mIsCurrent, mNative, mPlan };
 
-/// What is passed to a kernel, by the positions of the function's parameters.
+/// The arguments passed to a kernel, by the positions of the function's parameters.
 struct Plan {
   Kernel *kernel; // the entry holds it
   std::vector<size_t> positions, stored;

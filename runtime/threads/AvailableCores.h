@@ -19,8 +19,8 @@ int coresOfQuota();
 /// Threads that can run at once in this process: at least 1.
 int numAvailableCores();
 
-/// Of a team of `teamThreads`, how many get cores under `quota`. A team that is larger than the
-/// process has cores was asked for: it is left as it is.
+/// Returns how many threads of a team of `teamThreads` get cores under `quota`. A team that is
+/// larger than the process has cores was asked for: it is left as it is.
 int threadsWithinQuota(int teamThreads, int cores, int quota);
 
 } // namespace tw

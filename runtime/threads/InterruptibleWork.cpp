@@ -12,7 +12,7 @@
 using namespace tw;
 
 namespace {
-/// What the thread that calls and the one that works share.
+/// The state that the thread that calls and the one that works share.
 struct Job {
   enum State : uint32_t { Running, Asking, Failed, Succeeded };
 

@@ -23,7 +23,7 @@ struct Loaded {
 /// torch's `at::get_num_threads`.
 using AskNumThreads = int (*)();
 
-/// What was found when `numLoads` libraries had been loaded. Entries are never freed: there are as
+/// The findings when `numLoads` libraries had been loaded. Entries are never freed: there are as
 /// many as the process has runtimes, and a launch may be using one.
 struct Search {
   std::mutex mutex; // guards `found`, and one search at a time
@@ -127,8 +127,9 @@ static Search &search() {
 /// Made when this code is loaded: see Forks.cpp.
 [[maybe_unused]] static const Search &madeAtLoad = search();
 
-/// Whether this process came from fork() without exec: another thread's locks and threads may be
-/// gone. The kernel says so of the first thread (PF_FORKNOEXEC of `flags`, man 5 proc_pid_stat).
+/// Returns true if this process came from fork() without exec: another thread's locks and threads
+/// may be gone. The kernel says so of the first thread (PF_FORKNOEXEC of `flags`, man 5
+/// proc_pid_stat).
 static bool isForkedChild() {
   constexpr unsigned kForkedNoExec = 0x40;
   FILE *file = fopen("/proc/self/stat", "r");

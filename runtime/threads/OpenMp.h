@@ -21,8 +21,8 @@ struct OpenMp {
 /// have held the loader's lock, which then stays taken.
 const OpenMp *findOpenMp();
 
-/// Whether `parallel` can be called: not in a process that was forked, where the threads that the
-/// runtime believes to have do not exist (libgomp waits for them for ever).
+/// Returns true if `parallel` can be called: not in a process that was forked, where the threads
+/// that the runtime believes to have do not exist (libgomp waits for them for ever).
 bool hasOpenMpTeams();
 
 /// How many threads a team that this thread makes would have, at least 1.

@@ -15,7 +15,7 @@ using namespace tw;
 using namespace tilewright;
 
 namespace {
-/// What a launch is compiled for, as words: what is equal here is equal there.
+/// The facts that a launch is compiled for, as words: launches with equal words share a kernel.
 using Key = llvm::SmallVector<uint64_t, 48>;
 
 /// A compiled kernel, and which of the launch's arguments it takes.
@@ -139,7 +139,7 @@ static std::string evaluateNothing(const std::string &) {
 }
 
 namespace {
-/// What a launch asks for.
+/// The request of a launch.
 struct Wanted {
   KeyedKernels &kernels;
   const api::KernelSource &source;
@@ -174,8 +174,9 @@ static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
   return ready;
 }
 
-/// Whether an argument's memory is more than 32-bit offsets reach where they count bytes. Targets
-/// are asked by name, which takes longer than all else of a warm launch, so only for large arrays.
+/// Returns true if an argument's memory is larger than 32-bit offsets reach where they count bytes.
+/// Targets are asked by name, which takes longer than all else of a warm launch, so only for large
+/// arrays.
 static bool exceedsBytes(const Argument *arguments, size_t count, const std::string &device) {
   constexpr uint64_t kAlwaysReached = 0x7FFFFFE0;
   auto isBig = [](const Argument &argument) { return argument.bytes > kAlwaysReached; };

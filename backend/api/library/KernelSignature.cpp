@@ -115,7 +115,7 @@ static uint64_t floatBits(double number, llvm::StringRef type) {
   return value.bitcastToAPInt().getZExtValue();
 }
 
-/// Whether an integer of one type fits another.
+/// Returns true if an integer of one type fits another.
 static bool fits(const Argument &argument, const TypeRow &type) {
   bool isNegative = kTypes[int(argument.type)].kind == 'i' && int64_t(argument.bits) < 0;
   if (type.kind == 'u')

@@ -19,7 +19,7 @@ enum class Type : uint8_t {
   Float16, BFloat16, Float32, Float64, Float8E4M3, Float8E5M2
 };
 
-/// What the compiler or a launch says: words and parts. `tilewright explain CODE` has more.
+/// A report of the compiler or of a launch: words and parts. `tilewright explain CODE` has more.
 struct Report {
   std::string kind;     // "compile", "unsupported", "launch", "device", "internal"
   std::string severity; // "error", "warning"
@@ -27,7 +27,7 @@ struct Report {
   std::string rendered; // everything, with the line of the kernel
 };
 
-/// Whether something was done; if not, why.
+/// The outcome of an operation; if it was not done, the reports say why.
 struct Status {
   std::vector<Report> reports; // warnings too
   bool isOk = true;

@@ -102,7 +102,7 @@ static int failureToOpen(const char *path) {
 
 static bool isRefused(int failure) { return failure == EACCES || failure == EPERM; }
 
-/// Whether there are files of single GPUs, and all of them are refused to this user.
+/// Returns true if there are files of single GPUs, and all of them are refused to this user.
 static bool areFilesOfGpusRefused(const DriverKind &kind) {
   glob_t found = {};
   if (!kind.filesOfGpus || glob(kind.filesOfGpus, GLOB_NOSORT, nullptr, &found) != 0) {

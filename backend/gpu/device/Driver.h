@@ -37,7 +37,7 @@ struct SymbolLookup {
     if (has(name))
       bind(name, call);
   }
-  /// Whether the library has a function, which is not missed otherwise.
+  /// Returns true if the library has a function; a missing one is not an error.
   bool has(const char *name) const;
 
 private:
@@ -76,7 +76,7 @@ struct DriverKind {
                                             DriverHandle &module);
   /// The file by which processes reach the GPUs; null: none that is known.
   const char *deviceFile = nullptr;
-  /// What is said where the driver shows no GPU and that file is missing or may not be opened.
+  /// The reports for a driver that shows no GPU while that file is missing or may not be opened.
   const FailureRow *withoutFile = nullptr, *withoutPermission = nullptr;
   /// A pattern of the files of single GPUs beside it; null: there are none. And what is said where
   /// there are such files and this user may open none of them.

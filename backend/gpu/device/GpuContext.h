@@ -23,7 +23,7 @@ public:
   std::string name() const { return kind().devicePrefix + std::to_string(index); }
   /// A fact of the GPU by its number in the driver; 0 where that fails.
   int attribute(int attribute) const;
-  /// What its maker calls the GPU.
+  /// Returns the name that its maker gave the GPU.
   std::string productName() const;
 
   /// The report of a call that failed while `action` ("loading kernel add") was done.

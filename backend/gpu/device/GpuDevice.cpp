@@ -197,7 +197,7 @@ static std::optional<RuntimeError> checkAddresses(const LoadedGpuKernel &kernel,
   return std::nullopt;
 }
 
-/// Whether all programs of a grid have room at the same time.
+/// Checks that all programs of a grid have room at the same time.
 static std::optional<RuntimeError> checkTogether(const LoadedGpuKernel &kernel,
                                                  const LaunchGrid &grid) {
   GpuContext &context = *kernel.context;

@@ -6,7 +6,7 @@
 
 namespace tw::gpu {
 
-/// What is a maker's own.
+/// The parts that differ between makers.
 struct InstalledGpus {
   const DriverKind *driver;
   const char *librarySetting; // the path of the driver's library, as a process may set it

@@ -52,7 +52,7 @@ LogicalResult nvidia::checkMaxRegisters(const CompileOptions &options, Operation
 }
 
 namespace {
-/// What bounds the registers of a thread.
+/// The bound on the registers of a thread.
 struct RegisterBound {
   int64_t registers = kMost;
   std::string reason = "a thread can have";

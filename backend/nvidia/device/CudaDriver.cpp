@@ -72,7 +72,7 @@ static std::string versionText(int version) {
 }
 
 namespace {
-/// What the driver's assembler says of PTX that it refuses.
+/// The messages of the driver's assembler about PTX that it refuses.
 struct JitLog {
   char text[8192] = {};
 };

@@ -35,7 +35,7 @@ private:
   std::unique_ptr<Cta> start(uint64_t index);
   uint64_t nextAhead();
   void retire(std::unique_ptr<Cta> cta);
-  /// Whether CTAs may still begin.
+  /// Returns true if CTAs may still begin.
   bool hasNext() const {
     return (low < lowEnd || middle < high) && !launch.hasHitStepLimit &&
            !launch.interrupts.isInterrupted;

@@ -31,7 +31,7 @@ struct Prepared {
   const Variable *sharedVariable = nullptr; // the same of an address in shared memory
 };
 
-/// What all CTAs of a launch share.
+/// The state that all CTAs of a launch share.
 struct LaunchState {
   LaunchState(const Program &program, const Launch &launch, const Function &kernel);
   /// The number in the grid of the CTA that begins as number `index`.

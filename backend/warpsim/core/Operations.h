@@ -46,7 +46,8 @@ void executeCollective(Cta &cta, Warp &warp, const Instruction &instruction, int
 void executeSpecial(Cta &cta, Warp &warp, const Instruction &instruction, LaneMask active);
 void executeHostCall(Cta &cta, Warp &warp, const Instruction &instruction, int32_t pc,
                      LaneMask active);
-/// What the first failed assertion has printed; empty where none has. Taken out of what was.
+/// Takes the message of the first failed assertion out of the printed text; empty where none has
+/// failed.
 std::string takeFailedAssertion(std::string &printed);
 /// Lanes that execute an operation together: they give one membermask. `members` are those of them
 /// that it names.

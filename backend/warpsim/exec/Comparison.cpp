@@ -66,7 +66,8 @@ static LaneMask combine(Bool operation, LaneMask value, LaneMask other) {
   }
 }
 
-/// What `set` writes where the comparison holds: 1.0 of a float type, all ones of an integer type.
+/// Returns the value that `set` writes where the comparison holds: 1.0 of a float type, all ones of
+/// an integer type.
 static uint32_t trueValue(Type type) {
   switch (type) {
   case Type::F32:

@@ -4,7 +4,7 @@
 
 using namespace tw::warpsim;
 
-/// Whether the magnitude grows by one unit, given what was cut off it.
+/// Returns true if the magnitude grows by one unit, given what was cut off it.
 static bool roundsUp(Rounding rounding, bool isNegative, uint64_t kept, uint64_t rest,
                      uint64_t half) {
   switch (rounding) {
@@ -21,16 +21,16 @@ static bool roundsUp(Rounding rounding, bool isNegative, uint64_t kept, uint64_t
   }
 }
 
-/// Whether the sum of random bits and of as many that were cut off carries: of an f32 those that
-/// its mantissa has beyond the format's (PTX ISA, cvt, `.rs`). A subnormal result cuts more off,
-/// and its lowest ones do not count.
+/// Returns true if the sum of random bits and of as many that were cut off carries: for an f32,
+/// those that its mantissa has beyond the format's (PTX ISA, cvt, `.rs`). A subnormal result cuts
+/// more off, and its lowest ones do not count.
 static bool carries(const FloatFormat &format, uint32_t random, uint64_t rest, int shift) {
   int numBits = static_cast<int>(kSingle.mantissaBits - format.mantissaBits);
   uint64_t mask = (uint64_t(1) << numBits) - 1;
   return ((rest >> std::min(shift - numBits, 63)) + (random & mask)) >> numBits;
 }
 
-/// What a magnitude beyond the largest finite value becomes.
+/// Returns the result for a magnitude beyond the largest finite value.
 static uint32_t overflow(const FloatFormat &format, Rounding rounding, bool isNegative,
                          bool isSatFinite) {
   bool staysFinite = isSatFinite || rounding == Rounding::Rz ||

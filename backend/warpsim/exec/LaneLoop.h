@@ -7,7 +7,7 @@
 
 namespace tw::warpsim {
 
-/// Whether a function is cheap enough to be computed for inactive lanes too, in vectors.
+/// The cost of a function: light ones are computed for inactive lanes too, in vectors.
 enum class Cost { Light, Heavy };
 
 /// How to call `function`, R(A...) or R(const Instruction &, A...), where source i is argument i.
@@ -91,7 +91,7 @@ template <auto function, auto missingOf>
     markBytes(instruction.results[0], registers, active, missing, bytesOf(instruction.type));
 }
 
-/// Whether this machine has the vector unit that `runOnVectorUnit` is compiled for.
+/// Returns true if this machine has the vector unit that `runOnVectorUnit` is compiled for.
 bool hasVectorUnit();
 
 using Body = void (*)(const Instruction &, WarpRegisters &, LaneMask);

@@ -141,7 +141,7 @@ template <typename S>
     markParts(partsIn(instruction.results, instruction.type), registers, active, missing);
 }
 
-/// Whether a vector of `count` parts fills `bytes` with parts of 8 to 64 bits.
+/// Returns true if a vector of `count` parts fills `bytes` with parts of 8 to 64 bits.
 static bool dividesEvenly(size_t count, unsigned bytes) {
   return (count == 1 || count == 2 || count == 4) && bytes % count == 0 && bytes / count >= 1;
 }

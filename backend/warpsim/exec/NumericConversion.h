@@ -5,7 +5,7 @@
 
 namespace tw::warpsim {
 
-/// Whether cvt has this pair of types with these modifiers.
+/// Returns true if cvt has this pair of types with these modifiers.
 bool isConvertible(const Instruction &instruction);
 
 /// f16x2, bf16x2, e4m3x2 and e5m2x2.

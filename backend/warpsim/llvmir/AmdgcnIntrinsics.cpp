@@ -31,7 +31,7 @@ static std::optional<Special> specialNamed(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
-/// What is the same for all threads of a launch.
+/// Returns a value that is the same for all threads of a launch.
 static std::optional<uint64_t> constantNamed(llvm::StringRef name, const Program &program) {
   return llvm::StringSwitch<std::optional<uint64_t>>(name)
       .Case("implicitarg.ptr", (uint64_t(0x05) << 56) + program.implicitParameters)

@@ -39,8 +39,8 @@ static BufferPieces piecesOf(unsigned totalBits) {
   return {32, totalBits / 32};
 }
 
-/// What lies outside reads as zero, each 4 bytes by themselves. Where all lanes are within or
-/// outside as a whole, which is nearly always so, one access does it.
+/// Imports a load that reads zero outside of its buffer, each 4 bytes by themselves. Where all
+/// lanes are within or outside as a whole, which is nearly always so, one access does it.
 void FunctionImporter::importBufferLoad(llvm::IntrinsicInst &call) {
   BufferPlace place =
       bufferPlace(call.getArgOperand(0), call.getArgOperand(1), call.getArgOperand(2));

@@ -5,8 +5,8 @@
 
 using namespace tw::warpsim;
 
-/// Whether assembly does nothing that the simulator sees: waits that LLVM would insert itself,
-/// priorities and hints.
+/// Returns true if assembly does nothing that the simulator sees: waits that LLVM would insert
+/// itself, priorities and hints.
 static bool isHarmless(llvm::StringRef text) {
   for (llvm::StringRef line : llvm::split(text, '\n')) {
     llvm::StringRef word = line.trim().take_until([](char c) { return c == ' ' || c == '\t'; });

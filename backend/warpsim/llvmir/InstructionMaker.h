@@ -22,7 +22,7 @@ struct PointerParts {
   int64_t offset = 0;
 };
 
-/// What global variables of a module are to its kernels.
+/// The addresses of a module's global variables in its kernels.
 using GlobalAddresses = llvm::DenseMap<const llvm::GlobalVariable *, Operand>;
 
 /// A line of the text that was read.

@@ -65,7 +65,8 @@ static unsigned chunkBytes(unsigned total, unsigned alignment, unsigned elementB
   return chunk;
 }
 
-/// What is narrower than a word and wider than an access of eight elements goes by words.
+/// Returns the bits of one access: elements that are narrower than a word, and together wider than
+/// an access of eight, go by words.
 static unsigned widthOfAccess(unsigned elementBits, unsigned count, unsigned alignment) {
   unsigned bytes = elementBits / 8 * count;
   if (elementBits / 8 > alignment)
@@ -307,7 +308,7 @@ void FunctionImporter::importAlloca(llvm::AllocaInst &alloca) {
   made.localBytes += uint32_t(bytes->getFixedValue());
 }
 
-/// Whether a pointer is used by loads from it and stores to it only.
+/// Returns true if a pointer is used by loads from it and stores to it only.
 static bool isOnlyAccessed(llvm::Value &pointer) {
   return llvm::all_of(pointer.users(), [&](llvm::User *user) {
     auto *store = llvm::dyn_cast<llvm::StoreInst>(user);

@@ -237,7 +237,7 @@ assignGroups(const InstructionRow &row, std::span<const std::string_view> modifi
   return std::nullopt;
 }
 
-/// What PTX means where a memory instruction does not say its order or scope.
+/// Sets the order and scope that PTX assumes where a memory instruction names none.
 static void setDefaults(std::string_view opcode, Instruction &instruction) {
   if (instruction.op == Op::Atom || instruction.op == Op::Red) {
     if (instruction.order == Order::Weak)

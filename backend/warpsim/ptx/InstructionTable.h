@@ -9,7 +9,8 @@
 
 namespace tw::warpsim::ptx {
 
-/// What a modifier decides. The same word may be of several kinds (`lo` of mul and of setp).
+/// The property that a modifier decides. The same word may be of several kinds (`lo` of mul and of
+/// setp).
 enum class ModifierKind : uint8_t {
   Flag,
   Type,

@@ -297,7 +297,7 @@ static int fieldOf(const Instruction &instruction, ModifierKind kind) {
   return 0;
 }
 
-/// Whether `word`, of any kind but Flag and Hint, says what the instruction says.
+/// Returns true if `word`, of any kind but Flag and Hint, says what the instruction says.
 static bool agrees(const Instruction &instruction, ModifierKind kind, std::string_view word) {
   Instruction spelled;
   spelled.op = instruction.op;

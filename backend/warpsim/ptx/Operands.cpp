@@ -144,7 +144,7 @@ static bool parseCachePolicy(Parser &parser, Instruction &instruction) {
   return parser.expect(',') && parseRegister(parser, Type::B64, false, policy);
 }
 
-/// Whether the operand after the comma here is a predicate.
+/// Returns true if the operand after the comma here is a predicate.
 static bool isPredicateNext(const Parser &parser) {
   TypedRegister found;
   if (parser.peek(1).is('!'))
@@ -212,8 +212,8 @@ static bool parseOperand(Parser &parser, const OperandRule &rule, Instruction &i
   return false;
 }
 
-/// Whether an optional operand is left out: nothing follows, or what follows is the predicate that
-/// the next rule is for (`bar.red.and.pred p, 0, q`).
+/// Returns true if an optional operand is left out: nothing follows, or what follows is the
+/// predicate that the next rule is for (`bar.red.and.pred p, 0, q`).
 static bool isLeftOut(const Parser &parser, const InstructionRow &row, size_t index) {
   const OperandRule &rule = row.operands[index];
   if (!rule.isOptional || rule.role == Role::CopiedSize)
@@ -227,7 +227,7 @@ static bool isLeftOut(const Parser &parser, const InstructionRow &row, size_t in
   return isBeforePredicate && isPredicateNext(parser);
 }
 
-/// What stands between an operand and the one before it.
+/// Parses the text between an operand and the one before it.
 static bool parseSeparator(Parser &parser, const InstructionRow &row, const OperandRule &rule,
                            bool isFirst) {
   if (rule.isSecond)

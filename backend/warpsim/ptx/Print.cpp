@@ -91,7 +91,7 @@ static std::string nameWithin(const std::string &name, uint64_t begin, uint64_t 
   return offset == begin ? name : name + "+" + std::to_string(offset - begin);
 }
 
-/// What an address without a register refers to: `name+8`, or "" when nothing is there.
+/// Returns the name for an address without a register: `name+8`, or "" when nothing is there.
 static std::string placeName(const Program &program, const Function *function,
                              const Instruction &instruction) {
   uint64_t offset = uint64_t(instruction.address.offset);

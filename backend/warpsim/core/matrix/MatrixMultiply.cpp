@@ -193,7 +193,7 @@ static void findSet(const Instruction &instruction, const Fragment &a, const Fra
 }
 
 namespace {
-/// What all element types have in common of an mma under execution.
+/// The parts of an mma under execution that all element types have in common.
 struct MmaStep {
   const Instruction &instruction;
   const PreparedForm &prepared;

@@ -27,7 +27,7 @@ struct Request {
   void expand();
 };
 
-/// What all lanes have in common of a memory instruction under execution.
+/// The parts of a memory instruction under execution that all lanes have in common.
 struct MemoryStep {
   Cta &cta;
   Warp &warp;

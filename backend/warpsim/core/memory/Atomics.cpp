@@ -122,8 +122,8 @@ static void checkOperands(const MemoryStep &step, LaneMask lanes) {
     reportUnset(step.cta, step.warp, source, step.pc, lanes, "an operand of an atomic operation");
 }
 
-/// Whether an atomic operation writes: a compare-and-swap that fails only reads, and releases
-/// nothing.
+/// Returns true if an atomic operation writes: a compare-and-swap that fails only reads, and
+/// releases nothing.
 static bool writes(const Instruction &instruction, uint64_t old, uint64_t compared) {
   uint64_t mask = bytesOf(instruction.type) == 8
                       ? ~uint64_t(0)

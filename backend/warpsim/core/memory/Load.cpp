@@ -150,7 +150,7 @@ static bool isRowDefined(const MemoryStep &step, const Request &request) {
   return true;
 }
 
-/// Whether all that the request reads is known to have a value.
+/// Returns true if all that the request reads is known to have a value.
 static bool isAllDefined(const MemoryStep &step, const Request &request) {
   if (request.space == Space::Param || !step.cta.launch.launch.options.checksInitialized)
     return true;
@@ -162,7 +162,8 @@ static bool isAllDefined(const MemoryStep &step, const Request &request) {
   return request.space != Space::Local && request.region && !request.region->initialized;
 }
 
-/// What strong loads read, taken with the host's atomics: CTAs on other host threads write it.
+/// The values that strong loads read, taken with the host's atomics: CTAs on other host threads
+/// write them.
 struct StrongCopies {
   alignas(16) uint8_t bytes[kWarpSize][kMaxAccessBytes];
 };

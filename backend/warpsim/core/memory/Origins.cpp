@@ -45,7 +45,8 @@ std::vector<int32_t> Search::definitionsOf(Register reg) const {
   return found;
 }
 
-/// Of those that have run, the last before `pc`; in a loop perhaps one behind it. -1: none has run.
+/// Returns the last of those that have run before `pc`; in a loop perhaps one behind it; -1 if none
+/// has run.
 int32_t Search::nearest(const std::vector<int32_t> &definitions, int32_t pc) const {
   int32_t before = -1, behind = -1;
   for (int32_t definition : definitions)

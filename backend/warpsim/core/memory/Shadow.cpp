@@ -79,7 +79,7 @@ ShadowPage::Where ShadowPage::whereOf(const Accessor &accessor) const {
           packPc(accessor)};
 }
 
-/// Whether some cell's write is by another thread, not known to be ordered.
+/// Returns true if some cell's write is by another thread, not known to be ordered.
 TW_VECTOR_CLONES static bool hasOtherWriter(const uint32_t *places, const uint32_t *epochs,
                                             const uint32_t *whos, unsigned numCells,
                                             unsigned logCellsPerLane, uint32_t place,
@@ -94,7 +94,7 @@ TW_VECTOR_CLONES static bool hasOtherWriter(const uint32_t *places, const uint32
   return found;
 }
 
-/// Whether some cell has a reader that is not the lane of the same place itself.
+/// Returns true if some cell has a reader that is not the lane of the same place itself.
 TW_VECTOR_CLONES static bool hasOtherReader(const uint32_t *places, const uint32_t *epochs,
                                             const uint32_t *whos, const uint32_t *lanes,
                                             unsigned numCells, unsigned logCellsPerLane,
@@ -111,8 +111,8 @@ TW_VECTOR_CLONES static bool hasOtherReader(const uint32_t *places, const uint32
   return found;
 }
 
-/// Whether the reads of some cell must be kept beside a new one: they are of this epoch, or of
-/// another CTA, and not simply of the same warp at the same clock.
+/// Returns true if the reads of some cell must be kept beside a new one: they are of this epoch, or
+/// of another CTA, and not simply of the same warp at the same clock.
 TW_VECTOR_CLONES static bool hasReadsToKeep(const uint32_t *places, const uint32_t *epochs,
                                             const uint32_t *whos, unsigned numCells, uint32_t place,
                                             uint32_t epoch, uint32_t isGlobal, uint32_t who) {
@@ -233,7 +233,7 @@ bool ShadowPage::accessUniform(const Accessor &accessor, LaneMask lanes, uint32_
   return true;
 }
 
-/// Whether a lane knows of what a thread did that a record tells of.
+/// Returns true if a lane knows of the access of a thread that a record describes.
 bool ShadowPage::isKnown(const Accessor &accessor, unsigned lane, const Where &where,
                          const Records &records, uint32_t cell, unsigned otherLane) const {
   uint32_t there = records.place[cell], who = records.who[cell];

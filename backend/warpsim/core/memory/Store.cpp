@@ -6,7 +6,7 @@
 using namespace tw::warpsim;
 
 namespace {
-/// What a store writes, lane by lane, and which lanes' elements have a value.
+/// The values that a store writes, lane by lane, and which lanes' elements have a value.
 struct StoredValues {
   alignas(64) uint8_t bytes[kWarpSize][kMaxAccessBytes];
   unsigned numElements, elementBytes; // a .b128 is two of 8 bytes

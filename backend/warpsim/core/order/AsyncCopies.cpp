@@ -86,7 +86,7 @@ static void checkAccess(const MemoryStep &step, Request &request) {
     checkLane(step, request, Strength::Weak, unsigned(__builtin_ctz(rest)), nullptr);
 }
 
-/// Whether some byte that the lane reads has no value; reported like a load's.
+/// Returns true if some byte that the lane reads has no value; it is reported like a load's.
 static bool isSourceUndefined(const MemoryStep &step, const Request &request, unsigned lane) {
   const Region *region = request.region;
   if (!region || !region->initialized || !step.cta.launch.launch.options.checksInitialized)

@@ -6,7 +6,7 @@
 using namespace tw::warpsim;
 
 namespace {
-/// What one warp asks of a barrier.
+/// The request of one warp to a barrier.
 struct Arrival {
   unsigned id = 0;
   unsigned expectedWarps = 0;
@@ -193,7 +193,8 @@ static void addPredicate(Barrier &barrier, Warp &warp, const Instruction &instru
   barrier.reducePc[warp.index] = pc;
 }
 
-/// What the lanes have done so far is before the barrier; what they do while others wait is not.
+/// Records that the accesses of the lanes so far are before the barrier; accesses while others wait
+/// are not.
 static void leaveKnowledge(Cta &cta, Barrier &barrier, Warp &warp, LaneMask active) {
   for (LaneMask rest = active; rest; rest &= rest - 1)
     barrier.arrivals = joined(

@@ -103,8 +103,9 @@ SharedKnowledge Clocks::sureOf(const std::vector<LaneMask> &participants) const 
   return foreignUnion(participants, [](unsigned, const Lane &each) -> auto & { return each.sure; });
 }
 
-/// What a barrier that lets all lanes on teaches: a wave that has learned by barriers only hands on
-/// what is sure, since whoever read the rest takes part and may have forgotten it.
+/// Returns the knowledge that a barrier which lets all lanes on teaches: a wave that has learned by
+/// barriers only hands on what is sure, since whoever read the rest takes part and may have
+/// forgotten it.
 SharedKnowledge Clocks::handedOn(const std::vector<LaneMask> &participants) const {
   return foreignUnion(participants, [this](unsigned warp, const Lane &each) -> auto & {
     return waves[warp / warpsPerWave].hasAcquired ? each.foreign : each.sure;

@@ -5,8 +5,8 @@
 
 namespace tw::warpsim {
 
-/// What an instruction does that other threads may wait for, or that may see what they did.
-/// An atomic operation whose result nobody reads only publishes.
+/// The steps of an instruction that other threads may wait for, or that may see what they did. An
+/// atomic operation whose result nobody reads only publishes.
 enum class SyncStep : uint8_t { None, Observe, Publish };
 
 /// Who can see the order in which threads run: nobody, the warps of a CTA, or all CTAs.

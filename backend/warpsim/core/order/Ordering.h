@@ -13,8 +13,9 @@ namespace tw::warpsim {
 enum class Reach : uint8_t { None, Cta, Gpu };
 Reach reachOf(Scope scope);
 
-/// What the patterns released at an address that its last value ends. Atomic operations continue
-/// them; a store ends them, but for those of its own thread (release patterns on one location).
+/// The knowledge that the patterns released at an address that its last value ends. Atomic
+/// operations continue them; a store ends them, except those of its own thread (release patterns on
+/// one location).
 struct SyncObject {
   SharedKnowledge gpu;
   std::map<uint64_t, SharedKnowledge> byCta;    // filled where a scope is a CTA

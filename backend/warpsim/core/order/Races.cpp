@@ -126,8 +126,8 @@ struct Part {
 };
 } // namespace
 
-/// What a lane accesses is on one page of the shadow, or on two: buffers and copies of AMD's GPUs
-/// are aligned to words only.
+/// Divides the access of a lane by the pages of the shadow, one or two: buffers and copies of AMD's
+/// GPUs are aligned to words only.
 static std::array<Part, 2> partsByPage(const Request &request, unsigned lane) {
   constexpr uint64_t kPageBytes = uint64_t(1) << PagedShadow::kPageShift;
   uint64_t untilNextPage = kPageBytes - (request.at[lane] & (kPageBytes - 1));

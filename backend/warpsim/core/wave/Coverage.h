@@ -5,7 +5,7 @@
 
 namespace tw::warpsim {
 
-/// Of one warp and one memory.
+/// The coverage of one warp and one memory.
 struct WarpCoverage {
   bool isDirty = false;          // has accessed it since it last released
   bool hasReleased = false;      // since the last barrier

@@ -91,7 +91,7 @@ int32_t tw::warpsim::findMatrixRow(std::string_view intrinsic) {
 }
 
 namespace {
-/// What one element is: of A a row and a depth, of D a row and a column.
+/// The place of one element: a row and a depth for A, a row and a column for D.
 struct Place {
   unsigned m = 0, n = 0, k = 0;
 };
