@@ -159,9 +159,7 @@ def test_long_python_function_file_and_header_are_found(tmp_path: pathlib.Path) 
         "int smemBytes;",
         "// kept in LDS",
         "// one thread block",
-        "int isPredicated;",
         "// the Encoding of it",
-        "struct PadRow;",
         "#define TMA_SIZE 3",
         "// a memdesc",
         "// by cp.async",
@@ -187,6 +185,7 @@ def test_refused_word_is_found(tmp_path: pathlib.Path, text: str) -> None:
         "Value broadcast(Value scalar, Type like);",
         "return scalar.type;",
         "arith::CmpFPredicate floatPredicate(Comparison op);",
+        "struct PaddedRow;  // a predicated copy of it, with padding",
     ],
 )
 def test_names_of_upstream_interfaces_are_quiet(tmp_path: pathlib.Path, text: str) -> None:
@@ -310,4 +309,26 @@ def test_no_in_place_of_not_a_is_found(tmp_path: pathlib.Path, path: str, text: 
 def test_plain_english_is_quiet(tmp_path: pathlib.Path, text: str) -> None:
     write(tmp_path, "README.md", text)
     write(tmp_path, "ir/README.md", text)
+    assert not list(words.problems(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("passes/A.cpp", "int x;\n/// Whether a mask is all true.\nbool isTrue();\n"),
+        ("ir/A.h", "struct A {\n  /// What the kernel stores to.\n  int x;\n};\n"),
+        ("python/bindings/A.cpp", "// A file.\n/// Of one reading.\nint x;\n"),
+    ],
+)
+def test_noun_clause_of_a_doc_comment_is_found(
+    tmp_path: pathlib.Path, path: str, text: str
+) -> None:
+    write(tmp_path, path, text)
+    (problem,) = words.problems(tmp_path)
+    assert problem.startswith(f"{path}:2: begin with a verb")
+
+
+def test_later_lines_of_a_doc_comment_are_quiet(tmp_path: pathlib.Path) -> None:
+    write(tmp_path, "passes/A.cpp", "/// Returns the elements\n/// Of one tile.\nint f();\n")
+    write(tmp_path, f"{words.NOT_YET[0]}/A.cpp", "/// Whether it is so.\nbool f();\n")
     assert not list(words.problems(tmp_path))

@@ -1,5 +1,6 @@
-"""Checks that one thing has one word: the right column of the conventions' table is refused. And
-that "is not a number" is said so, not "is no number".
+"""Checks that one thing has one word: the right column of the conventions' table is refused. That
+"is not a number" is said so, not "is no number". And that a doc comment begins with a verb or with
+the thing's name, not with "Of", "What" or "Whether".
 
 Looked at for words are identifiers and comments of ir/, passes/ and frontend/, split, so that
 `smemBytes`, `SMEM_BYTES` and "smem bytes" are all found. Not checked, because the upstream
@@ -23,11 +24,7 @@ REFUSED = {
     "workgroup": "CTA, or program",
     "work group": "CTA, or program",
     "scalar type": "element type",
-    "predicated": "masked",
     "predicate mask": "mask",
-    "pad": "other",
-    "padding": "other",
-    "padded": "filled with other",
     "meta parameter": "constexpr",
     "metaparameter": "constexpr",
     "variant": "specialization",
@@ -59,6 +56,16 @@ NO_FOR_NOT_A = re.compile(
     r"(?<!there )\b(is|are|was|were) no (?!longer\b|such\b|more than\b)(?=[a-z])", re.I
 )
 READ_BY_PEOPLE = {*tree.CPP, ".td", ".py", ".md", ".mlir", ".txt"}
+
+# "/// Whether a mask is all true." is "/// Returns true if a mask is all true."
+NOUN_CLAUSE = re.compile(r"\s*///<?\s*(Of|What|Whether)\b")
+DOCUMENTED = ("ir", "passes", "frontend", "backend", "runtime", "python/bindings")
+# Folders and files whose doc comments still begin so.
+NOT_YET = (
+    *("passes/analysis", "passes/simd", "passes/simt", "backend/amd", "backend/compile"),
+    *("passes/tile/SplitLoopsByMask.cpp", "passes/tile/ExpandDescriptors.cpp"),
+    *("ir/tile", "ir/simt"),
+)
 
 _PARTS = re.compile(r"[^\w\s-]+")  # a phrase does not reach over punctuation
 FOLDERS = ("ir", "passes", "frontend")
@@ -108,11 +115,27 @@ def english_problems(root: pathlib.Path) -> Iterator[str]:
                 yield f"{path}:{number}: '{match.group().strip()}' here is: {match.group(1)} not"
 
 
+def is_exempt(path: str) -> bool:
+    return any(path == exempt or path.startswith(f"{exempt}/") for exempt in NOT_YET)
+
+
+def doc_comment_problems(root: pathlib.Path) -> Iterator[str]:
+    """Looks at the first lines of doc comments: a later one may begin with any word."""
+    for file in tree.files(root, DOCUMENTED, {*tree.CPP, ".td"}):
+        path = file.relative_to(root).as_posix()
+        is_first = True
+        for number, line in enumerate(() if is_exempt(path) else tree.read(file).splitlines(), 1):
+            if is_first and (match := NOUN_CLAUSE.match(line)):
+                yield f"{path}:{number}: begin with a verb or a name, not with '{match.group(1)}'"
+            is_first = not line.lstrip().startswith("///")
+
+
 def problems(root: pathlib.Path) -> Iterator[str]:
     for file in tree.files(root, FOLDERS, {*tree.CPP, ".td"}):
         yield from phrase_problems(file.relative_to(root).as_posix(), tree.read(file))
     yield from name_problems(root)
     yield from english_problems(root)
+    yield from doc_comment_problems(root)
 
 
 if __name__ == "__main__":
