@@ -380,13 +380,14 @@ def line(name: str, overloads: Sequence[str], errors: str) -> str:
 
 HEAD = """# tw.libdevice
 
-The names of CUDA's device math library, on every target. `test/python/kernels/test_libdevice.py` writes this table
-(`GOLDEN=accept`) and holds every row of it, `test_op_elementwise.py` those of the language's own functions. Errors are
-in units in the last place of the result, for float32 and float64; near a zero that no formula cancels (`|y| <` the
-number), in units of that number.
+The names of CUDA's device math library, on every target. `test/python/kernels/test_libdevice.py`
+writes this table (`GOLDEN=accept`) and holds every row of it, `test_op_elementwise.py` those of the
+language's own functions. Errors are in units in the last place of the result, for float32 and
+float64; near a zero that no formula cancels (`|y| <` the number), in units of that number.
 
-The special functions of float32 (`erfinv`, `lgamma`, `j0`, ...) are computed in float64, which costs GPUs with few units
-for it time. `tw.extern_elementwise` finds a function by its symbol, `__nv_acosf` for `acos` of float32.
+The special functions of float32 (`erfinv`, `lgamma`, `j0`, ...) are computed in float64, which
+costs GPUs with few units for it time. `tw.extern_elementwise` finds a function by its symbol,
+`__nv_acosf` for `acos` of float32.
 
 | name | types | error, float32 | float64 |
 |---|---|---|---|
