@@ -202,3 +202,19 @@ def write_json(
         "start": [asdict(start) for start in starts],
     }
     pathlib.Path(path).write_text(json.dumps(document, indent=1) + "\n")
+
+
+def result(row: Row) -> dict[str, object]:
+    """A row of results/cpu.json: medians beside torch, with three digits."""
+    mine = row.beside_torch[0] if row.beside_torch else row.milliseconds[OURS]
+    ms = statistics.median(mine)
+    known = {"ms": ms, "rate": row.work / ms * 1e3, "vs_torch": beside_ratio(row)}
+    digits = {name: float(f"{value:.3g}") for name, value in known.items() if value is not None}
+    return {"name": row.name, "unit": row.unit, **digits}
+
+
+def write_results(path: str, about: Mapping[str, str], rows: Sequence[Row]) -> None:
+    """Writes what `readme.py` makes the tables of pages from: one line a row."""
+    lines = ",\n".join(f"  {json.dumps(result(row))}" for row in rows)
+    text = f'{{\n "machine": {json.dumps(dict(about))},\n "rows": [\n{lines}\n ]\n}}\n'
+    pathlib.Path(path).write_text(text)

@@ -242,6 +242,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--no-start", action="store_true", help="leave the compile times out")
     parser.add_argument("--rounds", type=int, help="rounds for each row; 21, with --quick 5")
     parser.add_argument("--json", metavar="FILE", help="also write every single time")
+    parser.add_argument("--results", metavar="FILE", help="also write medians, as results/cpu.json has")
     parser.add_argument("--probe", metavar="FAMILY", help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -285,6 +286,8 @@ def main() -> int:
         print("\n" + report.launch_lines(launches))
     if arguments.json:
         report.write_json(arguments.json, about, rows, starts)
+    if arguments.results:
+        report.write_results(arguments.results, about, rows)
     return 0
 
 

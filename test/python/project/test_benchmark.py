@@ -59,6 +59,15 @@ def test_the_goal_counts_beside_torch() -> None:
     assert line.split()[-8:-1] == ["2.000", "1.10", "-", "torch", "1.5", "NOT", "MET"]
 
 
+def test_medians_are_written_for_the_tables_of_pages(tmp_path: pathlib.Path) -> None:
+    beside = row([1.0], [1.0], None)
+    beside.beside_torch = ([2.0, 4.0, 8.0], [8.0, 8.0, 8.0])
+    report.write_results(str(tmp_path / "cpu.json"), {"cpu": "one"}, [beside, beside])
+    document = json.loads((tmp_path / "cpu.json").read_text())
+    expected = {"name": "work", "unit": "GB/s", "ms": 4.0, "rate": 500.0, "vs_torch": 2.0}
+    assert document == {"machine": {"cpu": "one"}, "rows": [expected, expected]}
+
+
 def goals(goal: Goal, ours: float, **others: float) -> str:
     """What the table says of goals, of a row of 100 GFLOP beside a peak of 100 TFLOP/s."""
     times = {report.OURS: [ours], **{name.replace("_", "."): [ms] for name, ms in others.items()}}
