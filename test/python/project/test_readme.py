@@ -1,5 +1,5 @@
-"""What the README shows is what happens: its kernel runs, its errors are the compiler's and the
-simulator's."""
+"""What the README and the tutorials' page show is what happens: the kernel runs, the errors are the
+compiler's and the simulator's."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ pytest.importorskip("torch")
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 README = (ROOT / "README.md").read_text()
+TUTORIALS = (ROOT / "tutorials" / "README.md").read_text()
 PROGRAMS = re.findall(r"^```python\n(.*?)^```$", README, re.DOTALL | re.MULTILINE)
 IMPORTS = "import numpy as np\nimport tilewright as tw\n\n"
 CHECK = """
@@ -43,7 +44,7 @@ def test_the_report_of_the_simulator_is_printed_so(tmp_path: pathlib.Path) -> No
     assert re.search(pattern, result.stderr), result.stderr
 
 
-def test_the_error_of_the_readme_is_printed_so() -> None:
-    (shown,) = re.findall(r"^```\n(error\[.*?)^```$", README, re.DOTALL | re.MULTILINE)
+def test_the_error_of_the_tutorials_is_printed_so() -> None:
+    (shown,) = re.findall(r"^```\n(error\[.*?)^```$", TUTORIALS, re.DOTALL | re.MULTILINE)
     golden = ROOT / "test" / "golden" / "errors" / "shape_mismatch_in_a_call.txt"
     assert shown == golden.read_text()
