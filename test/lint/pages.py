@@ -1,9 +1,11 @@
-"""Checks that every folder has its page, and that what pages and comments name is there.
+"""Checks that every folder has its page, that what pages and comments name is there, and that pages
+wrap.
 
 A folder with more than five files has a README.md; below a folder of test/, that of a folder above
 is enough. A path that begins at the top of the tree (`ir/tile/TileOps.td`,
 `passes/simd`, with or without its ending, `*` for any name) exists, wherever it stands. On pages, a
-path in backticks may begin at the page's own folder, and links lead to files.
+path in backticks may begin at the page's own folder, and links lead to files. Text on pages wraps at
+100 columns, except in tables and code.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import tree
 MOST_WITHOUT_PAGE = 5
 PAGE = "README.md"
 SUFFIXES = {*tree.CPP, ".md", ".td", ".py", ".txt", ".mlir"}
-TOP_FILES = ("README.md", "CMakeLists.txt", "Makefile")
+MOST_COLUMNS = 100
+TOP_FILES = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "CMakeLists.txt", "Makefile")
 NOT_SOURCE = {".so", ".pyc"}
 # Whose folders may be told of on the page of a folder above: top folder -> levels that may not.
 TOLD_ABOVE = {"test": 1}
@@ -32,7 +35,8 @@ _PATH = re.compile(rf"(?<![\w/.$}}-])(?:{'|'.join(tree.TOP_FOLDERS)})/[\w*][\w./
 _SPAN = re.compile(r"`([\w*-]+/[\w./*-]*)`")
 _LINK = re.compile(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)")
 _CODE = re.compile(r"`[^`\n]*`")
-_FENCE = re.compile(r"^```.*?^```$", re.M | re.S)
+_FENCE = re.compile(r"^ *```.*?^ *```$", re.M | re.S)
+_TABLE_OR_CODE = ("|", "    ")
 
 
 def exists(base: pathlib.Path, path: str) -> bool:
@@ -80,6 +84,14 @@ def path_problems(root: pathlib.Path, file: pathlib.Path) -> Iterator[str]:
                 yield f"{name}:{number}: a link to {target}, which is not there"
 
 
+def width_problems(root: pathlib.Path, page: pathlib.Path) -> Iterator[str]:
+    name = page.relative_to(root).as_posix()
+    prose = _FENCE.sub(lambda found: re.sub(r"[^\n]", "", found.group()), tree.read(page))
+    for number, line in enumerate(() if tree.is_exempt(name) else prose.splitlines(), 1):
+        if len(line) > MOST_COLUMNS and not line.startswith(_TABLE_OR_CODE):
+            yield f"{name}:{number}: {len(line)} columns, at most {MOST_COLUMNS}"
+
+
 def has_page(root: pathlib.Path, folder: pathlib.Path) -> bool:
     """Whether the folder is told of on a page of its own, or on one above where that is enough."""
     parts = folder.relative_to(root).parts
@@ -105,6 +117,8 @@ def problems(root: pathlib.Path) -> Iterator[str]:
     for file in files:
         if file.relative_to(root).as_posix() not in EXEMPT:
             yield from path_problems(root, file)
+        if file.suffix == ".md":
+            yield from width_problems(root, file)
     yield from folder_problems(root)
 
 

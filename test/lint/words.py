@@ -60,12 +60,6 @@ READ_BY_PEOPLE = {*tree.CPP, ".td", ".py", ".md", ".mlir", ".txt"}
 # "/// Whether a mask is all true." is "/// Returns true if a mask is all true."
 NOUN_CLAUSE = re.compile(r"\s*///<?\s*(Of|What|Whether)\b")
 DOCUMENTED = ("ir", "passes", "frontend", "backend", "runtime", "python/bindings")
-# Folders and files whose doc comments still begin so.
-NOT_YET = (
-    *("passes/analysis", "passes/simd", "passes/simt", "backend/amd", "backend/compile"),
-    *("passes/tile/SplitLoopsByMask.cpp", "passes/tile/ExpandDescriptors.cpp"),
-    *("ir/tile", "ir/simt"),
-)
 
 _PARTS = re.compile(r"[^\w\s-]+")  # a phrase does not reach over punctuation
 FOLDERS = ("ir", "passes", "frontend")
@@ -115,16 +109,14 @@ def english_problems(root: pathlib.Path) -> Iterator[str]:
                 yield f"{path}:{number}: '{match.group().strip()}' here is: {match.group(1)} not"
 
 
-def is_exempt(path: str) -> bool:
-    return any(path == exempt or path.startswith(f"{exempt}/") for exempt in NOT_YET)
-
-
 def doc_comment_problems(root: pathlib.Path) -> Iterator[str]:
     """Looks at the first lines of doc comments: a later one may begin with any word."""
     for file in tree.files(root, DOCUMENTED, {*tree.CPP, ".td"}):
         path = file.relative_to(root).as_posix()
+        if tree.is_exempt(path):
+            continue
         is_first = True
-        for number, line in enumerate(() if is_exempt(path) else tree.read(file).splitlines(), 1):
+        for number, line in enumerate(tree.read(file).splitlines(), 1):
             if is_first and (match := NOUN_CLAUSE.match(line)):
                 yield f"{path}:{number}: begin with a verb or a name, not with '{match.group(1)}'"
             is_first = not line.lstrip().startswith("///")
