@@ -16,6 +16,8 @@ IndexFact meet(const IndexFact &lhs, const IndexFact &rhs, mlir::Value result);
 /// Returns true if a scalar is a leaf of the sums of an operation: all are, but those of the loop
 /// around it.
 bool isLeafFor(mlir::Operation *op, mlir::Value operand);
+/// Returns the sum behind the one result of an operation, whose other facts are known.
+LinearForm formOf(mlir::Operation *op, const IndexFact &fact, FactOf of);
 /// Returns the facts of the one result of an operation without regions.
 IndexFact factOfResult(mlir::Operation *op, FactOf of);
 
