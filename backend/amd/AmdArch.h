@@ -19,7 +19,7 @@ namespace tw {
 /// Families of matrix instructions and of what goes with them.
 enum class AmdMatrix { Mfma2, Mfma3, Mfma4, Wmma3, Wmma4 };
 
-/// What differs between the GPUs.
+/// The facts in which GPUs differ.
 struct AmdArch {
   llvm::StringLiteral name; // "gfx942", as LLVM and users say
   unsigned warpSize;
@@ -48,7 +48,7 @@ const AmdArch *findAmdArch(llvm::StringRef name);
 /// Names of all of them: "gfx90a", ...
 std::vector<std::string> amdArchs();
 
-/// What a launch chooses of a machine's facts.
+/// The facts of a machine that a launch chooses.
 struct AmdChoices {
   bool roundsSeparately = false; // `separate_rounding`
   unsigned matrixExtent = 0;     // rows and columns of matrix instructions; 0: no choice

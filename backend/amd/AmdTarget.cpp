@@ -86,7 +86,7 @@ static void finishModule(llvm::Module &module) {
   amd::mixHalves(module);
 }
 
-/// Of machines on which halves of registers are registers of their own.
+/// Finishes a module for targets with true 16-bit registers.
 static void finishHalves(llvm::Module &module) {
   finishModule(module);
   amd::exchangeHalves(module);
@@ -98,7 +98,7 @@ static void finishWithoutAccumulation(llvm::Module &module) {
   amd::recomputeBehindProducts(module);
 }
 
-/// Of code that spills: with shorter lives of values.
+/// Finishes a module whose code spilled: reduces live ranges.
 static void finishEased(llvm::Module &module) {
   finishHalves(module);
   amd::shareOffsets(module);
@@ -321,8 +321,8 @@ bool AmdTarget::emitCodeObject(ModuleOp lowered, Artifact &artifact, LlvmMachine
          compileText(std::string(artifact.binary), artifact, error);
 }
 
-/// Whether shorter lives of values are other IR: `easeRegisters` acts on matrix instructions, and
-/// on what follows them.
+/// Returns true if shorter lives of values are other IR: `easeRegisters` acts on matrix
+/// instructions, and on what follows them.
 static bool mayBeEased(ModuleOp lowered) {
   return lowered
       ->walk([](LLVM::CallIntrinsicOp call) {

@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::amd;
 
-/// What the driver would pass beside the user's arguments, by the names of LLVM's attributes
-/// ("amdgpu-no-" + name) and the intrinsic that asks for it.
+/// The values that the driver would pass beside the user's arguments, by the names of LLVM's
+/// attributes ("amdgpu-no-" + name) and the intrinsic that asks for it.
 static constexpr StringLiteral kUnusedInputs[] = {
     "dispatch-ptr",  "queue-ptr",          "dispatch-id",       "workitem-id-y",
     "workitem-id-z", "heap-ptr",           "hostcall-ptr",      "lds-kernel-id",

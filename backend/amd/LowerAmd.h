@@ -15,13 +15,13 @@ class LLVMFuncOp;
 
 namespace tw {
 
-/// What is asked of the code of a kernel; 0 where it is not.
+/// The limits that a launch asks of a kernel's code; 0 where it does not.
 struct AmdLimits {
   unsigned maxRegisters = 0; // of a thread
   unsigned wavesPerSimd = 0;
-  /// Whether what executes the code has the function vprintf.
+  /// True if what executes the code has the function vprintf.
   bool hasPrint = false;
-  /// Whether an offset that 32 bits do not hold stays outside of the array, so that what checks
+  /// True if an offset that 32 bits do not hold stays outside of the array, so that what checks
   /// accesses sees it. A GPU takes such offsets modulo 2^32.
   bool keepsFarOffsets = false;
 };
@@ -30,7 +30,7 @@ struct AmdLimits {
 std::unique_ptr<mlir::Pass> createLowerAmd(const AmdArch &arch, AmdLimits limits = {});
 /// Registers the passes of this folder by name for tile-opt.
 void registerAmdPasses();
-/// What the passes of this folder take.
+/// Returns the inputs that the passes of this folder take.
 llvm::ArrayRef<PassInput> amdPassInputs();
 
 namespace amd {

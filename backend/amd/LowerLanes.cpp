@@ -53,8 +53,8 @@ static simt::ShuffleOp combinedExchange(Value value) {
   return {};
 }
 
-/// Whether lanes of a row of 16 have one value: they combined it with that of others until each had
-/// it of all. Combinations by distances d, e, ... make it the same in lanes that differ by
+/// Returns true if lanes of a row of 16 have one value: they combined it with that of others until
+/// each had it of all. Combinations by distances d, e, ... make it the same in lanes that differ by
 /// exclusive ors of these, and four such distances that are independent reach all of 16.
 static bool isOfWholeRow(Value value) {
   SmallVector<unsigned, 4> basis; // by descending greatest bit

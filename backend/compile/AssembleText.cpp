@@ -24,7 +24,7 @@
 using namespace tw;
 
 namespace {
-/// What the assembler works with, on the heap: after a crash it is leaked as a whole.
+/// The state of the assembler, on the heap: after a crash it is leaked as a whole.
 struct Assembly {
   explicit Assembly(const LlvmMachine &machine) : triple(machine.triple) {}
 

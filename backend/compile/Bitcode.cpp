@@ -161,7 +161,7 @@ static std::string lackOf(const llvm::GlobalValue &global, const LlvmMachine &ma
   return isThere ? "" : name + ", which no library defines";
 }
 
-/// What a function needs, directly or not, that the machine has no way to give; empty: nothing.
+/// Returns what a function needs, directly or not, that the machine cannot give; empty: nothing.
 static std::string missingFor(const llvm::Function &function, const LlvmMachine &machine) {
   llvm::SmallVector<const llvm::Value *> pending = {&function};
   llvm::SmallPtrSet<const llvm::Value *, 32> seen;

@@ -15,7 +15,7 @@ bool containCrash(llvm::function_ref<void()> action, std::string &error);
 void stopIfInterrupted();
 /// The same question outside of actions: the caller is to give up when the answer is true.
 bool givesUp();
-/// Whether the last action of this thread, or what followed it, ended so.
+/// Returns true if the last action of this thread, or what followed it, ended so.
 bool wasInterrupted();
 
 } // namespace tw

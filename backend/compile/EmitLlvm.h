@@ -27,15 +27,15 @@ struct LlvmMachine {
   std::string triple, cpu, features;
   /// Registers LLVM's code generator for the machine; called before every use of it.
   void (*initialize)() = nullptr;
-  /// Whether code may call a function that it does not have; null: none.
+  /// Returns true if code may call a function that it does not have; null: none.
   bool (*provides)(llvm::StringRef function) = nullptr;
-  /// What is done to code before its clean-ups, if anything.
+  /// Prepares code before its clean-ups; may be null.
   void (*prepare)(llvm::Module &) = nullptr;
-  /// What the code generator needs done to optimized code, if anything.
+  /// Prepares optimized code for the code generator; may be null.
   void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0;  // registers to prefer, 0: LLVM's choice
   bool pairsFloats = false; // whether scalars are to be joined where the machine acts on pairs
-  /// Whether an access takes a base and a scaled index, so that loops need no pointer of their own.
+  /// True if an access takes a base and a scaled index, so that loops need no pointer of their own.
   bool hasScaledAddresses = false;
   bool mayCall = false; // whether calls cost little, so that large functions are split
   /// The clean-ups of a function, as `opt -passes=` takes them; empty: those of -O2.
@@ -55,7 +55,7 @@ struct EmittedCode {
   double translateMilliseconds = 0, optimizeMilliseconds = 0, generateMilliseconds = 0;
 };
 
-/// What translation to LLVM IR needs to know of the dialects.
+/// Registers what translation to LLVM IR needs to know of the dialects.
 void registerLlvmTranslations(mlir::DialectRegistry &registry);
 
 /// Emits a module of the LLVM dialect in one form. False with a message in `error` when it fails.
@@ -76,7 +76,7 @@ llvm::SmallVector<llvm::StringRef> unusedSchedulers(const llvm::Module &module);
 /// The executable bytes of an object file.
 uint64_t countCodeBytes(const std::string &object);
 
-/// What the pieces of an emission took, as reports name them.
+/// Adds the times of the pieces of an emission, as reports name them.
 void addTimes(const EmittedCode &code, Artifact &artifact);
 
 } // namespace tw

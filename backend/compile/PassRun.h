@@ -29,7 +29,7 @@ void collectReports(mlir::MLIRContext &context, bool collectsRemarks,
 
 /// A report of a fault of the compiler itself.
 Diagnostic internalError(std::string message);
-/// What a compilation that was given up reports (Ctrl-C).
+/// Returns the diagnostic of a compilation that was given up (Ctrl-C).
 Diagnostic interruptedDiagnostic();
 
 /// True when one of them is an error.

@@ -104,7 +104,7 @@ Blocks Parts::spineOf(llvm::BasicBlock &first, llvm::ArrayRef<llvm::BasicBlock *
   return Blocks(llvm::reverse(spine));
 }
 
-/// What `begin` dominates and `end` does not, within the loop.
+/// Returns the blocks that `begin` dominates and `end` does not, within the loop.
 Blocks Parts::between(llvm::BasicBlock *begin, llvm::BasicBlock *end, const llvm::Loop *loop) {
   Blocks blocks, open = {begin};
   while (!open.empty()) {

@@ -91,7 +91,7 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
   return succeeded;
 }
 
-/// What the first pass from `firstPass` on takes that does not take whatever it is given.
+/// Returns the input of the first pass from `firstPass` on that does not take whatever it is given.
 static llvm::StringRef inputFrom(unsigned firstPass, mlir::MLIRContext *context,
                                  const StageRun &run) {
   mlir::PassManager pm(context);
@@ -105,7 +105,7 @@ static llvm::StringRef inputFrom(unsigned firstPass, mlir::MLIRContext *context,
   return "llvm-dialect"; // no pass is left
 }
 
-/// Whether a text of the user's is what the passes from `firstPass` on take.
+/// Returns true if a text of the user's is what the passes from `firstPass` on take.
 static bool checkText(mlir::ModuleOp module, const StageRun &run, unsigned firstPass,
                       std::vector<Diagnostic> &diagnostics) {
   bool isTaken = false;

@@ -5,7 +5,7 @@
 
 namespace tw {
 
-/// Whether a store or an atomic may write to an address derived from `pointer`, in Tile IR.
+/// Returns true if a store or an atomic may write to an address derived from `pointer`, in Tile IR.
 bool isStoredThrough(mlir::Value pointer);
 /// The same of reading; an atomic operation does both.
 bool isLoadedThrough(mlir::Value pointer);

@@ -13,9 +13,8 @@
 
 namespace tw {
 
-/// A coordinate: of a thread, of the iteration of a loop (`Step`), or of an element in a shared
-/// buffer
-/// (`Offset`).
+/// A coordinate of a thread, of the iteration of a loop (`Step`), or of an element in a shared
+/// buffer (`Offset`).
 enum class Place : uint8_t { Register, Lane, Warp, Cta, Step, Offset };
 inline constexpr unsigned kNumPlaces = 6;
 llvm::StringRef nameOf(Place place); // "register", ...

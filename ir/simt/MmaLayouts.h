@@ -24,7 +24,7 @@ LinearLayout mmaLayout(tile::MmaAttr instruction, MmaOperand operand, llvm::Arra
 int64_t mostInterleaved(tile::MmaAttr instruction, MmaOperand operand, int64_t extent,
                         int64_t warps);
 int64_t mostInterleavedAlongDepth(tile::MmaAttr instruction, int64_t depth);
-/// Whether a tile of `shape` holds at least one whole fragment.
+/// Returns true if a tile of `shape` holds at least one whole fragment.
 bool fitsMma(tile::MmaAttr instruction, MmaOperand operand, llvm::ArrayRef<int64_t> shape);
 
 } // namespace tw::simt

@@ -26,7 +26,8 @@ SmallVector<unsigned> tw::simt::warpBitsAlong(const LinearLayout &layout, unsign
   return bits;
 }
 
-/// Whether every basis of lanes and warps runs along the axis or along other dimensions only.
+/// Returns true if every basis of lanes and warps runs along the axis or along other dimensions
+/// only.
 static bool separatesAxis(const LinearLayout &layout, unsigned axis) {
   uint32_t mask = layout.maskOf(axis);
   auto isMixed = [&](uint32_t basis) { return (basis & mask) && (basis & ~mask); };
@@ -92,7 +93,7 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return getResult();
 }
 
-/// What costs nothing to make is made in the wanted layout: splats, constants and aranges.
+/// Makes what costs nothing in the wanted layout: splats, constants and aranges.
 LogicalResult ConvertLayoutOp::canonicalize(ConvertLayoutOp op, PatternRewriter &rewriter) {
   if (auto splat = op.getSource().getDefiningOp<tile::SplatOp>()) {
     rewriter.replaceOpWithNewOp<tile::SplatOp>(op, op.getType(), splat.getSource());

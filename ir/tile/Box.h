@@ -14,7 +14,7 @@ struct Box {
   mlir::RankedTensorType type;                // of the tile that is read or written
 
   bool isChecked(int64_t dim) const { return llvm::is_contained(checked, dim); }
-  /// Whether the offset of the dimension lists its indices one by one.
+  /// Returns true if the offset of the dimension lists its indices one by one.
   bool isListed(int64_t dim) const {
     return mlir::isa<mlir::RankedTensorType>(offsets[dim].getType());
   }
@@ -24,8 +24,8 @@ struct Box {
 std::optional<Box> boxOf(mlir::Operation *op);
 /// Checks that the operands of an operation fit the tile that it reads or writes.
 mlir::LogicalResult verifyBox(mlir::Operation *op, const Box &box);
-/// Whether an atomic, of a box or of pointers, combines elements of this type: some take floats,
-/// others integers, a few both.
+/// Returns true if an atomic, of a box or of pointers, combines elements of this type: some take
+/// floats, others integers, a few both.
 bool fitsAtomic(AtomicKind kind, mlir::Type element);
 
 } // namespace tw::tile

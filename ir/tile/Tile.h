@@ -20,7 +20,7 @@
 #define GET_TYPEDEF_CLASSES
 #include "ir/tile/TileTypes.h.inc"
 namespace tw::tile {
-/// Whether a combining function is one commutative operation per result on its own pair of
+/// Returns true if a combining function is one commutative operation per result on its own pair of
 /// arguments.
 bool combinesPairs(mlir::Region &combine);
 /// Checks that the types of a MemoryAccess fit its pointers.
@@ -53,11 +53,12 @@ inline constexpr int64_t kMostTileElements = int64_t(1) << 20;
 /// No program has more warps, on any machine.
 inline constexpr unsigned kMostWarps = 64;
 
-/// Whether a value is a tile, not a scalar.
+/// Returns true if a value is a tile, not a scalar.
 inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
-/// Whether each element of the results is a function of the operands' elements at its index.
+/// Returns true if each element of the results is a function of the operands' elements at its
+/// index.
 bool isElementwise(mlir::Operation *op);
-/// Whether the operation reads and writes elements of memory in one step.
+/// Returns true if the operation reads and writes elements of memory in one step.
 bool isAtomic(mlir::Operation *op);
 /// The element type of a tile, or the type itself of a scalar.
 mlir::Type elementTypeOf(mlir::Type type);

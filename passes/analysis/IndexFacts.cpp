@@ -18,7 +18,7 @@ using namespace tw::tile;
 //===-- Promises -----------------------------------------------------------------------------===//
 
 namespace {
-/// What a kernel's launch and its assumptions say of scalars.
+/// The facts of scalars that a kernel's launch and its assumptions promise.
 struct Promise {
   int64_t divisibility = 1;
   bool isNonNegative = false;
@@ -85,7 +85,7 @@ static Promises promisesIn(Operation *function) {
 //===-- The data flow ------------------------------------------------------------------------===//
 
 namespace {
-/// What is known of one value; nothing before its definition is reached.
+/// The fact of one value; none before its definition is reached.
 class FactState : public dataflow::AbstractSparseLattice {
 public:
   using AbstractSparseLattice::AbstractSparseLattice;

@@ -25,8 +25,8 @@ static bool isQuotient(Value value) {
                          arith::ShRUIOp>(value.getDefiningOp());
 }
 
-/// What `value` is a product of with `factor`. Products with powers of two may be shifts, and those
-/// with 1 are gone.
+/// Returns the other factor of `value`, a product with `factor`. Products with powers of two may be
+/// shifts, and those with 1 are gone.
 static Value factorBeside(Value value, Value factor, FactOf of) {
   std::optional<int64_t> number = of(factor).constant;
   if (number == 1)

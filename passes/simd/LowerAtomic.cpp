@@ -31,8 +31,8 @@ static LLVM::AtomicBinOp binaryOf(AtomicKind kind) {
   return kinds[unsigned(kind)];
 }
 
-/// Whether memory had the bits that were expected, and those that it had. The instruction compares
-/// bits.
+/// Returns whether memory had the bits that were expected, and those that it had. The instruction
+/// compares bits.
 static std::pair<Value, Value> emitSwap(SimdFunction &f, LLVM::AtomicOrdering order, Value pointer,
                                         Value expected, Value bits) {
   bool releases =

@@ -25,8 +25,8 @@ static SmallVector<Value> treesOf(StoreOp store) {
   return trees;
 }
 
-/// Whether nothing but computations of an operation's elements, each used once, stands between it
-/// and the store of them.
+/// Returns true if nothing but computations of an operation's elements, each used once, stands
+/// between it and the store of them.
 static bool isFollowedBy(OpResult result, StoreOp store) {
   Value last = result;
   for (Operation *next = result.getOwner()->getNextNode(); next != store;
@@ -38,7 +38,8 @@ static bool isFollowedBy(OpResult result, StoreOp store) {
   return last.hasOneUse() && last == store.getValue();
 }
 
-/// Whether a vector of the store is one of the product's, each element where the other has it.
+/// Returns true if a vector of the store is one of the product's, each element where the other has
+/// it.
 static bool hasVectorsOf(SimdFunction &f, StoreOp store, Value product) {
   ArrayRef<int64_t> shape = shapeOf(product.getType());
   int last = int(shape.size()) - 1;
@@ -123,7 +124,8 @@ static DotOp productOf(OpResult sum) {
   return isSum ? product : DotOp();
 }
 
-/// Whether a loop only reads memory, and none that `store` may write; any memory if that is null.
+/// Returns true if a loop only reads memory, and none that `store` may write; any memory if that is
+/// null.
 static bool onlyReads(scf::ForOp loop, StoreOp store) {
   return llvm::all_of(loop.getBody()->without_terminator(), [&](Operation &op) {
     auto load = dyn_cast<LoadOp>(op);
@@ -170,8 +172,8 @@ void tw::simd::sinkProducts(Operation *function) {
     llvm::for_each(sums, liftOverLoop);
 }
 
-/// Whether a store, which only computations of the sum's elements stand in front of, needs nothing
-/// else that the loop leaves.
+/// Returns true if a store, which only computations of the sum's elements stand in front of, needs
+/// nothing else that the loop leaves.
 static bool needsOnlySum(StoreOp store, OpResult sum) {
   return llvm::all_of(sum.getOwner()->getResults(), [&](OpResult other) {
     return other == sum || llvm::none_of(other.getUsers(), [&](Operation *user) {
@@ -280,8 +282,8 @@ struct MicroKernel {
     });
   }
 
-  /// What is computed of the product's elements goes from registers to the user's memory, while the
-  /// multipliers are busy with the next register tile.
+  /// Stores what is computed of the product's elements: it goes from registers to the user's
+  /// memory, while the multipliers are busy with the next register tile.
   void storeTile(int64_t rows, Value firstRow, Value firstColumn, ArrayRef<Value> tile) {
     Scope scope(f);
     SmallVector<Coordinates> places;

@@ -6,7 +6,7 @@
 namespace tw::simd {
 struct SimdFunction;
 
-/// What matrix registers hold, in rows and lanes of 32 bits: accumulators are rows x lanes,
+/// The contents of matrix registers, in rows and lanes of 32 bits: accumulators are rows x lanes,
 /// operands A rows x groups, operands B groups x lanes. A group is the elements of a lane, which
 /// are neighbours along k.
 struct MatrixShape {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// What a kernel knows of the program that it runs as.
+/// The facts of the program that a kernel runs as.
 struct TwProgram {
   int32_t programId[3];
   int32_t numPrograms[3];

@@ -17,7 +17,7 @@ using namespace tw::tile;
 // is preferred below this sum.
 static constexpr int64_t kBufferCost = 8;
 
-/// Whether values of this operation can be computed one register tile at a time.
+/// Returns true if values of this operation can be computed one register tile at a time.
 static bool isDeferrable(Operation *op) {
   if (auto constant = dyn_cast<arith::ConstantOp>(op))
     return isa<SplatElementsAttr>(constant.getValue());
@@ -132,8 +132,8 @@ const llvm::SmallSetVector<Operation *, 4> &TilePlan::sitesOf(Value tile) const 
   return found == sites.end() ? none : found->second;
 }
 
-/// Whether the use is the address of a load or store of elements side by side: the first one's is
-/// all that is computed of it.
+/// Returns true if the use is the address of a load or store of elements side by side: the first
+/// one's is all that is computed of it.
 bool TilePlan::isUnitAddress(OpOperand &use) {
   Operation *user = use.getOwner();
   if (!isa<LoadOp, StoreOp>(user) || use.getOperandNumber() != 0)
@@ -193,7 +193,8 @@ bool TilePlan::mustKeep(Value tile) const {
   return isa<LoadOp>(op) && const_cast<TilePlan *>(this)->isOvertakenByWrite(op);
 }
 
-/// Whether an evaluation of the load would come after a write that may change what it reads.
+/// Returns true if an evaluation of the load would come after a write that may change what it
+/// reads.
 bool TilePlan::isOvertakenByWrite(Operation *load) {
   Value pointer = load->getOperand(0);
   Block *block = load->getBlock();
@@ -234,8 +235,8 @@ static bool isInsideLoopOf(Operation *site, Block *block) {
   return false;
 }
 
-/// Whether a product that a loop repeats takes its rows from the tile, which the loop does not
-/// change: each step would copy them.
+/// Returns true if a product that a loop repeats takes its rows from the tile, which the loop does
+/// not change: each step would copy them.
 static bool isCopiedByLoop(Value tile) {
   return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
     return isa<DotOp>(use.getOwner()) && use.getOperandNumber() == 0 &&
@@ -294,8 +295,8 @@ int64_t TilePlan::treeCost(Value tile) {
   return cost;
 }
 
-/// Whether an element is computed of its operands' elements at the same place. Where a hint tells
-/// of neighbours, one element stands for others.
+/// Returns true if an element is computed of its operands' elements at the same place. Where a hint
+/// tells of neighbours, one element stands for others.
 static bool keepsPlace(Operation *op) {
   if (auto hint = dyn_cast<HintOp>(op))
     return !hint.getContiguity() && !hint.getConstancy();

@@ -16,14 +16,14 @@ class TilePlan {
 public:
   TilePlan(mlir::Operation *function, const IndexFacts &facts);
 
-  /// Whether the value lives in a buffer from its definition on.
+  /// Returns true if the value lives in a buffer from its definition on.
   bool isKept(mlir::Value tile) const { return kept.contains(tile); }
   /// The operations that evaluate the value: roots that use it directly or through deferred values.
   const llvm::SmallSetVector<mlir::Operation *, 4> &sitesOf(mlir::Value tile) const;
-  /// Whether an atomic may update whole vectors under a lock: every other atomic that may meet its
-  /// memory does so too.
+  /// Returns true if an atomic may update whole vectors under a lock: every other atomic that may
+  /// meet its memory does so too.
   bool takesLocks(mlir::Operation *atomic) const { return locked.contains(atomic); }
-  /// Whether a write may change what an operation reads while it evaluates its operands.
+  /// Returns true if a write may change what an operation reads while it evaluates its operands.
   bool mayChangeReads(mlir::Operation *write, mlir::Operation *reader) const;
   /// About how many instructions a vector of the value takes, behind what is kept.
   int64_t treeCost(mlir::Value tile);
@@ -50,23 +50,24 @@ private:
   llvm::DenseMap<mlir::Value, int64_t> costs;
 };
 
-/// Whether every path from `root`'s operands to `leaf` through deferred values visits only
+/// Returns true if every path from `root`'s operands to `leaf` through deferred values visits only
 /// elementwise operations, so that the root reads exactly the element that it is computing.
 bool readsOnlyOwnElement(mlir::Operation *root, mlir::Value leaf, const TilePlan &plan);
-/// Whether the operation writes memory that the user can see.
+/// Returns true if the operation writes memory that the user can see.
 bool writesUserMemory(mlir::Operation *op);
 /// The dimension along which neighbours of an atomic's tile are neighbours in memory, if they can
 /// be updated together; -1 if not.
 int updatedDim(mlir::Operation *atomic, const IndexFacts &facts);
-/// Whether the kernel only ever writes through a store's pointer, and to more memory than caches
-/// hold: such stores bypass the caches.
+/// Returns true if the kernel only ever writes through a store's pointer, and to more memory than
+/// caches hold: such stores bypass the caches.
 bool isStreamingStore(mlir::Operation *store);
-/// Whether a load asks memory each time: volatile ones, and those that a program waits with (".cv",
-/// "do not cache, fetch again").
+/// Returns true if a load asks memory each time: volatile ones, and those that a program waits with
+/// (".cv", "do not cache, fetch again").
 bool isFetchedAgain(tile::LoadOp load);
 /// About how many instructions an operation takes for a vector.
 int64_t operationCost(mlir::Operation *op);
-/// Whether a write through `lhs` can change what `rhs` reads, when both belong to one program.
+/// Returns true if a write through `lhs` can change what `rhs` reads, when both belong to one
+/// program.
 bool mayAlias(mlir::Value lhs, mlir::Value rhs);
 /// The kernel argument that a pointer is derived from; null when it cannot be told.
 mlir::BlockArgument pointerArgument(mlir::Value pointer);

@@ -55,7 +55,8 @@ struct LoopSplit {
 };
 } // namespace
 
-/// Whether a mask decides about the elements of an access or of a choice, by itself or with others.
+/// Returns true if a mask decides about the elements of an access or of a choice, by itself or with
+/// others.
 static bool isUsedAsMask(Value mask) {
   SmallVector<Value> pending = {mask};
   DenseSet<Value> seen;
@@ -98,7 +99,7 @@ static std::optional<LoopForm> distanceOf(arith::CmpIOp comparison, const IndexF
   return distance ? forms.of(*distance) : std::nullopt;
 }
 
-/// Whether the range in which a mask is all true is known to be empty.
+/// Returns true if the range in which a mask is all true is known to be empty.
 static bool isNeverFull(const SplitMask &mask) {
   return mask.distance.start.terms.empty() && mask.isPrefix() && mask.distance.start.low < 0;
 }
@@ -166,7 +167,7 @@ public:
     require(CmpIPredicate::sle, lower, times(count, step), limit);
   }
 
-  /// Whether a value stays where its guard wants it, in all iterations.
+  /// Requires that a value stays where its guard wants it, in all iterations.
   void require(const FormGuard &guard) {
     const auto &[start, slope] = guard.form;
     Value growth = slope ? times(last, slope) : Value();
@@ -176,7 +177,7 @@ public:
     require(CmpIPredicate::sge, sumOf(start, start.low), slope < 0 ? growth : Value(), guard.min);
   }
 
-  /// What the loop counts at an iteration, or at its end; `otherwise` where a guard fails.
+  /// Returns the loop's counter at an iteration, or at its end; `otherwise` where a guard fails.
   Value boundAt(Value iteration, Value otherwise) {
     iteration = arith::MinSIOp::create(builder, loc, iteration, count);
     Value bound = arith::AddIOp::create(builder, loc, lower, times(iteration, step));
@@ -306,9 +307,9 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
   markShort(loop, mixedAfter);
 }
 
-/// Whether a loop has products. Where the machine runs SIMD code, these take most of the time, and
-/// each nest tests by itself whether its masks are full: a second loop would only cost compile
-/// time.
+/// Returns true if a loop has products. Where the machine runs SIMD code, these take most of the
+/// time, and each nest tests by itself whether its masks are full: a second loop would only cost
+/// compile time.
 static bool hasProducts(scf::ForOp loop) {
   return loop.getBody()->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }

@@ -11,13 +11,6 @@ TOP_FOLDERS = (
     *("frontend", "ir", "passes", "backend", "runtime", "python", "tutorials", "test"),
 )
 CPP = {".h", ".cpp"}
-# Folders and files whose comments and pages are not held to the rules of `words.py` for doc comments
-# and of `pages.py` for long lines.
-NOT_YET = (
-    *("passes/analysis", "passes/simd", "passes/simt", "backend/amd", "backend/compile"),
-    *("passes/tile/SplitLoopsByMask.cpp", "passes/tile/ExpandDescriptors.cpp"),
-    *("ir/tile", "ir/simt"),
-)
 
 Lint = Callable[[pathlib.Path], Iterable[str]]
 
@@ -40,10 +33,6 @@ def files(root: pathlib.Path, folders: Iterable[str], suffixes: set[str]) -> Ite
                 continue
             if not any(part.startswith(".") or part == "__pycache__" for part in parts):
                 yield path
-
-
-def is_exempt(path: str) -> bool:
-    return any(path == exempt or path.startswith(f"{exempt}/") for exempt in NOT_YET)
 
 
 def read(path: pathlib.Path) -> str:

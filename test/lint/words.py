@@ -113,8 +113,6 @@ def doc_comment_problems(root: pathlib.Path) -> Iterator[str]:
     """Looks at the first lines of doc comments: a later one may begin with any word."""
     for file in tree.files(root, DOCUMENTED, {*tree.CPP, ".td"}):
         path = file.relative_to(root).as_posix()
-        if tree.is_exempt(path):
-            continue
         is_first = True
         for number, line in enumerate(tree.read(file).splitlines(), 1):
             if is_first and (match := NOUN_CLAUSE.match(line)):

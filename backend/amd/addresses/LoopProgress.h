@@ -13,8 +13,9 @@ struct LoopProgress {
   mlir::Value rest, above;
 };
 
-/// Whether the progress of a value of a loop may be counted from its first iteration; `isUp`:
-/// nothing that is added to it is below 0. The others are counted from their last iteration.
+/// Returns true if the progress of a value of a loop may be counted from its first iteration;
+/// `isUp`: nothing that is added to it is below 0. The others are counted from their last
+/// iteration.
 using IsCounted = llvm::function_ref<bool(mlir::BlockArgument value, bool isUp)>;
 
 /// None where no loop adds the same steps in each of its iterations. What the loop does not change

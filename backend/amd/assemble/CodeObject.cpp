@@ -95,7 +95,7 @@ static StringRef metadataOf(const object::ELF64LEFile &file) {
   return found;
 }
 
-/// What resources are called here and in the metadata.
+/// The names of resources here and in the metadata.
 static constexpr std::pair<const char *, const char *> kNumbers[] = {
     {"registers", ".vgpr_count"},
     {"accumulation_registers", ".agpr_count"},

@@ -35,8 +35,8 @@ static bool isSharedRead(const Instruction &instruction) {
   return load && load->isSimple() && load->getPointerAddressSpace() == kSharedSpace;
 }
 
-/// Whether an instruction may move down to its first user: reads, and what takes them apart and
-/// joins them.
+/// Returns true if an instruction may move down to its first user: reads, and what takes them apart
+/// and joins them.
 static bool maySink(const Instruction &instruction) {
   return isSharedRead(instruction) || isa<ExtractElementInst, InsertElementInst, ShuffleVectorInst,
                                           BitCastInst, GetElementPtrInst>(instruction);
@@ -53,8 +53,8 @@ static bool isBarrier(const CallInst &call) {
   }
 }
 
-/// Whether reads stay above an instruction: what may write, and what orders writes of other waves.
-/// Those of a read's own wave are in program order, whatever orders it.
+/// Returns true if reads stay above an instruction: what may write, and what orders writes of other
+/// waves. Those of a read's own wave are in program order, whatever orders it.
 static bool endsReads(const Instruction &instruction) {
   if (const auto *fence = dyn_cast<FenceInst>(&instruction))
     return fence->getSyncScopeID() != instruction.getContext().getOrInsertSyncScopeID("wavefront");
@@ -124,7 +124,8 @@ static void separateGroups(BasicBlock &block) {
   }
 }
 
-/// Whether an instruction is of the reads and operands of the products behind it, or orders reads.
+/// Returns true if an instruction is of the reads and operands of the products behind it, or orders
+/// reads.
 static bool belongsToProducts(const Instruction &instruction) {
   return maySink(instruction) || isMatrixInstruction(instruction) || endsReads(instruction) ||
          isa<PHINode, IntrinsicInst>(instruction) || instruction.getType()->isIntOrIntVectorTy();
@@ -296,7 +297,7 @@ static unsigned registersOf(const Value &value) {
   return value.getType()->getPrimitiveSizeInBits().getFixedValue() / registerBits;
 }
 
-/// Whether a matrix instruction adds to the result of another one of its block.
+/// Returns true if a matrix instruction adds to the result of another one of its block.
 static bool continuesSum(const Instruction &instruction) {
   return any_of(instruction.operands(), [&](const Use &operand) {
     const auto *from = dyn_cast<Instruction>(operand);

@@ -167,7 +167,7 @@ static void growGather(GatherOp op, const Extents &extents, bool isWithin) {
   op.getIndicesMutable().assign(indices);
 }
 
-/// Whether spares hold 0: those of loads do, and what is made of each element alone.
+/// Returns true if spares hold 0: those of loads do, and what is made of each element alone.
 static bool haveSparesZero(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (auto load = dyn_cast_or_null<LoadOp>(op))
@@ -225,7 +225,7 @@ class Grower {
 public:
   explicit Grower(FunctionOpInterface function) : function(function) {}
 
-  /// Whether anything was to be done.
+  /// Returns true if anything was to be done.
   FailureOr<bool> grow();
 
 private:

@@ -39,8 +39,8 @@ static TypedAttr neutralFloat(Operation *op, FloatType type) {
   return number ? FloatAttr::get(type, *number) : TypedAttr();
 }
 
-/// What changes no element when it is combined with it; null where the region is not one operation
-/// that is known to have such an element.
+/// Returns the element that changes no other when it is combined with it; null where the region is
+/// not one operation that is known to have such an element.
 static TypedAttr neutralOf(Region &combine) {
   Block &block = combine.front();
   Operation *op = &block.front(), *yield = block.getTerminator();
@@ -63,7 +63,7 @@ static TypedAttr neutralOf(Region &combine) {
 
 //===-- Combinations that know which elements are real ---------------------------------------===//
 
-/// Whether combining what is not an element of the kernel's goes unnoticed, and ends.
+/// Returns true if combining what is not an element of the kernel's goes unnoticed, and ends.
 static bool isHarmless(Region &combine) {
   return llvm::all_of(combine.front().without_terminator(),
                       [](Operation &op) { return isPure(&op); });
@@ -180,7 +180,8 @@ static std::optional<ArrayRef<int64_t>> flattenedExtents(ReduceOp op, const Exte
   return common;
 }
 
-/// What a reduction of all elements reads instead of its source: the grown tile as one line.
+/// Returns what a reduction of all elements reads instead of its source: the grown tile as one
+/// line.
 static Value flattened(OpBuilder &builder, Value source, ArrayRef<int64_t> extents) {
   Location loc = source.getLoc();
   int64_t count = llvm::product_of(grownShape(extents));

@@ -12,7 +12,7 @@ inline constexpr int64_t kMaxElements = int64_t(1) << 20;
 
 /// Each extent made the next power of two.
 llvm::SmallVector<int64_t> grownShape(llvm::ArrayRef<int64_t> extents);
-/// Whether any extent is not a power of two.
+/// Returns true if any extent is not a power of two.
 bool grows(llvm::ArrayRef<int64_t> extents);
 
 /// Which elements of a grown tile the kernel knows: all indices are below `extents`, or only the
@@ -32,8 +32,8 @@ mlir::Value uniformTile(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type
 mlir::Value fillSpares(mlir::OpBuilder &builder, mlir::Value tile, mlir::Value real,
                        mlir::TypedAttr fill);
 
-/// Whether a reshape of tiles with these extents is one of the grown tiles as well: only the
-/// first extents of what is split or merged are not powers of two.
+/// Returns true if a reshape of tiles with these extents is one of the grown tiles as well: only
+/// the first extents of what is split or merged are not powers of two.
 bool reshapesGrown(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
 /// For each element of a grown tile, in row-major order, its row-major index among the real ones;

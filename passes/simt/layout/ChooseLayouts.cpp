@@ -21,8 +21,8 @@ struct LayoutChooser {
   void chooseAtomic(tile::MemoryAccess op);
   void chooseReduce(ReduceOp op);
   void chooseScan(ScanOp op);
-  /// Of carried tiles: the layout of the value computed in the loop, of the first value, or what a
-  /// user wants.
+  /// Chooses the layout of carried tiles: the layout of the value computed in the loop, of the
+  /// first value, or what a user wants.
   void chooseCarried(ValueRange inner, ValueRange first, ValueRange next);
 
   LayoutChoice &choice;
@@ -142,7 +142,7 @@ void LayoutChooser::chooseBranch(scf::IfOp branch) {
   }
 }
 
-/// Of an operation that moves elements to other indices: the layout that needs no movement.
+/// Chooses for an operation that moves elements to other indices the layout that needs no movement.
 void LayoutChooser::chooseShape(Operation *op) {
   LayoutAttr operand;
   // A join does not work in every layout: it never waits for its users' wishes.

@@ -23,7 +23,7 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Of accesses that share a layout, the narrowest elements decide as long as the widest take no
+/// Among accesses that share a layout, the narrowest elements decide as long as the widest take no
 /// more accesses of a lane than these.
 static constexpr int64_t kMostAccessesOfLane = 2;
 
@@ -188,7 +188,7 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
   return axes;
 }
 
-/// Whether reads of matrices from shared memory turn an operand's elements.
+/// Returns true if reads of matrices from shared memory turn an operand's elements.
 static bool isTurnedByReads(MatrixReads matrices, const Access &access, Type used) {
   constexpr int64_t turnedBytes = 2;
   return matrices == MatrixReads::Columns && access.bytes == turnedBytes &&

@@ -43,7 +43,7 @@ LayoutAttr LayoutChoice::plainOf(Value tile) const {
   return attributeOf(plainLayout(shapeOf(tile.getType()), threads));
 }
 
-/// Whether an operation's working layout follows from the operation alone.
+/// Returns true if an operation's working layout follows from the operation alone.
 static bool hasGivenLayout(Operation *op) { return isa<MemoryAccess, MmaOp, DotOp>(op); }
 
 LayoutAttr LayoutChoice::workingOf(Operation *op) const {

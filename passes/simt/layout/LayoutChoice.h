@@ -2,8 +2,7 @@
 //   own      of a tile: the layout in which it exists by itself. Tiles that are cheap to make and
 //            not tied to others have none: they are made as their users take them.
 //   working  of an operation: the layout in which it takes its operands. The IR gives it to
-//   accesses,
-//            the instruction to products; for reductions, scans and gathers it is chosen.
+//            accesses, the instruction to products; for reductions, scans and gathers it is chosen.
 //   wanted   of a tile: the working layout of an operation behind it, where one is given.
 #ifndef PASSES_SIMT_LAYOUT_LAYOUTCHOICE_H
 #define PASSES_SIMT_LAYOUT_LAYOUTCHOICE_H

@@ -20,7 +20,7 @@ public:
   double conversionCost(mlir::Value tile, LayoutAttr to);
   double recomputationCost(mlir::Value tile, LayoutAttr layout);
   double reloadCost(tile::LoadOp load, LayoutAttr layout);
-  /// Of one run.
+  /// Returns the cost of one run.
   double accessCost(mlir::Value ptr, mlir::Value mask, LayoutAttr layout);
 
   /// After a change of own layouts that answers may depend on.
@@ -30,9 +30,10 @@ public:
   void countUses(mlir::FunctionOpInterface function);
 
 private:
-  /// Whether loads of the same loop get their addresses or masks from the tile.
+  /// Returns true if loads of the same loop get their addresses or masks from the tile.
   bool feedsLoadOfLoop(mlir::Value tile);
-  /// Whether the tile is a loop's load of an operand, which is copied ahead of its iteration.
+  /// Returns true if the tile is a loop's load of an operand, which is copied ahead of its
+  /// iteration.
   bool isCopied(mlir::Value tile);
 
   const LayoutChoice &choice;

@@ -32,8 +32,8 @@ struct AccessSpread {
 /// folded, the lanes cover whole lines only, to leave the rest of the fastest dimension to warps.
 LinearLayout accessLayout(llvm::ArrayRef<int64_t> shape, const AccessSpread &spread,
                           Threads threads);
-/// Of the accumulator of a product by scalar multiply-adds: square register tiles, so that each
-/// operand element that a lane reads is used most often; warps along rows.
+/// Returns the layout of the accumulator of a product by scalar multiply-adds: square register
+/// tiles, so that each operand element that a lane reads is used most often; warps along rows.
 LinearLayout dotLayout(llvm::ArrayRef<int64_t> shape, Threads threads);
 /// `layout` with no warp's basis along `axis`, for scans: they change places with registers of
 /// other dimensions; where these do not suffice, warps hold copies, and each lane neighbours along
@@ -46,8 +46,8 @@ LinearLayout withNeighboursAlong(const LinearLayout &layout, unsigned axis, unsi
 /// Operations that compute each element from scalars and elements of other tiles, without memory:
 /// they can run in any layout, also again.
 bool isRecomputable(mlir::Operation *op);
-/// Whether the value reaches a matrix instruction as an operand, after operations that can be
-/// recomputed.
+/// Returns true if the value reaches a matrix instruction as an operand, after operations that can
+/// be recomputed.
 bool feedsMma(mlir::Value tile);
 /// The dimension of an operand of matrix instructions along which they sum, and what they take
 /// elements as.
@@ -57,7 +57,7 @@ struct OperandDepth {
 };
 /// None where that is none of the tile's dimensions.
 std::optional<OperandDepth> depthOfOperand(mlir::Value tile);
-/// Whether products of tiles are computed in the operation's regions, or by itself.
+/// Returns true if products of tiles are computed in the operation's regions, or by itself.
 bool containsProduct(mlir::Operation *op);
 
 /// The layout that an operand must have for a result in `result`, for recomputable operations; none

@@ -148,7 +148,7 @@ static LogicalResult lowerPackedCast(SimtFunction &f, Operation *op) {
   return success();
 }
 
-/// Whether an operation acts on each element by itself, or on scalars alone.
+/// Returns true if an operation acts on each element by itself, or on scalars alone.
 static bool actsOnElements(Operation *op) {
   if (op->hasTrait<OpTrait::Elementwise>() ||
       isa<AddPtrOp, PtrCastOp, HintOp, PtrToIntOp, IntToPtrOp, ub::PoisonOp>(op))

@@ -131,8 +131,8 @@ private:
 };
 } // namespace
 
-/// Whether an operation takes apart what was read. It stays there: a wide read whose parts are
-/// taken far from it may become several.
+/// Returns true if an operation takes apart what was read. It stays there: a wide read whose parts
+/// are taken far from it may become several.
 static bool takesApart(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value operand) {
     Operation *from = operand.getDefiningOp();
@@ -140,7 +140,7 @@ static bool takesApart(Operation *op) {
   });
 }
 
-/// Whether an operation only computes, and from elements that are read in the block.
+/// Returns true if an operation only computes, and from elements that are read in the block.
 bool OperandSinking::isMade(Operation *op) {
   auto [known, isNew] = made.try_emplace(op, false);
   if (!isNew)

@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Whether a combination is one operation whose result is the same in any order, grouping included.
-/// Sums and products of floats are rounded: theirs is not.
+/// Returns true if a combination is one operation whose result is the same in any order, grouping
+/// included. Sums and products of floats are rounded: theirs is not.
 static bool isAssociative(Region &region) {
   Block &block = region.front();
   Operation *yield = block.getTerminator(), *only = &block.front();
@@ -48,7 +48,8 @@ struct Reduction {
     return f.combine(region, low, high);
   }
 
-  /// Of the order of two halves, which does not matter where the combination is commutative.
+  /// Returns the flips of the order of two halves, which do not matter where the combination is
+  /// commutative.
   Value flipsOf(const AxisStep &step) {
     return isCommutative ? Value() : axisFlips(f, layout, step);
   }

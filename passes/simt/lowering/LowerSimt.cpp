@@ -106,8 +106,9 @@ LogicalResult SimtFunction::lowerBlock(Block &block) {
   return success();
 }
 
-/// Whether the kernel both reads and writes an argument's memory. Its threads then exchange values
-/// there, which LLVM takes for impossible in the code of one thread whose pointer aliases no other.
+/// Returns true if the kernel both reads and writes an argument's memory. Its threads then exchange
+/// values there, which LLVM takes for impossible in the code of one thread whose pointer aliases no
+/// other.
 static bool isReadAndWritten(func::FuncOp kernel, Value argument) {
   bool isRead = false, isWritten = false;
   kernel.walk([&](Operation *op) {

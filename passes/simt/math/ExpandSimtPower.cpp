@@ -90,7 +90,7 @@ static Value exp2Of(LaneFormula &f, TwoPart x) {
 
 static Value isIntegral(LaneFormula &f, Value x) { return f.equal(f.truncate(x), x); }
 
-/// What C's pow says of an infinite, zero or negative x, given |x|^y of the ordinary ones.
+/// Returns what C's pow says of an infinite, zero or negative x, given |x|^y of the ordinary ones.
 static Value withSpecialBases(LaneFormula &f, Value x, Value y, Value result) {
   Value a = f.absolute(x), zero = f.constant(0.0), infinity = f.constant(kInfinity);
   Value isZero = f.equal(a, zero), isInfinite = f.equal(a, infinity);

@@ -110,7 +110,7 @@ static Value maskWith(OpBuilder &b, Location loc, Value mask, Value exists, Type
   return mask ? Value(arith::AndIOp::create(b, loc, mask, all)) : all;
 }
 
-/// Whether an iteration that may not exist comes to the load.
+/// Returns whether an iteration that may not exist reaches the load.
 Value Rewriter::comesTo(LoadOp load, const IRMapping &mapping, Value exists) {
   std::optional<SmallVector<Branch>> branches = branchesAround(loop, load);
   for (const Branch &branch : *branches) {
@@ -153,8 +153,8 @@ void Rewriter::storeStaged() {
   staged.clear();
 }
 
-/// What the step's operations find computed: its own carried values, and the tiles that steps
-/// ahead of it have loaded.
+/// The values that the step's operations find computed: its own carried values, and the tiles that
+/// steps ahead of it have loaded.
 IRMapping Rewriter::valuesOf(unsigned step, const AheadState &state, Value induction) {
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), induction);
@@ -213,8 +213,9 @@ static void enqueueLoaded(const LoopPipeline &pipeline, AheadState &state,
     }
 }
 
-/// Whether the loop has an iteration of this number, counted from 0. lower + number * step < upper
-/// may overflow; (upper - lower - 1) / number >= step, without signs, is the same and does not.
+/// Returns whether the loop has an iteration of this number, counted from 0. lower + number * step
+/// < upper may overflow; (upper - lower - 1) / number >= step, without signs, is the same and does
+/// not.
 Value Rewriter::hasIteration(int64_t number) {
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);

@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Whether groups of `count` registers, which are neighbours in global memory, are neighbours in a
-/// buffer, each group at a multiple of its size.
+/// Returns true if groups of `count` registers, which are neighbours in global memory, are
+/// neighbours in a buffer, each group at a multiple of its size.
 static bool areNeighboursIn(const LinearLayout &buffer, const LinearLayout &layout,
                             ArrayRef<uint32_t> registers, unsigned count) {
   // A buffer's layout is a bijection (the type's verifier): it has an inverse.

@@ -18,8 +18,9 @@ struct PipelinedLoad {
   unsigned group = 0;
 };
 
-/// What an iteration computes at one distance ahead of its turn, in the order of the loop's body:
-/// the addresses and masks of loads, and the carried values that these need in the next iteration.
+/// The values that an iteration computes at one distance ahead of its turn, in the order of the
+/// loop's body: the addresses and masks of loads, and the carried values that these need in the
+/// next iteration.
 struct AheadStep {
   llvm::SmallVector<mlir::Operation *> operations;
   llvm::SmallVector<unsigned> carried; // numbers of those carried values

@@ -25,7 +25,8 @@ static int64_t stagesOf(scf::ForOp loop, unsigned ofModule) {
   return own ? own.getInt() : ofModule;
 }
 
-/// What slots of all tiles that loops load would take: more than those of what is copied.
+/// Returns the bytes that slots of all tiles that loops load would take: more than those of what is
+/// copied.
 static uint64_t mostBytesOfSlots(ModuleOp module, unsigned numStages) {
   uint64_t bytes = 0;
   module.walk([&](tile::LoadOp load) {
@@ -39,7 +40,7 @@ static uint64_t mostBytesOfSlots(ModuleOp module, unsigned numStages) {
 }
 
 namespace {
-/// What a module's kernel takes when its loops are pipelined.
+/// The resources that a module's kernel takes when its loops are pipelined.
 struct PipelinedUse {
   std::vector<LiveBuffer> buffers;
   unsigned registers = 0; // of tiles, in the loop that takes the most

@@ -93,15 +93,16 @@ void Planner::collectProducts(bool isAsked) {
   });
 }
 
-/// Whether the program may learn here that others have written: by a scalar atomic that acquires.
+/// Returns true if the program may learn here that others have written: by a scalar atomic that
+/// acquires.
 static bool acquires(tile::MemoryAccess access) {
   std::optional<tile::MemoryOrder> order = access.getAtomicOrder();
   return !tile::isTile(access.getPointers()) && !access->use_empty() &&
          (order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel);
 }
 
-/// Whether the loop, or others that it waits for, may write what the load reads: then it cannot be
-/// read early.
+/// Returns true if the loop, or others that it waits for, may write what the load reads: then it
+/// cannot be read early.
 bool Planner::isOverwritten(LoadOp load) {
   WalkResult result = loop.getBody()->walk([&](tile::MemoryAccess access) -> WalkResult {
     bool isChanged = access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
@@ -112,7 +113,7 @@ bool Planner::isOverwritten(LoadOp load) {
 
 //===-- What runs ahead ----------------------------------------------------------------------===//
 
-/// Whether data crosses between warps: what waits for that does not run ahead.
+/// Returns true if data crosses between warps: what waits for that does not run ahead.
 static bool crossesWarps(Operation *op) {
   if (isa<tile::ReduceOp, tile::ScanOp>(op))
     return true;
@@ -250,7 +251,7 @@ std::optional<PipelinedLoad> Planner::tryLoad(LoadOp load) {
 //===-- Loads that feed addresses ------------------------------------------------------------===//
 
 namespace {
-/// What one step of a pipeline runs, up to the loads of the steps before it.
+/// The operations that one step of a pipeline runs, up to the loads of the steps before it.
 struct Closure {
   Closure(scf::ForOp loop, ArrayRef<Operation *> earlyLoads) : loop(loop), earlyLoads(earlyLoads) {}
 

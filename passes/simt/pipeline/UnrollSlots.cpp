@@ -24,7 +24,8 @@ static int64_t productsOf(MmaOp mma) {
   return std::max<int64_t>(1, count);
 }
 
-/// Whether the loop does little beside its products, so that addresses are a good part of it.
+/// Returns true if the loop does little beside its products, so that addresses are a good part of
+/// it.
 static bool isOfProducts(scf::ForOp loop) {
   int64_t products = 0;
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
@@ -76,8 +77,8 @@ Value Unroller::numIterations() {
   return arith::SelectOp::create(b, loc, isEntered, count, constant(type, 0));
 }
 
-/// Whether an operation only serves the iteration after its own: its tile is written to the next
-/// slot.
+/// Returns true if an operation only serves the iteration after its own: its tile is written to the
+/// next slot.
 static bool writesNextSlot(Operation *op) {
   Value buffer;
   if (auto store = dyn_cast<StoreSharedOp>(op))

@@ -81,7 +81,7 @@ static std::optional<Source> sourceOf(const IndexFacts &facts, Value tile,
 }
 
 namespace {
-/// What one operand says to an interleaving of its rows or columns, and of K.
+/// The wish of one operand for an interleaving of its rows or columns, and of K.
 struct Wish {
   int64_t neighbours = 1, depth = 1; // that it wants; 1: none
   bool refuses = false, refusesDepth = false;
@@ -111,7 +111,7 @@ struct OperandReads {
     int64_t wanted = (areColumns ? kColumnBytes : laneBytes) / source.bytes;
     return std::clamp<int64_t>(wanted, 1, source.run);
   }
-  /// Whether the elements need no interleaving, since they are transposed.
+  /// Returns true if the elements need no interleaving, since they are transposed.
   bool areTransposed(const Source &source, int64_t usedBytes) const {
     return transposes && source.bytes == kColumnBytes && usedBytes == kColumnBytes &&
            source.joined == 1;
@@ -144,7 +144,7 @@ static Wish wishOf(const OperandReads &reads, const IndexFacts &facts,
   return wish;
 }
 
-/// Whether values may flow from one product's accumulator to the other's.
+/// Returns true if values may flow from one product's accumulator to the other's.
 static bool mayShareAccumulator(const SelectedProduct &left, const SelectedProduct &right) {
   auto typeOf = [](tile::DotOp dot) { return dot.getType(); };
   return typeOf(left.dot) == typeOf(right.dot) && left.instruction == right.instruction &&

@@ -117,7 +117,7 @@ static bool isInRegionOf(DotOp dot, Operation *op) {
   return dot->getParentRegion()->isAncestor(op->getParentRegion());
 }
 
-/// Whether values that `dot` makes reach an operand of another product in its loop.
+/// Returns true if values that `dot` makes reach an operand of another product in its loop.
 static bool feedsProduct(DotOp dot) {
   SetVector<Operation *> users;
   ForwardSliceOptions forward;
@@ -132,7 +132,7 @@ static bool feedsProduct(DotOp dot) {
   return false;
 }
 
-/// Whether the left operand comes from another product in the loop of `dot`.
+/// Returns true if the left operand comes from another product in the loop of `dot`.
 static bool isFedByProduct(DotOp dot) {
   SetVector<Operation *> makers;
   BackwardSliceOptions backward;

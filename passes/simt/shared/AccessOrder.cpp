@@ -58,8 +58,8 @@ static bool overlap(AllocSharedOp a, AllocSharedOp b) {
          *b.getOffset() < *a.getOffset() + bytesOf(a);
 }
 
-/// Whether every thread that holds an element under `accesses` is in the warp, or also is the lane,
-/// of the element's owner under `written`: the thread that writes it.
+/// Returns true if every thread that holds an element under `accesses` is in the warp, or also is
+/// the lane, of the element's owner under `written`: the thread that writes it.
 static bool isAtOwner(const LinearLayout &accesses, const LinearLayout &written,
                       bool comparesLanes) {
   std::optional<SmallVector<uint64_t>> owners = accesses.composedWithInverseOf(written);
@@ -82,7 +82,8 @@ static bool isAtOwner(const LinearLayout &accesses, const LinearLayout &written,
   return true;
 }
 
-/// What orders two writes of the same buffer: its elements' owners under both layouts.
+/// Returns the ordering between two writes of the same buffer: its elements' owners under both
+/// layouts.
 static Ordering orderingOfWrites(const LinearLayout &first, const LinearLayout &second) {
   std::optional<SmallVector<uint64_t>> owners = first.rightInverse();
   std::optional<SmallVector<uint64_t>> others = second.rightInverse();
@@ -101,7 +102,7 @@ static Ordering orderingOfWrites(const LinearLayout &first, const LinearLayout &
   return needed;
 }
 
-/// What orders a write and a read of the same buffer, or two writes.
+/// Returns the ordering between a write and a read of the same buffer, or two writes.
 static Ordering orderingOf(const SharedAccessOf &write, const SharedAccessOf &other) {
   if (!write.tile || !other.tile)
     return Ordering::Cta;
@@ -116,7 +117,7 @@ static Ordering orderingOf(const SharedAccessOf &write, const SharedAccessOf &ot
   return isAtOwner(accessed, written, /*comparesLanes=*/false) ? Ordering::Warp : Ordering::Cta;
 }
 
-/// Whether two accesses in one iteration of the loop around them are of different slots.
+/// Returns true if two accesses in one iteration of the loop around them are of different slots.
 static bool areInDifferentSlots(SharedAccessOf a, SharedAccessOf b,
                                 const PendingAccesses::Access &earlier) {
   if (a.buffer != b.buffer || !a.slot || !b.slot || !a.slot.getPhase() || !b.slot.getPhase())
@@ -143,8 +144,8 @@ static std::optional<tile::MemoryOrder> orderOfProgramAtomic(MemoryAccess access
   return isTile(access.getPointers()) ? std::nullopt : access.getAtomicOrder();
 }
 
-/// Whether the access's pointers may have led to other places in the iterations that are over, and
-/// may now lead from other elements to the same ones.
+/// Returns true if the access's pointers may have led to other places in the iterations that are
+/// over, and may now lead from other elements to the same ones.
 static bool mayHaveMoved(const PendingAccesses::Access &earlier, const IndexFacts &facts) {
   Value pointer = cast<MemoryAccess>(earlier.op).getPointers();
   if (earlier.loops.size() == 1)
@@ -152,16 +153,16 @@ static bool mayHaveMoved(const PendingAccesses::Access &earlier, const IndexFact
   return !earlier.loops.empty();
 }
 
-/// Whether an access overwrites elements whatever they were: an exchange does, where nobody uses
-/// the old ones.
+/// Returns true if an access overwrites elements whatever they were: an exchange does, where nobody
+/// uses the old ones.
 static bool overwrites(MemoryAccess access) {
   bool isExchange = access.getAtomicKind() == tile::AtomicKind::Xchg && !access.getExpectedValue();
   return access.writesMemory() && (!access.isAtomic() || (isExchange && access->use_empty()));
 }
 
-/// Whether two atomics leave the same in memory in either order, and nobody sees which it was:
-/// reads, or updates of one kind. Sums of floats may round differently, as those of the elements
-/// of one atomic do that meet.
+/// Returns true if two atomics leave the same in memory in either order, and nobody sees which it
+/// was: reads, or updates of one kind. Sums of floats may round differently, as those of the
+/// elements of one atomic do that meet.
 static bool commute(MemoryAccess first, MemoryAccess second) {
   if (!first.isAtomic() || !second.isAtomic())
     return false;
@@ -175,8 +176,8 @@ static bool commute(MemoryAccess first, MemoryAccess second) {
          elementOf(first) == elementOf(second) && first->use_empty() && second->use_empty();
 }
 
-/// Whether each element is accessed by the same thread both times. Writes are done by the owner of
-/// an element, reads by every thread that holds it.
+/// Returns true if each element is accessed by the same thread both times. Writes are done by the
+/// owner of an element, reads by every thread that holds it.
 static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess later,
                             const IndexFacts &facts) {
   auto before = cast<MemoryAccess>(earlier.op);
@@ -265,7 +266,8 @@ static bool accessesSlot(Operation *op) {
                       [](SharedAccessOf access) { return access.slot.getOperation() != nullptr; });
 }
 
-/// Whether the pointers of an access to global memory may be others in each iteration of a loop.
+/// Returns true if the pointers of an access to global memory may be others in each iteration of a
+/// loop.
 static bool hasPointersOf(Operation *loop, Operation *op) {
   auto access = dyn_cast<MemoryAccess>(op);
   return access && loop->isAncestor(access.getPointers().getParentRegion()->getParentOp());

@@ -8,7 +8,7 @@
 
 namespace tw::simt {
 
-/// What orders two accesses: nothing is needed, a barrier of each warp, or one of the CTA.
+/// The ordering that two accesses need: nothing, a barrier of each warp, or one of the CTA.
 enum class Ordering { None, Warp, Cta };
 
 /// The accesses that a barrier may still have to order, at one point of a kernel.
@@ -16,7 +16,7 @@ class PendingAccesses {
 public:
   /// The barrier that `op` needs in front of it.
   Ordering neededBefore(mlir::Operation *op, unsigned numWarps, const IndexFacts &facts) const;
-  /// What was done in an iteration of the loop lies in an earlier one from now on.
+  /// Moves what an iteration of the loop did into an earlier one.
   void beginNextIteration(mlir::Operation *loop);
   /// `op` was done.
   void add(mlir::Operation *op);

@@ -44,7 +44,7 @@ static double matrixCost(const LinearLayout &registers, const MatrixAccess &acce
   return words * (conflicts + 1.0 / access.numMatrices);
 }
 
-/// What a warp pays for moving a tile to or from a buffer.
+/// Returns the cost to a warp of moving a tile to or from a buffer.
 static double accessCost(const LinearLayout &registers, const LinearLayout &buffer, SharedUse use,
                          unsigned bytes, SharedBanks banks, MatrixReads matrices) {
   if (std::optional<MatrixAccess> access = matrixAccess(registers, buffer, bytes, matrices))
@@ -145,7 +145,7 @@ static LinearLayout withMoreExchanges(LinearLayout buffer, unsigned bytes, Share
 }
 
 namespace {
-/// What moves through a buffer: registers that are written, and those of each reader.
+/// The accesses of a buffer: registers that are written, and those of each reader.
 struct Traffic {
   LinearLayout written;
   std::vector<LinearLayout> reads;
@@ -200,7 +200,7 @@ LinearLayout BufferChoice::ofConversion(Type from, Type to) const {
   return cheapest(candidates, traffic, *this);
 }
 
-/// What registers hold may be written in another order than it was loaded.
+/// Adds layouts for registers, which may be written in another order than it was loaded.
 static void addReordered(std::vector<LinearLayout> &candidates, const Traffic &traffic,
                          SharedBanks banks) {
   for (const LinearLayout &read : traffic.reads) {

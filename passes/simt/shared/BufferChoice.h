@@ -12,15 +12,16 @@ struct BufferChoice {
   /// For the machine of a module.
   explicit BufferChoice(mlir::Operation *module);
 
-  /// Of a buffer that a tile in layout `from` is copied to from global memory, and read from as
-  /// each of `to`. Where the machine has no copies, registers hold it on its way.
+  /// Returns the best layout of a buffer that a tile in layout `from` is copied to from global
+  /// memory, and read from as each of `to`. Where the machine has no copies, registers hold it on
+  /// its way.
   LinearLayout ofCopy(mlir::Type from, llvm::ArrayRef<mlir::Type> to) const;
   /// The same for a tile that registers hold; of a scalar, one element.
   LinearLayout ofConversion(mlir::Type from, mlir::Type to) const;
-  /// What reading each of `to` from a buffer costs a warp.
+  /// Returns the cost to a warp of reading each of `to` from a buffer.
   double costOfReads(const LinearLayout &buffer, llvm::ArrayRef<mlir::Type> to) const;
-  /// Whether a conversion goes through shared memory: between warps it must, within a warp where
-  /// shuffles would take many more instructions.
+  /// Returns true if a conversion goes through shared memory: between warps it must, within a warp
+  /// where shuffles would take many more instructions.
   bool prefersShared(mlir::Type from, mlir::Type to) const;
 
   Machine machine;
@@ -28,7 +29,7 @@ struct BufferChoice {
   bool copies;
 };
 
-/// What the warps of a machine read as matrices.
+/// Returns the matrices that the warps of a machine read.
 MatrixReads matrixReadsOf(tile::TargetAttr target);
 
 } // namespace tw::simt

@@ -42,8 +42,8 @@ struct SimtFunction {
   /// bits in `elementMask`.
   mlir::Value placeIndex(llvm::ArrayRef<uint32_t> bases, mlir::Value coordinate,
                          uint32_t elementMask);
-  /// Whether this thread holds the owner's copy (LinearLayout::freeBits); null where every one
-  /// does.
+  /// Returns whether this thread holds the owner's copy (LinearLayout::freeBits); null where every
+  /// one does.
   mlir::Value isOwner(const LinearLayout &layout);
   /// The same of a tile or scalar: of a scalar, the first thread.
   mlir::Value isOwnerOf(mlir::Value value);
@@ -112,7 +112,7 @@ private:
 
   mlir::Operation *prologueEnd = nullptr;
   llvm::DenseMap<mlir::Value, Registers> known;
-  /// What `placeIndex` is asked for.
+  /// The question that `placeIndex` answers.
   struct PlaceIndexKey {
     std::vector<uint32_t> bases;
     void *coordinate;
