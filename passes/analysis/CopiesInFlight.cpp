@@ -46,14 +46,14 @@ CopiesInFlight::State CopiesInFlight::after(Operation *op, State state) {
         return state;
       })
       .Case([&](scf::WhileOp loop) {
-        State begin = afterLoop(state, [&](State at) {
-          return afterBlock(*loop.getAfterBody(), afterBlock(*loop.getBeforeBody(), at));
+        State begin = afterLoop(std::move(state), [&](State at) {
+          return afterBlock(*loop.getAfterBody(), afterBlock(*loop.getBeforeBody(), std::move(at)));
         });
-        return afterBlock(*loop.getBeforeBody(), begin);
+        return afterBlock(*loop.getBeforeBody(), std::move(begin));
       })
       .Case([&](LoopLikeOpInterface loop) {
-        return afterLoop(state, [&](State at) {
-          return afterBlock(loop.getLoopRegions().front()->front(), at);
+        return afterLoop(std::move(state), [&](State at) {
+          return afterBlock(loop.getLoopRegions().front()->front(), std::move(at));
         });
       })
       .Case([&](scf::IfOp branch) {
