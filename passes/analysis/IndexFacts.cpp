@@ -18,7 +18,7 @@ using namespace tw::tile;
 //===-- Promises -----------------------------------------------------------------------------===//
 
 namespace {
-/// The facts of scalars that a kernel's launch and its assumptions promise.
+/// Facts that a kernel's launch and its assumptions promise about a scalar.
 struct Promise {
   int64_t divisibility = 1;
   bool isNonNegative = false;
@@ -85,7 +85,7 @@ static Promises promisesIn(Operation *function) {
 //===-- The data flow ------------------------------------------------------------------------===//
 
 namespace {
-/// The fact of one value; none before its definition is reached.
+/// The fact known about one value; none before its definition is reached.
 class FactState : public dataflow::AbstractSparseLattice {
 public:
   using AbstractSparseLattice::AbstractSparseLattice;

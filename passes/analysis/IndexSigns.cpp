@@ -25,8 +25,8 @@ static bool isQuotient(Value value) {
                          arith::ShRUIOp>(value.getDefiningOp());
 }
 
-/// Returns the other factor of `value`, a product with `factor`. Products with powers of two may be
-/// shifts, and those with 1 are gone.
+/// Returns the other factor if `value` is a product with `factor`. Products with powers of two may
+/// be shifts, and those with 1 are folded away.
 static Value factorBeside(Value value, Value factor, FactOf of) {
   std::optional<int64_t> number = of(factor).constant;
   if (number == 1)

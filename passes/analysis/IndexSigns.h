@@ -11,12 +11,12 @@ bool isIndexWide(mlir::Type type);
 bool isProductNonNegative(mlir::Operation *product, FactOf of);
 /// (x + (n - 1)) / n of numbers from 0: by an n of 0 it is 0.
 bool isRoundedUpQuotient(mlir::Operation *quotient, FactOf of);
-/// Returns true for x - x % n and x - x / n * n of numbers from 0; and for programs counted from
-/// the last one.
+/// Returns true if a difference of non-negative numbers is x - x % n or x - x / n * n, or if it
+/// counts programs from the last one.
 bool isDifferenceNonNegative(mlir::Operation *difference, FactOf of);
 /// Returns true if a minimum is the size of a group of rows of programs: min(rows - group * size,
 /// size), where group is a quotient. It is negative only in programs behind the last row, which no
-/// grid has: like a sum that overflows, that is taken not to happen.
+/// grid has: like a sum that overflows, this is assumed not to happen.
 bool isGroupSize(mlir::Operation *minimum, FactOf of);
 
 /// Constants up to this are sizes of tiles and distances between rows; products with larger ones

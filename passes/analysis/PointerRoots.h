@@ -8,7 +8,7 @@
 namespace tw {
 
 /// Returns true if accesses through two pointers (or tiles of pointers) may touch the same memory:
-/// they may come from one argument, or from two of which neither has `tile.disjoint`.
+/// the pointers may come from one argument, or from two of which neither has `tile.disjoint`.
 bool mayAlias(mlir::Value a, mlir::Value b);
 
 /// The numbers of the arguments of the kernel that a pointer (or a tile of them) may come from, in

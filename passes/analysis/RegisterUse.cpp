@@ -8,7 +8,7 @@ using namespace tw;
 using namespace tw::simt;
 using tw::tile::isElementwise;
 
-/// Returns true if the tile is recomputed from little wherever it is needed: from constants,
+/// Returns true if the tile is cheap to rematerialize wherever it is needed: from constants,
 /// indices and values that several elements share. `depth` limits the search.
 static bool isComputedFromLittle(Value value, unsigned depth = 6) {
   Operation *op = value.getDefiningOp();

@@ -28,7 +28,8 @@ public:
   BufferPlace take(uint64_t bytes, llvm::function_ref<mlir::Value(uint64_t)> makeStackSlot);
   void free(const BufferPlace &place);
 
-  /// The bytes taken: to be restored when all buffers made since then are at their end.
+  /// The places in use: to be restored when the live ranges of all buffers made since then have
+  /// ended.
   struct Taken {
     std::map<uint64_t, uint64_t> scratch; // bytes by offset
     llvm::SmallVector<bool> slots;        // of the stack

@@ -27,7 +27,8 @@ struct DotPlan {
   int64_t steps() const { return k / group; }
   bool isInteger() const { return mlir::isa<mlir::IntegerType>(compute); }
   bool isOfBytes() const { return instruction && !matrix && operand.isInteger(8); }
-  /// The shape in matrix registers: `lanes` and `rows` are still the accumulators'.
+  /// The shape of the matrix registers, if the product uses them: `lanes` and `rows` are still
+  /// those of the accumulators.
   std::optional<MatrixShape> matrix;
   /// Operands of the same sign do not fit an instruction of an unsigned and a signed one: B is
   /// shifted by half its range, and the rows of A are summed up to take that back.
@@ -47,7 +48,8 @@ DotPlan planDot(tile::DotOp op, const SimdFunction &f);
 /// of loops that add up products, where nothing hinders. For a kernel that has no plan yet.
 void sinkProducts(mlir::Operation *function);
 
-/// Plans a loop that adds up a product that one store takes, which may be done in its last step.
+/// Plans a loop that sums up a product taken by one store, which the loop's last step may do;
+/// returns nullopt for other loops.
 std::optional<ProductLoop> planProductLoop(SimdFunction &f, mlir::scf::ForOp loop);
 
 /// Tells the user what a product makes of the machine's matrix unit, if that has one.
@@ -81,12 +83,12 @@ DotColumns placeB(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Val
 /// Operand B in panels of `panel()` columns: [n / panel, steps, panel * group], the neighbours
 /// along k interleaved.
 TileBuffer packB(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch);
-/// Returns true if B is contiguous along k, so that it is read so and transposed in registers.
+/// Returns true if B is contiguous along k, so that it is read along k and transposed in registers.
 bool readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatch);
 /// Columns of B as they lie in a panel, at a step along k.
 mlir::Value loadBRow(SimdFunction &f, const DotPlan &plan, mlir::ArrayRef<mlir::Value> batch,
                      mlir::Value step, mlir::Value column, int64_t numColumns);
-/// Computes what is to be added to each row for the shift of B: [m].
+/// Computes what to add to each row to undo the shift of B: [m].
 TileBuffer sumRows(SimdFunction &f, const DotPlan &plan, const DotRows &a);
 
 /// acc + a * b.

@@ -268,7 +268,8 @@ template <typename Cast> static Value castAddress(SimdFunction &f, Value value, 
 static constexpr int64_t kBranchedCost = 48;
 
 namespace {
-/// The values computed for one side of a selection alone, and what it takes from elsewhere.
+/// The operations computed for one side of a selection alone, and the values that they take from
+/// elsewhere.
 struct SelectedSide {
   SelectedSide(arith::SelectOp select, unsigned side, const TilePlan &plan);
   bool isDear() const { return cost >= kBranchedCost; }

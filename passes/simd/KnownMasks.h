@@ -23,8 +23,9 @@ struct RowEnd {
   mlir::Value length;
 };
 
-/// The ends of a mask along one dimension: elements in front of `holds` pass all of its tests that
-/// count along the dimension, those from `ends` on fail one. Null where no test counts along it.
+/// The extent of a mask along one dimension: elements in front of `holds` pass all of its tests
+/// that count along the dimension, and those from `ends` on fail one. Null if no test counts along
+/// it.
 struct MaskEnd {
   mlir::Value holds, ends;
 };
@@ -46,9 +47,9 @@ int64_t knownLength(llvm::ArrayRef<KnownPrefix> prefixes, int dim, int64_t exten
 void assumeKnown(llvm::ArrayRef<KnownPrefix> prefixes, int dim, int64_t length,
                  llvm::DenseSet<mlir::Value> &assumedTrue);
 
-/// Returns what the trees read at their own coordinates only: tiles behind elementwise operations,
-/// other than those that are also read behind a change of shape or a gather. `isKept`: in memory
-/// already.
+/// Returns the tiles that the trees read at their own coordinates only: tiles behind elementwise
+/// operations, other than those that are also read behind a change of shape or a gather. `isKept`
+/// returns true for tiles that are already in memory.
 llvm::DenseSet<mlir::Value> tilesAtOwnPlaces(llvm::ArrayRef<mlir::Value> trees,
                                              llvm::function_ref<bool(mlir::Value)> isKept);
 

@@ -222,7 +222,7 @@ static std::optional<MonotoneTest> monotoneTest(const IndexFacts &facts, Value v
   return MonotoneTest{value, *corner};
 }
 
-/// Returns true if constants decide a comparison; notes it where it is always true.
+/// Returns true if constants decide a comparison; notes it if it is always true.
 static bool isKnownTest(SimdFunction &f, Value test) {
   std::optional<KnownPrefix> prefix = knownPrefix(f.facts, test);
   if (prefix && prefix->count == shapeOf(test.getType())[prefix->dim])
@@ -230,8 +230,9 @@ static bool isKnownTest(SimdFunction &f, Value test) {
   return prefix.has_value();
 }
 
-/// Returns true if a value is read, not computed: from its buffer, or from registers if it is a
-/// product. Not all that the plan keeps: a tree that is being written to its buffer is computed.
+/// Returns true if a value is read and not computed: from its buffer, or from registers if it is a
+/// product. Values that the plan keeps do not all qualify: a tree that is being written to its
+/// buffer is computed.
 static bool isAtHand(SimdFunction &f, Value value) {
   return f.buffers.contains(value) || value.getDefiningOp<DotOp>();
 }
@@ -267,8 +268,9 @@ static Coordinates cornerOf(SimdFunction &f, ArrayRef<int64_t> shape, ArrayRef<b
   return corner;
 }
 
-/// Returns whether an operand of a comparison is monotone in fact: sums of indices may wrap around,
-/// and an unsigned comparison sees -1, 0, 1 ... in another order. Null when it does not vary.
+/// Emits a test that an operand of a comparison is in fact monotone: sums of indices may wrap
+/// around, and an unsigned comparison sees -1, 0, 1 ... in another order. Returns null if the
+/// operand does not vary.
 static Value emitIsMonotone(SimdFunction &f, Value operand, bool isUnsigned) {
   ArrayRef<int64_t> shape = shapeOf(operand.getType());
   SmallVector<bool> falls, rises;
@@ -292,7 +294,7 @@ static Value emitIsMonotone(SimdFunction &f, Value operand, bool isUnsigned) {
   return holds ? f.builder.createOrFold<arith::AndIOp>(f.loc, holds, inOrder) : inOrder;
 }
 
-/// Returns whether every test holds in its whole tile.
+/// Emits a test that every test holds in its whole tile.
 static Value emitTests(SimdFunction &f, ArrayRef<MonotoneTest> tests) {
   Value allHold;
   auto require = [&](Value holds) {
@@ -332,7 +334,8 @@ static std::optional<unsigned> countingDim(const IndexFacts &facts, arith::CmpIO
   return found;
 }
 
-/// Returns true if the tests are those of `countingDim` of a row, read at their own places only.
+/// Returns true if each test is of one row, has a `countingDim`, and is read at its own coordinates
+/// only.
 static bool areEndsOfRow(SimdFunction &f, ArrayRef<Value> trees, ArrayRef<MonotoneTest> tests) {
   auto isKept = [&](Value value) { return f.buffers.contains(value); };
   llvm::DenseSet<Value> inPlace = tilesAtOwnPlaces(trees, isKept);

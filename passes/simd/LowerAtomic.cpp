@@ -31,8 +31,8 @@ static LLVM::AtomicBinOp binaryOf(AtomicKind kind) {
   return kinds[unsigned(kind)];
 }
 
-/// Returns whether memory had the bits that were expected, and those that it had. The instruction
-/// compares bits.
+/// Emits a compare-and-swap. Returns whether memory held the expected bits, and the bits that it
+/// held. The instruction compares bits.
 static std::pair<Value, Value> emitSwap(SimdFunction &f, LLVM::AtomicOrdering order, Value pointer,
                                         Value expected, Value bits) {
   bool releases =

@@ -178,7 +178,7 @@ static ElementPlaces placesOf(SimdFunction &f, unsigned argument, unsigned bytes
   return places;
 }
 
-/// Returns whether addresses, i64 or a vector of them, are outside of the memory of all these
+/// Emits a test that addresses, i64 or a vector of them, are outside the memory of all these
 /// arguments.
 static Value isOutside(SimdFunction &f, Value address, ArrayRef<unsigned> arguments,
                        unsigned bytes) {
@@ -204,9 +204,9 @@ static Value addressOf(SimdFunction &f, Value pointer) {
   return LLVM::PtrToIntOp::create(f.builder, f.loc, type, pointer);
 }
 
-/// Returns whether the whole tile of pointers, masked elements too, lies inside: true where the
-/// first and the last element do and are as far apart as they must be when no sum of indices wraps
-/// around. Null where elements are not evenly spaced.
+/// Emits a test that the whole tile of pointers, masked-off elements too, lies inside. It is true
+/// if the first and the last element do and are as far apart as they must be when no sum of indices
+/// wraps around. Returns null if the elements are not evenly spaced.
 static Value isWholeTileInside(SimdFunction &f, Value pointer, ArrayRef<unsigned> arguments,
                                unsigned bytes) {
   OpBuilder &b = f.builder;

@@ -128,8 +128,8 @@ TileBuffer SimdFunction::destinationOf(Value tile) {
   return allocate(tile);
 }
 
-/// Returns for a loop that stores a sum in its last step which step is being written. Differences
-/// of a signed loop's bounds fit an unsigned number.
+/// Enters a loop that stores a sum in its last step: emits tests for its first and its last step.
+/// The difference of a signed loop's bounds fits an unsigned number.
 static void enterProductLoop(SimdFunction &f, ProductLoop &product, scf::ForOp lowered) {
   using P = arith::CmpIPredicate;
   Value index = lowered.getInductionVar();

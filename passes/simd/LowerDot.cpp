@@ -25,8 +25,8 @@ static SmallVector<Value> treesOf(StoreOp store) {
   return trees;
 }
 
-/// Returns true if nothing but computations of an operation's elements, each used once, stands
-/// between it and the store of them.
+/// Returns true if the only operations between an operation and the store of its elements compute
+/// those elements, each used once.
 static bool isFollowedBy(OpResult result, StoreOp store) {
   Value last = result;
   for (Operation *next = result.getOwner()->getNextNode(); next != store;
@@ -38,8 +38,8 @@ static bool isFollowedBy(OpResult result, StoreOp store) {
   return last.hasOneUse() && last == store.getValue();
 }
 
-/// Returns true if a vector of the store is one of the product's, each element where the other has
-/// it.
+/// Returns true if the vectors of the store are those of the product, with each element at the same
+/// position.
 static bool hasVectorsOf(SimdFunction &f, StoreOp store, Value product) {
   ArrayRef<int64_t> shape = shapeOf(product.getType());
   int last = int(shape.size()) - 1;
@@ -124,8 +124,8 @@ static DotOp productOf(OpResult sum) {
   return isSum ? product : DotOp();
 }
 
-/// Returns true if a loop only reads memory, and none that `store` may write; any memory if that is
-/// null.
+/// Returns true if a loop only reads memory, and reads none that `store` may write; if `store` is
+/// null, it may read any memory.
 static bool onlyReads(scf::ForOp loop, StoreOp store) {
   return llvm::all_of(loop.getBody()->without_terminator(), [&](Operation &op) {
     auto load = dyn_cast<LoadOp>(op);
@@ -172,8 +172,8 @@ void tw::simd::sinkProducts(Operation *function) {
     llvm::for_each(sums, liftOverLoop);
 }
 
-/// Returns true if a store, which only computations of the sum's elements stand in front of, needs
-/// nothing else that the loop leaves.
+/// Returns true if a store, preceded only by computations of the sum's elements, needs no other
+/// result of the loop.
 static bool needsOnlySum(StoreOp store, OpResult sum) {
   return llvm::all_of(sum.getOwner()->getResults(), [&](OpResult other) {
     return other == sum || llvm::none_of(other.getUsers(), [&](Operation *user) {
@@ -282,8 +282,8 @@ struct MicroKernel {
     });
   }
 
-  /// Stores what is computed of the product's elements: it goes from registers to the user's
-  /// memory, while the multipliers are busy with the next register tile.
+  /// Stores what is computed from the product's elements, from registers to the user's memory,
+  /// while the multipliers are busy with the next register tile.
   void storeTile(int64_t rows, Value firstRow, Value firstColumn, ArrayRef<Value> tile) {
     Scope scope(f);
     SmallVector<Coordinates> places;

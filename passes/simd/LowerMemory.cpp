@@ -154,8 +154,8 @@ Value simd::choose(SimdFunction &f, Value test, Type type, llvm::function_ref<Va
   return type ? choice.getResult(0) : Value();
 }
 
-/// Returns whether the addresses of the lanes are consecutive: the last one is where it must be.
-/// Exact for remainders, which only ever jump back.
+/// Emits a test that the lanes' addresses are consecutive: that the last one is where it must be.
+/// The test is exact for remainders, which only ever jump back.
 static Value isConsecutive(SimdFunction &f, Value pointer, unsigned bytes, const Coordinates &at) {
   Type i64 = f.builder.getI64Type();
   Value first =
@@ -173,8 +173,9 @@ static Value loadScalar(SimdFunction &f, LoadOp op, Type type, const Coordinates
                               isFetchedAgain(op));
 }
 
-/// Returns true if an access of no lane may touch memory. The processor looks up the page of a
-/// contiguous vector whatever its mask is, and takes 140 ns (Zen 5) for one that is not mapped.
+/// Returns true if an access may touch memory even when its mask takes no lane. The processor looks
+/// up the page of a contiguous vector whatever its mask is, and takes 140 ns (Zen 5) for a page
+/// that is not mapped.
 static bool touchesMaskedOff(SimdFunction &f, Value pointer, const Coordinates &at) {
   AxisChange change = f.facts.along(pointer, at.vectorDim);
   return change.isUnit() || change.kind == AxisChange::WrappedUnit;

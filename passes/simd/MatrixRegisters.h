@@ -6,9 +6,9 @@
 namespace tw::simd {
 struct SimdFunction;
 
-/// The contents of matrix registers, in rows and lanes of 32 bits: accumulators are rows x lanes,
-/// operands A rows x groups, operands B groups x lanes. A group is the elements of a lane, which
-/// are neighbours along k.
+/// The shape of the contents of matrix registers, in rows and lanes of 32 bits: accumulators are
+/// rows x lanes, operands A rows x groups, operands B groups x lanes. A group is the elements of a
+/// lane, which are neighbours along k.
 struct MatrixShape {
   int64_t rows, lanes, groups;
   bool operator==(const MatrixShape &) const = default;

@@ -15,14 +15,14 @@ using namespace tw::tile;
 /// A is read once for each panel of B: beyond so many, rows of a copy that lie side by side win.
 static constexpr int64_t kMostPanelsInPlace = 8;
 
-/// The most bytes of B as it lies in memory, from its first row to its last: half of a cache of 32
-/// KiB, the smallest nearest to a core. Rows that lie farther apart may all want the same sets of
-/// it.
+/// The most bytes of B, from its first row to its last, that are used where they lie in memory:
+/// half of a 32 KiB cache, the smallest one nearest to a core. Rows that lie farther apart may all
+/// compete for the same cache sets.
 static constexpr int64_t kMostBytesInPlace = 16 << 10;
 
-/// So much of B is on its way while it is read row by row.
+/// Bytes of B that are in flight while it is read row by row.
 static constexpr int64_t kBytesAhead = 4 << 10;
-/// The line of a cache; where lines are longer, some are asked for twice.
+/// The line size of a cache; where lines are longer, some are prefetched twice.
 static constexpr int64_t kLineBytes = 1 << 6;
 
 /// Elements of an operand in the type that the micro-kernel takes.
@@ -88,8 +88,8 @@ static Value blocksUpTo(SimdFunction &f, Value end, int64_t size, int64_t most) 
   return f.builder.createOrFold<arith::MinSIOp>(f.loc, blocks, f.constantIndex(most));
 }
 
-/// Returns whether a mask holds for `count` elements along a dimension; null where nothing tests
-/// it.
+/// Emits a test that a mask holds for `count` elements along a dimension; returns null if nothing
+/// tests it.
 static Value holdsFor(SimdFunction &f, const MaskEnd &end, Value count) {
   if (!end.holds)
     return {};
@@ -190,8 +190,8 @@ static void copyAlongM(SimdFunction &f, const DotPlan &plan, ArrayRef<Value> bat
   });
 }
 
-/// Returns the load of an operand that memory has row by row at equal distances, as far as can be
-/// told without its mask.
+/// Returns the load of an operand that memory holds row by row at equal distances, as far as can be
+/// told without its mask; null if there is none.
 static LoadOp rowsInMemory(SimdFunction &f, const DotPlan &plan, const DotOperand &source,
                            size_t numBatch) {
   auto load = source.tile.getDefiningOp<LoadOp>();
@@ -365,7 +365,7 @@ bool tw::simd::readsBAlongK(SimdFunction &f, const DotPlan &plan, size_t numBatc
   return vectorDim == int(numBatch) && plan.lanes > 1 && plan.k % (plan.group * plan.lanes) == 0;
 }
 
-/// Returns true if the mask of a load decides about the load's own elements and nothing else of it.
+/// Returns true if the mask of a load affects only the load's own elements.
 static bool isMaskedInPlace(LoadOp load) {
   auto isKept = [](Value) { return false; };
   return tilesAtOwnPlaces({load.getResult()}, isKept).contains(load.getMask());
@@ -476,7 +476,8 @@ TileBuffer tw::simd::packB(SimdFunction &f, const DotPlan &plan, ArrayRef<Value>
   return packed.buffer;
 }
 
-/// Returns the load of B if it may be used where its rows lie, as far as is known while compiling.
+/// Returns the load of B if B may be used where its rows lie, as far as is known at compile time;
+/// null otherwise.
 static LoadOp columnsInMemory(SimdFunction &f, const DotPlan &plan, size_t numBatch) {
   if (plan.k * plan.n * elementBytes(plan.operand) > kMostBytesInPlace)
     return {};
@@ -566,7 +567,7 @@ struct RowSums {
     f.storeBuffer(sums, at, arith::MulIOp::create(f.builder, f.loc, sum, factor));
   }
 
-  /// Adds up a row whose groups are neighbours.
+  /// Sums up a row whose groups are neighbours.
   void sumAlongK(Value row) {
     Value zeros = f.splat(f.constantOf(plan.compute, 0), plan.lanes);
     int64_t whole = plan.steps() / plan.lanes * plan.lanes;
@@ -579,7 +580,7 @@ struct RowSums {
     store(row, vector::ReductionOp::create(f.builder, f.loc, vector::CombiningKind::ADD, sum));
   }
 
-  /// Adds up `count` rows whose groups are neighbours at each step.
+  /// Sums up `count` rows whose groups are neighbours at each step.
   void sumAlongM(Value row, int64_t count) {
     Value zeros = f.splat(f.constantOf(plan.compute, 0), plan.lanes);
     store(row, f.emitLoop(0, plan.steps(), 1, {zeros}, [&](Value step, ValueRange old) {

@@ -25,7 +25,7 @@ static constexpr uint64_t kShort = 1 << 26;
 static constexpr uint64_t kPiece = 1 << 16;
 /// An iteration that takes so many can afford the counting.
 static constexpr uint64_t kLongIteration = 1 << 13;
-/// The iterations of a loop of unknown count where it is part of another.
+/// The steps that a loop of unknown count adds to the loop around it.
 static constexpr uint64_t kUnknownLoop = 64;
 
 namespace {

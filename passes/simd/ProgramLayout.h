@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The facts of the program that a kernel runs as.
+/// The facts that a kernel knows about the program that it runs as.
 struct TwProgram {
   int32_t programId[3];
   int32_t numPrograms[3];

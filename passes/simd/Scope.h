@@ -10,8 +10,8 @@ namespace tw::simd {
 class Scope {
 public:
   explicit Scope(SimdFunction &f);
-  /// Creates the scope of the body of a loop over vectors: uniform values are computed in front of
-  /// it. `index` is the loop's, or a constant where there is one step.
+  /// Opens the scope of the body of a loop over vectors: uniform values are computed in front of
+  /// it. `index` is the loop's index, or a constant if the loop has one step.
   Scope(SimdFunction &f, mlir::Value index);
   ~Scope();
   Scope(const Scope &) = delete;
@@ -60,16 +60,17 @@ mlir::Value ifTaken(SimdFunction &f, mlir::Value mask, mlir::Type type,
 void storeToUser(SimdFunction &f, tile::StoreOp op, const Coordinates &at, bool isStreaming,
                  llvm::function_ref<mlir::Value()> value);
 
-/// Returns true if a mask is known to be true in the whole tile here: not only at one position,
+/// Returns true if a mask is known to be true here in the whole tile, not only at one position,
 /// where it may be a constant.
 bool isFullMask(SimdFunction &f, mlir::Value mask);
 
-/// Returns true if vectors of a store bypass the caches, where they are aligned: the processor
-/// traps elsewhere.
+/// Returns true if vectors of a store may bypass the caches where they are aligned: the processor
+/// traps on unaligned ones.
 bool mayStream(SimdFunction &f, tile::StoreOp store, int vectorDim, int64_t lanes);
 mlir::Value areAligned(SimdFunction &f, mlir::ValueRange addresses, int64_t bytes);
 
-/// Returns true if a combining region can be applied to vectors: elementwise operations only.
+/// Returns true if a combining region can be applied to vectors: it has elementwise operations
+/// only.
 bool isVectorizable(mlir::Region &region);
 
 } // namespace tw::simd

@@ -132,8 +132,8 @@ const llvm::SmallSetVector<Operation *, 4> &TilePlan::sitesOf(Value tile) const 
   return found == sites.end() ? none : found->second;
 }
 
-/// Returns true if the use is the address of a load or store of elements side by side: the first
-/// one's is all that is computed of it.
+/// Returns true if the use is the address of a load or store of consecutive elements, of which only
+/// the first element's address is computed.
 bool TilePlan::isUnitAddress(OpOperand &use) {
   Operation *user = use.getOwner();
   if (!isa<LoadOp, StoreOp>(user) || use.getOperandNumber() != 0)
@@ -235,8 +235,8 @@ static bool isInsideLoopOf(Operation *site, Block *block) {
   return false;
 }
 
-/// Returns true if a product that a loop repeats takes its rows from the tile, which the loop does
-/// not change: each step would copy them.
+/// Returns true if a loop repeats a product that takes its rows from the tile, which the loop does
+/// not change: each step would copy the rows.
 static bool isCopiedByLoop(Value tile) {
   return llvm::any_of(tile.getUses(), [&](OpOperand &use) {
     return isa<DotOp>(use.getOwner()) && use.getOperandNumber() == 0 &&
@@ -295,8 +295,8 @@ int64_t TilePlan::treeCost(Value tile) {
   return cost;
 }
 
-/// Returns true if an element is computed of its operands' elements at the same place. Where a hint
-/// tells of neighbours, one element stands for others.
+/// Returns true if an element is computed from its operands' elements at the same position. Hints
+/// about neighbours do not qualify, since they let one element stand for others.
 static bool keepsPlace(Operation *op) {
   if (auto hint = dyn_cast<HintOp>(op))
     return !hint.getContiguity() && !hint.getConstancy();

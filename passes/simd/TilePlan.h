@@ -21,7 +21,7 @@ public:
   /// The operations that evaluate the value: roots that use it directly or through deferred values.
   const llvm::SmallSetVector<mlir::Operation *, 4> &sitesOf(mlir::Value tile) const;
   /// Returns true if an atomic may update whole vectors under a lock: every other atomic that may
-  /// meet its memory does so too.
+  /// access the same memory takes the lock too.
   bool takesLocks(mlir::Operation *atomic) const { return locked.contains(atomic); }
   /// Returns true if a write may change what an operation reads while it evaluates its operands.
   bool mayChangeReads(mlir::Operation *write, mlir::Operation *reader) const;
@@ -58,11 +58,11 @@ bool writesUserMemory(mlir::Operation *op);
 /// The dimension along which neighbours of an atomic's tile are neighbours in memory, if they can
 /// be updated together; -1 if not.
 int updatedDim(mlir::Operation *atomic, const IndexFacts &facts);
-/// Returns true if the kernel only ever writes through a store's pointer, and to more memory than
-/// caches hold: such stores bypass the caches.
+/// Returns true if the kernel only ever writes through a store's pointer, and writes more memory
+/// than caches hold: such stores bypass the caches.
 bool isStreamingStore(mlir::Operation *store);
-/// Returns true if a load asks memory each time: volatile ones, and those that a program waits with
-/// (".cv", "do not cache, fetch again").
+/// Returns true if a load reads memory each time: volatile loads, and those that a program waits
+/// with (".cv", "do not cache, fetch again").
 bool isFetchedAgain(tile::LoadOp load);
 /// About how many instructions an operation takes for a vector.
 int64_t operationCost(mlir::Operation *op);

@@ -19,8 +19,8 @@ static Attribute rolledLoop(MLIRContext *context) {
                                        {}, {}, {});
 }
 
-/// Shuffles that every machine does in one instruction without a vector of indices: they move
-/// within 16 bytes, or 16 bytes at a time.
+/// The size of the segments in which every machine shuffles vectors in one instruction without a
+/// vector of indices: such shuffles move elements within 16 bytes, or 16 bytes at a time.
 static constexpr int64_t kSegmentBytes = 16;
 
 /// Lanes of two vectors one behind the other: within each segment, groups of `width` lanes of both

@@ -106,16 +106,16 @@ static Value narrowed(OpBuilder &builder, Value integer) {
                                    builder.getI32IntegerAttr(int32_t(number.getSExtValue())));
 }
 
-/// Returns true if an extent is from 0 beyond doubt. That of a sum is not: where the kernel's own
-/// arithmetic wraps around, there must be no access.
+/// Returns true if an extent is certainly non-negative. This is never certain of a sum: if the
+/// kernel's own arithmetic wraps around, there must be no access.
 static bool isSize(Value extent, const IndexFacts &facts) {
   bool isGiven = isa<BlockArgument>(extent) || matchPattern(extent, m_Constant());
   return isGiven && facts.of(extent).isNonNegative;
 }
 
-/// Returns whether an index is from 0 and below the extent: one unsigned comparison. In as many
-/// bits as offset and extent have it is exact even where the sum wraps around, as it then is at
-/// least 2^31.
+/// Emits a test that an index is non-negative and below the extent: one unsigned comparison. In as
+/// many bits as the offset and the extent have, the test is exact even if the sum wraps around,
+/// since the sum is then at least 2^31.
 Value BoxAccess::inside(int64_t dim) {
   bool isKnownSize = isSize(behindWidening(box.shape[dim]), facts);
   Value extent = narrowed(builder, box.shape[dim]), offset = narrowed(builder, box.offsets[dim]);

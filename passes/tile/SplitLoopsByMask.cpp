@@ -55,8 +55,8 @@ struct LoopSplit {
 };
 } // namespace
 
-/// Returns true if a mask decides about the elements of an access or of a choice, by itself or with
-/// others.
+/// Returns true if a mask selects elements of an access or of a select, alone or combined with
+/// other masks.
 static bool isUsedAsMask(Value mask) {
   SmallVector<Value> pending = {mask};
   DenseSet<Value> seen;
@@ -167,7 +167,7 @@ public:
     require(CmpIPredicate::sle, lower, times(count, step), limit);
   }
 
-  /// Requires that a value stays where its guard wants it, in all iterations.
+  /// Requires a value to stay within the bounds of its guard in all iterations.
   void require(const FormGuard &guard) {
     const auto &[start, slope] = guard.form;
     Value growth = slope ? times(last, slope) : Value();
@@ -177,7 +177,8 @@ public:
     require(CmpIPredicate::sge, sumOf(start, start.low), slope < 0 ? growth : Value(), guard.min);
   }
 
-  /// Returns the loop's counter at an iteration, or at its end; `otherwise` where a guard fails.
+  /// Computes the induction variable's value at an iteration, or at the loop's end; `otherwise` if
+  /// a guard fails.
   Value boundAt(Value iteration, Value otherwise) {
     iteration = arith::MinSIOp::create(builder, loc, iteration, count);
     Value bound = arith::AddIOp::create(builder, loc, lower, times(iteration, step));
@@ -307,9 +308,9 @@ static void apply(scf::ForOp loop, const LoopSplit &split, int64_t step) {
   markShort(loop, mixedAfter);
 }
 
-/// Returns true if a loop has products. Where the machine runs SIMD code, these take most of the
-/// time, and each nest tests by itself whether its masks are full: a second loop would only cost
-/// compile time.
+/// Returns true if a loop contains products. In SIMD code, products take most of the time, and each
+/// loop nest tests for itself whether its masks are full: a second loop would only cost compile
+/// time.
 static bool hasProducts(scf::ForOp loop) {
   return loop.getBody()->walk([](DotOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }

@@ -167,7 +167,8 @@ static void growGather(GatherOp op, const Extents &extents, bool isWithin) {
   op.getIndicesMutable().assign(indices);
 }
 
-/// Returns true if spares hold 0: those of loads do, and what is made of each element alone.
+/// Returns true if the padding holds 0: the padding of loads does, and that of tiles computed from
+/// each element alone.
 static bool haveSparesZero(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (auto load = dyn_cast_or_null<LoadOp>(op))
@@ -225,7 +226,7 @@ class Grower {
 public:
   explicit Grower(FunctionOpInterface function) : function(function) {}
 
-  /// Returns true if anything was to be done.
+  /// Returns true if there was anything to pad.
   FailureOr<bool> grow();
 
 private:

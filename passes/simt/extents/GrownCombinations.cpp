@@ -39,8 +39,8 @@ static TypedAttr neutralFloat(Operation *op, FloatType type) {
   return number ? FloatAttr::get(type, *number) : TypedAttr();
 }
 
-/// Returns the element that changes no other when it is combined with it; null where the region is
-/// not one operation that is known to have such an element.
+/// Returns the value that changes no element when it is combined with it; null if the region is not
+/// one operation that is known to have such a value.
 static TypedAttr neutralOf(Region &combine) {
   Block &block = combine.front();
   Operation *op = &block.front(), *yield = block.getTerminator();
@@ -63,7 +63,7 @@ static TypedAttr neutralOf(Region &combine) {
 
 //===-- Combinations that know which elements are real ---------------------------------------===//
 
-/// Returns true if combining what is not an element of the kernel's goes unnoticed, and ends.
+/// Returns true if combining padding has no visible effect and terminates.
 static bool isHarmless(Region &combine) {
   return llvm::all_of(combine.front().without_terminator(),
                       [](Operation &op) { return isPure(&op); });
@@ -180,7 +180,7 @@ static std::optional<ArrayRef<int64_t>> flattenedExtents(ReduceOp op, const Exte
   return common;
 }
 
-/// Returns what a reduction of all elements reads instead of its source: the grown tile as one
+/// Computes what a reduction of all elements reads instead of its source: the padded tile as one
 /// line.
 static Value flattened(OpBuilder &builder, Value source, ArrayRef<int64_t> extents) {
   Location loc = source.getLoc();

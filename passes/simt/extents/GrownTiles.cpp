@@ -80,7 +80,7 @@ Value tw::simt::fillSpares(OpBuilder &builder, Value tile, Value real, TypedAttr
 
 //===-- Other shapes -------------------------------------------------------------------------===//
 
-/// Returns true if one grown dimension holds all of these in row-major order.
+/// Returns true if one padded dimension holds all of these extents in row-major order.
 static bool mergesGrown(ArrayRef<int64_t> extents) {
   ArrayRef<int64_t> rest = extents.drop_while([](int64_t extent) { return extent == 1; });
   return rest.empty() || !grows(rest.drop_front());

@@ -32,8 +32,8 @@ mlir::Value uniformTile(mlir::OpBuilder &builder, mlir::Location loc, mlir::Type
 mlir::Value fillSpares(mlir::OpBuilder &builder, mlir::Value tile, mlir::Value real,
                        mlir::TypedAttr fill);
 
-/// Returns true if a reshape of tiles with these extents is one of the grown tiles as well: only
-/// the first extents of what is split or merged are not powers of two.
+/// Returns true if a reshape of tiles with these extents is also a reshape of the padded tiles:
+/// only the first extents of what is split or merged are not powers of two.
 bool reshapesGrown(llvm::ArrayRef<int64_t> from, llvm::ArrayRef<int64_t> to);
 
 /// For each element of a grown tile, in row-major order, its row-major index among the real ones;

@@ -21,8 +21,8 @@ struct LayoutChooser {
   void chooseAtomic(tile::MemoryAccess op);
   void chooseReduce(ReduceOp op);
   void chooseScan(ScanOp op);
-  /// Chooses the layout of carried tiles: the layout of the value computed in the loop, of the
-  /// first value, or what a user wants.
+  /// Chooses the layout of carried tiles: that of the value computed in the loop, that of the first
+  /// value, or one that a user wants.
   void chooseCarried(ValueRange inner, ValueRange first, ValueRange next);
 
   LayoutChoice &choice;
@@ -142,7 +142,8 @@ void LayoutChooser::chooseBranch(scf::IfOp branch) {
   }
 }
 
-/// Chooses for an operation that moves elements to other indices the layout that needs no movement.
+/// Chooses the layout that needs no data movement for an operation that moves elements to other
+/// indices.
 void LayoutChooser::chooseShape(Operation *op) {
   LayoutAttr operand;
   // A join does not work in every layout: it never waits for its users' wishes.

@@ -23,8 +23,8 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Among accesses that share a layout, the narrowest elements decide as long as the widest take no
-/// more accesses of a lane than these.
+/// The most accesses that a lane may need for the widest elements of accesses that share a layout;
+/// up to this limit, the narrowest elements decide.
 static constexpr int64_t kMostAccessesOfLane = 2;
 
 namespace {
@@ -188,7 +188,7 @@ static std::map<std::vector<int64_t>, unsigned> foldedAxes(FunctionOpInterface f
   return axes;
 }
 
-/// Returns true if reads of matrices from shared memory turn an operand's elements.
+/// Returns true if matrix reads from shared memory transpose an operand's elements.
 static bool isTurnedByReads(MatrixReads matrices, const Access &access, Type used) {
   constexpr int64_t turnedBytes = 2;
   return matrices == MatrixReads::Columns && access.bytes == turnedBytes &&

@@ -15,7 +15,7 @@ unsigned tw::simt::pointeeBytes(Type pointers) {
   return tile::elementBytes(pointer.getPointee());
 }
 
-/// Returns the access that pointers and masks allow along one dimension.
+/// Returns what pointers and masks allow along one dimension.
 static AccessShape shapeAlong(const IndexFacts &facts, Value ptr, Value mask, unsigned dim) {
   const AxisFacts &axis = facts.of(ptr).axes[dim];
   AccessShape shape;

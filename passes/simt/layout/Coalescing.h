@@ -23,7 +23,8 @@ VectorAccess vectorAccess(const IndexFacts &facts, mlir::Value ptr, mlir::Value 
 llvm::SmallVector<uint32_t, 16> neighbourGroups(const LinearLayout &layout, unsigned dim,
                                                 unsigned vector);
 
-/// The facts of an access along its dimension of consecutive addresses, whatever the layout.
+/// The vectorization that an access allows along its dimension of consecutive addresses, whatever
+/// the layout.
 struct AccessShape {
   llvm::SmallVector<int32_t, 4> order; // dimensions, fastest first
   int64_t run = 1;                     // neighbours with consecutive addresses

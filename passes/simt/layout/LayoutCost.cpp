@@ -16,7 +16,8 @@ static constexpr double kBarriers = 40; // waiting before and after data crosses
 static constexpr double kAccess = 16;   // an access to global memory that hits a cache
 static constexpr double kShuffle = 4;
 static constexpr double kTie = 1e-3; // of what decides between equal costs
-/// The cost to a loop where loads wait for data that crosses between warps: they cannot run ahead.
+/// The cost to a loop of loads that wait for data that crosses between warps: they cannot be
+/// prefetched.
 static constexpr double kWaitingLoad = 200;
 /// Larger tiles are never read twice: that would cost bandwidth.
 static constexpr int64_t kMaxReloadBytes = 4096;
@@ -59,8 +60,9 @@ bool LayoutCost::feedsLoadOfLoop(Value tile) {
   return knownToFeedLoads[tile] = feeds;
 }
 
-/// Returns the cost of a loop's load that may be copied to shared memory ahead of its iteration:
-/// then it is only read from there, in whichever layout, and the loop waits once for all copies.
+/// Returns true if the tile is a loop's load that may be copied to shared memory ahead of its
+/// iteration. It is then only read from there, in any layout, and the loop waits once for all
+/// copies.
 bool LayoutCost::isCopied(Value tile) {
   auto load = tile.getDefiningOp<LoadOp>();
   if (!load)

@@ -20,7 +20,7 @@ public:
   double conversionCost(mlir::Value tile, LayoutAttr to);
   double recomputationCost(mlir::Value tile, LayoutAttr layout);
   double reloadCost(tile::LoadOp load, LayoutAttr layout);
-  /// Returns the cost of one run.
+  /// Returns the cost of executing the access once.
   double accessCost(mlir::Value ptr, mlir::Value mask, LayoutAttr layout);
 
   /// After a change of own layouts that answers may depend on.

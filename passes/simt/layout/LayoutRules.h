@@ -32,8 +32,9 @@ struct AccessSpread {
 /// folded, the lanes cover whole lines only, to leave the rest of the fastest dimension to warps.
 LinearLayout accessLayout(llvm::ArrayRef<int64_t> shape, const AccessSpread &spread,
                           Threads threads);
-/// Returns the layout of the accumulator of a product by scalar multiply-adds: square register
-/// tiles, so that each operand element that a lane reads is used most often; warps along rows.
+/// Returns the layout of the accumulator of a product computed by scalar multiply-adds: square
+/// register tiles, so that each operand element that a lane reads is reused most often; warps along
+/// rows.
 LinearLayout dotLayout(llvm::ArrayRef<int64_t> shape, Threads threads);
 /// `layout` with no warp's basis along `axis`, for scans: they change places with registers of
 /// other dimensions; where these do not suffice, warps hold copies, and each lane neighbours along
@@ -47,7 +48,7 @@ LinearLayout withNeighboursAlong(const LinearLayout &layout, unsigned axis, unsi
 /// they can run in any layout, also again.
 bool isRecomputable(mlir::Operation *op);
 /// Returns true if the value reaches a matrix instruction as an operand, after operations that can
-/// be recomputed.
+/// be rematerialized.
 bool feedsMma(mlir::Value tile);
 /// The dimension of an operand of matrix instructions along which they sum, and what they take
 /// elements as.
@@ -57,7 +58,7 @@ struct OperandDepth {
 };
 /// None where that is none of the tile's dimensions.
 std::optional<OperandDepth> depthOfOperand(mlir::Value tile);
-/// Returns true if products of tiles are computed in the operation's regions, or by itself.
+/// Returns true if the operation, or one in its regions, computes products of tiles.
 bool containsProduct(mlir::Operation *op);
 
 /// The layout that an operand must have for a result in `result`, for recomputable operations; none

@@ -131,8 +131,8 @@ private:
 };
 } // namespace
 
-/// Returns true if an operation takes apart what was read. It stays there: a wide read whose parts
-/// are taken far from it may become several.
+/// Returns true if an operation takes apart what was read. Such an operation is not moved: a wide
+/// read whose parts are taken far from it may become several.
 static bool takesApart(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value operand) {
     Operation *from = operand.getDefiningOp();

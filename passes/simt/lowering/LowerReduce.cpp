@@ -10,8 +10,8 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::simt;
 
-/// Returns true if a combination is one operation whose result is the same in any order, grouping
-/// included. Sums and products of floats are rounded: theirs is not.
+/// Returns true if a combination is one operation whose result is the same in any order and
+/// grouping. Sums and products of floats do not qualify, since they are rounded.
 static bool isAssociative(Region &region) {
   Block &block = region.front();
   Operation *yield = block.getTerminator(), *only = &block.front();
@@ -48,8 +48,8 @@ struct Reduction {
     return f.combine(region, low, high);
   }
 
-  /// Returns the flips of the order of two halves, which do not matter where the combination is
-  /// commutative.
+  /// Returns the flips that decide the order of two halves; null if the combination is commutative,
+  /// when the order does not matter.
   Value flipsOf(const AxisStep &step) {
     return isCommutative ? Value() : axisFlips(f, layout, step);
   }

@@ -107,8 +107,8 @@ LogicalResult SimtFunction::lowerBlock(Block &block) {
 }
 
 /// Returns true if the kernel both reads and writes an argument's memory. Its threads then exchange
-/// values there, which LLVM takes for impossible in the code of one thread whose pointer aliases no
-/// other.
+/// values there, which LLVM assumes to be impossible in the code of one thread whose pointer
+/// aliases no other.
 static bool isReadAndWritten(func::FuncOp kernel, Value argument) {
   bool isRead = false, isWritten = false;
   kernel.walk([&](Operation *op) {

@@ -17,7 +17,7 @@ struct IntegerFloat {
 };
 } // namespace
 
-/// Splits a finite number >= 0, in integers of 64 bits. Subnormal numbers have the exponent 1 as
+/// Splits a finite number >= 0 into integers of 64 bits. Subnormal numbers have the exponent 1 as
 /// well.
 static IntegerFloat integerFloatOf(LaneFormula &f, LaneFormula &wide, Value x) {
   Value bits = f.isDouble() ? f.bits(x) : wide.toOtherWidthInt(f.bits(x));
@@ -113,8 +113,8 @@ static bool isFlushedReciprocal(Operation *op) {
   return approx && approx.getKind() == ApproxKind::ReciprocalFlushed;
 }
 
-/// Returns true if several operations divide by this number, so that its reciprocal pays. Those
-/// rewritten already have left the factor for theirs.
+/// Returns true if several operations divide by this number, so that computing its reciprocal pays
+/// off. A division that was already rewritten counts through the factor of its reciprocal.
 static bool dividesOften(Value divisor) {
   return llvm::count_if(divisor.getUsers(), [&](Operation *user) {
            if (isa<arith::MulFOp>(user))

@@ -24,8 +24,8 @@ static Value restOf(LaneFormula &f, Value x, Value t) {
   return f.fma(t, f.constant(-kLn2Low), r);
 }
 
-/// Returns true if several operations have this number, which is not a constant: what is computed
-/// of it alone is computed once.
+/// Returns true if several operations use this number, which is not a constant: what is computed
+/// from it alone is computed once.
 template <typename Op> static bool isShared(Value value) {
   return !value.getDefiningOp<arith::ConstantOp>() &&
          llvm::count_if(value.getUsers(), llvm::IsaPred<Op>) > 1;

@@ -15,8 +15,8 @@ static bool isOfMachines(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
 }
 
-/// Returns true if the machine converts such a pair: between 8-bit floats and f16, and from f32. A
-/// scalar, of a combining function, is left to arithmetic.
+/// Returns true if the machine converts between these types: between 8-bit floats and f16, and from
+/// f32. A scalar, as in a combining function, is left to arithmetic.
 static bool hasFloat8Casts(Operation *op) {
   bool isKnown =
       isOfMachines(op->getOperand(0).getType()) || isOfMachines(op->getResult(0).getType());

@@ -20,7 +20,7 @@ public:
   LaneFormula ofDouble() const;
   LaneFormula ofSingle() const;
 
-  /// Approximates float32 only; ApproxOp has the errors.
+  /// Approximates a function of float32 only; ApproxOp documents the errors.
   Value approximate(ApproxKind kind, Value x);
   /// The quotient: within 2 units in the last place, of float64 exact to half of one.
   Value divide(Value a, Value b);
@@ -43,7 +43,7 @@ public:
   Value toOtherWidth(Value x);    // float32 <-> float64; x is of the other width
   Value toOtherWidthInt(Value x); // the unsigned integers beside them, by their low bits
 
-  /// Returns the values of `rare` where the condition holds, else of `usual`.
+  /// Returns what `rare` yields if the condition holds, else `usual`.
   llvm::SmallVector<Value> branch(Value condition,
                                   llvm::function_ref<llvm::SmallVector<Value>()> rare,
                                   llvm::ArrayRef<Value> usual);

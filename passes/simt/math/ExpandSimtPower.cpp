@@ -90,7 +90,8 @@ static Value exp2Of(LaneFormula &f, TwoPart x) {
 
 static Value isIntegral(LaneFormula &f, Value x) { return f.equal(f.truncate(x), x); }
 
-/// Returns what C's pow says of an infinite, zero or negative x, given |x|^y of the ordinary ones.
+/// Applies C's rules for pow of an infinite, zero or negative x, given `result`, |x|^y for ordinary
+/// x.
 static Value withSpecialBases(LaneFormula &f, Value x, Value y, Value result) {
   Value a = f.absolute(x), zero = f.constant(0.0), infinity = f.constant(kInfinity);
   Value isZero = f.equal(a, zero), isInfinite = f.equal(a, infinity);

@@ -110,7 +110,7 @@ static Value maskWith(OpBuilder &b, Location loc, Value mask, Value exists, Type
   return mask ? Value(arith::AndIOp::create(b, loc, mask, all)) : all;
 }
 
-/// Returns whether an iteration that may not exist reaches the load.
+/// Computes whether an iteration, which may not exist, reaches the load.
 Value Rewriter::comesTo(LoadOp load, const IRMapping &mapping, Value exists) {
   std::optional<SmallVector<Branch>> branches = branchesAround(loop, load);
   for (const Branch &branch : *branches) {
@@ -153,8 +153,8 @@ void Rewriter::storeStaged() {
   staged.clear();
 }
 
-/// The values that the step's operations find computed: its own carried values, and the tiles that
-/// steps ahead of it have loaded.
+/// Returns the values that are already computed for the step's operations: its own carried values,
+/// and the tiles that steps ahead of it have loaded.
 IRMapping Rewriter::valuesOf(unsigned step, const AheadState &state, Value induction) {
   IRMapping mapping;
   mapping.map(loop.getInductionVar(), induction);
@@ -213,9 +213,9 @@ static void enqueueLoaded(const LoopPipeline &pipeline, AheadState &state,
     }
 }
 
-/// Returns whether the loop has an iteration of this number, counted from 0. lower + number * step
-/// < upper may overflow; (upper - lower - 1) / number >= step, without signs, is the same and does
-/// not.
+/// Computes whether the loop has an iteration of this number, counted from 0. lower + number * step
+/// < upper may overflow; the unsigned test (upper - lower - 1) / number >= step is equivalent and
+/// cannot.
 Value Rewriter::hasIteration(int64_t number) {
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   Value exists = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lower, upper);

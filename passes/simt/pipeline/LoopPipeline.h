@@ -18,7 +18,7 @@ struct PipelinedLoad {
   unsigned group = 0;
 };
 
-/// The values that an iteration computes at one distance ahead of its turn, in the order of the
+/// The part of an iteration that runs a given number of iterations early, in the order of the
 /// loop's body: the addresses and masks of loads, and the carried values that these need in the
 /// next iteration.
 struct AheadStep {

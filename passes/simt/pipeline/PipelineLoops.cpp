@@ -25,8 +25,8 @@ static int64_t stagesOf(scf::ForOp loop, unsigned ofModule) {
   return own ? own.getInt() : ofModule;
 }
 
-/// Returns the bytes that slots of all tiles that loops load would take: more than those of what is
-/// copied.
+/// Returns the bytes that stages of all tiles loaded in loops would take: more than the stages of
+/// the tiles that are copied.
 static uint64_t mostBytesOfSlots(ModuleOp module, unsigned numStages) {
   uint64_t bytes = 0;
   module.walk([&](tile::LoadOp load) {

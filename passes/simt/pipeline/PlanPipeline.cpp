@@ -93,16 +93,16 @@ void Planner::collectProducts(bool isAsked) {
   });
 }
 
-/// Returns true if the program may learn here that others have written: by a scalar atomic that
-/// acquires.
+/// Returns true if the program may learn here that other programs have written: by a scalar atomic
+/// that acquires.
 static bool acquires(tile::MemoryAccess access) {
   std::optional<tile::MemoryOrder> order = access.getAtomicOrder();
   return !tile::isTile(access.getPointers()) && !access->use_empty() &&
          (order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel);
 }
 
-/// Returns true if the loop, or others that it waits for, may write what the load reads: then it
-/// cannot be read early.
+/// Returns true if the loop, or other programs that it waits for, may write what the load reads:
+/// then the load cannot be prefetched.
 bool Planner::isOverwritten(LoadOp load) {
   WalkResult result = loop.getBody()->walk([&](tile::MemoryAccess access) -> WalkResult {
     bool isChanged = access.isOrdered() && mayAlias(load.getPtr(), access.getPointers());
@@ -113,7 +113,8 @@ bool Planner::isOverwritten(LoadOp load) {
 
 //===-- What runs ahead ----------------------------------------------------------------------===//
 
-/// Returns true if data crosses between warps: what waits for that does not run ahead.
+/// Returns true if data crosses between warps: operations that wait for such data are not moved to
+/// an earlier iteration.
 static bool crossesWarps(Operation *op) {
   if (isa<tile::ReduceOp, tile::ScanOp>(op))
     return true;

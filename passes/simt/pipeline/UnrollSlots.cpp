@@ -24,8 +24,8 @@ static int64_t productsOf(MmaOp mma) {
   return std::max<int64_t>(1, count);
 }
 
-/// Returns true if the loop does little beside its products, so that addresses are a good part of
-/// it.
+/// Returns true if the loop does little besides its products, so that address computations are a
+/// good part of it.
 static bool isOfProducts(scf::ForOp loop) {
   int64_t products = 0;
   WalkResult result = loop.getBody()->walk([&](Operation *op) {
@@ -77,8 +77,8 @@ Value Unroller::numIterations() {
   return arith::SelectOp::create(b, loc, isEntered, count, constant(type, 0));
 }
 
-/// Returns true if an operation only serves the iteration after its own: its tile is written to the
-/// next slot.
+/// Returns true if an operation only serves the iteration after its own: it writes its tile to the
+/// buffer's next stage.
 static bool writesNextSlot(Operation *op) {
   Value buffer;
   if (auto store = dyn_cast<StoreSharedOp>(op))

@@ -81,7 +81,7 @@ static std::optional<Source> sourceOf(const IndexFacts &facts, Value tile,
 }
 
 namespace {
-/// The wish of one operand for an interleaving of its rows or columns, and of K.
+/// The interleaving of its rows or columns, and of K, that one operand wants or refuses.
 struct Wish {
   int64_t neighbours = 1, depth = 1; // that it wants; 1: none
   bool refuses = false, refusesDepth = false;

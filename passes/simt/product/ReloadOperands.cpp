@@ -22,8 +22,8 @@ using namespace tw::simt;
 
 //===-- Which operands -----------------------------------------------------------------------===//
 
-/// Returns true if the buffer holds the tile for as long as the load's block runs: it is written
-/// there once, before it is read.
+/// Returns true if the buffer holds the tile for as long as the load's block runs: the tile is
+/// written there once, before it is read.
 static bool keepsTile(LoadSharedOp load) {
   auto alloc = load.getBuffer().getDefiningOp<AllocSharedOp>();
   if (!alloc || alloc.getSlots())

@@ -117,7 +117,7 @@ static bool isInRegionOf(DotOp dot, Operation *op) {
   return dot->getParentRegion()->isAncestor(op->getParentRegion());
 }
 
-/// Returns true if values that `dot` makes reach an operand of another product in its loop.
+/// Returns true if values computed from `dot` reach an operand of another product in its loop.
 static bool feedsProduct(DotOp dot) {
   SetVector<Operation *> users;
   ForwardSliceOptions forward;

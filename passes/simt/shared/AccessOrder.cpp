@@ -58,8 +58,9 @@ static bool overlap(AllocSharedOp a, AllocSharedOp b) {
          *b.getOffset() < *a.getOffset() + bytesOf(a);
 }
 
-/// Returns true if every thread that holds an element under `accesses` is in the warp, or also is
-/// the lane, of the element's owner under `written`: the thread that writes it.
+/// Returns true if every thread that holds an element under `accesses` is in the same warp as the
+/// element's owner under `written`, the thread that writes it; with `comparesLanes`, also in the
+/// same lane.
 static bool isAtOwner(const LinearLayout &accesses, const LinearLayout &written,
                       bool comparesLanes) {
   std::optional<SmallVector<uint64_t>> owners = accesses.composedWithInverseOf(written);
@@ -82,8 +83,8 @@ static bool isAtOwner(const LinearLayout &accesses, const LinearLayout &written,
   return true;
 }
 
-/// Returns the ordering between two writes of the same buffer: its elements' owners under both
-/// layouts.
+/// Returns the barrier that orders two writes of the same buffer, by comparing its elements' owners
+/// under both layouts.
 static Ordering orderingOfWrites(const LinearLayout &first, const LinearLayout &second) {
   std::optional<SmallVector<uint64_t>> owners = first.rightInverse();
   std::optional<SmallVector<uint64_t>> others = second.rightInverse();
@@ -102,7 +103,7 @@ static Ordering orderingOfWrites(const LinearLayout &first, const LinearLayout &
   return needed;
 }
 
-/// Returns the ordering between a write and a read of the same buffer, or two writes.
+/// Returns the barrier that orders a write and a read of the same buffer, or two writes.
 static Ordering orderingOf(const SharedAccessOf &write, const SharedAccessOf &other) {
   if (!write.tile || !other.tile)
     return Ordering::Cta;
@@ -117,7 +118,8 @@ static Ordering orderingOf(const SharedAccessOf &write, const SharedAccessOf &ot
   return isAtOwner(accessed, written, /*comparesLanes=*/false) ? Ordering::Warp : Ordering::Cta;
 }
 
-/// Returns true if two accesses in one iteration of the loop around them are of different slots.
+/// Returns true if two accesses in one iteration of the loop around them use different stages of a
+/// buffer.
 static bool areInDifferentSlots(SharedAccessOf a, SharedAccessOf b,
                                 const PendingAccesses::Access &earlier) {
   if (a.buffer != b.buffer || !a.slot || !b.slot || !a.slot.getPhase() || !b.slot.getPhase())
@@ -144,8 +146,8 @@ static std::optional<tile::MemoryOrder> orderOfProgramAtomic(MemoryAccess access
   return isTile(access.getPointers()) ? std::nullopt : access.getAtomicOrder();
 }
 
-/// Returns true if the access's pointers may have led to other places in the iterations that are
-/// over, and may now lead from other elements to the same ones.
+/// Returns true if the access's pointers may have pointed elsewhere in earlier iterations, so that
+/// other elements may now point to the same memory.
 static bool mayHaveMoved(const PendingAccesses::Access &earlier, const IndexFacts &facts) {
   Value pointer = cast<MemoryAccess>(earlier.op).getPointers();
   if (earlier.loops.size() == 1)
@@ -153,16 +155,16 @@ static bool mayHaveMoved(const PendingAccesses::Access &earlier, const IndexFact
   return !earlier.loops.empty();
 }
 
-/// Returns true if an access overwrites elements whatever they were: an exchange does, where nobody
+/// Returns true if an access overwrites elements whatever they were: an exchange does if nobody
 /// uses the old ones.
 static bool overwrites(MemoryAccess access) {
   bool isExchange = access.getAtomicKind() == tile::AtomicKind::Xchg && !access.getExpectedValue();
   return access.writesMemory() && (!access.isAtomic() || (isExchange && access->use_empty()));
 }
 
-/// Returns true if two atomics leave the same in memory in either order, and nobody sees which it
-/// was: reads, or updates of one kind. Sums of floats may round differently, as those of the
-/// elements of one atomic do that meet.
+/// Returns true if two atomics leave the same in memory in either order and nobody sees the order:
+/// reads, or updates of one kind. Sums of floats may round differently, as do those of elements of
+/// one atomic that share an address.
 static bool commute(MemoryAccess first, MemoryAccess second) {
   if (!first.isAtomic() || !second.isAtomic())
     return false;
@@ -176,8 +178,8 @@ static bool commute(MemoryAccess first, MemoryAccess second) {
          elementOf(first) == elementOf(second) && first->use_empty() && second->use_empty();
 }
 
-/// Returns true if each element is accessed by the same thread both times. Writes are done by the
-/// owner of an element, reads by every thread that holds it.
+/// Returns true if each element is accessed by the same thread both times. The owner of an element
+/// writes it; every thread that holds it reads it.
 static bool isBySameThreads(const PendingAccesses::Access &earlier, MemoryAccess later,
                             const IndexFacts &facts) {
   auto before = cast<MemoryAccess>(earlier.op);
@@ -266,7 +268,7 @@ static bool accessesSlot(Operation *op) {
                       [](SharedAccessOf access) { return access.slot.getOperation() != nullptr; });
 }
 
-/// Returns true if the pointers of an access to global memory may be others in each iteration of a
+/// Returns true if the pointers of an access to global memory may differ in each iteration of a
 /// loop.
 static bool hasPointersOf(Operation *loop, Operation *op) {
   auto access = dyn_cast<MemoryAccess>(op);

@@ -8,7 +8,7 @@
 
 namespace tw::simt {
 
-/// The ordering that two accesses need: nothing, a barrier of each warp, or one of the CTA.
+/// The barrier that orders two accesses: none is needed, one of each warp, or one of the CTA.
 enum class Ordering { None, Warp, Cta };
 
 /// The accesses that a barrier may still have to order, at one point of a kernel.
@@ -16,7 +16,7 @@ class PendingAccesses {
 public:
   /// The barrier that `op` needs in front of it.
   Ordering neededBefore(mlir::Operation *op, unsigned numWarps, const IndexFacts &facts) const;
-  /// Moves what an iteration of the loop did into an earlier one.
+  /// Marks accesses in an iteration of the loop as accesses of an earlier iteration.
   void beginNextIteration(mlir::Operation *loop);
   /// `op` was done.
   void add(mlir::Operation *op);

@@ -145,7 +145,7 @@ static LinearLayout withMoreExchanges(LinearLayout buffer, unsigned bytes, Share
 }
 
 namespace {
-/// The accesses of a buffer: registers that are written, and those of each reader.
+/// The accesses to a buffer: by the registers that are written, and by those of each reader.
 struct Traffic {
   LinearLayout written;
   std::vector<LinearLayout> reads;
@@ -200,7 +200,7 @@ LinearLayout BufferChoice::ofConversion(Type from, Type to) const {
   return cheapest(candidates, traffic, *this);
 }
 
-/// Adds layouts for registers, which may be written in another order than it was loaded.
+/// Adds buffers that registers write in another order than the order in which they were loaded.
 static void addReordered(std::vector<LinearLayout> &candidates, const Traffic &traffic,
                          SharedBanks banks) {
   for (const LinearLayout &read : traffic.reads) {

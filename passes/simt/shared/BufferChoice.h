@@ -12,16 +12,16 @@ struct BufferChoice {
   /// For the machine of a module.
   explicit BufferChoice(mlir::Operation *module);
 
-  /// Returns the best layout of a buffer that a tile in layout `from` is copied to from global
-  /// memory, and read from as each of `to`. Where the machine has no copies, registers hold it on
-  /// its way.
+  /// Returns the layout of a buffer to which a tile in layout `from` is copied from global memory,
+  /// and which is read in each of the layouts `to`. If the machine has no async copies, registers
+  /// hold the tile on its way.
   LinearLayout ofCopy(mlir::Type from, llvm::ArrayRef<mlir::Type> to) const;
   /// The same for a tile that registers hold; of a scalar, one element.
   LinearLayout ofConversion(mlir::Type from, mlir::Type to) const;
   /// Returns the cost to a warp of reading each of `to` from a buffer.
   double costOfReads(const LinearLayout &buffer, llvm::ArrayRef<mlir::Type> to) const;
-  /// Returns true if a conversion goes through shared memory: between warps it must, within a warp
-  /// where shuffles would take many more instructions.
+  /// Returns true if a conversion goes through shared memory: it must between warps, and within a
+  /// warp it does where shuffles would take many more instructions.
   bool prefersShared(mlir::Type from, mlir::Type to) const;
 
   Machine machine;
@@ -29,7 +29,7 @@ struct BufferChoice {
   bool copies;
 };
 
-/// Returns the matrices that the warps of a machine read.
+/// Returns the matrix reads from shared memory that the warps of a target have.
 MatrixReads matrixReadsOf(tile::TargetAttr target);
 
 } // namespace tw::simt

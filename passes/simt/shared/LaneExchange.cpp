@@ -55,8 +55,8 @@ struct Source {
   SmallVector<SourcePlace> copies; // other places of an element, relative to one
 };
 
-/// Chooses the lane that a lane bit of the result reads in a round. The lanes of a round should
-/// read from different lanes: `choices` are the ways to change the lane, by another register of the
+/// The place that each lane bit of the result reads in a round. The lanes of a round should read
+/// from different lanes: `choices` are the ways to change the lane, by another register of the
 /// result or another copy in the source.
 class LaneChoice {
 public:

@@ -216,7 +216,7 @@ static void stageSplit(Staging &staging, SplitOp op) {
 
 //===-- Atomics ------------------------------------------------------------------------------===//
 
-/// Returns true if several threads hold the same element of a tile. A scalar is in all of them.
+/// Returns true if several threads hold the same element of a tile. All of them hold a scalar.
 static bool isInSeveralThreads(Type value) {
   return !hasLayout(value) || hasCopies(layoutOf(value));
 }

@@ -35,8 +35,8 @@ struct Staging {
   mlir::Value convert(mlir::Value value, mlir::Type type, llvm::StringRef purpose);
 };
 
-/// The bytes that a tile on its way through shared memory may occupy: as much as pipelined loops do
-/// before or after.
+/// Returns how many bytes of shared memory a tile may occupy on its way through: as many as
+/// pipelined loops use before or after.
 uint64_t mostBytesOfPart(mlir::ModuleOp module);
 /// Moves reads of small buffers down to their first use, so that one barrier serves several of
 /// them.

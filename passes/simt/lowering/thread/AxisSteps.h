@@ -17,7 +17,7 @@ struct AxisStep {
 /// the lane where possible.
 llvm::SmallVector<AxisStep> axisSteps(const LinearLayout &layout, unsigned axis);
 
-/// Returns what lane and warp add (by xor) to the bit of a step: i1, null where they add nothing.
+/// Computes what lane and warp add (by xor) to the bit of a step: i1, or null if they add nothing.
 mlir::Value axisFlips(SimtFunction &f, const LinearLayout &layout, const AxisStep &step);
 /// Which half of a step an element is in: a constant of the register, xored with `flips`.
 struct AxisHalf {

@@ -42,8 +42,8 @@ struct SimtFunction {
   /// bits in `elementMask`.
   mlir::Value placeIndex(llvm::ArrayRef<uint32_t> bases, mlir::Value coordinate,
                          uint32_t elementMask);
-  /// Returns whether this thread holds the owner's copy (LinearLayout::freeBits); null where every
-  /// one does.
+  /// Computes whether this thread holds the owner's copy (LinearLayout::freeBits); returns null if
+  /// every thread does.
   mlir::Value isOwner(const LinearLayout &layout);
   /// The same of a tile or scalar: of a scalar, the first thread.
   mlir::Value isOwnerOf(mlir::Value value);
@@ -112,7 +112,7 @@ private:
 
   mlir::Operation *prologueEnd = nullptr;
   llvm::DenseMap<mlir::Value, Registers> known;
-  /// The question that `placeIndex` answers.
+  /// The arguments of `placeIndex`.
   struct PlaceIndexKey {
     std::vector<uint32_t> bases;
     void *coordinate;

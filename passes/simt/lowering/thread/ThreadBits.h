@@ -5,8 +5,8 @@
 
 namespace tw::simt {
 
-/// Returns whether an odd number of these bits of the lane's and the warp's numbers are set: i1, or
-/// null where there are no bits.
+/// Computes whether an odd number of these bits of the lane's and the warp's numbers are set: i1,
+/// or null if there are no bits.
 mlir::Value isOddParity(SimtFunction &f, uint32_t laneMask, uint32_t warpMask);
 
 /// The xor of the bases of the bits that are set in `number` (i32). Higher bits do not count.
