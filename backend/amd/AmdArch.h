@@ -19,7 +19,7 @@ namespace tw {
 /// Families of matrix instructions and of what goes with them.
 enum class AmdMatrix { Mfma2, Mfma3, Mfma4, Wmma3, Wmma4 };
 
-/// The facts in which GPUs differ.
+/// The facts in which the GPUs differ.
 struct AmdArch {
   llvm::StringLiteral name; // "gfx942", as LLVM and users say
   unsigned warpSize;
@@ -48,7 +48,7 @@ const AmdArch *findAmdArch(llvm::StringRef name);
 /// Names of all of them: "gfx90a", ...
 std::vector<std::string> amdArchs();
 
-/// The facts of a machine that a launch chooses.
+/// The facts of a target that a launch chooses.
 struct AmdChoices {
   bool roundsSeparately = false; // `separate_rounding`
   unsigned matrixExtent = 0;     // rows and columns of matrix instructions; 0: no choice

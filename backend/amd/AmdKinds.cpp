@@ -18,7 +18,7 @@ using namespace tw;
 // which a double of that library can execute it.
 static constexpr const char *kLibrary = "hip-library", *kEmbedIr = "embed-ir";
 
-/// Returns a kind with the fields that all kinds share.
+/// Makes a target kind with the facts that all AMD kinds share.
 static TargetKind amdKind(const char *name) {
   TargetKind kind;
   kind.facts.kind = name;

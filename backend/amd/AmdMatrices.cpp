@@ -167,7 +167,7 @@ static tile::MmaAttr attributeOf(mlir::MLIRContext &context, const MatrixInstruc
                             columnsOf(row), row.sums);
 }
 
-/// Returns true if another row has the same types and so many rows and columns.
+/// Returns true if the table has a row with the types of `row` and with `extent` rows and columns.
 static bool hasExtent(llvm::ArrayRef<const MatrixInstruction *> table, const MatrixInstruction &row,
                       unsigned extent) {
   return llvm::any_of(table, [&](const MatrixInstruction *other) {

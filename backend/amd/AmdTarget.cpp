@@ -92,7 +92,7 @@ static void finishHalves(llvm::Module &module) {
   amd::exchangeHalves(module);
 }
 
-/// Where the sums of matrix instructions have no registers of their own.
+/// Finishes a module for targets without accumulation registers for matrix instructions.
 static void finishWithoutAccumulation(llvm::Module &module) {
   finishHalves(module);
   amd::recomputeBehindProducts(module);
@@ -111,7 +111,7 @@ static void finishEasedInLoops(llvm::Module &module) {
   amd::easeRegisters(module, /*insideLoops=*/true);
 }
 
-/// The same, scheduled for the fewest registers at whatever cost in time.
+/// Does the same and schedules for the fewest registers, whatever that costs in time.
 static void finishSparing(llvm::Module &module) {
   finishEasedInLoops(module);
   for (llvm::Function &function : module)
@@ -321,8 +321,8 @@ bool AmdTarget::emitCodeObject(ModuleOp lowered, Artifact &artifact, LlvmMachine
          compileText(std::string(artifact.binary), artifact, error);
 }
 
-/// Returns true if shorter lives of values are other IR: `easeRegisters` acts on matrix
-/// instructions, and on what follows them.
+/// Returns true if reducing live ranges would change the IR: `easeRegisters` acts on matrix
+/// instructions and on the code that follows them.
 static bool mayBeEased(ModuleOp lowered) {
   return lowered
       ->walk([](LLVM::CallIntrinsicOp call) {

@@ -6,8 +6,8 @@ using namespace mlir;
 using namespace tw;
 using namespace tw::amd;
 
-/// The values that the driver would pass beside the user's arguments, by the names of LLVM's
-/// attributes ("amdgpu-no-" + name) and the intrinsic that asks for it.
+/// The hidden inputs that the driver would pass beside the user's arguments and that no kernel
+/// reads, by their names in LLVM's attributes ("amdgpu-no-" + name).
 static constexpr StringLiteral kUnusedInputs[] = {
     "dispatch-ptr",  "queue-ptr",          "dispatch-id",       "workitem-id-y",
     "workitem-id-z", "heap-ptr",           "hostcall-ptr",      "lds-kernel-id",

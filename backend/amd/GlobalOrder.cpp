@@ -18,7 +18,7 @@ struct GlobalAccess {
   bool isWrite;
 };
 
-/// The accesses on one side of a barrier.
+/// The memory that is accessed on one side of a barrier.
 struct Side {
   llvm::SmallSetVector<Value, 8> read, written;
 };
@@ -46,7 +46,7 @@ static std::optional<GlobalAccess> accessOf(Operation *op, unsigned place) {
   return std::nullopt;
 }
 
-/// Returns true if two operations are in one loop: then each may run before the other.
+/// Returns true if two operations are in the same loop, so that each may run before the other.
 static bool shareLoop(Operation *left, Operation *right) {
   for (auto loop = left->getParentOfType<LoopLikeOpInterface>(); loop;
        loop = loop->getParentOfType<LoopLikeOpInterface>())
@@ -55,8 +55,8 @@ static bool shareLoop(Operation *left, Operation *right) {
   return false;
 }
 
-/// Returns true if no other argument's memory overlaps an argument's, as lower-simt says it to
-/// LLVM, or tests.
+/// Returns true if the argument's memory does not overlap that of any other argument, which
+/// lower-simt either tells LLVM or tests.
 static bool isDisjoint(LLVM::LLVMFuncOp kernel, Value root) {
   unsigned number = cast<BlockArgument>(root).getArgNumber();
   return kernel.getArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName()) ||

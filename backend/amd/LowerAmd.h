@@ -15,14 +15,14 @@ class LLVMFuncOp;
 
 namespace tw {
 
-/// The limits that a launch asks of a kernel's code; 0 where it does not.
+/// The requirements on a kernel's code; 0 where there is none.
 struct AmdLimits {
   unsigned maxRegisters = 0; // of a thread
   unsigned wavesPerSimd = 0;
-  /// True if what executes the code has the function vprintf.
+  /// True if the machine that executes the code has the function vprintf.
   bool hasPrint = false;
-  /// True if an offset that 32 bits do not hold stays outside of the array, so that what checks
-  /// accesses sees it. A GPU takes such offsets modulo 2^32.
+  /// True if an offset that 32 bits cannot hold stays outside of the array, so that checks of
+  /// accesses see it. A GPU takes such offsets modulo 2^32.
   bool keepsFarOffsets = false;
 };
 

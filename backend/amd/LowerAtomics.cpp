@@ -38,7 +38,7 @@ static LLVM::AtomicOrdering orderingOf(tile::MemoryOrder order) {
   return LLVM::AtomicOrdering::acq_rel;
 }
 
-/// Returns the part of an ordering that a load or a failed swap keeps: it releases nothing.
+/// Returns the part of an ordering that applies to a load or a failed swap: it releases nothing.
 static LLVM::AtomicOrdering loadOrderingOf(tile::MemoryOrder order) {
   bool acquires = order == tile::MemoryOrder::Acquire || order == tile::MemoryOrder::AcqRel;
   return acquires ? LLVM::AtomicOrdering::acquire : LLVM::AtomicOrdering::monotonic;

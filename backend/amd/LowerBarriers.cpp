@@ -19,8 +19,9 @@ static void emitFence(Lowering &lowering, LLVM::AtomicOrdering ordering, StringR
                    LLVM::MMRATagAttr::get(b.getContext(), "amdgpu-synchronize-as", "local"));
 }
 
-/// Returns the number of an s_waitcnt (instruction sets, "SOPP: S_WAITCNT"): no access of shared
-/// memory is under way, and of global memory none or any number; exports are not waited for.
+/// Returns the operand of s_waitcnt (instruction sets, "SOPP: S_WAITCNT") that waits until no
+/// access of shared memory is in flight and, if `waitsForGlobal`, none of global memory. It does
+/// not wait for exports.
 static int64_t waitCountOf(const AmdArch &arch, bool waitsForGlobal) {
   constexpr int64_t anyExport = 7;
   int64_t most = waitsForGlobal ? 0 : 63;

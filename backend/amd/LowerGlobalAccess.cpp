@@ -204,7 +204,7 @@ static Value offsetOf(Lowering &lowering, const BufferPlace &place) {
   return sumOf(lowering, place, bias, /*width=*/32);
 }
 
-/// Returns the type that buffer instructions move for a value: bytes, halves, or words of 32 bits.
+/// Returns the type by which buffer instructions move a value: a byte, a half, or words of 32 bits.
 static Type bufferType(OpBuilder &b, Type type) {
   unsigned bytes = wordFormOf(type).bytes;
   if (bytes <= 4)
@@ -291,7 +291,7 @@ static SmallVector<Value> bufferOperands(Lowering &lowering, const BufferPlace &
           constantI32(lowering, isStreamed ? lowering.arch.streamPolicy : 0)};
 }
 
-/// Returns true if masked elements are what buffers read beyond their bounds.
+/// Returns true if masked-off elements read as 0, as buffers do beyond their bounds.
 static bool isZero(Value other) {
   if (!other)
     return true;
@@ -338,7 +338,7 @@ static bool isStreamed(tile::CacheModifier cache, tile::EvictionPolicy evict) {
   return evict == tile::EvictionPolicy::EvictFirst || cache == tile::CacheModifier::CS;
 }
 
-/// Returns true if a load is to read memory anew each time.
+/// Returns true if the load must read memory anew each time.
 static bool isVolatile(simt::GlobalLoadOp op) {
   return op.getIsVolatile() || op.getCache() == tile::CacheModifier::CV;
 }
@@ -419,8 +419,8 @@ static void copyPlainly(Lowering &lowering, simt::GlobalToSharedOp op, Value pol
                  constantI32(lowering, 0), policy});
 }
 
-/// Copies to shared memory: what the lanes of a wave copy lies one after the other from where
-/// `shared` says, which is the same for all of them. Beyond its bounds, a buffer copies zeros.
+/// Lowers a copy from global to shared memory. The lanes of a wave write one after the other from
+/// `shared` on, which is the same for all of them. Beyond its bounds, a buffer copies zeros.
 void tw::amd::lowerGlobalToShared(Lowering &lowering, simt::GlobalToSharedOp op) {
   Value mask = neededMask(op.getMask());
   bool streams = isStreamed(op.getCache(), op.getEvict());

@@ -53,9 +53,10 @@ static simt::ShuffleOp combinedExchange(Value value) {
   return {};
 }
 
-/// Returns true if lanes of a row of 16 have one value: they combined it with that of others until
-/// each had it of all. Combinations by distances d, e, ... make it the same in lanes that differ by
-/// exclusive ors of these, and four such distances that are independent reach all of 16.
+/// Returns true if all lanes of a row of 16 have the same value: they combined theirs with those of
+/// other lanes until each had the combination of all. Combining over distances d, e, ... makes the
+/// value the same in lanes that differ by exclusive ors of these, and four independent distances
+/// reach all 16 lanes.
 static bool isOfWholeRow(Value value) {
   SmallVector<unsigned, 4> basis; // by descending greatest bit
   while (simt::ShuffleOp exchange = combinedExchange(value)) {

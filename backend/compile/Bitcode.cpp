@@ -161,7 +161,8 @@ static std::string lackOf(const llvm::GlobalValue &global, const LlvmMachine &ma
   return isThere ? "" : name + ", which no library defines";
 }
 
-/// Returns what a function needs, directly or not, that the machine cannot give; empty: nothing.
+/// Returns a direct or indirect dependency of a function that the machine cannot provide; empty if
+/// there is none.
 static std::string missingFor(const llvm::Function &function, const LlvmMachine &machine) {
   llvm::SmallVector<const llvm::Value *> pending = {&function};
   llvm::SmallPtrSet<const llvm::Value *, 32> seen;

@@ -26,8 +26,8 @@ std::shared_ptr<mlir::MLIRContext> acquireThreadContext();
 
 /// Leaks this thread's context: something died while using it.
 void abandonThreadContext();
-/// Returns true if that happened since this thread acquired its context: what it was working on
-/// must be leaked.
+/// Returns true if this thread's context was abandoned after it was acquired: whatever was being
+/// worked on must then be leaked.
 bool isThreadContextAbandoned();
 
 /// The module's kernel: its one public function with a body; null when there is none.
@@ -41,7 +41,7 @@ bool compileModule(mlir::ModuleOp module, const Target &target, const CompileOpt
 
 /// Returns true if `word` is among the comma-separated words of `options.extra`.
 bool hasExtraOption(const CompileOptions &options, llvm::StringRef word);
-/// Returns what follows `name` and "=" in one of those words; none when there is no such word.
+/// Returns the text after `name` and "=" in one of those words; none if there is no such word.
 std::optional<llvm::StringRef> extraOption(const CompileOptions &options, llvm::StringRef name);
 
 } // namespace tw

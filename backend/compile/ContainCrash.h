@@ -13,9 +13,10 @@ bool containCrash(llvm::function_ref<void()> action, std::string &error);
 /// Within `containCrash`: ends the action when whoever waits for it has given up (Ctrl-C), which
 /// looks like a crash but is told apart by `wasInterrupted`. Only where no lock is held.
 void stopIfInterrupted();
-/// The same question outside of actions: the caller is to give up when the answer is true.
+/// Asks the same outside of actions: returns true if the caller must give up.
 bool givesUp();
-/// Returns true if the last action of this thread, or what followed it, ended so.
+/// Returns true if the last action of this thread, or what followed it, ended by such an
+/// interruption.
 bool wasInterrupted();
 
 } // namespace tw

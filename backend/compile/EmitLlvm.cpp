@@ -73,7 +73,7 @@ static void describeMachine(llvm::Module &module, const LlvmMachine &machine) {
 
 /// Returns true if a function is so large that passes whose time is quadratic in its loops or
 /// memory accesses (IndVarSimplify and InstCombine of LLVM 22) would take most of the compilation:
-/// code of some hundred unrolled bodies.
+/// code of several hundred unrolled bodies.
 static bool isLarge(const llvm::Module &module) {
   constexpr size_t kLargeInstructions = 20'000, kLargeBlocks = 600;
   return llvm::any_of(module, [](const llvm::Function &function) {
@@ -81,8 +81,8 @@ static bool isLarge(const llvm::Module &module) {
   });
 }
 
-/// Returns true if there are more than a few loop nests, so that what a pass costs for each of them
-/// is felt: attention has 2,000 instructions, a product of matrices 900, softmax 400.
+/// Returns true if there are more than a few loop nests, so that the cost of a pass per nest
+/// matters: attention has 2,000 instructions, a matmul 900, softmax 400.
 static bool isLong(const llvm::Module &module) {
   constexpr uint64_t kLongInstructions = 600;
   uint64_t instructions = 0;
@@ -92,8 +92,8 @@ static bool isLong(const llvm::Module &module) {
 }
 
 /// Returns true if a function has float arithmetic that could be joined in pairs. The search for
-/// pairs tries every vector that is put together of elements, too: in a product of matrices, which
-/// has many of these and no such arithmetic, it would take half of the compilation.
+/// pairs also tries every vector that is built from elements: in a matmul, which has many of these
+/// and no such arithmetic, it would take half of the compilation.
 static bool hasPairsOfFloats(const llvm::Module &module) {
   constexpr int kPair = 2;
   auto isFloatArithmetic = [](const llvm::Instruction &instruction) {
@@ -106,7 +106,7 @@ static bool hasPairsOfFloats(const llvm::Module &module) {
   });
 }
 
-/// The passes that unrolled code needs most, whose time is linear.
+/// The passes that unrolled code needs most, all of linear time.
 static constexpr llvm::StringLiteral kLinearPasses =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
     "reassociate,early-cse<memssa>,simplifycfg,adce";
@@ -341,10 +341,10 @@ llvm::SmallVector<llvm::StringRef> tw::unusedSchedulers(const llvm::Module &modu
   return unused;
 }
 
-/// Passes that code generation goes without. CPUs order instructions themselves as they run. "Loop
-/// strength reduction" takes a third of the code generation of attention with the analysis that it
-/// asks for, grows faster than a function, and has no effect on its speed; nor has the scheduler
-/// behind register allocation, but for a few percent in short kernels.
+/// Returns the passes that code generation leaves out. CPUs order instructions themselves as they
+/// run. "Loop strength reduction", with the analysis that it requires, takes a third of the code
+/// generation of attention, grows faster than a function, and has no effect on its speed. The
+/// scheduler after register allocation has none either, except a few percent in short kernels.
 static llvm::SmallVector<llvm::StringRef> unusedPasses(const llvm::Module &module,
                                                        const LlvmMachine &machine) {
   llvm::SmallVector<llvm::StringRef> unused(machine.unusedPasses);

@@ -27,11 +27,11 @@ struct LlvmMachine {
   std::string triple, cpu, features;
   /// Registers LLVM's code generator for the machine; called before every use of it.
   void (*initialize)() = nullptr;
-  /// Returns true if code may call a function that it does not have; null: none.
+  /// Returns true if code may call a function that it does not define; null: it may call none.
   bool (*provides)(llvm::StringRef function) = nullptr;
-  /// Prepares code before its clean-ups; may be null.
+  /// Changes a module before its clean-ups; null: no change.
   void (*prepare)(llvm::Module &) = nullptr;
-  /// Prepares optimized code for the code generator; may be null.
+  /// Changes an optimized module as the code generator requires; null: no change.
   void (*finish)(llvm::Module &) = nullptr;
   unsigned vectorBits = 0;  // registers to prefer, 0: LLVM's choice
   bool pairsFloats = false; // whether scalars are to be joined where the machine acts on pairs
@@ -55,7 +55,7 @@ struct EmittedCode {
   double translateMilliseconds = 0, optimizeMilliseconds = 0, generateMilliseconds = 0;
 };
 
-/// Registers what translation to LLVM IR needs to know of the dialects.
+/// Registers what translation to LLVM IR needs to know about the dialects.
 void registerLlvmTranslations(mlir::DialectRegistry &registry);
 
 /// Emits a module of the LLVM dialect in one form. False with a message in `error` when it fails.
@@ -76,7 +76,7 @@ llvm::SmallVector<llvm::StringRef> unusedSchedulers(const llvm::Module &module);
 /// The executable bytes of an object file.
 uint64_t countCodeBytes(const std::string &object);
 
-/// Adds the times of the pieces of an emission, as reports name them.
+/// Adds the times of an emission's parts to an artifact, under the names that reports use.
 void addTimes(const EmittedCode &code, Artifact &artifact);
 
 } // namespace tw

@@ -120,8 +120,8 @@ struct InterruptPasses : mlir::PassInstrumentation {
 };
 } // namespace
 
-/// Returns true if a diagnostic is for a kernel's author. A remark or warning without a code is
-/// MLIR's.
+/// Returns true if a diagnostic is for a kernel's author. A remark or warning without a code comes
+/// from MLIR.
 static bool isWanted(mlir::Diagnostic &diagnostic, const PassRunOptions &options) {
   if (diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error)
     return true;

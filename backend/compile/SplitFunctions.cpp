@@ -1,4 +1,4 @@
-// Cuts very large functions at the blocks that every pass through them goes by.
+// Splits very large functions at the blocks that every path visits, so that LLVM takes linear time.
 #include "backend/compile/SplitFunctions.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/PostOrderIterator.h"

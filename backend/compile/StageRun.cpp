@@ -91,7 +91,8 @@ static bool runSegment(mlir::PassManager &pm, mlir::ModuleOp module, const Segme
   return succeeded;
 }
 
-/// Returns the input of the first pass from `firstPass` on that does not take whatever it is given.
+/// Returns the input of the first pass from `firstPass` on that does not take any module it is
+/// given.
 static llvm::StringRef inputFrom(unsigned firstPass, mlir::MLIRContext *context,
                                  const StageRun &run) {
   mlir::PassManager pm(context);
@@ -105,7 +106,7 @@ static llvm::StringRef inputFrom(unsigned firstPass, mlir::MLIRContext *context,
   return "llvm-dialect"; // no pass is left
 }
 
-/// Returns true if a text of the user's is what the passes from `firstPass` on take.
+/// Returns true if the user's text is valid input for the passes from `firstPass` on.
 static bool checkText(mlir::ModuleOp module, const StageRun &run, unsigned firstPass,
                       std::vector<Diagnostic> &diagnostics) {
   bool isTaken = false;

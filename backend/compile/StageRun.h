@@ -17,7 +17,7 @@ struct StageRun {
   llvm::StringRef lastStage = ""; // no pass after this stage runs; empty: all run
 };
 
-/// The results of a run beside the module.
+/// The results of a run besides the module.
 struct StageRunResult {
   std::string kernel; // its name in the module at the start
   unsigned numPasses = 0;
@@ -36,8 +36,8 @@ bool startStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &res
 bool runStages(mlir::ModuleOp module, const StageRun &run, StageRunResult &result,
                std::vector<Diagnostic> &diagnostics);
 
-/// Blames a text that the user gave for a later stage. No look at such a text finds all that is
-/// wrong with it, so that a failure is reported (TW0319) as the text's fault, not as our own.
+/// Reports failures of a run over a text that the user gave for a later stage as the text's fault
+/// (TW0319), not as our own: no check of such a text finds everything that is wrong with it.
 void blameText(const StageRun &run, std::vector<Diagnostic> &diagnostics);
 
 /// Adds the code that is made of the lowered module to the dumps; `assembly` is its text where that

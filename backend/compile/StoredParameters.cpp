@@ -18,8 +18,8 @@ static Value readPointer(Operation *op) {
   return access && access.readsMemory() ? access.getPointers() : Value();
 }
 
-/// Returns true if what `user` yields can no longer be an address derived from `value`, an operand
-/// of it.
+/// Returns true if the result of `user` can no longer be an address derived from its operand
+/// `value`.
 static bool endsAddress(Operation *user, Value value) {
   if (isa<tile::MemoryAccess, arith::CmpIOp>(user))
     return true;
@@ -43,7 +43,8 @@ static void addForwarded(Operation *op, Type type, llvm::SetVector<Value> &deriv
       addAll(block.getArguments());
 }
 
-/// Returns true if an operation uses an address derived from `pointer`, as `usedPointer` names it.
+/// Returns true if an operation uses an address derived from `pointer`; `usedPointer` returns the
+/// pointer that an operation uses.
 static bool isUsedThrough(Value pointer, Value (*usedPointer)(Operation *)) {
   llvm::SetVector<Value> derived;
   derived.insert(pointer);

@@ -7,7 +7,7 @@ namespace tw {
 
 /// Returns true if a store or an atomic may write to an address derived from `pointer`, in Tile IR.
 bool isStoredThrough(mlir::Value pointer);
-/// The same of reading; an atomic operation does both.
+/// Returns true if a load or an atomic may read from such an address; an atomic does both.
 bool isLoadedThrough(mlir::Value pointer);
 
 } // namespace tw

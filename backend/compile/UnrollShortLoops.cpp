@@ -37,8 +37,8 @@ struct LoopAnalyses {
 };
 } // namespace
 
-/// Returns true if the way back hangs on a comparison with a constant. It costs nothing to ask,
-/// unlike the number of iterations.
+/// Returns true if the back edge depends on a comparison with a constant. This check costs nothing,
+/// unlike computing the number of iterations.
 static bool endsAtConstant(const llvm::Loop &loop) {
   const llvm::BasicBlock *latch = loop.getLoopLatch();
   auto *branch = latch ? llvm::dyn_cast<llvm::BranchInst>(latch->getTerminator()) : nullptr;

@@ -26,8 +26,8 @@ SmallVector<unsigned> tw::simt::warpBitsAlong(const LinearLayout &layout, unsign
   return bits;
 }
 
-/// Returns true if every basis of lanes and warps runs along the axis or along other dimensions
-/// only.
+/// Returns true if each basis of lanes and warps runs either along the axis or along other
+/// dimensions only.
 static bool separatesAxis(const LinearLayout &layout, unsigned axis) {
   uint32_t mask = layout.maskOf(axis);
   auto isMixed = [&](uint32_t basis) { return (basis & mask) && (basis & ~mask); };
@@ -93,7 +93,7 @@ OpFoldResult ConvertLayoutOp::fold(FoldAdaptor) {
   return getResult();
 }
 
-/// Makes what costs nothing in the wanted layout: splats, constants and aranges.
+/// Creates splats, constants and aranges in the wanted layout, since they cost nothing to compute.
 LogicalResult ConvertLayoutOp::canonicalize(ConvertLayoutOp op, PatternRewriter &rewriter) {
   if (auto splat = op.getSource().getDefiningOp<tile::SplatOp>()) {
     rewriter.replaceOpWithNewOp<tile::SplatOp>(op, op.getType(), splat.getSource());

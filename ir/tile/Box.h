@@ -24,7 +24,7 @@ struct Box {
 std::optional<Box> boxOf(mlir::Operation *op);
 /// Checks that the operands of an operation fit the tile that it reads or writes.
 mlir::LogicalResult verifyBox(mlir::Operation *op, const Box &box);
-/// Returns true if an atomic, of a box or of pointers, combines elements of this type: some take
+/// Returns true if an atomic, on a box or on pointers, can combine elements of this type: some take
 /// floats, others integers, a few both.
 bool fitsAtomic(AtomicKind kind, mlir::Type element);
 

@@ -14,7 +14,7 @@ struct FragmentBit {
   bool operator==(const FragmentBit &) const = default;
 };
 
-/// The meanings of the bits of a register's number and of a lane's number, lowest first.
+/// The meaning of the bits of a register's number and of a lane's number, lowest first.
 struct Fragment {
   llvm::SmallVector<FragmentBit> registers, lanes;
 };

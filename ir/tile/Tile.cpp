@@ -66,7 +66,7 @@ LogicalResult CopyAttr::verify(function_ref<InFlightDiagnostic()> emitError, Cop
   return success();
 }
 
-/// Returns what is wrong with how a machine serves the lanes of a warp; nothing where all is well.
+/// Returns the mistake in how a machine serves the lanes of a warp; empty if there is none.
 static StringRef mistakeIn(const tw::SharedPhase &phase, unsigned warpSize) {
   if (!llvm::isPowerOf2_32(phase.accessBytes) || !llvm::isPowerOf2_32(phase.numBanks))
     return "phases are of powers of two of bytes and banks";
@@ -77,7 +77,7 @@ static StringRef mistakeIn(const tw::SharedPhase &phase, unsigned warpSize) {
   return "";
 }
 
-/// Returns what is wrong with the memory of a machine; nothing where all is well.
+/// Returns the mistake in the facts of a machine's memory; empty if there is none.
 static StringRef mistakeInMemory(unsigned vectorBits, unsigned lineBytes, unsigned sectorBytes,
                                  unsigned banks, unsigned bankBytes) {
   if (!llvm::isPowerOf2_32(vectorBits) || vectorBits < 32 || vectorBits > 256)

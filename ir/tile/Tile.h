@@ -20,8 +20,8 @@
 #define GET_TYPEDEF_CLASSES
 #include "ir/tile/TileTypes.h.inc"
 namespace tw::tile {
-/// Returns true if a combining function is one commutative operation per result on its own pair of
-/// arguments.
+/// Returns true if a combining function is one commutative operation per result, on that result's
+/// own pair of arguments.
 bool combinesPairs(mlir::Region &combine);
 /// Checks that the types of a MemoryAccess fit its pointers.
 mlir::LogicalResult verifyAccess(mlir::Operation *op);
@@ -55,8 +55,7 @@ inline constexpr unsigned kMostWarps = 64;
 
 /// Returns true if a value is a tile, not a scalar.
 inline bool isTile(mlir::Value value) { return mlir::isa<mlir::RankedTensorType>(value.getType()); }
-/// Returns true if each element of the results is a function of the operands' elements at its
-/// index.
+/// Returns true if each element of the results depends only on the operands' elements at its index.
 bool isElementwise(mlir::Operation *op);
 /// Returns true if the operation reads and writes elements of memory in one step.
 bool isAtomic(mlir::Operation *op);

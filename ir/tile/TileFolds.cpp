@@ -16,7 +16,7 @@ static OpFoldResult reshapeSplat(Attribute attribute, Type type) {
   return {};
 }
 
-/// Returns true if every element of the constant mask is `expected`; false when it is not constant.
+/// Returns true if every element of the constant mask is `expected`; false if it is not constant.
 static bool isConstantMask(Attribute mask, bool expected) {
   if (auto splat = dyn_cast_or_null<SplatElementsAttr>(mask))
     mask = splat.getSplatValue<Attribute>();

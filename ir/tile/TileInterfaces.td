@@ -38,7 +38,7 @@ def Tile_MemoryAccess : OpInterface<"MemoryAccess"> {
       [{ if constexpr (requires { $_op.getCompare(); }) return $_op.getCompare(); else return {}; }]>,
   ];
   let extraSharedClassDeclaration = [{
-    /// Returns true if its place among other accesses matters to them: a write, or an atomic of any
+    /// Returns true if its order among other accesses matters: it writes, or is an atomic of any
     /// kind.
     bool isOrdered() { return $_op.writesMemory() || $_op.isAtomic(); }
   }];
@@ -58,8 +58,8 @@ def Tile_CombiningRegion : OpInterface<"CombiningRegion"> {
       [{ if constexpr (requires { $_op.getCommutative(); }) return $_op.getCommutative(); else return false; }]>,
   ];
   let extraSharedClassDeclaration = [{
-    /// Returns true if the left and the right partial result may be swapped: promised, or seen in
-    /// the region.
+    /// Returns true if the left and the right partial result may be swapped, as promised or as seen
+    /// in the region.
     bool isCommutative() { return $_op.isAnyOrderPromised() || ::tw::tile::combinesPairs($_op.getCombine()); }
   }];
 }

@@ -368,8 +368,8 @@ def Tile_PrintOp : Tile_Op<"print", [MemoryEffects<[MemWrite]>]> {
   let assemblyFormat = "$prefix attr-dict (`:` $values^ `:` type($values))?";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Returns what stands in front of an element of a value: the prefix, and which of several
-    /// values it is.
+    /// Returns the text before an element of a value: the prefix, and which of several values it
+    /// is.
     std::string prefixOf(unsigned operand);
     /// Hexadecimal digits that its elements are printed in; 0 where they are printed as numbers.
     unsigned hexDigitsOf(unsigned operand);

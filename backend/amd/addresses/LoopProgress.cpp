@@ -46,7 +46,7 @@ static bool isNonNegative(Value step) {
   return kernel && kernel.getArgAttr(argument.getArgNumber(), tw::tile::kArgNonNegative);
 }
 
-/// Returns how much a loop's counter grows in all, as a number of a type.
+/// Computes the total growth of a loop's counter, as a number of `type`.
 static Value spanOf(OpBuilder &b, scf::ForOp loop, Type type) {
   Location loc = loop.getLoc();
   auto extended = [&](Value bound) {

@@ -13,9 +13,9 @@ struct LoopProgress {
   mlir::Value rest, above;
 };
 
-/// Returns true if the progress of a value of a loop may be counted from its first iteration;
-/// `isUp`: nothing that is added to it is below 0. The others are counted from their last
-/// iteration.
+/// A predicate that returns true if the progress of a loop's value may be counted from the first
+/// iteration. `isUp` says that nothing below 0 is added to the value. Other values are counted from
+/// the last iteration.
 using IsCounted = llvm::function_ref<bool(mlir::BlockArgument value, bool isUp)>;
 
 /// None where no loop adds the same steps in each of its iterations. What the loop does not change

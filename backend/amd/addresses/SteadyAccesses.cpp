@@ -42,8 +42,8 @@ SteadyAccesses::SteadyAccesses(Operation *kernel) {
   kernel->walk([&](simt::GlobalStoreOp op) { note(op, op.getPtr(), op.getMask()); });
 }
 
-/// Returns true if a number grows in each iteration: a counter, or a carried one that a constant is
-/// added to.
+/// Returns true if a number grows in each iteration: it is a counter, or a carried number to which
+/// a constant is added.
 static bool grows(Value value, scf::ForOp loop) {
   APInt known;
   auto sum = value.getDefiningOp<arith::AddIOp>();
@@ -59,7 +59,7 @@ static bool grows(Value value, scf::ForOp loop) {
          known.isStrictlyPositive();
 }
 
-/// Returns true if a mask that is false in an iteration is so in all that follow.
+/// Returns true if a mask that is false in one iteration stays false in all later ones.
 static bool staysFalse(Value mask, scf::ForOp loop) {
   if (loop.isDefinedOutsideOfLoop(mask))
     return true;

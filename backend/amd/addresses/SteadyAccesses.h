@@ -19,9 +19,9 @@ private:
   llvm::DenseSet<std::pair<mlir::Value, mlir::Value>> steady;
 };
 
-/// Returns true if an access in a block that is made at all is made in the first iteration: its
-/// mask is the same in all of them, or ends with the counter. Else the first place may be far from
-/// memory.
+/// Returns true if an access in a block, where it is made at all, is made in the first iteration:
+/// its mask is the same in all iterations, or ends with the counter. Otherwise the first address
+/// may be far from memory.
 bool beginsAtOnce(mlir::BlockArgument loopValue, mlir::Block *block, mlir::Value mask);
 
 } // namespace tw::amd

@@ -19,7 +19,7 @@ static bool isDirectCopy(const llvm::Instruction &instruction) {
                   call->getIntrinsicID() == llvm::Intrinsic::amdgcn_global_load_lds);
 }
 
-/// Returns true if it accesses shared memory otherwise.
+/// Returns true if an instruction accesses shared memory other than by a direct copy.
 static bool isSharedAccess(const llvm::Instruction &instruction) {
   if (!instruction.mayReadOrWriteMemory())
     return false;

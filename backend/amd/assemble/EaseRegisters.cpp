@@ -35,8 +35,8 @@ static bool isSharedRead(const Instruction &instruction) {
   return load && load->isSimple() && load->getPointerAddressSpace() == kSharedSpace;
 }
 
-/// Returns true if an instruction may move down to its first user: reads, and what takes them apart
-/// and joins them.
+/// Returns true if an instruction may sink to its first user: reads of shared memory, and the
+/// instructions that split and join what they read or compute addresses.
 static bool maySink(const Instruction &instruction) {
   return isSharedRead(instruction) || isa<ExtractElementInst, InsertElementInst, ShuffleVectorInst,
                                           BitCastInst, GetElementPtrInst>(instruction);
@@ -53,8 +53,8 @@ static bool isBarrier(const CallInst &call) {
   }
 }
 
-/// Returns true if reads stay above an instruction: what may write, and what orders writes of other
-/// waves. Those of a read's own wave are in program order, whatever orders it.
+/// Returns true if reads must stay above an instruction: it may write, or it orders writes of other
+/// waves. Writes of a read's own wave are in program order without it.
 static bool endsReads(const Instruction &instruction) {
   if (const auto *fence = dyn_cast<FenceInst>(&instruction))
     return fence->getSyncScopeID() != instruction.getContext().getOrInsertSyncScopeID("wavefront");
@@ -124,8 +124,8 @@ static void separateGroups(BasicBlock &block) {
   }
 }
 
-/// Returns true if an instruction is of the reads and operands of the products behind it, or orders
-/// reads.
+/// Returns true if an instruction may belong to the reads and operands of the products that follow
+/// it, or orders reads.
 static bool belongsToProducts(const Instruction &instruction) {
   return maySink(instruction) || isMatrixInstruction(instruction) || endsReads(instruction) ||
          isa<PHINode, IntrinsicInst>(instruction) || instruction.getType()->isIntOrIntVectorTy();
@@ -297,7 +297,7 @@ static unsigned registersOf(const Value &value) {
   return value.getType()->getPrimitiveSizeInBits().getFixedValue() / registerBits;
 }
 
-/// Returns true if a matrix instruction adds to the result of another one of its block.
+/// Returns true if a matrix instruction accumulates onto the result of another one in its block.
 static bool continuesSum(const Instruction &instruction) {
   return any_of(instruction.operands(), [&](const Use &operand) {
     const auto *from = dyn_cast<Instruction>(operand);

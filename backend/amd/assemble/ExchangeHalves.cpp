@@ -11,7 +11,7 @@
 
 using namespace llvm;
 
-/// Returns true if a vector is of whole words, two elements each.
+/// Returns true if a type is a vector of whole words, two elements each.
 static bool isOfHalves(Type *type) {
   auto *vector = dyn_cast<FixedVectorType>(type);
   return vector && vector->getScalarSizeInBits() == 16 && vector->getNumElements() % 2 == 0;
@@ -26,7 +26,7 @@ struct Half {
 };
 } // namespace
 
-/// Returns true if an instruction puts a vector together of elements of others.
+/// Returns true if an instruction builds a vector from elements of other vectors.
 static bool isRearrangement(const Value *value) {
   return isa<InsertElementInst, ShuffleVectorInst>(value);
 }
@@ -76,7 +76,7 @@ static Value *wordOf(IRBuilder<> &builder, Half half) {
   return builder.CreateExtractElement(words, uint64_t(half.element / 2));
 }
 
-/// Returns true if two halves are a word already.
+/// Returns true if two halves already form one word.
 static bool areOneWord(Half low, Half high) {
   return low.vector == high.vector && !low.isUpper() && high.element == low.element + 1;
 }

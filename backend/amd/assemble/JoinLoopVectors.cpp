@@ -47,7 +47,7 @@ static Value *joinBefore(Instruction *place, ArrayRef<PHINode *> phis, unsigned 
   return vector;
 }
 
-/// Returns true if phis stand in one block and list its edges in the same order.
+/// Returns true if the phis are in one block and list its incoming edges in the same order.
 static bool areOfOneBlock(ArrayRef<PHINode *> phis) {
   BasicBlock *block = phis.front()->getParent();
   return all_of(phis, [&](PHINode *phi) {

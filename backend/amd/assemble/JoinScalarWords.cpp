@@ -18,7 +18,7 @@ struct Indices {
   unsigned words[4], pairs[2];
 };
 
-/// Joins one function's sequences of four words.
+/// Rewrites the four-word sequences of one function.
 class WordJoiner {
 public:
   WordJoiner(MachineFunction &function, const Indices &indices)
@@ -56,8 +56,8 @@ static unsigned indexNamed(const TargetRegisterInfo &machine, StringRef name) {
   return 0;
 }
 
-/// Returns true if an instruction puts a scalar register of four words together, in order, of whole
-/// ones.
+/// Returns true if an instruction builds a scalar register of four words from whole registers, in
+/// order.
 bool WordJoiner::isSequence(const MachineInstr &instr) const {
   if (!instr.isRegSequence() || instr.getNumOperands() != 9 ||
       machine.isDivergentRegClass(registers.getRegClass(instr.getOperand(0).getReg())))
@@ -71,7 +71,7 @@ bool WordJoiner::isSequence(const MachineInstr &instr) const {
   return true;
 }
 
-/// Returns the instruction that moves a constant to a word; null for other words.
+/// Returns the instruction that moves a constant to a word; null if the word is not a constant.
 const MachineInstr *WordJoiner::constantOf(Register word) const {
   const MachineInstr *move = registers.getVRegDef(word);
   bool isConstant =

@@ -48,7 +48,7 @@ static BinaryOperator *fusedProduct(Instruction &sum) {
   return nullptr;
 }
 
-/// Returns true if an instruction takes a number made wider as a half.
+/// Returns true if an instruction can read the float16 operand of an extension directly.
 static bool takesHalf(Instruction &user) {
   if (isSum(user))
     return true;
@@ -56,8 +56,8 @@ static bool takesHalf(Instruction &user) {
   return sum && isSum(*sum) && fusedProduct(*sum) == &user;
 }
 
-/// Returns true if all that a number is made wider for takes the half, in its own block:
-/// instructions are selected block by block.
+/// Returns true if all users of an extended number can read the float16 directly and are in its
+/// block: instructions are selected block by block.
 static bool isOnlyMixed(FPExtInst &widened) {
   return all_of(widened.users(), [&](User *user) {
     auto &instruction = *cast<Instruction>(user);

@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace tw;
 
-/// The registers that instructions can name, and a number that any code can do with (LLVM's own
-/// least is lower).
+/// The number of registers that suffices for any code (LLVM's own minimum is lower), and the number
+/// that instructions can address.
 static constexpr unsigned kFewestRegisters = 24, kMostRegisters = 256;
 
 namespace {
@@ -26,7 +26,7 @@ struct LimitOption {
 static constexpr LimitOption kRegisters = {"maxnreg", kFewestRegisters, kMostRegisters,
                                            "a thread has from", "registers"};
 
-/// Returns the limit of the waves that a SIMD holds (CDNA3 ISA, "Wavefronts"; RDNA3 ISA,
+/// Returns the option for the waves that a SIMD holds (CDNA3 ISA, "Wavefronts"; RDNA3 ISA,
 /// "Work-groups").
 static LimitOption wavesOption(const AmdArch &arch) {
   return {"waves_per_eu", 1, arch.generation == 9 ? 8u : 16u, "a SIMD holds from", "waves"};

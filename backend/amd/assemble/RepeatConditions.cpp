@@ -6,7 +6,7 @@
 
 using namespace llvm;
 
-/// Returns true if one scalar instruction compares these numbers, if they are scalars.
+/// Returns true if one scalar instruction makes this comparison when the operands are scalars.
 static bool isOneInstruction(const ICmpInst &compare) {
   Type *type = compare.getOperand(0)->getType();
   return type->isIntegerTy(32) || (type->isIntegerTy(64) && compare.isEquality());
