@@ -256,11 +256,12 @@ IndexFact Transfer::bitAnd() const {
     return result;
   std::optional<int64_t> mask = operand(1).constant;
   for (auto [lhs, rhs, to] : llvm::zip(operand(0).axes, operand(1).axes, result.axes)) {
-    if (mask && *mask > 0 && llvm::isPowerOf2_64(*mask + 1))
+    if (mask && *mask > 0 && *mask < kMaxDivisibility && llvm::isPowerOf2_64(*mask + 1))
       to = remainder(lhs, {1, *mask + 1, lhs.run, AxisChange::constant(0)}, /*roundsDown=*/true);
-    else if (mask && llvm::isPowerOf2_64(-*mask))
-      to = {1, -*mask, std::max(lhs.constancy, groupsWithin(lhs, -*mask)), to.change};
-    else
+    else if (mask && llvm::isPowerOf2_64(-uint64_t(*mask))) {
+      int64_t power = powerOfTwoIn(uint64_t(*mask));
+      to = {1, power, std::max(lhs.constancy, groupsWithin(lhs, power)), to.change};
+    } else
       to.divisibility = std::max(divisibilityAt(lhs, 1), divisibilityAt(rhs, 1));
   }
   result.isNonNegative = operand(0).isNonNegative || operand(1).isNonNegative;

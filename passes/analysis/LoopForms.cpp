@@ -76,7 +76,8 @@ struct AxisStep {
 static std::optional<SmallVector<AxisStep>> stepsOf(const IndexFacts &facts, Value pointers) {
   SmallVector<AxisStep> steps;
   for (auto [axis, extent] : llvm::zip(facts.of(pointers).axes, shapeOf(pointers.getType()))) {
-    if (!axis.change.isConstant())
+    // The spans of larger steps might overflow.
+    if (!axis.change.isConstant() || !llvm::isInt<40>(axis.change.step))
       return std::nullopt;
     steps.push_back({std::abs(axis.change.step), extent});
   }
