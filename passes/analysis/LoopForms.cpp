@@ -119,7 +119,8 @@ bool tw::mayMeetLaterIterations(const IndexFacts &facts, Value pointers, Operati
 /// Returns true if the numbers of all iterations have less than 62 bits. A loop between two scalars
 /// has at most twice as many iterations as these can count.
 static bool isComputable(const LoopForm &form) {
-  return std::abs(form.slope) < int64_t(1) << (60 - kWideScalarBits - 1);
+  constexpr int64_t kLimit = int64_t(1) << (60 - kWideScalarBits - 1);
+  return form.slope > -kLimit && form.slope < kLimit;
 }
 
 void LoopForms::require(FormGuard guard) {
