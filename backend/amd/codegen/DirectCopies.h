@@ -1,6 +1,6 @@
 // Copies from global to shared memory that go past registers, as the code generator wants them.
-#ifndef BACKEND_AMD_ASSEMBLE_DIRECTCOPIES_H
-#define BACKEND_AMD_ASSEMBLE_DIRECTCOPIES_H
+#ifndef BACKEND_AMD_CODEGEN_DIRECTCOPIES_H
+#define BACKEND_AMD_CODEGEN_DIRECTCOPIES_H
 
 namespace llvm {
 class Module;

@@ -1,5 +1,5 @@
 // Finds sums with numbers of float16 that nothing else needs in float32.
-#include "backend/amd/assemble/MixHalves.h"
+#include "backend/amd/codegen/MixHalves.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,6 +1,6 @@
 // Vectors that loops carry from one iteration to the next.
-#ifndef BACKEND_AMD_JOINLOOPVECTORS_H
-#define BACKEND_AMD_JOINLOOPVECTORS_H
+#ifndef BACKEND_AMD_CODEGEN_JOINLOOPVECTORS_H
+#define BACKEND_AMD_CODEGEN_JOINLOOPVECTORS_H
 
 namespace llvm {
 class Module;

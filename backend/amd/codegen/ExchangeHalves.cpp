@@ -1,5 +1,5 @@
 // Puts words together of halves of others by one instruction each, which machines have for bytes.
-#include "backend/amd/assemble/ExchangeHalves.h"
+#include "backend/amd/codegen/ExchangeHalves.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,6 +1,6 @@
 // Sums of float16 numbers made wider, as instructions that take both widths.
-#ifndef BACKEND_AMD_MIXHALVES_H
-#define BACKEND_AMD_MIXHALVES_H
+#ifndef BACKEND_AMD_CODEGEN_MIXHALVES_H
+#define BACKEND_AMD_CODEGEN_MIXHALVES_H
 
 namespace llvm {
 class Module;

@@ -1,6 +1,6 @@
 // How many registers a thread may have, and what was spilled to keep within that.
-#ifndef BACKEND_AMD_ASSEMBLE_REGISTERLIMITS_H
-#define BACKEND_AMD_ASSEMBLE_REGISTERLIMITS_H
+#ifndef BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
+#define BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #include "backend/amd/AmdArch.h"
 #include "backend/amd/LowerAmd.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -1,6 +1,6 @@
 // What code is worth to whose values there are not enough registers.
-#ifndef BACKEND_AMD_EASEREGISTERS_H
-#define BACKEND_AMD_EASEREGISTERS_H
+#ifndef BACKEND_AMD_CODEGEN_EASEREGISTERS_H
+#define BACKEND_AMD_CODEGEN_EASEREGISTERS_H
 
 namespace llvm {
 class Module;

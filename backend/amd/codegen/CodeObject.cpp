@@ -1,5 +1,5 @@
 // Code objects (HSACO): linking one, and reading what it says of its kernel.
-#include "backend/amd/assemble/CodeObject.h"
+#include "backend/amd/codegen/CodeObject.h"
 #include "lld/Common/Driver.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"

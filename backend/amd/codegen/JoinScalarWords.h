@@ -1,6 +1,6 @@
 // Scalar registers that are put together two words at a time.
-#ifndef BACKEND_AMD_JOINSCALARWORDS_H
-#define BACKEND_AMD_JOINSCALARWORDS_H
+#ifndef BACKEND_AMD_CODEGEN_JOINSCALARWORDS_H
+#define BACKEND_AMD_CODEGEN_JOINSCALARWORDS_H
 
 namespace llvm {
 class Pass;

@@ -1,7 +1,7 @@
 // Shortens the lives of values around matrix instructions. LLVM's scheduler knows how many
 // registers there are, but reads all operands of a block first where nothing keeps it from that;
 // and it keeps what is computed before a loop for what comes after it.
-#include "backend/amd/assemble/EaseRegisters.h"
+#include "backend/amd/codegen/EaseRegisters.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"

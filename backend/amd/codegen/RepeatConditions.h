@@ -1,6 +1,6 @@
 // Comparisons of scalars, for each branch that takes one.
-#ifndef BACKEND_AMD_REPEATCONDITIONS_H
-#define BACKEND_AMD_REPEATCONDITIONS_H
+#ifndef BACKEND_AMD_CODEGEN_REPEATCONDITIONS_H
+#define BACKEND_AMD_CODEGEN_REPEATCONDITIONS_H
 
 namespace llvm {
 class Pass;

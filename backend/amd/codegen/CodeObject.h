@@ -1,6 +1,6 @@
 // Code objects (HSACO): linking one, and reading what it says of its kernel.
-#ifndef BACKEND_AMD_ASSEMBLE_CODEOBJECT_H
-#define BACKEND_AMD_ASSEMBLE_CODEOBJECT_H
+#ifndef BACKEND_AMD_CODEGEN_CODEOBJECT_H
+#define BACKEND_AMD_CODEGEN_CODEOBJECT_H
 #include <cstdint>
 #include <map>
 #include <string>

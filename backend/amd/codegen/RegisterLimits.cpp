@@ -1,5 +1,5 @@
 // How many registers a thread may have, and what was spilled to keep within that.
-#include "backend/amd/assemble/RegisterLimits.h"
+#include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/GpuCode.h"
 #include "ir/Diagnostic.h"

@@ -1,6 +1,6 @@
 // Offsets of buffers that differ by constants, as one value.
-#ifndef BACKEND_AMD_SHAREOFFSETS_H
-#define BACKEND_AMD_SHAREOFFSETS_H
+#ifndef BACKEND_AMD_CODEGEN_SHAREOFFSETS_H
+#define BACKEND_AMD_CODEGEN_SHAREOFFSETS_H
 
 namespace llvm {
 class Module;

@@ -1,6 +1,6 @@
 // Words that are put together of halves of others.
-#ifndef BACKEND_AMD_EXCHANGEHALVES_H
-#define BACKEND_AMD_EXCHANGEHALVES_H
+#ifndef BACKEND_AMD_CODEGEN_EXCHANGEHALVES_H
+#define BACKEND_AMD_CODEGEN_EXCHANGEHALVES_H
 
 namespace llvm {
 class Module;

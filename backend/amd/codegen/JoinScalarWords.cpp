@@ -1,5 +1,5 @@
 // Puts wide scalar registers together of pairs of words.
-#include "backend/amd/assemble/JoinScalarWords.h"
+#include "backend/amd/codegen/JoinScalarWords.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"

@@ -1,5 +1,5 @@
 // Joins the elements of vectors that a loop carries, each in a phi of its own, to phis of vectors.
-#include "backend/amd/assemble/JoinLoopVectors.h"
+#include "backend/amd/codegen/JoinLoopVectors.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"

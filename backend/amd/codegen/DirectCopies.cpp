@@ -1,6 +1,6 @@
 // Tells LLVM what it cannot see of direct copies: that code waits for them by itself, and that
 // their places are the same for all lanes of a wave.
-#include "backend/amd/assemble/DirectCopies.h"
+#include "backend/amd/codegen/DirectCopies.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"

@@ -1,6 +1,6 @@
 // Finds offsets of buffer accesses that are sums of the same values and differ by constants, and
 // computes each from the first where it is needed.
-#include "backend/amd/assemble/ShareOffsets.h"
+#include "backend/amd/codegen/ShareOffsets.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/Dominators.h"
