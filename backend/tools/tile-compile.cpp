@@ -90,16 +90,22 @@ static int writeOutput(const std::string &path, const std::string &text) {
 
 static int printStage(const CommandLine &line, mlir::ModuleOp module, const Target &target,
                       const CompileOptions &options) {
+  const std::string output = line.output; // a linker in this process resets all options
   std::vector<Diagnostic> diagnostics;
   std::string text;
   bool printed = inspectModule(module, target, options, line.stage, text, diagnostics,
                                debugSettingsOf(line), {line.fromStage, line.fromPass});
   show(diagnostics);
-  return printed ? writeOutput(line.output, text) : 1;
+  return printed ? writeOutput(output, text) : 1;
 }
 
 static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const TargetEntry &entry,
                          const CompileOptions &options) {
+  // Read before a linker in this process resets all options.
+  const bool runs = line.run;
+  const int threads = line.threads;
+  const RunRequest request{
+      {line.arguments.begin(), line.arguments.end()}, line.grid, line.time, line.show};
   std::vector<Diagnostic> diagnostics;
   Artifact artifact;
   bool compiled =
@@ -111,12 +117,10 @@ static int compileAndRun(const CommandLine &line, mlir::ModuleOp module, const T
   for (const auto &[piece, milliseconds] : artifact.milliseconds)
     llvm::outs() << llvm::formatv(", {0} {1:F1} ms", piece, milliseconds);
   llvm::outs() << "\n";
-  if (!line.run)
+  if (!runs)
     return 0;
-  if (line.threads > 0)
-    entry.device->setNumThreads(line.threads);
-  RunRequest request{
-      {line.arguments.begin(), line.arguments.end()}, line.grid, line.time, line.show};
+  if (threads > 0)
+    entry.device->setNumThreads(threads);
   return runKernel(artifact, *entry.device, request) ? 0 : 1;
 }
 

@@ -2,6 +2,7 @@
 // RUN: tile-compile %s --target amd:gfx942 --emit llvm | FileCheck %s --check-prefix=LLVM
 // RUN: tile-compile %s --target amd:gfx942 --num-warps 2 --emit asm | FileCheck %s --check-prefix=ASM
 // RUN: tile-compile %s --target amd:gfx1100 --num-warps 2 --emit asm | FileCheck %s --check-prefix=RDNA
+// RUN: tile-compile %s --target amd:gfx1100 --num-warps 2 --emit asm -o %t && FileCheck %s --check-prefix=RDNA < %t
 // RUN: tile-compile %s --target amd:gfx1201 --emit object | llvm-readobj --file-headers - | FileCheck %s --check-prefix=OBJECT
 // RUN: tile-compile %s --target amd:gfx942 --emit hsaco | llvm-readobj --file-headers --notes - | FileCheck %s --check-prefix=HSACO
 // RUN: tile-compile %s --target amd:gfx90a --emit resources | FileCheck %s --check-prefix=RESOURCES
