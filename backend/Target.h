@@ -14,6 +14,8 @@
 
 namespace tw {
 
+struct LlvmMachine;
+
 /// A form in which generated code can be shown.
 enum class CodeForm { LlvmIr, OptimizedLlvmIr, Assembly, Object, Linked, Resources };
 
@@ -49,6 +51,8 @@ public:
   virtual void addPasses(StagedPasses &passes, const CompileOptions &options) const = 0;
   /// Returns the inputs of the target's own passes.
   virtual llvm::ArrayRef<PassInput> passInputs() const { return {}; }
+  /// Returns the machine that LLVM generates the code for; null where LLVM does not.
+  virtual const LlvmMachine *llvmMachine() const { return nullptr; }
   /// Fills the artifact's binary, codeBytes, scratchBytes and milliseconds. On failure returns
   /// false with `error` saying why in the compiler's terms: such a failure is the compiler's own
   /// fault.

@@ -2,15 +2,8 @@
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
 #include "backend/amd/codegen/CodeObject.h"
-#include "backend/amd/codegen/DirectCopies.h"
-#include "backend/amd/codegen/EaseRegisters.h"
-#include "backend/amd/codegen/ExchangeHalves.h"
-#include "backend/amd/codegen/JoinLoopVectors.h"
-#include "backend/amd/codegen/JoinScalarWords.h"
-#include "backend/amd/codegen/MixHalves.h"
 #include "backend/amd/codegen/RegisterLimits.h"
-#include "backend/amd/codegen/RepeatConditions.h"
-#include "backend/amd/codegen/ShareOffsets.h"
+#include "backend/amd/codegen/Variants.h"
 #include "backend/compile/AssembleText.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
@@ -22,10 +15,6 @@
 #include "passes/Passes.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InstIterator.h"
-#include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/Module.h"
 #include "llvm/Support/TargetSelect.h"
 #include <chrono>
 #include <mutex>
@@ -46,133 +35,12 @@ static void initializeAmdgpu() {
   std::call_once(isRegistered, registerWithLlvm, registerAmdgpu);
 }
 
-/// Memory of kernels' arguments lies on the GPU and is cached: then adding floats to it is one
-/// instruction.
-static void markAtomics(llvm::Module &module) {
-  llvm::MDNode *empty = llvm::MDNode::get(module.getContext(), {});
-  for (llvm::Function &function : module)
-    for (llvm::BasicBlock &block : function)
-      for (llvm::Instruction &instruction : block)
-        if (llvm::isa<llvm::AtomicRMWInst>(instruction)) {
-          instruction.setMetadata("amdgpu.no.fine.grained.memory", empty);
-          instruction.setMetadata("amdgpu.no.remote.memory", empty);
-        }
-}
-
-/// Differences that end at 0, of numbers that are not in vectors, as a maximum and a difference:
-/// scalar instructions have both of these and not the one, so that a count of iterations would go
-/// through vector registers.
-static void expandSaturatingDifferences(llvm::Module &module) {
-  for (llvm::Function &function : module)
-    for (llvm::Instruction &instruction :
-         llvm::make_early_inc_range(llvm::instructions(function))) {
-      auto *call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-      if (!call || call->getIntrinsicID() != llvm::Intrinsic::usub_sat ||
-          !call->getType()->isIntegerTy(32) || !llvm::isa<llvm::Constant>(call->getArgOperand(1)))
-        continue;
-      llvm::IRBuilder<> builder(call);
-      llvm::Value *from = call->getArgOperand(0), *taken = call->getArgOperand(1);
-      llvm::Value *most = builder.CreateBinaryIntrinsic(llvm::Intrinsic::umax, from, taken);
-      call->replaceAllUsesWith(builder.CreateSub(most, taken));
-      call->eraseFromParent();
-    }
-}
-
-static void finishModule(llvm::Module &module) {
-  module.setModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 500);
-  markAtomics(module);
-  expandSaturatingDifferences(module);
-  amd::separateDirectCopies(module);
-  amd::mixHalves(module);
-}
-
-/// Finishes a module for targets with true 16-bit registers.
-static void finishHalves(llvm::Module &module) {
-  finishModule(module);
-  amd::exchangeHalves(module);
-}
-
-/// Finishes a module for targets without accumulation registers for matrix instructions.
-static void finishWithoutAccumulation(llvm::Module &module) {
-  finishHalves(module);
-  amd::recomputeBehindProducts(module);
-}
-
-/// Finishes a module whose code spilled: reduces live ranges.
-static void finishEased(llvm::Module &module) {
-  finishHalves(module);
-  amd::shareOffsets(module);
-  amd::easeRegisters(module, /*insideLoops=*/false);
-}
-
-static void finishEasedInLoops(llvm::Module &module) {
-  finishHalves(module);
-  amd::shareOffsets(module);
-  amd::easeRegisters(module, /*insideLoops=*/true);
-}
-
-/// Does the same and schedules for the fewest registers, whatever that costs in time.
-static void finishSparing(llvm::Module &module) {
-  finishEasedInLoops(module);
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration())
-      function.addFnAttr("amdgpu-sched-strategy", "iterative-minreg");
-}
-
-/// Left alone, LLVM keeps sums of matrix instructions in accumulation registers and moves them when
-/// anything else uses them. The others do, up to 256.
-static void finishWithVectorRegisters(llvm::Module &module) {
-  finishModule(module);
-  for (llvm::Function &function : module)
-    if (!function.isDeclaration())
-      function.addFnAttr("amdgpu-agpr-alloc", "0");
-}
-
 // A third of the time of -O2's, for loops as short: passes have shared and hoisted already. -O2
 // reassociates, too, which costs registers: products of gfx1201 spilled, and were compiled again.
 static constexpr llvm::StringLiteral kSimplifications =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),loop(indvars,loop-unroll-full),early-cse<memssa>,bdce,"
     "instcombine<no-verify-fixpoint>,adce";
-
-// For garbage collection, exceptions, instrumentation, calls of C's library, images, variables of
-// debuggers (there are lines only), constructors and handles of the host's languages: kernels have
-// none of them. Strength reduction is left out by `emitLlvm` but asks for an analysis.
-static constexpr llvm::StringRef kUnusedPasses[] = {
-    "Merge contiguous icmps into a memcmp",
-    "Expand memcmp() to load/stores",
-    "Lower Garbage Collection Instructions",
-    "Shadow Stack GC Lowering",
-    "Replace intrinsics with calls to vector library",
-    "Partially inline calls to library functions",
-    "Instrument function entry/exit with calls to e.g. mcount() (post inlining)",
-    "Straight line strength reduction",
-    "AMDGPU Printf lowering",
-    "Lower ctors and dtors for AMDGPU",
-    "AMDGPU Image Intrinsic Optimizer",
-    "Externalize enqueued block runtime handles",
-    "AMDGPU Software lowering of LDS",
-    "Lower invoke and unwind, for unwindless code generators",
-    "ObjC ARC contraction",
-    "Safe Stack instrumentation pass",
-    "GCN NSA Reassign",
-    "Remove Redundant DEBUG_VALUE analysis",
-    "Live DEBUG_VALUE analysis",
-    "Fixup Statepoint Caller Saved",
-    "Insert fentry calls",
-    "Insert XRay ops",
-    "Remove Loads Into Fake Uses",
-    "Machine Sanitizer Binary Metadata",
-    "Stack Frame Layout Analysis",
-    // The last one of code that spills only: offsets that accesses share are computed at each.
-    "Loop Invariant Code Motion",
-};
-static constexpr llvm::ArrayRef<llvm::StringRef> kUnusedWhereEased = kUnusedPasses;
-
-static constexpr PlacedPass kOwnPasses[] = {
-    {"AMDGPU DAG->DAG Pattern Instruction Selection", amd::createRepeatConditions},
-    {"Finalize ISel and expand pseudo-instructions", amd::createJoinScalarWords},
-};
 
 namespace {
 class AmdTarget final : public Target {
@@ -181,16 +49,11 @@ public:
       : arch(arch), assembles(code != AmdCode::Ir), embedsIr(code == AmdCode::HsacoWithIr) {
     machine.triple = "amdgcn-amd-amdhsa";
     machine.initialize = initializeAmdgpu;
-    machine.finish =
-        arch.hasAccumulationRegisters ? finishWithVectorRegisters : finishWithoutAccumulation;
     machine.cpu = arch.name.str();
-    // Halves of registers are registers of their own, which conversions write: no pair is packed.
+    // With true 16-bit registers, conversions write halves: no pair is packed.
     machine.features = arch.isWave64() ? "+wavefrontsize64" : "+wavefrontsize32,+real-true16";
-    // Where code has 256 registers and no more, some of it spills with such vectors alone.
-    machine.prepare = arch.hasAccumulationRegisters ? amd::joinLoopVectors : nullptr;
     machine.simplifications = kSimplifications;
-    machine.unusedPasses = kUnusedWhereEased.drop_back();
-    machine.ownPasses = kOwnPasses;
+    amd::addPasses(machine, arch);
     machine.pairsFloats = arch.generation == 9; // v_pk_add_f32, v_pk_mul_f32, v_pk_fma_f32
   }
   std::string name() const override { return "amd:" + arch.name.str(); }
@@ -205,6 +68,7 @@ public:
   ArrayRef<CodeStage> codeStages() const override;
   void addPasses(StagedPasses &passes, const CompileOptions &options) const override;
   ArrayRef<PassInput> passInputs() const override { return amdPassInputs(); }
+  const LlvmMachine *llvmMachine() const override { return &machine; }
   bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
   StringRef textStage() const override { return "asm"; }
   bool hasTextBinary() const override { return true; }
@@ -212,16 +76,16 @@ public:
   bool print(ModuleOp lowered, CodeForm form, std::string &text, std::string &error) const override;
 
 private:
-  /// The code object of what has the fewest spills, and how it was generated.
+  /// Emits the code object of the variant that spills least, which `chosen` generates.
   bool emitCodeObject(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
                       std::string &error) const;
-  /// How the code of a module is generated, for its IR: what simulators execute, too.
+  /// Returns the machine whose first variant generates a module's code, for its LLVM IR, which
+  /// simulators execute, too.
   LlvmMachine machineFor(ModuleOp lowered) const;
-  /// Its text. Code that spills is tried again: with accumulation registers, where there are some,
-  /// and else with shorter lives of values.
+  /// Emits the text of the code. Where it spills, the other variants are tried in order.
   bool emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
                          std::string &error) const;
-  /// Adds the IR that the machine's code was generated from to an artifact's code.
+  /// Adds the LLVM IR that the machine's code was generated from to an artifact's code.
   bool embedIr(ModuleOp lowered, const LlvmMachine &chosen, Artifact &artifact,
                std::string &error) const;
 
@@ -265,14 +129,14 @@ void AmdTarget::addPasses(StagedPasses &passes, const CompileOptions &options) c
   passes.addPass(gpu::createAttachLineTables(gpu::LineDetail::Tables));
 }
 
-/// The scratch memory that a text says its kernel has.
+/// Returns the scratch memory that a text says its kernel has.
 static int64_t scratchBytesOf(StringRef text) {
   StringRef number = text.rsplit(".private_segment_fixed_size:").second.ltrim();
   int64_t bytes = 0;
   return number.consumeInteger(10, bytes) ? 0 : bytes;
 }
 
-/// Replaces code by other code if that has less scratch memory. The time that both took is its.
+/// Replaces code by other code if that has less scratch memory; its time is that of both.
 static bool takeIfBetter(Artifact &artifact, Artifact candidate) {
   for (auto &[name, time] : candidate.milliseconds)
     artifact.milliseconds[name] += time;
@@ -284,32 +148,25 @@ static bool takeIfBetter(Artifact &artifact, Artifact candidate) {
 
 bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMachine &chosen,
                                   std::string &error) const {
-  chosen = machine;
-  LlvmMachine first = machine;
-  std::string optimized; // for the other ways
+  std::string optimized; // for the other variants
+  LlvmMachine tried = chosen = machine;
   if (!arch.hasAccumulationRegisters)
-    first.optimized = &optimized;
-  if (!gpu::emitText(lowered, first, arch.warpSize, artifact, error))
+    tried.optimized = &optimized;
+  if (!gpu::emitText(lowered, tried, arch.warpSize, artifact, error))
     return false;
-  using Finish = void (*)(llvm::Module &);
-  static constexpr Finish withAccumulation[] = {finishModule},
-                          without[] = {finishEased, finishEasedInLoops, finishSparing};
   // What still spills so much has far more values than registers, and each try takes as long.
   constexpr int64_t kHopelessBytes = 1024;
-  for (Finish finish : arch.hasAccumulationRegisters ? ArrayRef(withAccumulation) : without) {
-    if (scratchBytesOf(artifact.binary) == 0)
-      break;
-    LlvmMachine other = first;
-    other.finish = finish;
-    if (!arch.hasAccumulationRegisters)
-      other.unusedPasses = kUnusedWhereEased;
+  int64_t fewest = scratchBytesOf(artifact.binary);
+  while (fewest > 0 && tried.variants.size() > 1) {
+    tried.variants = tried.variants.drop_front();
     Artifact candidate;
     std::string refusal; // of what is not needed
-    if (!gpu::emitText(lowered, other, arch.warpSize, candidate, refusal))
+    if (!gpu::emitText(lowered, tried, arch.warpSize, candidate, refusal))
       continue;
     if (takeIfBetter(artifact, std::move(candidate)))
-      chosen.finish = finish;
-    if (scratchBytesOf(artifact.binary) > kHopelessBytes)
+      chosen.variants = tried.variants;
+    fewest = scratchBytesOf(artifact.binary);
+    if (fewest > kHopelessBytes)
       break;
   }
   return true;
@@ -321,9 +178,9 @@ bool AmdTarget::emitCodeObject(ModuleOp lowered, Artifact &artifact, LlvmMachine
          compileText(std::string(artifact.binary), artifact, error);
 }
 
-/// Returns true if reducing live ranges would change the IR: `easeRegisters` acts on matrix
-/// instructions and on the code that follows them.
-static bool mayBeEased(ModuleOp lowered) {
+/// Returns true if the variants may differ in their LLVM IR, and not only in the code generator:
+/// their passes act on matrix instructions, and on what follows them.
+static bool hasMatrixInstruction(ModuleOp lowered) {
   return lowered
       ->walk([](LLVM::CallIntrinsicOp call) {
         return call.getIntrin().contains(".wmma.") ? WalkResult::interrupt()
@@ -336,7 +193,7 @@ LlvmMachine AmdTarget::machineFor(ModuleOp lowered) const {
   LlvmMachine chosen = machine;
   Artifact artifact;
   std::string refusal; // of what has IR but no code
-  if (!arch.hasAccumulationRegisters && mayBeEased(lowered) &&
+  if (!arch.hasAccumulationRegisters && hasMatrixInstruction(lowered) &&
       !emitWithFewSpills(lowered, artifact, chosen, refusal))
     return machine;
   return chosen;
@@ -356,7 +213,7 @@ bool AmdTarget::compileText(const std::string &text, Artifact &artifact, std::st
   return true;
 }
 
-/// A text as the assembler's strings write it.
+/// Writes a text as the assembler's strings do.
 static std::string escapeForAssembler(StringRef text) {
   std::string escaped;
   for (unsigned char character : text)

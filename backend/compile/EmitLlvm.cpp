@@ -2,10 +2,8 @@
 #include "backend/compile/EmitLlvm.h"
 #include "backend/compile/Bitcode.h"
 #include "backend/compile/ContainCrash.h"
-#include "backend/compile/LlvmRegistry.h"
+#include "backend/compile/GenerateCode.h"
 #include "backend/compile/SampleModule.h"
-#include "backend/compile/SinkOffsets.h"
-#include "backend/compile/SplitFunctions.h"
 #include "backend/compile/UnrollShortLoops.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -15,10 +13,8 @@
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/InstIterator.h"
-#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/OptBisect.h"
-
 #include "llvm/Object/ObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
@@ -36,41 +32,6 @@ void tw::registerLlvmTranslations(mlir::DialectRegistry &registry) {
   mlir::registerLLVMDialectTranslation(registry);
 }
 
-static std::unique_ptr<llvm::TargetMachine> makeTargetMachine(const LlvmMachine &machine,
-                                                              std::string &error) {
-  machine.initialize();
-  llvm::Triple triple(machine.triple);
-  const llvm::Target *target = findLlvmTarget(triple, error);
-  if (!target)
-    return nullptr;
-  llvm::TargetOptions options;
-  // Contract only where the kernel said so: `a * b + c` keeps its two roundings.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
-  return std::unique_ptr<llvm::TargetMachine>(
-      target->createTargetMachine(triple, machine.cpu, machine.features, options, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Default));
-}
-
-static void placeOn(llvm::Module &module, const llvm::TargetMachine &machine) {
-  module.setTargetTriple(machine.getTargetTriple());
-  module.setDataLayout(machine.createDataLayout());
-}
-
-static void describeMachine(llvm::Module &module, const LlvmMachine &machine) {
-  for (llvm::Function &function : module) {
-    if (function.isDeclaration())
-      continue;
-    function.addFnAttr("target-cpu", machine.cpu);
-    function.addFnAttr("target-features", machine.features);
-    // Kernels never throw: no unwind tables, no personality.
-    function.addFnAttr(llvm::Attribute::NoUnwind);
-    if (machine.vectorBits) {
-      function.addFnAttr("prefer-vector-width", std::to_string(machine.vectorBits));
-      function.addFnAttr("min-legal-vector-width", std::to_string(machine.vectorBits));
-    }
-  }
-}
-
 /// Returns true if a function is so large that passes whose time is quadratic in its loops or
 /// memory accesses (IndVarSimplify and InstCombine of LLVM 22) would take most of the compilation:
 /// code of several hundred unrolled bodies.
@@ -81,19 +42,9 @@ static bool isLarge(const llvm::Module &module) {
   });
 }
 
-/// Returns true if there are more than a few loop nests, so that the cost of a pass per nest
-/// matters: attention has 2,000 instructions, a matmul 900, softmax 400.
-static bool isLong(const llvm::Module &module) {
-  constexpr uint64_t kLongInstructions = 600;
-  uint64_t instructions = 0;
-  for (const llvm::Function &function : module)
-    instructions += function.getInstructionCount();
-  return instructions > kLongInstructions;
-}
-
 /// Returns true if a function has float arithmetic that could be joined in pairs. The search for
-/// pairs also tries every vector that is built from elements: in a matmul, which has many of these
-/// and no such arithmetic, it would take half of the compilation.
+/// pairs tries every vector that is built of elements, too: in a product of matrices, which has
+/// many of these and no such arithmetic, it would take half of the compilation.
 static bool hasPairsOfFloats(const llvm::Module &module) {
   constexpr int kPair = 2;
   auto isFloatArithmetic = [](const llvm::Instruction &instruction) {
@@ -106,7 +57,7 @@ static bool hasPairsOfFloats(const llvm::Module &module) {
   });
 }
 
-/// The passes that unrolled code needs most, all of linear time.
+// The passes that unrolled code needs most, whose time is linear.
 static constexpr llvm::StringLiteral kLinearPasses =
     "sroa<modify-cfg>,early-cse<memssa>,simplifycfg,loop-mssa(loop-rotate,licm),"
     "reassociate,early-cse<memssa>,simplifycfg,adce";
@@ -131,8 +82,9 @@ static void registerOwnPasses(llvm::PassBuilder &builder) {
   });
 }
 
-/// The scalar clean-ups of the machine. The code is vector code already, so the vectorizer of loops
-/// stays off; there is one function, so there is no inliner beyond the functions that demand it.
+/// Runs the scalar clean-ups of the machine. The code is vector code already, so the vectorizer of
+/// loops stays off; there is one function, so there is no inliner beyond the functions that demand
+/// it.
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
                      const LlvmMachine &wishes) {
   llvm::PipelineTuningOptions tuning;
@@ -164,43 +116,6 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine,
   passes.addPass(llvm::createModuleToFunctionPassAdaptor(std::move(functionPasses)));
   passes.addPass(llvm::GlobalDCEPass());
   passes.run(module, moduleAnalyses);
-}
-
-namespace {
-/// The passes of a code generator but for some, and with our own. Those that `CodegenGate` turns
-/// off still ask for their analyses, and each takes part in the planning.
-class ChosenPasses final : public llvm::legacy::PassManager {
-public:
-  ChosenPasses(llvm::ArrayRef<llvm::StringRef> unused, llvm::ArrayRef<PlacedPass> own)
-      : unused(unused), own(own) {}
-  void add(llvm::Pass *pass) override {
-    if (llvm::is_contained(unused, pass->getPassName())) {
-      delete pass;
-      return;
-    }
-    for (const PlacedPass &placed : own)
-      if (placed.next == pass->getPassName())
-        llvm::legacy::PassManager::add(placed.make());
-    llvm::legacy::PassManager::add(pass);
-  }
-
-private:
-  llvm::ArrayRef<llvm::StringRef> unused;
-  llvm::ArrayRef<PlacedPass> own;
-};
-} // namespace
-
-static bool generateCode(llvm::Module &module, llvm::TargetMachine &machine,
-                         llvm::CodeGenFileType type, llvm::ArrayRef<llvm::StringRef> unused,
-                         llvm::ArrayRef<PlacedPass> own, std::string &bytes) {
-  llvm::SmallString<0> buffer;
-  llvm::raw_svector_ostream stream(buffer);
-  ChosenPasses passes(unused, own);
-  if (machine.addPassesToEmitFile(passes, stream, nullptr, type, /*DisableVerify=*/true))
-    return false;
-  passes.run(module);
-  bytes.assign(buffer.data(), buffer.size());
-  return true;
 }
 
 uint64_t tw::countCodeBytes(const std::string &object) {
@@ -248,11 +163,11 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
-/// Asked before many of the passes of code generation, which may be ended there. And leaves
-/// "straight line strength reduction" out of the code generators that have it. In LLVM 22 its time
+/// Ends code generation between its passes where it was interrupted, and leaves "straight line
+/// strength reduction" out of the code generators that have it. In LLVM 22 its time
 /// is quadratic in the number of addresses (25 s for 1,600 loads), and the machine code of every
 /// kernel of the benchmark is the same without it: assemblers do it themselves, and
-/// sinkConstantOffsets does what matters before.
+/// `sink-offsets` does what matters before.
 struct CodegenGate : llvm::OptPassGate {
   bool isEnabled() const override { return true; }
   bool shouldRunPass(llvm::StringRef passName, llvm::StringRef) const override {
@@ -304,13 +219,22 @@ static bool takeOptimized(Emission &emission, const std::string &bitcode, std::s
   return true;
 }
 
+static void runPasses(llvm::ArrayRef<ModulePass> passes, llvm::Module &module) {
+  for (const ModulePass &pass : passes)
+    pass.run(module);
+}
+
+/// Turns an optimized module into what the code generator takes.
+static void applyVariant(const CodeVariant &variant, llvm::Module &module) {
+  runPasses(variant.passes, module);
+  for (llvm::Function &function : module)
+    for (const FunctionAttribute &attribute : variant.attributes)
+      if (!function.isDeclaration())
+        function.addFnAttr(attribute.key, attribute.value);
+}
+
 static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
-  if (machine.prepare)
-    machine.prepare(*emission.module);
-  for (llvm::Function &function : *emission.module)
-    sinkConstantOffsets(function);
-  if (machine.mayCall)
-    splitLargeFunctions(*emission.module);
+  runPasses(machine.prepare, *emission.module);
   optimize(*emission.module, *emission.machine, machine);
   if (!machine.optimized)
     return;
@@ -318,45 +242,7 @@ static void optimizeModule(Emission &emission, const LlvmMachine &machine) {
   llvm::WriteBitcodeToFile(*emission.module, stream);
 }
 
-/// The most memory accesses that a block has.
-static int64_t mostAccesses(const llvm::Module &module) {
-  int64_t most = 0;
-  for (const llvm::Function &function : module)
-    for (const llvm::BasicBlock &block : function)
-      most = std::max(most, int64_t(llvm::count_if(block, [](const llvm::Instruction &instruction) {
-                        return instruction.mayReadOrWriteMemory();
-                      })));
-  return most;
-}
-
-static constexpr llvm::StringLiteral kLateScheduler = "Post RA top-down list latency scheduler";
-
-llvm::SmallVector<llvm::StringRef> tw::unusedSchedulers(const llvm::Module &module) {
-  llvm::SmallVector<llvm::StringRef> unused;
-  int64_t accesses = mostAccesses(module);
-  if (accesses > 200)
-    unused.push_back(kLateScheduler);
-  if (accesses > 1000)
-    unused.push_back("Machine Instruction Scheduler");
-  return unused;
-}
-
-/// Returns the passes that code generation leaves out. CPUs order instructions themselves as they
-/// run. "Loop strength reduction", with the analysis that it requires, takes a third of the code
-/// generation of attention, grows faster than a function, and has no effect on its speed. The
-/// scheduler after register allocation has none either, except a few percent in short kernels.
-static llvm::SmallVector<llvm::StringRef> unusedPasses(const llvm::Module &module,
-                                                       const LlvmMachine &machine) {
-  llvm::SmallVector<llvm::StringRef> unused(machine.unusedPasses);
-  if (machine.hasScaledAddresses && isLong(module))
-    unused.append({"Loop Strength Reduction", "Induction Variable Users",
-                   "Canonicalize Freeze Instructions in Loops", kLateScheduler});
-  if (machine.mayCall)
-    llvm::append_range(unused, unusedSchedulers(module));
-  return unused;
-}
-
-/// The emission itself; an early return leaves `error` set.
+/// Emits one form; an early return leaves `error` set.
 static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMachine &machine,
                         CodeForm form, EmittedCode &code, std::string &error) {
   Stopwatch watch;
@@ -371,8 +257,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   code.translateMilliseconds = watch.lap();
   if (form != CodeForm::LlvmIr && !isOptimized)
     optimizeModule(emission, machine);
-  if (machine.finish)
-    machine.finish(*emission.module);
+  applyVariant(machine.variants.front(), *emission.module);
   code.optimizeMilliseconds = watch.lap();
   if (form == CodeForm::LlvmIr || form == CodeForm::OptimizedLlvmIr) {
     code.bytes = printModule(*emission.module);
@@ -381,8 +266,7 @@ static void runEmission(Emission &emission, mlir::ModuleOp module, const LlvmMac
   emission.context.setOptPassGate(emission.gate);
   auto type = form == CodeForm::Object ? llvm::CodeGenFileType::ObjectFile
                                        : llvm::CodeGenFileType::AssemblyFile;
-  if (!generateCode(*emission.module, *emission.machine, type,
-                    unusedPasses(*emission.module, machine), machine.ownPasses, code.bytes))
+  if (!generateCode(*emission.module, *emission.machine, machine, type, code.bytes))
     error = "this machine cannot emit that form of code";
   code.generateMilliseconds = watch.lap();
   if (form == CodeForm::Object)
@@ -416,7 +300,7 @@ bool tw::emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm fo
   return isEmitted;
 }
 
-/// An emission of the sample; an early return leaves `error` set.
+/// Emits the sample; an early return leaves `error` set.
 static void runSample(Emission &emission, const LlvmMachine &machine, std::string &error) {
   emission.machine = makeTargetMachine(machine, error);
   if (!emission.machine)
@@ -425,12 +309,11 @@ static void runSample(Emission &emission, const LlvmMachine &machine, std::strin
   placeOn(*emission.module, *emission.machine);
   describeMachine(*emission.module, machine);
   optimizeModule(emission, machine);
-  if (machine.finish)
-    machine.finish(*emission.module);
+  applyVariant(machine.variants.front(), *emission.module);
   emission.context.setOptPassGate(emission.gate);
   std::string bytes;
-  generateCode(*emission.module, *emission.machine, llvm::CodeGenFileType::ObjectFile,
-               unusedPasses(*emission.module, machine), machine.ownPasses, bytes);
+  generateCode(*emission.module, *emission.machine, machine, llvm::CodeGenFileType::ObjectFile,
+               bytes);
 }
 
 void tw::readyEmission(const LlvmMachine &machine) {

@@ -1,12 +1,12 @@
 // Moves the constant parts of addresses to their ends, where instructions take them for free.
-#include "backend/compile/SinkOffsets.h"
+#include "backend/compile/ModulePasses.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 
 using namespace tw;
 
-/// The address under `pointer` and the bytes that it adds, where those are a constant.
+/// Returns the address under `pointer`, and the bytes that it adds where those are a constant.
 static llvm::Value *takeConstant(llvm::Value *pointer, const llvm::DataLayout &layout,
                                  int64_t &bytes) {
   auto *address = llvm::dyn_cast<llvm::GetElementPtrInst>(pointer);
@@ -19,7 +19,7 @@ static llvm::Value *takeConstant(llvm::Value *pointer, const llvm::DataLayout &l
   return address->getPointerOperand();
 }
 
-void tw::sinkConstantOffsets(llvm::Function &function) {
+static void sinkOffsets(llvm::Function &function) {
   const llvm::DataLayout &layout = function.getParent()->getDataLayout();
   llvm::SmallVector<llvm::GetElementPtrInst *> addresses;
   for (llvm::Instruction &instruction : llvm::instructions(function))
@@ -40,4 +40,9 @@ void tw::sinkConstantOffsets(llvm::Function &function) {
     address->replaceAllUsesWith(sum);
     address->eraseFromParent();
   }
+}
+
+void tw::sinkConstantOffsets(llvm::Module &module) {
+  for (llvm::Function &function : module)
+    sinkOffsets(function);
 }

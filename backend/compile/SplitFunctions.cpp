@@ -1,5 +1,5 @@
 // Splits very large functions at the blocks that every path visits, so that LLVM takes linear time.
-#include "backend/compile/SplitFunctions.h"
+#include "backend/compile/ModulePasses.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/STLExtras.h"
@@ -29,8 +29,7 @@ static int64_t costOf(const llvm::Function &function) {
   return cost;
 }
 
-/// Moves every allocation to the function's first block: elsewhere it is one of a size that LLVM
-/// does not know.
+/// Moves every allocation to the function's first block: elsewhere LLVM does not know its size.
 static void hoistAllocations(llvm::Function &function) {
   llvm::BasicBlock &entry = function.getEntryBlock();
   for (llvm::BasicBlock &block : function)
@@ -56,7 +55,7 @@ using Blocks = llvm::SmallVector<llvm::BasicBlock *, 0>;
 
 struct Part {
   Blocks blocks;   // the first dominates the others
-  bool isRepeated; // by a loop around it, so that a buffer may keep what the last turn wrote
+  bool isRepeated; // by a loop around it, so that a buffer may keep what the last iteration wrote
 };
 
 /// Finds the parts of a function.
@@ -88,7 +87,8 @@ private:
 };
 } // namespace
 
-/// The blocks of a loop's body, or of a function, that every pass through it goes by, in order.
+/// Returns the blocks of a loop's body, or of a function, that every pass through it goes by, in
+/// order.
 Blocks Parts::spineOf(llvm::BasicBlock &first, llvm::ArrayRef<llvm::BasicBlock *> ends,
                       const llvm::Loop *loop) {
   llvm::BasicBlock *last = nullptr;

@@ -13,7 +13,7 @@
 
 using namespace tw;
 
-/// The names that a feature list turns on.
+/// Returns the names that a feature list turns on.
 static llvm::StringSet<> featuresOf(const LlvmMachine &machine) {
   llvm::SmallVector<llvm::StringRef> parts;
   llvm::StringRef(machine.features).split(parts, ',');
@@ -24,14 +24,17 @@ static llvm::StringSet<> featuresOf(const LlvmMachine &machine) {
   return present;
 }
 
+static constexpr ModulePass kBehindLlvm[] = {kStoreSingleLanes,
+                                             {"call-emulated-matrix-unit",
+                                              "instructions of the matrix unit become calls",
+                                              callEmulatedMatrixUnit}};
+static constexpr CodeVariant kEmulatingVariants[] = {{"emulated-matrix-unit", kBehindLlvm, {}, {}}};
+
 static LlvmMachine machineOfLevel(const std::string &level) {
   LlvmMachine machine = hostMachine();
   machine.provides = [](llvm::StringRef function) { return linksFunction(function); };
   if (level == kEmulatedMatrixUnit)
-    machine.finish = [](llvm::Module &module) {
-      hostMachine().finish(module);
-      callEmulatedMatrixUnit(module);
-    };
+    machine.variants = kEmulatingVariants;
   if (level.empty() || level == kEmulatedMatrixUnit)
     return machine;
   llvm::SmallVector<llvm::StringRef> features;
@@ -97,7 +100,8 @@ static constexpr ProcessorRates kRates[] = {
 // The same for all processors that have the unit.
 static constexpr int kMatricesOf16Bits = 512, kMatricesOfBytes = 1024;
 
-/// A processor that is not in the table is taken to begin as many of each instruction in a cycle.
+/// Returns the rates of a processor. One that is not in the table is taken to start as many of each
+/// instruction in a cycle.
 static ProcessorRates ratesOf(llvm::StringRef processor, unsigned vectorBytes) {
   for (const ProcessorRates &rates : kRates)
     if (rates.processor == processor)
@@ -170,7 +174,7 @@ static constexpr llvm::StringLiteral kSimplifications =
 
 // For garbage collection, exceptions, thread-local variables, calls of C's library,
 // instrumentation, hardening: kernels have none of them. The last asks for a dominance frontier.
-static constexpr llvm::StringRef kUnusedPasses[] = {
+static constexpr llvm::StringLiteral kUnusedPasses[] = {
     "Merge contiguous icmps into a memcmp",
     "Expand memcmp() to load/stores",
     "Lower Garbage Collection Instructions",
@@ -203,7 +207,7 @@ public:
     host.vectorBits = simd.vectorBytes * 8;
     host.simplifications = kSimplifications;
     host.unusedPasses = kUnusedPasses;
-    host.mayCall = true;
+    host.ordersInstructions = true;
     host.hasScaledAddresses = true;
   }
   std::string name() const override { return level.empty() ? "cpu" : "cpu:" + level; }
@@ -216,6 +220,7 @@ public:
   void addPasses(StagedPasses &passes, const CompileOptions &) const override {
     addSimdPasses(passes, simd);
   }
+  const LlvmMachine *llvmMachine() const override { return &emitter(); }
   bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const override {
     EmittedCode code;
     if (!emitLlvm(lowered, emitter(), CodeForm::Object, code, error))
@@ -248,8 +253,8 @@ public:
   }
 
 private:
-  /// Whose features are as few as they can be: told by the first emission, as kernels that are
-  /// found on disk need none.
+  /// Returns the machine with as few features as describe it. The first emission reduces them: a
+  /// kernel that is found on disk needs none.
   const LlvmMachine &emitter() const {
     std::call_once(isShort, [this] { host.features = featuresBesideName(host); });
     return host;

@@ -1,6 +1,7 @@
 // The machine that this process runs on, as LLVM's code generator knows it.
 #include "backend/cpu/HostMachine.h"
 #include "backend/compile/LlvmRegistry.h"
+#include "backend/compile/ModulePasses.h"
 #include "backend/cpu/MatrixUnit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"
@@ -8,7 +9,6 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
-
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/TargetParser/Host.h"
 #include <mutex>
@@ -28,10 +28,7 @@ static void initializeX86() {
   std::call_once(isRegistered, registerWithLlvm, registerX86);
 }
 
-/// Stores under a constant mask with one true lane become scalar stores. LLVM 22's code generation
-/// for x86 does the same, but after it has merged a truncation into the store, and then writes the
-/// element before the truncation: past the end of the one that is meant.
-static void storeSingleLanes(llvm::Module &module) {
+void tw::storeSingleLanes(llvm::Module &module) {
   llvm::SmallVector<llvm::IntrinsicInst *> stores;
   for (llvm::Function &function : module)
     for (llvm::Instruction &instruction : llvm::instructions(function))
@@ -59,10 +56,16 @@ static void storeSingleLanes(llvm::Module &module) {
   }
 }
 
+// Calls cost little, so that large functions are split.
+static constexpr ModulePass kBeforeLlvm[] = {kSinkOffsets, kSplitFunctions};
+static constexpr ModulePass kBehindLlvm[] = {kStoreSingleLanes};
+static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvm, {}, {}}};
+
 static LlvmMachine askHost() {
   LlvmMachine machine;
   machine.initialize = initializeX86;
-  machine.finish = storeSingleLanes;
+  machine.prepare = kBeforeLlvm;
+  machine.variants = kVariants;
   machine.triple = llvm::sys::getProcessTriple();
   machine.cpu = llvm::sys::getHostCPUName().str();
   llvm::StringMap<bool> features = hostFeatures();

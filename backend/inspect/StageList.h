@@ -5,8 +5,9 @@
 
 namespace tw {
 
-/// Each stage with what is true after it, and under it the passes that lead there: what each does,
-/// and those of its options that are not the defaults.
+/// Lists each stage with what is true after it, and under it the passes that lead there: what each
+/// does, and those of its options that are not the defaults. Then the passes of ours around LLVM's,
+/// and the variants of the code.
 void listStages(const Target &target, const CompileOptions &options, llvm::raw_ostream &os);
 
 } // namespace tw

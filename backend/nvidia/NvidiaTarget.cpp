@@ -3,6 +3,7 @@
 #include "backend/compile/Compiler.h"
 #include "backend/compile/ContainCrash.h"
 #include "backend/compile/LlvmRegistry.h"
+#include "backend/compile/ModulePasses.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"
@@ -40,6 +41,11 @@ static void initializeNvptx() {
   std::call_once(isRegistered, registerWithLlvm, registerNvptx);
 }
 
+static constexpr ModulePass kBeforeLlvm[] = {kSinkOffsets};
+static constexpr ModulePass kBehindLlvm[] = {
+    {"bound-shifts", "amounts of shifts are bounded by their widths", nvidia::boundShifts}};
+static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvm, {}, {}}};
+
 namespace {
 class NvidiaTarget final : public Target {
 public:
@@ -49,7 +55,8 @@ public:
     machine.initialize = initializeNvptx;
     machine.cpu = arch.name.str();
     machine.features = "+ptx" + arch.ptxVersion.str();
-    machine.finish = nvidia::boundShifts;
+    machine.prepare = kBeforeLlvm;
+    machine.variants = kVariants;
   }
   std::string name() const override { return "nvidia:" + arch.name.str(); }
   std::string describe() const override {
@@ -61,6 +68,7 @@ public:
   ArrayRef<CodeStage> codeStages() const override;
   void addPasses(StagedPasses &passes, const CompileOptions &options) const override;
   ArrayRef<PassInput> passInputs() const override { return nvidiaPassInputs(); }
+  const LlvmMachine *llvmMachine() const override { return &machine; }
   bool compile(ModuleOp lowered, Artifact &artifact, std::string &error) const override;
   StringRef textStage() const override { return "ptx"; }
   bool hasTextBinary() const override { return true; }
@@ -73,11 +81,11 @@ private:
   ArrayRef<nvidia::Assembler> assemblers() const;
   bool emitPtx(ModuleOp lowered, Artifact &artifact, std::string &error) const;
   bool assemble(Artifact &artifact, std::string &error) const;
-  /// ptxas by itself may keep to a few registers, so that many CTAs fit a multiprocessor, and spill
-  /// (13.0: 40 registers and 8 bytes for a product of 32x32, 32 registers and 20 kB for one of
-  /// 128x256 by 4 warps): where it does, it is asked again without that aim.
+  /// Assembles the text, and again without the aim that many CTAs fit a multiprocessor where it
+  /// spills: for that aim, ptxas may keep to a few registers (13.0: 40 registers and 8 bytes for a
+  /// product of 32x32, 32 registers and 20 kB for one of 128x256 by 4 warps).
   bool assembleWithFewSpills(Artifact &artifact, std::string &error) const;
-  /// Assembles a kernel's text and reports what a user is told of it, on the kernel.
+  /// Assembles a kernel's text and reports on the kernel what its user should know.
   bool makeMachineCode(ModuleOp lowered, Artifact &artifact, std::string &error) const;
 
   const NvidiaArch &arch;
@@ -89,7 +97,7 @@ private:
 };
 } // namespace
 
-/// Some names belong to PTX or to the driver.
+/// Renames kernels whose names belong to PTX or to the driver.
 std::string NvidiaTarget::symbolOf(StringRef kernelName) const {
   return gpu::symbolOf(kernelName, {"WARP_SZ", "vprintf", "__assertfail"});
 }
@@ -127,8 +135,7 @@ bool NvidiaTarget::emitPtx(ModuleOp lowered, Artifact &artifact, std::string &er
   return true;
 }
 
-/// The text for `arch.specificName`, where that is what an assembler's refusal asks for; else
-/// empty.
+/// Returns the text for `arch.specificName` where an assembler's refusal asks for it; else empty.
 static std::string forSpecificArch(const NvidiaArch &arch, const std::string &ptx,
                                    StringRef refusal) {
   std::string target = ".target " + arch.name.str();
@@ -184,7 +191,7 @@ bool NvidiaTarget::assemble(Artifact &artifact, std::string &error) const {
   return true;
 }
 
-/// The kernel's text with the promise that a multiprocessor need not hold more than one CTA of it;
+/// Adds to a kernel's text the promise that a multiprocessor need not hold more than one CTA of it;
 /// empty where the text already limits registers.
 static std::string withOneCta(const std::string &ptx) {
   size_t threads = ptx.find("\n.reqntid ");

@@ -16,7 +16,7 @@ using namespace tw;
 LLD_HAS_DRIVER(elf)
 
 namespace {
-/// A file of the system's directory for such, gone at the end.
+/// A temporary file, gone at the end.
 struct TemporaryFile {
   SmallString<128> path;
   ~TemporaryFile() {
@@ -47,7 +47,7 @@ static bool writeFile(StringRef path, StringRef bytes, std::string &error) {
   return !code;
 }
 
-/// The linker's state is one of the process: one thread at a time.
+/// Guards the linker, whose state is the process's: one thread at a time.
 static bool runLinker(StringRef input, StringRef output, std::string &error) {
   static std::mutex linker;
   std::lock_guard<std::mutex> lock(linker);
@@ -75,7 +75,7 @@ bool tw::amd::linkCodeObject(const std::string &object, std::string &linked, std
   return true;
 }
 
-/// The description of the note that holds the metadata; empty when there is none.
+/// Returns the description of the note that holds the metadata; empty when there is none.
 static StringRef metadataOf(const object::ELF64LEFile &file) {
   auto headers = file.program_headers();
   if (!headers) {

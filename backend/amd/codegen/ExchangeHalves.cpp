@@ -1,5 +1,5 @@
-// Puts words together of halves of others by one instruction each, which machines have for bytes.
-#include "backend/amd/codegen/ExchangeHalves.h"
+// Builds words of halves of others by one instruction each, which machines have for bytes.
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -31,7 +31,7 @@ static bool isRearrangement(const Value *value) {
   return isa<InsertElementInst, ShuffleVectorInst>(value);
 }
 
-/// Where the element that is inserted was taken from; none where it is of no vector.
+/// Returns where an inserted element was extracted from; none where it is of no vector.
 static Half sourceOf(Value *element) {
   auto *extract = dyn_cast<ExtractElementInst>(element);
   auto *index = extract ? dyn_cast<ConstantInt>(extract->getIndexOperand()) : nullptr;
@@ -40,7 +40,7 @@ static Half sourceOf(Value *element) {
   return {extract->getVectorOperand(), unsigned(index->getZExtValue())};
 }
 
-/// The same element one rearrangement before; none where that does not say it.
+/// Returns the same element one rearrangement before; none where that does not say it.
 static Half before(Half half) {
   if (auto *shuffle = dyn_cast<ShuffleVectorInst>(half.vector)) {
     int taken = shuffle->getMaskValue(half.element);
@@ -56,7 +56,7 @@ static Half before(Half half) {
                                         : Half{insert->getOperand(0), half.element};
 }
 
-/// The vector of words that an element comes from; none where there is none, or it is not known.
+/// Returns the element of a vector of words that an element comes from; none where it is not known.
 static Half originOf(Half half) {
   while (half.vector && isRearrangement(half.vector))
     half = before(half);
@@ -66,7 +66,7 @@ static Half originOf(Half half) {
   return half;
 }
 
-/// The word that a half is of.
+/// Returns the word that has a half.
 static Value *wordOf(IRBuilder<> &builder, Half half) {
   unsigned count = cast<FixedVectorType>(half.vector->getType())->getNumElements() / 2;
   auto type = FixedVectorType::get(builder.getInt32Ty(), count);
@@ -81,8 +81,8 @@ static bool areOneWord(Half low, Half high) {
   return low.vector == high.vector && !low.isUpper() && high.element == low.element + 1;
 }
 
-/// v_perm_b32 ("RDNA 4 Instruction Set Architecture", V_PERM_B32): each byte of the selector names
-/// one of 8, of which the second operand is the lower 4.
+/// Joins two halves by v_perm_b32 ("RDNA 4 Instruction Set Architecture", V_PERM_B32): each byte of
+/// the selector names one of 8, of which the second operand is the lower 4.
 static Value *join(IRBuilder<> &builder, Half low, Half high) {
   if (areOneWord(low, high))
     return wordOf(builder, low);
@@ -93,7 +93,7 @@ static Value *join(IRBuilder<> &builder, Half low, Half high) {
       {wordOf(builder, high), wordOf(builder, low), builder.getInt32(fromHigh << 16 | fromLow)});
 }
 
-/// The halves that a vector is put together of, by pairs; none where some are not known, or all of
+/// Returns the halves that a vector is built of, by pairs; none where some are not known, or all of
 /// them are words already.
 static SmallVector<std::pair<Half, Half>> pairsOf(Instruction *last) {
   SmallVector<std::pair<Half, Half>> pairs;

@@ -1,5 +1,5 @@
 // Joins the elements of vectors that a loop carries, each in a phi of its own, to phis of vectors.
-#include "backend/amd/codegen/JoinLoopVectors.h"
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/IRBuilder.h"
@@ -9,7 +9,8 @@
 
 using namespace llvm;
 
-/// The elements that a chain of insertions gives a whole vector; none where they are not known.
+/// Returns the elements that a chain of insertions gives a whole vector; none where they are not
+/// known.
 static SmallVector<Value *> elementsOf(InsertElementInst *last) {
   auto *type = cast<FixedVectorType>(last->getType());
   SmallVector<Value *> elements(type->getNumElements());
@@ -25,7 +26,8 @@ static SmallVector<Value *> elementsOf(InsertElementInst *last) {
   return is_contained(elements, nullptr) ? SmallVector<Value *>() : elements;
 }
 
-/// The vector whose elements, in order, come into phis along an edge; null if they come of none.
+/// Returns the vector whose elements, in order, come into phis along an edge; null if there is
+/// none.
 static Value *vectorInto(ArrayRef<PHINode *> phis, unsigned edge, Type *type) {
   Value *vector = nullptr;
   for (auto [number, phi] : enumerate(phis)) {
@@ -38,7 +40,7 @@ static Value *vectorInto(ArrayRef<PHINode *> phis, unsigned edge, Type *type) {
   return vector && vector->getType() == type ? vector : nullptr;
 }
 
-/// The elements that come into phis along an edge, put together before the end of its block.
+/// Builds a vector, at `place`, of the elements that come into phis along an edge.
 static Value *joinBefore(Instruction *place, ArrayRef<PHINode *> phis, unsigned edge, Type *type) {
   IRBuilder<> builder(place);
   Value *vector = PoisonValue::get(type);
@@ -55,8 +57,8 @@ static bool areOfOneBlock(ArrayRef<PHINode *> phis) {
   });
 }
 
-/// The vectors that phis of elements stand for, by edge; empty where no edge has one already. A
-/// block has the same for each of its edges.
+/// Returns the vectors that phis of elements stand for, by edge; empty where no edge has one
+/// already. A block has the same for each of its edges.
 static SmallVector<Value *> incomingVectors(ArrayRef<PHINode *> phis, Type *type) {
   PHINode *first = phis.front();
   SmallVector<Value *> vectors;
@@ -74,7 +76,7 @@ static SmallVector<Value *> incomingVectors(ArrayRef<PHINode *> phis, Type *type
   return vectors;
 }
 
-/// Replaces phis, and the vector that is put together of them, by one of vectors.
+/// Replaces phis, and the vector that is built of them, by one phi of vectors.
 static void joinPhis(InsertElementInst *joined, ArrayRef<PHINode *> phis) {
   PHINode *first = phis.front();
   SmallVector<Value *> vectors = incomingVectors(phis, joined->getType());
@@ -92,7 +94,7 @@ static void joinPhis(InsertElementInst *joined, ArrayRef<PHINode *> phis) {
     phi->eraseFromParent();
 }
 
-/// The phis, each another, that a vector is put together of; empty where it is of anything else.
+/// Returns the distinct phis that a vector is built of; empty where it has any other element.
 static SmallVector<PHINode *> phisOf(InsertElementInst *joined) {
   SmallVector<PHINode *> phis;
   for (Value *element : elementsOf(joined))

@@ -1,5 +1,5 @@
 // Puts wide scalar registers together of pairs of words.
-#include "backend/amd/codegen/JoinScalarWords.h"
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/CodeGen/MachineFunctionPass.h"
 #include "llvm/CodeGen/MachineInstrBuilder.h"
@@ -13,7 +13,7 @@ using namespace llvm;
 namespace {
 using Words = std::pair<Register, Register>;
 
-/// The indices of a register of four words, which LLVM names.
+/// Indices of the words and pairs of a register of four words, which LLVM names.
 struct Indices {
   unsigned words[4], pairs[2];
 };
@@ -79,7 +79,7 @@ const MachineInstr *WordJoiner::constantOf(Register word) const {
   return isConstant ? move : nullptr;
 }
 
-/// The same register for all words of one constant, which each block has its own of.
+/// Returns one register for all words of a constant, of which each block has its own.
 Register WordJoiner::representativeOf(Register word) {
   const MachineInstr *move = constantOf(word);
   if (!move)
@@ -96,7 +96,7 @@ Words WordJoiner::wordsOf(const MachineInstr &sequence, unsigned pair) {
           representativeOf(sequence.getOperand(3 + 4 * pair).getReg())};
 }
 
-/// The register of two words that these are, both copied; none where they are no such.
+/// Returns the register of two words that these are copied from; none where there is none.
 Register WordJoiner::sourceOf(Words words) const {
   const MachineInstr *low = registers.getVRegDef(words.first),
                      *high = registers.getVRegDef(words.second);
@@ -110,7 +110,7 @@ Register WordJoiner::sourceOf(Words words) const {
   return isWhole ? first.getReg() : Register();
 }
 
-/// A register of two of a sequence's words; none where it would be the sequence's own.
+/// Returns a register of two of a sequence's words; none where only this sequence would use it.
 Register WordJoiner::pairOf(MachineInstr &sequence, unsigned pair) {
   Words words = wordsOf(sequence, pair);
   if (Register source = sourceOf(words))

@@ -1,5 +1,5 @@
-// Finds sums with numbers of float16 that nothing else needs in float32.
-#include "backend/amd/codegen/MixHalves.h"
+// Fuses sums with numbers extended from f16 that nothing else needs in f32.
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -23,7 +23,7 @@ static unsigned lanesOf(Type *type) {
   return vector ? vector->getNumElements() : 1;
 }
 
-/// A number of float16 made wider; null for others.
+/// Returns the extension of an f16 that a value is; null for others.
 static FPExtInst *asWidened(Value *value) {
   auto *widened = dyn_cast<FPExtInst>(value);
   bool isMixed = widened && widened->getType()->getScalarType()->isFloatTy() &&
@@ -37,7 +37,7 @@ static bool isSum(Instruction &instruction) {
          instruction.getType()->getScalarType()->isFloatTy() && lanesOf(instruction.getType()) <= 2;
 }
 
-/// The product that LLVM fuses with a sum, where the sum is of one.
+/// Returns the product that LLVM fuses with a sum; null if there is none.
 static BinaryOperator *fusedProduct(Instruction &sum) {
   for (Value *operand : sum.operands()) {
     auto *product = dyn_cast<BinaryOperator>(operand);
@@ -70,7 +70,7 @@ static bool isMixedOperand(Value *value) {
   return widened && isOnlyMixed(*widened);
 }
 
-/// One lane of a value, without the vector where that is known.
+/// Returns one lane of a value, without the vector where that is known.
 static Value *laneOf(IRBuilder<> &builder, Value *value, unsigned lane) {
   if (!value->getType()->isVectorTy())
     return value;
@@ -81,7 +81,7 @@ static Value *laneOf(IRBuilder<> &builder, Value *value, unsigned lane) {
   return builder.CreateExtractElement(value, uint64_t(lane));
 }
 
-/// One lane of the sum as a fused product and sum. Of a difference, what is on the right is
+/// Returns one lane of the sum as a fused product and sum. The right side of a difference is
 /// negated.
 static Value *fusedLane(IRBuilder<> &builder, const Sum &sum, Value *one, unsigned lane) {
   Value *product = sum.op->getOperand(sum.side), *added = sum.op->getOperand(1 - sum.side);
@@ -99,8 +99,8 @@ static Value *fusedLane(IRBuilder<> &builder, const Sum &sum, Value *one, unsign
                                  FMFSource(sum.op));
 }
 
-/// The results of single sums, in the place of a pair; narrower ones of a pair that is only made
-/// narrower again.
+/// Puts the results of single sums in the place of a pair; truncates them one by one where the pair
+/// is only truncated.
 static void replacePair(IRBuilder<> &builder, BinaryOperator *sum, ArrayRef<Value *> lanes) {
   auto *narrowed = sum->hasOneUse() ? dyn_cast<FPTruncInst>(*sum->user_begin()) : nullptr;
   Instruction *replaced = narrowed ? static_cast<Instruction *>(narrowed) : sum;
@@ -127,7 +127,8 @@ static void mix(const Sum &sum, Value *one) {
     sum.op->replaceAllUsesWith(lanes.front());
 }
 
-/// A sum to be replaced. LLVM finds fused products and sums of single numbers by itself.
+/// Returns true if a sum is to be replaced. LLVM finds fused products and sums of single numbers by
+/// itself.
 static bool isToBeMixed(Instruction &instruction, Sum &sum) {
   if (!isSum(instruction))
     return false;

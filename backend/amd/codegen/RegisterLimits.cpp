@@ -1,4 +1,4 @@
-// How many registers a thread may have, and what was spilled to keep within that.
+// The registers that a thread may have, and a remark on what was done to keep within that.
 #include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/GpuCode.h"
@@ -14,7 +14,7 @@ using namespace tw;
 static constexpr unsigned kFewestRegisters = 24, kMostRegisters = 256;
 
 namespace {
-/// An option that is a number between two others, and what is said of it.
+/// An option that is a number in a range, with the words of its refusal.
 struct LimitOption {
   StringLiteral name;
   unsigned least, most;
@@ -32,7 +32,7 @@ static LimitOption wavesOption(const AmdArch &arch) {
   return {"waves_per_eu", 1, arch.generation == 9 ? 8u : 16u, "a SIMD holds from", "waves"};
 }
 
-/// The number that an option has, 0 where it is not given or 0; none where it lies outside.
+/// Reads the number of an option, 0 where it is not given; none where it is out of range.
 static std::optional<unsigned> numberOf(const CompileOptions &options, const LimitOption &option) {
   std::optional<StringRef> text = extraOption(options, option.name);
   unsigned number = 0;
@@ -54,7 +54,7 @@ std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdA
 
 static constexpr StringLiteral kMatrixExtent = "matrix_instr_nonkdim";
 
-/// None where no matrix instruction has the extent.
+/// Reads the extent of matrix instructions; none where none of them has it.
 static std::optional<unsigned> readMatrixExtent(const CompileOptions &options) {
   StringRef text = extraOption(options, kMatrixExtent).value_or("0");
   unsigned extent = 0;
@@ -92,19 +92,21 @@ LogicalResult amd::checkLimits(const CompileOptions &options, const AmdArch &arc
   return error;
 }
 
+static LLVM::LLVMFuncOp kernelOf(ModuleOp lowered) {
+  return lowered.lookupSymbol<LLVM::LLVMFuncOp>(
+      gpu::kernelSymbol(lowered, LLVM::cconv::CConv::AMDGPU_KERNEL));
+}
+
 void amd::reportSpills(ModuleOp lowered, const Artifact &artifact) {
   int64_t count = gpu::resourceOf(artifact, "spilled_registers", 0);
-  if (count == 0)
+  LLVM::LLVMFuncOp kernel = kernelOf(lowered);
+  if (count == 0 || !kernel)
     return;
-  for (auto function : lowered.getOps<LLVM::LLVMFuncOp>()) {
-    if (function.getName() != artifact.symbol)
-      continue;
-    InFlightDiagnostic remark = emitCodedRemark(function, Code::SpilledRegisters)
-                                << "too few registers: each thread stores and loads " << 4 * count
-                                << " bytes of them in memory; it uses "
-                                << gpu::resourceOf(artifact, "registers", 0) << " registers";
-    remark.attachNote(function.getLoc())
-        << "use smaller tiles, fewer num_stages or more warps (num_warps), and no waves_per_eu or "
-           "maxnreg";
-  }
+  InFlightDiagnostic remark = emitCodedRemark(kernel, Code::SpilledRegisters)
+                              << "too few registers: each thread stores and loads " << 4 * count
+                              << " bytes of them in memory; it uses "
+                              << gpu::resourceOf(artifact, "registers", 0) << " registers";
+  remark.attachNote(kernel.getLoc())
+      << "use smaller tiles, fewer num_stages or more warps (num_warps), and no waves_per_eu or "
+         "maxnreg";
 }

@@ -1,4 +1,4 @@
-// How many registers a thread may have, and what was spilled to keep within that.
+// The registers that a thread may have, and a remark on what was done to keep within that.
 #ifndef BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #define BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #include "backend/amd/AmdArch.h"
@@ -9,17 +9,17 @@
 
 namespace tw::amd {
 
-/// The options `maxnreg=N` and `waves_per_eu=N`; none where they cannot be kept.
+/// Reads the options `maxnreg=N` and `waves_per_eu=N`; none where they cannot be kept.
 std::optional<AmdLimits> limitsOf(const CompileOptions &options, const AmdArch &arch);
 
-/// The option `matrix_instr_nonkdim=N`; 0 where it is not given.
+/// Reads the option `matrix_instr_nonkdim=N`; 0 where it is not given.
 unsigned matrixExtentOf(const CompileOptions &options);
 
 /// Reports on `place` those of these options that cannot be kept.
 mlir::LogicalResult checkLimits(const CompileOptions &options, const AmdArch &arch,
                                 mlir::Operation *place);
 
-/// A remark on the kernel where `artifact.resources` says that registers were spilled.
+/// Remarks on the kernel where `artifact.resources` says that registers were spilled.
 void reportSpills(mlir::ModuleOp lowered, const Artifact &artifact);
 
 } // namespace tw::amd

@@ -1,5 +1,5 @@
 // Compares scalars again beside each branch that takes the result of another block.
-#include "backend/amd/codegen/RepeatConditions.h"
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/Analysis/UniformityAnalysis.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Pass.h"
@@ -17,7 +17,8 @@ static bool isOfScalars(const ICmpInst &compare, const UniformityInfo &uniformit
                 [&](const Use &operand) { return uniformity.isUniform(operand.get()); });
 }
 
-/// The comparison of another block that a branch takes and may do itself; null where there is none.
+/// Returns the comparison of another block that a branch takes and may do itself; null where there
+/// is none.
 static ICmpInst *repeatable(const BranchInst *branch, const UniformityInfo &uniformity) {
   if (!branch || !branch->isConditional())
     return nullptr;

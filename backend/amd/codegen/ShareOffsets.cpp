@@ -1,6 +1,6 @@
 // Finds offsets of buffer accesses that are sums of the same values and differ by constants, and
 // computes each from the first where it is needed.
-#include "backend/amd/codegen/ShareOffsets.h"
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/IR/Dominators.h"
@@ -15,11 +15,11 @@
 using namespace llvm;
 using namespace llvm::PatternMatch;
 
-/// Constants that instructions add to an offset, of all generations: 12 bits.
+/// Bounds the constants that instructions of all generations add to an offset: 12 bits.
 static constexpr uint32_t kConstants = 4096;
 
 namespace {
-/// A number of 32 bits as a sum, which wraps around: values, each with its factor, and a constant.
+/// A number of 32 bits as a sum that wraps around: values, each with its factor, and a constant.
 struct Sum {
   std::map<Value *, uint32_t> factors;
   uint32_t constant = 0;
@@ -58,8 +58,8 @@ static void addTo(Sum &sum, Value *value, uint32_t factor, unsigned depth) {
   }
 }
 
-/// The use of an access's offset in vector registers, or in the choice that a mask makes of it and
-/// an offset beyond the bounds.
+/// Returns the use of an access's offset in vector registers, or in the choice that a mask makes of
+/// it and an offset beyond the bounds.
 static Use *offsetOf(Instruction &instruction) {
   auto *call = dyn_cast<IntrinsicInst>(&instruction);
   if (!call)
@@ -82,8 +82,8 @@ static Use *offsetOf(Instruction &instruction) {
   return isa<Instruction>(use->get()) ? use : nullptr;
 }
 
-/// The first of the offsets that another one is at most a constant of instructions above, and that
-/// is computed where the other is used; null if there is none.
+/// Returns the first known offset that dominates the other's user, and that the other exceeds by a
+/// constant of instructions; null if there is none.
 static const Offset *findShared(ArrayRef<Offset> known, const Offset &other,
                                 const Instruction *user, const DominatorTree &dominators) {
   for (const Offset &offset : known)

@@ -2,10 +2,6 @@
 #include "backend/compile/EmitLlvm.h"
 #include "backend/compile/ContainCrash.h"
 #include "test/unit/backend/LlvmDialectKernel.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/Module.h"
-#include "llvm/PassInfo.h"
-#include "llvm/PassRegistry.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <csignal>
 #include <gtest/gtest.h>
@@ -113,32 +109,6 @@ TEST(EmitLlvmTest, OnlyShortLoopsAreUnrolled) {
   EXPECT_EQ(four.find("phi"), std::string::npos) << four;
   EXPECT_EQ(llvm::StringRef(many).count("store <16 x float>"), 1u) << many;
   EXPECT_NE(many.find("phi"), std::string::npos) << many;
-}
-
-/// What a function with one block of so many stores is not scheduled by.
-static llvm::SmallVector<llvm::StringRef> unusedFor(int stores) {
-  llvm::LLVMContext context;
-  llvm::Module module("stores", context);
-  llvm::IRBuilder<> builder(context);
-  auto type = llvm::FunctionType::get(builder.getVoidTy(), {builder.getPtrTy()}, false);
-  auto function = llvm::Function::Create(type, llvm::Function::ExternalLinkage, "k", module);
-  builder.SetInsertPoint(llvm::BasicBlock::Create(context, "", function));
-  for (int i = 0; i < stores; ++i)
-    builder.CreateStore(builder.getInt32(i), function->getArg(0));
-  builder.CreateRetVoid();
-  return unusedSchedulers(module);
-}
-
-TEST(EmitLlvmTest, CrowdedBlocksAreNotScheduled) {
-  EXPECT_TRUE(unusedFor(200).empty());
-  ASSERT_EQ(unusedFor(201).size(), 1u);
-  ASSERT_EQ(unusedFor(1001).size(), 2u);
-  // The names are those of LLVM's passes.
-  expectNextKernelCompiles();
-  const llvm::PassRegistry &passes = *llvm::PassRegistry::getPassRegistry();
-  const char *arguments[] = {"post-RA-sched", "machine-scheduler"};
-  for (auto [name, argument] : llvm::zip(unusedFor(1001), arguments))
-    EXPECT_EQ(passes.getPassInfo(llvm::StringRef(argument))->getPassName(), name);
 }
 
 TEST(ContainCrashTest, CrashesBecomeMessages) {

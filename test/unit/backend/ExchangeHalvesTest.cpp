@@ -1,5 +1,5 @@
 // Words of halves of others are put together by one instruction each, and hold the same halves.
-#include "backend/amd/codegen/ExchangeHalves.h"
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"

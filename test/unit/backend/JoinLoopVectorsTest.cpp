@@ -1,5 +1,5 @@
 // Loops carry vectors as such where they took them apart at their ends, and nothing else changes.
-#include "backend/amd/codegen/JoinLoopVectors.h"
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"

@@ -1,5 +1,5 @@
 // Sums with numbers of float16 become fused products with 1, and nothing else changes.
-#include "backend/amd/codegen/MixHalves.h"
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"

@@ -1,6 +1,6 @@
 // Tells LLVM what it cannot see of direct copies: that code waits for them by itself, and that
-// their places are the same for all lanes of a wave.
-#include "backend/amd/codegen/DirectCopies.h"
+// their addresses are the same for all lanes of a wave.
+#include "backend/amd/codegen/Passes.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -46,9 +46,9 @@ struct Separation {
 };
 } // namespace
 
-/// Before a read that may meet a copy, LLVM waits for all copies, also for those of the next
-/// iteration. The waits and barriers of the code are what orders them, so that no access between
-/// two barriers meets a copy between them.
+/// Marks copies and other accesses as not aliasing. Before a read that may alias a copy, LLVM waits
+/// for all copies, also for those of the next iteration. The waits and barriers of the code order
+/// them, so that no access between two barriers aliases a copy between them.
 void Separation::mark() {
   llvm::LLVMContext &context = function.getContext();
   llvm::MDBuilder metadata(context);
@@ -66,7 +66,8 @@ void Separation::mark() {
     }
 }
 
-/// The base as the first lane has it, computed where the base is: outside of loops if that is.
+/// Returns the base as the first lane has it, computed where the base is: outside of loops if that
+/// is.
 llvm::Value *Separation::scalarOf(llvm::Value *base) {
   auto *made = llvm::dyn_cast<llvm::Instruction>(base);
   if (!made)

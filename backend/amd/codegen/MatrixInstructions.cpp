@@ -1,0 +1,40 @@
+// Matrix instructions in LLVM IR, and what orders the reads of their operands.
+#include "backend/amd/codegen/MatrixInstructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+
+using namespace llvm;
+
+bool tw::amd::isMatrixInstruction(const Instruction &instruction) {
+  const auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (!call)
+    return false;
+  StringRef name = call->getCalledFunction()->getName();
+  return name.contains(".wmma.") || name.contains(".mfma.");
+}
+
+bool tw::amd::hasMatrixInstruction(const BasicBlock &block) {
+  return any_of(block, isMatrixInstruction);
+}
+
+static bool isBarrier(const CallInst &call) {
+  switch (call.getIntrinsicID()) {
+  case Intrinsic::amdgcn_s_barrier:
+  case Intrinsic::amdgcn_s_barrier_signal:
+  case Intrinsic::amdgcn_s_barrier_wait:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool tw::amd::endsReads(const Instruction &instruction) {
+  if (const auto *fence = dyn_cast<FenceInst>(&instruction))
+    return fence->getSyncScopeID() != instruction.getContext().getOrInsertSyncScopeID("wavefront");
+  const auto *call = dyn_cast<IntrinsicInst>(&instruction);
+  if (call && call->getIntrinsicID() == Intrinsic::amdgcn_wave_barrier)
+    return false;
+  if (call && isBarrier(*call))
+    return true;
+  return instruction.mayWriteToMemory();
+}

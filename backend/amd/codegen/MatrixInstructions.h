@@ -1,0 +1,20 @@
+// Matrix instructions in LLVM IR, and what orders the reads of their operands.
+#ifndef BACKEND_AMD_CODEGEN_MATRIXINSTRUCTIONS_H
+#define BACKEND_AMD_CODEGEN_MATRIXINSTRUCTIONS_H
+
+namespace llvm {
+class BasicBlock;
+class Instruction;
+} // namespace llvm
+
+namespace tw::amd {
+
+bool isMatrixInstruction(const llvm::Instruction &instruction);
+bool hasMatrixInstruction(const llvm::BasicBlock &block);
+
+/// Returns true if reads of shared memory must stay above an instruction: it may write, or it
+/// orders writes of other waves. Writes of a read's own wave are in program order without it.
+bool endsReads(const llvm::Instruction &instruction);
+
+} // namespace tw::amd
+#endif

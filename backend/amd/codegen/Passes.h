@@ -1,0 +1,82 @@
+// The passes of ours around LLVM's for AMD's GPUs; Variants.cpp says which run when.
+#ifndef BACKEND_AMD_CODEGEN_PASSES_H
+#define BACKEND_AMD_CODEGEN_PASSES_H
+
+namespace llvm {
+class Module;
+class Pass;
+} // namespace llvm
+
+namespace tw::amd {
+
+//===-- Before LLVM's clean-ups.
+
+/// Carries vectors as such through loops that take them apart at their ends and put them together
+/// again at their beginnings: the accumulators of matrix instructions, whose 4 to 16 registers are
+/// one operand. The machine code is the same; LLVM finds it in a fraction of the time.
+void joinLoopVectors(llvm::Module &module);
+
+//===-- On optimized code.
+
+/// Marks atomics with what is true of kernels' arguments: their memory lies on the GPU and is
+/// cached. Adding floats to it is one instruction then.
+void markAtomics(llvm::Module &module);
+
+/// Expands saturating differences of scalars to a maximum and a difference: scalar instructions
+/// have both of these and not the one, so that a count of iterations would go through vector
+/// registers.
+void expandSaturatingDifferences(llvm::Module &module);
+
+/// Marks direct copies from global to shared memory as not meeting other accesses of shared memory,
+/// and computes their addresses in scalar registers.
+void separateDirectCopies(llvm::Module &module);
+
+/// Fuses sums of f32 with numbers extended from f16 to products with 1: `v_fma_mix_f32` takes
+/// halves of registers as they are, and a sum is the same number, rounded once either way. LLVM
+/// makes a product with 1 a sum again, so that the 1 is opaque to it. Pairs of sums
+/// (`v_pk_add_f32`) would need extended operands: they become single ones.
+void mixHalves(llvm::Module &module);
+
+/// Builds each word of a vector of 16-bit elements whose halves come from words of other vectors by
+/// `v_perm`. With true 16-bit registers, LLVM would move each half.
+void exchangeHalves(llvm::Module &module);
+
+//===-- On optimized code, for fewer registers.
+
+/// Rematerializes addresses and masks behind loops whose accumulators and operands of matrix
+/// instructions leave no registers for them. The loops stay as they are.
+void rematerializeAfterLargeProducts(llvm::Module &module);
+
+/// Rematerializes addresses and masks behind every loop with matrix instructions: before later
+/// loops that use them.
+void rematerializeBeforeLoops(llvm::Module &module);
+
+/// Rematerializes the same in each iteration of later loops, but for what takes divisions.
+void rematerializeInLoops(llvm::Module &module);
+
+/// Moves reads of shared memory to the group of matrix instructions that needs them, and begins
+/// products behind the arithmetic before them.
+void groupMatrixReads(llvm::Module &module);
+
+/// Rewrites each offset of a buffer access to another access's offset and a constant, where it is
+/// that: the constant is part of the instruction, and the offset takes no register of its own. LLVM
+/// does so where both are computed in the access's block, but offsets of loops are computed before
+/// them.
+void shareOffsets(llvm::Module &module);
+
+//===-- In LLVM's code generator.
+
+/// Makes the pass that repeats comparisons of scalars of other blocks beside each branch that takes
+/// one, right before instruction selection: that is one instruction, where LLVM carries a condition
+/// between blocks in a vector register, made and compared by three. Clean-ups of LLVM IR would take
+/// the repetitions back.
+llvm::Pass *createRepeatConditions();
+
+/// Makes the pass that joins words of scalar registers in pairs, on selected instructions.
+/// Resources of buffers are four words each: an address, and two that all of them share. LLVM puts
+/// them together word by word; of pairs, where a pair is one register or several sequences have it,
+/// each is copied by one instruction in place of two.
+llvm::Pass *createJoinScalarWords();
+
+} // namespace tw::amd
+#endif

@@ -1,0 +1,213 @@
+// Rematerializes, behind loops with matrix instructions, what threads compute from their numbers.
+// LLVM keeps what is computed before a loop in registers for what comes after it.
+#include "backend/amd/codegen/MatrixInstructions.h"
+#include "backend/amd/codegen/Passes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+using namespace tw::amd;
+
+namespace {
+/// Copies to one block what threads have computed from their numbers far above it.
+class Rematerialization {
+public:
+  Rematerialization(BasicBlock &block, Instruction &threadId, const SetVector<Instruction *> &known)
+      : builder(&block, block.getFirstInsertionPt()), threadId(threadId), known(known) {}
+
+  Value *valueOf(Instruction *original);
+
+private:
+  Value *opaqueId();
+
+  IRBuilder<> builder;
+  Instruction &threadId;
+  const SetVector<Instruction *> &known;
+  DenseMap<Instruction *, Value *> copies;
+  Value *id = nullptr;
+};
+} // namespace
+
+/// Returns the thread's number as a value that LLVM takes for another one, a move in each lane: it
+/// would merge what is computed twice from the same.
+Value *Rematerialization::opaqueId() {
+  constexpr unsigned sameLane = 0xE4, allRows = 15, allBanks = 15; // quad_perm:[0,1,2,3]
+  if (!id)
+    id = builder.CreateIntrinsic(Intrinsic::amdgcn_update_dpp, {threadId.getType()},
+                                 {&threadId, &threadId, builder.getInt32(sameLane),
+                                  builder.getInt32(allRows), builder.getInt32(allBanks),
+                                  builder.getTrue()});
+  return id;
+}
+
+Value *Rematerialization::valueOf(Instruction *original) {
+  if (original == &threadId)
+    return opaqueId();
+  if (Value *copy = copies.lookup(original))
+    return copy;
+  SmallVector<Value *> operands;
+  for (Value *operand : original->operands()) {
+    auto *from = dyn_cast<Instruction>(operand);
+    operands.push_back(from && (known.contains(from) || from == &threadId) ? valueOf(from)
+                                                                           : operand);
+  }
+  Instruction *copy = original->clone();
+  for (auto [index, operand] : enumerate(operands))
+    copy->setOperand(index, operand);
+  builder.Insert(copy);
+  return copies[original] = copy;
+}
+
+namespace {
+/// Integers and addresses that follow from a thread's number, in the order of the block.
+struct ComputedFromId {
+  ComputedFromId(Instruction &threadId, bool withDivisions);
+
+  SetVector<Instruction *> all;
+  SmallPtrSet<Instruction *, 8> divided; // which of them take divisions
+};
+} // namespace
+
+ComputedFromId::ComputedFromId(Instruction &threadId, bool withDivisions) {
+  for (Instruction &instruction : *threadId.getParent()) {
+    bool isDivision = instruction.isIntDivRem();
+    bool isCheap =
+        isa<BinaryOperator, CastInst, CmpInst, SelectInst, GetElementPtrInst>(instruction) &&
+        instruction.getType()->isIntOrPtrTy() && (withDivisions || !isDivision);
+    if (!isCheap)
+      continue;
+    bool isComputed = false;
+    for (Value *operand : instruction.operands()) {
+      auto *from = dyn_cast<Instruction>(operand);
+      isComputed |= from == &threadId || (from && all.contains(from));
+      isDivision |= from && divided.contains(from);
+    }
+    if (!isComputed)
+      continue;
+    all.insert(&instruction);
+    if (isDivision)
+      divided.insert(&instruction);
+  }
+}
+
+static IntrinsicInst *findThreadId(Function &function) {
+  for (Instruction &instruction : function.getEntryBlock())
+    if (auto *call = dyn_cast<IntrinsicInst>(&instruction);
+        call && call->getIntrinsicID() == Intrinsic::amdgcn_workitem_id_x)
+      return call;
+  return nullptr;
+}
+
+/// Returns the block in which a user's operands are computed: its own, or the one before its
+/// outermost loop.
+static BasicBlock *placeFor(Instruction &user, const LoopInfo &loops, bool insideLoops) {
+  Loop *loop = insideLoops ? nullptr : loops.getLoopFor(user.getParent());
+  return loop ? loop->getOutermostLoop()->getLoopPreheader() : user.getParent();
+}
+
+/// Returns the blocks that come after a loop with matrix instructions.
+static SmallPtrSet<BasicBlock *, 16> blocksAfterProducts(Function &function,
+                                                         const LoopInfo &loops) {
+  SmallPtrSet<BasicBlock *, 16> reached;
+  SmallVector<BasicBlock *> next;
+  for (Loop *loop : loops)
+    if (any_of(loop->blocks(), [](BasicBlock *block) { return hasMatrixInstruction(*block); }))
+      loop->getExitBlocks(next);
+  while (!next.empty())
+    if (BasicBlock *block = next.pop_back_val(); reached.insert(block).second)
+      append_range(next, successors(block));
+  return reached;
+}
+
+/// Gives users behind products copies of what they need, computed in their own block with
+/// `insideLoops`, and else before their outermost loop.
+static void rematerialize(Function &function, bool insideLoops) {
+  IntrinsicInst *threadId = findThreadId(function);
+  if (!threadId)
+    return;
+  DominatorTree dominators(function);
+  LoopInfo loops(dominators);
+  SmallPtrSet<BasicBlock *, 16> after = blocksAfterProducts(function, loops);
+  // Values that take divisions are computed before loops in any case.
+  ComputedFromId computed(*threadId, /*withDivisions=*/insideLoops);
+  DenseMap<BasicBlock *, std::unique_ptr<Rematerialization>> copies;
+  for (Instruction *original : computed.all)
+    for (Use &use : make_early_inc_range(original->uses())) {
+      auto *user = cast<Instruction>(use.getUser());
+      if (!after.contains(user->getParent()) || isa<PHINode>(user))
+        continue;
+      bool isInside = insideLoops && !computed.divided.contains(original);
+      BasicBlock *place = placeFor(*user, loops, isInside);
+      if (!place || !after.contains(place))
+        continue;
+      std::unique_ptr<Rematerialization> &copy = copies[place];
+      if (!copy)
+        copy = std::make_unique<Rematerialization>(*place, *threadId, computed.all);
+      use.set(copy->valueOf(original));
+    }
+}
+
+static unsigned registersOf(const Value &value) {
+  constexpr unsigned registerBits = 32;
+  return value.getType()->getPrimitiveSizeInBits().getFixedValue() / registerBits;
+}
+
+/// Returns true if a matrix instruction accumulates onto the result of another one in its block.
+static bool continuesSum(const Instruction &instruction) {
+  return any_of(instruction.operands(), [&](const Use &operand) {
+    const auto *from = dyn_cast<Instruction>(operand);
+    return from && from->getParent() == instruction.getParent() && isMatrixInstruction(*from) &&
+           from->getType() == instruction.getType();
+  });
+}
+
+/// Counts the registers of a block's accumulators and of the operands that its matrix instructions
+/// have between two barriers: the scheduler reads these together.
+static unsigned registersOfProducts(const BasicBlock &block) {
+  unsigned sums = 0, operands = 0, mostOperands = 0;
+  SmallPtrSet<const Value *, 32> read;
+  for (const Instruction &instruction : block) {
+    if (endsReads(instruction) && !isMatrixInstruction(instruction)) {
+      read.clear();
+      operands = 0;
+    }
+    if (!isMatrixInstruction(instruction))
+      continue;
+    if (!continuesSum(instruction))
+      sums += registersOf(instruction);
+    for (const Value *operand : instruction.operand_values())
+      if (operand->getType()->isVectorTy() && operand->getType() != instruction.getType() &&
+          read.insert(operand).second)
+        operands += registersOf(*operand);
+    mostOperands = std::max(mostOperands, operands);
+  }
+  return sums + mostOperands;
+}
+
+void tw::amd::rematerializeAfterLargeProducts(Module &module) {
+  constexpr unsigned numRegisters = 256; // that vector instructions name
+  for (Function &function : module)
+    if (any_of(function,
+               [](const BasicBlock &block) { return registersOfProducts(block) >= numRegisters; }))
+      rematerialize(function, /*insideLoops=*/false);
+}
+
+static void rematerializeEverywhere(Module &module, bool insideLoops) {
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      rematerialize(function, insideLoops);
+}
+
+void tw::amd::rematerializeBeforeLoops(Module &module) {
+  rematerializeEverywhere(module, /*insideLoops=*/false);
+}
+
+void tw::amd::rematerializeInLoops(Module &module) {
+  rematerializeEverywhere(module, /*insideLoops=*/true);
+}
