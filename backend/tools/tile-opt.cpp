@@ -1,7 +1,9 @@
-// Runs passes over Tile IR text: mlir-opt with our dialects and passes, for tests and debugging.
+// Runs passes over Tile IR text, and single passes over LLVM IR: mlir-opt with our dialects and
+// passes, for tests and debugging.
 #include "backend/TargetKind.h"
 #include "backend/compile/Compiler.h"
 #include "backend/inspect/StageList.h"
+#include "backend/tools/RunCodePass.h"
 #include "ir/Diagnostic.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Parser/Parser.h"
@@ -44,7 +46,7 @@ static std::vector<tw::PassInput> inputsOfTargets() {
   return inputs;
 }
 
-/// The command line's passes, each after a look at whether the module is what it takes.
+/// Returns the command line's passes, each behind a check that the module is what it takes.
 static mlir::MlirOptMainConfig checkedConfig() {
   mlir::MlirOptMainConfig config = mlir::MlirOptMainConfig::createFromCLOptions();
   mlir::MlirOptMainConfig checked = config;
@@ -84,28 +86,37 @@ static bool isPlain(const mlir::MlirOptMainConfig &config) {
          !config.shouldRunReproducer();
 }
 
-/// The pipeline of a target, or the names of targets where none is given.
+/// Makes the target of a name; null after saying which there are.
+static std::unique_ptr<tw::Target> openTarget(const std::string &name) {
+  tw::RuntimeError error;
+  std::optional<tw::TargetEntry> entry =
+      tw::makeTarget(tw::targetKinds(), name, /*settings=*/{}, error);
+  if (entry)
+    return std::move(entry->target);
+  llvm::errs() << "error: " << error.message << "\nhint: " << error.hint << "\n";
+  return nullptr;
+}
+
+/// Prints the pipeline of a target, or the names of targets where none is given.
 static mlir::LogicalResult listStages(const std::string &name) {
-  std::vector<tw::TargetKind> kinds = tw::targetKinds();
   if (name.empty()) {
-    llvm::outs() << llvm::join(tw::namesOf(kinds), "\n") << "\n";
+    llvm::outs() << llvm::join(tw::namesOf(tw::targetKinds()), "\n") << "\n";
     return mlir::success();
   }
-  tw::RuntimeError error;
-  std::optional<tw::TargetEntry> entry = tw::makeTarget(kinds, name, /*settings=*/{}, error);
-  if (!entry) {
-    llvm::errs() << "error: " << error.message << "\nhint: " << error.hint << "\n";
-    return mlir::failure();
-  }
-  tw::listStages(*entry->target, {}, llvm::outs());
-  return mlir::success();
+  std::unique_ptr<tw::Target> target = openTarget(name);
+  if (target)
+    tw::listStages(*target, {}, llvm::outs());
+  return mlir::success(target != nullptr);
 }
 
 static mlir::LogicalResult run(int argc, char **argv, mlir::DialectRegistry &registry) {
   llvm::cl::opt<bool> lists("list-stages",
                             llvm::cl::desc("print the stages and passes of --target, or without it "
                                            "the names of targets"));
-  llvm::cl::opt<std::string> target("target", llvm::cl::desc("of --list-stages: cpu, ..."));
+  llvm::cl::opt<std::string> codePass(
+      "code-pass", llvm::cl::desc("run this pass around LLVM's of --target over LLVM IR"));
+  llvm::cl::opt<std::string> target("target",
+                                    llvm::cl::desc("of --list-stages and --code-pass: cpu, ..."));
   auto [input, output] =
       mlir::registerAndParseCLIOptions(argc, argv, "Runs passes over Tile IR\n", registry);
   if (lists)
@@ -116,6 +127,13 @@ static mlir::LogicalResult run(int argc, char **argv, mlir::DialectRegistry &reg
   if (!buffer || !file) {
     llvm::errs() << error << "\n";
     return mlir::failure();
+  }
+  if (!codePass.empty()) {
+    std::unique_ptr<tw::Target> opened = openTarget(target);
+    if (!opened || failed(tw::runCodePass(*opened, codePass, *buffer, file->os())))
+      return mlir::failure();
+    file->keep();
+    return mlir::success();
   }
   mlir::MlirOptMainConfig config = checkedConfig();
   if (isPlain(config) && !isReadable(*buffer, registry, config))

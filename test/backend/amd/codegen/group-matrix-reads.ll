@@ -1,0 +1,32 @@
+; Operands are read right before their product, not above a barrier, and groups of four products end
+; with a barrier of the scheduler.
+; RUN: tile-opt %s --target amd:gfx1201 --code-pass group-matrix-reads | FileCheck %s
+
+declare <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half>, <8 x half>, <8 x float>)
+declare void @llvm.amdgcn.s.barrier()
+
+; CHECK-LABEL: define <8 x float> @products
+; CHECK:       %a = load <8 x half>
+; CHECK-NEXT:  call void @llvm.amdgcn.s.barrier()
+; CHECK-NEXT:  %b = load <8 x half>
+; CHECK-NEXT:  %one = call
+; CHECK-NEXT:  %two = call
+; CHECK-NEXT:  %at = getelementptr
+; CHECK-NEXT:  %c = load <8 x half>
+; CHECK-NEXT:  %three = call
+; CHECK-NEXT:  %four = call
+; CHECK-NEXT:  call void @llvm.amdgcn.sched.barrier(i32 0)
+; CHECK-NEXT:  %five = call
+define <8 x float> @products(ptr addrspace(3) %p, <8 x float> %sum) {
+  %a = load <8 x half>, ptr addrspace(3) %p
+  call void @llvm.amdgcn.s.barrier()
+  %at = getelementptr i8, ptr addrspace(3) %p, i32 64
+  %c = load <8 x half>, ptr addrspace(3) %at
+  %b = load <8 x half>, ptr addrspace(3) %p
+  %one = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a, <8 x half> %b, <8 x float> %sum)
+  %two = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a, <8 x half> %b, <8 x float> %one)
+  %three = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a, <8 x half> %c, <8 x float> %two)
+  %four = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a, <8 x half> %b, <8 x float> %three)
+  %five = call <8 x float> @llvm.amdgcn.wmma.f32.16x16x16.f16.v8f32.v8f16(<8 x half> %a, <8 x half> %c, <8 x float> %four)
+  ret <8 x float> %five
+}
