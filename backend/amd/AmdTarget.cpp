@@ -156,7 +156,8 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
     return false;
   // What still spills so much has far more values than registers, and each try takes as long.
   constexpr int64_t kHopelessBytes = 1024;
-  int64_t fewest = scratchBytesOf(artifact.binary);
+  const int64_t first = scratchBytesOf(artifact.binary);
+  int64_t fewest = first;
   while (fewest > 0 && tried.variants.size() > 1) {
     tried.variants = tried.variants.drop_front();
     Artifact candidate;
@@ -169,6 +170,8 @@ bool AmdTarget::emitWithFewSpills(ModuleOp lowered, Artifact &artifact, LlvmMach
     if (fewest > kHopelessBytes)
       break;
   }
+  if (fewest < first)
+    amd::reportVariant(lowered, chosen.variants.front().name, first, fewest);
   return true;
 }
 

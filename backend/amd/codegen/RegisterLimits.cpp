@@ -1,4 +1,4 @@
-// The registers that a thread may have, and a remark on what was done to keep within that.
+// The registers that a thread may have, and remarks on what was done to keep within that.
 #include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/compile/Compiler.h"
 #include "backend/gpu/GpuCode.h"
@@ -109,4 +109,16 @@ void amd::reportSpills(ModuleOp lowered, const Artifact &artifact) {
   remark.attachNote(kernel.getLoc())
       << "use smaller tiles, fewer num_stages or more warps (num_warps), and no waves_per_eu or "
          "maxnreg";
+}
+
+void amd::reportVariant(ModuleOp lowered, StringRef variant, int64_t before, int64_t after) {
+  LLVM::LLVMFuncOp kernel = kernelOf(lowered);
+  if (!kernel)
+    return;
+  InFlightDiagnostic remark = emitCodedRemark(kernel, Code::RetriedVariant)
+                              << "the first code spilled, so the variant " << variant
+                              << " was taken: a thread has " << after
+                              << " bytes of scratch memory in place of " << before;
+  remark.attachNote(kernel.getLoc())
+      << "smaller tiles, fewer num_stages or more warps (num_warps) keep the first from spilling";
 }

@@ -1,4 +1,4 @@
-// The registers that a thread may have, and a remark on what was done to keep within that.
+// The registers that a thread may have, and remarks on what was done to keep within that.
 #ifndef BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #define BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #include "backend/amd/AmdArch.h"
@@ -21,6 +21,10 @@ mlir::LogicalResult checkLimits(const CompileOptions &options, const AmdArch &ar
 
 /// Remarks on the kernel where `artifact.resources` says that registers were spilled.
 void reportSpills(mlir::ModuleOp lowered, const Artifact &artifact);
+
+/// Remarks on the kernel that a variant of its code was taken because the first spilled: bytes of
+/// scratch memory that a thread has in the first and in this one.
+void reportVariant(mlir::ModuleOp lowered, llvm::StringRef variant, int64_t before, int64_t after);
 
 } // namespace tw::amd
 #endif

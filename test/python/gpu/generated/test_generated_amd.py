@@ -393,6 +393,16 @@ def test_simulators_execute_what_was_chosen_for_few_registers(
     assert order_of(compile_for(arch, name, device="sim").asm["llvm"]) == order_of(chosen)
 
 
+def test_the_variant_that_spills_less_is_said_at_the_kernel(compiler: None) -> None:
+    for device in ("amd", "sim"):
+        compiled = compile_for("gfx1100", "attention", device=device)
+        (remark,) = (r for r in compiled.remarks if r["code"] == "TW0366")
+        expected = r"the variant rematerialized\S* was taken: .* 0 bytes of scratch memory in place of [1-9]"
+        assert re.search(expected, remark["message"])
+        assert "def attention(" in remark["rendered"]
+    assert all(r["code"] != "TW0366" for r in compile_for("gfx1100", "softmax").remarks)
+
+
 @pytest.mark.parametrize(("arch", "expected"), [("gfx1100", True), ("gfx1201", False)])
 def test_addresses_are_computed_again_behind_products_that_fill_the_registers(
     arch: str, expected: bool, compiler: None
