@@ -1,4 +1,5 @@
-"""Checks that includes follow the layers and that code shared by all targets names no vendor."""
+"""Checks that includes follow the layers, that no folders include each other, and that code shared by
+all targets names no vendor."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import re
 import sys
 from collections.abc import Iterator
 
+import folders
 import tree
 
 # An arrow of the architecture: what a folder's C++ may include. The longest matching folder
@@ -139,6 +141,7 @@ def vendor_code_problems(root: pathlib.Path) -> Iterator[str]:
 
 def problems(root: pathlib.Path) -> Iterator[str]:
     yield from include_problems(root)
+    yield from folders.problems(root)
     yield from vendor_problems(root)
     yield from vendor_code_problems(root)
 

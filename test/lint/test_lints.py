@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
+import folders
 import layering
 import machines
 import pages
@@ -89,6 +90,59 @@ def test_include_along_the_arrows_is_quiet(
 ) -> None:
     write(tmp_path, path, f'#include "{included}"\n')
     assert not list(layering.problems(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "back",
+    [
+        "from ..launch import jit\n",
+        "from tilewright.launch.jit import run\n",
+        "def f():\n    import tilewright.launch.jit\n",
+        "if TYPE_CHECKING:\n    from ..launch.jit import JITFunction\n",
+    ],
+)
+def test_two_folders_that_import_each_other_are_found(tmp_path: pathlib.Path, back: str) -> None:
+    for path in ("__init__", "launch/__init__", "capture/__init__"):
+        write(tmp_path, f"python/tilewright/{path}.py", "")
+    write(tmp_path, "python/tilewright/launch/jit.py", "from ..capture.names import find, see\n")
+    write(tmp_path, "python/tilewright/capture/names.py", back)
+    (problem,) = layering.problems(tmp_path)
+    assert problem == (
+        f"python/tilewright/capture/names.py:{back.count(chr(10))}: includes "
+        f"python/tilewright/launch/jit.py: python/tilewright/capture/ and python/tilewright/launch/ "
+        f"include each other"
+    )
+
+
+def test_a_package_and_a_folder_in_it_that_import_each_other_are_found(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folders, "KNOWN_PAIRS", set())
+    write(tmp_path, "python/tilewright/__init__.py", "from .launch import jit as jit\n")
+    write(tmp_path, "python/tilewright/errors.py", "from . import _native\n")
+    write(tmp_path, "python/tilewright/launch/__init__.py", "")
+    write(tmp_path, "python/tilewright/launch/jit.py", "from .names import x\n")
+    write(tmp_path, "python/tilewright/launch/names.py", "from .. import _native\n")
+    assert not list(layering.problems(tmp_path))
+    write(tmp_path, "python/tilewright/launch/names.py", "from .. import errors\n")
+    assert len(list(layering.problems(tmp_path))) == 1
+
+
+def test_two_folders_of_c_that_include_each_other_are_found(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "passes/A.h", '// One file.\n#include "passes/simd/B.h"\n')
+    write(tmp_path, "passes/simd/B.h", "")
+    assert not list(layering.problems(tmp_path))
+    write(tmp_path, "passes/simd/C.h", '#include "passes/A.h"\n')
+    (problem,) = layering.problems(tmp_path)
+    assert problem.endswith("passes/ and passes/simd/ include each other")
+    monkeypatch.setattr(folders, "KNOWN_PAIRS", {("passes", "passes/simd")})
+    assert not list(layering.problems(tmp_path))
+    write(tmp_path, "CMakeLists.txt", "")
+    write(tmp_path, "passes/simd/C.h", "")
+    (problem,) = layering.problems(tmp_path)
+    assert problem.endswith("passes/ and passes/simd/ are parted: take them out of KNOWN_PAIRS")
 
 
 @pytest.mark.parametrize(

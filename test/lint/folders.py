@@ -1,0 +1,143 @@
+"""Checks that no two folders include each other: neither of the C++ nor of the Python package.
+
+Files count for the folder that they lie in, also a package's `__init__.py`; a file counts for no folder
+above its own. An import counts wherever it stands: in a function or under TYPE_CHECKING, too.
+"""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import re
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+import tree
+
+CPP_FOLDERS = ("ir", "frontend", "passes", "runtime", "backend", "python/bindings")
+PACKAGE = "python/tilewright"
+# Two folders that include each other and still have to be parted. The list only gets shorter: a
+# pair of it that is gone is a problem, too.
+KNOWN_PAIRS = {
+    ("backend/amd", "backend/amd/codegen"),
+    ("backend/amd", "backend/amd/device"),
+    ("backend/compile", "backend/inspect"),
+    ("backend/nvidia", "backend/nvidia/device"),
+    ("backend/warpsim", "backend/warpsim/core"),
+    ("backend/warpsim", "backend/warpsim/core/memory"),
+    ("backend/warpsim", "backend/warpsim/ptx"),
+    ("backend/warpsim/core", "backend/warpsim/core/matrix"),
+    ("backend/warpsim/core", "backend/warpsim/core/memory"),
+    ("backend/warpsim/core", "backend/warpsim/core/order"),
+    ("backend/warpsim/core", "backend/warpsim/core/wave"),
+    ("backend/warpsim/core/memory", "backend/warpsim/core/order"),
+    ("backend/warpsim/core/order", "backend/warpsim/core/wave"),
+    ("frontend/builtins", "frontend/emit"),
+    ("frontend/builtins", "frontend/expressions"),
+    ("frontend/emit", "frontend/expressions"),
+    ("frontend/expressions", "frontend/statements"),
+    ("ir/simt", "ir/tile"),
+    ("passes", "passes/simt/layout"),
+    ("passes/simt/layout", "passes/simt/pipeline"),
+    ("passes/simt/layout", "passes/simt/shared"),
+    ("python/tilewright", "python/tilewright/capture"),
+    ("python/tilewright", "python/tilewright/export"),
+    ("python/tilewright", "python/tilewright/language"),
+    ("python/tilewright", "python/tilewright/launch"),
+    ("python/tilewright", "python/tilewright/tools"),
+    ("python/tilewright/capture", "python/tilewright/language"),
+    ("python/tilewright/export", "python/tilewright/tools"),
+    ("python/tilewright/language", "python/tilewright/launch"),
+    ("python/tilewright/launch", "python/tilewright/launch/tiered"),
+    ("python/tilewright/triton", "python/tilewright/triton/backends"),
+    ("python/tilewright/triton", "python/tilewright/triton/compiler"),
+    ("python/tilewright/triton", "python/tilewright/triton/language"),
+    ("python/tilewright/triton", "python/tilewright/triton/runtime"),
+    ("python/tilewright/triton", "python/tilewright/triton/tools"),
+}
+
+
+class Use(NamedTuple):
+    """A line of a file that includes a file of another folder."""
+
+    file: str
+    line: int
+    used: str
+
+    @property
+    def folders(self) -> tuple[str, str]:
+        """The folder that includes, and the one that is included."""
+        return folder_of(self.file), folder_of(self.used)
+
+
+def folder_of(path: str) -> str:
+    """The folder of a file."""
+    return path.rpartition("/")[0]
+
+
+def cpp_uses(root: pathlib.Path) -> Iterator[Use]:
+    """Every #include of a file of ours."""
+    for file in tree.files(root, CPP_FOLDERS, tree.CPP):
+        path = file.relative_to(root).as_posix()
+        for number, line in enumerate(tree.read(file).splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s+"([^"]+)"', line)
+            if match and (root / match.group(1)).is_file():
+                yield Use(path, number, match.group(1))
+
+
+def python_uses(root: pathlib.Path) -> Iterator[Use]:
+    """Every import of a module of the package by another one."""
+    base = (root / PACKAGE).parent
+    files = {module_of(file, base): file for file in tree.files(root, (PACKAGE,), {".py"})}
+    for module, file in files.items():
+        package = module if file.name == "__init__.py" else module.rpartition(".")[0]
+        for node in ast.walk(ast.parse(tree.read(file))):
+            for name in imported_names(node, package):
+                while name and name not in files:
+                    name = name.rpartition(".")[0]
+                if name:
+                    used = files[name].relative_to(root).as_posix()
+                    yield Use(file.relative_to(root).as_posix(), getattr(node, "lineno"), used)
+
+
+def module_of(file: pathlib.Path, base: pathlib.Path) -> str:
+    """The dotted name of a file."""
+    return ".".join(file.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported_names(node: ast.AST, package: str) -> Iterator[str]:
+    """The dotted names that a statement imports, of modules or of what is in them."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom):
+        above = package.split(".")
+        above = above[: len(above) + 1 - node.level] if node.level else []
+        start = ".".join([*above, *filter(None, [node.module])])
+        for alias in node.names:
+            # The native module is C++: it is in no folder of the package.
+            if alias.name != "_native":
+                yield f"{start}.{alias.name}"
+
+
+def two_way(uses: Iterable[Use]) -> dict[tuple[str, str], list[Use]]:
+    """The pairs of folders that include each other, with the uses of the direction that has fewer."""
+    by_folders: dict[tuple[str, str], list[Use]] = {}
+    for use in uses:
+        by_folders.setdefault(use.folders, []).append(use)
+    found: dict[tuple[str, str], list[Use]] = {}
+    for (user, used), forth in by_folders.items():
+        back = by_folders.get((used, user), [])
+        if user < used and back:
+            found[user, used] = min(forth, back, key=len)
+    return found
+
+
+def problems(root: pathlib.Path) -> Iterator[str]:
+    pairs = {**two_way(cpp_uses(root)), **two_way(python_uses(root))}
+    for pair in sorted(pairs.keys() - KNOWN_PAIRS):
+        use = pairs[pair][0]
+        yield f"{use.file}:{use.line}: includes {use.used}: {pair[0]}/ and {pair[1]}/ include each other"
+    # Only of a whole tree: the tests make small ones.
+    for one, other in sorted(KNOWN_PAIRS - pairs.keys() if (root / "CMakeLists.txt").is_file() else ()):
+        yield f"test/lint/folders.py: {one}/ and {other}/ are parted: take them out of KNOWN_PAIRS"
+
