@@ -9,19 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from . import errors as errors
 from . import language as language
 from . import simulation as simulation
 from . import testing as testing
-from ._version import __version__ as __version__
-from .launch.arguments import reinterpret as reinterpret
-from .launch.autotune import Config as Config
-from .launch.autotune import autotune as autotune
-from .launch.autotune import heuristics as heuristics
 from .compile import CompiledKernel as CompiledKernel
-from .launch.devices import current_device as current_device
-from .launch.devices import device as device
-from .launch.devices import list_devices as list_devices
-from .launch.devices import synchronize as synchronize
 from .errors import CompilationError as CompilationError
 from .errors import CompileError as CompileError
 from .errors import DeviceError as DeviceError
@@ -31,18 +23,29 @@ from .errors import OutOfResources as OutOfResources
 from .errors import TilewrightError as TilewrightError
 from .errors import TilewrightWarning as TilewrightWarning
 from .errors import UnsupportedError as UnsupportedError
-from .launch.jit import JITFunction as JITFunction
-from .launch.jit import jit as jit
-from .language import *  # noqa: F403 (the language's names are the package's)
-from .knobs import freeze as freeze
-from .launch.annotated import dynamic as dynamic
-from .launch.annotated import static as static
-from .sizes import bucket as bucket
-from .sizes import next_power_of_2 as next_power_of_2
 from .export import Package as Package
 from .export import export as export
+from .language import *  # noqa: F403 (the language's names are the package's)
+from .language.sizes import bucket as bucket
+from .language.sizes import next_power_of_2 as next_power_of_2
+from .launch.annotated import dynamic as dynamic
+from .launch.annotated import static as static
+from .launch.arguments import reinterpret as reinterpret
+from .launch.devices import current_device as current_device
+from .launch.devices import device as device
+from .launch.devices import list_devices as list_devices
+from .launch.devices import synchronize as synchronize
 from .launch.host_descriptor import TensorDescriptor as TensorDescriptor
-from .tensors import Tensor as Tensor
+from .launch.jit import JITFunction as JITFunction
+from .launch.jit import jit as jit
+from .launch.tensor_class import Tensor as Tensor
+from .native import knobs as knobs
+from .native import targets as targets
+from .native.knobs import freeze as freeze
+from .native.version import __version__ as __version__
+from .tuning.autotune import Config as Config
+from .tuning.autotune import autotune as autotune
+from .tuning.autotune import heuristics as heuristics
 
 if not TYPE_CHECKING:
     from .language.absent import names_of

@@ -24,9 +24,9 @@ from .launch.arguments import ArgumentProblem, memory_of, read_argument
 from .launch import simulated
 from .launch.bounds import BOUNDS, chosen_bounds
 from .launch.devices import check_device, current_device, device as launches_on
-from .launch.facts import Facts
+from .compile.facts import Facts
 from .native import native
-from .targets import device_named
+from .native.targets import device_named
 
 SCHEDULES = ("round-robin", "greedy", "reverse", "random")
 COMPLETIONS = ("late", "early", "random")

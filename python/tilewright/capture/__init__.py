@@ -6,13 +6,13 @@
 A jit function is any object with `__tilewright_jit__ = True` and the plain function as `.fn`.
 """
 
+from .executed import keep_text
 from .serialize import MISSING, Attribute, Capture, Dependency, capture
 from .source import (
     FunctionSource,
     SourceNotFound,
     SourceTooDeep,
     find_source,
-    keep_imported_text,
 )
 from .values import ValueNotCaptured, decode_value, encode_value, is_jit, plain_function
 
@@ -30,6 +30,6 @@ __all__ = [
     "encode_value",
     "find_source",
     "is_jit",
-    "keep_imported_text",
+    "keep_text",
     "plain_function",
 ]

@@ -8,7 +8,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..errors import TilewrightError
+from ..native.errors import TilewrightError
 from ..language import static
 from . import values
 from .nodes import decode_expression

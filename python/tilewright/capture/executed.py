@@ -10,10 +10,22 @@ import textwrap
 import types
 from collections.abc import Iterator, Mapping
 
-_MAX_FRAMES = 16
+from ..language import aggregates
+from .source import keep_imported_text
+
+_MAX_FRAMES = 17
 _FEATURES = 0
 for _name in __future__.all_feature_names:
     _FEATURES |= getattr(__future__, _name).compiler_flag
+
+
+def keep_text(function: types.FunctionType) -> None:
+    """Keep the text of a function, which may be lost later: that of `exec`, or of its file."""
+    keep_executed_source(function)
+    keep_imported_text(function)
+
+
+aggregates.keep_methods(keep_text)
 
 
 def keep_executed_source(function: types.FunctionType) -> None:

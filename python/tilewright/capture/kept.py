@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from .. import knobs
+from ..native import knobs
 from ..native import native
 from .digests import digest_bytes, digest_texts
 from .source import Place

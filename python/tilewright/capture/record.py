@@ -12,7 +12,7 @@ import weakref
 from typing import Any, NamedTuple
 
 from ..language import dtypes, static
-from ..sizes import bucket
+from ..language.sizes import bucket
 from . import kept, prebuilt, values
 from .digests import digest_texts
 from .names import Chain, find_free_names

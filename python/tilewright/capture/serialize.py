@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from ..language import absent, aggregates, marks
-from ..lazy import lazy_attribute
+from ..native.lazy import lazy_attribute
 from . import values
 from .classes import attributes_of_function, is_bare, is_settled
 from .contents import digest_of, look_into

@@ -8,8 +8,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import knobs
-from ..errors import UnsupportedError
+from ..native import knobs
+from ..native.errors import UnsupportedError
 
 _COMPILERS = ("cc", "gcc", "clang", "clang-22")
 _ARCHIVERS = ("ar", "gcc-ar", "llvm-ar", "llvm-ar-22")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..errors import UnsupportedError
+from ..native.errors import UnsupportedError
 
 # What the code may call of runtime/aot/CpuHost.c, by the names that the compiler knows.
 HOST_FUNCTIONS = (

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import InternalError
+from ..native.errors import InternalError
 from . import grid as grids
 from .assembly import embedded
 from .ffi import ffi_functions

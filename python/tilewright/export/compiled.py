@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from queue import SimpleQueue
 from typing import Any, NamedTuple, TypeVar
 
-from .. import knobs
+from ..native import knobs
 from ..compile import CompiledKernel
-from ..errors import LaunchError, TilewrightError, UnsupportedError
+from ..native.errors import LaunchError, TilewrightError, UnsupportedError
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
 from ..launch.options import OF_LAUNCHES, OPTIONS
-from ..targets import device_named
+from ..native.targets import device_named
 from .specializations import Specialization, undecided
 
 _LEVEL = re.compile(r"cpu:x86-64-v(\d)")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import UnsupportedError
+from ..native.errors import UnsupportedError
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*"}
 _CALLED_OPERATORS = {ast.FloorDiv: "tw_floor_quotient", ast.Mod: "tw_floor_remainder"}

@@ -7,7 +7,7 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import UnsupportedError
+from ..native.errors import UnsupportedError
 from .specializations import C_NUMBERS, Argument
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from .._version import __version__
-from ..errors import UnsupportedError
-from ..launch.facts import parse_facts
-from ..launch.autotune import Autotuner
+from ..native.version import __version__
+from ..native.errors import UnsupportedError
+from ..compile.facts import parse_facts
+from ..tuning.autotune import Autotuner
 from ..launch.jit import JITFunction
 from ..native import native
-from ..tools.entries import read_signature
+from .entries import read_signature
 from .archive import build_archive
 from .code import launcher_file, write_code
 from .compiled import Code, checked_targets, code_of, compiled_for, describe_code, side_by_side

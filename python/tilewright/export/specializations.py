@@ -7,8 +7,8 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
-from ..errors import UnsupportedError
-from ..launch.facts import Facts, parse_facts
+from ..native.errors import UnsupportedError
+from ..compile.facts import Facts, parse_facts
 
 # C's types of the numbers that can be passed; narrow floats are passed as `float`.
 C_NUMBERS = {

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..compile import Options
-from ..errors import UnsupportedError
-from ..launch.autotune import Autotuner, Heuristics
+from ..native.errors import UnsupportedError
+from ..tuning.autotune import Autotuner, Heuristics
 from ..launch.jit import JITFunction
 from ..launch.options import COMPILED
 from .specializations import undecided

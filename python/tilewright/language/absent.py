@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-from ..errors import AbsentNameError
+from ..native.errors import AbsentNameError
 from .marks import unsupported
 from .unsupported import UNSUPPORTED
 

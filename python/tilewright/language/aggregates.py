@@ -42,22 +42,22 @@ def aggregate(cls: T) -> T:
             f"@tw.aggregate: {cls.__name__} has no fields; annotate them in the class, as in "
             "`x: tw.tensor`"
         )
-    _keep_sources(cls)
+    for method in filter(inspect.isfunction, vars(cls).values()):
+        _keep_text(method)
     if constructor_of(cls) is None:
         cast(Any, cls).__init__ = _initializer(fields_of(cls))
     setattr(cls, AGGREGATE, True)
     return cls
 
 
-def _keep_sources(cls: type) -> None:
-    """As `@tw.jit` does for its function: the text of plain methods may be lost later."""
-    from ..capture import keep_imported_text
-    from ..capture.executed import keep_executed_source
+# Until somebody reads kernels, nobody needs their text.
+_keep_text: Callable[[types.FunctionType], None] = lambda method: None
 
-    for value in vars(cls).values():
-        if isinstance(value, types.FunctionType):
-            keep_executed_source(value)
-            keep_imported_text(value)
+
+def keep_methods(keep_text: Callable[[types.FunctionType], None]) -> None:
+    """Take the function that keeps the text of a plain method, as of kernels: it may be lost later."""
+    global _keep_text
+    _keep_text = keep_text
 
 
 def _initializer(fields: tuple[str, ...]) -> Callable[..., None]:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..errors import CompileError
+from ..native.errors import CompileError
 from . import libdevice
 from .dtypes import dtype, tensor
 from .marks import constexpr_function, library_function

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..sizes import next_power_of_2
+from .sizes import next_power_of_2
 from .dtypes import dtype, float32, int8, int16, int32, int64, tensor, uint32
 from .elementwise import exp
 from .marks import library_function, library_functions, library_method

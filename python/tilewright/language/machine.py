@@ -3,8 +3,10 @@
 # pyright: reportReturnType=false
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..native.targets import device_named, target_of
 from .dtypes import int32, tensor
 from .marks import LibraryFunction, builtin, constexpr_function, library_function
 from .static import constexpr
@@ -46,8 +48,6 @@ def checks_overflow() -> bool:
 
 @constexpr_function
 def _target_named(name: str) -> GPUTarget:
-    from ..targets import device_named
-
     device = device_named(name)
     if device.is_gpu and device.arch:
         arch = int(device.arch) if device.arch.isdigit() else device.arch
@@ -70,10 +70,17 @@ def _is_hip(name: str, arch: str = "") -> bool:
 
 @constexpr_function
 def _threads_of_warp(name: str) -> int:
-    from ..targets import device_named
-
     device = device_named(name)
     return device.warp_size if device.is_gpu else 32
+
+
+_device_of_launches: Callable[[], str] = lambda: "cpu"
+
+
+def ask_for_device(current_device: Callable[[], str]) -> None:
+    """Take the function that tells the device of launches, which the host's calls ask for."""
+    global _device_of_launches
+    _device_of_launches = current_device
 
 
 class _OnHostToo(LibraryFunction):
@@ -81,10 +88,7 @@ class _OnHostToo(LibraryFunction):
     device."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # pyright: ignore
-        from ..launch.devices import current_device
-        from ..targets import target_of
-
-        target = target_of(current_device())
+        target = target_of(_device_of_launches())
         return _HOST_MEANINGS[self.fn.__name__](target, *args, **kwargs)
 
 

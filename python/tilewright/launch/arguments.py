@@ -13,12 +13,12 @@ from ..capture import is_jit
 from ..capture.classes import is_bare, is_settled
 from ..capture.contents import look_into
 from ..capture.values import Part
-from ..errors import ArgumentRangeError, LaunchError
+from ..native.errors import ArgumentRangeError, LaunchError
 from ..language.dtypes import dtype
 from ..language.static import constexpr
 from ..native import native, without_handlers
-from ..targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
-from .facts import Facts, facts_of_memory, made_exact, parse_facts, scalar_facts
+from ..native.targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
+from ..compile.facts import Facts, facts_of_memory, made_exact, parse_facts, scalar_facts
 
 # (address of the first byte, bytes, is read-only) of the memory behind a pointer.
 Memory = tuple[int, int, bool]

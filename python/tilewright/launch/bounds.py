@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from .. import knobs
+from ..native import knobs
 from .arguments import Memory, Reinterpreted, memory_of
 
 BOUNDS = ("views", "allocations")

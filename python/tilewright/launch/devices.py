@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
-from .. import knobs
-from .facts import Facts
-from ..errors import LaunchError, raise_report
+from ..native import knobs
+from ..compile.facts import Facts
+from ..language import machine
+from ..native.errors import LaunchError, raise_report
 from ..native import native
-from ..targets import device_named, unknown_device
+from ..native.targets import device_named, unknown_device
 
 _chosen: ContextVar[str | None] = ContextVar("tilewright_device", default=None)
 _known: set[str] = set()
@@ -43,6 +44,9 @@ def device_choice() -> object:
 def current_device() -> str:
     """The name of the device that a launch here would use, unless its arrays are on a GPU."""
     return chosen_device() or "cpu"
+
+
+machine.ask_for_device(current_device)
 
 
 def device_of_launch(

@@ -98,7 +98,7 @@ class Autotuning:
     def prints(self) -> bool:
         """Whether each choice is printed."""
         if self.is_printed is None:
-            from .. import knobs
+            from ..native import knobs
 
             return knobs.triton_flag("PRINT_AUTOTUNING")
         return self.is_printed

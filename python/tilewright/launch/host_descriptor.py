@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .arguments import READERS, SPREADERS, ArgumentProblem, read_tuple
-from ..errors import LaunchError
+from ..native.errors import LaunchError
 from ..language.static import constexpr
 
 MAX_RANK = 5

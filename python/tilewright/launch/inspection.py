@@ -11,8 +11,9 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from . import hooks
-from .facts import Facts
-from ..errors import LaunchError, UnsupportedError
+from .relaunch import runner
+from ..compile.facts import Facts
+from ..native.errors import LaunchError, UnsupportedError
 
 if TYPE_CHECKING:
     from ..compile import CompiledKernel, Request
@@ -125,6 +126,10 @@ class Inspection:
     def raw_src(self) -> list[str]:
         """The lines of the kernel's function with its decorators. Raises OSError where no file is."""
         return inspect.getsourcelines(self.fn)[0]
+
+    def relaunch(self, kernel: CompiledKernel, grid: Any) -> Callable[..., CompiledKernel | None]:
+        """What `kernel[grid]` of a compiled kernel of this function is."""
+        return runner(kernel, grid)
 
     def preload(self, specialization_data: str) -> CompiledKernel:
         """Compile what `specialization_data` of a compilation hook says, without a launch.

@@ -9,33 +9,33 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NoReturn, cast, overload
 
 from . import hooks
-from .. import knobs
+from ..native import knobs
 from .arguments import ArgumentProblem, Parts, make_reader, mark_written, read_constant
-from .facts import Facts, parse_facts
+from ..compile.facts import Facts, parse_facts
 from ..capture import (
     SourceNotFound,
     SourceTooDeep,
     ValueNotCaptured,
     capture,
-    keep_imported_text,
+    keep_text,
 )
 from ..compile import CompiledKernel, Options, Request, Source, compile_request, find_request
 from .devices import (
     CHOICE, check_device, chosen_device, current_device, device_choice, device_of_launch, place_of
 )  # fmt: skip
-from ..errors import CompileError, LaunchError, raise_report
+from ..native.errors import CompileError, LaunchError, raise_report
 from .inspection import Inspection
 from .interface import KernelInterface, hide_launches_from_torch, untraced
 from .run import check_stores, launch, resolve_grid
 from .options import Chosen, check_option, chosen_of
 from .loaded_kernels import LoadedKernels
-from ..lazy import lazy_attribute
+from ..native.lazy import lazy_attribute
 from .mock import stand_in
 from .overlap import mark_overlaps
 from ..native import native, warn_of_damage
 from .parts import entry_of, part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
-from ..references import ByReference
+from .references import ByReference
 from .tiered import Tiers
 from .tiered.background import worker
 
@@ -306,10 +306,10 @@ class JITFunction(Inspection, KernelInterface, ByReference):
             if kernel is not None and kernel.request.device == device:
                 return kernel
         if knobs.settings().is_jit_denied:
-            return self._find_on_disk(key, values)
-        return self._prepare(key, values)
+            return self.find_on_disk(key, values)
+        return self.compile_for(key, values)
 
-    def _find_on_disk(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
+    def find_on_disk(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> CompiledKernel:
         """The kernel of a launch that may not compile, as an earlier process left it."""
         request = self._request(key, values)
         kernel = find_request(request)
@@ -321,7 +321,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         check_stores(kernel, key[2])
         return kernel
 
-    def _prepare(
+    def compile_for(
         self, key: tuple[Any, ...], values: tuple[Any, ...], is_warmup: bool = False
     ) -> CompiledKernel | None:
         hide_launches_from_torch()  # it may have been loaded since the kernel was made
@@ -385,7 +385,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         kernel = self._loaded.get(key)
         if kernel is None:
             device = device_of_launch(chosen, self._names(values), facts, self.fn.__name__)
-            kernel = self._prepare((device, options, facts), values, is_warmup=True)
+            kernel = self.compile_for((device, options, facts), values, is_warmup=True)
             if kernel is None:
                 return None
             self._loaded.add(key, kernel)
@@ -421,7 +421,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         for a value that cannot be a constant, ValueError for an entry that is not a type.
         """
         key, values = self._of_signature(signature, constants, device, options)
-        kernel = self._prepare(key, values, is_warmup=True)
+        kernel = self.compile_for(key, values, is_warmup=True)
         if kernel is None:
             raise LaunchError(
                 f"a hook forbids to compile {self.fn.__name__}",
@@ -581,11 +581,7 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
             function = function.fn
         if not isinstance(function, types.FunctionType):
             raise TypeError(f"@tw.jit decorates functions, not {type(function).__name__}")
-        if function.__code__.co_filename.startswith("<"):
-            from ..capture.executed import keep_executed_source
-
-            keep_executed_source(function)
-        keep_imported_text(function)
+        keep_text(function)
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arguments import READERS, ArgumentProblem, Reading
-from .facts import pointer_facts
+from ..compile.facts import pointer_facts
 from .devices import current_device, place_of
 from ..language.dtypes import dtype
 from .parameters import Parameter

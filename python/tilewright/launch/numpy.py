@@ -18,7 +18,7 @@ from .arguments import (
     unknown_element_type,
 )
 from .bounds import SHAPE_READERS, ShapedArray, reach
-from .facts import facts_of_memory
+from ..compile.facts import facts_of_memory
 from ..native import native
 
 _POINTEES = {

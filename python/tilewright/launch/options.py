@@ -12,9 +12,9 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from ..errors import LaunchError
+from ..native.errors import LaunchError
 from ..language import static
-from ..targets import Device, device_named
+from ..native.targets import Device, device_named
 
 
 class Effect(Enum):

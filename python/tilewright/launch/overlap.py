@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arguments import ArgumentProblem, span_of
-from .facts import Facts
+from ..compile.facts import Facts
 from .devices import current_device
 from ..native import native
-from ..targets import device_named
+from ..native.targets import device_named
 
 
 def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) -> None:

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from . import annotated
-from .. import knobs
+from ..native import knobs
 from .arguments import ArgumentProblem, Parts, Reading, read_argument, read_constant
-from .facts import Facts, integer_facts, made_exact, scalar_facts
+from ..compile.facts import Facts, integer_facts, made_exact, scalar_facts
 from ..capture.record import namespace_of
 from ..compile import Options
-from ..errors import LaunchError, UnsupportedError
+from ..native.errors import LaunchError, UnsupportedError
 from ..language import dtypes, static
-from .libraries import libraries_of
+from ..compile.libraries import libraries_of
 from .parts import IS_TENSOR
-from ..sizes import bucket
+from ..language.sizes import bucket
 from .options import COMPILED, OPTIONS, ZERO_IS_NONE, check_option
 
 # More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from .facts import Facts
+from ..compile.facts import Facts
 from .parts import part_names
-from ..errors import LaunchError
+from ..native.errors import LaunchError
 from .run import resolve_grid
 from .options import check_option, chosen_of
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from .arguments import current_stream, mark_written
 from .bounds import memories_of
-from .facts import Facts
+from ..compile.facts import Facts
 from .options import Chosen
 from .simulated import options_of_launch
 from ..compile import CompiledKernel
-from ..errors import LaunchError, raise_report
+from ..native.errors import LaunchError, raise_report
 from ..native import native
 
 Programs = tuple[int, int, int]

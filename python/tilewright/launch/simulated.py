@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any
 
-from ..targets import Device
+from ..native.targets import Device
 
 # By device the native module's SimulationOptions.
 chosen_options: ContextVar[Mapping[str, Any]] = ContextVar(

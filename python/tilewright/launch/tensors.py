@@ -7,10 +7,10 @@ from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 from ..capture.values import Part
-from ..tensors import Tensor
 from .arguments import ArgumentProblem, Parts, Reading, read_argument
-from .facts import Facts
+from ..compile.facts import Facts
 from .parts import renumbered
+from .tensor_class import Tensor
 
 
 class _Kind(NamedTuple):

@@ -19,11 +19,11 @@ from .arguments import (
     wrong_device,
 )
 from .bounds import SHAPE_READERS, ShapedArray
-from .facts import Facts, pointer_facts
+from ..compile.facts import Facts, pointer_facts
 from .interface import untraced
 from ..language.dtypes import dtype
 from ..native import native
-from ..targets import gpu_of_torch
+from ..native.targets import gpu_of_torch
 
 _POINTEES: dict[torch.dtype, str] = {
     torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",

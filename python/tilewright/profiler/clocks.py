@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..launch.devices import synchronize
-from ..targets import Device
+from ..native.targets import Device
 
 # Takes when a launch began and how long it took, each in nanoseconds.
 Taker = Callable[[int, int], None]

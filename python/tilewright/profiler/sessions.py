@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..launch import hooks
-from ..targets import TargetName, device_named, properties_of, target_of
+from ..native.targets import TargetName, device_named, properties_of, target_of
 from .clocks import EventClock, HostClock, clock_of
 from .trace import Launch, written_trace
 from .tree import COUNT, TIME, Frame, number_of, written_tree

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from . import cache_files
-from .. import knobs
+from ..native import knobs
 from ..native import native
 from .cache_exchange import export_entries, import_entries
-from .entries import say
+from ..export.entries import say
 
 _ACTIONS = ("path", "list", "show", "verify", "prune", "clear", "export", "import")
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..errors import LaunchError
+from ..native.errors import LaunchError
 from .cache_files import Entry
 
 _MANIFEST = "manifest.json"

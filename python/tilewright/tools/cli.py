@@ -11,13 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from . import cache_command, export_command, verify_command
-from .. import knobs
-from .._version import __version__
+from ..native import knobs
+from ..native.version import __version__
 from ..compile import Request, binary_stage_of, compile_request, inspect, stages_of
 from ..launch.devices import check_device
-from ..errors import TilewrightError, with_visible_controls
-from ..targets import device_named
-from .entries import assignments, load_object, read_constants, read_signature, say, suggestion
+from ..native.errors import TilewrightError, with_visible_controls
+from ..native.targets import device_named
+from ..export.entries import (
+    assignments,
+    load_object,
+    read_constants,
+    read_signature,
+    say,
+    suggestion,
+)
 
 if TYPE_CHECKING:
     from ..launch.jit import JITFunction

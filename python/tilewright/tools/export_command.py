@@ -12,7 +12,7 @@ from typing import Any
 from ..export import Package
 from ..export.source import write_source
 from ..launch.jit import JITFunction
-from .entries import load_object, read_constants, say
+from ..export.entries import load_object, read_constants, say
 
 
 def add_command(commands: Any) -> None:

@@ -9,10 +9,10 @@ import re
 from pathlib import Path
 from typing import Any, cast
 
-from ..errors import LaunchError
+from ..native.errors import LaunchError
 from ..export.header import ABI
 from ..export.package import digest_of_manifest
-from .entries import say
+from ..export.entries import say
 
 _FILE = re.compile(r"[A-Za-z0-9_]+\.(?:h|a|c|cpp)")
 _DIGEST = re.compile(r"[0-9a-f]{64}")

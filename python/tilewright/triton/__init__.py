@@ -2,7 +2,7 @@
 
 `import tilewright.triton as triton` and `import tilewright.triton.language as tl`; or run
 an unmodified script with `python -m tilewright.triton script.py`. What is not here says why: see
-`absent_names.py`.
+`absent/reasons.py`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tilewright import autotune as autotune
 from tilewright import cdiv as cdiv
 from tilewright import heuristics as heuristics
 from tilewright import jit as jit
-from tilewright import knobs as _settings
+from tilewright.native import knobs as _settings
 from tilewright import next_power_of_2 as next_power_of_2
 from tilewright import reinterpret as reinterpret
 from tilewright.language import aggregate as aggregate

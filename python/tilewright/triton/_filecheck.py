@@ -18,7 +18,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from tilewright.errors import UnsupportedError
+from tilewright.native.errors import UnsupportedError
 from tilewright.launch.devices import device
 from tilewright.launch.jit import JITFunction
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from tilewright.launch.arguments import Reinterpreted
 from tilewright.launch.devices import current_device
-from tilewright.targets import device_named
+from tilewright.native.targets import device_named
 
 from . import language as tl
 from .absent import names_of

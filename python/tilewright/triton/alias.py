@@ -6,10 +6,10 @@ import importlib
 import pkgutil
 import sys
 
-from tilewright.knobs import hide_from_torch
+from tilewright.native.knobs import hide_from_torch
 
 _PACKAGE = __name__.rpartition(".")[0]
-_NOT_ALIASED = ("__main__", "alias", "absent", "absent_names", "benchmark_report")
+_NOT_ALIASED = ("__main__", "alias", "absent", "absent.reasons", "benchmark_report")
 
 
 def install() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilewright.errors import UnsupportedError
+from tilewright.native.errors import UnsupportedError
 
 Row = list[Any]
 

@@ -12,12 +12,13 @@ from contextlib import contextmanager
 from typing import Any
 
 from tilewright.launch import hooks
-from tilewright import knobs as own
-from tilewright.errors import UnsupportedError
+from tilewright.native import knobs as own
+from tilewright.native.errors import UnsupportedError
 from tilewright.launch.hooks import CompileTimes as CompileTimes
 from tilewright.launch.hooks import HookChain as HookChain
 
 from .absent import names_of
+from .runtime.cache import remote_cache
 
 _IR = "it looks into Triton's compiler; TILEWRIGHT_DUMP and TILEWRIGHT_OVERRIDE do that here"
 _BUILD = "nothing is compiled by the system's C compiler here"
@@ -163,21 +164,6 @@ class redis_knobs(base_knobs):  # noqa: N801
     port = Fixed(6379, _CACHE)
 
 
-class _RemoteCache:
-    """The class that keeps files elsewhere: what was set, else what the environment names."""
-
-    chosen: Any = None
-
-    def write(self, value: Any) -> None:
-        """Set the class; None lets the environment name it."""
-        if value is not None and not (hasattr(value, "get") and hasattr(value, "put")):
-            raise TypeError(f"{value!r} is not a class with get and put")
-        self.chosen = value
-
-
-_remote_cache = _RemoteCache()
-
-
 class cache_knobs(base_knobs):  # noqa: N801
     """Where compiled kernels are kept."""
 
@@ -187,9 +173,7 @@ class cache_knobs(base_knobs):  # noqa: N801
     home_dir = Fixed(os.path.expanduser("~/"), _CACHE)
     manager_class = Fixed(None, _CACHE)
     remote_manager_class = Knob(
-        lambda: _remote_cache.chosen or own.named_class("REMOTE_CACHE_BACKEND"),
-        _remote_cache.write,
-        "TRITON_REMOTE_CACHE_BACKEND",
+        remote_cache.read, remote_cache.write, "TRITON_REMOTE_CACHE_BACKEND"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, NoReturn
 
-from tilewright.errors import UnsupportedError
+from tilewright.native.errors import UnsupportedError
 
 
 class Rates(NamedTuple):

@@ -26,7 +26,7 @@ import tilewright.triton.profiler.language as pl
 from tilewright.errors import DeviceError, UnsupportedError
 from tilewright.launch import hooks
 from tilewright.profiler import clocks, sessions
-from tilewright.targets import device_named
+from tilewright.native.targets import device_named
 from tilewright.triton.profiler import viewer
 
 

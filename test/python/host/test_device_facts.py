@@ -9,7 +9,13 @@ from typing import Any
 import pytest
 from tilewright.errors import LaunchError
 from tilewright.launch.devices import check_device
-from tilewright.targets import TargetName, device_named, first_gpus, gpu_of_dlpack, gpu_of_torch
+from tilewright.native.targets import (
+    TargetName,
+    device_named,
+    first_gpus,
+    gpu_of_dlpack,
+    gpu_of_torch,
+)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 import tilewright as tw
 from fake_native import FakeNative
-from tilewright import errors, knobs
+from tilewright import knobs
+from tilewright.native import errors
 from tilewright.tools import cli, explain
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -14,7 +14,7 @@ import pytest
 import tilewright as tw
 from fake_native import FakeNative
 from tilewright.launch.arguments import memory_of, read_argument
-from tilewright.launch.facts import Facts, parse_facts
+from tilewright.compile.facts import Facts, parse_facts
 from tilewright.launch.overlap import mark_overlaps
 from tilewright.native import native
 

@@ -10,7 +10,7 @@ import pytest
 import tilewright as tw
 from fake_native import FakeNative
 from tilewright import testing
-from tilewright.launch.autotune import Autotuner
+from tilewright.tuning.autotune import Autotuner
 
 
 def body(out, n, BLOCK: tw.constexpr, EVEN: tw.constexpr = False):

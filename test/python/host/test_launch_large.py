@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
-from tilewright.launch.facts import parse_facts
+from tilewright.compile.facts import parse_facts
 
 ROWS, COLUMNS = 70_000, 40_000  # 2.8e9 elements of one byte
 

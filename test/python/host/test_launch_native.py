@@ -16,7 +16,7 @@ import numpy
 import pytest
 import tilewright as tw
 import tilewright.triton.language as tl
-from tilewright.launch.autotune import Autotuner
+from tilewright.tuning.autotune import Autotuner
 
 pytestmark = pytest.mark.usefixtures("compiler")
 ROOT = Path(__file__).resolve().parents[3]

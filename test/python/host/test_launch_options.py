@@ -12,7 +12,7 @@ import tilewright as tw
 from fake_native import FakeNative
 from tilewright.launch import options as launch_options
 from tilewright.launch.options import COMPILED, OPTIONS, Effect
-from tilewright.targets import device_named
+from tilewright.native.targets import device_named
 
 DEVICES = {
     "cpu": "cpu", "reference": "reference", "sim": "sim:sm_80", "nvidia": "nvidia:sm_90a",

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import tilewright as tw
 from tilewright import knobs
-from tilewright.launch import facts
+from tilewright.compile import facts
 from tilewright.launch.tiered import background, binaries
 
 pytestmark = pytest.mark.usefixtures("compiler")
@@ -266,14 +266,14 @@ def test_autotuning_measures_general_binaries() -> None:
 
 def test_a_binary_that_cannot_be_made_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     kernel = make(hot_launches=1)
-    prepare = kernel._prepare
+    prepare = kernel.compile_for
 
     def fail(key: Any, *args: Any, **options: Any) -> Any:
         if any("=" in str(fact) for fact in key[2]):
             raise tw.CompileError("too large a tile", code="TW0209")
         return prepare(key, *args, **options)
 
-    monkeypatch.setattr(kernel, "_prepare", fail)
+    monkeypatch.setattr(kernel, "compile_for", fail)
     with pytest.warns(tw.TilewrightWarning) as told:
         for _ in range(3):
             assert run(kernel, 50) == GENERAL

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tilewright as tw
-from tilewright.launch.facts import exact_facts, parse_facts
+from tilewright.compile.facts import exact_facts, parse_facts
 
 pytestmark = pytest.mark.usefixtures("compiler")
 
@@ -271,7 +271,7 @@ def test_signatures_and_compiled_kernels_name_values() -> None:
 def test_facts_of_values_last_as_long_as_kernels() -> None:
     import gc
 
-    from tilewright.launch import facts
+    from tilewright.compile import facts
 
     kernel = tw.jit(specialize="shape")(typed.fn)
     gc.collect()

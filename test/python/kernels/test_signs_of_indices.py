@@ -16,7 +16,7 @@ from index_kernels import (
 
 import tilewright as tw
 from tilewright.launch.arguments import read_argument
-from tilewright.launch.facts import integer_facts, parse_facts
+from tilewright.compile.facts import integer_facts, parse_facts
 
 
 def remainder(x: np.ndarray, n: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tilewright import _native  # pyright: ignore[reportAttributeAccessIssue]
-from tilewright.launch.facts import scalar_facts
+from tilewright.compile.facts import scalar_facts
 
 _native.set_integer_facts(scalar_facts)
 

@@ -17,12 +17,12 @@ from tilewright.launch.arguments import (
     memory_of,
     read_argument,
 )
-from tilewright.launch.facts import Facts
+from tilewright.compile.facts import Facts
 from tilewright.launch.devices import chosen_device
-from tilewright.errors import raise_report
+from tilewright.native.errors import raise_report
 from tilewright.launch.jit import JITFunction
 from tilewright.native import native
-from tilewright.targets import device_named
+from tilewright.native.targets import device_named
 
 ALIGNMENT = 256  # of the driver's allocations
 

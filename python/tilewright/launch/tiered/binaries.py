@@ -7,21 +7,37 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import ReferenceType, ref
 
-from ... import knobs
-from ...errors import TilewrightError, warn_user
-from ..facts import Facts, made_exact
+from ...native import knobs
+from ...native.errors import TilewrightError, warn_user
+from ...compile.facts import Facts, made_exact
 from .background import worker
 
 if TYPE_CHECKING:
     from ...compile import CompiledKernel, Request
-    from ..jit import JITFunction
 
 # Of so many integers it is counted how often they came; of the others those that came last are known.
 MOST_COUNTED = 1024
 Numbers = Any  # an integer, or a tuple of several: what they are looked up by
+
+
+class Function(Protocol):
+    """What is needed of a kernel: its parameters, and compilations with other facts."""
+
+    fn: Callable[..., Any]
+
+    @property
+    def parameters(self) -> Sequence[Any]: ...
+
+    def find_on_disk(
+        self, key: tuple[Any, ...], values: tuple[Any, ...]
+    ) -> CompiledKernel | None: ...
+
+    def compile_for(
+        self, key: tuple[Any, ...], values: tuple[Any, ...], is_warmup: bool = False
+    ) -> CompiledKernel | None: ...
 
 
 class _OfThisThread(threading.local):
@@ -50,7 +66,7 @@ class Tiers:
     that the general one is passed, so that launches give the same bits; sums in floating point may be in
     another order, as with any two binaries."""
 
-    def __init__(self, function: JITFunction, hot_launches: int, most_exact: int) -> None:
+    def __init__(self, function: Function, hot_launches: int, most_exact: int) -> None:
         self.function = function
         self.hot_launches = _positive("hot_launches", hot_launches)
         self.most_exact = _positive("most_exact", most_exact)
@@ -160,8 +176,8 @@ class Tier:
         function, general = self.tiers.function, self.general
         key = (general.device, general.options, self._facts(numbers))
         if knobs.settings().is_jit_denied:
-            return function._find_on_disk(key, general.constants)  # pyright: ignore[reportPrivateUsage]
-        return function._prepare(key, general.constants, is_warmup=True)  # pyright: ignore[reportPrivateUsage]
+            return function.find_on_disk(key, general.constants)
+        return function.compile_for(key, general.constants, is_warmup=True)
 
     def _facts(self, numbers: Numbers) -> tuple[Any, ...]:
         facts = list(self.general.facts)
@@ -188,7 +204,7 @@ class _Making:
         self.tier.forget(self.numbers)
 
 
-def _positions(function: JITFunction, general: Request) -> tuple[int, ...]:
+def _positions(function: Function, general: Request) -> tuple[int, ...]:
     """Where the integers are among a launch's arguments, the parts of tuples and tensors among them."""
     hot = {parameter.name for parameter in function.parameters if parameter.is_exact_when_hot}
     return tuple(

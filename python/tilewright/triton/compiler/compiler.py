@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from tilewright import CompiledKernel as CompiledKernel
-from tilewright.launch.autotune import Wrapper
-from tilewright.errors import LaunchError, UnsupportedError
+from tilewright.tuning.autotune import Wrapper
+from tilewright.native.errors import LaunchError, UnsupportedError
 from tilewright.launch.devices import current_device
 from tilewright.launch.hooks import LaunchMetadata
 from tilewright.launch.jit import JITFunction
 from tilewright.native import native
-from tilewright.targets import gpu_of_torch
+from tilewright.native.targets import gpu_of_torch
 
 from ..absent import names_of
 from ..backends.compiler import GPUTarget as GPUTarget

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.errors import CompilationError as CompilationError
-from tilewright.errors import StaticAssertionError, UnsupportedError
+from tilewright.native.errors import CompilationError as CompilationError
+from tilewright.native.errors import StaticAssertionError, UnsupportedError
 
 from ..absent import names_of
 

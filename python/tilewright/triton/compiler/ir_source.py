@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.compile import CompiledKernel, compile_request
-from tilewright.errors import CompileError, LaunchError, UnsupportedError
+from tilewright.native.errors import CompileError, LaunchError, UnsupportedError
 from tilewright.launch.jit import JITFunction
 from tilewright.launch.options import chosen_of
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from tilewright import profiler as _own
-from tilewright.errors import UnsupportedError
+from tilewright.native.errors import UnsupportedError
 from tilewright.profiler import activate as activate
 from tilewright.profiler import deactivate as deactivate
 from tilewright.profiler import enter_scope as enter_scope

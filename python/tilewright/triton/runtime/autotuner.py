@@ -5,8 +5,8 @@ from __future__ import annotations
 from tilewright import Config as Config
 from tilewright import autotune as autotune
 from tilewright import heuristics as heuristics
-from tilewright.launch.autotune import Autotuner as Autotuner
-from tilewright.launch.autotune import Heuristics as Heuristics
+from tilewright.tuning.autotune import Autotuner as Autotuner
+from tilewright.tuning.autotune import Heuristics as Heuristics
 from tilewright.launch.interface import KernelInterface as KernelInterface
 
 from ..absent import names_of

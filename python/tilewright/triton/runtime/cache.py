@@ -9,12 +9,12 @@ import os
 import tempfile
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import Any
 
-from tilewright import knobs as own
-from tilewright.errors import UnsupportedError
+from tilewright.native import knobs as own
+from tilewright.native.errors import UnsupportedError
 from tilewright.native import native
 
-from .. import knobs as knobs
 from ..absent import names_of
 
 
@@ -99,6 +99,25 @@ class RemoteCacheBackend(ABC):
         """Keep a file's contents."""
 
 
+class _RemoteCache:
+    """The class that keeps files elsewhere: what was set, else what the environment names."""
+
+    chosen: Any = None
+
+    def read(self) -> Any:
+        """The class; None where nobody names one."""
+        return self.chosen or own.named_class("REMOTE_CACHE_BACKEND")
+
+    def write(self, value: Any) -> None:
+        """Set the class; None lets the environment name it."""
+        if value is not None and not (hasattr(value, "get") and hasattr(value, "put")):
+            raise TypeError(f"{value!r} is not a class with get and put")
+        self.chosen = value
+
+
+remote_cache = _RemoteCache()  # of triton.knobs.cache.remote_manager_class
+
+
 class RemoteCacheManager(CacheManager):
     """Keeps files by the class `triton.knobs.cache.remote_manager_class`, or the one that
     TRITON_REMOTE_CACHE_BACKEND names as module:Class, and copies what is read into `FileCacheManager`'s
@@ -114,7 +133,7 @@ class RemoteCacheManager(CacheManager):
                 code="TW0432",
                 hint="TILEWRIGHT_DUMP and TILEWRIGHT_OVERRIDE write and replace the stages of kernels",
             )
-        backend = knobs.cache.remote_manager_class
+        backend = remote_cache.read()
         if backend is None:
             raise RuntimeError(
                 "there is no remote cache: set triton.knobs.cache.remote_manager_class to a class with "

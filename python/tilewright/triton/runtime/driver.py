@@ -7,8 +7,8 @@ import sys
 from typing import Any, NoReturn
 
 from tilewright.launch.devices import choose, chosen_device, current_device, synchronize
-from tilewright.errors import UnsupportedError
-from tilewright.targets import (
+from tilewright.native.errors import UnsupportedError
+from tilewright.native.targets import (
     TargetName,
     device_named,
     first_gpus,

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tilewright.errors import LaunchError
+from tilewright.native.errors import LaunchError
 from tilewright.export import Package
-from tilewright.launch.autotune import Wrapper
+from tilewright.tuning.autotune import Wrapper
 from tilewright.launch.jit import JITFunction
 
 from ..absent import names_of

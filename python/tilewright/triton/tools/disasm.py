@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from tilewright.errors import UnsupportedError
+from tilewright.native.errors import UnsupportedError
 
 from ..absent import names_of
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import tilewright.triton.language as tl
-from tilewright.errors import LaunchError
+from tilewright.native.errors import LaunchError
 from tilewright.language.marks import library_function
 from tilewright.launch.host_descriptor import TensorDescriptor
 

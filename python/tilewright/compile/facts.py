@@ -9,8 +9,8 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 from ..language.dtypes import dtype
-from ..lazy import lazy_attribute
-from ..native import native
+from ..native.lazy import lazy_attribute
+from ..native import at_load, native
 
 
 class Facts:
@@ -117,6 +117,9 @@ def scalar_facts(
     sign = is_non_negative or is_one
     return _facts(False, type, divisibility, is_one, False, False, True, "", sign)
 
+
+# The native module makes the facts of integers by it.
+at_load(lambda module: module.set_integer_facts(scalar_facts))
 
 # They last as long as a kernel or a launch has them: there is one for each value.
 _exact_facts: WeakValueDictionary[tuple[str, int], Facts] = WeakValueDictionary()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import threading
 from collections.abc import Callable
@@ -10,6 +11,8 @@ from importlib.machinery import PathFinder
 from types import ModuleType
 
 _module: ModuleType | None = None
+# What is done with the module once it is loaded, before anything else uses it.
+_at_load: list[Callable[[ModuleType], None]] = []
 _loading = threading.Lock()  # taken by threads that no signal handler interrupts
 
 
@@ -19,6 +22,13 @@ def native() -> ModuleType:
         without_handlers(_load_once)
     assert _module is not None
     return _module
+
+
+def at_load(prepare: Callable[[ModuleType], None]) -> None:
+    """Have something done with the module when it is loaded, or now if it is loaded already."""
+    _at_load.append(prepare)
+    if _module is not None:
+        prepare(_module)
 
 
 def without_handlers(load: Callable[[], None]) -> None:
@@ -63,28 +73,27 @@ def _load() -> ModuleType:
     from . import knobs
 
     try:
-        from . import _native  # pyright: ignore[reportAttributeAccessIssue]
+        module = importlib.import_module("tilewright._native")
     except ImportError as error:
         raise ImportError(
             f"Tilewright's native module cannot be loaded ({error}). In a source tree, "
             "`make setup` builds it; elsewhere, `pip install .` does."
         ) from error
-    atexit.register(_native.close)
-    from .launch.facts import scalar_facts
-
-    _native.set_integer_facts(scalar_facts)
+    atexit.register(module.close)
+    for prepare in _at_load:
+        prepare(module)
     if count := knobs.settings().num_threads:
-        _native.set_num_threads(count)
-    _read_layers(_native)
+        module.set_num_threads(count)
+    _read_layers(module)
     settings = knobs.settings()
     for name, path in (("cuda-library", settings.cuda_library), ("hip-library", settings.hip_library)):
         if path:
-            _native.set_target_setting(name, [path])
+            module.set_target_setting(name, [path])
     if settings.assemblers:
-        _native.set_target_setting("only-assemblers", list(settings.assemblers))
+        module.set_target_setting("only-assemblers", list(settings.assemblers))
     else:
-        _native.set_target_setting("assemblers", assemblers_of_packages())
-    return _native
+        module.set_target_setting("assemblers", assemblers_of_packages())
+    return module
 
 
 def _read_layers(module: ModuleType) -> None:

@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ..errors import LaunchError
+from ..native.errors import LaunchError
 from ..language import static
 
 

@@ -5,8 +5,8 @@
 # pyright: reportGeneralTypeIssues=false, reportOperatorIssue=false
 from __future__ import annotations
 
-from . import language as tw
-from .launch.jit import jit
+from .. import language as tw
+from .jit import jit
 
 
 @jit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from .language.marks import constexpr_function
+from .marks import constexpr_function
 
 
 @constexpr_function

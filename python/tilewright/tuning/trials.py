@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Hashable
 from typing import Any
 
-from .arguments import ArgumentProblem, constexpr_key
+from ..launch.arguments import ArgumentProblem, constexpr_key
 from .configurations import Arguments, Config
 from ..compile import CompiledKernel
-from .facts import Facts
-from .run import resolve_grid
+from ..compile.facts import Facts
+from ..launch.run import resolve_grid
 
 # A configuration is out once each of its launches took this much longer than the best one's median:
 # launches of one kernel differ by less, even on a busy machine.

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .errors import LaunchError, raise_report
-from .native import native
+from . import native
 
 # What `n_regs` of a compiled kernel says where no assembler told: on a GPU the most that a thread may
 # have, elsewhere the vector registers of a core.

@@ -15,10 +15,10 @@ from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from typing import Any, NoReturn
 
-from tilewright.errors import AbsentModuleError, AbsentNameError
+from tilewright.native.errors import AbsentModuleError, AbsentNameError
 from tilewright.language.absent import reason_of as language_reason_of
 
-from .absent_names import REASONS
+from .reasons import REASONS
 
 _PACKAGE = __name__.rpartition(".")[0]
 

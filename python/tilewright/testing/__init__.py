@@ -8,9 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .launch.device_array import DeviceArray as DeviceArray
-from .launch.devices import synchronize
-from .native import native
+from .device_array import DeviceArray as DeviceArray
+from ..launch.devices import synchronize
+from ..native import native
 
 # Relative and absolute tolerance by element type, as torch.testing uses them.
 _TOLERANCES = {

@@ -9,8 +9,8 @@ import platform
 from collections.abc import Sequence
 from typing import Any
 
-from .. import knobs
-from .devices import current_device
+from ..native import knobs
+from ..launch.devices import current_device
 from ..native import native
 
 

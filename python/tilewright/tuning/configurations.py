@@ -6,8 +6,8 @@ import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import LaunchError, render, warn_user
-from .arguments import constexpr_key
+from ..native.errors import LaunchError, render, warn_user
+from ..launch.arguments import constexpr_key
 
 Arguments = dict[str, Any]
 

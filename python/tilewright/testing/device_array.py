@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .arguments import MEMORY_READERS, READERS, Memory, Reading, read_argument
-from .facts import pointer_facts
-from ..errors import raise_report
+from ..launch.arguments import MEMORY_READERS, READERS, Memory, Reading, read_argument
+from ..compile.facts import pointer_facts
+from ..native.errors import raise_report
 from ..native import native
 
 

@@ -9,16 +9,16 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from . import hooks
-from .. import knobs
-from .arguments import Reinterpreted, constexpr_key
+from ..launch import hooks
+from ..native import knobs
+from ..launch.arguments import Reinterpreted, constexpr_key
 from .configurations import Arguments, Config, checked_configs, checked_names, names_of_kernel
 from ..compile import CompiledKernel
-from ..errors import LaunchError, TilewrightError
-from .devices import chosen_device
-from .interface import KernelInterface, untraced
-from ..references import ByReference
-from .tiered import general_binaries
+from ..native.errors import LaunchError, TilewrightError
+from ..launch.devices import chosen_device
+from ..launch.interface import KernelInterface, untraced
+from ..launch.references import ByReference
+from ..launch.tiered import general_binaries
 from .timings import read_timings, write_timings
 from .trials import Trials, launch_of
 

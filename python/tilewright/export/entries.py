@@ -13,7 +13,7 @@ from importlib.abc import Loader
 from pathlib import Path
 from typing import Any
 
-from ..errors import TilewrightError, with_visible_controls
+from ..native.errors import TilewrightError, with_visible_controls
 
 
 # What ast.literal_eval raises: of texts that spell nothing, or something too deep or too large.

@@ -1,0 +1,76 @@
+"""Compiles one specialization of a captured kernel, or finds what an earlier compilation made."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import partial
+from pathlib import Path
+
+from ..capture import Attribute
+from ..native import knobs, native
+from ..native.errors import InternalError, handle_reports, render, warn_user
+from .kernel import CompiledKernel
+from .request import Request
+from .stages import including, stages_of
+
+
+def find_request(request: Request) -> CompiledKernel | None:
+    """The result of an earlier compilation, in memory or on disk; nothing is compiled."""
+    capture = request.source.capture
+    target = request.specialization(), request.device
+    kernel = native().find(capture.meaning, capture.exact, *target, *_cache_of(request))
+    if kernel is not None:
+        return CompiledKernel(request, kernel)
+    found: list[Attribute] = []  # by the frontend, which knows what the kernel asks for
+    evaluate = partial(capture.evaluate, found=found)
+    settings = request.debug_settings(knobs.settings(), "", False)
+    native().inspect(request.source.native, *target, "tile", evaluate, settings)
+    fuller = including(request, found)
+    return fuller and find_request(fuller)
+
+
+def _cache_of(request: Request) -> tuple[bytes, bool]:
+    """The directory of the kernel cache, and whether a kernel of this source is kept there."""
+    settings = knobs.settings()
+    is_kept = bool(settings.is_cache_enabled and settings.cache_directory and not request.is_opaque)
+    # Bytes: a directory's name need not be text.
+    return os.fsencode(settings.cache_directory), is_kept
+
+
+def compile_request(request: Request) -> CompiledKernel:
+    """Compile, or find the result in memory or on disk. Raises the first error that is reported."""
+    settings = knobs.settings()
+    capture = request.source.capture
+    cache = _cache_of(request)
+    target = request.specialization(), request.device
+    debug = request.debug_settings(settings, settings.dump_directory, settings.shows_remarks)
+    kernel = None
+    if not (request.stage_files or settings.dump_directory or settings.override_directory or settings.shows_remarks):
+        kernel = native().find(capture.meaning, capture.exact, *target, *cache)
+    if kernel is None:
+        found: list[Attribute] = []
+        evaluate = partial(capture.evaluate, found=found)
+        kernel, reports = native().compile(request.source.native, *target, evaluate, *cache, debug)
+        if kernel is None and (fuller := including(request, found)):
+            return compile_request(fuller)
+        handle_reports(request.told(reports), shows_remarks=settings.shows_remarks)
+    if kernel is None:
+        raise InternalError(f"compiling {request.name} gave neither a kernel nor a report")
+    compiled = CompiledKernel(request, kernel)
+    if settings.dump_directory:
+        dump(compiled, Path(settings.dump_directory))
+    return compiled
+
+
+def dump(kernel: CompiledKernel, directory: Path) -> None:
+    """Write every stage to `directory/NAME-KEY.STAGE`; a failure is a warning."""
+    stem = f"{re.sub(r'[^A-Za-z0-9_]', '_', kernel.name)}-{kernel.key[:12]}"
+    try:
+        os.makedirs(directory, exist_ok=True)
+        (directory / f"{stem}.json").write_text(kernel.request.source.capture.buffer)
+        for stage in stages_of(kernel.request.device):
+            (directory / f"{stem}.{stage}").write_text(kernel.asm[stage])
+    except OSError as error:
+        text = render("TW0504", f"cannot write to TILEWRIGHT_DUMP: {error}", severity="warning")
+        warn_user(text.rstrip())

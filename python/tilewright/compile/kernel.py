@@ -1,0 +1,161 @@
+"""A compiled kernel, and what it tells of itself."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from operator import itemgetter
+from types import SimpleNamespace
+from typing import Any
+
+from ..native.errors import Report, is_remark
+from ..native.lazy import lazy_attribute
+from ..native.targets import NOMINAL_REGISTERS, TargetName, device_named
+from .facts import Facts
+from .request import Request
+from .stages import StageTexts, binary_stage_of, inspect, inspect_with_reports, stages_of
+
+
+class CompiledKernel:
+    """A kernel compiled for one specialization and loaded on its device.
+
+    `asm` maps a stage (tile, lowered, llvm, asm, ...) to its text, `milliseconds` a part of the
+    compilation to its duration, `origin` is "compiled", "disk" or "memory", `key` identifies
+    everything that the binary depends on. `compiled[grid](*arguments)` launches it again.
+    `resources` has what a GPU's program takes; `n_regs`, `n_spills` and `shared` have values of use to
+    callers that size a grid by them on every device.
+    """
+
+    kernel_function: Any = None  # the JITFunction that it was compiled for
+    src: Any = None  # the ASTSource of triton.compile
+    is_cooperative = False  # whether `compiled[grid]` is a cooperative grid where it says nothing
+    tier: Any = None  # launch.tiered: the binaries for the very integers that follow this one
+
+    def __init__(self, request: Request, kernel: Any) -> None:
+        self.name = request.name
+        self.request = request
+        self.native = kernel
+        self.key: str = kernel.key
+        self.origin: str = kernel.origin
+        self.parameters: list[tuple[str, str, bool, int]] = kernel.parameters
+        self.positions = tuple(index for *_, index in self.parameters)
+        self.pick = _picker(self.positions)
+        self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
+        self.is_current = request.source.is_current_now
+        self.is_opaque = request.is_opaque
+        self.device = device_named(request.device)
+        self.checks_accesses = self.device.checks_accesses(request.options.debug)
+        # A launch needs the arguments only: no stream, no bounds of their memory.
+        self.is_plain = not (self.device.has_memory or self.checks_accesses)
+        stages = stages_of(request.device)
+        binary = kernel.assembled if self.device.is_gpu else kernel.binary
+        binaries = {binary_stage_of(request.device): binary} if binary else {}
+        self.asm = StageTexts(lambda stage: inspect(request, stage), binaries, stages)
+
+    def chosen_for(self, is_cooperative: bool) -> CompiledKernel:
+        """This one, or where launches are to be cooperative grids, one like it that launches so."""
+        if not is_cooperative:
+            return self
+        kernel = copy.copy(self)
+        kernel.is_cooperative = True
+        return kernel
+
+    def updated_arguments(self) -> list[str]:
+        """The names of arrays that the kernel may read after it has written them: it does both
+        through the argument, or writes it where another may be the same memory."""
+        request = self.request
+        overlapping = [
+            index
+            for index in self.stored
+            if isinstance(facts := request.facts[index], Facts) and not facts.is_disjoint
+        ]
+        return [request.parameters[index] for index in sorted({*self.native.updated, *overlapping})]
+
+    @lazy_attribute
+    def remarks(self) -> list[Report]:
+        """What the compiler said of its decisions, for example of accesses that are not 16 bytes
+        wide, or of registers that are spilled (where this machine has an assembler); each has
+        `code`, `message` and `rendered`, which shows the source. Compiles once more."""
+        stages = stages_of(self.request.device)
+        stage = next((s for s in ("resources", "llvm-dialect") if s in stages), None)
+        reports = inspect_with_reports(self.request, stage, remarks=True)[1] if stage else []
+        return [report for report in reports if is_remark(report)]
+
+    @property
+    def resources(self) -> dict[str, int]:
+        """What a GPU's program takes: num_warps, shared_bytes, registers, spill_bytes, ..."""
+        return dict(self.native.resources)
+
+    @property
+    def assembler(self) -> str:
+        """The assembler of machine code for NVIDIA's GPUs, "ptxas 13.0.88". Empty where the driver assembles
+        when it loads the kernel, and on other devices."""
+        return self.native.assembler
+
+    @property
+    def n_regs(self) -> int:
+        """Registers of a thread. Where nothing was assembled, the most that one may have, and on
+        devices without registers for each thread a nominal number, so that callers may divide by it."""
+        return self.native.resources.get("registers", 0) or (
+            self.request.options.maxnreg or NOMINAL_REGISTERS[self.device.is_gpu]
+        )
+
+    @property
+    def n_spills(self) -> int:
+        """Bytes of registers that a thread spills to memory; 0 where nothing was assembled."""
+        return self.native.resources.get("spill_bytes", 0)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory of a program; elsewhere than on GPUs the bytes of its tiles in memory,
+        at least 1."""
+        if self.device.is_gpu:
+            return self.native.resources.get("shared_bytes", 0)
+        return max(1, self.native.scratch_bytes)
+
+    @property
+    def hash(self) -> str:
+        """The key, as Triton calls it."""
+        return self.key
+
+    def __getitem__(self, grid: Any) -> Callable[..., CompiledKernel | None]:
+        """This very specialization over a grid: `compiled[grid](*arguments)`, with or without the
+        compile-time constants; for arrays that overlap or are larger, the one that does not assume they
+        do not. Raises LaunchError TW0435 for other arguments that it was not compiled for."""
+        return self.kernel_function.relaunch(self, grid)
+
+    def _init_handles(self) -> None:
+        """A compiled kernel is loaded already; callers of Triton ask for it before they read n_regs."""
+
+    @property
+    def milliseconds(self) -> dict[str, float]:
+        """The duration of each piece of the compilation that made the binary."""
+        return dict(self.native.milliseconds)
+
+    @property
+    def metadata(self) -> SimpleNamespace:
+        """Facts about the kernel as attributes."""
+        return SimpleNamespace(
+            name=self.name,
+            target=TargetName(self.native.target),
+            symbol=self.native.symbol,
+            code_bytes=self.native.code_bytes,
+            scratch_bytes=self.native.scratch_bytes,
+            shared=self.shared,
+            key=self.key,
+            hash=self.key,
+            num_ctas=1,
+            warp_size=TargetName(self.native.target).warp_size,
+            **self.request.options._asdict(),
+        )
+
+    def __repr__(self) -> str:
+        return f"<compiled kernel {self.name}({self.request.describe()}) from {self.origin}>"
+
+
+def _picker(indices: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """A function that takes the values at some positions as a tuple."""
+    if len(indices) == 1:
+        (only,) = indices
+        return lambda values: (values[only],)
+    return itemgetter(*indices) if indices else lambda values: ()

@@ -1,0 +1,1 @@
+"""Chooses the constants of kernels: by timing, or by rules."""
