@@ -75,10 +75,11 @@ Location ScopeTable::placeOf(const SourceSpan &span, LLVM::DISubprogramAttr scop
   return FusedLoc::get(context, {place}, scope);
 }
 
-/// Returns true if a file is part of the language's own library, which is written in the language
+/// Returns true if a file is part of the language's own libraries, which are written in the language
 /// too.
 static bool isOfLibrary(StringRef path) {
-  return llvm::sys::path::parent_path(path).ends_with("tilewright/language");
+  StringRef folder = llvm::sys::path::parent_path(path);
+  return folder.ends_with("tilewright/language") || folder.ends_with("tilewright/libdevice");
 }
 
 Location ScopeTable::convert(Location location) {

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from . import errors as errors
 from . import language as language
+from . import libdevice as libdevice
 from . import simulation as simulation
 from . import testing as testing
 from .compile import CompiledKernel as CompiledKernel
@@ -25,9 +26,9 @@ from .errors import TilewrightWarning as TilewrightWarning
 from .errors import UnsupportedError as UnsupportedError
 from .export import Package as Package
 from .export import export as export
-from .language import *  # noqa: F403 (the language's names are the package's)
 from .language.sizes import bucket as bucket
 from .language.sizes import next_power_of_2 as next_power_of_2
+from .libdevice.extern import extern_elementwise as extern_elementwise
 from .launch.annotated import dynamic as dynamic
 from .launch.annotated import static as static
 from .launch.arguments import reinterpret as reinterpret
@@ -46,6 +47,9 @@ from .native.version import __version__ as __version__
 from .tuning.autotune import Config as Config
 from .tuning.autotune import autotune as autotune
 from .tuning.autotune import heuristics as heuristics
+
+language.add_names(libdevice=libdevice, extern_elementwise=extern_elementwise)
+from .language import *  # noqa: E402, F403 (the language's names are the package's)
 
 if not TYPE_CHECKING:
     from .language.absent import names_of

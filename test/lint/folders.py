@@ -1,4 +1,5 @@
-"""Checks that no two folders include each other: neither of the C++ nor of the Python package.
+"""Checks that no two folders include each other, of the C++ or of the Python package, and that the
+package's core imports neither its tools nor what is there for Triton's sake.
 
 Files count for the folder that they lie in, also a package's `__init__.py`; a file counts for no folder
 above its own. An import counts wherever it stands: in a function or under TYPE_CHECKING, too.
@@ -40,6 +41,31 @@ KNOWN_PAIRS = {
     ("passes", "passes/simt/layout"),
     ("passes/simt/layout", "passes/simt/pipeline"),
     ("passes/simt/layout", "passes/simt/shared"),
+}
+
+
+# The parts of the Python package: folder -> part, and part -> the parts that it may import. The folders
+# in a folder belong to its part. The package's own files are its face: the names of `import tilewright`.
+PARTS = {
+    "": "face",
+    "native": "core",
+    "language": "core",
+    "capture": "core",
+    "compile": "core",
+    "launch": "core",
+    "tuning": "tools",
+    "testing": "tools",
+    "profiler": "tools",
+    "export": "tools",
+    "tools": "tools",
+    "libdevice": "compat",
+    "triton": "compat",
+}
+MAY_IMPORT = {
+    "core": {"core"},
+    "tools": {"core", "tools"},
+    "compat": {"core", "tools", "compat", "face"},
+    "face": {"core", "tools", "compat", "face"},
 }
 
 
@@ -115,8 +141,23 @@ def two_way(uses: Iterable[Use]) -> dict[tuple[str, str], list[Use]]:
     return found
 
 
-def problems(root: pathlib.Path) -> Iterator[str]:
-    pairs = {**two_way(cpp_uses(root)), **two_way(python_uses(root))}
+def part_of(path: str) -> str:
+    """The part of a file of the package; an empty text where the table has none."""
+    return PARTS.get(folder_of(path).removeprefix(PACKAGE).lstrip("/").partition("/")[0], "")
+
+
+def part_problems(uses: Iterable[Use]) -> Iterator[str]:
+    for use in uses:
+        user, used = part_of(use.file), part_of(use.used)
+        for path, part in ((use.file, user), (use.used, used)):
+            if not part:
+                yield f"{path}: its folder is in no part of the package: add it to folders.PARTS"
+        if user and used and used not in MAY_IMPORT[user]:
+            yield f"{use.file}:{use.line}: {user} may not import {used} ({use.used})"
+
+
+def pair_problems(root: pathlib.Path, imports: Iterable[Use]) -> Iterator[str]:
+    pairs = {**two_way(cpp_uses(root)), **two_way(imports)}
     for pair in sorted(pairs.keys() - KNOWN_PAIRS):
         use = pairs[pair][0]
         yield f"{use.file}:{use.line}: includes {use.used}: {pair[0]}/ and {pair[1]}/ include each other"
@@ -124,3 +165,8 @@ def problems(root: pathlib.Path) -> Iterator[str]:
     for one, other in sorted(KNOWN_PAIRS - pairs.keys() if (root / "CMakeLists.txt").is_file() else ()):
         yield f"test/lint/folders.py: {one}/ and {other}/ are parted: take them out of KNOWN_PAIRS"
 
+
+def problems(root: pathlib.Path) -> Iterator[str]:
+    imports = list(python_uses(root))
+    yield from pair_problems(root, imports)
+    yield from part_problems(imports)

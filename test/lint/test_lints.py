@@ -124,7 +124,32 @@ def test_a_package_and_a_folder_in_it_that_import_each_other_are_found(
     write(tmp_path, "python/tilewright/launch/names.py", "from . import jit\n")
     assert not list(layering.problems(tmp_path))
     write(tmp_path, "python/tilewright/launch/names.py", "from .. import errors\n")
-    assert len(list(layering.problems(tmp_path))) == 1
+    assert next(layering.problems(tmp_path)).endswith("include each other")
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "expected"),
+    [
+        ("launch/jit", "from ..export import package", ":1: core may not import tools"),
+        ("launch/tiered/a", "from ...libdevice import package", ":1: core may not import compat"),
+        ("export/a", "from ..triton import package", ":1: tools may not import compat"),
+        ("tools/a", "from .. import package", ":1: tools may not import face"),
+        ("novel/a", "from ..launch import package", ": its folder is in no part"),
+        ("triton/a", "from .. import package", ""),
+        ("triton/a", "from ..export import package", ""),
+        ("export/a", "from ..launch import package", ""),
+    ],
+)
+def test_import_between_parts_of_the_package(
+    tmp_path: pathlib.Path, path: str, line: str, expected: str
+) -> None:
+    for folder in ("", "launch/", "export/", "libdevice/", "triton/"):
+        write(tmp_path, f"python/tilewright/{folder}__init__.py", "")
+        write(tmp_path, f"python/tilewright/{folder}package.py", "")
+    write(tmp_path, f"python/tilewright/{path}.py", f"{line}\n")
+    found = list(layering.problems(tmp_path))
+    assert len(found) == bool(expected)
+    assert not expected or found[0].startswith(f"python/tilewright/{path}.py{expected}")
 
 
 def test_two_folders_of_c_that_include_each_other_are_found(

@@ -12,6 +12,7 @@ from pathlib import Path
 from . import prebuilt, record
 from .source import Place, read_source
 
+_FOLDERS = ("language", "libdevice")
 _DECORATORS = ("library_function", "library_method")
 
 
@@ -19,7 +20,7 @@ def write(target: Path, package: Path = prebuilt.PACKAGE) -> None:
     """Make the records of every function that is written in the language."""
     index: dict[str, tuple[int, int]] = {}
     sections = b""
-    for path in sorted((package / "language").glob("*.py")):
+    for path in (p for folder in _FOLDERS for p in sorted((package / folder).glob("*.py"))):
         if section := _section_of(path):
             name = path.relative_to(package).as_posix()
             index[name] = len(sections), len(sections) + len(section)

@@ -10,24 +10,11 @@ from __future__ import annotations
 from builtins import tuple
 from typing import TYPE_CHECKING, Any
 
-from . import (
-    descriptors,
-    dtypes,
-    elementwise,
-    extern,
-    libdevice,
-    library,
-    math,
-    random,
-    scaled,
-    target_info,
-    tile,
-)
+from . import descriptors, dtypes, elementwise, library, math, random, scaled, target_info, tile
 from .aggregates import aggregate
 from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .elementwise import *  # noqa: F403
-from .extern import *  # noqa: F403
 from .library import *  # noqa: F403
 from .marks import builtin, constexpr_function, library_function
 from .random import *  # noqa: F403
@@ -47,13 +34,18 @@ else:
 
 __all__ = [
     "UNSUPPORTED", "aggregate", "builtin", "constexpr", "constexpr_function", "constexpr_type",
-    "libdevice", "library_function", "math", "random", "target_info", "tuple", "tuple_type",
+    "library_function", "math", "random", "target_info", "tuple", "tuple_type",
 ]  # fmt: skip
 __all__ += descriptors.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
-__all__ += extern.__all__
 __all__ += library.__all__
 __all__ += random.__all__
 __all__ += scaled.__all__
 __all__ += tile.__all__
+
+
+def add_names(**names: Any) -> None:
+    """Give the language names that are defined in folders above it."""
+    globals().update(names)
+    __all__.extend(names)

@@ -43,7 +43,7 @@ def reason_of(module: str, name: str) -> str:
 def is_of_language(module: str) -> bool:
     """Whether kernels take names from a module of this package."""
     return module == "tilewright" or module.startswith(
-        ("tilewright.language", "tilewright.triton.language")
+        ("tilewright.language", "tilewright.libdevice", "tilewright.triton.language")
     )
 
 

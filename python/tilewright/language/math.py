@@ -1,11 +1,40 @@
 """The namespace `tw.math`: the elementwise functions, and the arithmetic ones beside operators."""
 
+# Kernel code follows the type rules of the language, not those of Python:
+# pyright: basic, reportOperatorIssue=false, reportReturnType=false
 from __future__ import annotations
 
 from . import elementwise
+from .dtypes import tensor
 from .elementwise import *  # noqa: F403
-from .libdevice import fast_dividef, fast_expf, fast_logf, finitef, isinf, isnan
-from .tile import cdiv, clamp, div_rn, fdiv, maximum, minimum, umulhi
+from .elementwise import abs, exp, log
+from .marks import builtin_alias, library_function
+from .static import constexpr
+from .tile import Value, cdiv, clamp, div_rn, fdiv, maximum, minimum, umulhi
+
+INFINITY = constexpr(float("inf"))
+
+fast_expf = builtin_alias("fast_expf", exp)
+fast_logf = builtin_alias("fast_logf", log)
+fast_dividef = builtin_alias("fast_dividef", fdiv)
+
+
+@library_function
+def isnan(x: Value) -> tensor:
+    """Where x is not a number."""
+    return x != x
+
+
+@library_function
+def isinf(x: Value) -> tensor:
+    """Where x is infinite, of either sign."""
+    return abs(x) == INFINITY
+
+
+@library_function
+def finitef(x: Value) -> tensor:
+    """Where x is neither infinite nor NaN."""
+    return abs(x) < INFINITY
 
 __all__ = [
     "cdiv", "clamp", "div_rn", "fast_dividef", "fast_expf", "fast_logf", "fdiv", "finitef", "isinf",

@@ -12,6 +12,7 @@ import pytest
 from table_rows import records
 from tilewright import language as tw
 from tilewright.language import dtypes, elementwise, libdevice
+from tilewright.libdevice import floats, functions, integers
 from tilewright.language.library import METHODS
 from tilewright.language.marks import library_functions
 
@@ -23,7 +24,7 @@ def test_element_types_are_the_rows_of_the_compiler():
     assert rows and all(known[row["Name"]] == tuple(row[c] for c in columns) for row in rows)
 
 
-@pytest.mark.parametrize("module", [tw.library, libdevice, tw.random, tw.scaled])
+@pytest.mark.parametrize("module", [tw.library, floats, functions, integers, tw.random, tw.scaled])
 def test_functions_of_the_library_are_exported(module: Any):
     only_methods = {"logical_and", "logical_or"}  # as in Triton
     defined = set(library_functions(vars(module))) - only_methods

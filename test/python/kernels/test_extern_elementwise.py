@@ -10,7 +10,7 @@ import pytest
 import tilewright as tw
 import tilewright.triton.language as tl
 from tilewright.errors import CompileError, UnsupportedError
-from tilewright.language.extern import function_of_symbol
+from tilewright.libdevice.extern import function_of_symbol
 
 POWERS = {
     (tl.float32, tl.float32): ("__nv_powf", tl.float32),

@@ -1,6 +1,6 @@
 """Prints `special_tables.py`: polynomials for the special functions, by mpmath.
 
-`python test/python/support/special_coefficients.py > python/tilewright/language/special_tables.py`. Each table is a truncated Chebyshev series,
+`python test/python/support/special_coefficients.py > python/tilewright/libdevice/special_tables.py`. Each table is a truncated Chebyshev series,
 in powers of t, of a smooth function on [-1, 1]; the sources of the substitutions are in the language's `special.py`.
 """
 

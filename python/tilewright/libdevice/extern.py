@@ -15,11 +15,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..native.errors import CompileError
-from . import libdevice
-from .dtypes import dtype, tensor
-from .marks import constexpr_function, library_function
-from .static import constexpr, unwrap
-from .tile import Value, extern_call, static_assert, static_range, to_tensor
+from . import names as libdevice
+from ..language.dtypes import dtype, tensor
+from ..language.marks import constexpr_function, library_function
+from ..language.static import constexpr, unwrap
+from ..language.tile import Value, extern_call, static_assert, static_range, to_tensor
 
 _NAMES = tuple(libdevice.__all__)
 _FUNCTIONS = tuple(getattr(libdevice, name) for name in _NAMES)

@@ -6,9 +6,9 @@
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
-from .dtypes import float64, tensor
-from .elementwise import abs
-from .marks import library_function
+from ..language.dtypes import float64, tensor
+from ..language.elementwise import abs
+from ..language.marks import library_function
 from .rounding import (
     add_directed,
     bits_of,
@@ -20,7 +20,7 @@ from .rounding import (
     sqrt_directed,
 )
 from .special import floating
-from .tile import Value, div_rn, static_assert, to_tensor, where
+from ..language.tile import Value, div_rn, static_assert, to_tensor, where
 
 
 @library_function

@@ -12,13 +12,22 @@ overflow nor underflow. No device's rounding mode is changed.
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
-from .dtypes import float32, float64, int32, int64, tensor
-from .elementwise import abs, ceil, floor, fma, rint, sqrt, trunc
-from .marks import library_function
-from .static import constexpr
-from .tile import Value, cast, maximum, minimum, static_assert, static_range, to_tensor, where
+from ..language.dtypes import float32, float64, int32, int64, tensor
+from ..language.elementwise import abs, ceil, floor, fma, rint, sqrt, trunc
+from ..language.marks import library_function
+from ..language.math import INFINITY
+from ..language.static import constexpr
+from ..language.tile import (
+    Value,
+    cast,
+    maximum,
+    minimum,
+    static_assert,
+    static_range,
+    to_tensor,
+    where,
+)
 
-INFINITY = constexpr(float("inf"))
 _FLOATS = constexpr("this function takes float32 and float64: cast with .to(tw.float32)")
 
 # Bits.

@@ -6,12 +6,12 @@
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
-from .dtypes import float32, float64, int32, int64, tensor, uint32, uint64
-from .elementwise import rint, round
-from .marks import library_function
+from ..language.dtypes import float32, float64, int32, int64, tensor, uint32, uint64
+from ..language.elementwise import rint, round
+from ..language.marks import library_function
 from .rounding import bits_of, integer_to_double, integer_to_float, narrow, rounded
-from .static import constexpr
-from .tile import Value, static_assert, to_tensor
+from ..language.static import constexpr
+from ..language.tile import Value, static_assert, to_tensor
 
 
 @library_function

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .static import constexpr
+from ..language.static import constexpr
 
 # fmt: off
 ERFCX = constexpr(

@@ -11,10 +11,10 @@ functions with `brief` then do with series that end earlier, with an error of 2^
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
-from .dtypes import float32, float64, int32, tensor, uint64
-from .elementwise import abs, copysign, cos, erfc, exp, fma, log, pow, rint, sin, sqrt
-from .library import max as largest_of
-from .marks import library_function
+from ..language.dtypes import float32, float64, int32, tensor, uint64
+from ..language.elementwise import abs, copysign, cos, erfc, exp, fma, log, pow, rint, sin, sqrt
+from ..language.library import max as largest_of
+from ..language.marks import library_function
 from .rounding import INFINITY
 from .special_tables import (
     BESSEL_I0_FAR,
@@ -49,8 +49,8 @@ from .special_tables import (
     LOG_BRIEF,
     TGAMMA,
 )
-from .static import constexpr
-from .tile import Value, maximum, minimum, static_assert, static_range, to_tensor, where
+from ..language.static import constexpr
+from ..language.tile import Value, maximum, minimum, static_assert, static_range, to_tensor, where
 
 NAN = constexpr(float("nan"))
 _PI = constexpr(3.141592653589793)
