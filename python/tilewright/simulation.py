@@ -22,7 +22,7 @@ from typing import Any
 
 from .launch.arguments import ArgumentProblem, memory_of, read_argument
 from .launch import simulated
-from .launch.bounds import BOUNDS, chosen_bounds
+from .launch.arguments.bounds import BOUNDS, chosen_bounds
 from .launch.devices import check_device, current_device, device as launches_on
 from .compile.facts import Facts
 from .native import native

@@ -6,8 +6,9 @@
 A jit function is any object with `__tilewright_jit__ = True` and the plain function as `.fn`.
 """
 
+from .dependencies import MISSING, Dependency
 from .executed import keep_text
-from .serialize import MISSING, Attribute, Capture, Dependency, capture
+from .serialize import Attribute, Capture, capture
 from .source import (
     FunctionSource,
     SourceNotFound,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from . import prebuilt, record
-from .source import Place, read_source
+from .source import Place
 
 _FOLDERS = ("language", "libdevice")
 _DECORATORS = ("library_function", "library_method")

@@ -8,13 +8,14 @@ import os
 import threading
 import types
 from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any
 
 from ..language import absent, aggregates, marks
 from ..native.lazy import lazy_attribute
 from . import values
 from .classes import attributes_of_function, is_bare, is_settled
 from .contents import digest_of, look_into
+from .dependencies import MISSING, UNKNOWN, Body, Dependency, fingerprint_of, look_up
 from .digests import digest_texts
 from .names import Chain
 from .nodes import to_json
@@ -34,94 +35,7 @@ os.register_at_fork(
     before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release
 )
 
-
-class _Missing(enum.Enum):
-    MISSING = "missing"
-
-
-MISSING: Any = _Missing.MISSING
-_UNKNOWN = "unknown"
 _PLAIN = (int, float, str, bool, type(None))
-
-
-class Dependency(NamedTuple):
-    """A captured value and where it came from: a namespace, a closure cell or an object."""
-
-    container: Any
-    name: str
-    value: Any
-    fingerprint: str | None  # of a value that can change in place; _UNKNOWN if nobody can tell
-
-    def is_current(self) -> bool:
-        """Whether a new capture would find the same value."""
-        now = _look_up(self.container, self.name)
-        if now is not self.value and not _equal(now, self.value):
-            return False
-        if self.fingerprint is None:
-            return True
-        return self.fingerprint != _UNKNOWN and self.fingerprint == _fingerprint(now)
-
-
-def _look_up(container: Any, name: str) -> Any:
-    if isinstance(container, dict):
-        return cast("dict[str, Any]", container).get(name, MISSING)
-    if isinstance(container, types.CellType):
-        try:
-            return container.cell_contents
-        except ValueError:  # not assigned yet
-            return MISSING
-    return getattr(container, name, MISSING)
-
-
-def _equal(now: Any, then: Any) -> bool:
-    """By value for plain constants (1 and True and 1.0 differ), by identity for the rest."""
-    if type(now) is not type(then):
-        return False
-    if isinstance(now, tuple):
-        old, new = cast("tuple[Any, ...]", then), cast("tuple[Any, ...]", now)
-        return len(old) == len(new) and all(a is b or _equal(a, b) for a, b in zip(old, new))
-    if isinstance(now, float):
-        return now.hex() == then.hex()
-    return isinstance(now, (int, str)) and now == then
-
-
-def _fingerprint(value: Any) -> str | None:
-    return look_into(value).digest
-
-
-class Body(NamedTuple):
-    """A function and what was in it when it was captured; Python lets all of it be replaced."""
-
-    kernel: Any  # the jit function right around it; None around a plain function
-    function: types.FunctionType
-    code: types.CodeType
-    defaults: tuple[Any, ...] | None
-    keyword_defaults: dict[str, Any] | None
-
-    @classmethod
-    def of(cls, value: Any) -> Body:
-        function = values.plain_function(value)
-        kernel = value if values.is_jit(value) else None
-        while kernel is not None and kernel.fn is not function:
-            kernel = kernel.fn
-        named, defaults = function.__kwdefaults__, function.__defaults__
-        return cls(kernel, function, function.__code__, defaults, named and dict(named))
-
-    def is_current(self) -> bool:
-        kernel, function, code, defaults, keyword_defaults = self
-        if function.__code__ is not code or function.__defaults__ is not defaults:
-            return False
-        if kernel is not None and kernel.fn is not function:
-            return False
-        now = function.__kwdefaults__
-        return now is keyword_defaults is None or _have_same_items(now, keyword_defaults)
-
-
-def _have_same_items(now: dict[str, Any] | None, then: dict[str, Any] | None) -> bool:
-    if not now or not then:
-        return not now and not then
-    return len(now) == len(then) and all(now.get(k, MISSING) is v for k, v in then.items())
-
 
 # A module, and the name of something in it.
 Attribute = tuple[types.ModuleType, str]
@@ -302,7 +216,7 @@ class Capture:
             return self._own_function(value)
         if member.kind == "value":
             encoded = values.encode_value(value, self)
-            fingerprint = None if self._is_fixed(value) else _fingerprint(value) or _UNKNOWN
+            fingerprint = None if self._is_fixed(value) else fingerprint_of(value) or UNKNOWN
             self.dependencies.append(Dependency(owner, name, value, fingerprint))
             return encoded
         return values.encode_value(value, self)
@@ -376,7 +290,7 @@ class Capture:
         return any(f'"{name}"' in text for text in texts)
 
     def _add_methods(self, attributes: dict[str, None], methods: dict[str, Json]) -> None:
-        from ..language.library import METHODS
+        from ..language.methods import METHODS
 
         for name in attributes:
             if name in METHODS and name not in methods:
@@ -446,7 +360,7 @@ class Capture:
             container, value = function.__globals__, MISSING
         fingerprint = None
         if is_used and not (value is MISSING or self._is_fixed(value)):
-            fingerprint = _fingerprint(value) or _UNKNOWN
+            fingerprint = fingerprint_of(value) or UNKNOWN
         found = Dependency(container, name, value, fingerprint)
         for index, known in enumerate(self.dependencies):
             if known.container is container and known.name == name:
@@ -540,7 +454,7 @@ def _resolve(function: types.FunctionType, chain: Chain) -> Iterable[tuple[Any, 
 def _resolve_root(function: types.FunctionType, name: str) -> tuple[Any, Any]:
     if name in function.__code__.co_freevars:
         cell = (function.__closure__ or ())[function.__code__.co_freevars.index(name)]
-        return cell, _look_up(cell, name)
+        return cell, look_up(cell, name)
     if name in function.__globals__ or not hasattr(builtins, name):
         return function.__globals__, function.__globals__.get(name, MISSING)
     return vars(builtins), getattr(builtins, name)

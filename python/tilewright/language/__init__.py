@@ -10,15 +10,29 @@ from __future__ import annotations
 from builtins import tuple
 from typing import TYPE_CHECKING, Any
 
-from . import descriptors, dtypes, elementwise, library, math, random, scaled, target_info, tile
+from . import (
+    descriptors,
+    dtypes,
+    elementwise,
+    library,
+    math,
+    memory,
+    random,
+    scaled,
+    sorting,
+    target_info,
+    tile,
+)
 from .aggregates import aggregate
 from .descriptors import *  # noqa: F403
 from .dtypes import *  # noqa: F403
 from .elementwise import *  # noqa: F403
 from .library import *  # noqa: F403
 from .marks import builtin, constexpr_function, library_function
+from .memory import *  # noqa: F403
 from .random import *  # noqa: F403
 from .scaled import *  # noqa: F403
+from .sorting import *  # noqa: F403
 from .static import constexpr, constexpr_type, tuple_type
 from .tile import *  # noqa: F403
 from .unsupported import UNSUPPORTED
@@ -40,8 +54,10 @@ __all__ += descriptors.__all__
 __all__ += dtypes.__all__
 __all__ += elementwise.__all__
 __all__ += library.__all__
+__all__ += memory.__all__
 __all__ += random.__all__
 __all__ += scaled.__all__
+__all__ += sorting.__all__
 __all__ += tile.__all__
 
 

@@ -11,19 +11,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sizes import next_power_of_2
-from .dtypes import dtype, float32, int8, int16, int32, int64, tensor, uint32
+from .dtypes import dtype, float32, int32, int64, tensor, uint32
 from .elementwise import exp
-from .marks import library_function, library_functions, library_method
+from .marks import library_function, library_method
 from .static import constexpr
-from .machine import checks_overflow, compiled_for, machine_clock
+from .machine import checks_overflow
 from .tile import (
     PropagateNan,
     Shape,
     Value,
     arange,
     associative_scan,
-    atomic_load,
     broadcast_to,
     count_values,
     device_assert,
@@ -38,7 +36,6 @@ from .tile import (
     reshape,
     static_assert,
     static_range,
-    to_tensor,
     where,
 )
 
@@ -346,46 +343,6 @@ def cumprod(input: tensor, axis: constexpr = 0, reverse: constexpr = False) -> t
     return associative_scan(_widen_for_sum(input, None), axis, _multiply, reverse=reverse)
 
 
-# Memory.
-
-
-@library_function
-def _differ(value, expected) -> tensor:
-    """Whether any element differs, as a scalar."""
-    differs = value != expected
-    if differs.type.is_block():
-        differs = reduce(differs.to(int32), None, _or) != 0
-    return differs
-
-
-@library_method
-def atomic_poll(
-    pointer: tensor,
-    expected_value: Value,
-    sem: constexpr = None,
-    scope: constexpr = None,
-    timeout_ns: Value | None = None,
-) -> tensor:
-    """Wait until the element at `pointer`, or every element of a tile, equals `expected_value`.
-
-    True when it does, False when `timeout_ns` nanoseconds of the machine's clock have passed; 0 is
-    one look. Elements are integers of 16, 32 or 64 bits; `sem` is "acquire" (the default) or
-    "relaxed", `scope` as for `atomic_add`. On `reference`, and on a CPU with fewer workers than
-    programs that wait, programs run one after the other: only an earlier one can be waited for.
-    """
-    static_assert(pointer.dtype.element_ty.is_int(), "atomic_poll waits for integers")
-    expected = to_tensor(expected_value).to(pointer.dtype.element_ty)
-    waits = _differ(atomic_load(pointer, sem=sem, scope=scope), expected)
-    if timeout_ns is None:
-        while waits:
-            waits = _differ(atomic_load(pointer, sem=sem, scope=scope), expected)
-    else:
-        end = machine_clock() + to_tensor(timeout_ns).to(int64)
-        while waits and machine_clock() < end:
-            waits = _differ(atomic_load(pointer, sem=sem, scope=scope), expected)
-    return not waits
-
-
 # Elementwise.
 
 
@@ -498,153 +455,8 @@ def flip(x: tensor, dim: constexpr = None) -> tensor:
     return gather(x, last - _positions(x, axis), axis)
 
 
-# Sorting: a bitonic network on the last dimension, whose extent is a power of two.
-
-
-@library_function
-def _log2(n: constexpr):
-    """The compile-time logarithm of a power of two; a tile has at most 2**20 elements."""
-    static_assert(n & (n - 1) == 0, "sorting needs an extent that is a power of two")
-    result: constexpr = 0
-    for i in static_range(20):
-        if 2 << i == n:
-            result: constexpr = i + 1
-    return result
-
-
-@library_function
-def _as_integer(x):
-    """The bits of floats as integers of the same width."""
-    if x.dtype.is_floating():
-        width: constexpr = x.dtype.primitive_bitwidth
-        integer: constexpr = (int8, int16, int32, int64)[_log2(width // 8)]
-        return x.to(integer, bitcast=True)
-    return x
-
-
-@library_function
-def _compare_exchange(x, bit: constexpr, turn: constexpr, descending: constexpr):
-    """Order the elements whose indices differ in `bit`, the other way round where `turn` is set.
-
-    Both are numbers of bits of the index into the whole tile; `turn` None is set nowhere.
-    """
-    outer: constexpr = x.numel // (2 << bit)
-    own = reshape(x, (outer, 2, 1 << bit))
-    # A reduction of two elements gives each its partner in place: no element changes its lane.
-    bits = _as_integer(own)
-    partner = (bits ^ reduce(bits, 1, _exclusive_or, True)).to(x.dtype, bitcast=True)
-    is_upper = expand_dims(arange(0, 2) != 0, (0, 2))
-    if turn is not None:
-        if turn > bit:
-            is_turned = ((arange(0, outer) >> (turn - bit - 1)) & 1) != 0
-            is_upper = is_upper ^ expand_dims(is_turned, (1, 2))
-        else:
-            is_turned = ((arange(0, 1 << bit) >> turn) & 1) != 0
-            is_upper = is_upper ^ expand_dims(is_turned, (0, 1))
-    if descending:
-        swap = where(is_upper, partner < own, own < partner)
-    else:
-        swap = where(is_upper, partner > own, own > partner)
-    return reshape(where(swap, partner, own), x.shape)
-
-
-@library_method
-def bitonic_merge(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
-    """Sort, along the last dimension, what first rises and then falls."""
-    static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
-                  "sorting works along the last dimension")  # fmt: skip
-    stages: constexpr = _log2(x.shape[-1])
-    for step in static_range(stages):
-        x = _compare_exchange(x, stages - 1 - step, None, descending)
-    return x
-
-
-@library_function
-def _runs_on_vectors():
-    """Whether neighbours are the lanes of a vector (CPUs), not elements of several threads.
-
-    Exchanges of near elements are cheap between the registers and lanes of threads. Vectors want
-    them far apart: whole vectors are exchanged then.
-    """
-    name: constexpr = compiled_for()
-    return name.partition(":")[0] in ("cpu", "reference")
-
-
-@library_method
-def sort(x: tensor, dim: constexpr = None, descending: constexpr = False) -> tensor:
-    """`x` sorted along its last dimension, whose extent is a power of two; not stable."""
-    static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
-                  "sorting works along the last dimension")  # fmt: skip
-    n: constexpr = _log2(x.shape[-1])
-    # The network may take any bit of the index for its lowest. It exchanges along that one most
-    # often, and along its highest one once.
-    lowest: constexpr = 4 if _runs_on_vectors() and n > 4 else 0
-    for i in static_range(1, n + 1):
-        turn: constexpr = (i + lowest) % n if i < n else None
-        for step in static_range(i):
-            x = _compare_exchange(x, (i - 1 - step + lowest) % n, turn, descending)
-    if lowest > 0:
-        rows: constexpr = x.numel >> n
-        apart = reshape(x, (rows, 1 << (n - lowest), 1 << lowest))
-        x = reshape(apart.permute(0, 2, 1), x.shape)
-    return x
-
-
-@library_function
-def _first_falling(a, b):
-    return where(a > b, a, b)
-
-
-@library_function
-def _first_rising(a, b):
-    return where(a < b, a, b)
-
-
-@library_method
-def topk(
-    x: tensor, k: constexpr, dim: constexpr = None, descending: constexpr = True
-) -> tensor:
-    """The k largest elements along the last dimension, largest first.
-
-    Without `descending`, the k smallest ones, smallest first. The extent is a power of two. Sorts
-    groups of k elements (or the next power of two), every second one the other way round, and
-    keeps the better half of each pair until one group is left.
-    """
-    static_assert(dim is None or dim == -1 or dim == len(x.shape) - 1,
-                  "topk works along the last dimension")  # fmt: skip
-    static_assert(0 < k, "topk gives at least one element")
-    static_assert(k <= x.shape[-1], "topk cannot give more elements than there are")
-    size: constexpr = next_power_of_2(k)
-    n: constexpr = _log2(size)
-    rows: constexpr = x.numel // x.shape[-1]
-    rounds: constexpr = _log2(x.shape[-1]) - n
-    better: constexpr = _first_falling if descending else _first_rising
-    ordered = reshape(x, (x.numel,))
-    # Bits of the index: of an element in its group, and of its group.
-    for halving in static_range(rounds + 1):
-        groups: constexpr = rounds - halving
-        lowest: constexpr = groups if _runs_on_vectors() else 0
-        group_bit: constexpr = (groups - 1 if _runs_on_vectors() else n) if groups > 0 else None
-        if halving > 0:
-            # Of a falling group and the rising one after it, the better of each pair.
-            below: constexpr = (1 << groups) if _runs_on_vectors() else size
-            pairs = reshape(ordered, (ordered.numel // (2 * below), 2, below))
-            ordered = reshape(reduce(pairs, 1, better), (ordered.numel // 2,))
-        for i in static_range(1 if halving == 0 else n, n + 1):
-            turn: constexpr = i + lowest if i < n else group_bit
-            for step in static_range(i):
-                ordered = _compare_exchange(ordered, i - 1 - step + lowest, turn, descending)
-    ordered = reshape(ordered, (rows, size))
-    index = broadcast_to(expand_dims(arange(0, k), 0), (rows, k))
-    return reshape(gather(ordered, index, 1), x.shape[:-1] + (k,))
-
-
-# What `tile.name(...)` may mean beside the builtins.
-METHODS = {name: f for name, f in library_functions(globals()).items() if f.is_method}
-
 __all__ = [
-    "argmax", "argmin", "atomic_poll", "bitonic_merge", "cumprod", "cumsum", "expect_zero", "flip",
-    "histogram", "interleave",
-    "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "sort", "squeeze", "sum",
-    "swizzle2d", "topk", "unsqueeze", "xor_sum", "zeros", "zeros_like",
+    "argmax", "argmin", "cumprod", "cumsum", "expect_zero", "flip", "histogram", "interleave",
+    "item", "max", "min", "ravel", "reduce_or", "sigmoid", "softmax", "squeeze", "sum",
+    "swizzle2d", "unsqueeze", "xor_sum", "zeros", "zeros_like",
 ]  # fmt: skip

@@ -245,161 +245,6 @@ def extern_call(symbol: str, args: Any, dtype: dtype, is_pure: bool) -> tensor:
     """
 
 
-# Memory.
-
-
-@builtin
-def load(
-    pointer: tensor,
-    mask: Value | None = None,
-    other: Value | None = None,
-    boundary_check: tuple[int, ...] = (),
-    padding_option: str = "",
-    cache_modifier: str = "",
-    eviction_policy: str = "",
-    volatile: bool = False,
-) -> tensor:
-    """Read the elements at the addresses.
-
-    Where `mask` is false nothing is read and the element is `other`, or 0 without it. A block pointer
-    (`make_block_ptr`) takes `boundary_check` and `padding_option` instead; they belong to it alone.
-    `cache_modifier` is "", ".ca", ".cg", ".cs" or ".cv"; `eviction_policy` "", "evict_first" or
-    "evict_last". They are hints and never change the result.
-    """
-
-
-@builtin
-def store(
-    pointer: tensor,
-    value: Value,
-    mask: Value | None = None,
-    boundary_check: tuple[int, ...] = (),
-    cache_modifier: str = "",
-    eviction_policy: str = "",
-) -> None:
-    """Write the elements, converted to the pointers' type, where `mask` is true.
-
-    A block pointer takes `boundary_check` instead: elements outside of its array are dropped.
-
-    `cache_modifier` is "", ".wb", ".cg", ".cs" or ".wt".
-    """
-
-
-@builtin
-def atomic_add(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> tensor:
-    """Atomically add to each element in memory where `mask` is true; yields the old elements.
-
-    `sem` is "acquire", "release", "acq_rel" (the default) or "relaxed"; `scope` "gpu" (the default:
-    all programs of the launch), "cta" or "sys". The other atomic functions take the same arguments.
-    """
-
-
-@builtin
-def atomic_max(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> tensor:
-    """Atomically store the larger of each element in memory and `val`; yields the old elements."""
-
-
-@builtin
-def atomic_min(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> tensor:
-    """Atomically store the smaller of each element in memory and `val`; yields the old elements."""
-
-
-@builtin
-def atomic_and(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> tensor:
-    """Atomic bitwise and with each element in memory; yields the old elements."""
-
-
-@builtin
-def atomic_or(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> tensor:
-    """Atomic bitwise or with each element in memory; yields the old elements."""
-
-
-@builtin
-def atomic_xor(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> tensor:
-    """Atomic bitwise exclusive or with each element in memory; yields the old elements."""
-
-
-@builtin
-def atomic_xchg(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> tensor:
-    """Atomically replace each element in memory; yields the old elements."""
-
-
-@builtin
-def atomic_cas(
-    pointer: tensor, cmp: Value, val: Value, sem: str | None = None, scope: str | None = None
-) -> tensor:
-    """Atomically replace each element whose bits equal those of `cmp` by `val`; yields the old ones.
-
-    Elements have 16, 32 or 64 bits. Of floats, -0.0 differs from 0.0, and a NaN equals itself.
-    """
-
-
-@builtin
-def atomic_load(
-    pointer: tensor, mask: Value | None = None, sem: str | None = None, scope: str | None = None
-) -> tensor:
-    """The elements of 16, 32 or 64 bits where `mask` is true, else 0, each read at once.
-
-    `sem` is "acquire" (the default) or "relaxed"; `scope` as for `atomic_add`.
-    """
-
-
-@builtin
-def atomic_store(
-    pointer: tensor,
-    val: Value,
-    mask: Value | None = None,
-    sem: str | None = None,
-    scope: str | None = None,
-) -> None:
-    """Write elements of 16, 32 or 64 bits where `mask` is true, each at once.
-
-    `sem` is "release" (the default) or "relaxed"; `scope` as for `atomic_add`.
-    """
-
-
 # Elementwise, with promotion and broadcasting.
 
 
@@ -587,14 +432,13 @@ def device_assert(cond: Value, msg: str = "", mask: Value | None = None) -> None
     The program stops there, and no program with a higher number begins.
     """
 
+
 __all__ = [
     "PropagateNan", "add", "aggregate_replace", "arange", "associative_scan", "assume",
-    "async_task", "async_tasks", "atomic_add", "atomic_and", "atomic_cas", "atomic_load",
-    "atomic_store", "map_elementwise", "atomic_max", "atomic_min", "atomic_or", "atomic_xchg", "atomic_xor",
-    "broadcast", "broadcast_to", "cast", "cat", "cdiv", "clamp", "condition", "debug_barrier",
-    "device_assert", "device_print", "div_rn", "dot", "expand_dims", "fdiv", "full", "gather",
-    "inline_asm_elementwise", "join", "load", "max_constancy", "max_contiguous", "maximum", "minimum", "mul", "multiple_of",
-    "num_programs", "permute", "program_id", "range", "reduce", "reshape", "split",
-    "static_assert", "static_print", "static_range", "store", "sub", "to_tensor", "trans",
-    "umulhi", "view", "where",
+    "async_task", "async_tasks", "map_elementwise", "broadcast", "broadcast_to", "cast", "cat",
+    "cdiv", "clamp", "condition", "debug_barrier", "device_assert", "device_print", "div_rn",
+    "dot", "expand_dims", "fdiv", "full", "gather", "inline_asm_elementwise", "join",
+    "max_constancy", "max_contiguous", "maximum", "minimum", "mul", "multiple_of", "num_programs",
+    "permute", "program_id", "range", "reduce", "reshape", "split", "static_assert",
+    "static_print", "static_range", "sub", "to_tensor", "trans", "umulhi", "view", "where",
 ]  # fmt: skip

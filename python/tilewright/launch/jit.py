@@ -5,37 +5,31 @@ from __future__ import annotations
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, cast, overload
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, overload
 
-from . import hooks
-from ..native import knobs
-from .arguments import ArgumentProblem, Parts, make_reader, mark_written, read_constant
-from ..compile.facts import Facts, parse_facts
-from ..capture import (
-    SourceNotFound,
-    SourceTooDeep,
-    ValueNotCaptured,
-    capture,
-    keep_text,
-)
+from ..capture import SourceNotFound, SourceTooDeep, ValueNotCaptured, capture, keep_text
 from ..compile import CompiledKernel, Options, Request, Source, compile_request, find_request
-from .devices import (
-    CHOICE, check_device, chosen_device, current_device, device_choice, device_of_launch, place_of
-)  # fmt: skip
+from ..compile.facts import Facts
+from ..native import knobs, native, warn_of_damage
 from ..native.errors import CompileError, LaunchError, raise_report
-from .inspection import Inspection
-from .interface import KernelInterface, hide_launches_from_torch, untraced
-from .run import check_stores, launch, resolve_grid
-from .options import Chosen, check_option, chosen_of
-from .loaded_kernels import LoadedKernels
 from ..native.lazy import lazy_attribute
+from . import hooks
+from .arguments import ArgumentProblem, Parts, make_reader, mark_written
+from .arguments.tracing import hide_launches_from_torch, untraced
+from .devices import CHOICE, chosen_device, device_choice, device_of_launch
+from .from_signature import FromSignature
+from .inspection import Inspection
+from .interface import KernelInterface
+from .loaded_kernels import LoadedKernels
 from .mock import stand_in
+from .options import Chosen, check_option, chosen_of
 from .overlap import mark_overlaps
-from ..native import native, warn_of_damage
-from .parts import entry_of, part_names, spread_parts
 from .parameters import Binder, Parameter, parameters_of
+from .parts import part_names, spread_parts
 from .references import ByReference
+from .refusals import not_prepared, too_deep
+from .run import check_stores, launch, resolve_grid
 from .tiered import Tiers
 from .tiered.background import worker
 
@@ -50,7 +44,7 @@ _FROM_SIGNATURE = (
 )  # fmt: skip
 
 
-class JITFunction(Inspection, KernelInterface, ByReference):
+class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
     """A kernel, or a function that kernels call. `kernel[grid](*arguments)` runs it.
 
     Made by `@tw.jit`. Nothing is read or compiled before the first launch.
@@ -315,7 +309,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         kernel = find_request(request)
         if kernel is None:
             warn_of_damage()
-            raise _refusal(request)
+            raise not_prepared(request)
         kernel.kernel_function = self
         kernel.name = self._name_of(request)
         check_stores(kernel, key[2])
@@ -324,6 +318,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
     def compile_for(
         self, key: tuple[Any, ...], values: tuple[Any, ...], is_warmup: bool = False
     ) -> CompiledKernel | None:
+        """The kernel of a launch key, compiled or found; None where a hook forbids it."""
         hide_launches_from_torch()  # it may have been loaded since the kernel was made
         request = self._request(key, values)
         if not self._may_compile(request, is_warmup):
@@ -355,7 +350,7 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         except ValueNotCaptured as error:
             raise CompileError(str(error), code="TW0450") from None
         except SourceTooDeep as error:
-            raise _too_deep(error) from None
+            raise too_deep(error) from None
         source = self._sources.get(id(captured))
         if source is None:
             # A capture that is out of date is never asked for again. Another thread may do the same.
@@ -405,111 +400,9 @@ class JITFunction(Inspection, KernelInterface, ByReference):
         """Wait until nothing is compiled in the background: for measurements and tests."""
         worker.settle()
 
-    def compile(
-        self,
-        signature: Mapping[str, Any],
-        constants: Mapping[str, Any] | None = None,
-        device: str | None = None,
-        **options: Any,
-    ) -> CompiledKernel:
-        """Compile from a signature: `{"x": "*fp32:16", "n": "i32"}` with the constants' values.
-
-        `:16` says divisible by 16 (of an array: its address), `:1` equal to 1, `:nonneg` not negative,
-        `:=48` an integer of that value, which computes as one that is passed.
-        A tuple has an entry for each of its parts. A parameter whose value is given is a compile-time
-        constant, whether declared so or not. Raises LaunchError TW0404 when a parameter has neither, TW0405
-        for a value that cannot be a constant, ValueError for an entry that is not a type.
-        """
-        key, values = self._of_signature(signature, constants, device, options)
-        kernel = self.compile_for(key, values, is_warmup=True)
-        if kernel is None:
-            raise LaunchError(
-                f"a hook forbids to compile {self.fn.__name__}",
-                code="TW0408",
-                hint="see triton.knobs.runtime.jit_cache_hook",
-            )
-        self._loaded.add(key, kernel)
-        return kernel.chosen_for(chosen_of(options, key[0], self.fn.__name__).is_cooperative)
-
-    def request(
-        self,
-        signature: Mapping[str, Any],
-        constants: Mapping[str, Any] | None = None,
-        device: str | None = None,
-        **options: Any,
-    ) -> Request:
-        """What `compile` with these arguments would compile, for `tilewright.compile.inspect`."""
-        return self._request(*self._of_signature(signature, constants, device, options))
-
     def source_buffer(self) -> str:
         """What the compiler gets of the kernel: its syntax tree and all that it refers to, as JSON."""
         return self._source(()).capture.buffer
-
-    def _of_signature(
-        self,
-        signature: Mapping[str, Any],
-        constants: Mapping[str, Any] | None,
-        device: str | None,
-        options: Mapping[str, Any],
-    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """The launch key and the constants' values."""
-        if device is not None:
-            check_device(device)
-        facts: list[Any] = []
-        values: list[Any] = []
-        bits: list[Any] = []
-        given = dict(constants or {})
-        self._binder.check_names([*signature, *given])
-        chosen, extra = self._binder.read_options(dict(options), self._options)
-        for name, value in extra.items():
-            check_option(name, value, device or current_device(), self.fn.__name__)
-        place = place_of(device or current_device())
-        entries = {
-            name: self._reading(name, _read_entry, entry, place) for name, entry in signature.items()
-        }
-        self._binder.check_complete({*signature, *given})
-        for parameter in self.parameters:
-            if parameter.name in signature:
-                entry = entries[parameter.name]
-                if parameter.is_tensor and isinstance(entry[1], Parts):
-                    from .tensors import as_tensor
-
-                    as_tensor(entry[1], entry[1].constant)
-                facts.append(entry[0])
-                bits.append(entry[1])
-                values.append(None)
-                continue
-            fact, bit, value = self._of_constant(parameter, given)
-            facts.append(fact)
-            values.append(value)
-            bits.append(bit)
-        every = spread_parts(self._binder.names, tuple(values), facts, bits)
-        return (device or current_device(), chosen, tuple(facts)), every
-
-    def _of_constant(self, parameter: Parameter, given: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """What a parameter outside of the signature is: facts, bits and value."""
-        (value,), *_ = Binder(self.fn.__name__, (parameter,)).bind(
-            (), {k: v for k, v in given.items() if k == parameter.name}, self._options
-        )
-        reader = read_constant if parameter.name in given else parameter.reader()
-        fact, bit = self._reading(parameter.name, reader, value)
-        return fact, bit, value
-
-    def _reading(self, name: str, read: Callable[..., tuple[Any, Any]], *given: Any) -> tuple[Any, Any]:
-        """What is read of something given for a parameter, which a refusal names."""
-        try:
-            return read(*given)
-        except ArgumentProblem as problem:
-            raise problem.of_parameter(name, self.fn.__name__) from None
-
-
-def _read_entry(entry: Any, place: str) -> tuple[Any, Any]:
-    """What a signature says of a parameter: facts, or of a tuple its parts."""
-    if not isinstance(entry, (tuple, list)):
-        return parse_facts(entry).on(place), None
-    parts = Parts()
-    key, parts.constant = parts.add_entries(cast("Sequence[Any]", entry), "", place)
-    return key, parts
 
 
 # What launchers were made for: a test or a program may replace the method.
@@ -585,55 +478,3 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
         return JITFunction(function, **options)
 
     return decorate if fn is None else decorate(fn)
-
-
-def _refusal(request: Request) -> LaunchError:
-    """The error of a launch that would have to compile, with the line that prepares it."""
-    types, values, unnamed = _entries_of(request)
-    options = "".join(
-        f", {name}={value!r}"
-        for name, value in request.options._asdict().items()
-        if value != Options._field_defaults[name]
-    )
-    line = f"{request.name}.compile({types}, {values}, {request.device!r}{options})"
-    if unnamed:  # an object, which has no text
-        names = ", ".join(f"`{name}`" for name in unnamed)
-        line = f"{request.name}.prepare(...) with such arguments; no signature can name {names}"
-    return LaunchError(
-        f"nothing may be compiled (tw.freeze() or TILEWRIGHT_JIT=deny), and {request.name} was not "
-        f"prepared for {request.describe()}",
-        code="TW0408",
-        hint=f"prepare it: {line}",
-    )
-
-
-def _entries_of(request: Request) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
-    """What `compile` takes for a request: the signature, the constants, and the parameters that neither
-    can name."""
-    function_names = [name for name in request.parameters if name.isidentifier()]
-    parts = request.facts[len(function_names) :]
-    types: dict[str, Any] = {}
-    values: dict[str, Any] = {}
-    unnamed: list[str] = []
-    for name, facts, value in zip(function_names, request.facts, request.constants):
-        if isinstance(facts, Facts):
-            types[name] = str(facts)
-        elif not any(part_names([value])):
-            values[name] = value
-        elif (entry := entry_of(value, parts)) is not None:
-            types[name] = entry
-        else:
-            unnamed.append(name)
-    return types, values, unnamed
-
-
-def _too_deep(error: SourceTooDeep) -> CompileError:
-    message = "expressions and blocks of a kernel are nested too deeply"
-    hint = "use names for parts of the expression"
-    lines = [
-        f"error[TW0121]: {message}",
-        f"  --> {error.file}:{error.line}",
-        f"  {error.line} | {error.text[:96]}",
-        f"  = hint: {hint}",
-    ]
-    return CompileError(message, code="TW0121", hint=hint, rendered="\n".join(lines))

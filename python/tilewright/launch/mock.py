@@ -66,7 +66,7 @@ def stand_in(value: Any, parameter: Parameter) -> Any:
 def _read_stand_in(value: StandIn) -> Reading:
     element_type = value.element_type
     if not isinstance(element_type, dtype):
-        from .torch import from_torch
+        from .arguments.torch import from_torch
 
         try:
             element_type = from_torch(element_type)

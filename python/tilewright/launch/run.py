@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .arguments import current_stream, mark_written
-from .bounds import memories_of
+from .arguments.bounds import memories_of
 from ..compile.facts import Facts
 from .options import Chosen
 from .simulated import options_of_launch

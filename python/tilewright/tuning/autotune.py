@@ -16,7 +16,8 @@ from .configurations import Arguments, Config, checked_configs, checked_names, n
 from ..compile import CompiledKernel
 from ..native.errors import LaunchError, TilewrightError
 from ..launch.devices import chosen_device
-from ..launch.interface import KernelInterface, untraced
+from ..launch.arguments.tracing import untraced
+from ..launch.interface import KernelInterface
 from ..launch.references import ByReference
 from ..launch.tiered import general_binaries
 from .timings import read_timings, write_timings

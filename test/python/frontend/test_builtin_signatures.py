@@ -18,7 +18,7 @@ import pytest
 import tilewright as tw
 from tilewright import language
 from tilewright.language import marks
-from tilewright.language.library import METHODS
+from tilewright.language.methods import METHODS
 
 # Classes of values, which a kernel names and does not call.
 _TYPES = {"tensor", "block_type", "tensor_descriptor", "tensor_descriptor_type"}

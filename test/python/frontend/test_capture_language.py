@@ -13,7 +13,7 @@ from table_rows import records
 from tilewright import language as tw
 from tilewright.language import dtypes, elementwise, libdevice
 from tilewright.libdevice import floats, functions, integers
-from tilewright.language.library import METHODS
+from tilewright.language.methods import METHODS
 from tilewright.language.marks import library_functions
 
 
@@ -24,7 +24,9 @@ def test_element_types_are_the_rows_of_the_compiler():
     assert rows and all(known[row["Name"]] == tuple(row[c] for c in columns) for row in rows)
 
 
-@pytest.mark.parametrize("module", [tw.library, floats, functions, integers, tw.random, tw.scaled])
+@pytest.mark.parametrize("module", [
+        tw.library, tw.memory, tw.sorting, tw.random, tw.scaled, floats, functions, integers,
+    ])
 def test_functions_of_the_library_are_exported(module: Any):
     only_methods = {"logical_and", "logical_or"}  # as in Triton
     defined = set(library_functions(vars(module))) - only_methods
@@ -42,7 +44,7 @@ def test_every_public_name_has_a_docstring_and_a_mark():
 
 
 def test_builtins_have_annotations():
-    for module in (tw.tile, elementwise, tw.library, tw.random):
+    for module in (tw.tile, tw.memory, elementwise, tw.library, tw.sorting, tw.random):
         for name in module.__all__:
             value = getattr(module, name)
             function = getattr(value, "fn", value)

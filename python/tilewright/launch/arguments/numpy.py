@@ -8,18 +8,12 @@ from typing import Any
 
 import numpy
 
-from .arguments import (
-    MEMORY_READERS,
-    SPAN_READERS,
-    ArgumentProblem,
-    Memory,
-    Reading,
-    read_argument,
-    unknown_element_type,
-)
+from ...compile.facts import facts_of_memory
+from ...native import native
 from .bounds import SHAPE_READERS, ShapedArray, reach
-from ..compile.facts import facts_of_memory
-from ..native import native
+from .memory import MEMORY_READERS, SPAN_READERS
+from .problems import ArgumentProblem, Memory, Reading, unknown_element_type
+from .reading import read_argument
 
 _POINTEES = {
     "|b1": "i1", "|i1": "i8", "<i2": "i16", "<i4": "i32", "<i8": "i64",

@@ -7,10 +7,13 @@ from typing import Any
 
 import torch
 
-from .arguments import (
-    MEMORY_READERS,
-    SPAN_READERS,
-    WRITE_MARKERS,
+from ...compile.facts import Facts, pointer_facts
+from ...language.dtypes import dtype
+from ...native import native
+from ...native.targets import gpu_of_torch
+from .bounds import SHAPE_READERS, ShapedArray
+from .memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS
+from .problems import (
     ArgumentProblem,
     Memory,
     Reading,
@@ -18,12 +21,7 @@ from .arguments import (
     without_memory,
     wrong_device,
 )
-from .bounds import SHAPE_READERS, ShapedArray
-from ..compile.facts import Facts, pointer_facts
-from .interface import untraced
-from ..language.dtypes import dtype
-from ..native import native
-from ..native.targets import gpu_of_torch
+from .tracing import untraced
 
 _POINTEES: dict[torch.dtype, str] = {
     torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",

@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from ..native import knobs
-from .arguments import Memory, Reinterpreted, memory_of
+from ...native import knobs
+from .memory import memory_of
+from .problems import Memory
+from .reinterpreted import Reinterpreted
 
 BOUNDS = ("views", "allocations")
 

@@ -1,0 +1,32 @@
+"""How the arguments of launches are read: facts, bits, and the memory behind them."""
+
+from .arrays import current_stream
+from .constants import constexpr_key, read_constant
+from .memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS, mark_written, memory_of, span_of
+from .problems import NO_MEMORY, ArgumentProblem, Memory, Reading
+from .reading import READERS, SPREADERS, Parts, make_reader, read_argument, read_tuple
+from .reinterpreted import Reinterpreted, reinterpret
+
+__all__ = [
+    "ArgumentProblem",
+    "MEMORY_READERS",
+    "Memory",
+    "NO_MEMORY",
+    "Parts",
+    "READERS",
+    "Reading",
+    "Reinterpreted",
+    "SPAN_READERS",
+    "SPREADERS",
+    "WRITE_MARKERS",
+    "constexpr_key",
+    "current_stream",
+    "make_reader",
+    "mark_written",
+    "memory_of",
+    "read_argument",
+    "read_constant",
+    "read_tuple",
+    "reinterpret",
+    "span_of",
+]
