@@ -30,8 +30,7 @@ from .parts import part_names, spread_parts
 from .references import ByReference
 from .refusals import not_prepared, too_deep
 from .run import check_stores, launch, resolve_grid
-from .tiered import Tiers
-from .tiered.background import worker
+from .tiers import make_tiers
 
 _SPECIALIZE = ("auto", "shape", "none", "tiered")
 # A warm launch looks at these two lists and at nothing else of the hooks.
@@ -78,7 +77,8 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         self.debug = debug
         self.noinline = noinline
         self.specialize = specialize
-        self._tiers = Tiers(self, hot_launches, most_exact) if specialize == "tiered" else None
+        is_tiered = specialize == "tiered"
+        self._tiers = make_tiers(self, hot_launches, most_exact) if is_tiered else None
         self._loaded = LoadedKernels()
         self._sources: dict[int, Source] = {}
         # Called with the arguments of each launch, before anything is read.
@@ -398,7 +398,8 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
 
     def settle(self) -> None:
         """Wait until nothing is compiled in the background: for measurements and tests."""
-        worker.settle()
+        if self._tiers:
+            self._tiers.settle()
 
     def source_buffer(self) -> str:
         """What the compiler gets of the kernel: its syntax tree and all that it refers to, as JSON."""
@@ -463,7 +464,7 @@ def jit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
     aligned arrays, "shape" one for each value of the integers, which it knows then and gives the same results with (those
     without an annotated type that no `do_not_specialize` names), "none" one binary for all; "tiered"
     launches as "auto" does, and makes binaries as of "shape" in the background for integers that came `hot_launches`
-    times, at most `most_exact` of them (`launch.tiered.Tiers`); `do_not_specialize` and
+    times, at most `most_exact` of them (`tuning.tiered.Tiers`); `do_not_specialize` and
     `do_not_specialize_on_alignment` name single parameters (or their indices); `debug` compiles
     device assertions. `repr` names a compiled kernel by what it is compiled for (`inspection.
     Specialization`). `version`, `launch_metadata` and `noinline` are kept as attributes and change no launch (`tilewright.launch.options.DECORATOR_OPTIONS`).

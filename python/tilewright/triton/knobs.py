@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from tilewright.launch import hooks
+from tilewright.tuning import announcements
 from tilewright.native import knobs as own
 from tilewright.native.errors import UnsupportedError
 from tilewright.launch.hooks import CompileTimes as CompileTimes
@@ -202,8 +203,8 @@ class compilation_knobs(base_knobs):  # noqa: N801
 class autotuning_knobs(base_knobs):  # noqa: N801
     """What autotuning tells."""
 
-    print = Knob(lambda: hooks.autotuning.prints(), hooks.autotuning.set_printing)
-    listener = Knob(lambda: hooks.autotuning.listener, hooks.autotuning.set_listener)
+    print = Knob(lambda: announcements.autotuning.prints(), announcements.autotuning.set_printing)
+    listener = Knob(lambda: announcements.autotuning.listener, announcements.autotuning.set_listener)
     cache = Fixed(False, "results are kept in memory; Autotuner.cache has them")
 
 

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from ..launch import hooks
 from ..native import knobs
 from ..launch.arguments import Reinterpreted, constexpr_key
+from .announcements import autotuning
 from .configurations import Arguments, Config, checked_configs, checked_names, names_of_kernel
 from ..compile import CompiledKernel
 from ..native.errors import LaunchError, TilewrightError
@@ -19,7 +19,7 @@ from ..launch.devices import chosen_device
 from ..launch.arguments.tracing import untraced
 from ..launch.interface import KernelInterface
 from ..launch.references import ByReference
-from ..launch.tiered import general_binaries
+from .tiered import general_binaries
 from .timings import read_timings, write_timings
 from .trials import Trials, launch_of
 
@@ -206,10 +206,10 @@ class Autotuner(Wrapper):
 
     def _tell(self, key: tuple[Any, ...], config: Config, seconds: float) -> None:
         """Tell the user and the listener what was chosen."""
-        if hooks.autotuning.prints():
+        if autotuning.prints():
             print(f"autotuning {self.__name__} for {key} took {seconds:.2f} s; the best is {config}")
-        if hooks.autotuning.listener:
-            hooks.autotuning.listener(
+        if autotuning.listener:
+            autotuning.listener(
                 fn=self,
                 key=key,
                 best_config=config,

@@ -11,6 +11,7 @@ import tilewright as tw
 import tilewright.triton as triton
 import tilewright.triton.language as tl
 from tilewright.launch import hooks
+from tilewright.tuning import announcements
 from tilewright.triton.backends.compiler import GPUTarget
 from tilewright.triton.compiler import ASTSource
 from tilewright.triton.runtime import driver
@@ -27,7 +28,7 @@ def _no_hooks() -> Iterator[None]:
     for chain in (hooks.launch_enter, hooks.launch_exit, hooks.load_start, hooks.load_end):
         chain.calls.clear()
     hooks.compilation.before = hooks.compilation.after = None
-    hooks.autotuning.__init__()
+    announcements.autotuning.__init__()
 
 
 def scale(x, n, BLOCK: tl.constexpr):

@@ -21,7 +21,7 @@ import pytest
 import tilewright as tw
 from tilewright import knobs
 from tilewright.compile import facts
-from tilewright.launch.tiered import background, binaries
+from tilewright.tuning.tiered import background, binaries
 
 pytestmark = pytest.mark.usefixtures("compiler")
 OFFSET = 3

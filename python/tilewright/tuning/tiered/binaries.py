@@ -94,6 +94,10 @@ class Tiers:
             tier.asked.setdefault(numbers, None)
             tier.make(numbers)
 
+    def settle(self) -> None:
+        """Wait until nothing is compiled in the background, for any kernel."""
+        worker.settle()
+
     def has_room(self) -> bool:
         """Whether one more binary may be made."""
         return sum(len(tier.asked) for tier in self.all() if tier.positions) < self.most_exact
