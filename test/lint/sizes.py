@@ -1,8 +1,9 @@
-"""Checks that functions, files and headers stay small enough to be read in one sitting."""
+"""Checks that functions, files, headers and folders stay small enough to be read in one sitting."""
 
 from __future__ import annotations
 
 import ast
+import collections
 import pathlib
 import re
 import sys
@@ -16,6 +17,10 @@ MAX_FUNCTION_LINES = 60
 MAX_FUNCTION_LINES_OF_TESTS = 80
 MAX_FILE_LINES = 700
 MAX_HEADER_LINES = 150
+# Of the Python package, whose files and folders are all below them.
+PACKAGE = "python/tilewright"
+MAX_PACKAGE_FILE_LINES = 500
+MAX_PACKAGE_FOLDER_FILES = 25
 
 # Files whose length is that of a table, and why it stays one table: path -> reason.
 EXEMPT: dict[str, str] = {
@@ -93,11 +98,20 @@ def python_functions(text: str) -> Iterator[Function]:
             )
 
 
+def folder_problems(root: pathlib.Path) -> Iterator[str]:
+    files = tree.files(root, (PACKAGE,), {".py", ".md"})
+    counts = collections.Counter(file.parent.relative_to(root).as_posix() for file in files)
+    for folder, count in counts.items():
+        if count > MAX_PACKAGE_FOLDER_FILES:
+            yield f"{folder}: {count} files, at most {MAX_PACKAGE_FOLDER_FILES}"
+
+
 def problems(root: pathlib.Path) -> Iterator[str]:
     for file in tree.files(root, tree.TOP_FOLDERS, {*tree.CPP, ".py"}):
         path = file.relative_to(root).as_posix()
         text = tree.read(file)
         limit = MAX_HEADER_LINES if file.suffix == ".h" else MAX_FILE_LINES
+        limit = MAX_PACKAGE_FILE_LINES if path.startswith(PACKAGE) else limit
         num_lines = text.count("\n")
         if num_lines > limit and path not in EXEMPT:
             yield f"{path}: {num_lines} lines, at most {limit}"
@@ -110,6 +124,7 @@ def problems(root: pathlib.Path) -> Iterator[str]:
                     f"{path}:{function.line}: {function.name} has {function.num_lines} lines, "
                     f"at most {most}"
                 )
+    yield from folder_problems(root)
     for path in EXEMPT:
         if not (root / path).is_file() and (root / "CMakeLists.txt").is_file():
             yield f"test/lint/sizes.py: exempt file {path} does not exist"

@@ -222,12 +222,17 @@ def test_literals_directives_and_tables_do_not_confuse_the_measure() -> None:
 def test_long_python_function_file_and_header_are_found(tmp_path: pathlib.Path) -> None:
     write(tmp_path, "python/a.py", "def f():\n" + "    pass\n" * 60)
     write(tmp_path, "python/b.py", "x = 1\n" * 701)
+    write(tmp_path, "python/tilewright/a.py", "x = 1\n" * 501)
+    for number in range(26):
+        write(tmp_path, f"python/tilewright/few/{number}.py", "x = 1\n" * bool(number))
     write(tmp_path, "ir/A.h", "int x;\n" * 151)
     write(tmp_path, "ir/B.h", "int x;\n" * 150)
     assert sorted(sizes.problems(tmp_path)) == [
         "ir/A.h: 151 lines, at most 150",
         "python/a.py:1: f has 61 lines, at most 60",
         "python/b.py: 701 lines, at most 700",
+        "python/tilewright/a.py: 501 lines, at most 500",
+        "python/tilewright/few: 26 files, at most 25",
     ]
 
 

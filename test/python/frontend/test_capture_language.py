@@ -25,8 +25,8 @@ def test_element_types_are_the_rows_of_the_compiler():
 
 
 @pytest.mark.parametrize("module", [
-        tw.library, tw.memory, tw.sorting, tw.random, tw.scaled, floats, functions, integers,
-    ])
+    tw.library, tw.memory, tw.sorting, tw.random, tw.scaled, floats, functions, integers,
+])  # fmt: skip
 def test_functions_of_the_library_are_exported(module: Any):
     only_methods = {"logical_and", "logical_or"}  # as in Triton
     defined = set(library_functions(vars(module))) - only_methods
