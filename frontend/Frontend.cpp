@@ -20,7 +20,7 @@ static void reportBuffer(FrontendResult &result, const std::string &reason) {
 
 /// Emits the kernel's body and its return.
 static LogicalResult emitKernel(Emitter &emitter, mlir::ModuleOp module,
-                                const std::vector<KernelArgument> &arguments,
+                                const std::vector<ArgumentSpec> &arguments,
                                 FrontendResult &result) {
   FailureOr<mlir::func::FuncOp> function =
       emitSignature(emitter, module, arguments, result.parameterSources);
@@ -52,7 +52,7 @@ static LogicalResult verifyModule(mlir::ModuleOp module, std::string &messages) 
 }
 
 FrontendResult tw::buildTileIr(mlir::MLIRContext &context, const std::string &sourceBuffer,
-                               const std::vector<KernelArgument> &arguments,
+                               const std::vector<ArgumentSpec> &arguments,
                                const FrontendOptions &options, const StaticEvaluator &evaluator) {
   FrontendResult result;
   OrReason<std::unique_ptr<Program>> parsed = parseBuffer(sourceBuffer);

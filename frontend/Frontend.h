@@ -4,30 +4,12 @@
 #include "ir/Diagnostic.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "runtime/arguments/ArgumentSpec.h"
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace tw {
-
-/// One parameter of the entry function, in the order of its Python signature. Behind them come the
-/// parts of tuples that are known at run time: the constant of such a parameter refers to the first
-/// of them as {"k": "argument", "v": 0}, and so on.
-struct KernelArgument {
-  enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
-  std::string name;
-  std::string type;          // Scalar: "i32", "fp32", ...; Pointer: pointee
-  std::string constexprJson; // Constexpr: value in the buffer's value encoding
-  int64_t divisibility = 1;
-  bool isOne = false;                 // Scalar: becomes the compile-time integer 1
-  bool isNonNegative = false;         // Scalar: argument attribute tile.non_negative
-  std::optional<int64_t> equals = {}; // Scalar: a run-time integer of this value, not a parameter
-  bool isStreaming = false;           // Pointer: argument attribute tile.streaming
-  bool isDisjoint = false;            // Pointer: argument attribute tile.disjoint
-  bool isLarge = false;               // Pointer: offsets from it are computed in 64 bits
-  bool isZeroDim = false;             // Pointer: to a 0-d array, which has no truth value
-};
 
 struct FrontendOptions {
   bool debug = false;          // compile device_assert; have accesses checked
@@ -52,7 +34,7 @@ struct FrontendResult {
 /// kernel, with `tile.name` and facts on its arguments, everything inlined, verified. The context
 /// needs the dialects of registerTileDialects.
 FrontendResult buildTileIr(mlir::MLIRContext &context, const std::string &sourceBuffer,
-                           const std::vector<KernelArgument> &arguments,
+                           const std::vector<ArgumentSpec> &arguments,
                            const FrontendOptions &options, const StaticEvaluator &evaluator);
 
 } // namespace tw

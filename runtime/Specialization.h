@@ -1,31 +1,13 @@
 // What a compiled kernel assumes of its arguments.
 #ifndef RUNTIME_SPECIALIZATION_H
 #define RUNTIME_SPECIALIZATION_H
+#include "runtime/arguments/ArgumentSpec.h"
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace tw {
-
-/// One parameter of the Python signature, in order.
-struct ArgumentSpec {
-  enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
-  std::string name;
-  std::string type;           // Scalar: "i32", "fp32", "u64", "i1"; Pointer: pointee "fp32"
-  std::string constexprJson;  // Constexpr: the captured value, as in the kernel source buffer
-  int64_t divisibility = 1;   // of a scalar's value or a pointer's address; 16 when known
-  bool isOne = false;         // a scalar known to equal 1: becomes a compile-time 1
-  bool isNonNegative = false; // a scalar known to be at least 0 as a signed number
-  /// A scalar integer of this very value, of `type`: it computes as an argument does and is not
-  /// passed.
-  std::optional<int64_t> equals = {};
-  bool isStreaming = false; // a pointer to more bytes than the last-level cache holds
-  bool isDisjoint = false;  // a pointer whose memory overlaps that of no other argument
-  bool isLarge = false;     // a pointer to memory that 32-bit offsets do not reach all of
-  bool isZeroDim = false;   // a pointer to a 0-d array, which may be meant as a number
-};
 
 /// The memory behind a pointer; where its size is not known, its address twice.
 struct MemorySpan {

@@ -54,5 +54,5 @@ void tw::amd::declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, const Am
     add("amdgpu-num-vgpr",
         std::to_string(limits.maxRegisters / (arch.hasAccumulationRegisters ? 2 : 1)));
   kernel.setPassthroughAttr(b.getArrayAttr(attributes));
-  gpu::describeArguments(kernel);
+  gpu::dropArgumentFacts(kernel);
 }

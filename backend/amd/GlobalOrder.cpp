@@ -2,6 +2,7 @@
 // accesses go through, by what may run before and after, and by the atomics beside them.
 #include "backend/amd/GlobalOrder.h"
 #include "ir/simt/Simt.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"

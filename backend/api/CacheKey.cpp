@@ -119,14 +119,10 @@ static void addArgument(FieldHasher &hasher, const ArgumentSpec &argument) {
   hasher.add(argument.type);
   hasher.add(argument.constexprJson);
   hasher.add(uint64_t(argument.divisibility));
-  hasher.add(uint64_t(argument.isOne));
-  hasher.add(uint64_t(argument.isNonNegative));
   hasher.add(uint64_t(argument.equals.has_value()));
   hasher.add(uint64_t(argument.equals.value_or(0)));
-  hasher.add(uint64_t(argument.isStreaming));
-  hasher.add(uint64_t(argument.isDisjoint));
-  hasher.add(uint64_t(argument.isLarge));
-  hasher.add(uint64_t(argument.isZeroDim));
+  for (const ArgumentFact &fact : kArgumentFacts)
+    hasher.add(uint64_t(argument.*fact.value));
 }
 
 std::string api::makeKey(const std::string &sourceDigest, const Specialization &specialization,

@@ -59,30 +59,6 @@ KernelSource::KernelSource(std::string json)
 KernelSource::KernelSource(std::string json, SourceDigests digests)
     : text(std::move(json)), hashes(std::move(digests)) {}
 
-static_assert(int(ArgumentSpec::Kind::Pointer) == int(KernelArgument::Kind::Pointer) &&
-              int(ArgumentSpec::Kind::Scalar) == int(KernelArgument::Kind::Scalar));
-
-static std::vector<KernelArgument> argumentsOf(const Specialization &specialization) {
-  std::vector<KernelArgument> arguments;
-  for (const ArgumentSpec &spec : specialization.arguments) {
-    KernelArgument argument;
-    argument.kind = KernelArgument::Kind(spec.kind);
-    argument.name = spec.name;
-    argument.type = spec.type;
-    argument.constexprJson = spec.constexprJson;
-    argument.divisibility = spec.divisibility;
-    argument.isOne = spec.isOne;
-    argument.isNonNegative = spec.isNonNegative;
-    argument.equals = spec.equals;
-    argument.isStreaming = spec.isStreaming;
-    argument.isDisjoint = spec.isDisjoint;
-    argument.isLarge = spec.isLarge;
-    argument.isZeroDim = spec.isZeroDim;
-    arguments.push_back(std::move(argument));
-  }
-  return arguments;
-}
-
 /// The frontend, contained: whatever happens in it, the result has a module or an error.
 static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &request,
                                   const StaticEvaluator &evaluator) {
@@ -98,8 +74,7 @@ static FrontendResult runFrontend(mlir::MLIRContext &context, const Request &req
   std::string crash;
   bool finished = containCrash(
       [&] {
-        *result =
-            buildTileIr(context, source.json(), argumentsOf(specialization), options, evaluator);
+        *result = buildTileIr(context, source.json(), specialization.arguments, options, evaluator);
       },
       crash);
   if (!finished) {

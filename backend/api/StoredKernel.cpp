@@ -31,15 +31,10 @@ static std::string describeArgument(const ArgumentSpec &spec) {
                                 : std::to_string(*spec.equals));
   if (spec.divisibility > 1)
     text += ":" + std::to_string(spec.divisibility);
-  if (spec.isNonNegative)
-    text += ":nonneg";
-  if (spec.kind == ArgumentSpec::Kind::Pointer && !spec.isDisjoint)
-    text += ":overlap";
-  if (spec.isLarge)
-    text += ":large";
-  if (spec.isZeroDim)
-    text += ":0d";
-  return spec.isStreaming ? text + ":stream" : text;
+  for (const ArgumentFact &fact : kArgumentFacts)
+    if (fact.kind == spec.kind && spec.*fact.value != fact.usual)
+      text += std::string(":") + fact.text;
+  return text;
 }
 
 std::string api::encodeStored(const Artifact &artifact, const Specialization &specialization,

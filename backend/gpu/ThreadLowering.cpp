@@ -72,21 +72,12 @@ Value tw::gpu::sharedAddress(ThreadLowering &lowering, int64_t offset) {
                              LLVM::GEPNoWrapFlags::inbounds);
 }
 
-void tw::gpu::describeArguments(FunctionOpInterface kernel) {
-  Builder b(kernel.getContext());
-  for (unsigned i = 0; i < kernel.getNumArguments(); ++i) {
-    bool isPointer = isa<LLVM::LLVMPointerType>(kernel.getArgument(i).getType());
-    if (isPointer && kernel.getArgAttr(i, tile::kArgDisjoint))
-      kernel.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
-    auto divisor = kernel.getArgAttrOfType<IntegerAttr>(i, tile::kArgDivisibility);
-    if (isPointer && divisor && llvm::isPowerOf2_64(divisor.getInt()))
-      kernel.setArgAttr(i, LLVM::LLVMDialect::getAlignAttrName(),
-                        b.getI64IntegerAttr(divisor.getInt()));
+void tw::gpu::dropArgumentFacts(FunctionOpInterface kernel) {
+  for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
     for (NamedAttribute attribute :
          llvm::to_vector(mlir::function_interface_impl::getArgAttrs(kernel, i)))
       if (attribute.getName().strref().starts_with("tile."))
         kernel.removeArgAttr(i, attribute.getName());
-  }
 }
 
 static Value shuffleInteger(ThreadLowering &lowering, Value value, Value lane,

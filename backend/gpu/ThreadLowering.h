@@ -51,9 +51,8 @@ mlir::Value neededMask(mlir::Value mask);
 /// Shared memory as one array whose size the launch gives, and the address of a byte of it.
 mlir::Value sharedAddress(ThreadLowering &lowering, int64_t offset);
 
-/// Turns what is known of a kernel's arguments into LLVM's words. The other attributes of Tile IR
-/// have done their work.
-void describeArguments(mlir::FunctionOpInterface kernel);
+/// Removes the attributes of Tile IR from a kernel's arguments: LLVM does not know them.
+void dropArgumentFacts(mlir::FunctionOpInterface kernel);
 
 /// Moves a value between lanes by the machine's shuffle of one 32-bit register.
 mlir::Value

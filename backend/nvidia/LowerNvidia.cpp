@@ -194,7 +194,7 @@ static void declareKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps, unsigned m
   if (maxRegisters > 0)
     launch.push_back(attribute("nvvm.maxnreg", maxRegisters));
   kernel.setPassthroughAttr(b.getArrayAttr(launch));
-  describeArguments(kernel);
+  dropArgumentFacts(kernel);
 }
 
 static LogicalResult lowerKernel(LLVM::LLVMFuncOp kernel, unsigned numWarps,

@@ -47,7 +47,7 @@ static std::optional<PyValue> withArguments(const JsonObject &json,
 }
 
 /// The value of a constexpr argument. The text is parsed into the emitter, which keeps it alive.
-static FailureOr<PyValue> constexprOf(Emitter &emitter, const KernelArgument &argument,
+static FailureOr<PyValue> constexprOf(Emitter &emitter, const ArgumentSpec &argument,
                                       llvm::ArrayRef<PyValue> parts) {
   OrReason<JsonValue> json = emitter.texts.readCopy(argument.constexprJson);
   const JsonObject *object = json ? json->getAsObject() : nullptr;
@@ -58,22 +58,15 @@ static FailureOr<PyValue> constexprOf(Emitter &emitter, const KernelArgument &ar
                        "report this as a bug");
 }
 
-static mlir::DictionaryAttr factsOf(mlir::OpBuilder &builder, const KernelArgument &argument) {
+static mlir::DictionaryAttr factsOf(mlir::OpBuilder &builder, const ArgumentSpec &argument) {
   llvm::SmallVector<mlir::NamedAttribute> facts;
   facts.push_back(builder.getNamedAttr(tile::kArgName, builder.getStringAttr(argument.name)));
   if (argument.divisibility > 1)
     facts.push_back(builder.getNamedAttr(tile::kArgDivisibility,
                                          builder.getI64IntegerAttr(argument.divisibility)));
-  if (argument.isNonNegative)
-    facts.push_back(builder.getNamedAttr(tile::kArgNonNegative, builder.getUnitAttr()));
-  if (argument.isStreaming)
-    facts.push_back(builder.getNamedAttr(tile::kArgStreaming, builder.getUnitAttr()));
-  if (argument.isDisjoint)
-    facts.push_back(builder.getNamedAttr(tile::kArgDisjoint, builder.getUnitAttr()));
-  if (argument.isLarge)
-    facts.push_back(builder.getNamedAttr(tile::kArgLarge, builder.getUnitAttr()));
-  if (argument.isZeroDim)
-    facts.push_back(builder.getNamedAttr(tile::kArgZeroDim, builder.getUnitAttr()));
+  for (const ArgumentFact &fact : kArgumentFacts)
+    if (argument.*fact.value)
+      facts.push_back(builder.getNamedAttr(fact.attribute, builder.getUnitAttr()));
   return builder.getDictionaryAttr(facts);
 }
 
@@ -95,8 +88,8 @@ static func::FuncOp createFunction(Emitter &emitter, mlir::ModuleOp module,
 }
 
 /// The type of a run-time argument; the row is null for an unknown one.
-static DType typeOf(const KernelArgument &argument, const Parameter *parameter) {
-  bool isPointer = argument.kind == KernelArgument::Kind::Pointer;
+static DType typeOf(const ArgumentSpec &argument, const Parameter *parameter) {
+  bool isPointer = argument.kind == ArgumentSpec::Kind::Pointer;
   llvm::StringRef name = argument.type;
   bool isConst = isPointer && name.consume_front("k");
   DType dtype = findDType(name);
@@ -114,8 +107,8 @@ struct RuntimeArguments {
 };
 } // namespace
 
-static bool isPassed(const KernelArgument &argument) {
-  return argument.kind != KernelArgument::Kind::Constexpr && !argument.isOne && !argument.equals;
+static bool isPassed(const ArgumentSpec &argument) {
+  return argument.kind != ArgumentSpec::Kind::Constexpr && !argument.isOne && !argument.equals;
 }
 
 /// The value as its type has it; nothing where it does not fit.
@@ -128,7 +121,7 @@ static std::optional<llvm::APInt> valueOf(int64_t value, DType dtype) {
   return fits ? std::optional(wide.trunc(dtype.bits())) : std::nullopt;
 }
 
-static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<KernelArgument> arguments,
+static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<ArgumentSpec> arguments,
                                       RuntimeArguments &runtime) {
   const FunctionSource &entry = *emitter.program.entry;
   for (auto [i, argument] : llvm::enumerate(arguments)) {
@@ -162,13 +155,13 @@ static LogicalResult collectArguments(Emitter &emitter, llvm::ArrayRef<KernelArg
 /// The value of each argument, but of constexprs, which may refer to those of others. What is known
 /// to equal a number is one of the run-time type that it would be passed as, so that a kernel means
 /// the same with it: what wraps wraps, and what needs a constexpr is refused.
-static std::vector<PyValue> valuesOf(Emitter &emitter, llvm::ArrayRef<KernelArgument> arguments,
+static std::vector<PyValue> valuesOf(Emitter &emitter, llvm::ArrayRef<ArgumentSpec> arguments,
                                      const RuntimeArguments &runtime, func::FuncOp function) {
   std::vector<PyValue> result;
   unsigned numPassed = 0;
-  for (const KernelArgument &argument : arguments) {
+  for (const ArgumentSpec &argument : arguments) {
     DType dtype = typeOf(argument, nullptr);
-    if (argument.kind == KernelArgument::Kind::Constexpr) {
+    if (argument.kind == ArgumentSpec::Kind::Constexpr) {
       result.push_back({None{}});
     } else if (argument.isOne) {
       result.push_back(makeInt(1));
@@ -187,14 +180,14 @@ static std::vector<PyValue> valuesOf(Emitter &emitter, llvm::ArrayRef<KernelArgu
 }
 
 static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
-                                    llvm::ArrayRef<KernelArgument> arguments,
+                                    llvm::ArrayRef<ArgumentSpec> arguments,
                                     llvm::ArrayRef<PyValue> values) {
   const FunctionSource &entry = *emitter.program.entry;
   llvm::ArrayRef<PyValue> parts = values.drop_front(entry.params.size()); // of tuples
   for (auto [parameter, argument, known] : llvm::zip(entry.params, arguments, values)) {
     Binding &binding = frame.names[argument.name];
     binding.where = spanOf(*entry.ast, entry);
-    if (argument.kind == KernelArgument::Kind::Constexpr) {
+    if (argument.kind == ArgumentSpec::Kind::Constexpr) {
       FailureOr<PyValue> value = constexprOf(emitter, argument, parts);
       if (failed(value))
         return failure();
@@ -208,7 +201,7 @@ static LogicalResult bindParameters(Emitter &emitter, Frame &frame,
 }
 
 FailureOr<func::FuncOp> tw::emitSignature(Emitter &emitter, mlir::ModuleOp module,
-                                          llvm::ArrayRef<KernelArgument> arguments,
+                                          llvm::ArrayRef<ArgumentSpec> arguments,
                                           std::vector<int> &parameterSources) {
   const FunctionSource &entry = *emitter.program.entry;
   auto frame = std::make_shared<Frame>();

@@ -8,7 +8,7 @@ namespace tw {
 
 /// The parameters of the kernel as arguments of a new func.func; the frame to emit it in.
 mlir::FailureOr<mlir::func::FuncOp> emitSignature(Emitter &emitter, mlir::ModuleOp module,
-                                                  llvm::ArrayRef<KernelArgument> arguments,
+                                                  llvm::ArrayRef<ArgumentSpec> arguments,
                                                   std::vector<int> &parameterSources);
 
 } // namespace tw

@@ -32,13 +32,8 @@ mlir::LogicalResult verifyAccess(mlir::Operation *op);
 
 namespace tw::tile {
 
-/// Names of the argument attributes of a kernel's func.func.
-inline constexpr llvm::StringLiteral kArgName = "tile.name"; // StringAttr: parameter
-inline constexpr llvm::StringLiteral kArgDivisibility =
-    "tile.divisibility";                                               // I64: of value/address
-inline constexpr llvm::StringLiteral kArgStreaming = "tile.streaming"; // Unit: larger than caches
-/// Unit: the memory behind this pointer overlaps that of no other argument.
-inline constexpr llvm::StringLiteral kArgDisjoint = "tile.disjoint";
+/// A string on an argument of a kernel: its parameter. ArgumentFacts.h has the facts.
+inline constexpr llvm::StringLiteral kArgName = "tile.name";
 /// An integer on a loop: iterations that are in work at once, as its kernel asks for.
 inline constexpr llvm::StringLiteral kLoopNumStages = "tile.num_stages";
 /// Unit, on a function that a library of the user's bitcode defines.

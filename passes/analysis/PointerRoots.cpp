@@ -1,6 +1,7 @@
 // Which arguments of a kernel a pointer may come from, by walking definitions.
 #include "passes/analysis/PointerRoots.h"
 #include "ir/simt/Simt.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"

@@ -1,5 +1,6 @@
 // Decides for every tile value whether it is computed where it is used or kept in a buffer.
 #include "passes/simd/TilePlan.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

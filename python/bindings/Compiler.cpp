@@ -65,31 +65,37 @@ static ArgumentSpec makeConstexpr(std::string name, std::string json) {
   return spec;
 }
 
-static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divisibility, bool isOne,
-                               bool isNonNegative, std::optional<int64_t> equals) {
+/// `facts` are the truth values of those that `argument_facts` lists for this kind of argument.
+static ArgumentSpec makeArgument(ArgumentSpec::Kind kind, std::string name, std::string type,
+                                 int64_t divisibility, const py::kwargs &facts) {
   ArgumentSpec spec;
-  spec.kind = ArgumentSpec::Kind::Scalar;
+  spec.kind = kind;
   spec.name = std::move(name);
   spec.type = std::move(type);
   spec.divisibility = divisibility;
-  spec.isOne = isOne;
-  spec.isNonNegative = isNonNegative;
+  size_t numTaken = 0;
+  for (const ArgumentFact &fact : kArgumentFacts)
+    if (fact.kind == kind && facts.contains(fact.name)) {
+      spec.*fact.value = py::cast<bool>(facts[fact.name]);
+      ++numTaken;
+    }
+  if (numTaken != facts.size())
+    throw py::type_error("a fact that arguments of this kind do not have");
+  return spec;
+}
+
+static ArgumentSpec makeScalar(std::string name, std::string type, int64_t divisibility,
+                               std::optional<int64_t> equals, const py::kwargs &facts) {
+  ArgumentSpec spec = makeArgument(ArgumentSpec::Kind::Scalar, std::move(name), std::move(type),
+                                   divisibility, facts);
   spec.equals = equals;
   return spec;
 }
 
 static ArgumentSpec makePointer(std::string name, std::string pointee, int64_t divisibility,
-                                bool isStreaming, bool isDisjoint, bool isLarge, bool isZeroDim) {
-  ArgumentSpec spec;
-  spec.kind = ArgumentSpec::Kind::Pointer;
-  spec.name = std::move(name);
-  spec.type = std::move(pointee);
-  spec.divisibility = divisibility;
-  spec.isStreaming = isStreaming;
-  spec.isDisjoint = isDisjoint;
-  spec.isLarge = isLarge;
-  spec.isZeroDim = isZeroDim;
-  return spec;
+                                const py::kwargs &facts) {
+  return makeArgument(ArgumentSpec::Kind::Pointer, std::move(name), std::move(pointee),
+                      divisibility, facts);
 }
 
 static py::list toList(const std::vector<api::Report> &reports) {
@@ -246,10 +252,9 @@ void python::defineCompiler(py::module_ &module) {
   py::class_<ArgumentSpec>(module, "ArgumentSpec")
       .def_static("constexpr", &makeConstexpr, py::arg("name"), py::arg("json"))
       .def_static("scalar", &makeScalar, py::arg("name"), py::arg("type"), py::arg("divisibility"),
-                  py::arg("is_one"), py::arg("is_non_negative"), py::arg("equals") = py::none())
+                  py::arg("equals") = py::none())
       .def_static("pointer", &makePointer, py::arg("name"), py::arg("pointee"),
-                  py::arg("divisibility"), py::arg("is_streaming"), py::arg("is_disjoint"),
-                  py::arg("is_large") = false, py::arg("is_zero_dim") = false);
+                  py::arg("divisibility"));
   py::class_<Specialization>(module, "Specialization")
       .def(py::init(&makeSpecialization), py::arg("arguments"), py::arg("num_warps"),
            py::arg("num_stages"), py::arg("debug"), py::arg("extra"));

@@ -134,6 +134,16 @@ static PyObject *findOverlaps(PyObject *, PyObject *const *arguments, Py_ssize_t
   return found;
 }
 
+/// Lists the facts that are true or false: (name, whether of pointers, usual value, text, use).
+static py::list argumentFacts() {
+  static constexpr const char *kUses[] = {"assumed", "provided", "noted", "advice"};
+  py::list facts;
+  for (const ArgumentFact &fact : kArgumentFacts)
+    facts.append(py::make_tuple(fact.name, fact.kind == ArgumentSpec::Kind::Pointer, fact.usual,
+                                fact.text, kUses[size_t(fact.use)]));
+  return facts;
+}
+
 static void define(py::module_ &module, PyMethodDef &method) {
   module.attr(method.ml_name) = py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr));
 }
@@ -157,4 +167,5 @@ void python::defineFacts(py::module_ &module) {
       [](const py::object &make) { integers().make = Py_NewRef(make.ptr()); }, py::arg("make"));
   module.def("integer_facts", &factsOfBits, py::arg("value"), py::arg("width"));
   module.def("streaming_bytes", &streamingBytes);
+  module.def("argument_facts", &argumentFacts);
 }

@@ -23,6 +23,7 @@ MAY_INCLUDE = {
     "passes": {"passes", "ir"},
     "runtime": {"runtime"},
     "runtime/codes": set(),
+    "runtime/arguments": set(),
     "backend": {"backend", "passes", "ir", "runtime"},
     # The only code that sees both sides: it renders the frontend's diagnostics, hence ir.
     "backend/api": {"frontend", "backend", "ir", "runtime"},
@@ -30,8 +31,8 @@ MAY_INCLUDE = {
     "backend/tools": {"backend", "backend/api", "frontend", "passes", "ir", "runtime"},
     "python/bindings": {"backend/api", "runtime"},
 }
-# What every layer may include: the codes of reports.
-FOR_ALL = "runtime/codes"
+# What every layer may include: the codes of reports, and what is known of a kernel's arguments.
+FOR_ALL = ("runtime/codes", "runtime/arguments")
 LAYERS = ("ir", "frontend", "passes", "runtime", "backend", "python")
 # Folders of backend/ that every part of it may use; any other folder there is a target's own.
 SHARED_BACKEND = {"api", "tools", "export", "compile", "inspect", "gpu"}
@@ -94,7 +95,7 @@ def include_problem(path: str, included: str) -> str | None:
         if pattern.match(included) and not allowed(path):
             return f'may not include "{included}": {reason}'
     user, used = layer_of(path), layer_of(included)
-    is_known = user and used and used not in (user, FOR_ALL)
+    is_known = user and used and used not in (user, *FOR_ALL)
     if is_known and used not in MAY_INCLUDE[user]:
         return f"{user}/ may not include {used}/"
     mine, theirs = backend_target(path), backend_target(included)

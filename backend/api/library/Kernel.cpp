@@ -97,9 +97,8 @@ static void addText(Key &key, std::string_view text) {
 
 static uint64_t factsOf(const ArgumentSpec &spec) {
   uint64_t facts = uint64_t(spec.kind) | uint64_t(spec.divisibility) << 8;
-  for (bool fact :
-       {spec.isOne, spec.isNonNegative, spec.isStreaming, spec.isDisjoint, spec.isLarge})
-    facts = facts << 1 | fact;
+  for (const ArgumentFact &fact : kArgumentFacts)
+    facts = facts << 1 | uint64_t(spec.*fact.value);
   return facts;
 }
 

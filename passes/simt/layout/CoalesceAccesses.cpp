@@ -3,6 +3,7 @@
 // there and back.
 #include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"

@@ -12,6 +12,7 @@
 #include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/lowering/thread/SimtFunction.h"
 #include "passes/simt/pipeline/AsyncCopies.h"
+#include "runtime/arguments/ArgumentSpec.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -155,8 +156,9 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered,
   BitVector below = findAccessesBelow(source, facts);
   for (BlockArgument argument : source.getArguments()) {
     unsigned number = argument.getArgNumber();
-    if (Attribute isNonNegative = source.getArgAttr(number, kArgNonNegative))
-      lowered.setArgAttr(number, kArgNonNegative, isNonNegative);
+    for (const ArgumentFact &fact : kArgumentFacts)
+      if (source.getArgAttr(number, fact.attribute))
+        lowered.setArgAttr(number, fact.attribute, builder.getUnitAttr());
     if (!isa<PtrType>(argument.getType()))
       continue;
     if (!below[number])
@@ -166,8 +168,6 @@ static void addArgumentFacts(func::FuncOp source, LLVM::LLVMFuncOp lowered,
     auto divisibility = source.getArgAttrOfType<IntegerAttr>(number, kArgDivisibility);
     if (divisibility && llvm::isPowerOf2_64(divisibility.getInt()))
       lowered.setArgAttr(number, "llvm.align", builder.getI64IntegerAttr(divisibility.getInt()));
-    if (Attribute isLarge = source.getArgAttr(number, kArgLarge))
-      lowered.setArgAttr(number, kArgLarge, isLarge);
   }
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import threading
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakValueDictionary
 
 from ..language.dtypes import dtype
@@ -13,95 +14,116 @@ from ..native.lazy import lazy_attribute
 from ..native import at_load, native
 
 
+class Fact(NamedTuple):
+    """A fact that is true or false: a row of runtime/arguments/ArgumentFacts.def."""
+
+    name: str
+    of_pointers: bool  # else of integers
+    usual: bool
+    text: str  # what signatures write where the value is not the usual one
+    use: str  # "assumed", "provided", "noted" or "advice"
+
+    def allows(self, compiled: bool, given: bool) -> bool:
+        """Whether a binary that was compiled for one value is right where the argument has another."""
+        return {"assumed": given >= compiled, "provided": given <= compiled}.get(self.use, True)
+
+
+@cache
+def fact_rows() -> tuple[Fact, ...]:
+    """All facts that are true or false, in the order of signatures' texts."""
+    return tuple(Fact(*row) for row in native().argument_facts())
+
+
 class Facts:
     """What a kernel is compiled to assume of one argument. Equal facts are the same object, so that
     the key of a launch is hashed and compared by identity."""
 
     def __init__(
-        self, is_pointer: bool, type: str, divisibility: int, is_one: bool,
-        is_streaming: bool, is_read_only: bool, is_disjoint: bool = True, place: str = "",
-        is_non_negative: bool = False, is_large: bool = False, is_zero_dim: bool = False,
-        equals: int | None = None,
+        self, is_pointer: bool, type: str, divisibility: int, is_read_only: bool, place: str,
+        values: tuple[bool, ...], equals: int | None = None,
     ) -> None:  # fmt: skip
         self.is_pointer = is_pointer
         self.type = type  # "i32", "fp32", ...; of a pointer the pointee
         self.divisibility = divisibility
-        self.is_one = is_one
-        self.is_streaming = is_streaming
-        self.is_disjoint = is_disjoint  # no other argument's memory overlaps a pointer's
         self.is_read_only = is_read_only  # no part of the specialization: checked before the launch
-        self.is_non_negative = is_non_negative  # an integer's, as a signed number
-        self.is_large = is_large  # 32-bit offsets do not reach all of a pointer's memory
-        self.is_zero_dim = is_zero_dim  # a pointer's array is 0-d, which may be meant as a number
-        self.equals = equals  # an integer's very value: the binary computes with it as with an argument
         self.place = place  # the GPU that a pointer's memory is on, by name; empty: the host
+        self.equals = equals  # an integer's very value: the binary computes with it as with an argument
+        for fact, value in zip(fact_rows(), values):
+            setattr(self, fact.name, value)  # is_one, is_disjoint, ...
 
-    def _pointer(self, **changes: Any) -> Facts:
-        """The same pointer with some facts changed."""
-        given = {name: changes.get(name, getattr(self, name)) for name in _OF_POINTERS}
-        return _facts(*given.values())
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> bool: ...
+
+    def but(self, **changes: Any) -> Facts:
+        """The same argument where some facts, types or places are others. Its very value is forgotten."""
+        names = ("is_pointer", "type", "divisibility", "is_read_only", "place")
+        fields = [changes.pop(name, getattr(self, name)) for name in names]
+        values = tuple(changes.pop(fact.name, getattr(self, fact.name)) for fact in fact_rows())
+        if changes:
+            raise TypeError(f"arguments have no {', '.join(changes)}")
+        return _facts(*fields, values)
 
     @lazy_attribute
     def overlapping(self) -> Facts:
         """The same pointer where another argument's memory may overlap its own."""
-        return self._pointer(is_disjoint=False)
+        return self.but(is_disjoint=False)
 
     @lazy_attribute
     def large(self) -> Facts:
         """The same pointer to memory that 32-bit offsets do not reach all of."""
-        return self._pointer(is_large=True)
+        return self.but(is_large=True)
 
     @lazy_attribute
     def zero_dim(self) -> Facts:
         """The same pointer to a 0-d array."""
-        return self._pointer(is_zero_dim=True)
-
-    def as_type(self, pointee: str) -> Facts:
-        """The same pointer to elements of another type."""
-        return self._pointer(type=pointee)
+        return self.but(is_zero_dim=True)
 
     def on(self, place: str) -> Facts:
         """The same with a pointer's memory on a GPU, by its name; an empty one is the host."""
-        if not self.is_pointer or not place:
-            return self
-        return self._pointer(place=place)
+        return self.but(place=place) if self.is_pointer and place else self
 
     @lazy_attribute
     def unaligned(self) -> Facts:
         """The same without divisibility."""
-        if self.is_pointer:
-            return self._pointer(divisibility=1)
-        return scalar_facts(self.type, 1, self.is_one, self.is_non_negative)
+        return self.but(divisibility=1)
 
     @lazy_attribute
     def general(self) -> Facts:
-        """Only the type, and whether a pointer's array is 0-d, which kernels may refuse."""
-        if self.is_pointer:
-            return self._pointer(divisibility=1, is_streaming=False)
-        return scalar_facts(self.type)
+        """Only the type, and of pointers what a launch finds out of their memory at no cost."""
+        return self.but(divisibility=1, is_streaming=False) if self.is_pointer else scalar_facts(self.type)
 
     @property
     def known(self) -> int | None:
         """The value that the binary has for the argument, if it has one."""
         return 1 if self.is_one else self.equals
 
+    def with_memory_of(self, given: Facts) -> Facts:
+        """What a binary for a pointer may assume where it is given another one."""
+        pairs = ((fact, getattr(given, fact.name)) for fact in fact_rows() if fact.of_pointers)
+        weakening = {"assumed": False, "provided": True, "noted": True}
+        return self.but(**{f.name: value for f, value in pairs if weakening.get(f.use) == value})
+
+    def admits(self, given: Facts) -> bool:
+        """Whether a binary that was compiled for these facts is right for another argument's."""
+        same = (self.is_pointer, self.type, self.place) == (given.is_pointer, given.type, given.place)
+        return (
+            same
+            and given.divisibility % self.divisibility == 0
+            and given.is_read_only <= self.is_read_only
+            and all(f.allows(getattr(self, f.name), getattr(given, f.name)) for f in fact_rows())
+        )
+
     def __str__(self) -> str:
-        if self.equals is not None:
-            return f"{self.type}:={self.equals}"
-        text = f"*{self.type}" if self.is_pointer else self.type
-        text += ":1" if self.is_one else f":{self.divisibility}" if self.divisibility > 1 else ""
-        text += ":nonneg" if self.is_non_negative and not self.is_one else ""
-        text += ":overlap" if not self.is_disjoint else ""
-        text += ":large" if self.is_large else ""
-        text += ":0d" if self.is_zero_dim else ""
-        return text + (":stream" if self.is_streaming else "")
+        if self.known is not None:
+            return f"{self.type}:1" if self.is_one else f"{self.type}:={self.equals}"
+        words = [f"*{self.type}" if self.is_pointer else self.type]
+        if self.divisibility > 1:
+            words.append(str(self.divisibility))
+        rows = (fact for fact in fact_rows() if fact.of_pointers == self.is_pointer)
+        return ":".join([*words, *(f.text for f in rows if getattr(self, f.name) != f.usual)])
 
 
-# The fields of pointers in the order of the constructor.
-_OF_POINTERS = (
-    "is_pointer", "type", "divisibility", "is_one", "is_streaming", "is_read_only", "is_disjoint",
-    "place", "is_non_negative", "is_large", "is_zero_dim",
-)  # fmt: skip
 _known_facts: dict[tuple[Any, ...], Facts] = {}
 
 
@@ -110,12 +132,18 @@ def _facts(*fields: Any) -> Facts:
     return known or _known_facts.setdefault(fields, Facts(*fields))
 
 
+def _values(**given: bool) -> tuple[bool, ...]:
+    """The values of all rows, where those that are not given are the usual ones."""
+    return tuple(given.get(fact.name, fact.usual) for fact in fact_rows())
+
+
+@cache
 def scalar_facts(
     type: str, divisibility: int = 1, is_one: bool = False, is_non_negative: bool = False
 ) -> Facts:
     """The facts of a number."""
-    sign = is_non_negative or is_one
-    return _facts(False, type, divisibility, is_one, False, False, True, "", sign)
+    values = _values(is_one=is_one, is_non_negative=is_non_negative or is_one)
+    return _facts(False, type, divisibility, False, "", values)
 
 
 # The native module makes the facts of integers by it.
@@ -146,10 +174,8 @@ def exact_facts(type: str, value: int) -> Facts:
     if type[0] not in "iu" or type == "i1" or not least <= value < least + (1 << bits):
         raise ValueError(f"{type} has no value {value}")
     divisibility, _, is_non_negative = native().integer_facts(value, bits)
-    made = Facts(
-        False, type, divisibility, False, False, False,
-        is_non_negative=is_non_negative, equals=value,
-    )  # fmt: skip
+    values = _values(is_non_negative=is_non_negative)
+    made = Facts(False, type, divisibility, False, "", values, equals=value)
     with _exact_lock:
         return _exact_facts.setdefault(key, made)
 
@@ -170,13 +196,12 @@ def integer_facts(type: str, value: int) -> Facts:
     return scalar_facts(type, *native().integer_facts(value, dtype(type).primitive_bitwidth))
 
 
+@cache
 def pointer_facts(
     pointee: str, divisibility: int = 1, is_streaming: bool = False, is_read_only: bool = False
 ) -> Facts:
     """The facts of an array."""
-    return _facts(
-        True, pointee, divisibility, False, is_streaming, is_read_only, True, "", False, False, False
-    )
+    return _facts(True, pointee, divisibility, is_read_only, "", _values(is_streaming=is_streaming))
 
 
 def facts_of_memory(
@@ -202,18 +227,15 @@ def parse_facts(text: str) -> Facts:
     is_pointer, is_const = type_name.startswith("*"), type_name.startswith("*k")
     element = dtype(type_name.lstrip("*").removeprefix("k")).short_name
     element = f"k{element}" if is_const else element  # nothing is stored through the pointer
-    is_non_negative = "nonneg" in rest
-    of_arrays = {*rest} & {"stream", "overlap", "large", "0d"}
-    numbers = [part for part in rest if part != "nonneg" and part not in of_arrays]
     is_integer = not is_pointer and element[0] in "iu"
-    is_valid = len(numbers) <= 1 and {*numbers} <= {"1", "16"} and not type_name.startswith("**")
-    is_fitting = is_pointer or not (of_arrays or (numbers and not is_integer))
-    if not is_valid or not is_fitting or (is_non_negative and not is_integer):
+    rows = {fact.text: fact for fact in fact_rows() if fact.of_pointers == is_pointer}
+    numbers = [part for part in rest if part in ("1", "16")]
+    names = {*rest} - {*numbers}
+    is_fitting = is_pointer or is_integer or not rest
+    if len(numbers) > 1 or not names <= rows.keys() or not is_fitting or type_name.startswith("**"):
         raise ValueError(f"{text!r} is not a signature entry such as i32, i32:16 or *fp32:16")
     divisibility = int(numbers[0]) if numbers else 1
-    if is_pointer:
-        facts = pointer_facts(element, divisibility, "stream" in of_arrays)
-        facts = facts.large if "large" in of_arrays else facts
-        facts = facts.zero_dim if "0d" in of_arrays else facts
-        return facts.overlapping if "overlap" in of_arrays else facts
-    return scalar_facts(element, divisibility, numbers == ["1"], is_non_negative)
+    if not is_pointer and divisibility == 1 and numbers:
+        return scalar_facts(element, 1, is_one=True)
+    values = {rows[name].name: not rows[name].usual for name in names}
+    return _facts(is_pointer, element, divisibility, False, "", _values(**values))

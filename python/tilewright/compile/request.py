@@ -12,7 +12,7 @@ from ..native import knobs, native
 from ..native.errors import Report
 from ..native.lazy import lazy_attribute
 from ..native.targets import device_named
-from .facts import Facts
+from .facts import Facts, fact_rows
 from .libraries import Library
 
 _STAGE_FROM_FILE = "TW0502"
@@ -147,13 +147,12 @@ class Request(NamedTuple):
 def _argument_spec(spec: Any, name: str, facts: Any, constant: str) -> Any:
     if not isinstance(facts, Facts):
         return spec.constexpr(name, constant)
-    if facts.is_pointer:
-        assumed = facts.divisibility, facts.is_streaming, facts.is_disjoint
-        return spec.pointer(name, facts.type, *assumed, facts.is_large, facts.is_zero_dim)
+    rows = [fact for fact in fact_rows() if fact.of_pointers == facts.is_pointer]
     if facts.equals is not None:  # of 64 bits as a signed number
-        return spec.scalar(name, facts.type, 1, False, False, _signed(facts.equals))
-    assumed = facts.divisibility, facts.is_one, facts.is_non_negative
-    return spec.scalar(name, facts.type, *assumed)
+        return spec.scalar(name, facts.type, 1, _signed(facts.equals))
+    make = spec.pointer if facts.is_pointer else spec.scalar
+    assumed = {fact.name: getattr(facts, fact.name) for fact in rows}
+    return make(name, facts.type, facts.divisibility, **assumed)
 
 
 def _signed(value: int) -> int:

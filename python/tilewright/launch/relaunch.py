@@ -85,11 +85,7 @@ def _as_memory_lies(compiled: Any, given: Any) -> Any:
     """What a kernel for the given argument's memory may assume of what was assumed of an argument."""
     if not (isinstance(compiled, Facts) and isinstance(given, Facts) and given.is_pointer):
         return compiled
-    if not given.is_disjoint:
-        compiled = compiled.overlapping
-    if given.is_zero_dim:
-        compiled = compiled.zero_dim
-    return compiled.large if given.is_large else compiled
+    return compiled.with_memory_of(given)
 
 
 def fits(compiled: Any, given: Any, value: Any) -> bool:
@@ -98,16 +94,7 @@ def fits(compiled: Any, given: Any, value: Any) -> bool:
         return compiled == given
     if compiled.equals is not None:
         return not given.is_pointer and given.type == compiled.type and value == compiled.equals
-    same = (compiled.is_pointer, compiled.type, compiled.place)
-    return (
-        same == (given.is_pointer, given.type, given.place)
-        and given.divisibility % compiled.divisibility == 0
-        and given.is_one >= compiled.is_one
-        and given.is_disjoint >= compiled.is_disjoint
-        and given.is_non_negative >= compiled.is_non_negative
-        and given.is_large <= compiled.is_large
-        and (given.is_read_only <= compiled.is_read_only)
-    )
+    return compiled.admits(given)
 
 
 def _misfit(

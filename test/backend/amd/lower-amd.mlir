@@ -9,7 +9,7 @@ module attributes {simt.num_warps = 2 : i32} {
 // CHECK: llvm.func amdgpu_kernelcc @k(%[[P:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %[[M:.*]]: i1)
 // CHECK-SAME: "amdgpu-flat-work-group-size", "128,128"
 // CHECK-SAME: "amdgpu-no-implicitarg-ptr"
-llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile.forward, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
+llvm.func @k(%p: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, tile.forward, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
   // All accesses through a buffer are from its own address on, so that it begins there.
   // CHECK: %[[START:.*]] = llvm.ptrtoint %[[P]] : !llvm.ptr<1> to i64
   // CHECK: %[[WIDE:.*]] = llvm.zext %[[START]] : i64 to i128

@@ -6,7 +6,7 @@ module attributes {simt.num_warps = 2 : i32} {
 // CHECK: llvm.mlir.global external @shared$memory() {addr_space = 3 : i32, alignment = 16
 // CHECK: llvm.func ptx_kernelcc @k(%[[P:.*]]: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias}, %[[M:.*]]: i1)
 // CHECK-SAME: passthrough = {{.*}}"nvvm.reqntid", "64"
-llvm.func @k(%p: !llvm.ptr<1> {tile.divisibility = 16 : i64, tile.disjoint, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
+llvm.func @k(%p: !llvm.ptr<1> {llvm.align = 16 : i64, llvm.noalias, tile.name = "p"}, %m: i1) attributes {simt.kernel} {
   // CHECK: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.tid.x"() : () -> (i32 {llvm.range = #llvm.constant_range<i32, 0, 64>})
   %t = simt.thread_id
   // CHECK: llvm.call_intrinsic "llvm.nvvm.read.ptx.sreg.ctaid.y"() : () -> (i32 {llvm.range = #llvm.constant_range<i32, 0, 65535>})

@@ -13,8 +13,8 @@ import numpy
 import pytest
 import tilewright as tw
 from fake_native import FakeNative
+from tilewright.compile.facts import Fact, Facts, fact_rows, parse_facts
 from tilewright.launch.arguments import memory_of, read_argument
-from tilewright.compile.facts import Facts, parse_facts
 from tilewright.launch.overlap import mark_overlaps
 from tilewright.native import native
 
@@ -337,6 +337,22 @@ def test_overlap_is_part_of_the_specialization(module: Module) -> None:
     assert not module.last["out"].facts["is_disjoint"] and not module.last["x"].facts["is_disjoint"]
     assert len(module.compilations) == 2
     assert str(parse_facts("*fp32:16:overlap")) == "*fp32:16:overlap"
+
+
+@pytest.mark.parametrize("fact", fact_rows(), ids=lambda fact: fact.name)
+def test_facts_have_words_and_decide_what_a_binary_may_be_given(fact: Fact) -> None:
+    usual = parse_facts("*fp32" if fact.of_pointers else "i32")
+    other = usual.but(**{fact.name: not fact.usual})
+    assert str(other) == f"{usual}:{fact.text}" == str(parse_facts(str(other)))
+    false, true = (other, usual) if fact.usual else (usual, other)
+    assert false.admits(true) == (fact.use != "provided")
+    assert true.admits(false) == (fact.use != "assumed")
+    if fact.of_pointers:
+        for compiled, given in ((false, true), (true, false)):
+            assert compiled.with_memory_of(given).admits(given)
+        assert (true.with_memory_of(false) is true) == (fact.use != "assumed")
+    with pytest.raises(TypeError, match="is_new"):
+        usual.but(is_new=True)
 
 
 def test_launch_keys_hold_no_arrays(module: Module) -> None:

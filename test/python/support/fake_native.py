@@ -26,25 +26,14 @@ class ArgumentSpec:
 
     @classmethod
     def scalar(
-        cls, name: str, type: str, divisibility: int, is_one: bool, is_non_negative: bool,
-        equals: int | None = None,
-    ) -> ArgumentSpec:  # fmt: skip
-        facts = {
-            "type": type, "divisibility": divisibility, "is_one": is_one,
-            "is_non_negative": is_non_negative,
-        }  # fmt: skip
-        return cls("scalar", name, **facts, **({} if equals is None else {"equals": equals}))
+        cls, name: str, type: str, divisibility: int, equals: int | None = None, **facts: bool
+    ) -> ArgumentSpec:
+        known = {} if equals is None else {"equals": equals}
+        return cls("scalar", name, type=type, divisibility=divisibility, **facts, **known)
 
     @classmethod
-    def pointer(
-        cls, name: str, pointee: str, divisibility: int, is_streaming: bool, is_disjoint: bool,
-        is_large: bool, is_zero_dim: bool,
-    ) -> ArgumentSpec:  # fmt: skip
-        facts = {
-            "type": "*" + pointee, "divisibility": divisibility, "is_streaming": is_streaming,
-            "is_disjoint": is_disjoint, "is_large": is_large, "is_zero_dim": is_zero_dim,
-        }  # fmt: skip
-        return cls("pointer", name, **facts)
+    def pointer(cls, name: str, pointee: str, divisibility: int, **facts: bool) -> ArgumentSpec:
+        return cls("pointer", name, type="*" + pointee, divisibility=divisibility, **facts)
 
 
 class Specialization:
@@ -205,6 +194,7 @@ class FakeNative:
     streaming_bytes = staticmethod(_native.streaming_bytes)
     pointer_facts = staticmethod(_native.pointer_facts)
     find_overlaps = staticmethod(_native.find_overlaps)
+    argument_facts = staticmethod(_native.argument_facts)
 
     def make_reader(self, modes: Any, converters: Any, numbers: Any) -> Any:
         return lambda values: None

@@ -63,11 +63,10 @@ TEST(CacheKeyTest, EveryInputIsAPart) {
       [](Specialization &s) { s.arguments[0].name = "", s.arguments[0].type = "ni32"; },
       [](Specialization &s) { s.arguments[0].constexprJson = "1"; },
       [](Specialization &s) { s.arguments[0].divisibility = 16; },
-      [](Specialization &s) { s.arguments[0].isOne = true; },
       [](Specialization &s) { s.arguments[0].equals = 0; },
-      [](Specialization &s) { s.arguments[0].equals = 1; },
-      [](Specialization &s) { s.arguments[0].isStreaming = true; },
-      [](Specialization &s) { s.arguments[0].isDisjoint = true; }};
+      [](Specialization &s) { s.arguments[0].equals = 1; }};
+  for (const ArgumentFact &fact : kArgumentFacts)
+    changes.push_back([&](Specialization &s) { s.arguments[0].*fact.value = true; });
   std::set<std::string> keys = {
       makeKey("source", base, "cpu", "build"), makeKey("other", base, "cpu", "build"),
       makeKey("source", base, "gpu", "build"), makeKey("source", base, "cpu", "other build")};

@@ -3,6 +3,7 @@
 #include "frontend/Frontend.h"
 #include "frontend/emit/SourceDiagnostic.h"
 #include "ir/RegisterDialects.h"
+#include "ir/tile/ArgumentFacts.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -38,21 +39,21 @@ struct Frontend : testing::Test {
   mlir::MLIRContext context{registry(), mlir::MLIRContext::Threading::DISABLED};
   StaticEvaluator evaluator;
 
-  static std::vector<KernelArgument> arguments() {
-    KernelArgument out, n, size;
-    out.kind = KernelArgument::Kind::Pointer;
+  static std::vector<ArgumentSpec> arguments() {
+    ArgumentSpec out, n, size;
+    out.kind = ArgumentSpec::Kind::Pointer;
     out.name = "out";
     out.type = "i32";
     out.divisibility = 16;
     out.isStreaming = true;
     n.name = "n";
     n.type = "i32";
-    size.kind = KernelArgument::Kind::Constexpr;
+    size.kind = ArgumentSpec::Kind::Constexpr;
     size.name = "SIZE";
     size.constexprJson = R"({"k": "int", "v": "64"})";
     return {out, n, size};
   }
-  FrontendResult build(std::string buffer, std::vector<KernelArgument> args = arguments()) {
+  FrontendResult build(std::string buffer, std::vector<ArgumentSpec> args = arguments()) {
     return buildTileIr(context, buffer, args, {}, evaluator);
   }
   std::string firstCode(const FrontendResult &result) {
@@ -100,7 +101,7 @@ TEST_F(Frontend, OperationsKnowTheirSpanAndTheirCall) {
 }
 
 TEST_F(Frontend, AnArgumentOfOneIsAConstant) {
-  std::vector<KernelArgument> args = arguments();
+  std::vector<ArgumentSpec> args = arguments();
   args[1].isOne = true;
   FrontendResult result = build(kBuffer.str(), args);
   ASSERT_TRUE(bool(result.module));
@@ -109,7 +110,7 @@ TEST_F(Frontend, AnArgumentOfOneIsAConstant) {
 }
 
 TEST_F(Frontend, AnArgumentOfAKnownValueComputesAsOneOfItsType) {
-  std::vector<KernelArgument> args = arguments();
+  std::vector<ArgumentSpec> args = arguments();
   args[1].equals = 7;
   FrontendResult result = build(kBuffer.str(), args);
   ASSERT_TRUE(bool(result.module));
@@ -168,7 +169,7 @@ TEST_F(Frontend, TruncatedBuffersNeverCrash) {
 }
 
 TEST_F(Frontend, ArgumentsThatDoNotFitTheKernelAreReported) {
-  std::vector<KernelArgument> args = arguments();
+  std::vector<ArgumentSpec> args = arguments();
   args.pop_back();
   EXPECT_EQ(firstCode(build(kBuffer.str(), args)), "TW0124");
   args = arguments();

@@ -86,10 +86,6 @@ def read_tuple(value: Any) -> Reading:
     return (key, parts) if parts.facts else read_constant(value)
 
 
-_BOOL = scalar_facts("i1")
-_FLOAT = scalar_facts("fp32")
-
-
 def _read_int(value: int) -> Reading:
     reading: Reading | None = native().read_integer(value)
     if reading is None:
@@ -98,11 +94,11 @@ def _read_int(value: int) -> Reading:
 
 
 def _read_bool(value: bool) -> Reading:
-    return _BOOL, value
+    return scalar_facts("i1"), value
 
 
 def _read_float(value: float) -> Reading:
-    return _FLOAT, value
+    return scalar_facts("fp32"), value
 
 
 def _read_reinterpreted(value: Reinterpreted) -> Reading:
@@ -113,7 +109,7 @@ def _read_reinterpreted(value: Reinterpreted) -> Reading:
         raise ArgumentProblem(
             "TW0406", f"elements of {facts.type} cannot be taken for {value.dtype}: sizes differ"
         )
-    return facts.as_type(value.dtype.short_name), bits
+    return facts.but(type=value.dtype.short_name), bits
 
 
 # How arguments of exactly a type are read; read_argument fills it for subclasses and libraries.
@@ -142,7 +138,7 @@ def make_reader(readers: Sequence[Callable[[Any], Reading]]) -> Callable[[tuple[
     the host; it gives None for all others, and for tensors that overlap."""
     modes = {read_argument: 0, read_constant: 1}
     return native().make_reader(
-        [modes.get(reader, 2) for reader in readers], tuple(readers), (_BOOL, _FLOAT)
+        [modes.get(reader, 2) for reader in readers], tuple(readers), (scalar_facts("i1"), scalar_facts("fp32"))
     )
 
 

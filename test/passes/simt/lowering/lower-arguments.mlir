@@ -6,7 +6,7 @@
 #row = #simt.layout<[128] lane = [[1], [2], [4], [8], [16]] warp = [[32], [64]]>
 module attributes {simt.num_warps = 4 : i32, tile.target = #tile.target<warp_size = 32, shared_bytes = 65536, registers = 255, spare_registers = 52, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4>} {
 // CHECK-LABEL: @read_or_written
-// CHECK-SAME: {llvm.align = 16 : i64, llvm.noalias, tile.forward}, %{{.*}}: !llvm.ptr<1> {llvm.noalias, tile.forward}, %{{.*}}: !llvm.ptr<1> {tile.forward})
+// CHECK-SAME: {llvm.align = 16 : i64, llvm.noalias, tile.disjoint, tile.forward}, %{{.*}}: !llvm.ptr<1> {llvm.noalias, tile.disjoint, tile.forward}, %{{.*}}: !llvm.ptr<1> {tile.forward})
 func.func @read_or_written(%x: !tile.ptr<f32> {tile.disjoint, tile.divisibility = 16 : i64},
     %y: !tile.ptr<f32> {tile.disjoint}, %overlapping: !tile.ptr<f32>) {
   %a = tile.splat %x : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>
@@ -17,7 +17,7 @@ func.func @read_or_written(%x: !tile.ptr<f32> {tile.disjoint, tile.divisibility 
 }
 
 // CHECK-LABEL: @read_and_written
-// CHECK-SAME: %{{.*}}: !llvm.ptr<1> {tile.forward}, %{{.*}}: !llvm.ptr<1> {tile.forward}, %{{.*}}: !llvm.ptr<1> {llvm.noalias, tile.forward})
+// CHECK-SAME: %{{.*}}: !llvm.ptr<1> {tile.disjoint, tile.forward}, %{{.*}}: !llvm.ptr<1> {tile.disjoint, tile.forward}, %{{.*}}: !llvm.ptr<1> {llvm.noalias, tile.disjoint, tile.forward})
 func.func @read_and_written(%x: !tile.ptr<f32> {tile.disjoint}, %count: !tile.ptr<i32> {tile.disjoint},
     %unused: !tile.ptr<f32> {tile.disjoint}) {
   %a = tile.splat %x : !tile.ptr<f32> -> tensor<128x!tile.ptr<f32>, #row>

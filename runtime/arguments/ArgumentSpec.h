@@ -1,0 +1,53 @@
+// A kernel's parameter as a compiled kernel knows it: its type or constant, and its facts.
+#ifndef RUNTIME_ARGUMENTS_ARGUMENTSPEC_H
+#define RUNTIME_ARGUMENTS_ARGUMENTSPEC_H
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace tw {
+
+/// One parameter of the Python signature, in order. Behind them come the parts of tuples that are
+/// known at run time: the constant of such a parameter refers to the first of them as
+/// {"k": "argument", "v": 0}, and so on.
+struct ArgumentSpec {
+  enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
+  std::string name;
+  std::string type;          // Scalar: "i32", "fp32", "u64", "i1"; Pointer: pointee "fp32"
+  std::string constexprJson; // Constexpr: the captured value, as in the kernel source buffer
+  int64_t divisibility = 1;  // of a scalar's value or a pointer's address; 16 when known
+  /// A scalar integer of this very value, of `type`: it computes as an argument does and is not
+  /// passed.
+  std::optional<int64_t> equals = {};
+#define TW_ARGUMENT_FACT(fact, ...) bool is##fact = false;
+#include "runtime/arguments/ArgumentFacts.def"
+#undef TW_ARGUMENT_FACT
+};
+
+/// What a fact means to a binary that was compiled for one argument and is given another.
+enum class FactUse {
+  Assumed,  // the binary is wrong where it was compiled as true and is false
+  Provided, // the binary is wrong where it was compiled as false and is true
+  Noted,    // the binary is right, but may have been refused where the fact is true
+  Advice,   // the binary is right, and may be slower
+};
+
+struct ArgumentFact {
+  const char *name, *attribute;
+  ArgumentSpec::Kind kind;
+  bool usual;
+  const char *text;
+  FactUse use;
+  bool ArgumentSpec::*value;
+};
+
+/// The rows of ArgumentFacts.def.
+inline constexpr ArgumentFact kArgumentFacts[] = {
+#define TW_ARGUMENT_FACT(fact, name, attribute, kind, usual, text, use)                            \
+  {name, attribute, ArgumentSpec::Kind::kind, usual, text, FactUse::use, &ArgumentSpec::is##fact},
+#include "runtime/arguments/ArgumentFacts.def"
+#undef TW_ARGUMENT_FACT
+};
+
+} // namespace tw
+#endif
