@@ -8,7 +8,7 @@
 #include "backend/gpu/device/GpuDevice.h"
 #include "backend/gpu/device/InstalledGpus.h"
 #include "backend/reference/ReferenceDevice.h"
-#include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/device/WarpsimDevice.h"
 #include "backend/warpsim/llvmir/Import.h"
 #include "runtime/codes/Codes.h"
 

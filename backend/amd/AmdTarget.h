@@ -2,7 +2,7 @@
 #ifndef BACKEND_AMD_AMDTARGET_H
 #define BACKEND_AMD_AMDTARGET_H
 #include "backend/Target.h"
-#include "backend/amd/AmdArch.h"
+#include "backend/amd/machine/AmdArch.h"
 #include <memory>
 
 namespace tw {

@@ -1,9 +1,9 @@
 // What one thread does in the `simt` dialect, as LLVM dialect for AMD GPUs.
 #ifndef BACKEND_AMD_LOWERAMD_H
 #define BACKEND_AMD_LOWERAMD_H
-#include "backend/amd/AmdArch.h"
 #include "backend/amd/GlobalOrder.h"
 #include "backend/amd/addresses/SteadyAccesses.h"
+#include "backend/amd/machine/AmdArch.h"
 #include "backend/gpu/ThreadLowering.h"
 #include "backend/gpu/UniformValues.h"
 #include "passes/StagedPasses.h"
@@ -14,17 +14,6 @@ class LLVMFuncOp;
 }
 
 namespace tw {
-
-/// The requirements on a kernel's code; 0 where there is none.
-struct AmdLimits {
-  unsigned maxRegisters = 0; // of a thread
-  unsigned wavesPerSimd = 0;
-  /// True if the machine that executes the code has the function vprintf.
-  bool hasPrint = false;
-  /// True if an offset that 32 bits cannot hold stays outside of the array, so that checks of
-  /// accesses see it. A GPU takes such offsets modulo 2^32.
-  bool keepsFarOffsets = false;
-};
 
 /// The pass `lower-amd`: from the stage lowered, after expand-simt-math; lower-to-llvm follows.
 std::unique_ptr<mlir::Pass> createLowerAmd(const AmdArch &arch, AmdLimits limits = {});

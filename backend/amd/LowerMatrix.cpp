@@ -1,6 +1,6 @@
 // Matrix instructions, and reads that transpose their operands, as intrinsics.
-#include "backend/amd/AmdMatrices.h"
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/machine/AmdMatrices.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
 

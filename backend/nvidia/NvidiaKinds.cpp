@@ -8,7 +8,7 @@
 #include "backend/nvidia/device/CudaDriver.h"
 #include "backend/nvidia/device/CudaGpu.h"
 #include "backend/reference/ReferenceDevice.h"
-#include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/device/WarpsimDevice.h"
 
 using namespace tw;
 

@@ -2,8 +2,8 @@
 #ifndef BACKEND_NVIDIA_NVIDIATARGET_H
 #define BACKEND_NVIDIA_NVIDIATARGET_H
 #include "backend/Target.h"
-#include "backend/nvidia/NvidiaArch.h"
 #include "backend/nvidia/assemble/Assemblers.h"
+#include "backend/nvidia/machine/NvidiaArch.h"
 #include <memory>
 
 namespace tw {

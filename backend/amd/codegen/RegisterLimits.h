@@ -1,8 +1,7 @@
 // The registers that a thread may have, and remarks on what was done to keep within that.
 #ifndef BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
 #define BACKEND_AMD_CODEGEN_REGISTERLIMITS_H
-#include "backend/amd/AmdArch.h"
-#include "backend/amd/LowerAmd.h"
+#include "backend/amd/machine/AmdArch.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "runtime/Artifact.h"
 #include "runtime/Specialization.h"

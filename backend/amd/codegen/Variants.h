@@ -1,7 +1,7 @@
 // What surrounds LLVM's passes for AMD's GPUs, as data.
 #ifndef BACKEND_AMD_CODEGEN_VARIANTS_H
 #define BACKEND_AMD_CODEGEN_VARIANTS_H
-#include "backend/amd/AmdArch.h"
+#include "backend/amd/machine/AmdArch.h"
 #include "backend/compile/LlvmMachine.h"
 
 namespace tw::amd {

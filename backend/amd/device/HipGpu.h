@@ -1,7 +1,7 @@
 // The GPUs that the HIP runtime shows, and what to compile for on each.
 #ifndef BACKEND_AMD_HIPGPU_H
 #define BACKEND_AMD_HIPGPU_H
-#include "backend/amd/AmdArch.h"
+#include "backend/amd/machine/AmdArch.h"
 #include "backend/gpu/device/GpuContext.h"
 
 namespace tw {

@@ -2,7 +2,7 @@
 #ifndef BACKEND_NVIDIA_CUDAGPU_H
 #define BACKEND_NVIDIA_CUDAGPU_H
 #include "backend/gpu/device/GpuContext.h"
-#include "backend/nvidia/NvidiaArch.h"
+#include "backend/nvidia/machine/NvidiaArch.h"
 
 namespace tw {
 

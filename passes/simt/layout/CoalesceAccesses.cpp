@@ -7,9 +7,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
+#include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/layout/LayoutRules.h"
-#include "passes/simt/pipeline/AsyncCopies.h"
 #include "passes/simt/shared/BufferChoice.h"
 #include "runtime/codes/Codes.h"
 #include <map>

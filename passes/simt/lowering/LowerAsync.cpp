@@ -1,9 +1,9 @@
 // Lowers copies from global to shared memory that run beside the program, and the waiting for them.
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/analysis/CopiesInFlight.h"
+#include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/lowering/thread/SharedTile.h"
-#include "passes/simt/pipeline/AsyncCopies.h"
 
 using namespace mlir;
 using namespace tw;

@@ -1,8 +1,8 @@
 // Every matrix instruction of AMD's GPUs: LLVM takes it on the machine whose row it is, and its
 // fragments have as many registers as it wants.
-#include "backend/amd/AmdMatrices.h"
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/machine/AmdMatrices.h"
 #include "backend/compile/Compiler.h"
 #include "ir/simt/MmaLayouts.h"
 #include "ir/target/TargetDesc.h"

@@ -1,5 +1,5 @@
 // The functions of the libcuda double, with the names and signatures of the CUDA driver's ABI.
-#include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/device/WarpsimDevice.h"
 #include "test/unit/cuda_double/Cuda.h"
 #include <cstdio>
 #include <cstring>

@@ -1,5 +1,5 @@
 // The functions of the libamdhip64 double, with the names and signatures of the HIP runtime's ABI.
-#include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/device/WarpsimDevice.h"
 #include "backend/warpsim/llvmir/Import.h"
 #include "test/unit/hip_double/CodeObjects.h"
 #include <cstdio>

@@ -1,6 +1,6 @@
 // Fragments of matrix instructions are where the PTX ISA says, by its own formulas.
 #include "ir/simt/MmaLayouts.h"
-#include "backend/nvidia/NvidiaArch.h"
+#include "backend/nvidia/machine/NvidiaArch.h"
 #include "ir/simt/Simt.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/MLIRContext.h"

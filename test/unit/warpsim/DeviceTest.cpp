@@ -1,6 +1,6 @@
 // The device "sim:<arch>": loading artifacts, binding arguments, errors, reports.
 #include "SimulationHarness.h"
-#include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/device/WarpsimDevice.h"
 #include "runtime/codes/Codes.h"
 #include <gtest/gtest.h>
 

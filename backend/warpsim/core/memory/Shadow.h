@@ -1,7 +1,7 @@
 // Finds data races: for each cell of memory the last write and the last reads, with their clocks.
 #ifndef BACKEND_WARPSIM_CORE_SHADOW_H
 #define BACKEND_WARPSIM_CORE_SHADOW_H
-#include "backend/warpsim/core/order/Clocks.h"
+#include "backend/warpsim/core/clocks/Clocks.h"
 #include <atomic>
 
 namespace tw::warpsim {

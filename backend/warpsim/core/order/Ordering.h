@@ -2,7 +2,7 @@
 // model).
 #ifndef BACKEND_WARPSIM_CORE_ORDERING_H
 #define BACKEND_WARPSIM_CORE_ORDERING_H
-#include "backend/warpsim/core/order/Clocks.h"
+#include "backend/warpsim/core/clocks/Clocks.h"
 #include <atomic>
 #include <map>
 #include <mutex>

@@ -1,6 +1,6 @@
 // What reads have taught, as long as nothing but more reads has followed: one that is repeated has
 // taught nothing.
-#include "backend/warpsim/core/order/Clocks.h"
+#include "backend/warpsim/core/clocks/Clocks.h"
 #include <algorithm>
 
 using namespace tw::warpsim;

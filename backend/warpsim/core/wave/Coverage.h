@@ -1,7 +1,7 @@
 // What fences cover: per warp and memory, which accesses a barrier hands on, and to whom.
 #ifndef BACKEND_WARPSIM_CORE_COVERAGE_H
 #define BACKEND_WARPSIM_CORE_COVERAGE_H
-#include "backend/warpsim/core/order/Clocks.h"
+#include "backend/warpsim/core/clocks/Clocks.h"
 
 namespace tw::warpsim {
 

@@ -1,5 +1,5 @@
 // The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
-#include "backend/nvidia/NvidiaArch.h"
+#include "backend/nvidia/machine/NvidiaArch.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 

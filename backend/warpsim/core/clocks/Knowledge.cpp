@@ -1,5 +1,5 @@
 // Joins of what is known.
-#include "backend/warpsim/core/order/Knowledge.h"
+#include "backend/warpsim/core/clocks/Knowledge.h"
 #include <algorithm>
 
 using namespace tw::warpsim;

@@ -1,5 +1,5 @@
 // The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
-#include "backend/warpsim/WarpsimDevice.h"
+#include "backend/warpsim/device/WarpsimDevice.h"
 #include "backend/warpsim/ImplicitParameters.h"
 #include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/core/memory/Provenance.h"

@@ -2,7 +2,7 @@
 // others.
 #ifndef BACKEND_WARPSIM_CORE_CLOCKS_H
 #define BACKEND_WARPSIM_CORE_CLOCKS_H
-#include "backend/warpsim/core/order/Knowledge.h"
+#include "backend/warpsim/core/clocks/Knowledge.h"
 #include "backend/warpsim/exec/Execute.h"
 #include <map>
 

@@ -1,6 +1,6 @@
 // The AMD GPUs that Tilewright compiles for, as rows of facts.
-#ifndef BACKEND_AMD_AMDARCH_H
-#define BACKEND_AMD_AMDARCH_H
+#ifndef BACKEND_AMD_MACHINE_AMDARCH_H
+#define BACKEND_AMD_MACHINE_AMDARCH_H
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
@@ -58,6 +58,17 @@ struct AmdChoices {
 /// The facts that passes see as the module attribute `tile.target`.
 tile::TargetAttr describeAmd(mlir::MLIRContext &context, const AmdArch &arch,
                              const AmdChoices &choices = {});
+
+/// The requirements on a kernel's code; 0 where there is none.
+struct AmdLimits {
+  unsigned maxRegisters = 0; // of a thread
+  unsigned wavesPerSimd = 0;
+  /// True if the machine that executes the code has the function vprintf.
+  bool hasPrint = false;
+  /// True if an offset that 32 bits cannot hold stays outside of the array, so that checks of
+  /// accesses see it. A GPU takes such offsets modulo 2^32.
+  bool keepsFarOffsets = false;
+};
 
 } // namespace tw
 #endif

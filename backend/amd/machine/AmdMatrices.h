@@ -1,8 +1,8 @@
 // The matrix instructions of AMD's GPUs: one table that says what they are called and where a wave
 // holds their operands.
-#ifndef BACKEND_AMD_AMDMATRICES_H
-#define BACKEND_AMD_AMDMATRICES_H
-#include "backend/amd/AmdArch.h"
+#ifndef BACKEND_AMD_MACHINE_AMDMATRICES_H
+#define BACKEND_AMD_MACHINE_AMDMATRICES_H
+#include "backend/amd/machine/AmdArch.h"
 #include "ir/tile/Tile.h"
 
 namespace tw::amd {

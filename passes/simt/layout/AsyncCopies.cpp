@@ -1,5 +1,5 @@
 // Finds the pieces of asynchronous copies, and buffers that suit them.
-#include "passes/simt/pipeline/AsyncCopies.h"
+#include "passes/simt/layout/AsyncCopies.h"
 #include "ir/layout/DerivedLayouts.h"
 #include "ir/target/TargetDesc.h"
 #include "llvm/ADT/STLExtras.h"

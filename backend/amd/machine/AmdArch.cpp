@@ -1,6 +1,6 @@
 // The AMD GPUs that Tilewright compiles for, as rows of facts.
-#include "backend/amd/AmdArch.h"
-#include "backend/amd/AmdMatrices.h"
+#include "backend/amd/machine/AmdArch.h"
+#include "backend/amd/machine/AmdMatrices.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 

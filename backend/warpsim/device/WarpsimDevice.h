@@ -1,6 +1,6 @@
 // Runs compiled GPU kernels on the simulator, on the caller's arrays in host memory.
-#ifndef BACKEND_WARPSIM_WARPSIMDEVICE_H
-#define BACKEND_WARPSIM_WARPSIMDEVICE_H
+#ifndef BACKEND_WARPSIM_DEVICE_WARPSIMDEVICE_H
+#define BACKEND_WARPSIM_DEVICE_WARPSIMDEVICE_H
 #include "backend/warpsim/Program.h"
 #include "runtime/Simulation.h"
 #include <functional>

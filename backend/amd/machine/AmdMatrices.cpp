@@ -1,6 +1,6 @@
 // The matrix instructions of AMD's GPUs. Sources: the instruction sets of CDNA 2, 3 and 4 and of
 // RDNA 3 and 4, "Matrix Arithmetic Instructions" and "WMMA"; AMD's matrix instruction calculator.
-#include "backend/amd/AmdMatrices.h"
+#include "backend/amd/machine/AmdMatrices.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 

@@ -1,6 +1,6 @@
 // The NVIDIA GPUs that Tilewright compiles for, as rows of facts.
-#ifndef BACKEND_NVIDIA_NVIDIAARCH_H
-#define BACKEND_NVIDIA_NVIDIAARCH_H
+#ifndef BACKEND_NVIDIA_MACHINE_NVIDIAARCH_H
+#define BACKEND_NVIDIA_MACHINE_NVIDIAARCH_H
 #include "backend/nvidia/assemble/Assemblers.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"

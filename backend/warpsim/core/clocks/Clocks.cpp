@@ -1,5 +1,5 @@
 // Vector clocks with epochs.
-#include "backend/warpsim/core/order/Clocks.h"
+#include "backend/warpsim/core/clocks/Clocks.h"
 #include <algorithm>
 
 using namespace tw::warpsim;
