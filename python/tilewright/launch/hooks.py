@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from typing import Any
 
 Hook = Callable[..., Any]
 
@@ -51,42 +51,16 @@ load_start = HookChain()
 load_end = HookChain(reversed=True)
 
 
-class CompileTimes(NamedTuple):
-    """How long the parts of a compilation took, in microseconds; of a kernel that was stored, those of
-    the compilation that made it."""
-
-    ir_initialization: int
-    lowering_stages: list[tuple[str, int]]
-    store_results: int = 0  # nobody measures it
-
-    @staticmethod
-    def of(milliseconds: Mapping[str, float]) -> CompileTimes:
-        """From a kernel's `milliseconds`, in which names with a slash are parts of others."""
-        stages = {name: round(1000 * time) for name, time in milliseconds.items() if "/" not in name}
-        return CompileTimes(stages.pop("frontend", 0), list(stages.items()))
-
-    @property
-    def total_lowering(self) -> int:
-        """Of all stages after the first."""
-        return sum(time for _, time in self.lowering_stages)
-
-    @property
-    def total(self) -> int:
-        """Of all parts."""
-        return self.ir_initialization + self.total_lowering + self.store_results
-
-
 class CompilationHooks:
-    """The hooks around compilations: `before` may forbid one by returning True, `listener` is told of
-    each kernel that was compiled or found."""
+    """The hooks around compilations. `before` gets (kernel function, request, whether it is a warm-up)
+    and forbids the compilation by returning True; `after` gets (kernel function, compiled kernel,
+    whether it is a warm-up)."""
 
     before: Hook | None = None
     after: Hook | None = None
-    listener: Hook | None = None
 
 
 compilation = CompilationHooks()
-
 
 # Takes the function that compiles for a `warmup` and gives what stands for its kernel meanwhile; None:
 # it compiles at once.

@@ -13,20 +13,11 @@ from typing import TYPE_CHECKING, Any
 from . import hooks
 from .relaunch import runner
 from ..compile.facts import Facts
-from ..native.errors import LaunchError, UnsupportedError
+from ..native.errors import LaunchError
 
 if TYPE_CHECKING:
     from ..compile import CompiledKernel, Request
     from .parameters import Parameter
-
-
-@dataclass(frozen=True)
-class KernelIdentity:
-    """Which kernel a compilation hook is called for."""
-
-    module: str
-    name: str
-    jit_function: Any
 
 
 @dataclass(frozen=True)
@@ -149,97 +140,9 @@ class Inspection:
         constants = {key: decode_value(value) for key, value in data["constants"].items()}
         return self.compile(data["signature"], constants, data["device"], **data["options"])
 
-    def _may_compile(self, request: Request, is_warmup: bool) -> bool:
-        """False where the hook before compilations forbids one by returning True."""
-        hook = hooks.compilation.before
-        return hook is None or not hook(**self._description(request, is_warmup))
-
-    def _compiled(self, kernel: CompiledKernel, is_warmup: bool) -> None:
-        request = kernel.request
-        if hook := hooks.compilation.after:
-            hook(**self._description(request, is_warmup))
-        if listener := hooks.compilation.listener:
-            listener(
-                src=Specialization.of(request),
-                metadata=dict(vars(kernel.metadata)),
-                metadata_group={},
-                times=hooks.CompileTimes.of(kernel.milliseconds),
-                cache_hit=kernel.origin != "compiled",
-            )
-
     def _name_of(self, request: Request) -> str:
         """The name of a specialization: what the decorator's `repr` says of it, if there is one."""
         if self.repr is None:
             return request.name
         name = self.repr(Specialization.of(request))
         return request.name if name is None else str(name)
-
-    def _description(self, request: Request, is_warmup: bool) -> dict[str, Any]:
-        """The arguments of a compilation hook."""
-        signature = {
-            name: str(facts) if isinstance(facts, Facts) else "constexpr"
-            for name, facts in zip(request.parameters, request.facts)
-        }
-        constants = {
-            name: value
-            for name, facts, value in zip(request.parameters, request.facts, request.constants)
-            if not isinstance(facts, Facts)
-        }
-        options = request.options._asdict()
-        text = f"{self.fn.__qualname__}({request.describe()})"
-        return {
-            "key": text,
-            "repr": text,
-            "fn": KernelIdentity(self.fn.__module__, self.fn.__qualname__, self),
-            "compile": {
-                "key": text,
-                "signature": signature,
-                "constants": constants,
-                "device": request.device,
-                **options,
-                "specialization_data": self._data(request),
-                "is_warmup": is_warmup,
-            },
-            "is_manual_warmup": is_warmup,
-            "already_compiled": False,
-        }
-
-    def _data(self, request: Request) -> str | None:
-        """The specialization data for a hook; None where it cannot be written as text."""
-        try:
-            return self.specialization_data(request)
-        except UnsupportedError:
-            return None
-
-    def specialization_data(self, request: Request) -> str:
-        """A request as text that `preload` takes.
-
-        Raises UnsupportedError TW0436 for constants that only this process has, such as functions.
-        """
-        from ..capture.values import NoObjects, decode_value, encode_value
-
-        constants: dict[str, Any] = {}
-        signature: dict[str, str] = {}
-        for name, facts, value in zip(request.parameters, request.facts, request.constants):
-            if isinstance(facts, Facts):
-                signature[name] = str(facts)
-                continue
-            try:
-                constants[name] = encode_value(value, NoObjects())
-                decode_value(constants[name])
-            except ValueError:
-                raise UnsupportedError(
-                    f"the constant `{name}` of {self.fn.__name__} cannot be written as text: {value!r}",
-                    code="TW0436",
-                    hint="warm the kernel up with its arguments in the process that launches it",
-                ) from None
-        return json.dumps(
-            {
-                "name": f"{self.fn.__module__}.{self.fn.__qualname__}",
-                "signature": signature,
-                "constants": constants,
-                "device": request.device,
-                "options": request.options._asdict(),
-            }
-        )
-

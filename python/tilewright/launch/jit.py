@@ -22,7 +22,6 @@ from .from_signature import FromSignature
 from .inspection import Inspection
 from .interface import KernelInterface
 from .loaded_kernels import LoadedKernels
-from .mock import stand_in
 from .options import Chosen, check_option, chosen_of
 from .overlap import mark_overlaps
 from .parameters import Binder, Parameter, parameters_of
@@ -30,6 +29,7 @@ from .parts import part_names, spread_parts
 from .references import ByReference
 from .refusals import not_prepared, too_deep
 from .run import check_stores, launch, resolve_grid
+from .stand_ins import stand_in
 from .tiers import make_tiers
 
 _SPECIALIZE = ("auto", "shape", "none", "tiered")
@@ -321,7 +321,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         """The kernel of a launch key, compiled or found; None where a hook forbids it."""
         hide_launches_from_torch()  # it may have been loaded since the kernel was made
         request = self._request(key, values)
-        if not self._may_compile(request, is_warmup):
+        if (forbids := hooks.compilation.before) and forbids(self, request, is_warmup):
             return None
         kernel = compile_request(request)
         kernel.kernel_function = self
@@ -329,7 +329,8 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         hooks.load_start(None, None, kernel.name, {}, kernel.key)
         check_stores(kernel, key[2])
         hooks.load_end(None, None, kernel.name, {}, kernel.key)
-        self._compiled(kernel, is_warmup)
+        if tell := hooks.compilation.after:
+            tell(self, kernel, is_warmup)
         return kernel
 
     def _request(self, key: tuple[Any, ...], values: tuple[Any, ...]) -> Request:
@@ -362,7 +363,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
     @untraced
     def warmup(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel | None:
         """Compile for arguments without running. A torch dtype, a tensor on the meta device or a
-        MockTensor stands for an aligned array. None where a hook forbids the compilation."""
+        `triton.MockTensor` stands for an aligned array. None where a hook forbids the compilation."""
         del grid
         if postpone := hooks.postpone.get():
             return postpone(lambda: self._warm(args, kwargs))

@@ -9,7 +9,10 @@ import sys
 from tilewright.native.knobs import hide_from_torch
 
 _PACKAGE = __name__.rpartition(".")[0]
-_NOT_ALIASED = ("__main__", "alias", "absent", "absent.reasons", "benchmark_report")
+_NOT_ALIASED = (
+    "__main__", "alias", "absent", "absent.reasons", "benchmark_report", "runtime.compilation_hooks",
+    "runtime.mock",
+)  # fmt: skip
 
 
 def install() -> None:

@@ -15,11 +15,12 @@ from tilewright.launch import hooks
 from tilewright.tuning import announcements
 from tilewright.native import knobs as own
 from tilewright.native.errors import UnsupportedError
-from tilewright.launch.hooks import CompileTimes as CompileTimes
 from tilewright.launch.hooks import HookChain as HookChain
 
 from .absent import names_of
 from .runtime.cache import remote_cache
+from .runtime.compilation_hooks import CompileTimes as CompileTimes
+from .runtime.compilation_hooks import compilation as compilation_hooks
 
 _IR = "it looks into Triton's compiler; TILEWRIGHT_DUMP and TILEWRIGHT_OVERRIDE do that here"
 _BUILD = "nothing is compiled by the system's C compiler here"
@@ -89,8 +90,8 @@ def _hook_of(chain: HookChain) -> Knob:
 
 def _compilation_hook(name: str) -> Knob:
     return Knob(
-        lambda: getattr(hooks.compilation, name),
-        lambda hook: setattr(hooks.compilation, name, hook),
+        lambda: getattr(compilation_hooks, name),
+        lambda hook: compilation_hooks.change(name, hook),
     )
 
 

@@ -11,6 +11,7 @@ import tilewright as tw
 import tilewright.triton as triton
 import tilewright.triton.language as tl
 from tilewright.launch import hooks
+from tilewright.triton.runtime import compilation_hooks
 from tilewright.tuning import announcements
 from tilewright.triton.backends.compiler import GPUTarget
 from tilewright.triton.compiler import ASTSource
@@ -27,7 +28,8 @@ def _no_hooks() -> Iterator[None]:
     yield
     for chain in (hooks.launch_enter, hooks.launch_exit, hooks.load_start, hooks.load_end):
         chain.calls.clear()
-    hooks.compilation.before = hooks.compilation.after = None
+    for name in ("before", "after", "listener"):
+        compilation_hooks.compilation.change(name, None)
     announcements.autotuning.__init__()
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from tilewright import jit as jit
 from tilewright import reinterpret as reinterpret
 from tilewright.launch.arguments import Reinterpreted
-from tilewright.launch.inspection import KernelIdentity
 from tilewright.launch.interface import KernelInterface as KernelInterface
 from tilewright.launch.jit import JITFunction as JITFunction
 from tilewright.language import constexpr_function as constexpr_function
-from tilewright.launch.mock import MockTensor as MockTensor
 from tilewright.launch.parameters import Parameter
 
 from ..absent import names_of
+from .compilation_hooks import KernelIdentity
+from .mock import MockTensor as MockTensor
 
 TensorWrapper = Reinterpreted
 KernelParam = Parameter

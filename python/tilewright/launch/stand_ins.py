@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from .arguments import READERS, ArgumentProblem, Reading
@@ -12,42 +11,16 @@ from ..language.dtypes import dtype
 from .parameters import Parameter
 
 
-class MockTensor:
-    """Stands for an aligned array of a dtype in `kernel.warmup(MockTensor(torch.float32), ...)`."""
-
-    def __init__(self, dtype: Any, shape: Sequence[int] | None = None) -> None:
-        self.dtype = dtype
-        self.shape = [1] if shape is None else list(shape)
-
-    @staticmethod
-    def wrap_dtype(arg: Any) -> Any:
-        """A torch dtype as the array that it stands for; anything else as it is."""
-        return MockTensor(arg) if _is_torch_dtype(arg) else arg
-
-    def stride(self) -> tuple[int, ...]:
-        """The strides of a row-major array of the shape, in elements."""
-        strides = [1]
-        for extent in reversed(self.shape[1:]):
-            strides.append(strides[-1] * extent)
-        return tuple(reversed(strides))
-
-    @staticmethod
-    def data_ptr() -> int:
-        """No address: nothing may be launched with this."""
-        return 0
-
-    def __repr__(self) -> str:
-        return f"MockTensor({self.dtype}, {self.shape})"
-
-
 class StandIn:
-    """The array that a warm-up takes for granted."""
+    """The array that a warm-up takes for granted. What derives from it stands for one and is read
+    otherwise by launches."""
 
     def __init__(self, element_type: Any) -> None:
         self.element_type = element_type
 
 
-def _is_torch_dtype(value: object) -> bool:
+def is_torch_dtype(value: object) -> bool:
+    """Returns true for a dtype of torch, which may not be loaded."""
     return (type(value).__module__, type(value).__name__) == ("torch", "dtype")
 
 
@@ -55,9 +28,9 @@ def stand_in(value: Any, parameter: Parameter) -> Any:
     """What a warm-up reads for an argument: a stand-in for what has a dtype and no memory."""
     if parameter.is_constant:
         return value
-    if isinstance(value, MockTensor):
-        return StandIn(value.dtype)
-    if _is_torch_dtype(value):
+    if isinstance(value, StandIn):
+        return StandIn(value.element_type)
+    if is_torch_dtype(value):
         return StandIn(value)
     has_no_memory = getattr(value, "is_meta", False) or type(value).__name__ == "FakeTensor"
     return StandIn(value.dtype) if has_no_memory else value
@@ -77,13 +50,4 @@ def _read_stand_in(value: StandIn) -> Reading:
     return pointer_facts(element_type.short_name, 16).on(place_of(current_device())), 0
 
 
-def _read_mock(value: MockTensor) -> Reading:
-    raise ArgumentProblem(
-        "TW0405",
-        f"{value!r} has no memory",
-        "it stands for an array in kernel.warmup(...); launch with arrays",
-    )
-
-
 READERS[StandIn] = _read_stand_in
-READERS[MockTensor] = _read_mock
