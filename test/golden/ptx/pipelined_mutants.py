@@ -1,31 +1,8 @@
-"""Seeded bugs of pipelined kernels: what each is, and what is to be reported of it.
-
-A mutant is found when a finding has one of its kinds at an instruction that begins with one of its
-places, and its line of the source has one of the sources (alternatives are separated by `|`).
-Without kinds the numbers are wrong, and nothing else is. `right_when_eager`: the numbers are right
-when copies complete at once, so only checks, or copies that complete late, show the bug.
-"""
+"""Seeded bugs of kernels with pipelined loops: of waits, barriers, buffers and what is copied."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
-from edits import ALL, Edit, change, drop, move, move_behind
-
-
-class Mutant(NamedTuple):
-    golden: str
-    bug: str
-    edits: tuple[Edit, ...]
-    kinds: str = ""
-    places: str = ""
-    sources: str = ""
-    right_when_eager: bool = False
-
-    @property
-    def name(self) -> str:
-        return f"{self.golden}: {self.bug}"
-
+from edits import Edit, Line, Mutant, chain, change, change_all, drop, drop_all, insert, move, see
 
 M2, M3, MT, AT, DQ, GA, TL, SK = (
     "matmul_2_stages", "matmul_3_stages", "matmul_transposed", "attention", "dequantized",
@@ -34,25 +11,41 @@ M2, M3, MT, AT, DQ, GA, TL, SK = (
 # The lines whose values are copied asynchronously, and those that write results.
 COPIED = {
     M2: "x = tw.load|y = tw.load", M3: "x = tw.load|y = tw.load", MT: "x = tw.load|y = tw.load",
-    AT: "key = tw.load|value = tw.load", DQ: "left = tw.load", GA: "x = tw.load|y = tw.load",
-    TL: "left = tw.load|hidden = tw.dot", SK: "x = tw.load|y = tw.load",
+    AT: "key = tw.load|value = tw.load", DQ: "left = tw.load|right = tw.load",
+    GA: "x = tw.load|y = tw.load", TL: "left = tw.load|hidden = tw.dot",
+    SK: "x = tw.load|y = tw.load",
 }  # fmt: skip
 LOOP = "for start in range|for step in range|for piece in range"
 WRITTEN = "tw.store(|tw.atomic_add("
 
-N = r"(%\w+)"
-COPY = rf"cp\.async\.(\w+)\.shared\.global \[{N}(\+\d+)?\], \[{N}(\+\d+)?\], 16, {N};"
-COMMIT = r"cp\.async\.commit_group;"
-WAIT = r"cp\.async\.wait_group (\d+);"
-BARRIER = r"bar\.sync 0;"
-LDMATRIX = rf"(ldmatrix\.sync\.aligned\.m8n8\.x4)(\.trans)?(\.shared\.b16 {{.*}}), \[{N}(\+\d+)?\];"
-SLOT_OFFSET = rf"shl\.b32 {N}, {N}, (1\d);"
-WRAP = rf"setp\.eq\.b32 {N}, {N}, [234];"
+COPY = "cp.async.cg.shared.global [$to*], [$from*], 16, $bytes;"
+COPIES = {M2: 8, M3: 12, MT: 12, AT: 6, DQ: 9, GA: 6}  # those of the prologue, then the loop's
+COMMIT = "cp.async.commit_group;"
+WAIT = "cp.async.wait_group #;"
+BARRIER = "bar.sync 0;"
+FRAGMENT = "ldmatrix.sync.aligned.m8n8.x4*.shared.b16 {$f0, $f1, $f2, $f3}, [$row*];"
+MMA = "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+WARP = "mov.u32 %mine, %tid.x;\nshr.u32 %mine, %mine, 5;\n"
+HALF_WARP = "mov.u32 %mine, %tid.x;\nand.b32 %mine, %mine, 16;\nsetp.eq.b32 %on, %mine, 0;\n"
 
 
 def wait(groups: int, instead: str, at: int = 0, of: int = 1) -> Edit:
     """A wait for all but some groups gives way to another statement."""
-    return change(rf"cp\.async\.wait_group {groups};", instead, at, of)
+    return change(f"cp.async.wait_group {groups};", instead, at, of)
+
+
+def drop_copy(golden: str, at: int) -> Edit:
+    return drop(COPY, at, COPIES[golden])
+
+
+def copied(golden: str, at: int) -> tuple[Edit, ...]:
+    """A copy in a kernel, and how many bytes it takes: `$all` where its row exists."""
+    return see(COPY, at, COPIES[golden]), see("selp.b32 $bytes, $all, 0, $inside;")
+
+
+def copies_still(golden: str, at: int) -> tuple[Edit, ...]:
+    """A copy in a loop, and the predicate `$more` of iterations that copy."""
+    return *copied(golden, at), see("selp.b32 $all, 16, 0, $more;")
 
 
 def used_in_flight(golden: str, bug: str, *edits: Edit) -> Mutant:
@@ -61,7 +54,7 @@ def used_in_flight(golden: str, bug: str, *edits: Edit) -> Mutant:
 
 
 def still_in_flight(golden: str, bug: str, *edits: Edit) -> Mutant:
-    """Copies are still under way when the kernel ends."""
+    """Copies are in flight when the kernel ends."""
     return Mutant(golden, bug, edits, "async-leak", "cp.async", COPIED[golden], True)
 
 
@@ -71,10 +64,15 @@ def unordered(golden: str, bug: str, places: str, sources: str, *edits: Edit) ->
     return Mutant(golden, bug, edits, kinds, places, sources)
 
 
-def wrong_slot(golden: str, bug: str, *edits: Edit) -> Mutant:
-    """Fragments come from a slot that is being copied to, or copies go to one that is in use."""
+def wrong_stage(golden: str, bug: str, *edits: Edit) -> Mutant:
+    """Fragments come from a stage that is being copied to, or copies go to one that is in use."""
     kinds = "async-race|race-raw|race-war"
     return Mutant(golden, bug, edits, kinds, "ldmatrix|cp.async", COPIED[golden])
+
+
+def beyond(golden: str, bug: str, *edits: Edit) -> Mutant:
+    """Copies read past the end of an array, and only a check shows it."""
+    return Mutant(golden, bug, edits, "out-of-bounds-global", "cp.async", COPIED[golden], True)
 
 
 def wrong(golden: str, bug: str, *edits: Edit) -> Mutant:
@@ -96,291 +94,351 @@ def barriers(
     ]
 
 
-def all_of(pattern: str, new: str, count: int) -> list[Edit]:
-    return [change(pattern, new, ALL, count)]
+STAGES = "cp.async|ldmatrix"
+STAGED = "st.shared|ldmatrix|ld.shared"
 
-
-SLOTS = "cp.async|ldmatrix"
-STAGED = "st.shared|ldmatrix"
-MUTANTS = [
-    # Three stages: waits and groups.
-    used_in_flight(M3, "the loop's wait is one group too loose",
-                   wait(1, "cp.async.wait_group 2;")),
+WAITS = [
+    used_in_flight(M3, "the loop's wait is one group too loose", wait(1, "cp.async.wait_group 2;")),
     used_in_flight(M3, "the loop's wait is dropped", wait(1, "")),
     used_in_flight(M3, "the loop's commit is dropped", drop(COMMIT, 2, 3)),
     used_in_flight(M3, "the first commit is dropped", drop(COMMIT, 0, 3)),
     used_in_flight(M3, "the second commit is dropped", drop(COMMIT, 1, 3)),
     used_in_flight(M3, "the loop's commit comes before its copies",
-                   move(COMMIT, 2, 3, COPY, 8, 12)),
+                   move(Line(COMMIT, 2, 3), before=Line(COPY, 8, 12))),
     used_in_flight(M3, "the loop's commit comes before its last copy",
-                   move(COMMIT, 2, 3, COPY, 11, 12)),
-    used_in_flight(M3, "only iterations that copy commit",
-                   change(COMMIT, "@%p9 cp.async.commit_group;", 2, 3)),
+                   move(Line(COMMIT, 2, 3), before=Line(COPY, 11, 12))),
+    used_in_flight(M3, "only iterations that copy commit", *copies_still(M3, 8),
+                   change(COMMIT, "@$more cp.async.commit_group;", 2, 3)),
     used_in_flight(M3, "only the first warp waits",
-                   wait(1, "setp.lt.u32 %p9, %r37, 32;\n@%p9 cp.async.wait_group 1;")),
+                   wait(1, f"{WARP}setp.eq.b32 %on, %mine, 0;\n@%on cp.async.wait_group 1;")),
     used_in_flight(M3, "only the first lane of each warp waits",
-                   wait(1, "and.b32 %r79, %r37, 31;\nsetp.eq.s32 %p9, %r79, 0;\n"
-                           "@%p9 cp.async.wait_group 1;")),
+                   wait(1, "mov.u32 %mine, %tid.x;\nand.b32 %mine, %mine, 31;\n"
+                           "setp.eq.b32 %on, %mine, 0;\n@%on cp.async.wait_group 1;")),
     used_in_flight(M3, "a fragment is loaded before the wait",
-                   move_behind(WAIT, 0, 2, LDMATRIX, 0, 16)),
+                   move(Line(WAIT, 0, 2), after=Line(FRAGMENT, 0, 12))),
     still_in_flight(M3, "the last wait is dropped", wait(0, "")),
     still_in_flight(M3, "the last wait leaves one group", wait(0, "cp.async.wait_group 1;")),
     Mutant(M3, "the last wait comes after the masked loop",
-           (move(WAIT, 1, 2, r"setp\.lt\.s32 %p24, .*"),),
+           (see("@$_ bra $end;", 2, 4), move(Line(WAIT, 1, 2), after=Line("$end:"))),
            "async-race", "st.shared|ldmatrix", COPIED[M3], True),
-    # Three stages: barriers.
-    *barriers(M3, 5, (0, SLOTS, COPIED[M3]), (1, STAGED, COPIED[M3]), (2, STAGED, COPIED[M3]),
+]  # fmt: skip
+
+BARRIERS = [
+    *barriers(M3, 5, (0, STAGES, COPIED[M3]), (1, STAGED, COPIED[M3]), (2, STAGED, COPIED[M3]),
               (3, STAGED, f"{COPIED[M3]}|{LOOP}"), (4, STAGED, LOOP)),
-    used_in_flight(M3, "the loop's barrier comes before its wait", move(BARRIER, 0, 5, WAIT, 0, 2)),
+    used_in_flight(M3, "the loop's barrier comes before its wait",
+                   move(Line(BARRIER, 0, 5), before=Line(WAIT, 0, 2))),
     unordered(M3, "the loop's barrier comes after its copies", "cp.async", COPIED[M3],
-              move(BARRIER, 0, 5, COMMIT, 2, 3)),
-    unordered(M3, "the loop's barrier comes after its fragments", SLOTS, COPIED[M3],
-              move_behind(BARRIER, 0, 5, LDMATRIX, 5, 16)),
-    unordered(M3, "the loop's barrier is for one warp", SLOTS, COPIED[M3],
+              move(Line(BARRIER, 0, 5), before=Line(COMMIT, 2, 3))),
+    unordered(M3, "the loop's barrier comes after its fragments", STAGES, COPIED[M3],
+              move(Line(BARRIER, 0, 5), after=Line(FRAGMENT, 5, 12))),
+    unordered(M3, "the loop's barrier is for one warp", STAGES, COPIED[M3],
               change(BARRIER, "bar.sync 0, 32;", 0, 5)),
-    unordered(M3, "the loop's barrier is one of a warp", SLOTS, COPIED[M3],
+    unordered(M3, "the loop's barrier is one of a warp", STAGES, COPIED[M3],
               change(BARRIER, "bar.warp.sync -1;", 0, 5)),
-    Mutant(M3, "each warp has its own barrier", (change(BARRIER, "bar.sync %r1;", 0, 5),),
-           "deadlock", "bar.sync", LOOP),
+    Mutant(M3, "each warp has its own barrier",
+           (change(BARRIER, f"{WARP}bar.sync %mine;", 0, 5),), "deadlock", "bar.sync", LOOP),
     Mutant(M3, "one warp passes by the loop's barrier",
-           (change(BARRIER, "setp.eq.b32 %p9, %r1, 0;\n@%p9 bar.sync 0;", 0, 5),),
-           "race-raw|race-war|race-waw|deadlock", "cp.async|ldmatrix|@%p9 bar.sync|bar.sync",
+           (change(BARRIER, f"{WARP}setp.eq.b32 %on, %mine, 0;\n@%on bar.sync 0;", 0, 5),),
+           "race-raw|race-war|race-waw|deadlock", "cp.async|ldmatrix|@%on bar.sync|bar.sync",
            f"{COPIED[M3]}|{LOOP}"),
     Mutant(M3, "half of each warp passes by the loop's barrier",
-           (change(BARRIER, "and.b32 %r79, %r37, 16;\nsetp.eq.b32 %p9, %r79, 0;\n"
-                            "@%p9 bar.sync 0;", 0, 5),),
-           "divergent-barrier", "@%p9 bar.sync", LOOP, True),
+           (change(BARRIER, f"{HALF_WARP}@%on bar.sync 0;", 0, 5),),
+           "divergent-barrier", "@%on bar.sync", LOOP, True),
     Mutant(M3, "one warp leaves before the loop",
-           (change(r"@%p7 bra .*", r"\g<0>\nsetp.ne.b32 %p9, %r1, 0;\n@%p9 exit;"),),
+           (insert(f"{WARP}setp.ne.b32 %on, %mine, 0;\n@%on exit;",
+                   after=Line("@$_ bra *", 0, 4)),),
            "async-leak", "cp.async", COPIED[M3]),
     Mutant(M3, "the epilogue's barrier comes after its first load",
-           (move_behind(BARRIER, 4, 5, LDMATRIX, 12, 16),), "race-raw", "ldmatrix", LOOP, True),
+           (move(Line(BARRIER, 4, 5), after=Line("ld.shared.v4.b32 *", 0, 4)),),
+           "race-raw", "ld.shared", LOOP, True),
     unordered(M3, "the epilogue's first store comes before the barrier", STAGED,
-              f"{COPIED[M3]}|{LOOP}", move_behind(BARRIER, 3, 5, r"st\.shared\.v4.*", 4, 8)),
-    # Three stages: slots.
-    wrong_slot(M3, "the next slot is read",
-               change(SLOT_OFFSET, r"add.s32 \1, \2, 1;\nshl.b32 \1, \1, \3;", 2, 4)),
-    wrong_slot(M3, "the next slot is written",
-               change(SLOT_OFFSET, r"add.s32 \1, \2, 1;\nshl.b32 \1, \1, \3;", 1, 4)),
-    wrong_slot(M3, "the slots wrap one step late", change(WRAP, r"setp.eq.b32 \1, \2, 4;")),
-    wrong_slot(M3, "the slots wrap one step early", change(WRAP, r"setp.eq.b32 \1, \2, 2;")),
-    Mutant(M3, "the slots do not wrap",
-           (change(rf"selp\.b32 {N}, 0, {N}, {N};", r"mov.b32 \1, \2;"),),
+              f"{COPIED[M3]}|{LOOP}",
+              move(Line(BARRIER, 3, 5), after=Line("st.shared.v4.b32 *", 4, 8))),
+]  # fmt: skip
+
+# From a copy or a fragment in the loop to the number of its stage.
+COPY_STAGE = (see(COPY, 8, 12), *chain("add.s32 $to, $_, $place;", "or.b32 $place, $offset, $_;"))
+FRAGMENT_STAGE = (see(FRAGMENT, 0, 12), see("add.s32 $row, $_, $offset;"))
+NEXT_STAGE = change("shl.b32 $offset, $stage, 11;",
+                    "add.s32 $offset, $stage, 1;\nshl.b32 $offset, $offset, 11;")  # fmt: skip
+WRAP = see("setp.eq.b32 $wrap, $next, 3;")
+
+
+def wrap(after: int, instead: str, at: int = 0, of: int = 1) -> Edit:
+    """The numbers of stages begin again after another one, or on another condition."""
+    return change(f"setp.eq.b32 $wrap, $next, {after};", instead, at, of)
+
+
+def wrap_at(after: int, instead: int, at: int = 0, of: int = 1) -> Edit:
+    return wrap(after, f"setp.eq.b32 $wrap, $next, {instead};", at, of)
+
+
+STAGE_NUMBERS = [
+    wrong_stage(M3, "the next stage is read", *FRAGMENT_STAGE, NEXT_STAGE),
+    wrong_stage(M3, "the next stage is written", *COPY_STAGE, NEXT_STAGE),
+    wrong_stage(M3, "the stages wrap one step late", wrap_at(3, 4)),
+    wrong_stage(M3, "the stages wrap one step early", wrap_at(3, 2)),
+    Mutant(M3, "the stages do not wrap",
+           (WRAP, change("selp.b32 $stage, 0, $next, $wrap;", "mov.b32 $stage, $next;")),
            "out-of-bounds-shared", "cp.async", "y = tw.load"),
-    wrong_slot(M3, "the slot read stands still", drop(rf"mov\.b32 {N}, %r25;")),
-    Mutant(M3, "the loop's first copies go to the wrong slot",
-           (change(rf"mov\.b32 {N}, 2;", r"mov.b32 \1, 1;"),),
+    wrong_stage(M3, "the stage read stands still", WRAP, drop("selp.b32 $stage, 0, $next, $wrap;")),
+    Mutant(M3, "the loop's first copies go to the wrong stage",
+           (change("mov.b32 $stage, 2;", "mov.b32 $stage, 1;"),),
            "async-race", "cp.async", COPIED[M3]),
-    wrong_slot(M3, "the loop's first fragments come from the wrong slot",
-               change(r"mov\.b32 (%r251), (%r250);", r"\g<0>\nmov.b32 \2, 1;")),
-    Mutant(M3, "the prologue's second copies go to the first slot",
-           (change(r"(cp\.async\.cg\.shared\.global) \[%r18\+2048\], (.*)", r"\1 [%r18], \2"),),
+    wrong_stage(M3, "the loop's first fragments come from the wrong stage",
+                WRAP, see("selp.b32 $stage, 0, $next, $wrap;"), see("@$_ bra $loop;", 1, 4),
+                insert("mov.b32 $stage, 1;", before=Line("$loop:"))),
+    Mutant(M3, "the prologue's second copies go to the first stage",
+           (change("cp.async.cg.shared.global [$to+2048], *",
+                   "cp.async.cg.shared.global [$to], *"),),
            "async-race", "cp.async", "x = tw.load"),
-    Mutant(M3, "the prologue leaves a copy out", (drop(COPY, 7, 12),),
+    Mutant(M3, "the prologue leaves a copy out", (drop_copy(M3, 7),),
            "uninit-shared", "ldmatrix", "y = tw.load"),
-    Mutant(M3, "the loop leaves a copy out", (drop(COPY, 9, 12),),
+    Mutant(M3, "the loop leaves a copy out", (drop_copy(M3, 9),),
            "uninit-shared", "ldmatrix", "x = tw.load"),
-    Mutant(M3, "a slot of B lies on the last of A",
-           (change(r"(cp.async.*) \[%r84\+6144\], (.*)", r"\1 [%r84+5120], \2"),),
+    Mutant(M3, "a stage of B lies on the last of A",
+           (see(COPY, 10, 12), change("cp.async.cg.shared.global [$to+#o], [$from], *",
+                                      "cp.async.cg.shared.global [$to+#o-1024], [$from], *")),
            "async-race", "cp.async", "y = tw.load"),
-    Mutant(M3, "B's slots end behind shared memory",
-           (change(r"(cp.async.*) \[%r84\+7168\], (.*)", r"\1 [%r84+8192], \2"),),
+    Mutant(M3, "B's stages end behind shared memory",
+           (see(COPY, 11, 12), change("cp.async.cg.shared.global [$to+#o], [$from], *",
+                                      "cp.async.cg.shared.global [$to+#o+1024], [$from], *")),
            "out-of-bounds-shared", "cp.async", "y = tw.load"),
     wrong(M3, "the masked loop's buffers overlap",
-          change(r"(st\.shared.*) \[%r18\+2048\], (.*)", r"\1 [%r18+1024], \2")),
-    # Three stages: what is copied.
-    Mutant(M3, "a row past the end is not filled with zeros",
-           (change(r"selp\.b32 (%r87), (%r85), 0, %p2;", r"mov.b32 \1, \2;"),),
-           "out-of-bounds-global", "cp.async", "x = tw.load", True),
-    Mutant(M3, "the last iterations copy still",
-           (change(r"selp\.b32 (%r85), 16, 0, %p9;", r"mov.b32 \1, 16;"),),
-           "out-of-bounds-global", "cp.async", COPIED[M3], True),
-    Mutant(M3, "the prologue copies a row past the end",
-           (change(r"selp\.b32 (%r65), (%r63), 0, %p2;", r"mov.b32 \1, \2;"),),
-           "out-of-bounds-global", "cp.async", "x = tw.load", True),
-    wrong(M3, "half of each piece is copied",
-          change(r"selp\.b32 (%r85), 16, 0, %p9;", r"selp.b32 \1, 8, 0, %p9;")),
+          change("st.shared.v4.b32 [$a+2048], *", "st.shared.v4.b32 [$a+1024], *")),
+]  # fmt: skip
+
+# The first copy of a stage: one is in the prologue, one in the loop.
+FIRST_COPY = ("cp.async.cg.shared.global [$to], [$from], 16, $bytes;", 1, 2)
+STEP = ("shl.b32 $step, $n, 5;", see("ld.param.b32 $n, [matmul_param_4];"))
+COPIED_DATA = [
+    beyond(M3, "a row past the end is not filled with zeros", *copied(M3, 9),
+           change("selp.b32 $bytes, $all, 0, $inside;", "mov.b32 $bytes, $all;"))
+    ._replace(sources="x = tw.load"),
+    beyond(M3, "the last iterations copy still", *copies_still(M3, 8),
+           change("selp.b32 $all, 16, 0, $more;", "mov.b32 $all, 16;")),
+    beyond(M3, "the prologue copies a row past the end", *copied(M3, 1),
+           change("selp.b32 $bytes, $all, 0, $inside;", "mov.b32 $bytes, $all;"))
+    ._replace(sources="x = tw.load"),
+    wrong(M3, "half of each piece is copied", *copies_still(M3, 8),
+          change("selp.b32 $all, 16, 0, $more;", "selp.b32 $all, 8, 0, $more;")),
     Mutant(M3, "a copy reads more than it writes",
-           (change(r"cp\.async\.cg(\.shared\.global \[%r84\], \[%rd35\]), 16, %r86;",
-                   r"cp.async.ca\1, 8, %r86;"),), "async-misuse", "cp.async", "x = tw.load"),
+           (change(FIRST_COPY[0], "cp.async.ca.shared.global [$to], [$from], 8, $bytes;", 1, 2),),
+           "async-misuse", "cp.async", "x = tw.load"),
     Mutant(M3, "a copy writes half of a piece",
-           (change(r"cp\.async\.cg(\.shared\.global \[%r84\], \[%rd35\]), 16, %r86;",
-                   r"shr.u32 %r86, %r86, 1;\ncp.async.ca\1, 8, %r86;"),),
+           (change(FIRST_COPY[0], "shr.u32 $bytes, $bytes, 1;\n"
+                   "cp.async.ca.shared.global [$to], [$from], 8, $bytes;", 1, 2),),
            "uninit-shared", "ldmatrix", "x = tw.load"),
     Mutant(M3, "a copy's source begins in the middle of a piece",
-           (change(r"(cp.async.* \[%rd35)\](.*)", r"\1+8]\2"),),
+           (change(FIRST_COPY[0],
+                   "cp.async.cg.shared.global [$to], [$from+8], 16, $bytes;", 1, 2),),
            "misaligned", "cp.async", "x = tw.load"),
     Mutant(M3, "a copy's destination begins in the middle of a piece",
-           (change(r"(cp.async.*) \[%r84\], (.*)", r"\1 [%r84+8], \2"),),
+           (change(FIRST_COPY[0],
+                   "cp.async.cg.shared.global [$to+8], [$from], 16, $bytes;", 1, 2),),
            "misaligned", "cp.async", "x = tw.load"),
-    wrong(M3, "A and B are mixed up",
-          change(r"(cp.async.* \[%r84\+6144\]), \[%rd38\](.*)", r"\1, [%rd35]\2")),
-    wrong(M3, "B's step is half as large",
-          change(rf"shl\.b32 (%r247), {N}, 5;", r"shl.b32 \1, \2, 4;")),
-    Mutant(M3, "B's step is twice as large",
-           (change(rf"shl\.b32 (%r247), {N}, 5;", r"shl.b32 \1, \2, 6;"),),
+    wrong(M3, "A and B are mixed up", see(*FIRST_COPY),
+          change("cp.async.cg.shared.global [$to+6144], [$b], *",
+                 "cp.async.cg.shared.global [$to+6144], [$from], *")),
+    wrong(M3, "B's step is half as large", STEP[1], change(STEP[0], "shl.b32 $step, $n, 4;")),
+    Mutant(M3, "B's step is twice as large", (STEP[1], change(STEP[0], "shl.b32 $step, $n, 6;")),
            "out-of-bounds-global", "cp.async", "y = tw.load"),
     Mutant(M3, "the masked loop's mask of rows is dropped",
-           (change(r"and\.pred (%p14), (%p2), (%p18);", r"mov.pred \1, \3;"),),
-           "out-of-bounds-global", "@%p14 ld.global", "x = tw.load", True),
+           (see("@$p ld.global.v4.b32 *", 1, 4),
+            change("and.pred $p, $rows, $inner;", "mov.pred $p, $inner;")),
+           "out-of-bounds-global", "@$p ld.global", "x = tw.load", True),
     Mutant(M3, "the masked loop's mask over the inner extent is dropped",
-           (change(r"and\.pred (%p13), (%p1), %p18;", r"mov.pred \1, \2;"),),
-           "out-of-bounds-global", "@%p13 ld.global", "x = tw.load", True),
+           (see("@$p ld.global.v4.b32 *", 0, 4),
+            change("and.pred $p, $rows, $inner;", "mov.pred $p, $rows;")),
+           "out-of-bounds-global", "@$p ld.global", "x = tw.load", True),
     Mutant(M3, "the mask of a store is dropped",
-           (change(r"@%p23 (st\.global.*\[%rd50\].*)", r"\1"),),
+           (change("@$p st.global.v4.b32 *", "st.global.v4.b32 *", 2, 4),),
            "out-of-bounds-global|race-waw", "st.global", WRITTEN),
-    # Three stages: fragments and products.
+]  # fmt: skip
+
+FRAGMENTS = [
     Mutant(M3, "the copies are swizzled in another way than the fragments",
-           (change(r"mul\.lo\.s32 (%r39), (%r7), 144;", r"mul.lo.s32 \1, \2, 16;"),),
+           (see(COPY, 0, 12),
+            *chain("add.s32 $to, $_, $place;", "or.b32 $place, $swizzled, $_;",
+                   "xor.b32 $swizzled, $rows, $_;"),
+            change("mul.lo.s32 $rows, $lanes, 18;", "mul.lo.s32 $rows, $lanes, 2;")),
            "async-race", "cp.async", COPIED[M3]),
     wrong(M3, "the fragments are swizzled in another way than the copies",
-          change(rf"xor\.b32 {N}, (%r96), 32;", r"xor.b32 \1, \2, 64;")),
+          see(FRAGMENT, 1, 12), see("add.s32 $row, $_, $place;"),
+          change("xor.b32 $place, $x, 32;", "xor.b32 $place, $x, 64;")),
     wrong(M3, "A's second half is that of another row",
-          change(rf"xor\.b32 {N}, (%r116), 32;", r"xor.b32 \1, \2, 96;")),
-    wrong(M3, "a fragment of B is not transposed", change(LDMATRIX, r"\1\3, [\4\5];", 0, 16)),
-    wrong(M3, "a fragment of A is transposed", change(LDMATRIX, r"\1.trans\3, [\4\5];", 4, 16)),
+          see(FRAGMENT, 5, 12), see("add.s32 $row, $_, $place;"),
+          change("xor.b32 $place, $x, 32;", "xor.b32 $place, $x, 96;")),
+    wrong(M3, "a fragment of B is not transposed",
+          change("ldmatrix.sync.aligned.m8n8.x4.trans*", "ldmatrix.sync.aligned.m8n8.x4*", 0, 8)),
+    wrong(M3, "a fragment of A is transposed",
+          change("ldmatrix.sync.aligned.m8n8.x4.shared*",
+                 "ldmatrix.sync.aligned.m8n8.x4.trans.shared*", 0, 4)),
     Mutant(M3, "a fragment's rows begin in the middle of a piece",
-           (change(LDMATRIX, r"\1\2\3, [\4+8];", 4, 16),), "misaligned", "ldmatrix", "x = tw.load"),
+           (change("ldmatrix.sync.aligned.m8n8.x4.shared*];",
+                   "ldmatrix.sync.aligned.m8n8.x4.shared*+8];", 0, 4),),
+           "misaligned", "ldmatrix", "x = tw.load"),
     Mutant(M3, "a fragment lies behind shared memory",
-           (change(LDMATRIX, r"\1\2\3, [\4+12288];", 0, 16),),
+           (see(FRAGMENT, 0, 12), change("ldmatrix*[$row+6144];", "ldmatrix*[$row+12288];")),
            "out-of-bounds-shared", "ldmatrix", "y = tw.load"),
     Mutant(M3, "a fragment is loaded by half of the lanes",
-           (change(LDMATRIX, r"and.b32 %r79, %r37, 16;\nsetp.eq.b32 %p9, %r79, 0;\n@%p9 \g<0>",
-                   0, 16),),
-           "divergent-collective", "@%p9 ldmatrix", "y = tw.load"),
+           (change("ldmatrix*", f"{HALF_WARP}@%on ldmatrix*", 0, 12),),
+           "divergent-collective", "@%on ldmatrix", "y = tw.load"),
     wrong(M3, "the lanes' rows are those of the other warp",
-          change(r"shl\.b32 (%r14), (%r1), 10;", r"xor.b32 \1, \2, 1;\nshl.b32 \1, \1, 10;")),
+          see(FRAGMENT, 4, 12),
+          *chain("add.s32 $row, $start, $_;", "add.s32 $start, $_, $place;"),
+          insert("xor.b32 $place, $place, 1024;", after=Line("or.b32 $place, $_, $_;"))),
     wrong(M3, "a product's second operand is in the wrong order",
-          change(r"(mma.*)\{%r92, %r93\}(.*)", r"\1{%r93, %r92}\2")),
+          change(MMA + "{*}, {*}, {$b0, $b1}, {*};", MMA + "{*}, {*}, {$b1, $b0}, {*};", 0, 16)),
     wrong(M3, "a product's first operand is in the wrong order",
-          change(r"(mma.*)\{%r112, %r113, %r114, %r115\}, (\{%r92.*)",
-                 r"\1{%r112, %r114, %r113, %r115}, \2")),
+          change(MMA + "{*}, {$a0, $a1, $a2, $a3}, {$b0, $b1}, {*};",
+                 MMA + "{*}, {$a0, $a2, $a1, $a3}, {$b0, $b1}, {*};", 0, 16)),
     wrong(M3, "a product is added to another accumulator",
-          change(r"(mma.*)\{%r127, %r128, %r129, %r130\};", r"\1{%r123, %r124, %r125, %r126};")),
+          see(MMA + "*, {$c0, $c1, $c2, $c3};", 4, 16),
+          change(MMA + "*, {$_, $_, $_, $_};", MMA + "*, {$c0, $c1, $c2, $c3};", 5, 16)),
     Mutant(M3, "an accumulator starts without a value",
-           (drop(r"mov\.b32 %r268, %r254;"), drop(r"mov\.b32 %r268, %r269;")),
-           "uninit-register", "@%p22 st.global|@%p23 st.global", WRITTEN),
-    Mutant(M3, "a fragment is never loaded", (drop(LDMATRIX, 5, 16),),
-           "uninit-register", "@%p22 st.global|@%p23 st.global", WRITTEN),
-    # Two stages.
+           (see(MMA + "*, {$_, $sum, $_, $_};", 1, 16), drop_all("mov.b32 $sum, *", 2)),
+           "uninit-register", "@$_ st.global", WRITTEN),
+    Mutant(M3, "a fragment is never loaded", (drop(FRAGMENT, 5, 12),),
+           "uninit-register", "@$_ st.global", WRITTEN),
+]  # fmt: skip
+
+TWO_STAGES = [
     used_in_flight(M2, "the loop's wait leaves one group", wait(0, "cp.async.wait_group 1;", 0, 2)),
     used_in_flight(M2, "the loop's wait is dropped", wait(0, "", 0, 2)),
     used_in_flight(M2, "the prologue's commit is dropped", drop(COMMIT, 0, 2)),
     used_in_flight(M2, "the loop's commit is dropped", drop(COMMIT, 1, 2)),
-    used_in_flight(M2, "the loop's barrier comes before its wait", move(BARRIER, 0, 5, WAIT, 0, 2)),
-    used_in_flight(M2, "only iterations that copy wait",
-                   move(r"setp\.gt\.s32 %p10, .*", 0, 1, WAIT, 0, 2),
-                   change(r"(setp\.gt\.s32 %p10, .*\n)(cp.*)", r"\1@%p10 \2")),
-    *barriers(M2, 5, (0, SLOTS, COPIED[M2]), (1, STAGED, COPIED[M2]), (2, STAGED, COPIED[M2]),
+    used_in_flight(M2, "the loop's barrier comes before its wait",
+                   move(Line(BARRIER, 0, 5), before=Line(WAIT, 0, 2))),
+    used_in_flight(M2, "only iterations that copy wait", *copies_still(M2, 4),
+                   move(Line("setp.lt.s32 $more, *"), before=Line(WAIT, 0, 2)),
+                   wait(0, "@$more cp.async.wait_group 0;", 0, 2)),
+    *barriers(M2, 5, (0, STAGES, COPIED[M2]), (1, STAGED, COPIED[M2]), (2, STAGED, COPIED[M2]),
               (3, STAGED, f"{COPIED[M2]}|{LOOP}"), (4, STAGED, LOOP)),
-    wrong_slot(M2, "there is one slot only", change(WRAP, r"setp.ne.b32 \1, \2, 0;")),
-    Mutant(M2, "the slots wrap one step late", (change(WRAP, r"setp.eq.b32 \1, \2, 3;"),),
+    wrong_stage(M2, "there is one stage only", wrap(2, "setp.ne.b32 $wrap, $next, 0;")),
+    Mutant(M2, "the stages wrap one step late", (wrap_at(2, 3),),
            "out-of-bounds-shared", "cp.async", "y = tw.load"),
-    # Four stages, B transposed.
+]  # fmt: skip
+
+# The prologue's copies of the third step.
+THIRD_STEP = tuple(drop("cp.async.cg*", 6, 12 - i) for i in range(3))
+TRANSPOSED = [
     used_in_flight(MT, "the loop's wait is one group too loose", wait(2, "cp.async.wait_group 3;")),
     used_in_flight(MT, "the loop's wait is dropped", wait(2, "")),
     *(used_in_flight(MT, f"commit {at + 1} is dropped", drop(COMMIT, at, 4)) for at in range(4)),
     still_in_flight(MT, "the last wait is dropped", wait(0, "")),
-    *barriers(MT, 3, (0, SLOTS, COPIED[MT]), (1, "st.shared|ldmatrix", WRITTEN),
+    *barriers(MT, 3, (0, STAGES, COPIED[MT]), (1, STAGED, WRITTEN),
               (2, "st.shared|ld.shared", WRITTEN)),
-    Mutant(MT, "the prologue copies for one step less",
-           tuple(drop(COPY, 6, 12 - i) for i in range(3)), "uninit-shared", "ldmatrix", COPIED[MT]),
-    wrong_slot(MT, "the prologue copies and commits for one step less",
-               *(drop(COPY, 6, 12 - i) for i in range(3)), drop(COMMIT, 2, 4)),
-    Mutant(MT, "the loop's first copies go to the wrong slot",
-           (change(rf"mov\.b32 {N}, 3;", r"mov.b32 \1, 2;"),),
+    Mutant(MT, "the prologue copies for one step less", THIRD_STEP,
+           "uninit-shared", "ldmatrix", COPIED[MT]),
+    wrong_stage(MT, "the prologue copies and commits for one step less",
+                *THIRD_STEP, drop(COMMIT, 2, 4)),
+    Mutant(MT, "the loop's first copies go to the wrong stage",
+           (change("mov.b32 $stage, 3;", "mov.b32 $stage, 2;"),),
            "async-race", "cp.async", COPIED[MT]),
-    wrong_slot(MT, "the slots wrap one step late", change(WRAP, r"setp.eq.b32 \1, \2, 5;")),
-    wrong_slot(MT, "the slots wrap one step early", change(WRAP, r"setp.eq.b32 \1, \2, 3;")),
-    wrong_slot(MT, "the fragments take B's slots to be half as large",
-               change(r"shl\.b32 (%r71), (%r166), 12;", r"shl.b32 \1, \2, 11;")),
-    wrong_slot(MT, "the copies take B's slots to be half as large",
-               change(r"shl\.b32 (%r67), (%r165), 12;", r"shl.b32 \1, \2, 11;")),
-    Mutant(MT, "A's slots lie on the last of B's",
-           (*all_of(r"(cp.async.*\[%r\d+)\+16384\](.*)", r"\1+14336]\2", 2),
-            *all_of(r"(ldmatrix.*\[%r\d+)\+16384\](.*)", r"\1+14336]\2", 2)),
+    wrong_stage(MT, "the stages wrap one step late", wrap_at(4, 5)),
+    wrong_stage(MT, "the stages wrap one step early", wrap_at(4, 3)),
+    wrong_stage(MT, "the fragments take B's stages to be half as large",
+                see(FRAGMENT, 0, 6), see("add.s32 $row, $_, $offset;"),
+                change("shl.b32 $offset, $stage, 12;", "shl.b32 $offset, $stage, 11;")),
+    wrong_stage(MT, "the copies take B's stages to be half as large",
+                see(COPY, 10, 12), see("add.s32 $to, $_, $offset;"),
+                change("shl.b32 $offset, $stage, 12;", "shl.b32 $offset, $stage, 11;")),
+    Mutant(MT, "A's stages lie on the last of B's",
+           (change_all("cp.async*+16384], *", "cp.async*+14336], *", 2),
+            change_all("ldmatrix*+16384];", "ldmatrix*+14336];", 2)),
            "async-race|race-war", "cp.async", COPIED[MT]),
     wrong(MT, "a fragment of B is transposed once too often",
-          change(LDMATRIX, r"\1.trans\3, [\4\5];", 0, 6)),
-    wrong(MT, "the second row of a copy is the first again",
-          change(r"(cp.async.* \[%r68\+2048\]), \[%rd17\](.*)", r"\1, [%rd16]\2")),
+          change("ldmatrix.sync.aligned.m8n8.x4.shared*",
+                 "ldmatrix.sync.aligned.m8n8.x4.trans.shared*", 0, 6)),
+    wrong(MT, "the second row of a copy is the first again", see(*FIRST_COPY),
+          change("cp.async.cg.shared.global [$to+2048], [$second], *",
+                 "cp.async.cg.shared.global [$to+2048], [$from], *")),
     unordered(MT, "the epilogue's pieces overlap", "st.shared", WRITTEN,
-              change(r"(st\.shared.*\[%r149)\+256\](.*)", r"\1]\2")),
-    # Attention.
+              change("st.shared.v2.b16 [$a+256], *", "st.shared.v2.b16 [$a], *")),
+]  # fmt: skip
+
+ATTENTION = [
     used_in_flight(AT, "the loop's wait is one group too loose", wait(1, "cp.async.wait_group 2;")),
     used_in_flight(AT, "the loop's wait is dropped", wait(1, "")),
     *(used_in_flight(AT, f"commit {at + 1} is dropped", drop(COMMIT, at, 3)) for at in range(3)),
-    used_in_flight(AT, "the loop's barrier comes before its wait", move(BARRIER, 1, 8, WAIT, 0, 2)),
+    used_in_flight(AT, "the loop's barrier comes before its wait",
+                   move(Line(BARRIER, 1, 8), before=Line(WAIT, 0, 2))),
     still_in_flight(AT, "the last wait is dropped", wait(0, "")),
-    *barriers(AT, 8, (0, STAGED, "query = tw.load"), (1, SLOTS, COPIED[AT]),
+    *barriers(AT, 8, (0, STAGED, "query = tw.load"), (1, STAGES, COPIED[AT]),
               (2, STAGED, COPIED[AT]), (3, STAGED, COPIED[AT]), (4, STAGED, COPIED[AT]),
               (5, STAGED, COPIED[AT]), (6, STAGED, f"{COPIED[AT]}|{WRITTEN}"),
               (7, STAGED, WRITTEN)),
-    Mutant(AT, "half of the queries are not staged",
-           (drop(r"st\.shared\.v4\.b32 \[%r20\+14336\].*"),),
+    Mutant(AT, "half of the queries are not staged", (drop("st.shared.v4.b32 [$a+14336], *"),),
            "uninit-shared", "ldmatrix", "query = tw.load"),
-    Mutant(AT, "the queries lie on a slot of the values",
-           (change(r"(st\.shared\.v4\.b32 \[%r20)\+12288(.*)", r"\1+8192\2"),
-            change(r"(st\.shared\.v4\.b32 \[%r20)\+14336(.*)", r"\1+10240\2"),
-            *all_of(r"(ldmatrix.*\[%r11[35])\+12288(.*)", r"\1+8192\2", 2)),
+    Mutant(AT, "the queries lie on a stage of the values",
+           (change("st.shared.v4.b32 [$a+12288], *", "st.shared.v4.b32 [$a+8192], *"),
+            change("st.shared.v4.b32 [$a+14336], *", "st.shared.v4.b32 [$a+10240], *"),
+            change_all("ldmatrix*+12288];", "ldmatrix*+8192];", 2)),
            "async-race", "ldmatrix", "query = tw.load"),
-    wrong_slot(AT, "the values come from the next slot",
-               change(r"(ldmatrix.*\[%r288)\+6144(.*)", r"\1+8192\2")),
-    wrong_slot(AT, "the slots wrap one step early", change(WRAP, r"setp.eq.b32 \1, \2, 2;")),
-    Mutant(AT, "the last iterations copy still",
-           (change(r"selp\.b32 (%r157), 16, 0, %p8;", r"mov.b32 \1, 16;"),),
-           "out-of-bounds-global", "cp.async", COPIED[AT], True),
+    wrong_stage(AT, "the values come from the next stage",
+                change("ldmatrix*+6144];", "ldmatrix*+8192];", 0, 2)),
+    wrong_stage(AT, "the stages wrap one step early", wrap_at(3, 2)),
+    beyond(AT, "the last iterations copy still",
+           see(COPY, 4, 6), change("selp.b32 $bytes, 16, 0, $more;", "mov.b32 $bytes, 16;")),
     wrong(AT, "a part of the diagonal is left out",
-          change(r"setp\.le\.s32 (%p21), (.*)", r"setp.lt.s32 \1, \2")),
-    # Dequantized weights.
+          change("setp.le.s32 $p, *", "setp.lt.s32 $p, *", 0, 13)),
+]  # fmt: skip
+
+SCALED = "acc = acc * tw.load"
+DEQUANTIZED = [
     used_in_flight(DQ, "the loop's wait is one group too loose", wait(1, "cp.async.wait_group 2;")),
     used_in_flight(DQ, "the loop's commit is dropped", drop(COMMIT, 2, 3)),
     still_in_flight(DQ, "the last wait is dropped", wait(0, "")),
-    *barriers(DQ, 4, (0, "cp.async|st.shared", "left = tw.load|right = tw.load"),
-              (1, "st.shared|ld.shared", "right = tw.load"),
-              (2, STAGED, "acc = acc * tw.load"), (3, STAGED, "acc = acc * tw.load"),
-              harmless_in_turn=2),
-    Mutant(DQ, "the weights lie on the last slot of the other operand",
-           (*(change(rf"(st\.shared\.v2\.b8 \[%r23)\+{6144 + at},?(.*)", rf"\1+{4096 + at}\2")
-              for at in (0, 16, 128, 144, 256, 272, 384, 400)),
-            change(r"(ld\.shared.*\[%r24)\+6144(.*)", r"\1+4096\2"),
-            change(r"(ld\.shared.*\[%r24)\+6656(.*)", r"\1+4608\2")),
-           "async-race", "st.shared", "right = tw.load"),
-    Mutant(DQ, "the scales lie on the weights",
-           (change(r"(st\.shared\.b16 \[%r32)\+7168(.*)", r"\1+6144\2"),
-            change(r"(ldmatrix.*\[%r192)\+7168(.*)", r"\1+6144\2")),
-           "race-war", "st.shared.b16", "acc = acc * tw.load"),
+    used_in_flight(DQ, "the loop's barrier comes before its wait",
+                   move(Line(BARRIER, 0, 3), before=Line(WAIT, 0, 2))),
+    *barriers(DQ, 3, (0, STAGES, COPIED[DQ]), (1, STAGED, SCALED), (2, STAGED, SCALED)),
+    wrong(DQ, "scales are those of other columns",
+          see("shfl.sync.idx.b32 $_, $_, $other, 31, -1;", 7, 8),
+          change("xor.b32 $other, $lane, 2;", "xor.b32 $other, $lane, 1;")),
+    Mutant(DQ, "the weights lie on the last stage of the other operand",
+           (change_all("cp.async*+6144], *", "cp.async*+4096], *", 2),
+            change("cp.async*+7168], *", "cp.async*+5120], *"),
+            change("ldmatrix*+6144];", "ldmatrix*+4096];"),
+            change("ldmatrix*+6656];", "ldmatrix*+4608];")),
+           "async-race", "cp.async", COPIED[DQ]),
     wrong(DQ, "a weight's sign is lost",
-          change(r"prmt\.b32 (%r105), (.*), 0x9991U;", r"prmt.b32 \1, \2, 0x4441U;")),
-    Mutant(DQ, "a byte of the weights is not stored",
-           (drop(r"st\.shared\.v2\.b8 \[%r23\+6416\].*"),),
-           "uninit-shared", "ld.shared", "right = tw.load"),
-    Mutant(DQ, "a half of a fragment is never computed", (drop(r"cvt\.rn\.f16\.s16 %rs56, .*"),),
+          change("xor.b32 $positive, $weights, -2139062144;",
+                 "mov.b32 $positive, $weights;", 0, 8)),
+    Mutant(DQ, "a copy of the weights is left out", (drop_copy(DQ, 6),),
+           "uninit-shared", "ldmatrix", "right = tw.load"),
+    Mutant(DQ, "a half of a fragment is never computed", (drop("add.rn.f16x2 *", 0, 16),),
            "uninit-register", "st.global", WRITTEN),
-    # A load that feeds a load.
+]  # fmt: skip
+
+PAGE = ("@$p ld.global.b32 $page, [$at];", 3, 4)  # three in the prologue, one in the loop
+GATHERED = [
     used_in_flight(GA, "the loop's wait is one group too loose", wait(1, "cp.async.wait_group 2;")),
     used_in_flight(GA, "the loop's commit is dropped", drop(COMMIT, 2, 3)),
     used_in_flight(GA, "the first commit is dropped", drop(COMMIT, 0, 3)),
     still_in_flight(GA, "the last wait is dropped", wait(0, "")),
-    *barriers(GA, 3, (0, SLOTS, COPIED[GA]), (1, STAGED, f"{COPIED[GA]}|{LOOP}"),
+    *barriers(GA, 3, (0, STAGES, COPIED[GA]), (1, STAGED, f"{COPIED[GA]}|{LOOP}"),
               (2, "st.shared|ld.shared", LOOP)),
     Mutant(GA, "an index is loaded past the end",
-           (change(r"@%p7 (ld\.global\.b32 %r64.*)", r"\1"),),
+           (change(PAGE[0], "ld.global.b32 $page, [$at];", 3, 4),),
            "out-of-bounds-global", "ld.global", "page = tw.load", True),
-    Mutant(GA, "the last iterations copy still",
-           (change(r"selp\.b32 (%r69), 16, 0, %p7;", r"mov.b32 \1, 16;"),),
-           "out-of-bounds-global", "cp.async", COPIED[GA], True),
+    beyond(GA, "the last iterations copy still", *copies_still(GA, 4),
+           change("selp.b32 $all, 16, 0, $more;", "mov.b32 $all, 16;")),
     Mutant(GA, "the index is that of a step later",
-           (change(r"add\.s64 (%rd28), (%rd6), 8;", r"add.s64 \1, \2, 12;"),),
-           "out-of-bounds-global", "@%p7 ld.global", "page = tw.load"),
+           (see(*PAGE), change("add.s64 $at, $pages, 12;", "add.s64 $at, $pages, 16;")),
+           "out-of-bounds-global", "@$p ld.global", "page = tw.load"),
     Mutant(GA, "the index advances twice as far",
-           (change(r"add\.s64 (%rd28), %rd28, 4;", r"add.s64 \1, %rd28, 8;"),),
-           "out-of-bounds-global", "@%p7 ld.global", "page = tw.load"),
+           (see(*PAGE), change("add.s64 $at, $at, 4;", "add.s64 $at, $at, 8;")),
+           "out-of-bounds-global", "@$p ld.global", "page = tw.load"),
     Mutant(GA, "an address comes from an index that is not loaded",
-           (change(r"shl\.b32 (%r65), %r64, 9;", r"shl.b32 \1, %r65, 9;"),),
+           (see(*PAGE), change("shl.b32 $row, $page, 9;", "shl.b32 $row, $row, 9;")),
            "uninit-register", "cp.async", "y = tw.load"),
-    # A product within a product's loop. The outer loop's groups are older than the inner one's, so
-    # the inner loop's waits cover them: without an outer commit or wait the kernel is right.
+]  # fmt: skip
+
+# A product within a product's loop. The outer loop's groups are older than the inner one's, so the
+# inner loop's waits cover them: without an outer commit or wait the kernel is right.
+TWO_LAYERS = [
     *(used_in_flight(TL, f"commit {at + 1} is dropped", drop(COMMIT, at, 6)) for at in (3, 4, 5)),
     used_in_flight(TL, "the inner loop's wait is dropped", wait(1, "", 1, 2)),
     used_in_flight(TL, "the inner loop's wait is one group too loose",
@@ -389,41 +447,50 @@ MUTANTS = [
            "async-race", "cp.async", COPIED[TL], True),
     Mutant(TL, "the wait after the inner loop leaves one group",
            (wait(0, "cp.async.wait_group 1;", 0, 2),), "async-race", "cp.async", COPIED[TL], True),
-    *barriers(TL, 6, (2, SLOTS, f"{COPIED[TL]}|acc = tw.dot"), (3, SLOTS, COPIED[TL]),
+    *barriers(TL, 6, (2, STAGES, f"{COPIED[TL]}|acc = tw.dot"), (3, STAGES, COPIED[TL]),
               (4, STAGED, f"{LOOP}|acc = tw.dot"), (5, STAGED, LOOP), harmless_in_turn=4),
-    Mutant(TL, "the inner slots lie on the last of the outer ones",
-           (change(r"(add\.s32 %r23, %r22,) 6144;", r"\1 4096;"),
-            change(r"(add\.s32 %r26, %r22,) 7168;", r"\1 5120;"),
-            change(r"(cp\.async.*\[%r90)\+6144(.*)", r"\1+4096\2"),
-            change(r"(ldmatrix.*\[%r107)\+6144(.*)", r"\1+4096\2")),
+    Mutant(TL, "the inner stages lie on the last of the outer ones",
+           (change("add.s32 $a, $base, 6144;", "add.s32 $a, $base, 4096;"),
+            change("add.s32 $b, $base, 7168;", "add.s32 $b, $base, 5120;"),
+            change_all("cp.async*+6144], *", "cp.async*+4096], *", 1),
+            change("ldmatrix*+6144];", "ldmatrix*+4096];")),
            "async-race", "cp.async", COPIED[TL]),
-    Mutant(TL, "an inner accumulator is not reset", (drop(r"mov\.b32 %r221, %r219;"),),
+    Mutant(TL, "an inner accumulator is not reset",
+           (see("max.f32 $_, $sum, 0f00000000;", 1, 16), drop("mov.b32 $sum, $_;")),
            "uninit-register", "st.global", WRITTEN),
     wrong(TL, "the inner accumulators begin with the outer ones",
-          change(r"mov\.b32 (%r219), 0f00000000;", r"mov.b32 \1, %r251;")),
-    Mutant(TL, "the inner slots wrap one step late",
-           (change(r"setp\.eq\.b32 (%p10), (%r93), 3;", r"setp.eq.b32 \1, \2, 4;"),),
+          see("max.f32 $_, $inner, 0f00000000;", 0, 16), see("st.shared.v4.b32 [$_], {$outer, *"),
+          change("mov.b32 $inner, 0f00000000;", "mov.b32 $inner, $outer;")),
+    Mutant(TL, "the inner stages wrap one step late", (wrap_at(3, 4, 1, 2),),
            "out-of-bounds-shared", "ldmatrix", COPIED[TL]),
-    wrong(TL, "the outer slots wrap one step early",
-          change(r"setp\.eq\.b32 (%p8), (%r86), 3;", r"setp.eq.b32 \1, \2, 2;")),
-    # Programs that share the inner dimension.
+    wrong(TL, "the outer stages wrap one step early", wrap_at(3, 2, 0, 2)),
+]  # fmt: skip
+
+ATOMIC = ("@$p atom.acq_rel.gpu.global.add.f32 $old, [$a], $new;", 15, 16)
+SPLIT_K = [
     used_in_flight(SK, "the loop's wait is one group too loose", wait(1, "cp.async.wait_group 2;")),
     used_in_flight(SK, "the loop's commit is dropped", drop(COMMIT, 2, 3)),
     still_in_flight(SK, "the last wait is dropped", wait(0, "")),
-    *barriers(SK, 5, (0, SLOTS, COPIED[SK]), (1, STAGED, COPIED[SK]), (2, STAGED, COPIED[SK]),
+    *barriers(SK, 5, (0, STAGES, COPIED[SK]), (1, STAGED, COPIED[SK]), (2, STAGED, COPIED[SK]),
               (3, STAGED, f"{COPIED[SK]}|{LOOP}"), (4, STAGED, LOOP)),
     Mutant(SK, "an atomic is a load, an addition and a store",
-           (change(rf"(@%p23) atom\.acq_rel\.gpu\.global\.add\.f32 {N}, (\[%rd68\]), {N};",
-                   r"\1 ld.global.b32 \2, \3;\nadd.f32 \2, \2, \4;\n\1 st.global.b32 \3, \2;"),),
-           "race-raw|race-waw", "@%p23 ld.global|@%p23 st.global", WRITTEN, True),
+           (change(ATOMIC[0], "@$p ld.global.b32 $old, [$a];\nadd.f32 $old, $old, $new;\n"
+                   "@$p st.global.b32 [$a], $old;", *ATOMIC[1:]),),
+           "race-raw|race-waw", "@$p ld.global|@$p st.global", WRITTEN, True),
     Mutant(SK, "an atomic is a store",
-           (change(rf"(@%p23) atom\.acq_rel\.gpu\.global\.add\.f32 {N}, (\[%rd68\]), {N};",
-                   r"\1 st.global.b32 \3, \4;"),), "race-waw", "@%p23 st.global", WRITTEN),
+           (change(ATOMIC[0], "@$p st.global.b32 [$a], $new;", *ATOMIC[1:]),),
+           "race-waw", "@$p st.global", WRITTEN),
     Mutant(SK, "the atomics have the scope of their CTA only",
-           tuple(all_of(r"(@%p\d+ atom\.acq_rel)\.gpu(.*)", r"\1.cta\2", 16)),
-           "race-waw", "@%p22 atom|@%p23 atom", WRITTEN, True),
-    Mutant(SK, "the mask of an atomic is dropped", (change(r"@%p23 (atom.*\[%rd68\].*)", r"\1"),),
+           (change_all("@$p atom.acq_rel.gpu*", "@$p atom.acq_rel.cta*", 16),),
+           "race-waw", "@$_ atom", WRITTEN, True),
+    Mutant(SK, "the mask of an atomic is dropped",
+           (change("@$p atom*", "atom*", *ATOMIC[1:]),),
            "out-of-bounds-global", "atom", WRITTEN, True),
     wrong(SK, "all programs take the same part of the inner extent",
-          change(r"mov\.u32 (%\w+), %ctaid\.z;", r"mov.u32 \1, 0;")),
+          change("mov.u32 $part, %ctaid.z;", "mov.u32 $part, 0;")),
+]  # fmt: skip
+
+PIPELINED_MUTANTS = [
+    *WAITS, *BARRIERS, *STAGE_NUMBERS, *COPIED_DATA, *FRAGMENTS, *TWO_STAGES, *TRANSPOSED,
+    *ATTENTION, *DEQUANTIZED, *GATHERED, *TWO_LAYERS, *SPLIT_K,
 ]  # fmt: skip

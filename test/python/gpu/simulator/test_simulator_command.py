@@ -4,39 +4,53 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[4]
 COMMAND = ROOT / "build/backend/tools/warpsim"
-KERNELS = ROOT / "test/golden/ptx/kernels"
+sys.path.insert(0, str(ROOT / "test/golden/ptx"))
+
+from launches import compiled  # noqa: E402
+
 ADD = ("--grid", "4", "--arg", "const f32[1000]=1.5", "--arg", "const f32[1000]=iota",
        "--arg", "f32[1000]=zeros")  # fmt: skip
 
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="warpsim is not built")
+pytestmark = [
+    pytest.mark.skipif(not COMMAND.exists(), reason="warpsim is not built"),
+    pytest.mark.usefixtures("compiler"),
+]
+
+
+@pytest.fixture
+def vector_add(tmp_path: Path) -> Path:
+    path = tmp_path / "vector_add.ptx"
+    path.write_text(compiled("vector_add").ptx)
+    return path
 
 
 def run(path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([COMMAND, "run", path, *arguments], capture_output=True, text=True)
 
 
-def test_results_and_statistics_are_printed() -> None:
-    ran = run(KERNELS / "vector_add.ptx", *ADD, "--arg", "i32=1000", "--print", "4")
+def test_results_and_statistics_are_printed(vector_add: Path) -> None:
+    ran = run(vector_add, *ADD, "--arg", "i32=1000", "--print", "4")
     assert ran.returncode == 0
     assert "add_kernel_param_2: 1.5 2.5 3.5 4.5" in ran.stdout
     assert "global loads 100 % and stores 100 % of their sectors used" in ran.stdout
 
 
-def test_findings_set_the_exit_status_and_name_their_place() -> None:
-    ran = run(KERNELS / "vector_add.ptx", *ADD, "--arg", "i32=1001")
+def test_findings_set_the_exit_status_and_name_their_place(vector_add: Path) -> None:
+    ran = run(vector_add, *ADD, "--arg", "i32=1001")
     assert ran.returncode == 1
     assert "01_vector_add.py:35: out-of-bounds-global: read of 4 bytes at offset 4000" in ran.stdout
     assert "`add_kernel_param_0`, which has 4000 bytes" in ran.stdout
 
 
-def test_json_has_findings_and_statistics() -> None:
-    ran = run(KERNELS / "vector_add.ptx", *ADD, "--arg", "i32=1001", "--json")
+def test_json_has_findings_and_statistics(vector_add: Path) -> None:
+    ran = run(vector_add, *ADD, "--arg", "i32=1001", "--json")
     report = json.loads(ran.stdout)
     kinds = {finding["kind"] for finding in report["findings"]}
     assert kinds == {"out-of-bounds-global"}
@@ -46,9 +60,9 @@ def test_json_has_findings_and_statistics() -> None:
     assert report["statistics"]["mix"]["ld.param.b64"] == 3 * 2 * 4  # 2 warps of 4 CTAs
 
 
-def test_chosen_ctas_only() -> None:
+def test_chosen_ctas_only(vector_add: Path) -> None:
     options = ("--arg", "i32=1000", "--ctas", "0,last", "--json")
-    statistics = json.loads(run(KERNELS / "vector_add.ptx", *ADD, *options).stdout)["statistics"]
+    statistics = json.loads(run(vector_add, *ADD, *options).stdout)["statistics"]
     assert statistics["mix"]["ld.param.b64"] == 3 * 2 * 2
 
 
@@ -64,8 +78,10 @@ def test_chosen_ctas_only() -> None:
         ((*ADD, "--arg", "i32=1", "--ctas", "first"), "--ctas takes numbers and `last`"),
     ],
 )
-def test_what_cannot_be_run_is_refused(arguments: tuple[str, ...], message: str) -> None:
-    ran = run(KERNELS / "vector_add.ptx", *arguments)
+def test_what_cannot_be_run_is_refused(
+    vector_add: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    ran = run(vector_add, *arguments)
     assert ran.returncode == 2
     assert message.replace("usage", "warpsim run FILE.ptx") in ran.stderr
 
@@ -79,9 +95,9 @@ def test_what_cannot_be_run_is_refused(arguments: tuple[str, ...], message: str)
     ],
 )
 def test_what_the_machine_cannot_launch_is_refused(
-    arguments: tuple[str, ...], message: str
+    vector_add: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    ran = run(KERNELS / "vector_add.ptx", *ADD, "--arg", "i32=1000", *arguments)
+    ran = run(vector_add, *ADD, "--arg", "i32=1000", *arguments)
     assert ran.returncode == 2
     assert "cannot be launched: " + message in ran.stderr
 
@@ -90,8 +106,8 @@ def test_what_the_machine_cannot_launch_is_refused(
     ("option", "who"), [("--max-steps", "warp"), ("--max-cta-steps", "CTA"),
                         ("--max-launch-steps", "launch")],
 )  # fmt: skip
-def test_steps_are_limited(option: str, who: str) -> None:
-    ran = run(KERNELS / "vector_add.ptx", *ADD, "--arg", "i32=1000", option, "20")
+def test_steps_are_limited(vector_add: Path, option: str, who: str) -> None:
+    ran = run(vector_add, *ADD, "--arg", "i32=1000", option, "20")
     assert ran.returncode == 1
     assert f"step-limit: the {who} has run 20 instructions" in ran.stdout
 
@@ -101,9 +117,9 @@ def test_steps_are_limited(option: str, who: str) -> None:
     [(".version ", ".version 7.9 //", "PTX version"), (".target ", ".target sm_81 //", "sm_81")],
 )
 def test_an_unknown_version_or_target_is_refused(
-    old: str, new: str, message: str, tmp_path: Path
+    vector_add: Path, old: str, new: str, message: str, tmp_path: Path
 ) -> None:
-    text = (KERNELS / "vector_add.ptx").read_text()
+    text = vector_add.read_text()
     assert old in text
     path = tmp_path / "k.ptx"
     path.write_text(text.replace(old, new, 1))
@@ -112,8 +128,8 @@ def test_an_unknown_version_or_target_is_refused(
     assert message in ran.stderr
 
 
-def test_an_unknown_instruction_is_refused_with_its_line(tmp_path: Path) -> None:
-    lines = (KERNELS / "vector_add.ptx").read_text().split("\n")
+def test_an_unknown_instruction_is_refused_with_its_line(vector_add: Path, tmp_path: Path) -> None:
+    lines = vector_add.read_text().split("\n")
     number = next(i for i, line in enumerate(lines) if "add.f32" in line)
     lines[number] = lines[number].replace("add.f32", "add.f33")
     path = tmp_path / "k.ptx"
