@@ -29,6 +29,7 @@ NEEDS_THE_TREE = (
     *("project/test_readme", "project/test_compiler_pages", "project/test_portable"),
     *("host/test_errors_host", "frontend/test_capture_language"),
     *("gpu/simulator/test_simulator_command", "gpu/simulator/test_simulator_mutants"),
+    "gpu/simulator/test_simulator_amd_mutants",
 )
 WITHOUT_GPU = (
     *("cuda/test_cuda_driver.py", "cuda/test_cuda_launch.py", "cuda/test_cuda_execution.py"),

@@ -29,22 +29,26 @@ class Compiled(NamedTuple):
     shared_bytes: int
 
 
-@cache
-def compiled(name: str) -> Compiled:
-    """What the compiler makes of a golden kernel for sm_80, once in a process."""
-    from tilewright.compile import compile_request
+def request(golden: Golden, target: str) -> Any:
+    """What is to be compiled for a target."""
     from tilewright.tools.entries import load_object, read_constants, read_signature
 
-    golden = GOLDENS[name]
     kernel = load_object(f"{ROOT}/{golden.source}")
     constants = read_constants(golden.constexpr)
     names = [parameter.name for parameter in kernel.parameters]
     signature = read_signature(golden.signature, names, constants)
-    request = kernel.request(
-        signature, constants, device="nvidia:sm_80", num_warps=golden.num_warps,
+    return kernel.request(
+        signature, constants, device=target, num_warps=golden.num_warps,
         num_stages=golden.num_stages,
     )  # fmt: skip
-    program = compile_request(request)
+
+
+@cache
+def compiled(name: str) -> Compiled:
+    """What the compiler makes of a golden kernel for sm_80, once in a process."""
+    from tilewright.compile import compile_request
+
+    program = compile_request(request(GOLDENS[name], "nvidia:sm_80"))
     return Compiled(program.asm["ptx"], program.shared)
 
 
