@@ -1,7 +1,7 @@
 """Code for AMD's GPUs: what loops are made of, what metadata says, and what is refused.
 
-No GPU and no disassembler: the text of the code is counted. The bounds are of what was reached, and
-below what Triton 3.9 makes of the same kernels where they say so.
+No GPU and no disassembler: the text of the code is counted. How many instructions there are in all
+is in `budget.tsv`.
 """
 
 from __future__ import annotations
@@ -11,59 +11,11 @@ from collections import Counter
 from typing import Any
 
 import pytest
-import tile_kernels
 
 import tilewright as tw
 
+from .amd_code import CDNA, RDNA, compile_for, count, instructions_of, loops_of, product_loop
 from .test_generated_matrix import kernels
-
-CDNA = ("gfx90a", "gfx942", "gfx950")
-RDNA = ("gfx1100", "gfx1201")
-
-
-def compile_for(
-    arch: str, name: str, num_warps: int = 4, device: str = "amd", **changes: Any
-) -> Any:
-    kernel = getattr(kernels, name)
-    constants = kernels.CONSTANTS[name] | changes
-    names = [p.name for p in kernel.parameters if p.name not in constants]
-    signature = dict(zip(names, kernels.SIGNATURES[name].split(), strict=True))
-    return kernel.compile(
-        signature, constants, device=f"{device}:{arch}", num_warps=num_warps, num_stages=2
-    )
-
-
-def instructions_of(text: str) -> list[str]:
-    """Instructions and labels, in order."""
-    lines = (line.split(";")[0].strip() for line in text.splitlines())
-    return [line for line in lines if re.match(r"(\.LBB\w+:|[sv]_|buffer_|global_|ds_|scratch_|flat_)", line)]
-
-
-def loops_of(text: str) -> list[Counter[str]]:
-    """The opcodes of each loop: from a label to the last branch back to it. Of copies to shared memory,
-    with "lds" behind."""
-    code = instructions_of(text)
-    loops = []
-    for first, line in enumerate(code):
-        if not line.startswith(".LBB"):
-            continue
-        back = [
-            place for place, other in enumerate(code)
-            if place > first and "branch" in other and other.split()[-1] == line[:-1]
-        ]  # fmt: skip
-        if back:
-            body = [each for each in code[first : back[-1] + 1] if not each.startswith(".LBB")]
-            loops.append(Counter(each.split()[0] + (" lds" if each.endswith(" lds") else "") for each in body))
-    return loops
-
-
-def count(loop: Counter[str], *parts: str) -> int:
-    return sum(number for opcode, number in loop.items() if any(part in opcode for part in parts))
-
-
-def product_loop(text: str) -> Counter[str]:
-    """The first loop with matrix instructions: the one without masks."""
-    return next(loop for loop in loops_of(text) if count(loop, "mfma", "wmma"))
 
 
 @pytest.mark.parametrize("arch", (*CDNA, *RDNA))
@@ -83,20 +35,11 @@ def test_rows(arch: str, name: str, compiler: None) -> None:
         assert count(loop, "gl0_inv", "global_inv") == 0
 
 
-@pytest.mark.parametrize(
-    ("arch", "name", "most"),
-    # Triton 3.9 has 32, 190, 266; 32, 190, 262; 44, 288, 297; 44, 293, 312.
-    [
-        ("gfx942", "add", 21), ("gfx942", "softmax", 108), ("gfx942", "layer_norm", 220),
-        ("gfx950", "add", 21), ("gfx950", "softmax", 110), ("gfx950", "layer_norm", 222),
-        ("gfx1100", "add", 35), ("gfx1100", "softmax", 139), ("gfx1100", "layer_norm", 257),
-        ("gfx1201", "add", 37), ("gfx1201", "softmax", 164), ("gfx1201", "layer_norm", 283),
-    ],
-)  # fmt: skip
-def test_rows_take_few_instructions(arch: str, name: str, most: int, compiler: None) -> None:
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize("name", ["add", "softmax", "layer_norm"])
+def test_rows_have_no_needless_instructions(arch: str, name: str, compiler: None) -> None:
     text = compile_for(arch, name).asm["asm"]
     code = [line for line in instructions_of(text) if not line.startswith(".LBB")]
-    assert len(code) <= most
     # The lane's number is the thread's, and masked elements are the zeros that buffers read.
     assert not [line for line in code if line.startswith("v_mbcnt")]
     # Addresses of arguments without an index below 0 are words of resources as they are.
@@ -110,20 +53,13 @@ def test_rows_take_few_instructions(arch: str, name: str, most: int, compiler: N
 
 
 @pytest.mark.parametrize("arch", (*CDNA, *RDNA))
+# Comparisons of every element with every bin would be 256 of each thread, 2048, and 8192.
 @pytest.mark.parametrize(
-    ("block", "bins", "most"),
-    # Comparisons of every element with every bin would be 256 of each thread, 2048, and 8192.
-    [(512, 64, 300), (1024, 256, 900), (4096, 256, 1400), (4000, 200, 1500), (1001, 200, 1000)],
+    ("block", "bins"), [(512, 64), (1024, 256), (4096, 256), (4000, 200), (1001, 200)]
 )
-def test_histograms_fit_in_registers(
-    arch: str, block: int, bins: int, most: int, compiler: None
-) -> None:
-    compiled = tile_kernels.histogram_in_tile.compile(
-        {"x": "*i32:16", "counts": "*i32:16", "n": "i32:16"}, {"BINS": bins, "BLOCK": block},
-        device=f"amd:{arch}", num_warps=4,
-    )  # fmt: skip
+def test_histograms_fit_in_registers(arch: str, block: int, bins: int, compiler: None) -> None:
+    compiled = compile_for(arch, "histogram_in_tile", BINS=bins, BLOCK=block)
     assert compiled.resources["spill_bytes"] == compiled.resources["scratch_bytes"] == 0
-    assert len(instructions_of(compiled.asm["asm"])) <= most
 
 
 def steps_of(loop: Counter[str], instructions: int) -> int:
@@ -135,10 +71,9 @@ def steps_of(loop: Counter[str], instructions: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("arch", "depth", "instructions", "most"),
-    [("gfx942", 32, 16, 55.5), ("gfx950", 32, 8, 41.5), ("gfx950", 64, 16, 74)],
+    ("arch", "depth", "instructions"), [("gfx942", 32, 16), ("gfx950", 32, 8), ("gfx950", 64, 16)]
 )
-def test_matmul(arch: str, depth: int, instructions: int, most: float, compiler: None) -> None:
+def test_matmul(arch: str, depth: int, instructions: int, compiler: None) -> None:
     compiled = compile_for(arch, "matmul", BK=depth)
     resources = compiled.resources
     assert resources["scratch_bytes"] == resources["accumulation_registers"] == 0
@@ -162,8 +97,6 @@ def test_matmul(arch: str, depth: int, instructions: int, most: float, compiler:
     assert count(loop, "v_add_u32") <= steps * 2
     assert count(loop, "ds_read_b128") == steps * (1 if past else 2) * 64 * depth * 2 // (64 * 16)
     assert count(loop, "ds_read") == count(loop, "ds_read_b128", "ds_read_b64_tr_b16")
-    # Triton 3.9 has 71 and 68 at a depth of 32, and 113 at one of 64.
-    assert loop.total() <= steps * most, loop
     # The mask of the loads that run ahead is compared by scalar instructions.
     assert count(loop, "v_readfirstlane", "v_cmp") == 0
 
@@ -183,7 +116,6 @@ def test_matmul_with_memory_for_one_slot(arch: str, compiler: None) -> None:
     assert loop["ds_read_b128"] == count(loop, "ds_read") == (64 + 128) * 64 * 2 // (64 * 16)
     assert loop["s_barrier"] == 2
     assert count(loop, "accvgpr", "v_mov", "v_readfirstlane", "v_cmp", "s_cselect") == 0
-    assert loop.total() <= 148, loop  # Triton 3.9 has 177
     # Loads come before products, and what waits for them behind the most of these.
     code = instructions_of(compiled.asm["asm"])
     products = [place for place, line in enumerate(code) if "mfma" in line][:64]
@@ -206,15 +138,14 @@ def test_matmul_of_rdna(arch: str, compiler: None) -> None:
     steps = steps_of(loop, 32)
     assert count(loop, "v_perm_b32") == steps * 128 * 32 * 2 // (128 * 4)
     assert count(loop, "v_mov") == 0
-    assert loop.total() <= steps * (122.5 if arch == "gfx1100" else 108.5), loop  # Triton: 174 and 164
     # It was not compiled again: that would keep the reads of operands in groups.
     assert "sched_barrier" not in compiled.asm["asm"]
     assert count(loop, "gl0_inv", "global_inv") == 0
     assert count(loop, "s_barrier_wait" if arch == "gfx1201" else "s_barrier") == steps
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx942", 296), ("gfx950", 244)])
-def test_attention(arch: str, most: int, compiler: None) -> None:
+@pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
+def test_attention(arch: str, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     assert compiled.resources["scratch_bytes"] == 0
     loop = product_loop(compiled.asm["asm"])
@@ -227,11 +158,10 @@ def test_attention(arch: str, most: int, compiler: None) -> None:
     assert count(loop, "v_perm_b32") == (64 * 64 * 2 // (256 * 4) if arch == "gfx942" else 0)
     assert loop["ds_read_b64_tr_b16"] == (0 if arch == "gfx942" else 64 * 64 * 2 // (64 * 8))
     assert (loop["buffer_load_dwordx4 lds"] > 0) == (count(loop, "ds_write") == 0) == (arch == "gfx950")
-    assert loop.total() <= most, loop  # Triton 3.9 has 423 and 388
 
 
-@pytest.mark.parametrize(("arch", "most"), [("gfx1100", 614), ("gfx1201", 567)])
-def test_attention_of_rdna(arch: str, most: int, compiler: None) -> None:
+@pytest.mark.parametrize("arch", RDNA)
+def test_attention_of_rdna(arch: str, compiler: None) -> None:
     compiled = compile_for(arch, "attention")
     # Triton 3.9 spills 284 and 81 registers.
     assert compiled.resources["scratch_bytes"] == compiled.resources["spilled_registers"] == 0
@@ -247,7 +177,6 @@ def test_attention_of_rdna(arch: str, most: int, compiler: None) -> None:
     assert count(loop, "v_max3") == 2 * 15
     assert count(loop, "v_perm_b32") == 64 * 64 * 2 // (128 * 4)
     assert count(loop, "gl0_inv", "global_inv") == 0
-    assert loop.total() <= most, loop  # Triton: 1376 and 931
 
 
 @pytest.mark.parametrize("arch", ["gfx942", "gfx950"])
@@ -259,7 +188,6 @@ def test_matmul_of_256_rows(arch: str, compiler: None) -> None:
     # gfx942 has no room for two slots.
     steps = 1 if arch == "gfx942" else steps_of(loop, 32)
     assert count(loop, "mfma") == steps * (64 if arch == "gfx942" else 32)
-    assert loop.total() <= steps * (158 if arch == "gfx942" else 105), loop  # Triton: 177 and 183
 
 
 @tw.jit

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from . import wait_counts
-from .test_generated_amd import CDNA, RDNA, compile_for
+from .amd_code import CDNA, RDNA, compile_for
 
 GENERATIONS = {**dict.fromkeys(CDNA, 9), "gfx1100": 11, "gfx1201": 12}
 KERNELS = ("add", "softmax", "layer_norm", "matmul", "attention")

@@ -1,0 +1,62 @@
+"""Compiles kernels for AMD's GPUs and takes their code apart, for tests that count instructions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Any
+
+import tile_kernels
+from gpu.generated.test_generated_matrix import kernels
+
+CDNA = ("gfx90a", "gfx942", "gfx950")
+RDNA = ("gfx1100", "gfx1201")
+
+
+def compile_for(
+    arch: str, name: str, num_warps: int = 4, device: str = "amd", **changes: Any
+) -> Any:
+    """A kernel of the benchmark, or a histogram, with its constants but for `changes`."""
+    if name == "histogram_in_tile":
+        kernel, constants, types = tile_kernels.histogram_in_tile, changes, "*i32:16 *i32:16 i32:16"
+    else:
+        kernel, constants = getattr(kernels, name), kernels.CONSTANTS[name] | changes
+        types = kernels.SIGNATURES[name]
+    names = [p.name for p in kernel.parameters if p.name not in constants]
+    signature = dict(zip(names, types.split(), strict=True))
+    return kernel.compile(
+        signature, constants, device=f"{device}:{arch}", num_warps=num_warps, num_stages=2
+    )
+
+
+def instructions_of(text: str) -> list[str]:
+    """Instructions and labels, in order."""
+    lines = (line.split(";")[0].strip() for line in text.splitlines())
+    return [line for line in lines if re.match(r"(\.LBB\w+:|[sv]_|buffer_|global_|ds_|scratch_|flat_)", line)]
+
+
+def loops_of(text: str) -> list[Counter[str]]:
+    """The opcodes of each loop: from a label to the last branch back to it. Of copies to shared memory,
+    with "lds" behind."""
+    code = instructions_of(text)
+    loops = []
+    for first, line in enumerate(code):
+        if not line.startswith(".LBB"):
+            continue
+        back = [
+            place for place, other in enumerate(code)
+            if place > first and "branch" in other and other.split()[-1] == line[:-1]
+        ]  # fmt: skip
+        if back:
+            body = [each for each in code[first : back[-1] + 1] if not each.startswith(".LBB")]
+            loops.append(Counter(each.split()[0] + (" lds" if each.endswith(" lds") else "") for each in body))
+    return loops
+
+
+def count(loop: Counter[str], *parts: str) -> int:
+    return sum(number for opcode, number in loop.items() if any(part in opcode for part in parts))
+
+
+def product_loop(text: str) -> Counter[str]:
+    """The first loop with matrix instructions: the one without masks."""
+    return next(loop for loop in loops_of(text) if count(loop, "mfma", "wmma"))
