@@ -32,7 +32,6 @@ KNOWN_PAIRS = {
     ("frontend/expressions", "frontend/statements"),
     ("ir/simt", "ir/tile"),
     ("passes", "passes/simt/layout"),
-    ("passes/simt/layout", "passes/simt/shared"),
 }
 
 

@@ -1,6 +1,6 @@
 // Which tiles the machine can copy from global to shared memory by itself, and into which buffers.
-#ifndef PASSES_SIMT_ASYNCCOPIES_H
-#define PASSES_SIMT_ASYNCCOPIES_H
+#ifndef PASSES_SIMT_LAYOUT_ASYNCCOPIES_H
+#define PASSES_SIMT_LAYOUT_ASYNCCOPIES_H
 #include "ir/simt/Simt.h"
 #include "passes/simt/layout/Coalescing.h"
 

@@ -10,7 +10,7 @@
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/layout/LayoutRules.h"
-#include "passes/simt/shared/BufferChoice.h"
+#include "passes/simt/layout/BufferChoice.h"
 #include "runtime/codes/Codes.h"
 #include <map>
 #include <set>

@@ -3,7 +3,7 @@
 #include "passes/simt/lowering/thread/LayoutConversion.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
-#include "passes/simt/shared/LaneExchange.h"
+#include "passes/simt/layout/LaneExchange.h"
 #include "runtime/codes/Codes.h"
 
 using namespace mlir;

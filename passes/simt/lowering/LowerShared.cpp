@@ -8,7 +8,7 @@
 #include "passes/simt/lowering/thread/SharedTile.h"
 #include "passes/simt/lowering/thread/Storage.h"
 #include "passes/simt/lowering/thread/ThreadBits.h"
-#include "passes/simt/shared/BufferChoice.h"
+#include "passes/simt/layout/BufferChoice.h"
 
 using namespace mlir;
 using namespace tw;

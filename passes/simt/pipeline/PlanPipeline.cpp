@@ -8,7 +8,7 @@
 #include "passes/simt/layout/AsyncCopies.h"
 #include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/pipeline/LoopPipeline.h"
-#include "passes/simt/shared/BufferChoice.h"
+#include "passes/simt/layout/BufferChoice.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"

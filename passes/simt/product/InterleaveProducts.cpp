@@ -7,7 +7,7 @@
 #include "ir/target/TargetDesc.h"
 #include "passes/simt/layout/Coalescing.h"
 #include "passes/simt/layout/LayoutRules.h"
-#include "passes/simt/shared/BufferChoice.h"
+#include "passes/simt/layout/BufferChoice.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVectorExtras.h"

@@ -3,7 +3,7 @@
 #define PASSES_SIMT_SHARED_STAGING_H
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "passes/simt/shared/BufferChoice.h"
+#include "passes/simt/layout/BufferChoice.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 namespace tw::simt {

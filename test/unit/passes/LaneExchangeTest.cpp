@@ -1,5 +1,5 @@
 // Plans of shuffles bring each element where the wanted layout has it.
-#include "passes/simt/shared/LaneExchange.h"
+#include "passes/simt/layout/LaneExchange.h"
 #include "test/unit/ir/RandomLayouts.h"
 
 using namespace tw;

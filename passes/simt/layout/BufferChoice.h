@@ -1,7 +1,7 @@
 // Which layout a buffer in shared memory has, by what its accesses cost, and whether a conversion
 // goes through one at all.
-#ifndef PASSES_SIMT_SHARED_BUFFERCHOICE_H
-#define PASSES_SIMT_SHARED_BUFFERCHOICE_H
+#ifndef PASSES_SIMT_LAYOUT_BUFFERCHOICE_H
+#define PASSES_SIMT_LAYOUT_BUFFERCHOICE_H
 #include "ir/layout/MatrixAccess.h"
 #include "ir/simt/Simt.h"
 #include "ir/target/TargetDesc.h"

@@ -1,7 +1,7 @@
 // Chooses layouts of buffers in shared memory among candidates, by what writing and reading costs.
-#include "passes/simt/shared/BufferChoice.h"
+#include "passes/simt/layout/BufferChoice.h"
 #include "ir/layout/CopyBuffers.h"
-#include "passes/simt/shared/LaneExchange.h"
+#include "passes/simt/layout/LaneExchange.h"
 #include "llvm/ADT/Sequence.h"
 #include <vector>
 

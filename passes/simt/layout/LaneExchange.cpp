@@ -1,6 +1,6 @@
 // Plans shuffles by linear algebra: each round is a subspace of the result's registers and lanes in
 // which every lane takes part once, as far as possible, on the sending and on the receiving side.
-#include "passes/simt/shared/LaneExchange.h"
+#include "passes/simt/layout/LaneExchange.h"
 #include "ir/layout/XorBasis.h"
 #include "llvm/ADT/STLExtras.h"
 

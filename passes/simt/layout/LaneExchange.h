@@ -1,6 +1,6 @@
 // Plans how the lanes of a warp exchange registers by shuffles so that a tile gets another layout.
-#ifndef PASSES_SIMT_LOWERING_LANEEXCHANGE_H
-#define PASSES_SIMT_LOWERING_LANEEXCHANGE_H
+#ifndef PASSES_SIMT_LAYOUT_LANEEXCHANGE_H
+#define PASSES_SIMT_LAYOUT_LANEEXCHANGE_H
 #include "ir/layout/LinearLayout.h"
 
 namespace tw::simt {
