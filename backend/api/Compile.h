@@ -1,7 +1,7 @@
 // The public C++ interface: compile, cache and launch kernels without Python. No LLVM types.
 #ifndef BACKEND_API_COMPILE_H
 #define BACKEND_API_COMPILE_H
-#include "backend/inspect/DebugSettings.h"
+#include "backend/compile/DebugSettings.h"
 #include "runtime/Device.h"
 #include "runtime/Specialization.h"
 #include <functional>

@@ -55,7 +55,7 @@ std::string targetOfDevice(const std::string &device, RuntimeError &error);
 std::string assemblerOf(const std::string &target);
 
 /// Returns what the simulator found in the last launch on a device (JSON: findings and statistics,
-/// see backend/warpsim/Simulate.h); empty before the first launch and for devices that simulate
+/// see backend/warpsim/Launch.h); empty before the first launch and for devices that simulate
 /// nothing.
 std::string simulationReport(const std::string &device);
 

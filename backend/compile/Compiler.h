@@ -2,7 +2,7 @@
 #ifndef BACKEND_COMPILER_H
 #define BACKEND_COMPILER_H
 #include "backend/Target.h"
-#include "backend/inspect/DebugSettings.h"
+#include "backend/compile/DebugSettings.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/OwningOpRef.h"
 

@@ -1,8 +1,8 @@
 // Runs passes for a user: errors become coded diagnostics at the user's source, crashes do not
 // spread.
 #include "backend/compile/PassRun.h"
+#include "backend/codegen/ContainCrash.h"
 #include "backend/compile/Compiler.h"
-#include "backend/compile/ContainCrash.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "runtime/codes/Codes.h"

@@ -1,13 +1,13 @@
 // Takes a kernel's module through the passes of a target, with whatever looks into it: dumps,
 // overrides, and a reproducer where a pass fails by our own fault.
 #include "backend/compile/StageRun.h"
-#include "backend/compile/Bitcode.h"
+#include "backend/codegen/Bitcode.h"
+#include "backend/codegen/ContainCrash.h"
 #include "backend/compile/Compiler.h"
-#include "backend/compile/ContainCrash.h"
+#include "backend/compile/PassDumps.h"
 #include "backend/compile/PassRun.h"
+#include "backend/compile/Reproducer.h"
 #include "backend/compile/Stages.h"
-#include "backend/inspect/PassDumps.h"
-#include "backend/inspect/Reproducer.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/StageChecks.h"
 #include "runtime/codes/Codes.h"

@@ -3,8 +3,8 @@
 #ifndef BACKEND_STAGERUN_H
 #define BACKEND_STAGERUN_H
 #include "backend/Target.h"
-#include "backend/inspect/DebugSettings.h"
-#include "backend/inspect/StageOverride.h"
+#include "backend/compile/DebugSettings.h"
+#include "backend/compile/StageOverride.h"
 
 namespace tw {
 

@@ -1,6 +1,6 @@
 // Links object files into this process, each kernel on its own, and unloads them again.
 #include "backend/cpu/CpuLink.h"
-#include "backend/compile/ContainCrash.h"
+#include "backend/codegen/ContainCrash.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/NarrowFloats.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"

@@ -1,6 +1,6 @@
 // The CPU of this process as a target of the compiler.
 #include "backend/cpu/CpuTarget.h"
-#include "backend/compile/AssembleText.h"
+#include "backend/codegen/AssembleText.h"
 #include "backend/cpu/CpuLink.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/HostMachine.h"

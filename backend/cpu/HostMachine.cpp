@@ -1,7 +1,7 @@
 // The machine that this process runs on, as LLVM's code generator knows it.
 #include "backend/cpu/HostMachine.h"
-#include "backend/compile/LlvmRegistry.h"
-#include "backend/compile/ModulePasses.h"
+#include "backend/codegen/LlvmRegistry.h"
+#include "backend/codegen/ModulePasses.h"
 #include "backend/cpu/MatrixUnit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/IRBuilder.h"

@@ -1,7 +1,7 @@
 // The text of a GPU's code, and what its launches need to know, as every GPU's artifact has them.
 #ifndef BACKEND_GPU_GPUCODE_H
 #define BACKEND_GPU_GPUCODE_H
-#include "backend/compile/EmitLlvm.h"
+#include "backend/codegen/EmitLlvm.h"
 #include <cstdint>
 
 namespace mlir::LLVM::cconv {

@@ -2,9 +2,9 @@
 #include "backend/inspect/Inspection.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
+#include "backend/compile/Reproducer.h"
 #include "backend/compile/StageRun.h"
 #include "backend/compile/Stages.h"
-#include "backend/inspect/Reproducer.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringExtras.h"
 

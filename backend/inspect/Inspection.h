@@ -1,8 +1,8 @@
 // The text of a kernel at a stage of compilation.
 #ifndef BACKEND_INSPECTION_H
 #define BACKEND_INSPECTION_H
+#include "backend/compile/DebugSettings.h"
 #include "backend/compile/Stages.h"
-#include "backend/inspect/DebugSettings.h"
 
 namespace tw {
 

@@ -1,7 +1,7 @@
 // Lists the stages and passes of a target for people.
 #include "backend/inspect/StageList.h"
+#include "backend/codegen/LlvmMachine.h"
 #include "backend/compile/Compiler.h"
-#include "backend/compile/LlvmMachine.h"
 #include "backend/compile/Stages.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,9 +1,9 @@
 // NVIDIA GPUs as targets of the compiler.
 #include "backend/nvidia/NvidiaTarget.h"
+#include "backend/codegen/ContainCrash.h"
+#include "backend/codegen/LlvmRegistry.h"
+#include "backend/codegen/ModulePasses.h"
 #include "backend/compile/Compiler.h"
-#include "backend/compile/ContainCrash.h"
-#include "backend/compile/LlvmRegistry.h"
-#include "backend/compile/ModulePasses.h"
 #include "backend/gpu/DescribeTarget.h"
 #include "backend/gpu/GpuCode.h"
 #include "backend/gpu/LineTables.h"

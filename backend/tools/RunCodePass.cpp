@@ -1,6 +1,6 @@
 // Runs one of a target's passes around LLVM's by its name, for tests and debugging.
 #include "backend/tools/RunCodePass.h"
-#include "backend/compile/GenerateCode.h"
+#include "backend/codegen/GenerateCode.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"

@@ -1,7 +1,7 @@
 // What launches on AMD's GPUs add to a kernel's own parameters.
 #ifndef BACKEND_WARPSIM_IMPLICITPARAMETERS_H
 #define BACKEND_WARPSIM_IMPLICITPARAMETERS_H
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/Launch.h"
 
 namespace tw::warpsim {
 

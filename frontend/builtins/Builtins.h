@@ -90,6 +90,14 @@ mlir::LogicalResult readCacheHints(BuiltinCall &call, size_t cache, size_t evict
 /// Returns the one value of the results, or a tuple of them where `isTuple`.
 PyValue packed(llvm::ArrayRef<TypedValue> results, bool isTuple);
 
+/// Returns the function behind a method, which takes the descriptor first; null for other names.
+const BuiltinRow *findDescriptorMethod(const DescriptorType &type, llvm::StringRef name);
+/// Emits tw.load and tw.store of what may be a block pointer.
+mlir::FailureOr<PyValue> loadBlock(BuiltinCall &call, const Descriptor &pointer,
+                                   const LoadOptions &options);
+mlir::FailureOr<PyValue> storeBlock(BuiltinCall &call, const Descriptor &pointer,
+                                    const LoadOptions &options);
+
 /// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
 std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);
 /// The builtin that a tile's method is under another name, or `name` itself.

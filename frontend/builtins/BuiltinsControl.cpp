@@ -1,9 +1,9 @@
 // Builtins that steer compilation: ranges, assertions, printing, facts.
 #include "frontend/builtins/Builtins.h"
 #include "frontend/builtins/Printing.h"
-#include "frontend/emit/Aggregates.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
+#include "frontend/expressions/Aggregates.h"
 #include "frontend/values/Parts.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"

@@ -1,7 +1,7 @@
 // Block pointers and tensor descriptors: arrays in memory that are accessed block by block.
 #ifndef FRONTEND_DESCRIPTORS_H
 #define FRONTEND_DESCRIPTORS_H
-#include "frontend/builtins/Builtins.h"
+#include "frontend/emit/Emitter.h"
 #include "frontend/values/DescriptorContents.h"
 
 namespace tw {
@@ -15,16 +15,8 @@ std::optional<PyValue> descriptorAttribute(const Descriptor &descriptor, llvm::S
 std::optional<PyValue> descriptorTypeAttribute(const DescriptorType &type, llvm::StringRef name);
 /// `is_ptr()` and the like of a type.
 std::optional<bool> descriptorTypePredicate(const DescriptorType &type, llvm::StringRef name);
-/// The function behind a method, which takes the descriptor first; null for other names.
-const BuiltinRow *findDescriptorMethod(const DescriptorType &type, llvm::StringRef name);
 /// An error for a descriptor that is used as a number, tile or plain pointer.
 mlir::LogicalResult rejectDescriptor(Emitter &emitter, const PyValue &descriptor, const Node &site);
-
-/// tw.load and tw.store of what may be a block pointer.
-mlir::FailureOr<PyValue> loadBlock(BuiltinCall &call, const Descriptor &pointer,
-                                   const LoadOptions &options);
-mlir::FailureOr<PyValue> storeBlock(BuiltinCall &call, const Descriptor &pointer,
-                                    const LoadOptions &options);
 
 } // namespace tw
 #endif

@@ -1,11 +1,12 @@
 // Attributes and methods of tiles, types, tuples and objects.
 #include "frontend/expressions/Attributes.h"
+#include "frontend/builtins/Builtins.h"
 #include "frontend/builtins/OperatorMethods.h"
-#include "frontend/emit/Aggregates.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/emit/Leaves.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
+#include "frontend/expressions/Aggregates.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/StringSwitch.h"

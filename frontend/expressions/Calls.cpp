@@ -1,9 +1,10 @@
 // Calls: jit functions and closures are inlined; methods, types and builtins are dispatched.
 #include "frontend/expressions/Calls.h"
+#include "frontend/builtins/Builtins.h"
 #include "frontend/builtins/OperatorMethods.h"
-#include "frontend/emit/Aggregates.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/emit/PythonEvaluation.h"
+#include "frontend/expressions/Aggregates.h"
 #include "frontend/expressions/ArgumentBinding.h"
 #include "frontend/expressions/Expressions.h"
 #include "frontend/statements/Statements.h"

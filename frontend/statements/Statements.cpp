@@ -1,9 +1,9 @@
 // Statements other than branches and loops.
 #include "frontend/statements/Statements.h"
-#include "frontend/emit/Aggregates.h"
 #include "frontend/emit/Names.h"
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
+#include "frontend/expressions/Aggregates.h"
 #include "frontend/expressions/Calls.h"
 #include "frontend/expressions/Expressions.h"
 #include "frontend/expressions/Operators.h"

@@ -20,18 +20,13 @@ PACKAGE = "python/tilewright"
 # Two folders of C++ that include each other and still have to be parted. The list only gets shorter: a
 # pair of it that is gone is a problem, too.
 KNOWN_PAIRS = {
-    ("backend/compile", "backend/inspect"),
-    ("backend/warpsim", "backend/warpsim/core"),
     ("backend/warpsim/core", "backend/warpsim/core/matrix"),
     ("backend/warpsim/core", "backend/warpsim/core/memory"),
     ("backend/warpsim/core", "backend/warpsim/core/order"),
     ("backend/warpsim/core", "backend/warpsim/core/wave"),
-    ("frontend/builtins", "frontend/emit"),
     ("frontend/builtins", "frontend/expressions"),
-    ("frontend/emit", "frontend/expressions"),
     ("frontend/expressions", "frontend/statements"),
     ("ir/simt", "ir/tile"),
-    ("passes", "passes/simt/layout"),
 }
 
 

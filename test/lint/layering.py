@@ -35,7 +35,7 @@ MAY_INCLUDE = {
 FOR_ALL = ("runtime/codes", "runtime/arguments")
 LAYERS = ("ir", "frontend", "passes", "runtime", "backend", "python")
 # Folders of backend/ that every part of it may use; any other folder there is a target's own.
-SHARED_BACKEND = {"api", "tools", "export", "compile", "inspect", "gpu"}
+SHARED_BACKEND = {"api", "tools", "export", "codegen", "compile", "inspect", "gpu"}
 # Folders that run the code which a target makes, or check its promises, and that it may use for that.
 RUN_BY = {"nvidia": {"warpsim", "reference"}, "amd": {"warpsim", "reference"}, "cpu": {"reference"}}
 

@@ -1,7 +1,7 @@
 // The passes of ours around LLVM's for AMD's GPUs: which run, in which order, in which variant.
 #include "backend/amd/codegen/Variants.h"
 #include "backend/amd/codegen/Passes.h"
-#include "backend/compile/ModulePasses.h"
+#include "backend/codegen/ModulePasses.h"
 #include "llvm/IR/Module.h"
 
 using namespace tw;

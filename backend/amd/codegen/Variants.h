@@ -2,7 +2,7 @@
 #ifndef BACKEND_AMD_CODEGEN_VARIANTS_H
 #define BACKEND_AMD_CODEGEN_VARIANTS_H
 #include "backend/amd/machine/AmdArch.h"
-#include "backend/compile/LlvmMachine.h"
+#include "backend/codegen/LlvmMachine.h"
 
 namespace tw::amd {
 

@@ -1,6 +1,6 @@
 // From PTX to machine code, by an assembler of this machine.
 #include "backend/nvidia/assemble/AssemblePtx.h"
-#include "backend/compile/ContainCrash.h"
+#include "backend/codegen/ContainCrash.h"
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "backend/nvidia/assemble/JitLink.h"
 #include "backend/nvidia/assemble/PtxasProgram.h"

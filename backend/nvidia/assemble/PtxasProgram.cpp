@@ -1,6 +1,6 @@
 // The assembler as a program, run without a shell.
 #include "backend/nvidia/assemble/PtxasProgram.h"
-#include "backend/compile/ContainCrash.h"
+#include "backend/codegen/ContainCrash.h"
 #include "backend/nvidia/assemble/CubinResources.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"

@@ -1,7 +1,7 @@
 // Collects what a launch did wrong: one finding for each pair of instructions and kind.
 #ifndef BACKEND_WARPSIM_CORE_FINDINGS_H
 #define BACKEND_WARPSIM_CORE_FINDINGS_H
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/Launch.h"
 #include <mutex>
 
 namespace tw::warpsim {

@@ -1,5 +1,5 @@
 // Reports of a simulation, for programs (JSON) and for people.
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/Launch.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include <algorithm>
 #include <cstdio>

@@ -1,8 +1,8 @@
 // The device "sim:<arch>": artifacts to programs, launches to simulations, findings to errors.
 #include "backend/warpsim/device/WarpsimDevice.h"
 #include "backend/warpsim/ImplicitParameters.h"
-#include "backend/warpsim/Simulate.h"
 #include "backend/warpsim/core/memory/Provenance.h"
+#include "backend/warpsim/device/Simulate.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "runtime/Interrupts.h"
 #include "runtime/codes/Codes.h"

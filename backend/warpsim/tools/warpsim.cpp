@@ -1,7 +1,7 @@
 // The command `warpsim`: runs a kernel from a file of PTX or of LLVM IR on made-up arguments and
 // reports.
 #include "backend/warpsim/ImplicitParameters.h"
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/device/Simulate.h"
 #include "backend/warpsim/llvmir/Import.h"
 #include "backend/warpsim/ptx/Parse.h"
 #include "backend/warpsim/tools/Arguments.h"

@@ -7,10 +7,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "passes/Passes.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/layout/AsyncCopies.h"
-#include "passes/simt/layout/Coalescing.h"
-#include "passes/simt/layout/LayoutRules.h"
 #include "passes/simt/layout/BufferChoice.h"
+#include "passes/simt/layout/Coalescing.h"
 #include "runtime/codes/Codes.h"
 #include <map>
 #include <set>

@@ -8,7 +8,7 @@
 #define PASSES_SIMT_LAYOUT_LAYOUTCHOICE_H
 #include "ir/simt/MmaLayouts.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/LayoutRules.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace tw::simt {

@@ -7,7 +7,7 @@
 #include "passes/Passes.h"
 #include "passes/analysis/RegisterUse.h"
 #include "passes/analysis/SharedLiveness.h"
-#include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/LayoutRules.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 

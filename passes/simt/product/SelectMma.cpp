@@ -8,7 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Passes.h"
 #include "passes/math/ExpandArith.h"
-#include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/product/InterleaveProducts.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"

@@ -4,7 +4,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "passes/Passes.h"
-#include "passes/simt/layout/LayoutRules.h"
+#include "passes/simt/LayoutRules.h"
 #include "passes/simt/shared/Staging.h"
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -1,6 +1,6 @@
 // Failures inside LLVM are messages; the process goes on and compiles the next kernel.
-#include "backend/compile/EmitLlvm.h"
-#include "backend/compile/ContainCrash.h"
+#include "backend/codegen/EmitLlvm.h"
+#include "backend/codegen/ContainCrash.h"
 #include "test/unit/backend/LlvmDialectKernel.h"
 #include "llvm/Support/ErrorHandling.h"
 #include <csignal>

@@ -1,5 +1,5 @@
 // LLVM's code generators run without some of their passes, which every target names as LLVM does.
-#include "backend/compile/GenerateCode.h"
+#include "backend/codegen/GenerateCode.h"
 #include "backend/TargetKind.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"

@@ -1,5 +1,5 @@
 // Functions cut into parts stay valid, and parts take along only buffers of their own.
-#include "backend/compile/ModulePasses.h"
+#include "backend/codegen/ModulePasses.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"

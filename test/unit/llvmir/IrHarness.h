@@ -1,7 +1,7 @@
 // Runs kernels written as LLVM IR for AMD's GPUs, on arrays of 32-bit words.
 #ifndef TEST_UNIT_LLVMIR_IRHARNESS_H
 #define TEST_UNIT_LLVMIR_IRHARNESS_H
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/device/Simulate.h"
 #include <deque>
 
 namespace tw::warpsim {

@@ -1,7 +1,7 @@
 // Runs kernels written as the body of a PTX entry, on arrays of 32-bit words.
 #ifndef TEST_UNIT_WARPSIM_SIMULATIONHARNESS_H
 #define TEST_UNIT_WARPSIM_SIMULATIONHARNESS_H
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/device/Simulate.h"
 #include <deque>
 
 namespace tw::warpsim {

@@ -2,7 +2,7 @@
 // warp.
 #ifndef BACKEND_WARPSIM_CORE_MEMORY_H
 #define BACKEND_WARPSIM_CORE_MEMORY_H
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/Launch.h"
 #include "backend/warpsim/core/memory/PagedShadow.h"
 #include <map>
 

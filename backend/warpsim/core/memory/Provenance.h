@@ -1,7 +1,7 @@
 // Which argument an address comes from, so that running off one array into another is noticed.
 #ifndef BACKEND_WARPSIM_CORE_PROVENANCE_H
 #define BACKEND_WARPSIM_CORE_PROVENANCE_H
-#include "backend/warpsim/Simulate.h"
+#include "backend/warpsim/Launch.h"
 
 namespace tw::warpsim {
 
