@@ -98,8 +98,6 @@ mlir::FailureOr<PyValue> loadBlock(BuiltinCall &call, const Descriptor &pointer,
 mlir::FailureOr<PyValue> storeBlock(BuiltinCall &call, const Descriptor &pointer,
                                     const LoadOptions &options);
 
-/// `is_floating`, `is_int`, ... of an element type; nullopt for other names.
-std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);
 /// The builtin that a tile's method is under another name, or `name` itself.
 std::string builtinOfMethod(llvm::StringRef name);
 /// `x.type.get_block_shapes()`, `x.dtype.get_int_max_value()`, ... of a type that has the method.

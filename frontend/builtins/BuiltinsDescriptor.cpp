@@ -1,4 +1,5 @@
 // Builtins that make block pointers and tensor descriptors, move them, and access blocks.
+#include "frontend/builtins/Builtins.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/expressions/Operators.h"
 #include "frontend/tiles/BoxBuilder.h"

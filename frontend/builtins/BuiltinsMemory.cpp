@@ -1,4 +1,5 @@
 // Builtins that read and write memory, and those that know the grid.
+#include "frontend/builtins/Builtins.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/tiles/Operands.h"
 #include "runtime/codes/Codes.h"

@@ -2,6 +2,7 @@
 #include "frontend/builtins/Builtins.h"
 #include "frontend/emit/Descriptors.h"
 #include "frontend/emit/PythonEvaluation.h"
+#include "frontend/values/TypeRules.h"
 
 using namespace tw;
 

@@ -2,6 +2,7 @@
 #include "frontend/emit/Descriptors.h"
 #include "frontend/tiles/Operands.h"
 #include "frontend/values/DescriptorContents.h"
+#include "frontend/values/TypeRules.h"
 #include "frontend/values/ValueText.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "runtime/codes/Codes.h"

@@ -7,9 +7,9 @@
 #include "frontend/emit/PythonEvaluation.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/expressions/Aggregates.h"
+#include "frontend/values/TypeRules.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace tw;
@@ -33,33 +33,6 @@ static PyValue shapeTuple(llvm::ArrayRef<int64_t> shape) {
 }
 
 //===-- Types --------------------------------------------------------------------------------===//
-
-std::optional<bool> tw::dtypePredicate(DType dtype, llvm::StringRef name) {
-  bool isFloat = dtype.isFloat(), isInt = dtype.isInt();
-  llvm::StringRef shortName = dtype.row->ShortName;
-  std::optional<bool> answer = llvm::StringSwitch<std::optional<bool>>(name)
-                                   .Case("is_floating", isFloat)
-                                   .Case("is_standard_floating", isFloat && !dtype.isFloat8())
-                                   .Case("is_int", isInt)
-                                   .Case("is_int_signed", isInt && dtype.isSigned())
-                                   .Case("is_int_unsigned", isInt && !dtype.isSigned())
-                                   .Case("is_bool", dtype.isBool())
-                                   .Case("is_ptr", dtype.isPointer)
-                                   .Case("is_const", dtype.isConst)
-                                   .Case("is_block", false)
-                                   .Case("is_fp8", dtype.isFloat8())
-                                   .Case("is_numeric", !dtype.isPointer)
-                                   .Default(std::nullopt);
-  if (answer || !name.consume_front("is_"))
-    return answer;
-  if (name.starts_with("uint") || name.starts_with("int"))
-    return !dtype.isPointer && name == dtype.row->Name;
-  if (name.starts_with("fp8") || name.starts_with("float8"))
-    return !dtype.isPointer && (name == shortName || name == dtype.row->Name);
-  return name.starts_with("fp") || name == "bf16"
-             ? std::optional(!dtype.isPointer && name == shortName)
-             : std::nullopt;
-}
 
 static bool isTypeMethod(const PyValue &type, llvm::StringRef name) {
   if (type.is<TileType>() && (name == "get_block_shapes" || name == "with_element_ty"))

@@ -8,6 +8,7 @@
 #include "frontend/expressions/ArgumentBinding.h"
 #include "frontend/expressions/Expressions.h"
 #include "frontend/statements/Statements.h"
+#include "frontend/values/TypeRules.h"
 #include "frontend/values/ValueText.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"

@@ -2,6 +2,7 @@
 #include "frontend/values/TypeRules.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace tw;
 
@@ -92,4 +93,31 @@ BroadcastResult tw::broadcastShapes(llvm::ArrayRef<int64_t> lhs, llvm::ArrayRef<
     shape[dim] = left == 1 ? right : left;
   }
   return {shape, -1};
+}
+
+std::optional<bool> tw::dtypePredicate(DType dtype, llvm::StringRef name) {
+  bool isFloat = dtype.isFloat(), isInt = dtype.isInt();
+  llvm::StringRef shortName = dtype.row->ShortName;
+  std::optional<bool> answer = llvm::StringSwitch<std::optional<bool>>(name)
+                                   .Case("is_floating", isFloat)
+                                   .Case("is_standard_floating", isFloat && !dtype.isFloat8())
+                                   .Case("is_int", isInt)
+                                   .Case("is_int_signed", isInt && dtype.isSigned())
+                                   .Case("is_int_unsigned", isInt && !dtype.isSigned())
+                                   .Case("is_bool", dtype.isBool())
+                                   .Case("is_ptr", dtype.isPointer)
+                                   .Case("is_const", dtype.isConst)
+                                   .Case("is_block", false)
+                                   .Case("is_fp8", dtype.isFloat8())
+                                   .Case("is_numeric", !dtype.isPointer)
+                                   .Default(std::nullopt);
+  if (answer || !name.consume_front("is_"))
+    return answer;
+  if (name.starts_with("uint") || name.starts_with("int"))
+    return !dtype.isPointer && name == dtype.row->Name;
+  if (name.starts_with("fp8") || name.starts_with("float8"))
+    return !dtype.isPointer && (name == shortName || name == dtype.row->Name);
+  return name.starts_with("fp") || name == "bf16"
+             ? std::optional(!dtype.isPointer && name == shortName)
+             : std::nullopt;
 }

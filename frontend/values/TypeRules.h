@@ -43,6 +43,8 @@ DType arithmeticDTypeOf(DType dtype);
 /// The smallest of int32, uint32, int64, uint64 that holds the number, if any does.
 std::optional<DType> dtypeOfIntLiteral(const llvm::APSInt &value);
 bool fitsInteger(const llvm::APSInt &value, DType dtype);
+/// Answers `is_floating`, `is_int`, ... of an element type; nullopt for other names.
+std::optional<bool> dtypePredicate(DType dtype, llvm::StringRef name);
 
 /// The common shape: extents are equal or 1, and a shape of lower rank gets leading 1s. Without
 /// one, the dimension of the result's rank that differs.
