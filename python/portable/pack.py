@@ -33,6 +33,7 @@ SYSTEM_LIBRARIES = re.compile(
 TREES = ("python/bindings", "python/tilewright", "runtime/aot", "test", "tutorials")
 FILES = (
     *("LICENSE", "README.md", "pyproject.toml", "runtime/README.md", "backend/compile/DebugSettings.h"),
+    *("runtime/arguments/ArgumentFacts.def", "runtime/arguments/ArgumentSpec.h"),
     *("runtime/codes/Code.h", "runtime/codes/Codes.def", "backend/api/Pages.h"),
     *("backend/api/Compile.h", "runtime/Artifact.h", "runtime/Device.h", "runtime/DeviceMemory.h"),
     *("runtime/Interrupts.h", "runtime/Simulation.h", "runtime/Specialization.h"),

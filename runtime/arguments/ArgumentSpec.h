@@ -24,7 +24,7 @@ struct ArgumentSpec {
 #undef TW_ARGUMENT_FACT
 };
 
-/// What a fact means to a binary that was compiled for one argument and is given another.
+/// Says which binaries an argument may be given to, where they were compiled for another one.
 enum class FactUse {
   Assumed,  // the binary is wrong where it was compiled as true and is false
   Provided, // the binary is wrong where it was compiled as false and is true

@@ -31,7 +31,7 @@ class Compiled(NamedTuple):
 
 def request(golden: Golden, target: str) -> Any:
     """What is to be compiled for a target."""
-    from tilewright.tools.entries import load_object, read_constants, read_signature
+    from tilewright.export.entries import load_object, read_constants, read_signature
 
     kernel = load_object(f"{ROOT}/{golden.source}")
     constants = read_constants(golden.constexpr)

@@ -206,7 +206,7 @@ class Mutant(NamedTuple):
 
 
 def run(case: Case, text: str, folder: Path, completion: str = "late") -> Outcome | None:
-    """What the launch reports and leaves; None where the text is no IR."""
+    """What the launch reports and leaves; None where the text is not IR."""
     path = folder / "k.ll"
     path.write_text(text)
     arguments = [word for argument in case.golden.arguments for word in ("--arg", argument)]
