@@ -1,4 +1,4 @@
-"""What a capture depends on: where its values came from, and whether they are still there."""
+"""Dependencies of a capture: where its values came from, and whether they are still there."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Dependency(NamedTuple):
     fingerprint: str | None  # of a value that can change in place; UNKNOWN if nobody can tell
 
     def is_current(self) -> bool:
-        """Whether a new capture would find the same value."""
+        """Tell whether a new capture would find the same value."""
         now = look_up(self.container, self.name)
         if now is not self.value and not _equal(now, self.value):
             return False
@@ -37,7 +37,7 @@ class Dependency(NamedTuple):
 
 
 def look_up(container: Any, name: str) -> Any:
-    """What a namespace, a closure cell or an object has under a name now; MISSING if nothing."""
+    """Read what a namespace, a closure cell or an object has under a name; MISSING if nothing."""
     if isinstance(container, dict):
         return cast("dict[str, Any]", container).get(name, MISSING)
     if isinstance(container, types.CellType):

@@ -24,7 +24,7 @@ class Fact(NamedTuple):
     use: str  # "assumed", "provided", "noted" or "advice"
 
     def allows(self, compiled: bool, given: bool) -> bool:
-        """Whether a binary that was compiled for one value is right where the argument has another."""
+        """Tell whether a binary that was compiled for one value is right for another."""
         return {"assumed": given >= compiled, "provided": given <= compiled}.get(self.use, True)
 
 
@@ -99,13 +99,15 @@ class Facts:
         return 1 if self.is_one else self.equals
 
     def with_memory_of(self, given: Facts) -> Facts:
-        """What a binary for a pointer may assume where it is given another one."""
+        """Keep what a binary for this pointer may still assume where it is given another one."""
         pairs = ((fact, getattr(given, fact.name)) for fact in fact_rows() if fact.of_pointers)
         weakening = {"assumed": False, "provided": True, "noted": True}
         return self.but(**{f.name: value for f, value in pairs if weakening.get(f.use) == value})
 
     def admits(self, given: Facts) -> bool:
-        """Whether a binary that was compiled for these facts is right for another argument's."""
+        """Tell whether a binary that was compiled for these facts is right for another argument's."""
+        if given is self:
+            return True
         same = (self.is_pointer, self.type, self.place) == (given.is_pointer, given.type, given.place)
         return (
             same

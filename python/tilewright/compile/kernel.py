@@ -73,7 +73,7 @@ class CompiledKernel:
 
     @lazy_attribute
     def remarks(self) -> list[Report]:
-        """What the compiler said of its decisions, for example of accesses that are not 16 bytes
+        """Remarks of the compiler on its decisions, for example of accesses that are not 16 bytes
         wide, or of registers that are spilled (where this machine has an assembler); each has
         `code`, `message` and `rendered`, which shows the source. Compiles once more."""
         stages = stages_of(self.request.device)
@@ -83,7 +83,7 @@ class CompiledKernel:
 
     @property
     def resources(self) -> dict[str, int]:
-        """What a GPU's program takes: num_warps, shared_bytes, registers, spill_bytes, ..."""
+        """Resources that a GPU's program takes: num_warps, shared_bytes, registers, spill_bytes, ..."""
         return dict(self.native.resources)
 
     @property
