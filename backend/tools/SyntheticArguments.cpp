@@ -1,39 +1,33 @@
 // Made-up arguments for running a kernel from the command line: arrays filled by rule, and scalars.
 #include "backend/tools/SyntheticArguments.h"
+#include "ir/tile/Tables.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/MLIRContext.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/APInt.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/STLExtras.h"
 #include <cstring>
 #include <random>
 
 using namespace tw;
 
+/// The row of a type of Tile IR; null for a name that is none.
+static const tile::ElementTypeRow *findRow(llvm::StringRef type) {
+  const auto *row = llvm::find_if(
+      tile::elementTypes(), [&](const tile::ElementTypeRow &row) { return type == row.IrType; });
+  return row == tile::elementTypes().end() ? nullptr : row;
+}
+
 static unsigned bitWidth(llvm::StringRef type) {
-  return llvm::StringSwitch<unsigned>(type)
-      .Case("i1", 1)
-      .Cases({"i8", "f8E4M3FN", "f8E5M2", "f8E4M3FNUZ", "f8E5M2FNUZ"}, 8)
-      .Cases({"i16", "f16", "bf16"}, 16)
-      .Cases({"i32", "f32"}, 32)
-      .Cases({"i64", "f64"}, 64)
-      .Default(0);
+  const tile::ElementTypeRow *row = findRow(type);
+  return row ? row->Bits : 0;
 }
 
 static bool isFloat(llvm::StringRef type) { return type.contains('f'); }
 
 static const llvm::fltSemantics &semanticsOf(llvm::StringRef type) {
-  if (type == "f16")
-    return llvm::APFloat::IEEEhalf();
-  if (type == "bf16")
-    return llvm::APFloat::BFloat();
-  if (type == "f8E4M3FN")
-    return llvm::APFloat::Float8E4M3FN();
-  if (type == "f8E5M2")
-    return llvm::APFloat::Float8E5M2();
-  if (type == "f8E4M3FNUZ")
-    return llvm::APFloat::Float8E4M3FNUZ();
-  if (type == "f8E5M2FNUZ")
-    return llvm::APFloat::Float8E5M2FNUZ();
-  return type == "f32" ? llvm::APFloat::IEEEsingle() : llvm::APFloat::IEEEdouble();
+  static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  return llvm::cast<mlir::FloatType>(tile::irTypeOf(*findRow(type), &context)).getFloatSemantics();
 }
 
 static uint64_t encodeNumber(llvm::StringRef type, double value) {

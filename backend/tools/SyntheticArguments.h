@@ -9,10 +9,9 @@
 
 namespace tw {
 
-/// One argument. The text is `f32[1024]=random` for an array or `i32=5` for a scalar. Types: i1 i8
-/// i16 i32 i64 f8E4M3FN f8E5M2 f8E4M3FNUZ f8E5M2FNUZ f16 bf16 f32 f64. Arrays are filled with
-/// `random` (floats in [-1, 1), integers of all values), `iota`, `zeros` or a number; `const `
-/// before the type makes an array read-only.
+/// One argument. The text is `f32[1024]=random` for an array or `i32=5` for a scalar. Types are
+/// those of Tile IR. Arrays are filled with `random` (floats in [-1, 1), integers of all values),
+/// `iota`, `zeros` or a number; `const ` before the type makes an array read-only.
 struct SyntheticArgument {
   std::string type;
   bool isArray = false, isReadOnly = false;

@@ -31,10 +31,7 @@ std::string DType::str() const {
 }
 
 DType tw::findDType(llvm::StringRef name) {
-  for (const tile::ElementTypeRow &row : tile::elementTypes())
-    if (name == row.Name || name == row.ShortName)
-      return {&row, false};
-  return {};
+  return {tile::findElementType(name), false};
 }
 
 std::string tw::shapeText(llvm::ArrayRef<int64_t> shape) {

@@ -16,6 +16,9 @@ struct ElementTypeRow {
   const char *Name, *ShortName, *Kind;
   uint8_t Bits;
   const char *IrType;
+  mlir::Type (*MakeFloat)(mlir::MLIRContext *context);
+
+  bool is(llvm::StringRef kind) const { return kind == Kind; }
 };
 struct ElementwiseRow {
   const char *Name;
@@ -26,6 +29,8 @@ struct ElementwiseRow {
 };
 
 llvm::ArrayRef<ElementTypeRow> elementTypes();
+/// The row by either name, or null.
+const ElementTypeRow *findElementType(llvm::StringRef name);
 llvm::ArrayRef<ElementwiseRow> elementwiseFunctions();
 /// The row by Python name, or null.
 const ElementwiseRow *findElementwise(llvm::StringRef name);

@@ -1,36 +1,32 @@
 // A kernel's parameters as its source buffer has them, and arguments bound to them.
 #include "backend/api/library/KernelSignature.h"
+#include "ir/tile/Tables.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
+#include <array>
 #include <bit>
 #include <cmath>
 
 using namespace tw;
 using namespace tw::library;
 using tilewright::Argument;
-using tilewright::Type;
 
-namespace {
-/// An element type: its name in specializations and its bits.
-struct TypeRow {
-  const char *name;
-  unsigned bits;
-  char kind; // 'i' signed, 'u' unsigned, 'b' truth, 'f' float
-};
-} // namespace
+/// The names of `Type` in specializations, in its order.
+static constexpr const char *kTypeNames[] = {
+    "i1",   "i8",   "i16",  "i32",  "i64",     "u8",    "u16",     "u32",     "u64",
+    "fp16", "bf16", "fp32", "fp64", "fp8e4nv", "fp8e5", "fp8e4b8", "fp8e5b16"};
 
-static constexpr TypeRow kTypes[] = {{"i1", 1, 'b'},    {"i8", 8, 'i'},      {"i16", 16, 'i'},
-                                     {"i32", 32, 'i'},  {"i64", 64, 'i'},    {"u8", 8, 'u'},
-                                     {"u16", 16, 'u'},  {"u32", 32, 'u'},    {"u64", 64, 'u'},
-                                     {"fp16", 16, 'f'}, {"bf16", 16, 'f'},   {"fp32", 32, 'f'},
-                                     {"fp64", 64, 'f'}, {"fp8e4nv", 8, 'f'}, {"fp8e5", 8, 'f'}};
+using Row = tile::ElementTypeRow;
 
-static const TypeRow *findType(llvm::StringRef name) {
-  for (const TypeRow &row : kTypes)
-    if (name == row.name)
-      return &row;
-  return nullptr;
+static const Row &rowOf(const Argument &argument) {
+  static const auto rows = [] {
+    std::array<const Row *, std::size(kTypeNames)> found;
+    llvm::transform(kTypeNames, found.begin(), tile::findElementType);
+    return found;
+  }();
+  return *rows[size_t(argument.type)];
 }
 
 std::optional<KernelSignature> library::readSignature(const std::string &buffer,
@@ -61,7 +57,7 @@ std::optional<KernelSignature> library::readSignature(const std::string &buffer,
     parameter.name = object->getString("name").value_or("").str();
     parameter.isConstexpr = object->getBoolean("constexpr").value_or(false);
     std::string annotation = object->getString("annotation").value_or("").str();
-    parameter.type = findType(annotation) ? annotation : "";
+    parameter.type = tile::findElementType(annotation) ? annotation : "";
     if (const llvm::json::Value *standard = object->get("default"))
       parameter.defaultJson = llvm::formatv("{0}", *standard).str();
   }
@@ -77,10 +73,10 @@ static std::string encodeConstant(const Argument &argument) {
   };
   if (argument.kind == Argument::Kind::Text)
     return encode("str", argument.text);
-  switch (kTypes[int(argument.type)].kind) {
-  case 'b':
+  const Row &type = rowOf(argument);
+  if (type.is("bool"))
     return encode("bool", argument.bits != 0);
-  case 'f': {
+  if (type.is("float")) {
     if (!std::isfinite(argument.number))
       return encode("float", std::isnan(argument.number) ? "nan"
                              : argument.number > 0       ? "inf"
@@ -89,11 +85,8 @@ static std::string encodeConstant(const Argument &argument) {
     snprintf(text, sizeof(text), "%a", argument.number);
     return encode("float", text);
   }
-  case 'u':
-    return encode("int", std::to_string(argument.bits));
-  default:
-    return encode("int", std::to_string(int64_t(argument.bits)));
-  }
+  return encode("int", type.is("uint") ? std::to_string(argument.bits)
+                                       : std::to_string(int64_t(argument.bits)));
 }
 
 static RuntimeError refuse(Code code, const KernelSignature &signature,
@@ -116,13 +109,19 @@ static uint64_t floatBits(double number, llvm::StringRef type) {
 }
 
 /// Returns true if an integer of one type fits another.
-static bool fits(const Argument &argument, const TypeRow &type) {
-  bool isNegative = kTypes[int(argument.type)].kind == 'i' && int64_t(argument.bits) < 0;
-  if (type.kind == 'u')
-    return !isNegative && (type.bits == 64 || argument.bits >> type.bits == 0);
+static bool fits(const Argument &argument, const Row &type) {
+  bool isNegative = rowOf(argument).is("sint") && int64_t(argument.bits) < 0;
+  unsigned bits = type.Bits;
+  if (type.is("uint"))
+    return !isNegative && (bits == 64 || argument.bits >> bits == 0);
   if (isNegative)
-    return int64_t(argument.bits) >= -(int64_t(1) << (type.bits - 1));
-  return argument.bits >> (type.bits - 1) == 0;
+    return int64_t(argument.bits) >= -(int64_t(1) << (bits - 1));
+  return argument.bits >> (bits - 1) == 0;
+}
+
+static void setType(BoundArguments &bound, size_t i, const Row &type) {
+  bound.types[i] = unsigned(&type - tile::elementTypes().data());
+  bound.specs[i].type = type.ShortName;
 }
 
 /// A number as its own type or as the one that the parameter is annotated with.
@@ -130,34 +129,33 @@ static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
                                               const SignatureParameter &parameter,
                                               BoundArguments &bound, size_t i) {
   const Argument &argument = *bound.given[i];
-  const TypeRow &given = kTypes[int(argument.type)];
+  const Row &given = rowOf(argument);
   // As from Python: a float without an annotation is a float32.
-  const TypeRow &type = !parameter.type.empty() ? *findType(parameter.type)
-                        : given.kind == 'f'     ? kTypes[int(Type::Float32)]
-                                                : given;
+  const Row &type = !parameter.type.empty() ? *tile::findElementType(parameter.type)
+                    : given.is("float")     ? *tile::findElementType("fp32")
+                                            : given;
   ArgumentSpec &spec = bound.specs[i];
   spec.kind = ArgumentSpec::Kind::Scalar;
-  spec.type = type.name;
-  bound.types[i] = unsigned(&type - kTypes);
-  if (type.kind == 'f') {
-    if (type.bits < 16)
+  setType(bound, i, type);
+  if (type.is("float")) {
+    if (type.Bits < 16)
       return refuse(Code::UnpassableElements, signature, parameter,
                     "numbers of type " + spec.type + " cannot be passed");
-    double number = given.kind == 'f'   ? argument.number
-                    : given.kind == 'u' ? double(argument.bits)
-                                        : double(int64_t(argument.bits));
+    double number = given.is("float")  ? argument.number
+                    : given.is("uint") ? double(argument.bits)
+                                       : double(int64_t(argument.bits));
     bound.launched[i].bits = floatBits(number, spec.type);
     return std::nullopt;
   }
-  if (given.kind == 'f')
+  if (given.is("float"))
     return refuse(Code::NumberRange, signature, parameter, "a float for one of type " + spec.type);
-  bound.launched[i].bits = type.kind == 'b' ? argument.bits != 0 : argument.bits;
-  if (type.kind == 'b')
+  bound.launched[i].bits = type.is("bool") ? argument.bits != 0 : argument.bits;
+  if (type.is("bool"))
     return std::nullopt;
   if (!fits(argument, type))
     return refuse(Code::NumberRange, signature, parameter,
                   "the integer does not fit in " + spec.type);
-  assumeInteger(spec, argument.bits, type.bits);
+  assumeInteger(spec, argument.bits, type.Bits);
   return std::nullopt;
 }
 
@@ -188,8 +186,7 @@ static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
   if (!isArray)
     return bindNumber(signature, parameter, bound, i);
   bound.specs[i].kind = ArgumentSpec::Kind::Pointer;
-  bound.types[i] = unsigned(argument->type);
-  bound.specs[i].type = kTypes[bound.types[i]].name;
+  setType(bound, i, rowOf(*argument));
   assumePointer(bound.specs[i], argument->bits, argument->bytes, streamingBytes());
   bound.launched[i] = {argument->bits, argument->bits, argument->bytes, argument->isReadOnly};
   return std::nullopt;

@@ -16,7 +16,7 @@ namespace tilewright {
 
 enum class Type : uint8_t {
   Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64,
-  Float16, BFloat16, Float32, Float64, Float8E4M3, Float8E5M2
+  Float16, BFloat16, Float32, Float64, Float8E4M3, Float8E5M2, Float8E4M3FNUZ, Float8E5M2FNUZ
 };
 
 /// A report of the compiler or of a launch: words and parts. `tilewright explain CODE` has more.

@@ -10,18 +10,16 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from ..language import aggregates, dtypes, marks, static
+from ..language.element_types import ELEMENT_TYPES
 from .classes import attributes_of_function, computes_otherwise, is_bare
 from ..language.unsupported import UNSUPPORTED
 
 Json = dict[str, Any]
 
 ELLIPSIS: Json = {"k": "object", "v": "Ellipsis"}
+# By the names of torch and NumPy, and by ours.
 _FRAMEWORK_DTYPES = {
-    "bool": "int1",
-    "float8_e5m2": "float8e5",
-    "float8_e4m3fn": "float8e4nv",
-    "float8_e4m3fnuz": "float8e4b8",
-    "float8_e5m2fnuz": "float8e5b16",
+    name: row.name for row in ELEMENT_TYPES for name in (row.library, row.name) if name
 }
 _BUILTIN = (int, float, str, tuple, list)
 
@@ -200,8 +198,8 @@ def encode_type(value: object) -> Json | None:
 
 
 def _framework_dtype(name: str) -> Json | None:
-    name = _FRAMEWORK_DTYPES.get(name, name)
-    return {"k": "dtype", "v": name} if any(row[0] == name for row in dtypes.ROWS) else None
+    known = _FRAMEWORK_DTYPES.get(name)
+    return {"k": "dtype", "v": known} if known else None
 
 
 def _encode_callable(value: object, objects: Objects) -> Json | None:

@@ -5,18 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..language.element_types import OF_DLPACK
 from .specializations import Argument
 
 if TYPE_CHECKING:
     from .package import ExportedKernel
 
-# DLPack's code and bits of elements (dlpack.h, DLDataTypeCode).
-_ELEMENTS = {
-    "i1": (6, 8), "i8": (0, 8), "i16": (0, 16), "i32": (0, 32), "i64": (0, 64),
-    "u8": (1, 8), "u16": (1, 16), "u32": (1, 32), "u64": (1, 64),
-    "fp16": (2, 16), "fp32": (2, 32), "fp64": (2, 64), "bf16": (4, 16),
-    "fp8e4nv": (10, 8), "fp8e4b8": (11, 8), "fp8e5": (12, 8), "fp8e5b16": (13, 8),
-}  # fmt: skip
+# DLPack's code and bits of elements.
+_ELEMENTS = {name: code_and_bits for code_and_bits, name in OF_DLPACK.items()}
 _BYTES = (1, 8)  # what other elements are passed as
 _BRAIN_BITS = 17  # of runtime/aot/TvmFfi.c, which tells them from half floats by it
 

@@ -7,20 +7,13 @@ import string
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from ..language.element_types import BY_SHORT_NAME
 from ..native.errors import UnsupportedError
 from .specializations import C_NUMBERS, Argument
 
 if TYPE_CHECKING:
     from .package import ExportedKernel
 
-# c10::ScalarType of elements.
-_ELEMENTS = {
-    "i1": "Bool", "i8": "Char", "i16": "Short", "i32": "Int", "i64": "Long",
-    "u8": "Byte", "u16": "UInt16", "u32": "UInt32", "u64": "UInt64",
-    "fp16": "Half", "bf16": "BFloat16", "fp32": "Float", "fp64": "Double",
-    "fp8e4nv": "Float8_e4m3fn", "fp8e4b8": "Float8_e4m3fnuz", "fp8e5": "Float8_e5m2",
-    "fp8e5b16": "Float8_e5m2fnuz",
-}  # fmt: skip
 _RESERVED = frozenset({"grid"})
 
 _HEAD = """\
@@ -179,7 +172,8 @@ def _function(kernel: ExportedKernel) -> Iterator[str]:
     yield f'  Place place{{"{kernel.name}"}};'
     for argument, name in given:
         if argument.is_pointer:
-            element = _ELEMENTS.get(argument.type.removeprefix("k"), "Byte")
+            row = BY_SHORT_NAME.get(argument.type.removeprefix("k"))
+            element = row.c10 if row and row.c10 else "Byte"
             yield f'  place.add({name}, "{argument.name}", at::ScalarType::{element});'
     yield from _overlap_checks(kernel)
     yield "  if (place.isMeta)\n    return;"

@@ -7,15 +7,16 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, cast
 
+from ..language.element_types import ELEMENT_TYPES
 from ..native.errors import UnsupportedError
 from ..compile.facts import Facts, parse_facts
 
 # C's types of the numbers that can be passed; narrow floats are passed as `float`.
 C_NUMBERS = {
-    "i1": "int", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
-    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
-    "fp16": "float", "bf16": "float", "fp32": "float", "fp64": "double",
-}  # fmt: skip
+    row.short_name: row.c_number
+    for row in ELEMENT_TYPES
+    if row.kind != "float" or row.bits >= 16
+}
 # C's types of what pointers point to; any pointer converts to `void *`.
 _C_ELEMENTS = {**C_NUMBERS, "i1": "uint8_t", "fp16": "void", "bf16": "void"}
 _ALIGNMENT = 16

@@ -5,32 +5,18 @@ from __future__ import annotations
 import difflib
 from typing import Any, ClassVar, NoReturn
 
+from .element_types import ELEMENT_TYPES, ElementType
 from .marks import constexpr_function, refuse_outside_kernel
 
-# Name, short name, kind, bits, explicit mantissa bits, exponent bias; ir/tile/ElementTypes.td has
-# the rows that the compiler knows (a test compares them).
-ROWS: tuple[tuple[str, str, str, int, int, int], ...] = (
-    ("void", "void", "void", 0, 0, 0),
-    ("int1", "i1", "bool", 1, 0, 0),
-    ("int8", "i8", "sint", 8, 0, 0),
-    ("int16", "i16", "sint", 16, 0, 0),
-    ("int32", "i32", "sint", 32, 0, 0),
-    ("int64", "i64", "sint", 64, 0, 0),
-    ("uint8", "u8", "uint", 8, 0, 0),
-    ("uint16", "u16", "uint", 16, 0, 0),
-    ("uint32", "u32", "uint", 32, 0, 0),
-    ("uint64", "u64", "uint", 64, 0, 0),
-    ("float8e5", "fp8e5", "float", 8, 2, 15),
-    ("float8e5b16", "fp8e5b16", "float", 8, 2, 16),
-    ("float8e4nv", "fp8e4nv", "float", 8, 3, 7),
-    ("float8e4b8", "fp8e4b8", "float", 8, 3, 8),
-    ("float8e4b15", "fp8e4b15", "float", 8, 3, 15),
-    ("float16", "fp16", "float", 16, 10, 15),
-    ("bfloat16", "bf16", "float", 16, 7, 127),
-    ("float32", "fp32", "float", 32, 23, 127),
-    ("float64", "fp64", "float", 64, 52, 1023),
-)
-_BY_NAME = {name: row for row in ROWS for name in row[:2]}
+_VOID = ElementType("void", "void", "void", 0, "", "", -1, "")
+_BY_NAME = {name: row for row in (_VOID, *ELEMENT_TYPES) for name in row[:2]}
+
+
+def _of_kinds(*kinds: str) -> list[str]:
+    rows = [row for row in ELEMENT_TYPES if row.kind in kinds]
+    return [row.short_name if row.kind == "float" else row.name for row in rows]
+
+
 # What other languages call them, for hints alone: Python's float has 64 bits, and torch's 32.
 _MEANT = {
     "bool": "int1", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
@@ -43,13 +29,11 @@ class dtype:  # noqa: N801 (the language's name)
 
     __tilewright_builtin__ = "dtype"
 
-    # The short names of the types of each kind, for `map(tl.dtype, tl.dtype.SINT_TYPES)`.
-    SINT_TYPES: ClassVar[list[str]] = ["int8", "int16", "int32", "int64"]
-    UINT_TYPES: ClassVar[list[str]] = ["int1", "uint8", "uint16", "uint32", "uint64"]
-    STANDARD_FP_TYPES: ClassVar[list[str]] = ["fp16", "bf16", "fp32", "fp64"]
-    FP_TYPES: ClassVar[list[str]] = [
-        "fp8e4b15", "fp8e4nv", "fp8e4b8", "fp8e5", "fp8e5b16", *STANDARD_FP_TYPES,
-    ]  # fmt: skip
+    # The types of each kind, for `map(tl.dtype, tl.dtype.SINT_TYPES)`, under the names that Triton has.
+    SINT_TYPES: ClassVar[list[str]] = _of_kinds("sint")
+    UINT_TYPES: ClassVar[list[str]] = _of_kinds("bool", "uint")
+    FP_TYPES: ClassVar[list[str]] = _of_kinds("float")
+    STANDARD_FP_TYPES: ClassVar[list[str]] = FP_TYPES[-4:]
     OTHER_TYPES: ClassVar[list[str]] = ["void"]
 
     name: str  # as in tw.float32
@@ -61,11 +45,11 @@ class dtype:  # noqa: N801 (the language's name)
         if name not in _BY_NAME:
             close = [_MEANT[name]] if name in _MEANT else difflib.get_close_matches(name, _BY_NAME, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
-            known = ", ".join(row[0] for row in ROWS)
+            known = ", ".join(("void", *(row.name for row in ELEMENT_TYPES)))
             raise ValueError(f"unknown dtype {name!r}{hint}; known are {known}")
         row = _BY_NAME[name]
         self.name, self.short_name, self.kind, self.primitive_bitwidth = row[:4]
-        self.fp_mantissa_width, self.exponent_bias = row[4:]
+        self.fp_mantissa_width, self.exponent_bias = row.mantissa_bits, row.exponent_bias
 
     def __repr__(self) -> str:
         return f"tilewright.{self.name}"

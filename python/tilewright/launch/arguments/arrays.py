@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 from ...compile.facts import facts_of_memory
+from ...language.element_types import OF_DLPACK
 from ...native import native
 from ...native.targets import Device, device_named, gpu_of_dlpack, gpu_of_torch
 from .problems import Memory, Reading, unknown_element_type, without_memory, wrong_device
@@ -52,13 +53,6 @@ def read_buffer(value: Any) -> Reading:
     return _owned(description, pointee, view, _is_zero_dim(view))
 
 
-_DLPACK_TYPES = {
-    (6, 8): "i1", (0, 8): "i8", (0, 16): "i16", (0, 32): "i32", (0, 64): "i64",
-    (1, 8): "u8", (1, 16): "u16", (1, 32): "u32", (1, 64): "u64",
-    (2, 16): "fp16", (2, 32): "fp32", (2, 64): "fp64", (4, 16): "bf16",
-    # kDLFloat8_e4m3fn, _e4m3fnuz, _e5m2, _e5m2fnuz (dlpack.h)
-    (10, 8): "fp8e4nv", (11, 8): "fp8e4b8", (12, 8): "fp8e5", (13, 8): "fp8e5b16",
-}  # fmt: skip
 _DLPACK_CPU, _DLPACK_ROCM = 1, 10  # of DLDeviceType
 
 
@@ -76,7 +70,7 @@ def read_dlpack(value: Any) -> Reading:
     capsule = _lent(value, options)
     description = native().describe_dlpack(capsule)
     code, bits, lanes = description[3][:3]
-    pointee = _DLPACK_TYPES.get((code, bits))
+    pointee = OF_DLPACK.get((code, bits))
     if pointee is None or lanes != 1:
         raise unknown_element_type(f"DLPack type (code {code}, {bits} bits, {lanes} lanes)")
     facts, bits = _owned(description, pointee, capsule, _is_zero_dim(value))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy
 
 from ...compile.facts import facts_of_memory
+from ...language.element_types import ELEMENT_TYPES
 from ...native import native
 from .bounds import SHAPE_READERS, ShapedArray, reach
 from .memory import MEMORY_READERS, SPAN_READERS
@@ -16,17 +17,12 @@ from .problems import ArgumentProblem, Memory, Reading, unknown_element_type
 from .reading import read_argument
 
 _POINTEES = {
-    "|b1": "i1", "|i1": "i8", "<i2": "i16", "<i4": "i32", "<i8": "i64",
-    "|u1": "u8", "<u2": "u16", "<u4": "u32", "<u8": "u64",
-    "<f2": "fp16", "<f4": "fp32", "<f8": "fp64",
-}  # fmt: skip
-
+    numpy.dtype(row.library).str: row.short_name for row in ELEMENT_TYPES if row.is_of_numpy
+}
 # Of the package ml_dtypes, by name, so that it need not be imported.
 _EXTENSION_POINTEES = {
-    "bfloat16": "bf16", "float8_e4m3fn": "fp8e4nv", "float8_e5m2": "fp8e5",
-    "float8_e4m3fnuz": "fp8e4b8", "float8_e5m2fnuz": "fp8e5b16",
-}  # fmt: skip
-
+    row.library: row.short_name for row in ELEMENT_TYPES if row.library and not row.is_of_numpy
+}
 
 # What NumPy has, whatever a subclass says of itself.
 _interface_of: Callable[[Any], dict[str, Any]] = numpy.ndarray.__array_interface__.__get__

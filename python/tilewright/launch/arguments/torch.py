@@ -9,6 +9,7 @@ import torch
 
 from ...compile.facts import Facts, pointer_facts
 from ...language.dtypes import dtype
+from ...language.element_types import ELEMENT_TYPES
 from ...native import native
 from ...native.targets import gpu_of_torch
 from .bounds import SHAPE_READERS, ShapedArray
@@ -24,12 +25,8 @@ from .problems import (
 from .tracing import untraced
 
 _POINTEES: dict[torch.dtype, str] = {
-    torch.bool: "i1", torch.int8: "i8", torch.int16: "i16", torch.int32: "i32",
-    torch.int64: "i64", torch.uint8: "u8", torch.uint16: "u16", torch.uint32: "u32",
-    torch.uint64: "u64", torch.float16: "fp16", torch.bfloat16: "bf16", torch.float32: "fp32",
-    torch.float64: "fp64", torch.float8_e4m3fn: "fp8e4nv", torch.float8_e5m2: "fp8e5",
-    torch.float8_e4m3fnuz: "fp8e4b8", torch.float8_e5m2fnuz: "fp8e5b16",
-}  # fmt: skip
+    getattr(torch, row.library): row.short_name for row in ELEMENT_TYPES if hasattr(torch, row.library)
+}
 
 # (dtype, is aligned, is streaming, is 0-d) -> facts: one probe on a warm launch.
 _facts: dict[tuple[torch.dtype, bool, bool, bool], Facts] = {}

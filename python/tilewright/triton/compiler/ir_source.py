@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 
 from tilewright.compile import CompiledKernel, compile_request
 from tilewright.native.errors import CompileError, LaunchError, UnsupportedError
+from tilewright.language.element_types import ELEMENT_TYPES
 from tilewright.launch.jit import JITFunction
 from tilewright.launch.options import chosen_of
 
 # Element types of the dialect that are not written as in signatures; integers have no sign there.
-_TYPES = {
-    "f16": "fp16", "f32": "fp32", "f64": "fp64", "f8E5M2": "fp8e5", "f8E4M3FN": "fp8e4nv",
-    "f8E5M2FNUZ": "fp8e5b16", "f8E4M3FNUZ": "fp8e4b8",
-}  # fmt: skip
+_TYPES = {row.ir: row.short_name for row in ELEMENT_TYPES if row.ir.startswith("f")}
 _FUNCTION = re.compile(r"func\.func\s+(?:public\s+)?@([A-Za-z_]\w*)\s*\(([^)]*(?:\([^)]*\)[^)]*)*)\)")
 _PARAMETER = re.compile(
     r"%\w+:\s*(?P<pointer>!tile\.ptr<(?P<pointee>\w+)>|\w+)\s*(?:\{(?P<attributes>[^}]*)\})?\s*(?:,|$)"
@@ -138,7 +136,7 @@ class IRSource:
             raise self._named(error, copy) from None
         kernel.kernel_function = self.fn
         kernel.src = self
-        return kernel.chosen_for(chosen_of(options, device, self.name).is_cooperative)
+        return kernel.chosen_for(chosen_of(options, device, self.name).launch_cooperative_grid)
 
     def _named(self, error: CompileError, copy: Path) -> CompileError:
         """An error at the text's own file: it was compiled from a copy, as what replaces a stage."""
