@@ -2,7 +2,8 @@
 
 from .compiler import compile_request, dump, find_request
 from .kernel import CompiledKernel
-from .request import Options, Request, Source
+from .options import Options
+from .request import Request, Source
 from .stages import StageTexts, binary_stage_of, inspect, stages_of
 
 __all__ = [

@@ -13,7 +13,7 @@ from ..native.errors import Report
 from ..native.lazy import lazy_attribute
 from ..native.targets import device_named
 from .facts import Facts, fact_rows
-from .libraries import Library
+from .options import Options
 
 _STAGE_FROM_FILE = "TW0502"
 # Numbers the compilations whose source refers to objects that no key can cover.
@@ -22,35 +22,6 @@ _opaque_compilations = itertools.count()
 _UNKNOWN_CONTENTS = '"digest":""'
 # The function of the language that gives the launch option `num_warps`.
 _NUM_WARPS = "compiled_num_warps"
-
-
-class Options(NamedTuple):
-    """The launch options that a kernel is compiled for."""
-
-    num_warps: int = 4
-    num_stages: int = 3
-    debug: bool = False
-    maxnreg: int | None = None  # the most registers of a GPU's thread; elsewhere it changes nothing
-    enable_fp_fusion: bool = True  # a * b + c may round once, which only GPUs' code does
-    sanitize_overflow: bool = True  # with `debug`: check integers' + - *
-    extern_libs: tuple[Library, ...] = ()  # bitcode that `extern_elementwise` calls
-    waves_per_eu: int | None = None  # warps that a SIMD unit is to hold, where GPUs are told
-    matrix_instr_nonkdim: int | None = None  # rows and columns of matrix instructions, likewise
-
-    def extra(self, device: str) -> list[str]:
-        """What has no field of its own in the native module, as its further options."""
-        words = [library.word for library in self.extern_libs]
-        if self.maxnreg:
-            words.append(f"maxnreg={self.maxnreg}")
-        if self.waves_per_eu:
-            words.append(f"waves_per_eu={self.waves_per_eu}")
-        if self.matrix_instr_nonkdim:
-            words.append(f"matrix_instr_nonkdim={self.matrix_instr_nonkdim}")
-        if not self.enable_fp_fusion:
-            words.append("no-fusion")
-        heeded = device_named(device).options
-        wraps = [] if self.sanitize_overflow or not self.debug else ["wraps"]
-        return wraps + [word for word in words if word.partition("=")[0] in heeded]
 
 
 class Source:

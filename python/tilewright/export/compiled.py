@@ -16,7 +16,7 @@ from ..compile import CompiledKernel
 from ..native.errors import LaunchError, TilewrightError, UnsupportedError
 from ..launch.devices import check_device
 from ..launch.jit import JITFunction
-from ..launch.options import OF_LAUNCHES, OPTIONS
+from ..launch.options import OPTIONS, Chosen
 from ..native.targets import device_named
 from .specializations import Specialization, undecided
 
@@ -79,7 +79,7 @@ def check_target(target: str) -> None:
 
 def compiled_for(function: JITFunction, wanted: Specialization, target: str) -> CompiledKernel:
     """The kernel for one specialization and target. Raises UnsupportedError TW0801."""
-    for option in OF_LAUNCHES & {*wanted.options}:
+    for option in {*Chosen._fields} & {*wanted.options}:
         if wanted.options[option] not in OPTIONS[option].neutral:
             what = f"{option}={wanted.options[option]!r} is an option of launches from Python"
             raise undecided(function.fn.__name__, what, f"leave {option} out")

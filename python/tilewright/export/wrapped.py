@@ -9,7 +9,6 @@ from ..compile import Options
 from ..native.errors import UnsupportedError
 from ..tuning.autotune import Autotuner, Heuristics
 from ..launch.jit import JITFunction
-from ..launch.options import COMPILED
 from .specializations import undecided
 
 
@@ -66,7 +65,7 @@ def _missing_options(
         name
         for config in fitting
         for name, value in config.items()
-        if name in COMPILED and value != _DEFAULTS.get(name)
+        if name in Options._fields and value != _DEFAULTS.get(name)
     }
     return sorted(asked - {*options})
 

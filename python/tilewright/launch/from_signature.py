@@ -59,7 +59,8 @@ class FromSignature:
                 hint="see triton.knobs.runtime.jit_cache_hook",
             )
         self._loaded.add(key, kernel)
-        return kernel.chosen_for(chosen_of(options, key[0], self.fn.__name__).is_cooperative)
+        chosen = chosen_of(options, key[0], self.fn.__name__)
+        return kernel.chosen_for(chosen.launch_cooperative_grid)
 
     def request(
         self,

@@ -2,65 +2,32 @@
 
 One table, `OPTIONS`: the launch reads it, and a test tries every row on every kind of device. An
 option does what it says, or is refused, or is documented as without effect where it cannot change a
-result.
+result. What the code of a kernel depends on has its rows in `tilewright.compile.options`.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Mapping
-from enum import Enum
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from ..compile.options import (
+    COMPILED,
+    OTHER_VENDOR,
+    Effect,
+    LaunchOption,
+    everywhere,
+    flag,
+    is_count,
+    is_flag,
+    on_gpus,
+)
 from ..native.errors import LaunchError
 from ..language import static
 from ..native.targets import Device, device_named
 
 
-class Effect(Enum):
-    """What an option does on a kind of device."""
-
-    DONE = "done"
-    NONE = "has no effect"  # and cannot change a result
-    REFUSED = "is refused"
-
-
-class LaunchOption(NamedTuple):
-    """A row: `neutral` values mean what a launch does without the option, and are taken everywhere."""
-
-    effects: Callable[[Device], Effect]
-    why: str  # the reason for "no effect", or what to write instead of what is refused
-    neutral: tuple[Any, ...] = (None,)
-    is_valid: Callable[[Any], bool] = lambda value: True
-    values: str = ""  # what `is_valid` takes, in words
-
-
-def _everywhere(effect: Effect) -> Callable[[Device], Effect]:
-    return lambda device: effect
-
-
-def _on_gpus(effect: Effect) -> Callable[[Device], Effect]:
-    return lambda device: effect if device.is_gpu else Effect.NONE
-
-
 def _on_streams(device: Device) -> Effect:
     return Effect.DONE if device.has_memory else Effect.NONE
-
-
-def _on_linkers(device: Device) -> Effect:
-    return Effect.DONE if "bitcode" in device.options else Effect.NONE
-
-
-def _where_heeded(option: str) -> Callable[[Device], Effect]:
-    return lambda device: Effect.DONE if option in device.options else Effect.NONE
-
-
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, (bool, int)) and value in (0, 1)
 
 
 def _is_stream(value: Any) -> bool:
@@ -68,35 +35,13 @@ def _is_stream(value: Any) -> bool:
     return isinstance(handle, int) and not isinstance(handle, bool) and handle >= 0
 
 
-def _is_libraries(value: Any) -> bool:
-    pairs = value.items() if isinstance(value, Mapping) else value
-    return isinstance(value, (Mapping, list, tuple)) and all(
-        isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str)
-        and isinstance(pair[1], (str, os.PathLike))
-        for pair in pairs
-    )  # fmt: skip
-
-
-def _flag(effects: Callable[[Device], Effect], why: str, neutral: tuple[Any, ...]) -> LaunchOption:
-    return LaunchOption(effects, why, neutral, _is_flag, "True or False")
-
-
 def _hint_of_speed(why: str) -> LaunchOption:
-    return LaunchOption(_everywhere(Effect.NONE), why)
+    return LaunchOption(everywhere(Effect.NONE), why)
 
 
-_ON_ONE_CORE = "a program runs on one core there, whatever the number"
 _WARPS_APART = "a hint for compilers that give warps different work: results do not depend on it"
-_OTHER_VENDOR = "a hint for another vendor's code generator: results do not depend on it"
 
-OPTIONS: dict[str, LaunchOption] = {
-    "num_warps": LaunchOption(_on_gpus(Effect.DONE), _ON_ONE_CORE, ()),
-    "num_stages": LaunchOption(_on_gpus(Effect.DONE), _ON_ONE_CORE, ()),
-    "maxnreg": LaunchOption(_on_gpus(Effect.DONE), "the registers of a core are what they are"),
-    "debug": LaunchOption(_everywhere(Effect.DONE), "", ()),
-    "enable_fp_fusion": _flag(
-        _on_gpus(Effect.DONE), "sums and products have a rounding each there, always", (True, None)
-    ),
+_OF_LAUNCHES: dict[str, LaunchOption] = {
     "stream": LaunchOption(
         _on_streams,
         "a launch there has finished when it returns: nothing is left to order",
@@ -105,38 +50,30 @@ OPTIONS: dict[str, LaunchOption] = {
         "a CUDA stream: an object with `cuda_stream`, as torch's, or the driver's handle",
     ),
     "num_ctas": LaunchOption(
-        _on_gpus(Effect.REFUSED),
+        on_gpus(Effect.REFUSED),
         "leave it out, or write 1: programs are not spread over clusters",
         (1, None),
-        lambda value: _is_count(value) and value > 0,
+        lambda value: is_count(value) and value > 0,
         "a positive number",
     ),
     "cluster_dims": LaunchOption(
-        _on_gpus(Effect.REFUSED),
+        on_gpus(Effect.REFUSED),
         "leave it out, or write (1, 1, 1): programs are not spread over clusters",
         ((1, 1, 1), [1, 1, 1], None),
     ),
-    "launch_cooperative_grid": _flag(_everywhere(Effect.DONE), "", (False, None)),
-    "launch_pdl": _flag(
-        _everywhere(Effect.NONE),
+    "launch_cooperative_grid": flag(everywhere(Effect.DONE), "", (False, None)),
+    "launch_pdl": flag(
+        everywhere(Effect.NONE),
         "launches of a stream run one after the other, which is all that a kernel may rely on",
         (False, None),
     ),
-    "extern_libs": LaunchOption(
-        _on_linkers,
-        "it links no bitcode, and refuses kernels that call some; libdevice is built in",
-        (None, {}, ()),
-        _is_libraries,
-        'a dict {"name": "path of a file of bitcode"}',
-    ),
     "ir_override": LaunchOption(
-        _everywhere(Effect.REFUSED), "TILEWRIGHT_OVERRIDE names a directory of stages to replace"
+        everywhere(Effect.REFUSED), "TILEWRIGHT_OVERRIDE names a directory of stages to replace"
     ),
     "launch_metadata": LaunchOption(
-        _everywhere(Effect.REFUSED), "it is an option of jit, for tools: @tw.jit(launch_metadata=...)"
+        everywhere(Effect.REFUSED), "it is an option of jit, for tools: @tw.jit(launch_metadata=...)"
     ),
-    "sanitize_overflow": _flag(_everywhere(Effect.DONE), "", (True, None)),
-    "allow_fp8e4nv": _flag(_everywhere(Effect.NONE), "every device has the type", (None,)),
+    "allow_fp8e4nv": flag(everywhere(Effect.NONE), "every device has the type", (None,)),
     "num_buffers_warp_spec": _hint_of_speed(_WARPS_APART),
     "num_consumer_groups": _hint_of_speed(_WARPS_APART),
     "reg_dec_producer": _hint_of_speed(_WARPS_APART),
@@ -144,36 +81,17 @@ OPTIONS: dict[str, LaunchOption] = {
     "minRegAutoWS": _hint_of_speed(_WARPS_APART),
     "maxRegAutoWS": _hint_of_speed(_WARPS_APART),
     "pingpongAutoWS": _hint_of_speed(_WARPS_APART),
-    "waves_per_eu": LaunchOption(
-        _where_heeded("waves_per_eu"), _OTHER_VENDOR, (0, None), _is_count, "a number of warps"
-    ),
-    "matrix_instr_nonkdim": LaunchOption(
-        _where_heeded("matrix_instr_nonkdim"), _OTHER_VENDOR, (0, None),
-        lambda value: value in (16, 32), "16 or 32",
-    ),
     "kpack": LaunchOption(
-        _everywhere(Effect.NONE), _OTHER_VENDOR, (None,),
-        lambda value: _is_count(value) and value in (1, 2), "1 or 2",
+        everywhere(Effect.NONE), OTHER_VENDOR, (None,),
+        lambda value: is_count(value) and value in (1, 2), "1 or 2",
     ),
     # What a device is, or has: refused unless the launch goes to such a one.
-    "device": LaunchOption(_everywhere(Effect.DONE), ""),
-    "device_type": LaunchOption(_everywhere(Effect.DONE), ""),
-    "warp_size": LaunchOption(_on_gpus(Effect.DONE), "a program runs on one core there"),
+    "device": LaunchOption(everywhere(Effect.DONE), ""),
+    "device_type": LaunchOption(everywhere(Effect.DONE), ""),
+    "warp_size": LaunchOption(on_gpus(Effect.DONE), "a program runs on one core there"),
 }  # fmt: skip
 
-# Options that the code of a kernel depends on: `tilewright.compile.Options`.
-COMPILED = frozenset(
-    {
-        *("num_warps", "num_stages", "debug", "maxnreg", "enable_fp_fusion", "sanitize_overflow"),
-        *("extern_libs", "waves_per_eu", "matrix_instr_nonkdim"),
-    }
-)
-
-# Options of a launch that do something, and that its kernel's code knows nothing of.
-OF_LAUNCHES = frozenset({"stream", "launch_cooperative_grid"})
-
-# Of those compiled, the ones whose 0 asks for nothing, as in Triton's configurations.
-ZERO_IS_NONE = frozenset({"waves_per_eu", "matrix_instr_nonkdim"})
+OPTIONS = {**COMPILED, **_OF_LAUNCHES}
 
 # Options of decorators that no launch depends on, with the reason.
 DECORATOR_OPTIONS: dict[str, str] = {
@@ -189,7 +107,7 @@ def check_option(name: str, value: Any, device: str, kernel: str) -> None:
     """Refuse what a device cannot do. Raises LaunchError TW0415, or TW0416 for an impossible value."""
     option = OPTIONS[name]
     value = static.unwrap(value)
-    if option.is_valid is _is_flag and _is_flag(value):
+    if option.is_valid is is_flag and is_flag(value):
         value = bool(value)
     if any(type(value) is type(taken) and value == taken for taken in option.neutral):
         return
@@ -228,10 +146,10 @@ def _check_device(name: str, value: Any, device: str, kernel: str) -> None:
 
 
 class Chosen(NamedTuple):
-    """What a launch asks of its device beside the kernel's own options."""
+    """The options of a launch that do something, and that its kernel's code knows nothing of."""
 
     stream: int | None = None  # None: the one that is current
-    is_cooperative: bool = False
+    launch_cooperative_grid: bool = False
 
 
 def chosen_of(extra: Mapping[str, Any], device: str, kernel: str) -> Chosen:

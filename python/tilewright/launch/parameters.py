@@ -17,12 +17,13 @@ from .arguments import ArgumentProblem, Parts, Reading, read_argument, read_cons
 from ..compile.facts import Facts, integer_facts, made_exact, scalar_facts
 from ..capture.record import namespace_of
 from ..compile import Options
+from ..compile.options import COMPILED
 from ..native.errors import LaunchError, UnsupportedError
 from ..language import dtypes, static
 from ..compile.libraries import libraries_of
 from .parts import IS_TENSOR
 from ..language.sizes import bucket
-from .options import COMPILED, OPTIONS, ZERO_IS_NONE, check_option
+from .options import OPTIONS, check_option
 
 # More than any device has: callers divide a tile's extent by the size of a warp, which may be 1.
 MOST_WARPS = 1 << 20
@@ -327,9 +328,12 @@ class Binder:
                 raise self._error(f"is given `{name}` twice, by position and by name")
             if name not in OPTIONS:
                 raise self._unknown("has no parameter or launch option", name, (*OPTIONS,))
-        chosen = {name: value for name, value in given.items() if name in COMPILED}
-        for name in ZERO_IS_NONE.intersection(chosen):
-            chosen[name] = chosen[name] or None
+        chosen = {
+            # 0 asks for nothing where it is neutral, as in Triton's configurations.
+            name: value or None if 0 in COMPILED[name].neutral else value
+            for name, value in given.items()
+            if name in COMPILED
+        }
         extra = {name: value for name, value in given.items() if name not in COMPILED}
         if not chosen:
             return defaults, extra

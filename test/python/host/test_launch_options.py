@@ -11,7 +11,9 @@ import pytest
 import tilewright as tw
 from fake_native import FakeNative
 from tilewright.launch import options as launch_options
-from tilewright.launch.options import COMPILED, OPTIONS, Effect
+from tilewright.compile import Options
+from tilewright.compile.options import Effect
+from tilewright.launch.options import OPTIONS
 from tilewright.native.targets import device_named
 
 DEVICES = {
@@ -108,7 +110,7 @@ def test_each_option_on_each_kind_of_device(module: Module, name: str, kind: str
             plain = module.compilations[-1][1].options
         copy[1](*arrays(kind), 64, **base, **{name: ASKING[name]})
         changed = module.compilations[-1][1].options
-        if name in COMPILED and effect is Effect.DONE:
+        if name in Options._fields and effect is Effect.DONE:
             assert changed != plain
         if effect is Effect.NONE and name not in ("num_warps", "num_stages"):
             assert changed == plain and module.streams[-1] == 0

@@ -1,0 +1,141 @@
+"""The options that a kernel is compiled for, and what a row about any option of a launch says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from enum import Enum
+from typing import Annotated, Any, NamedTuple, get_type_hints
+
+from ..native.targets import Device, device_named
+from .libraries import Library
+
+
+class Effect(Enum):
+    """What an option does on a kind of device."""
+
+    DONE = "done"
+    NONE = "has no effect"  # and cannot change a result
+    REFUSED = "is refused"
+
+
+class LaunchOption(NamedTuple):
+    """A row: `neutral` values mean what a launch does without the option, and are taken everywhere."""
+
+    effects: Callable[[Device], Effect]
+    why: str  # the reason for "no effect", or what to write instead of what is refused
+    neutral: tuple[Any, ...] = (None,)
+    is_valid: Callable[[Any], bool] = lambda value: True
+    values: str = ""  # what `is_valid` takes, in words
+
+
+def everywhere(effect: Effect) -> Callable[[Device], Effect]:
+    """The effect on every device."""
+    return lambda device: effect
+
+
+def on_gpus(effect: Effect) -> Callable[[Device], Effect]:
+    """The effect on GPUs, and none elsewhere."""
+    return lambda device: effect if device.is_gpu else Effect.NONE
+
+
+def _where_heeded(word: str) -> Callable[[Device], Effect]:
+    return lambda device: Effect.DONE if word in device.options else Effect.NONE
+
+
+def is_count(value: Any) -> bool:
+    """Whether a value is an integer from 0 on."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def is_flag(value: Any) -> bool:
+    """Whether a value is a truth value."""
+    return isinstance(value, (bool, int)) and value in (0, 1)
+
+
+def _is_libraries(value: Any) -> bool:
+    pairs = value.items() if isinstance(value, Mapping) else value
+    return isinstance(value, (Mapping, list, tuple)) and all(
+        isinstance(pair, (list, tuple)) and len(pair) == 2 and isinstance(pair[0], str)
+        and isinstance(pair[1], (str, os.PathLike))
+        for pair in pairs
+    )  # fmt: skip
+
+
+def flag(effects: Callable[[Device], Effect], why: str, neutral: tuple[Any, ...]) -> LaunchOption:
+    """The row of an option that is a truth value."""
+    return LaunchOption(effects, why, neutral, is_flag, "True or False")
+
+
+_ON_ONE_CORE = "a program runs on one core there, whatever the number"
+OTHER_VENDOR = "a hint for another vendor's code generator: results do not depend on it"
+
+
+class Options(NamedTuple):
+    """The launch options that a kernel is compiled for: type, what each does, and default.
+
+    A number whose name is among the words that a device heeds (`Device.options`) goes to the compiler
+    as NAME=NUMBER.
+    """
+
+    num_warps: Annotated[int, LaunchOption(on_gpus(Effect.DONE), _ON_ONE_CORE, ())] = 4
+    num_stages: Annotated[int, LaunchOption(on_gpus(Effect.DONE), _ON_ONE_CORE, ())] = 3
+    debug: Annotated[bool, LaunchOption(everywhere(Effect.DONE), "", ())] = False
+    # The most registers of a GPU's thread.
+    maxnreg: Annotated[
+        int | None,
+        LaunchOption(on_gpus(Effect.DONE), "the registers of a core are what they are"),
+    ] = None
+    # a * b + c may round once.
+    enable_fp_fusion: Annotated[
+        bool,
+        flag(
+            on_gpus(Effect.DONE), "sums and products have a rounding each there, always", (True, None)
+        ),
+    ] = True
+    # With `debug`: check integers' + - *.
+    sanitize_overflow: Annotated[bool, flag(everywhere(Effect.DONE), "", (True, None))] = True
+    # Bitcode that `extern_elementwise` calls.
+    extern_libs: Annotated[
+        tuple[Library, ...],
+        LaunchOption(
+            _where_heeded("bitcode"),
+            "it links no bitcode, and refuses kernels that call some; libdevice is built in",
+            (None, {}, ()),
+            _is_libraries,
+            'a dict {"name": "path of a file of bitcode"}',
+        ),
+    ] = ()
+    # Warps that a SIMD unit is to hold.
+    waves_per_eu: Annotated[
+        int | None,
+        LaunchOption(
+            _where_heeded("waves_per_eu"), OTHER_VENDOR, (0, None), is_count, "a number of warps"
+        ),
+    ] = None
+    # Rows and columns of matrix instructions.
+    matrix_instr_nonkdim: Annotated[
+        int | None,
+        LaunchOption(
+            _where_heeded("matrix_instr_nonkdim"), OTHER_VENDOR, (0, None),
+            lambda value: value in (16, 32), "16 or 32",
+        ),
+    ] = None  # fmt: skip
+
+    def extra(self, device: str) -> list[str]:
+        """What has no field of its own in the native module, as its further options."""
+        heeded = device_named(device).options
+        words = ["wraps"] if self.debug and not self.sanitize_overflow else []
+        if "bitcode" in heeded:
+            words += [library.word for library in self.extern_libs]
+        numbers = [(name, value) for name, value in zip(self._fields, self) if name in heeded]
+        words += [f"{name}={value}" for name, value in numbers if value]
+        fuses = self.enable_fp_fusion or "no-fusion" not in heeded
+        return words if fuses else [*words, "no-fusion"]
+
+
+# The rows of the options that kernels are compiled for, by name.
+COMPILED: dict[str, LaunchOption] = {
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Options, include_extras=True).items()
+}
