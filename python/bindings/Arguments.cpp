@@ -1,5 +1,5 @@
-// Reads the arguments of a warm launch: numbers, constants and torch tensors on the host, whose
-// facts are objects that Python has made before. Whatever else there is, Python reads.
+// Reads the arguments of a warm launch: numbers, constants and torch tensors, whose facts are
+// objects that Python has made before. Whatever else there is, Python reads.
 #include "python/bindings/Bindings.h"
 #include "python/bindings/Interpreter.h"
 #include "runtime/Specialization.h"
@@ -9,14 +9,21 @@
 
 namespace py = pybind11;
 using namespace tw;
+using python::Kernel;
 
 /// The part of DLPack's C interface that lends a tensor's description
 /// (https://dmlc.github.io/dlpack, version 1.3: `DLTensor` and `DLPackExchangeAPI`), found as
 /// `__dlpack_c_exchange_api__` of a type.
 namespace dlpack {
+/// A device, as DLDeviceType numbers its kind.
+struct Device {
+  int32_t type = kHost, index = 0;
+  static constexpr int32_t kHost = 1;
+  bool operator==(const Device &) const = default;
+};
 struct Tensor {
   void *data;
-  int32_t deviceType, deviceId;
+  Device device;
   int32_t numDims;
   struct Element {
     uint8_t code, bits;
@@ -31,7 +38,6 @@ struct Exchange {
   void *allocate, *fromPython, *toPython;
   int (*lend)(void *object, Tensor *description);
 };
-static constexpr int32_t kHost = 1;
 } // namespace dlpack
 
 namespace {
@@ -46,29 +52,33 @@ struct Method {
 
   Method() = default;
   Method(PyTypeObject *type, const char *method);
-  /// Calls the method of an object of the very type.
+  /// Calls the method of an object of the type or of one that inherits it.
   py::object operator()(PyObject *object) const;
 };
 
 /// The answers of Python about torch, asked for once: how a tensor's facts are found, and the
 /// memory of a view.
 struct TensorReading {
-  PyTypeObject *type = nullptr;
+  std::vector<PyTypeObject *> types; // torch.Tensor, and those that differ from it in name only
   Method isNeg, storageOffset;
   py::object findFacts, findSpan, markWritten;
   const dlpack::Exchange *exchange = nullptr; // where this torch has it
   struct Known {
     PyObject *elementType;
     bool isAligned, isStreaming, isZeroDim;
+    dlpack::Device device;
     PyObject *facts;
   };
   std::vector<Known> known; // element types live as long as torch does
   std::vector<std::pair<uint16_t, PyObject *>> elementTypes; // by DLPack's code and bits
+
+  bool reads(PyTypeObject *type) const { return std::ranges::count(types, type) != 0; }
 };
 
 /// The facts about a tensor that a launch needs.
 struct TensorView {
   PyObject *elementType = nullptr;
+  dlpack::Device device;
   uint64_t begin = 0, bytes = 0;
   bool isContiguous = false, isZeroDim = false;
 };
@@ -174,23 +184,24 @@ bool ArgumentReader::readNumber(PyObject *value, PyObject *&fact) {
   return true;
 }
 
-/// The facts of a tensor, new or known; null with or without an error where they cannot be told.
+/// The facts of a tensor, new or known.
 static PyObject *factsOfTensor(const TensorView &view) {
   TensorReading &reading = tensors();
   PyObject *elementType = view.elementType;
-  PointerFacts found = pointerFacts(view.begin, view.bytes, streamingBytes());
+  // The size of a GPU's last-level cache does not matter to a kernel's code.
+  uint64_t bytes = view.device.type == dlpack::Device::kHost ? view.bytes : 0;
+  PointerFacts found = pointerFacts(view.begin, bytes, streamingBytes());
   bool isAligned = found.divisibility > 1, isStreaming = found.isStreaming;
   for (const TensorReading::Known &known : reading.known)
     if (known.elementType == elementType && known.isAligned == isAligned &&
-        known.isStreaming == isStreaming && known.isZeroDim == view.isZeroDim)
+        known.isStreaming == isStreaming && known.isZeroDim == view.isZeroDim &&
+        known.device == view.device)
       return Py_NewRef(known.facts);
-  py::tuple key = py::make_tuple(py::reinterpret_borrow<py::object>(elementType), isAligned,
-                                 isStreaming, view.isZeroDim);
-  PyObject *facts = PyObject_CallOneArg(reading.findFacts.ptr(), key.ptr());
-  if (facts)
-    reading.known.push_back(
-        {Py_NewRef(elementType), isAligned, isStreaming, view.isZeroDim, Py_NewRef(facts)});
-  return facts;
+  py::object facts = reading.findFacts(py::handle(elementType), isAligned, isStreaming,
+                                       view.isZeroDim, view.device.type, view.device.index);
+  reading.known.push_back({Py_NewRef(elementType), isAligned, isStreaming, view.isZeroDim,
+                           view.device, Py_NewRef(facts.ptr())});
+  return facts.release().ptr();
 }
 
 /// The dtype of tensors with these elements, by one of them; null where it cannot be told.
@@ -224,8 +235,9 @@ static bool viewLent(PyObject *tensor, TensorView &view) {
     PyErr_Clear();
     return false;
   }
-  if (lent.deviceType != dlpack::kHost || lent.element.lanes != 1 || lent.element.bits % 8 != 0)
+  if (lent.element.lanes != 1 || lent.element.bits % 8 != 0)
     return false;
+  view.device = lent.device;
   view.begin = reinterpret_cast<uint64_t>(lent.data) + lent.byteOffset;
   view.bytes = lent.element.bits / 8;
   for (int32_t dim = 0; dim < lent.numDims; ++dim)
@@ -236,7 +248,7 @@ static bool viewLent(PyObject *tensor, TensorView &view) {
   return view.elementType != nullptr;
 }
 
-/// The same by the tensor's attributes.
+/// The same of a tensor on the host, by its attributes.
 static bool viewByAttributes(PyObject *tensor, TensorView &view) {
   const Names &name = names();
   if (get(tensor, name.isCpu).ptr() != Py_True || get(tensor, name.isNested).ptr() != Py_False)
@@ -291,7 +303,7 @@ bool ArgumentReader::readOne(size_t index, PyObject *value, PyObject *&fact,
   }
   if (modes[index] == Mode::Constant)
     return false;
-  if (modes[index] == Mode::Plain && type == tensors().type)
+  if (modes[index] == Mode::Plain && tensors().reads(type))
     return readTensor(value, fact, passed.address, spans);
   if (!readNumber(value, fact))
     return false;
@@ -444,16 +456,19 @@ static const dlpack::Exchange *exchangeOf(PyObject *type) {
   return exchange && exchange->major == 1 && exchange->lend ? exchange : nullptr;
 }
 
-static void setTensorReading(const py::type &type, py::object findFacts, py::object findSpan,
+/// `types` are torch.Tensor and types whose tensors are read and marked as its own.
+static void setTensorReading(const py::tuple &types, py::object findFacts, py::object findSpan,
                              py::object markWritten) {
   TensorReading &reading = tensors();
-  reading.type = reinterpret_cast<PyTypeObject *>(Py_NewRef(type.ptr()));
-  reading.isNeg = Method(reading.type, "is_neg");
-  reading.storageOffset = Method(reading.type, "storage_offset");
+  reading.types.clear();
+  for (py::handle type : types)
+    reading.types.push_back(reinterpret_cast<PyTypeObject *>(Py_NewRef(type.ptr())));
+  reading.isNeg = Method(reading.types.at(0), "is_neg");
+  reading.storageOffset = Method(reading.types.at(0), "storage_offset");
   reading.findFacts = std::move(findFacts);
   reading.findSpan = std::move(findSpan);
   reading.markWritten = std::move(markWritten);
-  reading.exchange = exchangeOf(type.ptr());
+  reading.exchange = exchangeOf(types[0].ptr());
 }
 
 /// Calls a function of Python. Where the interpreter stops this thread meanwhile, it sleeps: what
@@ -466,50 +481,24 @@ static void callOrThrow(PyObject *function, PyObject *argument) {
   Py_DECREF(result);
 }
 
-void python::markWritten(std::span<PyObject *const> written, PyObject *mark) {
+void python::markWritten(const Kernel &kernel, std::span<PyObject *const> values, PyObject *mark) {
   const TensorReading &reading = tensors();
-  py::list tensors;
-  for (PyObject *value : written) {
-    if (Py_TYPE(value) == reading.type && reading.markWritten)
-      tensors.append(py::handle(value));
+  py::list written;
+  for (size_t position : kernel.stored) {
+    PyObject *value = values[position];
+    if (reading.markWritten && reading.reads(Py_TYPE(value)))
+      written.append(py::handle(value));
     else
       callOrThrow(mark, value);
   }
-  if (tensors.empty() || reading.markWritten.is_none())
+  if (written.empty() || reading.markWritten.is_none())
     return;
-  callOrThrow(reading.markWritten.ptr(), tensors.ptr());
-}
-
-void python::markWritten(PyObject *values, PyObject *stored, PyObject *mark) {
-  std::vector<PyObject *> written;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(stored); ++i) {
-    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(stored, i));
-    if (position < 0 || position >= PyTuple_GET_SIZE(values))
-      throw py::index_error("no value at this position");
-    written.push_back(PyTuple_GET_ITEM(values, position));
-  }
-  markWritten(written, mark);
-}
-
-/// mark_written(values, stored, mark).
-static PyObject *markWrittenOf(PyObject *, PyObject *const *given, Py_ssize_t count) {
-  try {
-    if (count != 3 || !PyTuple_CheckExact(given[0]) || !PyTuple_CheckExact(given[1]))
-      throw py::type_error("mark_written takes two tuples and a function");
-    python::markWritten(given[0], given[1], given[2]);
-    return Py_NewRef(Py_None);
-  } catch (...) {
-    return python::raised();
-  }
+  callOrThrow(reading.markWritten.ptr(), written.ptr());
 }
 
 void python::defineArguments(py::module_ &module) {
-  static PyMethodDef mark = {
-      "mark_written", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&markWrittenOf)),
-      METH_FASTCALL, nullptr};
-  module.attr("mark_written") = py::reinterpret_steal<py::object>(PyCFunction_New(&mark, nullptr));
   module.def("make_reader", &makeReader, py::arg("modes"), py::arg("converters"),
              py::arg("numbers"));
-  module.def("set_tensor_reading", &setTensorReading, py::arg("type"), py::arg("find_facts"),
+  module.def("set_tensor_reading", &setTensorReading, py::arg("types"), py::arg("find_facts"),
              py::arg("find_span"), py::arg("mark_written"));
 }

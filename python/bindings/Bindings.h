@@ -18,6 +18,10 @@ struct Kernel {
 
   std::shared_ptr<api::CompiledKernel> compiled;
   std::vector<Encoding> encodings;
+  /// Positions in the Python signature: of each parameter, and of those that the kernel writes.
+  std::vector<size_t> positions, stored;
+  /// As many arguments a launch must have: the greatest position and one.
+  size_t numArguments = 0;
 };
 
 /// A report as a dictionary with the field names of api::Report.
@@ -26,10 +30,9 @@ pybind11::dict toDict(const RuntimeError &error);
 
 /// Leaves the exception that is being handled to Python; null, which says so.
 PyObject *raised();
-/// Tells the libraries of arrays that those at the positions `stored` are written: torch of all its
-/// tensors at once, `mark` of the others.
-void markWritten(PyObject *values, PyObject *stored, PyObject *mark);
-void markWritten(std::span<PyObject *const> written, PyObject *mark);
+/// Tells the libraries of arrays which of the values a kernel writes: torch of all its tensors at
+/// once, `mark` of the others.
+void markWritten(const Kernel &kernel, std::span<PyObject *const> values, PyObject *mark);
 
 /// An argument as it was read: the address of a tensor, else the number or constant.
 struct PassedArgument {

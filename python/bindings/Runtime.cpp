@@ -4,6 +4,7 @@
 #include "python/bindings/Bindings.h"
 #include "python/bindings/Interpreter.h"
 #include "runtime/Interrupts.h"
+#include <algorithm>
 #include <bit>
 #include <pybind11/stl.h>
 
@@ -12,10 +13,15 @@ using namespace tw;
 using python::Kernel;
 
 Kernel::Kernel(std::shared_ptr<api::CompiledKernel> kernel) : compiled(std::move(kernel)) {
-  for (const ArtifactParameter &parameter : compiled->artifact.parameters)
+  for (const ArtifactParameter &parameter : compiled->artifact.parameters) {
     encodings.push_back(parameter.type == "fp32"   ? Encoding::Float32
                         : parameter.type == "fp64" ? Encoding::Float64
                                                    : Encoding::Integer);
+    positions.push_back(size_t(parameter.sourceIndex));
+    numArguments = std::max(numArguments, positions.back() + 1);
+    if (parameter.isStored)
+      stored.push_back(size_t(parameter.sourceIndex));
+  }
 }
 
 py::dict python::toDict(const api::Report &report) {
@@ -55,30 +61,19 @@ uint64_t python::bitsOf(PyObject *value, Kernel::Encoding encoding) {
   return std::bit_cast<uint64_t>(number);
 }
 
-/// `memory` is None or one (base address, bytes, is read-only, bytes of the allocation before that)
-/// for each parameter.
-static std::vector<LaunchArgument> readArguments(const Kernel &kernel, const py::tuple &values,
-                                                 const py::object &memory) {
-  size_t count = kernel.encodings.size();
-  if (values.size() != count)
-    throw py::value_error("the kernel has " + std::to_string(count) + " parameters, " +
-                          std::to_string(values.size()) + " values were given");
-  std::vector<LaunchArgument> arguments(count);
-  for (size_t i = 0; i < count; ++i)
-    arguments[i].bits = python::bitsOf(PyTuple_GET_ITEM(values.ptr(), i), kernel.encodings[i]);
-  if (memory.is_none())
-    return arguments;
-  py::sequence spans = py::reinterpret_borrow<py::sequence>(memory);
-  if (spans.size() != count)
-    throw py::value_error("one memory description for each parameter is needed");
-  for (size_t i = 0; i < count; ++i) {
-    py::sequence span = spans[i];
-    arguments[i].allocationBase = py::cast<uint64_t>(span[0]);
-    arguments[i].bytes = py::cast<uint64_t>(span[1]);
-    arguments[i].isReadOnly = py::cast<bool>(span[2]);
-    arguments[i].skippedBytes = uint8_t(py::cast<uint64_t>(span[3]));
-  }
-  return arguments;
+/// The argument at a position; `bits` and `memory` are as of `launch`.
+static LaunchArgument readArgument(PyObject *bits, PyObject *memory, size_t position,
+                                   Kernel::Encoding encoding) {
+  LaunchArgument argument;
+  argument.bits = python::bitsOf(PyList_GET_ITEM(bits, Py_ssize_t(position)), encoding);
+  if (memory == Py_None)
+    return argument;
+  py::sequence span = py::reinterpret_borrow<py::sequence>(memory)[position];
+  argument.allocationBase = py::cast<uint64_t>(span[0]);
+  argument.bytes = py::cast<uint64_t>(span[1]);
+  argument.isReadOnly = py::cast<bool>(span[2]);
+  argument.skippedBytes = uint8_t(py::cast<uint64_t>(span[3]));
+  return argument;
 }
 
 py::object python::runGrid(Kernel &kernel, const LaunchGrid &grid,
@@ -105,62 +100,36 @@ PyObject *python::raised() {
   return nullptr;
 }
 
-/// launch(kernel, x, y, z, values, memory, stream, is_cooperative=False, simulation=None): by
+/// launch(kernel, (x, y, z), bits, values, mark, memory, stream, is_cooperative, simulation): by
 /// Python's own protocol, since finding the overload of a bound function takes as long as a small
-/// launch.
+/// launch. `bits` and `values` have one entry for each parameter of the function, of which the
+/// kernel takes some; `memory`, too, or it is None: (base address, bytes, is read-only, bytes of
+/// the allocation before that).
 static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
   try {
-    if (count < 7 || count > 9)
-      throw py::type_error("launch takes a kernel, three extents, values, memory and a stream");
-    auto argument = [&](int i) { return py::reinterpret_borrow<py::object>(given[i]); };
+    if (count != 9 || !PyTuple_CheckExact(given[1]) || PyTuple_GET_SIZE(given[1]) != 3 ||
+        !PyList_CheckExact(given[2]) || !PyTuple_CheckExact(given[3]))
+      throw py::type_error("launch takes a kernel, its grid, bits, values, a function, memory, a "
+                           "stream, and two options");
     auto &kernel = py::cast<Kernel &>(py::handle(given[0]));
-    LaunchGrid grid = {{py::cast<int32_t>(argument(1)), py::cast<int32_t>(argument(2)),
-                        py::cast<int32_t>(argument(3))},
-                       py::cast<uint64_t>(argument(6)),
-                       count > 7 && py::cast<bool>(argument(7))};
-    if (count > 8)
-      grid.simulation = py::cast<const SimulationOptions *>(argument(8)); // null: None
-    if (!PyTuple_Check(given[4]))
-      throw py::type_error("launch takes its values as a tuple");
-    std::vector<LaunchArgument> arguments = readArguments(kernel, argument(4), argument(5));
-    return python::runGrid(kernel, grid, arguments).release().ptr();
-  } catch (...) {
-    return python::raised();
-  }
-}
-
-/// The arguments at the positions that a kernel takes.
-static std::vector<LaunchArgument> pickArguments(const Kernel &kernel, PyObject *bits,
-                                                 PyObject *positions) {
-  size_t count = kernel.encodings.size();
-  if (size_t(PyTuple_GET_SIZE(positions)) != count)
-    throw py::value_error("one position for each parameter is needed");
-  std::vector<LaunchArgument> arguments(count);
-  for (size_t i = 0; i < count; ++i) {
-    Py_ssize_t position = PyLong_AsSsize_t(PyTuple_GET_ITEM(positions, i));
-    if (position < 0 || position >= PyList_GET_SIZE(bits))
-      throw py::index_error("no argument at this position");
-    arguments[i].bits = python::bitsOf(PyList_GET_ITEM(bits, position), kernel.encodings[i]);
-  }
-  return arguments;
-}
-
-/// launch_on_host(kernel, (x, y, z), bits, positions, values, stored, mark): a warm launch that
-/// checks no access and has no stream, as one call. `bits` and `values` are of all parameters of
-/// the function: the kernel takes those at `positions`, and writes to those at `stored`.
-static PyObject *launchOnHost(PyObject *, PyObject *const *given, Py_ssize_t count) {
-  try {
-    if (count != 7 || !PyTuple_CheckExact(given[1]) || PyTuple_GET_SIZE(given[1]) != 3 ||
-        !PyList_CheckExact(given[2]) || !PyTuple_CheckExact(given[3]) ||
-        !PyTuple_CheckExact(given[4]) || !PyTuple_CheckExact(given[5]))
-      throw py::type_error("launch_on_host takes a kernel, its grid, a list and three tuples");
-    auto &kernel = py::cast<Kernel &>(py::handle(given[0]));
+    PyObject *bits = given[2], *values = given[3], *memory = given[5];
+    const size_t numValues = size_t(PyTuple_GET_SIZE(values));
+    const bool hasMemory = memory != Py_None;
+    if (size_t(PyList_GET_SIZE(bits)) != numValues || kernel.numArguments > numValues ||
+        (hasMemory && size_t(PyObject_Size(memory)) != numValues))
+      throw py::value_error("bits, values and memory of every parameter are needed");
     LaunchGrid grid = {};
     for (size_t axis = 0; axis < grid.programs.size(); ++axis)
       grid.programs[axis] = py::cast<int32_t>(py::handle(PyTuple_GET_ITEM(given[1], axis)));
-    if (PyTuple_GET_SIZE(given[5]) > 0)
-      python::markWritten(given[4], given[5], given[6]);
-    auto arguments = pickArguments(kernel, given[2], given[3]);
+    grid.stream = py::cast<uint64_t>(py::handle(given[6]));
+    grid.isCooperative = py::cast<bool>(py::handle(given[7]));
+    grid.simulation = py::cast<const SimulationOptions *>(py::handle(given[8])); // null: None
+    std::vector<LaunchArgument> arguments;
+    arguments.reserve(kernel.positions.size());
+    for (size_t i = 0; i < kernel.positions.size(); ++i)
+      arguments.push_back(readArgument(bits, memory, kernel.positions[i], kernel.encodings[i]));
+    python::markWritten(kernel, {reinterpret_cast<PyTupleObject *>(values)->ob_item, numValues},
+                        given[4]);
     return python::runGrid(kernel, grid, arguments).release().ptr();
   } catch (...) {
     return python::raised();
@@ -350,14 +319,11 @@ static py::list reportPages() {
 void python::defineRuntime(py::module_ &module) {
   defineMemory(module);
   setInterruptCheck(&raisesSignal);
-  static PyMethodDef launches[] = {
-      {"launch", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launch)), METH_FASTCALL,
-       nullptr},
-      {"launch_on_host", reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launchOnHost)),
-       METH_FASTCALL, nullptr}};
-  for (PyMethodDef &method : launches)
-    module.attr(method.ml_name) =
-        py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr));
+  static PyMethodDef method = {"launch",
+                               reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(&launch)),
+                               METH_FASTCALL, nullptr};
+  module.attr(method.ml_name) =
+      py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr));
   module.def("cache_statistics", &cacheStatistics);
   module.def("targets", &api::targets);
   module.def("check_target", &checkTarget, py::arg("name"));

@@ -31,12 +31,15 @@ enum Part : Py_ssize_t {
 };
 
 /// An entry of the list: a kernel and what it was launched for.
-enum Member : Py_ssize_t { mFacts, mOptions, mChoice, mCompiled, mIsCurrent, mNative, mPlan };
-
-/// The arguments passed to a kernel, by the positions of the function's parameters.
-struct Plan {
-  Kernel *kernel; // the entry holds it
-  std::vector<size_t> positions, stored;
+enum Member : Py_ssize_t {
+  mFacts,
+  mOptions,
+  mChoice,
+  mCompiled,
+  mIsCurrent,
+  mStream,
+  mHolder,
+  mNative
 };
 
 /// One call.
@@ -62,7 +65,7 @@ private:
   bool bind(std::span<PyObject *const> given, PyObject *names);
   py::object find(PyObject *facts) const;
   bool resolve();
-  void run(const Plan &plan);
+  void run(Kernel &kernel);
 };
 } // namespace
 
@@ -185,22 +188,26 @@ bool Call::resolve() {
   return readExtents(programs, extents);
 }
 
-void Call::run(const Plan &plan) {
-  if (!plan.stored.empty()) {
-    std::pmr::vector<PyObject *> written(values.get_allocator());
-    written.reserve(plan.stored.size());
-    for (size_t position : plan.stored)
-      written.push_back(values[position]);
-    python::markWritten(written, launcher[kMark]);
-  }
-  std::pmr::vector<LaunchArgument> arguments(plan.positions.size(), values.get_allocator());
+/// The stream that a kernel's device has as its current one; 0 where devices have none.
+static uint64_t currentStream(PyObject *read) {
+  if (read == Py_None)
+    return 0;
+  auto stream = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(read));
+  uint64_t handle = stream ? PyLong_AsUnsignedLongLong(stream.ptr()) : 0;
+  if (PyErr_Occurred())
+    throw py::error_already_set();
+  return handle;
+}
+
+void Call::run(Kernel &kernel) {
+  std::pmr::vector<LaunchArgument> arguments(kernel.positions.size(), values.get_allocator());
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const python::PassedArgument &argument = passed[plan.positions[i]];
-    arguments[i].bits = argument.value
-                            ? python::bitsOf(argument.value.ptr(), plan.kernel->encodings[i])
-                            : argument.address;
+    const python::PassedArgument &argument = passed[kernel.positions[i]];
+    arguments[i].bits = argument.value ? python::bitsOf(argument.value.ptr(), kernel.encodings[i])
+                                       : argument.address;
   }
-  py::object report = python::runGrid(*plan.kernel, extents, arguments);
+  python::markWritten(kernel, values, launcher[kMark]);
+  py::object report = python::runGrid(kernel, extents, arguments);
   if (report.is_none())
     return;
   py::handle raise = launcher[kRaise];
@@ -228,7 +235,8 @@ PyObject *Call::launch(std::span<PyObject *const> given, PyObject *names) {
     throw py::error_already_set();
   if (isCurrent.ptr() != Py_True)
     return nullptr;
-  run(*static_cast<Plan *>(PyCapsule_GetPointer(member(entry, mPlan), nullptr)));
+  extents.stream = currentStream(member(entry, mStream));
+  run(*static_cast<Kernel *>(PyCapsule_GetPointer(member(entry, mNative), nullptr)));
   return Py_NewRef(member(entry, mCompiled));
 }
 
@@ -281,37 +289,20 @@ static py::object makeLauncher(const py::args &parts) {
   return py::reinterpret_steal<py::object>(PyCFunction_New(&method, parts.ptr()));
 }
 
-static std::vector<size_t> positionsOf(const py::tuple &given, size_t count) {
-  std::vector<size_t> positions;
-  for (py::handle position : given)
-    positions.push_back(py::cast<size_t>(position));
-  for (size_t position : positions)
-    if (position >= count)
-      throw py::index_error("no argument at this position");
-  return positions;
-}
-
-/// An entry of a launcher's list: the kernel takes the arguments at `positions`, and writes those
-/// at `stored`.
+/// An entry of a launcher's list. `readStream` gives the stream of a launch; None: 0.
 static py::tuple makeEntry(const py::tuple &facts, const py::object &options,
                            const py::object &choice, const py::object &compiled,
-                           const py::object &isCurrent, const py::object &native,
-                           const py::tuple &positions, const py::tuple &stored) {
+                           const py::object &isCurrent, const py::object &readStream,
+                           const py::object &native) {
   auto &kernel = py::cast<Kernel &>(native);
-  auto plan = std::make_unique<Plan>(
-      Plan{&kernel, positionsOf(positions, facts.size()), positionsOf(stored, facts.size())});
-  if (plan->positions.size() != kernel.encodings.size())
-    throw py::value_error("one position for each parameter is needed");
-  auto destroy = [](PyObject *capsule) {
-    delete static_cast<Plan *>(PyCapsule_GetPointer(capsule, nullptr));
-  };
-  auto held = py::reinterpret_steal<py::object>(PyCapsule_New(plan.release(), nullptr, destroy));
-  return py::make_tuple(facts, options, choice, compiled, isCurrent, native, held);
+  if (kernel.numArguments > facts.size())
+    throw py::value_error("facts of every parameter are needed");
+  auto found = py::reinterpret_steal<py::object>(PyCapsule_New(&kernel, nullptr, nullptr));
+  return py::make_tuple(facts, options, choice, compiled, isCurrent, readStream, native, found);
 }
 
 void python::defineWarmLaunches(py::module_ &module) {
   module.def("make_launcher", &makeLauncher);
   module.def("make_entry", &makeEntry, py::arg("facts"), py::arg("options"), py::arg("choice"),
-             py::arg("compiled"), py::arg("is_current"), py::arg("native"), py::arg("positions"),
-             py::arg("stored"));
+             py::arg("compiled"), py::arg("is_current"), py::arg("read_stream"), py::arg("native"));
 }

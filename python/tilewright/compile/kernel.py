@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from operator import itemgetter
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -38,15 +37,10 @@ class CompiledKernel:
         self.key: str = kernel.key
         self.origin: str = kernel.origin
         self.parameters: list[tuple[str, str, bool, int]] = kernel.parameters
-        self.positions = tuple(index for *_, index in self.parameters)
-        self.pick = _picker(self.positions)
-        self.stored = tuple(index for _, _, is_stored, index in self.parameters if is_stored)
         self.is_current = request.source.is_current_now
         self.is_opaque = request.is_opaque
         self.device = device_named(request.device)
         self.checks_accesses = self.device.checks_accesses(request.options.debug)
-        # A launch needs the arguments only: no stream, no bounds of their memory.
-        self.is_plain = not (self.device.has_memory or self.checks_accesses)
         stages = stages_of(request.device)
         binary = kernel.assembled if self.device.is_gpu else kernel.binary
         binaries = {binary_stage_of(request.device): binary} if binary else {}
@@ -66,8 +60,10 @@ class CompiledKernel:
         request = self.request
         overlapping = [
             index
-            for index in self.stored
-            if isinstance(facts := request.facts[index], Facts) and not facts.is_disjoint
+            for _, _, is_stored, index in self.parameters
+            if is_stored
+            and isinstance(facts := request.facts[index], Facts)
+            and not facts.is_disjoint
         ]
         return [request.parameters[index] for index in sorted({*self.native.updated, *overlapping})]
 
@@ -152,10 +148,3 @@ class CompiledKernel:
     def __repr__(self) -> str:
         return f"<compiled kernel {self.name}({self.request.describe()}) from {self.origin}>"
 
-
-def _picker(indices: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
-    """A function that takes the values at some positions as a tuple."""
-    if len(indices) == 1:
-        (only,) = indices
-        return lambda values: (values[only],)
-    return itemgetter(*indices) if indices else lambda values: ()

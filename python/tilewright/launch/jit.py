@@ -204,7 +204,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
         kernel = self._get_loaded((device, options, facts), values)
         if kernel is None:
             return None
-        if read and kernel.is_plain:
+        if read and not kernel.checks_accesses:
             self._loaded.remember(choice, options, facts, kernel)
         if self._tiers:
             kernel = self._tiers.chosen(kernel, bits)
@@ -387,7 +387,7 @@ class JITFunction(FromSignature, Inspection, KernelInterface, ByReference):
             self._loaded.add(key, kernel)
         if makes_tiers and self._tiers:
             self._tiers.make_now(kernel, bits)
-        return kernel.chosen_for(self._checked(extra, kernel).is_cooperative)
+        return kernel.chosen_for(self._checked(extra, kernel).launch_cooperative_grid)
 
     @untraced
     def prepare(self, *args: Any, grid: Any = (1,), **kwargs: Any) -> CompiledKernel | None:

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..compile import CompiledKernel
 from ..native import native
+from .arguments import stream_reader
 
 # Of one function. Each holds about 22 KiB and two mappings of memory on a CPU.
 MOST_LOADED = 1024
@@ -41,8 +42,8 @@ class LoadedKernels:
         if len(self.again) >= MOST_REMEMBERED:
             self.again.clear()
         entry = native().make_entry(
-            facts, options, choice, kernel, kernel.is_current, kernel.native, kernel.positions,
-            kernel.stored,
+            facts, options, choice, kernel, kernel.is_current, stream_reader(kernel.device),
+            kernel.native,
         )  # fmt: skip
         self.again.append(entry)
 

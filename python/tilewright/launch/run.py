@@ -65,37 +65,21 @@ def check_stores(kernel: CompiledKernel, facts: Sequence[Any]) -> None:
 
 
 def launch(
-    kernel: CompiledKernel, programs: Programs, values: Sequence[Any], bits: Sequence[Any],
+    kernel: CompiledKernel, programs: Programs, values: tuple[Any, ...], bits: list[Any],
     chosen: Chosen | None = None,
 ) -> None:
     """Run a kernel; `values` are the arguments as given, `bits` as read. Raises what it reports."""
-    module = native()
-    if kernel.is_plain and chosen is None:
-        report = module.launch_on_host(
-            kernel.native, programs, bits, kernel.positions, values, kernel.stored, mark_written
-        )
-        if report is not None:
-            raise_report(report)
-        return
-    memory, stream = None, 0
-    device = kernel.device
-    if device.has_memory:
-        stream = chosen.stream if chosen else None
-        if stream is None:
-            stream = current_stream(device)
-    elif kernel.checks_accesses:
-        memory = kernel.pick(memories_of(kernel.request.device, values, bits))
-    if kernel.stored:
-        module.mark_written(values, kernel.stored, mark_written)
-    x, y, z = programs
-    taken = kernel.pick(bits)
-    is_cooperative = bool(chosen and chosen.is_cooperative)
-    simulation = options_of_launch(kernel.request.device, device)
-    if is_cooperative or simulation:
-        report = module.launch(
-            kernel.native, x, y, z, taken, memory, stream, is_cooperative, simulation
-        )
-    else:
-        report = module.launch(kernel.native, x, y, z, taken, memory, stream)
+    memory = simulation = None
+    if kernel.checks_accesses:
+        name = kernel.request.device
+        memory = memories_of(name, values, bits)
+        simulation = options_of_launch(name, kernel.device)
+    stream = chosen.stream if chosen else None
+    if stream is None:
+        stream = current_stream(kernel.device)
+    report = native().launch(
+        kernel.native, programs, bits, values, mark_written, memory, stream,
+        chosen is not None and chosen.launch_cooperative_grid, simulation,
+    )  # fmt: skip
     if report is not None:
         raise_report(report)

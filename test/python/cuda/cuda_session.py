@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import tilewright as tw
 import torch
 from driver_session import DriverDouble, arrays, cooperative_launches, failure, launch, scale
+from lent_tensor import lent_tensor
 
 double = DriverDouble(sys.argv[1], "cuda")
 configure, calls = double.configure, double.calls
@@ -54,6 +56,68 @@ def measure() -> list[str]:
     return calls()
 
 
+def launches_by_python(action: Callable[[], Any]) -> int:
+    """How many launches Python does in a call."""
+    code, seen = tw.JITFunction._launch.__code__, 0
+
+    def count(frame: Any, event: str, _: Any) -> None:
+        nonlocal seen
+        seen += event == "call" and frame.f_code is code
+
+    sys.setprofile(count)
+    try:
+        action()
+    finally:
+        sys.setprofile(None)
+    return seen
+
+
+def warm_launches() -> dict[str, list[tuple[int, str]]]:
+    """The second of two launches alike: those by Python, and what the driver got."""
+    x, out = 0x700000001000, 0x700000100000
+    streams = {0: 0, 1: 0x7701}
+    torch.cuda.is_initialized = lambda: True
+    torch._C._cuda_getCurrentRawStream = streams.__getitem__
+    launches: dict[str, Callable[[], Any]] = {}
+
+    def add(name: str, *tensors: torch.Tensor, n: int = 4000) -> None:
+        launches[name] = lambda: scale[(4,)](*tensors, n, 0.5, 3, BLOCK=1024)
+
+    add("plain", lent_tensor(4096, out), lent_tensor(4096, x))
+    add("other memory", lent_tensor(4096, out + 64), lent_tensor(4096, x + 64), n=3984)
+    add("unaligned", lent_tensor(4096, out + 4), lent_tensor(4096, x))
+    add("half precision", lent_tensor(4096, out, bits=16), lent_tensor(4096, x, bits=16))
+    add("other gpu", lent_tensor(4096, out, 1), lent_tensor(4096, x, 1))
+    add("parameter", lent_tensor(4096, out), torch.nn.Parameter(lent_tensor(4096, x)))
+    add("overlapping", lent_tensor(4096, out), lent_tensor(4096, out))
+    result: dict[str, list[tuple[int, str]]] = {}
+    configure("devices=2 machine_code=refused")  # PTX tells the double what parameters there are
+    for launch in launches.values():  # all of them, so that no launch is like the last one
+        launch()
+    configure("devices=2")
+    for name, launch in launches.items():
+        by_python = launches_by_python(launch)
+        result[name] = [(by_python, call) for call in calls("cuLaunchKernel")]
+        configure("devices=2")
+    streams[0] = 0x7700
+    launches["plain"]()
+    result["other stream"] = [(0, call) for call in calls("cuLaunchKernel")]
+    return result
+
+
+def warm_failure() -> list[Any]:
+    """A launch that the driver refuses, where the same one ran before, and the one after it."""
+    tensors = lent_tensor(4096, 0x700000100000), lent_tensor(4096, 0x700000001000)
+    again = lambda: scale[(4,)](*tensors, 4000, 0.5, 3, BLOCK=1024)  # noqa: E731
+    again()
+    configure("devices=2 fail=cuLaunchKernel:701")
+    reports = [failure(again)]
+    configure("devices=2")
+    reports.append(failure(again))
+    mixed = lent_tensor(4096, 0x700000100000, 1), tensors[1]
+    return [*reports, failure(lambda: scale[(4,)](*mixed, 4000, 0.5, 3, BLOCK=1024))]
+
+
 def main() -> dict[str, Any]:
     result: dict[str, Any] = {"opened without a gpu": double.is_opened_without_gpu("nvidia:sm_80")}
     result["open failures"] = double.failures_to_open(
@@ -78,6 +142,8 @@ def main() -> dict[str, Any]:
     result["measured"] = measure()
     result["cooperative"] = cooperative_launches(double, 32)
     result["kernel failures"] = kernel_failures()
+    result["warm launches"] = warm_launches()
+    result["warm failure"] = warm_failure()
     return result
 
 

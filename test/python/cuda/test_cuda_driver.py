@@ -95,6 +95,28 @@ def test_a_failed_kernel_shows_at_the_next_call(
     assert code == "TW0602" or "sim:sm_80" in second[3]
 
 
+def test_a_launch_like_an_earlier_one_needs_no_python(session: dict[str, Any]) -> None:
+    warm = session["warm launches"]
+    assert [(name, len(calls)) for name, calls in warm.items() if len(calls) != 1] == []
+    by_python = {name: calls[0][0] for name, calls in warm.items()}
+    assert by_python.pop("overlapping") == 1 and not any(by_python.values())
+    parameters = {name: calls[0][1].split("parameters=")[1].split(",") for name, calls in warm.items()}
+    plain = ["0000100000700000", "0010000000700000", "a00f0000", "0000003f", "03000000"]
+    assert parameters["plain"] == parameters["other gpu"] == parameters["parameter"] == plain
+    assert parameters["other memory"][:3] == ["4000100000700000", "4010000000700000", "900f0000"]
+    assert parameters["unaligned"][0] == "0400100000700000"
+    streams = {name: calls[0][1].split("stream=")[1].split()[0] for name, calls in warm.items()}
+    assert streams["plain"] == "0x0" and streams["other gpu"] == "0x7701"
+    assert streams["other stream"] == "0x7700"
+
+
+def test_a_warm_launch_that_fails_says_why(session: dict[str, Any]) -> None:
+    refused, later, mixed = session["warm failure"]
+    expect(refused, "LaunchError", "TW0628", "launching kernel scale")
+    assert later is None
+    expect(mixed, "LaunchError", "TW0414", "`out` on cuda:1, `x` on cuda:0")
+
+
 def test_measurements_wait_for_the_gpu(session: dict[str, Any]) -> None:
     names = [call.split()[0] for call in session["measured"]]
     order = [name for name in names if name in ("cuLaunchKernel", "cuCtxSynchronize")]

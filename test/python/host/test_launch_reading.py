@@ -39,6 +39,10 @@ def typed(x, y: tw.constexpr, n: "i64"):  # noqa: F821
     tw.store(x, n)
 
 
+class OwnTensor(torch.Tensor):
+    """A type that may compute in its own way."""
+
+
 ALIGNED = torch.zeros(64)
 BASE = torch.zeros(64, dtype=torch.float16)
 
@@ -50,6 +54,7 @@ BASE = torch.zeros(64, dtype=torch.float16)
         ALIGNED, ALIGNED[1:5], ALIGNED.reshape(8, 8).T, BASE[::2], torch.zeros(3, dtype=torch.int8),
         torch.zeros(4, requires_grad=True), torch.tensor(2.0), torch.zeros(3, 1, 5).transpose(0, 1),
         torch.zeros(4, 1)[:, ::2], torch.zeros(2, dtype=torch.bool), torch.zeros(1 << 23),
+        torch.nn.Parameter(torch.zeros(4)), torch.nn.Parameter(BASE[4:9], requires_grad=False),
     ],
 )  # fmt: skip
 def test_both_readers_agree(tensor: object, value: object) -> None:
@@ -69,7 +74,7 @@ def test_both_readers_agree(tensor: object, value: object) -> None:
         (ALIGNED, ALIGNED, 1),
         (ALIGNED[:40], ALIGNED[30:], 1),
         (ALIGNED, np.zeros(4, np.float32), 1),
-        (torch.nn.Parameter(torch.zeros(4)), torch.zeros(4), 1),
+        (torch.zeros(4).as_subclass(OwnTensor), torch.zeros(4), 1),
         (torch.zeros(0), torch.zeros(4), 1),
         (torch.zeros(4), torch.zeros(4), 2**64),
         (torch.zeros(4), (torch.zeros(4), 3), 1),

@@ -137,29 +137,21 @@ class FakeNative:
         self.inspections.append((specialization, stage, debug))
         return f"{stage} of {source.digest}", self.reports
 
-    def mark_written(
-        self, values: tuple[Any, ...], stored: tuple[int, ...], mark: Callable[[Any], None]
-    ) -> None:
-        for position in stored:
-            mark(values[position])
-
     def launch(
-        self, kernel: Kernel, x: int, y: int, z: int, values: tuple[Any, ...], memory: Any,
-        stream: int = 0, is_cooperative: bool = False, simulation: Any = None,
+        self, kernel: Kernel, programs: tuple[int, int, int], bits: list[Any],
+        values: tuple[Any, ...], mark: Callable[[Any], None], memory: Any, stream: int,
+        is_cooperative: bool, simulation: Any,
     ) -> dict[str, Any] | None:  # fmt: skip
-        assert len(values) == len(kernel.parameters)
-        self.launches.append((kernel, (x, y, z), values, memory))
+        assert len(values) == len(bits)
+        for _, _, is_stored, position in kernel.parameters:
+            if is_stored:
+                mark(values[position])
+        positions = [position for *_, position in kernel.parameters]
+        described = memory and tuple(memory[position] for position in positions)
+        self.launches.append((kernel, programs, tuple(bits[at] for at in positions), described))
         self.streams.append(stream)
         self.cooperative.append(is_cooperative)
         return self.launch_report
-
-    def launch_on_host(
-        self, kernel: Kernel, programs: tuple[int, int, int], bits: list[Any],
-        positions: tuple[int, ...], values: tuple[Any, ...], stored: tuple[int, ...],
-        mark: Callable[[Any], None],
-    ) -> dict[str, Any] | None:  # fmt: skip
-        self.mark_written(values, stored, mark)
-        return self.launch(kernel, *programs, tuple(bits[at] for at in positions), None)
 
     # What is true of names is the same with and without a compiler.
     target_facts = staticmethod(_native.target_facts)

@@ -1,6 +1,6 @@
 """How the arguments of launches are read: facts, bits, and the memory behind them."""
 
-from .arrays import current_stream
+from .arrays import current_stream, stream_reader
 from .constants import constexpr_key, read_constant
 from .memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS, mark_written, memory_of, span_of
 from .problems import NO_MEMORY, ArgumentProblem, Memory, Reading
@@ -29,4 +29,5 @@ __all__ = [
     "read_tuple",
     "reinterpret",
     "span_of",
+    "stream_reader",
 ]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...compile.facts import facts_of_memory
@@ -53,19 +55,19 @@ def read_buffer(value: Any) -> Reading:
     return _owned(description, pointee, view, _is_zero_dim(view))
 
 
-_DLPACK_CPU, _DLPACK_ROCM = 1, 10  # of DLDeviceType
+DLPACK_CPU, _DLPACK_ROCM = 1, 10  # of DLDeviceType
 
 
 def read_dlpack(value: Any) -> Reading:
     device, index = value.__dlpack_device__()
     options: dict[str, Any] = {}
-    gpu = gpu_of_dlpack(device, index) if device != _DLPACK_CPU else ""
+    gpu = gpu_of_dlpack(device, index) if device != DLPACK_CPU else ""
     if gpu:
         # The producer makes this stream wait for its own. The default stream is 1 for CUDA and 0 for
         # ROCm (array API standard, __dlpack__).
         facts = device_named(gpu)
         options["stream"] = current_stream(facts) or (0 if device == _DLPACK_ROCM else 1)
-    elif device != _DLPACK_CPU:
+    elif device != DLPACK_CPU:
         raise wrong_device(f"DLPack device {(int(device), index)}")
     capsule = _lent(value, options)
     description = native().describe_dlpack(capsule)
@@ -84,13 +86,31 @@ def _lent(value: Any, options: dict[str, Any]) -> Any:
         return value.__dlpack__(**options)
 
 
-def current_stream(gpu: Device) -> int:
-    """The stream that a GPU's launches go to: torch's current one, else the driver's default."""
+def current_stream(device: Device) -> int:
+    """The stream that a device's launches go to: torch's current one, else the driver's default."""
+    read = _stream_function(device)
+    return read(device.index) if read else 0
+
+
+def stream_reader(device: Device) -> Callable[[], int] | None:
+    """A function that reads `current_stream`, as fast as torch lets it; None for a device that has no
+    streams."""
+    if not device.has_memory:
+        return None
+    read = _stream_function(device)
+    return partial(read, device.index) if read else partial(current_stream, device)
+
+
+def _stream_function(device: Device) -> Callable[[int], int] | None:
+    """torch's function that gives the current stream of a GPU by its index; None where torch has not used
+    one yet."""
     torch: Any = sys.modules.get("torch")
-    streams = getattr(torch, gpu.torch_type, None)
+    streams = getattr(torch, device.torch_type, None) if device.has_memory else None
     if streams is None or not streams.is_initialized():
-        return 0
-    return streams.current_stream(gpu.index).cuda_stream
+        return None
+    # It makes no object for the stream.
+    raw = getattr(torch._C, f"_{device.torch_type}_getCurrentRawStream", None)
+    return raw or (lambda index: streams.current_stream(index).cuda_stream)
 
 
 def read_addressed(value: Any) -> Reading:

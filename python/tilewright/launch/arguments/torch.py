@@ -11,7 +11,8 @@ from ...compile.facts import Facts, pointer_facts
 from ...language.dtypes import dtype
 from ...language.element_types import ELEMENT_TYPES
 from ...native import native
-from ...native.targets import gpu_of_torch
+from ...native.targets import device_named, gpu_of_dlpack, gpu_of_torch
+from .arrays import DLPACK_CPU
 from .bounds import SHAPE_READERS, ShapedArray
 from .memory import MEMORY_READERS, SPAN_READERS, WRITE_MARKERS
 from .problems import (
@@ -28,10 +29,9 @@ _POINTEES: dict[torch.dtype, str] = {
     getattr(torch, row.library): row.short_name for row in ELEMENT_TYPES if hasattr(torch, row.library)
 }
 
-# (dtype, is aligned, is streaming, is 0-d) -> facts: one probe on a warm launch.
-_facts: dict[tuple[torch.dtype, bool, bool, bool], Facts] = {}
-# The same of tensors on GPUs, whose last-level cache does not matter to a kernel's code.
-_gpu_facts: dict[tuple[torch.dtype, bool, bool, torch.device], Facts] = {}
+# (dtype, is aligned, is streaming, is 0-d, device) -> facts: one probe on a warm launch.
+_Key = tuple[torch.dtype, bool, bool, bool, torch.device]
+_facts: dict[_Key, Facts] = {}
 
 
 def from_torch(element_type: torch.dtype) -> dtype:
@@ -42,12 +42,12 @@ def from_torch(element_type: torch.dtype) -> dtype:
 def _read_tensor(tensor: torch.Tensor) -> Reading:
     if type(tensor).__name__ == "FakeTensor":  # torch warns where its address is asked for
         raise _without_memory(tensor)
-    if not tensor.is_cpu:
-        return _read_gpu_tensor(tensor)
+    is_on_host = tensor.is_cpu
     try:
         address = tensor.data_ptr()
-        divisibility, is_streaming = native().pointer_facts(address, tensor.nbytes)
-        key = (tensor.dtype, divisibility > 1, is_streaming, not tensor.ndim)
+        # The size of a GPU's last-level cache does not matter to a kernel's code.
+        divisibility, is_streaming = native().pointer_facts(address, tensor.nbytes if is_on_host else 0)
+        key = (tensor.dtype, divisibility > 1, is_streaming, not tensor.ndim, tensor.device)
     except RuntimeError as error:
         raise _without_memory(tensor, str(error)) from None
     if not address and _has_elements(tensor):
@@ -56,7 +56,8 @@ def _read_tensor(tensor: torch.Tensor) -> Reading:
         raise _negated()
     if tensor.is_nested:
         raise _without_memory(tensor)
-    _check_reach(tensor)
+    if is_on_host:
+        _check_reach(tensor)
     return _facts.get(key) or _find_facts(key), address
 
 
@@ -124,37 +125,31 @@ def _negated() -> ArgumentProblem:
     )
 
 
-def _read_gpu_tensor(tensor: torch.Tensor) -> Reading:
-    try:
-        address = tensor.data_ptr()
-    except RuntimeError as error:
-        raise _without_memory(tensor, str(error)) from None
-    if not address and _has_elements(tensor):
-        raise _without_memory(tensor)
-    if tensor.is_neg():
-        raise _negated()
-    if tensor.is_nested:
-        raise _without_memory(tensor)
-    is_aligned = native().pointer_facts(address, 0)[0] > 1
-    key = (tensor.dtype, is_aligned, not tensor.ndim, tensor.device)
-    return _gpu_facts.get(key) or _find_gpu_facts(key), address
-
-
-def _find_gpu_facts(key: tuple[torch.dtype, bool, bool, torch.device]) -> Facts:
-    element_type, is_aligned, is_zero_dim, device = key
-    place = gpu_of_torch(device.type, device.index)
-    if not place:
+def _find_facts(key: _Key) -> Facts:
+    element_type, is_aligned, is_streaming, is_zero_dim, device = key
+    place = "" if device.type == "cpu" else gpu_of_torch(device.type, device.index)
+    if device.type != "cpu" and not place:
         raise wrong_device(f"device {device}")
-    facts = _find_facts((element_type, is_aligned, False, is_zero_dim)).on(place)
-    return _gpu_facts.setdefault(key, facts)
-
-
-def _find_facts(key: tuple[torch.dtype, bool, bool, bool]) -> Facts:
-    element_type, is_aligned, is_streaming, is_zero_dim = key
     if element_type not in _POINTEES:
         raise unknown_element_type(str(element_type))
     facts = pointer_facts(_POINTEES[element_type], 16 if is_aligned else 1, is_streaming)
-    return _facts.setdefault(key, facts.zero_dim if is_zero_dim else facts)
+    return _facts.setdefault(key, (facts.zero_dim if is_zero_dim else facts).on(place))
+
+
+@untraced
+def _facts_of_lent(
+    element_type: torch.dtype, is_aligned: bool, is_streaming: bool, is_zero_dim: bool,
+    device_type: int, index: int,
+) -> Facts:  # fmt: skip
+    """The facts of a tensor on a device by its type and number of DLPack."""
+    device = torch.device("cpu")
+    if device_type != DLPACK_CPU:
+        gpu = gpu_of_dlpack(device_type, index)
+        if not gpu:
+            raise wrong_device(f"DLPack device {(device_type, index)}")
+        device = torch.device(device_named(gpu).torch_name)
+    key = (element_type, is_aligned, is_streaming, is_zero_dim, device)
+    return _facts.get(key) or _find_facts(key)
 
 
 def _memory(tensor: torch.Tensor) -> Memory:
@@ -191,10 +186,8 @@ def _mark_written(tensor: torch.Tensor) -> None:
 def register(readers: dict[type, Callable[[Any], Reading]]) -> None:
     """Add torch's types to the readers."""
     readers[torch.Tensor] = _read_tensor
-    native().set_tensor_reading(
-        torch.Tensor, untraced(lambda key: _facts.get(key) or _find_facts(key)), _span,
-        _increment_version,
-    )  # fmt: skip
+    types = torch.Tensor, torch.nn.Parameter
+    native().set_tensor_reading(types, _facts_of_lent, _span, _increment_version)
     MEMORY_READERS[torch.Tensor] = _memory
     SPAN_READERS[torch.Tensor] = _span
     SHAPE_READERS[torch.Tensor] = _shape

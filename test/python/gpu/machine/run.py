@@ -159,10 +159,11 @@ def run_launch(
     if change:
         change(code)
     heap = memory.Memory()
-    kinds = [kind for _, kind, _, _ in kernel.parameters]
-    picked = [bits_of(*each) for each in zip(kernel.pick(list(bits)), kinds)]
-    for begin, size, is_read_only in filter(None, kernel.pick([memory_of(*each) for each in zip(values, bits)])):
-        heap.add(begin, size, not is_read_only)
+    picked = [bits_of(bits[index], kind) for _, kind, _, index in kernel.parameters]
+    for *_, index in kernel.parameters:
+        if found := memory_of(values[index], bits[index]):
+            begin, size, is_read_only = found
+            heap.add(begin, size, not is_read_only)
     arguments = arguments_of(code, picked, grid)
     heap.add(int(arguments.ctypes.data), arguments.size, False)
     machine = Machine(code, arch, int(compiled.resources["shared_bytes"]), heap)
