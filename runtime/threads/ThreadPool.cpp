@@ -9,6 +9,7 @@
 #include "runtime/Forks.h"
 #include "runtime/Futex.h"
 #include "runtime/threads/AvailableCores.h"
+#include "runtime/threads/HappensBefore.h"
 #include "runtime/threads/OpenMp.h"
 #include "runtime/threads/WorkerThread.h"
 #include <algorithm>
@@ -317,7 +318,14 @@ static bool runShared(const OpenMp &runtime, uint64_t count, const ChunkFunction
     return false;
   // The whole team, even if some of it is idle: a team of another size than the last one's costs
   // the runtime new threads.
-  runtime.parallel([](void *job) { static_cast<SharedJob *>(job)->serve(); }, &job, 0, 0);
+  auto serve = [](void *job) {
+    seeOrder(job);
+    static_cast<SharedJob *>(job)->serve();
+    makeOrder(job);
+  };
+  makeOrder(&job);
+  runtime.parallel(serve, &job, 0, 0);
+  seeOrder(&job);
   return true;
 }
 

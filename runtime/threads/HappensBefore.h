@@ -1,0 +1,28 @@
+// Tells ThreadSanitizer of an order that it does not see, as code that was built without it makes
+// the order.
+#ifndef RUNTIME_THREADS_HAPPENSBEFORE_H
+#define RUNTIME_THREADS_HAPPENSBEFORE_H
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#include <sanitizer/tsan_interface.h>
+#define TW_THREAD_SANITIZER
+#endif
+#endif
+
+namespace tw {
+
+/// What this thread did up to here comes before what follows `seeOrder` of the same address, here
+/// or in another thread.
+inline void makeOrder([[maybe_unused]] void *address) {
+#ifdef TW_THREAD_SANITIZER
+  __tsan_release(address);
+#endif
+}
+inline void seeOrder([[maybe_unused]] void *address) {
+#ifdef TW_THREAD_SANITIZER
+  __tsan_acquire(address);
+#endif
+}
+
+} // namespace tw
+#endif
