@@ -11,21 +11,6 @@ using namespace tw;
 /// which buffers need a few for themselves.
 static constexpr uint64_t kReachableElements = 0x7FFFFFFF, kReachableBytes = 0x7FFFFFE0;
 
-void tw::assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width) {
-  IntegerFacts facts = integerFacts(bits, width);
-  spec.divisibility = facts.divisibility;
-  spec.isOne = facts.isOne;
-  spec.isNonNegative = facts.isNonNegative;
-}
-
-void tw::assumePointer(ArgumentSpec &spec, uint64_t address, uint64_t bytes,
-                       uint64_t streamingBytes) {
-  PointerFacts facts = pointerFacts(address, bytes, streamingBytes);
-  spec.divisibility = facts.divisibility;
-  spec.isStreaming = facts.isStreaming;
-  spec.isDisjoint = true;
-}
-
 /// The bytes of an element by its type's name: "fp32", "i1", "fp8e4nv".
 static uint64_t elementBytes(std::string_view type) {
   type.remove_prefix(std::min(type.find_first_of("0123456789"), type.size()));
@@ -36,13 +21,12 @@ static uint64_t elementBytes(std::string_view type) {
 
 // Seen from outside, as is streamingBytes: the bindings call it.
 [[gnu::visibility("default")]]
-void tw::assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory,
-                        bool countsBytes) {
+void tw::assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory) {
   for (size_t i = 0; i < specs.size(); ++i) {
     ArgumentSpec &spec = specs[i];
     if (spec.kind != ArgumentSpec::Kind::Pointer)
       continue;
-    const auto &[begin, end] = memory[i];
+    const auto &[begin, end, countsBytes] = memory[i];
     spec.isLarge = end - begin >
                    (countsBytes ? kReachableBytes : elementBytes(spec.type) * kReachableElements);
     if (begin == end)

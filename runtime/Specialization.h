@@ -12,39 +12,35 @@ namespace tw {
 /// The memory behind a pointer; where its size is not known, its address twice.
 struct MemorySpan {
   uint64_t begin = 0, end = 0;
+  bool countsBytes = false; // offsets of 32 bits into it count bytes, not elements
 };
 
 /// The number that facts about alignment and divisibility are about.
 inline constexpr uint64_t kFactDivisor = 16;
 
-/// The assumptions about an integer.
-struct IntegerFacts {
-  int64_t divisibility;
-  bool isOne, isNonNegative;
-};
-/// `bits` is its value sign- or zero-extended from `width` bits; of unsigned types the large half
-/// is negative.
-constexpr IntegerFacts integerFacts(uint64_t bits, unsigned width) {
-  return {bits % kFactDivisor ? 1 : int64_t(kFactDivisor), bits == 1, bits >> (width - 1) == 0};
+/// The assumptions about an integer. `bits` is its value sign- or zero-extended from `width` bits;
+/// of unsigned types the large half is negative.
+constexpr ArgumentFacts integerFacts(uint64_t bits, unsigned width) {
+  ArgumentFacts facts;
+  facts.divisibility = bits % kFactDivisor ? 1 : int64_t(kFactDivisor);
+  facts.isOne = bits == 1;
+  facts.isNonNegative = bits >> (width - 1) == 0;
+  return facts;
 }
-/// The assumptions about a pointer's address and the size of its memory, where `streamingBytes` and
-/// more are too much for the caches.
-struct PointerFacts {
-  int64_t divisibility;
-  bool isStreaming;
-};
-constexpr PointerFacts pointerFacts(uint64_t address, uint64_t bytes, uint64_t streamingBytes) {
-  return {address % kFactDivisor ? 1 : int64_t(kFactDivisor), bytes >= streamingBytes};
+/// The assumptions about a pointer that no other meets, by its address and the size of its memory,
+/// where `streamingBytes` and more are too much for the caches.
+constexpr ArgumentFacts pointerFacts(uint64_t address, uint64_t bytes, uint64_t streamingBytes) {
+  ArgumentFacts facts;
+  facts.divisibility = address % kFactDivisor ? 1 : int64_t(kFactDivisor);
+  facts.isStreaming = bytes >= streamingBytes;
+  facts.isDisjoint = true;
+  return facts;
 }
 
-/// Writes down what is assumed of an integer, and of a pointer that no other meets.
-void assumeInteger(ArgumentSpec &spec, uint64_t bits, unsigned width);
-void assumePointer(ArgumentSpec &spec, uint64_t address, uint64_t bytes, uint64_t streamingBytes);
 /// Takes it back that pointers are disjoint where their memory meets another's or is not known, and
-/// finds memory that 32-bit offsets do not reach all of, which count elements or, where the target
-/// `countsBytes`, bytes. Of the same lengths; numbers have no memory.
-void assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory,
-                    bool countsBytes);
+/// finds memory that 32-bit offsets do not reach all of. Of the same lengths; numbers have no
+/// memory.
+void assumeDisjoint(std::span<ArgumentSpec> specs, std::span<const MemorySpan> memory);
 /// From this size on an array counts as streaming: half of the last-level cache.
 uint64_t streamingBytes();
 /// The largest cache that a directory like Linux's .../cpu0/cache tells of; 32 MiB where it does

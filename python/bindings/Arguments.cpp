@@ -65,7 +65,8 @@ struct TensorReading {
   const dlpack::Exchange *exchange = nullptr; // where this torch has it
   struct Known {
     PyObject *elementType;
-    bool isAligned, isStreaming, isZeroDim;
+    int64_t divisibility;
+    unsigned changes; // a set of facts, as of `unusualFacts`
     dlpack::Device device;
     PyObject *facts;
   };
@@ -190,17 +191,18 @@ static PyObject *factsOfTensor(const TensorView &view) {
   PyObject *elementType = view.elementType;
   // The size of a GPU's last-level cache does not matter to a kernel's code.
   uint64_t bytes = view.device.type == dlpack::Device::kHost ? view.bytes : 0;
-  PointerFacts found = pointerFacts(view.begin, bytes, streamingBytes());
-  bool isAligned = found.divisibility > 1, isStreaming = found.isStreaming;
+  ArgumentFacts found = pointerFacts(view.begin, bytes, streamingBytes());
+  found.isZeroDim = view.isZeroDim;
+  unsigned changes = python::unusualFacts(found, ArgumentSpec::Kind::Pointer);
   for (const TensorReading::Known &known : reading.known)
-    if (known.elementType == elementType && known.isAligned == isAligned &&
-        known.isStreaming == isStreaming && known.isZeroDim == view.isZeroDim &&
-        known.device == view.device)
+    if (known.elementType == elementType && known.divisibility == found.divisibility &&
+        known.changes == changes && known.device == view.device)
       return Py_NewRef(known.facts);
-  py::object facts = reading.findFacts(py::handle(elementType), isAligned, isStreaming,
-                                       view.isZeroDim, view.device.type, view.device.index);
-  reading.known.push_back({Py_NewRef(elementType), isAligned, isStreaming, view.isZeroDim,
-                           view.device, Py_NewRef(facts.ptr())});
+  py::object facts = reading.findFacts(py::handle(elementType), found.divisibility,
+                                       py::handle(python::changesOf(changes)), view.device.type,
+                                       view.device.index);
+  reading.known.push_back(
+      {Py_NewRef(elementType), found.divisibility, changes, view.device, Py_NewRef(facts.ptr())});
   return facts.release().ptr();
 }
 

@@ -2,6 +2,7 @@
 #ifndef PYTHON_BINDINGS_BINDINGS_H
 #define PYTHON_BINDINGS_BINDINGS_H
 #include "backend/api/Compile.h"
+#include "runtime/arguments/ArgumentSpec.h"
 #include <memory_resource>
 #include <pybind11/pybind11.h>
 #include <span>
@@ -65,6 +66,15 @@ void defineArguments(pybind11::module_ &module);
 void defineFacts(pybind11::module_ &module);
 void defineChanges(pybind11::module_ &module);
 void defineWarmLaunches(pybind11::module_ &module);
+
+/// The facts that are true or false and not as usual for an argument of this kind, as a set of rows
+/// of `kArgumentFacts`.
+unsigned unusualFacts(const ArgumentFacts &facts, ArgumentSpec::Kind kind);
+/// Such a set for Python, borrowed: ((name, value), ...), the same object for equal sets. Null with
+/// an error.
+PyObject *changesOf(unsigned set);
+/// The number of sets.
+constexpr size_t kNumFactSets = size_t(1) << std::size(kArgumentFacts);
 
 /// Python's facts of an integer that is passed, new; null where it has more than 64 bits, or with
 /// an error.

@@ -1,7 +1,6 @@
 // The rules of what is assumed of arguments (runtime/Specialization.h), for Python.
 #include "python/bindings/Bindings.h"
 #include "runtime/Specialization.h"
-#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -9,29 +8,49 @@ namespace py = pybind11;
 using namespace tw;
 
 namespace {
-/// Python's objects for the facts of integers: the same object for equal facts.
-struct KnownIntegers {
-  PyObject *make = nullptr; // (type, divisibility, is one, is not negative) -> the object
-  std::array<PyObject *, 3 * 8> known = {};
-};
 /// The type that an integer of Python is passed as, by its value.
 enum class Passed { I32, I64, U64 };
+/// Python's objects for the facts of integers: the same object for equal facts.
+struct KnownIntegers {
+  PyObject *make = nullptr; // (type, divisibility, changes) -> the object
+  std::array<PyObject *, 3 * 2 * python::kNumFactSets> known = {};
+};
 } // namespace
+
+unsigned python::unusualFacts(const ArgumentFacts &facts, ArgumentSpec::Kind kind) {
+  unsigned set = 0;
+  for (size_t i = 0; i < std::size(kArgumentFacts); ++i)
+    if (const ArgumentFact &fact = kArgumentFacts[i];
+        fact.kind == kind && facts.*fact.value != fact.usual)
+      set |= 1u << i;
+  return set;
+}
+
+PyObject *python::changesOf(unsigned set) {
+  static std::array<PyObject *, kNumFactSets> known = {};
+  if (known[set])
+    return known[set];
+  py::list changes;
+  for (size_t i = 0; i < std::size(kArgumentFacts); ++i)
+    if (set >> i & 1)
+      changes.append(py::make_tuple(kArgumentFacts[i].name, !kArgumentFacts[i].usual));
+  return known[set] = PyList_AsTuple(changes.ptr());
+}
 
 static KnownIntegers &integers() {
   static KnownIntegers *integers = new KnownIntegers; // holds objects beyond the interpreter's end
   return *integers;
 }
 
-static PyObject *objectOf(Passed type, IntegerFacts facts) {
+static PyObject *objectOf(Passed type, const ArgumentFacts &facts) {
   static constexpr const char *kNames[] = {"i32", "i64", "u64"};
-  size_t index =
-      size_t(type) * 8 + (facts.divisibility > 1) * 4 + facts.isOne * 2 + facts.isNonNegative;
+  unsigned set = python::unusualFacts(facts, ArgumentSpec::Kind::Scalar);
+  size_t index = (size_t(type) * 2 + (facts.divisibility > 1)) * python::kNumFactSets + set;
   PyObject *&known = integers().known[index];
   if (!known)
-    known = PyObject_CallFunction(
-        integers().make, "sLOO", kNames[size_t(type)], static_cast<long long>(facts.divisibility),
-        facts.isOne ? Py_True : Py_False, facts.isNonNegative ? Py_True : Py_False);
+    known =
+        PyObject_CallFunction(integers().make, "sLO", kNames[size_t(type)],
+                              static_cast<long long>(facts.divisibility), python::changesOf(set));
   return Py_XNewRef(known);
 }
 
@@ -62,18 +81,19 @@ static PyObject *readInteger(PyObject *, PyObject *value) {
   return pair;
 }
 
-/// (divisibility, is one, is not negative) of an integer of a type of so many bits.
+/// (divisibility, changes) of an integer of a type of so many bits.
 static py::tuple factsOfBits(const py::int_ &value, unsigned width) {
   uint64_t bits = PyLong_AsUnsignedLongLongMask(value.ptr());
   if (PyErr_Occurred())
     throw py::error_already_set();
-  IntegerFacts facts = integerFacts(bits, width);
-  return py::make_tuple(facts.divisibility, facts.isOne, facts.isNonNegative);
+  ArgumentFacts facts = integerFacts(bits, width);
+  unsigned set = python::unusualFacts(facts, ArgumentSpec::Kind::Scalar);
+  return py::make_tuple(facts.divisibility, py::handle(python::changesOf(set)));
 }
 
-/// (address, bytes): (divisibility, is streaming) of such a pointer.
+/// (address, bytes): (divisibility, changes) of such a pointer, the same object for equal facts.
 static PyObject *factsOfAddress(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
-  static PyObject *known[4] = {};
+  static std::array<PyObject *, 2 * python::kNumFactSets> known = {};
   if (count != 2) {
     PyErr_SetString(PyExc_TypeError, "pointer_facts takes an address and a size");
     return nullptr;
@@ -82,19 +102,19 @@ static PyObject *factsOfAddress(PyObject *, PyObject *const *arguments, Py_ssize
   uint64_t bytes = PyErr_Occurred() ? 0 : PyLong_AsUnsignedLongLong(arguments[1]);
   if (PyErr_Occurred())
     return nullptr;
-  PointerFacts facts = pointerFacts(address, bytes, streamingBytes());
-  PyObject *&pair = known[(facts.divisibility > 1) * 2 + facts.isStreaming];
+  ArgumentFacts facts = pointerFacts(address, bytes, streamingBytes());
+  unsigned set = python::unusualFacts(facts, ArgumentSpec::Kind::Pointer);
+  PyObject *&pair = known[(facts.divisibility > 1) * python::kNumFactSets + set];
   if (!pair)
-    pair = Py_BuildValue("LO", static_cast<long long>(facts.divisibility),
-                         facts.isStreaming ? Py_True : Py_False);
+    pair = Py_BuildValue("LO", static_cast<long long>(facts.divisibility), python::changesOf(set));
   return Py_XNewRef(pair);
 }
 
-/// Reads the assumptions about a pointer and its memory from (pointee, begin, end); false with an
-/// error.
+/// Reads a pointer and its memory from (pointee, begin, end, whether offsets count bytes); false
+/// with an error.
 static bool readPointer(PyObject *entry, ArgumentSpec &spec, MemorySpan &memory) {
-  if (!PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) != 3) {
-    PyErr_SetString(PyExc_TypeError, "a pointer is (pointee, begin, end)");
+  if (!PyTuple_CheckExact(entry) || PyTuple_GET_SIZE(entry) != 4) {
+    PyErr_SetString(PyExc_TypeError, "a pointer is (pointee, begin, end, counts bytes)");
     return false;
   }
   const char *pointee = PyUnicode_AsUTF8(PyTuple_GET_ITEM(entry, 0));
@@ -106,46 +126,51 @@ static bool readPointer(PyObject *entry, ArgumentSpec &spec, MemorySpan &memory)
   memory.begin = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(entry, 1));
   if (!PyErr_Occurred())
     memory.end = PyLong_AsUnsignedLongLong(PyTuple_GET_ITEM(entry, 2));
+  memory.countsBytes = PyTuple_GET_ITEM(entry, 3) == Py_True;
   return !PyErr_Occurred();
 }
 
-/// (list of (pointee, begin, end), whether offsets count bytes): None where no pointer of a launch
-/// meets another and all are within reach, else (is disjoint, is large) of each.
-static PyObject *findOverlaps(PyObject *, PyObject *const *arguments, Py_ssize_t count) {
-  if (count != 2 || !PyList_CheckExact(arguments[0])) {
-    PyErr_SetString(PyExc_TypeError, "find_overlaps takes a list of pointers and a truth value");
+/// The changes of each pointer of a launch; None where no pointer meets another and all are within
+/// reach.
+static PyObject *findOverlaps(PyObject *, PyObject *pointers) {
+  if (!PyList_CheckExact(pointers)) {
+    PyErr_SetString(PyExc_TypeError, "find_overlaps takes a list of pointers");
     return nullptr;
   }
-  size_t size = size_t(PyList_GET_SIZE(arguments[0]));
+  size_t size = size_t(PyList_GET_SIZE(pointers));
   std::vector<ArgumentSpec> specs(size);
   std::vector<MemorySpan> memory(size);
   for (size_t i = 0; i < size; ++i)
-    if (!readPointer(PyList_GET_ITEM(arguments[0], i), specs[i], memory[i]))
+    if (!readPointer(PyList_GET_ITEM(pointers, i), specs[i], memory[i]))
       return nullptr;
-  assumeDisjoint(specs, memory, arguments[1] == Py_True);
-  auto isPlain = [](const ArgumentSpec &spec) { return spec.isDisjoint && !spec.isLarge; };
-  if (std::all_of(specs.begin(), specs.end(), isPlain))
-    return Py_NewRef(Py_None);
+  assumeDisjoint(specs, memory);
+  bool isPlain = true;
   PyObject *found = PyList_New(Py_ssize_t(size));
-  for (size_t i = 0; found && i < size; ++i)
-    PyList_SET_ITEM(found, i,
-                    Py_BuildValue("OO", specs[i].isDisjoint ? Py_True : Py_False,
-                                  specs[i].isLarge ? Py_True : Py_False));
-  return found;
+  for (size_t i = 0; found && i < size; ++i) {
+    unsigned set = python::unusualFacts(specs[i], ArgumentSpec::Kind::Pointer);
+    isPlain &= set == 0;
+    PyList_SET_ITEM(found, i, Py_XNewRef(python::changesOf(set)));
+  }
+  if (!found || !isPlain)
+    return found;
+  Py_DECREF(found);
+  return Py_NewRef(Py_None);
 }
 
-/// Lists the facts that are true or false: (name, whether of pointers, usual value, text, use).
+/// Lists the facts that are true or false: (name, attribute in Tile IR, whether of pointers, usual
+/// value, text, use).
 static py::list argumentFacts() {
   static constexpr const char *kUses[] = {"assumed", "provided", "noted", "advice"};
   py::list facts;
   for (const ArgumentFact &fact : kArgumentFacts)
-    facts.append(py::make_tuple(fact.name, fact.kind == ArgumentSpec::Kind::Pointer, fact.usual,
-                                fact.text, kUses[size_t(fact.use)]));
+    facts.append(py::make_tuple(fact.name, fact.attribute, fact.kind == ArgumentSpec::Kind::Pointer,
+                                fact.usual, fact.text, kUses[size_t(fact.use)]));
   return facts;
 }
 
 static void define(py::module_ &module, PyMethodDef &method) {
-  module.attr(method.ml_name) = py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr));
+  module.attr(method.ml_name) =
+      py::reinterpret_steal<py::object>(PyCFunction_New(&method, nullptr));
 }
 
 /// Functions of a warm launch take their arguments as they come.
@@ -158,13 +183,13 @@ void python::defineFacts(py::module_ &module) {
   static PyMethodDef methods[] = {
       {"read_integer", &readInteger, METH_O, nullptr},
       {"pointer_facts", fast(&factsOfAddress), METH_FASTCALL, nullptr},
-      {"find_overlaps", fast(&findOverlaps), METH_FASTCALL, nullptr},
+      {"find_overlaps", &findOverlaps, METH_O, nullptr},
   };
   for (PyMethodDef &method : methods)
     define(module, method);
   module.def(
-      "set_integer_facts",
-      [](const py::object &make) { integers().make = Py_NewRef(make.ptr()); }, py::arg("make"));
+      "set_integer_facts", [](const py::object &make) { integers().make = Py_NewRef(make.ptr()); },
+      py::arg("make"));
   module.def("integer_facts", &factsOfBits, py::arg("value"), py::arg("width"));
   module.def("streaming_bytes", &streamingBytes);
   module.def("argument_facts", &argumentFacts);

@@ -7,21 +7,27 @@
 
 namespace tw {
 
+/// The assumptions about the value of an argument.
+struct ArgumentFacts {
+  int64_t divisibility = 1; // of an integer or a pointer's address; 16 when known
+#define TW_ARGUMENT_FACT(fact, ...) bool is##fact = false;
+#include "runtime/arguments/ArgumentFacts.def"
+#undef TW_ARGUMENT_FACT
+};
+
 /// One parameter of the Python signature, in order. Behind them come the parts of tuples that are
 /// known at run time: the constant of such a parameter refers to the first of them as
 /// {"k": "argument", "v": 0}, and so on.
-struct ArgumentSpec {
+struct ArgumentSpec : ArgumentFacts {
   enum class Kind { Constexpr, Scalar, Pointer } kind = Kind::Scalar;
   std::string name;
   std::string type;          // Scalar: "i32", "fp32", "u64", "i1"; Pointer: pointee "fp32"
   std::string constexprJson; // Constexpr: the captured value, as in the kernel source buffer
-  int64_t divisibility = 1;  // of a scalar's value or a pointer's address; 16 when known
   /// A scalar integer of this very value, of `type`: it computes as an argument does and is not
   /// passed.
   std::optional<int64_t> equals = {};
-#define TW_ARGUMENT_FACT(fact, ...) bool is##fact = false;
-#include "runtime/arguments/ArgumentFacts.def"
-#undef TW_ARGUMENT_FACT
+
+  void assume(const ArgumentFacts &facts) { static_cast<ArgumentFacts &>(*this) = facts; }
 };
 
 /// Says which binaries an argument may be given to, where they were compiled for another one.
@@ -38,13 +44,13 @@ struct ArgumentFact {
   bool usual;
   const char *text;
   FactUse use;
-  bool ArgumentSpec::*value;
+  bool ArgumentFacts::*value;
 };
 
 /// The rows of ArgumentFacts.def.
 inline constexpr ArgumentFact kArgumentFacts[] = {
 #define TW_ARGUMENT_FACT(fact, name, attribute, kind, usual, text, use)                            \
-  {name, attribute, ArgumentSpec::Kind::kind, usual, text, FactUse::use, &ArgumentSpec::is##fact},
+  {name, attribute, ArgumentSpec::Kind::kind, usual, text, FactUse::use, &ArgumentFacts::is##fact},
 #include "runtime/arguments/ArgumentFacts.def"
 #undef TW_ARGUMENT_FACT
 };

@@ -155,7 +155,7 @@ static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
   if (!fits(argument, type))
     return refuse(Code::NumberRange, signature, parameter,
                   "the integer does not fit in " + spec.type);
-  assumeInteger(spec, argument.bits, type.Bits);
+  spec.assume(integerFacts(argument.bits, type.Bits));
   return std::nullopt;
 }
 
@@ -187,7 +187,7 @@ static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
     return bindNumber(signature, parameter, bound, i);
   bound.specs[i].kind = ArgumentSpec::Kind::Pointer;
   setType(bound, i, rowOf(*argument));
-  assumePointer(bound.specs[i], argument->bits, argument->bytes, streamingBytes());
+  bound.specs[i].assume(pointerFacts(argument->bits, argument->bytes, streamingBytes()));
   bound.launched[i] = {argument->bits, argument->bits, argument->bytes, argument->isReadOnly};
   return std::nullopt;
 }
@@ -216,9 +216,9 @@ std::optional<RuntimeError> library::bind(const KernelSignature &signature,
       return error;
     const LaunchArgument &launched = bound.launched[i];
     if (bound.specs[i].kind == ArgumentSpec::Kind::Pointer)
-      memory[i] = {launched.bits, launched.bits + launched.bytes};
+      memory[i] = {launched.bits, launched.bits + launched.bytes, countsBytes};
   }
-  assumeDisjoint(bound.specs, memory, countsBytes);
+  assumeDisjoint(bound.specs, memory);
   return std::nullopt;
 }
 

@@ -258,15 +258,15 @@ std::optional<RuntimeError> GpuDevice::launch(LoadedKernel &loaded, const Launch
   for (const LaunchArgument &argument : arguments)
     parameters.push_back(const_cast<uint64_t *>(&argument.bits));
   GpuScope scope(*context);
-  std::string action = "launching kernel ";
+  auto action = [&] { return "launching kernel " + kernel.name; };
   if (!scope.isEntered())
-    return scope.failure(action + kernel.name);
+    return scope.failure(action());
   kernel.wasLaunched = true;
   if (grid.isCooperative)
     if (std::optional<RuntimeError> error = checkTogether(kernel, grid))
       return error;
   if (const auto &[result, call] = enqueue(kernel, grid, parameters.data()); result != kSuccess)
-    return context->failureOf(result, call, action + kernel.name);
+    return context->failureOf(result, call, action());
   context->noteLaunch(kernel.name);
   return std::nullopt;
 }

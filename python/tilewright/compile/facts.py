@@ -18,6 +18,7 @@ class Fact(NamedTuple):
     """A fact that is true or false: a row of runtime/arguments/ArgumentFacts.def."""
 
     name: str
+    attribute: str  # of a kernel's arguments in Tile IR where it is true
     of_pointers: bool  # else of integers
     usual: bool
     text: str  # what signatures write where the value is not the usual one
@@ -26,6 +27,10 @@ class Fact(NamedTuple):
     def allows(self, compiled: bool, given: bool) -> bool:
         """Tell whether a binary that was compiled for one value is right for another."""
         return {"assumed": given >= compiled, "provided": given <= compiled}.get(self.use, True)
+
+
+# Facts that are true or false with their values, in the order of the rows.
+Changes = tuple[tuple[str, bool], ...]
 
 
 @cache
@@ -63,16 +68,6 @@ class Facts:
         if changes:
             raise TypeError(f"arguments have no {', '.join(changes)}")
         return _facts(*fields, values)
-
-    @lazy_attribute
-    def overlapping(self) -> Facts:
-        """The same pointer where another argument's memory may overlap its own."""
-        return self.but(is_disjoint=False)
-
-    @lazy_attribute
-    def large(self) -> Facts:
-        """The same pointer to memory that 32-bit offsets do not reach all of."""
-        return self.but(is_large=True)
 
     @lazy_attribute
     def zero_dim(self) -> Facts:
@@ -134,18 +129,22 @@ def _facts(*fields: Any) -> Facts:
     return known or _known_facts.setdefault(fields, Facts(*fields))
 
 
-def _values(**given: bool) -> tuple[bool, ...]:
+def _values(changes: Changes) -> tuple[bool, ...]:
     """The values of all rows, where those that are not given are the usual ones."""
+    given = dict(changes)
     return tuple(given.get(fact.name, fact.usual) for fact in fact_rows())
 
 
 @cache
-def scalar_facts(
-    type: str, divisibility: int = 1, is_one: bool = False, is_non_negative: bool = False
-) -> Facts:
+def changed(facts: Facts, changes: Changes) -> Facts:
+    """The same argument where some facts are others."""
+    return facts.but(**dict(changes))
+
+
+@cache
+def scalar_facts(type: str, divisibility: int = 1, changes: Changes = ()) -> Facts:
     """The facts of a number."""
-    values = _values(is_one=is_one, is_non_negative=is_non_negative or is_one)
-    return _facts(False, type, divisibility, False, "", values)
+    return _facts(False, type, divisibility, False, "", _values(changes))
 
 
 # The native module makes the facts of integers by it.
@@ -175,8 +174,8 @@ def exact_facts(type: str, value: int) -> Facts:
     least = -(1 << (bits - 1)) if is_signed else 0
     if type[0] not in "iu" or type == "i1" or not least <= value < least + (1 << bits):
         raise ValueError(f"{type} has no value {value}")
-    divisibility, _, is_non_negative = native().integer_facts(value, bits)
-    values = _values(is_non_negative=is_non_negative)
+    divisibility, changes = native().integer_facts(value, bits)
+    values = _values((*changes, ("is_one", False)))  # its value says so
     made = Facts(False, type, divisibility, False, "", values, equals=value)
     with _exact_lock:
         return _exact_facts.setdefault(key, made)
@@ -200,18 +199,17 @@ def integer_facts(type: str, value: int) -> Facts:
 
 @cache
 def pointer_facts(
-    pointee: str, divisibility: int = 1, is_streaming: bool = False, is_read_only: bool = False
+    pointee: str, divisibility: int = 1, changes: Changes = (), is_read_only: bool = False
 ) -> Facts:
     """The facts of an array."""
-    return _facts(True, pointee, divisibility, is_read_only, "", _values(is_streaming=is_streaming))
+    return _facts(True, pointee, divisibility, is_read_only, "", _values(changes))
 
 
 def facts_of_memory(
     pointee: str, address: int, size: int, is_read_only: bool = False, is_zero_dim: bool = False
 ) -> Facts:
     """The facts of an array of so many bytes."""
-    divisibility, is_streaming = native().pointer_facts(address, size)
-    facts = pointer_facts(pointee, divisibility, is_streaming, is_read_only)
+    facts = pointer_facts(pointee, *native().pointer_facts(address, size), is_read_only)
     return facts.zero_dim if is_zero_dim else facts
 
 
@@ -238,6 +236,6 @@ def parse_facts(text: str) -> Facts:
         raise ValueError(f"{text!r} is not a signature entry such as i32, i32:16 or *fp32:16")
     divisibility = int(numbers[0]) if numbers else 1
     if not is_pointer and divisibility == 1 and numbers:
-        return scalar_facts(element, 1, is_one=True)
-    values = {rows[name].name: not rows[name].usual for name in names}
-    return _facts(is_pointer, element, divisibility, False, "", _values(**values))
+        return integer_facts(element, 1)
+    changes = tuple((rows[name].name, not rows[name].usual) for name in names)
+    return _facts(is_pointer, element, divisibility, False, "", _values(changes))

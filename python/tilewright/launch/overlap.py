@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .arguments import ArgumentProblem, span_of
-from ..compile.facts import Facts
+from ..compile.facts import Facts, changed
 from .devices import current_device
 from ..native import native
 from ..native.targets import device_named
@@ -20,7 +20,8 @@ def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) 
     """Replace the facts of overlapping and of large pointers, in place. Unknown memory overlaps
     everything. Raises ArgumentProblem for arrays that reach beyond their memory."""
     indices: list[int] = []
-    pointers: list[tuple[str, int, int]] = []
+    pointers: list[tuple[str, int, int, bool]] = []
+    chosen = current_device()
     for index, fact in enumerate(facts):
         if type(fact) is Facts and fact.is_pointer:
             address = int(bits[index])
@@ -30,18 +31,8 @@ def mark_overlaps(facts: list[Any], values: Sequence[Any], bits: Sequence[Any]) 
                 problem.index = index
                 raise
             indices.append(index)
-            pointers.append((fact.type, begin, end) if begin < end else (fact.type, address, address))
-    found = native().find_overlaps(pointers, True) if pointers else None
-    if found is None:
-        return
-    by_elements = native().find_overlaps(pointers, False) or [(True, False)] * len(pointers)
-    for index, (is_disjoint, reaches_bytes), (_, reaches_elements) in zip(indices, found, by_elements):
-        fact = facts[index]
-        if reaches_elements or (reaches_bytes and _counts_bytes(fact)):
-            fact = fact.large
-        facts[index] = fact if is_disjoint else fact.overlapping
-
-
-def _counts_bytes(pointer: Facts) -> bool:
-    """Whether offsets into its memory count bytes, on the device that has it."""
-    return device_named(pointer.place or current_device()).counts_bytes
+            span = (begin, end) if begin < end else (address, address)
+            pointers.append((fact.type, *span, device_named(fact.place or chosen).counts_bytes))
+    found = native().find_overlaps(pointers) if pointers else None
+    for index, changes in zip(indices, found or ()):
+        facts[index] = changed(facts[index], changes)

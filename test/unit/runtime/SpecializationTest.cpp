@@ -12,8 +12,8 @@ static bool isLarge(uint64_t bytes, const char *type, bool countsBytes) {
   ArgumentSpec spec;
   spec.kind = ArgumentSpec::Kind::Pointer;
   spec.type = type;
-  const MemorySpan memory{4096, 4096 + bytes};
-  assumeDisjoint({&spec, 1}, {&memory, 1}, countsBytes);
+  const MemorySpan memory{4096, 4096 + bytes, countsBytes};
+  assumeDisjoint({&spec, 1}, {&memory, 1});
   return spec.isLarge;
 }
 
@@ -27,20 +27,19 @@ TEST(Specialization, MemoryIsLargeWhereOffsetsDoNotReachIt) {
   EXPECT_TRUE(isLarge(3 * kGiB, "fp64", true));
 }
 
-static bool operator==(IntegerFacts a, IntegerFacts b) {
-  return a.divisibility == b.divisibility && a.isOne == b.isOne &&
-         a.isNonNegative == b.isNonNegative;
-}
-
 TEST(Specialization, IntegersOverTheEdgesOfTypes) {
-  EXPECT_TRUE((integerFacts(0, 32) == IntegerFacts{16, false, true}));
-  EXPECT_TRUE((integerFacts(1, 32) == IntegerFacts{1, true, true}));
-  EXPECT_TRUE((integerFacts(uint64_t(-16), 32) == IntegerFacts{16, false, false}));
-  EXPECT_TRUE((integerFacts(0x7FFFFFFF, 32) == IntegerFacts{1, false, true}));
-  EXPECT_TRUE((integerFacts(0x80000000, 32) == IntegerFacts{16, false, false})) << "of u32";
-  EXPECT_TRUE((integerFacts(0x80000000, 64) == IntegerFacts{16, false, true}));
-  EXPECT_TRUE((integerFacts(200, 8) == IntegerFacts{1, false, false})) << "of u8";
-  EXPECT_TRUE((integerFacts(uint64_t(1) << 63, 64) == IntegerFacts{16, false, false}));
+  auto facts = [](uint64_t bits, unsigned width) {
+    ArgumentFacts found = integerFacts(bits, width);
+    return std::tuple(found.divisibility, found.isOne, found.isNonNegative);
+  };
+  EXPECT_EQ(facts(0, 32), std::tuple(16, false, true));
+  EXPECT_EQ(facts(1, 32), std::tuple(1, true, true));
+  EXPECT_EQ(facts(uint64_t(-16), 32), std::tuple(16, false, false));
+  EXPECT_EQ(facts(0x7FFFFFFF, 32), std::tuple(1, false, true));
+  EXPECT_EQ(facts(0x80000000, 32), std::tuple(16, false, false)) << "of u32";
+  EXPECT_EQ(facts(0x80000000, 64), std::tuple(16, false, true));
+  EXPECT_EQ(facts(200, 8), std::tuple(1, false, false)) << "of u8";
+  EXPECT_EQ(facts(uint64_t(1) << 63, 64), std::tuple(16, false, false));
 }
 
 TEST(Specialization, PointersByAddressAndSize) {

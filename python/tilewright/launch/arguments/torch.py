@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from ...compile.facts import Facts, pointer_facts
+from ...compile.facts import Changes, Facts, pointer_facts
 from ...language.dtypes import dtype
 from ...language.element_types import ELEMENT_TYPES
 from ...native import native
@@ -29,8 +29,8 @@ _POINTEES: dict[torch.dtype, str] = {
     getattr(torch, row.library): row.short_name for row in ELEMENT_TYPES if hasattr(torch, row.library)
 }
 
-# (dtype, is aligned, is streaming, is 0-d, device) -> facts: one probe on a warm launch.
-_Key = tuple[torch.dtype, bool, bool, bool, torch.device]
+# (dtype, divisibility and changes, device) -> facts: one probe for each tensor of a launch.
+_Key = tuple[torch.dtype, tuple[int, Changes], bool, torch.device]
 _facts: dict[_Key, Facts] = {}
 
 
@@ -46,8 +46,8 @@ def _read_tensor(tensor: torch.Tensor) -> Reading:
     try:
         address = tensor.data_ptr()
         # The size of a GPU's last-level cache does not matter to a kernel's code.
-        divisibility, is_streaming = native().pointer_facts(address, tensor.nbytes if is_on_host else 0)
-        key = (tensor.dtype, divisibility > 1, is_streaming, not tensor.ndim, tensor.device)
+        known = native().pointer_facts(address, tensor.nbytes if is_on_host else 0)
+        key = (tensor.dtype, known, not tensor.ndim, tensor.device)
     except RuntimeError as error:
         raise _without_memory(tensor, str(error)) from None
     if not address and _has_elements(tensor):
@@ -126,21 +126,20 @@ def _negated() -> ArgumentProblem:
 
 
 def _find_facts(key: _Key) -> Facts:
-    element_type, is_aligned, is_streaming, is_zero_dim, device = key
+    element_type, known, is_zero_dim, device = key
     place = "" if device.type == "cpu" else gpu_of_torch(device.type, device.index)
     if device.type != "cpu" and not place:
         raise wrong_device(f"device {device}")
     if element_type not in _POINTEES:
         raise unknown_element_type(str(element_type))
-    facts = pointer_facts(_POINTEES[element_type], 16 if is_aligned else 1, is_streaming)
+    facts = pointer_facts(_POINTEES[element_type], *known)
     return _facts.setdefault(key, (facts.zero_dim if is_zero_dim else facts).on(place))
 
 
 @untraced
 def _facts_of_lent(
-    element_type: torch.dtype, is_aligned: bool, is_streaming: bool, is_zero_dim: bool,
-    device_type: int, index: int,
-) -> Facts:  # fmt: skip
+    element_type: torch.dtype, divisibility: int, changes: Changes, device_type: int, index: int
+) -> Facts:
     """The facts of a tensor on a device by its type and number of DLPack."""
     device = torch.device("cpu")
     if device_type != DLPACK_CPU:
@@ -148,7 +147,7 @@ def _facts_of_lent(
         if not gpu:
             raise wrong_device(f"DLPack device {(device_type, index)}")
         device = torch.device(device_named(gpu).torch_name)
-    key = (element_type, is_aligned, is_streaming, is_zero_dim, device)
+    key = (element_type, (divisibility, changes), False, device)
     return _facts.get(key) or _find_facts(key)
 
 

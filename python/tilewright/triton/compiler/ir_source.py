@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tilewright.compile import CompiledKernel, compile_request
+from tilewright.compile.facts import fact_rows
 from tilewright.native.errors import CompileError, LaunchError, UnsupportedError
 from tilewright.language.element_types import ELEMENT_TYPES
 from tilewright.launch.jit import JITFunction
@@ -56,14 +57,8 @@ def _entry(match: re.Match[str], attributes: str) -> str:
     words = ["*" * bool(match["pointee"]) + _TYPES.get(element, element)]
     if re.search(r"tile\.divisibility\s*=\s*16\b", attributes):
         words.append("16")
-    if "tile.streaming" in attributes:
-        words.append("stream")
-    if match["pointee"] and "tile.disjoint" not in attributes:
-        words.append("overlap")
-    if "tile.large" in attributes:
-        words.append("large")
-    if "tile.non_negative" in attributes:
-        words.append("nonneg")
+    rows = [fact for fact in fact_rows() if fact.of_pointers == bool(match["pointee"])]
+    words += [fact.text for fact in rows if (fact.attribute in attributes) != fact.usual]
     return ":".join(words)
 
 
