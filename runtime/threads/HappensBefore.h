@@ -11,8 +11,8 @@
 
 namespace tw {
 
-/// What this thread did up to here comes before what follows `seeOrder` of the same address, here
-/// or in another thread.
+/// Puts what this thread did up to here before what follows `seeOrder` of the same address in any
+/// thread.
 inline void makeOrder([[maybe_unused]] void *address) {
 #ifdef TW_THREAD_SANITIZER
   __tsan_release(address);
