@@ -3,6 +3,7 @@
 #include "backend/TargetKind.h"
 #include "backend/amd/AmdTarget.h"
 #include "backend/amd/LowerAmd.h"
+#include "backend/amd/codegen/RegisterLimits.h"
 #include "backend/amd/device/HipDriver.h"
 #include "backend/amd/device/HipGpu.h"
 #include "backend/gpu/device/GpuDevice.h"
@@ -11,6 +12,7 @@
 #include "backend/warpsim/device/WarpsimDevice.h"
 #include "backend/warpsim/llvmir/Import.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/ADT/STLExtras.h"
 
 using namespace tw;
 
@@ -24,7 +26,8 @@ static TargetKind amdKind(const char *name) {
   kind.facts.kind = name;
   kind.facts.backend = "hip"; // as kernels that ask for their maker call it
   kind.facts.countsBytes = true;
-  kind.facts.options = {"bitcode", "maxnreg", "no-fusion", "waves_per_eu", "matrix_instr_nonkdim"};
+  kind.facts.options = {"bitcode", "no-fusion"};
+  llvm::append_range(kind.facts.options, amd::numberOptions());
   return kind;
 }
 

@@ -23,13 +23,18 @@ struct LimitOption {
 };
 } // namespace
 
+static constexpr StringLiteral kWaves = "waves_per_eu", kMatrixExtent = "matrix_instr_nonkdim";
 static constexpr LimitOption kRegisters = {"maxnreg", kFewestRegisters, kMostRegisters,
                                            "a thread has from", "registers"};
 
 /// Returns the option for the waves that a SIMD holds (CDNA3 ISA, "Wavefronts"; RDNA3 ISA,
 /// "Work-groups").
 static LimitOption wavesOption(const AmdArch &arch) {
-  return {"waves_per_eu", 1, arch.generation == 9 ? 8u : 16u, "a SIMD holds from", "waves"};
+  return {kWaves, 1, arch.generation == 9 ? 8u : 16u, "a SIMD holds from", "waves"};
+}
+
+std::vector<std::string> amd::numberOptions() {
+  return {kRegisters.name.str(), kWaves.str(), kMatrixExtent.str()};
 }
 
 /// Reads the number of an option, 0 where it is not given; none where it is out of range.
@@ -51,8 +56,6 @@ std::optional<AmdLimits> amd::limitsOf(const CompileOptions &options, const AmdA
     return std::nullopt;
   return AmdLimits{.maxRegisters = *registers, .wavesPerSimd = *waves};
 }
-
-static constexpr StringLiteral kMatrixExtent = "matrix_instr_nonkdim";
 
 /// Reads the extent of matrix instructions; none where none of them has it.
 static std::optional<unsigned> readMatrixExtent(const CompileOptions &options) {

@@ -8,6 +8,9 @@
 
 namespace tw::amd {
 
+/// Lists the names of the options below, for `TargetFacts::options`.
+std::vector<std::string> numberOptions();
+
 /// Reads the options `maxnreg=N` and `waves_per_eu=N`; none where they cannot be kept.
 std::optional<AmdLimits> limitsOf(const CompileOptions &options, const AmdArch &arch);
 
