@@ -7,9 +7,8 @@
 
 using namespace tw;
 
-/// The reach of signed offsets of 32 bits, in elements; and in bytes where they count those, of
-/// which buffers need a few for themselves.
-static constexpr uint64_t kReachableElements = 0x7FFFFFFF, kReachableBytes = 0x7FFFFFE0;
+/// The reach of signed offsets of 32 bits that count elements.
+static constexpr uint64_t kReachableElements = 0x7FFFFFFF;
 
 /// The bytes of an element by its type's name: "fp32", "i1", "fp8e4nv".
 static uint64_t elementBytes(std::string_view type) {

@@ -25,25 +25,30 @@ static unsigned bitWidth(llvm::StringRef type) {
 
 static bool isFloat(llvm::StringRef type) { return type.contains('f'); }
 
-static const llvm::fltSemantics &semanticsOf(llvm::StringRef type) {
+/// Returns the format of a type of floats; null of integers.
+static const llvm::fltSemantics *formatOf(llvm::StringRef type) {
+  if (!isFloat(type))
+    return nullptr;
   static mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  return llvm::cast<mlir::FloatType>(tile::irTypeOf(*findRow(type), &context)).getFloatSemantics();
+  auto element = llvm::cast<mlir::FloatType>(tile::irTypeOf(*findRow(type), &context));
+  return &element.getFloatSemantics();
 }
 
-static uint64_t encodeNumber(llvm::StringRef type, double value) {
-  if (!isFloat(type))
+static uint64_t encodeNumber(const llvm::fltSemantics *format, double value) {
+  if (!format)
     return uint64_t(int64_t(value));
   llvm::APFloat number(value);
   bool isInexact;
-  number.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &isInexact);
+  number.convert(*format, llvm::APFloat::rmNearestTiesToEven, &isInexact);
   return number.bitcastToAPInt().getZExtValue();
 }
 
 static double decodeNumber(llvm::StringRef type, uint64_t bits) {
   unsigned width = bitWidth(type);
-  if (!isFloat(type))
+  const llvm::fltSemantics *format = formatOf(type);
+  if (!format)
     return double(llvm::APInt(64, bits).trunc(width).getSExtValue());
-  llvm::APFloat number(semanticsOf(type), llvm::APInt(64, bits).trunc(width));
+  llvm::APFloat number(*format, llvm::APInt(64, bits).trunc(width));
   bool isInexact;
   number.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &isInexact);
   return number.convertToDouble();
@@ -60,10 +65,11 @@ static bool fill(SyntheticArgument &argument, llvm::StringRef rule, uint64_t see
   std::mt19937_64 generator(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);
   unsigned bytes = storedBytes(argument.type);
+  const llvm::fltSemantics *format = formatOf(argument.type);
   for (uint64_t i = 0; i < argument.numElements; ++i) {
-    uint64_t bits = encodeNumber(argument.type, rule == "iota" ? double(i) : constant);
+    uint64_t bits = encodeNumber(format, rule == "iota" ? double(i) : constant);
     if (rule == "random")
-      bits = isFloat(argument.type) ? encodeNumber(argument.type, uniform(generator)) : generator();
+      bits = format ? encodeNumber(format, uniform(generator)) : generator();
     if (argument.type == "i1")
       bits &= 1;
     memcpy(argument.data + i * bytes, &bits, bytes);
@@ -99,7 +105,7 @@ bool tw::parseArgument(llvm::StringRef text, uint64_t seed, SyntheticArgument &a
   if (!isFloat(type) && !value.getAsInteger(0, integer))
     argument.scalarBits = uint64_t(integer);
   else if (isFloat(type) && !value.getAsDouble(number))
-    argument.scalarBits = encodeNumber(type, number);
+    argument.scalarBits = encodeNumber(formatOf(type), number);
   else
     return false;
   return true;

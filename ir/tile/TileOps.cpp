@@ -3,6 +3,7 @@
 #include "ir/tile/Box.h"
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace tw;

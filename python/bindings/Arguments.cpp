@@ -59,7 +59,7 @@ struct Method {
 /// The answers of Python about torch, asked for once: how a tensor's facts are found, and the
 /// memory of a view.
 struct TensorReading {
-  std::vector<PyTypeObject *> types; // torch.Tensor, and those that differ from it in name only
+  std::vector<PyTypeObject *> types; // torch.Tensor, and subclasses that are read and marked as it is
   Method isNeg, storageOffset;
   py::object findFacts, findSpan, markWritten;
   const dlpack::Exchange *exchange = nullptr; // where this torch has it
@@ -131,9 +131,6 @@ struct Names {
   PyObject *numDims = PyUnicode_InternFromString("ndim");
 };
 } // namespace
-
-/// Offsets of 32 bits reach so far, in elements of a byte or more.
-static constexpr uint64_t kLargeBytes = 0x7FFFFFFF;
 
 static TensorReading &tensors() {
   static TensorReading *reading = new TensorReading; // holds objects beyond the interpreter's end
@@ -273,7 +270,7 @@ static bool readTensor(PyObject *tensor, PyObject *&fact, uint64_t &address, Spa
     return false;
   if (!(tensors().exchange && viewLent(tensor, view)) && !viewByAttributes(tensor, view))
     return false;
-  if (!view.begin || !view.bytes || view.bytes > kLargeBytes)
+  if (!view.begin || !view.bytes || view.bytes > kReachableBytes)
     return false;
   py::object offset = tensors().storageOffset(tensor);
   if (!offset)
@@ -283,7 +280,7 @@ static bool readTensor(PyObject *tensor, PyObject *&fact, uint64_t &address, Spa
     // A part of its storage: only all of it meets every other part.
     py::object whole = tensors().findSpan(py::handle(tensor), view.begin);
     span = {py::cast<uint64_t>(whole[py::int_(0)]), py::cast<uint64_t>(whole[py::int_(1)])};
-    if (span.end <= span.begin || span.end - span.begin > kLargeBytes)
+    if (span.end <= span.begin || span.end - span.begin > kReachableBytes)
       return false;
   }
   spans.push_back(span);
@@ -458,7 +455,7 @@ static const dlpack::Exchange *exchangeOf(PyObject *type) {
   return exchange && exchange->major == 1 && exchange->lend ? exchange : nullptr;
 }
 
-/// `types` are torch.Tensor and types whose tensors are read and marked as its own.
+/// `types` are torch.Tensor, which has the methods, and subclasses that are read and marked as it is.
 static void setTensorReading(const py::tuple &types, py::object findFacts, py::object findSpan,
                              py::object markWritten) {
   TensorReading &reading = tensors();

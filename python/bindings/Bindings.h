@@ -21,7 +21,7 @@ struct Kernel {
   std::vector<Encoding> encodings;
   /// Positions in the Python signature: of each parameter, and of those that the kernel writes.
   std::vector<size_t> positions, stored;
-  /// As many arguments a launch must have: the greatest position and one.
+  /// The least number of arguments of a launch: the greatest position plus one.
   size_t numArguments = 0;
 };
 

@@ -1,6 +1,7 @@
 // The rules of what is assumed of arguments (runtime/Specialization.h), for Python.
 #include "python/bindings/Bindings.h"
 #include "runtime/Specialization.h"
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -26,15 +27,19 @@ unsigned python::unusualFacts(const ArgumentFacts &facts, ArgumentSpec::Kind kin
   return set;
 }
 
-PyObject *python::changesOf(unsigned set) {
-  static std::array<PyObject *, kNumFactSets> known = {};
-  if (known[set])
-    return known[set];
-  py::list changes;
-  for (size_t i = 0; i < std::size(kArgumentFacts); ++i)
-    if (set >> i & 1)
-      changes.append(py::make_tuple(kArgumentFacts[i].name, !kArgumentFacts[i].usual));
-  return known[set] = PyList_AsTuple(changes.ptr());
+/// Made when the module is loaded.
+static std::array<PyObject *, python::kNumFactSets> changesOfSets;
+
+PyObject *python::changesOf(unsigned set) { return changesOfSets[set]; }
+
+static void makeChanges() {
+  for (unsigned set = 0; set < python::kNumFactSets; ++set) {
+    py::list changes;
+    for (size_t i = 0; i < std::size(kArgumentFacts); ++i)
+      if (set >> i & 1)
+        changes.append(py::make_tuple(kArgumentFacts[i].name, !kArgumentFacts[i].usual));
+    changesOfSets[set] = py::tuple(changes).release().ptr();
+  }
 }
 
 static KnownIntegers &integers() {
@@ -144,17 +149,15 @@ static PyObject *findOverlaps(PyObject *, PyObject *pointers) {
     if (!readPointer(PyList_GET_ITEM(pointers, i), specs[i], memory[i]))
       return nullptr;
   assumeDisjoint(specs, memory);
-  bool isPlain = true;
+  std::vector<unsigned> sets(size);
+  for (size_t i = 0; i < size; ++i)
+    sets[i] = python::unusualFacts(specs[i], ArgumentSpec::Kind::Pointer);
+  if (std::ranges::count(sets, 0u) == std::ssize(sets))
+    return Py_NewRef(Py_None);
   PyObject *found = PyList_New(Py_ssize_t(size));
-  for (size_t i = 0; found && i < size; ++i) {
-    unsigned set = python::unusualFacts(specs[i], ArgumentSpec::Kind::Pointer);
-    isPlain &= set == 0;
-    PyList_SET_ITEM(found, i, Py_XNewRef(python::changesOf(set)));
-  }
-  if (!found || !isPlain)
-    return found;
-  Py_DECREF(found);
-  return Py_NewRef(Py_None);
+  for (size_t i = 0; found && i < size; ++i)
+    PyList_SET_ITEM(found, i, Py_NewRef(python::changesOf(sets[i])));
+  return found;
 }
 
 /// Lists the facts that are true or false: (name, attribute in Tile IR, whether of pointers, usual
@@ -180,6 +183,7 @@ static PyCFunction fast(FastCall function) {
 }
 
 void python::defineFacts(py::module_ &module) {
+  makeChanges();
   static PyMethodDef methods[] = {
       {"read_integer", &readInteger, METH_O, nullptr},
       {"pointer_facts", fast(&factsOfAddress), METH_FASTCALL, nullptr},

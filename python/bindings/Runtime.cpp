@@ -103,7 +103,7 @@ PyObject *python::raised() {
 /// launch(kernel, (x, y, z), bits, values, mark, memory, stream, is_cooperative, simulation): by
 /// Python's own protocol, since finding the overload of a bound function takes as long as a small
 /// launch. `bits` and `values` have one entry for each parameter of the function, of which the
-/// kernel takes some; `memory`, too, or it is None: (base address, bytes, is read-only, bytes of
+/// kernel takes some. `memory` is None, or has for each (base address, bytes, is read-only, bytes of
 /// the allocation before that).
 static PyObject *launch(PyObject *, PyObject *const *given, Py_ssize_t count) {
   try {

@@ -37,9 +37,9 @@ enum Member : Py_ssize_t {
   mChoice,
   mCompiled,
   mIsCurrent,
-  mStream,
-  mHolder,
-  mNative
+  mReadStream, // () -> the stream of a launch; None: 0
+  mNative,     // the kernel of the native module, and in a capsule its address
+  mKernel,
 };
 
 /// One call.
@@ -192,7 +192,8 @@ bool Call::resolve() {
 static uint64_t currentStream(PyObject *read) {
   if (read == Py_None)
     return 0;
-  auto stream = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(read));
+  auto stream = py::reinterpret_steal<py::object>(
+      python::takeLockOrSleep([&] { return PyObject_CallNoArgs(read); }));
   uint64_t handle = stream ? PyLong_AsUnsignedLongLong(stream.ptr()) : 0;
   if (PyErr_Occurred())
     throw py::error_already_set();
@@ -235,8 +236,8 @@ PyObject *Call::launch(std::span<PyObject *const> given, PyObject *names) {
     throw py::error_already_set();
   if (isCurrent.ptr() != Py_True)
     return nullptr;
-  extents.stream = currentStream(member(entry, mStream));
-  run(*static_cast<Kernel *>(PyCapsule_GetPointer(member(entry, mNative), nullptr)));
+  extents.stream = currentStream(member(entry, mReadStream));
+  run(*static_cast<Kernel *>(PyCapsule_GetPointer(member(entry, mKernel), nullptr)));
   return Py_NewRef(member(entry, mCompiled));
 }
 

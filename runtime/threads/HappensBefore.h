@@ -5,7 +5,7 @@
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer)
 #include <sanitizer/tsan_interface.h>
-#define TW_THREAD_SANITIZER
+#define TW_THREAD_SANITIZER 1
 #endif
 #endif
 
@@ -18,6 +18,7 @@ inline void makeOrder([[maybe_unused]] void *address) {
   __tsan_release(address);
 #endif
 }
+/// Puts what follows behind all that came before `makeOrder` of the same address.
 inline void seeOrder([[maybe_unused]] void *address) {
 #ifdef TW_THREAD_SANITIZER
   __tsan_acquire(address);

@@ -177,8 +177,7 @@ static std::shared_ptr<const Ready> compileReady(const Wanted &wanted,
 /// Targets are asked by name, which takes longer than all else of a warm launch, so only for large
 /// arrays.
 static bool exceedsBytes(const Argument *arguments, size_t count, const std::string &device) {
-  constexpr uint64_t kAlwaysReached = 0x7FFFFFE0;
-  auto isBig = [](const Argument &argument) { return argument.bytes > kAlwaysReached; };
+  auto isBig = [](const Argument &argument) { return argument.bytes > kReachableBytes; };
   if (!arguments || std::none_of(arguments, arguments + count, isBig))
     return false;
   std::optional<TargetFacts> facts = api::targetFacts(device);

@@ -12,6 +12,7 @@
 using namespace tw;
 using namespace tw::library;
 using tilewright::Argument;
+using tilewright::Type;
 
 /// The names of `Type` in specializations, in its order.
 static constexpr const char *kTypeNames[] = {
@@ -20,13 +21,16 @@ static constexpr const char *kTypeNames[] = {
 
 using Row = tile::ElementTypeRow;
 
-static const Row &rowOf(const Argument &argument) {
+static_assert(std::size(kTypeNames) == size_t(Type::Float8E5M2FNUZ) + 1);
+
+static const Row &rowOf(Type type) {
   static const auto rows = [] {
     std::array<const Row *, std::size(kTypeNames)> found;
     llvm::transform(kTypeNames, found.begin(), tile::findElementType);
+    assert(llvm::all_of(found, [](const Row *row) { return row; }) && "an unknown name");
     return found;
   }();
-  return *rows[size_t(argument.type)];
+  return *rows[size_t(type)];
 }
 
 std::optional<KernelSignature> library::readSignature(const std::string &buffer,
@@ -73,7 +77,7 @@ static std::string encodeConstant(const Argument &argument) {
   };
   if (argument.kind == Argument::Kind::Text)
     return encode("str", argument.text);
-  const Row &type = rowOf(argument);
+  const Row &type = rowOf(argument.type);
   if (type.is("bool"))
     return encode("bool", argument.bits != 0);
   if (type.is("float")) {
@@ -110,7 +114,7 @@ static uint64_t floatBits(double number, llvm::StringRef type) {
 
 /// Returns true if an integer of one type fits another.
 static bool fits(const Argument &argument, const Row &type) {
-  bool isNegative = rowOf(argument).is("sint") && int64_t(argument.bits) < 0;
+  bool isNegative = rowOf(argument.type).is("sint") && int64_t(argument.bits) < 0;
   unsigned bits = type.Bits;
   if (type.is("uint"))
     return !isNegative && (bits == 64 || argument.bits >> bits == 0);
@@ -129,10 +133,10 @@ static std::optional<RuntimeError> bindNumber(const KernelSignature &signature,
                                               const SignatureParameter &parameter,
                                               BoundArguments &bound, size_t i) {
   const Argument &argument = *bound.given[i];
-  const Row &given = rowOf(argument);
+  const Row &given = rowOf(argument.type);
   // As from Python: a float without an annotation is a float32.
   const Row &type = !parameter.type.empty() ? *tile::findElementType(parameter.type)
-                    : given.is("float")     ? *tile::findElementType("fp32")
+                    : given.is("float")     ? rowOf(Type::Float32)
                                             : given;
   ArgumentSpec &spec = bound.specs[i];
   spec.kind = ArgumentSpec::Kind::Scalar;
@@ -186,7 +190,7 @@ static std::optional<RuntimeError> bindOne(const KernelSignature &signature,
   if (!isArray)
     return bindNumber(signature, parameter, bound, i);
   bound.specs[i].kind = ArgumentSpec::Kind::Pointer;
-  setType(bound, i, rowOf(*argument));
+  setType(bound, i, rowOf(argument->type));
   bound.specs[i].assume(pointerFacts(argument->bits, argument->bytes, streamingBytes()));
   bound.launched[i] = {argument->bits, argument->bits, argument->bytes, argument->isReadOnly};
   return std::nullopt;

@@ -1,4 +1,4 @@
-"""The types of elements: one row for each, of which all other tables of types are made.
+"""The types of elements: one row for each, with the names that it has elsewhere.
 
 `ir/tile/ElementTypes.td` has the columns that the compiler reads of the same rows; a test compares them.
 """

@@ -91,6 +91,24 @@ static void checkError(const Status &status, const std::string &code, const std:
         code + " " + words + ", not " + status.text());
 }
 
+/// 1, 2, -3 and 0.5 as codes of 8 bits with three and with two bits of mantissa, without -0.
+static void testNarrowFloats() {
+  using tilewright::Type;
+  Kernel kernel = load("scale");
+  struct {
+    Type type;
+    unsigned char codes[4];
+  } rows[] = {{Type::Float8E4M3FNUZ, {0x40, 0x48, 0xCC, 0x38}},
+              {Type::Float8E5M2FNUZ, {0x40, 0x44, 0xC6, 0x3C}}};
+  for (auto &[type, codes] : rows) {
+    float y[4] = {};
+    Argument x = Argument::array(codes, type, sizeof(codes));
+    Status done = kernel.launch({1}, {x, {y, 4}, 4, 2.0f});
+    check(bool(done), done.text());
+    check(y[0] == 2 && y[1] == 4 && y[2] == -6 && y[3] == 1, "other numbers");
+  }
+}
+
 static void testErrors() {
   Kernel kernel = load("scale");
   float x[4] = {};
@@ -205,6 +223,7 @@ int main(int count, char **words) {
   }
   testScale();
   testThreads();
+  testNarrowFloats();
   testErrors();
   testNull();
   puts("passed");

@@ -93,8 +93,8 @@ def current_stream(device: Device) -> int:
 
 
 def stream_reader(device: Device) -> Callable[[], int] | None:
-    """A function that reads `current_stream`, as fast as torch lets it; None for a device that has no
-    streams."""
+    """A function that reads `current_stream`, as fast as torch lets it: in C once torch has used a GPU.
+    None for a device that has no streams."""
     if not device.has_memory:
         return None
     read = _stream_function(device)

@@ -134,8 +134,8 @@ def read_argument(value: Any) -> Reading:
 
 
 def make_reader(readers: Sequence[Callable[[Any], Reading]]) -> Callable[[tuple[Any, ...]], Any]:
-    """What reads a kernel's arguments at once where they are numbers, constants and torch tensors on
-    the host; it gives None for all others, and for tensors that overlap."""
+    """What reads a kernel's arguments at once where they are numbers, constants and torch tensors; it
+    gives None for all others, and for tensors that overlap or are large."""
     modes = {read_argument: 0, read_constant: 1}
     return native().make_reader(
         [modes.get(reader, 2) for reader in readers], tuple(readers), (scalar_facts("i1"), scalar_facts("fp32"))

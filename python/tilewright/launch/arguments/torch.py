@@ -29,7 +29,7 @@ _POINTEES: dict[torch.dtype, str] = {
     getattr(torch, row.library): row.short_name for row in ELEMENT_TYPES if hasattr(torch, row.library)
 }
 
-# (dtype, divisibility and changes, device) -> facts: one probe for each tensor of a launch.
+# (dtype, divisibility and changes, is 0-d, device) -> facts: one probe for each tensor of a launch.
 _Key = tuple[torch.dtype, tuple[int, Changes], bool, torch.device]
 _facts: dict[_Key, Facts] = {}
 

@@ -1,0 +1,88 @@
+"""Compiles headers and sources without the precompiled header: each includes what it uses.
+
+`headers.py [PATH ...]` looks at the files below the paths, by default at all of them, which takes
+about an hour on two cores; `make build` comes first. A header is compiled as a file of its own, with the
+options of the sources.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import os
+import pathlib
+import shlex
+import subprocess
+import sys
+
+import tree
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# Options that only sources compiled behind the precompiled header, and to an object, have.
+DROPPED = {"-Winvalid-pch", "-fpch-instantiate-templates", "-Werror", "-c"}
+WITH_VALUE = {"-include-pch", "-include", "-o", "-MT", "-MF", "-Xclang"}
+
+
+def options_of(command: str) -> list[str]:
+    """The compiler and the options of a command, for any file."""
+    words = shlex.split(command)
+    words = words[next(i for i, word in enumerate(words) if "clang++" in word) :]
+    kept = [words[0]]
+    rest = iter(words[1:-1])  # the last one is the source
+    for word in rest:
+        if word in WITH_VALUE:
+            next(rest)
+        elif word not in DROPPED and not word.startswith("-M"):
+            kept.append(word)
+    return [*kept, "-fsyntax-only", "-w"]
+
+
+def commands(build: pathlib.Path) -> dict[str, list[str]]:
+    """Each source with the options that it is compiled with; of a source in two targets the first."""
+    entries = json.loads((build / "compile_commands.json").read_text())
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        path = pathlib.Path(entry["file"])
+        if path.suffix == ".cpp" and path.is_relative_to(ROOT) and not path.is_relative_to(build):
+            found.setdefault(str(path.relative_to(ROOT)), options_of(entry["command"]))
+    return found
+
+
+def failure(path: str, options: list[str]) -> str:
+    """The first error of a file; empty where it compiles."""
+    command = [*options, "-x", "c++", "-Wno-pragma-once-outside-header", path]
+    result = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    errors = [line for line in result.stderr.splitlines() if "error:" in line]
+    return "" if result.returncode == 0 else f"{path}: {errors[0] if errors else result.stderr[:300]}"
+
+
+def main() -> int:
+    below = tuple(sys.argv[1:]) or ("",)
+    sources = commands(ROOT / "build")
+    paths = tree.files(ROOT, tree.TOP_FOLDERS, {".h"})
+    headers = [str(path.relative_to(ROOT)) for path in paths]
+    # A header has the options of the sources beside it, or of those nearest above.
+    jobs = {path: options for path, options in sources.items() if path.startswith(below)}
+    for header in filter(lambda path: path.startswith(below), headers):
+        if options := options_beside(header, sources):
+            jobs[header] = options
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        num_problems = 0
+        for problem in filter(None, pool.map(failure, jobs, jobs.values())):
+            num_problems += 1
+            print(problem, flush=True)
+    print(f"{len(jobs)} files, {num_problems} problems")
+    return 1 if num_problems else 0
+
+
+def options_beside(header: str, sources: dict[str, list[str]]) -> list[str] | None:
+    """The options of a source in the same folder, or in one above it; None where there is none."""
+    for folder in pathlib.PurePath(header).parents:
+        prefix = "" if str(folder) == "." else f"{folder}/"
+        if found := next((options for path, options in sources.items() if path.startswith(prefix)), None):
+            return found if prefix else None
+    return None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
