@@ -21,7 +21,7 @@ PACKAGES := llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools liblld-22-dev
 # ccache cannot reuse objects built with a precompiled header unless it may ignore these two.
 export CCACHE_SLOPPINESS := pch_defines,time_macros
 
-.PHONY: help setup packages build demo test surface sanitize bench portable gpu-check format clean
+.PHONY: help setup packages build demo test surface headers sanitize bench portable gpu-check format clean
 
 help:
 	@printf '%s\n' \
@@ -29,6 +29,7 @@ help:
 	  'make demo     run the tutorials and print their speed against torch and NumPy' \
 	  'make test     run every test: ctest, pytest, lints' \
 	  'make surface  run a program for every feature that kernels elsewhere use (SURFACE="--only dot" narrows it)' \
+	  'make headers  compile every file without the precompiled header (HEADERS="runtime ir" narrows it)' \
 	  'make sanitize build and run the tests under Address-, UndefinedBehavior- and ThreadSanitizer' \
 	  '              (SANITIZE="--only address --part ops" narrows it, SANITIZE=--list tells the parts)' \
 	  'make bench    print the full ratio tables (BENCH="--quick --only matmul" narrows them)' \
@@ -102,6 +103,9 @@ test: setup
 
 surface: setup
 	@$(VENV_PYTHON) test/surface/surface.py $(SURFACE)
+
+headers: setup
+	@$(VENV_PYTHON) test/lint/headers.py $(HEADERS)
 
 sanitize: setup
 	@$(VENV_PYTHON) test/sanitize/run.py --build $(BUILD) $(SANITIZE)

@@ -6,6 +6,7 @@
 #include "ir/tile/Tables.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "passes/simt/LayoutRules.h"
 #include "runtime/codes/Codes.h"

@@ -2,6 +2,7 @@
 #include "frontend/statements/LoopBounds.h"
 #include "frontend/emit/RuntimeValues.h"
 #include "frontend/tiles/Operands.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "runtime/codes/Codes.h"
 

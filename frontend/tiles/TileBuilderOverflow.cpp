@@ -1,5 +1,6 @@
 // The check of debug builds that a sum, difference or product of integers fits its type.
 #include "frontend/tiles/TileBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace tw;
 namespace arith = mlir::arith;

@@ -3,6 +3,7 @@
 #include "passes/math/ExpandArith.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/math/ExpandMath.h"
 
 using namespace mlir;

@@ -1,6 +1,7 @@
 // Conversions: float to integer with saturation, and rounding to 16-bit floats by instructions
 // only.
 #include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/math/ExpandMath.h"
 #include <cmath>

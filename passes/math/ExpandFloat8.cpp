@@ -4,6 +4,7 @@
 // Formats for Deep Neural Networks", arXiv 2206.02915).
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "passes/math/ExpandArith.h"
 #include "passes/math/ExpandMath.h"
 #include "passes/math/Formula.h"

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/math/ExpandMath.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <array>
 
 using namespace mlir;

@@ -1,6 +1,7 @@
 // Writes arithmetic on one type of float, a scalar or a vector, as short as the formula reads.
 #include "passes/math/Formula.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace tw;

@@ -1,9 +1,9 @@
-// The state of lowering one kernel to vector code: buffers, evaluation of tiles at coordinates,
-// loop nests. LowerSimd.cpp walks the kernel; LowerMemory, LowerReduce, LowerDot ... lower the
-// roots.
+// The state of lowering one kernel to vector code: buffers, tiles at coordinates, loop nests.
+// LowerSimd.cpp walks the kernel; LowerMemory, LowerReduce, LowerDot ... lower the roots.
 #ifndef PASSES_SIMD_SIMDFUNCTION_H
 #define PASSES_SIMD_SIMDFUNCTION_H
 #include "ir/tile/Tile.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "passes/Pipeline.h"
 #include "passes/simd/BufferPlaces.h"
