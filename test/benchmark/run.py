@@ -25,6 +25,7 @@ from typing import Any
 THREADS = int(os.environ.get("TILEWRIGHT_NUM_THREADS", "2"))
 os.environ["TILEWRIGHT_NUM_THREADS"] = str(THREADS)
 
+import launches  # noqa: E402
 import peaks  # noqa: E402  the number of threads is read at the first use
 import peers  # noqa: E402
 import report  # noqa: E402
@@ -165,28 +166,6 @@ def probe(family: str) -> None:
     print(json.dumps(result))
 
 
-def warm_launches() -> dict[str, float]:
-    """Microseconds of launches that find their kernel and run one program of almost nothing."""
-    import operation_kernels
-
-    tensors, numbers = [torch.zeros(16) for _ in range(10)], [3, 5, 16, 7, 1, 100, 33, 64, 12]
-    calls: dict[str, Call] = {
-        "empty": lambda: operation_kernels.empty[(1,)](),
-        "many": lambda: operation_kernels.many[(1,)](*tensors, *numbers),
-    }
-    medians = {}
-    for name, call in calls.items():
-        call()
-        times = []
-        for _ in range(15):
-            start = time.perf_counter()
-            for _ in range(2000):
-                call()
-            times.append((time.perf_counter() - start) / 2000 * 1e6)
-        medians[name] = statistics.median(times)
-    return medians
-
-
 @functools.cache
 def bytecode() -> tempfile.TemporaryDirectory[str]:
     """A folder with the bytecode of every module that probes import, as an installed package has it."""
@@ -282,8 +261,8 @@ def main() -> int:
         starts = [measure_start(family, 1 if arguments.quick else 5) for family in families]
         print("\ncompile time in fresh processes, milliseconds; imports apart\n")
         print(report.start_table(starts))
-        launches = warm_launches()
-        print("\n" + report.launch_lines(launches))
+        measured = {**launches.on_cpu(), **launches.on_double()}
+        print("\n" + report.launch_lines(measured))
     if arguments.json:
         report.write_json(arguments.json, about, rows, starts)
     if arguments.results:

@@ -30,6 +30,8 @@ static Settings readSettings(const std::string &words) {
       settings.sharedLimit = number;
     else if (name == "processors")
       settings.numProcessors = number;
+    else if (name == "quiet")
+      settings.isQuiet = number != 0;
     else if (name == "machine_code")
       settings.refusesMachineCode = value == "refused";
     else if (name == "arch")
@@ -59,7 +61,8 @@ State &tw::driver_double::state() {
 
 Call::Call(const char *name, const std::string &details) : lock(state().mutex) {
   State &now = state();
-  now.record += name + details + "\n";
+  if (!now.settings.isQuiet)
+    now.record += name + details + "\n";
   int number = ++now.numCalls[name];
   const auto &failures = now.settings.failures;
   for (const std::string &key : {std::string(name), name + ("@" + std::to_string(number))})

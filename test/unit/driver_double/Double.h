@@ -35,6 +35,7 @@ struct Settings {
   int kernelResult = 0;
   int numProcessors = 4; // with room for 2048 threads each; 0: no cooperative launches
   bool refusesMachineCode = false;
+  bool isQuiet = false; // calls are not recorded
   std::string log = "", simulator = "", arch = "";
   std::map<std::string, int> failures = {}; // "cuInit" or "cuInit@2"
 };

@@ -94,7 +94,8 @@ static bool fitsTogether(const LaunchShape &shape) {
 
 int driver_double::launchKernel(const char *name, const Function &function,
                                 const LaunchShape &shape, void **parameters) {
-  ContextCall call(name, describeLaunch(function, shape, parameters));
+  bool isQuiet = state().settings.isQuiet;
+  ContextCall call(name, isQuiet ? "" : describeLaunch(function, shape, parameters));
   if (call.failure)
     return call.failure;
   const auto &[gridX, gridY, gridZ] = shape.grid;
