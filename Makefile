@@ -105,7 +105,7 @@ surface: setup
 	@$(VENV_PYTHON) test/surface/surface.py $(SURFACE)
 
 headers: setup
-	@$(VENV_PYTHON) test/lint/headers.py $(HEADERS)
+	@$(VENV_PYTHON) test/headers.py $(HEADERS)
 
 sanitize: setup
 	@$(VENV_PYTHON) test/sanitize/run.py --build $(BUILD) $(SANITIZE)

@@ -67,11 +67,10 @@ void defineFacts(pybind11::module_ &module);
 void defineChanges(pybind11::module_ &module);
 void defineWarmLaunches(pybind11::module_ &module);
 
-/// The facts that are true or false and not as usual for an argument of this kind, as a set of rows
-/// of `kArgumentFacts`.
+/// Finds the facts that are not as usual for an argument of this kind: a set of rows of
+/// `kArgumentFacts`.
 unsigned unusualFacts(const ArgumentFacts &facts, ArgumentSpec::Kind kind);
-/// Such a set for Python, borrowed: ((name, value), ...), the same object for equal sets. Null with
-/// an error.
+/// Gives such a set to Python, borrowed: ((name, value), ...), the same object for equal sets.
 PyObject *changesOf(unsigned set);
 /// The number of sets.
 constexpr size_t kNumFactSets = size_t(1) << std::size(kArgumentFacts);

@@ -12,7 +12,7 @@ from .libraries import Library
 
 
 class Effect(Enum):
-    """What an option does on a kind of device."""
+    """Says what an option does on a kind of device."""
 
     DONE = "done"
     NONE = "has no effect"  # and cannot change a result
@@ -44,12 +44,12 @@ def _where_heeded(word: str) -> Callable[[Device], Effect]:
 
 
 def is_count(value: Any) -> bool:
-    """Whether a value is an integer from 0 on."""
+    """Tell whether a value is an integer from 0 on."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
 def is_flag(value: Any) -> bool:
-    """Whether a value is a truth value."""
+    """Tell whether a value is a truth value."""
     return isinstance(value, (bool, int)) and value in (0, 1)
 
 

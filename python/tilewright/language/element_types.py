@@ -24,7 +24,7 @@ class ElementType(NamedTuple):
 
     @property
     def is_of_numpy(self) -> bool:
-        """Whether NumPy has it without ml_dtypes."""
+        """True for types that NumPy has without ml_dtypes."""
         return bool(self.library) and not self.library.startswith(("bfloat", "float8"))
 
     @property

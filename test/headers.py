@@ -1,8 +1,8 @@
 """Compiles headers and sources without the precompiled header: each includes what it uses.
 
 `headers.py [PATH ...]` looks at the files below the paths, by default at all of them, which takes
-about an hour on two cores; `make build` comes first. A header is compiled as a file of its own, with the
-options of the sources.
+about an hour on two cores. A header is compiled as a file of its own, with the options of a source
+beside it. Exit status 1 for files that do not compile, 2 where nothing can be compiled.
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ import shlex
 import subprocess
 import sys
 
-import tree
-
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Options that only sources compiled behind the precompiled header, and to an object, have.
 DROPPED = {"-Winvalid-pch", "-fpch-instantiate-templates", "-Werror", "-c"}
 WITH_VALUE = {"-include-pch", "-include", "-o", "-MT", "-MF", "-Xclang"}
@@ -58,14 +56,17 @@ def failure(path: str, options: list[str]) -> str:
 
 def main() -> int:
     below = tuple(sys.argv[1:]) or ("",)
+    if not (ROOT / "build" / "compile_commands.json").is_file():
+        print("nothing is built in build/, which has the compiler's options: `make build` first")
+        return 2
     sources = commands(ROOT / "build")
-    paths = tree.files(ROOT, tree.TOP_FOLDERS, {".h"})
-    headers = [str(path.relative_to(ROOT)) for path in paths]
-    # A header has the options of the sources beside it, or of those nearest above.
-    jobs = {path: options for path, options in sources.items() if path.startswith(below)}
-    for header in filter(lambda path: path.startswith(below), headers):
-        if options := options_beside(header, sources):
-            jobs[header] = options
+    folders = sorted({path.partition("/")[0] for path in sources})
+    headers = [str(path.relative_to(ROOT)) for name in folders for path in (ROOT / name).rglob("*.h")]
+    every = sources | {path: options_beside(path, sources) for path in sorted(headers)}
+    jobs = {path: options for path, options in every.items() if path.startswith(below)}
+    if not jobs:
+        print(f"no header or source that is built is below {' '.join(below)}")
+        return 2
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         num_problems = 0
         for problem in filter(None, pool.map(failure, jobs, jobs.values())):
@@ -75,13 +76,13 @@ def main() -> int:
     return 1 if num_problems else 0
 
 
-def options_beside(header: str, sources: dict[str, list[str]]) -> list[str] | None:
-    """The options of a source in the same folder, or in one above it; None where there is none."""
+def options_beside(header: str, sources: dict[str, list[str]]) -> list[str]:
+    """The options of a source in the same folder, or in the nearest one above it."""
     for folder in pathlib.PurePath(header).parents:
-        prefix = "" if str(folder) == "." else f"{folder}/"
+        prefix = f"{folder}/"
         if found := next((options for path, options in sources.items() if path.startswith(prefix)), None):
-            return found if prefix else None
-    return None
+            return found
+    raise AssertionError(f"{header} is in a folder of sources")
 
 
 if __name__ == "__main__":
