@@ -7,6 +7,7 @@
 #include "passes/simd/DotPlan.h"
 #include "passes/simd/Scope.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <map>
 
 using namespace mlir;

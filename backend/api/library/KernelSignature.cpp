@@ -2,6 +2,7 @@
 #include "backend/api/library/KernelSignature.h"
 #include "ir/tile/Tables.h"
 #include "runtime/codes/Codes.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
