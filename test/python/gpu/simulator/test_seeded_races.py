@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from warpsim_command import COMMAND, needs_command
 
 ROOT = Path(__file__).resolve().parents[4]
-COMMAND = ROOT / "build/backend/tools/warpsim"
 PAGE = ROOT / "backend/warpsim/README.md"
 sys.path.insert(0, str(ROOT / "test/golden/races"))
 
@@ -32,7 +32,7 @@ THOROUGH = ("sm_80", "sm_90a", "gfx942")
 MACHINES = ("sm_80", "sm_90a", "sm_100a", "sm_120", "gfx90a", "gfx942", "gfx950", "gfx1100",
             "gfx1201")  # fmt: skip
 
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="warpsim is not built")
+pytestmark = needs_command
 
 
 def errors(seed: Seed, programs: Programs, machine: str, schedule: str, folder: Path) -> set[str]:

@@ -16,14 +16,15 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from warpsim_command import COMMAND, needs_command
+
 ROOT = Path(__file__).resolve().parents[4]
-COMMAND = ROOT / "build/backend/tools/warpsim"
 sys.path.insert(0, str(ROOT / "test/golden/ptx"))
 
 from launches import GOLDENS, HALF, SINGLE, Golden, request  # noqa: E402
 
 pytestmark = [
-    pytest.mark.skipif(not COMMAND.exists(), reason="warpsim is not built"),
+    needs_command,
     pytest.mark.usefixtures("compiler"),
 ]
 

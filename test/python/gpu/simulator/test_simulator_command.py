@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from warpsim_command import COMMAND, needs_command
+
 ROOT = Path(__file__).resolve().parents[4]
-COMMAND = ROOT / "build/backend/tools/warpsim"
 sys.path.insert(0, str(ROOT / "test/golden/ptx"))
 
 from launches import compiled  # noqa: E402
@@ -19,7 +20,7 @@ ADD = ("--grid", "4", "--arg", "const f32[1000]=1.5", "--arg", "const f32[1000]=
        "--arg", "f32[1000]=zeros")  # fmt: skip
 
 pytestmark = [
-    pytest.mark.skipif(not COMMAND.exists(), reason="warpsim is not built"),
+    needs_command,
     pytest.mark.usefixtures("compiler"),
 ]
 

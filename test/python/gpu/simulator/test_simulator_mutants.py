@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+from warpsim_command import COMMAND, needs_command
+
 ROOT = Path(__file__).resolve().parents[4]
-COMMAND = ROOT / "build/backend/tools/warpsim"
 sys.path.insert(0, str(ROOT / "test/golden/ptx"))
 
 from edits import Mutant  # noqa: E402
@@ -32,7 +33,7 @@ MORE_SCHEDULES = (*SCHEDULES, *(f"random:{seed}" for seed in (0, 2, 3, 4)))
 TRIALS = (("late", "rr"), ("early", "rr"), ("random:1", "random:1"), ("late", "reverse"))
 
 pytestmark = [
-    pytest.mark.skipif(not COMMAND.exists(), reason="warpsim is not built"),
+    needs_command,
     pytest.mark.usefixtures("compiler"),
 ]
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from warpsim_command import COMMAND, needs_command
+
 ROOT = Path(__file__).resolve().parents[4]
-COMMAND = ROOT / "build/backend/tools/warpsim"
 sys.path.insert(0, str(ROOT / "test/golden/ptx"))
 
 from protocol_mutants import MUTANTS  # noqa: E402
@@ -22,7 +23,7 @@ SCHEDULES = ("rr", "greedy", "reverse", *(f"random:{seed}" for seed in range(6))
 # What each mutant runs under.
 TRIALS = ("rr", "reverse", "random:0")
 
-pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="warpsim is not built")
+pytestmark = needs_command
 
 
 def simulate(text: str, protocol: Protocol, path: Path, schedule: str, *options: str) -> str:
