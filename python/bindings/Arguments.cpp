@@ -1,6 +1,7 @@
 // Reads the arguments of a warm launch: numbers, constants and torch tensors, whose facts are
 // objects that Python has made before. Whatever else there is, Python reads.
 #include "python/bindings/Bindings.h"
+#include "python/bindings/DlPack.h"
 #include "python/bindings/Interpreter.h"
 #include "runtime/Specialization.h"
 #include <algorithm>
@@ -10,35 +11,6 @@
 namespace py = pybind11;
 using namespace tw;
 using python::Kernel;
-
-/// The part of DLPack's C interface that lends a tensor's description
-/// (https://dmlc.github.io/dlpack, version 1.3: `DLTensor` and `DLPackExchangeAPI`), found as
-/// `__dlpack_c_exchange_api__` of a type.
-namespace dlpack {
-/// A device, as DLDeviceType numbers its kind.
-struct Device {
-  int32_t type = kHost, index = 0;
-  static constexpr int32_t kHost = 1;
-  bool operator==(const Device &) const = default;
-};
-struct Tensor {
-  void *data;
-  Device device;
-  int32_t numDims;
-  struct Element {
-    uint8_t code, bits;
-    uint16_t lanes;
-  } element;
-  const int64_t *shape, *strides;
-  uint64_t byteOffset;
-};
-struct Exchange {
-  uint32_t major, minor;
-  const Exchange *previous;
-  void *allocate, *fromPython, *toPython;
-  int (*lend)(void *object, Tensor *description);
-};
-} // namespace dlpack
 
 namespace {
 /// How a parameter's argument is read: by its type; as a constant; or by a function of Python,
