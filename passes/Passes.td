@@ -103,18 +103,24 @@ def RefuseAssembly : Pass<"refuse-assembly", "::mlir::ModuleOp">, Takes<"tile"> 
   let options = [Option<"linksBitcode", "links-bitcode", "bool", "false", "pure functions of bitcode can be called">];
 }
 
+def AttachTarget : Pass<"attach-target", "::mlir::ModuleOp"> {
+  let summary = "the module gets the description of the machine that it is compiled for";
+  let description = [{
+    With `target={#tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768>}`:
+    ```mlir
+    module {}
+    // becomes
+    module attributes {tile.target = #tile.simd<...>} {}
+    ```
+  }];
+  let options = [Option<"target", "target", "std::string", "\"\"", "`#tile.target` of a GPU or `#tile.simd` of a CPU">];
+  let dependentDialects = ["::tw::tile::TileDialect"];
+}
+
 def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp">, Takes<"tile-passes"> {
   let summary = "tiles become loops over vectors in an llvm.func of the kernel ABI";
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
-  let options = [
-    Option<"vectorBytes", "vector-bytes", "unsigned", "64", "bytes of a vector register">,
-    Option<"numRegisters", "num-registers", "unsigned", "32", "vector registers">,
-    Option<"hasFma", "fma", "bool", "true", "one instruction multiplies and adds">,
-    ListOption<"dotInstructions", "dots", "std::string", "ELEMENT:INTRINSIC:(vectors|pairs|matrices):PRODUCTS_PER_CYCLE, as in SimdMachine">,
-    ListOption<"matrixUnit", "matrix-unit", "std::string", "the five intrinsics of MatrixUnit, in its order">,
-    Option<"matrixExtent", "matrix-extent", "unsigned", "0", "rows, and lanes of a row, of a matrix register">,
-    Option<"matrixRefusal", "matrix-refusal", "std::string", "\"\"", "why the machine's matrix unit must not be used">];
 }
 
 def PollLoops : Pass<"poll-loops", "::mlir::ModuleOp"> {
@@ -168,11 +174,9 @@ def ExpandMath : Pass<"expand-math", "::mlir::ModuleOp">, Takes<"lowered"> {
     %y = llvm.call @_ZGVeN16v_tanf(%x) : (vector<16xf32>) -> vector<16xf32>
     ```
   }];
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
     "::mlir::math::MathDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
   let options = [
-    Option<"vectorBytes", "vector-bytes", "unsigned", "64", "bytes of a vector register">,
-    Option<"hasFma", "fma", "bool", "true", "one instruction multiplies and adds, rounding once">,
     Option<"hasVectorLibrary", "vector-library", "bool", "true",
            "functions of glibc's libmvec may be called; else scalar ones of libm, lane by lane">];
 }

@@ -3,7 +3,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "passes/Passes.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace tw;
@@ -32,20 +31,7 @@ static void addLoopSplitting(StagedPasses &passes, bool ofProducts) {
   passes.addPass(createCSEPass());
 }
 
-/// As the option of lower-simd has it.
-static llvm::StringRef nameOf(DotInstruction::Form form) {
-  switch (form) {
-  case DotInstruction::Form::Vectors:
-    return "vectors";
-  case DotInstruction::Form::Pairs:
-    return "pairs";
-  case DotInstruction::Form::Matrices:
-    return "matrices";
-  }
-  llvm_unreachable("a form");
-}
-
-void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
+void tw::addSimdPasses(StagedPasses &passes, const std::string &machine) {
   RefuseAssemblyOptions refused;
   refused.linksBitcode = true;
   passes.addPass(createRefuseAssembly(refused));
@@ -53,26 +39,14 @@ void tw::addSimdPasses(StagedPasses &passes, const SimdMachine &machine) {
   addLoopSplitting(passes, /*ofProducts=*/false);
   passes.beginStage("lowered", "functions of scalars, vectors and loops: no tiles, and of math "
                                "functions only calls of a library");
-  LowerSimdOptions simd;
-  simd.vectorBytes = machine.vectorBytes;
-  simd.numRegisters = machine.numRegisters;
-  simd.hasFma = machine.hasFma;
-  for (const DotInstruction &dot : machine.dotInstructions)
-    simd.dotInstructions.push_back(llvm::formatv("{0}:{1}:{2}:{3}", dot.element, dot.intrinsic,
-                                                 nameOf(dot.form), int64_t(dot.productsPerCycle)));
-  const MatrixUnit &unit = machine.matrixUnit;
-  if (!unit.load.empty())
-    simd.matrixUnit = {unit.configure, unit.release, unit.zero, unit.load, unit.store};
-  simd.matrixExtent = unit.extent;
-  simd.matrixRefusal = machine.matrixRefusal;
-  passes.addPass(createLowerSimd(simd));
+  AttachTargetOptions target;
+  target.target = machine;
+  passes.addPass(createAttachTarget(target));
+  passes.addPass(createLowerSimd());
   passes.addPass(createPollLoops());
   passes.addPass(createCSEPass());
   passes.addPass(createShareNests());
-  ExpandMathOptions math;
-  math.vectorBytes = machine.vectorBytes;
-  math.hasFma = machine.hasFma;
-  passes.addPass(createExpandMath(math));
+  passes.addPass(createExpandMath());
   passes.addPass(createCleanLowered());
   passes.addPass(createCSEPass());
   passes.beginStage("llvm-dialect", "the LLVM dialect only");

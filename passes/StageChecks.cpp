@@ -437,8 +437,9 @@ static LogicalResult checkThreads(ModuleOp module) {
     return emitCoded(module, Code::UnfitText)
            << simt::kNumWarps << " is a power of two of 32 bits up to " << tile::kMostWarps
            << ", not " << warps;
-  if (target && !isa<tile::TargetAttr>(target))
-    return emitCoded(module, Code::UnfitText) << kTargetAttribute << " is a #tile.target";
+  if (target && !isa<tile::TargetAttr, tile::SimdAttr>(target))
+    return emitCoded(module, Code::UnfitText)
+           << kTargetAttribute << " is a #tile.target or a #tile.simd";
   return success();
 }
 

@@ -2,9 +2,9 @@
 #include "backend/cpu/CpuTarget.h"
 #include "backend/codegen/AssembleText.h"
 #include "backend/cpu/CpuLink.h"
+#include "backend/cpu/CpuMachine.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
 #include "backend/cpu/HostMachine.h"
-#include "backend/cpu/MatrixUnit.h"
 #include "passes/Pipeline.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -83,87 +83,13 @@ std::vector<std::string> tw::cpuLevels() {
   return levels;
 }
 
-namespace {
-/// The multiply-adds that a core does in a cycle, by LLVM's name of the processor.
-struct ProcessorRates {
-  llvm::StringRef processor;
-  int f32, pairsOfBf16, quadsOfBytes;
-};
-} // namespace
-
-// Measured with loops over registers (f32 and bf16; of the second and third row as the first and
-// the fourth); of bytes as the instruction tables at uops.info have it.
-static constexpr ProcessorRates kRates[] = {
-    {"sapphirerapids", 32, 16, 128}, {"emeraldrapids", 32, 16, 128}, {"graniterapids", 32, 16, 128},
-    {"znver5", 32, 64, 128},         {"znver4", 16, 32, 64},
-};
-// The same for all processors that have the unit.
-static constexpr int kMatricesOf16Bits = 512, kMatricesOfBytes = 1024;
-
-/// Returns the rates of a processor. One that is not in the table is taken to start as many of each
-/// instruction in a cycle.
-static ProcessorRates ratesOf(llvm::StringRef processor, unsigned vectorBytes) {
-  for (const ProcessorRates &rates : kRates)
-    if (rates.processor == processor)
-      return rates;
-  int f32 = 2 * int(vectorBytes) / 4;
-  return {"", f32, 2 * f32, 4 * f32};
-}
-
-static void addMatrixUnit(SimdMachine &machine, bool hasBf16, bool hasF16, bool hasBytes) {
-  auto add = [&](const char *element, const char *intrinsic, int rate) {
-    machine.dotInstructions.push_back(
-        {element, intrinsic, double(rate), DotInstruction::Form::Matrices});
-  };
-  machine.matrixUnit = {"llvm.x86.ldtilecfg",   "llvm.x86.tilerelease",  "llvm.x86.tilezero",
-                        "llvm.x86.tileloadd64", "llvm.x86.tilestored64", /*extent=*/16};
-  if (hasBf16)
-    add("bf16", "llvm.x86.tdpbf16ps", kMatricesOf16Bits);
-  if (hasF16)
-    add("f16", "llvm.x86.tdpfp16ps", kMatricesOf16Bits);
-  if (hasBytes)
-    add("i8", "llvm.x86.tdpb##d", kMatricesOfBytes);
-}
-
-/// Reads the SIMD machine off LLVM's feature names.
-static SimdMachine describeSimd(const LlvmMachine &host, const std::string &level) {
-  llvm::StringSet<> present = featuresOf(host);
-  auto hasAll = [&](std::initializer_list<const char *> names) {
-    return llvm::all_of(names, [&](const char *name) { return present.contains(name); });
-  };
-  SimdMachine machine;
-  machine.hasFma = present.contains("fma");
-  bool isWide = hasAll({"avx512f", "avx512bw", "avx512vl", "avx512dq"});
-  bool isHalf = !isWide && hasAll({"avx2", "fma"});
-  machine.vectorBytes = isWide ? 64 : isHalf ? 32 : 16;
-  machine.numRegisters = isWide ? 32 : 16;
-  const bool isEmulated = level == kEmulatedMatrixUnit;
-  ProcessorRates rates = ratesOf(isEmulated ? kRates[0].processor : host.cpu, machine.vectorBytes);
-  auto add = [&](const char *element, const char *intrinsic, int rate,
-                 DotInstruction::Form form = DotInstruction::Form::Vectors) {
-    machine.dotInstructions.push_back({element, intrinsic, double(rate), form});
-  };
-  add("f32", "", machine.hasFma ? rates.f32 : rates.f32 / 2);
-  if (isWide && present.contains("avx512bf16"))
-    add("bf16", "llvm.x86.avx512bf16.dpbf16ps.512", rates.pairsOfBf16);
-  if (isWide && present.contains("avx512vnni"))
-    add("i8", "llvm.x86.avx512.vpdpbusd.512", rates.quadsOfBytes);
-  else if (isHalf && present.contains("avxvnni"))
-    add("i8", "llvm.x86.avx512.vpdpbusd.256", rates.quadsOfBytes);
-  // In the ports of the multiply-add, twice as many lanes; the sums go elsewhere.
-  add("i8",
-      isWide   ? "llvm.x86.avx512.pmaddw.d.512"
-      : isHalf ? "llvm.x86.avx2.pmadd.wd"
-               : "llvm.x86.sse2.pmadd.wd",
-      2 * rates.f32, DotInstruction::Form::Pairs);
-  if (isEmulated)
-    addMatrixUnit(machine, true, true, true);
-  else if (present.contains("amx-tile"))
-    addMatrixUnit(machine, present.contains("amx-bf16"), present.contains("amx-fp16"),
-                  present.contains("amx-int8"));
-  if (level.empty())
-    mayUseMatrixUnit(&machine.matrixRefusal);
-  return machine;
+static CpuMachine describeCore(const LlvmMachine &host, const std::string &level) {
+  CpuModel model;
+  model.features = featuresOf(host);
+  model.name = host.cpu;
+  model.emulatesMatrices = level == kEmulatedMatrixUnit;
+  model.isHost = level.empty();
+  return describeCpu(model);
 }
 
 // Half of the time of -O2's, for code as fast: lowering has vectorized and shared what these loops
@@ -202,9 +128,9 @@ namespace {
 class CpuTarget final : public Target {
 public:
   explicit CpuTarget(const std::string &level)
-      : level(level), host(machineOfLevel(level)), simd(describeSimd(host, level)),
+      : level(level), host(machineOfLevel(level)), core(describeCore(host, level)),
         description(host.triple + ";" + host.cpu + ";" + host.features) {
-    host.vectorBits = simd.vectorBytes * 8;
+    host.vectorBits = core.vectorBytes * 8;
     host.simplifications = kSimplifications;
     host.unusedPasses = kUnusedPasses;
     host.ordersInstructions = true;
@@ -218,7 +144,7 @@ public:
     return (kernelName + kKernelSuffix).str();
   }
   void addPasses(StagedPasses &passes, const CompileOptions &) const override {
-    addSimdPasses(passes, simd);
+    addSimdPasses(passes, core.attribute);
   }
   const LlvmMachine *llvmMachine() const override { return &emitter(); }
   bool compile(mlir::ModuleOp lowered, Artifact &artifact, std::string &error) const override {
@@ -263,7 +189,7 @@ private:
   std::string level; // empty: everything that the host has
   mutable LlvmMachine host;
   mutable std::once_flag isShort; // guards `host.features`, which nothing else reads by then
-  SimdMachine simd;
+  CpuMachine core;
   std::string description; // with all features, which the code depends on
 };
 } // namespace

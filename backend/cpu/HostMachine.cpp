@@ -57,7 +57,11 @@ void tw::storeSingleLanes(llvm::Module &module) {
 }
 
 // Calls cost little, so that large functions are split.
-static constexpr ModulePass kBeforeLlvm[] = {kSinkOffsets, kSplitFunctions};
+static constexpr ModulePass kBeforeLlvm[] = {
+    {"configure-matrix-unit", "extents of matrix registers become the unit's configuration",
+     configureMatrixUnit},
+    kSinkOffsets,
+    kSplitFunctions};
 static constexpr ModulePass kBehindLlvm[] = {kStoreSingleLanes};
 static constexpr CodeVariant kVariants[] = {{"default", kBehindLlvm, {}, {}}};
 

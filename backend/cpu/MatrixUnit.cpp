@@ -1,7 +1,12 @@
 // The matrix unit of this process (AMX): permission to use it, and what a thread has configured.
 #include "backend/cpu/MatrixUnit.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/IntrinsicsX86.h"
+#include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Host.h"
+#include <array>
 #if defined(__x86_64__) && defined(__linux__)
 #include <cerrno>
 #include <cstring>
@@ -61,4 +66,37 @@ KeptMatrixConfiguration::~KeptMatrixConfiguration() {
   if (mayUseMatrixUnit())
     load(real);
   loadEmulatedConfiguration(emulated);
+}
+
+/// Returns the 64 bytes that LDTILECFG reads (Intel 64 and IA-32 Architectures Software Developer's
+/// Manual, volume 2): the number of the palette, from byte 16 on the bytes of a row of each
+/// register, in 16 bits, and from byte 48 on its rows.
+static std::array<uint8_t, 64> configurationOf(const llvm::CallBase &call) {
+  std::array<uint8_t, 64> bytes = {1};
+  auto argument = [&](unsigned index) {
+    return uint8_t(llvm::cast<llvm::ConstantInt>(call.getArgOperand(index))->getZExtValue());
+  };
+  for (unsigned number = 0; number < call.arg_size() / 2; ++number) {
+    bytes[48 + number] = argument(2 * number);
+    bytes[16 + 2 * number] = argument(2 * number + 1);
+  }
+  return bytes;
+}
+
+void tw::configureMatrixUnit(llvm::Module &module) {
+  llvm::Function *function = module.getFunction(kConfigureMatrixUnit);
+  if (!function)
+    return;
+  for (llvm::User *user : llvm::make_early_inc_range(function->users())) {
+    auto *call = llvm::cast<llvm::CallBase>(user);
+    std::array<uint8_t, 64> bytes = configurationOf(*call);
+    llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), bytes);
+    auto *global =
+        new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true,
+                                 llvm::GlobalValue::PrivateLinkage, data, "matrix_configuration");
+    global->setAlignment(llvm::Align(64));
+    llvm::IRBuilder<>(call).CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {global});
+    call->eraseFromParent();
+  }
+  function->eraseFromParent();
 }

@@ -4,6 +4,10 @@
 #include "llvm/ADT/StringMap.h"
 #include <string>
 
+namespace llvm {
+class Module;
+}
+
 namespace tw {
 
 /// Returns the features of the processor and its operating system, by LLVM's names. They are asked
@@ -31,6 +35,11 @@ private:
   alignas(64) unsigned char real[64];
   alignas(64) unsigned char emulated[64];
 };
+
+/// The function that compiled code calls at a kernel's start with the rows of each register and
+/// their bytes; the pass below replaces its calls.
+inline constexpr char kConfigureMatrixUnit[] = "tw_configure_amx";
+void configureMatrixUnit(llvm::Module &module);
 
 } // namespace tw
 #endif

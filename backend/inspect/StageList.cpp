@@ -15,10 +15,16 @@ static llvm::SmallVector<std::string> optionsOf(mlir::Pass &pass) {
   llvm::raw_string_ostream stream(text);
   pass.printAsTextualPipeline(stream);
   auto [name, options] = llvm::StringRef(text).split('{');
-  llvm::SmallVector<std::string> words;
-  for (llvm::StringRef word : llvm::split(options.drop_back(options.empty() ? 0 : 1), ' '))
-    if (!word.empty())
-      words.push_back(word.str());
+  llvm::SmallVector<std::string> words(1);
+  int depth = 0; // a value with spaces is in braces
+  for (char c : options.drop_back(options.empty() ? 0 : 1)) {
+    depth += c == '{' ? 1 : c == '}' ? -1 : 0;
+    if (c == ' ' && depth == 0)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  llvm::erase(words, "");
   return words;
 }
 

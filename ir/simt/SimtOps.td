@@ -10,6 +10,8 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 
 class Simt_Op<string mnemonic, list<Trait> traits = []> : Op<Simt_Dialect, mnemonic, traits>;
+def Simt_Instruction : ConfinedAttr<Tile_MmaAttr, [AttrConstraint<
+    CPred<"::llvm::cast<::tw::tile::MmaAttr>($_self).isOfWarp()">, "matrix instruction of a warp">]>;
 class Simt_PureOp<string mnemonic, list<Trait> traits = []> : Simt_Op<mnemonic, !listconcat([Pure], traits)>;
 
 //===-- Stages laid-out and scheduled: whole tiles ------------------------------------------------===//
@@ -134,7 +136,7 @@ def Simt_MmaOp : Simt_PureOp<"mma", [AllTypesMatch<["acc", "result"]>]> {
     on, the tiles have the layouts of `mmaLayout`. The operands' element type is the instruction's; f32 stands
     for tf32, of which `precision` says whether operands are rounded (tf32) or split into two (tf32x3).
   }];
-  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Tile_MmaAttr:$instruction, DenseI64ArrayAttr:$warps,
+  let arguments = (ins Tile_Tile:$a, Tile_Tile:$b, Tile_Tile:$acc, Simt_Instruction:$instruction, DenseI64ArrayAttr:$warps,
     Tile_InputPrecision:$precision, OptionalAttr<DenseI64ArrayAttr>:$interleave);
   let results = (outs Tile_Tile:$result);
   let assemblyFormat = "$a `,` $b `,` $acc `by` qualified($instruction) `warps` $warps (`interleaved` $interleave^)? $precision attr-dict `:` type($a) `,` type($b) `->` type($result)";
@@ -252,7 +254,7 @@ def Simt_LoadTransposedOp : Simt_Op<"load_transposed", [MemoryEffects<[MemRead]>
 def Simt_MmaFragmentOp : Simt_PureOp<"mma_fragment", [AttrSizedOperandSegments]> {
   let summary = "one matrix instruction of the warp: this lane's registers of acc + a * b";
   let description = "Registers in the order of `mmaFragment`; elements below 32 bits are packed into i32, the lowest first.";
-  let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$acc, Tile_MmaAttr:$instruction);
+  let arguments = (ins Variadic<AnyType>:$a, Variadic<AnyType>:$b, Variadic<AnyType>:$acc, Simt_Instruction:$instruction);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = "qualified($instruction) `(` $a `)` `,` `(` $b `)` `,` `(` $acc `)` attr-dict `:` functional-type(operands, $results)";
 }

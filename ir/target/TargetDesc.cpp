@@ -1,14 +1,24 @@
-// The description of a GPU that a module carries.
+// The description of a machine that a module carries.
 #include "ir/target/TargetDesc.h"
 #include "mlir/IR/BuiltinOps.h"
 
 using namespace mlir;
 
-tw::tile::TargetAttr tw::targetOf(Operation *op) {
+template <typename Description> static Description descriptionOf(Operation *op) {
   auto module = dyn_cast<ModuleOp>(op);
   if (!module)
     module = op->getParentOfType<ModuleOp>();
-  return module ? module->getAttrOfType<tile::TargetAttr>(kTargetAttribute) : nullptr;
+  return module ? module->getAttrOfType<Description>(tw::kTargetAttribute) : nullptr;
+}
+
+tw::tile::TargetAttr tw::targetOf(Operation *op) { return descriptionOf<tile::TargetAttr>(op); }
+
+tw::tile::SimdAttr tw::simdMachineOf(Operation *op) {
+  if (auto machine = descriptionOf<tile::SimdAttr>(op))
+    return machine;
+  return tile::SimdAttr::get(op->getContext(), /*vector_bytes=*/64, /*registers=*/32,
+                             /*line_bytes=*/64, /*cache_bytes=*/32 << 10, {}, {}, "",
+                             {tile::Feature::FMA, tile::Feature::ScaleByPower});
 }
 
 tw::tile::CopyAttr tw::laneCopyOf(tile::TargetAttr target) {
@@ -36,4 +46,8 @@ tw::Machine tw::machineOf(Operation *op) {
 
 bool tw::hasFeature(tile::TargetAttr target, tile::Feature feature) {
   return target && llvm::is_contained(target.getFeatures(), feature);
+}
+
+bool tw::hasFeature(tile::SimdAttr machine, tile::Feature feature) {
+  return llvm::is_contained(machine.getFeatures(), feature);
 }

@@ -1,5 +1,5 @@
-// What passes may know of a GPU: the module attribute `tile.target`, filled by a target's
-// `describe` or written by hand in a test.
+// What passes may know of a machine: the module attribute `tile.target`, `#tile.target` of a GPU or
+// `#tile.simd` of a CPU, set by a target or written by hand in a test.
 #ifndef IR_TARGET_TARGETDESC_H
 #define IR_TARGET_TARGETDESC_H
 #include "ir/layout/SharedBanks.h"
@@ -9,10 +9,11 @@ namespace tw {
 
 inline constexpr llvm::StringLiteral kTargetAttribute = "tile.target";
 
-/// The description of the machine that a module is compiled for; null when it has none.
+/// The description of the GPU that a module is compiled for; null when it has none.
 tile::TargetAttr targetOf(mlir::Operation *op);
 /// Returns true if the machine has a feature. A null description has none.
 bool hasFeature(tile::TargetAttr target, tile::Feature feature);
+bool hasFeature(tile::SimdAttr machine, tile::Feature feature);
 
 /// The way to copy to shared memory beside the program that passes use: each lane says where its
 /// bytes go, and waits by groups or counts. Null where the machine has none: data goes through
@@ -30,6 +31,10 @@ struct Machine {
 /// The machine of an operation's module, or a plain one where the module describes none, as tests
 /// may.
 Machine machineOf(mlir::Operation *op);
+
+/// The description of the CPU that a module is compiled for, or a plain one where it has none: 32
+/// vectors of 64 bytes, which are multiplied and added element by element.
+tile::SimdAttr simdMachineOf(mlir::Operation *op);
 
 } // namespace tw
 #endif

@@ -52,11 +52,34 @@ static std::string problemOf(StringRef text, ArrayRef<std::pair<char, unsigned>>
   return numBits == numExpected ? "" : "holds bits that the matrix does not have";
 }
 
-/// Bits that an element takes in a register; tf32 takes those of f32.
-static unsigned registerBits(Type type) {
+/// " n0 n1": bits of a dimension.
+static std::string bitsOf(char dim, unsigned from, unsigned to) {
+  std::string text;
+  for (unsigned bit = from; bit < to; ++bit)
+    text += (" " + Twine(dim) + Twine(bit)).str();
+  return text;
+}
+
+CoreFragments tw::tile::coreFragments(unsigned m, unsigned n, unsigned k, unsigned group) {
+  unsigned rows = llvm::Log2_32(m), columns = llvm::Log2_32(n), depth = llvm::Log2_32(k);
+  unsigned inLane = std::min(llvm::Log2_32(group), depth);
+  std::string a = bitsOf('k', 0, depth) + bitsOf('m', 0, rows);
+  for (unsigned bit = 0; m == 1 && bit < columns; ++bit)
+    a += " -";
+  std::string b = bitsOf('k', 0, inLane) + bitsOf('n', 0, columns) + bitsOf('k', inLane, depth);
+  std::string sums = bitsOf('n', 0, columns) + bitsOf('m', 0, rows);
+  auto finished = [](StringRef text) { return (text.ltrim() + " |").str(); };
+  return {finished(a), finished(b), finished(sums)};
+}
+
+unsigned tw::tile::registerBits(Type type) {
   if (isa<FloatTF32Type>(type))
     return 32;
   return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+}
+
+bool MmaAttr::isOfWarp() const {
+  return getM() >= 8 && getN() >= 8 && getK() * registerBits(getA()) >= 128;
 }
 
 LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError, unsigned m,
@@ -72,9 +95,8 @@ LogicalResult MmaAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError
         registerBits(type) < 8 || registerBits(type) > 64)
       return emitError() << "a matrix instruction has integers or floats of 8 to 64 bits, not "
                          << type;
-  if (m < 8 || n < 8 || k * registerBits(a) < 128 || registerBits(a) != registerBits(b))
-    return emitError() << "a matrix instruction has operands of one width, eight rows and columns "
-                          "or more, and 16 bytes or more along k";
+  if (registerBits(a) != registerBits(b))
+    return emitError() << "a matrix instruction has operands of one width";
   std::tuple<StringRef, std::pair<char, unsigned>, std::pair<char, unsigned>> fragments[] = {
       {fragmentA, {'m', m}, {'k', k}},
       {fragmentB, {'k', k}, {'n', n}},

@@ -4,6 +4,11 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
+#include <string>
+
+namespace mlir {
+class Type;
+}
 
 namespace tw::tile {
 
@@ -21,6 +26,17 @@ struct Fragment {
 
 /// Reads "k0 m3 | k1 k2 m0 m1 m2"; nullopt for what is not written so.
 std::optional<Fragment> parseFragment(llvm::StringRef text);
+
+/// Returns the bits that an element takes in a register; tf32 takes those of f32.
+unsigned registerBits(mlir::Type type);
+
+/// How a core holds the operands and the accumulator of a product: see ProductAttr.
+struct CoreFragments {
+  std::string a, b, accumulator;
+};
+/// Returns those of a product of m x n x k elements with `group` neighbours along k in each lane of
+/// B: with one row, A is repeated in every lane.
+CoreFragments coreFragments(unsigned m, unsigned n, unsigned k, unsigned group);
 
 } // namespace tw::tile
 #endif

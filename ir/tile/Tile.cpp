@@ -66,6 +66,10 @@ LogicalResult CopyAttr::verify(function_ref<InFlightDiagnostic()> emitError, Cop
   return success();
 }
 
+static size_t numLaneBits(MmaAttr instruction) {
+  return parseFragment(instruction.getFragmentA())->lanes.size();
+}
+
 /// Returns the mistake in how a machine serves the lanes of a warp; empty if there is none.
 static StringRef mistakeIn(const tw::SharedPhase &phase, unsigned warpSize) {
   if (!llvm::isPowerOf2_32(phase.accessBytes) || !llvm::isPowerOf2_32(phase.numBanks))
@@ -112,9 +116,79 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, u
       mistake = mistakeIn(phase, warpSize);
   if (!mistake.empty())
     return emitError() << mistake;
-  for (MmaAttr instruction : instructions)
-    if (parseFragment(instruction.getFragmentA())->lanes.size() != llvm::Log2_32(warpSize))
+  for (MmaAttr instruction : instructions) {
+    if (numLaneBits(instruction) != llvm::Log2_32(warpSize))
       return emitError() << "fragments of matrix instructions are for warps of warp_size lanes";
+    if (!instruction.isOfWarp())
+      return emitError()
+             << "matrix instructions of a warp have eight rows and columns or more, and "
+                "16 bytes or more along k";
+  }
+  return success();
+}
+
+//===-- SIMD machines -------------------------------------------------------------------------===//
+
+/// Returns how many neighbours along k come before the next column of B.
+static unsigned groupOf(MmaAttr mma) {
+  SmallVector<FragmentBit> bits = parseFragment(mma.getFragmentB())->registers;
+  return 1u << (llvm::find_if(bits, [](FragmentBit bit) { return bit.dim == 'n'; }) - bits.begin());
+}
+
+unsigned ProductAttr::getGroup() const { return groupOf(getMma()); }
+
+LogicalResult ProductAttr::verify(function_ref<InFlightDiagnostic()> emitError, MmaAttr mma,
+                                  unsigned perCycle, StringRef intrinsic, Signs, Sums) {
+  if (numLaneBits(mma) != 0)
+    return emitError() << "fragments of a core's products have one lane";
+  if (perCycle == 0)
+    return emitError() << "per_cycle is above 0";
+  if (intrinsic.empty() && mma.getM() * mma.getK() != 1)
+    return emitError() << "a product without an intrinsic is of 1 x n x 1 elements";
+  if (!intrinsic.empty() &&
+      (registerBits(mma.getAccumulator()) != 32 || groupOf(mma) * registerBits(mma.getA()) != 32))
+    return emitError() << "neighbours along k fill a lane of 32 bits, which its accumulator has";
+  CoreFragments known = coreFragments(mma.getM(), mma.getN(), mma.getK(), groupOf(mma));
+  for (auto [text, expected] : {std::pair(mma.getFragmentA(), known.a),
+                                {mma.getFragmentB(), known.b},
+                                {mma.getFragmentAccumulator(), known.accumulator}})
+    if (parseFragment(text)->registers != parseFragment(expected)->registers)
+      return emitError() << "fragment \"" << text << "\" of a core's product is \"" << expected
+                         << '"';
+  return success();
+}
+
+LogicalResult MatrixRegistersAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                          unsigned count, unsigned rows, unsigned rowBytes,
+                                          StringRef configure, StringRef release, StringRef zero,
+                                          StringRef load, StringRef store) {
+  if (count < 8 || !llvm::isPowerOf2_32(rows) || !llvm::isPowerOf2_32(rowBytes) || rowBytes < 4)
+    return emitError() << "there are 8 matrix registers or more, and rows and row_bytes are powers "
+                          "of two";
+  if (llvm::is_contained({configure, release, zero, load, store}, ""))
+    return emitError() << "what acts on matrix registers has names";
+  return success();
+}
+
+LogicalResult SimdAttr::verify(function_ref<InFlightDiagnostic()> emitError, unsigned vectorBytes,
+                               unsigned registers, unsigned lineBytes, unsigned cacheBytes,
+                               ArrayRef<ProductAttr> products, MatrixRegistersAttr matrices,
+                               StringRef, ArrayRef<Feature>) {
+  if (!llvm::isPowerOf2_32(vectorBytes) || vectorBytes < 16 || vectorBytes > 256)
+    return emitError() << "vector_bytes is a power of two from 16 to 256";
+  if (registers < 8 || registers > 1024)
+    return emitError() << "a core has 8 to 1024 registers";
+  if (!llvm::isPowerOf2_32(lineBytes) || lineBytes > cacheBytes)
+    return emitError() << "line_bytes is a power of two up to cache_bytes";
+  for (ProductAttr product : products) {
+    MmaAttr mma = product.getMma();
+    unsigned rowBytes = mma.getN() * elementBytes(mma.getAccumulator());
+    if (!product.ofMatrices() && rowBytes != vectorBytes)
+      return emitError() << "products of vectors have accumulators of vector_bytes";
+    if (product.ofMatrices() &&
+        (!matrices || mma.getM() > matrices.getRows() || rowBytes > matrices.getRowBytes()))
+      return emitError() << "products of matrices fit matrix_registers";
+  }
   return success();
 }
 

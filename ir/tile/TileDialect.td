@@ -34,7 +34,7 @@ def Tile_PtrType : TypeDef<Tile_Dialect, "Ptr"> {
   }]>];
 }
 
-// One kind of matrix instruction: D = A * B + C of m x n x k elements by one warp.
+// One kind of matrix instruction: D = A * B + C of m x n x k elements by one warp, or by one core.
 def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma", [OpAsmAttrInterface]> {
   let mnemonic = "mma";
   let summary = "a matrix instruction: extents, element types, and which lane holds which elements";
@@ -42,12 +42,19 @@ def Tile_MmaAttr : AttrDef<Tile_Dialect, "Mma", [OpAsmAttrInterface]> {
     Fragments say where a warp holds the operands and the accumulator: for each bit of a register's number and, after
     `|`, of a lane's number, lowest first, the bit of an element's row m, column n or depth k that it stands for. `-` is
     a bit that stands for none: copies. "k0 m3 | k1 k2 m0 m1 m2": lane 1 holds what lies two steps along k.
-    Registers hold one element each here; narrow ones are packed into words of 32 bits, the lowest first.
+    Registers hold one element each here; narrow ones are packed into words of 32 bits, the lowest first. Instructions
+    of a core (see `product`) have one lane: before `|` stand the bits of an element's number in a vector register or,
+    row after row, in a matrix register.
   }];
   let parameters = (ins "unsigned":$m, "unsigned":$n, "unsigned":$k, "::mlir::Type":$a, "::mlir::Type":$b, "::mlir::Type":$accumulator,
     StringRefParameter<>:$fragment_a, StringRefParameter<>:$fragment_b, StringRefParameter<>:$fragment_accumulator);
   let assemblyFormat = [{
     `<` $m `x` $n `x` $k `,` $a `in` $fragment_a `,` $b `in` $fragment_b `->` $accumulator `in` $fragment_accumulator `>`
+  }];
+  let extraClassDeclaration = [{
+    /// Returns true for an instruction of a warp, as passes for SIMT machines take them: of eight rows and columns or
+    /// more, and 16 bytes or more along k.
+    bool isOfWarp() const;
   }];
   let genVerifyDecl = 1;
   let genMnemonicAlias = 1;
@@ -76,7 +83,8 @@ def Tile_CopyAttr : AttrDef<Tile_Dialect, "Copy"> {
 def Tile_Feature : I32EnumAttr<"Feature", "what a machine can do beyond what all can, or is asked to", [
     I32EnumAttrCase<"LoadMatrix", 0, "load_matrix">, I32EnumAttrCase<"Float8Casts", 1, "float8_casts">,
     I32EnumAttrCase<"AtomicBF16", 2, "atomic_bf16">, I32EnumAttrCase<"SeparateRounding", 3, "separate_rounding">,
-    I32EnumAttrCase<"LoadTransposed", 4, "load_transposed">
+    I32EnumAttrCase<"LoadTransposed", 4, "load_transposed">, I32EnumAttrCase<"FMA", 5, "fma">,
+    I32EnumAttrCase<"ScaleByPower", 6, "scale_by_power">
     ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
 
 def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
@@ -100,6 +108,71 @@ def Tile_TargetAttr : AttrDef<Tile_Dialect, "Target"> {
   let assemblyFormat = [{
     `<` struct($warp_size, $shared_bytes, $registers, $spare_registers, $max_warps, $vector_bits, $line_bytes, $sector_bytes,
       $banks, $bank_bytes, custom<Listed>($phases), custom<Listed>($mma), custom<Listed>($copies), custom<Listed>($features)) `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Tile_Signs : I32EnumAttr<"Signs", "the signs of an instruction's operands A and B, of integers", [
+    I32EnumAttrCase<"SS", 0, "ss">, I32EnumAttrCase<"SU", 1, "su">, I32EnumAttrCase<"US", 2, "us">,
+    I32EnumAttrCase<"UU", 3, "uu">]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
+def Tile_Sums : I32EnumAttr<"Sums", "what an instruction adds its products to", [
+    I32EnumAttrCase<"Accumulator", 0, "accumulator">, I32EnumAttrCase<"Zero", 1, "zero">
+    ]> { let cppNamespace = "::tw::tile"; let genSpecializedAttr = 0; }
+
+// One kind of instruction of a CPU's core that multiplies and adds.
+def Tile_ProductAttr : AttrDef<Tile_Dialect, "Product"> {
+  let mnemonic = "product";
+  let summary = "an instruction of a core that multiplies and adds, and how fast";
+  let description = [{
+    `mma` says what it computes. With one row it takes vector registers: 1 x 16 x 2 with A in "k0 - - - - |" and B in
+    "k0 n0 n1 n2 n3 |" adds the products of two neighbours along k to each of 16 lanes. With more rows it takes matrix
+    registers. `per_cycle` products of elements are done in a cycle by a core that has its operands in registers;
+    `intrinsic` is LLVM's: acc = f(acc, a, b), or f(a, b) where the sums begin at `zero`, or of the numbers of matrix
+    registers. The row without one multiplies and adds, in one instruction where the machine has the feature `fma`;
+    elements that no other row takes are widened for it. `signs` are those of integer operands.
+  }];
+  let parameters = (ins "::tw::tile::MmaAttr":$mma, "unsigned":$per_cycle, StringRefParameter<"", "\"\"">:$intrinsic,
+    DefaultValuedParameter<"::tw::tile::Signs", "::tw::tile::Signs::SS">:$signs,
+    DefaultValuedParameter<"::tw::tile::Sums", "::tw::tile::Sums::Accumulator">:$sums);
+  let assemblyFormat = "`<` struct($mma, $per_cycle, $intrinsic, $signs, $sums) `>`";
+  let extraClassDeclaration = [{
+    /// Returns true if operands are in matrix registers.
+    bool ofMatrices() const { return getMma().getM() > 1; }
+    /// Returns how many neighbours along k lie side by side in a lane of B.
+    unsigned getGroup() const;
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Tile_MatrixRegistersAttr : AttrDef<Tile_Dialect, "MatrixRegisters"> {
+  let mnemonic = "matrix_registers";
+  let summary = "registers of a core that hold matrices, and what acts on them";
+  let description = [{
+    `count` registers of up to `rows` rows of `row_bytes`. `zero` (a register's number), `load` and `store` (number,
+    address, bytes from a row to the next) and `release` (all) are intrinsics of LLVM. `configure` is a function that the
+    target's passes behind LLVM replace: its arguments are the rows and the bytes of a row of each register.
+  }];
+  let parameters = (ins "unsigned":$count, "unsigned":$rows, "unsigned":$row_bytes, StringRefParameter<>:$configure,
+    StringRefParameter<>:$release, StringRefParameter<>:$zero, StringRefParameter<>:$load, StringRefParameter<>:$store);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let genVerifyDecl = 1;
+}
+
+def Tile_SimdAttr : AttrDef<Tile_Dialect, "Simd"> {
+  let mnemonic = "simd";
+  let summary = "the facts of a CPU's core that passes may use; never who made it";
+  let description = [{
+    `registers` for vectors of `vector_bytes`; lines of `line_bytes` in caches, of which the nearest one holds
+    `cache_bytes`; `products`, of which one multiplies and adds f32; `matrix_registers`, if there are any;
+    `matrix_refusal` says why those that the processor has must not be used; `features`: `fma`, `scale_by_power` (one instruction multiplies floats by powers of two).
+  }];
+  let parameters = (ins "unsigned":$vector_bytes, "unsigned":$registers, "unsigned":$line_bytes, "unsigned":$cache_bytes,
+    OptionalArrayRefParameter<"::tw::tile::ProductAttr">:$products,
+    OptionalParameter<"::tw::tile::MatrixRegistersAttr">:$matrix_registers,
+    StringRefParameter<"", "\"\"">:$matrix_refusal, OptionalArrayRefParameter<"::tw::tile::Feature">:$features);
+  let assemblyFormat = [{
+    `<` struct($vector_bytes, $registers, $line_bytes, $cache_bytes, custom<Listed>($products), $matrix_registers,
+      $matrix_refusal, custom<Listed>($features)) `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -1,6 +1,7 @@
 // The pass expand-math: math functions as formulas or library calls, and arith without undefined
 // cases.
 #include "passes/math/ExpandMath.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -70,7 +71,7 @@ private:
       Type type = Formula(rewriter, location, flat.getType(), false).typeOf(element);
       operands.push_back(emitFloatCast(rewriter, location, flat, type));
     }
-    Formula f(rewriter, location, operands.front().getType(), machine.hasScale());
+    Formula f(rewriter, location, operands.front().getType(), machine.hasScale);
     f.hasFma = machine.hasFma;
     Value result = compute(op, f, operands);
     Type type = op->getResult(0).getType();
@@ -106,7 +107,10 @@ struct ExpandMath : tw::impl::ExpandMathBase<ExpandMath> {
 
   void runOnOperation() override {
     RewritePatternSet patterns(&getContext());
-    populateExpandMathPatterns(patterns, {vectorBytes, hasFma, hasVectorLibrary});
+    tile::SimdAttr machine = simdMachineOf(getOperation());
+    populateExpandMathPatterns(
+        patterns, {machine.getVectorBytes(), hasFeature(machine, tile::Feature::FMA),
+                   hasFeature(machine, tile::Feature::ScaleByPower), hasVectorLibrary});
     populateDefinedArithPatterns(patterns);
     bool hasError = false;
     ScopedDiagnosticHandler handler(&getContext(), [&](Diagnostic &diagnostic) {

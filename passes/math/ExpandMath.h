@@ -12,12 +12,10 @@ namespace tw {
 
 /// The instructions that the machine offers to math functions.
 struct MathMachine {
-  unsigned vectorBytes = 64;
+  unsigned vectorBytes = 0;     // of a register; 0: calls of scalars only
   bool hasFma = true;           // one instruction multiplies and adds
+  bool hasScale = true;         // one instruction multiplies by a power of two
   bool hasVectorLibrary = true; // functions of libmvec may be called
-  /// AVX-512 (the only machines with registers of 64 bytes so far) scales by a power of two in one
-  /// instruction; elsewhere the operation would become a call for each lane.
-  bool hasScale() const { return vectorBytes >= 64; }
 };
 
 /// Elementwise functions of the math dialect: formulas, library calls, or 16-bit floats through

@@ -38,6 +38,14 @@ Value SimdFunction::asLowered(Value value) {
 
 Value SimdFunction::constantIndex(int64_t value) { return constantOf(builder.getI64Type(), value); }
 
+Value SimdFunction::addIndex(Value index, int64_t offset) {
+  return builder.createOrFold<arith::AddIOp>(loc, index, constantIndex(offset));
+}
+
+Value SimdFunction::scaleIndex(Value index, int64_t factor) {
+  return builder.createOrFold<arith::MulIOp>(loc, index, constantIndex(factor));
+}
+
 Value SimdFunction::constantOf(Type type, int64_t value) {
   TypedAttr attribute = isa<FloatType>(type) ? TypedAttr(builder.getFloatAttr(type, double(value)))
                                              : TypedAttr(builder.getIntegerAttr(type, value));

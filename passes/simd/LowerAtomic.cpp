@@ -327,7 +327,7 @@ void LockedUpdate::emitRow(const Coordinates &outer) {
 void LockedUpdate::emit() {
   Type type = elementTypeOf(op.getValue().getType());
   element = f.lowered(type);
-  lanes = std::min<int64_t>(f.machine.vectorBytes / elementBytes(type),
+  lanes = std::min<int64_t>(f.machine.getVectorBytes() / elementBytes(type),
                             llvm::bit_floor(uint64_t(extent)));
   // The last vector of a masked row may reach behind it.
   values = f.allocate({extent + lanes}, type);

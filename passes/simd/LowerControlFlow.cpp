@@ -1,7 +1,6 @@
 // Loops and branches: scalars stay values, tiles that they carry live in fixed buffers (slots).
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/simd/DotPlan.h"
 #include "passes/simd/Scope.h"
 
 using namespace mlir;

@@ -240,7 +240,7 @@ Value tw::simd::areAligned(SimdFunction &f, ValueRange addresses, int64_t bytes)
 
 bool tw::simd::mayStream(SimdFunction &f, StoreOp op, int vectorDim, int64_t lanes) {
   int64_t bytes = lanes * elementBytes(elementTypeOf(op.getValue().getType()));
-  return bytes == int64_t(f.machine.vectorBytes) && isStreamingStore(op) &&
+  return bytes == int64_t(f.machine.getVectorBytes()) && isStreamingStore(op) &&
          f.facts.along(op.getPtr(), vectorDim).isUnit();
 }
 
@@ -324,7 +324,7 @@ LogicalResult SimdFunction::lowerStore(StoreOp op) {
       if (!streams || !isUnmasked)
         return emit(false);
       // Non-temporal stores trap on addresses that are not aligned to the whole vector.
-      Value isAligned = areAligned(*this, evaluate(op.getPtr(), outer), machine.vectorBytes);
+      Value isAligned = areAligned(*this, evaluate(op.getPtr(), outer), machine.getVectorBytes());
       choose(
           *this, isAligned, Type(), [&] { return emit(true), Value(); },
           [&] { return emit(false), Value(); });

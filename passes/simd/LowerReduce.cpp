@@ -258,7 +258,7 @@ LogicalResult SimdFunction::lowerHistogram(HistogramOp op) {
   Type i32 = builder.getI32Type();
   int64_t numBins = op.getType().getDimSize(0),
           copies = numBins > kMostCopiedBins ? 1 : kHistogramCopies;
-  int64_t lanes = machine.vectorBytes / elementBytes(i32);
+  int64_t lanes = machine.getVectorBytes() / elementBytes(i32);
   TileBuffer counts = allocate({copies, int64_t(llvm::alignTo(numBins + 1, lanes))}, i32, current);
   emitNest(counts.shape, 1, lanes, [&](const Coordinates &at) {
     storeBuffer(counts, at, splat(constantOf(i32, 0), at.lanes));
@@ -392,7 +392,7 @@ static int64_t lanesAlongAxis(SimdFunction &f, ScanOp op) {
   unsigned bytes = 4;
   for (Value source : op.getSources())
     bytes = std::max(bytes, elementBytes(elementTypeOf(source.getType())));
-  int64_t lanes = f.machine.vectorBytes / bytes;
+  int64_t lanes = f.machine.getVectorBytes() / bytes;
   int64_t extent = shapeOf(op.getSources().front().getType())[op.getAxis()];
   bool fits = isVectorizable(op.getCombine()) && extent % lanes == 0;
   return fits ? lanes : 1;
@@ -407,7 +407,7 @@ LogicalResult SimdFunction::lowerScan(ScanOp op) {
     results.push_back(allocate(result));
   // Lines are independent: they are the lanes where another dimension is long enough.
   int vectorDim = int(shape.size()) - 1;
-  int64_t lanes = machine.vectorBytes / 4;
+  int64_t lanes = machine.getVectorBytes() / 4;
   bool canVectorize = isVectorizable(op.getCombine()) && vectorDim != axis && shape[vectorDim] > 1;
   SmallVector<int64_t> lines = shape;
   lines[axis] = 1;

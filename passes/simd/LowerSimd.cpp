@@ -7,7 +7,6 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "passes/Passes.h"
-#include "passes/simd/DotPlan.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/SimdFunction.h"
 #include "runtime/codes/Codes.h"
@@ -26,9 +25,9 @@ using namespace tw::tile;
 
 static constexpr uint64_t kBufferAlignment = 64;
 
-SimdFunction::SimdFunction(func::FuncOp source, const SimdMachine &machine)
-    : source(source), machine(machine), builder(source.getContext()), loc(source.getLoc()),
-      facts(source), plan(source, facts) {}
+SimdFunction::SimdFunction(func::FuncOp source)
+    : source(source), machine(simdMachineOf(source)), builder(source.getContext()),
+      loc(source.getLoc()), facts(source), plan(source, facts) {}
 
 TileBuffer SimdFunction::allocate(ArrayRef<int64_t> shape, Type element, Operation *lastReader) {
   uint64_t bytes = elementBytes(element);
@@ -197,37 +196,15 @@ static void forbidReciprocals(ModuleOp module) {
   });
 }
 
-static DotInstruction parseDot(StringRef text) {
-  SmallVector<StringRef, 4> parts;
-  text.split(parts, ':');
-  parts.resize(4);
-  DotInstruction dot = {parts[0].str(), parts[1].str()};
-  dot.form = parts[2] == "matrices" ? DotInstruction::Form::Matrices
-             : parts[2] == "pairs"  ? DotInstruction::Form::Pairs
-                                    : DotInstruction::Form::Vectors;
-  parts[3].getAsDouble(dot.productsPerCycle);
-  return dot;
-}
-
 namespace {
 struct LowerSimd : tw::impl::LowerSimdBase<LowerSimd> {
   using Base::Base;
   void runOnOperation() override {
-    SimdMachine machine;
     forbidReciprocals(getOperation());
-    machine.vectorBytes = vectorBytes;
-    machine.numRegisters = numRegisters;
-    machine.hasFma = hasFma;
-    for (StringRef dot : dotInstructions)
-      machine.dotInstructions.push_back(parseDot(dot));
-    if (matrixUnit.size() == 5)
-      machine.matrixUnit = {matrixUnit[0], matrixUnit[1], matrixUnit[2],
-                            matrixUnit[3], matrixUnit[4], matrixExtent};
-    machine.matrixRefusal = matrixRefusal;
     uint64_t scratchBytes = 0;
     for (auto function : llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>())) {
       sinkProducts(function);
-      SimdFunction lowering(function, machine);
+      SimdFunction lowering(function);
       if (failed(lowering.lower()))
         return signalPassFailure();
       scratchBytes = std::max(scratchBytes, lowering.bufferPlaces.scratchBytes());

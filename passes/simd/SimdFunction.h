@@ -2,10 +2,10 @@
 // LowerSimd.cpp walks the kernel; LowerMemory, LowerReduce, LowerDot ... lower the roots.
 #ifndef PASSES_SIMD_SIMDFUNCTION_H
 #define PASSES_SIMD_SIMDFUNCTION_H
+#include "ir/target/TargetDesc.h"
 #include "ir/tile/Tile.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/Pipeline.h"
 #include "passes/simd/BufferPlaces.h"
 #include "passes/simd/KnownMasks.h"
 #include "passes/simd/MatrixRegisters.h"
@@ -18,7 +18,7 @@
 namespace tw::simd {
 
 struct SimdFunction {
-  SimdFunction(mlir::func::FuncOp source, const SimdMachine &machine);
+  explicit SimdFunction(mlir::func::FuncOp source);
   mlir::LogicalResult lower();
 
   // Walking the kernel (LowerSimd.cpp, LowerControlFlow.cpp).
@@ -97,9 +97,8 @@ struct SimdFunction {
 
   // Reading along one dimension, writing along another (Transpose.cpp).
   using StoreVector = llvm::function_ref<void(const Coordinates &, mlir::Value)>;
-  /// Evaluates a tile in square blocks, read along `readDim` and transposed in registers, and hands
-  /// on vectors along `writeDim`. False when the dimensions agree or the extents do not fit:
-  /// nothing is emitted then. `batch` fixes the leading indices.
+  /// Hands on vectors along `writeDim` of a tile that is read along `readDim` in square blocks, or
+  /// emits nothing and returns false where they do not fit. `batch` has the leading indices.
   bool emitTransposed(mlir::Value tile, llvm::ArrayRef<mlir::Value> batch, int readDim,
                       int writeDim, int64_t lanes, StoreVector store);
   /// Transposes as many vectors as they have lanes (`size`, a power of two), in loops over a few.
@@ -107,8 +106,9 @@ struct SimdFunction {
                        llvm::function_ref<mlir::Value(mlir::Value)> rowAt,
                        llvm::function_ref<void(mlir::Value, mlir::Value)> storeColumn);
 
-  // Small makers.
   mlir::Value constantIndex(int64_t value);
+  mlir::Value addIndex(mlir::Value index, int64_t offset);
+  mlir::Value scaleIndex(mlir::Value index, int64_t factor);
   mlir::Value constantOf(mlir::Type type, int64_t value);
   mlir::Value splat(mlir::Value scalar, int64_t lanes);
   mlir::Value iota(mlir::Type element, int64_t lanes);
@@ -120,7 +120,7 @@ struct SimdFunction {
   mlir::Value asLowered(mlir::Value value);
 
   mlir::func::FuncOp source;
-  SimdMachine machine;
+  tile::SimdAttr machine;
   mlir::OpBuilder builder;
   mlir::Location loc;
   IndexFacts facts;
@@ -136,8 +136,8 @@ struct SimdFunction {
   llvm::DenseSet<mlir::Operation *> stored; // stores that products have done
   llvm::DenseMap<mlir::Operation *, ProductLoop> productLoops; // by product
 
-  // Of the block that is being written: what a Scope restores at its end.
-  Memo memo;                               // values computed in it
+  // A Scope restores the rest at its end.
+  Memo memo;                               // values computed in the block that is being written
   llvm::DenseSet<mlir::Value> assumedTrue; // i1 tiles known to be all true
   mlir::Value someTaken;                   // an evaluated mask of which some lane is true
   llvm::SmallVector<KnownPrefix> prefixes; // of the trees of withFullMasks

@@ -328,3 +328,33 @@ bool tw::simd::readsOnlyOwnElement(Operation *root, Value leaf, const TilePlan &
   }
   return true;
 }
+
+void tw::simd::walkTree(Value root, llvm::function_ref<bool(Value)> isLeaf, SmallVector<int> dims,
+                        llvm::DenseSet<Value> &seen,
+                        llvm::function_ref<void(Value, ArrayRef<int>)> visit) {
+  if (!isa<RankedTensorType>(root.getType()) || !seen.insert(root).second)
+    return;
+  visit(root, dims);
+  Operation *op = root.getDefiningOp();
+  if (!op || isLeaf(root))
+    return;
+  if (auto shape = dyn_cast<ShapeOp>(op)) {
+    std::optional<SmallVector<int>> behind = shape.getSourceDims();
+    SmallVector<int> sourceDims(shapeOf(op->getOperand(0).getType()).size(), -1);
+    for (auto [position, dim] : llvm::enumerate(behind.value_or(SmallVector<int>())))
+      if (dim >= 0)
+        sourceDims[dim] = dims[position];
+    if (behind)
+      walkTree(op->getOperand(0), isLeaf, std::move(sourceDims), seen, visit);
+    return;
+  }
+  if (isa<SplitOp, GatherOp>(op))
+    return;
+  for (Value operand : op->getOperands())
+    if (shapeOf(operand.getType()).size() == dims.size())
+      walkTree(operand, isLeaf, dims, seen, visit);
+}
+
+SmallVector<int> tw::simd::identityDims(size_t rank) {
+  return llvm::to_vector(llvm::seq<int>(0, rank));
+}

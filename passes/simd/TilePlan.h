@@ -72,5 +72,13 @@ bool mayAlias(mlir::Value lhs, mlir::Value rhs);
 /// The kernel argument that a pointer is derived from; null when it cannot be told.
 mlir::BlockArgument pointerArgument(mlir::Value pointer);
 
+/// Walks the deferred tree of a value; `visit` gets each value with the tree's dimension behind
+/// each of its own dimensions (-1: none). Nothing behind what `isLeaf` is walked.
+void walkTree(mlir::Value root, llvm::function_ref<bool(mlir::Value)> isLeaf,
+              llvm::SmallVector<int> dims, llvm::DenseSet<mlir::Value> &seen,
+              llvm::function_ref<void(mlir::Value, llvm::ArrayRef<int>)> visit);
+/// Returns the dimensions of the root of such a tree: its own.
+llvm::SmallVector<int> identityDims(size_t rank);
+
 } // namespace tw::simd
 #endif

@@ -3,7 +3,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "passes/simd/DotPlan.h"
 #include "passes/simd/Scope.h"
 
 using namespace mlir;
@@ -101,10 +100,10 @@ void SimdFunction::transposeSquare(int64_t size, Type element,
     return Coordinates{{column, block, constantIndex(0)}, /*vectorDim=*/2, size};
   };
   emitRolledLoop(*this, numSegments, [&](Value block) {
-    Value first = scaleIndex(*this, block, segment);
+    Value first = scaleIndex(block, segment);
     SmallVector<Value> vectors;
     for (int64_t i = 0; i < segment; ++i)
-      vectors.push_back(rowAt(addIndex(*this, first, i)));
+      vectors.push_back(rowAt(addIndex(first, i)));
     transposeInSegments(*this, vectors, size);
     for (auto [column, value] : llvm::enumerate(vectors))
       if (numSegments == 1)
@@ -121,7 +120,7 @@ void SimdFunction::transposeSquare(int64_t size, Type element,
     joinPairs(*this, vectors,
               [&](int64_t, bool isSecond) { return everySecondSegment(size, segment, isSecond); });
     for (auto [block, value] : llvm::enumerate(vectors))
-      storeColumn(addIndex(*this, column, block * segment), value);
+      storeColumn(addIndex(column, block * segment), value);
   });
 }
 

@@ -3,7 +3,7 @@
 ; RUN: not tile-opt %s --target cpu:x86-64-v3 --code-pass mix-halves 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 ; RUN: not tile-opt %s --target reference --code-pass sink-offsets 2>&1 | FileCheck %s --check-prefix=NO-CODE
 
-; UNKNOWN: error: cpu:x86-64-v3 has no code pass `mix-halves`; there are: sink-offsets, split-functions, store-single-lanes
+; UNKNOWN: error: cpu:x86-64-v3 has no code pass `mix-halves`; there are: configure-matrix-unit, sink-offsets, split-functions, store-single-lanes
 ; NO-CODE: error: reference has no code by LLVM
 
 ; The constant part of an address goes behind the index.

@@ -12,7 +12,8 @@
 //      CHECK: {{^}}  expand-descriptors
 //      CHECK: {{^}}  split-loops-by-mask         iterations in which masks are all true run in a loop of their own, without them{{$}}
 //      CHECK: {{^}}lowered: functions of scalars, vectors and loops
-// CHECK-NEXT: {{^}}  lower-simd {{.*}} (dots={f32::vectors:16,i8:llvm.x86.avx2.pmadd.wd:pairs:32}, num-registers=16, vector-bytes=32)
+// CHECK-NEXT: {{^}}  attach-target {{.*}} (target={{.*}}#tile.simd<vector_bytes = 32, registers = 16, {{.*}}per_cycle = 32, intrinsic = "llvm.x86.avx2.pmadd.wd", signs = ss, sums = zero>], features = [fma]>{{.*}})
+// CHECK-NEXT: {{^}}  lower-simd                  tiles become loops
 //      CHECK: {{^}}  share-nests                 loop nests that do the same become one function{{$}}
 //      CHECK: {{^}}llvm-dialect: the LLVM dialect only
 // CHECK-NEXT: {{^}}  lower-to-llvm

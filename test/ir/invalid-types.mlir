@@ -17,8 +17,9 @@ func.func @pointer_to_vector(%p: !tile.ptr<vector<4xf32>>)
 #m = #tile.mma<16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> i4 in "n0 m3 | n1 n2 m0 m1 m2">
 
 // -----
+#m = #tile.mma<16 x 8 x 4, f16 in "k0 m3 | k1 - m0 m1 m2", f16 in "k0 | k1 - n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
 // expected-error @+1 {{16 bytes or more along k}}
-#m = #tile.mma<16 x 8 x 4, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">
+#t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, mma = [#m]>
 
 // -----
 // expected-error @+1 {{fragments of an instruction are of one number of lanes}}
@@ -83,7 +84,7 @@ func.func @pointer_to_vector(%p: !tile.ptr<vector<4xf32>>)
 #t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, copies = [#tile.copy<each_lane of [4] by group>]>
 
 // -----
-// expected-error @+1 {{expected one of [load_matrix, float8_casts, atomic_bf16, separate_rounding, load_transposed] for what a machine can do beyond what all can, or is asked to, got: load_matrices}}
+// expected-error @+1 {{expected one of [load_matrix, float8_casts, atomic_bf16, separate_rounding, load_transposed, fma, scale_by_power] for what a machine can do beyond what all can, or is asked to, got: load_matrices}}
 #t = #tile.target<warp_size = 32, shared_bytes = 1024, registers = 255, spare_registers = 32, max_warps = 32, vector_bits = 128, line_bytes = 128, sector_bytes = 32, banks = 32, bank_bytes = 4, features = [load_matrices]>
 
 // -----
@@ -134,3 +135,55 @@ func.func @integer_atomic_of_box(%p: !tile.ptr<f32>, %n: i32, %s: i64, %i: i32, 
   tile.descriptor_atomic umax, %x to %p shape [%n] strides [%s] at [%i] checked [0] : (!tile.ptr<f32>, i32, i64, i32, tensor<8xf32>) -> ()
   return
 }
+
+// -----
+// expected-error @+1 {{fragments of a core's products have one lane}}
+#p = #tile.product<mma = <16 x 8 x 16, f16 in "k0 m3 k3 | k1 k2 m0 m1 m2", f16 in "k0 k3 | k1 k2 n0 n1 n2" -> f32 in "n0 m3 | n1 n2 m0 m1 m2">, per_cycle = 1>
+
+// -----
+// expected-error @+1 {{per_cycle is above 0}}
+#p = #tile.product<mma = <1 x 4 x 1, f32 in "- - |", f32 in "n0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 0>
+
+// -----
+// expected-error @+1 {{a product without an intrinsic is of 1 x n x 1 elements}}
+#p = #tile.product<mma = <1 x 4 x 2, bf16 in "k0 - - |", bf16 in "k0 n0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1>
+
+// -----
+// expected-error @+1 {{neighbours along k fill a lane of 32 bits}}
+#p = #tile.product<mma = <1 x 4 x 2, i8 in "k0 - - |", i8 in "k0 n0 n1 |" -> i32 in "n0 n1 |">, per_cycle = 1, intrinsic = "x">
+
+// -----
+// expected-error @+1 {{fragment "n0 k0 n1 |" of a core's product is}}
+#p = #tile.product<mma = <1 x 4 x 2, f32 in "k0 - - |", f32 in "n0 k0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1, intrinsic = "x">
+
+// -----
+// expected-error @+1 {{8 matrix registers or more}}
+#r = #tile.matrix_registers<count = 4, rows = 4, row_bytes = 16, configure = "c", release = "r", zero = "z", load = "l", store = "s">
+
+// -----
+// expected-error @+1 {{what acts on matrix registers has names}}
+#r = #tile.matrix_registers<count = 8, rows = 4, row_bytes = 16, configure = "", release = "r", zero = "z", load = "l", store = "s">
+
+// -----
+// expected-error @+1 {{vector_bytes is a power of two from 16 to 256}}
+#s = #tile.simd<vector_bytes = 24, registers = 16, line_bytes = 64, cache_bytes = 32768>
+
+// -----
+// expected-error @+1 {{a core has 8 to 1024 registers}}
+#s = #tile.simd<vector_bytes = 16, registers = 4, line_bytes = 64, cache_bytes = 32768>
+
+// -----
+// expected-error @+1 {{line_bytes is a power of two up to cache_bytes}}
+#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32>
+
+// -----
+// expected-error @+1 {{products of vectors have accumulators of vector_bytes}}
+#s = #tile.simd<vector_bytes = 32, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <1 x 4 x 1, f32 in "- - |", f32 in "n0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1>]>
+
+// -----
+// expected-error @+1 {{products of matrices fit matrix_registers}}
+#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <4 x 4 x 8, bf16 in "k0 k1 k2 m0 m1 |", bf16 in "k0 n0 n1 k1 k2 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 64, intrinsic = "x">]>
+
+// -----
+// expected-error @+1 {{products of matrices fit matrix_registers}}
+#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <4 x 4 x 8, bf16 in "k0 k1 k2 m0 m1 |", bf16 in "k0 n0 n1 k1 k2 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 64, intrinsic = "x">], matrix_registers = <count = 8, rows = 2, row_bytes = 16, configure = "c", release = "r", zero = "z", load = "l", store = "s">>

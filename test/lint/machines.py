@@ -35,7 +35,6 @@ ALLOWED: dict[tuple[str, str], str] = {
     ("ir/target/TargetDesc.cpp", "lineBytes"): "the plain machine of IR that describes none",
     ("ir/target/TargetDesc.cpp", "sectorBytes"): "the plain machine of IR that describes none",
     ("ir/target/TargetDesc.cpp", "getVectorBits"): "bits of a byte",
-    ("passes/math/ExpandMath.h", "vectorBytes"): "tells one instruction set by its registers, with the reason",
     ("passes/simt/layout/LayoutCost.cpp", "kAccess"): "a cost in instructions",
 }
 # The same of whole files.

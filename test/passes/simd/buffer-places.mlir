@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32" | FileCheck %s
+// RUN: tile-opt %s -split-input-file -lower-simd | FileCheck %s
 
 // A buffer that nothing reads any more gives its place to the next one: two are in use at once.
 // CHECK: module attributes {simd.scratch_bytes = 65536 : i64}

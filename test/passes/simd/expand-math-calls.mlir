@@ -1,6 +1,6 @@
 // Functions without a formula call the vector math library in the widest forms that the lanes fill.
-// RUN: tile-opt --expand-math=vector-bytes=64 --split-input-file %s | FileCheck %s --check-prefixes=CHECK,V64
-// RUN: tile-opt --expand-math=vector-bytes=16 --split-input-file %s | FileCheck %s --check-prefixes=CHECK,V16
+// RUN: tile-opt --expand-math --split-input-file %s | FileCheck %s --check-prefixes=CHECK,V64
+// RUN: tile-opt -attach-target='target={#tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, features = [fma]>}' --expand-math --split-input-file %s | FileCheck %s --check-prefixes=CHECK,V16
 // RUN: tile-opt --expand-math=vector-library=false --split-input-file %s | FileCheck %s --check-prefix=NONE
 
 // V64: llvm.func @_ZGVeN16v_tanf(vector<16xf32>) -> vector<16xf32>

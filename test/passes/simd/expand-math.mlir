@@ -1,6 +1,6 @@
 // Functions of f32 become formulas; what LLVM selects natively stays.
-// RUN: tile-opt --expand-math=vector-bytes=64 --split-input-file %s | FileCheck %s --check-prefixes=CHECK,WIDE
-// RUN: tile-opt --expand-math=vector-bytes=32 --split-input-file %s | FileCheck %s --check-prefixes=CHECK,NARROW
+// RUN: tile-opt --expand-math --split-input-file %s | FileCheck %s --check-prefixes=CHECK,WIDE
+// RUN: tile-opt -attach-target='target={#tile.simd<vector_bytes = 32, registers = 16, line_bytes = 64, cache_bytes = 32768, features = [fma]>}' --expand-math --split-input-file %s | FileCheck %s --check-prefixes=CHECK,NARROW
 
 // CHECK-LABEL: @exp
 func.func @exp(%x: vector<16xf32>) -> vector<16xf32> {

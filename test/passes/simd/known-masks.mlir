@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+// RUN: tile-opt %s -split-input-file -lower-simd -cse | FileCheck %s
 
 // A mask that constants decide is tested only in the vectors behind its end, of 1000 elements: 62
 // vectors have none.

@@ -1,11 +1,22 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 dots=f32::vectors:32,bf16:llvm.bf16_vectors:vectors:16,bf16:llvm.multiply_bf16:matrices:512,i8:llvm.multiply_##:matrices:1024 matrix-unit=llvm.configure,llvm.release,llvm.zero,llvm.load,llvm.store matrix-extent=16" -cse | FileCheck %s
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 dots=f32::vectors:32,bf16:llvm.bf16_vectors:vectors:16 matrix-refusal=because" -o /dev/null 2>&1 | FileCheck %s --check-prefix=REFUSED
+// A processor that nobody sells: its matrix registers hold 8 rows of 8 lanes.
+// DEFINE: %{machine} = #tile.simd<vector_bytes = 32, registers = 24, line_bytes = 32, cache_bytes = 8192, products = [ \
+// DEFINE:   <mma = <1 x 8 x 1, f32 in "- - - |", f32 in "n0 n1 n2 |" -> f32 in "n0 n1 n2 |">, per_cycle = 16>, \
+// DEFINE:   <mma = <1 x 8 x 2, bf16 in "k0 - - - |", bf16 in "k0 n0 n1 n2 |" -> f32 in "n0 n1 n2 |">, per_cycle = 8, intrinsic = "llvm.bf16_vectors">, \
+// DEFINE:   <mma = <8 x 8 x 16, bf16 in "k0 k1 k2 k3 m0 m1 m2 |", bf16 in "k0 n0 n1 n2 k1 k2 k3 |" -> f32 in "n0 n1 n2 m0 m1 m2 |">, per_cycle = 128, intrinsic = "llvm.multiply_bf16">, \
+// DEFINE:   <mma = <8 x 8 x 32, i8 in "k0 k1 k2 k3 k4 m0 m1 m2 |", i8 in "k0 k1 n0 n1 n2 k2 k3 k4 |" -> i32 in "n0 n1 n2 m0 m1 m2 |">, per_cycle = 256, intrinsic = "llvm.multiply_ss", signs = ss>, \
+// DEFINE:   <mma = <8 x 8 x 32, i8 in "k0 k1 k2 k3 k4 m0 m1 m2 |", i8 in "k0 k1 n0 n1 n2 k2 k3 k4 |" -> i32 in "n0 n1 n2 m0 m1 m2 |">, per_cycle = 256, intrinsic = "llvm.multiply_su", signs = su> \
+// DEFINE: ], matrix_registers = <count = 8, rows = 8, row_bytes = 32, configure = "configure", release = "llvm.release", zero = "llvm.zero", load = "llvm.load", store = "llvm.store">, features = [fma]>
+// DEFINE: %{refusing} = #tile.simd<vector_bytes = 32, registers = 24, line_bytes = 32, cache_bytes = 8192, products = [ \
+// DEFINE:   <mma = <1 x 8 x 1, f32 in "- - - |", f32 in "n0 n1 n2 |" -> f32 in "n0 n1 n2 |">, per_cycle = 16>, \
+// DEFINE:   <mma = <1 x 8 x 2, bf16 in "k0 - - - |", bf16 in "k0 n0 n1 n2 |" -> f32 in "n0 n1 n2 |">, per_cycle = 8, intrinsic = "llvm.bf16_vectors"> \
+// DEFINE: ], matrix_refusal = "because", features = [fma]>
+// RUN: tile-opt %s -split-input-file -attach-target='target={%{machine}}' -lower-simd -cse | FileCheck %s
+// RUN: tile-opt %s -split-input-file -attach-target='target={%{refusing}}' -lower-simd -o /dev/null 2>&1 | FileCheck %s --check-prefix=REFUSED
 
 // Two operands of each side are loaded for four products; the accumulators go through memory only
 // between steps of the user's loop.
-// CHECK: llvm.mlir.global internal constant @[[CONFIGURATION:.+]]("\01\00
 // CHECK-LABEL: llvm.func @accumulate
-// CHECK: call_intrinsic "llvm.configure"
+// CHECK: llvm.call @configure(%c8_i32, %c32_i32, %c8_i32, %c32_i32,
 // CHECK: scf.for
 // CHECK-COUNT-4: call_intrinsic "llvm.load"
 // CHECK: scf.for

@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+// RUN: tile-opt %s -lower-simd -cse | FileCheck %s
 
 // A row is updated by vectors, in each block of memory under its lock; without locks one by one. Its lines are asked
 // for before the first lock is taken, since taking one waits for all that is under way.

@@ -1,4 +1,8 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=32 num-registers=16 fma=false dots=f32::vectors:8,i8:llvm.x86.avx2.pmadd.wd:pairs:32" -cse | FileCheck %s
+// DEFINE: %{machine} = #tile.simd<vector_bytes = 32, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [ \
+// DEFINE:   <mma = <1 x 8 x 1, f32 in "- - - |", f32 in "n0 n1 n2 |" -> f32 in "n0 n1 n2 |">, per_cycle = 8>, \
+// DEFINE:   <mma = <1 x 8 x 2, i16 in "k0 - - - |", i16 in "k0 n0 n1 n2 |" -> i32 in "n0 n1 n2 |">, per_cycle = 32, intrinsic = "llvm.x86.avx2.pmadd.wd", sums = zero> \
+// DEFINE: ]>
+// RUN: tile-opt %s -split-input-file -attach-target='target={%{machine}}' -lower-simd -cse | FileCheck %s
 
 // Without an instruction for both, products are rounded before they are added.
 // CHECK-LABEL: llvm.func @separate

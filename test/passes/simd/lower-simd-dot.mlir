@@ -1,4 +1,9 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32 dots=f32::vectors:32,bf16:llvm.x86.avx512bf16.dpbf16ps.512:vectors:64,i8:llvm.x86.avx512.vpdpbusd.512:vectors:128" -cse | FileCheck %s
+// DEFINE: %{machine} = #tile.simd<vector_bytes = 64, registers = 32, line_bytes = 64, cache_bytes = 32768, products = [ \
+// DEFINE:   <mma = <1 x 16 x 1, f32 in "- - - - |", f32 in "n0 n1 n2 n3 |" -> f32 in "n0 n1 n2 n3 |">, per_cycle = 32>, \
+// DEFINE:   <mma = <1 x 16 x 2, bf16 in "k0 - - - - |", bf16 in "k0 n0 n1 n2 n3 |" -> f32 in "n0 n1 n2 n3 |">, per_cycle = 64, intrinsic = "llvm.x86.avx512bf16.dpbf16ps.512">, \
+// DEFINE:   <mma = <1 x 16 x 4, i8 in "k0 k1 - - - - |", i8 in "k0 k1 n0 n1 n2 n3 |" -> i32 in "n0 n1 n2 n3 |">, per_cycle = 128, intrinsic = "llvm.x86.avx512.vpdpbusd.512", signs = us> \
+// DEFINE: ], features = [fma]>
+// RUN: tile-opt %s -split-input-file -attach-target='target={%{machine}}' -lower-simd -cse | FileCheck %s
 
 // A loop-carried accumulator is updated in place by a register-tiled loop over k. The first step
 // begins with zeros in registers, and the last one stores its sums from there.

@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+// RUN: tile-opt %s -lower-simd -cse | FileCheck %s
 
 // Four copies of the bins: neighbours count in different ones. What is in no bin counts behind them.
 // CHECK-LABEL: llvm.func @count

@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+// RUN: tile-opt %s -split-input-file -lower-simd -cse | FileCheck %s
 
 // An elementwise kernel is one loop over vectors: without masks as far as all elements are there,
 // with them behind that, where a vector with no element is left out as a whole.

@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -split-input-file -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+// RUN: tile-opt %s -split-input-file -lower-simd -cse | FileCheck %s
 
 // A scan along the vectors' own dimension is done within a vector by doubling distances; the last
 // lane goes to the next vector.

@@ -1,4 +1,4 @@
-// RUN: tile-opt %s -lower-simd="vector-bytes=64 num-registers=32" -cse | FileCheck %s
+// RUN: tile-opt %s -lower-simd -cse | FileCheck %s
 
 // A dear side of a selection is computed where a lane takes it; what others use too, in any case.
 // CHECK-LABEL: llvm.func @dear

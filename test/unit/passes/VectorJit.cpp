@@ -2,6 +2,7 @@
 // through expand-simt-math, to machine code, for tests of values.
 #include "VectorJit.h"
 #include "ir/simt/Simt.h"
+#include "ir/target/TargetDesc.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -103,11 +104,18 @@ static LogicalResult lowerToLlvm(ModuleOp module) {
 }
 
 static LogicalResult expandVectors(ModuleOp module, unsigned vectorBytes) {
-  PassManager passes(module.getContext());
-  tw::ExpandMathOptions options;
-  options.vectorBytes = vectorBytes;
-  options.hasFma = vectorBytes > 16; // as processors with the narrow registers alone
-  passes.addPass(tw::createExpandMath(options));
+  SmallVector<tw::tile::Feature> features; // as processors with such registers have them
+  if (vectorBytes > 16)
+    features.push_back(tw::tile::Feature::FMA);
+  if (vectorBytes > 32)
+    features.push_back(tw::tile::Feature::ScaleByPower);
+  MLIRContext *context = module.getContext();
+  context->loadDialect<tw::tile::TileDialect>();
+  module->setAttr(tw::kTargetAttribute,
+                  tw::tile::SimdAttr::get(context, vectorBytes, /*registers=*/16, /*line_bytes=*/64,
+                                          /*cache_bytes=*/32 << 10, {}, {}, "", features));
+  PassManager passes(context);
+  passes.addPass(tw::createExpandMath());
   return passes.run(module);
 }
 

@@ -4,8 +4,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/simd/DotPlan.h"
 #include "passes/simd/Scope.h"
+#include "passes/simd/product/Operands.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -15,8 +15,8 @@ using namespace tw;
 using namespace tw::simd;
 using namespace tw::tile;
 
-// Of the eight registers: four accumulators, two operands A and two B.
-static constexpr int kFirstA = 4, kFirstB = 6, kNumRegisters = 8, kMostOperands = 2;
+// Registers: four accumulators, two operands A and two B.
+static constexpr int kFirstA = 4, kFirstB = 6, kMostOperands = 2;
 static constexpr int64_t kLaneBytes = 4;
 
 static void callUnit(SimdFunction &f, StringRef intrinsic, ValueRange operands) {
@@ -29,21 +29,21 @@ static Value registerNumber(SimdFunction &f, int number) {
 
 //===-- Configuration -------------------------------------------------------------------------===//
 
-/// 64 bytes as the unit reads them: a version, bytes of a row for each register from byte 16 on,
-/// and rows from byte 48 on.
-static std::string configurationOf(const MatrixShape &shape) {
-  std::string bytes(64, '\0');
-  bytes[0] = 1;
-  for (int number = 0; number < kNumRegisters; ++number) {
+/// Tells the unit the rows of each register and their bytes.
+static void configureFor(SimdFunction &f, const MatrixShape &shape) {
+  MatrixRegistersAttr unit = f.machine.getMatrixRegisters();
+  SmallVector<Value> arguments;
+  for (int number = 0; number < int(unit.getCount()); ++number) {
     bool isA = number >= kFirstA && number < kFirstB, isB = number >= kFirstB;
-    bytes[16 + 2 * number] = char((isA ? shape.groups : shape.lanes) * kLaneBytes);
-    bytes[48 + number] = char(isB ? shape.groups : shape.rows);
+    int64_t rows = isB ? shape.groups : shape.rows, lanes = isA ? shape.groups : shape.lanes;
+    for (int64_t extent : {rows, lanes * kLaneBytes})
+      arguments.push_back(f.constantOf(f.builder.getI32Type(), extent));
   }
-  return bytes;
+  f.callHost(unit.getConfigure(), arguments);
 }
 
 void tw::simd::configureMatrixRegisters(SimdFunction &f) {
-  if (f.machine.matrixUnit.load.empty())
+  if (!f.machine.getMatrixRegisters())
     return;
   SmallVector<std::pair<MatrixShape, double>> wanted;
   f.source.walk([&](DotOp op) {
@@ -60,32 +60,22 @@ void tw::simd::configureMatrixRegisters(SimdFunction &f) {
   if (wanted.empty())
     return;
   f.matrices = llvm::max_element(wanted, llvm::less_second())->first;
-  callUnit(f, f.machine.matrixUnit.configure, f.stringAddress(configurationOf(*f.matrices)));
+  configureFor(f, *f.matrices);
 }
 
 void tw::simd::releaseMatrixRegisters(SimdFunction &f) {
   if (f.matrices)
-    callUnit(f, f.machine.matrixUnit.release, {});
+    callUnit(f, f.machine.getMatrixRegisters().getRelease(), {});
 }
 
 //===-- Products ------------------------------------------------------------------------------===//
-
-/// The instruction's name for the operands' signs.
-static std::string productName(const DotPlan &plan) {
-  std::string name = plan.instruction->intrinsic;
-  if (size_t at = name.find("##"); at != std::string::npos) {
-    name[at] = plan.aSource.isUnsigned ? 'u' : 's';
-    name[at + 1] = plan.bSource.isUnsigned ? 'u' : 's';
-  }
-  return name;
-}
 
 namespace {
 /// Multiplies blocks of `plan.rows` rows and a panel of columns.
 struct MatrixKernel {
   SimdFunction &f;
   const DotPlan &plan;
-  const MatrixUnit &unit;
+  MatrixRegistersAttr unit;
   DotRows a;
   TileBuffer b;    // packed
   TileBuffer sums; // accumulators, of the type in registers
@@ -93,8 +83,8 @@ struct MatrixKernel {
   ArrayRef<Value> batch;
 
   Value sumAddress(Value firstRow, Value panel, int64_t down, int64_t across) {
-    Value row = addIndex(f, firstRow, down * plan.matrix->rows);
-    Value column = addIndex(f, scaleIndex(f, panel, plan.panel()), across * plan.lanes);
+    Value row = f.addIndex(firstRow, down * plan.matrix->rows);
+    Value column = f.addIndex(f.scaleIndex(panel, plan.panel()), across * plan.lanes);
     return f.bufferAddress(sums, matrixAt(batch, row, column).index);
   }
 
@@ -102,29 +92,29 @@ struct MatrixKernel {
     Type i8 = f.builder.getI8Type();
     Value offset = f.builder.createOrFold<arith::AddIOp>(
         f.loc, f.builder.createOrFold<arith::MulIOp>(f.loc, row, a.rowBytes),
-        scaleIndex(f, step, kLaneBytes));
+        f.scaleIndex(step, kLaneBytes));
     Value address = LLVM::GEPOp::create(f.builder, f.loc, a.base.getType(), i8, a.base, offset);
-    callUnit(f, unit.load, {registerNumber(f, number), address, a.rowBytes});
+    callUnit(f, unit.getLoad(), {registerNumber(f, number), address, a.rowBytes});
   }
 
   void loadB(int number, Value panel, Value step, int64_t across) {
     Value lane = f.constantIndex(across * plan.lanes * plan.group);
     Value address = f.bufferAddress(b, {panel, step, lane});
-    callUnit(f, unit.load,
+    callUnit(f, unit.getLoad(),
              {registerNumber(f, number), address, f.constantIndex(plan.panel() * kLaneBytes)});
   }
 
   /// One step along k: each operand is loaded once, since one of the two sides has at most as many
   /// matrices as there are registers for operands.
   void emitStep(int64_t numDown, Value firstRow, Value panel, Value step) {
-    std::string product = productName(plan);
+    StringRef product = plan.instruction.getIntrinsic();
     for (int64_t across = 0; across < plan.vectors; ++across) {
       int bNumber = kFirstB + across % kMostOperands;
       loadB(bNumber, panel, step, across);
       for (int64_t down = 0; down < numDown; ++down) {
         int aNumber = kFirstA + down % kMostOperands;
         if (across == 0)
-          loadA(aNumber, addIndex(f, firstRow, down * plan.matrix->rows), step);
+          loadA(aNumber, f.addIndex(firstRow, down * plan.matrix->rows), step);
         callUnit(f, product,
                  {registerNumber(f, down * plan.vectors + across), registerNumber(f, aNumber),
                   registerNumber(f, bNumber)});
@@ -142,16 +132,17 @@ struct MatrixKernel {
                 sumAddress(firstRow, panel, down, across));
     };
     forEachSum([&](Value number, Value address) {
-      startsAtZero ? callUnit(f, unit.zero, number)
-                   : callUnit(f, unit.load, {number, address, rowBytes});
+      startsAtZero ? callUnit(f, unit.getZero(), number)
+                   : callUnit(f, unit.getLoad(), {number, address, rowBytes});
     });
     f.emitLoop(0, plan.steps(), plan.matrix->groups, {}, [&](Value step, ValueRange) {
       Scope scope(f);
       emitStep(numDown, firstRow, panel, step);
       return SmallVector<Value>();
     });
-    forEachSum(
-        [&](Value number, Value address) { callUnit(f, unit.store, {number, address, rowBytes}); });
+    forEachSum([&](Value number, Value address) {
+      callUnit(f, unit.getStore(), {number, address, rowBytes});
+    });
   }
 
   void emitPanels() {
@@ -186,8 +177,9 @@ void tw::simd::emitMatrixProduct(SimdFunction &f, DotOp op, const DotPlan &plan,
                                  ArrayRef<Value> batch, const TileBuffer &result) {
   bool isWide = result.element == plan.compute;
   TileBuffer sums = isWide ? result : f.allocate(result.shape, plan.compute);
-  DotRows a = placeA(f, plan, batch, emitExtent(f, plan, batch.size(), StoreOp()));
-  TileBuffer b = packB(f, plan, batch);
+  DotExtent all = emitExtent(f, plan, batch.size(), StoreOp());
+  DotRows a = placeA(f, plan, batch, all);
+  TileBuffer b = packB(f, plan, batch, all);
   bool isZero = matchPattern(op.getAcc(), m_PosZeroFloat()) || matchPattern(op.getAcc(), m_Zero());
   auto home = f.buffers.find(op.getAcc());
   bool isInPlace = home != f.buffers.end() && home->second.base == sums.base;
@@ -196,7 +188,7 @@ void tw::simd::emitMatrixProduct(SimdFunction &f, DotOp op, const DotPlan &plan,
       fillMatrix(f, plan, batch, sums,
                  [&](const Coordinates &at) { return f.evaluateVector(op.getAcc(), at); });
     });
-  MatrixKernel{f, plan, f.machine.matrixUnit, a, b, sums, isZero, batch}.emitPanels();
+  MatrixKernel{f, plan, f.machine.getMatrixRegisters(), a, b, sums, isZero, batch}.emitPanels();
   if (!isWide)
     fillMatrix(f, plan, batch, result,
                [&](const Coordinates &at) { return f.loadBuffer(sums, at); });
@@ -211,11 +203,12 @@ static double loadsPerProduct(const DotPlan &plan) {
 }
 
 void tw::simd::remarkOnMatrices(SimdFunction &f, DotOp op, const DotPlan &plan) {
-  if (!f.machine.matrixRefusal.empty()) {
+  if (!f.machine.getMatrixRefusal().empty()) {
     Type element = elementTypeOf(op.getA().getType());
     if (element.getIntOrFloatBitWidth() < 32)
       emitCodedRemark(op, Code::UnusedMatrixUnit)
-          << "this product does without the processor's matrix unit: " << f.machine.matrixRefusal;
+          << "this product does without the processor's matrix unit: "
+          << f.machine.getMatrixRefusal();
     return;
   }
   if (!plan.matrix)
