@@ -98,6 +98,13 @@ def library_function(function: Callable[P, R]) -> Callable[P, R]:
     return cast("Callable[P, R]", LibraryFunction(function))
 
 
+def named_function(function: Callable[P, R], name: str, text: str) -> Callable[P, R]:
+    """A function written in the language that another one made: its name, and its docstring."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = text
+    return library_function(function)
+
+
 def library_method(function: Callable[P, R]) -> Callable[P, R]:
     """Mark a function written in the language that is a method of its first argument, too."""
     return cast("Callable[P, R]", LibraryFunction(function, is_method=True))

@@ -6,9 +6,11 @@
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
-from ..language.dtypes import float32, float64, int32, int64, tensor, uint32, uint64
+from collections.abc import Callable
+
+from ..language.dtypes import dtype, float32, float64, int32, int64, tensor, uint32, uint64
 from ..language.elementwise import rint, round
-from ..language.marks import library_function
+from ..language.marks import library_function, named_function
 from .rounding import bits_of, integer_to_double, integer_to_float, narrow, rounded
 from ..language.static import constexpr
 from ..language.tile import Value, static_assert, to_tensor
@@ -25,376 +27,88 @@ def _of_type(x: Value, kind: constexpr) -> tensor:
     return x.to(kind)
 
 
-@library_function
-def float2int_rn(x: Value) -> tensor:
-    """float32 as int32, rounded to nearest."""
-    return rounded(_of_type(x, float32), "n").to(int32)
+_Conversion = Callable[[Value], tensor]
+# The types that names begin with and, behind `2`, lead to.
+_TYPES: dict[str, dtype] = {
+    "int": int32, "uint": uint32, "ll": int64, "ull": uint64, "float": float32, "double": float64,
+}  # fmt: skip
+# The letters that names end in, and what they say.
+_HOW = {"n": "to nearest", "z": "toward zero", "d": "down", "u": "up"}
+_Maker = Callable[[dtype, dtype, str], _Conversion]
+
+
+def _rounding(name: str, make: _Maker) -> list[_Conversion]:
+    """The functions `name` + _rn, _rz, _rd and _ru, which `make` defines for two types and a letter."""
+    source, target = (_TYPES[part] for part in name.split("2"))
+    made = []
+    for mode, how in _HOW.items():
+        text = f"{source.name} as {target.name}, rounded {how}."
+        made.append(named_function(make(source, target, mode), f"{name}_r{mode}", text))
+    return made
+
+
+def _to_integer(source: dtype, target: dtype, mode: str) -> _Conversion:
+    def convert(x: Value) -> tensor:
+        return rounded(_of_type(x, source), mode).to(target)
+
+    return convert
+
+
+def _to_float(source: dtype, target: dtype, mode: str) -> _Conversion:
+    directed = _directed_to(source, target)
+
+    def convert(x: Value) -> tensor:
+        return directed(_of_type(x, source), mode)
+
+    def convert_to_nearest(x: Value) -> tensor:
+        return _of_type(x, source).to(target)
+
+    return convert_to_nearest if mode == "n" else convert
 
 
 @library_function
-def float2int_rz(x: Value) -> tensor:
-    """float32 as int32, rounded toward zero."""
-    return rounded(_of_type(x, float32), "z").to(int32)
-
-
-@library_function
-def float2int_rd(x: Value) -> tensor:
-    """float32 as int32, rounded down."""
-    return rounded(_of_type(x, float32), "d").to(int32)
-
-
-@library_function
-def float2int_ru(x: Value) -> tensor:
-    """float32 as int32, rounded up."""
-    return rounded(_of_type(x, float32), "u").to(int32)
-
-
-@library_function
-def float2uint_rn(x: Value) -> tensor:
-    """float32 as uint32, rounded to nearest."""
-    return rounded(_of_type(x, float32), "n").to(uint32)
-
-
-@library_function
-def float2uint_rz(x: Value) -> tensor:
-    """float32 as uint32, rounded toward zero."""
-    return rounded(_of_type(x, float32), "z").to(uint32)
-
-
-@library_function
-def float2uint_rd(x: Value) -> tensor:
-    """float32 as uint32, rounded down."""
-    return rounded(_of_type(x, float32), "d").to(uint32)
-
-
-@library_function
-def float2uint_ru(x: Value) -> tensor:
-    """float32 as uint32, rounded up."""
-    return rounded(_of_type(x, float32), "u").to(uint32)
-
-
-@library_function
-def float2ll_rn(x: Value) -> tensor:
-    """float32 as int64, rounded to nearest."""
-    return rounded(_of_type(x, float32), "n").to(int64)
-
-
-@library_function
-def float2ll_rz(x: Value) -> tensor:
-    """float32 as int64, rounded toward zero."""
-    return rounded(_of_type(x, float32), "z").to(int64)
-
-
-@library_function
-def float2ll_rd(x: Value) -> tensor:
-    """float32 as int64, rounded down."""
-    return rounded(_of_type(x, float32), "d").to(int64)
-
-
-@library_function
-def float2ll_ru(x: Value) -> tensor:
-    """float32 as int64, rounded up."""
-    return rounded(_of_type(x, float32), "u").to(int64)
-
-
-@library_function
-def float2ull_rn(x: Value) -> tensor:
-    """float32 as uint64, rounded to nearest."""
-    return rounded(_of_type(x, float32), "n").to(uint64)
-
-
-@library_function
-def float2ull_rz(x: Value) -> tensor:
-    """float32 as uint64, rounded toward zero."""
-    return rounded(_of_type(x, float32), "z").to(uint64)
-
-
-@library_function
-def float2ull_rd(x: Value) -> tensor:
-    """float32 as uint64, rounded down."""
-    return rounded(_of_type(x, float32), "d").to(uint64)
-
-
-@library_function
-def float2ull_ru(x: Value) -> tensor:
-    """float32 as uint64, rounded up."""
-    return rounded(_of_type(x, float32), "u").to(uint64)
-
-
-@library_function
-def double2int_rn(x: Value) -> tensor:
-    """float64 as int32, rounded to nearest."""
-    return rounded(_of_type(x, float64), "n").to(int32)
-
-
-@library_function
-def double2int_rz(x: Value) -> tensor:
-    """float64 as int32, rounded toward zero."""
-    return rounded(_of_type(x, float64), "z").to(int32)
-
-
-@library_function
-def double2int_rd(x: Value) -> tensor:
-    """float64 as int32, rounded down."""
-    return rounded(_of_type(x, float64), "d").to(int32)
-
-
-@library_function
-def double2int_ru(x: Value) -> tensor:
-    """float64 as int32, rounded up."""
-    return rounded(_of_type(x, float64), "u").to(int32)
-
-
-@library_function
-def double2uint_rn(x: Value) -> tensor:
-    """float64 as uint32, rounded to nearest."""
-    return rounded(_of_type(x, float64), "n").to(uint32)
-
-
-@library_function
-def double2uint_rz(x: Value) -> tensor:
-    """float64 as uint32, rounded toward zero."""
-    return rounded(_of_type(x, float64), "z").to(uint32)
-
-
-@library_function
-def double2uint_rd(x: Value) -> tensor:
-    """float64 as uint32, rounded down."""
-    return rounded(_of_type(x, float64), "d").to(uint32)
-
-
-@library_function
-def double2uint_ru(x: Value) -> tensor:
-    """float64 as uint32, rounded up."""
-    return rounded(_of_type(x, float64), "u").to(uint32)
-
-
-@library_function
-def double2ll_rn(x: Value) -> tensor:
-    """float64 as int64, rounded to nearest."""
-    return rounded(_of_type(x, float64), "n").to(int64)
-
-
-@library_function
-def double2ll_rz(x: Value) -> tensor:
-    """float64 as int64, rounded toward zero."""
-    return rounded(_of_type(x, float64), "z").to(int64)
-
-
-@library_function
-def double2ll_rd(x: Value) -> tensor:
-    """float64 as int64, rounded down."""
-    return rounded(_of_type(x, float64), "d").to(int64)
-
-
-@library_function
-def double2ll_ru(x: Value) -> tensor:
-    """float64 as int64, rounded up."""
-    return rounded(_of_type(x, float64), "u").to(int64)
-
-
-@library_function
-def double2ull_rn(x: Value) -> tensor:
-    """float64 as uint64, rounded to nearest."""
-    return rounded(_of_type(x, float64), "n").to(uint64)
-
-
-@library_function
-def double2ull_rz(x: Value) -> tensor:
-    """float64 as uint64, rounded toward zero."""
-    return rounded(_of_type(x, float64), "z").to(uint64)
-
-
-@library_function
-def double2ull_rd(x: Value) -> tensor:
-    """float64 as uint64, rounded down."""
-    return rounded(_of_type(x, float64), "d").to(uint64)
-
-
-@library_function
-def double2ull_ru(x: Value) -> tensor:
-    """float64 as uint64, rounded up."""
-    return rounded(_of_type(x, float64), "u").to(uint64)
-
-
-@library_function
-def int2float_rn(x: Value) -> tensor:
-    """int32 as float32, rounded to nearest."""
-    return _of_type(x, int32).to(float32)
-
-
-@library_function
-def int2float_rz(x: Value) -> tensor:
-    """int32 as float32, rounded toward zero."""
-    return integer_to_float(_of_type(x, int32), "z")
-
-
-@library_function
-def int2float_rd(x: Value) -> tensor:
-    """int32 as float32, rounded down."""
-    return integer_to_float(_of_type(x, int32), "d")
-
-
-@library_function
-def int2float_ru(x: Value) -> tensor:
-    """int32 as float32, rounded up."""
-    return integer_to_float(_of_type(x, int32), "u")
-
-
-@library_function
-def int2double_rn(x: Value) -> tensor:
-    """int32 as float64, rounded to nearest."""
-    return _of_type(x, int32).to(float64)
-
-
-@library_function
-def uint2float_rn(x: Value) -> tensor:
-    """uint32 as float32, rounded to nearest."""
-    return _of_type(x, uint32).to(float32)
-
-
-@library_function
-def uint2float_rz(x: Value) -> tensor:
-    """uint32 as float32, rounded toward zero."""
-    return integer_to_float(_of_type(x, uint32), "z")
-
-
-@library_function
-def uint2float_rd(x: Value) -> tensor:
-    """uint32 as float32, rounded down."""
-    return integer_to_float(_of_type(x, uint32), "d")
-
-
-@library_function
-def uint2float_ru(x: Value) -> tensor:
-    """uint32 as float32, rounded up."""
-    return integer_to_float(_of_type(x, uint32), "u")
-
-
-@library_function
-def uint2double_rn(x: Value) -> tensor:
-    """uint32 as float64, rounded to nearest."""
-    return _of_type(x, uint32).to(float64)
-
-
-@library_function
-def ll2float_rn(x: Value) -> tensor:
-    """int64 as float32, rounded to nearest."""
-    return _of_type(x, int64).to(float32)
-
-
-@library_function
-def ll2float_rz(x: Value) -> tensor:
-    """int64 as float32, rounded toward zero."""
-    return integer_to_float(_of_type(x, int64), "z")
-
-
-@library_function
-def ll2float_rd(x: Value) -> tensor:
-    """int64 as float32, rounded down."""
-    return integer_to_float(_of_type(x, int64), "d")
-
-
-@library_function
-def ll2float_ru(x: Value) -> tensor:
-    """int64 as float32, rounded up."""
-    return integer_to_float(_of_type(x, int64), "u")
-
-
-@library_function
-def ll2double_rn(x: Value) -> tensor:
-    """int64 as float64, rounded to nearest."""
-    return _of_type(x, int64).to(float64)
-
-
-@library_function
-def ll2double_rz(x: Value) -> tensor:
-    """int64 as float64, rounded toward zero."""
-    return integer_to_double(_of_type(x, int64), "z")
-
-
-@library_function
-def ll2double_rd(x: Value) -> tensor:
-    """int64 as float64, rounded down."""
-    return integer_to_double(_of_type(x, int64), "d")
-
-
-@library_function
-def ll2double_ru(x: Value) -> tensor:
-    """int64 as float64, rounded up."""
-    return integer_to_double(_of_type(x, int64), "u")
-
-
-@library_function
-def ull2float_rn(x: Value) -> tensor:
-    """uint64 as float32, rounded to nearest."""
-    return _of_type(x, uint64).to(float32)
-
-
-@library_function
-def ull2float_rz(x: Value) -> tensor:
-    """uint64 as float32, rounded toward zero."""
-    return integer_to_float(_of_type(x, uint64), "z")
-
-
-@library_function
-def ull2float_rd(x: Value) -> tensor:
-    """uint64 as float32, rounded down."""
-    return integer_to_float(_of_type(x, uint64), "d")
-
-
-@library_function
-def ull2float_ru(x: Value) -> tensor:
-    """uint64 as float32, rounded up."""
-    return integer_to_float(_of_type(x, uint64), "u")
-
-
-@library_function
-def ull2double_rn(x: Value) -> tensor:
-    """uint64 as float64, rounded to nearest."""
-    return _of_type(x, uint64).to(float64)
-
-
-@library_function
-def ull2double_rz(x: Value) -> tensor:
-    """uint64 as float64, rounded toward zero."""
-    return integer_to_double(_of_type(x, uint64), "z")
-
-
-@library_function
-def ull2double_rd(x: Value) -> tensor:
-    """uint64 as float64, rounded down."""
-    return integer_to_double(_of_type(x, uint64), "d")
-
-
-@library_function
-def ull2double_ru(x: Value) -> tensor:
-    """uint64 as float64, rounded up."""
-    return integer_to_double(_of_type(x, uint64), "u")
-
-
-@library_function
-def double2float_rn(x: Value) -> tensor:
-    """float64 as float32, rounded to nearest."""
-    return _of_type(x, float64).to(float32)
-
-
-@library_function
-def double2float_rz(x: Value) -> tensor:
-    """float64 as float32, rounded toward zero."""
-    return narrow(_of_type(x, float64), 0.0, "z")
-
-
-@library_function
-def double2float_rd(x: Value) -> tensor:
-    """float64 as float32, rounded down."""
-    return narrow(_of_type(x, float64), 0.0, "d")
-
-
-@library_function
-def double2float_ru(x: Value) -> tensor:
-    """float64 as float32, rounded up."""
-    return narrow(_of_type(x, float64), 0.0, "u")
+def _double_to_float(x: Value, mode: constexpr) -> tensor:
+    return narrow(x, 0.0, mode)
+
+
+def _directed_to(source: dtype, target: dtype) -> Callable[..., tensor]:
+    if source == float64:
+        return _double_to_float
+    return integer_to_float if target == float32 else integer_to_double
+
+
+def _bits(name: str, source: dtype, target: dtype) -> _Conversion:
+    def convert(x: Value) -> tensor:
+        return _of_type(x, source).to(target, bitcast=True)
+
+    return named_function(convert, name, f"The bits of {source.name} as {target.name}.")
+
+
+float2int_rn, float2int_rz, float2int_rd, float2int_ru = _rounding("float2int", _to_integer)
+float2uint_rn, float2uint_rz, float2uint_rd, float2uint_ru = _rounding("float2uint", _to_integer)
+float2ll_rn, float2ll_rz, float2ll_rd, float2ll_ru = _rounding("float2ll", _to_integer)
+float2ull_rn, float2ull_rz, float2ull_rd, float2ull_ru = _rounding("float2ull", _to_integer)
+double2int_rn, double2int_rz, double2int_rd, double2int_ru = _rounding("double2int", _to_integer)
+double2uint_rn, double2uint_rz, double2uint_rd, double2uint_ru = _rounding("double2uint", _to_integer)
+double2ll_rn, double2ll_rz, double2ll_rd, double2ll_ru = _rounding("double2ll", _to_integer)
+double2ull_rn, double2ull_rz, double2ull_rd, double2ull_ru = _rounding("double2ull", _to_integer)
+int2float_rn, int2float_rz, int2float_rd, int2float_ru = _rounding("int2float", _to_float)
+uint2float_rn, uint2float_rz, uint2float_rd, uint2float_ru = _rounding("uint2float", _to_float)
+ll2float_rn, ll2float_rz, ll2float_rd, ll2float_ru = _rounding("ll2float", _to_float)
+ull2float_rn, ull2float_rz, ull2float_rd, ull2float_ru = _rounding("ull2float", _to_float)
+ll2double_rn, ll2double_rz, ll2double_rd, ll2double_ru = _rounding("ll2double", _to_float)
+ull2double_rn, ull2double_rz, ull2double_rd, ull2double_ru = _rounding("ull2double", _to_float)
+double2float_rn, double2float_rz, double2float_rd, double2float_ru = _rounding("double2float", _to_float)
+# Exact, so that there is nothing to round in another way.
+int2double_rn, *_ = _rounding("int2double", _to_float)
+uint2double_rn, *_ = _rounding("uint2double", _to_float)
+
+int_as_float = _bits("int_as_float", int32, float32)
+uint_as_float = _bits("uint_as_float", uint32, float32)
+float_as_int = _bits("float_as_int", float32, int32)
+float_as_uint = _bits("float_as_uint", float32, uint32)
+longlong_as_double = _bits("longlong_as_double", int64, float64)
+double_as_longlong = _bits("double_as_longlong", float64, int64)
 
 
 @library_function
@@ -407,44 +121,6 @@ def llrint(x: Value) -> tensor:
 def llround(x: Value) -> tensor:
     """The nearest integer as int64, ties away from 0."""
     return round(x).to(int64)
-
-
-
-
-@library_function
-def int_as_float(x: Value) -> tensor:
-    """The bits of int32 as float32."""
-    return _of_type(x, int32).to(float32, bitcast=True)
-
-
-@library_function
-def uint_as_float(x: Value) -> tensor:
-    """The bits of uint32 as float32."""
-    return _of_type(x, uint32).to(float32, bitcast=True)
-
-
-@library_function
-def float_as_int(x: Value) -> tensor:
-    """The bits of float32 as int32."""
-    return _of_type(x, float32).to(int32, bitcast=True)
-
-
-@library_function
-def float_as_uint(x: Value) -> tensor:
-    """The bits of float32 as uint32."""
-    return _of_type(x, float32).to(uint32, bitcast=True)
-
-
-@library_function
-def longlong_as_double(x: Value) -> tensor:
-    """The bits of int64 as float64."""
-    return _of_type(x, int64).to(float64, bitcast=True)
-
-
-@library_function
-def double_as_longlong(x: Value) -> tensor:
-    """The bits of float64 as int64."""
-    return _of_type(x, float64).to(int64, bitcast=True)
 
 
 @library_function
@@ -464,8 +140,6 @@ def double2loint(x: Value) -> tensor:
 def double2hiint(x: Value) -> tensor:
     """The upper 32 bits of float64 as int32."""
     return (bits_of(_of_type(x, float64)) >> 32).to(int32)
-
-
 
 
 lrint, lround = llrint, llround

@@ -6,9 +6,11 @@
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..language.dtypes import float64, tensor
 from ..language.elementwise import abs
-from ..language.marks import library_function
+from ..language.marks import library_function, named_function
 from .rounding import (
     add_directed,
     bits_of,
@@ -45,136 +47,48 @@ def rcp64h(x: Value) -> tensor:
     return (bits_of(y) & -0x100000000).to(float64, bitcast=True)
 
 
-@library_function
-def add_rz(x: Value, y: Value) -> tensor:
-    """x + y rounded toward zero."""
-    return add_directed(x, y, "z")
+# Letters that names end in, and what they say.
+_HOW = {"z": "toward zero", "d": "down", "u": "up"}
 
 
-@library_function
-def mul_rz(x: Value, y: Value) -> tensor:
-    """x * y rounded toward zero."""
-    return mul_directed(x, y, "z")
+def _directed(mode: str) -> tuple[Callable[..., tensor], ...]:
+    """Addition, subtraction, multiplication, division, inverse, square root and fma of one rounding."""
+
+    def add(x: Value, y: Value) -> tensor:
+        return add_directed(x, y, mode)
+
+    def sub(x: Value, y: Value) -> tensor:
+        x, y = exact_type(x, y)
+        return add_directed(x, -y, mode)
+
+    def mul(x: Value, y: Value) -> tensor:
+        return mul_directed(x, y, mode)
+
+    def div(x: Value, y: Value) -> tensor:
+        return div_directed(x, y, mode)
+
+    def rcp(x: Value) -> tensor:
+        return div_directed(1.0, x, mode)
+
+    def sqrt(x: Value) -> tensor:
+        return sqrt_directed(x, mode)
+
+    def fma(x: Value, y: Value, z: Value) -> tensor:
+        return fma_directed(x, y, z, mode)
+
+    rows = {
+        add: "x + y", sub: "x - y", mul: "x * y", div: "x / y", rcp: "1 / x", sqrt: "The square root",
+        fma: "x * y + z",
+    }  # fmt: skip
+    return tuple(
+        named_function(function, f"{function.__name__}_r{mode}", f"{text} rounded {_HOW[mode]}.")
+        for function, text in rows.items()
+    )
 
 
-@library_function
-def div_rz(x: Value, y: Value) -> tensor:
-    """x / y rounded toward zero."""
-    return div_directed(x, y, "z")
-
-
-@library_function
-def sub_rz(x: Value, y: Value) -> tensor:
-    """x - y rounded toward zero."""
-    x, y = exact_type(x, y)
-    return add_directed(x, -y, "z")
-
-
-@library_function
-def rcp_rz(x: Value) -> tensor:
-    """1 / x rounded toward zero."""
-    return div_directed(1.0, x, "z")
-
-
-@library_function
-def sqrt_rz(x: Value) -> tensor:
-    """The square root rounded toward zero."""
-    return sqrt_directed(x, "z")
-
-
-@library_function
-def fma_rz(x: Value, y: Value, z: Value) -> tensor:
-    """x * y + z rounded toward zero."""
-    return fma_directed(x, y, z, "z")
-
-
-@library_function
-def add_rd(x: Value, y: Value) -> tensor:
-    """x + y rounded down."""
-    return add_directed(x, y, "d")
-
-
-@library_function
-def mul_rd(x: Value, y: Value) -> tensor:
-    """x * y rounded down."""
-    return mul_directed(x, y, "d")
-
-
-@library_function
-def div_rd(x: Value, y: Value) -> tensor:
-    """x / y rounded down."""
-    return div_directed(x, y, "d")
-
-
-@library_function
-def sub_rd(x: Value, y: Value) -> tensor:
-    """x - y rounded down."""
-    x, y = exact_type(x, y)
-    return add_directed(x, -y, "d")
-
-
-@library_function
-def rcp_rd(x: Value) -> tensor:
-    """1 / x rounded down."""
-    return div_directed(1.0, x, "d")
-
-
-@library_function
-def sqrt_rd(x: Value) -> tensor:
-    """The square root rounded down."""
-    return sqrt_directed(x, "d")
-
-
-@library_function
-def fma_rd(x: Value, y: Value, z: Value) -> tensor:
-    """x * y + z rounded down."""
-    return fma_directed(x, y, z, "d")
-
-
-@library_function
-def add_ru(x: Value, y: Value) -> tensor:
-    """x + y rounded up."""
-    return add_directed(x, y, "u")
-
-
-@library_function
-def mul_ru(x: Value, y: Value) -> tensor:
-    """x * y rounded up."""
-    return mul_directed(x, y, "u")
-
-
-@library_function
-def div_ru(x: Value, y: Value) -> tensor:
-    """x / y rounded up."""
-    return div_directed(x, y, "u")
-
-
-@library_function
-def sub_ru(x: Value, y: Value) -> tensor:
-    """x - y rounded up."""
-    x, y = exact_type(x, y)
-    return add_directed(x, -y, "u")
-
-
-@library_function
-def rcp_ru(x: Value) -> tensor:
-    """1 / x rounded up."""
-    return div_directed(1.0, x, "u")
-
-
-@library_function
-def sqrt_ru(x: Value) -> tensor:
-    """The square root rounded up."""
-    return sqrt_directed(x, "u")
-
-
-@library_function
-def fma_ru(x: Value, y: Value, z: Value) -> tensor:
-    """x * y + z rounded up."""
-    return fma_directed(x, y, z, "u")
-
-
-
+add_rz, sub_rz, mul_rz, div_rz, rcp_rz, sqrt_rz, fma_rz = _directed("z")
+add_rd, sub_rd, mul_rd, div_rd, rcp_rd, sqrt_rd, fma_rd = _directed("d")
+add_ru, sub_ru, mul_ru, div_ru, rcp_ru, sqrt_ru, fma_ru = _directed("u")
 
 __all__ = [
     "add_rd", "add_ru", "add_rz", "div_rd", "div_ru", "div_rz", "fma_rd", "fma_ru", "fma_rz",

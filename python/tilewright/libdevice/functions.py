@@ -6,9 +6,11 @@
 # pyright: reportAttributeAccessIssue=false, reportGeneralTypeIssues=false, reportReturnType=false
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ..language.dtypes import float64, tensor
 from ..language.elementwise import copysign, cos, sin
-from ..language.marks import library_function
+from ..language.marks import library_function, named_function
 from ..language.tile import Value, to_tensor, where
 from .special import (
     erfcinv_double,
@@ -31,6 +33,7 @@ from .special import (
     yn_double,
 )
 
+_Function = Callable[..., tensor]
 
 # Angles.
 
@@ -66,82 +69,37 @@ def sincospi(x: Value) -> tuple[tensor, tensor]:
 # Special functions.
 
 
-@library_function
-def erfinv(x: Value) -> tensor:
-    """The number whose error function is x."""
-    return in_double(erfinv_double, x, True)
+def _special(name: str, in_float64: _Function, text: str, has_brief: bool = False) -> _Function:
+    """A function that is computed in float64; `has_brief`: float32 takes a shorter formula."""
+
+    def special(x: Value) -> tensor:
+        return in_double(in_float64, x, has_brief)
+
+    return named_function(special, name, text)
 
 
-@library_function
-def erfcinv(x: Value) -> tensor:
-    """The number whose complementary error function is x."""
-    return in_double(erfcinv_double, x)
-
-
-@library_function
-def erfcx(x: Value) -> tensor:
-    """exp(x^2) erfc(x)."""
-    return in_double(erfcx_double, x)
-
-
-@library_function
-def normcdf(x: Value) -> tensor:
-    """The probability that a standard normal variable is below x."""
-    return in_double(normcdf_double, x)
-
-
-@library_function
-def normcdfinv(x: Value) -> tensor:
-    """The number that a standard normal variable is below with probability x."""
-    return in_double(normcdfinv_double, x)
-
-
-@library_function
-def lgamma(x: Value) -> tensor:
-    """log(|gamma(x)|)."""
-    return in_double(lgamma_double, x, True)
-
-
-@library_function
-def tgamma(x: Value) -> tensor:
-    """The gamma function; NaN for negative integers."""
-    return in_double(tgamma_double, x)
-
-
-@library_function
-def j0(x: Value) -> tensor:
-    """The Bessel function of the first kind of order 0."""
-    return in_double(j0_double, x, True)
-
-
-@library_function
-def j1(x: Value) -> tensor:
-    """The Bessel function of the first kind of order 1."""
-    return in_double(j1_double, x, True)
-
-
-@library_function
-def y0(x: Value) -> tensor:
-    """The Bessel function of the second kind of order 0; NaN for negative x."""
-    return in_double(y0_double, x)
-
-
-@library_function
-def y1(x: Value) -> tensor:
-    """The Bessel function of the second kind of order 1; NaN for negative x."""
-    return in_double(y1_double, x)
-
-
-@library_function
-def cyl_bessel_i0(x: Value) -> tensor:
-    """The modified Bessel function of the first kind of order 0."""
-    return in_double(i0_double, x)
-
-
-@library_function
-def cyl_bessel_i1(x: Value) -> tensor:
-    """The modified Bessel function of the first kind of order 1."""
-    return in_double(i1_double, x)
+erfinv = _special("erfinv", erfinv_double, "The number whose error function is x.", has_brief=True)
+erfcinv = _special("erfcinv", erfcinv_double, "The number whose complementary error function is x.")
+erfcx = _special("erfcx", erfcx_double, "exp(x^2) erfc(x).")
+normcdf = _special(
+    "normcdf", normcdf_double, "The probability that a standard normal variable is below x."
+)
+normcdfinv = _special(
+    "normcdfinv", normcdfinv_double,
+    "The number that a standard normal variable is below with probability x.",
+)  # fmt: skip
+lgamma = _special("lgamma", lgamma_double, "log(|gamma(x)|).", has_brief=True)
+tgamma = _special("tgamma", tgamma_double, "The gamma function; NaN for negative integers.")
+j0 = _special("j0", j0_double, "The Bessel function of the first kind of order 0.", has_brief=True)
+j1 = _special("j1", j1_double, "The Bessel function of the first kind of order 1.", has_brief=True)
+y0 = _special("y0", y0_double, "The Bessel function of the second kind of order 0; NaN for negative x.")
+y1 = _special("y1", y1_double, "The Bessel function of the second kind of order 1; NaN for negative x.")
+cyl_bessel_i0 = _special(
+    "cyl_bessel_i0", i0_double, "The modified Bessel function of the first kind of order 0."
+)
+cyl_bessel_i1 = _special(
+    "cyl_bessel_i1", i1_double, "The modified Bessel function of the first kind of order 1."
+)
 
 
 @library_function
@@ -156,6 +114,7 @@ def yn(n: Value, x: Value) -> tensor:
     """The Bessel function of the second kind of int32 order n; takes as many steps as the largest n."""
     x = to_tensor(x)
     return yn_double(n, floating(x).to(float64)).to(x.dtype)
+
 
 __all__ = [
     "cospi", "cyl_bessel_i0", "cyl_bessel_i1", "erfcinv", "erfcx", "erfinv", "j0", "j1", "jn",
