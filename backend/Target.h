@@ -62,7 +62,7 @@ public:
   virtual std::string describeAssembler() const { return ""; }
   /// Returns the work that another thread can do before the first `compile` in a process; null if
   /// there is none.
-  virtual std::function<void()> readying() const { return nullptr; }
+  virtual std::function<void()> warmUp() const { return nullptr; }
   /// The stage whose text `compileText` takes; empty where there is none.
   virtual llvm::StringRef textStage() const { return ""; }
   /// Returns true if the artifact's binary is that text.

@@ -247,18 +247,18 @@ def VerifyStage : Pass<"verify-stage", "::mlir::ModuleOp"> {
   let summary = "fails where the module breaks an invariant of a stage of compilation";
   let description = [{
     `tile`: tile, scf, arith, math and func operations on tiles without layout.
-    `grown`: the same, and all extents are powers of two.
+    `padded`: the same, and all extents are powers of two.
     `laid-out`: every tile has one layout, which fits the target's warps; data moves by `simt.convert_layout`.
     `scheduled`: data moves between warps through `simt.alloc_shared` buffers with offsets only.
     `lowered`: no tiles; gpu, vector, memref, scf, cf, arith, math, func and llvm operations, and those of
     one thread of simt.
   }];
-  let options = [Option<"stage", "stage", "std::string", "\"tile\"", "tile, grown, laid-out, scheduled or lowered">];
+  let options = [Option<"stage", "stage", "std::string", "\"tile\"", "tile, padded, laid-out, scheduled or lowered">];
 }
 
 //===-- SIMT machines ------------------------------------------------------------------------------===//
 
-def GrowExtents : Pass<"grow-extents", "::mlir::ModuleOp">, Takes<"tile"> {
+def PadExtents : Pass<"pad-extents", "::mlir::ModuleOp">, Takes<"tile"> {
   let summary = "tiles whose extents are not powers of two become parts of tiles whose extents are";
   let description = [{
     ```mlir
@@ -270,14 +270,14 @@ def GrowExtents : Pass<"grow-extents", "::mlir::ModuleOp">, Takes<"tile"> {
     %y = arith.select %real, %x, dense<-0.0> : tensor<64xi1>, tensor<64xf32>
     %s = tile.reduce(%y) axis 0 {...addf...}
     ```
-    What spares hold is nobody's business but for accesses, prints and assertions (masked), reductions and scans (the
+    What the padding holds is nobody's business but for accesses, prints and assertions (masked), reductions and scans (the
     neutral element, or a truth value beside each element), products (0 along K), reshapes and gathers. Nothing is
-    done to tiles of powers of two. Remark TW0331 for each shape that grows.
+    done to tiles of powers of two. Remark TW0331 for each shape that is padded.
   }];
   let dependentDialects = ["::tw::tile::TileDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
-def SelectMma : Pass<"select-mma", "::mlir::ModuleOp">, Takes<"grown"> {
+def SelectMma : Pass<"select-mma", "::mlir::ModuleOp">, Takes<"padded"> {
   let summary = "products become matrix instructions where the target has one for their types and extents";
   let description = [{
     ```mlir

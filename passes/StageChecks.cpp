@@ -28,7 +28,7 @@ static constexpr StringLiteral kLoweredDialects[] = {"gpu",  "vector", "memref",
 static constexpr StringLiteral kLlvmDialects[] = {"llvm", "builtin"};
 
 namespace {
-enum class Tiles { Plain, Grown, AnyLayout, WithLayout, None };
+enum class Tiles { Plain, Padded, AnyLayout, WithLayout, None };
 /// The operations and types that a stage allows.
 struct Stage {
   StringLiteral name;
@@ -44,13 +44,13 @@ struct Stage {
 static StringRef allow(Operation *) { return ""; }
 
 /// Refuses operations that passes for machines with threads do not handle.
-static StringRef refuseGrown(Operation *op) {
+static StringRef refusePadded(Operation *op) {
   return isa<tile::HistogramOp>(op) ? "is an earlier stage's" : "";
 }
 
 /// Data moves between threads by conversions of layout only.
 static StringRef refuseLaidOut(Operation *op) {
-  if (StringRef reason = refuseGrown(op); !reason.empty())
+  if (StringRef reason = refusePadded(op); !reason.empty())
     return reason;
   bool isOther =
       op->getName().getDialectNamespace() == "simt" && !isa<simt::ConvertLayoutOp, simt::MmaOp>(op);
@@ -99,8 +99,8 @@ static StringRef refuseLowered(Operation *op) {
 static std::optional<Stage> findStage(StringRef name) {
   if (name == "tile")
     return Stage{"tile", kTileDialects, Tiles::Plain, allow};
-  if (name == "grown")
-    return Stage{"grown", kTileDialects, Tiles::Grown, refuseGrown};
+  if (name == "padded")
+    return Stage{"padded", kTileDialects, Tiles::Padded, refusePadded};
   if (name == "laid-out")
     return Stage{"laid-out", kLayoutDialects, Tiles::WithLayout, refuseLaidOut};
   if (name == "scheduled")
@@ -141,9 +141,9 @@ static StringRef violation(const Stage &stage, Operation *op, Type type) {
     return "has a vector or memref, which is a later stage's";
   if (!ranked)
     return "";
-  if (stage.tiles == Tiles::Grown && !llvm::all_of(ranked.getShape(), llvm::isPowerOf2_64))
+  if (stage.tiles == Tiles::Padded && !llvm::all_of(ranked.getShape(), llvm::isPowerOf2_64))
     return "has a tile whose extents are not all powers of two";
-  if (stage.tiles == Tiles::Plain || stage.tiles == Tiles::Grown)
+  if (stage.tiles == Tiles::Plain || stage.tiles == Tiles::Padded)
     return ranked.getEncoding() ? "has a tile with a layout, which is a later stage's" : "";
   if (stage.tiles == Tiles::AnyLayout && !ranked.getEncoding())
     return "";
@@ -179,7 +179,7 @@ LogicalResult tw::verifyStage(ModuleOp module, StringRef name) {
   std::optional<Stage> stage = findStage(name);
   if (!stage)
     return module.emitError("unknown stage '")
-           << name << "'; known: tile, grown, laid-out, scheduled, lowered";
+           << name << "'; known: tile, padded, laid-out, scheduled, lowered";
   bool isValid = true;
   module.walk([&](Operation *op) { isValid &= succeeded(verifyOperation(*stage, op)); });
   return success(isValid);
@@ -220,7 +220,7 @@ struct Input {
 static constexpr Input kInputs[] = {
     {"tile", {"tile", kTileDialects, Tiles::Plain, allow}},
     {"tile-passes", {"tile-passes", kTileDialects, Tiles::Plain, refuseBoxes}, true},
-    {"grown", {"grown", kTileDialects, Tiles::Grown, refuseGrown}},
+    {"padded", {"padded", kTileDialects, Tiles::Padded, refusePadded}},
     {"chosen-products", {"tile-passes", kLayoutDialects, Tiles::AnyLayout, refuseBeforeLayouts}},
     {"laid-out", {"laid-out", kLayoutDialects, Tiles::WithLayout, allow}},
     {"scheduled", {"scheduled", kLayoutDialects, Tiles::WithLayout, refuseBetweenWarps}, true},

@@ -6,7 +6,7 @@
 
 namespace tw {
 
-/// Reports everything that breaks an invariant of the stage `tile`, `grown`, `laid-out`,
+/// Reports everything that breaks an invariant of the stage `tile`, `padded`, `laid-out`,
 /// `scheduled` or `lowered`.
 mlir::LogicalResult verifyStage(mlir::ModuleOp module, llvm::StringRef stage);
 

@@ -2,10 +2,10 @@
 #include "backend/api/Compile.h"
 #include "backend/api/BuildId.h"
 #include "backend/api/CacheKey.h"
-#include "backend/api/Readying.h"
 #include "backend/api/Reports.h"
 #include "backend/api/Service.h"
 #include "backend/api/StoredKernel.h"
+#include "backend/api/WarmUp.h"
 #include "backend/codegen/ContainCrash.h"
 #include "backend/compile/Compiler.h"
 #include "backend/compile/PassRun.h"
@@ -137,7 +137,7 @@ static void nameParameters(const Specialization &specialization, const std::vect
 
 /// Source to artifact.
 static void build(const Request &request, const StaticEvaluator &evaluator, Product &product) {
-  Readying readying(*request.entry.target);
+  WarmUp warmUp(*request.entry.target);
   std::shared_ptr<mlir::MLIRContext> context = acquireThreadContext();
   Stopwatch watch;
   FrontendResult frontend = runFrontend(*context, request, evaluator);

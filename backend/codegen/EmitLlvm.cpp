@@ -316,7 +316,7 @@ static void runSample(Emission &emission, const LlvmMachine &machine, std::strin
                bytes);
 }
 
-void tw::readyEmission(const LlvmMachine &machine) {
+void tw::warmUpEmission(const LlvmMachine &machine) {
   std::string ignored; // a fault comes back when something is compiled
   (void)contain(
       [&](Emission &emission, std::string &failure) { runSample(emission, machine, failure); },

@@ -28,7 +28,7 @@ bool emitLlvm(mlir::ModuleOp module, const LlvmMachine &machine, CodeForm form, 
 
 /// Emits a small function, so that LLVM makes what it makes once in a process: its tables and its
 /// registries of passes.
-void readyEmission(const LlvmMachine &machine);
+void warmUpEmission(const LlvmMachine &machine);
 
 /// Counts the executable bytes of an object file.
 uint64_t countCodeBytes(const std::string &object);

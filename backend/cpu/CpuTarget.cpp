@@ -158,8 +158,8 @@ public:
       artifact.scratchBytes = scratch.getInt();
     return true;
   }
-  std::function<void()> readying() const override {
-    return [this] { readyEmission(emitter()); };
+  std::function<void()> warmUp() const override {
+    return [this] { warmUpEmission(emitter()); };
   }
   llvm::StringRef textStage() const override { return "asm"; }
   bool compileText(const std::string &text, Artifact &artifact, std::string &error) const override {

@@ -140,16 +140,16 @@ static std::optional<Reason> check(tile::InlineAsmOp op, const AsmConstraints &c
 
 OrReason<AssemblyBuilder::Sources>
 AssemblyBuilder::underOneShape(llvm::ArrayRef<TypedValue> sources) {
-  Sources grown;
+  Sources broadcast;
   if (sources.empty())
-    return grown;
+    return broadcast;
   OrReason<llvm::SmallVector<int64_t>> common = commonShape(sources);
   if (!common)
     return common.reason();
-  grown.shape = *common;
+  broadcast.shape = *common;
   for (const TypedValue &source : sources)
-    grown.values.push_back(growTo(source, grown.shape).value);
-  return grown;
+    broadcast.values.push_back(expandTo(source, broadcast.shape).value);
+  return broadcast;
 }
 
 mlir::Type AssemblyBuilder::resultType(DType dtype, llvm::ArrayRef<int64_t> shape) const {
@@ -162,19 +162,19 @@ TilesOr AssemblyBuilder::inlineAsm(const AssemblyText &assembly, llvm::ArrayRef<
   OrReason<AsmConstraints> read = readConstraints(assembly.constraints);
   if (!read)
     return read.reason();
-  OrReason<Sources> grown = underOneShape(sources);
-  if (!grown) {
-    for (auto &label : grown.reason().labels)
+  OrReason<Sources> broadcast = underOneShape(sources);
+  if (!broadcast) {
+    for (auto &label : broadcast.reason().labels)
       label.first += 2;
-    return grown.reason();
+    return broadcast.reason();
   }
   llvm::SmallVector<mlir::Type> types;
   for (DType dtype : dtypes)
-    types.push_back(resultType(dtype, grown->shape));
+    types.push_back(resultType(dtype, broadcast->shape));
   std::vector<std::string> all = read->results;
   llvm::append_range(all, read->sources);
   auto op = tile::InlineAsmOp::create(builder, loc, types, assembly.text, llvm::join(all, ","),
-                                      uint32_t(assembly.pack), assembly.isPure, grown->values);
+                                      uint32_t(assembly.pack), assembly.isPure, broadcast->values);
   if (std::optional<Reason> error = check(op, *read)) {
     op.erase();
     return *error;
@@ -203,9 +203,9 @@ TileOr AssemblyBuilder::externCall(llvm::StringRef symbol, bool isPure,
   if (!isPassed(dtype))
     return operandError(Code::OperandType, "a function of bitcode does not give " + dtype.str(),
                         "its result is an integer or a float of at least 16 bits");
-  OrReason<Sources> grown = underOneShape(sources);
-  if (!grown)
-    return grown.reason();
-  mlir::Type type = resultType(dtype, grown->shape);
-  return typed(create<tile::ExternCallOp>(type, symbol, isPure, grown->values), dtype);
+  OrReason<Sources> broadcast = underOneShape(sources);
+  if (!broadcast)
+    return broadcast.reason();
+  mlir::Type type = resultType(dtype, broadcast->shape);
+  return typed(create<tile::ExternCallOp>(type, symbol, isPure, broadcast->values), dtype);
 }

@@ -40,7 +40,7 @@ TileOr BoxBuilder::element(const BoxOperands &box, TypedValue value, int positio
   value = convert(value, element);
   if (element.isBool())
     value = convert(value, findDType("uint8"));
-  return growTo(value, box.extents);
+  return expandTo(value, box.extents);
 }
 
 std::optional<Reason> BoxBuilder::store(const BoxOperands &box, TypedValue value, int position,

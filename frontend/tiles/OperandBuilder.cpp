@@ -125,7 +125,7 @@ TypedValue OperandBuilder::splatTo(TypedValue operand, llvm::ArrayRef<int64_t> s
   return typed(create<tile::SplatOp>(type, operand.value), operand.dtype);
 }
 
-TypedValue OperandBuilder::growTo(TypedValue operand, llvm::ArrayRef<int64_t> shape) {
+TypedValue OperandBuilder::expandTo(TypedValue operand, llvm::ArrayRef<int64_t> shape) {
   if (!operand.isTile())
     return splatTo(operand, shape);
   while (operand.shape().size() < shape.size()) {
@@ -146,7 +146,7 @@ TilePairOr OperandBuilder::broadcast(TypedValue lhs, TypedValue rhs) {
     return shape.reason();
   if (shape->empty())
     return std::pair(lhs, rhs);
-  return std::pair(growTo(lhs, *shape), growTo(rhs, *shape));
+  return std::pair(expandTo(lhs, *shape), expandTo(rhs, *shape));
 }
 
 //===-- Promotion ----------------------------------------------------------------------------===//
@@ -184,7 +184,7 @@ TilesOr OperandBuilder::convertAll(std::vector<TypedValue> operands, DType dtype
     return shape.reason();
   // Converting before growing leaves less work where a pass does not look through the broadcast.
   for (TypedValue &operand : operands)
-    operand = growTo(convert(operand, dtype), *shape);
+    operand = expandTo(convert(operand, dtype), *shape);
   return operands;
 }
 

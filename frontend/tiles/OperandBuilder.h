@@ -32,7 +32,7 @@ protected:
   mlir::Value allOnesLike(const TypedValue &integer);
   TypedValue splatTo(TypedValue operand, llvm::ArrayRef<int64_t> shape);
   /// The operand under a shape that it broadcasts to.
-  TypedValue growTo(TypedValue operand, llvm::ArrayRef<int64_t> shape);
+  TypedValue expandTo(TypedValue operand, llvm::ArrayRef<int64_t> shape);
 
   /// Conversion of elements by value; neither dtype is a pointer.
   TypedValue convert(TypedValue operand, DType dtype);

@@ -53,8 +53,9 @@ TileOr TileBuilder::pointerBinary(BinaryOperator op, TypedValue lhs, TypedValue 
     offset = convert(offset, findDType("int64"));
   if (isSub)
     offset.value = create<arith::SubIOp>(constantLike(offset, offset.dtype, 0).value, offset.value);
-  pointer = growTo(pointer, *shape);
-  return typed(create<tile::AddPtrOp>(pointer.value, growTo(offset, *shape).value), pointer.dtype);
+  pointer = expandTo(pointer, *shape);
+  return typed(create<tile::AddPtrOp>(pointer.value, expandTo(offset, *shape).value),
+               pointer.dtype);
 }
 
 TileOr TileBuilder::arithmetic(BinaryOperator op, TypedValue lhs, TypedValue rhs) {
@@ -282,9 +283,10 @@ TileOr TileBuilder::where(TypedValue condition, TypedValue lhs, TypedValue rhs) 
   TileOr chosen = truth(condition);
   if (!chosen)
     return chosen.reason();
-  mlir::Value mask = growTo(*chosen, *shape).value;
-  return typed(create<arith::SelectOp>(mask, growTo(lhs, *shape).value, growTo(rhs, *shape).value),
-               lhs.dtype);
+  mlir::Value mask = expandTo(*chosen, *shape).value;
+  return typed(
+      create<arith::SelectOp>(mask, expandTo(lhs, *shape).value, expandTo(rhs, *shape).value),
+      lhs.dtype);
 }
 
 //===-- Extrema ------------------------------------------------------------------------------===//

@@ -95,7 +95,7 @@ TilesOr TileBuilder::map(const std::vector<TypedValue> &sources, int64_t pack,
                         "a pack is a power of two that divides the number of elements", sources);
   std::vector<TypedValue> columns;
   for (const TypedValue &source : sources)
-    llvm::append_range(columns, unpacked(growTo(source, *shape), pack));
+    llvm::append_range(columns, unpacked(expandTo(source, *shape), pack));
   TilesOr mapped = mapChecked(columns, apply);
   if (!mapped)
     return mapped;

@@ -67,16 +67,16 @@ OrReason<TileBuilder::Access> TileBuilder::makeAccess(TypedValue pointer,
     return operandError(Code::InvalidCast,
                         "a pointer cannot become an element of type " + element.str(), kPointerHint,
                         *value, positions[0]);
-  Access access{growTo(pointer, *shape), element, std::nullopt, std::nullopt};
+  Access access{expandTo(pointer, *shape), element, std::nullopt, std::nullopt};
   if (value) {
     value = value->dtype.isPointer ? *castPointer(*value, element) : convert(*value, element);
     // A bool takes a byte in memory: 0 or 1.
     if (element.isBool())
       value = convert(*value, findDType("uint8"));
-    access.value = growTo(*value, *shape);
+    access.value = expandTo(*value, *shape);
   }
   if (mask)
-    access.mask = growTo(*mask, *shape);
+    access.mask = expandTo(*mask, *shape);
   return access;
 }
 
@@ -248,7 +248,7 @@ OrReason<AtomicOperands> TileBuilder::atomicOperands(TypedValue pointer,
   AtomicOperands operands;
   operands.pointer = pointer.value;
   for (const TypedValue &value : fitting)
-    operands.values.push_back(growTo(value, pointer.shape()).value);
+    operands.values.push_back(expandTo(value, pointer.shape()).value);
   operands.mask = access->maskOrNull();
   operands.type = typeLike(pointer, access->element);
   return operands;

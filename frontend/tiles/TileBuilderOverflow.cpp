@@ -81,8 +81,8 @@ static mlir::Value takeFromBranches(mlir::OpBuilder &builder, scf::IfOp branch,
   llvm::SmallVector<mlir::Type> types(branch.getResultTypes());
   types.push_back(builder.getI1Type());
   builder.setInsertionPoint(branch);
-  auto grown = scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(), true);
-  for (auto [from, to, held] : llvm::zip(branch->getRegions(), grown->getRegions(), holds)) {
+  auto extended = scf::IfOp::create(builder, branch.getLoc(), types, branch.getCondition(), true);
+  for (auto [from, to, held] : llvm::zip(branch->getRegions(), extended->getRegions(), holds)) {
     llvm::SmallVector<mlir::Value> yielded;
     if (!from.empty()) {
       to.takeBody(from);
@@ -94,9 +94,9 @@ static mlir::Value takeFromBranches(mlir::OpBuilder &builder, scf::IfOp branch,
     yielded.push_back(held ? held : holdsAlways(builder, branch.getLoc()));
     scf::YieldOp::create(builder, branch.getLoc(), yielded);
   }
-  branch.replaceAllUsesWith(grown.getResults().drop_back());
+  branch.replaceAllUsesWith(extended.getResults().drop_back());
   branch.erase();
-  return grown.getResults().back();
+  return extended.getResults().back();
 }
 
 /// Takes the assertions out of a block and gives their conjunction at its end; null where there are
@@ -172,9 +172,9 @@ TilesOr TileBuilder::checkedFold(const std::vector<TypedValue> &sources, const C
     return results;
   eraseFold(*results);
   size_t count = sources.size();
-  std::vector<TypedValue> grown = sources;
-  grown.push_back(splatTo(boolLiteral(true), sources.front().shape()));
-  results = fold(grown, [&](const std::vector<TypedValue> &scalars) -> TilesOr {
+  std::vector<TypedValue> extended = sources;
+  extended.push_back(splatTo(boolLiteral(true), sources.front().shape()));
+  results = fold(extended, [&](const std::vector<TypedValue> &scalars) -> TilesOr {
     std::vector<TypedValue> values(scalars.begin(), scalars.begin() + count);
     values.insert(values.end(), scalars.begin() + count + 1, scalars.end() - 1);
     TilesOr combined = combine(values);

@@ -75,7 +75,7 @@ TileOr TileBuilder::broadcastTo(TypedValue operand, llvm::ArrayRef<int64_t> shap
     return operandError(Code::ShapeMismatch,
                         operand.str() + " cannot be broadcast to " + shapeText(shape),
                         "only extents of 1 grow, and new dimensions are added in front", operand);
-  return growTo(operand, shape);
+  return expandTo(operand, shape);
 }
 
 //===-- Other shapes -------------------------------------------------------------------------===//
@@ -190,7 +190,7 @@ TypedValue TileBuilder::gatherAlong(TypedValue source, TypedValue positions, int
                                     llvm::ArrayRef<int64_t> shape) {
   Shape column(shape.size(), 1);
   column[dim] = shape[dim];
-  TypedValue indices = growTo(*reshape(positions, column, false), shape);
+  TypedValue indices = expandTo(*reshape(positions, column, false), shape);
   return *gather(source, indices, dim);
 }
 

@@ -255,9 +255,9 @@ static std::optional<LinearLayout> halfOf(const LinearLayout &pair) {
   return pair.withPlace(Place::Register, std::move(registers)).withoutDim(pair.rank() - 1);
 }
 
-/// A layout whose grown dimensions, collapsed, give `source`: lanes and warps that hold copies
+/// A layout whose broadcast dimensions, collapsed, give `source`: lanes and warps that hold copies
 /// share the new elements, registers take the rest.
-static LinearLayout grown(const LinearLayout &source, ArrayRef<int64_t> shape) {
+static LinearLayout broadcastLayout(const LinearLayout &source, ArrayRef<int64_t> shape) {
   std::array<LinearLayout::Bases, kNumPlaces> bases;
   LinearLayout whole(shape, {});
   for (unsigned place = 0; place < kNumPlaces; ++place)
@@ -309,7 +309,7 @@ std::optional<LinearLayout> tw::simt::resultLayout(Operation *op, const LinearLa
   return TypeSwitch<Operation *, std::optional<LinearLayout>>(op)
       .Case<ExpandDimsOp, ReshapeOp>([&](auto) { return operand.reshaped(shape); })
       .Case([&](TransOp op) { return operand.transposed(op.getOrder()); })
-      .Case<BroadcastOp>([&](auto) { return grown(operand, shape); })
+      .Case<BroadcastOp>([&](auto) { return broadcastLayout(operand, shape); })
       .Case<JoinOp>([&](auto) { return pairOf(operand); })
       .Case<SplitOp>([&](auto) {
         std::optional<LinearLayout> half = halfOf(operand);

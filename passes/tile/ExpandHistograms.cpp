@@ -110,22 +110,22 @@ static Value narrow(Integers &make, Value source, int64_t numBins) {
 static Value rowsOf(Integers &make, Value source) {
   OpBuilder &builder = make.builder;
   int64_t count = shapeOf(source.getType()).front();
-  int64_t grown = int64_t(llvm::PowerOf2Ceil(uint64_t(count)));
-  int64_t length = std::min<int64_t>(grown, 32);
+  int64_t padded = int64_t(llvm::PowerOf2Ceil(uint64_t(count)));
+  int64_t length = std::min<int64_t>(padded, 32);
   if (count % length == 0)
     return ReshapeOp::create(builder, make.loc, make.typeOf({count / length, length}), source,
                              /*allow_reorder=*/true);
   // Filled up with elements in no bin. Neighbours in different rows: lanes hold neighbours of what
   // is gathered, and a row would be spread over them.
-  Value index = make.arange(grown), last = make.filled(int32_t(count - 1), {grown});
+  Value index = make.arange(padded), last = make.filled(int32_t(count - 1), {padded});
   Value isReal = arith::CmpIOp::create(builder, make.loc, arith::CmpIPredicate::sle, index, last);
-  Value repeated = GatherOp::create(builder, make.loc, make.typeOf({grown}), source,
+  Value repeated = GatherOp::create(builder, make.loc, make.typeOf({padded}), source,
                                     make.apply<arith::MinSIOp>(index, last), 0);
   Value filled =
-      arith::SelectOp::create(builder, make.loc, isReal, repeated, make.filled(-1, {grown}));
-  Value columns = ReshapeOp::create(builder, make.loc, make.typeOf({length, grown / length}),
+      arith::SelectOp::create(builder, make.loc, isReal, repeated, make.filled(-1, {padded}));
+  Value columns = ReshapeOp::create(builder, make.loc, make.typeOf({length, padded / length}),
                                     filled, /*allow_reorder=*/true);
-  return TransOp::create(builder, make.loc, make.typeOf({grown / length, length}), columns,
+  return TransOp::create(builder, make.loc, make.typeOf({padded / length, length}), columns,
                          builder.getDenseI32ArrayAttr({1, 0}));
 }
 
@@ -196,21 +196,21 @@ static void expand(HistogramOp op, int64_t numThreads) {
   OpBuilder builder(op);
   Integers make{builder, op.getLoc()};
   int64_t numBins = shapeOf(op.getType()).front();
-  int64_t grownBins = int64_t(llvm::PowerOf2Ceil(uint64_t(numBins)));
+  int64_t paddedBins = int64_t(llvm::PowerOf2Ceil(uint64_t(numBins)));
   Value rows = rowsOf(make, narrow(make, op.getSource(), numBins));
   ElementWords words = packWords(make, rows, numBins);
   int64_t numWords = shapeOf(words.inside.getType()).front();
-  int64_t width = std::clamp<int64_t>(kCountedWords * numThreads / numWords, 1, grownBins);
+  int64_t width = std::clamp<int64_t>(kCountedWords * numThreads / numWords, 1, paddedBins);
   width = int64_t(llvm::bit_floor(uint64_t(width)));
   Value low = matchLow(make, words, width), counts;
-  if (width == grownBins) {
+  if (width == paddedBins) {
     counts = countGroup(make, words, low, /*group=*/{});
   } else {
     counts = countGroups(make, words, low, llvm::divideCeil(numBins, width));
-    counts = ReshapeOp::create(builder, make.loc, make.typeOf({grownBins}), counts,
+    counts = ReshapeOp::create(builder, make.loc, make.typeOf({paddedBins}), counts,
                                /*allow_reorder=*/false);
   }
-  if (grownBins != numBins)
+  if (paddedBins != numBins)
     counts = GatherOp::create(builder, make.loc, op.getType(), counts, make.arange(numBins), 0);
   op.replaceAllUsesWith(counts);
   op.erase();

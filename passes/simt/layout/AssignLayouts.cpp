@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Passes.h"
 #include "passes/analysis/SourcePlace.h"
-#include "passes/simt/extents/GrownTiles.h"
+#include "passes/simt/padding/PaddedTiles.h"
 #include "passes/simt/layout/LayoutCost.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,8 +26,8 @@ static LogicalResult checkType(Operation *op, Type type, unsigned numWarps) {
     return op->emitError("[TW0318] '")
            << op->getName() << "' has a layout of " << layoutOf(type).size(Place::Warp)
            << " warps, not " << numWarps;
-  if (grows(tile::shapeOf(type)))
-    return op->emitError("extents of layouts are powers of two: grow-extents comes first");
+  if (needsPadding(tile::shapeOf(type)))
+    return op->emitError("extents of layouts are powers of two: pad-extents comes first");
   if (tile::numElementsOf(type) <= kMaxElements)
     return success();
   InFlightDiagnostic error = emitCoded(placeOf(op), Code::TileExceedsMachine)

@@ -39,7 +39,7 @@ struct Rewriter {
   void runStep(unsigned step, AheadState &state, AheadIteration iteration, IRMapping &mapping);
   void startCopies(const IRMapping &mapping, Value exists, Value slot,
                    std::optional<int64_t> phase);
-  Value comesTo(LoadOp load, const IRMapping &mapping, Value exists);
+  Value isReached(LoadOp load, const IRMapping &mapping, Value exists);
   void copy(const PipelinedLoad &pipelined, Value ring, const IRMapping &mapping, Value exists,
             Value slot, std::optional<int64_t> phase);
   void commit();
@@ -111,7 +111,7 @@ static Value maskWith(OpBuilder &b, Location loc, Value mask, Value exists, Type
 }
 
 /// Computes whether an iteration, which may not exist, reaches the load.
-Value Rewriter::comesTo(LoadOp load, const IRMapping &mapping, Value exists) {
+Value Rewriter::isReached(LoadOp load, const IRMapping &mapping, Value exists) {
   std::optional<SmallVector<Branch>> branches = branchesAround(loop, load);
   for (const Branch &branch : *branches) {
     Value taken = mapping.lookupOrDefault(branch.condition);
@@ -127,7 +127,7 @@ void Rewriter::copy(const PipelinedLoad &pipelined, Value ring, const IRMapping 
   LoadOp load = pipelined.load;
   OpBuilder::InsertionGuard guard(builder);
   Value mask = load.getMask() ? mapping.lookupOrDefault(load.getMask()) : Value();
-  mask = maskWith(builder, load.getLoc(), mask, comesTo(load, mapping, exists),
+  mask = maskWith(builder, load.getLoc(), mask, isReached(load, mapping, exists),
                   load.getPtr().getType());
   Value place = SlotOp::create(builder, load.getLoc(), ring, slot,
                                phase ? builder.getI64IntegerAttr(*phase) : IntegerAttr());
@@ -176,7 +176,7 @@ void Rewriter::runStep(unsigned step, AheadState &state, AheadIteration iteratio
       continue;
     // An iteration that does not exist has no addresses to read from.
     builder.setInsertionPoint(clone);
-    Value mask = comesTo(cast<LoadOp>(op), mapping, iteration.exists);
+    Value mask = isReached(cast<LoadOp>(op), mapping, iteration.exists);
     if (hasLayout(load.getPtr().getType()))
       mask = maskWith(builder, loc, load.getMask(), mask, load.getPtr().getType());
     else if (load.getMask())

@@ -73,7 +73,7 @@ func.func @scan(%x: tensor<1024xf32>) -> tensor<1024xf32> {
 // -----
 
 func.func @not_a_power_of_two() {
-  // expected-error @below {{extents of layouts are powers of two: grow-extents comes first}}
+  // expected-error @below {{extents of layouts are powers of two: pad-extents comes first}}
   %r = tile.arange 0 to 96 : tensor<96xi32>
   return
 }
@@ -90,7 +90,7 @@ func.func @poison() {
 
 // -----
 
-// expected-error @below {{extents of layouts are powers of two: grow-extents comes first}}
+// expected-error @below {{extents of layouts are powers of two: pad-extents comes first}}
 func.func @ragged_argument(%x: tensor<48xf32>) {
   return
 }

@@ -1,6 +1,6 @@
-// Readies the last part of the compiler while the first ones run.
-#ifndef BACKEND_API_READYING_H
-#define BACKEND_API_READYING_H
+// Warms up the last part of the compiler while the first ones run.
+#ifndef BACKEND_API_WARMUP_H
+#define BACKEND_API_WARMUP_H
 #include "backend/Target.h"
 #include "runtime/threads/WorkerThread.h"
 #include <functional>
@@ -11,11 +11,11 @@ namespace tw::api {
 /// Within the first compilation of a process that there is something to make for: a thread that
 /// makes it. Where the process has one core only there is none. The compilation takes longer than
 /// the thread, unless it fails: then its end waits some milliseconds.
-class Readying {
+class WarmUp {
 public:
-  explicit Readying(const Target &target);
-  ~Readying();
-  Readying(const Readying &) = delete;
+  explicit WarmUp(const Target &target);
+  ~WarmUp();
+  WarmUp(const WarmUp &) = delete;
 
 private:
   static void *run(void *self);

@@ -1,7 +1,7 @@
-// Reductions and scans of grown tiles: spares hold the neutral element of the combining function,
-// or every element says whether it is real.
+// Reductions and scans of padded tiles: padding holds the neutral element of the combining
+// function, or every element says whether it is real.
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "passes/simt/extents/GrownTiles.h"
+#include "passes/simt/padding/PaddedTiles.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -140,10 +140,10 @@ template <typename Op> static void replaceByReal(Op op, Value real, Extents &ext
   extents.replace(op, changed->getResults().drop_back());
 }
 
-/// Spares of other dimensions are combined with each other only, which matters where it could be
+/// Padding of other dimensions are combined with each other only, which matters where it could be
 /// noticed.
 template <typename Op>
-static void growCombination(Op op, Value ofAxis, Value ofTile, Extents &extents) {
+static void padCombination(Op op, Value ofAxis, Value ofTile, Extents &extents) {
   OpBuilder builder(op);
   bool isNoticed = !isHarmless(op.getCombine());
   Value real = isNoticed ? ofTile : ofAxis;
@@ -153,7 +153,7 @@ static void growCombination(Op op, Value ofAxis, Value ofTile, Extents &extents)
   if (!neutral)
     return replaceByReal(op, real, extents);
   Value source = op.getSources().front();
-  op.getSourcesMutable().assign(fillSpares(builder, source, real, neutral));
+  op.getSourcesMutable().assign(fillPadding(builder, source, real, neutral));
 }
 
 //===-- Reductions of whole tiles ------------------------------------------------------------===//
@@ -175,7 +175,7 @@ static std::optional<ArrayRef<int64_t>> flattenedExtents(ReduceOp op, const Exte
     }
   }
   if (!common || shapeOf(op.getSources().front().getType()).size() != 1 ||
-      reshapesGrown(*common, extents.of(op.getSources().front())))
+      reshapesPadded(*common, extents.of(op.getSources().front())))
     return std::nullopt;
   return common;
 }
@@ -184,7 +184,7 @@ static std::optional<ArrayRef<int64_t>> flattenedExtents(ReduceOp op, const Exte
 /// line.
 static Value flattened(OpBuilder &builder, Value source, ArrayRef<int64_t> extents) {
   Location loc = source.getLoc();
-  int64_t count = llvm::product_of(grownShape(extents));
+  int64_t count = llvm::product_of(paddedShape(extents));
   auto type = RankedTensorType::get({count}, elementTypeOf(source.getType()));
   Operation *definition = source.getDefiningOp();
   if (auto reshape = dyn_cast<ReshapeOp>(definition))
@@ -201,7 +201,7 @@ static Value flattened(OpBuilder &builder, Value source, ArrayRef<int64_t> exten
   return arith::AddIOp::create(builder, loc, realIndices(builder, loc, extents), start);
 }
 
-static void growReduceOfWhole(ReduceOp op, ArrayRef<int64_t> whole, Extents &extents) {
+static void padReduceOfWhole(ReduceOp op, ArrayRef<int64_t> whole, Extents &extents) {
   OpBuilder builder(op);
   SmallVector<Value> sources;
   for (Value source : op.getSources())
@@ -210,26 +210,26 @@ static void growReduceOfWhole(ReduceOp op, ArrayRef<int64_t> whole, Extents &ext
   Value real = realElements(builder, op.getLoc(), whole);
   Type type = withElementType(sources.front().getType(), builder.getI1Type());
   real = ReshapeOp::create(builder, op.getLoc(), type, real, /*allow_reorder=*/false);
-  growCombination(op, real, real, extents);
+  padCombination(op, real, real, extents);
 }
 
 //===-- Reductions and scans -----------------------------------------------------------------===//
 
-void tw::simt::growReduce(ReduceOp op, Extents &extents) {
+void tw::simt::padReduce(ReduceOp op, Extents &extents) {
   if (std::optional<ArrayRef<int64_t>> whole = flattenedExtents(op, extents))
-    return growReduceOfWhole(op, *whole, extents);
+    return padReduceOfWhole(op, *whole, extents);
   OpBuilder builder(op);
   ArrayRef<int64_t> own = extents.of(op.getSources().front());
-  growCombination(op, realElements(builder, op.getLoc(), own, op.getAxis()),
-                  realElements(builder, op.getLoc(), own), extents);
+  padCombination(op, realElements(builder, op.getLoc(), own, op.getAxis()),
+                 realElements(builder, op.getLoc(), own), extents);
 }
 
-/// A scan from the front meets the spares of its axis last.
-void tw::simt::growScan(ScanOp op, Extents &extents) {
+/// A scan from the front meets the padding of its axis last.
+void tw::simt::padScan(ScanOp op, Extents &extents) {
   OpBuilder builder(op);
   ArrayRef<int64_t> own = extents.of(op.getSources().front());
   Value ofAxis;
   if (op.getReverse())
     ofAxis = realElements(builder, op.getLoc(), own, op.getAxis());
-  growCombination(op, ofAxis, realElements(builder, op.getLoc(), own), extents);
+  padCombination(op, ofAxis, realElements(builder, op.getLoc(), own), extents);
 }

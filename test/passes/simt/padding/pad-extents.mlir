@@ -1,6 +1,6 @@
 // Tiles take the room of powers of two; what spares hold is seen by nobody.
-// RUN: tile-opt %s -split-input-file -grow-extents -verify-stage=stage=grown -verify-diagnostics | FileCheck %s
-// RUN: tile-opt %s -split-input-file -grow-extents -verify-diagnostics | FileCheck %s --check-prefix=WHOLE
+// RUN: tile-opt %s -split-input-file -pad-extents -verify-stage=stage=padded -verify-diagnostics | FileCheck %s
+// RUN: tile-opt %s -split-input-file -pad-extents -verify-diagnostics | FileCheck %s --check-prefix=WHOLE
 
 // Where all extents are powers of two, nothing changes, not even what could be made simpler.
 // WHOLE-LABEL: func.func @powers

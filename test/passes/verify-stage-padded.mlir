@@ -1,5 +1,5 @@
 // Before layouts, tiles have taken the room of powers of two.
-// RUN: tile-opt --verify-stage=stage=grown --split-input-file --verify-diagnostics %s
+// RUN: tile-opt --verify-stage=stage=padded --split-input-file --verify-diagnostics %s
 
 func.func @valid(%n: i32) {
   %x = tile.splat %n : i32 -> tensor<1x64xi32>
@@ -9,7 +9,7 @@ func.func @valid(%n: i32) {
 // -----
 
 func.func @odd(%n: i32) {
-  %x = tile.splat %n : i32 -> tensor<64x3xi32> // expected-error {{stage grown: 'tile.splat' has a tile whose extents are not all powers of two: 'tensor<64x3xi32>'}}
+  %x = tile.splat %n : i32 -> tensor<64x3xi32> // expected-error {{stage padded: 'tile.splat' has a tile whose extents are not all powers of two: 'tensor<64x3xi32>'}}
   return
 }
 

@@ -1,6 +1,6 @@
-// Index arithmetic of grown tiles: which elements are real, and where they are under another
+// Index arithmetic of padded tiles: which elements are real, and where they are under another
 // shape.
-#include "passes/simt/extents/GrownTiles.h"
+#include "passes/simt/padding/PaddedTiles.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -9,14 +9,14 @@ using namespace tw;
 using namespace tw::simt;
 using namespace tw::tile;
 
-SmallVector<int64_t> tw::simt::grownShape(ArrayRef<int64_t> extents) {
+SmallVector<int64_t> tw::simt::paddedShape(ArrayRef<int64_t> extents) {
   SmallVector<int64_t> shape;
   for (int64_t extent : extents)
     shape.push_back(int64_t(llvm::PowerOf2Ceil(uint64_t(extent))));
   return shape;
 }
 
-bool tw::simt::grows(ArrayRef<int64_t> extents) {
+bool tw::simt::needsPadding(ArrayRef<int64_t> extents) {
   return !llvm::all_of(extents, [](int64_t extent) { return llvm::isPowerOf2_64(extent); });
 }
 
@@ -33,12 +33,12 @@ Value tw::simt::uniformTile(OpBuilder &builder, Location loc, TypedAttr value,
 static Value alongAxis(OpBuilder &builder, Location loc, Value line, ArrayRef<int64_t> shape,
                        size_t axis) {
   Type element = elementTypeOf(line.getType());
-  SmallVector<int64_t> grown(shapeOf(line.getType()));
+  SmallVector<int64_t> padded(shapeOf(line.getType()));
   for (size_t dim = 0; dim < shape.size(); ++dim) {
     if (dim == axis)
       continue;
-    grown.insert(grown.begin() + dim, 1);
-    line = ExpandDimsOp::create(builder, loc, RankedTensorType::get(grown, element), line,
+    padded.insert(padded.begin() + dim, 1);
+    line = ExpandDimsOp::create(builder, loc, RankedTensorType::get(padded, element), line,
                                 int32_t(dim));
   }
   return builder.createOrFold<BroadcastOp>(loc, RankedTensorType::get(shape, element), line);
@@ -51,7 +51,7 @@ static Value upTo(OpBuilder &builder, Location loc, int64_t extent) {
 
 Value tw::simt::realElements(OpBuilder &builder, Location loc, ArrayRef<int64_t> extents,
                              std::optional<unsigned> axis) {
-  SmallVector<int64_t> shape = grownShape(extents);
+  SmallVector<int64_t> shape = paddedShape(extents);
   Value real;
   for (size_t dim = 0; dim < extents.size(); ++dim) {
     if (shape[dim] == extents[dim] || (axis && *axis != dim))
@@ -71,7 +71,7 @@ Value tw::simt::both(OpBuilder &builder, Location loc, Value mask, Value real) {
   return arith::AndIOp::create(builder, loc, mask, real);
 }
 
-Value tw::simt::fillSpares(OpBuilder &builder, Value tile, Value real, TypedAttr fill) {
+Value tw::simt::fillPadding(OpBuilder &builder, Value tile, Value real, TypedAttr fill) {
   if (!real)
     return tile;
   Value other = uniformTile(builder, tile.getLoc(), fill, shapeOf(tile.getType()));
@@ -81,12 +81,12 @@ Value tw::simt::fillSpares(OpBuilder &builder, Value tile, Value real, TypedAttr
 //===-- Other shapes -------------------------------------------------------------------------===//
 
 /// Returns true if one padded dimension holds all of these extents in row-major order.
-static bool mergesGrown(ArrayRef<int64_t> extents) {
+static bool mergesPadded(ArrayRef<int64_t> extents) {
   ArrayRef<int64_t> rest = extents.drop_while([](int64_t extent) { return extent == 1; });
-  return rest.empty() || !grows(rest.drop_front());
+  return rest.empty() || !needsPadding(rest.drop_front());
 }
 
-bool tw::simt::reshapesGrown(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
+bool tw::simt::reshapesPadded(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
   size_t i = 0, j = 0;
   while (i < from.size() && j < to.size()) {
     size_t firstFrom = i, firstTo = j;
@@ -97,14 +97,14 @@ bool tw::simt::reshapesGrown(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
       else
         right *= to[j++];
     }
-    if (!mergesGrown(from.slice(firstFrom, i - firstFrom)) ||
-        !mergesGrown(to.slice(firstTo, j - firstTo)))
+    if (!mergesPadded(from.slice(firstFrom, i - firstFrom)) ||
+        !mergesPadded(to.slice(firstTo, j - firstTo)))
       return false;
   }
   return true; // What is left over has extent 1.
 }
 
-/// The same grown elements in as few dimensions as possible.
+/// The same padded elements in as few dimensions as possible.
 static SmallVector<int64_t> mergedExtents(ArrayRef<int64_t> extents) {
   SmallVector<int64_t> merged;
   for (int64_t extent : extents)
@@ -133,25 +133,25 @@ struct IndexTiles {
 } // namespace
 
 Value tw::simt::realIndices(OpBuilder &builder, Location loc, ArrayRef<int64_t> extents) {
-  SmallVector<int64_t> dims = mergedExtents(extents), grown = grownShape(dims);
-  int64_t count = llvm::product_of(grown), stride = 1;
+  SmallVector<int64_t> dims = mergedExtents(extents), padded = paddedShape(dims);
+  int64_t count = llvm::product_of(padded), stride = 1;
   IndexTiles tiles{builder, loc, count};
   Value element = upTo(builder, loc, count), linear;
   unsigned firstBit = 0;
   for (size_t dim = dims.size(); dim-- > 0;) {
     Value index = tiles.with<arith::ShRUIOp>(element, firstBit);
     if (dim != 0)
-      index = tiles.with<arith::AndIOp>(index, grown[dim] - 1);
+      index = tiles.with<arith::AndIOp>(index, padded[dim] - 1);
     linear = tiles.sum(linear, tiles.with<arith::MulIOp>(index, stride));
-    firstBit += llvm::Log2_64(uint64_t(grown[dim]));
+    firstBit += llvm::Log2_64(uint64_t(padded[dim]));
     stride *= dims[dim];
   }
   return linear;
 }
 
-/// Where the grown tile has the real elements with these row-major indices.
+/// Where the padded tile has the real elements with these row-major indices.
 static Value placesOf(OpBuilder &builder, Location loc, Value linear, ArrayRef<int64_t> extents) {
-  SmallVector<int64_t> dims = mergedExtents(extents), grown = grownShape(dims);
+  SmallVector<int64_t> dims = mergedExtents(extents), padded = paddedShape(dims);
   IndexTiles tiles{builder, loc, shapeOf(linear.getType()).front()};
   Value place;
   unsigned firstBit = 0;
@@ -159,7 +159,7 @@ static Value placesOf(OpBuilder &builder, Location loc, Value linear, ArrayRef<i
     Value index = dim == 0 ? linear : tiles.with<arith::RemUIOp>(linear, dims[dim]);
     place = tiles.sum(place, tiles.with<arith::ShLIOp>(index, firstBit));
     linear = tiles.with<arith::DivUIOp>(linear, dims[dim]);
-    firstBit += llvm::Log2_64(uint64_t(grown[dim]));
+    firstBit += llvm::Log2_64(uint64_t(padded[dim]));
   }
   return place;
 }
@@ -171,14 +171,14 @@ Value tw::simt::moveElements(OpBuilder &builder, Location loc, Value tile, Array
     return builder.createOrFold<ReshapeOp>(loc, RankedTensorType::get(shape, element), value,
                                            /*allow_reorder=*/false);
   };
-  int64_t numSource = llvm::product_of(grownShape(from));
-  int64_t numResult = llvm::product_of(grownShape(to));
+  int64_t numSource = llvm::product_of(paddedShape(from));
+  int64_t numResult = llvm::product_of(paddedShape(to));
   IndexTiles tiles{builder, loc, numResult};
-  // For spares, the last element: a gather's indices are inside of its source.
+  // For the padding, the last element: a gather's indices are inside of its source.
   Value linear =
       tiles.with<arith::MinUIOp>(realIndices(builder, loc, to), llvm::product_of(from) - 1);
   Value places = tiles.with<arith::MinUIOp>(placesOf(builder, loc, linear, from), numSource - 1);
   Value moved = GatherOp::create(builder, loc, RankedTensorType::get({numResult}, element),
                                  reshape(tile, {numSource}), places, /*axis=*/0);
-  return reshape(moved, grownShape(to));
+  return reshape(moved, paddedShape(to));
 }

@@ -1,4 +1,4 @@
-// The pass `grow-extents`: tiles whose extents are not powers of two become parts of tiles whose
+// The pass `pad-extents`: tiles whose extents are not powers of two become parts of tiles whose
 // extents are, which is all that layouts know.
 #include "ir/Diagnostic.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -9,14 +9,14 @@
 #include "passes/Passes.h"
 #include "passes/analysis/IndexFacts.h"
 #include "passes/analysis/SourcePlace.h"
-#include "passes/simt/extents/GrownTiles.h"
+#include "passes/simt/padding/PaddedTiles.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
 namespace tw {
-#define GEN_PASS_DEF_GROWEXTENTS
+#define GEN_PASS_DEF_PADEXTENTS
 #include "passes/Passes.h.inc"
 } // namespace tw
 
@@ -41,21 +41,21 @@ static void forEachValue(FunctionOpInterface function, function_ref<void(Value)>
 Extents::Extents(FunctionOpInterface function) {
   forEachValue(function, [&](Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !grows(type.getShape()))
+    if (!type || !needsPadding(type.getShape()))
       return;
-    ofGrown[value] = type;
-    value.setType(RankedTensorType::get(grownShape(type.getShape()), type.getElementType()));
+    ofPadded[value] = type;
+    value.setType(RankedTensorType::get(paddedShape(type.getShape()), type.getElementType()));
   });
 }
 
 void Extents::replace(Operation *op, ValueRange values) {
   for (auto [result, value] : llvm::zip_equal(op->getResults(), values)) {
-    auto found = ofGrown.find(result);
-    if (found == ofGrown.end())
+    auto found = ofPadded.find(result);
+    if (found == ofPadded.end())
       continue;
     RankedTensorType type = found->second;
-    ofGrown.erase(found); // another value may come to lie where this one was
-    ofGrown[value] = type;
+    ofPadded.erase(found); // another value may come to lie where this one was
+    ofPadded[value] = type;
   }
   op->replaceAllUsesWith(values);
   op->erase();
@@ -68,19 +68,19 @@ static std::string describe(ArrayRef<int64_t> shape) {
   return text;
 }
 
-/// Refuses tiles that only their spares make too large.
+/// Refuses tiles that only their padding makes too large.
 static LogicalResult checkSizes(FunctionOpInterface function) {
   WalkResult result = function->walk<WalkOrder::PreOrder>([](Operation *op) -> WalkResult {
     for (Type type : op->getResultTypes()) {
       ArrayRef<int64_t> extents = shapeOf(type);
-      SmallVector<int64_t> grown = grownShape(extents);
-      int64_t count = llvm::product_of(grown);
-      if (count <= kMaxElements || !grows(extents))
+      SmallVector<int64_t> padded = paddedShape(extents);
+      int64_t count = llvm::product_of(padded);
+      if (count <= kMaxElements || !needsPadding(extents))
         continue;
       InFlightDiagnostic error = emitCoded(placeOf(op), Code::TileExceedsMachine)
                                  << "a tile of " << describe(extents)
                                  << " elements is too large for this target: "
-                                 << "it takes " << describe(grown) << ", which are " << count;
+                                 << "it takes " << describe(padded) << ", which are " << count;
       error.attachNote() << "each extent takes the next power of two, and the largest tile is of "
                          << kMaxElements << " elements; loop over smaller tiles";
       return WalkResult::interrupt();
@@ -92,8 +92,8 @@ static LogicalResult checkSizes(FunctionOpInterface function) {
 
 //===-- Operations ---------------------------------------------------------------------------===//
 
-/// Integers behind the last one of 32 bits wrap around: they are spares.
-static void growArange(ArangeOp op, Extents &extents) {
+/// Integers behind the last one of 32 bits wrap around: they are padding.
+static void padArange(ArangeOp op, Extents &extents) {
   int64_t start = int32_t(op.getStart()), count = op.getType().getDimSize(0);
   if (start + count <= INT32_MAX) {
     op.setEnd(int32_t(start + count));
@@ -106,7 +106,7 @@ static void growArange(ArangeOp op, Extents &extents) {
   extents.replace(op, arith::AddIOp::create(builder, loc, steps, first).getResult());
 }
 
-static LogicalResult growConstant(arith::ConstantOp op) {
+static LogicalResult padConstant(arith::ConstantOp op) {
   auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
   if (!splat)
     return emitCoded(op, Code::UnsupportedOperation)
@@ -122,16 +122,16 @@ static void narrowMask(Operation *op, MutableOperandRange mask, ArrayRef<int64_t
   mask.assign(both(builder, op->getLoc(), before, real));
 }
 
-static void growReshape(ReshapeOp op, Extents &extents) {
+static void padReshape(ReshapeOp op, Extents &extents) {
   ArrayRef<int64_t> from = extents.of(op.getSource()), to = extents.of(op);
-  if (reshapesGrown(from, to))
+  if (reshapesPadded(from, to))
     return;
   OpBuilder builder(op);
   extents.replace(op, moveElements(builder, op.getLoc(), op.getSource(), from, to));
 }
 
 /// A gather of an element that is not there stays one: it is refused when it happens, as the
-/// grown source may have it.
+/// padded source may have it.
 static Value withoutSparesOfSource(OpBuilder &builder, Location loc, Value indices,
                                    int64_t extent) {
   Type type = elementTypeOf(indices.getType());
@@ -143,17 +143,17 @@ static Value withoutSparesOfSource(OpBuilder &builder, Location loc, Value indic
   ArrayRef<int64_t> shape = shapeOf(indices.getType());
   Value limit = uniformTile(builder, loc, builder.getIntegerAttr(type, extent), shape);
   Value isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, indices, limit);
-  return fillSpares(builder, indices, isThere, builder.getIntegerAttr(type, -1));
+  return fillPadding(builder, indices, isThere, builder.getIntegerAttr(type, -1));
 }
 
-static void growGather(GatherOp op, const Extents &extents, bool isWithin) {
+static void padGather(GatherOp op, const Extents &extents, bool isWithin) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   int64_t extent = extents.of(op.getSource())[op.getAxis()];
   Value indices = op.getIndices();
   Type type = elementTypeOf(indices.getType());
   if (isWithin) {
-    // Real indices stay, and spares become indices inside of the source.
+    // Real indices stay, and the padding becomes indices inside of the source.
     Value last = uniformTile(builder, loc, builder.getIntegerAttr(type, extent - 1),
                              shapeOf(indices.getType()));
     indices = arith::MinUIOp::create(builder, loc, indices, last);
@@ -161,8 +161,8 @@ static void growGather(GatherOp op, const Extents &extents, bool isWithin) {
     if (!llvm::isPowerOf2_64(extent))
       indices = withoutSparesOfSource(builder, loc, indices, extent);
     type = elementTypeOf(indices.getType());
-    indices = fillSpares(builder, indices, realElements(builder, loc, extents.of(op)),
-                         builder.getIntegerAttr(type, 0));
+    indices = fillPadding(builder, indices, realElements(builder, loc, extents.of(op)),
+                          builder.getIntegerAttr(type, 0));
   }
   op.getIndicesMutable().assign(indices);
 }
@@ -181,9 +181,9 @@ static bool haveSparesZero(Value tile) {
   return matchPattern(tile, m_Zero()) || matchPattern(tile, m_AnyZeroFloat());
 }
 
-/// Along K spares of both operands are 0, so that their products are. Others make spares of the
-/// result.
-static void growDot(DotOp op, const Extents &extents) {
+/// Along K the padding of both operands is 0, so that its products are. Other padding makes padding
+/// of the result.
+static void padDot(DotOp op, const Extents &extents) {
   OpBuilder builder(op);
   unsigned rank = op.getType().getRank();
   for (auto [operand, axis] :
@@ -193,26 +193,26 @@ static void growDot(DotOp op, const Extents &extents) {
     if (!real || haveSparesZero(tile))
       continue;
     TypedAttr zero = cast<TypedAttr>(builder.getZeroAttr(elementTypeOf(tile.getType())));
-    operand->assign(fillSpares(builder, tile, real, zero));
+    operand->assign(fillPadding(builder, tile, real, zero));
   }
 }
 
-/// Text that may access memory runs for copies of real elements in place of the spares.
-static void growAssembly(InlineAsmOp op, const Extents &extents) {
+/// Text that may access memory runs for copies of real elements in place of the padding.
+static void padAssembly(InlineAsmOp op, const Extents &extents) {
   if (op.getIsPure())
     return;
   OpBuilder builder(op);
   for (OpOperand &source : op->getOpOperands())
-    if (ArrayRef<int64_t> own = extents.of(source.get()); grows(own))
+    if (ArrayRef<int64_t> own = extents.of(source.get()); needsPadding(own))
       source.set(moveElements(builder, op.getLoc(), source.get(), own, own));
 }
 
 /// Each value has extents of its own to be printed.
-static void growPrint(PrintOp op, const Extents &extents) {
+static void padPrint(PrintOp op, const Extents &extents) {
   OpBuilder builder(op);
   for (auto [operand, value] : llvm::enumerate(op.getValues())) {
-    auto own = extents.isGrown(value) ? builder.getDenseI64ArrayAttr(extents.of(value))
-                                      : op.getExtentsAttr();
+    auto own = extents.isPadded(value) ? builder.getDenseI64ArrayAttr(extents.of(value))
+                                       : op.getExtentsAttr();
     PrintOp::create(builder, op.getLoc(), op.prefixOf(operand), op.getHex(),
                     op.getIsSigned()[operand], value, own);
   }
@@ -222,17 +222,17 @@ static void growPrint(PrintOp op, const Extents &extents) {
 //===-- A function ---------------------------------------------------------------------------===//
 
 namespace {
-class Grower {
+class Padder {
 public:
-  explicit Grower(FunctionOpInterface function) : function(function) {}
+  explicit Padder(FunctionOpInterface function) : function(function) {}
 
   /// Returns true if there was anything to pad.
-  FailureOr<bool> grow();
+  FailureOr<bool> pad();
 
 private:
   void collect();
   void report();
-  LogicalResult growOperation(Operation *op, Extents &extents);
+  LogicalResult padOperation(Operation *op, Extents &extents);
 
   FunctionOpInterface function;
   SmallVector<Operation *> operations;
@@ -241,7 +241,7 @@ private:
 };
 } // namespace
 
-void Grower::collect() {
+void Padder::collect() {
   IndexFacts facts(function);
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto reduce = dyn_cast<ReduceOp>(op))
@@ -257,46 +257,46 @@ void Grower::collect() {
 }
 
 /// A remark for each shape of accesses and products, where it comes up first.
-void Grower::report() {
+void Padder::report() {
   SmallVector<ArrayRef<int64_t>> reported;
   for (Operation *op : operations) {
     if (!isa<MemoryAccess, DotOp>(op))
       continue;
     ArrayRef<int64_t> extents = shapeOf(op->getOperand(0).getType());
-    if (!grows(extents) || llvm::is_contained(reported, extents))
+    if (!needsPadding(extents) || llvm::is_contained(reported, extents))
       continue;
     reported.push_back(extents);
     emitCodedRemark(op, Code::GrownTile)
         << "a tile of " << describe(extents) << " elements takes the room of "
-        << describe(grownShape(extents));
+        << describe(paddedShape(extents));
   }
 }
 
-LogicalResult Grower::growOperation(Operation *op, Extents &extents) {
+LogicalResult Padder::padOperation(Operation *op, Extents &extents) {
   LogicalResult result = success();
-  auto isGrown = [&](Value value) { return extents.isGrown(value); };
-  if (llvm::none_of(op->getResults(), isGrown) && llvm::none_of(op->getOperands(), isGrown))
+  auto isPadded = [&](Value value) { return extents.isPadded(value); };
+  if (llvm::none_of(op->getResults(), isPadded) && llvm::none_of(op->getOperands(), isPadded))
     return success();
   llvm::TypeSwitch<Operation *>(op)
-      .Case([&](ArangeOp arange) { growArange(arange, extents); })
-      .Case([&](arith::ConstantOp constant) { result = growConstant(constant); })
+      .Case([&](ArangeOp arange) { padArange(arange, extents); })
+      .Case([&](arith::ConstantOp constant) { result = padConstant(constant); })
       .Case([&](MemoryAccess access) {
         narrowMask(access, access.getMaskOperand(), extents.of(access.getPointers()));
       })
-      .Case([&](ReshapeOp reshape) { growReshape(reshape, extents); })
-      .Case([&](GatherOp gather) { growGather(gather, extents, gathersWithin.contains(gather)); })
-      .Case([&](ReduceOp reduce) { growReduce(reduce, extents); })
-      .Case([&](ScanOp scan) { growScan(scan, extents); })
-      .Case([&](DotOp dot) { growDot(dot, extents); })
-      .Case([&](InlineAsmOp assembly) { growAssembly(assembly, extents); })
-      .Case([&](PrintOp print) { growPrint(print, extents); })
+      .Case([&](ReshapeOp reshape) { padReshape(reshape, extents); })
+      .Case([&](GatherOp gather) { padGather(gather, extents, gathersWithin.contains(gather)); })
+      .Case([&](ReduceOp reduce) { padReduce(reduce, extents); })
+      .Case([&](ScanOp scan) { padScan(scan, extents); })
+      .Case([&](DotOp dot) { padDot(dot, extents); })
+      .Case([&](InlineAsmOp assembly) { padAssembly(assembly, extents); })
+      .Case([&](PrintOp print) { padPrint(print, extents); })
       .Case([&](AssertOp assertion) {
         narrowMask(assertion, assertion.getMaskMutable(), extents.of(assertion.getCondition()));
       });
   return result;
 }
 
-FailureOr<bool> Grower::grow() {
+FailureOr<bool> Padder::pad() {
   if (failed(checkSizes(function)))
     return failure();
   collect();
@@ -306,10 +306,10 @@ FailureOr<bool> Grower::grow() {
     return false;
   // Reductions first: they may read what a reshape would have moved.
   for (ReduceOp reduce : reductions)
-    if (failed(growOperation(reduce, extents)))
+    if (failed(padOperation(reduce, extents)))
       return failure();
   for (Operation *op : operations)
-    if (failed(growOperation(op, extents)))
+    if (failed(padOperation(op, extents)))
       return failure();
   if (auto kernel = dyn_cast<func::FuncOp>(function.getOperation()))
     kernel.setType(FunctionType::get(kernel.getContext(), kernel.getBody().getArgumentTypes(),
@@ -318,20 +318,21 @@ FailureOr<bool> Grower::grow() {
 }
 
 namespace {
-struct GrowExtents : tw::impl::GrowExtentsBase<GrowExtents> {
+struct PadExtents : tw::impl::PadExtentsBase<PadExtents> {
   void runOnOperation() override {
     bool isChanged = false;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      FailureOr<bool> grown = Grower(function).grow();
-      if (failed(grown))
+      FailureOr<bool> padded = Padder(function).pad();
+      if (failed(padded))
         return signalPassFailure();
-      isChanged |= *grown;
+      isChanged |= *padded;
     }
     if (!isChanged)
       return;
-    // Masks of spares come twice and more, inside of loops too, and join masks of the kernel's.
+    // Masks of padding come twice and more, inside of loops too, and join masks of the
+    // kernel's.
     OpPassManager cleaning(ModuleOp::getOperationName());
     cleaning.addPass(createCombineOps());
     cleaning.addPass(createLoopInvariantCodeMotionPass());
