@@ -1,8 +1,10 @@
 // The pass `attach-target`: sets the module attribute that describes the machine.
+#include "ir/Diagnostic.h"
 #include "ir/target/TargetDesc.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "passes/Passes.h"
+#include "runtime/codes/Codes.h"
 
 namespace tw {
 #define GEN_PASS_DEF_ATTACHTARGET
@@ -19,7 +21,8 @@ struct AttachTarget : tw::impl::AttachTargetBase<AttachTarget> {
   void runOnOperation() override {
     Attribute machine = parseAttribute(target, &getContext());
     if (!isa_and_nonnull<tile::TargetAttr, tile::SimdAttr>(machine)) {
-      getOperation().emitError() << "`" << target << "` does not describe a machine";
+      emitCoded(getOperation(), Code::UnfitText)
+          << "`" << target << "` does not describe a machine";
       return signalPassFailure();
     }
     getOperation()->setAttr(kTargetAttribute, machine);

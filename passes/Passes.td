@@ -119,7 +119,7 @@ def AttachTarget : Pass<"attach-target", "::mlir::ModuleOp"> {
 
 def LowerSimd : Pass<"lower-simd", "::mlir::ModuleOp">, Takes<"tile-passes"> {
   let summary = "tiles become loops over vectors in an llvm.func of the kernel ABI";
-  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
+  let dependentDialects = ["::tw::tile::TileDialect", "::mlir::LLVM::LLVMDialect", "::mlir::vector::VectorDialect",
     "::mlir::scf::SCFDialect", "::mlir::math::MathDialect", "::mlir::arith::ArithDialect"];
 }
 

@@ -1,4 +1,4 @@
-// Readies LLVM while the frontend and MLIR's passes run: its tables, its registries of passes and
+// Warms LLVM up while the frontend and MLIR's passes run: its tables, its registries of passes and
 // the pages of its code are a third of what LLVM takes for the first small kernel.
 #include "backend/api/WarmUp.h"
 #include "runtime/Forks.h"

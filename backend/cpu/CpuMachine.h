@@ -20,6 +20,7 @@ struct CpuModel {
   bool isHost = false; // this process may be refused its matrix unit
 };
 
+/// Reads the machine off the features' names.
 CpuMachine describeCpu(const CpuModel &model);
 
 } // namespace tw

@@ -27,7 +27,7 @@ struct CpuLaunch {
 };
 
 uint64_t linearProgram(const TwProgram &program);
-/// Leaves the kernel. In CpuDevice.cpp.
+/// Leaves the kernel. In GridRun.cpp.
 [[noreturn]] void leaveKernel(const TwProgram &program);
 
 } // namespace tw

@@ -1,4 +1,5 @@
-// The matrix unit of this process (AMX): permission to use it, and what a thread has configured.
+// The matrix unit (AMX): permission of this process to use it, what a thread has configured, and
+// the configuration that compiled code loads.
 #include "backend/cpu/MatrixUnit.h"
 #include "backend/cpu/EmulatedMatrixUnit.h"
 #include "llvm/IR/Constants.h"
@@ -7,6 +8,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Host.h"
 #include <array>
+#include <optional>
 #if defined(__x86_64__) && defined(__linux__)
 #include <cerrno>
 #include <cstring>
@@ -70,27 +72,31 @@ KeptMatrixConfiguration::~KeptMatrixConfiguration() {
 
 /// Returns the 64 bytes that LDTILECFG reads (Intel 64 and IA-32 Architectures Software Developer's
 /// Manual, volume 2): the number of the palette, from byte 16 on the bytes of a row of each
-/// register, in 16 bits, and from byte 48 on its rows.
-static std::array<uint8_t, 64> configurationOf(const llvm::CallBase &call) {
+/// register, in 16 bits, and from byte 48 on its rows. Nullopt for a call of other arguments.
+static std::optional<std::array<uint8_t, 64>> configurationOf(const llvm::CallBase &call) {
+  constexpr unsigned numRegisters = 8;
   std::array<uint8_t, 64> bytes = {1};
-  auto argument = [&](unsigned index) {
-    return uint8_t(llvm::cast<llvm::ConstantInt>(call.getArgOperand(index))->getZExtValue());
-  };
-  for (unsigned number = 0; number < call.arg_size() / 2; ++number) {
-    bytes[48 + number] = argument(2 * number);
-    bytes[16 + 2 * number] = argument(2 * number + 1);
+  if (call.arg_size() > 2 * numRegisters)
+    return std::nullopt;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    auto *extent = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(i));
+    if (!extent)
+      return std::nullopt;
+    bytes[i % 2 ? 16 + i - 1 : 48 + i / 2] = uint8_t(extent->getZExtValue());
   }
   return bytes;
 }
 
 void tw::configureMatrixUnit(llvm::Module &module) {
   llvm::Function *function = module.getFunction(kConfigureMatrixUnit);
-  if (!function)
+  if (!function || !function->isDeclaration())
     return;
   for (llvm::User *user : llvm::make_early_inc_range(function->users())) {
-    auto *call = llvm::cast<llvm::CallBase>(user);
-    std::array<uint8_t, 64> bytes = configurationOf(*call);
-    llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), bytes);
+    auto *call = llvm::dyn_cast<llvm::CallBase>(user);
+    std::optional<std::array<uint8_t, 64>> bytes = call ? configurationOf(*call) : std::nullopt;
+    if (!bytes)
+      continue;
+    llvm::Constant *data = llvm::ConstantDataArray::get(module.getContext(), *bytes);
     auto *global =
         new llvm::GlobalVariable(module, data->getType(), /*isConstant=*/true,
                                  llvm::GlobalValue::PrivateLinkage, data, "matrix_configuration");
@@ -98,5 +104,6 @@ void tw::configureMatrixUnit(llvm::Module &module) {
     llvm::IRBuilder<>(call).CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {global});
     call->eraseFromParent();
   }
-  function->eraseFromParent();
+  if (function->use_empty())
+    function->eraseFromParent();
 }

@@ -1,4 +1,5 @@
-// The matrix unit of this process (AMX): permission to use it, and what a thread has configured.
+// The matrix unit (AMX): permission of this process to use it, what a thread has configured, and
+// the configuration that compiled code loads.
 #ifndef BACKEND_CPU_MATRIXUNIT_H
 #define BACKEND_CPU_MATRIXUNIT_H
 #include "llvm/ADT/StringMap.h"
@@ -36,9 +37,9 @@ private:
   alignas(64) unsigned char emulated[64];
 };
 
-/// The function that compiled code calls at a kernel's start with the rows of each register and
-/// their bytes; the pass below replaces its calls.
+/// The function that kernels call at their start with the rows of each register and their bytes.
 inline constexpr char kConfigureMatrixUnit[] = "tw_configure_amx";
+/// Replaces its calls by loads of a constant configuration.
 void configureMatrixUnit(llvm::Module &module);
 
 } // namespace tw

@@ -9,7 +9,7 @@
 
 using namespace tw;
 
-/// Returns the options of a pass as its text has them: "vector-bytes=64".
+/// Returns the options of a pass as its text has them: "vector-library=false".
 static llvm::SmallVector<std::string> optionsOf(mlir::Pass &pass) {
   std::string text;
   llvm::raw_string_ostream stream(text);

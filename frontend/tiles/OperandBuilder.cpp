@@ -182,7 +182,7 @@ TilesOr OperandBuilder::convertAll(std::vector<TypedValue> operands, DType dtype
   OrReason<llvm::SmallVector<int64_t>> shape = commonShape(operands);
   if (!shape)
     return shape.reason();
-  // Converting before growing leaves less work where a pass does not look through the broadcast.
+  // Converting before broadcasting leaves less work where a pass does not look through the broadcast.
   for (TypedValue &operand : operands)
     operand = expandTo(convert(operand, dtype), *shape);
   return operands;

@@ -32,8 +32,8 @@ struct Machine {
 /// may.
 Machine machineOf(mlir::Operation *op);
 
-/// The description of the CPU that a module is compiled for, or a plain one where it has none: 32
-/// vectors of 64 bytes, which are multiplied and added element by element.
+/// The description of the CPU that a module is compiled for, or a plain one where it has none:
+/// with 32 registers of 64 bytes and no instructions for products.
 tile::SimdAttr simdMachineOf(mlir::Operation *op);
 
 } // namespace tw

@@ -1,4 +1,4 @@
-// The text in which a matrix instruction says where a warp holds an operand: see MmaAttr.
+// The text in which an instruction says where a warp, or a core, holds an operand: see MmaAttr.
 #ifndef IR_TILE_FRAGMENT_H
 #define IR_TILE_FRAGMENT_H
 #include "llvm/ADT/SmallVector.h"

@@ -7,6 +7,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
+#include <array>
 
 using namespace mlir;
 using namespace tw::tile;
@@ -137,17 +138,37 @@ static unsigned groupOf(MmaAttr mma) {
 
 unsigned ProductAttr::getGroup() const { return groupOf(getMma()); }
 
+/// Returns the mistake in the operands of a product with an intrinsic; empty if there is none.
+static StringRef mistakeInOperands(MmaAttr mma, Signs signs, Sums sums) {
+  Type element = mma.getA(), accumulator = mma.getAccumulator();
+  if (element != mma.getB() || isa<IntegerType>(element) != isa<IntegerType>(accumulator) ||
+      !(isa<IntegerType>(element) || isa<Float16Type, BFloat16Type, Float32Type>(element)))
+    return "operands of a core's product are of one type, floats of 16 or 32 bits or integers, and "
+           "so are its sums";
+  if (registerBits(accumulator) != 32 || groupOf(mma) * registerBits(element) != 32)
+    return "neighbours along k fill a lane of 32 bits, which the accumulator has";
+  if (mma.getM() == 1 && mma.getK() != groupOf(mma))
+    return "a product of vectors has as many steps along k as a lane has elements";
+  if (signs != Signs::SS && !element.isInteger(8))
+    return "signs are those of bytes";
+  if (sums == Sums::Zero && (mma.getM() > 1 || !isa<IntegerType>(accumulator)))
+    return "products of vectors of integers may begin at zero, no others";
+  return "";
+}
+
 LogicalResult ProductAttr::verify(function_ref<InFlightDiagnostic()> emitError, MmaAttr mma,
-                                  unsigned perCycle, StringRef intrinsic, Signs, Sums) {
+                                  unsigned perCycle, StringRef intrinsic, Signs signs, Sums sums) {
   if (numLaneBits(mma) != 0)
     return emitError() << "fragments of a core's products have one lane";
   if (perCycle == 0)
     return emitError() << "per_cycle is above 0";
   if (intrinsic.empty() && mma.getM() * mma.getK() != 1)
     return emitError() << "a product without an intrinsic is of 1 x n x 1 elements";
-  if (!intrinsic.empty() &&
-      (registerBits(mma.getAccumulator()) != 32 || groupOf(mma) * registerBits(mma.getA()) != 32))
-    return emitError() << "neighbours along k fill a lane of 32 bits, which its accumulator has";
+  if (!intrinsic.empty() && !intrinsic.starts_with("llvm."))
+    return emitError() << "names of intrinsics begin with llvm.";
+  StringRef mistake = intrinsic.empty() ? "" : mistakeInOperands(mma, signs, sums);
+  if (!mistake.empty())
+    return emitError() << mistake;
   CoreFragments known = coreFragments(mma.getM(), mma.getN(), mma.getK(), groupOf(mma));
   for (auto [text, expected] : {std::pair(mma.getFragmentA(), known.a),
                                 {mma.getFragmentB(), known.b},
@@ -162,12 +183,30 @@ LogicalResult MatrixRegistersAttr::verify(function_ref<InFlightDiagnostic()> emi
                                           unsigned count, unsigned rows, unsigned rowBytes,
                                           StringRef configure, StringRef release, StringRef zero,
                                           StringRef load, StringRef store) {
-  if (count < 8 || !llvm::isPowerOf2_32(rows) || !llvm::isPowerOf2_32(rowBytes) || rowBytes < 4)
-    return emitError() << "there are 8 matrix registers or more, and rows and row_bytes are powers "
-                          "of two";
-  if (llvm::is_contained({configure, release, zero, load, store}, ""))
-    return emitError() << "what acts on matrix registers has names";
+  auto isExtent = [](unsigned extent) { return llvm::isPowerOf2_32(extent) && extent <= 1024; };
+  if (count < 8 || count > 64 || !isExtent(rows) || !isExtent(rowBytes) || rowBytes < 4)
+    return emitError()
+           << "there are 8 to 64 matrix registers, and rows and row_bytes are powers of "
+              "two up to 1024";
+  if (configure.empty())
+    return emitError() << "what configures matrix registers has a name";
+  if (!llvm::all_of(std::array{release, zero, load, store},
+                    [](StringRef name) { return name.starts_with("llvm."); }))
+    return emitError() << "names of intrinsics begin with llvm.";
   return success();
+}
+
+/// Returns the mistake in what a core's registers hold of a product; empty if there is none.
+static StringRef mistakeInExtents(ProductAttr product, unsigned vectorBytes,
+                                  MatrixRegistersAttr matrices) {
+  MmaAttr mma = product.getMma();
+  unsigned rowBytes = mma.getN() * elementBytes(mma.getAccumulator());
+  if (!product.ofMatrices())
+    return rowBytes == vectorBytes ? "" : "products of vectors have accumulators of vector_bytes";
+  unsigned numGroups = mma.getK() / product.getGroup();
+  bool fits = matrices && std::max(mma.getM(), numGroups) <= matrices.getRows() &&
+              std::max(rowBytes, numGroups * 4) <= matrices.getRowBytes();
+  return fits ? "" : "products of matrices fit matrix_registers";
 }
 
 LogicalResult SimdAttr::verify(function_ref<InFlightDiagnostic()> emitError, unsigned vectorBytes,
@@ -180,15 +219,9 @@ LogicalResult SimdAttr::verify(function_ref<InFlightDiagnostic()> emitError, uns
     return emitError() << "a core has 8 to 1024 registers";
   if (!llvm::isPowerOf2_32(lineBytes) || lineBytes > cacheBytes)
     return emitError() << "line_bytes is a power of two up to cache_bytes";
-  for (ProductAttr product : products) {
-    MmaAttr mma = product.getMma();
-    unsigned rowBytes = mma.getN() * elementBytes(mma.getAccumulator());
-    if (!product.ofMatrices() && rowBytes != vectorBytes)
-      return emitError() << "products of vectors have accumulators of vector_bytes";
-    if (product.ofMatrices() &&
-        (!matrices || mma.getM() > matrices.getRows() || rowBytes > matrices.getRowBytes()))
-      return emitError() << "products of matrices fit matrix_registers";
-  }
+  for (ProductAttr product : products)
+    if (StringRef mistake = mistakeInExtents(product, vectorBytes, matrices); !mistake.empty())
+      return emitError() << mistake;
   return success();
 }
 

@@ -150,7 +150,7 @@ def Tile_MatrixRegistersAttr : AttrDef<Tile_Dialect, "MatrixRegisters"> {
   let description = [{
     `count` registers of up to `rows` rows of `row_bytes`. `zero` (a register's number), `load` and `store` (number,
     address, bytes from a row to the next) and `release` (all) are intrinsics of LLVM. `configure` is a function that the
-    target's passes behind LLVM replace: its arguments are the rows and the bytes of a row of each register.
+    target's passes before LLVM replace: its arguments are the rows and the bytes of a row of each register.
   }];
   let parameters = (ins "unsigned":$count, "unsigned":$rows, "unsigned":$row_bytes, StringRefParameter<>:$configure,
     StringRefParameter<>:$release, StringRefParameter<>:$zero, StringRefParameter<>:$load, StringRefParameter<>:$store);
@@ -163,8 +163,8 @@ def Tile_SimdAttr : AttrDef<Tile_Dialect, "Simd"> {
   let summary = "the facts of a CPU's core that passes may use; never who made it";
   let description = [{
     `registers` for vectors of `vector_bytes`; lines of `line_bytes` in caches, of which the nearest one holds
-    `cache_bytes`; `products`, of which one multiplies and adds f32; `matrix_registers`, if there are any;
-    `matrix_refusal` says why those that the processor has must not be used; `features`: `fma`, `scale_by_power` (one instruction multiplies floats by powers of two).
+    `cache_bytes`; `products`; `matrix_registers`, if there are any; `matrix_refusal` says why those that the processor
+    has must not be used; `features`: `fma`, `scale_by_power` (one instruction multiplies floats by powers of two).
   }];
   let parameters = (ins "unsigned":$vector_bytes, "unsigned":$registers, "unsigned":$line_bytes, "unsigned":$cache_bytes,
     OptionalArrayRefParameter<"::tw::tile::ProductAttr">:$products,

@@ -12,7 +12,7 @@ namespace tw {
 
 /// The instructions that the machine offers to math functions.
 struct MathMachine {
-  unsigned vectorBytes = 0;     // of a register; 0: calls of scalars only
+  unsigned vectorBytes = 0;     // of a register; 0: for functions of scalars
   bool hasFma = true;           // one instruction multiplies and adds
   bool hasScale = true;         // one instruction multiplies by a power of two
   bool hasVectorLibrary = true; // functions of libmvec may be called

@@ -1,9 +1,7 @@
-// Masks that hold in a whole tile: two versions of a loop nest where a test can show that, and where
-// masks end along a dimension.
+// Masks that hold in a whole tile: two versions of a loop nest where a test can show that, and
+// where masks end along a dimension.
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
-#include "passes/simd/ProgramLayout.h"
 #include "passes/simd/Scope.h"
 #include "llvm/ADT/ScopeExit.h"
 

@@ -1,9 +1,7 @@
 // Emits loop nests over register tiles and picks their vector dimension.
-#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Matchers.h"
 #include "passes/simd/ProgramLayout.h"
 #include "passes/simd/Scope.h"
-#include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
 using namespace tw;

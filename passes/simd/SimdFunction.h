@@ -27,7 +27,7 @@ struct SimdFunction {
   mlir::LogicalResult lowerFor(mlir::scf::ForOp op);
   mlir::LogicalResult lowerIf(mlir::scf::IfOp op);
   mlir::LogicalResult lowerWhile(mlir::scf::WhileOp op);
-  /// Calls a function of backend/cpu/KernelAbi.h, which gives nothing back.
+  /// Calls a function outside of the kernel, which gives nothing back.
   void callHost(llvm::StringRef name, mlir::ValueRange arguments);
   // What is told to the host (LowerDebug.cpp): texts of the module, and which element it is about.
   mlir::Value stringAddress(llvm::StringRef text);
@@ -76,7 +76,7 @@ struct SimdFunction {
                       mlir::Operation *lastReader);
   TileBuffer destinationOf(mlir::Value tile); // the carried slot it may overwrite, or a new buffer
 
-  // Loop nests (LoopNest.cpp).
+  // Loop nests (LoopNest.cpp, FullMasks.cpp).
   using Body = llvm::function_ref<void(const Coordinates &)>;
   void emitNest(llvm::ArrayRef<int64_t> shape, int vectorDim, int64_t lanes, Body body);
   void emitOuterLoops(llvm::ArrayRef<int64_t> shape, int exceptDim, Body body);

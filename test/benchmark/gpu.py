@@ -23,7 +23,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1] / "python"), str(FOLDER.parent)]
+sys.path[:0] = [str(FOLDER), str(FOLDER.parent)]
+sys.path.append(str(FOLDER.parents[1] / "python"))  # behind what the environment says
 
 import assemblers  # noqa: E402
 import gpu_profile  # noqa: E402

@@ -17,7 +17,8 @@ from collections.abc import Callable
 from typing import Any
 
 FOLDER = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(FOLDER), str(FOLDER.parents[1] / "python")]
+sys.path.insert(0, str(FOLDER))
+sys.path.append(str(FOLDER.parents[1] / "python"))  # behind what the environment says
 
 import gpu_languages  # noqa: E402
 import gpu_measure  # noqa: E402

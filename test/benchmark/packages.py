@@ -18,7 +18,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test/python/export"), str(ROOT / "test")]
+sys.path[:0] = [str(ROOT / "test/python/export"), str(ROOT / "test")]
+sys.path.append(str(ROOT / "python"))  # behind what the environment says
 
 import assemblers  # noqa: E402
 import numpy as np  # noqa: E402

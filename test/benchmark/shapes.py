@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test")]
+sys.path.insert(0, str(ROOT / "test"))
+sys.path.append(str(ROOT / "python"))  # behind what the environment says
 
 import assemblers  # noqa: E402
 import numpy as np  # noqa: E402

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -62,6 +63,40 @@ static std::string pipelineOf(const std::string &line) {
   return pipeline;
 }
 
+/// The texts that `DEFINE: %{name} = text` lines give names; a line that ends in a backslash goes
+/// on.
+static std::map<std::string, std::string> definitionsIn(std::istream &stream) {
+  std::map<std::string, std::string> definitions;
+  std::string *open = nullptr;
+  for (std::string line; std::getline(stream, line);) {
+    size_t start = line.find("DEFINE: ");
+    if (start == std::string::npos)
+      continue;
+    std::string text = line.substr(start + 8);
+    if (size_t equals = text.find("} = "); !open && equals != std::string::npos) {
+      open = &definitions[text.substr(0, equals + 1)];
+      text = text.substr(equals + 4);
+    }
+    bool goesOn = !text.empty() && text.back() == '\\';
+    if (goesOn)
+      text.pop_back();
+    if (open)
+      *open += text;
+    if (!goesOn)
+      open = nullptr;
+  }
+  stream.clear();
+  stream.seekg(0);
+  return definitions;
+}
+
+static std::string expanded(std::string line, const std::map<std::string, std::string> &names) {
+  for (const auto &[name, text] : names)
+    if (size_t at = line.find(name); at != std::string::npos)
+      line.replace(at, name.size(), text);
+  return line;
+}
+
 static void readFile(const fs::path &path, Corpus &corpus) {
   std::ifstream stream(path);
   if (!stream) {
@@ -70,10 +105,12 @@ static void readFile(const fs::path &path, Corpus &corpus) {
   }
   std::vector<Part> parts(1);
   std::vector<std::string> pipelines;
+  const std::map<std::string, std::string> names = definitionsIn(stream);
   for (std::string line; std::getline(stream, line);) {
     size_t comment = line.find("//");
     if (size_t run = line.find("RUN: tile-opt"); run != std::string::npos)
-      if (std::string pipeline = pipelineOf(line.substr(run + 14)); !pipeline.empty())
+      if (std::string pipeline = pipelineOf(expanded(line.substr(run + 14), names));
+          !pipeline.empty())
         pipelines.push_back(pipeline);
     if (line.rfind("// -----", 0) == 0)
       parts.emplace_back();

@@ -150,19 +150,19 @@ func.func @integer_atomic_of_box(%p: !tile.ptr<f32>, %n: i32, %s: i64, %i: i32, 
 
 // -----
 // expected-error @+1 {{neighbours along k fill a lane of 32 bits}}
-#p = #tile.product<mma = <1 x 4 x 2, i8 in "k0 - - |", i8 in "k0 n0 n1 |" -> i32 in "n0 n1 |">, per_cycle = 1, intrinsic = "x">
+#p = #tile.product<mma = <1 x 4 x 2, i8 in "k0 - - |", i8 in "k0 n0 n1 |" -> i32 in "n0 n1 |">, per_cycle = 1, intrinsic = "llvm.x">
 
 // -----
-// expected-error @+1 {{fragment "n0 k0 n1 |" of a core's product is}}
-#p = #tile.product<mma = <1 x 4 x 2, f32 in "k0 - - |", f32 in "n0 k0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1, intrinsic = "x">
+// expected-error @+1 {{fragment "n0 k0 n1 k1 |" of a core's product is}}
+#p = #tile.product<mma = <4 x 4 x 4, f32 in "k0 k1 m0 m1 |", f32 in "n0 k0 n1 k1 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 1, intrinsic = "llvm.x">
 
 // -----
-// expected-error @+1 {{8 matrix registers or more}}
-#r = #tile.matrix_registers<count = 4, rows = 4, row_bytes = 16, configure = "c", release = "r", zero = "z", load = "l", store = "s">
+// expected-error @+1 {{there are 8 to 64 matrix registers}}
+#r = #tile.matrix_registers<count = 4, rows = 4, row_bytes = 16, configure = "c", release = "llvm.r", zero = "llvm.z", load = "llvm.l", store = "llvm.s">
 
 // -----
-// expected-error @+1 {{what acts on matrix registers has names}}
-#r = #tile.matrix_registers<count = 8, rows = 4, row_bytes = 16, configure = "", release = "r", zero = "z", load = "l", store = "s">
+// expected-error @+1 {{what configures matrix registers has a name}}
+#r = #tile.matrix_registers<count = 8, rows = 4, row_bytes = 16, configure = "", release = "llvm.r", zero = "llvm.z", load = "llvm.l", store = "llvm.s">
 
 // -----
 // expected-error @+1 {{vector_bytes is a power of two from 16 to 256}}
@@ -182,8 +182,40 @@ func.func @integer_atomic_of_box(%p: !tile.ptr<f32>, %n: i32, %s: i64, %i: i32, 
 
 // -----
 // expected-error @+1 {{products of matrices fit matrix_registers}}
-#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <4 x 4 x 8, bf16 in "k0 k1 k2 m0 m1 |", bf16 in "k0 n0 n1 k1 k2 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 64, intrinsic = "x">]>
+#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <4 x 4 x 8, bf16 in "k0 k1 k2 m0 m1 |", bf16 in "k0 n0 n1 k1 k2 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 64, intrinsic = "llvm.x">]>
 
 // -----
 // expected-error @+1 {{products of matrices fit matrix_registers}}
-#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <4 x 4 x 8, bf16 in "k0 k1 k2 m0 m1 |", bf16 in "k0 n0 n1 k1 k2 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 64, intrinsic = "x">], matrix_registers = <count = 8, rows = 2, row_bytes = 16, configure = "c", release = "r", zero = "z", load = "l", store = "s">>
+#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <4 x 4 x 8, bf16 in "k0 k1 k2 m0 m1 |", bf16 in "k0 n0 n1 k1 k2 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 64, intrinsic = "llvm.x">], matrix_registers = <count = 8, rows = 2, row_bytes = 16, configure = "c", release = "llvm.r", zero = "llvm.z", load = "llvm.l", store = "llvm.s">>
+
+// -----
+// expected-error @+1 {{names of intrinsics begin with llvm.}}
+#p = #tile.product<mma = <1 x 4 x 2, bf16 in "k0 - - |", bf16 in "k0 n0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1, intrinsic = "x">
+
+// -----
+// expected-error @+1 {{operands of a core's product are of one type}}
+#p = #tile.product<mma = <1 x 4 x 4, f8E5M2 in "k0 k1 - - |", f8E5M2 in "k0 k1 n0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1, intrinsic = "llvm.x">
+
+// -----
+// expected-error @+1 {{a product of vectors has as many steps along k as a lane has elements}}
+#p = #tile.product<mma = <1 x 4 x 2, f32 in "k0 - - |", f32 in "n0 n1 k0 |" -> f32 in "n0 n1 |">, per_cycle = 1, intrinsic = "llvm.x">
+
+// -----
+// expected-error @+1 {{signs are those of bytes}}
+#p = #tile.product<mma = <1 x 4 x 2, bf16 in "k0 - - |", bf16 in "k0 n0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1, intrinsic = "llvm.x", signs = us>
+
+// -----
+// expected-error @+1 {{products of vectors of integers may begin at zero, no others}}
+#p = #tile.product<mma = <1 x 4 x 2, bf16 in "k0 - - |", bf16 in "k0 n0 n1 |" -> f32 in "n0 n1 |">, per_cycle = 1, intrinsic = "llvm.x", sums = zero>
+
+// -----
+// expected-error @+1 {{names of intrinsics begin with llvm.}}
+#r = #tile.matrix_registers<count = 8, rows = 4, row_bytes = 16, configure = "c", release = "r", zero = "llvm.z", load = "llvm.l", store = "llvm.s">
+
+// -----
+// expected-error @+1 {{there are 8 to 64 matrix registers}}
+#r = #tile.matrix_registers<count = 100, rows = 4, row_bytes = 16, configure = "c", release = "llvm.r", zero = "llvm.z", load = "llvm.l", store = "llvm.s">
+
+// -----
+// expected-error @+1 {{products of matrices fit matrix_registers}}
+#s = #tile.simd<vector_bytes = 16, registers = 16, line_bytes = 64, cache_bytes = 32768, products = [<mma = <4 x 4 x 16, bf16 in "k0 k1 k2 k3 m0 m1 |", bf16 in "k0 n0 n1 k1 k2 k3 |" -> f32 in "n0 n1 m0 m1 |">, per_cycle = 64, intrinsic = "llvm.x">], matrix_registers = <count = 8, rows = 4, row_bytes = 16, configure = "c", release = "llvm.r", zero = "llvm.z", load = "llvm.l", store = "llvm.s">>

@@ -103,7 +103,7 @@ def environment(check: str, build: pathlib.Path, part: Part, reports: pathlib.Pa
             ["clang-22", f"-print-file-name={name}"], text=True
         ).strip()
         result["PYTHONPATH"] = str(build / "python")
-        result["TILEWRIGHT_TEST_BUILD"] = str(build)
+        result["WARPSIM_BUILD"] = str(build)
         result["PYTHONPYCACHEPREFIX"] = str(build / "pycache")
     return result
 

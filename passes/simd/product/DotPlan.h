@@ -37,7 +37,6 @@ struct DotPlan {
 
   int64_t panel() const { return lanes * vectors; }
   int64_t steps() const { return k / group; }
-  bool isInteger() const { return mlir::isa<mlir::IntegerType>(compute); }
   /// Returns true if an instruction of vectors takes unsigned bytes and signed ones.
   bool isOfBytes() const {
     return instruction && !matrix && instruction.getSigns() == tile::Signs::US;

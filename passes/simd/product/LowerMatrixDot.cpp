@@ -8,7 +8,6 @@
 #include "passes/simd/product/Operands.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <map>
 
 using namespace mlir;
 using namespace tw;

@@ -1,4 +1,5 @@
-// The operands of one matrix product where its plan has them, and the values of its elements.
+// The operands of one matrix product where its plan has them, the values of its elements, and
+// products in matrix registers.
 #ifndef PASSES_SIMD_PRODUCT_OPERANDS_H
 #define PASSES_SIMD_PRODUCT_OPERANDS_H
 #include "passes/simd/product/DotPlan.h"

@@ -5,8 +5,8 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "passes/Passes.h"
 #include "passes/analysis/SourcePlace.h"
-#include "passes/simt/padding/PaddedTiles.h"
 #include "passes/simt/layout/LayoutCost.h"
+#include "passes/simt/padding/PaddedTiles.h"
 #include "runtime/codes/Codes.h"
 #include "llvm/ADT/STLExtras.h"
 

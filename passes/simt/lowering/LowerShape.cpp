@@ -27,8 +27,9 @@ static LogicalResult rename(SimtFunction &f, Operation *op, const LinearLayout &
   return success();
 }
 
-/// The result's layout with the dimensions that the broadcast grew taken back to extent 1.
-static LinearLayout ungrown(BroadcastOp op) {
+/// Returns the result's layout with the dimensions that the broadcast repeats collapsed to
+/// extent 1.
+static LinearLayout layoutBeforeBroadcast(BroadcastOp op) {
   LinearLayout layout = layoutOf(op.getType());
   for (auto [dim, extent] : llvm::enumerate(shapeOf(op.getSource().getType())))
     if (extent == 1)
@@ -127,7 +128,9 @@ LogicalResult SimtFunction::lowerShape(Operation *op) {
         const LinearLayout &layout = layoutOf(shape->getResult(0).getType());
         return rename(*this, shape, layout.reshaped(shapeOf(shape->getOperand(0).getType())));
       })
-      .Case([&](BroadcastOp broadcast) { return rename(*this, broadcast, ungrown(broadcast)); })
+      .Case([&](BroadcastOp broadcast) {
+        return rename(*this, broadcast, layoutBeforeBroadcast(broadcast));
+      })
       .Case([&](TransOp trans) { return rename(*this, trans, untransposed(trans)); })
       .Case([&](JoinOp join) { return lowerJoin(*this, join); })
       .Case([&](SplitOp split) { return lowerSplit(*this, split); })

@@ -132,8 +132,8 @@ static void padReshape(ReshapeOp op, Extents &extents) {
 
 /// A gather of an element that is not there stays one: it is refused when it happens, as the
 /// padded source may have it.
-static Value withoutSparesOfSource(OpBuilder &builder, Location loc, Value indices,
-                                   int64_t extent) {
+static Value withoutPaddingOfSource(OpBuilder &builder, Location loc, Value indices,
+                                    int64_t extent) {
   Type type = elementTypeOf(indices.getType());
   if (type.getIntOrFloatBitWidth() < 32) {
     type = builder.getI32Type();
@@ -159,7 +159,7 @@ static void padGather(GatherOp op, const Extents &extents, bool isWithin) {
     indices = arith::MinUIOp::create(builder, loc, indices, last);
   } else {
     if (!llvm::isPowerOf2_64(extent))
-      indices = withoutSparesOfSource(builder, loc, indices, extent);
+      indices = withoutPaddingOfSource(builder, loc, indices, extent);
     type = elementTypeOf(indices.getType());
     indices = fillPadding(builder, indices, realElements(builder, loc, extents.of(op)),
                           builder.getIntegerAttr(type, 0));
@@ -169,7 +169,7 @@ static void padGather(GatherOp op, const Extents &extents, bool isWithin) {
 
 /// Returns true if the padding holds 0: the padding of loads does, and that of tiles computed from
 /// each element alone.
-static bool haveSparesZero(Value tile) {
+static bool havePaddingZero(Value tile) {
   Operation *op = tile.getDefiningOp();
   if (auto load = dyn_cast_or_null<LoadOp>(op))
     return !load.getOther() || matchPattern(load.getOther(), m_Zero()) ||
@@ -177,7 +177,7 @@ static bool haveSparesZero(Value tile) {
   if (isa_and_nonnull<TransOp, HintOp, arith::ExtFOp, arith::TruncFOp, arith::ExtSIOp,
                       arith::ExtUIOp, arith::TruncIOp, arith::SIToFPOp, arith::UIToFPOp,
                       arith::BitcastOp>(op))
-    return haveSparesZero(op->getOperand(0));
+    return havePaddingZero(op->getOperand(0));
   return matchPattern(tile, m_Zero()) || matchPattern(tile, m_AnyZeroFloat());
 }
 
@@ -190,7 +190,7 @@ static void padDot(DotOp op, const Extents &extents) {
        {std::pair(&op.getAMutable(), rank - 1), std::pair(&op.getBMutable(), rank - 2)}) {
     Value tile = operand->get();
     Value real = realElements(builder, op.getLoc(), extents.of(tile), axis);
-    if (!real || haveSparesZero(tile))
+    if (!real || havePaddingZero(tile))
       continue;
     TypedAttr zero = cast<TypedAttr>(builder.getZeroAttr(elementTypeOf(tile.getType())));
     operand->assign(fillPadding(builder, tile, real, zero));
@@ -266,7 +266,7 @@ void Padder::report() {
     if (!needsPadding(extents) || llvm::is_contained(reported, extents))
       continue;
     reported.push_back(extents);
-    emitCodedRemark(op, Code::GrownTile)
+    emitCodedRemark(op, Code::PaddedTile)
         << "a tile of " << describe(extents) << " elements takes the room of "
         << describe(paddedShape(extents));
   }

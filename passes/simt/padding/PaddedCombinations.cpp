@@ -140,7 +140,7 @@ template <typename Op> static void replaceByReal(Op op, Value real, Extents &ext
   extents.replace(op, changed->getResults().drop_back());
 }
 
-/// Padding of other dimensions are combined with each other only, which matters where it could be
+/// Padding of other dimensions is combined with itself only, which matters where it could be
 /// noticed.
 template <typename Op>
 static void padCombination(Op op, Value ofAxis, Value ofTile, Extents &extents) {

@@ -1,6 +1,6 @@
 // Tiles whose extents are not powers of two, inside of tiles whose extents are, for pad-extents.
-#ifndef PASSES_SIMT_PADDEDTILES_H
-#define PASSES_SIMT_PADDEDTILES_H
+#ifndef PASSES_SIMT_PADDING_PADDEDTILES_H
+#define PASSES_SIMT_PADDING_PADDEDTILES_H
 #include "ir/tile/Tile.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"

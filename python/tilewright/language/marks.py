@@ -81,16 +81,18 @@ class LibraryFunction:
     """A function written in the language itself; kernels call it like a jit function."""
 
     __tilewright_jit__ = True
+    __name__: str
+    __qualname__: str
 
     def __init__(self, fn: Callable[..., Any], is_method: bool = False) -> None:
         self.fn, self.is_method = fn, is_method
         functools.update_wrapper(self, fn)
 
     def __call__(self, *args: object, **kwargs: object) -> NoReturn:
-        refuse_outside_kernel(self.fn.__name__)
+        refuse_outside_kernel(self.__name__)
 
     def __repr__(self) -> str:
-        return f"<library function {self.fn.__qualname__}>"
+        return f"<library function {self.__qualname__}>"
 
 
 def library_function(function: Callable[P, R]) -> Callable[P, R]:
@@ -99,10 +101,10 @@ def library_function(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def named_function(function: Callable[P, R], name: str, text: str) -> Callable[P, R]:
-    """A function written in the language that another one made: its name, and its docstring."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = text
-    return library_function(function)
+    """Mark a function that another function made, and give it a name and a docstring."""
+    made = LibraryFunction(function)
+    made.__name__, made.__qualname__, made.__doc__ = name, name, text
+    return cast("Callable[P, R]", made)
 
 
 def library_method(function: Callable[P, R]) -> Callable[P, R]:

@@ -48,3 +48,24 @@ func.func @bytes(%x: !tile.ptr<i8>, %y: !tile.ptr<i8>, %out: !tile.ptr<i32>) {
   tile.store %op, %d : tensor<16x16x!tile.ptr<i32>>, tensor<16x16xi32>
   return
 }
+
+// -----
+
+// Integers of 16 bits are multiplied in pairs as they are.
+// CHECK-LABEL: llvm.func @shorts
+// CHECK-NOT: arith.extsi
+// CHECK: %[[SUMS:.+]] = llvm.call_intrinsic "llvm.x86.avx2.pmadd.wd"(%{{.*}}, %{{.*}}) : (vector<16xi16>, vector<16xi16>) -> vector<8xi32>
+// CHECK: arith.addi %{{.*}}, %[[SUMS]] : vector<8xi32>
+func.func @shorts(%x: !tile.ptr<i16>, %out: !tile.ptr<i32>) {
+  %r = tile.arange 0 to 256 : tensor<256xi32>
+  %o = tile.reshape %r : tensor<256xi32> -> tensor<16x16xi32>
+  %xs = tile.splat %x : !tile.ptr<i16> -> tensor<16x16x!tile.ptr<i16>>
+  %xp = tile.addptr %xs, %o : tensor<16x16x!tile.ptr<i16>>, tensor<16x16xi32>
+  %a = tile.load %xp : tensor<16x16x!tile.ptr<i16>> -> tensor<16x16xi16>
+  %zero = arith.constant dense<0> : tensor<16x16xi32>
+  %d = tile.dot %a, %a, %zero : tensor<16x16xi16>, tensor<16x16xi16> -> tensor<16x16xi32>
+  %os = tile.splat %out : !tile.ptr<i32> -> tensor<16x16x!tile.ptr<i32>>
+  %op = tile.addptr %os, %o : tensor<16x16x!tile.ptr<i32>>, tensor<16x16xi32>
+  tile.store %op, %d : tensor<16x16x!tile.ptr<i32>>, tensor<16x16xi32>
+  return
+}

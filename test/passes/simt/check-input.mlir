@@ -1,4 +1,4 @@
-// Products are chosen among tiles that have grown to powers of two, and layouts are assigned to tiles without boxes, for one number of warps.
+// Products are chosen among tiles that are padded to powers of two, and layouts are assigned to tiles without boxes, for one number of warps.
 // RUN: split-file %s %t
 // RUN: tile-opt %t/ragged.mlir --select-mma --verify-diagnostics
 // RUN: tile-opt %t/box.mlir --assign-layouts --verify-diagnostics

@@ -43,8 +43,8 @@ func.func @many_rows(%x: tensor<160xi32>) -> tensor<8xi32> {
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ult, %[[X]], {{.*}} : tensor<100xi64>
 // CHECK: %[[LOW:.*]] = arith.trunci %[[X]]
 // CHECK: %[[NARROW:.*]] = arith.select %[[INSIDE]], %[[LOW]]
-// CHECK: %[[GROWN:.*]] = tile.gather %[[NARROW]]
-// CHECK: %[[FILLED:.*]] = arith.select {{.*}}, %[[GROWN]], {{.*}} : tensor<128xi1>, tensor<128xi32>
+// CHECK: %[[PADDED:.*]] = tile.gather %[[NARROW]]
+// CHECK: %[[FILLED:.*]] = arith.select {{.*}}, %[[PADDED]], {{.*}} : tensor<128xi1>, tensor<128xi32>
 // CHECK: tile.reshape %[[FILLED]] reorder : tensor<128xi32> -> tensor<32x4xi32>
 // CHECK: tile.trans
 // CHECK: %[[H:.*]] = tile.gather {{.*}} : tensor<16xi32>, tensor<10xi32> -> tensor<10xi32>

@@ -1,6 +1,6 @@
-"""Tiles whose extents are not powers of two, on the simulator of a GPU: what spares hold is never seen.
+"""Tiles whose extents are not powers of two, on the simulator of a GPU: what the padding holds is never seen.
 
-Arrays have exactly the elements that a kernel may access, so that an access of a spare is found.
+Arrays have exactly the elements that a kernel may access, so that an access of the padding is found.
 """
 
 from __future__ import annotations

@@ -137,10 +137,11 @@ static std::array<Part, 2> partsByPage(const Request &request, unsigned lane) {
   return {{{0, before}, {before, request.bytes - before}}};
 }
 
-/// Writes to the kernel's memory; returns true if it changes nothing. Kernels with races have them
-/// here: test/sanitize/races.txt.
-[[gnu::noinline]] static bool writeBytes(uint8_t *to, const uint8_t *from, unsigned bytes) {
-  bool isSame = memcmp(from, to, bytes) == 0;
+/// Writes to the kernel's memory; returns true if it `compares` and changes nothing. Kernels with
+/// races have them here: test/sanitize/races.txt.
+[[gnu::noinline]] static bool writeBytes(uint8_t *to, const uint8_t *from, unsigned bytes,
+                                         bool compares) {
+  bool isSame = compares && memcmp(from, to, bytes) == 0;
   memcpy(to, from, bytes);
   return isSame;
 }
@@ -164,9 +165,8 @@ static void checkPart(const MemoryStep &step, const Request &request, Strength s
     if (page && step.isWrite && request.space != Space::Shared)
       cachedReader = page->cachedReader(offset, part.bytes);
     if (newValue)
-      isRedundant =
-          writeBytes(request.host[lane] + part.begin, newValue + part.begin, part.bytes) &&
-          hasRace && conflict.withWeakWrite;
+      isRedundant = writeBytes(request.host[lane] + part.begin, newValue + part.begin, part.bytes,
+                               hasRace && conflict.withWeakWrite);
   }
   if (hasRace)
     reportRace(step, request, conflict, isRedundant);

@@ -1,4 +1,4 @@
-// Tiles take the room of powers of two; what spares hold is seen by nobody.
+// Tiles take the room of powers of two; what the padding holds is seen by nobody.
 // RUN: tile-opt %s -split-input-file -pad-extents -verify-stage=stage=padded -verify-diagnostics | FileCheck %s
 // RUN: tile-opt %s -split-input-file -pad-extents -verify-diagnostics | FileCheck %s --check-prefix=WHOLE
 
@@ -68,7 +68,7 @@ func.func @general(%x: tensor<48xf32>) -> f32 {
 
 // -----
 
-// From the front spares come last, from the back first.
+// From the front the padding comes last, from the back first.
 // CHECK-LABEL: func.func @scans
 // CHECK: %[[FRONT:.*]] = tile.scan(%arg0) axis 0
 // CHECK: %[[X:.*]] = arith.select
@@ -111,7 +111,7 @@ func.func @reshapes(%x: tensor<48xi32>, %y: tensor<4x12xi32>) -> (tensor<3x16xi3
 
 // -----
 
-// Along K spares are 0: those of loads are so already.
+// Along K the padding is 0: that of loads is so already.
 // CHECK-LABEL: func.func @product
 // CHECK: %[[A:.*]] = tile.load
 // CHECK: %[[B:.*]] = arith.select %{{.*}}, %arg1, %{{.*}} : tensor<64x32xi1>, tensor<64x32xf16>
@@ -125,7 +125,7 @@ func.func @product(%p: tensor<16x48x!tile.ptr<f16>>, %b: tensor<48x24xf16>, %c: 
 
 // -----
 
-// Indices of spares are inside of the source; an index of the kernel's that reaches a spare is none.
+// Indices of the padding are inside of the source; an index of the kernel's that reaches the padding is none.
 // CHECK-LABEL: func.func @gathers
 // CHECK: %[[THERE:.*]] = arith.cmpi ult, %arg1, %{{.*}} : tensor<32xi32>
 // CHECK: %[[CHECKED:.*]] = arith.select %[[THERE]], %arg1, %{{.*}}

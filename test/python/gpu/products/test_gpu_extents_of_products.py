@@ -17,7 +17,7 @@ pytestmark = pytest.mark.usefixtures("compiler")
 
 @tw.jit
 def product(out, x, y, M: tw.constexpr, N: tw.constexpr, K: tw.constexpr):
-    # exp makes infinities and ones of what spares may hold.
+    # exp makes infinities and ones of what the padding may hold.
     a, b = tw.load(rows_by_columns(x, M, K)), tw.load(rows_by_columns(y, K, N))
     dtype: tw.constexpr = x.dtype.element_ty
     r = tw.dot(tw.exp(a).to(dtype), (1 / b).to(dtype), out_dtype=tw.float32)
